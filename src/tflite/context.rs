@@ -1,0 +1,199 @@
+//! What the readers of one file's parts share: its counts, its budget and its doubts.
+
+use flatbuffers::{Follow, Vector};
+
+use super::error::{ParseError, shown};
+use super::limits::{
+    MAX_APPARENT_SIZE_FACTOR, MAX_COPIED_ENTRIES, MAX_DIAGNOSTICS, SMALL_FILE_BYTES,
+};
+use super::model::OperatorCode;
+use crate::diagnostic::{Diagnostic, Severity};
+
+pub(super) struct Context {
+    pub n_buffers: usize,
+    pub n_subgraphs: usize,
+    pub codes: Vec<OperatorCode>,
+    pub diagnostics: Diagnostics,
+    entries_limit: usize,
+    entries_left: usize,
+}
+
+impl Context {
+    pub fn new(file_bytes: usize) -> Self {
+        let entries_limit = file_bytes
+            .saturating_mul(MAX_APPARENT_SIZE_FACTOR)
+            .saturating_add(SMALL_FILE_BYTES)
+            .min(MAX_COPIED_ENTRIES);
+        Self {
+            n_buffers: 0,
+            n_subgraphs: 0,
+            codes: Vec::new(),
+            diagnostics: Diagnostics::default(),
+            entries_limit,
+            entries_left: entries_limit,
+        }
+    }
+
+    /// Takes `n` entries out of what may still be copied out of the file.
+    pub fn spend(&mut self, n: usize) -> Result<(), ParseError> {
+        let left = self
+            .entries_left
+            .checked_sub(n)
+            .ok_or_else(|| ParseError::LimitExceeded {
+                place: "model".into(),
+                what: "dimensions, indices, parameters and letters",
+                limit: self.entries_limit,
+                found: "more".into(),
+            })?;
+        self.entries_left = left;
+        Ok(())
+    }
+
+    /// A copy of a vector of the file; empty where the file has none.
+    pub fn copy<'a, T>(
+        &mut self,
+        vector: Option<Vector<'a, T>>,
+    ) -> Result<Vec<T::Inner>, ParseError>
+    where
+        T: Follow<'a> + 'a,
+    {
+        let Some(vector) = vector else {
+            return Ok(Vec::new());
+        };
+        self.spend(vector.len())?;
+        Ok(vector.iter().collect())
+    }
+
+    /// A copy of a string of the file; empty where the file has none.
+    pub fn copy_str(&mut self, text: Option<&str>) -> Result<String, ParseError> {
+        let text = text.unwrap_or_default();
+        self.spend(text.len())?;
+        Ok(text.to_owned())
+    }
+
+    /// The operator code with this index.
+    pub fn code(
+        &mut self,
+        code_idx: u32,
+        place: &OperatorPlace,
+    ) -> Result<OperatorCode, ParseError> {
+        let count = self.codes.len();
+        let found = usize::try_from(code_idx)
+            .ok()
+            .and_then(|i| self.codes.get(i))
+            .cloned();
+        let code = found.ok_or_else(|| ParseError::IndexOutOfRange {
+            place: place.to_string(),
+            what: "operator code index",
+            index: code_idx.into(),
+            holder: "the file".into(),
+            count,
+            counted: "operator codes",
+        })?;
+        self.spend(code.custom.as_ref().map_or(0, String::len))?;
+        Ok(code)
+    }
+
+    /// The subgraph with this index, that an operator runs.
+    pub fn subgraph_idx(&self, index: i64, place: &OperatorPlace) -> Result<usize, ParseError> {
+        checked_index(index, self.n_subgraphs).ok_or_else(|| ParseError::IndexOutOfRange {
+            place: place.to_string(),
+            what: "subgraph index",
+            index,
+            holder: "the file".into(),
+            count: self.n_subgraphs,
+            counted: "subgraphs",
+        })
+    }
+}
+
+/// `index` where it is one of `count`.
+pub(super) fn checked_index(index: i64, count: usize) -> Option<usize> {
+    usize::try_from(index).ok().filter(|&index| index < count)
+}
+
+/// Doubts about one file; the first [`MAX_DIAGNOSTICS`] and the number of the others.
+#[derive(Default)]
+pub(super) struct Diagnostics {
+    kept: Vec<Diagnostic>,
+    n_dropped: usize,
+}
+
+impl Diagnostics {
+    /// `message` is called only where the diagnostic is kept.
+    pub fn push(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        message: impl FnOnce() -> String,
+    ) {
+        if self.kept.len() < MAX_DIAGNOSTICS {
+            self.kept.push(Diagnostic {
+                severity,
+                code,
+                message: message(),
+                operator_idx: None,
+            });
+        } else {
+            self.n_dropped = self.n_dropped.saturating_add(1);
+        }
+    }
+
+    pub fn into_vec(mut self) -> Vec<Diagnostic> {
+        if self.n_dropped > 0 {
+            self.kept.push(Diagnostic {
+                severity: Severity::Info,
+                code: "more-diagnostics",
+                message: format!("{} more diagnostics are not listed", self.n_dropped),
+                operator_idx: None,
+            });
+        }
+        self.kept
+    }
+}
+
+/// Where a tensor is, for messages.
+pub(super) struct TensorPlace<'a> {
+    pub subgraph_idx: usize,
+    pub tensor_idx: usize,
+    pub name: &'a str,
+}
+
+impl std::fmt::Display for TensorPlace<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let Self {
+            subgraph_idx,
+            tensor_idx,
+            name,
+        } = self;
+        write!(
+            f,
+            "tensor `{}` (subgraph {subgraph_idx}, tensor {tensor_idx})",
+            shown(name)
+        )
+    }
+}
+
+/// Where an operator is, for messages. The name is empty until the operator code is read.
+#[derive(Clone, Copy)]
+pub(super) struct OperatorPlace<'a> {
+    pub subgraph_idx: usize,
+    pub operator_idx: usize,
+    pub name: &'a str,
+}
+
+impl std::fmt::Display for OperatorPlace<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let Self {
+            subgraph_idx,
+            operator_idx,
+            name,
+        } = self;
+        let separator = if name.is_empty() { "" } else { " " };
+        write!(
+            f,
+            "operator{separator}{} (subgraph {subgraph_idx}, operator {operator_idx})",
+            shown(name)
+        )
+    }
+}

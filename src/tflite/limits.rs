@@ -1,0 +1,47 @@
+//! What the reader refuses, each limit with its reason. A file within them is read in time and
+//! memory proportional to its length.
+
+/// FlatBuffers address their contents with signed 32-bit offsets, and a browser's 32-bit memory
+/// holds little more than one such file.
+pub const MAX_FILE_BYTES: usize = 0x7fff_ffff;
+
+/// Root offset and file identifier.
+pub const MIN_FILE_BYTES: usize = 8;
+
+/// Tables nest 6 deep in the schema (model, subgraph, tensor, sparsity, dimension, indices): the
+/// verifier recurses once a level.
+pub const MAX_TABLE_DEPTH: usize = 8;
+
+/// A table takes at least 4 bytes, and 4 more where it is named; a file with more tables than
+/// this names the same ones again and again.
+pub const MIN_BYTES_PER_TABLE: usize = 8;
+
+/// A network of 100,000 operators has about 400,000 tables. Bounds what one table of 8 bytes
+/// becomes in memory (a tensor: about 200 bytes).
+pub const MAX_TABLES: usize = 1_000_000;
+
+/// The verifier counts a shared vtable or vector once for each table that names it. Real files
+/// share vtables: `tests/reader/margins.rs` prints how far those at hand stay below (1.6 times
+/// their length).
+pub const MAX_APPARENT_SIZE_FACTOR: usize = 8;
+
+/// Keeps the verifier's sum, which grows by less than a file's length after its last check,
+/// within 32 bits.
+pub const MAX_APPARENT_BYTES: usize = 0x7fff_ffff;
+
+/// Dimensions, indices, quantisation parameters and letters copied out of the file. A network of
+/// 2 GiB with a scale and a zero point for every 1,000 weights has 4 million of those; an entry
+/// takes at most 16 bytes in memory.
+pub const MAX_COPIED_ENTRIES: usize = 16_000_000;
+
+/// Entries that every file may have, so that small ones are not bound by their length.
+pub const SMALL_FILE_BYTES: usize = 4096;
+
+/// No kernel takes more than 8 dimensions.
+pub const MAX_RANK: usize = 32;
+
+/// Letters of a name that a message shows: a message is for people.
+pub const MAX_SHOWN_NAME_CHARS: usize = 80;
+
+/// Diagnostics of one file, for the same reason.
+pub const MAX_DIAGNOSTICS: usize = 100;

@@ -1,0 +1,178 @@
+//! A TFLite file as plain data. Names are those of `schema.fbs`; indices are checked by the
+//! reader, so that later stages may rely on every `usize` here being in range.
+
+use super::options::BuiltinOptions;
+use super::schema;
+use super::tensor_type::TensorType;
+use crate::diagnostic::Diagnostic;
+
+/// A whole file. Weights stay in the bytes the file was read from.
+#[derive(Clone, Debug)]
+pub struct Model<'a> {
+    /// Schema version, always 3.
+    pub version: u32,
+    pub description: String,
+    /// Length of the file.
+    pub file_bytes: usize,
+    /// The first one is the main subgraph. At least one.
+    pub subgraphs: Vec<Subgraph>,
+    /// Constant contents, borrowed from the file. At least one; the first one is empty, because
+    /// TFLite reads none of a tensor that names buffer 0.
+    pub buffers: Vec<&'a [u8]>,
+    /// In file order.
+    pub metadata: Vec<Metadata>,
+    pub signatures: Vec<Signature>,
+    /// What was odd but readable.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A named buffer for tools.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metadata {
+    pub name: String,
+    /// Index into [`Model::buffers`].
+    pub buffer_idx: usize,
+}
+
+/// `SignatureDef`: a named entry point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signature {
+    pub key: String,
+    pub subgraph_idx: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct Subgraph {
+    pub name: String,
+    pub tensors: Vec<Tensor>,
+    /// In execution order.
+    pub operators: Vec<Operator>,
+    /// Tensor indices.
+    pub inputs: Vec<usize>,
+    /// Tensor indices.
+    pub outputs: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    pub name: String,
+    pub tensor_type: TensorType,
+    /// Every dimension ≥ 0, and 1 in place of one known only at run time, as converters write
+    /// it. Empty for a scalar, and for an unknown rank (`has_rank` tells).
+    pub shape: Vec<i32>,
+    /// Present where the file has one, and as long as `shape`; −1 marks a dimension known only
+    /// at run time.
+    pub shape_signature: Option<Vec<i32>>,
+    /// Whether the rank is known. Where neither a dimension nor a constant tells it, a scalar
+    /// of an old file (one that never sets the field) counts as unknown.
+    pub has_rank: bool,
+    /// Index into [`Model::buffers`].
+    pub buffer_idx: usize,
+    /// Keeps its value between invocations.
+    pub is_variable: bool,
+    pub quantization: Option<Quantization>,
+    pub sparsity: Option<Sparsity>,
+}
+
+/// `QuantizationParameters`: real = scale × (stored − zero point).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantization {
+    /// One for the whole tensor, or one per slice of `quantized_dimension`. At least one.
+    pub scale: Vec<f32>,
+    /// As many as scales.
+    pub zero_point: Vec<i64>,
+    pub quantized_dimension: i32,
+}
+
+/// `SparsityParameters`, as far as counting stored values needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sparsity {
+    pub traversal_order: Vec<i32>,
+    pub block_map: Vec<i32>,
+    /// Number of values the file stores for this tensor, where the format tells.
+    pub stored_values: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Operator {
+    pub code: OperatorCode,
+    /// Tensor indices; `None` is an optional input that is absent (−1 in the file).
+    pub inputs: Vec<Option<usize>>,
+    pub outputs: Vec<usize>,
+    /// Scratch tensors that fused LSTM kernels name.
+    pub intermediates: Vec<usize>,
+    pub options: BuiltinOptions,
+}
+
+/// Which kernel an operator calls.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OperatorCode {
+    /// Number of `BuiltinOperator` in the schema; 32 (`CUSTOM`) for custom operators.
+    pub builtin: i32,
+    /// Name of a custom operator, for example `FlexAddV2`; present exactly where `builtin` is 32.
+    pub custom: Option<String>,
+    pub version: i32,
+}
+
+/// `BuiltinOperator.CUSTOM`.
+pub const CUSTOM: i32 = 32;
+
+impl OperatorCode {
+    /// Name in the schema, for example `CONV_2D`, or a custom operator's own name. `CUSTOM` for
+    /// a custom operator without a name, `UNKNOWN` for a number newer than the schema here.
+    pub fn name(&self) -> &str {
+        match &self.custom {
+            Some(name) if !name.is_empty() => name,
+            _ => self.builtin_name().unwrap_or("UNKNOWN"),
+        }
+    }
+
+    /// Name in the schema, for example `CONV_2D` (`CUSTOM` for all custom operators); `None` for
+    /// a number that the schema here does not have.
+    pub fn builtin_name(&self) -> Option<&'static str> {
+        schema::BuiltinOperator(self.builtin).variant_name()
+    }
+
+    pub fn is_custom(&self) -> bool {
+        self.builtin == CUSTOM
+    }
+
+    /// A TensorFlow operator that runs in the Flex delegate.
+    pub fn is_flex(&self) -> bool {
+        self.custom
+            .as_deref()
+            .is_some_and(|name| name.starts_with("Flex"))
+    }
+}
+
+impl Tensor {
+    /// Number of values of `shape`; `None` where it does not fit 64 bits.
+    pub fn element_count(&self) -> Option<u64> {
+        // A zero anywhere makes the product zero, whatever the other dimensions are.
+        if self.shape.contains(&0) {
+            return Some(0);
+        }
+        self.shape.iter().try_fold(1u64, |count, &dimension| {
+            count.checked_mul(u64::try_from(dimension).ok()?)
+        })
+    }
+
+    /// Bytes of the values without sparsity, those narrower than a byte packed; `None` where
+    /// the type does not tell it, or where it does not fit 64 bits.
+    pub fn byte_len(&self) -> Option<u64> {
+        let bits_per_value = u64::from(self.tensor_type.bits_per_value()?);
+        Some(
+            self.element_count()?
+                .checked_mul(bits_per_value)?
+                .div_ceil(8),
+        )
+    }
+
+    /// Whether a dimension is known only at run time.
+    pub fn is_dynamic(&self) -> bool {
+        self.shape_signature
+            .iter()
+            .flatten()
+            .any(|&dimension| dimension < 0)
+    }
+}

@@ -1,0 +1,161 @@
+//! `OperatorCode` and `Operator`: which kernels run, on which tensors.
+
+use super::context::{Context, OperatorPlace, checked_index};
+use super::error::{ParseError, shown};
+use super::model::{CUSTOM, Operator, OperatorCode};
+use super::{read_options, schema};
+use crate::diagnostic::Severity::Warning;
+
+/// The operator codes of the file, in its order.
+pub(super) fn read_codes(
+    context: &mut Context,
+    model: &schema::Model,
+) -> Result<Vec<OperatorCode>, ParseError> {
+    let codes = model.operator_codes().into_iter().flatten().enumerate();
+    codes
+        .map(|(code_idx, code)| read_code(context, code, code_idx))
+        .collect()
+}
+
+/// Old files have only the byte-wide field; new ones put 127 there for numbers beyond it. TFLite
+/// takes the larger of the two.
+fn read_code(
+    context: &mut Context,
+    code: schema::OperatorCode,
+    code_idx: usize,
+) -> Result<OperatorCode, ParseError> {
+    let builtin = code
+        .builtin_code()
+        .0
+        .max(i32::from(code.deprecated_builtin_code()));
+    let custom = match builtin {
+        CUSTOM => Some(context.copy_str(code.custom_code())?),
+        _ => None,
+    };
+    if custom.as_deref() == Some("") {
+        context
+            .diagnostics
+            .push(Warning, "unnamed-custom-operator", || {
+                format!(
+                    "operator code {code_idx}: expected the name of a custom operator, found none"
+                )
+            });
+    }
+    if schema::BuiltinOperator(builtin).variant_name().is_none() {
+        context.diagnostics.push(Warning, "unknown-operator", || {
+            format!(
+                "operator code {code_idx}: builtin operator {builtin} is newer than the schema here"
+            )
+        });
+    }
+    Ok(OperatorCode {
+        builtin,
+        custom,
+        version: code.version(),
+    })
+}
+
+/// The operators of one subgraph with `n_tensors`.
+pub(super) fn read(
+    context: &mut Context,
+    subgraph: schema::SubGraph,
+    subgraph_idx: usize,
+    n_tensors: usize,
+) -> Result<Vec<Operator>, ParseError> {
+    let operators = subgraph.operators().into_iter().flatten().enumerate();
+    operators
+        .map(|(operator_idx, operator)| {
+            let place = OperatorPlace {
+                subgraph_idx,
+                operator_idx,
+                name: "",
+            };
+            read_one(context, operator, place, n_tensors)
+        })
+        .collect()
+}
+
+fn read_one(
+    context: &mut Context,
+    operator: schema::Operator,
+    place: OperatorPlace,
+    n_tensors: usize,
+) -> Result<Operator, ParseError> {
+    let code = context.code(operator.opcode_index(), &place)?;
+    let place = OperatorPlace {
+        name: code.name(),
+        ..place
+    };
+    let inputs = context.copy(operator.inputs())?;
+    let outputs = context.copy(operator.outputs())?;
+    let intermediates = context.copy(operator.intermediates())?;
+    Ok(Operator {
+        inputs: tensor_idxs(&inputs, "input tensor index", &place, n_tensors)?,
+        outputs: present(
+            context,
+            tensor_idxs(&outputs, "output tensor index", &place, n_tensors)?,
+            &place,
+        ),
+        intermediates: tensor_idxs(
+            &intermediates,
+            "intermediate tensor index",
+            &place,
+            n_tensors,
+        )?
+        .into_iter()
+        .flatten()
+        .collect(),
+        options: read_options::read(context, operator, &place)?,
+        code,
+    })
+}
+
+/// −1 stands for a tensor that is absent.
+fn tensor_idxs(
+    stored: &[i32],
+    what: &'static str,
+    place: &impl std::fmt::Display,
+    n_tensors: usize,
+) -> Result<Vec<Option<usize>>, ParseError> {
+    let check = |&index: &i32| match checked_index(index.into(), n_tensors) {
+        None if index == -1 => Ok(None),
+        None => Err(ParseError::IndexOutOfRange {
+            place: place.to_string(),
+            what,
+            index: index.into(),
+            holder: "the subgraph".into(),
+            count: n_tensors,
+            counted: "tensors",
+        }),
+        present => Ok(present),
+    };
+    stored.iter().map(check).collect()
+}
+
+/// Outputs without the absent ones, which TFLite allows and no writer is known to use.
+fn present(
+    context: &mut Context,
+    outputs: Vec<Option<usize>>,
+    place: &impl std::fmt::Display,
+) -> Vec<usize> {
+    if outputs.contains(&None) {
+        context.diagnostics.push(Warning, "absent-output", || {
+            format!("{place}: expected tensors as outputs, found an absent one (index -1)")
+        });
+    }
+    outputs.into_iter().flatten().collect()
+}
+
+/// The inputs or outputs of a subgraph, `what` saying which.
+pub(super) fn read_subgraph_ends(
+    context: &mut Context,
+    stored: &[i32],
+    what: &'static str,
+    subgraph_idx: usize,
+    name: &str,
+    n_tensors: usize,
+) -> Result<Vec<usize>, ParseError> {
+    let place = format!("subgraph {subgraph_idx} `{}`", shown(name));
+    let ends = tensor_idxs(stored, what, &place, n_tensors)?;
+    Ok(present(context, ends, &place))
+}
