@@ -1,0 +1,191 @@
+//! What the counts do not say, as diagnostics.
+
+use std::collections::BTreeMap;
+
+use super::MemoryPlan;
+use super::calls::Calls;
+use super::counts::SubgraphCounts;
+use super::macs::Uncountable;
+use super::memory_plan::Unplannable;
+use super::shape::{self, Dynamic};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::graph::Graph;
+
+/// Names listed in one message at most: a message is for people.
+const MAX_NAMES: usize = 10;
+
+/// Doubts about MACs and bytes of the graph and the subgraphs it calls.
+pub fn of_counts(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> Vec<Diagnostic> {
+    let mut doubts = of_uncounted(graph, counted);
+    doubts.extend(of_control_flow(graph));
+    doubts.extend(of_dynamic_shapes(graph));
+    doubts.extend(of_sparse_weights(graph, counted));
+    doubts
+}
+
+fn diagnostic(severity: Severity, code: &'static str, message: String) -> Diagnostic {
+    Diagnostic {
+        severity,
+        code,
+        message,
+        operator_idx: None,
+    }
+}
+
+fn of_uncounted(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> Vec<Diagnostic> {
+    let mut by_reason: BTreeMap<Uncountable, BTreeMap<&str, usize>> = BTreeMap::new();
+    for counts in counted.values() {
+        for ((reason, name), operators) in &counts.uncounted {
+            let names = by_reason.entry(*reason).or_default();
+            *names.entry(name).or_default() += operators.len();
+        }
+    }
+    let only = only_uncounted(graph, counted);
+    let doubt = |(reason, names): (&Uncountable, &BTreeMap<&str, usize>)| Diagnostic {
+        operator_idx: only,
+        ..diagnostic(
+            Severity::Warning,
+            "uncounted-operator",
+            uncounted_message(*reason, names),
+        )
+    };
+    by_reason.iter().map(doubt).collect()
+}
+
+/// The operator meant, where there is one alone and it is in the graph itself.
+fn only_uncounted(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> Option<usize> {
+    let mut all = counted.iter().flat_map(|(subgraph_idx, counts)| {
+        counts
+            .uncounted
+            .values()
+            .flatten()
+            .map(move |operator_idx| (*subgraph_idx, *operator_idx))
+    });
+    let (subgraph_idx, operator_idx) = all.next()?;
+    (all.next().is_none() && subgraph_idx == graph.subgraph_idx).then_some(operator_idx)
+}
+
+fn uncounted_message(reason: Uncountable, names: &BTreeMap<&str, usize>) -> String {
+    let why = match reason {
+        Uncountable::Operator => "what they compute is not known",
+        Uncountable::Shape => "their operands do not have the shapes they need",
+        Uncountable::Overflow => "there are more than 64 bits can hold",
+    };
+    let n_operators: usize = names.values().sum();
+    let mut list: Vec<_> = names
+        .iter()
+        .take(MAX_NAMES)
+        .map(|(name, n)| format!("{name} ({n})"))
+        .collect();
+    if names.len() > MAX_NAMES {
+        list.push(format!("{} other kinds", names.len() - MAX_NAMES));
+    }
+    format!(
+        "MACs of {n_operators} operators are missing, {why}: {}",
+        list.join(", ")
+    )
+}
+
+fn of_control_flow(graph: &Graph) -> Vec<Diagnostic> {
+    let calls = || {
+        graph
+            .nodes
+            .iter()
+            .map(|node| Calls::of(&node.operator.options))
+    };
+    let n_loops = calls()
+        .filter(|calls| matches!(calls, Calls::Loop(..)))
+        .count();
+    let n_branches = calls()
+        .filter(|calls| matches!(calls, Calls::OneOf(_)))
+        .count();
+    let loops = (n_loops > 0).then(|| {
+        let message = format!(
+            "{n_loops} loops run as often as the input says: their MACs are counted for one turn"
+        );
+        diagnostic(Severity::Warning, "loop-counted-once", message)
+    });
+    let branches = (n_branches > 0).then(|| {
+        let message = format!("{n_branches} branches: the MACs of the costlier side are counted");
+        diagnostic(Severity::Info, "costlier-branch-counted", message)
+    });
+    loops.into_iter().chain(branches).collect()
+}
+
+fn of_dynamic_shapes(graph: &Graph) -> Option<Diagnostic> {
+    let tensors = &graph.subgraph.tensors;
+    let count = |kind| {
+        tensors
+            .iter()
+            .filter(|tensor| shape::dynamic(tensor) == kind)
+            .count()
+    };
+    match (
+        count(Dynamic::OtherDimensions),
+        count(Dynamic::FirstDimension),
+    ) {
+        (0, 0) => None,
+        (0, n) => Some(diagnostic(
+            Severity::Info,
+            "dynamic-batch",
+            format!(
+                "{n} tensors have a first dimension known only at run time: counted with the size that the file stores"
+            ),
+        )),
+        (n, _) => Some(diagnostic(
+            Severity::Warning,
+            "dynamic-shape",
+            format!(
+                "{n} tensors have dimensions known only at run time: MACs and bytes are counted with the sizes that the file stores, and are too small"
+            ),
+        )),
+    }
+}
+
+fn of_sparse_weights(
+    graph: &Graph,
+    counted: &BTreeMap<usize, SubgraphCounts>,
+) -> Option<Diagnostic> {
+    let is_sparse = |tensor_idx: &&usize| graph.tensor(**tensor_idx).sparsity.is_some();
+    let parameters = &counted.get(&graph.subgraph_idx)?.parameters;
+    let n_operators = parameters
+        .iter()
+        .filter(|used| used.iter().any(|t| is_sparse(&t)))
+        .count();
+    let message =
+        format!("{n_operators} operators have sparse weights: their MACs are counted as if dense");
+    (n_operators > 0).then(|| diagnostic(Severity::Info, "sparse-weights", message))
+}
+
+pub fn of_missing_plan(reason: &Unplannable) -> Diagnostic {
+    diagnostic(
+        Severity::Warning,
+        "no-memory-plan",
+        format!("no arena size: {reason}"),
+    )
+}
+
+/// Tensors outside every operator's use count in the arena, which surprises.
+pub fn of_plan(plan: &MemoryPlan) -> Option<Diagnostic> {
+    let ends = |used: bool| {
+        let placements = plan
+            .placements
+            .iter()
+            .filter(move |placement| placement.nodes.is_some() == used);
+        placements
+            .map(|placement| placement.offset_bytes + placement.size_bytes)
+            .max()
+            .unwrap_or(0)
+    };
+    let (used, unused) = (ends(true), ends(false));
+    let message = format!(
+        "the arena would be {used} bytes instead of {unused} without tensors that no operator of this subgraph needs"
+    );
+    (unused > used).then(|| diagnostic(Severity::Info, "unused-tensors", message))
+}
+
+pub fn of_unsampled_weights() -> Diagnostic {
+    let message =
+        "the file has more weights than are looked at: some operators have no weight statistics";
+    diagnostic(Severity::Info, "weights-not-sampled", message.to_owned())
+}

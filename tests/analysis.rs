@@ -1,0 +1,413 @@
+//! Analysis against other tools, over real files (`../shared/models`) and random graphs.
+//!
+//! The other tools speak through `tests/analysis_oracle.py`, run by `.venv/bin/python` or the
+//! interpreter that `LITECAST_PYTHON` names. Where files or interpreter are absent, a test says
+//! so and passes.
+#![cfg(not(target_arch = "wasm32"))]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use litecast::analysis::memory_plan::{Scratch, memory_plan};
+use litecast::analysis::{Analysis, analyze};
+use litecast::graph::{self, Graph};
+use litecast::tflite::{self, Operator, TensorType};
+use serde_json::Value;
+
+#[test]
+fn macs_parameters_and_weight_bytes_match_a_naive_count() {
+    let Some(models) = real_models() else { return };
+    let Some(answers) = oracle("naive", &models) else {
+        return;
+    };
+    println!(
+        "{:60} {:>12} {:>12} {:>10} {:>10}",
+        "file", "MACs", "naive", "parameters", "naive"
+    );
+    for (path, naive) in models.iter().zip(answers) {
+        let bytes = std::fs::read(path).unwrap();
+        with_graph(&bytes, |graph| {
+            check_against_naive(graph, &analyze(graph), &naive)
+        });
+    }
+}
+
+fn check_against_naive(graph: &Graph, analysis: &Analysis, naive: &Value) {
+    let file = naive["file"].as_str().unwrap();
+    let operators = naive["operators"].as_array().unwrap();
+    let naive_macs: u64 = operators
+        .iter()
+        .filter_map(|operator| operator["macs"].as_u64())
+        .sum();
+    let totals = analysis.totals;
+    let (parameters, weight_bytes) = (
+        naive["parameters"].as_u64().unwrap(),
+        naive["weight_bytes"].as_u64().unwrap(),
+    );
+    println!(
+        "{file:60} {:12} {naive_macs:12} {:10} {parameters:10}",
+        totals.macs, totals.parameters
+    );
+    for (node, cost) in graph.nodes.iter().zip(&analysis.costs) {
+        // The script answers null where the file leaves out the shapes.
+        let expected = operators[node.operator_idx]["macs"].as_u64();
+        assert_eq!(
+            cost.macs,
+            expected.unwrap_or(0),
+            "{file}, operator {}",
+            node.operator_idx
+        );
+        assert!(
+            expected.is_some() || has_doubt(analysis, "uncounted-operator"),
+            "{file}"
+        );
+    }
+    assert_eq!(totals.parameters, parameters, "{file}: parameters");
+    assert_eq!(totals.weight_bytes, weight_bytes, "{file}: weight bytes");
+}
+
+fn has_doubt(analysis: &Analysis, code: &str) -> bool {
+    analysis.diagnostics.iter().any(|doubt| doubt.code == code)
+}
+
+#[test]
+fn macs_match_vela() {
+    let Some(mut models) = real_models() else {
+        return;
+    };
+    // Vela takes 20 seconds for each of these, because of their dilated convolutions.
+    models.retain(|path| !path.to_string_lossy().contains("deeplabv3"));
+    let Some(answers) = oracle("vela", &models) else {
+        return;
+    };
+    println!(
+        "{:60} {:>12} {:>12} {:>12}",
+        "compared operators of", "MACs", "Vela, all", "compared"
+    );
+    let mut n_compared = 0;
+    for (path, vela) in models.iter().zip(answers) {
+        let bytes = std::fs::read(path).unwrap();
+        with_graph(&bytes, |graph| {
+            n_compared += check_against_vela(graph, &analyze(graph), &vela)
+        });
+    }
+    println!("{n_compared} operators compared");
+    assert!(
+        n_compared > 200,
+        "only {n_compared} operators were compared"
+    );
+}
+
+/// Vela's own operators whose products are those of the operator they come from. The others it
+/// counts too (pooling, tables, copies) are no matrix products.
+const VELA_PRODUCTS: &[&str] = &["Conv2D", "DepthwiseConv2D", "FullyConnected"];
+
+/// Operators that Vela does not express by products that they do not have (a resize as a
+/// depthwise convolution, a mean as a weighted sum).
+const VELA_SAME: &[&str] = &[
+    "CONV_2D",
+    "DEPTHWISE_CONV_2D",
+    "FULLY_CONNECTED",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM",
+];
+
+fn check_against_vela(graph: &Graph, analysis: &Analysis, vela: &Value) -> usize {
+    let file = vela["file"].as_str().unwrap();
+    let Some(by_operator) = vela["by_operator"].as_object() else {
+        println!(
+            "{file:60} {:12} refused: {}",
+            analysis.totals.macs, vela["refused"]
+        );
+        return 0;
+    };
+    if graph.model.subgraphs.len() > 1 {
+        println!("{file:60} not compared: Vela numbers the operators of the last subgraph only");
+        return 0;
+    }
+    let (mut ours, mut n_compared) = (0, 0);
+    for (node, cost) in graph.nodes.iter().zip(&analysis.costs) {
+        let name = node.operator.code.name();
+        let kinds = by_operator.get(&node.operator_idx.to_string());
+        let products = kinds
+            .filter(|_| VELA_SAME.contains(&name))
+            .and_then(vela_products);
+        let Some(products) = products else { continue };
+        assert_eq!(
+            cost.macs, products,
+            "{file}, operator {} ({name})",
+            node.operator_idx
+        );
+        (ours, n_compared) = (ours + cost.macs, n_compared + 1);
+    }
+    println!(
+        "{file:60} {ours:12} {:12} {n_compared:12}",
+        vela["total"].as_u64().unwrap()
+    );
+    n_compared
+}
+
+/// Absent where Vela leaves the operator to the CPU, or makes no product of it.
+fn vela_products(kinds: &Value) -> Option<u64> {
+    let products = VELA_PRODUCTS.iter().filter_map(|kind| kinds[kind].as_u64());
+    products.reduce(|sum, macs| sum + macs)
+}
+
+#[test]
+fn arena_matches_tflite_micro_on_real_files() {
+    let Some(models) = real_models() else { return };
+    let Some(answers) = oracle("arena", &models) else {
+        return;
+    };
+    println!(
+        "{:60} {:>10} {:>12} {:>10}",
+        "file", "arena", "with scratch", "TFLM head"
+    );
+    let mut n_compared = 0;
+    for (path, micro) in models.iter().zip(answers) {
+        let bytes = std::fs::read(path).unwrap();
+        with_graph(&bytes, |graph| {
+            n_compared += usize::from(check_against_micro(graph, &micro))
+        });
+    }
+    assert!(n_compared >= 13, "only {n_compared} files were compared");
+}
+
+fn check_against_micro(graph: &Graph, micro: &Value) -> bool {
+    let file = micro["file"].as_str().unwrap();
+    let plan = memory_plan(graph, &[]);
+    let ours = plan.as_ref().map_or_else(
+        |reason| format!("none ({reason})"),
+        |plan| plan.arena_bytes.to_string(),
+    );
+    let Some(head_bytes) = micro["head_bytes"].as_u64() else {
+        println!(
+            "{file:60} {ours:>10} {:>12} refused: {}",
+            "", micro["refused"]
+        );
+        return false;
+    };
+    let with_scratch = memory_plan(graph, &reference_scratch(graph))
+        .unwrap()
+        .arena_bytes;
+    println!("{file:60} {ours:>10} {with_scratch:12} {head_bytes:10}");
+    assert_eq!(with_scratch, head_bytes, "{file}");
+    true
+}
+
+/// Working buffers of TensorFlow Lite Micro's reference kernels, as `Prepare` of each asks.
+fn reference_scratch(graph: &Graph) -> Vec<Scratch> {
+    let of_node = |(node_idx, node): (usize, &graph::Node)| {
+        let sizes = scratch_sizes(graph, node.operator);
+        sizes.into_iter().map(move |size_bytes| Scratch {
+            node_idx,
+            size_bytes,
+        })
+    };
+    graph.nodes.iter().enumerate().flat_map(of_node).collect()
+}
+
+fn scratch_sizes(graph: &Graph, operator: &Operator) -> Vec<u64> {
+    let input = |position: usize| graph.tensor(operator.inputs[position].unwrap());
+    let count = |position: usize| input(position).element_count().unwrap();
+    let output = || graph.tensor(operator.outputs[0]);
+    match operator.code.name() {
+        "MEAN" | "SUM" => {
+            let quantised = matches!(input(0).tensor_type, TensorType::Int8 | TensorType::Int16);
+            let accumulator = quantised.then(|| 4 * output().element_count().unwrap());
+            accumulator
+                .into_iter()
+                .chain([4 * input(0).shape.len() as u64, 4 * count(1)])
+                .collect()
+        }
+        "UNIDIRECTIONAL_SEQUENCE_LSTM" => {
+            vec![count(19) * input(19).byte_len().unwrap() / count(19); 4]
+        }
+        "TRANSPOSE_CONV" => transpose_conv_scratch(
+            input(2).tensor_type,
+            output().element_count().unwrap(),
+            operator
+                .inputs
+                .get(3)
+                .copied()
+                .flatten()
+                .map(|bias| graph.tensor(bias)),
+        ),
+        _ => vec![],
+    }
+}
+
+fn transpose_conv_scratch(
+    activations: TensorType,
+    n_outputs: u64,
+    bias: Option<&tflite::Tensor>,
+) -> Vec<u64> {
+    match (activations, bias) {
+        (TensorType::Int8, _) => vec![4 * n_outputs],
+        (TensorType::Int16, Some(bias)) if bias.tensor_type == TensorType::Int16 => {
+            vec![8 * n_outputs, 8 * bias.element_count().unwrap()]
+        }
+        (TensorType::Int16, _) => vec![8 * n_outputs],
+        _ => vec![],
+    }
+}
+
+#[test]
+fn arena_matches_tflite_micro_on_random_graphs() {
+    const N_GRAPHS: usize = 60;
+    let Some(python) = python() else { return };
+    let folder = tempfile_folder("litecast-random-graphs");
+    let count = N_GRAPHS.to_string();
+    let arguments = [ORACLE, "graphs", folder.to_str().unwrap(), &count];
+    let written = run_script(Command::new(python).args(arguments));
+    let models = tflite_files(&folder);
+    let answers = written.and_then(|_| oracle("arena", &models));
+    let Some(answers) = answers else { return };
+    assert_eq!(answers.len(), N_GRAPHS);
+    let mut largest_difference = 0;
+    for (path, micro) in models.iter().zip(answers) {
+        let bytes = std::fs::read(path).unwrap();
+        let head_bytes = micro["head_bytes"]
+            .as_u64()
+            .unwrap_or_else(|| panic!("{micro}"));
+        with_graph(&bytes, |graph| {
+            let plan = analyze(graph).memory_plan.unwrap();
+            largest_difference = largest_difference.max(plan.arena_bytes.abs_diff(head_bytes));
+        });
+    }
+    println!(
+        "{N_GRAPHS} random graphs, largest difference of the arena: {largest_difference} bytes"
+    );
+    std::fs::remove_dir_all(folder).unwrap();
+    assert_eq!(largest_difference, 0);
+}
+
+#[test]
+fn every_plan_of_real_files_is_sound() {
+    let Some(models) = real_models() else { return };
+    for path in &models {
+        let bytes = std::fs::read(path).unwrap();
+        with_graph(&bytes, |graph| {
+            let analysis = analyze(graph);
+            assert_eq!(analysis.costs.len(), graph.nodes.len());
+            let planned = analysis.memory_plan.is_some();
+            let explained = has_doubt(&analysis, "no-memory-plan");
+            assert_ne!(
+                planned,
+                explained,
+                "{}: {:?}",
+                path.display(),
+                analysis.diagnostics
+            );
+            // A compiler that prescribes offsets may let tensors share their place.
+            let prescribed = graph
+                .model
+                .metadata
+                .iter()
+                .any(|entry| entry.name == "OfflineMemoryAllocation");
+            if let Some(plan) = analysis.memory_plan.filter(|_| !prescribed) {
+                check_soundness(&plan);
+            }
+        });
+    }
+}
+
+/// No two tensors of the graph needed at the same node share a byte, and all lie inside the arena.
+/// (Those of a called subgraph live within one node, one after the other.)
+fn check_soundness(plan: &litecast::analysis::MemoryPlan) {
+    let end = |p: &litecast::analysis::Placement| p.offset_bytes + p.size_bytes;
+    assert_eq!(
+        plan.arena_bytes,
+        plan.placements.iter().map(end).max().unwrap_or(0)
+    );
+    assert!(plan.live_bytes.iter().all(|&live| live <= plan.arena_bytes));
+    assert_eq!(
+        plan.peak_node_idx.map(|peak| plan.live_bytes[peak]),
+        plan.live_bytes.iter().max().copied()
+    );
+    let of_graph: Vec<_> = plan
+        .placements
+        .iter()
+        .filter(|placement| placement.subgraph_idx == 0)
+        .collect();
+    for (position, left) in of_graph.iter().enumerate() {
+        for right in &of_graph[..position] {
+            let (Some(during), Some(also)) = (&left.nodes, &right.nodes) else {
+                continue;
+            };
+            let together = during.start() <= also.end() && also.start() <= during.end();
+            let overlap = left.offset_bytes < end(right) && right.offset_bytes < end(left);
+            assert!(!(together && overlap), "{left:?} and {right:?}");
+        }
+    }
+}
+
+const ORACLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/analysis_oracle.py");
+
+/// The script's answer for each file, in order; nothing where the script cannot run.
+fn oracle(command: &str, models: &[PathBuf]) -> Option<Vec<Value>> {
+    let output = run_script(Command::new(python()?).args([ORACLE, command]).args(models))?;
+    let answers: Vec<Value> = (output.lines())
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), models.len());
+    Some(answers)
+}
+
+/// Status with which the script says that a package is not installed.
+const NOT_INSTALLED: i32 = 3;
+
+fn run_script(command: &mut Command) -> Option<String> {
+    let output = command.output().unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(NOT_INSTALLED) {
+        println!("skipped: {}", complaint.trim());
+        return None;
+    }
+    assert!(output.status.success(), "{complaint}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+fn python() -> Option<PathBuf> {
+    let named = std::env::var_os("LITECAST_PYTHON").map(PathBuf::from);
+    let python =
+        named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python"));
+    if !python.exists() {
+        println!(
+            "skipped: no Python at {} (LITECAST_PYTHON names another)",
+            python.display()
+        );
+        return None;
+    }
+    Some(python)
+}
+
+fn real_models() -> Option<Vec<PathBuf>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models");
+    if !folder.exists() {
+        println!("skipped: no models at {}", folder.display());
+        return None;
+    }
+    Some(tflite_files(&folder))
+}
+
+fn tflite_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries
+        .filter(|path| path.extension().is_some_and(|e| e == "tflite"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn tempfile_folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn with_graph(bytes: &[u8], check: impl FnOnce(&Graph)) {
+    let model = tflite::parse(bytes).unwrap();
+    check(&graph::build(&model, 0).unwrap());
+}
