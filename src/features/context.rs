@@ -1,0 +1,277 @@
+//! What the columns of one node are computed from.
+
+use std::ops::AddAssign;
+
+use crate::analysis::{Analysis, Cost};
+use crate::graph::Graph;
+use crate::tflite::{Activation, BuiltinOptions, Padding, Tensor, TensorType};
+
+/// Channels that one fetch of an Ethos-U feature map holds (the NHCWB16 brick): a partly filled
+/// brick costs as much as a full one.
+const BRICK_CHANNELS: f64 = 16.0;
+
+/// A shape as four dimensions: missing leading ones are 1, surplus ones are multiplied into `n`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Shape4 {
+    pub n: f32,
+    pub h: f32,
+    pub w: f32,
+    pub c: f32,
+    pub rank: f32,
+}
+
+impl Shape4 {
+    fn of(tensor: &Tensor) -> Self {
+        let dim = |from_end: usize| {
+            let at = tensor.shape.len().checked_sub(from_end);
+            at.map_or(1.0, |at| tensor.shape[at] as f32)
+        };
+        let outer = tensor.shape.len().saturating_sub(3);
+        let n = tensor.shape[..outer].iter().map(|&d| d as f32).product();
+        Self {
+            n,
+            h: dim(3),
+            w: dim(2),
+            c: dim(1),
+            rank: tensor.shape.len() as f32,
+        }
+    }
+
+    /// How much the tensor grows when its channels are padded to whole bricks.
+    fn brick_padding(self) -> f64 {
+        let c = f64::from(self.c);
+        if c == 0.0 {
+            1.0
+        } else {
+            (c / BRICK_CHANNELS).ceil() * BRICK_CHANNELS / c
+        }
+    }
+}
+
+/// The sliding window of a convolution or pooling; 0 everywhere for other operators.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Window {
+    pub filter_h: i32,
+    pub filter_w: i32,
+    pub stride_h: i32,
+    pub stride_w: i32,
+    pub dilation_h: i32,
+    pub dilation_w: i32,
+    pub padding_same: f32,
+    pub groups: f32,
+}
+
+/// Amounts that add up along a graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Work {
+    pub macs: f64,
+    pub macs_padded: f64,
+    pub weight_bytes: f64,
+    pub weight_bytes_entropy: f64,
+    pub input_bytes: f64,
+    pub output_bytes: f64,
+    pub output_bytes_padded: f64,
+}
+
+impl Work {
+    fn of(cost: &Cost, input: Shape4, output: Shape4) -> Self {
+        let entropy_share = cost
+            .weights
+            .map_or(1.0, |w| f64::from(w.entropy_bits) / 8.0);
+        let macs = cost.macs as f64;
+        Self {
+            macs,
+            macs_padded: macs * input.brick_padding() * output.brick_padding(),
+            weight_bytes: cost.weight_bytes as f64,
+            weight_bytes_entropy: cost.weight_bytes as f64 * entropy_share,
+            input_bytes: cost.input_bytes as f64,
+            output_bytes: cost.output_bytes as f64,
+            output_bytes_padded: cost.output_bytes as f64 * output.brick_padding(),
+        }
+    }
+
+    pub fn bytes_moved(&self) -> f64 {
+        self.weight_bytes + self.input_bytes + self.output_bytes
+    }
+}
+
+impl AddAssign for Work {
+    fn add_assign(&mut self, more: Self) {
+        self.macs += more.macs;
+        self.macs_padded += more.macs_padded;
+        self.weight_bytes += more.weight_bytes;
+        self.weight_bytes_entropy += more.weight_bytes_entropy;
+        self.input_bytes += more.input_bytes;
+        self.output_bytes += more.output_bytes;
+        self.output_bytes_padded += more.output_bytes_padded;
+    }
+}
+
+/// One node, seen from all sides that the columns need.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NodeContext {
+    pub window: Window,
+    pub fused_relu: f32,
+    pub fused_other: f32,
+    pub input: Shape4,
+    pub output: Shape4,
+    pub element_bytes_out: f32,
+    pub n_activations_in: f32,
+    pub n_out: f32,
+    pub work: Work,
+    pub so_far: Work,
+    pub live_bytes: f64,
+    pub weight_std: f32,
+    pub weight_zero_share: f32,
+    pub weight_entropy_bits: f32,
+    pub n_predecessors: f32,
+    pub n_successors: f32,
+    pub reads_graph_input: f32,
+    pub writes_graph_output: f32,
+    pub index: f32,
+}
+
+impl NodeContext {
+    /// The node's own side of things; degrees and running sums are the caller's.
+    pub fn of(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Self {
+        let operator = graph.nodes[node_idx].operator;
+        let cost = &analysis.costs[node_idx];
+        let is_activation = |&t: &usize| graph.constant(t).is_empty();
+        let activations: Vec<usize> = operator
+            .inputs
+            .iter()
+            .flatten()
+            .copied()
+            .filter(is_activation)
+            .collect();
+        let input = activations
+            .first()
+            .map_or(Shape4::default(), |&t| Shape4::of(graph.tensor(t)));
+        let first_out = operator.outputs.first().map(|&t| graph.tensor(t));
+        let output = first_out.map_or(Shape4::default(), Shape4::of);
+        let (fused_relu, fused_other) = fused(&operator.options);
+        let weights = cost.weights;
+        let plan = analysis.memory_plan.as_ref();
+        Self {
+            window: window(graph, node_idx, input),
+            fused_relu,
+            fused_other,
+            input,
+            output,
+            element_bytes_out: first_out.map_or(0.0, |t| element_bytes(t.tensor_type)),
+            n_activations_in: activations.len() as f32,
+            n_out: operator.outputs.len() as f32,
+            work: Work::of(cost, input, output),
+            live_bytes: plan.map_or(0.0, |p| p.live_bytes[node_idx] as f64),
+            weight_std: weights.map_or(0.0, |w| w.std),
+            weight_zero_share: weights.map_or(0.0, |w| w.zero_share),
+            weight_entropy_bits: weights.map_or(0.0, |w| w.entropy_bits),
+            reads_graph_input: any_of(&activations, &graph.subgraph.inputs),
+            writes_graph_output: any_of(&operator.outputs, &graph.subgraph.outputs),
+            index: node_idx as f32,
+            ..Self::default()
+        }
+    }
+}
+
+fn element_bytes(tensor_type: TensorType) -> f32 {
+    tensor_type
+        .bits_per_value()
+        .map_or(0.0, |bits| bits as f32 / 8.0)
+}
+
+fn any_of(tensors: &[usize], of: &[usize]) -> f32 {
+    f32::from(u8::from(tensors.iter().any(|t| of.contains(t))))
+}
+
+fn fused(options: &BuiltinOptions) -> (f32, f32) {
+    use BuiltinOptions::*;
+    let (Conv2D { activation, .. }
+    | DepthwiseConv2D { activation, .. }
+    | Pool2D { activation, .. }
+    | FullyConnected { activation, .. }) = options
+    else {
+        return (0.0, 0.0);
+    };
+    match activation {
+        Activation::None => (0.0, 0.0),
+        Activation::Relu | Activation::Relu6 | Activation::ReluN1To1 => (1.0, 0.0),
+        _ => (0.0, 1.0),
+    }
+}
+
+fn window(graph: &Graph, node_idx: usize, input: Shape4) -> Window {
+    let operator = graph.nodes[node_idx].operator;
+    let Some(mut window) = stated_window(&operator.options) else {
+        return Window::default();
+    };
+    if window.filter_h == 0 {
+        let filter = operator
+            .inputs
+            .get(1)
+            .copied()
+            .flatten()
+            .map(|t| graph.tensor(t));
+        let Some([_, h, w, c]) = filter.and_then(|t| <[i32; 4]>::try_from(t.shape.as_slice()).ok())
+        else {
+            return window;
+        };
+        (window.filter_h, window.filter_w) = (h, w);
+        let depthwise = matches!(operator.options, BuiltinOptions::DepthwiseConv2D { .. });
+        window.groups = if depthwise {
+            input.c
+        } else {
+            input.c / (c.max(1) as f32)
+        };
+    }
+    window
+}
+
+/// The window as the options state it; a filter of 0 says that the weights' shape has it.
+fn stated_window(options: &BuiltinOptions) -> Option<Window> {
+    use BuiltinOptions::*;
+    let same = |padding| f32::from(u8::from(padding == Padding::Same));
+    Some(match *options {
+        Conv2D {
+            padding,
+            stride_h,
+            stride_w,
+            dilation_h,
+            dilation_w,
+            ..
+        }
+        | DepthwiseConv2D {
+            padding,
+            stride_h,
+            stride_w,
+            dilation_h,
+            dilation_w,
+            ..
+        } => Window {
+            stride_h,
+            stride_w,
+            dilation_h,
+            dilation_w,
+            padding_same: same(padding),
+            ..Window::default()
+        },
+        Pool2D {
+            padding,
+            stride_h,
+            stride_w,
+            filter_h,
+            filter_w,
+            ..
+        } => Window {
+            filter_h,
+            filter_w,
+            stride_h,
+            stride_w,
+            dilation_h: 1,
+            dilation_w: 1,
+            padding_same: same(padding),
+            groups: 1.0,
+        },
+        _ => return None,
+    })
+}

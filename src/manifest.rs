@@ -1,0 +1,142 @@
+//! What stands in `manifest.json` beside `predictor.onnx`: written by the trainer, read by the
+//! predictor. One type for both, so that neither can misread the other.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Raised whenever a field changes its meaning; a reader refuses any other number.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Names of the exported network's inputs and output, as the ONNX file spells them.
+pub mod tensor_names {
+    /// f32 `[n_nodes, n_columns]`, raw features of [`crate::features`].
+    pub const NODE_FEATURES: &str = "node_features";
+    /// i64 `[n_nodes]`, from [`super::Manifest::category_index`].
+    pub const CATEGORY: &str = "category";
+    /// i64 `[n_edges]`, node index of each edge's writer.
+    pub const EDGE_SRC: &str = "edge_src";
+    /// i64 `[n_edges]`, node index of each edge's reader.
+    pub const EDGE_DST: &str = "edge_dst";
+    /// f32 `[1, n_outputs]`, natural units, in the order of [`super::Manifest::outputs`].
+    pub const ESTIMATES: &str = "estimates";
+}
+
+/// The trained bundle's description.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub format_version: u32,
+    /// Must equal the featurizer's own id, or the columns mean something else.
+    pub feature_schema_id: String,
+    /// `BuiltinOperator` number of each category index; entry 0 is -1 and stands for any other.
+    pub categories: Vec<i32>,
+    /// Name of each category, for people.
+    pub operator_names: Vec<String>,
+    /// What each column of the network's output estimates.
+    pub outputs: Vec<Output>,
+    pub training: Training,
+    /// Measured on held-out graphs, with the weights as shipped.
+    pub errors: Vec<OutputError>,
+    /// Smallest and largest value of each feature column over the training graphs.
+    pub feature_ranges: Vec<FeatureRange>,
+}
+
+impl Manifest {
+    /// The category index of a `BuiltinOperator` number; 0 when training never saw it.
+    pub fn category_index(&self, builtin_code: i32) -> i64 {
+        let known = self.categories.iter().skip(1);
+        known
+            .zip(1..)
+            .find(|(code, _)| **code == builtin_code)
+            .map_or(0, |(_, index)| index)
+    }
+}
+
+impl Manifest {
+    /// Mean absolute percentage error over the held-out graphs of all spaces, where measured.
+    pub fn expected_error_percent(&self, target: &str, metric: &str) -> Option<f64> {
+        let is_it = |e: &&OutputError| e.target == target && e.metric == metric && e.space == ALL;
+        self.errors.iter().find(is_it).map(|error| error.error.mape)
+    }
+}
+
+/// Value of [`OutputError::space`] for all spaces together.
+pub const ALL: &str = "all";
+
+/// One estimate: what it is and where its labels come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Output {
+    pub target: String,
+    /// The hardware in words.
+    pub device: String,
+    pub metric: String,
+    pub unit: String,
+    pub provenance: Provenance,
+}
+
+/// Origin of a number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// For example "learned from compiler estimate".
+    pub kind: String,
+    pub tool: String,
+    pub version: String,
+    pub configuration: String,
+}
+
+/// How the bundle was trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Training {
+    /// The trainer's settings by name, as its command line takes them.
+    pub settings: BTreeMap<String, String>,
+    pub seed: u64,
+    /// Graphs used to fit, to stop and to measure, per design space.
+    pub n_graphs: Vec<SpaceCount>,
+    /// The command that remakes the bundle.
+    pub command: String,
+    pub wall_time_s: f64,
+}
+
+/// Graphs of one design space on each side of the split.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpaceCount {
+    pub space: String,
+    pub training: usize,
+    pub validation: usize,
+    pub test: usize,
+}
+
+/// Error of one output on the held-out graphs of one design space.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputError {
+    pub target: String,
+    pub metric: String,
+    /// A design space, or [`ALL`].
+    pub space: String,
+    #[serde(flatten)]
+    pub error: ErrorSummary,
+}
+
+/// Errors of an estimate over `n` graphs, in percent of the label.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ErrorSummary {
+    /// Mean absolute percentage error.
+    pub mape: f64,
+    pub median_ape: f64,
+    pub p95_ape: f64,
+    /// Share of graphs within 5 % of the label, in percent.
+    pub within_5: f64,
+    /// Share of graphs within 10 % of the label, in percent.
+    pub within_10: f64,
+    /// Rank correlation, -1 to 1.
+    pub spearman: f64,
+    pub n: usize,
+}
+
+/// Range of one feature column over the training graphs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FeatureRange {
+    pub column: String,
+    pub min: f32,
+    pub max: f32,
+}
