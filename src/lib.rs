@@ -1,0 +1,20 @@
+//! What a TensorFlow Lite model costs on edge hardware, estimated before any deployment.
+//!
+//! The modules are the stages of the data, in order:
+//! [`tflite`] bytes → model, [`graph`] model → operators and tensors, [`analysis`] exact facts,
+//! [`features`] the predictor's input, [`predictor`] estimates, [`report`] what a person or a
+//! program reads.
+
+pub mod analysis;
+pub mod diagnostic;
+pub mod estimate;
+pub mod features;
+pub mod graph;
+pub mod manifest;
+pub mod predictor;
+pub mod report;
+pub mod support;
+pub mod tflite;
+
+#[cfg(target_arch = "wasm32")]
+mod wasm;

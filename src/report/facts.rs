@@ -1,0 +1,159 @@
+//! Exact facts of a model, its operators and its tensors, as the report words them.
+
+use std::collections::HashMap;
+
+use super::{
+    EdgeFacts, ModelFacts, OperatorFacts, Precision, QuantizationFacts, SubgraphFacts, TensorFacts,
+};
+use crate::analysis::Analysis;
+use crate::graph::{Graph, Node};
+use crate::tflite::{Model, Quantization, Tensor, TensorType};
+
+pub(crate) fn model_facts(model: &Model, graph: &Graph, analysis: &Analysis) -> ModelFacts {
+    let plan = analysis.memory_plan.as_ref();
+    ModelFacts {
+        file_bytes: model.file_bytes,
+        schema_version: model.version,
+        description: model.description.clone(),
+        precision: precision(graph, analysis),
+        n_subgraphs: model.subgraphs.len(),
+        n_operators: graph.nodes.len(),
+        n_tensors: graph.subgraph.tensors.len(),
+        macs: analysis.totals.macs,
+        parameters: analysis.totals.parameters,
+        weight_bytes: analysis.totals.weight_bytes,
+        arena_bytes: plan.map(|plan| plan.arena_bytes),
+        peak_operator: plan.and_then(|plan| plan.peak_node_idx),
+        inputs: graph.subgraph.inputs.clone(),
+        outputs: graph.subgraph.outputs.clone(),
+        signatures: model.signatures.iter().map(|s| s.key.clone()).collect(),
+        subgraphs: model.subgraphs.iter().map(subgraph_facts).collect(),
+    }
+}
+
+fn subgraph_facts(subgraph: &crate::tflite::Subgraph) -> SubgraphFacts {
+    SubgraphFacts {
+        name: subgraph.name.clone(),
+        n_operators: subgraph.operators.len(),
+        n_tensors: subgraph.tensors.len(),
+    }
+}
+
+/// The one precision that all operators that multiply share, or `Mixed`.
+fn precision(graph: &Graph, analysis: &Analysis) -> Precision {
+    let unpacked = unpacked_from(graph);
+    let multiplying = graph
+        .nodes
+        .iter()
+        .zip(&analysis.costs)
+        .filter(|(_, cost)| cost.macs > 0);
+    let mut found = multiplying.filter_map(|(node, _)| node_precision(graph, node, &unpacked));
+    let Some(first) = found.next() else {
+        return Precision::None;
+    };
+    if found.all(|other| other == first) {
+        first
+    } else {
+        Precision::Mixed
+    }
+}
+
+/// Tensor that an operator unpacks → tensor that the file stores.
+fn unpacked_from(graph: &Graph) -> HashMap<usize, usize> {
+    let unpacks = |node: &&Node| ["DEQUANTIZE", "DENSIFY"].contains(&node.operator.code.name());
+    let ends = |node: &Node| {
+        Some((
+            *node.operator.outputs.first()?,
+            (*node.operator.inputs.first()?)?,
+        ))
+    };
+    graph
+        .nodes
+        .iter()
+        .filter(unpacks)
+        .filter_map(ends)
+        .collect()
+}
+
+fn node_precision(
+    graph: &Graph,
+    node: &Node,
+    unpacked: &HashMap<usize, usize>,
+) -> Option<Precision> {
+    let output = graph.tensor(*node.operator.outputs.first()?).tensor_type;
+    let weights = node.operator.inputs.get(1).copied().flatten();
+    let stored = weights.map(|t| graph.tensor(*unpacked.get(&t).unwrap_or(&t)).tensor_type);
+    Some(match (output, stored) {
+        (TensorType::Int8, _) => Precision::Int8,
+        (TensorType::UInt8, _) => Precision::Uint8,
+        (TensorType::Int16, _) => Precision::Int16x8,
+        (TensorType::Float32, Some(TensorType::Float16)) => Precision::Float16,
+        (TensorType::Float32, Some(TensorType::Float32) | None) => Precision::Float32,
+        (TensorType::Float32, Some(_)) => Precision::DynamicRange,
+        (TensorType::Float16, _) => Precision::Float16,
+        _ => Precision::Mixed,
+    })
+}
+
+pub(crate) fn operators(graph: &Graph, analysis: &Analysis) -> Vec<OperatorFacts> {
+    let live_bytes = analysis.memory_plan.as_ref().map(|plan| &plan.live_bytes);
+    let facts = |(index, node): (usize, &Node)| {
+        let operator = node.operator;
+        let cost = &analysis.costs[index];
+        OperatorFacts {
+            index,
+            operator_idx: node.operator_idx,
+            name: operator.code.name().to_owned(),
+            custom: operator.code.is_custom(),
+            inputs: operator.inputs.clone(),
+            outputs: operator.outputs.clone(),
+            macs: cost.macs,
+            parameters: cost.parameters,
+            weight_bytes: cost.weight_bytes,
+            input_bytes: cost.input_bytes,
+            output_bytes: cost.output_bytes,
+            live_bytes: live_bytes.map(|bytes| bytes[index]),
+            attributes: operator.options.clone(),
+        }
+    };
+    graph.nodes.iter().enumerate().map(facts).collect()
+}
+
+pub(crate) fn tensors(graph: &Graph) -> Vec<TensorFacts> {
+    let facts = |(index, tensor): (usize, &Tensor)| TensorFacts {
+        index,
+        name: tensor.name.clone(),
+        tensor_type: tensor.tensor_type.name().to_owned(),
+        shape: tensor.shape.clone(),
+        shape_signature: tensor.shape_signature.clone(),
+        bytes: tensor.byte_len(),
+        constant: !graph.constant(index).is_empty(),
+        variable: tensor.is_variable,
+        quantization: tensor.quantization.as_ref().map(quantization_facts),
+    };
+    graph
+        .subgraph
+        .tensors
+        .iter()
+        .enumerate()
+        .map(facts)
+        .collect()
+}
+
+fn quantization_facts(quantization: &Quantization) -> QuantizationFacts {
+    let n = quantization.scale.len();
+    QuantizationFacts {
+        scale: quantization.scale.iter().take(1).copied().collect(),
+        zero_point: quantization.zero_point.iter().take(1).copied().collect(),
+        per_channel: (n > 1).then_some(n),
+    }
+}
+
+pub(crate) fn edges(graph: &Graph) -> Vec<EdgeFacts> {
+    let facts = |edge: &crate::graph::Edge| EdgeFacts {
+        src: edge.src,
+        dst: edge.dst,
+        tensor: edge.tensor_idx,
+    };
+    graph.edges.iter().map(facts).collect()
+}

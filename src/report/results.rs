@@ -1,0 +1,261 @@
+//! What each target makes of a graph, and the doubts about it.
+
+use std::collections::BTreeSet;
+
+use super::{Outcome, TargetResult};
+use crate::analysis::Analysis;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::features::{COLUMNS, Features, N_COLUMNS};
+use crate::graph::Graph;
+use crate::manifest::{Output, Provenance};
+use crate::predictor::{Predictor, PredictorError};
+use crate::support::{self, Fallback, Npu};
+use crate::tflite::{CUSTOM, Model};
+
+/// What the estimates leave out by their scope: other subgraphs.
+pub(crate) fn scope(model: &Model, graph: &Graph) -> Option<Diagnostic> {
+    let bodies = model.subgraphs.len().checked_sub(1).filter(|&n| n > 0)?;
+    let operators: usize = model
+        .subgraphs
+        .iter()
+        .skip(1)
+        .map(|s| s.operators.len())
+        .sum();
+    let main = graph.nodes.len();
+    Some(Diagnostic {
+        severity: if operators == 0 {
+            Severity::Info
+        } else {
+            Severity::Warning
+        },
+        code: "other-subgraphs",
+        message: format!(
+            "the numbers are those of the main subgraph ({main} operators); {bodies} further \
+             subgraphs with {operators} operators are not in them"
+        ),
+        operator_idx: None,
+    })
+}
+
+/// One result for each target and metric, and what makes the estimates doubtful.
+pub(crate) fn results(
+    graph: &Graph,
+    analysis: &Analysis,
+    features: &Features,
+    predictor: Option<&Predictor>,
+) -> Result<(Vec<TargetResult>, Vec<Diagnostic>), PredictorError> {
+    let mut results = Vec::new();
+    let mut doubts = Vec::new();
+    if let Some(predictor) = predictor {
+        doubts.extend(never_trained(graph, predictor));
+        doubts.extend(outside_range(features, predictor));
+        let is_familiar = doubts.is_empty();
+        let estimates = predictor.predict(features)?;
+        for (idx, output) in predictor.manifest().outputs.iter().enumerate() {
+            let refusal = refusal(graph, analysis, &output.target);
+            let outcome = match (refusal, estimates.get(idx)) {
+                (Some(unavailable), _) => Outcome::Unavailable { unavailable },
+                (None, Some(&value)) => estimate(predictor, output, value, is_familiar),
+                (None, None) => Outcome::Unavailable {
+                    unavailable: NO_OPERATORS.into(),
+                },
+            };
+            results.push(target_result(output, outcome));
+        }
+        let is_available = |r: &TargetResult| matches!(r.outcome, Outcome::Estimate { .. });
+        if !results.iter().any(is_available) {
+            doubts.clear();
+        }
+        doubts.extend(cpu_fallbacks(graph, &results));
+    }
+    results.push(arena(analysis));
+    Ok((results, doubts))
+}
+
+const NO_OPERATORS: &str = "the main subgraph has no operators";
+
+fn target_result(output: &Output, outcome: Outcome) -> TargetResult {
+    TargetResult {
+        target: output.target.clone(),
+        device: output.device.clone(),
+        metric: output.metric.clone(),
+        outcome,
+    }
+}
+
+/// The error measured on held-out graphs is not promised for a graph unlike all of them.
+fn estimate(predictor: &Predictor, output: &Output, value: f32, is_familiar: bool) -> Outcome {
+    let error = predictor
+        .manifest()
+        .expected_error_percent(&output.target, &output.metric);
+    Outcome::Estimate {
+        value: f64::from(value),
+        unit: output.unit.clone(),
+        provenance: output.provenance.clone(),
+        expected_error_percent: error.filter(|_| is_familiar),
+    }
+}
+
+/// Why a target cannot run a graph at all, in words.
+fn refusal(graph: &Graph, analysis: &Analysis, target: &str) -> Option<String> {
+    if graph.nodes.is_empty() {
+        return Some(NO_OPERATORS.into());
+    }
+    if graph
+        .nodes
+        .iter()
+        .any(|node| node.operator.code.custom.as_deref() == Some("ethos-u"))
+    {
+        return Some(
+            "the file is already compiled for an Ethos-U; give the model before Vela".into(),
+        );
+    }
+    let fallbacks = support::fallbacks(graph, Npu::of_target(target)?);
+    is_mostly_cpu(graph, analysis, &fallbacks).then(|| mostly_cpu_words(graph, &fallbacks))
+}
+
+/// An NPU number says little where most of the work stays on the CPU.
+fn is_mostly_cpu(graph: &Graph, analysis: &Analysis, fallbacks: &[Fallback]) -> bool {
+    let cpu_macs: u64 = fallbacks
+        .iter()
+        .map(|f| analysis.costs[f.node_idx].macs)
+        .sum();
+    let all_macs: u64 = analysis.costs.iter().map(|cost| cost.macs).sum();
+    if all_macs == 0 {
+        return 2 * fallbacks.len() > graph.nodes.len();
+    }
+    cpu_macs > all_macs / 2
+}
+
+fn mostly_cpu_words(graph: &Graph, fallbacks: &[Fallback]) -> String {
+    let reasons: BTreeSet<&str> = fallbacks.iter().map(|f| f.reason.as_str()).collect();
+    let is_float = reasons.iter().any(|r| r.starts_with("FLOAT"));
+    let advice = if is_float {
+        "; quantise the model to int8"
+    } else {
+        ""
+    };
+    let n = fallbacks.len();
+    let all = graph.nodes.len();
+    let why = reasons
+        .into_iter()
+        .take(SHOWN)
+        .collect::<Vec<_>>()
+        .join(", ");
+    format!("{n} of {all} operators do not run on the NPU ({why}){advice}")
+}
+
+/// Items of a list that a message spells out.
+const SHOWN: usize = 3;
+
+/// Operators left to the CPU, for each family of targets with an estimate.
+fn cpu_fallbacks(graph: &Graph, results: &[TargetResult]) -> Vec<Diagnostic> {
+    let estimated = results
+        .iter()
+        .filter(|r| matches!(r.outcome, Outcome::Estimate { .. }));
+    let targets: BTreeSet<&str> = estimated.map(|r| r.target.as_str()).collect();
+    let words = |target: &&str| {
+        let fallbacks = support::fallbacks(graph, Npu::of_target(target)?);
+        let first = fallbacks.first()?;
+        let listed = fallbacks.iter().take(SHOWN).map(|f| {
+            format!(
+                "{} ({})",
+                graph.nodes[f.node_idx].operator.code.name(),
+                f.reason
+            )
+        });
+        let more = if fallbacks.len() > SHOWN { ", …" } else { "" };
+        let message = format!(
+            "{target}: {} operators stay on the CPU, whose time is not in the estimate: {}{more}",
+            fallbacks.len(),
+            listed.collect::<Vec<_>>().join(", "),
+        );
+        let operator_idx = Some(graph.nodes[first.node_idx].operator_idx);
+        Some(Diagnostic {
+            severity: Severity::Warning,
+            code: "cpu-fallback",
+            message,
+            operator_idx,
+        })
+    };
+    targets.iter().filter_map(words).collect()
+}
+
+/// Operators that no training graph had.
+fn never_trained(graph: &Graph, predictor: &Predictor) -> Option<Diagnostic> {
+    let is_new = |builtin| builtin == CUSTOM || predictor.manifest().category_index(builtin) == 0;
+    let new = graph
+        .nodes
+        .iter()
+        .filter(|node| is_new(node.operator.code.builtin));
+    let first = new.clone().next()?;
+    let names: BTreeSet<_> = new.map(|node| node.operator.code.name()).collect();
+    let listed = names
+        .iter()
+        .copied()
+        .take(SHOWN)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let more = if names.len() > SHOWN { ", …" } else { "" };
+    Some(Diagnostic {
+        severity: Severity::Warning,
+        code: "operator-never-trained",
+        message: format!("the predictor never saw {listed}{more}; its error here is unknown"),
+        operator_idx: Some(first.operator_idx),
+    })
+}
+
+/// Columns whose values leave what training graphs had, most extreme first.
+fn outside_range(features: &Features, predictor: &Predictor) -> Option<Diagnostic> {
+    let ranges = &predictor.manifest().feature_ranges;
+    let mut outside: Vec<(f32, usize)> = Vec::new();
+    for (column_idx, range) in ranges.iter().enumerate().take(N_COLUMNS) {
+        let values = features.nodes.iter().skip(column_idx).step_by(N_COLUMNS);
+        let width = (range.max - range.min).max(f32::MIN_POSITIVE);
+        let excess = |&v: &f32| (v - range.max).max(range.min - v) / width;
+        let worst = values.map(excess).fold(0.0, f32::max);
+        if worst > RANGE_SLACK {
+            outside.push((worst, column_idx));
+        }
+    }
+    outside.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let meanings = outside
+        .iter()
+        .take(SHOWN)
+        .map(|&(_, idx)| COLUMNS[idx].meaning);
+    let listed = meanings.collect::<Vec<_>>().join("; ");
+    (!outside.is_empty()).then(|| Diagnostic {
+        severity: Severity::Warning,
+        code: "outside-training-range",
+        message: format!("outside what the predictor was trained on: {listed}"),
+        operator_idx: None,
+    })
+}
+
+/// Share of a column's range by which a value may leave it without a word.
+const RANGE_SLACK: f32 = 0.05;
+
+fn arena(analysis: &Analysis) -> TargetResult {
+    let outcome = match &analysis.memory_plan {
+        Some(plan) => Outcome::Estimate {
+            value: plan.arena_bytes as f64,
+            unit: "bytes".into(),
+            provenance: Provenance {
+                kind: "exact".into(),
+                tool: "litecast".into(),
+                version: env!("CARGO_PKG_VERSION").into(),
+                configuration: "greedy memory planner, activations only".into(),
+            },
+            expected_error_percent: None,
+        },
+        None => Outcome::Unavailable {
+            unavailable: "a tensor's shape is known only at run time".into(),
+        },
+    };
+    TargetResult {
+        target: "tflite-micro".into(),
+        device: "TensorFlow Lite Micro, any microcontroller".into(),
+        metric: "arena".into(),
+        outcome,
+    }
+}

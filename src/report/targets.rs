@@ -1,0 +1,54 @@
+//! What a predictor estimates, as the first screen and `litecast targets` list it.
+
+use serde::Serialize;
+
+use crate::manifest::{Manifest, Output};
+
+/// A target and what is estimated for it.
+#[derive(Clone, Debug, Serialize)]
+pub struct TargetInfo {
+    pub id: String,
+    /// The hardware in words.
+    pub device: String,
+    pub metrics: Vec<MetricInfo>,
+    /// Tool, version and configuration whose numbers were learned.
+    pub learned_from: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct MetricInfo {
+    pub metric: String,
+    pub unit: String,
+    /// Mean absolute percentage error on held-out graphs; null where it was not measured.
+    pub expected_error_percent: Option<f64>,
+}
+
+/// The targets in the order of the manifest.
+pub fn targets(manifest: &Manifest) -> Vec<TargetInfo> {
+    let mut targets: Vec<TargetInfo> = Vec::new();
+    for output in &manifest.outputs {
+        let metric = MetricInfo {
+            metric: output.metric.clone(),
+            unit: output.unit.clone(),
+            expected_error_percent: manifest.expected_error_percent(&output.target, &output.metric),
+        };
+        match targets.iter_mut().find(|target| target.id == output.target) {
+            Some(target) => target.metrics.push(metric),
+            None => targets.push(target(output, metric)),
+        }
+    }
+    targets
+}
+
+fn target(output: &Output, metric: MetricInfo) -> TargetInfo {
+    let source = &output.provenance;
+    TargetInfo {
+        id: output.target.clone(),
+        device: output.device.clone(),
+        metrics: vec![metric],
+        learned_from: format!(
+            "{} {}, {}",
+            source.tool, source.version, source.configuration
+        ),
+    }
+}

@@ -1,0 +1,200 @@
+//! Reports as text for a terminal.
+
+use std::fmt::Write;
+
+use comfy_table::{CellAlignment, Table, presets};
+use litecast::diagnostic::Severity;
+use litecast::manifest::Provenance;
+use litecast::report::{OperatorFacts, Outcome, Report, TargetInfo, TargetResult};
+
+/// The report of one file, ending with an empty line.
+pub fn report(report: &Report, with_operators: bool) -> String {
+    let mut text = format!("{}\n{}\n", report.file, facts(report));
+    let _ = writeln!(text, "{}", results(&report.results));
+    if with_operators {
+        let _ = writeln!(text, "{}", operators(report));
+    }
+    for diagnostic in &report.diagnostics {
+        let word = match diagnostic.severity {
+            Severity::Info => "note",
+            Severity::Warning => "warning",
+        };
+        let place = diagnostic
+            .operator_idx
+            .map(|idx| format!(" (operator {idx})"));
+        let _ = writeln!(
+            text,
+            "{word}: {}{}",
+            diagnostic.message,
+            place.unwrap_or_default()
+        );
+    }
+    text.push('\n');
+    text
+}
+
+fn facts(report: &Report) -> String {
+    let model = &report.model;
+    format!(
+        "{} operators, {} MACs, {} parameters, {} file",
+        model.n_operators,
+        count(model.macs),
+        count(model.parameters),
+        bytes(model.file_bytes as f64),
+    )
+}
+
+fn results(results: &[TargetResult]) -> Table {
+    let mut table = table(&["target", "metric", "estimate", "± held-out", "provenance"]);
+    for result in results {
+        let [estimate, error, provenance] = outcome(&result.outcome);
+        table.add_row([
+            &result.target,
+            &result.metric,
+            &estimate,
+            &error,
+            &provenance,
+        ]);
+    }
+    align_right(&mut table, &[2, 3]);
+    table
+}
+
+fn outcome(outcome: &Outcome) -> [String; 3] {
+    match outcome {
+        Outcome::Estimate {
+            value,
+            unit,
+            provenance,
+            expected_error_percent,
+        } => {
+            let error = expected_error_percent.map(|percent| format!("{percent:.1} %"));
+            [
+                quantity(*value, unit),
+                error.unwrap_or_default(),
+                self::provenance(provenance),
+            ]
+        }
+        Outcome::Unavailable { unavailable } => [
+            "–".into(),
+            String::new(),
+            format!("unavailable: {unavailable}"),
+        ],
+    }
+}
+
+fn provenance(provenance: &Provenance) -> String {
+    match provenance.kind.as_str() {
+        "exact" => format!("exact ({})", provenance.configuration),
+        kind => format!("{kind} ({} {})", provenance.tool, provenance.version),
+    }
+}
+
+fn operators(report: &Report) -> Table {
+    let mut table = table(&[
+        "#", "operator", "output", "MACs", "weights", "read", "written", "alive",
+    ]);
+    for operator in &report.operators {
+        table.add_row([
+            operator.index.to_string(),
+            operator.name.clone(),
+            output_shape(report, operator),
+            count(operator.macs),
+            bytes(operator.weight_bytes as f64),
+            bytes(operator.input_bytes as f64),
+            bytes(operator.output_bytes as f64),
+            operator
+                .live_bytes
+                .map_or("?".into(), |live| bytes(live as f64)),
+        ]);
+    }
+    align_right(&mut table, &[0, 3, 4, 5, 6, 7]);
+    table
+}
+
+fn output_shape(report: &Report, operator: &OperatorFacts) -> String {
+    let tensor = operator
+        .outputs
+        .first()
+        .and_then(|&idx| report.tensors.get(idx));
+    tensor.map_or(String::new(), |tensor| {
+        let dims: Vec<String> = tensor.shape.iter().map(i32::to_string).collect();
+        dims.join("×")
+    })
+}
+
+/// What the shipped predictor estimates.
+pub fn targets(targets: &[TargetInfo]) -> Table {
+    let mut table = table(&["target", "device", "metric", "± held-out", "learned from"]);
+    for target in targets {
+        for metric in &target.metrics {
+            let error = metric
+                .expected_error_percent
+                .map(|percent| format!("{percent:.1} %"));
+            let name = format!("{} ({})", metric.metric, metric.unit);
+            let error = error.unwrap_or_default();
+            table.add_row([
+                &target.id,
+                &target.device,
+                &name,
+                &error,
+                &target.learned_from,
+            ]);
+        }
+    }
+    align_right(&mut table, &[3]);
+    table
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(header);
+    table
+}
+
+fn align_right(table: &mut Table, columns: &[usize]) {
+    for &idx in columns {
+        if let Some(column) = table.column_mut(idx) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+fn quantity(value: f64, unit: &str) -> String {
+    match unit {
+        "bytes" => bytes(value),
+        unit => format!("{} {unit}", three_digits(value)),
+    }
+}
+
+fn bytes(value: f64) -> String {
+    const UNITS: [&str; 4] = ["B", "KiB", "MiB", "GiB"];
+    let (value, unit) = scaled(value, 1024.0, &UNITS);
+    format!("{} {unit}", three_digits(value))
+}
+
+fn count(value: u64) -> String {
+    const UNITS: [&str; 5] = ["", " k", " M", " G", " T"];
+    let (value, unit) = scaled(value as f64, 1000.0, &UNITS);
+    format!("{}{unit}", three_digits(value))
+}
+
+fn scaled<'u>(mut value: f64, base: f64, units: &[&'u str]) -> (f64, &'u str) {
+    let mut idx = 0;
+    while value >= base && idx + 1 < units.len() {
+        value /= base;
+        idx += 1;
+    }
+    (value, units[idx])
+}
+
+/// Three significant digits, whole numbers without a point.
+fn three_digits(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 100.0 || v.fract() == 0.0 => 0,
+        v if v >= 10.0 => 1,
+        v if v >= 1.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.digits$}")
+}

@@ -1,0 +1,96 @@
+//! The border to JavaScript. The only file that names wasm_bindgen, js_sys and web_sys.
+
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::JsFuture;
+
+use crate::estimate::{EstimateError, estimate};
+use crate::predictor::{self, PredictorError};
+use crate::report;
+
+/// Turns a panic, which is always a defect of this crate, into a readable line of the console.
+#[wasm_bindgen(start)]
+fn start() {
+    console_error_panic_hook::set_once();
+}
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = include_str!("report/report.d.ts");
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(typescript_type = "Report")]
+    pub type Report;
+    #[wasm_bindgen(typescript_type = "TargetInfo[]")]
+    pub type TargetInfos;
+}
+
+/// A trained predictor, loaded once and used for many files.
+#[wasm_bindgen]
+pub struct Predictor(predictor::Predictor);
+
+#[wasm_bindgen]
+impl Predictor {
+    /// `onnx` and `manifest` are the contents of `predictor.onnx` and `manifest.json`.
+    #[wasm_bindgen(constructor)]
+    pub fn new(onnx: &[u8], manifest: &str) -> Result<Predictor, JsValue> {
+        let loaded = predictor::Predictor::load(onnx, manifest);
+        loaded
+            .map(Predictor)
+            .map_err(|error| predictor_error(&error))
+    }
+
+    /// What the file `bytes` costs on every target. Throws an `Error` with a string `kind`.
+    pub fn estimate(&self, bytes: &[u8], file: &str) -> Result<Report, JsValue> {
+        report_of(bytes, file, Some(&self.0))
+    }
+
+    /// As `estimate`, for a `File` as a drop or a file picker gives it.
+    #[wasm_bindgen(js_name = estimateFile)]
+    pub async fn estimate_file(&self, file: web_sys::File) -> Result<Report, JsValue> {
+        let contents = JsFuture::from(file.array_buffer()).await?;
+        let bytes = js_sys::Uint8Array::new(&contents).to_vec();
+        report_of(&bytes, &file.name(), Some(&self.0))
+    }
+
+    /// What this predictor estimates, and how well it did on held-out networks.
+    pub fn targets(&self) -> Result<TargetInfos, JsValue> {
+        Ok(to_js(&report::targets(self.0.manifest()))?.unchecked_into())
+    }
+}
+
+/// The exact facts of the file `bytes` alone, without learned estimates.
+#[wasm_bindgen]
+pub fn analyze(bytes: &[u8], file: &str) -> Result<Report, JsValue> {
+    report_of(bytes, file, None)
+}
+
+fn report_of(
+    bytes: &[u8],
+    file: &str,
+    predictor: Option<&predictor::Predictor>,
+) -> Result<Report, JsValue> {
+    let report = estimate(bytes, file, predictor).map_err(|error| estimate_error(&error))?;
+    Ok(to_js(&report)?.unchecked_into())
+}
+
+/// Plain objects, numbers and `null`, as `JSON.parse` would give.
+fn to_js(value: &impl Serialize) -> Result<JsValue, JsValue> {
+    let serializer = serde_wasm_bindgen::Serializer::json_compatible();
+    Ok(value.serialize(&serializer)?)
+}
+
+fn estimate_error(error: &EstimateError) -> JsValue {
+    js_error(error.kind(), &error.to_string())
+}
+
+fn predictor_error(error: &PredictorError) -> JsValue {
+    js_error(error.kind(), &error.to_string())
+}
+
+fn js_error(kind: &str, message: &str) -> JsValue {
+    let error = js_sys::Error::new(message);
+    let is_set = js_sys::Reflect::set(&error, &"kind".into(), &kind.into());
+    debug_assert!(is_set.is_ok(), "a fresh Error takes properties");
+    error.into()
+}

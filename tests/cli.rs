@@ -1,0 +1,144 @@
+//! The native command, run as its users run it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn litecast(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_litecast"))
+        .args(args)
+        .output()
+        .expect("the command runs")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("stdout is UTF-8")
+}
+
+fn examples() -> Vec<PathBuf> {
+    tflite_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("www/examples"))
+}
+
+fn tflite_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "tflite")
+    });
+    files.sort();
+    files
+}
+
+#[test]
+fn json_has_one_document_a_line_with_the_promised_names() {
+    let files = examples();
+    assert_eq!(files.len(), 3, "three example models");
+    let mut args = vec!["predict", "--json"];
+    args.extend(files.iter().map(|path| path.to_str().unwrap()));
+    let output = litecast(&args);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = stdout(&output);
+    assert_eq!(text.lines().count(), files.len());
+    for (line, file) in text.lines().zip(&files) {
+        let report: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(report["file"], file.to_str().unwrap());
+        check_results(&report);
+    }
+}
+
+/// Every NPU has latency, SRAM and traffic with a unit and a provenance; the arena is exact.
+fn check_results(report: &Value) {
+    let results = report["results"].as_array().unwrap();
+    for target in ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"] {
+        for (metric, unit) in [
+            ("latency", "ms"),
+            ("sram_peak", "bytes"),
+            ("offchip_traffic", "bytes"),
+        ] {
+            let found = results
+                .iter()
+                .find(|r| r["target"] == target && r["metric"] == metric);
+            let result = found.unwrap_or_else(|| panic!("{target} {metric} is missing"));
+            assert_eq!(result["unit"], unit);
+            assert!(result["value"].as_f64().unwrap() > 0.0, "{result}");
+            assert_eq!(result["provenance"]["tool"], "ethos-u-vela");
+        }
+    }
+    let arena = results.iter().find(|r| r["metric"] == "arena").unwrap();
+    assert_eq!(arena["target"], "tflite-micro");
+    assert_eq!(
+        arena["value"],
+        report["model"]["arena_bytes"].as_f64().unwrap()
+    );
+}
+
+#[test]
+fn a_bad_file_fails_the_command_and_leaves_the_others_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = folder.path().join("bad.tflite");
+    std::fs::write(&bad, b"not a model at all").unwrap();
+    let good = examples().remove(0);
+    let output = litecast(&[
+        "predict",
+        "--json",
+        bad.to_str().unwrap(),
+        good.to_str().unwrap(),
+        "/nowhere",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stdout(&output).lines().count(), 1);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("bad.tflite"), "{errors}");
+    assert!(errors.contains("/nowhere"), "{errors}");
+}
+
+#[test]
+fn tables_name_every_target_and_operator() {
+    let good = examples().remove(0);
+    let text = stdout(&litecast(&[
+        "predict",
+        "--operators",
+        good.to_str().unwrap(),
+    ]));
+    for word in [
+        "ethos-u55-256",
+        "ethos-u65-512",
+        "ethos-u85-256",
+        "tflite-micro",
+        "CONV_2D",
+    ] {
+        assert!(text.contains(word), "{word} is missing in\n{text}");
+    }
+    let targets = stdout(&litecast(&["targets"]));
+    assert!(targets.contains("ethos-u85-256"), "{targets}");
+}
+
+#[test]
+fn real_files_give_a_report_or_a_clear_error() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models");
+    let files = tflite_files(&folder);
+    if files.is_empty() {
+        println!("skipped: no models in {}", folder.display());
+        return;
+    }
+    for file in &files {
+        let output = litecast(&["predict", "--json", file.to_str().unwrap()]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        match output.status.code() {
+            Some(0) => assert_eq!(stdout(&output).lines().count(), 1, "{}", file.display()),
+            Some(1) => assert!(
+                errors.starts_with("litecast: "),
+                "{}: {errors}",
+                file.display()
+            ),
+            code => panic!("{}: exit code {code:?}: {errors}", file.display()),
+        }
+        println!("{}: {}", file.file_name().unwrap().display(), errors.trim());
+    }
+}

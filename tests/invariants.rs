@@ -1,0 +1,177 @@
+//! The deliberate absences of this codebase: what a file must not name, so that each outside
+//! library stays behind one door.
+#![cfg(not(target_arch = "wasm32"))]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Files below `folder` with one of the extensions, as paths relative to the repository.
+fn files_below(folder: &str, extensions: &[&str]) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pending = vec![root.join(folder)];
+    let mut files = Vec::new();
+    while let Some(folder) = pending.pop() {
+        for entry in
+            fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path
+                .extension()
+                .is_some_and(|found| extensions.iter().any(|wanted| found == *wanted))
+            {
+                files.push(path.strip_prefix(root).unwrap().to_owned());
+            }
+        }
+    }
+    files
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
+
+/// The code of a line, without a `//` comment.
+fn code(line: &str) -> &str {
+    line.split("//").next().unwrap_or_default()
+}
+
+fn is_word_char(character: char) -> bool {
+    character.is_alphanumeric() || character == '_'
+}
+
+/// Whether `text` has `word` at the start of an identifier: `tract` is in `tract_onnx::prelude`,
+/// not in `subtract`.
+fn names(text: &str, word: &str) -> bool {
+    text.match_indices(word)
+        .any(|(at, _)| !text[..at].ends_with(is_word_char))
+}
+
+/// Files below `folder` whose code names one of `words`.
+fn files_naming(folder: &str, extensions: &[&str], words: &[&str]) -> BTreeSet<String> {
+    files_below(folder, extensions)
+        .into_iter()
+        .filter(|file| {
+            read(file)
+                .lines()
+                .any(|line| words.iter().any(|word| names(code(line), word)))
+        })
+        .map(|file| file.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// Only `allowed` (files, or folders that end in `/`) may be among the files that name a word.
+fn check_only(allowed: &[&str], folder: &str, extensions: &[&str], words: &[&str]) {
+    let is_allowed = |file: &String| {
+        allowed.iter().any(|door| {
+            if door.ends_with('/') {
+                file.starts_with(door)
+            } else {
+                file == door
+            }
+        })
+    };
+    let naming = files_naming(folder, extensions, words);
+    let strangers: Vec<_> = naming.iter().filter(|file| !is_allowed(file)).collect();
+    assert!(
+        strangers.is_empty(),
+        "expected {words:?} only in {allowed:?}, found it in {strangers:?}"
+    );
+    for door in allowed
+        .iter()
+        .filter(|door| Path::new(env!("CARGO_MANIFEST_DIR")).join(door).exists())
+    {
+        assert!(
+            naming.iter().any(|file| file.starts_with(door)),
+            "expected {words:?} in {door}, found it in {naming:?}: the words this test looks for are out of date"
+        );
+    }
+}
+
+#[test]
+fn only_the_border_names_javascript() {
+    let words = [
+        "wasm_bindgen",
+        "js_sys",
+        "web_sys",
+        "serde_wasm_bindgen",
+        "console_error_panic_hook",
+    ];
+    check_only(&["src/wasm.rs"], "src", &["rs"], &words);
+}
+
+#[test]
+fn only_the_predictor_names_tract() {
+    check_only(&["src/predictor.rs"], "src", &["rs"], &["tract"]);
+}
+
+#[test]
+fn only_the_reader_knows_flatbuffers() {
+    check_only(
+        &["src/tflite/"],
+        "src",
+        &["rs"],
+        &["flatbuffers", "schema_generated"],
+    );
+    check_only(
+        &["trainer/src/writer/"],
+        "trainer/src",
+        &["rs"],
+        &["flatbuffers"],
+    );
+}
+
+#[test]
+fn the_page_writes_text_and_never_markup() {
+    let words = [
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval",
+    ];
+    check_only(&[], "www/src", &["ts"], &words);
+}
+
+#[test]
+fn the_page_names_no_other_machine() {
+    // The name of a language, never fetched.
+    let svg_namespace = "http://www.w3.org/2000/svg";
+    let naming: Vec<_> = files_below("www", &["html", "css"])
+        .into_iter()
+        .filter(|file| !file.starts_with("www/dist"))
+        .filter(|file| read(file).replace(svg_namespace, "").contains("://"))
+        .collect();
+    assert!(
+        naming.is_empty(),
+        "expected no address of another machine, found one in {naming:?}"
+    );
+}
+
+#[test]
+fn the_page_forbids_requests_elsewhere() {
+    let page = read(Path::new("www/index.html"));
+    for rule in ["default-src 'none'", "connect-src 'self'"] {
+        assert!(
+            page.contains(rule),
+            "expected {rule:?} in the policy of www/index.html"
+        );
+    }
+}
+
+#[test]
+fn no_test_is_ignored() {
+    // Written in two parts, so that this file does not name it.
+    let attribute = concat!("#[", "ignore");
+    let ignoring: Vec<_> = ["src", "trainer/src", "tests"]
+        .into_iter()
+        .flat_map(|folder| files_below(folder, &["rs"]))
+        .filter(|file| read(file).contains(attribute))
+        .collect();
+    assert!(
+        ignoring.is_empty(),
+        "expected every test to run, found {attribute}] in {ignoring:?}"
+    );
+}
