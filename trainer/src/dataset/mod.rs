@@ -1,0 +1,121 @@
+//! Labels and features as tables: three Parquet files that pandas reads, too.
+//!
+//! `graphs.parquet`, `operators.parquet` and `labels.parquet` are described column by column in
+//! `trainer/README.md`. The features are remade from the bytes of each graph when the tables are
+//! written, so that another feature table needs no new labels.
+
+mod featurize;
+mod info;
+mod labels;
+mod load;
+mod provenance;
+mod read;
+mod remake;
+mod structure;
+mod tables;
+mod write;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use litecast::features::Features;
+
+pub use self::labels::METRICS;
+pub use self::load::load;
+pub use self::provenance::Provenance;
+pub use self::structure::structure_hash;
+pub use self::tables::cycles_column;
+use crate::labels::store::Labels;
+
+pub const GRAPHS_FILE: &str = "graphs.parquet";
+pub const OPERATORS_FILE: &str = "operators.parquet";
+pub const LABELS_FILE: &str = "labels.parquet";
+
+/// A dataset in memory.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    pub provenance: Provenance,
+    /// Target ids, in the order of [`LabelledGraph::operator_cycles`].
+    pub targets: Vec<String>,
+    /// Sorted; in the order of [`LabelledGraph::labels`].
+    pub label_keys: Vec<LabelKey>,
+    pub graphs: Vec<LabelledGraph>,
+}
+
+/// What a label says of a graph.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LabelKey {
+    pub target: String,
+    /// `latency` (ms), `sram_peak` (bytes) and the others of [`METRICS`].
+    pub metric: String,
+}
+
+impl Dataset {
+    /// Index into [`LabelledGraph::labels`].
+    pub fn label_idx(&self, target: &str, metric: &str) -> Option<usize> {
+        self.label_keys
+            .iter()
+            .position(|key| key.target == target && key.metric == metric)
+    }
+}
+
+/// A graph as a predictor is trained on it.
+#[derive(Clone, Debug)]
+pub struct LabelledGraph {
+    pub graph_id: String,
+    pub space: String,
+    /// Shared by graphs that differ in their weights alone: keep them on one side of a split.
+    pub structure_hash: String,
+    pub features: Features,
+    /// In the units of [`METRICS`]; absent where labelling failed and where the target leaves
+    /// operators to the CPU, which the value would not count.
+    pub labels: Vec<Option<f32>>,
+    /// By target, for each node.
+    pub operator_cycles: Vec<Option<Vec<f32>>>,
+}
+
+/// Makes, remakes and describes datasets.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum DatasetCommand {
+    /// Writes the tables from label files.
+    Build {
+        /// Folder that `litecast-trainer label --out` wrote.
+        #[arg(long)]
+        labels: PathBuf,
+        #[arg(long)]
+        out: PathBuf,
+    },
+    /// Writes the tables again, with the labels that they hold and the features of today.
+    Remake { folder: PathBuf },
+    /// Counts graphs by space and labels by status, and shows the range of each label.
+    Info { folder: PathBuf },
+}
+
+/// Runs one of the commands.
+pub fn run(command: &DatasetCommand) -> Result<()> {
+    match command {
+        DatasetCommand::Build { labels, out } => build(&Labels::read(labels)?, out),
+        DatasetCommand::Remake { folder } => remake(folder),
+        DatasetCommand::Info { folder } => info::print(folder),
+    }
+}
+
+fn build(labels: &Labels, out: &std::path::Path) -> Result<()> {
+    let graphs = labels::group(&labels.labelled);
+    let summary = write::write(graphs, &Provenance::current(labels.runs.clone()), out)?;
+    println!("{summary}");
+    Ok(())
+}
+
+fn remake(folder: &std::path::Path) -> Result<()> {
+    let (graphs, provenance) = remake::read_labels(folder)?;
+    let n_graphs = graphs.len();
+    let summary = write::write(graphs, &Provenance::current(provenance.runs), folder)?;
+    println!("{summary}");
+    ensure!(
+        summary.n_graphs == n_graphs,
+        "{} graphs were lost",
+        n_graphs - summary.n_graphs
+    );
+    Ok(())
+}

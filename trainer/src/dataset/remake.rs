@@ -1,0 +1,113 @@
+//! The labels of written tables, to make the tables anew with other features.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use arrow::datatypes::{Float64Type, UInt32Type, UInt64Type};
+
+use super::labels::{GraphLabels, TargetLabels};
+use super::provenance::Provenance;
+use super::read::{Table, Tables};
+use super::tables::cycles_column;
+use crate::labels::record::Origin;
+
+/// The labels of the dataset in `folder`, whatever its features mean.
+pub fn read_labels(folder: &Path) -> Result<(Vec<GraphLabels>, Provenance)> {
+    let tables = Tables::read(folder)?;
+    let mut graphs = read_graphs(&tables.graphs)?;
+    read_values(&tables, &mut graphs)?;
+    for target in tables.provenance.target_ids() {
+        read_cycles(&tables, &target, &mut graphs)?;
+    }
+    Ok((graphs, tables.provenance))
+}
+
+fn read_graphs(table: &Table) -> Result<Vec<GraphLabels>> {
+    let spaces = table.texts("space")?;
+    let seeds = table.optional_values::<UInt64Type>("seed")?;
+    let indices = table.optional_values::<UInt64Type>("index")?;
+    let paths = table.optional_texts("path")?;
+    let mut graphs = Vec::new();
+    for (row, sha256) in table.texts("sha256")?.into_iter().enumerate() {
+        let origin = origin(spaces[row], seeds[row], indices[row], paths[row]);
+        let origin = origin.with_context(|| format!("{}: row {row} has no origin", table.name))?;
+        graphs.push(GraphLabels {
+            origin,
+            sha256: sha256.to_string(),
+            targets: Default::default(),
+        });
+    }
+    Ok(graphs)
+}
+
+fn origin(
+    space: &str,
+    seed: Option<u64>,
+    index: Option<u64>,
+    path: Option<&str>,
+) -> Option<Origin> {
+    match (seed, index, path) {
+        (Some(seed), Some(index), None) => Some(Origin::Sampled {
+            space: space.into(),
+            seed,
+            index,
+        }),
+        (None, None, Some(path)) => Some(Origin::File(PathBuf::from(path))),
+        _ => None,
+    }
+}
+
+fn read_values(tables: &Tables, graphs: &mut [GraphLabels]) -> Result<()> {
+    let table = &tables.labels;
+    let graph_ids = tables.graphs.texts("graph_id")?;
+    let graph_idx: HashMap<_, _> = graph_ids.into_iter().zip(0..).collect();
+    let targets = table.texts("target")?;
+    let metrics = table.optional_texts("metric")?;
+    let values = table.optional_values::<Float64Type>("value")?;
+    let n_cpu = table.values::<UInt32Type>("cpu_operators")?;
+    let statuses = table.texts("status")?;
+    let reasons = table.texts("reason")?;
+    for (row, graph_id) in table.texts("graph_id")?.into_iter().enumerate() {
+        let idx: &usize = graph_idx
+            .get(graph_id)
+            .with_context(|| format!("{}: {graph_id}", table.name))?;
+        let labels = graphs[*idx]
+            .targets
+            .entry(targets[row].to_string())
+            .or_insert(TargetLabels {
+                status: statuses[row].to_string(),
+                reason: reasons[row].to_string(),
+                n_cpu_operators: n_cpu[row],
+                ..TargetLabels::default()
+            });
+        if let (Some(metric), Some(value)) = (metrics[row], values[row]) {
+            labels.values.insert(metric.to_string(), value);
+        }
+    }
+    Ok(())
+}
+
+fn read_cycles(tables: &Tables, target: &str, graphs: &mut [GraphLabels]) -> Result<()> {
+    let cycles = tables
+        .operators
+        .optional_values::<UInt64Type>(&cycles_column(target))?;
+    let operator_idx = tables.operators.values::<UInt32Type>("operator_idx")?;
+    for (graph, range) in graphs.iter_mut().zip(tables.operator_ranges()?) {
+        let Some(labels) = graph.targets.get_mut(target) else {
+            continue;
+        };
+        labels.operator_cycles = in_file_order(&operator_idx[range.clone()], &cycles[range]);
+    }
+    Ok(())
+}
+
+/// Cycles by operator index in the file; absent where any is absent.
+fn in_file_order(operator_idx: &[u32], cycles: &[Option<u64>]) -> Option<Vec<u64>> {
+    let mut pairs = Vec::new();
+    for (operator_idx, cycles) in operator_idx.iter().zip(cycles) {
+        pairs.push((*operator_idx, (*cycles)?));
+    }
+    pairs.sort_unstable();
+    Some(pairs.into_iter().map(|(_, cycles)| cycles).collect())
+}

@@ -1,0 +1,280 @@
+//! The three tables as Arrow schemas and record batches.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use arrow::array::{
+    ArrayRef, Float32Array, Float64Array, Int32Array, ListBuilder, RecordBatch, StringArray,
+    UInt32Array, UInt32Builder, UInt64Array,
+};
+use arrow::datatypes::{DataType, Field, Schema};
+use litecast::features::{COLUMNS, N_COLUMNS};
+
+use super::featurize::GraphRow;
+use super::labels::{METRICS, TargetLabels};
+use crate::labels::record::Origin;
+
+/// Column of the operators' table that holds the cycles on one target.
+pub fn cycles_column(target: &str) -> String {
+    format!("cycles_{}", target.replace('-', "_"))
+}
+
+/// A column of a table that is being written.
+struct Column {
+    name: String,
+    is_nullable: bool,
+    values: ArrayRef,
+}
+
+fn column(name: &str, values: ArrayRef) -> Column {
+    Column {
+        name: name.to_string(),
+        is_nullable: false,
+        values,
+    }
+}
+
+fn nullable(name: &str, values: ArrayRef) -> Column {
+    Column {
+        is_nullable: true,
+        ..column(name, values)
+    }
+}
+
+fn batch(columns: Vec<Column>) -> Result<RecordBatch> {
+    let field = |column: &Column| {
+        Field::new(
+            &column.name,
+            column.values.data_type().clone(),
+            column.is_nullable,
+        )
+    };
+    let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+    let arrays = columns.into_iter().map(|column| column.values).collect();
+    Ok(RecordBatch::try_new(Arc::new(schema), arrays)?)
+}
+
+fn strings(values: impl Iterator<Item = String>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(values))
+}
+
+/// One row for each graph.
+pub fn graphs(rows: &[GraphRow]) -> Result<RecordBatch> {
+    let u64s = |value: fn(&GraphRow) -> u64| -> ArrayRef {
+        Arc::new(UInt64Array::from_iter_values(rows.iter().map(value)))
+    };
+    let u32s = |value: fn(&GraphRow) -> u32| -> ArrayRef {
+        Arc::new(UInt32Array::from_iter_values(rows.iter().map(value)))
+    };
+    let sample = |value: fn(u64, u64) -> u64| -> ArrayRef {
+        Arc::new(
+            rows.iter()
+                .map(|row| seed_and_index(row).map(|(s, i)| value(s, i)))
+                .collect::<UInt64Array>(),
+        )
+    };
+    batch(vec![
+        column(
+            "graph_id",
+            strings(rows.iter().map(|row| row.labels.origin.graph_id())),
+        ),
+        column(
+            "space",
+            strings(rows.iter().map(|row| row.labels.origin.space().to_string())),
+        ),
+        nullable("seed", sample(|seed, _| seed)),
+        nullable("index", sample(|_, index| index)),
+        nullable(
+            "path",
+            Arc::new(rows.iter().map(path).collect::<StringArray>()),
+        ),
+        column(
+            "weight_distribution",
+            strings(rows.iter().map(|row| row.weight_distribution.clone())),
+        ),
+        column(
+            "structure_hash",
+            strings(rows.iter().map(|row| row.structure_hash.clone())),
+        ),
+        column(
+            "sha256",
+            strings(rows.iter().map(|row| row.labels.sha256.clone())),
+        ),
+        column("file_bytes", u64s(|row| row.file_bytes)),
+        column("n_operators", u32s(|row| row.features.n_nodes() as u32)),
+        column("n_tensors", u32s(|row| row.n_tensors)),
+        column(
+            "edge_src",
+            lists(rows.iter().map(|row| row.features.edge_src.as_slice())),
+        ),
+        column(
+            "edge_dst",
+            lists(rows.iter().map(|row| row.features.edge_dst.as_slice())),
+        ),
+    ])
+}
+
+fn seed_and_index(row: &GraphRow) -> Option<(u64, u64)> {
+    match &row.labels.origin {
+        Origin::Sampled { seed, index, .. } => Some((*seed, *index)),
+        Origin::File(_) => None,
+    }
+}
+
+fn path(row: &GraphRow) -> Option<String> {
+    match &row.labels.origin {
+        Origin::Sampled { .. } => None,
+        Origin::File(path) => Some(path.display().to_string()),
+    }
+}
+
+fn lists<'a>(values: impl Iterator<Item = &'a [u32]>) -> ArrayRef {
+    let item = Field::new("item", DataType::UInt32, false);
+    let mut builder = ListBuilder::new(UInt32Builder::new()).with_field(item);
+    for value in values {
+        builder.values().append_slice(value);
+        builder.append(true);
+    }
+    Arc::new(builder.finish())
+}
+
+/// One row for each operator, graph by graph, in topological order.
+pub fn operators(rows: &[GraphRow], targets: &[String]) -> Result<RecordBatch> {
+    let ids = rows
+        .iter()
+        .flat_map(|row| repeat(row.labels.origin.graph_id(), row));
+    let node_idx = rows.iter().flat_map(|row| 0..row.features.n_nodes() as u32);
+    let operator_idx = rows.iter().flat_map(|row| row.operator_idx.iter().copied());
+    let names = rows
+        .iter()
+        .flat_map(|row| row.operator_names.iter().cloned());
+    let categories = rows
+        .iter()
+        .flat_map(|row| row.features.categories.iter().copied());
+    let mut columns = vec![
+        column("graph_id", strings(ids)),
+        column(
+            "node_idx",
+            Arc::new(UInt32Array::from_iter_values(node_idx)),
+        ),
+        column(
+            "operator_idx",
+            Arc::new(UInt32Array::from_iter_values(operator_idx)),
+        ),
+        column("operator", strings(names)),
+        column(
+            "category",
+            Arc::new(Int32Array::from_iter_values(categories)),
+        ),
+    ];
+    columns.extend((0..N_COLUMNS).map(|idx| column(COLUMNS[idx].name, feature(rows, idx))));
+    columns.extend(
+        targets
+            .iter()
+            .map(|target| nullable(&cycles_column(target), cycles(rows, target))),
+    );
+    batch(columns)
+}
+
+fn repeat(text: String, row: &GraphRow) -> impl Iterator<Item = String> {
+    std::iter::repeat_n(text, row.features.n_nodes())
+}
+
+fn feature(rows: &[GraphRow], column_idx: usize) -> ArrayRef {
+    let of_row = |row: &GraphRow| -> Vec<f32> {
+        row.features
+            .nodes
+            .chunks_exact(N_COLUMNS)
+            .map(|node| node[column_idx])
+            .collect()
+    };
+    Arc::new(Float32Array::from_iter_values(rows.iter().flat_map(of_row)))
+}
+
+fn cycles(rows: &[GraphRow], target: &str) -> ArrayRef {
+    let of_row = |row: &GraphRow| -> Vec<Option<u64>> {
+        let labels = row.labels.targets.get(target);
+        let cycles = labels.and_then(|labels| labels.operator_cycles.as_ref());
+        let of_node = |idx: &u32| cycles.and_then(|cycles| cycles.get(*idx as usize).copied());
+        row.operator_idx.iter().map(of_node).collect()
+    };
+    Arc::new(rows.iter().flat_map(of_row).collect::<UInt64Array>())
+}
+
+/// One row for each graph, target and metric; one with neither metric nor value where a graph has
+/// no label on a target.
+pub fn labels(rows: &[GraphRow]) -> Result<RecordBatch> {
+    let entries: Vec<Entry> = rows.iter().flat_map(entries_of_graph).collect();
+    let metric = |entry: &Entry| entry.metric.map(|idx| METRICS[idx].id);
+    let unit = |entry: &Entry| entry.metric.map(|idx| METRICS[idx].unit);
+    let n_cpu = entries.iter().map(|entry| entry.labels.n_cpu_operators);
+    batch(vec![
+        column(
+            "graph_id",
+            strings(entries.iter().map(|entry| entry.graph_id.clone())),
+        ),
+        column(
+            "target",
+            strings(entries.iter().map(|entry| entry.target.to_string())),
+        ),
+        nullable(
+            "metric",
+            Arc::new(entries.iter().map(metric).collect::<StringArray>()),
+        ),
+        nullable(
+            "value",
+            Arc::new(entries.iter().map(Entry::value).collect::<Float64Array>()),
+        ),
+        nullable(
+            "unit",
+            Arc::new(entries.iter().map(unit).collect::<StringArray>()),
+        ),
+        column(
+            "cpu_operators",
+            Arc::new(UInt32Array::from_iter_values(n_cpu)),
+        ),
+        column(
+            "status",
+            strings(entries.iter().map(|entry| entry.labels.status.clone())),
+        ),
+        column(
+            "reason",
+            strings(entries.iter().map(|entry| entry.labels.reason.clone())),
+        ),
+    ])
+}
+
+struct Entry<'r> {
+    graph_id: String,
+    target: &'r str,
+    labels: &'r TargetLabels,
+    /// Index into [`METRICS`].
+    metric: Option<usize>,
+}
+
+impl Entry<'_> {
+    fn value(&self) -> Option<f64> {
+        self.metric
+            .and_then(|idx| self.labels.values.get(METRICS[idx].id).copied())
+    }
+}
+
+fn entries_of_graph(row: &GraphRow) -> Vec<Entry<'_>> {
+    let mut entries = Vec::new();
+    for (target, labels) in &row.labels.targets {
+        let mut push = |metric| {
+            let graph_id = row.labels.origin.graph_id();
+            entries.push(Entry {
+                graph_id,
+                target,
+                labels,
+                metric,
+            });
+        };
+        match labels.values.is_empty() {
+            true => push(None),
+            false => (0..METRICS.len()).for_each(|idx| push(Some(idx))),
+        }
+    }
+    entries
+}

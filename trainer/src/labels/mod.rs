@@ -1,0 +1,232 @@
+//! `.tflite` bytes → labels, made by Arm's Vela compiler in worker processes.
+//!
+//! A label is the compiler's estimate for one file on one [`Target`]. A run is resumable, because
+//! every label is on disk before the next one is asked for, and it can be spread over machines,
+//! because a shard is a pure function of the request ([`plan`]).
+
+pub mod plan;
+mod progress;
+pub mod record;
+pub mod store;
+pub mod target;
+pub mod worker;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use sha2::{Digest, Sha256};
+
+use self::plan::{Shard, SpaceCount, parse_space};
+use self::progress::Progress;
+use self::record::{Labelled, Origin, Outcome, Record, Run};
+use self::store::{Done, LabelFile, Labels, ensure_same_tool};
+use self::target::{Target, default_targets};
+use self::worker::{Answer, Worker};
+use crate::spaces;
+
+/// Labels sampled networks or given files with Arm's Vela.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LabelArgs {
+    /// Samples to label, for example `cnn-kws:1200,vit-cifar100:1300`.
+    #[arg(long, value_delimiter = ',', required_unless_present = "files")]
+    pub spaces: Vec<SpaceCount>,
+    /// Seed of the samples.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// `.tflite` files, or folders of them, to label.
+    #[arg(long, num_args = 1..)]
+    pub files: Vec<PathBuf>,
+    /// Worker processes; one keeps one core busy.
+    #[arg(long, default_value_t = 2)]
+    pub jobs: usize,
+    /// The part of the work to do, for example `3/16`.
+    #[arg(long, default_value = "0/1")]
+    pub shard: Shard,
+    /// Wall-clock limit for one file on one target.
+    #[arg(long, default_value_t = 60.0)]
+    pub time_limit_s: f64,
+    /// Interpreter that has the packages of `trainer/python/requirements.txt`.
+    #[arg(long, default_value = "python3")]
+    pub python: PathBuf,
+    /// Folder of the label files; what they hold is not labelled again.
+    #[arg(long)]
+    pub out: PathBuf,
+}
+
+/// Hexadecimal SHA-256.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The bytes of a graph: sampled anew, or read.
+pub fn bytes_of(origin: &Origin) -> Result<Vec<u8>> {
+    match origin {
+        Origin::Sampled { space, seed, index } => {
+            Ok(spaces::sample(parse_space(space)?, *seed, *index).to_tflite())
+        }
+        Origin::File(path) => {
+            fs::read(path).with_context(|| format!("could not read {}", path.display()))
+        }
+    }
+}
+
+/// How the weights of a sampled graph were drawn, for example `gaussian(sigma=12.5)`; empty for a
+/// file.
+pub fn weight_distribution(origin: &Origin) -> Result<String> {
+    match origin {
+        Origin::Sampled { space, seed, index } => {
+            Ok(spaces::sample(parse_space(space)?, *seed, *index)
+                .weight_distribution
+                .to_string())
+        }
+        Origin::File(_) => Ok(String::new()),
+    }
+}
+
+/// Makes all labels that are asked for and not there yet.
+pub fn run(args: &LabelArgs) -> Result<()> {
+    ensure!(args.jobs > 0, "expected at least one job, found 0");
+    fs::create_dir_all(&args.out)
+        .with_context(|| format!("could not create {}", args.out.display()))?;
+    let mut origins = plan::sampled(&args.spaces, args.seed, args.shard);
+    origins.extend(plan::files(&args.files, args.shard)?);
+    let session = Session::open(args, origins)?;
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..args.jobs)
+            .map(|_| scope.spawn(|| session.work()))
+            .collect();
+        threads
+            .into_iter()
+            .try_for_each(|thread| thread.join().map_err(|_| anyhow!("a job panicked"))?)
+    })?;
+    session
+        .progress
+        .into_inner()
+        .map_err(|_| anyhow!("a job panicked"))?
+        .finish();
+    Ok(())
+}
+
+/// One run's shared state. A mutex is held only to take an origin, to append a line, to count.
+struct Session {
+    targets: Vec<Target>,
+    python: PathBuf,
+    time_limit: Duration,
+    done: HashMap<(String, String), Done>,
+    origins: Mutex<std::vec::IntoIter<Origin>>,
+    file: Mutex<LabelFile>,
+    progress: Mutex<Progress>,
+}
+
+impl Session {
+    fn open(args: &LabelArgs, origins: Vec<Origin>) -> Result<Self> {
+        let targets = default_targets();
+        let run = describe_run(args, &targets)?;
+        let labels = Labels::read(&args.out)?;
+        if let Some(earlier) = labels.runs.last() {
+            ensure_same_tool(earlier, &run)?;
+        }
+        let name = format!("vela-{}-of-{}.jsonl", args.shard.index, args.shard.n);
+        let mut file = LabelFile::open(&args.out.join(name))?;
+        file.append(&Record::Run(Box::new(run)))?;
+        Ok(Self {
+            targets,
+            python: args.python.clone(),
+            time_limit: Duration::try_from_secs_f64(args.time_limit_s)?,
+            done: labels.done(),
+            progress: Mutex::new(Progress::new(origins.len() as u64)),
+            origins: Mutex::new(origins.into_iter()),
+            file: Mutex::new(file),
+        })
+    }
+
+    /// Labels one origin after the other until none is left.
+    fn work(&self) -> Result<()> {
+        let mut worker = None;
+        while let Some(origin) = self.next_origin()? {
+            let outcomes = self.label_graph(&origin, &mut worker)?;
+            lock(&self.progress)?.finish_graph(&outcomes);
+        }
+        Ok(())
+    }
+
+    fn next_origin(&self) -> Result<Option<Origin>> {
+        Ok(lock(&self.origins)?.next())
+    }
+
+    /// The outcomes of the targets that had no label for exactly these bytes.
+    fn label_graph(&self, origin: &Origin, worker: &mut Option<Worker>) -> Result<Vec<Outcome>> {
+        let bytes = bytes_of(origin)?;
+        let sha256 = sha256_hex(&bytes);
+        let mut outcomes = Vec::new();
+        for (target_idx, target) in self.targets.iter().enumerate() {
+            if self.is_done(&origin.graph_id(), &target.id, &sha256) {
+                continue;
+            }
+            let answer = self.ask(worker, target_idx, &bytes)?;
+            outcomes.push(answer.outcome.clone());
+            self.record(origin, &target.id, &sha256, answer)?;
+        }
+        Ok(outcomes)
+    }
+
+    fn is_done(&self, graph_id: &str, target: &str, sha256: &str) -> bool {
+        let key = (graph_id.to_string(), target.to_string());
+        self.done
+            .get(&key)
+            .is_some_and(|done| done.is_final && done.sha256 == sha256)
+    }
+
+    /// Asks the worker, started anew where there is none, and lets go of it when it is dead.
+    fn ask(&self, worker: &mut Option<Worker>, target_idx: usize, bytes: &[u8]) -> Result<Answer> {
+        let mut alive = match worker.take() {
+            Some(worker) => worker,
+            None => Worker::start(&self.python, &self.targets)?,
+        };
+        let answer = alive.label(target_idx, bytes, self.time_limit);
+        if answer.leaves_worker_alive() {
+            *worker = Some(alive);
+        }
+        Ok(answer)
+    }
+
+    fn record(&self, origin: &Origin, target: &str, sha256: &str, answer: Answer) -> Result<()> {
+        let labelled = Labelled {
+            graph_id: origin.graph_id(),
+            origin: origin.clone(),
+            sha256: sha256.to_string(),
+            target: target.to_string(),
+            cpu_s: answer.cpu_s,
+            outcome: answer.outcome,
+        };
+        lock(&self.file)?.append(&Record::Label(Box::new(labelled)))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> Result<std::sync::MutexGuard<'_, T>> {
+    mutex.lock().map_err(|_| anyhow!("a job panicked"))
+}
+
+fn describe_run(args: &LabelArgs, targets: &[Target]) -> Result<Run> {
+    let spaces = args
+        .spaces
+        .iter()
+        .map(|count| format!("{}:{}", count.space.id(), count.n));
+    let files = args.files.iter().map(|path| path.display().to_string());
+    let request: Vec<String> = spaces.chain(files).collect();
+    Ok(Run {
+        tool: Worker::start(&args.python, targets)?.tool.clone(),
+        targets: targets.to_vec(),
+        time_limit_s: args.time_limit_s,
+        request: format!("seed {}: {}", args.seed, request.join(",")),
+        shard: args.shard.to_string(),
+    })
+}

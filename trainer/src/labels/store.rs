@@ -1,0 +1,176 @@
+//! Label files: append-only JSON lines, one file a shard, flushed after each line.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::record::{Labelled, Record, Run};
+
+/// A label file open for appending.
+pub struct LabelFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl LabelFile {
+    /// Opens or creates `path`. A last line without its end, left by an interrupted run, is cut.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(path)
+            .with_context(|| format!("could not open {}", path.display()))?;
+        let whole = whole_lines_bytes(&file)?;
+        file.set_len(whole)?;
+        file.seek(SeekFrom::End(0))?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+        })
+    }
+
+    /// Writes one record so that it survives the end of this process.
+    pub fn append(&mut self, record: &Record) -> Result<()> {
+        let mut line = serde_json::to_string(record)?;
+        line.push('\n');
+        self.file
+            .write_all(line.as_bytes())
+            .with_context(|| format!("could not write {}", self.path.display()))
+    }
+}
+
+/// Length of the file up to its last line end.
+fn whole_lines_bytes(file: &File) -> Result<u64> {
+    let mut reader = BufReader::new(file);
+    let mut line = Vec::new();
+    let mut whole = 0;
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        if line.last() == Some(&b'\n') {
+            whole += line.len() as u64;
+        }
+        line.clear();
+    }
+    Ok(whole)
+}
+
+/// Everything the label files of a folder say.
+#[derive(Debug, Default)]
+pub struct Labels {
+    /// Distinct runs, in the order found.
+    pub runs: Vec<Run>,
+    pub labelled: Vec<Labelled>,
+}
+
+impl Labels {
+    /// Reads all `*.jsonl` of `folder`, in order of their names. A folder that does not exist yet
+    /// holds nothing. Refuses labels made by different tools or configurations.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let mut labels = Self::default();
+        for path in label_files(folder)? {
+            labels.read_file(&path)?;
+        }
+        for run in &labels.runs {
+            ensure_same_tool(&labels.runs[0], run)?;
+        }
+        Ok(labels)
+    }
+
+    fn read_file(&mut self, path: &Path) -> Result<()> {
+        let file =
+            File::open(path).with_context(|| format!("could not open {}", path.display()))?;
+        let mut reader = BufReader::new(file);
+        let mut line = String::new();
+        let mut line_number = 0;
+        while reader.read_line(&mut line)? > 0 {
+            line_number += 1;
+            // A line without its end was cut by an interruption and is labelled again.
+            if line.ends_with('\n') {
+                let record = serde_json::from_str(&line)
+                    .with_context(|| format!("{}:{line_number}", path.display()))?;
+                self.insert(record);
+            }
+            line.clear();
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, record: Record) {
+        match record {
+            Record::Run(run) if self.runs.contains(&run) => {}
+            Record::Run(run) => self.runs.push(*run),
+            Record::Label(labelled) => self.labelled.push(*labelled),
+        }
+    }
+
+    /// What is labelled already: (graph, target) → the last record's hash of the bytes and
+    /// whether it has a label.
+    pub fn done(&self) -> HashMap<(String, String), Done> {
+        let key = |labelled: &Labelled| (labelled.graph_id.clone(), labelled.target.clone());
+        let value = |labelled: &Labelled| Done {
+            sha256: labelled.sha256.clone(),
+            is_final: matches!(labelled.outcome.status(), "ok" | "rejected"),
+        };
+        self.labelled
+            .iter()
+            .map(|labelled| (key(labelled), value(labelled)))
+            .collect()
+    }
+}
+
+/// State of one graph on one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    pub sha256: String,
+    /// False for time-outs and crashes, which may go better on a quieter machine.
+    pub is_final: bool,
+}
+
+/// Refuses to mix labels that do not mean the same.
+pub fn ensure_same_tool(expected: &Run, found: &Run) -> Result<()> {
+    ensure!(
+        expected.tool.labels_like(&found.tool),
+        "labels made by {} {} (vela.ini {:.8}) lie beside labels made by {} {} (vela.ini {:.8}); \
+         use another folder",
+        expected.tool.name,
+        expected.tool.version,
+        expected.tool.vela_ini_sha256,
+        found.tool.name,
+        found.tool.version,
+        found.tool.vela_ini_sha256,
+    );
+    for target in &found.targets {
+        let other = expected.targets.iter().find(|other| other.id == target.id);
+        if other.is_some_and(|other| other != target) {
+            bail!(
+                "target {} stands for two configurations; use another folder",
+                target.id
+            );
+        }
+    }
+    Ok(())
+}
+
+fn label_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let mut paths = Vec::new();
+    for entry in
+        fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))?
+    {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "jsonl")
+        {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}

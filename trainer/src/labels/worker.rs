@@ -1,0 +1,175 @@
+//! One process of the labelling tool, restarted by its owner after a time-out or a crash.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde::Deserialize;
+
+use super::record::{Outcome, Tool};
+use super::target::Target;
+
+const PROGRAM: &str = include_str!("../../python/vela_worker.py");
+
+/// Importing the compiler takes 1 s on a quiet machine.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// A running tool. Dropping it ends the process.
+pub struct Worker {
+    process: Child,
+    requests: ChildStdin,
+    answers: Receiver<String>,
+    pub tool: Tool,
+}
+
+/// One answer of the tool, or what happened instead.
+#[derive(Debug, PartialEq)]
+pub struct Answer {
+    pub outcome: Outcome,
+    pub cpu_s: f64,
+}
+
+impl Answer {
+    fn without_label(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            cpu_s: 0.0,
+        }
+    }
+
+    /// Whether the worker that gave it can be asked again.
+    pub fn leaves_worker_alive(&self) -> bool {
+        matches!(self.outcome, Outcome::Ok(_) | Outcome::Rejected { .. })
+    }
+}
+
+#[derive(Deserialize)]
+struct Document {
+    label: Outcome,
+    cpu_s: f64,
+}
+
+impl Worker {
+    /// Starts the tool for `targets` with the interpreter `python`, which must be able to import
+    /// the packages of `trainer/python/requirements.txt`.
+    pub fn start(python: &Path, targets: &[Target]) -> Result<Self> {
+        let mut process = Command::new(python)
+            .args(["-c", PROGRAM, &serde_json::to_string(targets)?])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("could not start `{}`", python.display()))?;
+        let requests = process
+            .stdin
+            .take()
+            .context("expected a pipe to the tool")?;
+        let stdout = process
+            .stdout
+            .take()
+            .context("expected a pipe from the tool")?;
+        let answers = lines(stdout);
+        let greeting = answers
+            .recv_timeout(START_LIMIT)
+            .map_err(|_| no_greeting(python, &mut process))?;
+        let tool = serde_json::from_str(&greeting).context("the labelling tool's first line")?;
+        Ok(Self {
+            process,
+            requests,
+            answers,
+            tool,
+        })
+    }
+
+    /// Labels one file on the target with this index in the list the worker was started with.
+    ///
+    /// After an answer that does not leave it alive, a worker only gives such answers.
+    pub fn label(&mut self, target_idx: usize, model: &[u8], limit: Duration) -> Answer {
+        match self.ask(target_idx, model, limit) {
+            Ok(answer) => answer,
+            Err(error) => Answer::without_label(Outcome::Crashed {
+                reason: format!("{error:#}"),
+            }),
+        }
+    }
+
+    fn ask(&mut self, target_idx: usize, model: &[u8], limit: Duration) -> Result<Answer> {
+        if self.send(target_idx, model).is_err() {
+            bail!(self.exit_reason());
+        }
+        match self.answers.recv_timeout(limit) {
+            Ok(line) => read_answer(&line),
+            Err(RecvTimeoutError::Timeout) => Ok(self.give_up(limit)),
+            Err(RecvTimeoutError::Disconnected) => bail!(self.exit_reason()),
+        }
+    }
+
+    fn send(&mut self, target_idx: usize, model: &[u8]) -> Result<()> {
+        self.requests
+            .write_all(&u32::try_from(target_idx)?.to_le_bytes())?;
+        self.requests
+            .write_all(&u32::try_from(model.len())?.to_le_bytes())?;
+        self.requests.write_all(model)?;
+        Ok(self.requests.flush()?)
+    }
+
+    fn give_up(&mut self, limit: Duration) -> Answer {
+        // An error here means that the process has just ended by itself.
+        let _ = self.process.kill();
+        Answer::without_label(Outcome::TimedOut {
+            limit_s: limit.as_secs_f64(),
+        })
+    }
+
+    fn exit_reason(&mut self) -> String {
+        match self.process.wait() {
+            Ok(status) => format!("the labelling tool ended with {status}"),
+            Err(error) => format!("the labelling tool is gone: {error}"),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // Both fail only where the process has ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn read_answer(line: &str) -> Result<Answer> {
+    let document: Document =
+        serde_json::from_str(line).context("an answer of the labelling tool")?;
+    Ok(Answer {
+        outcome: document.label,
+        cpu_s: document.cpu_s,
+    })
+}
+
+/// The lines of `stdout` as they come; the channel closes with the stream.
+fn lines(stdout: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+fn no_greeting(python: &Path, process: &mut Child) -> anyhow::Error {
+    let _ = process.kill();
+    let status = process.wait();
+    anyhow!(
+        "`{}` did not start the labelling tool ({}); install what it needs with \
+         `{} -m pip install -r trainer/python/requirements.txt`",
+        python.display(),
+        status.map_or_else(|error| error.to_string(), |status| status.to_string()),
+        python.display(),
+    )
+}

@@ -1,0 +1,194 @@
+//! The description of a network: everything a file holds except the drawn weight values.
+
+use litecast::tflite::{Activation, Padding};
+
+use super::weights::LayerDistribution;
+
+/// Index into [`Network::tensors`].
+pub type TensorIdx = usize;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    pub name: String,
+    pub tensors: Vec<Tensor>,
+    /// In execution order.
+    pub operators: Vec<Operator>,
+    pub inputs: Vec<TensorIdx>,
+    pub outputs: Vec<TensorIdx>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    pub name: String,
+    pub shape: Vec<i32>,
+    pub element: ElementType,
+    pub quantization: Option<Quantization>,
+    pub content: Content,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ElementType {
+    Int8,
+    Int32,
+}
+
+/// `real = scale × (stored − zero_point)`, with one scale, or one per index of `axis`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quantization {
+    pub scales: Vec<f32>,
+    pub zero_point: i8,
+    pub axis: usize,
+}
+
+/// Where a tensor's values come from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Computed when the network runs.
+    Activation,
+    /// Int8 values drawn from the distribution when the file is written.
+    Weights(LayerDistribution),
+    /// Int32 values, bell-shaped, drawn when the file is written; the unit is one accumulator step.
+    Bias {
+        standard_deviation: f64,
+    },
+    Int8(Vec<i8>),
+    Int32(Vec<i32>),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operator {
+    pub kind: OperatorKind,
+    pub inputs: Vec<TensorIdx>,
+    pub outputs: Vec<TensorIdx>,
+}
+
+/// The operator with its builtin options; pairs are `[height, width]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OperatorKind {
+    Add,
+    AveragePool2D {
+        filter: [i32; 2],
+        stride: [i32; 2],
+        padding: Padding,
+    },
+    BatchMatMul {
+        adj_y: bool,
+    },
+    Concatenation {
+        axis: i32,
+    },
+    Conv2D {
+        stride: [i32; 2],
+        padding: Padding,
+        activation: Activation,
+    },
+    DepthwiseConv2D {
+        stride: [i32; 2],
+        padding: Padding,
+        activation: Activation,
+    },
+    FullyConnected {
+        keep_num_dims: bool,
+        activation: Activation,
+    },
+    /// `approximate`: the tanh form.
+    Gelu {
+        approximate: bool,
+    },
+    Mean {
+        keep_dims: bool,
+    },
+    Mul,
+    Pad,
+    Reshape {
+        new_shape: Vec<i32>,
+    },
+    Rsqrt,
+    Softmax,
+    SquaredDifference,
+    StridedSlice {
+        shrink_axis_mask: i32,
+    },
+    Sub,
+    Tanh,
+    Transpose,
+}
+
+impl Tensor {
+    /// Number of values.
+    pub fn n_values(&self) -> usize {
+        self.shape.iter().map(|&dim| dim as usize).product()
+    }
+
+    pub fn is_constant(&self) -> bool {
+        self.content != Content::Activation
+    }
+
+    /// Bytes of the tensor's values.
+    pub fn n_bytes(&self) -> usize {
+        let element_bytes = match self.element {
+            ElementType::Int8 => 1,
+            ElementType::Int32 => 4,
+        };
+        self.n_values() * element_bytes
+    }
+}
+
+impl Network {
+    /// Bytes of all constant tensors: nearly the size of the file.
+    pub fn constant_bytes(&self) -> usize {
+        self.tensors
+            .iter()
+            .filter(|t| t.is_constant())
+            .map(Tensor::n_bytes)
+            .sum()
+    }
+
+    /// Equal for networks with the same operators, options, shapes, connections and small constants
+    /// (paddings, axes, permutations); names, scales and weight values do not count. FNV-1a, so the
+    /// same on every platform and in every release.
+    pub fn structure_hash(&self) -> u64 {
+        let mut hash = Fnv1a::default();
+        for tensor in &self.tensors {
+            hash.word(tensor.element as u64);
+            hash.words(tensor.shape.iter().map(|&dim| dim as u64));
+            if let Content::Int32(values) = &tensor.content {
+                hash.words(values.iter().map(|&value| value as u64));
+            }
+        }
+        for operator in &self.operators {
+            hash.bytes(format!("{:?}", operator.kind).as_bytes());
+            hash.words(operator.inputs.iter().map(|&tensor| tensor as u64));
+            hash.words(operator.outputs.iter().map(|&tensor| tensor as u64));
+        }
+        hash.0
+    }
+}
+
+/// FNV-1a, 64 bits.
+struct Fnv1a(u64);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Fnv1a(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv1a {
+    fn bytes(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn word(&mut self, word: u64) {
+        self.bytes(&word.to_le_bytes());
+    }
+
+    /// Length first, so that neighbouring lists cannot run into each other.
+    fn words(&mut self, words: impl ExactSizeIterator<Item = u64>) {
+        self.word(words.len() as u64);
+        words.for_each(|word| self.word(word));
+    }
+}

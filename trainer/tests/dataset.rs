@@ -1,0 +1,288 @@
+//! The tables: read back by this project and by pyarrow, refused where features have changed.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::python;
+use litecast::{analysis, features, graph, tflite};
+use litecast_trainer::dataset::{self, Dataset, DatasetCommand, cycles_column, structure_hash};
+use litecast_trainer::labels::plan::{Shard, SpaceCount};
+use litecast_trainer::labels::record::{Labelled, Outcome};
+use litecast_trainer::labels::store::Labels;
+use litecast_trainer::labels::{LabelArgs, bytes_of};
+use litecast_trainer::spaces::Space;
+use serde_json::Value;
+
+const SEED: u64 = 11;
+const PER_SPACE: u64 = 2;
+
+/// Labels and tables of a few graphs of every space.
+struct Fixture {
+    folder: tempfile::TempDir,
+    python: PathBuf,
+}
+
+impl Fixture {
+    fn make() -> Option<Self> {
+        let fixture = Self {
+            folder: tempfile::tempdir().unwrap(),
+            python: python()?,
+        };
+        litecast_trainer::labels::run(&LabelArgs {
+            spaces: Space::ALL
+                .map(|space| SpaceCount {
+                    space,
+                    n: PER_SPACE,
+                })
+                .to_vec(),
+            seed: SEED,
+            files: Vec::new(),
+            jobs: 2,
+            shard: Shard { index: 0, n: 1 },
+            time_limit_s: 300.0,
+            python: fixture.python.clone(),
+            out: fixture.labels(),
+        })
+        .unwrap();
+        fixture.build();
+        Some(fixture)
+    }
+
+    fn build(&self) {
+        let command = DatasetCommand::Build {
+            labels: self.labels(),
+            out: self.tables(),
+        };
+        dataset::run(&command).unwrap();
+    }
+
+    fn labels(&self) -> PathBuf {
+        self.folder.path().join("labels")
+    }
+
+    fn tables(&self) -> PathBuf {
+        self.folder.path().join("tables")
+    }
+
+    /// Runs lines of Python that know `folder`, and reads the JSON that they print.
+    fn ask_python(&self, lines: &str) -> Value {
+        let program = format!(
+            "import json, sys\nimport pyarrow.parquet as parquet\nfolder = sys.argv[1]\n{lines}"
+        );
+        let mut command = Command::new(&self.python);
+        let output = command
+            .args(["-c", &program])
+            .arg(self.tables())
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
+    }
+}
+
+/// Values of the label files, which the tables must repeat.
+fn label_of<'l>(labels: &'l Labels, graph_id: &str, target: &str) -> &'l Labelled {
+    labels
+        .labelled
+        .iter()
+        .find(|label| label.graph_id == graph_id && label.target == target)
+        .unwrap()
+}
+
+#[test]
+fn tables_hold_the_labels_and_the_features_of_today() {
+    let Some(fixture) = Fixture::make() else {
+        return;
+    };
+    let dataset = dataset::load(&fixture.tables()).unwrap();
+    assert_eq!(dataset.graphs.len() as u64, 4 * PER_SPACE);
+    check_labels(&dataset, &Labels::read(&fixture.labels()).unwrap());
+    check_features(&dataset, &Labels::read(&fixture.labels()).unwrap());
+    check_with_pyarrow(&fixture, &dataset);
+    check_refusal_and_remake(&fixture, &dataset);
+}
+
+fn check_labels(dataset: &Dataset, labels: &Labels) {
+    for graph in &dataset.graphs {
+        for (target_idx, target) in dataset.targets.iter().enumerate() {
+            let Outcome::Ok(label) = &label_of(labels, &graph.graph_id, target).outcome else {
+                panic!("{} has no label", graph.graph_id)
+            };
+            let value = |metric| graph.labels[dataset.label_idx(target, metric).unwrap()];
+            assert_eq!(value("latency"), Some(label.latency_ms as f32));
+            assert_eq!(value("sram_peak"), Some(label.sram_peak_bytes as f32));
+            assert_eq!(
+                value("offchip_traffic"),
+                Some(label.offchip_traffic_bytes as f32)
+            );
+            assert_eq!(value("cycles"), Some(label.total_cycles as f32));
+            let cycles = graph.operator_cycles[target_idx].as_ref().unwrap();
+            let expected: u64 = label.operators.as_ref().unwrap().cycles.iter().sum();
+            let sum: f64 = cycles.iter().map(|cycles| f64::from(*cycles)).sum();
+            // Each is rounded to f32.
+            assert!(
+                (sum - expected as f64).abs() <= 1e-6 * expected as f64,
+                "{sum} {expected}"
+            );
+        }
+    }
+}
+
+fn check_features(dataset: &Dataset, labels: &Labels) {
+    for graph in &dataset.graphs {
+        let bytes =
+            bytes_of(&label_of(labels, &graph.graph_id, &dataset.targets[0]).origin).unwrap();
+        let model = tflite::parse(&bytes).unwrap();
+        let built = graph::build(&model, 0).unwrap();
+        let analysis = analysis::analyze(&built);
+        assert_eq!(
+            graph.features,
+            features::extract(&built, &analysis),
+            "{}",
+            graph.graph_id
+        );
+        assert_eq!(graph.structure_hash, structure_hash(&built));
+    }
+}
+
+/// An independent reader finds the same values under the same names.
+fn check_with_pyarrow(fixture: &Fixture, dataset: &Dataset) {
+    let found = fixture.ask_python(
+        "graphs = parquet.read_table(f'{folder}/graphs.parquet')\n\
+         operators = parquet.read_table(f'{folder}/operators.parquet')\n\
+         labels = parquet.read_table(f'{folder}/labels.parquet')\n\
+         latency = [row for row in labels.to_pylist() if row['metric'] == 'latency']\n\
+         runs = json.loads(graphs.schema.metadata[b'litecast.label_runs'])\n\
+         print(json.dumps({'graphs': graphs.to_pylist(), 'operators': operators.to_pydict(),\n\
+             'latency': latency, 'version': runs[0]['tool']['version']}))",
+    );
+    assert_eq!(found["version"], "5.2.0");
+    assert_eq!(
+        found["graphs"].as_array().unwrap().len(),
+        dataset.graphs.len()
+    );
+    check_operator_columns(&found["operators"], dataset);
+    for row in found["latency"].as_array().unwrap() {
+        let graph = dataset
+            .graphs
+            .iter()
+            .find(|graph| row["graph_id"] == graph.graph_id.as_str())
+            .unwrap();
+        let key_idx = dataset
+            .label_idx(row["target"].as_str().unwrap(), "latency")
+            .unwrap();
+        assert_eq!(
+            row["value"].as_f64().map(|value| value as f32),
+            graph.labels[key_idx]
+        );
+        assert_eq!((&row["unit"], &row["status"]), (&"ms".into(), &"ok".into()));
+    }
+    let edges: usize = dataset
+        .graphs
+        .iter()
+        .map(|graph| graph.features.edge_src.len())
+        .sum();
+    let found_edges: usize = found["graphs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["edge_src"].as_array().unwrap().len())
+        .sum();
+    assert_eq!(found_edges, edges);
+}
+
+fn check_operator_columns(operators: &Value, dataset: &Dataset) {
+    let mut n_values = 0;
+    for (column_idx, column) in features::COLUMNS.iter().enumerate() {
+        let found = operators[column.name]
+            .as_array()
+            .unwrap_or_else(|| panic!("no column {}", column.name));
+        let expected = dataset.graphs.iter().flat_map(|graph| {
+            graph
+                .features
+                .nodes
+                .chunks_exact(features::N_COLUMNS)
+                .map(|node| node[column_idx])
+        });
+        let expected: Vec<f32> = expected.collect();
+        let found: Vec<f32> = found
+            .iter()
+            .map(|value| value.as_f64().unwrap() as f32)
+            .collect();
+        assert_eq!(found, expected, "{}", column.name);
+        n_values += found.len();
+    }
+    for target in &dataset.targets {
+        assert!(operators[cycles_column(target)].is_array());
+    }
+    println!("pyarrow reads the same {n_values} feature values, difference 0");
+}
+
+/// Another feature table is refused with the command that helps, and the command helps.
+fn check_refusal_and_remake(fixture: &Fixture, dataset: &Dataset) {
+    fixture.ask_python(
+        "for name in ['graphs', 'operators', 'labels']:\n\
+         \x20   path = f'{folder}/{name}.parquet'\n\
+         \x20   table = parquet.read_table(path)\n\
+         \x20   metadata = {**table.schema.metadata, b'litecast.feature_schema_id': b'0123456789abcdef'}\n\
+         \x20   parquet.write_table(table.replace_schema_metadata(metadata), path)\n",
+    );
+    let refusal = dataset::load(&fixture.tables()).unwrap_err().to_string();
+    println!("{refusal}");
+    assert!(refusal.contains("0123456789abcdef") && refusal.contains("dataset remake"));
+    dataset::run(&DatasetCommand::Remake {
+        folder: fixture.tables(),
+    })
+    .unwrap();
+    assert_same(&dataset::load(&fixture.tables()).unwrap(), dataset);
+    dataset::run(&DatasetCommand::Info {
+        folder: fixture.tables(),
+    })
+    .unwrap();
+}
+
+fn assert_same(found: &Dataset, expected: &Dataset) {
+    assert_eq!(found.provenance, expected.provenance);
+    assert_eq!(found.label_keys, expected.label_keys);
+    assert_eq!(found.graphs.len(), expected.graphs.len());
+    for (found, expected) in found.graphs.iter().zip(&expected.graphs) {
+        assert_eq!(found.graph_id, expected.graph_id);
+        assert_eq!(found.features, expected.features);
+        assert_eq!(found.labels, expected.labels);
+        assert_eq!(found.operator_cycles, expected.operator_cycles);
+    }
+}
+
+/// Graphs whose bytes are no longer made by their seed are left out, never given wrong features.
+#[test]
+fn stale_labels_are_left_out() {
+    let Some(fixture) = Fixture::make() else {
+        return;
+    };
+    replace_in_labels(&fixture.labels(), SEED, SEED + 1);
+    fixture.build_expecting_nothing();
+}
+
+fn replace_in_labels(folder: &Path, seed: u64, other: u64) {
+    let path = folder.join("vela-0-of-1.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (from, to) = (format!("\"seed\":{seed}"), format!("\"seed\":{other}"));
+    std::fs::write(&path, text.replace(&from, &to)).unwrap();
+}
+
+impl Fixture {
+    fn build_expecting_nothing(&self) {
+        let command = DatasetCommand::Build {
+            labels: self.labels(),
+            out: self.tables(),
+        };
+        let error = dataset::run(&command).unwrap_err().to_string();
+        assert!(error.contains("8 left out: Stale"), "{error}");
+    }
+}

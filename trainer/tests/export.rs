@@ -1,0 +1,169 @@
+//! The exported file against the network it came from: in native tract and in ONNX Runtime.
+
+use std::process::Command;
+use std::{env, fs};
+
+use burn::tensor::Device;
+use litecast::features::Features;
+use litecast::manifest::tensor_names;
+use litecast_trainer::gnn::batch::Batch;
+use litecast_trainer::gnn::model::{PerfSage, Shape};
+use litecast_trainer::gnn::prepare::Scaling;
+use litecast_trainer::gnn::synthetic;
+use litecast_trainer::onnx;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use tract_onnx::prelude::*;
+
+const N_COLUMNS: usize = 46;
+const N_CATEGORIES: usize = 12;
+const N_OUTPUTS: usize = 9;
+/// One node without edges, small, of MobileNet's size, and PerfSAGE's largest graph.
+const SIZES: [usize; 5] = [1, 2, 7, 70, 994];
+/// Largest relative difference between two runtimes.
+const TOLERANCE: f32 = 1e-4;
+
+struct Fixture {
+    graphs: Vec<Features>,
+    scaling: Scaling,
+    model: PerfSage,
+    file: Vec<u8>,
+}
+
+fn fixture() -> Fixture {
+    let mut rng = ChaCha8Rng::seed_from_u64(17);
+    let sizes = SIZES.iter().chain(&[30; 20]);
+    let graphs: Vec<Features> = sizes
+        .map(|&n| synthetic::features(n, N_COLUMNS, N_CATEGORIES, &mut rng))
+        .collect();
+    let label = |graph: &Features| synthetic::labels(graph, N_COLUMNS, N_OUTPUTS);
+    let labels: Vec<_> = graphs.iter().map(label).collect();
+    let scaling = Scaling::fit(N_COLUMNS, &graphs.iter().zip(&labels).collect::<Vec<_>>());
+    let shape = Shape {
+        n_columns: N_COLUMNS,
+        n_categories: scaling.vocabulary.len(),
+        n_outputs: N_OUTPUTS,
+        embedding: 16,
+        hidden: 64,
+        head: 256,
+    };
+    let device = Device::flex();
+    device.seed(23);
+    let model = PerfSage::new(&shape, &device).rounded_to_f16();
+    let file = onnx::export(&model, &scaling, "test");
+    Fixture {
+        graphs: graphs[..SIZES.len()].to_vec(),
+        scaling,
+        model,
+        file,
+    }
+}
+
+impl Fixture {
+    fn trained(&self, graph: &Features) -> Vec<f32> {
+        let example = self.scaling.example(graph, &[f32::NAN; N_OUTPUTS]);
+        let outputs = self
+            .model
+            .forward(&Batch::new(&[&example], N_COLUMNS, &Device::flex()));
+        let outputs: Vec<f32> = outputs.into_data().try_to_vec().expect("f32");
+        outputs
+            .iter()
+            .enumerate()
+            .map(|(k, &o)| self.scaling.estimate(k, o))
+            .collect()
+    }
+
+    fn categories(&self, graph: &Features) -> Vec<i64> {
+        graph
+            .categories
+            .iter()
+            .map(|&c| self.scaling.vocabulary.index(c) as i64)
+            .collect()
+    }
+}
+
+fn largest_relative_difference(expected: &[f32], found: &[f32]) -> f32 {
+    assert_eq!(expected.len(), found.len());
+    let relative = |(e, f): (&f32, &f32)| (f / e - 1.0).abs();
+    expected.iter().zip(found).map(relative).fold(0.0, f32::max)
+}
+
+fn check(runtime: &str, fixture: &Fixture, estimates: &[Vec<f32>]) {
+    for (graph, found) in fixture.graphs.iter().zip(estimates) {
+        let difference = largest_relative_difference(&fixture.trained(graph), found);
+        let (n, e) = (graph.n_nodes(), graph.edge_src.len());
+        println!("{runtime}, {n} nodes, {e} edges: largest relative difference {difference:.1e}");
+        assert!(difference <= TOLERANCE);
+    }
+}
+
+#[test]
+fn tract_agrees() -> TractResult<()> {
+    let fixture = fixture();
+    let plan = tract_onnx::onnx()
+        .model_for_read(&mut fixture.file.as_slice())?
+        .into_optimized()?
+        .into_runnable()?;
+    let indices = |values: &[u32]| -> Tensor {
+        tensor1(&values.iter().map(|&v| i64::from(v)).collect::<Vec<_>>())
+    };
+    let mut estimates = Vec::new();
+    for graph in &fixture.graphs {
+        let rows = Tensor::from_shape(&[graph.n_nodes(), N_COLUMNS], &graph.nodes)?;
+        let result = plan.run(tvec![
+            rows.into(),
+            tensor1(&fixture.categories(graph)).into(),
+            indices(&graph.edge_src).into(),
+            indices(&graph.edge_dst).into(),
+        ])?;
+        let view = result[0].to_plain_array_view::<f32>()?;
+        estimates.push(view.iter().copied().collect());
+    }
+    check("tract", &fixture, &estimates);
+    Ok(())
+}
+
+#[test]
+fn onnx_runtime_agrees() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let python = env::var("LITECAST_PYTHON").unwrap_or_else(|_| format!("{root}/.venv/bin/python"));
+    let available = Command::new(&python)
+        .args(["-c", "import onnx, onnxruntime"])
+        .output();
+    if !available.is_ok_and(|output| output.status.success()) {
+        println!("skipped: {python} has no onnxruntime (set LITECAST_PYTHON to one that has)");
+        return;
+    }
+    let fixture = fixture();
+    let folder = env::temp_dir().join(format!("litecast-export-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("network.onnx"), &fixture.file).unwrap();
+    let graph = |graph: &Features| {
+        serde_json::json!({
+            tensor_names::NODE_FEATURES: graph.nodes,
+            tensor_names::CATEGORY: fixture.categories(graph),
+            tensor_names::EDGE_SRC: graph.edge_src,
+            tensor_names::EDGE_DST: graph.edge_dst,
+        })
+    };
+    let graphs: Vec<_> = fixture.graphs.iter().map(graph).collect();
+    fs::write(
+        folder.join("graphs.json"),
+        serde_json::to_string(&graphs).unwrap(),
+    )
+    .unwrap();
+    let output = Command::new(&python)
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/python/run_onnx.py"))
+        .args([folder.join("network.onnx"), folder.join("graphs.json")])
+        .output()
+        .unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let estimates: Vec<Vec<f32>> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(estimates.len(), fixture.graphs.len());
+    check("ONNX Runtime", &fixture, &estimates);
+}

@@ -1,0 +1,312 @@
+//! The network against independent views of what it computes.
+
+use burn::grad_clipping::GradientClippingConfig;
+use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
+use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
+use burn::tensor::{Device, Distribution, Tensor};
+use litecast::features::Features;
+use litecast_trainer::gnn::adam::{Adam, Moments};
+use litecast_trainer::gnn::aggregate::{
+    concat_neighbour_sum, concat_neighbour_sum_portable, max_per_graph, max_per_graph_portable,
+};
+use litecast_trainer::gnn::batch::Batch;
+use litecast_trainer::gnn::loss;
+use litecast_trainer::gnn::model::{PerfSage, Shape};
+use litecast_trainer::gnn::prepare::{Example, Scaling};
+use litecast_trainer::gnn::synthetic;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+const N_COLUMNS: usize = 6;
+const N_OUTPUTS: usize = 3;
+
+struct Fixture {
+    graphs: Vec<Features>,
+    scaling: Scaling,
+    examples: Vec<Example>,
+}
+
+impl Fixture {
+    fn new(sizes: &[usize]) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let graph = |&n| synthetic::features(n, N_COLUMNS, 4, &mut rng);
+        let graphs: Vec<Features> = sizes.iter().map(graph).collect();
+        let label = |g: &Features| synthetic::labels(g, N_COLUMNS, N_OUTPUTS);
+        let labels: Vec<_> = graphs.iter().map(label).collect();
+        let pairs: Vec<_> = graphs.iter().zip(&labels).collect();
+        let scaling = Scaling::fit(N_COLUMNS, &pairs);
+        let examples = pairs.iter().map(|(g, l)| scaling.example(g, l)).collect();
+        Self {
+            graphs,
+            scaling,
+            examples,
+        }
+    }
+
+    fn batch(&self, device: &Device) -> Batch {
+        Batch::new(&self.examples.iter().collect::<Vec<_>>(), N_COLUMNS, device)
+    }
+
+    fn network(&self, device: &Device) -> PerfSage {
+        device.seed(11);
+        let shape = Shape {
+            n_columns: N_COLUMNS,
+            n_categories: self.scaling.vocabulary.len(),
+            n_outputs: N_OUTPUTS,
+            embedding: 3,
+            hidden: 8,
+            head: 16,
+        };
+        PerfSage::new(&shape, device)
+    }
+}
+
+fn floats<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.into_data().try_to_vec().expect("f32")
+}
+
+fn max_difference(a: &[f32], b: &[f32]) -> f32 {
+    assert_eq!(a.len(), b.len());
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f32::max)
+}
+
+/// Our passes over memory, and their gradients, against the library's own operations.
+#[test]
+fn cpu_kernels_agree_with_portable_operations() {
+    let device = Device::flex().autodiff();
+    let batch = Fixture::new(&[5, 1, 40, 17]).batch(&device);
+    let topology = &batch.topology;
+    let values = Tensor::<2>::random([63, 12], Distribution::Normal(0.0, 1.0), &device);
+    let run = |ours: bool| {
+        let input = Tensor::<2>::from_data(values.to_data(), &device).require_grad();
+        let positive = input.clone().abs();
+        let (sums, maxima) = if ours {
+            (
+                concat_neighbour_sum(positive.clone(), topology),
+                max_per_graph(positive, topology),
+            )
+        } else {
+            let maxima = max_per_graph_portable(positive.clone(), topology);
+            (concat_neighbour_sum_portable(positive, topology), maxima)
+        };
+        let loss = sums.clone().square().sum() + maxima.clone().square().sum();
+        let gradients = loss.backward();
+        let gradient = input
+            .grad(&gradients)
+            .expect("the loss depends on the input");
+        [floats(sums), floats(maxima), floats(gradient)]
+    };
+    let (ours, portable) = (run(true), run(false));
+    for (name, k) in [("neighbour sums", 0), ("maxima", 1), ("gradients", 2)] {
+        let difference = max_difference(&ours[k], &portable[k]);
+        println!("{name}: largest difference {difference:e}");
+        assert!(difference < 1e-4);
+    }
+}
+
+/// Adds `step` times a fixed random direction to the `index`-th weight tensor.
+struct Nudge {
+    index: usize,
+    step: f32,
+    seen: usize,
+}
+
+fn direction<const D: usize>(like: &Tensor<D>, index: usize) -> Tensor<D> {
+    use rand::Rng;
+    let mut rng = ChaCha8Rng::seed_from_u64(index as u64);
+    let n = like.shape().num_elements();
+    let values: Vec<f32> = (0..n).map(|_| rng.random_range(-1.0..1.0)).collect();
+    let data = burn::tensor::TensorData::new(values, like.shape());
+    Tensor::from_data(data, &like.device())
+}
+
+impl ModuleMapper for Nudge {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        self.seen += 1;
+        if self.seen - 1 != self.index {
+            return param;
+        }
+        let (index, step) = (self.index, self.step);
+        param.map(|weights| {
+            let nudge = direction(&weights, index) * step;
+            weights + nudge
+        })
+    }
+}
+
+/// Slope of the loss along each tensor's direction, from the gradients.
+struct Slopes<'g> {
+    gradients: &'g GradientsParams,
+    slopes: Vec<f32>,
+}
+
+impl ModuleVisitor for Slopes<'_> {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let slope = self.gradients.get::<D>(param.id).map_or(0.0, |gradient| {
+            let along = gradient.clone() * direction(&gradient, self.slopes.len());
+            along.sum().into_scalar()
+        });
+        self.slopes.push(slope);
+    }
+}
+
+#[test]
+fn gradients_agree_with_finite_differences() {
+    const STEP: f32 = 2e-3;
+    let fixture = Fixture::new(&[4, 7, 1, 12]);
+    let device = Device::flex().autodiff();
+    let model = fixture.network(&device);
+    let batch = fixture.batch(&device);
+    let loss_of =
+        |model: &PerfSage| loss::hybrid(model.forward(&batch), &batch, &fixture.scaling, 0.5);
+    let gradients = GradientsParams::from_grads(loss_of(&model).backward(), &model);
+    let mut slopes = Slopes {
+        gradients: &gradients,
+        slopes: Vec::new(),
+    };
+    model.visit(&mut slopes);
+    let plain = Device::flex();
+    let batch = fixture.batch(&plain);
+    let value_of = |model: &PerfSage| -> f32 {
+        loss::hybrid(model.forward(&batch), &batch, &fixture.scaling, 0.5).into_scalar()
+    };
+    let largest = slopes.slopes.iter().fold(0f32, |a, s| a.max(s.abs()));
+    let mut worst = 0f32;
+    for (index, &slope) in slopes.slopes.iter().enumerate() {
+        let at = |step| {
+            value_of(&model.valid().map(&mut Nudge {
+                index,
+                step,
+                seen: 0,
+            }))
+        };
+        let measured = (at(STEP) - at(-STEP)) / (2.0 * STEP);
+        println!("{index} {slope} {measured}");
+        worst = worst.max((slope - measured).abs() / (slope.abs() + 0.01 * largest));
+    }
+    println!(
+        "{} weight tensors, largest relative difference {worst:.4}",
+        slopes.slopes.len()
+    );
+    assert!(slopes.slopes.len() > 20 && largest > 0.1);
+    assert!(worst < 0.05, "expected gradients within 5 %, found {worst}");
+}
+
+/// The order in which a file lists its operators carries no meaning.
+#[test]
+fn order_of_nodes_does_not_matter() {
+    let device = Device::flex();
+    let fixture = Fixture::new(&[30]);
+    let model = fixture.network(&device);
+    let straight = floats(model.forward(&fixture.batch(&device)));
+    let permuted = permute(&fixture.graphs[0]);
+    let example = fixture
+        .scaling
+        .example(&permuted, &fixture.examples[0].labels);
+    let shuffled = floats(model.forward(&Batch::new(&[&example], N_COLUMNS, &device)));
+    let difference = max_difference(&straight, &shuffled);
+    println!("largest difference {difference:e}");
+    assert!(difference < 1e-5);
+}
+
+fn permute(graph: &Features) -> Features {
+    let mut order: Vec<usize> = (0..graph.n_nodes()).collect();
+    order.shuffle(&mut ChaCha8Rng::seed_from_u64(5));
+    let mut place = vec![0u32; order.len()];
+    order
+        .iter()
+        .zip(0..)
+        .for_each(|(&node, at)| place[node] = at);
+    let rows: Vec<&[f32]> = graph.nodes.chunks_exact(N_COLUMNS).collect();
+    Features {
+        categories: order.iter().map(|&node| graph.categories[node]).collect(),
+        nodes: order.iter().flat_map(|&node| rows[node].to_vec()).collect(),
+        edge_src: graph.edge_src.iter().map(|&n| place[n as usize]).collect(),
+        edge_dst: graph.edge_dst.iter().map(|&n| place[n as usize]).collect(),
+    }
+}
+
+/// A graph's estimate is the same alone and among others.
+#[test]
+fn graphs_of_a_batch_do_not_touch() {
+    let device = Device::flex();
+    let fixture = Fixture::new(&[3, 25, 1, 9]);
+    let model = fixture.network(&device);
+    let together = floats(model.forward(&fixture.batch(&device)));
+    for (k, example) in fixture.examples.iter().enumerate() {
+        let alone = floats(model.forward(&Batch::new(&[example], N_COLUMNS, &device)));
+        let difference = max_difference(&alone, &together[k * N_OUTPUTS..(k + 1) * N_OUTPUTS]);
+        println!("graph {k}: largest difference {difference:e}");
+        assert!(difference < 1e-5);
+    }
+}
+
+const ADAM: Adam = Adam {
+    beta_1: 0.9,
+    beta_2: 0.999,
+    epsilon: 1e-8,
+    max_norm: 1.0,
+};
+
+/// Our pass over memory against the library's optimiser and against tensor operations.
+#[test]
+fn adam_agrees_with_the_library() {
+    use burn::optim::Optimizer;
+    let device = Device::flex();
+    let theirs = AdamConfig::new().with_epsilon(1e-8).build();
+    let clipping = GradientClippingConfig::Norm(1.0).init();
+    let start = Tensor::<2>::random([300, 200], Distribution::Normal(0.0, 1.0), &device);
+    let (mut a, mut b, mut c) = (start.clone(), start.clone(), start);
+    let (mut state_a, mut state_b) = (None, None);
+    let mut moments = Moments {
+        step: 0,
+        mean: a.zeros_like(),
+        square: a.zeros_like(),
+    };
+    for step in 0..5 {
+        let size = 0.003 * 2f64.powi(step);
+        let slope = Tensor::<2>::random([300, 200], Distribution::Normal(0.1, size), &device);
+        (a, state_a) = ADAM.step(1e-2, a, slope.clone(), state_a);
+        (b, state_b) = theirs.step(1e-2, b, clipping.clip_gradient(slope.clone()), state_b);
+        moments.step += 1;
+        (c, moments) = ADAM.step_portable(1e-2, c, slope, moments);
+    }
+    let library = max_difference(&floats(a.clone()), &floats(b));
+    let portable = max_difference(&floats(a), &floats(c));
+    println!("largest difference: library {library:e}, tensor operations {portable:e}");
+    assert!(library < 1e-5 && portable < 1e-5);
+}
+
+/// Losses of the first steps on a fixed small set. A change here changes every training run:
+/// rewrite the numbers only when that is meant.
+#[test]
+fn loss_trace_is_as_frozen() {
+    const FROZEN: [f32; 8] = [0.0; 8];
+    let device = Device::flex().autodiff();
+    let fixture = Fixture::new(&[6, 11, 3, 20, 8, 1]);
+    let mut model = fixture.network(&device);
+    let mut optimiser = ModuleOptimizer::from(ADAM);
+    let mut trace = Vec::new();
+    for step in 0..FROZEN.len() {
+        let batch = fixture.batch(&device);
+        let outputs = model.forward(&batch);
+        let loss = match step {
+            0..4 => loss::log_huber(outputs, &batch, &fixture.scaling),
+            _ => loss::hybrid(outputs, &batch, &fixture.scaling, 1.0),
+        };
+        trace.push(loss.clone().inner().into_scalar::<f32>());
+        let gradients = GradientsParams::from_grads(loss.backward(), &model);
+        model = optimiser.step(3e-3, model, gradients);
+    }
+    println!("{trace:?}");
+    for (found, frozen) in trace.iter().zip(FROZEN) {
+        assert!(
+            (found - frozen).abs() < 2e-3 * frozen,
+            "expected {FROZEN:?}, found {trace:?}"
+        );
+    }
+}

@@ -1,0 +1,315 @@
+//! The design spaces: same seed, same bytes; and files that independent tools accept.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use litecast_trainer::spaces::table2::paper;
+use litecast_trainer::spaces::{Sample, Space, sample};
+use litecast_trainer::writer::{Content, OperatorKind, Tensor};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+const TRAINER: &str = env!("CARGO_MANIFEST_DIR");
+
+fn samples(count: u64) -> impl Iterator<Item = Sample> {
+    Space::ALL
+        .into_iter()
+        .flat_map(move |space| (0..count).map(move |index| sample(space, 1, index)))
+}
+
+fn golden_line(sample: &Sample) -> String {
+    let digest = Sha256::digest(sample.to_tflite());
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!(
+        "{} structure={:016x} weights={} sha256={hex}\n",
+        sample.network.name,
+        sample.structure_hash(),
+        sample.weight_distribution
+    )
+}
+
+/// Labels are kept and files are remade from seeds: the bytes must never change unnoticed.
+/// `UPDATE_GOLDENS=1` rewrites the list.
+#[test]
+fn seeds_give_the_recorded_bytes() {
+    let path = Path::new(TRAINER).join("tests/goldens/spaces.txt");
+    let lines: String = samples(3).map(|sample| golden_line(&sample)).collect();
+    if std::env::var_os("UPDATE_GOLDENS").is_some() {
+        fs::write(&path, &lines).expect("write the golden list");
+    }
+    let golden = fs::read_to_string(&path).expect("read the golden list");
+    assert_eq!(
+        lines,
+        golden,
+        "sampled files differ from {}",
+        path.display()
+    );
+}
+
+#[test]
+fn seed_index_and_space_all_count() {
+    let hash = |space, seed, index| Sha256::digest(sample(space, seed, index).to_tflite());
+    let first = hash(Space::CnnKws, 1, 0);
+    assert_eq!(first, hash(Space::CnnKws, 1, 0));
+    assert_ne!(first, hash(Space::CnnKws, 1, 1));
+    assert_ne!(first, hash(Space::CnnKws, 2, 0));
+    assert_ne!(first, hash(Space::CnnCifar10, 1, 0));
+}
+
+/// Number of values in a range of the paper that ours covers, over the range's own.
+fn share_covered(paper: [usize; 2], ours: [usize; 2]) -> f64 {
+    let covered = paper[1].min(ours[1]).saturating_sub(paper[0].max(ours[0]));
+    covered as f64 / (paper[1] - paper[0]) as f64
+}
+
+fn range_of(counts: impl Iterator<Item = usize>) -> [usize; 2] {
+    counts.fold([usize::MAX, 0], |[least, most], count| {
+        [least.min(count), most.max(count)]
+    })
+}
+
+/// The README's table is what `table2` prints; its two integer rows are cheap enough to make again.
+#[test]
+fn ranges_of_table_2_are_reached_and_documented() {
+    let readme = fs::read_to_string(Path::new(TRAINER).join("README.md")).expect("read the README");
+    let mut rows = ["| operators |".to_owned(), "| tensors |".to_owned()];
+    for space in Space::ALL {
+        let networks: Vec<_> = (0..4000)
+            .map(|index| sample(space, 1, index).network)
+            .collect();
+        let operators = range_of(networks.iter().map(|network| network.operators.len()));
+        let tensors = range_of(networks.iter().map(|network| network.tensors.len()));
+        let paper = paper(space);
+        for (row, paper, ours) in [
+            (0, paper.n_operators, operators),
+            (1, paper.n_tensors, tensors),
+        ] {
+            let share = share_covered(paper, ours);
+            println!(
+                "{}: paper {paper:?}, ours {ours:?}, covered {share:.3}",
+                space.id()
+            );
+            assert!(
+                share > 0.85,
+                "{}: paper {paper:?}, ours {ours:?}",
+                space.id()
+            );
+            rows[row] += &format!(" {}–{} | {}–{} |", paper[0], paper[1], ours[0], ours[1]);
+        }
+    }
+    for row in rows {
+        assert!(readme.contains(&row), "the README lacks: {row}");
+    }
+}
+
+#[test]
+fn networks_of_a_space_rarely_repeat() {
+    for space in Space::ALL {
+        let hashes: BTreeSet<_> = (0..1000)
+            .map(|index| sample(space, 1, index).structure_hash())
+            .collect();
+        println!(
+            "{}: {} structures in 1000 samples",
+            space.id(),
+            hashes.len()
+        );
+        assert!(
+            hashes.len() > 950,
+            "{}: {} structures",
+            space.id(),
+            hashes.len()
+        );
+    }
+}
+
+fn scale(tensor: &Tensor) -> f32 {
+    tensor
+        .quantization
+        .as_ref()
+        .expect("operands are quantised")
+        .scales[0]
+}
+
+/// The rules of TFLite's quantisation specification that a mistake in the builder would break.
+#[test]
+fn quantization_follows_the_rules_of_int8() {
+    for sample in samples(50) {
+        let tensors = &sample.network.tensors;
+        for operator in &sample.network.operators {
+            let name = &tensors[operator.outputs[0]].name;
+            let of = |idx: usize| &tensors[operator.inputs[idx]];
+            let output = &tensors[operator.outputs[0]];
+            match operator.kind {
+                OperatorKind::Conv2D { .. }
+                | OperatorKind::DepthwiseConv2D { .. }
+                | OperatorKind::FullyConnected { .. } => {
+                    check_layer(name, [of(0), of(1), of(2)], output)
+                }
+                OperatorKind::AveragePool2D { .. }
+                | OperatorKind::Pad
+                | OperatorKind::Reshape { .. }
+                | OperatorKind::StridedSlice { .. }
+                | OperatorKind::Transpose => {
+                    assert_eq!(of(0).quantization, output.quantization, "{name}")
+                }
+                OperatorKind::Concatenation { .. } => operator.inputs.iter().for_each(|&input| {
+                    assert_eq!(tensors[input].quantization, output.quantization, "{name}")
+                }),
+                OperatorKind::Softmax => check_fixed(name, output, 1.0 / 256.0, -128),
+                OperatorKind::Tanh => check_fixed(name, output, 1.0 / 128.0, 0),
+                OperatorKind::Rsqrt => {
+                    assert_eq!(
+                        of(0).quantization.as_ref().unwrap().zero_point,
+                        -128,
+                        "{name}"
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn check_layer(name: &str, [input, weights, bias]: [&Tensor; 3], output: &Tensor) {
+    let weight_scales = weights
+        .quantization
+        .as_ref()
+        .expect("weights are quantised");
+    let bias_scales = bias.quantization.as_ref().expect("a bias is quantised");
+    assert_eq!(weight_scales.zero_point, 0, "{name}");
+    assert_eq!(
+        weight_scales.scales.len(),
+        weights.shape[weight_scales.axis] as usize,
+        "{name}"
+    );
+    assert!(
+        matches!(weights.content, Content::Weights(_))
+            && matches!(bias.content, Content::Bias { .. })
+    );
+    for (weight, bias) in weight_scales.scales.iter().zip(&bias_scales.scales) {
+        let expected = weight * scale(input);
+        assert!(
+            (bias / expected - 1.0).abs() < 1e-5,
+            "{name}: bias scale {bias}, expected {expected}"
+        );
+        let multiplier = expected / scale(output);
+        assert!(
+            multiplier > 0.0 && multiplier < 1.0,
+            "{name}: multiplier {multiplier}"
+        );
+    }
+}
+
+fn check_fixed(name: &str, tensor: &Tensor, expected_scale: f32, expected_zero_point: i8) {
+    let zero_point = tensor.quantization.as_ref().unwrap().zero_point;
+    assert_eq!(
+        (scale(tensor), zero_point),
+        (expected_scale, expected_zero_point),
+        "{name}"
+    );
+}
+
+/// What the description says is what our own reader finds, without a word of doubt.
+#[test]
+fn our_reader_agrees_with_the_description() {
+    for sample in samples(5) {
+        let file = sample.to_tflite();
+        let model = litecast::tflite::parse(&file).expect("a sampled file is read");
+        assert!(model.diagnostics.is_empty(), "{:?}", model.diagnostics);
+        let network = &sample.network;
+        let [subgraph] = &model.subgraphs[..] else {
+            panic!("{}: one subgraph", network.name)
+        };
+        assert_eq!(
+            (&subgraph.inputs, &subgraph.outputs),
+            (&network.inputs, &network.outputs)
+        );
+        let read: Vec<_> = subgraph
+            .operators
+            .iter()
+            .map(|operator| operator.code.name())
+            .collect();
+        let written: Vec<_> = network
+            .operators
+            .iter()
+            .map(|operator| operator.kind.name())
+            .collect();
+        assert_eq!(read, written);
+        assert_eq!(subgraph.tensors.len(), network.tensors.len());
+        for (read, written) in subgraph.tensors.iter().zip(&network.tensors) {
+            assert_eq!((&read.name, &read.shape), (&written.name, &written.shape));
+            let bytes = model.buffers[read.buffer_idx];
+            let expected = if written.is_constant() {
+                written.n_bytes()
+            } else {
+                0
+            };
+            assert_eq!(bytes.len(), expected, "{}: bytes of the buffer", read.name);
+            let offset = bytes.as_ptr() as usize - file.as_ptr() as usize;
+            assert!(
+                expected == 0 || offset.is_multiple_of(16),
+                "{}: buffer at {offset}",
+                read.name
+            );
+        }
+    }
+}
+
+/// A Python with LiteRT and Vela: `LITECAST_PYTHON`, or the repository's own environment.
+fn python() -> Option<PathBuf> {
+    let own = Path::new(TRAINER).join("../.venv/bin/python");
+    let given = std::env::var_os("LITECAST_PYTHON").map(PathBuf::from);
+    given.or(Some(own)).filter(|python| python.exists())
+}
+
+/// Runs `check_models.py` on files written from `samples`.
+fn checked_by_tools(python: &Path, samples: impl Iterator<Item = Sample>) -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sampled");
+    fs::create_dir_all(&folder).expect("make a folder for the files");
+    let mut command = Command::new(python);
+    command.arg(Path::new(TRAINER).join("python/check_models.py"));
+    for sample in samples {
+        let path = folder.join(format!("{}.tflite", sample.network.name));
+        fs::write(&path, sample.to_tflite()).expect("write a file");
+        command.arg(path);
+    }
+    let output = command.output().expect("run check_models.py");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let lines = String::from_utf8(output.stdout).expect("the check prints text");
+    lines
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line is a JSON object"))
+        .collect()
+}
+
+#[test]
+fn litert_runs_and_vela_compiles_every_file() {
+    const PER_SPACE: u64 = 2;
+    let Some(python) = python() else {
+        println!("skipped: no Python with LiteRT and Vela (neither LITECAST_PYTHON nor .venv)");
+        return;
+    };
+    let results = checked_by_tools(&python, samples(PER_SPACE));
+    assert_eq!(results.len(), PER_SPACE as usize * Space::ALL.len());
+    for result in &results {
+        let file = &result["file"];
+        assert!(result["litert"].is_null(), "{file}: {}", result["litert"]);
+        let levels = result["output_levels"].as_u64().expect("a count");
+        assert!(
+            levels >= 6,
+            "{file}: the output has only {levels} distinct values"
+        );
+        let configurations = result["vela"].as_object().expect("an object");
+        assert_eq!(configurations.len(), 3);
+        for (name, report) in configurations {
+            println!("{file} {name}: {report}");
+            assert_eq!(report["cpu_operators"], 0, "{file} {name}: {report}");
+        }
+    }
+}
