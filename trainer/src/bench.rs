@@ -1,0 +1,98 @@
+//! `litecast-trainer bench`: milliseconds of one training step.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use burn::module::Module;
+use burn::optim::{GradientsParams, ModuleOptimizer};
+use burn::tensor::Device;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::gnn::adam::Adam;
+use crate::gnn::batch::Batch;
+use crate::gnn::loss;
+use crate::gnn::model::{PerfSage, Shape};
+use crate::gnn::prepare::{Example, Scaling};
+use crate::gnn::synthetic;
+
+const N_COLUMNS: usize = 60;
+const N_CATEGORIES: usize = 24;
+const N_OUTPUTS: usize = 9;
+
+/// Times training steps on random graphs.
+#[derive(clap::Args)]
+pub struct BenchArgs {
+    #[arg(long, default_value_t = 256)]
+    hidden: usize,
+    #[arg(long, default_value_t = 64)]
+    graphs: usize,
+    #[arg(long, default_value_t = 63)]
+    nodes_per_graph: usize,
+    #[arg(long, default_value_t = 10)]
+    steps: usize,
+}
+
+pub fn run(args: BenchArgs) -> Result<()> {
+    let device = Device::flex().autodiff();
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    let examples = random_examples(args.graphs, args.nodes_per_graph, &mut rng);
+    let references: Vec<&Example> = examples.0.iter().collect();
+    let shape = Shape {
+        n_columns: N_COLUMNS,
+        n_categories: examples.1.vocabulary.len(),
+        n_outputs: N_OUTPUTS,
+        embedding: 16,
+        hidden: args.hidden,
+        head: 1024,
+    };
+    device.seed(0);
+    let mut model = PerfSage::new(&shape, &device);
+    println!("{} parameters", model.num_params());
+    let mut optimiser = ModuleOptimizer::from(Adam {
+        beta_1: 0.9,
+        beta_2: 0.999,
+        epsilon: 1e-8,
+        max_norm: 1.0,
+    });
+    let mut parts = [0f64; 4];
+    for step in 0..args.steps + 1 {
+        let start = Instant::now();
+        let batch = Batch::new(&references, N_COLUMNS, &device);
+        let built = start.elapsed().as_secs_f64();
+        let loss = loss::hybrid(model.forward(&batch), &batch, &examples.1, 1.0);
+        let forward = start.elapsed().as_secs_f64();
+        let gradients = GradientsParams::from_grads(loss.backward(), &model);
+        let backward = start.elapsed().as_secs_f64();
+        model = optimiser.step(1e-4, model, gradients);
+        let end = start.elapsed().as_secs_f64();
+        if step > 0 {
+            let times = [built, forward - built, backward - forward, end - backward];
+            parts.iter_mut().zip(times).for_each(|(sum, t)| *sum += t);
+        }
+    }
+    let mean = |k: usize| parts[k] * 1e3 / args.steps as f64;
+    println!(
+        "{:.1} ms per step: batch {:.1}, forward {:.1}, backward {:.1}, optimiser {:.1}",
+        parts.iter().sum::<f64>() * 1e3 / args.steps as f64,
+        mean(0),
+        mean(1),
+        mean(2),
+        mean(3)
+    );
+    Ok(())
+}
+
+fn random_examples(n: usize, n_nodes: usize, rng: &mut impl Rng) -> (Vec<Example>, Scaling) {
+    let graphs: Vec<_> = (0..n)
+        .map(|_| synthetic::features(n_nodes, N_COLUMNS, N_CATEGORIES, rng))
+        .collect();
+    let labels: Vec<_> = graphs
+        .iter()
+        .map(|g| synthetic::labels(g, N_COLUMNS, N_OUTPUTS))
+        .collect();
+    let pairs: Vec<_> = graphs.iter().zip(&labels).collect();
+    let scaling = Scaling::fit(N_COLUMNS, &pairs);
+    let examples = pairs.iter().map(|(g, l)| scaling.example(g, l)).collect();
+    (examples, scaling)
+}

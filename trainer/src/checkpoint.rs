@@ -1,0 +1,147 @@
+//! A run on disk: resumable state, best weights, learning curve.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use burn::module::Module;
+use burn::optim::ModuleOptimizer;
+use litecast::features;
+use serde::{Deserialize, Serialize};
+
+use crate::curve::CurveRow;
+use crate::data::Data;
+use crate::gnn::model::PerfSage;
+use crate::settings::Settings;
+
+/// What a run must know of itself to go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    pub settings: Settings,
+    pub feature_schema_id: String,
+    pub n_training: usize,
+    /// Epochs done.
+    pub epoch: usize,
+    pub best_epoch: usize,
+    pub best_mape: f64,
+    pub wall_time_s: f64,
+    pub curve: Vec<CurveRow>,
+}
+
+impl Progress {
+    pub fn new(settings: &Settings, data: &Data) -> Self {
+        Self {
+            settings: settings.clone(),
+            feature_schema_id: features::schema_id(),
+            n_training: data.training.examples.len(),
+            epoch: 0,
+            best_epoch: 0,
+            best_mape: f64::MAX,
+            wall_time_s: 0.0,
+            curve: Vec::new(),
+        }
+    }
+
+    /// Takes in an epoch; whether it is the best so far.
+    pub fn advance(&mut self, row: CurveRow) -> bool {
+        self.epoch = row.epoch + 1;
+        self.wall_time_s = row.wall_time_s;
+        let better = row.validation_mape < self.best_mape;
+        if better {
+            (self.best_epoch, self.best_mape) = (self.epoch, row.validation_mape);
+        }
+        self.curve.push(row);
+        better
+    }
+
+    pub fn epochs_without_gain(&self) -> usize {
+        self.epoch - self.best_epoch
+    }
+}
+
+/// The folder of a run.
+pub struct Checkpoint {
+    folder: PathBuf,
+}
+
+impl Checkpoint {
+    pub fn new(folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        Ok(Self {
+            folder: folder.to_owned(),
+        })
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// The progress of the run, or `None` where there is none yet.
+    pub fn load_progress(&self) -> Result<Option<Progress>> {
+        let path = self.path("progress.json");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        Ok(Some(
+            serde_json::from_str(&text).with_context(|| path.display().to_string())?,
+        ))
+    }
+
+    /// As [`Checkpoint::load_progress`], refusing a run of other settings.
+    pub fn load_last(&self, settings: &Settings) -> Result<Option<Progress>> {
+        let progress = self.load_progress()?;
+        if let Some(found) = &progress {
+            let (expected, found) = (settings.by_name(), found.settings.by_name());
+            let folder = self.folder.display();
+            ensure!(
+                expected == found,
+                "{folder}: expected a run of {expected:?}, found {found:?}"
+            );
+        }
+        Ok(progress)
+    }
+
+    pub fn load_last_model(&self, model: PerfSage) -> Result<PerfSage> {
+        self.load_model(model, "last.bpk")
+    }
+
+    pub fn load_best_model(&self, model: PerfSage) -> Result<PerfSage> {
+        self.load_model(model, "best.bpk")
+    }
+
+    fn load_model(&self, model: PerfSage, name: &str) -> Result<PerfSage> {
+        let path = self.path(name);
+        model
+            .try_load_file(&path)
+            .with_context(|| path.display().to_string())
+    }
+
+    pub fn load_optimiser(&self, optimiser: ModuleOptimizer) -> Result<ModuleOptimizer> {
+        let path = self.path("optimiser.bpk");
+        optimiser
+            .load(&path)
+            .with_context(|| path.display().to_string())
+    }
+
+    pub fn save_best(&self, model: &PerfSage) -> Result<()> {
+        Ok(model.valid().save_file(self.path("best.bpk"))?)
+    }
+
+    pub fn save_last(
+        &self,
+        model: &PerfSage,
+        optimiser: &ModuleOptimizer,
+        progress: &Progress,
+    ) -> Result<()> {
+        model.valid().save_file(self.path("last.bpk"))?;
+        optimiser.save(self.path("optimiser.bpk"))?;
+        let path = self.path("progress.json");
+        fs::write(&path, serde_json::to_string_pretty(progress)?)
+            .with_context(|| path.display().to_string())
+    }
+}

@@ -1,0 +1,168 @@
+//! `litecast-trainer export`: a trained run → the bundle that ships.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use burn::tensor::Device;
+use litecast::features::{self, Features, schema_id};
+use litecast::manifest::{FORMAT_VERSION, Manifest, Output, Provenance, Training};
+use litecast::tflite::{self, OperatorCode};
+use litecast::{analysis, graph};
+
+use crate::data::Part;
+use crate::dataset::{self, Dataset, LabelKey, METRICS};
+use crate::evaluate::{Trained, errors, estimates};
+use crate::labels::record::Run;
+use crate::labels::target::Target;
+use crate::onnx;
+
+/// Writes `predictor.onnx`, `manifest.json` and `reference.json`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ExportArgs {
+    /// Folder of the training run.
+    #[arg(long)]
+    pub run: PathBuf,
+    /// The dataset that the run was trained on: the errors in the manifest are measured on it.
+    #[arg(long)]
+    pub dataset: PathBuf,
+    /// Folder of `.tflite` files whose estimates by the trained network are written to
+    /// `reference.json`, for whoever runs the bundle elsewhere to compare with.
+    #[arg(long, default_value = "www/examples")]
+    pub examples: PathBuf,
+    #[arg(long, default_value = "trainer/artifact")]
+    pub out: PathBuf,
+}
+
+pub fn run(args: &ExportArgs) -> Result<()> {
+    let dataset = dataset::load(&args.dataset)?;
+    let trained = Trained::load(&args.run, &dataset)?;
+    let file = onnx::export(&trained.model, &trained.data.scaling, &schema_id());
+    let manifest = manifest(&trained, &dataset, args)?;
+    fs::create_dir_all(&args.out)?;
+    let path = |name: &str| args.out.join(name);
+    fs::write(path("predictor.onnx"), &file)?;
+    fs::write(
+        path("manifest.json"),
+        serde_json::to_string_pretty(&manifest)? + "\n",
+    )?;
+    let reference = reference(&trained, &args.examples)?;
+    fs::write(
+        path("reference.json"),
+        serde_json::to_string_pretty(&reference)? + "\n",
+    )?;
+    println!("{}: {} bytes of network", args.out.display(), file.len());
+    Ok(())
+}
+
+/// File name → estimates in the order of the manifest's outputs, by the training forward pass.
+fn reference(trained: &Trained, folder: &Path) -> Result<BTreeMap<String, Vec<f32>>> {
+    let mut part = Part::default();
+    let unlabelled = vec![f32::NAN; trained.data.outputs.len()];
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "tflite")
+        {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            part.graph_ids.push(name.into_owned());
+            let features = features_of(&fs::read(&path)?)?;
+            part.examples
+                .push(trained.data.scaling.example(&features, &unlabelled));
+        }
+    }
+    let estimates = estimates(&trained.model, &part, &trained.data, &Device::flex());
+    Ok(part.graph_ids.into_iter().zip(estimates).collect())
+}
+
+fn features_of(bytes: &[u8]) -> Result<Features> {
+    let model = tflite::parse(bytes)?;
+    let graph = graph::build(&model, 0)?;
+    Ok(features::extract(&graph, &analysis::analyze(&graph)))
+}
+
+fn manifest(trained: &Trained, dataset: &Dataset, args: &ExportArgs) -> Result<Manifest> {
+    let data = &trained.data;
+    let categories = data.scaling.vocabulary.codes.clone();
+    let estimates = estimates(&trained.model, &data.test, data, &Device::flex());
+    let outputs = data.outputs.iter().map(|key| output(key, dataset));
+    Ok(Manifest {
+        format_version: FORMAT_VERSION,
+        feature_schema_id: schema_id(),
+        operator_names: categories.iter().map(|&code| operator_name(code)).collect(),
+        categories,
+        outputs: outputs.collect::<Result<_>>()?,
+        training: training(trained, args),
+        errors: errors(&estimates, &data.test, data),
+        feature_ranges: data.feature_ranges.clone(),
+    })
+}
+
+/// `CONV_2D` and the like; entry 0 of the vocabulary stands for everything else.
+fn operator_name(code: i32) -> String {
+    let code = OperatorCode {
+        builtin: code,
+        custom: None,
+        version: 1,
+    };
+    code.builtin_name().unwrap_or("other").to_owned()
+}
+
+fn output(key: &LabelKey, dataset: &Dataset) -> Result<Output> {
+    let runs = &dataset.provenance.runs;
+    let with_target = |run: &_| target_of(run, &key.target).is_some();
+    let run = runs.iter().find(|run| with_target(run));
+    let run =
+        run.with_context(|| format!("expected a labelling run of {}, found none", key.target))?;
+    let target = target_of(run, &key.target).context("the run was found by its target")?;
+    let metric = METRICS.iter().find(|metric| metric.id == key.metric);
+    let metric = metric.with_context(|| format!("unknown metric {}", key.metric))?;
+    Ok(Output {
+        target: key.target.clone(),
+        device: device_name(&target.accelerator),
+        metric: key.metric.clone(),
+        unit: metric.unit.to_owned(),
+        provenance: Provenance {
+            kind: "learned from compiler estimate".to_owned(),
+            tool: run.tool.name.clone(),
+            version: run.tool.version.clone(),
+            configuration: format!("{}, {}", target.system_config, target.memory_mode),
+        },
+    })
+}
+
+fn target_of<'r>(run: &'r Run, id: &str) -> Option<&'r Target> {
+    run.targets.iter().find(|target| target.id == id)
+}
+
+/// Vela's `ethos-u55-256` → `Arm Ethos-U55, 256 MACs/cycle`.
+fn device_name(accelerator: &str) -> String {
+    let parts: Vec<&str> = accelerator.split('-').collect();
+    match parts.as_slice() {
+        ["ethos", family, macs] => {
+            format!("Arm Ethos-{}, {macs} MACs/cycle", family.to_uppercase())
+        }
+        _ => accelerator.to_owned(),
+    }
+}
+
+fn training(trained: &Trained, args: &ExportArgs) -> Training {
+    let progress = &trained.progress;
+    let mut settings = progress.settings.by_name();
+    settings.insert("best_epoch".to_owned(), progress.best_epoch.to_string());
+    let command = format!(
+        "litecast-trainer train --dataset {} --out {}{}",
+        args.dataset.display(),
+        args.run.display(),
+        progress.settings.arguments()
+    );
+    Training {
+        settings,
+        seed: progress.settings.seed,
+        n_graphs: trained.data.counts(),
+        command,
+        wall_time_s: progress.wall_time_s,
+    }
+}

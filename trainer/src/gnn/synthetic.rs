@@ -1,0 +1,42 @@
+//! Random graphs, for tests and for measuring speed. They mean nothing.
+
+use litecast::features::Features;
+use rand::Rng;
+use rand_distr::{Distribution, Normal};
+
+/// A chain of `n_nodes` operators with a skip edge every few nodes, `n_columns` normal columns
+/// and categories below `n_categories`.
+pub fn features(
+    n_nodes: usize,
+    n_columns: usize,
+    n_categories: usize,
+    rng: &mut impl Rng,
+) -> Features {
+    let normal = Normal::new(0.0f32, 1.0).expect("a deviation of 1 is valid");
+    let mut edges: Vec<(u32, u32)> = (1..n_nodes as u32).map(|i| (i - 1, i)).collect();
+    edges.extend((4..n_nodes as u32).step_by(4).map(|i| (i - 3, i)));
+    Features {
+        categories: (0..n_nodes)
+            .map(|_| rng.random_range(0..n_categories as i32))
+            .collect(),
+        nodes: (0..n_nodes * n_columns)
+            .map(|_| normal.sample(rng))
+            .collect(),
+        edge_src: edges.iter().map(|e| e.0).collect(),
+        edge_dst: edges.iter().map(|e| e.1).collect(),
+    }
+}
+
+/// Positive labels that depend on the graph: sums and maxima of its columns.
+pub fn labels(features: &Features, n_columns: usize, n_outputs: usize) -> Vec<f32> {
+    let label = |output: usize| {
+        let column = output % n_columns;
+        let values = features
+            .nodes
+            .chunks_exact(n_columns)
+            .map(|row| row[column]);
+        let total: f32 = values.clone().map(f32::exp).sum();
+        total + values.fold(0.0, f32::max)
+    };
+    (0..n_outputs).map(label).collect()
+}

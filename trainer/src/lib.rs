@@ -1,0 +1,22 @@
+//! From a seed to a trained, exported and measured predictor. The modules are the stages of the
+//! data, in order; `main.rs` names one command for each.
+
+pub mod spaces;
+pub mod writer;
+
+pub mod dataset;
+pub mod labels;
+
+pub mod bench;
+pub mod checkpoint;
+pub mod curve;
+pub mod data;
+pub mod gnn;
+pub mod settings;
+pub mod split;
+pub mod train;
+
+pub mod evaluate;
+pub mod export;
+pub mod metrics;
+pub mod onnx;

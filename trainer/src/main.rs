@@ -1,0 +1,54 @@
+//! `litecast-trainer`: one command for each stage from a seed to a measured predictor.
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use litecast_trainer::{bench, dataset, evaluate, export, labels, spaces, train};
+
+/// Training frees and allocates megabytes at every operation, which glibc gives back to the
+/// kernel each time: a quarter of a step went into page faults.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+#[derive(Parser)]
+#[command(version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Sample networks of one design space and write them as .tflite files
+    Sample(spaces::sample_command::SampleArgs),
+    /// Print PerfSAGE's Table 2 beside the same figures of our samples, as Markdown
+    Table2(spaces::table2::Table2Args),
+    /// Label sampled networks, or given files, with Arm's Vela
+    Label(labels::LabelArgs),
+    /// Make, remake and describe the tables of labels and features
+    #[command(subcommand)]
+    Dataset(dataset::DatasetCommand),
+    /// Train a predictor on a labelled dataset
+    Train(train::TrainArgs),
+    /// Write the bundle that ships: the network and its manifest
+    Export(export::ExportArgs),
+    /// Measure a trained predictor on held-out graphs
+    Evaluate(evaluate::EvaluateArgs),
+    /// Measure the time of a training step
+    Bench(bench::BenchArgs),
+}
+
+fn main() -> Result<()> {
+    match Cli::parse().command {
+        Command::Sample(args) => spaces::sample_command::run(&args),
+        Command::Table2(args) => {
+            spaces::table2::run(&args);
+            Ok(())
+        }
+        Command::Label(args) => labels::run(&args),
+        Command::Dataset(command) => dataset::run(&command),
+        Command::Train(args) => train::run(&args),
+        Command::Export(args) => export::run(&args),
+        Command::Evaluate(args) => evaluate::run(&args),
+        Command::Bench(args) => bench::run(args),
+    }
+}

@@ -1,0 +1,94 @@
+//! How far estimates are from labels.
+
+use litecast::manifest::ErrorSummary;
+
+/// Errors of `estimates` against `labels`; pairs whose label is NaN do not count.
+pub fn summarise(estimates: &[f32], labels: &[f32]) -> ErrorSummary {
+    let pairs: Vec<(f64, f64)> = estimates
+        .iter()
+        .zip(labels)
+        .filter(|(_, label)| !label.is_nan())
+        .map(|(&estimate, &label)| (f64::from(estimate), f64::from(label)))
+        .collect();
+    let mut errors: Vec<f64> = pairs
+        .iter()
+        .map(|(estimate, label)| 100.0 * (estimate / label - 1.0).abs())
+        .collect();
+    errors.sort_unstable_by(f64::total_cmp);
+    let n = errors.len();
+    if n == 0 {
+        return ErrorSummary::default();
+    }
+    let within = |limit: f64| 100.0 * errors.partition_point(|&e| e <= limit) as f64 / n as f64;
+    ErrorSummary {
+        mape: errors.iter().sum::<f64>() / n as f64,
+        median_ape: quantile(&errors, 0.5),
+        p95_ape: quantile(&errors, 0.95),
+        within_5: within(5.0),
+        within_10: within(10.0),
+        spearman: spearman(&pairs),
+        n,
+    }
+}
+
+/// Linear between the two nearest of `sorted`, which is not empty.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let position = share * (sorted.len() - 1) as f64;
+    let (low, high) = (
+        sorted[position.floor() as usize],
+        sorted[position.ceil() as usize],
+    );
+    low + (high - low) * position.fract()
+}
+
+/// Pearson's correlation of the ranks, equal values sharing their mean rank; 0 where one side
+/// does not vary.
+fn spearman(pairs: &[(f64, f64)]) -> f64 {
+    let a = ranks(pairs.iter().map(|p| p.0));
+    let b = ranks(pairs.iter().map(|p| p.1));
+    let mean = (pairs.len() as f64 - 1.0) / 2.0;
+    let product = |x: &[f64], y: &[f64]| -> f64 {
+        x.iter().zip(y).map(|(x, y)| (x - mean) * (y - mean)).sum()
+    };
+    let scale = (product(&a, &a) * product(&b, &b)).sqrt();
+    if scale > 0.0 {
+        product(&a, &b) / scale
+    } else {
+        0.0
+    }
+}
+
+fn ranks(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let values: Vec<f64> = values.collect();
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut first = 0;
+    for equal in order.chunk_by(|&a, &b| values[a] == values[b]) {
+        let rank = first as f64 + (equal.len() as f64 - 1.0) / 2.0;
+        equal.iter().for_each(|&i| ranks[i] = rank);
+        first += equal.len();
+    }
+    ranks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Expected values from numpy and `scipy.stats.spearmanr`.
+    #[test]
+    fn agrees_with_scipy() {
+        let labels = [10.0, 20.0, 20.0, 40.0, 5.0, f32::NAN];
+        let estimates = [10.4, 18.0, 24.0, 41.0, 6.0, 3.0];
+        let e = summarise(&estimates, &labels);
+        println!("{e:?}");
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-4;
+        assert_eq!(e.n, 5);
+        assert!(close(e.mape, (4.0 + 10.0 + 20.0 + 2.5 + 20.0) / 5.0));
+        assert!(close(e.median_ape, 10.0));
+        assert!(close(e.p95_ape, 20.0));
+        assert!(close(e.within_5, 40.0) && close(e.within_10, 60.0));
+        assert!(close(e.spearman, 0.974_679), "{}", e.spearman);
+    }
+}

@@ -1,0 +1,104 @@
+//! Everything that decides what a training run gives, seed included.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Settings of a training run; the paper's where it states them.
+#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
+pub struct Settings {
+    /// Width of the node vectors.
+    #[arg(long, default_value_t = 128)]
+    pub hidden: usize,
+    /// Width of the operator category embedding.
+    #[arg(long, default_value_t = 16)]
+    pub embedding: usize,
+    /// Width of the four layers after the readout.
+    #[arg(long, default_value_t = 1024)]
+    pub head: usize,
+    /// Weight of the loss's absolute term, whose unit is each output's mean label: at 1 both
+    /// terms contribute alike.
+    #[arg(long, default_value_t = 0.1)]
+    pub alpha: f32,
+    /// First epochs, with a loss in log space that bounds the pull of far-off estimates.
+    #[arg(long, default_value_t = 5)]
+    pub warm_up_epochs: usize,
+    #[arg(long, default_value_t = 100)]
+    pub epochs: usize,
+    /// Epochs without a better validation error after which training stops.
+    #[arg(long, default_value_t = 30)]
+    pub patience: usize,
+    /// Graphs per step.
+    #[arg(long, default_value_t = 32)]
+    pub batch: usize,
+    /// Largest learning rate: reached after `ramp_steps`, then falls along a cosine.
+    #[arg(long, default_value_t = 1e-3)]
+    pub learning_rate: f64,
+    #[arg(long, default_value_t = 2e-6)]
+    pub final_learning_rate: f64,
+    #[arg(long, default_value_t = 200)]
+    pub ramp_steps: usize,
+    /// Gradients of each weight matrix are scaled down to this norm.
+    #[arg(long, default_value_t = 1.0)]
+    pub max_gradient_norm: f32,
+    /// Share of a graph's categories that are treated as unknown in training.
+    #[arg(long, default_value_t = 0.02)]
+    pub category_dropout: f64,
+    /// Smaller design spaces are repeated until they make up this share of an epoch (§4.4).
+    #[arg(long, default_value_t = 0.1)]
+    pub min_space_share: f64,
+    /// Share of structures held out for measuring (§5.1).
+    #[arg(long, default_value_t = 0.2)]
+    pub test_share: f64,
+    /// Share of structures held out for early stopping.
+    #[arg(long, default_value_t = 0.08)]
+    pub validation_share: f64,
+    /// A design space to hold out whole: it makes up the test set.
+    #[arg(long)]
+    pub leave_out: Option<String>,
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+impl Settings {
+    /// Learning rate of step `step` of `n_steps`: a linear ramp, then half a cosine.
+    pub fn learning_rate_at(&self, step: usize, n_steps: usize) -> f64 {
+        if step < self.ramp_steps {
+            return self.learning_rate * (step + 1) as f64 / self.ramp_steps as f64;
+        }
+        let falling = n_steps.saturating_sub(self.ramp_steps).max(1) as f64;
+        let progress = ((step - self.ramp_steps) as f64 / falling).min(1.0);
+        let height = 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
+        self.final_learning_rate + (self.learning_rate - self.final_learning_rate) * height
+    }
+
+    /// Those that differ from the defaults, as the command line takes them.
+    pub fn arguments(&self) -> String {
+        #[derive(clap::Parser)]
+        struct Defaults {
+            #[command(flatten)]
+            settings: Settings,
+        }
+        let defaults = <Defaults as clap::Parser>::parse_from(["defaults"])
+            .settings
+            .by_name();
+        let changed = self
+            .by_name()
+            .into_iter()
+            .filter(|(name, value)| defaults[name] != *value);
+        changed
+            .map(|(name, value)| {
+                format!(" --{} {}", name.replace('_', "-"), value.trim_matches('"'))
+            })
+            .collect()
+    }
+
+    /// By name, as the manifest and the logs show them.
+    pub fn by_name(&self) -> BTreeMap<String, String> {
+        let value = serde_json::to_value(self).expect("settings are plain values");
+        let fields = value.as_object().expect("settings are a struct").iter();
+        fields
+            .map(|(name, value)| (name.clone(), value.to_string()))
+            .collect()
+    }
+}

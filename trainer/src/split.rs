@@ -1,0 +1,104 @@
+//! Which graphs are trained on, which stop the training, and which measure it.
+
+use rand::Rng;
+use rand::seq::SliceRandom;
+use sha2::{Digest, Sha256};
+
+use crate::settings::Settings;
+
+/// Side of the split a graph is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Training,
+    Validation,
+    Test,
+}
+
+/// Decided by the structure alone, so that graphs that differ in their weights only share a side
+/// and a graph keeps its side when the dataset grows.
+pub fn side(structure_hash: &str, space: &str, settings: &Settings) -> Side {
+    let digest = Sha256::digest(format!("{} {structure_hash}", settings.seed));
+    let prefix: [u8; 8] = digest[..8].try_into().expect("a SHA-256 has 32 bytes");
+    let position = u64::from_le_bytes(prefix) as f64 / u64::MAX as f64;
+    let test_share = if settings.leave_out.is_some() {
+        0.0
+    } else {
+        settings.test_share
+    };
+    if settings.leave_out.as_deref() == Some(space) || position < test_share {
+        Side::Test
+    } else if position < test_share + settings.validation_share {
+        Side::Validation
+    } else {
+        Side::Training
+    }
+}
+
+/// Indices of one epoch, shuffled: every graph once, and graphs of small spaces (§4.4) again
+/// until each space makes up at least `min_share`.
+pub fn epoch_order(
+    space_of: &[usize],
+    n_spaces: usize,
+    min_share: f64,
+    rng: &mut impl Rng,
+) -> Vec<usize> {
+    let mut by_space = vec![Vec::new(); n_spaces];
+    space_of
+        .iter()
+        .enumerate()
+        .for_each(|(graph, &space)| by_space[space].push(graph));
+    by_space.retain(|graphs| !graphs.is_empty());
+    let floor = upsampled_size(
+        &by_space.iter().map(Vec::len).collect::<Vec<_>>(),
+        min_share,
+    );
+    let mut order = Vec::new();
+    for graphs in &mut by_space {
+        graphs.shuffle(rng);
+        let n = graphs.len().max(floor);
+        order.extend(graphs.iter().cycle().take(n));
+    }
+    order.shuffle(rng);
+    order
+}
+
+/// Graphs that a small space must show for `min_share` of the epoch, itself counted.
+fn upsampled_size(sizes: &[usize], min_share: f64) -> usize {
+    let total: usize = sizes.iter().sum();
+    let mut floor = 0.0;
+    // Each space raised to the floor makes the epoch longer and so raises the floor: a few
+    // rounds reach the fixed point because the shares add up to less than 1.
+    for _ in 0..64 {
+        let raised: f64 = sizes.iter().map(|&n| (floor - n as f64).max(0.0)).sum();
+        floor = min_share * (total as f64 + raised);
+    }
+    floor.ceil() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    #[test]
+    fn small_spaces_make_up_their_share() {
+        let space_of: Vec<usize> = [vec![0; 800], vec![1; 190], vec![2; 10]].concat();
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let order = epoch_order(&space_of, 4, 0.1, &mut rng);
+        let count = |space| order.iter().filter(|&&g| space_of[g] == space).count();
+        println!(
+            "{} of 800, {} of 190, {} of 10",
+            count(0),
+            count(1),
+            count(2)
+        );
+        assert_eq!((count(0), count(1)), (800, 190));
+        assert_eq!(count(2), 110, "10 % of 800 + 190 + 110");
+        let mut seen = order.clone();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), space_of.len(), "every graph appears");
+    }
+}
