@@ -1,0 +1,112 @@
+/** A served page in headless Chromium, with a log of what it asks for and what goes wrong in it. */
+import { access } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+import { serve } from "../../www/serve.mjs";
+
+const DIST = fileURLToPath(new URL("../../www/dist/", import.meta.url));
+export const SHARED_MODELS = fileURLToPath(new URL("../../../shared/models/", import.meta.url));
+/** A cold start compiles the module and loads the predictor on a shared machine. */
+const START_LIMIT_MS = 120_000;
+export const REPORT_LIMIT_MS = 60_000;
+
+/** A server and a browser; `close` ends both. */
+export async function openBrowser() {
+  await access(`${DIST}index.html`).catch(() => {
+    throw new Error("www/dist is missing; build it with: npm run build:page");
+  });
+  const { server, url } = await serve();
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
+  const close = async () => {
+    await browser.close();
+    server.close();
+  };
+  return { browser, url, close };
+}
+
+/**
+ * A loaded page. `requests` holds every address it asked for, `problems` every error on its console. `prepare` runs
+ * before it loads.
+ */
+export async function openPage({ browser, url }, { options = {}, prepare = async () => {} } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const page = await context.newPage();
+  const requests = [];
+  const problems = [];
+  page.on("request", (request) => requests.push(request.url()));
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  page.on("pageerror", (error) => problems.push(String(error)));
+  await prepare(page);
+  await page.goto(url);
+  await page.waitForSelector("body[data-ready]", { timeout: START_LIMIT_MS });
+  return { page, requests, problems, close: () => context.close() };
+}
+
+/** Drops files from disk on the window the way the operating system does. */
+export async function dropFiles(page, files) {
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files, dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"]) {
+    await session.send("Input.dispatchDragEvent", { type, x: 300, y: 300, data });
+  }
+  await session.detach();
+}
+
+/** Drops bytes under a name, by the page's own events. */
+export async function dropBytes(page, name, bytes) {
+  await page.evaluate(
+    ([name, base64]) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name));
+      for (const type of ["dragenter", "dragover", "drop"]) {
+        document.body.dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+      }
+    },
+    [name, Buffer.from(bytes).toString("base64")],
+  );
+}
+
+/** Waits until the graph of `file` is drawn. */
+export async function waitDrawn(page, file) {
+  await page.waitForSelector(`body[data-drawn="${file}"]`, { timeout: REPORT_LIMIT_MS });
+}
+
+/** Milliseconds of the page's own measures, by name. */
+export function measures(page) {
+  return page.evaluate(() =>
+    Object.fromEntries(performance.getEntriesByType("measure").map(({ name, duration }) => [name.replace("litecast:", ""), duration])),
+  );
+}
+
+/** Different colours on the graph's canvas; a blank one has one. */
+export function countColours(page) {
+  return page.evaluate(() => {
+    const canvas = document.querySelector(".graph canvas");
+    const pixels = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+    return new Set(pixels).size;
+  });
+}
+
+/** The estimates on the cards, by target and metric. */
+export function readCards(page) {
+  return page.$$eval(".card", (cards) =>
+    Object.fromEntries(
+      cards.map((card) => [
+        card.dataset.target,
+        {
+          reason: card.querySelector(".reason")?.textContent ?? null,
+          provenance: card.querySelector(".provenance")?.textContent ?? null,
+          metrics: Object.fromEntries(
+            [...card.querySelectorAll(".metric")].map((row) => [
+              row.dataset.metric,
+              { value: row.querySelector(".quantity").textContent, error: row.querySelector(".error").textContent },
+            ]),
+          ),
+        },
+      ]),
+    ),
+  );
+}

@@ -1,0 +1,153 @@
+/**
+ * Writes TensorFlow Lite files of any length, apart from the reader and the writers in Rust: int8 residual blocks of
+ * CONV_2D, DEPTHWISE_CONV_2D, CONV_2D, ADD, with a skip over ten blocks now and then. Field numbers are those of the
+ * public schema, version 3.
+ */
+import { Builder } from "flatbuffers";
+
+const CHANNELS = 8;
+const SIZE = 16;
+const INT8 = 9;
+const INT32 = 2;
+const ADD = 0;
+const CONV_2D = 3;
+const DEPTHWISE_CONV_2D = 4;
+const OPTIONS = { [ADD]: 11, [CONV_2D]: 1, [DEPTHWISE_CONV_2D]: 2 };
+const CODES = [ADD, CONV_2D, DEPTHWISE_CONV_2D];
+const SKIP_BLOCKS = 10;
+
+/** Bytes of a model with exactly `n_operators` operators, at least 4. */
+export function residualModel(n_operators) {
+  const { tensors, operators } = describe(n_operators);
+  const builder = new Builder(256 * n_operators);
+  const buffers = bufferVector(builder, [[], new Array(CHANNELS * CHANNELS).fill(3), new Array(4 * CHANNELS).fill(0), new Array(9 * CHANNELS).fill(5)]);
+  const subgraph = writeSubgraph(builder, tensors, operators);
+  const subgraphs = offsets(builder, [subgraph]);
+  const codes = offsets(builder, CODES.map((code) => table(builder, 4, (b) => {
+    b.addFieldInt8(0, code, 0);
+    b.addFieldInt32(2, 1, 1);
+    b.addFieldInt32(3, code, 0);
+  })));
+  const model = table(builder, 8, (b) => {
+    b.addFieldInt32(0, 3, 0);
+    b.addFieldOffset(1, codes, 0);
+    b.addFieldOffset(2, subgraphs, 0);
+    b.addFieldOffset(4, buffers, 0);
+  });
+  builder.finish(model, "TFL3");
+  return Buffer.from(builder.asUint8Array());
+}
+
+function describe(n_operators) {
+  const tensors = [];
+  const operators = [];
+  const add = (name, shape, type, buffer) => tensors.push({ name, shape, type, buffer }) - 1;
+  const activation = () => add(`block${operators.length}`, [1, SIZE, SIZE, CHANNELS], INT8, 0);
+  let current = activation();
+  const pointwise = add("pointwise", [CHANNELS, 1, 1, CHANNELS], INT8, 1);
+  const bias = add("bias", [CHANNELS], INT32, 2);
+  const depthwise = add("depthwise", [1, 3, 3, CHANNELS], INT8, 3);
+  const apply = (code, inputs) => {
+    const output = activation();
+    operators.push({ code, inputs, outputs: [output] });
+    return output;
+  };
+  const blocks = [current];
+  while (operators.length < n_operators) {
+    const left = n_operators - operators.length;
+    if (left < 4) current = apply(CONV_2D, [current, pointwise, bias]);
+    else {
+      const wide = apply(CONV_2D, [current, pointwise, bias]);
+      const filtered = apply(DEPTHWISE_CONV_2D, [wide, depthwise, bias]);
+      const narrow = apply(CONV_2D, [filtered, pointwise, bias]);
+      const long_skip = blocks.length % 5 === 0 ? blocks.at(-SKIP_BLOCKS) : undefined;
+      current = apply(ADD, [long_skip ?? current, narrow]);
+      blocks.push(current);
+    }
+  }
+  return { tensors, operators };
+}
+
+function writeSubgraph(builder, tensors, operators) {
+  const scale = quantization(builder);
+  const tensor_vector = offsets(builder, tensors.map((tensor) => writeTensor(builder, tensor, scale)));
+  const inputs = integers(builder, [0]);
+  const outputs = integers(builder, operators.at(-1).outputs);
+  const operator_vector = offsets(builder, operators.map((operator) => writeOperator(builder, operator)));
+  return table(builder, 5, (b) => {
+    b.addFieldOffset(0, tensor_vector, 0);
+    b.addFieldOffset(1, inputs, 0);
+    b.addFieldOffset(2, outputs, 0);
+    b.addFieldOffset(3, operator_vector, 0);
+  });
+}
+
+function writeTensor(builder, { name, shape, type, buffer }, scale) {
+  const words = builder.createString(name);
+  const dimensions = integers(builder, shape);
+  return table(builder, 8, (b) => {
+    b.addFieldOffset(0, dimensions, 0);
+    b.addFieldInt8(1, type, 0);
+    b.addFieldInt32(2, buffer, 0);
+    b.addFieldOffset(3, words, 0);
+    b.addFieldOffset(4, scale, 0);
+  });
+}
+
+function writeOperator(builder, { code, inputs, outputs }) {
+  const options = table(builder, 7, (b) => {
+    if (code === ADD) return;
+    b.addFieldInt32(1, 1, 0); // stride_w
+    b.addFieldInt32(2, 1, 0); // stride_h
+    if (code === DEPTHWISE_CONV_2D) b.addFieldInt32(3, 1, 0); // depth_multiplier
+  });
+  const input_vector = integers(builder, inputs);
+  const output_vector = integers(builder, outputs);
+  return table(builder, 5, (b) => {
+    b.addFieldInt32(0, CODES.indexOf(code), 0);
+    b.addFieldOffset(1, input_vector, 0);
+    b.addFieldOffset(2, output_vector, 0);
+    b.addFieldInt8(3, OPTIONS[code], 0);
+    b.addFieldOffset(4, options, 0);
+  });
+}
+
+function quantization(builder) {
+  builder.startVector(4, 1, 4);
+  builder.addFloat32(0.05);
+  const scale = builder.endVector();
+  builder.startVector(8, 1, 8);
+  builder.addInt64(0n);
+  const zero_point = builder.endVector();
+  return table(builder, 7, (b) => {
+    b.addFieldOffset(2, scale, 0);
+    b.addFieldOffset(3, zero_point, 0);
+  });
+}
+
+function bufferVector(builder, contents) {
+  return offsets(builder, contents.map((bytes) => {
+    builder.startVector(1, bytes.length, 16);
+    for (const byte of bytes.toReversed()) builder.addInt8(byte);
+    const vector = builder.endVector();
+    return table(builder, 1, (b) => bytes.length > 0 && b.addFieldOffset(0, vector, 0));
+  }));
+}
+
+function table(builder, n_fields, fill) {
+  builder.startObject(n_fields);
+  fill(builder);
+  return builder.endObject();
+}
+
+function offsets(builder, list) {
+  builder.startVector(4, list.length, 4);
+  for (const offset of list.toReversed()) builder.addOffset(offset);
+  return builder.endVector();
+}
+
+function integers(builder, list) {
+  builder.startVector(4, list.length, 4);
+  for (const value of list.toReversed()) builder.addInt32(value);
+  return builder.endVector();
+}

@@ -1,0 +1,72 @@
+/** Numbers for people: three significant digits and a unit they know. */
+
+export type Quantity = readonly [value: string, unit: string];
+
+const BINARY = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+const DECIMAL = ["", "k", "M", "G", "T", "P"];
+
+/** Three significant digits, never in powers of ten. */
+export function digits(value: number): string {
+  if (!Number.isFinite(value)) return "not finite";
+  if (value === 0) return "0";
+  const magnitude = Math.floor(Math.log10(Math.abs(Number(value.toPrecision(3)))));
+  if (magnitude >= 3) return Math.round(value).toLocaleString("en");
+  return value.toFixed(Math.min(8, Math.max(0, 2 - magnitude)));
+}
+
+/** Scaled so that rounding to three digits never shows 1024 of a unit. */
+function scaled(value: number, base: number, units: string[]): Quantity {
+  let step = 0;
+  let rest = value;
+  while (step + 1 < units.length && Math.abs(rest) >= base - 0.5) {
+    rest /= base;
+    step += 1;
+  }
+  return [step === 0 ? rest.toLocaleString("en") : digits(rest), units[step]];
+}
+
+export function bytes(value: number): Quantity {
+  return value === 1 ? ["1", "byte"] : scaled(value, 1024, BINARY);
+}
+
+/** A count with a decimal prefix, for example of MACs. */
+export function count(value: number, unit = ""): Quantity {
+  const [number, prefix] = scaled(value, 1000, DECIMAL);
+  return [number, `${prefix}${prefix && unit ? " " : ""}${unit}`];
+}
+
+function milliseconds(value: number): Quantity {
+  if (Math.abs(value) >= 999.5) return [digits(value / 1000), "s"];
+  if (value !== 0 && Math.abs(value) < 0.1) return [digits(value * 1000), "µs"];
+  return [digits(value), "ms"];
+}
+
+function millijoules(value: number): Quantity {
+  if (value !== 0 && Math.abs(value) < 0.1) return [digits(value * 1000), "µJ"];
+  return [digits(value), "mJ"];
+}
+
+/** A value in the unit of the report. */
+export function measure(value: number, unit: string): Quantity {
+  if (unit === "bytes") return bytes(Math.round(value));
+  if (unit === "ms") return milliseconds(value);
+  if (unit === "mJ") return millijoules(value);
+  return [digits(value), unit];
+}
+
+export function text(quantity: Quantity): string {
+  return quantity[1] ? `${quantity[0]}\u202f${quantity[1]}` : quantity[0];
+}
+
+export function percent(value: number): string {
+  return `${value >= 99.95 ? Math.round(value) : value.toPrecision(2)}\u202f%`;
+}
+
+export function shape(dimensions: readonly number[]): string {
+  return dimensions.length === 0 ? "scalar" : dimensions.map((d) => (d < 0 ? "?" : String(d))).join("×");
+}
+
+/** `1 operator`, `2 operators`. */
+export function plural(n: number, noun: string): string {
+  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,119 @@
+/**
+ * Layered drawing of a directed acyclic graph (Sugiyama, Tagawa, Toda 1981): rows, then order within the
+ * rows, then positions. Linear in operators and waypoints up to a small factor; `order` sweeps a fixed number of times.
+ *
+ * A tensor read by several operators is one line with branches, so that a mask that every layer of
+ * a transformer reads costs one waypoint a row and not one a row and reader.
+ */
+import { orderRows } from "./order.ts";
+import { placeColumns } from "./place.ts";
+import { assignRows } from "./rows.ts";
+import { insertWaypoints } from "./waypoints.ts";
+import { weigh } from "./weigh.ts";
+
+export interface LayoutInput {
+  /** The first nodes are the inputs of the model; what they feed is the main path. */
+  n_inputs: number;
+  /** Width of each node in px. */
+  node_widths: Float32Array;
+  /** `src`, `dst`, `tensor` of each edge; `src` and `dst` are node indices. */
+  edges: Int32Array;
+}
+
+/** Columns are px, centred on the node; rows count from 0 at the top. */
+export interface Layout {
+  n_rows: number;
+  width: number;
+  node_x: Float32Array;
+  node_row: Int32Array;
+  /** Line pieces from one row to the next, sorted by row. */
+  segments: Segments;
+  /** Edges too long to route: `src`, `dst`, `tensor` of each. */
+  leaps: Int32Array;
+}
+
+export interface Segments {
+  x_from: Float32Array;
+  x_to: Float32Array;
+  /** Row the piece starts from. */
+  row: Int32Array;
+  tensor: Int32Array;
+  /** 1 where the piece starts at a waypoint and so also crosses its own row. */
+  from_waypoint: Uint8Array;
+  /** First piece of each row; one more entry than there are rows. */
+  row_start: Int32Array;
+}
+
+/** Nodes, then waypoints, with their neighbours one row up and one row down. */
+export interface LayeredGraph {
+  n_nodes: number;
+  widths: Float32Array;
+  row_of: Int32Array;
+  /** What gets the straight lines: as from `weigh`, and 0 for a waypoint. */
+  weight: Uint8Array;
+  up: number[][];
+  down: number[][];
+  /** Tensor of each entry of `down`. */
+  down_tensor: number[][];
+  n_rows: number;
+  leaps: number[];
+}
+
+export function layOut(input: LayoutInput): Layout {
+  const weight = weigh(input);
+  const rows = assignRows(weight, input.edges);
+  const graph = insertWaypoints(input, weight, rows);
+  const order = orderRows(graph);
+  const x = placeColumns(graph, order);
+  const width = shiftToZero(graph, x);
+  const n = graph.n_nodes;
+  return {
+    n_rows: graph.n_rows,
+    width,
+    node_x: x.slice(0, n),
+    node_row: graph.row_of.slice(0, n),
+    segments: collectSegments(graph, order, x),
+    leaps: Int32Array.from(graph.leaps),
+  };
+}
+
+/** Moves all columns so that the leftmost border is 0; returns the width. */
+function shiftToZero(graph: LayeredGraph, x: Float32Array): number {
+  let left = Infinity;
+  let right = -Infinity;
+  x.forEach((centre, i) => {
+    left = Math.min(left, centre - graph.widths[i] / 2);
+    right = Math.max(right, centre + graph.widths[i] / 2);
+  });
+  if (x.length === 0) return 0;
+  x.forEach((centre, i) => (x[i] = centre - left));
+  return right - left;
+}
+
+function collectSegments(graph: LayeredGraph, order: number[][], x: Float32Array): Segments {
+  const n = graph.down.reduce((sum, list) => sum + list.length, 0);
+  const segments: Segments = {
+    x_from: new Float32Array(n),
+    x_to: new Float32Array(n),
+    row: new Int32Array(n),
+    tensor: new Int32Array(n),
+    from_waypoint: new Uint8Array(n),
+    row_start: new Int32Array(order.length + 1),
+  };
+  let i = 0;
+  order.forEach((row, r) => {
+    segments.row_start[r] = i;
+    for (const v of row) {
+      graph.down[v].forEach((w, k) => {
+        segments.x_from[i] = x[v];
+        segments.x_to[i] = x[w];
+        segments.row[i] = r;
+        segments.tensor[i] = graph.down_tensor[v][k];
+        segments.from_waypoint[i] = v >= graph.n_nodes ? 1 : 0;
+        i += 1;
+      });
+    }
+  });
+  segments.row_start[order.length] = i;
+  return segments;
+}

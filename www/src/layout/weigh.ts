@@ -1,0 +1,20 @@
+import type { LayoutInput } from "./layered.ts";
+
+/** What a node is to the drawing: fed by an input of the model, or not, such as those that unpack weights. */
+export const FED = 2;
+export const NOT_FED = 1;
+
+/** `FED` or `NOT_FED` for each node. */
+export function weigh({ node_widths, n_inputs, edges }: LayoutInput): Uint8Array {
+  const n_nodes = node_widths.length;
+  const readers: number[][] = Array.from({ length: n_nodes }, () => []);
+  for (let e = 0; e < edges.length; e += 3) readers[edges[e]].push(edges[e + 1]);
+  const weight = new Uint8Array(n_nodes).fill(NOT_FED);
+  const reached = Array.from({ length: n_inputs }, (_, v) => v);
+  for (let v = reached.pop(); v !== undefined; v = reached.pop()) {
+    if (weight[v] === FED) continue;
+    weight[v] = FED;
+    reached.push(...readers[v]);
+  }
+  return weight;
+}

@@ -1,0 +1,63 @@
+/** Doubts and notes about the numbers, in words; those about one operator lead to it. */
+import { el } from "../dom.ts";
+import * as format from "../format.ts";
+import type { Diagnostic, Report } from "../report.ts";
+import type { Selection } from "../selection.ts";
+
+/** More of one code than this are counted, not listed. */
+const MAX_OF_ONE_CODE = 4;
+/** More lines than this are folded away, so that the graph stays on the first screen. */
+const MAX_OPEN_LINES = 3;
+
+export function diagnosticList(report: Report, selection: Selection): HTMLElement | null {
+  if (report.diagnostics.length === 0) return null;
+  const position = new Map(report.operators.map(({ operator_idx, index }) => [operator_idx, index]));
+  const groups = new Map<string, Diagnostic[]>();
+  for (const diagnostic of report.diagnostics) {
+    groups.set(diagnostic.code, [...(groups.get(diagnostic.code) ?? []), diagnostic]);
+  }
+  const items = [...groups.values()]
+    .sort((a, b) => rank(a[0]) - rank(b[0]))
+    .flatMap((group) => [
+      ...group.slice(0, MAX_OF_ONE_CODE).map((diagnostic) => item(diagnostic, position, selection)),
+      ...(group.length > MAX_OF_ONE_CODE ? [more(group)] : []),
+    ]);
+  const list = (part: HTMLElement[]): HTMLElement => el("ul", { class: "diagnostics plain" }, ...part);
+  const n_open = items.length <= MAX_OPEN_LINES ? items.length : MAX_OPEN_LINES - 1;
+  const rest = items.slice(n_open);
+  return el(
+    "section",
+    { class: "diagnostics-panel", "aria-label": "Notes and warnings" },
+    list(items.slice(0, n_open)),
+    rest.length > 0 ? el("details", {}, el("summary", {}, `${format.plural(rest.length, "more note")}`), list(rest)) : null,
+  );
+}
+
+function rank({ severity }: Diagnostic): number {
+  return severity === "warning" ? 0 : 1;
+}
+
+function item(diagnostic: Diagnostic, position: Map<number, number>, selection: Selection): HTMLElement {
+  const operator = diagnostic.operator_idx === undefined ? undefined : position.get(diagnostic.operator_idx);
+  return el(
+    "li",
+    { class: `diagnostic ${diagnostic.severity}`, "data-code": diagnostic.code },
+    el("span", { class: "severity" }, diagnostic.severity === "warning" ? "Warning" : "Note"),
+    el("span", {}, sentence(diagnostic.message)),
+    operator === undefined
+      ? null
+      : el("button", { type: "button", class: "link", onclick: () => selection.select(operator, "diagnostics") }, "Show"),
+  );
+}
+
+function more(group: Diagnostic[]): HTMLElement {
+  const n = group.length - MAX_OF_ONE_CODE;
+  return el("li", { class: `diagnostic ${group[0].severity}` }, el("span", { class: "severity" }), `and ${n.toLocaleString("en")} more like this`);
+}
+
+/** Messages of the report are lower case without full stop. */
+export function sentence(message: string): string {
+  const end = /[.!?…]$/.test(message) ? "" : ".";
+  if (/^https?:/.test(message)) return message + end;
+  return message.charAt(0).toUpperCase() + message.slice(1) + end;
+}

@@ -1,0 +1,94 @@
+/** What the file is: facts that need no estimate, and where its MACs are. */
+import { el, quantity, term } from "../dom.ts";
+import * as format from "../format.ts";
+import { KIND_NAMES, type Kind, kindOf } from "../kinds.ts";
+import type { Report } from "../report.ts";
+import type { Selection } from "../selection.ts";
+
+/** Inputs or outputs listed one by one; recurrent models have hundreds of states. */
+const MAX_LISTED_TENSORS = 8;
+
+export function modelFacts(report: Report, selection: Selection): HTMLElement {
+  const { model } = report;
+  return el(
+    "div",
+    { class: "facts" },
+    el("h2", {}, "Model"),
+    el(
+      "dl",
+      { class: "terms" },
+      term("Operators", model.n_operators.toLocaleString("en")),
+      term("MACs", quantity(format.count(model.macs))),
+      term("Parameters", quantity(format.count(model.parameters))),
+      term("Weights", quantity(format.bytes(model.weight_bytes))),
+      term("Tensor arena", model.arena_bytes === null ? "not known" : quantity(format.bytes(model.arena_bytes))),
+      peakTerm(report, selection),
+      term("Precision", model.precision === "none" ? "not known" : model.precision),
+      term("Tensors", model.n_tensors.toLocaleString("en")),
+      ...tensorTerms(report, model.inputs, "Input"),
+      ...tensorTerms(report, model.outputs, "Output"),
+      model.n_subgraphs > 1 ? term("Subgraphs", subgraphList(report)) : null,
+      model.signatures.length > 0 ? term("Signatures", model.signatures.join(", ")) : null,
+      model.description ? term("Description", model.description) : null,
+    ),
+    kindTable(report),
+  );
+}
+
+function peakTerm(report: Report, selection: Selection): HTMLElement | null {
+  const peak = report.model.peak_operator;
+  if (peak === null || !report.operators[peak]) return null;
+  const show = (): void => selection.select(peak, "facts");
+  return term("Memory peak at", el("button", { type: "button", class: "link", onclick: show }, `${report.operators[peak].name} #${peak}`));
+}
+
+function tensorTerms(report: Report, indices: number[], role: string): HTMLElement[] {
+  const terms = indices.slice(0, MAX_LISTED_TENSORS).flatMap((index) => {
+    const tensor = report.tensors[index];
+    return tensor ? [term(role, `${tensor.type} ${format.shape(tensor.shape_signature ?? tensor.shape)}`)] : [];
+  });
+  const rest = indices.length - MAX_LISTED_TENSORS;
+  return rest > 0 ? [...terms, term("", `and ${format.plural(rest, role.toLowerCase())} more`)] : terms;
+}
+
+function subgraphList(report: Report): HTMLElement {
+  const items = report.model.subgraphs.map(({ name, n_operators }, i) =>
+    el("li", {}, `${name || `subgraph ${i}`}: ${format.plural(n_operators, "operator")}`),
+  );
+  return el("ul", { class: "plain" }, ...items);
+}
+
+interface KindSum {
+  kind: Kind;
+  n: number;
+  macs: number;
+}
+
+/** The legend of the drawing, with the share of each kind. */
+function kindTable(report: Report): HTMLElement | null {
+  const sums = sumKinds(report);
+  if (sums.length === 0) return null;
+  const rows = sums.map(({ kind, n, macs }) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, el("span", { class: `dot kind-${kind}` }), KIND_NAMES[kind]),
+      el("td", {}, n.toLocaleString("en")),
+      el("td", {}, macs === 0 ? "–" : format.percent((100 * macs) / report.model.macs)),
+    ),
+  );
+  const header = ["Kind", "Operators", "MACs"].map((name) => el("th", { scope: "col" }, name));
+  return el("table", { class: "kinds" }, el("thead", {}, el("tr", {}, ...header)), el("tbody", {}, ...rows));
+}
+
+function sumKinds(report: Report): KindSum[] {
+  const sums = new Map<Kind, KindSum>();
+  for (const operator of report.operators) {
+    const kind = kindOf(operator);
+    const sum = sums.get(kind) ?? { kind, n: 0, macs: 0 };
+    sum.n += 1;
+    sum.macs += operator.macs;
+    sums.set(kind, sum);
+  }
+  return [...sums.values()].sort((a, b) => b.macs - a.macs || b.n - a.n);
+}

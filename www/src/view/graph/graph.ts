@@ -1,0 +1,262 @@
+/** The drawn graph: a canvas with a toolbar, keyboard, and the selection shared with the other views. */
+import { el } from "../../dom.ts";
+import type { LayoutClient } from "../../estimator.ts";
+import * as format from "../../format.ts";
+import type { Report } from "../../report.ts";
+import type { Selection } from "../../selection.ts";
+import { Camera } from "./camera.ts";
+import { listenToGestures } from "./gestures.ts";
+import { type Marks, labelFont, paint, rowsInView } from "./painter.ts";
+import { BOX_HEIGHT, ROW_STEP, type Scene, draftScene, layoutCall, placeScene } from "./scene.ts";
+import { type Theme, onThemeChange, readTheme } from "./theme.ts";
+
+export interface GraphView {
+  element: HTMLElement;
+  /** Resolves when the graph is on the canvas. */
+  drawn: Promise<void>;
+}
+
+/** `onRange` hears the first and last operator in view. */
+export function graphView(
+  report: Report,
+  layouts: LayoutClient,
+  selection: Selection,
+  onRange: (first: number, last: number) => void,
+  signal: AbortSignal,
+): GraphView {
+  const drawing = new Drawing(report, selection, onRange, signal);
+  return { element: drawing.element, drawn: drawing.load(layouts) };
+}
+
+class Drawing {
+  readonly element: HTMLElement;
+  readonly #report: Report;
+  readonly #selection: Selection;
+  readonly #onRange: (first: number, last: number) => void;
+  readonly #canvas: HTMLCanvasElement;
+  readonly #context: CanvasRenderingContext2D;
+  readonly #note: HTMLElement;
+  readonly #marks: Marks;
+  #theme: Theme | null = null;
+  #scene: Scene | null = null;
+  #camera: Camera | null = null;
+  #frame = 0;
+
+  constructor(report: Report, selection: Selection, onRange: (first: number, last: number) => void, signal: AbortSignal) {
+    this.#report = report;
+    this.#selection = selection;
+    this.#onRange = onRange;
+    this.#marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set() };
+    this.#canvas = el("canvas", {
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": "graph",
+      "aria-label":
+        `Drawing of ${format.plural(report.operators.length, "operator")}; the operator table below holds the same as text. ` +
+        "Arrow keys go along the lines, plus and minus zoom, 0 fits, Escape clears the selection.",
+    });
+    this.#context = this.#canvas.getContext("2d") as CanvasRenderingContext2D;
+    this.#note = el("p", { class: "graph-note", role: "status" });
+    this.element = el("section", { class: "graph panel", "aria-label": "Graph" }, this.#canvas, this.#toolbar(), this.#note);
+    this.#listen(signal);
+  }
+
+  async load(layouts: LayoutClient): Promise<void> {
+    if (this.#report.operators.length === 0) {
+      this.#note.textContent = "The main subgraph has no operators: there is nothing to draw.";
+      return;
+    }
+    this.#note.textContent = `Laying out ${format.plural(this.#report.operators.length, "operator")}…`;
+    const theme = readTheme();
+    const draft = draftScene(this.#report, textMeasure(this.#context, theme.font));
+    const layout = await layouts.layOut(layoutCall(draft));
+    this.#scene = placeScene(this.#report, draft, layout);
+    this.#camera = new Camera(layout.width, this.#scene.height);
+    this.#resize();
+    this.#camera.open(layout.node_x[draft.n_inputs > 0 ? 0 : this.#scene.rows[0][0]]);
+    this.#note.textContent = layout.leaps.length > 0 ? "Some very long connections are drawn as arcs." : "";
+    await this.#painted();
+  }
+
+  #toolbar(): HTMLElement {
+    const button = (name: string, label: string, act: (camera: Camera) => void): HTMLElement =>
+      el("button", { type: "button", title: label, "aria-label": label, onclick: () => this.#move(act) }, name);
+    return el(
+      "div",
+      { class: "graph-tools", role: "toolbar", "aria-label": "View" },
+      button("+", "Zoom in", (camera) => zoomMiddle(camera, 1.4)),
+      button("−", "Zoom out", (camera) => zoomMiddle(camera, 1 / 1.4)),
+      button("Fit", "Fit the whole graph", (camera) => camera.fit()),
+      el("button", { type: "button", title: "Fill the window", "aria-pressed": "false", onclick: (event) => this.#enlarge(event) }, "Enlarge"),
+    );
+  }
+
+  #enlarge(event: Event): void {
+    const tall = this.element.parentElement?.classList.toggle("tall") ?? false;
+    (event.currentTarget as Element).setAttribute("aria-pressed", String(tall));
+    if (tall) this.element.scrollIntoView({ block: "start" });
+  }
+
+  #listen(signal: AbortSignal): void {
+    listenToGestures(this.#canvas, () => this.#camera, {
+      changed: () => this.#schedule(),
+      tapped: (x, y) => this.#selection.select(this.#operatorAt(x, y), "graph"),
+      hovered: (x, y) => this.#hover(this.#operatorAt(x, y)),
+      left: () => this.#hover(null),
+    });
+    this.#canvas.addEventListener("keydown", (event) => this.#key(event));
+    const observer = new ResizeObserver(() => this.#resize());
+    observer.observe(this.#canvas);
+    signal.addEventListener("abort", () => observer.disconnect());
+    onThemeChange(() => {
+      this.#theme = null;
+      this.#schedule();
+    }, signal);
+    this.#selection.onChange((index, source) => this.#showSelection(index, source));
+  }
+
+  #showSelection(index: number | null, source: string): void {
+    this.#marks.selected = index;
+    const operator = index === null ? undefined : this.#report.operators[index];
+    const tensors = operator ? [...operator.inputs, ...operator.outputs] : [];
+    this.#marks.tensors = new Set(tensors.filter((tensor): tensor is number => tensor !== null));
+    if (index !== null && source !== "graph") this.#reveal(index);
+    this.#schedule();
+  }
+
+  #reveal(operator: number): void {
+    if (!this.#scene || !this.#camera) return;
+    const node = this.#scene.node_of_operator[operator];
+    const { node_x, node_row } = this.#scene.layout;
+    this.#camera.reveal(node_x[node], node_row[node] * ROW_STEP + BOX_HEIGHT / 2);
+  }
+
+  #hover(operator: number | null): void {
+    if (this.#marks.hovered === operator) return;
+    this.#marks.hovered = operator;
+    this.#canvas.classList.toggle("pointing", operator !== null);
+    this.#schedule();
+  }
+
+  #operatorAt(x: number, y: number): number | null {
+    const scene = this.#scene;
+    if (!scene || !this.#camera) return null;
+    const [wx, wy] = this.#camera.toWorld(x, y);
+    const row = Math.floor(wy / ROW_STEP);
+    if (wy - row * ROW_STEP > BOX_HEIGHT) return null;
+    const node = scene.rows[row]?.find((v) => Math.abs(scene.layout.node_x[v] - wx) <= scene.boxes[v].width / 2);
+    return node === undefined ? null : scene.boxes[node].operator;
+  }
+
+  #key(event: KeyboardEvent): void {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const pans: Record<string, [number, number]> = { ArrowUp: [0, 60], ArrowDown: [0, -60], ArrowLeft: [60, 0], ArrowRight: [-60, 0] };
+    const pan = pans[event.key];
+    if (pan && event.shiftKey) this.#move((camera) => camera.pan(...pan));
+    else if (pan) this.#walk(event.key);
+    else if (event.key === "+" || event.key === "=") this.#move((camera) => zoomMiddle(camera, 1.25));
+    else if (event.key === "-") this.#move((camera) => zoomMiddle(camera, 0.8));
+    else if (event.key === "0" || event.key === "f") this.#move((camera) => camera.fit());
+    else if (event.key === "Home") this.#go(0);
+    else if (event.key === "End") this.#go(this.#report.operators.length - 1);
+    else if (event.key === "Escape") this.#selection.select(null, "graph");
+    else return;
+    event.preventDefault();
+  }
+
+  /** Down to the first reader, up to the first writer, sideways within the row. */
+  #walk(key: string): void {
+    const { index } = this.#selection;
+    const { edges } = this.#report;
+    if (index === null) return this.#go(0);
+    if (key === "ArrowDown") this.#go(edges.find(({ src }) => src === index)?.dst);
+    else if (key === "ArrowUp") this.#go(edges.find(({ dst }) => dst === index)?.src);
+    else this.#go(this.#beside(index, key === "ArrowRight" ? 1 : -1));
+  }
+
+  #beside(operator: number, step: 1 | -1): number | undefined {
+    if (!this.#scene) return undefined;
+    const node = this.#scene.node_of_operator[operator];
+    const row = this.#scene.rows[this.#scene.layout.node_row[node]];
+    const neighbour = row[row.indexOf(node) + step];
+    return neighbour === undefined ? undefined : (this.#scene.boxes[neighbour].operator ?? undefined);
+  }
+
+  #go(operator: number | undefined): void {
+    if (operator === undefined || operator < 0) return;
+    this.#selection.select(operator, "graph");
+    this.#reveal(operator);
+    this.#schedule();
+  }
+
+  #move(act: (camera: Camera) => void): void {
+    if (!this.#camera) return;
+    act(this.#camera);
+    this.#schedule();
+  }
+
+  #resize(): void {
+    const { clientWidth, clientHeight } = this.#canvas;
+    if (!this.#camera || clientWidth === 0) return;
+    this.#canvas.width = Math.round(clientWidth * devicePixelRatio);
+    this.#canvas.height = Math.round(clientHeight * devicePixelRatio);
+    this.#camera.resize(clientWidth, clientHeight);
+    this.#paint(); // now: a resized canvas is blank until it is painted
+  }
+
+  #schedule(): void {
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#paint());
+  }
+
+  #painted(): Promise<void> {
+    return new Promise((resolve) =>
+      requestAnimationFrame(() => {
+        this.#paint();
+        resolve();
+      }),
+    );
+  }
+
+  #paint(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    if (!this.#scene || !this.#camera) return;
+    this.#theme ??= readTheme();
+    paint(this.#context, this.#scene, this.#camera, this.#theme, this.#marks);
+    this.#reportRange(this.#scene, this.#camera);
+  }
+
+  #reportRange(scene: Scene, camera: Camera): void {
+    const [first, last] = rowsInView(scene, camera);
+    let [low, high] = [Infinity, -Infinity];
+    for (let row = first; row <= last; row++) {
+      for (const node of scene.rows[row]) {
+        const { operator } = scene.boxes[node];
+        if (operator === null) continue;
+        low = Math.min(low, operator);
+        high = Math.max(high, operator);
+      }
+    }
+    if (low <= high) this.#onRange(low, high);
+  }
+}
+
+function zoomMiddle(camera: Camera, factor: number): void {
+  camera.zoomAt(camera.width / 2, camera.height / 2, factor);
+}
+
+/** Widths of texts, each measured once. */
+function textMeasure(context: CanvasRenderingContext2D, family: string): (text: string, small: boolean) => number {
+  const known = new Map<string, number>();
+  return (text, small) => {
+    const key = `${small} ${text}`;
+    const width = known.get(key) ?? measureText(context, text, labelFont(family, small));
+    known.set(key, width);
+    return width;
+  };
+}
+
+function measureText(context: CanvasRenderingContext2D, text: string, font: string): number {
+  context.font = font;
+  return context.measureText(text).width;
+}

@@ -1,0 +1,220 @@
+/** Draws the part of a scene that a camera sees. Cost grows with what is in view, not with the graph. */
+import type { Camera } from "./camera.ts";
+import { BOX_HEIGHT, type Box, ROW_STEP, type Scene } from "./scene.ts";
+import type { Theme } from "./theme.ts";
+
+/** Scales below which details are left out: they would be smaller than a pixel or two. */
+const TEXT_SCALE = 0.34;
+const SHAPE_SCALE = 0.5;
+const CURVE_SCALE = 0.1;
+/** A box is at least this wide on the screen, so that its colour is seen in a whole graph of thousands. */
+const MIN_BOX_PX = 5;
+
+export interface Marks {
+  selected: number | null;
+  hovered: number | null;
+  peak: number | null;
+  /** Tensors of the selected operator. */
+  tensors: Set<number>;
+}
+
+export function paint(context: CanvasRenderingContext2D, scene: Scene, camera: Camera, theme: Theme, marks: Marks): void {
+  const ratio = devicePixelRatio;
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.fillStyle = theme.surface;
+  context.fillRect(0, 0, camera.width, camera.height);
+  context.translate(camera.x, camera.y);
+  context.scale(camera.scale, camera.scale);
+  const [first, last] = rowsInView(scene, camera);
+  paintLines(context, scene, camera, theme, marks, first, last);
+  if (camera.scale >= SHAPE_SCALE) paintShapes(context, scene, theme, first, last);
+  for (let row = first; row <= last; row++) {
+    for (const node of scene.rows[row]) paintBox(context, scene, camera, theme, marks, node);
+  }
+}
+
+/** First and last row that the camera sees. */
+export function rowsInView(scene: Scene, camera: Camera): [number, number] {
+  const top = camera.toWorld(0, 0)[1];
+  const bottom = camera.toWorld(0, camera.height)[1];
+  const last = Math.min(scene.rows.length - 1, Math.floor(bottom / ROW_STEP));
+  return [Math.max(0, Math.floor((top - BOX_HEIGHT) / ROW_STEP)), last];
+}
+
+function paintLines(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  camera: Camera,
+  theme: Theme,
+  marks: Marks,
+  first: number,
+  last: number,
+): void {
+  const { segments } = scene.layout;
+  const from = segments.row_start[Math.max(0, first - 1)];
+  const to = segments.row_start[last + 1] ?? 0;
+  const pixel = 1 / camera.scale;
+  const path = new Path2D();
+  const marked = new Path2D();
+  for (let i = from; i < to; i++) {
+    const target = marks.tensors.has(segments.tensor[i]) ? marked : path;
+    addSegment(target, scene, i, camera.scale < CURVE_SCALE);
+  }
+  addLeaps(path, scene, camera);
+  context.lineWidth = Math.max(1.25, 0.75 * pixel);
+  context.strokeStyle = theme.line;
+  context.stroke(path);
+  context.lineWidth = Math.max(2.25, 1.75 * pixel);
+  context.strokeStyle = theme.accent;
+  context.stroke(marked);
+}
+
+function addSegment(path: Path2D, { layout: { segments } }: Scene, i: number, straight: boolean): void {
+  const top = segments.row[i] * ROW_STEP;
+  const [x0, y0] = [segments.x_from[i], top + BOX_HEIGHT];
+  const [x1, y1] = [segments.x_to[i], top + ROW_STEP];
+  path.moveTo(x0, segments.from_waypoint[i] ? top : y0);
+  if (segments.from_waypoint[i]) path.lineTo(x0, y0);
+  if (straight || x0 === x1) path.lineTo(x1, y1);
+  else path.bezierCurveTo(x0, y0 + (y1 - y0) * 0.6, x1, y1 - (y1 - y0) * 0.6, x1, y1);
+}
+
+/** Lines too long to route: arcs, only where one of their ends is in view. */
+function addLeaps(path: Path2D, { layout }: Scene, camera: Camera): void {
+  const [, top] = camera.toWorld(0, 0);
+  const [, bottom] = camera.toWorld(0, camera.height);
+  for (let i = 0; i < layout.leaps.length; i += 3) {
+    const [src, dst] = [layout.leaps[i], layout.leaps[i + 1]];
+    const y0 = layout.node_row[src] * ROW_STEP + BOX_HEIGHT;
+    const y1 = layout.node_row[dst] * ROW_STEP;
+    if ((y0 < top || y0 > bottom) && (y1 < top || y1 > bottom)) continue;
+    path.moveTo(layout.node_x[src], y0);
+    path.bezierCurveTo(layout.node_x[src], y0 + 4 * ROW_STEP, layout.node_x[dst], y1 - 4 * ROW_STEP, layout.node_x[dst], y1);
+  }
+}
+
+function paintShapes(context: CanvasRenderingContext2D, scene: Scene, theme: Theme, first: number, last: number): void {
+  context.font = `10.5px ${theme.font}`;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  context.lineWidth = 4;
+  context.strokeStyle = theme.surface;
+  context.fillStyle = theme.muted;
+  for (let row = Math.max(0, first - 1); row <= last; row++) {
+    const y = row * ROW_STEP + (BOX_HEIGHT + ROW_STEP) / 2;
+    for (const { x, text } of scene.shape_labels[row]) {
+      context.strokeText(text, x + 6, y);
+      context.fillText(text, x + 6, y);
+    }
+  }
+}
+
+function paintBox(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  camera: Camera,
+  theme: Theme,
+  marks: Marks,
+  node: number,
+): void {
+  const box = scene.boxes[node];
+  const x = scene.layout.node_x[node] - box.width / 2;
+  const y = scene.layout.node_row[node] * ROW_STEP;
+  const [left, right] = [x * camera.scale + camera.x, (x + box.width) * camera.scale + camera.x];
+  if (right < 0 || left > camera.width) return;
+  const colour = theme.kind(box.kind);
+  if (camera.scale < TEXT_SCALE) paintPlainBox(context, box, x, y, colour, 1 / camera.scale);
+  else paintFullBox(context, box, x, y, colour, theme);
+  paintOutline(context, box, x, y, camera, theme, marks);
+}
+
+function paintPlainBox(context: CanvasRenderingContext2D, box: Box, x: number, y: number, colour: string, pixel: number): void {
+  const width = Math.max(box.width, MIN_BOX_PX * pixel);
+  context.fillStyle = colour;
+  context.fillRect(x + (box.width - width) / 2, y, width, BOX_HEIGHT);
+}
+
+function paintFullBox(context: CanvasRenderingContext2D, box: Box, x: number, y: number, colour: string, theme: Theme): void {
+  const radius = box.operator === null ? BOX_HEIGHT / 2 : 7;
+  context.beginPath();
+  context.roundRect(x, y, box.width, BOX_HEIGHT, radius);
+  context.fillStyle = theme.box;
+  context.fill();
+  context.globalAlpha = 0.16;
+  context.fillStyle = colour;
+  context.fill();
+  context.globalAlpha = 1;
+  context.lineWidth = 1.25;
+  context.strokeStyle = colour;
+  context.stroke();
+  if (box.operator !== null) paintShare(context, box, x, y, colour);
+  paintText(context, box, x + box.width / 2, y, theme);
+}
+
+/** A bar along the bottom: MACs beside those of the costliest operator. */
+function paintShare(context: CanvasRenderingContext2D, box: Box, x: number, y: number, colour: string): void {
+  if (box.share <= 0) return;
+  context.fillStyle = colour;
+  const length = Math.max(2, (box.width - 16) * box.share);
+  context.fillRect(x + 8, y + BOX_HEIGHT - 5, length, 2.5);
+}
+
+function paintText(context: CanvasRenderingContext2D, box: Box, x: number, y: number, theme: Theme): void {
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.fillStyle = theme.text;
+  context.font = labelFont(theme.font, false);
+  context.fillText(box.label, x, y + (box.detail ? 15 : BOX_HEIGHT / 2));
+  if (!box.detail) return;
+  context.fillStyle = theme.muted;
+  context.font = labelFont(theme.font, true);
+  context.fillText(box.detail, x, y + 30);
+}
+
+export function labelFont(family: string, small: boolean): string {
+  return small ? `11px ${family}` : `600 12px ${family}`;
+}
+
+function paintOutline(
+  context: CanvasRenderingContext2D,
+  box: Box,
+  x: number,
+  y: number,
+  camera: Camera,
+  theme: Theme,
+  marks: Marks,
+): void {
+  if (box.operator === null) return;
+  const pixel = Math.max(1, 1 / camera.scale);
+  const outline = (colour: string, width: number, distance: number): void => {
+    context.beginPath();
+    context.roundRect(x - distance, y - distance, box.width + 2 * distance, BOX_HEIGHT + 2 * distance, 7 + distance);
+    context.lineWidth = width;
+    context.strokeStyle = colour;
+    context.stroke();
+  };
+  if (box.operator === marks.hovered) outline(theme.muted, 1.5 * pixel, 0);
+  if (box.operator === marks.peak) paintPeak(context, x, y, theme, outline, pixel);
+  if (box.operator === marks.selected) outline(theme.accent, 2.5 * pixel, 2 * pixel);
+}
+
+function paintPeak(
+  context: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  theme: Theme,
+  outline: (colour: string, width: number, distance: number) => void,
+  pixel: number,
+): void {
+  outline(theme.peak, 2 * pixel, 0);
+  if (pixel > 3) return;
+  context.font = `600 10px ${theme.font}`;
+  context.textAlign = "left";
+  context.textBaseline = "bottom";
+  context.lineWidth = 3;
+  context.strokeStyle = theme.surface;
+  context.strokeText("peak", x + 2, y - 3);
+  context.fillStyle = theme.peak;
+  context.fillText("peak", x + 2, y - 3);
+}

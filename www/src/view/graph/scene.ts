@@ -1,0 +1,169 @@
+/** What the drawing shows, without how it looks: boxes in rows and the lines between them. */
+import * as format from "../../format.ts";
+import { type Kind, kindOf } from "../../kinds.ts";
+import type { Layout } from "../../layout/layered.ts";
+import type { LayoutCall } from "../../protocol.ts";
+import type { Operator, Report } from "../../report.ts";
+
+/** Height of a box and distance between the tops of two rows, in px at scale 1. */
+export const BOX_HEIGHT = 44;
+export const ROW_STEP = 84;
+
+export interface Box {
+  label: string;
+  detail: string;
+  width: number;
+  kind: Kind | "input" | "output";
+  /** Index into the report's operators; null for inputs and outputs of the model. */
+  operator: number | null;
+  /** MACs over those of the costliest operator, 0 to 1. */
+  share: number;
+}
+
+/** Boxes and edges before they have places; node index is index into `boxes`. */
+export interface Draft {
+  /** The first boxes are the inputs of the model. */
+  n_inputs: number;
+  boxes: Box[];
+  /** `src`, `dst`, `tensor` of each edge. */
+  edges: number[];
+}
+
+export interface Scene extends Draft {
+  layout: Layout;
+  height: number;
+  /** Nodes of each row from left to right. */
+  rows: number[][];
+  node_of_operator: Int32Array;
+  shape_labels: ShapeLabel[][];
+}
+
+export interface ShapeLabel {
+  x: number;
+  text: string;
+}
+
+export function draftScene(report: Report, textWidth: (text: string, small: boolean) => number): Draft {
+  const costliest = report.operators.reduce((most, operator) => Math.max(most, operator.macs), 1);
+  const boxes: Box[] = [];
+  const edges: number[] = [];
+  const addBox = (box: Omit<Box, "width">): number => {
+    const width = Math.max(textWidth(box.label, false), textWidth(box.detail, true)) + 32;
+    return boxes.push({ ...box, width: Math.max(72, Math.round(width)) }) - 1;
+  };
+  const inputs = report.model.inputs.map((tensor) => [tensor, addBox(borderBox(report, tensor, "input"))] as const);
+  const first = boxes.length;
+  for (const operator of report.operators) {
+    addBox({
+      label: operator.name,
+      detail: detailOf(report, operator),
+      kind: kindOf(operator),
+      operator: operator.index,
+      share: operator.macs / costliest,
+    });
+  }
+  const readers = readersOf(report);
+  for (const [tensor, box] of inputs) for (const reader of readers.get(tensor) ?? []) edges.push(box, first + reader, tensor);
+  for (const { src, dst, tensor } of report.edges) edges.push(first + src, first + dst, tensor);
+  const writers = new Map(report.operators.flatMap(({ index, outputs }) => outputs.map((tensor) => [tensor, index] as const)));
+  for (const tensor of report.model.outputs) {
+    const writer = writers.get(tensor);
+    if (writer !== undefined) edges.push(first + writer, addBox(borderBox(report, tensor, "output")), tensor);
+  }
+  return { n_inputs: first, boxes, edges };
+}
+
+export function layoutCall({ n_inputs, boxes, edges }: Draft): LayoutCall {
+  return { n_inputs, node_widths: Float32Array.from(boxes, (box) => box.width), edges: Int32Array.from(edges) };
+}
+
+export function placeScene(report: Report, draft: Draft, layout: Layout): Scene {
+  const rows: number[][] = Array.from({ length: layout.n_rows }, () => []);
+  layout.node_row.forEach((row, node) => rows[row].push(node));
+  for (const row of rows) row.sort((a, b) => layout.node_x[a] - layout.node_x[b]);
+  const node_of_operator = new Int32Array(report.operators.length);
+  draft.boxes.forEach(({ operator }, node) => {
+    if (operator !== null) node_of_operator[operator] = node;
+  });
+  const height = Math.max(0, layout.n_rows - 1) * ROW_STEP + BOX_HEIGHT;
+  return { ...draft, layout, height, rows, node_of_operator, shape_labels: placeShapes(report, layout) };
+}
+
+function borderBox(report: Report, tensor: number, kind: "input" | "output"): Omit<Box, "width"> {
+  const found = report.tensors[tensor];
+  const detail = found ? `${found.type} ${shapeText(report, tensor)}` : "";
+  return { label: kind, detail, kind, operator: null, share: 0 };
+}
+
+function readersOf(report: Report): Map<number, number[]> {
+  const readers = new Map<number, number[]>();
+  for (const { index, inputs } of report.operators) {
+    for (const tensor of new Set(inputs)) {
+      if (tensor !== null) readers.set(tensor, [...(readers.get(tensor) ?? []), index]);
+    }
+  }
+  return readers;
+}
+
+export function shapeText(report: Report, tensor: number): string {
+  const found = report.tensors[tensor];
+  return found ? format.shape(found.shape_signature ?? found.shape) : "";
+}
+
+function detailOf(report: Report, operator: Operator): string {
+  const macs = operator.macs > 0 ? `${format.text(format.count(operator.macs, "MACs"))}` : "";
+  return [windowOf(report, operator), macs].filter(Boolean).join(" · ");
+}
+
+/** Kernel and stride of convolutions and pools, for example `3×3 /2`. */
+function windowOf(report: Report, operator: Operator): string {
+  const { stride_h, stride_w, filter_h, filter_w } = operator.attributes ?? {};
+  const kernel = filter_h ? [filter_h, filter_w] : kernelShape(report, operator);
+  if (!kernel) return "";
+  const stride = [stride_h, stride_w].filter((s): s is number => typeof s === "number");
+  const strided = stride.some((s) => s > 1);
+  const strides = stride[0] === stride[1] ? `${stride[0]}` : stride.join("×");
+  return `${kernel.join("×")}${strided ? ` /${strides}` : ""}`;
+}
+
+function kernelShape(report: Report, operator: Operator): number[] | null {
+  if (!operator.name.includes("CONV_2D") && operator.name !== "TRANSPOSE_CONV") return null;
+  const weights = operator.inputs[1];
+  const shape = weights === null || weights === undefined ? undefined : report.tensors[weights]?.shape;
+  return shape?.length === 4 ? shape.slice(1, 3) : null;
+}
+
+/** One label a tensor and writer, on its straightest piece; none where it would touch another. */
+function placeShapes(report: Report, layout: Layout): ShapeLabel[][] {
+  const { segments } = layout;
+  const straightest = new Map<number, number>();
+  segments.tensor.forEach((tensor, i) => {
+    if (segments.from_waypoint[i]) return;
+    const best = straightest.get(tensor);
+    if (best === undefined || bend(layout, i) < bend(layout, best)) straightest.set(tensor, i);
+  });
+  const labels: ShapeLabel[][] = Array.from({ length: layout.n_rows }, () => []);
+  for (const [tensor, i] of straightest) {
+    const x = (segments.x_from[i] + segments.x_to[i]) / 2;
+    labels[segments.row[i]].push({ x, text: shapeText(report, tensor) });
+  }
+  return labels.map(withoutOverlaps);
+}
+
+function bend({ segments }: Layout, i: number): number {
+  return Math.abs(segments.x_to[i] - segments.x_from[i]);
+}
+
+/** Width of one character of a shape label, in px at scale 1, rounded up. */
+const SHAPE_CHARACTER = 7;
+
+function withoutOverlaps(labels: ShapeLabel[]): ShapeLabel[] {
+  let free = -Infinity;
+  return labels
+    .sort((a, b) => a.x - b.x)
+    .filter(({ x, text }) => {
+      if (x < free) return false;
+      free = x + text.length * SHAPE_CHARACTER + 12;
+      return true;
+    });
+}

@@ -1,0 +1,42 @@
+/** Colours and font of the drawings, read from the style sheet. */
+import type { Kind } from "../../kinds.ts";
+
+export interface Theme {
+  surface: string;
+  box: string;
+  border: string;
+  line: string;
+  text: string;
+  muted: string;
+  accent: string;
+  peak: string;
+  font: string;
+  kind: (kind: Kind | "input" | "output") => string;
+}
+
+export function readTheme(): Theme {
+  const style = getComputedStyle(document.body);
+  const get = (name: string): string => style.getPropertyValue(name).trim();
+  const kinds = new Map<string, string>();
+  return {
+    surface: get("--canvas"),
+    box: get("--surface"),
+    border: get("--border-strong"),
+    line: get("--line"),
+    text: get("--text"),
+    muted: get("--text-muted"),
+    accent: get("--accent"),
+    peak: get("--peak"),
+    font: style.fontFamily,
+    kind: (kind) => {
+      const known = kinds.get(kind) ?? get(`--kind-${kind}`);
+      kinds.set(kind, known);
+      return known;
+    },
+  };
+}
+
+/** Calls back when the person's preferred colours change. */
+export function onThemeChange(callback: () => void, signal: AbortSignal): void {
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", callback, { signal });
+}

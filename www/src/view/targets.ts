@@ -1,0 +1,72 @@
+/** One card a target: what the model costs there, how sure that is, and where the number comes from. */
+import { el, quantity } from "../dom.ts";
+import * as format from "../format.ts";
+import { type Estimate, type Result, type Unavailable, isEstimate } from "../report.ts";
+import { metricMeaning, metricName, provenanceWords } from "../words.ts";
+
+export function targetCards(results: Result[]): HTMLElement {
+  const cards = [...groupByTarget(results).values()].map(targetCard);
+  return el("section", { class: "targets", "aria-label": "Estimates per target" }, ...cards);
+}
+
+export function groupByTarget(results: Result[]): Map<string, Result[]> {
+  const groups = new Map<string, Result[]>();
+  for (const result of results) groups.set(result.target, [...(groups.get(result.target) ?? []), result]);
+  return groups;
+}
+
+function targetCard(results: Result[]): HTMLElement {
+  const { device, target } = results[0];
+  const estimates = results.filter(isEstimate);
+  const missing = results.filter((result): result is Unavailable => !isEstimate(result));
+  return el(
+    "article",
+    { class: estimates.length > 0 ? "card panel" : "card panel card-unavailable", "data-target": target },
+    el("h3", { title: target }, device || target),
+    estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map(metricRow)) : null,
+    ...reasons(missing, results.length),
+    estimates.every(isPromised) ? null : el("p", { class: "doubt" }, "Error unknown: unlike the models this was learned from"),
+    ...provenances(estimates),
+  );
+}
+
+function metricRow(estimate: Estimate): HTMLElement {
+  const { metric, value, unit, lo, hi } = estimate;
+  const range = lo !== undefined && hi !== undefined ? `${format.text(format.measure(lo, unit))} to ${format.text(format.measure(hi, unit))}` : null;
+  return el(
+    "div",
+    { class: "metric", "data-metric": metric, title: metricMeaning(metric) },
+    el("dt", {}, metricName(metric)),
+    el("dd", {}, quantity(format.measure(value, unit)), el("span", { class: "error", title: range }, errorWords(estimate))),
+  );
+}
+
+function errorWords({ expected_error_percent, provenance }: Estimate): string {
+  if (provenance.kind === "exact") return "exact";
+  if (typeof expected_error_percent !== "number") return "±\u202f?";
+  return `±\u202f${format.percent(expected_error_percent)}`;
+}
+
+/** Each reason once, with the metrics it holds for unless it holds for all. */
+function reasons(missing: Unavailable[], n_results: number): HTMLElement[] {
+  const by_reason = new Map<string, string[]>();
+  for (const { unavailable, metric } of missing) {
+    by_reason.set(unavailable, [...(by_reason.get(unavailable) ?? []), metricName(metric)]);
+  }
+  return [...by_reason].map(([reason, metrics]) => {
+    const subject = metrics.length === n_results ? "No estimate" : `No ${metrics.join(", ").toLowerCase()}`;
+    return el("p", { class: "reason" }, el("strong", {}, `${subject}: `), reason);
+  });
+}
+
+/** Learned estimates promise no error for a model unlike those they were learned from. */
+function isPromised({ expected_error_percent, provenance }: Estimate): boolean {
+  return provenance.kind === "exact" || typeof expected_error_percent === "number";
+}
+
+function provenances(estimates: Estimate[]): HTMLElement[] {
+  const known = new Map(estimates.map(({ provenance }) => [provenanceWords(provenance), provenance.configuration]));
+  return [...known].map(([words, configuration]) =>
+    el("p", { class: "provenance" }, words, configuration ? el("span", { class: "configuration" }, configuration) : null),
+  );
+}

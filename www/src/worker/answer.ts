@@ -1,0 +1,51 @@
+import type { Abort, Failure, Reply, Request } from "../protocol.ts";
+
+declare const self: DedicatedWorkerGlobalScope;
+
+/**
+ * Answers requests one at a time, each in a task of its own, so that an abort that arrives while one
+ * is being answered still reaches those that wait behind it.
+ */
+export function answerRequests<Call, Value>(
+  answer: (call: Call) => Promise<Value> | Value,
+  transfer: (value: Value) => Transferable[],
+): void {
+  const queue: Request<Call>[] = [];
+  let busy = false;
+  const next = new MessageChannel();
+
+  next.port1.onmessage = async () => {
+    const request = queue.shift();
+    if (request) await reply(request);
+    busy = queue.length > 0;
+    if (busy) next.port2.postMessage(null);
+  };
+
+  async function reply({ id, call }: Request<Call>): Promise<void> {
+    try {
+      const value = await answer(call);
+      self.postMessage({ id, value } satisfies Reply<Value>, transfer(value));
+    } catch (error) {
+      self.postMessage({ id, error: describe(error) } satisfies Reply<Value>);
+    }
+  }
+
+  self.onmessage = (event: MessageEvent<Request<Call> | Abort>) => {
+    const message = event.data;
+    if ("abort" in message) {
+      const waiting = queue.findIndex((request) => request.id === message.abort);
+      if (waiting >= 0) queue.splice(waiting, 1);
+      return;
+    }
+    queue.push(message);
+    if (busy) return;
+    busy = true;
+    next.port2.postMessage(null);
+  };
+}
+
+export function describe(error: unknown): Failure {
+  if (!(error instanceof Error)) return { kind: "internal", message: String(error) };
+  const kind = (error as { kind?: unknown }).kind;
+  return { kind: typeof kind === "string" ? kind : "internal", message: error.message };
+}
