@@ -1,0 +1,57 @@
+# Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help serve test cli bundle wasm page size venv node wasm-tools debian fresh-check clean
+
+PORT ?= 8000
+
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+serve: ## Build the page and serve it at http://127.0.0.1:8000/ (PORT=... for another port)
+	@tools/announce.sh serve
+	@$(MAKE) --no-print-directory page
+	@node www/serve.mjs --port $(PORT)
+
+test: ## Install what is missing, then check and test everything
+	@tools/announce.sh test
+	@$(MAKE) --no-print-directory debian venv node wasm-tools
+	@tools/test.sh
+
+cli: ## Build the native command, target/release/litecast
+	cargo build --release --bin litecast
+
+RUN := trainer/runs/perfsage
+bundle: ## Train the shipped predictor again on trainer/data, measure and export it
+	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
+	target/release/litecast-trainer train --dataset trainer/data --out $(RUN) --epochs 80 --patience 80
+	target/release/litecast-trainer evaluate --run $(RUN) --dataset trainer/data
+	target/release/litecast-trainer export --run $(RUN) --dataset trainer/data
+
+wasm: node wasm-tools ## Build the npm package of the browser's module into pkg/
+	@tools/build-wasm.sh
+
+page: wasm ## Build the page, with the module and the predictor beside it
+	@npm run --silent build:page
+
+size: ## Print the bytes a visitor downloads: raw, gzip and brotli
+	@tools/size.sh
+
+venv: ## Make .venv with the Python tools of the trainer
+	@tools/install-python.sh
+
+node: ## Install the page's build tools into node_modules
+	@tools/install-node.sh
+
+wasm-tools: ## Install the wasm target, wasm-pack and wasm-bindgen
+	@tools/install-wasm-toolchain.sh
+	@tools/install-wasm-tools.sh
+
+debian: ## Install Chromium, its driver and other Debian packages that the tests use
+	@tools/install-debian.sh
+
+fresh-check: ## Clone the last commit into a new folder and run both commands there
+	@tools/fresh-check.sh
+
+clean: ## Remove everything that was built here
+	rm -rf target pkg www/dist .venv node_modules

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Says what a first run will install and build, and how long that takes. Prints nothing when
+# everything is there.
+source "$(dirname "$0")/common.sh"
+
+missing=()
+note() { missing+=("$1"); }
+
+links_for_wasm=$CACHE/wasm-toolchain
+[ -f "$links_for_wasm" ] || note "Rust's $WASM_TARGET target"
+[ -d "$CACHE/wasm-pack-$WASM_PACK_VERSION" ] || note "wasm-pack $WASM_PACK_VERSION (2 minutes)"
+[ -d "$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)" ] || note "wasm-bindgen-cli (2 minutes)"
+[ -d node_modules ] || note "npm packages (half a minute)"
+[ -d "target/$WASM_TARGET/wasm" ] || note "the browser's module, compiled (4 minutes)"
+if [ "$1" = test ]; then
+    { has chromium && has chromedriver && has brotli; } || note "Debian's chromium, chromium-driver and brotli (1 minute)"
+    [ -d .venv ] || note "a Python environment with Arm's Vela and LiteRT (1 minute)"
+    [ -d target/debug ] || note "the native crates, compiled (6 minutes)"
+fi
+[ ${#missing[@]} = 0 ] && exit 0
+say "the first run installs or builds, on two cores:"
+printf '      %s\n' "${missing[@]}" >&2
+printf '    later runs reuse all of it and start within seconds\n' >&2

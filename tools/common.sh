@@ -1,0 +1,41 @@
+# Sourced by the other scripts of this folder: where things are, how to speak, how to install.
+# shellcheck shell=bash
+set -euo pipefail
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$ROOT"
+
+# What is built once per machine and not per clone (wasm-pack, wasm-bindgen).
+CACHE=${LITECAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/litecast}
+WASM_TARGET=wasm32-unknown-unknown
+
+say() { printf '\n==> %s\n' "$*" >&2; }
+fail() { printf 'error: %s\n' "$*" >&2; exit 1; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+# apt_install PACKAGE...: Debian packages, with the package lists refreshed once when they are stale.
+apt_install() {
+    has apt-get || fail "missing Debian packages: $* (apt-get is not on this machine; install them by hand)"
+    say "installing from Debian: $*"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >&2 ||
+        { as_root apt-get update -q >&2 &&
+          as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >&2; }
+}
+
+# locked_version CRATE: the version that Cargo.lock holds.
+locked_version() {
+    awk -v name="\"$1\"" '$1 == "name" && $3 == name { getline; gsub(/"/, "", $3); print $3; exit }' Cargo.lock
+}
+
+# Puts what the wasm build needs on the PATH and chooses the toolchain. Call after `make setup-wasm`.
+use_wasm_tools() {
+    local toolchain
+    toolchain=$(cat "$CACHE/wasm-toolchain")
+    PATH=$CACHE/wasm-pack-$WASM_PACK_VERSION/bin:$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)/bin:$PATH
+    export PATH
+    [ "$toolchain" = system ] || export RUSTUP_TOOLCHAIN=$toolchain
+}
+WASM_PACK_VERSION=0.15.1

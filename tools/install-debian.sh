@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Debian packages that the tests use and this machine lacks.
+source "$(dirname "$0")/common.sh"
+
+packages=()
+has chromium || packages+=(chromium)
+has chromedriver || packages+=(chromium-driver)
+has brotli || packages+=(brotli)
+has cc || packages+=(build-essential)
+# Debian's python3 comes without what makes an environment.
+python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
+[ ${#packages[@]} = 0 ] || apt_install "${packages[@]}"

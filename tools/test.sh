@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Runs every check and test, in an order that fails early, and ends with one line per step.
+source "$(dirname "$0")/common.sh"
+use_wasm_tools
+
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+summary=()
+failed=0
+
+# Sums what the runners print: cargo's "test result: ok. 3 passed; 0 failed", node's "# pass 3".
+counts() { # LOG
+    awk '/^test result:/ { passed += $4; failed += $6; seen = 1 }
+         /^(#|ℹ) pass / { passed += $3; seen = 1 }
+         /^(#|ℹ) fail / { failed += $3; seen = 1 }
+         END { if (seen) printf "%d passed, %d failed", passed, failed }' "$1"
+}
+
+step() { # NAME COMMAND...
+    local name=$1 started=$SECONDS verdict=ok log
+    shift
+    log=$logs/$((${#summary[@]})).log
+    say "$name"
+    "$@" 2>&1 | tee "$log" || { verdict=FAILED; failed=1; }
+    summary+=("$(printf '%-28s %-7s %5d s  %s' "$name" "$verdict" $((SECONDS - started)) "$(counts "$log")")")
+}
+
+step "format" cargo fmt --all --check
+step "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+step "native tests" cargo test --workspace
+step "browser module" tools/build-wasm.sh
+step "browser module's tests" env CHROMEDRIVER=/usr/bin/chromedriver \
+    wasm-pack test --mode no-install --headless --chrome -- \
+    --profile wasm --no-default-features --test web
+step "page types" npm run --silent check:page
+step "page" npm run --silent build:page
+step "page tests" npm run --silent test:page
+step "download sizes" tools/size.sh
+
+printf '\n'
+printf '%s\n' "${summary[@]}"
+exit $failed
