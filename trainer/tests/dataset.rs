@@ -31,7 +31,7 @@ impl Fixture {
             python: python()?,
         };
         litecast_trainer::labels::run(&LabelArgs {
-            spaces: Space::ALL
+            spaces: Space::PAPER
                 .map(|space| SpaceCount {
                     space,
                     n: PER_SPACE,

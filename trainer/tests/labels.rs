@@ -14,6 +14,7 @@ use litecast_trainer::labels::target::{Target, default_targets};
 use litecast_trainer::labels::worker::Worker;
 use litecast_trainer::labels::{LabelArgs, bytes_of, run};
 use litecast_trainer::spaces::Space;
+use litecast_trainer::writer::Precision;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -90,8 +91,9 @@ fn one_of_each_space() -> Vec<Origin> {
         space: space.id().into(),
         seed: 7,
         index: 1,
+        precision: Precision::Int8,
     };
-    Space::ALL.iter().map(origin).collect()
+    Space::PAPER.iter().map(origin).collect()
 }
 
 fn label_all(python: &Path, origins: &[Origin]) -> Vec<Vec<Outcome>> {
@@ -214,7 +216,7 @@ fn a_missing_interpreter_is_named() {
 fn arguments(python: &Path, out: &Path) -> LabelArgs {
     LabelArgs {
         spaces: vec![SpaceCount {
-            space: Space::CnnKws,
+            space: Space::CNN_KWS,
             n: 3,
         }],
         seed: 5,
@@ -311,9 +313,9 @@ fn labels_of_different_tools_are_not_mixed() {
 
 fn counts() -> Vec<SpaceCount> {
     [
-        (Space::CnnImagenet, 200),
-        (Space::CnnKws, 120),
-        (Space::VitCifar100, 31),
+        (Space::CNN_IMAGENET, 200),
+        (Space::CNN_KWS, 120),
+        (Space::VIT_CIFAR100, 31),
     ]
     .map(|(space, n)| SpaceCount { space, n })
     .to_vec()
@@ -358,7 +360,7 @@ fn requests_are_read_or_refused_in_words() {
     assert_eq!(
         count,
         SpaceCount {
-            space: Space::CnnKws,
+            space: Space::CNN_KWS,
             n: 12
         }
     );

@@ -100,7 +100,12 @@ pub fn group(labelled: &[Labelled]) -> Vec<GraphLabels> {
 
 fn sort_key(origin: &Origin) -> (String, u64, u64, String) {
     match origin {
-        Origin::Sampled { space, seed, index } => (space.clone(), *seed, *index, String::new()),
+        Origin::Sampled {
+            space,
+            seed,
+            index,
+            precision,
+        } => (space.clone(), *seed, *index, precision.to_string()),
         Origin::File(_) => (origin.space().to_string(), 0, 0, origin.graph_id()),
     }
 }

@@ -11,6 +11,7 @@ use super::provenance::Provenance;
 use super::read::{Table, Tables};
 use super::tables::cycles_column;
 use crate::labels::record::Origin;
+use crate::writer::Precision;
 
 /// The labels of the dataset in `folder`, whatever its features mean.
 pub fn read_labels(folder: &Path) -> Result<(Vec<GraphLabels>, Provenance)> {
@@ -29,8 +30,10 @@ fn read_graphs(table: &Table) -> Result<Vec<GraphLabels>> {
     let indices = table.optional_values::<UInt64Type>("index")?;
     let paths = table.optional_texts("path")?;
     let mut graphs = Vec::new();
+    let graph_ids = table.texts("graph_id")?;
     for (row, sha256) in table.texts("sha256")?.into_iter().enumerate() {
-        let origin = origin(spaces[row], seeds[row], indices[row], paths[row]);
+        let precision = precision_of(graph_ids[row]);
+        let origin = origin(spaces[row], seeds[row], indices[row], precision, paths[row]);
         let origin = origin.with_context(|| format!("{}: row {row} has no origin", table.name))?;
         graphs.push(GraphLabels {
             origin,
@@ -41,10 +44,17 @@ fn read_graphs(table: &Table) -> Result<Vec<GraphLabels>> {
     Ok(graphs)
 }
 
+/// A graph id ends in its precision where that is not int8.
+fn precision_of(graph_id: &str) -> Precision {
+    let end = graph_id.rsplit('/').next();
+    end.and_then(|end| end.parse().ok()).unwrap_or_default()
+}
+
 fn origin(
     space: &str,
     seed: Option<u64>,
     index: Option<u64>,
+    precision: Precision,
     path: Option<&str>,
 ) -> Option<Origin> {
     match (seed, index, path) {
@@ -52,6 +62,7 @@ fn origin(
             space: space.into(),
             seed,
             index,
+            precision,
         }),
         (None, None, Some(path)) => Some(Origin::File(PathBuf::from(path))),
         _ => None,

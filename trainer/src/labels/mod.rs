@@ -69,8 +69,14 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 /// The bytes of a graph: sampled anew, or read.
 pub fn bytes_of(origin: &Origin) -> Result<Vec<u8>> {
     match origin {
-        Origin::Sampled { space, seed, index } => {
-            Ok(spaces::sample(parse_space(space)?, *seed, *index).to_tflite())
+        Origin::Sampled {
+            space,
+            seed,
+            index,
+            precision,
+        } => {
+            let sample = spaces::sample(parse_space(space)?, *seed, *index);
+            Ok(sample.in_precision(*precision).to_tflite())
         }
         Origin::File(path) => {
             fs::read(path).with_context(|| format!("could not read {}", path.display()))
@@ -82,10 +88,11 @@ pub fn bytes_of(origin: &Origin) -> Result<Vec<u8>> {
 /// file.
 pub fn weight_distribution(origin: &Origin) -> Result<String> {
     match origin {
-        Origin::Sampled { space, seed, index } => {
-            Ok(spaces::sample(parse_space(space)?, *seed, *index)
-                .weight_distribution
-                .to_string())
+        Origin::Sampled {
+            space, seed, index, ..
+        } => {
+            let sample = spaces::sample(parse_space(space)?, *seed, *index);
+            Ok(sample.weight_distribution.to_string())
         }
         Origin::File(_) => Ok(String::new()),
     }

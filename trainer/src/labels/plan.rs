@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use super::record::Origin;
 use crate::spaces::Space;
+use crate::writer::Precision;
 
 /// A number of samples of one design space: the indices `0..n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,7 @@ pub fn sampled(counts: &[SpaceCount], seed: u64, shard: Shard) -> Vec<Origin> {
         space: counts[order].space.id().to_string(),
         seed,
         index,
+        precision: Precision::Int8,
     };
     positions.into_iter().map(origin).collect()
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::target::Target;
+use crate::writer::Precision;
 
 /// One line of a label file. A label belongs to the last [`Run`] above it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,15 +86,26 @@ pub enum Origin {
         space: String,
         seed: u64,
         index: u64,
+        #[serde(default, skip_serializing_if = "Precision::is_int8")]
+        precision: Precision,
     },
     File(PathBuf),
 }
 
 impl Origin {
-    /// Name of the graph in every table: `cnn-kws/1/17` for a sample, `file/NAME` for a file.
+    /// Name of the graph in every table: `cnn-kws/1/17` for a sample (`cnn-kws/1/17/float32` where it
+    /// is not int8), `file/NAME` for a file.
     pub fn graph_id(&self) -> String {
         match self {
-            Self::Sampled { space, seed, index } => format!("{space}/{seed}/{index}"),
+            Self::Sampled {
+                space,
+                seed,
+                index,
+                precision,
+            } => match precision {
+                Precision::Int8 => format!("{space}/{seed}/{index}"),
+                Precision::Float32 => format!("{space}/{seed}/{index}/{precision}"),
+            },
             Self::File(path) => {
                 let name = path.file_name().unwrap_or(path.as_os_str());
                 format!("file/{}", name.to_string_lossy())

@@ -1,12 +1,14 @@
-//! Design spaces of PerfSAGE §3.2: (space, seed, index) → a network, by uniform, independent choices.
+//! Design spaces: (space, seed, index) → a network, by uniform, independent choices.
 //!
-//! One file a space, and one function in it: `network(&mut Choices, NetworkBuilder) -> Network`.
+//! One file a space, and one function in it: `network(&mut Choices, NetworkBuilder) -> Network`. The
+//! first four are those of PerfSAGE §3.2.
 
 mod choices;
 mod cnn_cifar10;
 mod cnn_imagenet;
 mod cnn_kws;
 mod mobile_cnn;
+pub mod nas_bench_201;
 pub mod sample_command;
 pub mod table2;
 mod vit_cifar100;
@@ -15,54 +17,59 @@ use std::str::FromStr;
 
 pub use choices::Choices;
 
-use crate::writer::{Network, NetworkBuilder, SplitMix64, WeightDistribution, to_tflite};
+use crate::writer::{
+    Network, NetworkBuilder, Precision, SplitMix64, WeightDistribution, to_tflite,
+};
 
+struct Family {
+    /// Its first 16 bytes are like no other's: see [`Space::key`].
+    id: &'static str,
+    network: fn(&mut Choices, NetworkBuilder) -> Network,
+}
+
+const fn family(id: &'static str, network: fn(&mut Choices, NetworkBuilder) -> Network) -> Family {
+    Family { id, network }
+}
+
+/// All spaces; the paper's come first, in the order of [`Space::PAPER`].
+static FAMILIES: &[Family] = &[
+    family("cnn-cifar10", cnn_cifar10::network),
+    family("cnn-imagenet", cnn_imagenet::network),
+    family("cnn-kws", cnn_kws::network),
+    family("vit-cifar100", vit_cifar100::network),
+    family("nas-bench-201", nas_bench_201::network),
+];
+
+/// A design space: a row of [`FAMILIES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Space {
-    CnnCifar10,
-    CnnImagenet,
-    CnnKws,
-    VitCifar100,
-}
-
-/// One network of a space, with everything needed to make it again.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
-    pub space: Space,
-    pub seed: u64,
-    pub index: u64,
-    pub weight_distribution: WeightDistribution,
-    pub network: Network,
-    values_seed: u64,
-}
+pub struct Space(usize);
 
 impl Space {
-    pub const ALL: [Space; 4] = [
-        Space::CnnCifar10,
-        Space::CnnImagenet,
-        Space::CnnKws,
-        Space::VitCifar100,
+    pub const CNN_CIFAR10: Space = Space(0);
+    pub const CNN_IMAGENET: Space = Space(1);
+    pub const CNN_KWS: Space = Space(2);
+    pub const VIT_CIFAR100: Space = Space(3);
+    /// Those of PerfSAGE §3.2.
+    pub const PAPER: [Space; 4] = [
+        Space::CNN_CIFAR10,
+        Space::CNN_IMAGENET,
+        Space::CNN_KWS,
+        Space::VIT_CIFAR100,
     ];
 
+    pub fn all() -> impl ExactSizeIterator<Item = Space> {
+        (0..FAMILIES.len()).map(Space)
+    }
+
     pub fn id(self) -> &'static str {
-        match self {
-            Space::CnnCifar10 => "cnn-cifar10",
-            Space::CnnImagenet => "cnn-imagenet",
-            Space::CnnKws => "cnn-kws",
-            Space::VitCifar100 => "vit-cifar100",
-        }
+        FAMILIES[self.0].id
     }
 
     fn network(self, choices: &mut Choices, builder: NetworkBuilder) -> Network {
-        match self {
-            Space::CnnCifar10 => cnn_cifar10::network(choices, builder),
-            Space::CnnImagenet => cnn_imagenet::network(choices, builder),
-            Space::CnnKws => cnn_kws::network(choices, builder),
-            Space::VitCifar100 => vit_cifar100::network(choices, builder),
-        }
+        (FAMILIES[self.0].network)(choices, builder)
     }
 
-    /// The id, filled with zeros: keeps the random streams of spaces apart.
+    /// The id, cut or filled with zeros: keeps the random streams of spaces apart.
     fn key(self) -> [u8; 16] {
         let mut key = [0; 16];
         for (byte, id_byte) in key.iter_mut().zip(self.id().bytes()) {
@@ -76,16 +83,27 @@ impl FromStr for Space {
     type Err = String;
 
     fn from_str(id: &str) -> Result<Self, String> {
-        let ids = Space::ALL.map(Space::id).join(", ");
-        let unknown = || format!("unknown space `{id}`: expected one of {ids}");
-        Space::ALL
-            .into_iter()
-            .find(|space| space.id() == id)
-            .ok_or_else(unknown)
+        Space::all().find(|space| space.id() == id).ok_or_else(|| {
+            let ids: Vec<_> = Space::all().map(Space::id).collect();
+            format!("unknown space `{id}`: expected one of {}", ids.join(", "))
+        })
     }
 }
 
-/// The network number `index` of `space` under `seed`: a pure function of its arguments.
+/// One network of a space, with everything needed to make it again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    pub space: Space,
+    pub seed: u64,
+    pub index: u64,
+    pub precision: Precision,
+    pub weight_distribution: WeightDistribution,
+    /// As planned in int8, whatever the precision.
+    pub network: Network,
+    values_seed: u64,
+}
+
+/// The network number `index` of `space` under `seed`, in int8: a pure function of its arguments.
 pub fn sample(space: Space, seed: u64, index: u64) -> Sample {
     let mut choices = Choices::new(space, seed, index);
     let mut values = SplitMix64::new(choices.seed());
@@ -98,6 +116,7 @@ pub fn sample(space: Space, seed: u64, index: u64) -> Sample {
         space,
         seed,
         index,
+        precision: Precision::Int8,
         weight_distribution,
         network,
         values_seed,
@@ -105,14 +124,37 @@ pub fn sample(space: Space, seed: u64, index: u64) -> Sample {
 }
 
 impl Sample {
-    /// The bytes of the sample's `.tflite` file.
-    pub fn to_tflite(&self) -> Vec<u8> {
-        to_tflite(&self.network, self.values_seed)
+    /// The same network, to be written in `precision`; a name that is not int8's says so.
+    pub fn in_precision(mut self, precision: Precision) -> Self {
+        self.precision = precision;
+        self.network.name = format!("{}-s{}-i{}", self.space.id(), self.seed, self.index);
+        if !precision.is_int8() {
+            self.network.name += &format!("-{precision}");
+        }
+        self
     }
 
-    /// Equal for samples that differ in weight values alone, so that a split by graph keeps them on
-    /// one side. See [`Network::structure_hash`].
+    /// The bytes of the sample's `.tflite` file.
+    pub fn to_tflite(&self) -> Vec<u8> {
+        to_tflite(&self.network, self.values_seed, self.precision)
+    }
+
+    /// Equal for samples that differ in weight values or precision alone, so that a split by graph
+    /// keeps them on one side. See [`Network::structure_hash`].
     pub fn structure_hash(&self) -> u64 {
         self.network.structure_hash()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_space_has_a_random_stream_of_its_own() {
+        let keys: BTreeSet<_> = Space::all().map(Space::key).collect();
+        assert_eq!(keys.len(), Space::all().len());
     }
 }

@@ -1,20 +1,36 @@
 //! The builder's operators without weights that compute new values.
 
+use litecast::tflite::Activation;
+
 use super::builder::NetworkBuilder;
 use super::network::{Content, ElementType, OperatorKind, TensorIdx};
 use super::quantization::Spread;
 
+const PLAIN_ADD: OperatorKind = OperatorKind::Add {
+    activation: Activation::None,
+};
+
 impl NetworkBuilder {
     pub fn add(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
         let rms = self.rms_of_sum(left, right);
-        self.binary(name, OperatorKind::Add, left, right, rms)
+        self.binary(name, PLAIN_ADD, left, right, rms)
+    }
+
+    /// A sum, rectified by the activation of the same operator.
+    pub fn add_relu(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
+        let shape = broadcast(self.shape(left), self.shape(right));
+        let kind = OperatorKind::Add {
+            activation: Activation::Relu,
+        };
+        let spread = Spread::rectified(self.rms_of_sum(left, right));
+        self.operator(name, kind, &[left, right], shape, spread)
     }
 
     /// A sum of values that are never negative.
     pub fn add_positive(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
         let shape = broadcast(self.shape(left), self.shape(right));
         let spread = Spread::positive(self.spread(left).rms() + self.spread(right).rms());
-        self.operator(name, OperatorKind::Add, &[left, right], shape, spread)
+        self.operator(name, PLAIN_ADD, &[left, right], shape, spread)
     }
 
     pub fn sub(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
@@ -49,24 +65,31 @@ impl NetworkBuilder {
         let mut shape = self.shape(input).to_vec();
         let axis = shape.len() - 1;
         shape[axis] = 1;
-        self.mean(name, input, axis as i32, true, shape)
+        self.mean(name, input, vec![axis as i32], true, shape)
     }
 
     /// Mean over the tokens of `[1, tokens, features]`.
     pub fn mean_of_tokens(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         let shape = vec![1, self.channels(input)];
-        self.mean(name, input, 1, false, shape)
+        self.mean(name, input, vec![1], false, shape)
+    }
+
+    /// Mean over height and width of an image, as `[1, channels]`.
+    pub fn mean_of_pixels(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
+        let shape = vec![1, self.channels(input)];
+        self.mean(name, input, vec![1, 2], false, shape)
     }
 
     fn mean(
         &mut self,
         name: &str,
         input: TensorIdx,
-        axis: i32,
+        axes: Vec<i32>,
         keep_dims: bool,
         shape: Vec<i32>,
     ) -> TensorIdx {
-        let axes = self.int32_constant(&format!("{name}/axes"), &[1], vec![axis]);
+        let n_axes = axes.len() as i32;
+        let axes = self.int32_constant(&format!("{name}/axes"), &[n_axes], axes);
         let spread = self.spread(input);
         self.operator(
             name,
@@ -87,6 +110,12 @@ impl NetworkBuilder {
             self.shape(input).to_vec(),
             spread,
         )
+    }
+
+    pub fn relu(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
+        let spread = Spread::rectified(self.spread(input).rms());
+        let shape = self.shape(input).to_vec();
+        self.operator(name, OperatorKind::Relu, &[input], shape, spread)
     }
 
     pub fn tanh(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
@@ -196,7 +225,7 @@ impl NetworkBuilder {
 }
 
 /// NumPy's rule: shapes aligned at their ends, 1 stretches.
-fn broadcast(left: &[i32], right: &[i32]) -> Vec<i32> {
+pub(super) fn broadcast(left: &[i32], right: &[i32]) -> Vec<i32> {
     let rank = left.len().max(right.len());
     let dim = |shape: &[i32], idx: usize| {
         (idx + shape.len())

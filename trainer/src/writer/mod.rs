@@ -1,4 +1,4 @@
-//! A network described operator by operator → the bytes of a full-int8 `.tflite` file.
+//! A network described operator by operator → the bytes of a full-int8 or float32 `.tflite` file.
 //!
 //! [`NetworkBuilder`] adds operators, infers shapes and plans legal quantisation; [`Network`] is the
 //! plain description; [`to_tflite`] draws the weight values and writes the file.
@@ -8,6 +8,7 @@ mod elementwise;
 mod layout;
 mod network;
 mod options;
+mod precision;
 mod quantization;
 mod random;
 mod serialize;
@@ -17,6 +18,7 @@ pub use builder::{NetworkBuilder, Window};
 pub use network::{
     Content, ElementType, Network, Operator, OperatorKind, Quantization, Tensor, TensorIdx,
 };
+pub use precision::Precision;
 pub use random::SplitMix64;
 pub use serialize::to_tflite;
 pub use weights::{LayerDistribution, WeightDistribution};

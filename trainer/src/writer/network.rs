@@ -66,7 +66,9 @@ pub struct Operator {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OperatorKind {
-    Add,
+    Add {
+        activation: Activation,
+    },
     AveragePool2D {
         filter: [i32; 2],
         stride: [i32; 2],
@@ -101,6 +103,7 @@ pub enum OperatorKind {
     },
     Mul,
     Pad,
+    Relu,
     Reshape {
         new_shape: Vec<i32>,
     },
@@ -158,12 +161,17 @@ impl Network {
             }
         }
         for operator in &self.operators {
-            hash.bytes(format!("{:?}", operator.kind).as_bytes());
+            hash.bytes(text_of_kind(&operator.kind).as_bytes());
             hash.words(operator.inputs.iter().map(|&tensor| tensor as u64));
             hash.words(operator.outputs.iter().map(|&tensor| tensor as u64));
         }
         hash.0
     }
+}
+
+/// Without the options at their defaults that hashes of stored graphs do not know.
+fn text_of_kind(kind: &OperatorKind) -> String {
+    format!("{kind:?}").replace("Add { activation: None }", "Add")
 }
 
 /// FNV-1a, 64 bits.

@@ -6,14 +6,30 @@ use litecast::tflite::{Activation, Padding};
 use schema::{BuiltinOperator, BuiltinOptions};
 
 use super::network::OperatorKind;
+use super::precision::Precision;
 
 /// An operator's entry in the union of builtin options.
 type Options = (BuiltinOptions, Option<WIPOffset<UnionWIPOffset>>);
 
-/// The operator's code and the first version of it that takes int8 with what we use of it.
-pub fn code(kind: &OperatorKind) -> (BuiltinOperator, i32) {
+/// The operator's code and the first version of it that takes `precision` with what we use of it.
+pub fn code(kind: &OperatorKind, precision: Precision) -> (BuiltinOperator, i32) {
+    let (code, int8_version) = int8_code(kind);
+    match (precision, kind) {
+        (Precision::Int8, _) => (code, int8_version),
+        (
+            Precision::Float32,
+            OperatorKind::FullyConnected {
+                keep_num_dims: true,
+                ..
+            },
+        ) => (code, 5),
+        (Precision::Float32, _) => (code, 1),
+    }
+}
+
+fn int8_code(kind: &OperatorKind) -> (BuiltinOperator, i32) {
     match kind {
-        OperatorKind::Add => (BuiltinOperator::ADD, 2),
+        OperatorKind::Add { .. } => (BuiltinOperator::ADD, 2),
         OperatorKind::AveragePool2D { .. } => (BuiltinOperator::AVERAGE_POOL_2D, 2),
         OperatorKind::BatchMatMul { .. } => (BuiltinOperator::BATCH_MATMUL, 2),
         OperatorKind::Concatenation { .. } => (BuiltinOperator::CONCATENATION, 2),
@@ -24,6 +40,7 @@ pub fn code(kind: &OperatorKind) -> (BuiltinOperator, i32) {
         OperatorKind::Mean { .. } => (BuiltinOperator::MEAN, 2),
         OperatorKind::Mul => (BuiltinOperator::MUL, 2),
         OperatorKind::Pad => (BuiltinOperator::PAD, 2),
+        OperatorKind::Relu => (BuiltinOperator::RELU, 2),
         OperatorKind::Reshape { .. } => (BuiltinOperator::RESHAPE, 1),
         OperatorKind::Rsqrt => (BuiltinOperator::RSQRT, 2),
         OperatorKind::Softmax => (BuiltinOperator::SOFTMAX, 2),
@@ -35,6 +52,17 @@ pub fn code(kind: &OperatorKind) -> (BuiltinOperator, i32) {
     }
 }
 
+/// Creates an options table as a member of the union; fields that are not named keep the schema's
+/// defaults.
+macro_rules! table {
+    ($fbb:ident, $table:ident, $args:ident { $($field:ident: $value:expr),* $(,)? }) => {{
+        #[allow(clippy::needless_update)]
+        let args = schema::$args { $($field: $value,)* ..Default::default() };
+        let table = schema::$table::create($fbb, &args);
+        (BuiltinOptions::$table, Some(table.as_union_value()))
+    }};
+}
+
 /// Writes the operator's options table, if it has one.
 pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
     match kind {
@@ -42,189 +70,121 @@ pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
             stride,
             padding,
             activation,
-        } => conv2d(*stride, *padding, *activation, fbb),
+        } => table!(
+            fbb,
+            Conv2DOptions,
+            Conv2DOptionsArgs {
+                padding: padding_code(*padding),
+                stride_h: stride[0],
+                stride_w: stride[1],
+                fused_activation_function: activation_code(*activation),
+            }
+        ),
         OperatorKind::DepthwiseConv2D {
             stride,
             padding,
             activation,
-        } => depthwise_conv2d(*stride, *padding, *activation, fbb),
+        } => table!(
+            fbb,
+            DepthwiseConv2DOptions,
+            DepthwiseConv2DOptionsArgs {
+                padding: padding_code(*padding),
+                stride_h: stride[0],
+                stride_w: stride[1],
+                depth_multiplier: 1,
+                fused_activation_function: activation_code(*activation),
+            }
+        ),
         OperatorKind::AveragePool2D {
             filter,
             stride,
             padding,
-        } => pool2d(*filter, *stride, *padding, fbb),
+        } => table!(
+            fbb,
+            Pool2DOptions,
+            Pool2DOptionsArgs {
+                padding: padding_code(*padding),
+                stride_h: stride[0],
+                stride_w: stride[1],
+                filter_height: filter[0],
+                filter_width: filter[1],
+            }
+        ),
         OperatorKind::FullyConnected {
             keep_num_dims,
             activation,
-        } => fully_connected(*keep_num_dims, *activation, fbb),
-        OperatorKind::Reshape { new_shape } => reshape(new_shape, fbb),
-        OperatorKind::BatchMatMul { adj_y } => {
-            let args = schema::BatchMatMulOptionsArgs {
-                adj_y: *adj_y,
-                ..Default::default()
-            };
-            let table = schema::BatchMatMulOptions::create(fbb, &args);
-            (
-                BuiltinOptions::BatchMatMulOptions,
-                Some(table.as_union_value()),
-            )
-        }
-        OperatorKind::Concatenation { axis } => {
-            let args = schema::ConcatenationOptionsArgs {
-                axis: *axis,
-                ..Default::default()
-            };
-            let table = schema::ConcatenationOptions::create(fbb, &args);
-            (
-                BuiltinOptions::ConcatenationOptions,
-                Some(table.as_union_value()),
-            )
-        }
-        OperatorKind::Gelu { approximate } => {
-            let table = schema::GeluOptions::create(
+        } => table!(
+            fbb,
+            FullyConnectedOptions,
+            FullyConnectedOptionsArgs {
+                keep_num_dims: *keep_num_dims,
+                fused_activation_function: activation_code(*activation),
+            }
+        ),
+        OperatorKind::Reshape { new_shape } => {
+            let new_shape = Some(fbb.create_vector(new_shape));
+            table!(
                 fbb,
-                &schema::GeluOptionsArgs {
-                    approximate: *approximate,
-                },
-            );
-            (BuiltinOptions::GeluOptions, Some(table.as_union_value()))
-        }
-        OperatorKind::Mean { keep_dims } => {
-            let table = schema::ReducerOptions::create(
-                fbb,
-                &schema::ReducerOptionsArgs {
-                    keep_dims: *keep_dims,
-                },
-            );
-            (BuiltinOptions::ReducerOptions, Some(table.as_union_value()))
-        }
-        OperatorKind::StridedSlice { shrink_axis_mask } => {
-            let args = schema::StridedSliceOptionsArgs {
-                shrink_axis_mask: *shrink_axis_mask,
-                ..Default::default()
-            };
-            let table = schema::StridedSliceOptions::create(fbb, &args);
-            (
-                BuiltinOptions::StridedSliceOptions,
-                Some(table.as_union_value()),
+                ReshapeOptions,
+                ReshapeOptionsArgs {
+                    new_shape: new_shape
+                }
             )
         }
-        OperatorKind::Softmax => {
-            let table =
-                schema::SoftmaxOptions::create(fbb, &schema::SoftmaxOptionsArgs { beta: 1.0 });
-            (BuiltinOptions::SoftmaxOptions, Some(table.as_union_value()))
-        }
-        OperatorKind::Add => {
-            let table = schema::AddOptions::create(fbb, &Default::default());
-            (BuiltinOptions::AddOptions, Some(table.as_union_value()))
-        }
-        OperatorKind::Sub => {
-            let table = schema::SubOptions::create(fbb, &Default::default());
-            (BuiltinOptions::SubOptions, Some(table.as_union_value()))
-        }
-        OperatorKind::Mul => {
-            let table = schema::MulOptions::create(fbb, &Default::default());
-            (BuiltinOptions::MulOptions, Some(table.as_union_value()))
-        }
-        OperatorKind::Pad => {
-            let table = schema::PadOptions::create(fbb, &Default::default());
-            (BuiltinOptions::PadOptions, Some(table.as_union_value()))
-        }
+        OperatorKind::BatchMatMul { adj_y } => table!(
+            fbb,
+            BatchMatMulOptions,
+            BatchMatMulOptionsArgs { adj_y: *adj_y }
+        ),
+        OperatorKind::Concatenation { axis } => table!(
+            fbb,
+            ConcatenationOptions,
+            ConcatenationOptionsArgs { axis: *axis }
+        ),
+        OperatorKind::Gelu { approximate } => table!(
+            fbb,
+            GeluOptions,
+            GeluOptionsArgs {
+                approximate: *approximate
+            }
+        ),
+        OperatorKind::Mean { keep_dims } => table!(
+            fbb,
+            ReducerOptions,
+            ReducerOptionsArgs {
+                keep_dims: *keep_dims
+            }
+        ),
+        OperatorKind::StridedSlice { shrink_axis_mask } => table!(
+            fbb,
+            StridedSliceOptions,
+            StridedSliceOptionsArgs {
+                shrink_axis_mask: *shrink_axis_mask
+            }
+        ),
+        OperatorKind::Softmax => table!(fbb, SoftmaxOptions, SoftmaxOptionsArgs { beta: 1.0 }),
+        OperatorKind::Add { activation } => table!(
+            fbb,
+            AddOptions,
+            AddOptionsArgs {
+                fused_activation_function: activation_code(*activation)
+            }
+        ),
+        OperatorKind::Sub => table!(fbb, SubOptions, SubOptionsArgs {}),
+        OperatorKind::Mul => table!(fbb, MulOptions, MulOptionsArgs {}),
+        OperatorKind::Pad => table!(fbb, PadOptions, PadOptionsArgs {}),
         OperatorKind::SquaredDifference => {
-            let table = schema::SquaredDifferenceOptions::create(fbb, &Default::default());
-            (
-                BuiltinOptions::SquaredDifferenceOptions,
-                Some(table.as_union_value()),
+            table!(
+                fbb,
+                SquaredDifferenceOptions,
+                SquaredDifferenceOptionsArgs {}
             )
         }
-        OperatorKind::Transpose => {
-            let table = schema::TransposeOptions::create(fbb, &Default::default());
-            (
-                BuiltinOptions::TransposeOptions,
-                Some(table.as_union_value()),
-            )
+        OperatorKind::Transpose => table!(fbb, TransposeOptions, TransposeOptionsArgs {}),
+        OperatorKind::Relu | OperatorKind::Rsqrt | OperatorKind::Tanh => {
+            (BuiltinOptions::NONE, None)
         }
-        OperatorKind::Rsqrt | OperatorKind::Tanh => (BuiltinOptions::NONE, None),
     }
-}
-
-fn conv2d(
-    stride: [i32; 2],
-    padding: Padding,
-    activation: Activation,
-    fbb: &mut FlatBufferBuilder,
-) -> Options {
-    let args = schema::Conv2DOptionsArgs {
-        padding: padding_code(padding),
-        stride_h: stride[0],
-        stride_w: stride[1],
-        fused_activation_function: activation_code(activation),
-        ..Default::default()
-    };
-    let table = schema::Conv2DOptions::create(fbb, &args);
-    (BuiltinOptions::Conv2DOptions, Some(table.as_union_value()))
-}
-
-fn depthwise_conv2d(
-    stride: [i32; 2],
-    padding: Padding,
-    activation: Activation,
-    fbb: &mut FlatBufferBuilder,
-) -> Options {
-    let args = schema::DepthwiseConv2DOptionsArgs {
-        padding: padding_code(padding),
-        stride_h: stride[0],
-        stride_w: stride[1],
-        depth_multiplier: 1,
-        fused_activation_function: activation_code(activation),
-        ..Default::default()
-    };
-    let table = schema::DepthwiseConv2DOptions::create(fbb, &args);
-    (
-        BuiltinOptions::DepthwiseConv2DOptions,
-        Some(table.as_union_value()),
-    )
-}
-
-fn pool2d(
-    filter: [i32; 2],
-    stride: [i32; 2],
-    padding: Padding,
-    fbb: &mut FlatBufferBuilder,
-) -> Options {
-    let args = schema::Pool2DOptionsArgs {
-        padding: padding_code(padding),
-        stride_h: stride[0],
-        stride_w: stride[1],
-        filter_height: filter[0],
-        filter_width: filter[1],
-        ..Default::default()
-    };
-    let table = schema::Pool2DOptions::create(fbb, &args);
-    (BuiltinOptions::Pool2DOptions, Some(table.as_union_value()))
-}
-
-fn fully_connected(
-    keep_num_dims: bool,
-    activation: Activation,
-    fbb: &mut FlatBufferBuilder,
-) -> Options {
-    let args = schema::FullyConnectedOptionsArgs {
-        keep_num_dims,
-        fused_activation_function: activation_code(activation),
-        ..Default::default()
-    };
-    let table = schema::FullyConnectedOptions::create(fbb, &args);
-    (
-        BuiltinOptions::FullyConnectedOptions,
-        Some(table.as_union_value()),
-    )
-}
-
-fn reshape(new_shape: &[i32], fbb: &mut FlatBufferBuilder) -> Options {
-    let new_shape = Some(fbb.create_vector(new_shape));
-    let table = schema::ReshapeOptions::create(fbb, &schema::ReshapeOptionsArgs { new_shape });
-    (BuiltinOptions::ReshapeOptions, Some(table.as_union_value()))
 }
 
 fn padding_code(padding: Padding) -> schema::Padding {
@@ -248,7 +208,7 @@ fn activation_code(activation: Activation) -> schema::ActivationFunctionType {
 impl OperatorKind {
     /// The schema's name, such as `CONV_2D`.
     pub fn name(&self) -> &'static str {
-        code(self)
+        int8_code(self)
             .0
             .variant_name()
             .expect("the schema names every code that is written")

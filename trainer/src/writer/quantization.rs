@@ -42,6 +42,11 @@ impl Spread {
         }
     }
 
+    /// A signed value of root mean square `rms` in real units, after rectifying.
+    pub fn rectified(rms: f64) -> Self {
+        Spread::positive(rms / 2f64.sqrt())
+    }
+
     /// The output of a layer with weights, with the standard deviation, in steps, that it should
     /// have before the activation.
     pub fn of_layer(activation: Activation, random: &mut SplitMix64) -> (Self, f64) {

@@ -6,6 +6,7 @@ use schema::{BuiltinOperator, TensorType};
 
 use super::network::{Content, ElementType, Network, Operator, Quantization, Tensor};
 use super::options;
+use super::precision::{Precision, in_float32};
 use super::random::SplitMix64;
 
 /// Schema version of every `.tflite` file in use.
@@ -20,11 +21,11 @@ type Tables<'a, T> = Option<WIPOffset<Vector<'a, ForwardsUOffset<T>>>>;
 
 /// Writes `network`, its weights drawn from `values_seed`: the same arguments give the same bytes on
 /// every platform.
-pub fn to_tflite(network: &Network, values_seed: u64) -> Vec<u8> {
-    let mut fbb = FlatBufferBuilder::with_capacity(expected_bytes(network));
-    let buffers = write_buffers(network, values_seed, &mut fbb);
-    let codes = operator_codes(network);
-    let subgraph = write_subgraph(network, &codes, &mut fbb);
+pub fn to_tflite(network: &Network, values_seed: u64, precision: Precision) -> Vec<u8> {
+    let mut fbb = FlatBufferBuilder::with_capacity(expected_bytes(network, precision));
+    let buffers = write_buffers(network, values_seed, precision, &mut fbb);
+    let codes = operator_codes(network, precision);
+    let subgraph = write_subgraph(network, precision, &codes, &mut fbb);
     let subgraphs = Some(fbb.create_vector(&[subgraph]));
     let operator_codes = write_operator_codes(&codes, &mut fbb);
     let description = Some(fbb.create_string(&network.name));
@@ -43,14 +44,14 @@ pub fn to_tflite(network: &Network, values_seed: u64) -> Vec<u8> {
     bytes
 }
 
-fn expected_bytes(network: &Network) -> usize {
+fn expected_bytes(network: &Network, precision: Precision) -> usize {
     let channels: usize = network
         .tensors
         .iter()
         .filter_map(|tensor| tensor.quantization.as_ref())
         .map(|quantization| quantization.scales.len())
         .sum();
-    network.constant_bytes()
+    network.constant_bytes() * precision.bytes_per_weight()
         + 12 * channels
         + METADATA_BYTES_PER_OPERATOR * (network.operators.len() + 4)
 }
@@ -59,6 +60,7 @@ fn expected_bytes(network: &Network) -> usize {
 fn write_buffers<'a>(
     network: &Network,
     values_seed: u64,
+    precision: Precision,
     fbb: &mut FlatBufferBuilder<'a>,
 ) -> Tables<'a, schema::Buffer<'a>> {
     let mut buffers = vec![schema::Buffer::create(fbb, &Default::default())];
@@ -70,11 +72,11 @@ fn write_buffers<'a>(
         .filter(|(_, t)| t.is_constant())
     {
         bytes.clear();
-        append_content(
-            tensor,
-            &mut SplitMix64::for_part(values_seed, idx as u64),
-            &mut bytes,
-        );
+        let random = &mut SplitMix64::for_part(values_seed, idx as u64);
+        append_content(tensor, random, &mut bytes);
+        if precision == Precision::Float32 {
+            bytes = in_float32(tensor, &bytes);
+        }
         align_next_vector(bytes.len(), fbb);
         let data = Some(fbb.create_vector(&bytes));
         buffers.push(schema::Buffer::create(
@@ -128,10 +130,10 @@ impl Push for AlignedBlock {
 }
 
 /// Each distinct operator code once, in order of first use.
-fn operator_codes(network: &Network) -> Vec<(BuiltinOperator, i32)> {
+fn operator_codes(network: &Network, precision: Precision) -> Vec<(BuiltinOperator, i32)> {
     let mut codes = Vec::new();
     for operator in &network.operators {
-        let code = options::code(&operator.kind);
+        let code = options::code(&operator.kind, precision);
         if !codes.contains(&code) {
             codes.push(code);
         }
@@ -160,13 +162,19 @@ fn write_operator_codes<'a>(
 
 fn write_subgraph<'a>(
     network: &Network,
+    precision: Precision,
     codes: &[(BuiltinOperator, i32)],
     fbb: &mut FlatBufferBuilder<'a>,
 ) -> WIPOffset<schema::SubGraph<'a>> {
-    let tensors = write_tensors(network, fbb);
+    let tensors = write_tensors(network, precision, fbb);
     let mut operators = Vec::new();
     for operator in &network.operators {
-        operators.push(write_operator(operator, codes, fbb));
+        let code = options::code(&operator.kind, precision);
+        let opcode_index = codes
+            .iter()
+            .position(|&known| known == code)
+            .expect("every code is listed");
+        operators.push(write_operator(operator, opcode_index as u32, fbb));
     }
     let operators = Some(fbb.create_vector(&operators));
     let inputs = Some(fbb.create_vector(&indices(&network.inputs)));
@@ -185,6 +193,7 @@ fn write_subgraph<'a>(
 
 fn write_tensors<'a>(
     network: &Network,
+    precision: Precision,
     fbb: &mut FlatBufferBuilder<'a>,
 ) -> Tables<'a, schema::Tensor<'a>> {
     let mut written = Vec::new();
@@ -192,7 +201,7 @@ fn write_tensors<'a>(
     for tensor in &network.tensors {
         n_constants += u32::from(tensor.is_constant());
         let buffer = if tensor.is_constant() { n_constants } else { 0 };
-        written.push(write_tensor(tensor, buffer, fbb));
+        written.push(write_tensor(tensor, buffer, precision, fbb));
     }
     Some(fbb.create_vector(&written))
 }
@@ -200,6 +209,7 @@ fn write_tensors<'a>(
 fn write_tensor<'a>(
     tensor: &Tensor,
     buffer: u32,
+    precision: Precision,
     fbb: &mut FlatBufferBuilder<'a>,
 ) -> WIPOffset<schema::Tensor<'a>> {
     let shape = Some(fbb.create_vector(&tensor.shape));
@@ -207,10 +217,12 @@ fn write_tensor<'a>(
     let quantization = tensor
         .quantization
         .as_ref()
+        .filter(|_| precision.is_int8())
         .map(|quantization| write_quantization(quantization, fbb));
-    let type_ = match tensor.element {
-        ElementType::Int8 => TensorType::INT8,
-        ElementType::Int32 => TensorType::INT32,
+    let type_ = match (precision, tensor.element) {
+        (Precision::Float32, _) if tensor.quantization.is_some() => TensorType::FLOAT32,
+        (_, ElementType::Int8) => TensorType::INT8,
+        (_, ElementType::Int32) => TensorType::INT32,
     };
     let args = schema::TensorArgs {
         shape,
@@ -242,15 +254,10 @@ fn write_quantization<'a>(
 
 fn write_operator<'a>(
     operator: &Operator,
-    codes: &[(BuiltinOperator, i32)],
+    opcode_index: u32,
     fbb: &mut FlatBufferBuilder<'a>,
 ) -> WIPOffset<schema::Operator<'a>> {
     let (builtin_options_type, builtin_options) = options::write(&operator.kind, fbb);
-    let code = options::code(&operator.kind);
-    let opcode_index = codes
-        .iter()
-        .position(|&known| known == code)
-        .expect("every code is listed") as u32;
     let inputs = Some(fbb.create_vector(&indices(&operator.inputs)));
     let outputs = Some(fbb.create_vector(&indices(&operator.outputs)));
     let args = schema::OperatorArgs {

@@ -1,0 +1,440 @@
+//! NAS-Bench-201 (Dong and Yang 2020): one cell of six edges, each with one of five operations, is
+//! stacked fifteen times. What is known of these 15,625 networks on real boards makes them a bridge
+//! between sampled and measured networks.
+//!
+//! Batch norms are folded into convolutions, and edges that carry nothing are left out, as in a
+//! deployed file.
+
+use std::str::FromStr;
+
+use litecast::tflite::{Activation, Padding};
+
+use super::Choices;
+use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
+
+/// Channels of the cells of each stage.
+const STAGES: [i32; 3] = [16, 32, 64];
+const CELLS_PER_STAGE: usize = 5;
+/// Nodes of a cell: node 0 is its input, the last its output.
+const NODES: usize = 4;
+/// `[height, width]`; the last three are those of measured tables.
+const SIZES: [[i32; 2]; 6] = [[16, 16], [32, 32], [48, 64], [64, 64], [52, 16], [88, 88]];
+const CLASSES: [i32; 4] = [10, 18, 100, 120];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    None,
+    SkipConnect,
+    Conv1x1,
+    Conv3x3,
+    AveragePool3x3,
+}
+
+/// The operation of each edge: 0→1, 0→2, 1→2, 0→3, 1→3, 2→3, and that the input reaches the output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell([Operation; 6]);
+
+/// What the benchmark's data set decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Height, width and channels; height and width are multiples of 4.
+    pub input: [i32; 3],
+    pub classes: i32,
+}
+
+impl Operation {
+    const ALL: [(&'static str, Operation); 5] = [
+        ("none", Operation::None),
+        ("skip_connect", Operation::SkipConnect),
+        ("nor_conv_1x1", Operation::Conv1x1),
+        ("nor_conv_3x3", Operation::Conv3x3),
+        ("avg_pool_3x3", Operation::AveragePool3x3),
+    ];
+
+    /// Side of the kernel, of a convolution.
+    fn kernel(self) -> Option<i32> {
+        match self {
+            Operation::Conv1x1 => Some(1),
+            Operation::Conv3x3 => Some(3),
+            _ => None,
+        }
+    }
+}
+
+impl FromStr for Cell {
+    type Err = String;
+
+    /// Reads `|avg_pool_3x3~0|+|nor_conv_1x1~0|skip_connect~1|+|none~0|none~1|nor_conv_3x3~2|`.
+    /// A cell whose output does not depend on its input is an error: no network computes it.
+    fn from_str(arch: &str) -> Result<Self, String> {
+        let mut operations = Vec::new();
+        for (node, edges) in arch.split('+').enumerate() {
+            let edges = edges.trim_matches('|').split('|');
+            for (from, edge) in edges.enumerate() {
+                operations.push(parse_edge(edge, from, node + 1)?);
+            }
+        }
+        let operations: [Operation; 6] = operations
+            .try_into()
+            .map_err(|all: Vec<_>| format!("`{arch}`: expected 6 edges, found {}", all.len()))?;
+        Cell::new(operations)
+            .ok_or_else(|| format!("`{arch}`: the cell's input does not reach its output"))
+    }
+}
+
+fn parse_edge(edge: &str, from: usize, to: usize) -> Result<Operation, String> {
+    let known = |(name, _): &&(&str, Operation)| edge == format!("{name}~{from}");
+    Operation::ALL
+        .iter()
+        .find(known)
+        .map(|(_, operation)| *operation)
+        .ok_or_else(|| format!("edge {from}→{to}: expected OPERATION~{from}, found `{edge}`"))
+}
+
+impl Cell {
+    fn new(operations: [Operation; 6]) -> Option<Self> {
+        let cell = Cell(operations);
+        cell.carriers()[0].then_some(cell)
+    }
+
+    /// One of the cells that compute something, each as likely as the others.
+    fn draw(choices: &mut Choices) -> Self {
+        loop {
+            let operations = [(); 6].map(|()| choices.of(&Operation::ALL).1);
+            if let Some(cell) = Cell::new(operations) {
+                return cell;
+            }
+        }
+    }
+
+    fn edge(&self, from: usize, to: usize) -> Operation {
+        self.0[to * (to - 1) / 2 + from]
+    }
+
+    /// The nodes whose values reach the output, which is one of them if the input is.
+    fn carriers(&self) -> [bool; NODES] {
+        let mut carries = [false, false, false, true];
+        for from in (0..NODES - 1).rev() {
+            carries[from] =
+                (from + 1..NODES).any(|to| carries[to] && self.edge(from, to) != Operation::None);
+        }
+        carries
+    }
+
+    /// Edges into `to` that carry something: their sources and operations.
+    fn inputs(&self, to: usize) -> Vec<(usize, Operation)> {
+        let fed = self.fed();
+        (0..to)
+            .map(|from| (from, self.edge(from, to)))
+            .filter(|&(from, operation)| fed[from] && operation != Operation::None)
+            .collect()
+    }
+
+    /// The nodes that the input reaches.
+    fn fed(&self) -> [bool; NODES] {
+        let mut fed = [true, false, false, false];
+        for to in 1..NODES {
+            fed[to] = (0..to).any(|from| fed[from] && self.edge(from, to) != Operation::None);
+        }
+        fed
+    }
+
+    /// Only convolutions read the node, so that the rectifier before them is part of what makes it.
+    fn only_convolved(&self, from: usize) -> bool {
+        let carries = self.carriers();
+        (from + 1..NODES)
+            .filter(|&to| carries[to])
+            .map(|to| self.edge(from, to))
+            .filter(|&operation| operation != Operation::None)
+            .all(|operation| operation.kernel().is_some())
+    }
+}
+
+pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+    let [height, width] = choices.of(&SIZES);
+    let task = Task {
+        input: [height, width, choices.of(&[1, 3])],
+        classes: choices.of(&CLASSES),
+    };
+    network_of(&Cell::draw(choices), &task, builder)
+}
+
+/// The whole network around a cell.
+pub fn network_of(cell: &Cell, task: &Task, builder: NetworkBuilder) -> Network {
+    let mut stack = Stack { cell, builder };
+    let [height, width, channels] = task.input;
+    let image = stack.builder.input("image", &[1, height, width, channels]);
+    let window = Window::square(3, 1, Padding::Same);
+    let stem = stack.builder.conv2d(
+        "stem",
+        image,
+        STAGES[0],
+        window,
+        stack.activation_before_cell(),
+    );
+    let mut value = Value::of(stem, cell.only_convolved(0));
+    for (idx, channels) in STAGES.into_iter().enumerate() {
+        if idx > 0 {
+            value = stack.reduction(&format!("stage{idx}/reduction"), value, channels);
+        }
+        for cell in 0..CELLS_PER_STAGE {
+            let is_last = cell + 1 == CELLS_PER_STAGE;
+            let rectified = !is_last && stack.cell.only_convolved(0);
+            value = stack.cell(&format!("stage{idx}/cell{cell}"), value, rectified);
+        }
+    }
+    stack.head(value, task.classes)
+}
+
+/// A tensor, with its rectified form where something has asked for it.
+#[derive(Clone, Copy)]
+struct Value {
+    tensor: TensorIdx,
+    rectified: Option<TensorIdx>,
+}
+
+impl Value {
+    fn of(tensor: TensorIdx, is_rectified: bool) -> Self {
+        Value {
+            tensor,
+            rectified: is_rectified.then_some(tensor),
+        }
+    }
+}
+
+struct Stack<'a> {
+    cell: &'a Cell,
+    builder: NetworkBuilder,
+}
+
+impl Stack<'_> {
+    fn activation_before_cell(&self) -> Activation {
+        activation(self.cell.only_convolved(0))
+    }
+
+    /// `output_rectified`: all that reads the cell's output rectifies it.
+    fn cell(&mut self, name: &str, input: Value, output_rectified: bool) -> Value {
+        let carries = self.cell.carriers();
+        let mut nodes = [Some(input), None, None, None];
+        for to in (1..NODES).filter(|&to| carries[to]) {
+            let rectified = match to + 1 == NODES {
+                true => output_rectified,
+                false => self.cell.only_convolved(to),
+            };
+            nodes[to] = self.node(&format!("{name}/node{to}"), to, &mut nodes, rectified);
+        }
+        nodes[NODES - 1].expect("the input reaches the output")
+    }
+
+    /// The sum of what the node's edges carry.
+    fn node(
+        &mut self,
+        name: &str,
+        to: usize,
+        nodes: &mut [Option<Value>; NODES],
+        rectified: bool,
+    ) -> Option<Value> {
+        let inputs = self.cell.inputs(to);
+        let mut sum = None;
+        for (idx, &(from, operation)) in inputs.iter().enumerate() {
+            let source = nodes[from].as_mut().expect("a fed node has a value");
+            let fused = activation(rectified && inputs.len() == 1);
+            let term = self.operation(&format!("{name}/edge{from}"), operation, source, fused);
+            let is_last = idx + 1 == inputs.len();
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => self.sum(
+                    &format!("{name}/add{from}"),
+                    sum,
+                    term,
+                    rectified && is_last,
+                ),
+            });
+        }
+        let tensor = sum?;
+        let is_rectified = rectified && (inputs.len() > 1 || inputs[0].1.kernel().is_some());
+        Some(Value::of(tensor, is_rectified))
+    }
+
+    fn operation(
+        &mut self,
+        name: &str,
+        operation: Operation,
+        source: &mut Value,
+        fused: Activation,
+    ) -> TensorIdx {
+        if let Some(kernel) = operation.kernel() {
+            let input = self.rectified(name, source);
+            let filters = self.builder.channels(input);
+            let window = Window::square(kernel, 1, Padding::Same);
+            return self.builder.conv2d(name, input, filters, window, fused);
+        }
+        if operation == Operation::AveragePool3x3 {
+            let window = Window::square(3, 1, Padding::Same);
+            return self.builder.average_pool2d(name, source.tensor, window);
+        }
+        source.tensor
+    }
+
+    /// Made once for all convolutions that read it.
+    fn rectified(&mut self, name: &str, value: &mut Value) -> TensorIdx {
+        let builder = &mut self.builder;
+        *value
+            .rectified
+            .get_or_insert_with(|| builder.relu(&format!("{name}/relu"), value.tensor))
+    }
+
+    fn sum(&mut self, name: &str, left: TensorIdx, right: TensorIdx, rectify: bool) -> TensorIdx {
+        match rectify {
+            true => self.builder.add_relu(name, left, right),
+            false => self.builder.add(name, left, right),
+        }
+    }
+
+    /// The residual block between stages: half the resolution, `channels` channels.
+    fn reduction(&mut self, name: &str, mut input: Value, channels: i32) -> Value {
+        let rectified = self.rectified(name, &mut input);
+        let sides = [[0, 0], [1, 1], [1, 1], [0, 0]];
+        let padded = self.builder.pad(&format!("{name}/pad"), rectified, &sides);
+        let strided = Window::square(3, 2, Padding::Valid);
+        let first = format!("{name}/conv1");
+        let hidden = self
+            .builder
+            .conv2d(&first, padded, channels, strided, Activation::Relu);
+        let window = Window::square(3, 1, Padding::Same);
+        let second = format!("{name}/conv2");
+        let output = self
+            .builder
+            .conv2d(&second, hidden, channels, window, Activation::None);
+        let halved = Window::square(2, 2, Padding::Valid);
+        let pool = format!("{name}/shortcut_pool");
+        let pooled = self.builder.average_pool2d(&pool, input.tensor, halved);
+        let shortcut = format!("{name}/shortcut");
+        let shortcut = self.builder.conv2d(
+            &shortcut,
+            pooled,
+            channels,
+            Window::point(),
+            Activation::None,
+        );
+        let rectify = self.cell.only_convolved(0);
+        let sum = self.sum(&format!("{name}/add"), shortcut, output, rectify);
+        Value::of(sum, rectify)
+    }
+
+    /// The last batch norm follows a sum, so that it cannot be folded; then pool and dense layer.
+    fn head(mut self, value: Value, classes: i32) -> Network {
+        let builder = &mut self.builder;
+        let channels = builder.channels(value.tensor);
+        let gain = builder.parameters("norm/gain", &[channels], 1.0);
+        let scaled = builder.mul("norm/scaled", value.tensor, gain);
+        let offset = builder.parameters("norm/offset", &[channels], 0.3);
+        let features = builder.add_relu("norm/normed", scaled, offset);
+        let pooled = builder.mean_of_pixels("pool", features);
+        let logits = builder.fully_connected("logits", pooled, classes, Activation::None);
+        self.builder.finish(&[logits])
+    }
+}
+
+fn activation(rectified: bool) -> Activation {
+    match rectified {
+        true => Activation::Relu,
+        false => Activation::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::writer::{LayerDistribution, WeightDistribution};
+
+    fn network_of_arch(arch: &str, task: Task) -> Network {
+        let weights = WeightDistribution::SameInEveryLayer(LayerDistribution::Uniform);
+        let builder = NetworkBuilder::new("test", weights, 1);
+        network_of(&arch.parse().unwrap(), &task, builder)
+    }
+
+    fn names(network: &Network) -> Vec<&str> {
+        let operators = network.operators.iter();
+        operators.map(|operator| operator.kind.name()).collect()
+    }
+
+    const CIFAR10: Task = Task {
+        input: [32, 32, 3],
+        classes: 10,
+    };
+
+    /// By hand from the benchmark's description: 0.44 million products in the stem, 70.78 in each
+    /// stage's cells, 3.67 in each block between them.
+    #[test]
+    fn the_largest_network_has_the_work_of_its_description() {
+        let arch = "|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|\
+                    +|nor_conv_3x3~0|nor_conv_3x3~1|nor_conv_3x3~2|";
+        let network = network_of_arch(arch, CIFAR10);
+        let macs: i64 = network
+            .operators
+            .iter()
+            .filter(|operator| operator.kind.name() == "CONV_2D")
+            .map(|operator| {
+                let values = |tensor: usize| -> i64 {
+                    let shape = &network.tensors[tensor].shape;
+                    shape.iter().map(|&dim| i64::from(dim)).product()
+                };
+                let filters = i64::from(network.tensors[operator.inputs[1]].shape[0]);
+                values(operator.outputs[0]) * values(operator.inputs[1]) / filters
+            })
+            .sum();
+        assert_eq!((macs + 5_000) / 10_000, 22_012, "{macs}");
+    }
+
+    /// Edges that nothing feeds, or whose node nothing reads, are not in the network.
+    #[test]
+    fn dead_edges_are_dropped() {
+        let plain = "|none~0|+|none~0|none~1|+|nor_conv_1x1~0|none~1|none~2|";
+        let unread = "|nor_conv_3x3~0|+|none~0|avg_pool_3x3~1|+|nor_conv_1x1~0|none~1|none~2|";
+        let unfed = "|none~0|+|none~0|nor_conv_3x3~1|+|nor_conv_1x1~0|skip_connect~1|none~2|";
+        let expected = network_of_arch(plain, CIFAR10);
+        for arch in [unread, unfed] {
+            assert_eq!(
+                names(&network_of_arch(arch, CIFAR10)),
+                names(&expected),
+                "{arch}"
+            );
+        }
+    }
+
+    /// A rectifier is fused where only convolutions follow, else one operator for all of them.
+    #[test]
+    fn rectifiers_are_shared_or_fused() {
+        let count = |arch, name| {
+            let network = network_of_arch(arch, CIFAR10);
+            names(&network)
+                .iter()
+                .filter(|&&other| other == name)
+                .count()
+        };
+        let chain = "|nor_conv_3x3~0|+|none~0|nor_conv_3x3~1|+|none~0|none~1|nor_conv_3x3~2|";
+        // Before the two residual blocks, whose shortcuts read unrectified values.
+        assert_eq!(count(chain, "RELU"), 2);
+        let mixed =
+            "|nor_conv_3x3~0|+|nor_conv_1x1~0|none~1|+|skip_connect~0|none~1|nor_conv_3x3~2|";
+        assert_eq!(count(mixed, "RELU"), 2 + 15);
+    }
+
+    #[test]
+    fn wrong_cells_are_refused_in_words() {
+        for (arch, words) in [
+            ("", "edge 0→1: expected OPERATION~0, found ``"),
+            ("|none~0|", "expected 6 edges, found 1"),
+            ("|nor_conv_5x5~0|", "found `nor_conv_5x5~0`"),
+            ("|none~1|", "expected OPERATION~0, found `none~1`"),
+            (
+                "|nor_conv_3x3~0|+|none~0|none~1|+|none~0|none~1|skip_connect~2|",
+                "does not reach its output",
+            ),
+        ] {
+            let error = Cell::from_str(arch).unwrap_err();
+            assert!(error.contains(words), "{arch}: {error}");
+        }
+    }
+}

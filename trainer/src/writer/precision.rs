@@ -1,0 +1,86 @@
+//! In what numbers a network is written: as planned in int8, or the same network in float32.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::network::{ElementType, Quantization, Tensor};
+
+/// Of activations and weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Precision {
+    #[default]
+    Int8,
+    /// Every quantised tensor becomes float32; constants hold the real values that the int8 file
+    /// stands for, so both files compute the same function but for rounding.
+    Float32,
+}
+
+impl Precision {
+    pub fn id(self) -> &'static str {
+        match self {
+            Precision::Int8 => "int8",
+            Precision::Float32 => "float32",
+        }
+    }
+
+    pub fn is_int8(&self) -> bool {
+        *self == Precision::Int8
+    }
+
+    pub(super) fn bytes_per_weight(self) -> usize {
+        match self {
+            Precision::Int8 => 1,
+            Precision::Float32 => 4,
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+impl FromStr for Precision {
+    type Err = String;
+
+    fn from_str(id: &str) -> Result<Self, String> {
+        [Precision::Int8, Precision::Float32]
+            .into_iter()
+            .find(|precision| precision.id() == id)
+            .ok_or_else(|| format!("unknown precision `{id}`: expected int8 or float32"))
+    }
+}
+
+/// The real values behind the stored ones; what has no quantisation (axes, shapes) stays.
+pub fn in_float32(tensor: &Tensor, stored: &[u8]) -> Vec<u8> {
+    let Some(quantization) = &tensor.quantization else {
+        return stored.to_vec();
+    };
+    let channel_stride: i32 = tensor.shape.iter().skip(quantization.axis + 1).product();
+    integers(tensor.element, stored)
+        .zip(0..)
+        .flat_map(|(value, idx)| {
+            let channel = idx / channel_stride as usize % quantization.scales.len();
+            real(value, channel, quantization).to_le_bytes()
+        })
+        .collect()
+}
+
+fn integers(element: ElementType, stored: &[u8]) -> impl Iterator<Item = i32> {
+    let n_bytes = match element {
+        ElementType::Int8 => 1,
+        ElementType::Int32 => 4,
+    };
+    stored.chunks_exact(n_bytes).map(|bytes| match bytes {
+        [byte] => i32::from(*byte as i8),
+        _ => i32::from_le_bytes(bytes.try_into().expect("chunks are of four bytes")),
+    })
+}
+
+fn real(stored: i32, channel: usize, quantization: &Quantization) -> f32 {
+    (stored - i32::from(quantization.zero_point)) as f32 * quantization.scales[channel]
+}
