@@ -22,11 +22,11 @@ const MOST_BLOCKS: usize = 8;
 pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
     let activation = choices.of(&[Activation::Relu, Activation::Relu6]);
     let input = features(choices, &mut builder);
-    let window = Window {
-        kernel: choices.of(&STEM_KERNELS),
-        stride: choices.of(&STEM_STRIDES),
-        padding: choices.of(&[Padding::Same, Padding::Valid]),
-    };
+    let window = Window::rect(
+        choices.of(&STEM_KERNELS),
+        choices.of(&STEM_STRIDES),
+        choices.of(&[Padding::Same, Padding::Valid]),
+    );
     let mut tensor = builder.conv2d("stem", input, choices.of(&CHANNELS), window, activation);
     let n_blocks = choices.between(LEAST_BLOCKS, MOST_BLOCKS);
     let strided_block = choices.between(1, n_blocks);
@@ -71,11 +71,7 @@ fn block(
 ) -> TensorIdx {
     let separable = choices.coin();
     let channels = choices.of(&CHANNELS);
-    let window = Window {
-        kernel: choices.of(&KERNELS),
-        stride,
-        padding: Padding::Same,
-    };
+    let window = Window::rect(choices.of(&KERNELS), stride, Padding::Same);
     if !separable {
         return builder.conv2d(&format!("{name}/conv"), input, channels, window, activation);
     }

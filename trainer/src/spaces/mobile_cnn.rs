@@ -92,11 +92,7 @@ pub fn classifier(
     as_convolution: bool,
 ) -> TensorIdx {
     let [height, width] = [builder.shape(features)[1], builder.shape(features)[2]];
-    let window = Window {
-        kernel: [height, width],
-        stride: [height, width],
-        padding: Padding::Valid,
-    };
+    let window = Window::rect([height, width], [height, width], Padding::Valid);
     let pooled = builder.average_pool2d("pool", features, window);
     if as_convolution {
         let scores = builder.conv2d(

@@ -3,7 +3,8 @@
 use litecast::tflite::Activation;
 
 use super::builder::NetworkBuilder;
-use super::network::{Content, ElementType, OperatorKind, TensorIdx};
+use super::network::{Content, ElementType, TensorIdx};
+use super::operator_kind::OperatorKind;
 use super::quantization::Spread;
 
 const PLAIN_ADD: OperatorKind = OperatorKind::Add {
@@ -43,6 +44,28 @@ impl NetworkBuilder {
         self.binary(name, OperatorKind::Mul, left, right, rms)
     }
 
+    /// The operands in one scale, as integer kernels ask.
+    pub fn maximum(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
+        self.extremum(name, OperatorKind::Maximum, left, right)
+    }
+
+    /// The operands in one scale, as integer kernels ask.
+    pub fn minimum(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
+        self.extremum(name, OperatorKind::Minimum, left, right)
+    }
+
+    fn extremum(
+        &mut self,
+        name: &str,
+        kind: OperatorKind,
+        left: TensorIdx,
+        right: TensorIdx,
+    ) -> TensorIdx {
+        let inputs = self.in_one_scale(name, &[left, right]);
+        let shape = broadcast(self.shape(left), self.shape(right));
+        self.operator(name, kind, &inputs, shape, self.spread(left))
+    }
+
     pub fn squared_difference(
         &mut self,
         name: &str,
@@ -57,107 +80,6 @@ impl NetworkBuilder {
             &[left, right],
             shape,
             Spread::positive(2.0 * rms),
-        )
-    }
-
-    /// Mean over the last dimension, kept as 1.
-    pub fn mean_of_last(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
-        let mut shape = self.shape(input).to_vec();
-        let axis = shape.len() - 1;
-        shape[axis] = 1;
-        self.mean(name, input, vec![axis as i32], true, shape)
-    }
-
-    /// Mean over the tokens of `[1, tokens, features]`.
-    pub fn mean_of_tokens(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
-        let shape = vec![1, self.channels(input)];
-        self.mean(name, input, vec![1], false, shape)
-    }
-
-    /// Mean over height and width of an image, as `[1, channels]`.
-    pub fn mean_of_pixels(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
-        let shape = vec![1, self.channels(input)];
-        self.mean(name, input, vec![1, 2], false, shape)
-    }
-
-    fn mean(
-        &mut self,
-        name: &str,
-        input: TensorIdx,
-        axes: Vec<i32>,
-        keep_dims: bool,
-        shape: Vec<i32>,
-    ) -> TensorIdx {
-        let n_axes = axes.len() as i32;
-        let axes = self.int32_constant(&format!("{name}/axes"), &[n_axes], axes);
-        let spread = self.spread(input);
-        self.operator(
-            name,
-            OperatorKind::Mean { keep_dims },
-            &[input, axes],
-            shape,
-            spread,
-        )
-    }
-
-    /// Of a value that is never negative (zero point −128): integer kernels refuse others.
-    pub fn rsqrt(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
-        let spread = Spread::positive(1.0 / self.spread(input).rms().sqrt());
-        self.operator(
-            name,
-            OperatorKind::Rsqrt,
-            &[input],
-            self.shape(input).to_vec(),
-            spread,
-        )
-    }
-
-    pub fn relu(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
-        let spread = Spread::rectified(self.spread(input).rms());
-        let shape = self.shape(input).to_vec();
-        self.operator(name, OperatorKind::Relu, &[input], shape, spread)
-    }
-
-    pub fn tanh(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
-        let spread = Spread {
-            scale: 1.0 / 128.0,
-            zero_point: 0,
-            rms_steps: 64.0,
-        };
-        self.operator(
-            name,
-            OperatorKind::Tanh,
-            &[input],
-            self.shape(input).to_vec(),
-            spread,
-        )
-    }
-
-    pub fn gelu(&mut self, name: &str, input: TensorIdx, approximate: bool) -> TensorIdx {
-        let spread = Spread::signed(0.7 * self.spread(input).rms(), &mut self.random);
-        self.operator(
-            name,
-            OperatorKind::Gelu { approximate },
-            &[input],
-            self.shape(input).to_vec(),
-            spread,
-        )
-    }
-
-    /// Over the last dimension.
-    pub fn softmax(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
-        let rms_steps = 256.0 / f64::from(self.channels(input)).sqrt();
-        let spread = Spread {
-            scale: 1.0 / 256.0,
-            zero_point: -128,
-            rms_steps,
-        };
-        self.operator(
-            name,
-            OperatorKind::Softmax,
-            &[input],
-            self.shape(input).to_vec(),
-            spread,
         )
     }
 

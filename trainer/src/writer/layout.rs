@@ -1,7 +1,8 @@
 //! The builder's operators that move values and keep their quantisation.
 
 use super::builder::NetworkBuilder;
-use super::network::{OperatorKind, TensorIdx};
+use super::network::TensorIdx;
+use super::operator_kind::OperatorKind;
 
 impl NetworkBuilder {
     pub fn reshape(&mut self, name: &str, input: TensorIdx, shape: &[i32]) -> TensorIdx {
@@ -79,33 +80,59 @@ impl NetworkBuilder {
             .zip(&begin)
             .map(|(end, begin)| end - begin)
             .collect();
-        self.strided_slice(name, input, begin, end, 0, shape)
+        self.strided_slice(name, input, [begin, end], 1, 0, shape)
     }
 
     /// Token 0 of `[1, tokens, features]`, as `[1, features]`.
     pub fn first_token(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         let features = self.channels(input);
-        self.strided_slice(
-            name,
-            input,
-            vec![0, 0, 0],
-            vec![1, 1, features],
-            0b010,
-            vec![1, features],
-        )
+        let ends = [vec![0, 0, 0], vec![1, 1, features]];
+        self.strided_slice(name, input, ends, 1, 0b010, vec![1, features])
+    }
+
+    /// Of an image, `size` values from `begin` on; of height and width every `stride`th.
+    pub fn strided_cut(
+        &mut self,
+        name: &str,
+        input: TensorIdx,
+        begin: &[i32],
+        size: &[i32],
+        stride: i32,
+    ) -> TensorIdx {
+        let ends = begin.iter().zip(size).map(|(begin, size)| begin + size);
+        let ends = [begin.to_vec(), ends.collect()];
+        let mut shape = size.to_vec();
+        shape[1] = (shape[1] + stride - 1) / stride;
+        shape[2] = (shape[2] + stride - 1) / stride;
+        self.strided_slice(name, input, ends, stride, 0, shape)
+    }
+
+    /// The four phases of every second row and column, side by side as channels: what YOLO calls
+    /// focus.
+    pub fn focus(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
+        let [_, height, width, channels] = self.image(input);
+        let phases = [[0, 0], [1, 0], [0, 1], [1, 1]].map(|[row, column]| {
+            let name = format!("{name}/phase{row}{column}");
+            let size = [1, height - row, width - column, channels];
+            self.strided_cut(&name, input, &[0, row, column, 0], &size, 2)
+        });
+        self.concatenation(name, &phases, 3)
     }
 
     fn strided_slice(
         &mut self,
         name: &str,
         input: TensorIdx,
-        begin: Vec<i32>,
-        end: Vec<i32>,
+        [begin, end]: [Vec<i32>; 2],
+        stride: i32,
         shrink_axis_mask: i32,
         shape: Vec<i32>,
     ) -> TensorIdx {
         let rank = [begin.len() as i32];
-        let strides = vec![1; begin.len()];
+        let mut strides = vec![1; begin.len()];
+        if stride > 1 {
+            (strides[1], strides[2]) = (stride, stride);
+        }
         let begin = self.int32_constant(&format!("{name}/begin"), &rank, begin);
         let end = self.int32_constant(&format!("{name}/end"), &rank, end);
         let strides = self.int32_constant(&format!("{name}/strides"), &rank, strides);
@@ -119,15 +146,12 @@ impl NetworkBuilder {
         )
     }
 
-    /// All inputs take the quantisation of the first: concatenation does not rescale.
+    /// All inputs in the scale of the first: concatenation does not rescale.
     pub fn concatenation(&mut self, name: &str, inputs: &[TensorIdx], axis: usize) -> TensorIdx {
-        let spread = self.spread(inputs[0]);
-        inputs
-            .iter()
-            .for_each(|&input| self.set_spread(input, spread));
+        let inputs = self.in_one_scale(name, inputs);
         let mut shape = self.shape(inputs[0]).to_vec();
         shape[axis] = inputs.iter().map(|&input| self.shape(input)[axis]).sum();
         let kind = OperatorKind::Concatenation { axis: axis as i32 };
-        self.operator(name, kind, inputs, shape, spread)
+        self.operator(name, kind, &inputs, shape, self.spread(inputs[0]))
     }
 }

@@ -3,22 +3,35 @@
 //! [`NetworkBuilder`] adds operators, infers shapes and plans legal quantisation; [`Network`] is the
 //! plain description; [`to_tflite`] draws the weight values and writes the file.
 
+mod activations;
+mod arrange;
 mod builder;
+mod codes;
 mod elementwise;
+mod images;
+mod layers;
 mod layout;
+mod logic;
 mod network;
+mod operator_kind;
 mod options;
 mod precision;
 mod quantization;
 mod random;
+mod recurrent;
+mod reductions;
 mod serialize;
 mod weights;
+mod window;
 
-pub use builder::{NetworkBuilder, Window};
-pub use network::{
-    Content, ElementType, Network, Operator, OperatorKind, Quantization, Tensor, TensorIdx,
-};
+pub use builder::NetworkBuilder;
+pub use images::Sampling;
+pub use logic::{Comparison, Logic};
+pub use network::{Content, ElementType, Network, Operator, Quantization, Tensor, TensorIdx};
+pub use operator_kind::OperatorKind;
 pub use precision::Precision;
 pub use random::SplitMix64;
+pub use reductions::Reduction;
 pub use serialize::to_tflite;
 pub use weights::{LayerDistribution, WeightDistribution};
+pub use window::Window;

@@ -1,11 +1,13 @@
 //! The description of a network: everything a file holds except the drawn weight values.
 
-use litecast::tflite::{Activation, Padding};
-
+use super::operator_kind::OperatorKind;
 use super::weights::LayerDistribution;
 
 /// Index into [`Network::tensors`].
 pub type TensorIdx = usize;
+
+/// In place of an operator's optional input that is not given; the file says −1.
+pub const ABSENT: TensorIdx = usize::MAX;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
@@ -30,6 +32,9 @@ pub struct Tensor {
 pub enum ElementType {
     Int8,
     Int32,
+    Int16,
+    Float32,
+    Bool,
 }
 
 /// `real = scale × (stored − zero_point)`, with one scale, or one per index of `axis`.
@@ -45,6 +50,8 @@ pub struct Quantization {
 pub enum Content {
     /// Computed when the network runs.
     Activation,
+    /// Kept by an operator from one run to the next.
+    Variable,
     /// Int8 values drawn from the distribution when the file is written.
     Weights(LayerDistribution),
     /// Int32 values, bell-shaped, drawn when the file is written; the unit is one accumulator step.
@@ -60,62 +67,8 @@ pub struct Operator {
     pub kind: OperatorKind,
     pub inputs: Vec<TensorIdx>,
     pub outputs: Vec<TensorIdx>,
-}
-
-/// The operator with its builtin options; pairs are `[height, width]`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum OperatorKind {
-    Add {
-        activation: Activation,
-    },
-    AveragePool2D {
-        filter: [i32; 2],
-        stride: [i32; 2],
-        padding: Padding,
-    },
-    BatchMatMul {
-        adj_y: bool,
-    },
-    Concatenation {
-        axis: i32,
-    },
-    Conv2D {
-        stride: [i32; 2],
-        padding: Padding,
-        activation: Activation,
-    },
-    DepthwiseConv2D {
-        stride: [i32; 2],
-        padding: Padding,
-        activation: Activation,
-    },
-    FullyConnected {
-        keep_num_dims: bool,
-        activation: Activation,
-    },
-    /// `approximate`: the tanh form.
-    Gelu {
-        approximate: bool,
-    },
-    Mean {
-        keep_dims: bool,
-    },
-    Mul,
-    Pad,
-    Relu,
-    Reshape {
-        new_shape: Vec<i32>,
-    },
-    Rsqrt,
-    Softmax,
-    SquaredDifference,
-    StridedSlice {
-        shrink_axis_mask: i32,
-    },
-    Sub,
-    Tanh,
-    Transpose,
+    /// Tensors that carry scales of values inside the operator.
+    pub intermediates: Vec<TensorIdx>,
 }
 
 impl Tensor {
@@ -125,14 +78,15 @@ impl Tensor {
     }
 
     pub fn is_constant(&self) -> bool {
-        self.content != Content::Activation
+        !matches!(self.content, Content::Activation | Content::Variable)
     }
 
     /// Bytes of the tensor's values.
     pub fn n_bytes(&self) -> usize {
         let element_bytes = match self.element {
-            ElementType::Int8 => 1,
-            ElementType::Int32 => 4,
+            ElementType::Int8 | ElementType::Bool => 1,
+            ElementType::Int16 => 2,
+            ElementType::Int32 | ElementType::Float32 => 4,
         };
         self.n_values() * element_bytes
     }
@@ -161,17 +115,12 @@ impl Network {
             }
         }
         for operator in &self.operators {
-            hash.bytes(text_of_kind(&operator.kind).as_bytes());
+            hash.bytes(operator.kind.text().as_bytes());
             hash.words(operator.inputs.iter().map(|&tensor| tensor as u64));
             hash.words(operator.outputs.iter().map(|&tensor| tensor as u64));
         }
         hash.0
     }
-}
-
-/// Without the options at their defaults that hashes of stored graphs do not know.
-fn text_of_kind(kind: &OperatorKind) -> String {
-    format!("{kind:?}").replace("Add { activation: None }", "Add")
 }
 
 /// FNV-1a, 64 bits.

@@ -1,56 +1,15 @@
-//! [`OperatorKind`] → operator code, version and options table of the schema.
+//! [`OperatorKind`] → options table of the schema.
 
 use flatbuffers::{FlatBufferBuilder, UnionWIPOffset, WIPOffset};
 use litecast::tflite::schema;
 use litecast::tflite::{Activation, Padding};
-use schema::{BuiltinOperator, BuiltinOptions};
+use schema::BuiltinOptions;
 
-use super::network::OperatorKind;
-use super::precision::Precision;
+use super::images::Sampling;
+use super::operator_kind::OperatorKind;
 
 /// An operator's entry in the union of builtin options.
 type Options = (BuiltinOptions, Option<WIPOffset<UnionWIPOffset>>);
-
-/// The operator's code and the first version of it that takes `precision` with what we use of it.
-pub fn code(kind: &OperatorKind, precision: Precision) -> (BuiltinOperator, i32) {
-    let (code, int8_version) = int8_code(kind);
-    match (precision, kind) {
-        (Precision::Int8, _) => (code, int8_version),
-        (
-            Precision::Float32,
-            OperatorKind::FullyConnected {
-                keep_num_dims: true,
-                ..
-            },
-        ) => (code, 5),
-        (Precision::Float32, _) => (code, 1),
-    }
-}
-
-fn int8_code(kind: &OperatorKind) -> (BuiltinOperator, i32) {
-    match kind {
-        OperatorKind::Add { .. } => (BuiltinOperator::ADD, 2),
-        OperatorKind::AveragePool2D { .. } => (BuiltinOperator::AVERAGE_POOL_2D, 2),
-        OperatorKind::BatchMatMul { .. } => (BuiltinOperator::BATCH_MATMUL, 2),
-        OperatorKind::Concatenation { .. } => (BuiltinOperator::CONCATENATION, 2),
-        OperatorKind::Conv2D { .. } => (BuiltinOperator::CONV_2D, 3),
-        OperatorKind::DepthwiseConv2D { .. } => (BuiltinOperator::DEPTHWISE_CONV_2D, 3),
-        OperatorKind::FullyConnected { .. } => (BuiltinOperator::FULLY_CONNECTED, 5),
-        OperatorKind::Gelu { .. } => (BuiltinOperator::GELU, 2),
-        OperatorKind::Mean { .. } => (BuiltinOperator::MEAN, 2),
-        OperatorKind::Mul => (BuiltinOperator::MUL, 2),
-        OperatorKind::Pad => (BuiltinOperator::PAD, 2),
-        OperatorKind::Relu => (BuiltinOperator::RELU, 2),
-        OperatorKind::Reshape { .. } => (BuiltinOperator::RESHAPE, 1),
-        OperatorKind::Rsqrt => (BuiltinOperator::RSQRT, 2),
-        OperatorKind::Softmax => (BuiltinOperator::SOFTMAX, 2),
-        OperatorKind::SquaredDifference => (BuiltinOperator::SQUARED_DIFFERENCE, 2),
-        OperatorKind::StridedSlice { .. } => (BuiltinOperator::STRIDED_SLICE, 2),
-        OperatorKind::Sub => (BuiltinOperator::SUB, 2),
-        OperatorKind::Tanh => (BuiltinOperator::TANH, 2),
-        OperatorKind::Transpose => (BuiltinOperator::TRANSPOSE, 2),
-    }
-}
 
 /// Creates an options table as a member of the union; fields that are not named keep the schema's
 /// defaults.
@@ -66,23 +25,22 @@ macro_rules! table {
 /// Writes the operator's options table, if it has one.
 pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
     match kind {
-        OperatorKind::Conv2D {
+        OperatorKind::GroupedConv2D {
             stride,
             padding,
             activation,
-        } => table!(
-            fbb,
-            Conv2DOptions,
-            Conv2DOptionsArgs {
-                padding: padding_code(*padding),
-                stride_h: stride[0],
-                stride_w: stride[1],
-                fused_activation_function: activation_code(*activation),
-            }
-        ),
+        } => conv2d(*stride, *padding, [1, 1], *activation, fbb),
+        OperatorKind::Conv2D {
+            stride,
+            padding,
+            dilation,
+            activation,
+        } => conv2d(*stride, *padding, *dilation, *activation, fbb),
         OperatorKind::DepthwiseConv2D {
             stride,
             padding,
+            dilation,
+            multiplier,
             activation,
         } => table!(
             fbb,
@@ -91,11 +49,18 @@ pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
                 padding: padding_code(*padding),
                 stride_h: stride[0],
                 stride_w: stride[1],
-                depth_multiplier: 1,
+                depth_multiplier: *multiplier,
+                dilation_h_factor: dilation[0],
+                dilation_w_factor: dilation[1],
                 fused_activation_function: activation_code(*activation),
             }
         ),
         OperatorKind::AveragePool2D {
+            filter,
+            stride,
+            padding,
+        }
+        | OperatorKind::MaxPool2D {
             filter,
             stride,
             padding,
@@ -148,7 +113,12 @@ pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
                 approximate: *approximate
             }
         ),
-        OperatorKind::Mean { keep_dims } => table!(
+        OperatorKind::Mean { keep_dims }
+        | OperatorKind::Sum { keep_dims }
+        | OperatorKind::ReduceAll { keep_dims }
+        | OperatorKind::ReduceAny { keep_dims }
+        | OperatorKind::ReduceMax { keep_dims }
+        | OperatorKind::ReduceMin { keep_dims } => table!(
             fbb,
             ReducerOptions,
             ReducerOptionsArgs {
@@ -181,10 +151,122 @@ pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
             )
         }
         OperatorKind::Transpose => table!(fbb, TransposeOptions, TransposeOptionsArgs {}),
-        OperatorKind::Relu | OperatorKind::Rsqrt | OperatorKind::Tanh => {
-            (BuiltinOptions::NONE, None)
+        OperatorKind::ArgMax => table!(
+            fbb,
+            ArgMaxOptions,
+            ArgMaxOptionsArgs {
+                output_type: schema::TensorType::INT32
+            }
+        ),
+        OperatorKind::DepthToSpace { block } => table!(
+            fbb,
+            DepthToSpaceOptions,
+            DepthToSpaceOptionsArgs { block_size: *block }
+        ),
+        OperatorKind::Gather { axis } => {
+            table!(fbb, GatherOptions, GatherOptionsArgs { axis: *axis })
         }
+        OperatorKind::LeakyRelu { slope_permille } => table!(
+            fbb,
+            LeakyReluOptions,
+            LeakyReluOptionsArgs {
+                alpha: *slope_permille as f32 / 1000.0
+            }
+        ),
+        OperatorKind::MirrorPad { reflect } => {
+            let mode = match reflect {
+                true => schema::MirrorPadMode::REFLECT,
+                false => schema::MirrorPadMode::SYMMETRIC,
+            };
+            table!(fbb, MirrorPadOptions, MirrorPadOptionsArgs { mode: mode })
+        }
+        OperatorKind::Pack { axis, n } => table!(
+            fbb,
+            PackOptions,
+            PackOptionsArgs {
+                values_count: *n,
+                axis: *axis
+            }
+        ),
+        OperatorKind::Unpack { axis, n } => table!(
+            fbb,
+            UnpackOptions,
+            UnpackOptionsArgs {
+                num: *n,
+                axis: *axis
+            }
+        ),
+        OperatorKind::ResizeBilinear { sampling } => table!(
+            fbb,
+            ResizeBilinearOptions,
+            ResizeBilinearOptionsArgs {
+                half_pixel_centers: *sampling == Sampling::HalfPixelCenters,
+            }
+        ),
+        OperatorKind::ResizeNearestNeighbor { sampling } => table!(
+            fbb,
+            ResizeNearestNeighborOptions,
+            ResizeNearestNeighborOptionsArgs {
+                half_pixel_centers: *sampling == Sampling::HalfPixelCenters,
+            }
+        ),
+        OperatorKind::Split { n } => {
+            table!(fbb, SplitOptions, SplitOptionsArgs { num_splits: *n })
+        }
+        OperatorKind::SplitV { n } => {
+            table!(fbb, SplitVOptions, SplitVOptionsArgs { num_splits: *n })
+        }
+        OperatorKind::Squeeze { axis } => {
+            let squeeze_dims = Some(fbb.create_vector(&[*axis]));
+            table!(
+                fbb,
+                SqueezeOptions,
+                SqueezeOptionsArgs {
+                    squeeze_dims: squeeze_dims
+                }
+            )
+        }
+        OperatorKind::TransposeConv { stride, padding } => table!(
+            fbb,
+            TransposeConvOptions,
+            TransposeConvOptionsArgs {
+                padding: padding_code(*padding),
+                stride_h: stride[0],
+                stride_w: stride[1],
+            }
+        ),
+        OperatorKind::UnidirectionalSequenceLstm => table!(
+            fbb,
+            UnidirectionalSequenceLSTMOptions,
+            UnidirectionalSequenceLSTMOptionsArgs {
+                fused_activation_function: schema::ActivationFunctionType::TANH,
+                cell_clip: 10.0,
+            }
+        ),
+        // Operators without options, or whose table is empty.
+        _ => (BuiltinOptions::NONE, None),
     }
+}
+
+fn conv2d(
+    stride: [i32; 2],
+    padding: Padding,
+    dilation: [i32; 2],
+    activation: Activation,
+    fbb: &mut FlatBufferBuilder,
+) -> Options {
+    table!(
+        fbb,
+        Conv2DOptions,
+        Conv2DOptionsArgs {
+            padding: padding_code(padding),
+            stride_h: stride[0],
+            stride_w: stride[1],
+            dilation_h_factor: dilation[0],
+            dilation_w_factor: dilation[1],
+            fused_activation_function: activation_code(activation),
+        }
+    )
 }
 
 fn padding_code(padding: Padding) -> schema::Padding {
@@ -202,15 +284,5 @@ fn activation_code(activation: Activation) -> schema::ActivationFunctionType {
         Activation::Relu6 => schema::ActivationFunctionType::RELU6,
         Activation::Tanh => schema::ActivationFunctionType::TANH,
         Activation::SignBit => schema::ActivationFunctionType::SIGN_BIT,
-    }
-}
-
-impl OperatorKind {
-    /// The schema's name, such as `CONV_2D`.
-    pub fn name(&self) -> &'static str {
-        int8_code(self)
-            .0
-            .variant_name()
-            .expect("the schema names every code that is written")
     }
 }

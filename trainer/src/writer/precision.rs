@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::network::{ElementType, Quantization, Tensor};
+use super::network::{ElementType, Network, Quantization, Tensor, TensorIdx};
+use super::operator_kind::OperatorKind;
 
 /// Of activations and weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -55,6 +56,26 @@ impl FromStr for Precision {
     }
 }
 
+/// QUANTIZE only changes a scale, and real values have none: what read its output reads its input.
+pub fn without_quantize(network: &Network) -> Network {
+    let mut network = network.clone();
+    let mut sources: Vec<TensorIdx> = (0..network.tensors.len()).collect();
+    network.operators.retain_mut(|operator| {
+        for input in &mut operator.inputs {
+            *input = sources.get(*input).copied().unwrap_or(*input);
+        }
+        let changes_scale = operator.kind == OperatorKind::Quantize;
+        if changes_scale {
+            sources[operator.outputs[0]] = operator.inputs[0];
+        }
+        !changes_scale
+    });
+    for output in &mut network.outputs {
+        *output = sources[*output];
+    }
+    network
+}
+
 /// The real values behind the stored ones; what has no quantisation (axes, shapes) stays.
 pub fn in_float32(tensor: &Tensor, stored: &[u8]) -> Vec<u8> {
     let Some(quantization) = &tensor.quantization else {
@@ -71,10 +92,7 @@ pub fn in_float32(tensor: &Tensor, stored: &[u8]) -> Vec<u8> {
 }
 
 fn integers(element: ElementType, stored: &[u8]) -> impl Iterator<Item = i32> {
-    let n_bytes = match element {
-        ElementType::Int8 => 1,
-        ElementType::Int32 => 4,
-    };
+    let n_bytes = if element == ElementType::Int8 { 1 } else { 4 };
     stored.chunks_exact(n_bytes).map(|bytes| match bytes {
         [byte] => i32::from(*byte as i8),
         _ => i32::from_le_bytes(bytes.try_into().expect("chunks are of four bytes")),

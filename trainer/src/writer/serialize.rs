@@ -4,10 +4,12 @@ use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, Push, PushAlignment, Vecto
 use litecast::tflite::schema;
 use schema::{BuiltinOperator, TensorType};
 
-use super::network::{Content, ElementType, Network, Operator, Quantization, Tensor};
-use super::options;
-use super::precision::{Precision, in_float32};
+use super::network::{
+    ABSENT, Content, ElementType, Network, Operator, Quantization, Tensor, TensorIdx,
+};
+use super::precision::{Precision, in_float32, without_quantize};
 use super::random::SplitMix64;
+use super::{codes, options};
 
 /// Schema version of every `.tflite` file in use.
 const SCHEMA_VERSION: u32 = 3;
@@ -22,6 +24,13 @@ type Tables<'a, T> = Option<WIPOffset<Vector<'a, ForwardsUOffset<T>>>>;
 /// Writes `network`, its weights drawn from `values_seed`: the same arguments give the same bytes on
 /// every platform.
 pub fn to_tflite(network: &Network, values_seed: u64, precision: Precision) -> Vec<u8> {
+    match precision {
+        Precision::Int8 => write_model(network, values_seed, precision),
+        Precision::Float32 => write_model(&without_quantize(network), values_seed, precision),
+    }
+}
+
+fn write_model(network: &Network, values_seed: u64, precision: Precision) -> Vec<u8> {
     let mut fbb = FlatBufferBuilder::with_capacity(expected_bytes(network, precision));
     let buffers = write_buffers(network, values_seed, precision, &mut fbb);
     let codes = operator_codes(network, precision);
@@ -92,7 +101,7 @@ fn write_buffers<'a>(
 
 fn append_content(tensor: &Tensor, random: &mut SplitMix64, bytes: &mut Vec<u8>) {
     match &tensor.content {
-        Content::Activation => {}
+        Content::Activation | Content::Variable => {}
         Content::Weights(layer) => layer.append(tensor.n_values(), random, bytes),
         Content::Bias { standard_deviation } => {
             let values =
@@ -133,7 +142,7 @@ impl Push for AlignedBlock {
 fn operator_codes(network: &Network, precision: Precision) -> Vec<(BuiltinOperator, i32)> {
     let mut codes = Vec::new();
     for operator in &network.operators {
-        let code = options::code(&operator.kind, precision);
+        let code = codes::code(&operator.kind, precision);
         if !codes.contains(&code) {
             codes.push(code);
         }
@@ -169,7 +178,7 @@ fn write_subgraph<'a>(
     let tensors = write_tensors(network, precision, fbb);
     let mut operators = Vec::new();
     for operator in &network.operators {
-        let code = options::code(&operator.kind, precision);
+        let code = codes::code(&operator.kind, precision);
         let opcode_index = codes
             .iter()
             .position(|&known| known == code)
@@ -222,7 +231,10 @@ fn write_tensor<'a>(
     let type_ = match (precision, tensor.element) {
         (Precision::Float32, _) if tensor.quantization.is_some() => TensorType::FLOAT32,
         (_, ElementType::Int8) => TensorType::INT8,
+        (_, ElementType::Int16) => TensorType::INT16,
         (_, ElementType::Int32) => TensorType::INT32,
+        (_, ElementType::Float32) => TensorType::FLOAT32,
+        (_, ElementType::Bool) => TensorType::BOOL,
     };
     let args = schema::TensorArgs {
         shape,
@@ -230,6 +242,7 @@ fn write_tensor<'a>(
         buffer,
         name,
         quantization,
+        is_variable: tensor.content == Content::Variable,
         has_rank: true,
         ..Default::default()
     };
@@ -260,10 +273,15 @@ fn write_operator<'a>(
     let (builtin_options_type, builtin_options) = options::write(&operator.kind, fbb);
     let inputs = Some(fbb.create_vector(&indices(&operator.inputs)));
     let outputs = Some(fbb.create_vector(&indices(&operator.outputs)));
+    let intermediates = match operator.intermediates.is_empty() {
+        true => None,
+        false => Some(fbb.create_vector(&indices(&operator.intermediates))),
+    };
     let args = schema::OperatorArgs {
         opcode_index,
         inputs,
         outputs,
+        intermediates,
         builtin_options_type,
         builtin_options,
         ..Default::default()
@@ -271,6 +289,8 @@ fn write_operator<'a>(
     schema::Operator::create(fbb, &args)
 }
 
-fn indices(tensors: &[usize]) -> Vec<i32> {
-    tensors.iter().map(|&tensor| tensor as i32).collect()
+/// [`ABSENT`] becomes −1.
+fn indices(tensors: &[TensorIdx]) -> Vec<i32> {
+    let index = |&tensor: &TensorIdx| if tensor == ABSENT { -1 } else { tensor as i32 };
+    tensors.iter().map(index).collect()
 }

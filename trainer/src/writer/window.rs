@@ -1,0 +1,64 @@
+//! What convolution and pooling share.
+
+use litecast::tflite::Padding;
+
+/// Pairs are `[height, width]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    pub kernel: [i32; 2],
+    pub stride: [i32; 2],
+    pub padding: Padding,
+    /// Distance of the pixels that a kernel reads; 1 but for convolutions.
+    pub dilation: [i32; 2],
+}
+
+impl Window {
+    pub fn rect(kernel: [i32; 2], stride: [i32; 2], padding: Padding) -> Self {
+        Window {
+            kernel,
+            stride,
+            padding,
+            dilation: [1, 1],
+        }
+    }
+
+    /// A square kernel of side `kernel`.
+    pub fn square(kernel: i32, stride: i32, padding: Padding) -> Self {
+        Window::rect([kernel; 2], [stride; 2], padding)
+    }
+
+    /// 1×1 with stride 1.
+    pub fn point() -> Self {
+        Window::square(1, 1, Padding::Same)
+    }
+
+    pub fn dilated(self, dilation: i32) -> Self {
+        Window {
+            dilation: [dilation; 2],
+            ..self
+        }
+    }
+
+    /// Output height or width.
+    fn output_side(&self, axis: usize, input_side: i32) -> i32 {
+        let reach = (self.kernel[axis] - 1) * self.dilation[axis];
+        let covered = match self.padding {
+            Padding::Same => input_side,
+            Padding::Valid => input_side - reach,
+        };
+        assert!(
+            covered > 0,
+            "window {self:?} does not fit into a side of {input_side}"
+        );
+        (covered + self.stride[axis] - 1) / self.stride[axis]
+    }
+
+    pub(super) fn output_shape(&self, input: &[i32], channels: i32) -> Vec<i32> {
+        vec![
+            input[0],
+            self.output_side(0, input[1]),
+            self.output_side(1, input[2]),
+            channels,
+        ]
+    }
+}
