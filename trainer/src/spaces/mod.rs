@@ -3,14 +3,34 @@
 //! One file a space, and one function in it: `network(&mut Choices, NetworkBuilder) -> Network`. The
 //! first four are those of PerfSAGE §3.2.
 
+mod audio_1d;
+mod autoencoder;
 mod choices;
 mod cnn_cifar10;
 mod cnn_imagenet;
 mod cnn_kws;
+mod deeplab;
+mod densenet;
+mod detector;
+mod efficientnet_lite;
+mod inception;
+mod layers;
+mod mixer;
 mod mobile_cnn;
+mod mobilenet_v1;
+mod mobilenet_v2;
+mod mobilenet_v3;
 pub mod nas_bench_201;
+mod random_operators;
+mod recurrent;
+mod resnet;
 pub mod sample_command;
+mod squeezenet;
+mod super_resolution;
 pub mod table2;
+mod text_encoder;
+mod transformer;
+mod unet;
 mod vit_cifar100;
 
 use std::str::FromStr;
@@ -38,6 +58,32 @@ static FAMILIES: &[Family] = &[
     family("cnn-kws", cnn_kws::network),
     family("vit-cifar100", vit_cifar100::network),
     family("nas-bench-201", nas_bench_201::network),
+    family("mobilenet-v1", mobilenet_v1::network),
+    family("mobilenet-v2", mobilenet_v2::network),
+    family("mobilenet-v3", mobilenet_v3::network),
+    family("efficientnet", efficientnet_lite::network),
+    family("resnet", resnet::network),
+    family("resnext", resnet::resnext),
+    family("squeezenet", squeezenet::network),
+    family("densenet", densenet::network),
+    family("inception", inception::network),
+    family("unet", unet::network),
+    family("deeplab", deeplab::network),
+    family("ssd", detector::ssd),
+    family("yolo", detector::yolo),
+    family("upscaler", super_resolution::network),
+    family("upscaler-d2s", super_resolution::depth_to_space),
+    family("conv-1d", audio_1d::network),
+    family("temporal-conv", audio_1d::temporal),
+    family("streaming-kws", audio_1d::streaming),
+    family("autoencoder", autoencoder::network),
+    family("lstm", recurrent::lstm),
+    family("gru", recurrent::gru),
+    family("text-encoder", text_encoder::network),
+    family("mlp-mixer", mixer::mlp_mixer),
+    family("convnext", mixer::convnext),
+    family("random-operators", random_operators::network),
+    family("random-truth", random_operators::with_truth),
 ];
 
 /// A design space: a row of [`FAMILIES`].

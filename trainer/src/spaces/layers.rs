@@ -1,0 +1,351 @@
+//! What families share: layers that name themselves, and the blocks that several families are made
+//! of.
+
+use litecast::tflite::{Activation, Padding};
+
+use super::Choices;
+use crate::writer::{Network, NetworkBuilder, Reduction, Sampling, TensorIdx, Window};
+
+/// A network under construction, with the choices of style that hold for all of its layers.
+pub struct Layers<'a> {
+    pub choices: &'a mut Choices,
+    pub builder: NetworkBuilder,
+    /// Strided layers are written as PAD and VALID padding, as Keras and PyTorch do, instead of SAME.
+    explicit_padding: bool,
+    /// Global pooling is written as MEAN, as Keras does, rather than as AVERAGE_POOL_2D.
+    pools_by_mean: bool,
+    n_named: usize,
+}
+
+/// What follows a layer: fused into it where TFLite can, else an operator of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nonlinearity {
+    None,
+    Relu,
+    Relu6,
+    HardSwish,
+    /// LOGISTIC and MUL.
+    Swish,
+    LeakyRelu,
+    Prelu,
+    Elu,
+    Gelu,
+}
+
+use Nonlinearity as N;
+
+impl Nonlinearity {
+    fn fused(self) -> Activation {
+        match self {
+            N::Relu => Activation::Relu,
+            N::Relu6 => Activation::Relu6,
+            _ => Activation::None,
+        }
+    }
+}
+
+/// A depthwise convolution between two 1×1 convolutions, the first of which widens.
+#[derive(Clone, Copy, Debug)]
+pub struct InvertedResidual {
+    pub channels: i32,
+    /// Channels in the middle; no widening layer where they are those of the input.
+    pub expanded: i32,
+    pub kernel: i32,
+    pub stride: i32,
+    pub nonlinearity: Nonlinearity,
+    /// Channels of the squeeze in the middle.
+    pub squeezed: Option<i32>,
+}
+
+/// `base` channels, widened and rounded to a multiple of 8, as MobileNets do.
+pub fn width(base: i32, percent: i32) -> i32 {
+    ((base * percent + 400) / 800 * 8).max(8)
+}
+
+impl<'a> Layers<'a> {
+    pub fn new(choices: &'a mut Choices, builder: NetworkBuilder) -> Self {
+        Layers {
+            explicit_padding: choices.coin(),
+            pools_by_mean: choices.coin(),
+            choices,
+            builder,
+            n_named: 0,
+        }
+    }
+
+    /// `kind_1`, `kind_2`, ...: one counter for all kinds.
+    pub fn name(&mut self, kind: &str) -> String {
+        self.n_named += 1;
+        format!("{kind}_{}", self.n_named)
+    }
+
+    /// A square RGB image.
+    pub fn rgb(&mut self, side: i32) -> TensorIdx {
+        self.builder.input("image", &[1, side, side, 3])
+    }
+
+    pub fn channels(&self, tensor: TensorIdx) -> i32 {
+        self.builder.channels(tensor)
+    }
+
+    /// Height and width.
+    pub fn size(&self, image: TensorIdx) -> [i32; 2] {
+        let [_, height, width, _] = self.builder.image(image);
+        [height, width]
+    }
+
+    /// A square kernel; the strided ones are padded as this network does it.
+    pub fn conv(
+        &mut self,
+        x: TensorIdx,
+        filters: i32,
+        kernel: i32,
+        stride: i32,
+        n: N,
+    ) -> TensorIdx {
+        let (x, window) = self.strided(x, kernel, stride);
+        self.conv_window(x, filters, window, n)
+    }
+
+    pub fn pointwise(&mut self, x: TensorIdx, filters: i32, n: N) -> TensorIdx {
+        self.conv_window(x, filters, Window::point(), n)
+    }
+
+    pub fn conv_window(&mut self, x: TensorIdx, filters: i32, window: Window, n: N) -> TensorIdx {
+        let name = self.name("conv");
+        let y = self.builder.conv2d(&name, x, filters, window, n.fused());
+        self.unfused(y, n)
+    }
+
+    pub fn dilated_conv(&mut self, x: TensorIdx, filters: i32, dilation: i32, n: N) -> TensorIdx {
+        let window = Window::square(3, 1, Padding::Same).dilated(dilation);
+        self.conv_window(x, filters, window, n)
+    }
+
+    pub fn dilated_depthwise(&mut self, x: TensorIdx, dilation: i32, n: N) -> TensorIdx {
+        let window = Window::square(3, 1, Padding::Same).dilated(dilation);
+        self.depthwise_window(x, window, n)
+    }
+
+    /// As one operator.
+    pub fn grouped_conv(
+        &mut self,
+        x: TensorIdx,
+        filters: i32,
+        stride: i32,
+        groups: i32,
+        n: N,
+    ) -> TensorIdx {
+        let (x, window) = self.strided(x, 3, stride);
+        let name = self.name("grouped_conv");
+        let builder = &mut self.builder;
+        let y = builder.grouped_conv2d(&name, x, filters, groups, window, n.fused());
+        self.unfused(y, n)
+    }
+
+    /// Each square of `side` pixels on its own becomes one of `features` features.
+    pub fn patches(&mut self, x: TensorIdx, features: i32, side: i32) -> TensorIdx {
+        let window = Window::square(side, side, Padding::Valid);
+        self.conv_window(x, features, window, N::None)
+    }
+
+    pub fn depthwise(&mut self, x: TensorIdx, kernel: i32, stride: i32, n: N) -> TensorIdx {
+        let (x, window) = self.strided(x, kernel, stride);
+        self.depthwise_window(x, window, n)
+    }
+
+    pub fn depthwise_window(&mut self, x: TensorIdx, window: Window, n: N) -> TensorIdx {
+        let name = self.name("depthwise");
+        let y = self.builder.depthwise_conv2d(&name, x, window, n.fused());
+        self.unfused(y, n)
+    }
+
+    /// A depthwise and a 1×1 convolution.
+    pub fn separable(
+        &mut self,
+        x: TensorIdx,
+        filters: i32,
+        kernel: i32,
+        stride: i32,
+        n: N,
+    ) -> TensorIdx {
+        let y = self.depthwise(x, kernel, stride, n);
+        self.pointwise(y, filters, n)
+    }
+
+    pub fn dense(&mut self, x: TensorIdx, units: i32, n: N) -> TensorIdx {
+        let name = self.name("dense");
+        let y = self.builder.fully_connected(&name, x, units, n.fused());
+        self.unfused(y, n)
+    }
+
+    fn unfused(&mut self, x: TensorIdx, n: N) -> TensorIdx {
+        match n {
+            N::None | N::Relu | N::Relu6 => x,
+            _ => self.nonlinear(x, n),
+        }
+    }
+
+    /// As operators of their own.
+    pub fn nonlinear(&mut self, x: TensorIdx, n: N) -> TensorIdx {
+        let name = self.name("activation");
+        let builder = &mut self.builder;
+        match n {
+            N::None => x,
+            N::Relu => builder.relu(&name, x),
+            N::Relu6 => builder.relu6(&name, x),
+            N::HardSwish => builder.hard_swish(&name, x),
+            N::LeakyRelu => builder.leaky_relu(&name, x, 100),
+            N::Prelu => builder.prelu(&name, x),
+            N::Elu => builder.elu(&name, x),
+            N::Gelu => builder.gelu(&name, x, true),
+            N::Swish => {
+                let gate = builder.logistic(&format!("{name}/logistic"), x);
+                builder.mul(&name, x, gate)
+            }
+        }
+    }
+
+    pub fn add(&mut self, left: TensorIdx, right: TensorIdx) -> TensorIdx {
+        let name = self.name("add");
+        self.builder.add(&name, left, right)
+    }
+
+    pub fn add_relu(&mut self, left: TensorIdx, right: TensorIdx) -> TensorIdx {
+        let name = self.name("add");
+        self.builder.add_relu(&name, left, right)
+    }
+
+    pub fn mul(&mut self, left: TensorIdx, right: TensorIdx) -> TensorIdx {
+        let name = self.name("mul");
+        self.builder.mul(&name, left, right)
+    }
+
+    /// Of the last dimension.
+    pub fn concat(&mut self, inputs: &[TensorIdx]) -> TensorIdx {
+        let axis = self.builder.shape(inputs[0]).len() - 1;
+        let name = self.name("concat");
+        self.builder.concatenation(&name, inputs, axis)
+    }
+
+    /// Of `[1, rows, values]`, below each other.
+    pub fn concat_rows(&mut self, inputs: &[TensorIdx]) -> TensorIdx {
+        let name = self.name("concat");
+        self.builder.concatenation(&name, inputs, 1)
+    }
+
+    pub fn reshape(&mut self, x: TensorIdx, shape: &[i32]) -> TensorIdx {
+        let name = self.name("reshape");
+        self.builder.reshape(&name, x, shape)
+    }
+
+    pub fn transpose(&mut self, x: TensorIdx, permutation: &[i32]) -> TensorIdx {
+        let name = self.name("transpose");
+        self.builder.transpose(&name, x, permutation)
+    }
+
+    pub fn max_pool(&mut self, x: TensorIdx, kernel: i32, stride: i32) -> TensorIdx {
+        let name = self.name("max_pool");
+        let window = Window::square(kernel, stride, Padding::Same);
+        self.builder.max_pool2d(&name, x, window)
+    }
+
+    pub fn average_pool(&mut self, x: TensorIdx, kernel: i32, stride: i32) -> TensorIdx {
+        let name = self.name("average_pool");
+        let window = Window::square(kernel, stride, Padding::Same);
+        self.builder.average_pool2d(&name, x, window)
+    }
+
+    /// Height and width `factor` times as large, in one of the two ways that networks do it.
+    pub fn upsample(&mut self, x: TensorIdx, factor: i32, bilinear: bool) -> TensorIdx {
+        let size = self.size(x).map(|side| side * factor);
+        let name = self.name("resize");
+        match bilinear {
+            // Only doubling is known to every target with half-pixel centers.
+            true if factor == 2 => {
+                self.builder
+                    .resize_bilinear(&name, x, size, Sampling::HalfPixelCenters)
+            }
+            true => self
+                .builder
+                .resize_bilinear(&name, x, size, Sampling::Plain),
+            false => self.builder.resize_nearest(&name, x, size, Sampling::Plain),
+        }
+    }
+
+    /// Mean of all pixels, as `[1, 1, 1, channels]`.
+    pub fn global_pool(&mut self, x: TensorIdx) -> TensorIdx {
+        let name = self.name("pool");
+        let kernel = self.size(x);
+        if self.pools_by_mean {
+            let builder = &mut self.builder;
+            return builder.reduce(&name, Reduction::Mean, x, &[1, 2], true);
+        }
+        let window = Window::rect(kernel, kernel, Padding::Valid);
+        self.builder.average_pool2d(&name, x, window)
+    }
+
+    /// Global pool and dense layer: `[1, classes]`.
+    pub fn classify(&mut self, x: TensorIdx, classes: i32) -> TensorIdx {
+        let pooled = self.global_pool(x);
+        let features = self.channels(pooled);
+        let flat = self.reshape(pooled, &[1, features]);
+        self.dense(flat, classes, N::None)
+    }
+
+    /// Each channel times a gate that all pixels decide; `hard`: with hard-sigmoid.
+    pub fn squeeze_excite(&mut self, x: TensorIdx, squeezed: i32, hard: bool) -> TensorIdx {
+        let channels = self.channels(x);
+        let pooled = self.global_pool(x);
+        let hidden = self.pointwise(pooled, squeezed, N::Relu);
+        let scores = self.pointwise(hidden, channels, N::None);
+        let name = self.name("gate");
+        let gate = match hard {
+            true => self.hard_sigmoid(&name, scores),
+            false => self.builder.logistic(&name, scores),
+        };
+        self.mul(x, gate)
+    }
+
+    /// `relu6(x + 3) / 6`, as Keras writes it.
+    fn hard_sigmoid(&mut self, name: &str, x: TensorIdx) -> TensorIdx {
+        let builder = &mut self.builder;
+        let three = builder.scalar("three", 3.0);
+        let shifted = builder.add(&format!("{name}/shifted"), x, three);
+        let clipped = builder.relu6(&format!("{name}/relu6"), shifted);
+        let sixth = builder.scalar("sixth", 1.0 / 6.0);
+        builder.mul(name, clipped, sixth)
+    }
+
+    pub fn inverted_residual(&mut self, x: TensorIdx, block: InvertedResidual) -> TensorIdx {
+        let n = block.nonlinearity;
+        let mut y = x;
+        if block.expanded != self.channels(x) {
+            y = self.pointwise(y, block.expanded, n);
+        }
+        y = self.depthwise(y, block.kernel, block.stride, n);
+        if let Some(squeezed) = block.squeezed {
+            y = self.squeeze_excite(y, squeezed, n == N::HardSwish || n == N::Relu);
+        }
+        y = self.pointwise(y, block.channels, N::None);
+        match block.stride == 1 && block.channels == self.channels(x) {
+            true => self.add(x, y),
+            false => y,
+        }
+    }
+
+    pub fn finish(self, outputs: &[TensorIdx]) -> Network {
+        self.builder.finish(outputs)
+    }
+
+    /// The input and window of a layer with `kernel` and `stride`.
+    fn strided(&mut self, x: TensorIdx, kernel: i32, stride: i32) -> (TensorIdx, Window) {
+        if stride == 1 || kernel == 1 || !self.explicit_padding {
+            return (x, Window::square(kernel, stride, Padding::Same));
+        }
+        let name = self.name("pad");
+        let sides = [kernel / 2, kernel / 2];
+        let x = self.builder.pad(&name, x, &[[0, 0], sides, sides, [0, 0]]);
+        (x, Window::square(kernel, stride, Padding::Valid))
+    }
+}
