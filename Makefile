@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve test cli bundle wasm page size venv node wasm-tools debian fresh-check clean
+.PHONY: help serve test cli bundle wasm page size venv qemu node wasm-tools debian fresh-check clean
 
 PORT ?= 8000
 
@@ -39,6 +39,9 @@ size: ## Print the bytes a visitor downloads: raw, gzip and brotli
 
 venv: ## Make .venv with the Python tools of the trainer
 	@tools/install-python.sh
+
+qemu: venv ## Install QEMU with LiteRT for arm64, which labels for Cortex-A and some tests need
+	@tools/install-qemu.sh
 
 node: ## Install the page's build tools into node_modules
 	@tools/install-node.sh

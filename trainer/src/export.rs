@@ -121,31 +121,20 @@ fn output(key: &LabelKey, dataset: &Dataset) -> Result<Output> {
     let metric = metric.with_context(|| format!("unknown metric {}", key.metric))?;
     Ok(Output {
         target: key.target.clone(),
-        device: device_name(&target.accelerator),
+        device: target.device(),
         metric: key.metric.clone(),
         unit: metric.unit.to_owned(),
         provenance: Provenance {
-            kind: "learned from compiler estimate".to_owned(),
+            kind: format!("learned from {}", target.provenance()),
             tool: run.tool.name.clone(),
             version: run.tool.version.clone(),
-            configuration: format!("{}, {}", target.system_config, target.memory_mode),
+            configuration: target.settings(),
         },
     })
 }
 
 fn target_of<'r>(run: &'r Run, id: &str) -> Option<&'r Target> {
     run.targets.iter().find(|target| target.id == id)
-}
-
-/// Vela's `ethos-u55-256` → `Arm Ethos-U55, 256 MACs/cycle`.
-fn device_name(accelerator: &str) -> String {
-    let parts: Vec<&str> = accelerator.split('-').collect();
-    match parts.as_slice() {
-        ["ethos", family, macs] => {
-            format!("Arm Ethos-{}, {macs} MACs/cycle", family.to_uppercase())
-        }
-        _ => accelerator.to_owned(),
-    }
 }
 
 fn training(trained: &Trained, args: &ExportArgs) -> Training {

@@ -9,9 +9,9 @@ use common::python;
 use litecast::{analysis, features, graph, tflite};
 use litecast_trainer::dataset::{self, Dataset, DatasetCommand, cycles_column, structure_hash};
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
-use litecast_trainer::labels::record::{Labelled, Outcome};
+use litecast_trainer::labels::record::{Label, Labelled, Outcome};
 use litecast_trainer::labels::store::Labels;
-use litecast_trainer::labels::{LabelArgs, bytes_of};
+use litecast_trainer::labels::{LabelArgs, ToolChoice, bytes_of};
 use litecast_trainer::spaces::Space;
 use serde_json::Value;
 
@@ -31,6 +31,7 @@ impl Fixture {
             python: python()?,
         };
         litecast_trainer::labels::run(&LabelArgs {
+            tool: ToolChoice::Vela,
             spaces: Space::PAPER
                 .map(|space| SpaceCount {
                     space,
@@ -43,6 +44,7 @@ impl Fixture {
             shard: Shard { index: 0, n: 1 },
             time_limit_s: 300.0,
             python: fixture.python.clone(),
+            emulator: PathBuf::new(),
             out: fixture.labels(),
         })
         .unwrap();
@@ -111,7 +113,9 @@ fn tables_hold_the_labels_and_the_features_of_today() {
 fn check_labels(dataset: &Dataset, labels: &Labels) {
     for graph in &dataset.graphs {
         for (target_idx, target) in dataset.targets.iter().enumerate() {
-            let Outcome::Ok(label) = &label_of(labels, &graph.graph_id, target).outcome else {
+            let Outcome::Ok(Label::Vela(label)) =
+                &label_of(labels, &graph.graph_id, target).outcome
+            else {
                 panic!("{} has no label", graph.graph_id)
             };
             let value = |metric| graph.labels[dataset.label_idx(target, metric).unwrap()];

@@ -10,9 +10,10 @@ use common::{python, shared_model};
 use litecast_trainer::labels::plan::{Shard, SpaceCount, sampled};
 use litecast_trainer::labels::record::{Label, Origin, Outcome, Record};
 use litecast_trainer::labels::store::{LabelFile, Labels};
-use litecast_trainer::labels::target::{Target, default_targets};
+use litecast_trainer::labels::target::{Configuration, Target};
+use litecast_trainer::labels::vela::{Vela, VelaLabel, default_targets};
 use litecast_trainer::labels::worker::Worker;
-use litecast_trainer::labels::{LabelArgs, bytes_of, run};
+use litecast_trainer::labels::{LabelArgs, ToolChoice, bytes_of, run};
 use litecast_trainer::spaces::Space;
 use litecast_trainer::writer::Precision;
 
@@ -21,15 +22,23 @@ const LIMIT: Duration = Duration::from_secs(120);
 fn target(accelerator: &str, system_config: &str, memory_mode: &str) -> Target {
     Target {
         id: accelerator.into(),
-        accelerator: accelerator.into(),
-        system_config: system_config.into(),
-        memory_mode: memory_mode.into(),
+        configuration: Configuration::EthosU {
+            accelerator: accelerator.into(),
+            system_config: system_config.into(),
+            memory_mode: memory_mode.into(),
+        },
     }
 }
 
-fn ok(outcome: Outcome) -> Box<Label> {
+fn vela(python: &Path) -> Vela {
+    Vela {
+        python: python.to_owned(),
+    }
+}
+
+fn ok(outcome: Outcome) -> Box<VelaLabel> {
     match outcome {
-        Outcome::Ok(label) => label,
+        Outcome::Ok(Label::Vela(label)) => label,
         other => panic!("expected a label, found {other:?}"),
     }
 }
@@ -56,7 +65,7 @@ fn labels_are_the_reference_figures() {
             "Dedicated_Sram_384KB",
         ),
     ];
-    let mut worker = Worker::start(&python, &targets).unwrap();
+    let mut worker = Worker::start(&vela(&python), &targets).unwrap();
     for (model, target_idx, latency_ms, sram_kib) in [
         (&vww, 0, 0.442, 72.7),
         (&vww, 1, 0.212, 72.7),
@@ -98,7 +107,7 @@ fn one_of_each_space() -> Vec<Origin> {
 
 fn label_all(python: &Path, origins: &[Origin]) -> Vec<Vec<Outcome>> {
     let targets = default_targets();
-    let mut worker = Worker::start(python, &targets).unwrap();
+    let mut worker = Worker::start(&vela(python), &targets).unwrap();
     let mut label = |origin: &Origin| {
         let bytes = bytes_of(origin).unwrap();
         (0..targets.len())
@@ -144,7 +153,7 @@ fn a_float_model_is_rejected_with_its_reason() {
     let (Some(python), Some(model)) = (python(), shared_model("tiny__vww_96_float.tflite")) else {
         return;
     };
-    let mut worker = Worker::start(&python, &default_targets()).unwrap();
+    let mut worker = Worker::start(&vela(&python), &default_targets()).unwrap();
     let outcome = worker.label(0, &model, LIMIT).outcome;
     let reason = "expected operators for the npu, found none".to_string();
     assert_eq!(outcome, Outcome::Rejected { reason });
@@ -158,7 +167,7 @@ fn operators_left_to_the_cpu_are_named() {
     let (Some(python), Some(model)) = (python(), shared_model("tinyengine__vww.tflite")) else {
         return;
     };
-    let mut worker = Worker::start(&python, &default_targets()).unwrap();
+    let mut worker = Worker::start(&vela(&python), &default_targets()).unwrap();
     let label = ok(worker.label(0, &model, LIMIT).outcome);
     let cpu = label.cpu_operators.expect("names of operators");
     let named: Vec<_> = cpu
@@ -184,7 +193,7 @@ fn broken_tool(folder: &Path, and_then: &str) -> PathBuf {
 #[test]
 fn a_tool_that_ends_is_a_crash() {
     let folder = tempfile::tempdir().unwrap();
-    let mut worker = Worker::start(&broken_tool(folder.path(), "exit 3"), &[]).unwrap();
+    let mut worker = Worker::start(&vela(&broken_tool(folder.path(), "exit 3")), &[]).unwrap();
     let answer = worker.label(0, b"bytes", LIMIT);
     assert_eq!(
         answer.outcome.reason(),
@@ -196,7 +205,8 @@ fn a_tool_that_ends_is_a_crash() {
 #[test]
 fn a_tool_that_hangs_is_a_time_out() {
     let folder = tempfile::tempdir().unwrap();
-    let mut worker = Worker::start(&broken_tool(folder.path(), "exec sleep 60"), &[]).unwrap();
+    let mut worker =
+        Worker::start(&vela(&broken_tool(folder.path(), "exec sleep 60")), &[]).unwrap();
     let answer = worker.label(0, b"bytes", Duration::from_millis(50));
     assert_eq!(answer.outcome, Outcome::TimedOut { limit_s: 0.05 });
     assert!(!answer.leaves_worker_alive());
@@ -204,7 +214,7 @@ fn a_tool_that_hangs_is_a_time_out() {
 
 #[test]
 fn a_missing_interpreter_is_named() {
-    let error = Worker::start(Path::new("/nowhere/python3"), &[])
+    let error = Worker::start(&vela(Path::new("/nowhere/python3")), &[])
         .err()
         .unwrap();
     assert!(
@@ -215,6 +225,7 @@ fn a_missing_interpreter_is_named() {
 
 fn arguments(python: &Path, out: &Path) -> LabelArgs {
     LabelArgs {
+        tool: ToolChoice::Vela,
         spaces: vec![SpaceCount {
             space: Space::CNN_KWS,
             n: 3,
@@ -225,6 +236,7 @@ fn arguments(python: &Path, out: &Path) -> LabelArgs {
         shard: Shard { index: 0, n: 1 },
         time_limit_s: 120.0,
         python: python.to_owned(),
+        emulator: PathBuf::new(),
         out: out.to_owned(),
     }
 }

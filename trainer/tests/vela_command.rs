@@ -11,7 +11,8 @@ use std::time::Duration;
 use common::{python, shared_model, shared_models};
 use litecast::tflite;
 use litecast_trainer::labels::record::{Label, Outcome};
-use litecast_trainer::labels::target::{Target, default_targets};
+use litecast_trainer::labels::target::{Configuration, Target};
+use litecast_trainer::labels::vela::{Vela, VelaLabel, default_targets};
 use litecast_trainer::labels::worker::Worker;
 
 const FILES: [&str; 3] = [
@@ -42,6 +43,14 @@ impl Reference {
 
 /// Runs `vela FILE --verbose-performance` in a folder of its own.
 fn vela(python: &Path, file: &str, target: &Target) -> Reference {
+    let Configuration::EthosU {
+        accelerator,
+        system_config,
+        memory_mode,
+    } = &target.configuration
+    else {
+        panic!("{} is no Ethos-U", target.id)
+    };
     let out = tempfile::tempdir().unwrap();
     let status = Command::new(python)
         .args([
@@ -52,13 +61,9 @@ fn vela(python: &Path, file: &str, target: &Target) -> Reference {
             "Arm/vela.ini",
         ])
         .arg(shared_models().join(file))
-        .args(["--accelerator-config", &target.accelerator])
-        .args([
-            "--system-config",
-            &target.system_config,
-            "--memory-mode",
-            &target.memory_mode,
-        ])
+        .args(["--accelerator-config", accelerator])
+        .args(["--system-config", system_config])
+        .args(["--memory-mode", memory_mode])
         .arg("--output-dir")
         .arg(out.path())
         .output()
@@ -69,7 +74,7 @@ fn vela(python: &Path, file: &str, target: &Target) -> Reference {
         String::from_utf8_lossy(&status.stderr)
     );
     let name = file.strip_suffix(".tflite").unwrap();
-    let summary = format!("{name}_summary_{}.csv", target.system_config);
+    let summary = format!("{name}_summary_{system_config}.csv");
     Reference {
         summary: read_csv(&out.path().join(summary)).remove(0),
         layers: read_csv(&out.path().join(format!("{name}_per-layer.csv"))),
@@ -92,21 +97,27 @@ fn read_csv(path: &Path) -> Vec<HashMap<String, String>> {
     lines.map(row).collect()
 }
 
-fn label(worker: &mut Worker, target_idx: usize, model: &[u8]) -> Label {
+fn label(worker: &mut Worker, target_idx: usize, model: &[u8]) -> Box<VelaLabel> {
     match worker
         .label(target_idx, model, Duration::from_secs(120))
         .outcome
     {
-        Outcome::Ok(label) => *label,
+        Outcome::Ok(Label::Vela(label)) => label,
         other => panic!("expected a label, found {other:?}"),
     }
 }
 
 /// Each file on each target, with what the command says of it.
-fn each_file(check: impl Fn(&str, &[u8], &Label, &Reference)) {
+fn each_file(check: impl Fn(&str, &[u8], &VelaLabel, &Reference)) {
     let Some(python) = python() else { return };
     let targets = default_targets();
-    let mut worker = Worker::start(&python, &targets).unwrap();
+    let mut worker = Worker::start(
+        &Vela {
+            python: python.clone(),
+        },
+        &targets,
+    )
+    .unwrap();
     for file in FILES {
         let Some(model) = shared_model(file) else {
             return;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::cortex_a;
 use crate::labels::record::{Label, Labelled, Origin, Outcome};
+use crate::labels::vela::VelaLabel;
 
 /// A graph and its labels by target.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,30 +34,48 @@ pub struct TargetLabels {
 pub struct Metric {
     pub id: &'static str,
     pub unit: &'static str,
-    value: fn(&Label) -> f64,
+    /// Absent where Vela's labels have no such figure.
+    of_vela: Option<fn(&VelaLabel) -> f64>,
 }
 
-const fn metric(id: &'static str, unit: &'static str, value: fn(&Label) -> f64) -> Metric {
-    Metric { id, unit, value }
+const fn metric(
+    id: &'static str,
+    unit: &'static str,
+    of_vela: Option<fn(&VelaLabel) -> f64>,
+) -> Metric {
+    Metric { id, unit, of_vela }
 }
 
-/// Every metric of the table of labels.
-pub const METRICS: [Metric; 8] = [
-    metric("latency", "ms", |label| label.latency_ms),
-    metric("sram_peak", "bytes", |label| label.sram_peak_bytes as f64),
-    metric("offchip_traffic", "bytes", |label| {
-        label.offchip_traffic_bytes as f64
-    }),
-    metric("sram_traffic", "bytes", sram_traffic_bytes),
-    metric("cycles", "cycles", |label| label.total_cycles as f64),
-    metric("npu_cycles", "cycles", |label| label.npu_cycles as f64),
-    metric("macs", "macs", |label| label.macs as f64),
-    metric("encoded_weights", "bytes", |label| {
-        label.encoded_weight_bytes as f64
-    }),
+/// Every metric of the table of labels. A target has those that its tool knows.
+pub const METRICS: [Metric; 9] = [
+    metric("latency", "ms", Some(|label| label.latency_ms)),
+    metric("instructions", "instructions", None),
+    metric(
+        "sram_peak",
+        "bytes",
+        Some(|label| label.sram_peak_bytes as f64),
+    ),
+    metric(
+        "offchip_traffic",
+        "bytes",
+        Some(|label| label.offchip_traffic_bytes as f64),
+    ),
+    metric("sram_traffic", "bytes", Some(sram_traffic_bytes)),
+    metric("cycles", "cycles", Some(|label| label.total_cycles as f64)),
+    metric(
+        "npu_cycles",
+        "cycles",
+        Some(|label| label.npu_cycles as f64),
+    ),
+    metric("macs", "macs", Some(|label| label.macs as f64)),
+    metric(
+        "encoded_weights",
+        "bytes",
+        Some(|label| label.encoded_weight_bytes as f64),
+    ),
 ];
 
-fn sram_traffic_bytes(label: &Label) -> f64 {
+fn sram_traffic_bytes(label: &VelaLabel) -> f64 {
     let sram = label.memories.get("Sram");
     sram.map_or(0.0, |sram| (sram.read_bytes + sram.written_bytes) as f64)
 }
@@ -67,16 +87,24 @@ impl TargetLabels {
             reason: outcome.reason(),
             ..Self::default()
         };
-        if let Outcome::Ok(label) = outcome {
-            let value = |metric: &Metric| (metric.id.to_string(), (metric.value)(label));
-            labels.values = METRICS.iter().map(value).collect();
-            labels.n_cpu_operators = u32::try_from(label.n_cpu_operators).unwrap_or(u32::MAX);
-            labels.operator_cycles = label
-                .operators
-                .as_ref()
-                .map(|operators| operators.cycles.clone());
+        match outcome {
+            Outcome::Ok(Label::Vela(label)) => labels.fill_from_vela(label),
+            Outcome::Ok(Label::Litert(label)) => {
+                labels.values = cortex_a::values(&label.instructions);
+            }
+            _ => {}
         }
         labels
+    }
+
+    fn fill_from_vela(&mut self, label: &VelaLabel) {
+        let value = |metric: &Metric| Some((metric.id.to_string(), metric.of_vela?(label)));
+        self.values = METRICS.iter().filter_map(value).collect();
+        self.n_cpu_operators = u32::try_from(label.n_cpu_operators).unwrap_or(u32::MAX);
+        self.operator_cycles = label
+            .operators
+            .as_ref()
+            .map(|operators| operators.cycles.clone());
     }
 }
 

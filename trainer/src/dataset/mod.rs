@@ -4,6 +4,7 @@
 //! `trainer/README.md`. The features are remade from the bytes of each graph when the tables are
 //! written, so that another feature table needs no new labels.
 
+mod cortex_a;
 mod featurize;
 mod info;
 mod labels;

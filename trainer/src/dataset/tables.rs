@@ -273,7 +273,9 @@ fn entries_of_graph(row: &GraphRow) -> Vec<Entry<'_>> {
         };
         match labels.values.is_empty() {
             true => push(None),
-            false => (0..METRICS.len()).for_each(|idx| push(Some(idx))),
+            false => (0..METRICS.len())
+                .filter(|idx| labels.values.contains_key(METRICS[*idx].id))
+                .for_each(|idx| push(Some(idx))),
         }
     }
     entries

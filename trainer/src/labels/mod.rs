@@ -1,14 +1,19 @@
-//! `.tflite` bytes → labels, made by Arm's Vela compiler in worker processes.
+//! `.tflite` bytes → labels, made by a tool in worker processes.
 //!
-//! A label is the compiler's estimate for one file on one [`Target`]. A run is resumable, because
+//! A label is what the tool says of one file on one [`Target`]: Arm's compiler Vela ([`vela`])
+//! estimates, LiteRT under QEMU ([`litert_qemu`]) counts instructions. What differs between tools
+//! stands in their modules; the rest of this one knows a [`LabellingTool`]. A run is resumable, because
 //! every label is on disk before the next one is asked for, and it can be spread over machines,
 //! because a shard is a pure function of the request ([`plan`]).
 
+pub mod litert_qemu;
 pub mod plan;
 mod progress;
 pub mod record;
 pub mod store;
 pub mod target;
+pub mod tool;
+pub mod vela;
 pub mod worker;
 
 use std::collections::HashMap;
@@ -21,17 +26,31 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, ensure};
 use sha2::{Digest, Sha256};
 
+use self::litert_qemu::{DEFAULT_EMULATOR, LitertQemu};
 use self::plan::{Shard, SpaceCount, parse_space};
 use self::progress::Progress;
 use self::record::{Labelled, Origin, Outcome, Record, Run};
 use self::store::{Done, LabelFile, Labels, ensure_same_tool};
-use self::target::{Target, default_targets};
+use self::target::Target;
+use self::tool::LabellingTool;
+use self::vela::Vela;
 use self::worker::{Answer, Worker};
 use crate::spaces;
 
-/// Labels sampled networks or given files with Arm's Vela.
+/// The labelling tools by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ToolChoice {
+    /// Arm's compiler for Ethos-U NPUs.
+    Vela,
+    /// LiteRT under QEMU, for Cortex-A processors.
+    LitertQemu,
+}
+
+/// Labels sampled networks or given files.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LabelArgs {
+    #[arg(long, value_enum, default_value = "vela")]
+    pub tool: ToolChoice,
     /// Samples to label, for example `cnn-kws:1200,vit-cifar100:1300`.
     #[arg(long, value_delimiter = ',', required_unless_present = "files")]
     pub spaces: Vec<SpaceCount>,
@@ -50,12 +69,28 @@ pub struct LabelArgs {
     /// Wall-clock limit for one file on one target.
     #[arg(long, default_value_t = 60.0)]
     pub time_limit_s: f64,
-    /// Interpreter that has the packages of `trainer/python/requirements.txt`.
+    /// Interpreter that has the packages of `trainer/python/requirements.txt`, for Vela.
     #[arg(long, default_value = "python3")]
     pub python: PathBuf,
+    /// Folder that `make qemu` made, for LiteRT.
+    #[arg(long, default_value = DEFAULT_EMULATOR)]
+    pub emulator: PathBuf,
     /// Folder of the label files; what they hold is not labelled again.
     #[arg(long)]
     pub out: PathBuf,
+}
+
+impl LabelArgs {
+    fn tool(&self) -> Box<dyn LabellingTool> {
+        match self.tool {
+            ToolChoice::Vela => Box::new(Vela {
+                python: self.python.clone(),
+            }),
+            ToolChoice::LitertQemu => Box::new(LitertQemu {
+                emulator: self.emulator.clone(),
+            }),
+        }
+    }
 }
 
 /// Hexadecimal SHA-256.
@@ -124,8 +159,9 @@ pub fn run(args: &LabelArgs) -> Result<()> {
 
 /// One run's shared state. A mutex is held only to take an origin, to append a line, to count.
 struct Session {
-    targets: Vec<Target>,
-    python: PathBuf,
+    tool: Box<dyn LabellingTool>,
+    /// Targets by the process that serves them.
+    groups: Vec<Vec<Target>>,
     time_limit: Duration,
     done: HashMap<(String, String), Done>,
     origins: Mutex<std::vec::IntoIter<Origin>>,
@@ -133,20 +169,32 @@ struct Session {
     progress: Mutex<Progress>,
 }
 
+/// A job's processes: one for each group of targets, where it runs.
+type Workers = Vec<Option<Worker>>;
+
 impl Session {
     fn open(args: &LabelArgs, origins: Vec<Origin>) -> Result<Self> {
-        let targets = default_targets();
-        let run = describe_run(args, &targets)?;
+        let tool = args.tool();
+        let targets = tool.targets();
+        let groups = targets.chunks(tool.targets_per_process().min(targets.len()));
+        let groups: Vec<_> = groups.map(<[Target]>::to_vec).collect();
+        let run = describe_run(args, tool.as_ref(), &groups)?;
         let labels = Labels::read(&args.out)?;
-        if let Some(earlier) = labels.runs.last() {
-            ensure_same_tool(earlier, &run)?;
-        }
-        let name = format!("vela-{}-of-{}.jsonl", args.shard.index, args.shard.n);
+        labels
+            .runs
+            .iter()
+            .try_for_each(|earlier| ensure_same_tool(earlier, &run))?;
+        let name = format!(
+            "{}-{}-of-{}.jsonl",
+            tool.id(),
+            args.shard.index,
+            args.shard.n
+        );
         let mut file = LabelFile::open(&args.out.join(name))?;
         file.append(&Record::Run(Box::new(run)))?;
         Ok(Self {
-            targets,
-            python: args.python.clone(),
+            tool,
+            groups,
             time_limit: Duration::try_from_secs_f64(args.time_limit_s)?,
             done: labels.done(),
             progress: Mutex::new(Progress::new(origins.len() as u64)),
@@ -157,9 +205,9 @@ impl Session {
 
     /// Labels one origin after the other until none is left.
     fn work(&self) -> Result<()> {
-        let mut worker = None;
+        let mut workers: Workers = self.groups.iter().map(|_| None).collect();
         while let Some(origin) = self.next_origin()? {
-            let outcomes = self.label_graph(&origin, &mut worker)?;
+            let outcomes = self.label_graph(&origin, &mut workers)?;
             lock(&self.progress)?.finish_graph(&outcomes);
         }
         Ok(())
@@ -170,17 +218,19 @@ impl Session {
     }
 
     /// The outcomes of the targets that had no label for exactly these bytes.
-    fn label_graph(&self, origin: &Origin, worker: &mut Option<Worker>) -> Result<Vec<Outcome>> {
+    fn label_graph(&self, origin: &Origin, workers: &mut Workers) -> Result<Vec<Outcome>> {
         let bytes = bytes_of(origin)?;
         let sha256 = sha256_hex(&bytes);
         let mut outcomes = Vec::new();
-        for (target_idx, target) in self.targets.iter().enumerate() {
-            if self.is_done(&origin.graph_id(), &target.id, &sha256) {
-                continue;
+        for (targets, worker) in self.groups.iter().zip(workers) {
+            for (target_idx, target) in targets.iter().enumerate() {
+                if self.is_done(&origin.graph_id(), &target.id, &sha256) {
+                    continue;
+                }
+                let answer = self.ask(worker, targets, target_idx, &bytes)?;
+                outcomes.push(answer.outcome.clone());
+                self.record(origin, &target.id, &sha256, answer)?;
             }
-            let answer = self.ask(worker, target_idx, &bytes)?;
-            outcomes.push(answer.outcome.clone());
-            self.record(origin, &target.id, &sha256, answer)?;
         }
         Ok(outcomes)
     }
@@ -193,15 +243,19 @@ impl Session {
     }
 
     /// Asks the worker, started anew where there is none, and lets go of it when it is dead.
-    fn ask(&self, worker: &mut Option<Worker>, target_idx: usize, bytes: &[u8]) -> Result<Answer> {
+    fn ask(
+        &self,
+        worker: &mut Option<Worker>,
+        targets: &[Target],
+        target_idx: usize,
+        bytes: &[u8],
+    ) -> Result<Answer> {
         let mut alive = match worker.take() {
             Some(worker) => worker,
-            None => Worker::start(&self.python, &self.targets)?,
+            None => Worker::start(self.tool.as_ref(), targets)?,
         };
         let answer = alive.label(target_idx, bytes, self.time_limit);
-        if answer.leaves_worker_alive() {
-            *worker = Some(alive);
-        }
+        *worker = answer.leaves_worker_alive().then_some(alive);
         Ok(answer)
     }
 
@@ -222,7 +276,9 @@ fn lock<T>(mutex: &Mutex<T>) -> Result<std::sync::MutexGuard<'_, T>> {
     mutex.lock().map_err(|_| anyhow!("a job panicked"))
 }
 
-fn describe_run(args: &LabelArgs, targets: &[Target]) -> Result<Run> {
+/// All processes of one tool describe themselves alike, so one is asked.
+fn describe_run(args: &LabelArgs, tool: &dyn LabellingTool, groups: &[Vec<Target>]) -> Result<Run> {
+    let group = groups.first().context("expected targets, found none")?;
     let spaces = args
         .spaces
         .iter()
@@ -230,8 +286,8 @@ fn describe_run(args: &LabelArgs, targets: &[Target]) -> Result<Run> {
     let files = args.files.iter().map(|path| path.display().to_string());
     let request: Vec<String> = spaces.chain(files).collect();
     Ok(Run {
-        tool: Worker::start(&args.python, targets)?.tool.clone(),
-        targets: targets.to_vec(),
+        tool: Worker::start(tool, group)?.tool.clone(),
+        targets: groups.concat(),
         time_limit_s: args.time_limit_s,
         request: format!("seed {}: {}", args.seed, request.join(",")),
         shard: args.shard.to_string(),

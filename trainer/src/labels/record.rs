@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::litert_qemu::LitertLabel;
 use super::target::Target;
+use super::vela::VelaLabel;
 use crate::writer::Precision;
 
 /// One line of a label file. A label belongs to the last [`Run`] above it.
@@ -35,23 +37,23 @@ pub struct Tool {
     pub name: String,
     pub version: String,
     pub python: String,
-    pub vela_ini_sha256: String,
-    pub optimise: String,
-    pub tensor_allocator: String,
+    /// What else labels depend on, by the tool's own names.
+    #[serde(flatten)]
+    pub settings: BTreeMap<String, String>,
+    /// What the tool knows of its targets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFacts>,
 }
 
 impl Tool {
-    /// Whether labels of both may stand in one table. The interpreter and the list of targets of
-    /// one run have no part in that.
+    /// Whether labels of both mean the same. The interpreter and the list of targets of one run
+    /// have no part in that.
     pub fn labels_like(&self, other: &Self) -> bool {
         let meaning = |tool: &Self| {
-            let options = (tool.optimise.clone(), tool.tensor_allocator.clone());
             (
                 tool.name.clone(),
                 tool.version.clone(),
-                tool.vela_ini_sha256.clone(),
-                options,
+                tool.settings.clone(),
             )
         };
         meaning(self) == meaning(other)
@@ -125,7 +127,7 @@ impl Origin {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Outcome {
-    Ok(Box<Label>),
+    Ok(Label),
     /// The tool does not accept the file on this target.
     Rejected {
         reason: String,
@@ -160,57 +162,10 @@ impl Outcome {
     }
 }
 
-/// Vela's estimate for one file on one target.
+/// What a tool says of one file on one target. The fields of a tool's label tell whose it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Label {
-    pub latency_ms: f64,
-    pub total_cycles: u64,
-    pub npu_cycles: u64,
-    pub macs: u64,
-    pub sram_peak_bytes: u64,
-    /// Bytes read and written over the memory port that leaves the chip: `OffChipFlash` for
-    /// Ethos-U55 with `Shared_Sram` (weights alone), `Dram` for the dedicated memory modes.
-    pub offchip_traffic_bytes: u64,
-    pub memories: BTreeMap<String, Memory>,
-    pub weight_bytes: u64,
-    pub encoded_weight_bytes: u64,
-    pub npu_operations: u64,
-    pub cascades: u64,
-    /// Operators that cost nothing in the totals above, because the NPU does not run them.
-    pub n_cpu_operators: u64,
-    /// Those of the main subgraph, where the compiler tells which.
-    pub cpu_operators: Option<Vec<CpuOperator>>,
-    /// Absent where the compiler's table does not cover the whole file (several subgraphs).
-    pub operators: Option<OperatorFigures>,
-    /// Cycles of operations that the compiler invented without naming a source:
-    /// `operators.cycles` and this add up to `total_cycles`.
-    pub unattributed_cycles: u64,
-}
-
-/// Use of one memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Memory {
-    pub peak_bytes: u64,
-    pub read_bytes: u64,
-    pub written_bytes: u64,
-    pub access_cycles: u64,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CpuOperator {
-    pub operator_idx: usize,
-    /// Vela's name of the operator.
-    pub name: String,
-}
-
-/// One value for each operator of the main subgraph, in file order. An operator that the
-/// compiler fused into a neighbour has zeros, and its cost stands with the neighbour.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OperatorFigures {
-    /// Adds up to the network's cycles: each is the longest of the times below.
-    pub cycles: Vec<u64>,
-    pub npu_cycles: Vec<u64>,
-    pub macs: Vec<u64>,
-    pub sram_access_cycles: Vec<u64>,
-    pub offchip_access_cycles: Vec<u64>,
+#[serde(untagged)]
+pub enum Label {
+    Vela(Box<VelaLabel>),
+    Litert(LitertLabel),
 }

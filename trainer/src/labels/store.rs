@@ -68,14 +68,16 @@ pub struct Labels {
 
 impl Labels {
     /// Reads all `*.jsonl` of `folder`, in order of their names. A folder that does not exist yet
-    /// holds nothing. Refuses labels made by different tools or configurations.
+    /// holds nothing. Refuses labels made by different versions or configurations of a tool.
     pub fn read(folder: &Path) -> Result<Self> {
         let mut labels = Self::default();
         for path in label_files(folder)? {
             labels.read_file(&path)?;
         }
-        for run in &labels.runs {
-            ensure_same_tool(&labels.runs[0], run)?;
+        for (idx, run) in labels.runs.iter().enumerate() {
+            labels.runs[..idx]
+                .iter()
+                .try_for_each(|earlier| ensure_same_tool(earlier, run))?;
         }
         Ok(labels)
     }
@@ -130,18 +132,19 @@ pub struct Done {
     pub is_final: bool,
 }
 
-/// Refuses to mix labels that do not mean the same.
+/// Refuses to mix labels that do not mean the same. Labels of several tools may lie together, for
+/// they have no target in common.
 pub fn ensure_same_tool(expected: &Run, found: &Run) -> Result<()> {
+    let (expected_tool, found_tool) = (&expected.tool, &found.tool);
     ensure!(
-        expected.tool.labels_like(&found.tool),
-        "labels made by {} {} (vela.ini {:.8}) lie beside labels made by {} {} (vela.ini {:.8}); \
-         use another folder",
-        expected.tool.name,
-        expected.tool.version,
-        expected.tool.vela_ini_sha256,
-        found.tool.name,
-        found.tool.version,
-        found.tool.vela_ini_sha256,
+        expected_tool.name != found_tool.name || expected_tool.labels_like(found_tool),
+        "labels made by {} {} ({:?}) lie beside labels made by {} {} ({:?}); use another folder",
+        expected_tool.name,
+        expected_tool.version,
+        expected_tool.settings,
+        found_tool.name,
+        found_tool.version,
+        found_tool.settings,
     );
     for target in &found.targets {
         let other = expected.targets.iter().find(|other| other.id == target.id);

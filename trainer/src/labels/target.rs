@@ -2,46 +2,81 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One accelerator in one named system configuration and memory mode of Vela's `vela.ini`.
+/// Hardware as a labelling tool is told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Name of the target everywhere in this project.
     pub id: String,
-    /// Vela's name of the accelerator.
-    pub accelerator: String,
-    pub system_config: String,
-    pub memory_mode: String,
+    #[serde(flatten)]
+    pub configuration: Configuration,
+}
+
+/// What a target is, in the words of the tool that labels for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Configuration {
+    /// One accelerator in one named system configuration and memory mode of Vela's `vela.ini`.
+    EthosU {
+        /// Vela's name of the accelerator.
+        accelerator: String,
+        system_config: String,
+        memory_mode: String,
+    },
+    /// One core of a processor, on the board whose measured latency scales the labels.
+    CortexA {
+        /// QEMU's name of the processor.
+        processor: String,
+        board: String,
+    },
 }
 
 impl Target {
-    fn new(accelerator: &str, system_config: &str, memory_mode: &str) -> Self {
-        Self {
-            id: accelerator.into(),
-            accelerator: accelerator.into(),
-            system_config: system_config.into(),
-            memory_mode: memory_mode.into(),
+    /// The hardware in words.
+    pub fn device(&self) -> String {
+        match &self.configuration {
+            Configuration::EthosU { accelerator, .. } => ethos_u_in_words(accelerator),
+            Configuration::CortexA { processor, board } => {
+                format!("{board}, one core ({})", cortex_a_in_words(processor))
+            }
+        }
+    }
+
+    /// What else the labels depend on, in the tool's words.
+    pub fn settings(&self) -> String {
+        match &self.configuration {
+            Configuration::EthosU {
+                system_config,
+                memory_mode,
+                ..
+            } => format!("{system_config}, {memory_mode}"),
+            Configuration::CortexA { .. } => "XNNPACK, one thread".to_owned(),
+        }
+    }
+
+    /// Where its labels come from: a word of `Provenance::kind`.
+    pub fn provenance(&self) -> &'static str {
+        match &self.configuration {
+            Configuration::EthosU { .. } => "compiler estimate",
+            Configuration::CortexA { .. } => "emulated",
         }
     }
 }
 
-/// The targets that labels are made for unless others are asked for. Ethos-U55-256 in this
-/// configuration is Vela's default, hence that of the PerfSAGE paper.
-pub fn default_targets() -> Vec<Target> {
-    vec![
-        Target::new(
-            "ethos-u55-256",
-            "Ethos_U55_High_End_Embedded",
-            "Shared_Sram",
-        ),
-        Target::new(
-            "ethos-u65-512",
-            "Ethos_U65_High_End",
-            "Dedicated_Sram_384KB",
-        ),
-        Target::new(
-            "ethos-u85-256",
-            "Ethos_U85_SYS_DRAM_Mid",
-            "Dedicated_Sram_384KB",
-        ),
-    ]
+/// Vela's `ethos-u55-256` → `Arm Ethos-U55, 256 MACs/cycle`.
+fn ethos_u_in_words(accelerator: &str) -> String {
+    let parts: Vec<&str> = accelerator.split('-').collect();
+    match parts.as_slice() {
+        ["ethos", family, macs] => {
+            format!("Arm Ethos-{}, {macs} MACs/cycle", family.to_uppercase())
+        }
+        _ => accelerator.to_owned(),
+    }
+}
+
+/// QEMU's `cortex-a76` → `Arm Cortex-A76`.
+fn cortex_a_in_words(processor: &str) -> String {
+    match processor.split_once('-') {
+        Some(("cortex", model)) => format!("Arm Cortex-{}", model.to_uppercase()),
+        _ => processor.to_owned(),
+    }
 }

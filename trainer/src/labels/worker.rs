@@ -1,8 +1,7 @@
 //! One process of the labelling tool, restarted by its owner after a time-out or a crash.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -12,10 +11,9 @@ use serde::Deserialize;
 
 use super::record::{Outcome, Tool};
 use super::target::Target;
+use super::tool::LabellingTool;
 
-const PROGRAM: &str = include_str!("../../python/vela_worker.py");
-
-/// Importing the compiler takes 1 s on a quiet machine.
+/// On a quiet machine Vela is ready after 1 s and the emulated LiteRT after 4 s.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// A running tool. Dropping it ends the process.
@@ -54,15 +52,14 @@ struct Document {
 }
 
 impl Worker {
-    /// Starts the tool for `targets` with the interpreter `python`, which must be able to import
-    /// the packages of `trainer/python/requirements.txt`.
-    pub fn start(python: &Path, targets: &[Target]) -> Result<Self> {
-        let mut process = Command::new(python)
-            .args(["-c", PROGRAM, &serde_json::to_string(targets)?])
+    /// Starts a process of `tool` for `targets`.
+    pub fn start(tool: &dyn LabellingTool, targets: &[Target]) -> Result<Self> {
+        let mut command = tool.command(targets).with_context(|| not_started(tool))?;
+        let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .with_context(|| format!("could not start `{}`", python.display()))?;
+            .with_context(|| not_started(tool))?;
         let requests = process
             .stdin
             .take()
@@ -74,7 +71,7 @@ impl Worker {
         let answers = lines(stdout);
         let greeting = answers
             .recv_timeout(START_LIMIT)
-            .map_err(|_| no_greeting(python, &mut process))?;
+            .map_err(|_| no_greeting(tool, &mut process))?;
         let tool = serde_json::from_str(&greeting).context("the labelling tool's first line")?;
         Ok(Self {
             process,
@@ -162,14 +159,20 @@ fn lines(stdout: ChildStdout) -> Receiver<String> {
     receiver
 }
 
-fn no_greeting(python: &Path, process: &mut Child) -> anyhow::Error {
+fn no_greeting(tool: &dyn LabellingTool, process: &mut Child) -> anyhow::Error {
     let _ = process.kill();
     let status = process.wait();
     anyhow!(
-        "`{}` did not start the labelling tool ({}); install what it needs with \
-         `{} -m pip install -r trainer/python/requirements.txt`",
-        python.display(),
+        "{} ({})",
+        not_started(tool),
         status.map_or_else(|error| error.to_string(), |status| status.to_string()),
-        python.display(),
+    )
+}
+
+fn not_started(tool: &dyn LabellingTool) -> String {
+    format!(
+        "`{}` did not start the labelling tool; install what it needs with `{}`",
+        tool.program().display(),
+        tool.how_to_install(),
     )
 }

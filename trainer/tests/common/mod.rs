@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use litecast_trainer::labels::litert_qemu::{DEFAULT_EMULATOR, LitertQemu};
+
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// The interpreter with the packages of `trainer/python/requirements.txt`: `LITECAST_PYTHON`, or
@@ -35,4 +37,14 @@ pub fn shared_model(name: &str) -> Option<Vec<u8>> {
 
 pub fn shared_models() -> PathBuf {
     Path::new(ROOT).join("../shared/models")
+}
+
+/// LiteRT under QEMU as `make qemu` installs it. Prints a word where it is not installed.
+pub fn litert_qemu() -> Option<LitertQemu> {
+    let emulator = Path::new(ROOT).join(DEFAULT_EMULATOR);
+    if emulator.join("environment").exists() {
+        return Some(LitertQemu { emulator });
+    }
+    println!("skipped: no emulator in {DEFAULT_EMULATOR}; `make qemu` installs it");
+    None
 }

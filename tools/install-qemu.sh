@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# .tools/litert-qemu: an arm64 Python with LiteRT, and QEMU's plugin that counts instructions. Built
+# once per machine into $CACHE (200 MB on disk, about a minute) and linked from here.
+#
+# Folder: root/ Debian's arm64 files and LiteRT; cortex-a72/ and cortex-a76/ the same as seen on a
+# board with that processor; counter.so the plugin; environment a name of all of that.
+source "$(dirname "$0")/common.sh"
+
+LINK=.tools/litert-qemu
+# Whatever the machine runs, the guest is Debian 12, whose Python 3.11 the wheels are for.
+DEBIAN_RELEASE=bookworm
+GUEST_PACKAGES=(python3.11-minimal libpython3.11-minimal libpython3.11-stdlib
+    libc6 libgcc-s1 libstdc++6 libexpat1 libffi8 zlib1g)
+
+identity=$(cat trainer/qemu/* tools/install-qemu.sh | sha256sum | cut -c1-16)
+folder=$CACHE/litert-qemu-$identity
+
+# The plugin speaks version 1 of QEMU's plugin interface, which 9.0 no longer offers.
+check_emulator() {
+    local version
+    version=$(qemu-aarch64 --version | sed -n 's/^qemu-aarch64 version \([0-9]*\)\..*/\1/p')
+    [ "${version:-0}" -ge 5 ] && [ "$version" -le 8 ] ||
+        fail "expected qemu-aarch64 of version 5 to 8 (Debian 12 has 7.2), found ${version:-none}"
+}
+
+# download_guest FOLDER: arm64 packages, by an apt that knows nothing of this machine's packages.
+download_guest() {
+    local apt=$1
+    mkdir -p "$apt/lists/partial" "$apt/archives/partial"
+    : >"$apt/status"
+    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+        "http://deb.debian.org/debian $DEBIAN_RELEASE main" >"$apt/sources.list"
+    local options=(-q -o APT::Architecture=arm64 -o APT::Architectures=arm64
+        -o APT::Sandbox::User= -o Dir::State::Lists="$apt/lists" -o Dir::State::status="$apt/status"
+        -o Dir::Cache="$apt" -o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts=-)
+    apt-get "${options[@]}" update >&2
+    (cd "$apt" && apt-get "${options[@]}" download "${GUEST_PACKAGES[@]}" >&2)
+}
+
+# board FOLDER PART FEATURES: the guest's files beside a /proc/cpuinfo of four cores of this part,
+# by which XNNPACK chooses the kernels that it would run on the board. Without it, it would read
+# the description of the machine that emulates.
+board() {
+    local core
+    mkdir -p "$1/proc" "$1/sys/devices/system/cpu"
+    ln -s ../root/{etc,lib,usr} "$1/"
+    echo 0-3 | tee "$1/sys/devices/system/cpu/possible" >"$1/sys/devices/system/cpu/present"
+    for core in 0 1 2 3; do
+        printf '%s\t: %s\n' processor $core Features "$3" 'CPU implementer' 0x41 \
+            'CPU architecture' 8 'CPU variant' 0x0 'CPU part' "$2" 'CPU revision' 3
+        echo
+    done >"$1/proc/cpuinfo"
+}
+
+build() { # FOLDER
+    local package
+    mkdir -p "$1/root"
+    gcc -O2 -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden \
+        -o "$1/counter.so" trainer/qemu/count_instructions.c
+    download_guest "$1/apt"
+    for package in "$1"/apt/*.deb; do dpkg -x "$package" "$1/root"; done
+    rm -rf "$1/apt" "$1/root/usr/share"
+    .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-compile \
+        --only-binary :all: --python-version 3.11 \
+        --platform manylinux_2_17_aarch64 --platform manylinux_2_27_aarch64 \
+        --target "$1/root/usr/lib/python3.11/dist-packages" -r trainer/qemu/requirements.txt
+    board "$1/cortex-a72" 0xd08 'fp asimd evtstrm crc32 cpuid'
+    board "$1/cortex-a76" 0xd0b 'fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp'
+    echo "$identity" >"$1/environment"
+}
+
+{ has qemu-aarch64 && has gcc && has setarch; } || apt_install qemu-user gcc util-linux
+check_emulator
+if [ ! -d "$folder" ]; then
+    say "installing LiteRT for arm64 under QEMU (about a minute, once per machine, kept in $CACHE)"
+    mkdir -p "$CACHE"
+    scratch=$(mktemp -d "$CACHE/unfinished.XXXXXX")
+    trap 'rm -rf "$scratch"' EXIT
+    build "$scratch/new"
+    mv "$scratch/new" "$folder"
+fi
+mkdir -p "$(dirname "$LINK")"
+ln -sfn "$folder" "$LINK"

@@ -1,0 +1,142 @@
+"""Counts the instructions that LiteRT executes for TensorFlow Lite files, inside QEMU.
+
+Runs as a process under ``qemu-aarch64`` with the plugin of ``trainer/qemu``:
+``litert_qemu_worker.py ENVIRONMENT`` where ENVIRONMENT names what ``tools/install-qemu.sh``
+installed. It speaks as ``vela_worker.py`` does: one JSON line that says what it is, then one JSON
+line for each request until its input ends. A request is two little-endian u32, the index of a
+target (there is one, the emulated processor) and the number of bytes that follow, and the bytes
+of one .tflite file. An answer is a label (``"status": "ok"``) or ``"status": "rejected"`` with
+LiteRT's words.
+
+What the figures are: executed instructions of one inference on one thread with XNNPACK, by class.
+Under ``setarch -R`` the same requests give the same figures but for some hundred instructions;
+in another order, but for two thousand, because the interpreter's memory lies elsewhere.
+"""
+
+import ctypes
+import json
+import os
+import platform
+import struct
+import sys
+import time
+from importlib.metadata import version
+
+import numpy
+from ai_edge_litert.interpreter import Interpreter
+
+# The marks that the plugin knows: getpid with one of these as an argument that it ignores.
+GETPID = 172
+BEGIN = 0x6C697465
+END = 0x63617374
+
+# The first inference also packs weights and touches every page for the first time.
+N_WARM_UP = 1
+N_THREADS = 1
+
+# LiteRT's messages can quote whole tensors.
+REASON_LIMIT_CHARS = 400
+
+
+class Counter:
+    """Counts of the plugin between two marks of this process."""
+
+    def __init__(self):
+        self._syscall = ctypes.CDLL(None).syscall
+        self._syscall.argtypes = [ctypes.c_long] * 3
+        reading_end, self._writing_end = os.pipe()
+        self._counts = os.fdopen(reading_end, "r", encoding="ascii")
+
+    def count(self, function):
+        """Instructions that `function` executes, by class."""
+        self._syscall(GETPID, BEGIN, 0)
+        function()
+        self._syscall(GETPID, END, self._writing_end)
+        return json.loads(self._counts.readline())
+
+
+def label(counter, model):
+    """The label of one .tflite file, given as bytes. Raises what LiteRT raises."""
+    interpreter = Interpreter(model_content=model, num_threads=N_THREADS)
+    interpreter.allocate_tensors()
+    for tensor in interpreter.get_input_details():
+        interpreter.set_tensor(tensor["index"], _input(tensor["shape"], tensor["dtype"]))
+    for _ in range(N_WARM_UP):
+        interpreter.invoke()
+    return {"status": "ok", "instructions": counter.count(interpreter.invoke)}
+
+
+def _input(shape, dtype):
+    """Values that are not all alike; zeros for wider integers, which may be indices."""
+    n_values = int(numpy.prod(shape))
+    pattern = (numpy.arange(n_values, dtype=numpy.int64) * 37 + 11) % 251
+    if numpy.issubdtype(dtype, numpy.floating):
+        pattern = pattern / 125.0 - 1.0
+    elif dtype == numpy.int8:
+        pattern = pattern - 125
+    elif dtype != numpy.uint8:
+        pattern = numpy.zeros_like(pattern)
+    return pattern.astype(dtype).reshape(shape)
+
+
+def _private_stdout():
+    """The real standard output; descriptors 1 and 2 then lead nowhere, for LiteRT prints there.
+    Python's own errors keep the real standard error."""
+    answers = os.fdopen(os.dup(1), "wb")
+    sys.stderr = os.fdopen(os.dup(2), "w")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    return answers
+
+
+def _provenance(environment):
+    return {
+        "tool": "litert-qemu",
+        "version": version("ai-edge-litert"),
+        "python": platform.python_version(),
+        "environment": environment,
+        "delegate": "XNNPACK",
+        "threads": str(N_THREADS),
+    }
+
+
+def _answer(counter, model):
+    start = time.process_time()
+    try:
+        document = label(counter, model)
+    except Exception as error:  # LiteRT raises RuntimeError, ValueError, ...
+        reason = " ".join(str(error).split())[:REASON_LIMIT_CHARS]
+        document = {"status": "rejected", "reason": reason or type(error).__name__}
+    return {"label": document, "cpu_s": round(time.process_time() - start, 4)}
+
+
+def _write_line(answers, document):
+    answers.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
+    answers.flush()
+
+
+def _read_request(requests):
+    """The bytes of a file, or None where the input has ended, even in a request."""
+    header = requests.read(8)
+    if len(header) < 8:
+        return None
+    _, n_bytes = struct.unpack("<II", header)
+    model = requests.read(n_bytes)
+    return model if len(model) == n_bytes else None
+
+
+def main():
+    answers = _private_stdout()
+    counter = Counter()
+    _write_line(answers, _provenance(sys.argv[1]))
+    while (model := _read_request(sys.stdin.buffer)) is not None:
+        _write_line(answers, _answer(counter, model))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BrokenPipeError:
+        # Whoever asked is gone; there is nobody to answer, and nothing to flush at exit.
+        os._exit(1)

@@ -1,0 +1,137 @@
+//! LiteRT under QEMU for Cortex-A processors: `python/litert_qemu_worker.py`, which counts the
+//! instructions that one inference executes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::target::{Configuration, Target};
+use super::tool::LabellingTool;
+
+const WORKER: &str = include_str!("../../python/litert_qemu_worker.py");
+
+/// Where `tools/install-qemu.sh` installs, seen from the repository's root.
+pub const DEFAULT_EMULATOR: &str = ".tools/litert-qemu";
+
+/// LiteRT for arm64 in the folder that `tools/install-qemu.sh` made.
+#[derive(Clone, Debug)]
+pub struct LitertQemu {
+    pub emulator: PathBuf,
+}
+
+impl LabellingTool for LitertQemu {
+    fn id(&self) -> &'static str {
+        "litert-qemu"
+    }
+
+    fn targets(&self) -> Vec<Target> {
+        let target = |id: &str, processor: &str, board: &str| Target {
+            id: id.into(),
+            configuration: Configuration::CortexA {
+                processor: processor.into(),
+                board: board.into(),
+            },
+        };
+        vec![
+            target("cortex-a76-rpi5", "cortex-a76", "Raspberry Pi 5"),
+            target("cortex-a72-rpi4", "cortex-a72", "Raspberry Pi 4"),
+        ]
+    }
+
+    /// A process emulates one processor.
+    fn targets_per_process(&self) -> usize {
+        1
+    }
+
+    fn command(&self, targets: &[Target]) -> Result<Command> {
+        let [target] = targets else {
+            anyhow::bail!("expected one target, found {}", targets.len());
+        };
+        let processor = processor(target)?;
+        // Paths that QEMU's prefix must not be searched for start at the root.
+        let folder = fs::canonicalize(&self.emulator)
+            .with_context(|| format!("no emulator at {}", self.emulator.display()))?;
+        let environment = fs::read_to_string(folder.join("environment"))
+            .with_context(|| format!("no emulator at {}", folder.display()))?;
+        let mut command = Command::new("setarch");
+        // Without address space randomisation, counts repeat: alignment decides how many steps
+        // a copy takes.
+        command.args(["-R", "qemu-aarch64", "-cpu", processor, "-L"]);
+        command.arg(folder.join(processor));
+        command.arg("-plugin").arg(folder.join("counter.so"));
+        command.arg(folder.join("root/usr/bin/python3.11"));
+        // -E: the variables of the host's Python are not meant for this one.
+        command.args(["-E", "-c", WORKER, environment.trim()]);
+        Ok(command)
+    }
+
+    fn program(&self) -> &Path {
+        &self.emulator
+    }
+
+    fn how_to_install(&self) -> String {
+        "make qemu".to_owned()
+    }
+}
+
+fn processor(target: &Target) -> Result<&str> {
+    let processor = match &target.configuration {
+        Configuration::CortexA { processor, .. } => Some(processor.as_str()),
+        Configuration::EthosU { .. } => None,
+    };
+    let processor = processor.with_context(|| format!("{} is no Cortex-A", target.id))?;
+    ensure!(
+        processor.starts_with("cortex-a"),
+        "expected a processor like cortex-a76, found `{processor}`"
+    );
+    Ok(processor)
+}
+
+/// What LiteRT executes for one inference of one file, on one thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LitertLabel {
+    pub instructions: Instructions,
+}
+
+/// Executed instructions by class, as `trainer/qemu/a64_classes.h` tells them apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instructions {
+    pub branch: u64,
+    pub load: u64,
+    pub store: u64,
+    pub integer: u64,
+    /// And divide.
+    pub integer_multiply: u64,
+    pub vector_load: u64,
+    pub vector_store: u64,
+    /// SIMD integer arithmetic without multiplication, and permutations and moves.
+    pub vector_integer: u64,
+    /// SIMD integer multiplication, dot products among them.
+    pub vector_multiply: u64,
+    /// Scalar and SIMD.
+    pub float: u64,
+    pub system: u64,
+}
+
+impl Instructions {
+    pub fn total(&self) -> u64 {
+        [
+            self.branch,
+            self.load,
+            self.store,
+            self.integer,
+            self.integer_multiply,
+            self.vector_load,
+            self.vector_store,
+            self.vector_integer,
+            self.vector_multiply,
+            self.float,
+            self.system,
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+    }
+}

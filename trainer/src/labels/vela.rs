@@ -1,0 +1,137 @@
+//! Arm's Vela compiler for Ethos-U NPUs, in process: `python/vela_worker.py`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use super::target::{Configuration, Target};
+use super::tool::LabellingTool;
+
+const WORKER: &str = include_str!("../../python/vela_worker.py");
+
+/// Vela as `python` imports it.
+#[derive(Clone, Debug)]
+pub struct Vela {
+    /// Interpreter that has the packages of `trainer/python/requirements.txt`.
+    pub python: PathBuf,
+}
+
+impl LabellingTool for Vela {
+    fn id(&self) -> &'static str {
+        "vela"
+    }
+
+    fn targets(&self) -> Vec<Target> {
+        default_targets()
+    }
+
+    /// A configuration is set up within milliseconds, so one process has all of them.
+    fn targets_per_process(&self) -> usize {
+        usize::MAX
+    }
+
+    fn command(&self, targets: &[Target]) -> Result<Command> {
+        let mut command = Command::new(&self.python);
+        command.args(["-c", WORKER, &serde_json::to_string(targets)?]);
+        Ok(command)
+    }
+
+    fn program(&self) -> &Path {
+        &self.python
+    }
+
+    fn how_to_install(&self) -> String {
+        format!(
+            "{} -m pip install -r trainer/python/requirements.txt",
+            self.python.display()
+        )
+    }
+}
+
+/// The targets that labels are made for. Ethos-U55-256 in this configuration is Vela's default,
+/// hence that of the PerfSAGE paper.
+pub fn default_targets() -> Vec<Target> {
+    let target = |accelerator: &str, system_config: &str, memory_mode: &str| Target {
+        id: accelerator.into(),
+        configuration: Configuration::EthosU {
+            accelerator: accelerator.into(),
+            system_config: system_config.into(),
+            memory_mode: memory_mode.into(),
+        },
+    };
+    vec![
+        target(
+            "ethos-u55-256",
+            "Ethos_U55_High_End_Embedded",
+            "Shared_Sram",
+        ),
+        target(
+            "ethos-u65-512",
+            "Ethos_U65_High_End",
+            "Dedicated_Sram_384KB",
+        ),
+        target(
+            "ethos-u85-256",
+            "Ethos_U85_SYS_DRAM_Mid",
+            "Dedicated_Sram_384KB",
+        ),
+    ]
+}
+
+/// Vela's estimate for one file on one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VelaLabel {
+    pub latency_ms: f64,
+    pub total_cycles: u64,
+    pub npu_cycles: u64,
+    pub macs: u64,
+    pub sram_peak_bytes: u64,
+    /// Bytes read and written over the memory port that leaves the chip: `OffChipFlash` for
+    /// Ethos-U55 with `Shared_Sram` (weights alone), `Dram` for the dedicated memory modes.
+    pub offchip_traffic_bytes: u64,
+    pub memories: BTreeMap<String, Memory>,
+    pub weight_bytes: u64,
+    pub encoded_weight_bytes: u64,
+    pub npu_operations: u64,
+    pub cascades: u64,
+    /// Operators that cost nothing in the totals above, because the NPU does not run them.
+    pub n_cpu_operators: u64,
+    /// Those of the main subgraph, where the compiler tells which.
+    pub cpu_operators: Option<Vec<CpuOperator>>,
+    /// Absent where the compiler's table does not cover the whole file (several subgraphs).
+    pub operators: Option<OperatorFigures>,
+    /// Cycles of operations that the compiler invented without naming a source:
+    /// `operators.cycles` and this add up to `total_cycles`.
+    pub unattributed_cycles: u64,
+}
+
+/// Use of one memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    pub peak_bytes: u64,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+    pub access_cycles: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuOperator {
+    pub operator_idx: usize,
+    /// Vela's name of the operator.
+    pub name: String,
+}
+
+/// One value for each operator of the main subgraph, in file order. An operator that the
+/// compiler fused into a neighbour has zeros, and its cost stands with the neighbour.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorFigures {
+    /// Adds up to the network's cycles: each is the longest of the times below.
+    pub cycles: Vec<u64>,
+    pub npu_cycles: Vec<u64>,
+    pub macs: Vec<u64>,
+    pub sram_access_cycles: Vec<u64>,
+    pub offchip_access_cycles: Vec<u64>,
+}
