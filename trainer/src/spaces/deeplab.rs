@@ -2,7 +2,8 @@
 //! an image-wide branch, and a decoder of bilinear enlargements.
 
 use super::Choices;
-use super::layers::{InvertedResidual, Layers, Nonlinearity as N, width};
+use super::blocks::InvertedResidual;
+use super::layers::{Layers, Nonlinearity as N, width};
 use crate::writer::{Network, NetworkBuilder, Sampling, TensorIdx};
 
 const SIDES: [i32; 4] = [96, 128, 160, 192];

@@ -3,7 +3,8 @@
 //! 2020). Boxes come out undecoded, as deployed files for NPUs have it.
 
 use super::Choices;
-use super::layers::{InvertedResidual, Layers, Nonlinearity as N, width};
+use super::blocks::InvertedResidual;
+use super::layers::{Layers, Nonlinearity as N, width};
 use crate::writer::{Network, NetworkBuilder, TensorIdx};
 
 const SIDES: [i32; 5] = [96, 128, 160, 192, 256];

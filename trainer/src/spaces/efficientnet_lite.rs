@@ -2,7 +2,8 @@
 //! squeeze-and-excite (Tan and Le 2019): MBConv stages scaled in width, depth and resolution.
 
 use super::Choices;
-use super::layers::{InvertedResidual, Layers, Nonlinearity, width};
+use super::blocks::InvertedResidual;
+use super::layers::{Layers, Nonlinearity, width};
 use crate::writer::{Network, NetworkBuilder};
 
 const SIDES: [i32; 6] = [128, 160, 192, 224, 240, 260];

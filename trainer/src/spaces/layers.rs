@@ -1,5 +1,4 @@
-//! What families share: layers that name themselves, and the blocks that several families are made
-//! of.
+//! What families share: layers that name themselves.
 
 use litecast::tflite::{Activation, Padding};
 
@@ -42,19 +41,6 @@ impl Nonlinearity {
             _ => Activation::None,
         }
     }
-}
-
-/// A depthwise convolution between two 1×1 convolutions, the first of which widens.
-#[derive(Clone, Copy, Debug)]
-pub struct InvertedResidual {
-    pub channels: i32,
-    /// Channels in the middle; no widening layer where they are those of the input.
-    pub expanded: i32,
-    pub kernel: i32,
-    pub stride: i32,
-    pub nonlinearity: Nonlinearity,
-    /// Channels of the squeeze in the middle.
-    pub squeezed: Option<i32>,
 }
 
 /// `base` channels, widened and rounded to a multiple of 8, as MobileNets do.
@@ -291,47 +277,6 @@ impl<'a> Layers<'a> {
         let features = self.channels(pooled);
         let flat = self.reshape(pooled, &[1, features]);
         self.dense(flat, classes, N::None)
-    }
-
-    /// Each channel times a gate that all pixels decide; `hard`: with hard-sigmoid.
-    pub fn squeeze_excite(&mut self, x: TensorIdx, squeezed: i32, hard: bool) -> TensorIdx {
-        let channels = self.channels(x);
-        let pooled = self.global_pool(x);
-        let hidden = self.pointwise(pooled, squeezed, N::Relu);
-        let scores = self.pointwise(hidden, channels, N::None);
-        let name = self.name("gate");
-        let gate = match hard {
-            true => self.hard_sigmoid(&name, scores),
-            false => self.builder.logistic(&name, scores),
-        };
-        self.mul(x, gate)
-    }
-
-    /// `relu6(x + 3) / 6`, as Keras writes it.
-    fn hard_sigmoid(&mut self, name: &str, x: TensorIdx) -> TensorIdx {
-        let builder = &mut self.builder;
-        let three = builder.scalar("three", 3.0);
-        let shifted = builder.add(&format!("{name}/shifted"), x, three);
-        let clipped = builder.relu6(&format!("{name}/relu6"), shifted);
-        let sixth = builder.scalar("sixth", 1.0 / 6.0);
-        builder.mul(name, clipped, sixth)
-    }
-
-    pub fn inverted_residual(&mut self, x: TensorIdx, block: InvertedResidual) -> TensorIdx {
-        let n = block.nonlinearity;
-        let mut y = x;
-        if block.expanded != self.channels(x) {
-            y = self.pointwise(y, block.expanded, n);
-        }
-        y = self.depthwise(y, block.kernel, block.stride, n);
-        if let Some(squeezed) = block.squeezed {
-            y = self.squeeze_excite(y, squeezed, n == N::HardSwish || n == N::Relu);
-        }
-        y = self.pointwise(y, block.channels, N::None);
-        match block.stride == 1 && block.channels == self.channels(x) {
-            true => self.add(x, y),
-            false => y,
-        }
     }
 
     pub fn finish(self, outputs: &[TensorIdx]) -> Network {

@@ -1,7 +1,8 @@
 //! MobileNet V2 (Sandler et al. 2018): inverted residuals with linear bottlenecks.
 
 use super::Choices;
-use super::layers::{InvertedResidual, Layers, Nonlinearity, width};
+use super::blocks::InvertedResidual;
+use super::layers::{Layers, Nonlinearity, width};
 use crate::writer::{Network, NetworkBuilder};
 
 const SIDES: [i32; 6] = [96, 128, 160, 192, 224, 256];

@@ -1,7 +1,8 @@
 //! MobileNet V3 (Howard et al. 2019): hard-swish, and squeeze-and-excite in some blocks.
 
 use super::Choices;
-use super::layers::{InvertedResidual, Layers, Nonlinearity, width};
+use super::blocks::InvertedResidual;
+use super::layers::{Layers, Nonlinearity, width};
 use crate::writer::{Network, NetworkBuilder};
 
 const SIDES: [i32; 5] = [96, 128, 160, 192, 224];

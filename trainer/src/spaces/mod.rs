@@ -5,6 +5,7 @@
 
 mod audio_1d;
 mod autoencoder;
+mod blocks;
 mod choices;
 mod cnn_cifar10;
 mod cnn_imagenet;

@@ -5,34 +5,21 @@
 //! Batch norms are folded into convolutions, and edges that carry nothing are left out, as in a
 //! deployed file.
 
-use std::str::FromStr;
+mod cell;
 
 use litecast::tflite::{Activation, Padding};
 
+pub use self::cell::Cell;
+use self::cell::{NODES, Operation};
 use super::Choices;
 use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
 
 /// Channels of the cells of each stage.
 const STAGES: [i32; 3] = [16, 32, 64];
 const CELLS_PER_STAGE: usize = 5;
-/// Nodes of a cell: node 0 is its input, the last its output.
-const NODES: usize = 4;
 /// `[height, width]`; the last three are those of measured tables.
 const SIZES: [[i32; 2]; 6] = [[16, 16], [32, 32], [48, 64], [64, 64], [52, 16], [88, 88]];
 const CLASSES: [i32; 4] = [10, 18, 100, 120];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    None,
-    SkipConnect,
-    Conv1x1,
-    Conv3x3,
-    AveragePool3x3,
-}
-
-/// The operation of each edge: 0→1, 0→2, 1→2, 0→3, 1→3, 2→3, and that the input reaches the output.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cell([Operation; 6]);
 
 /// What the benchmark's data set decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,114 +27,6 @@ pub struct Task {
     /// Height, width and channels; height and width are multiples of 4.
     pub input: [i32; 3],
     pub classes: i32,
-}
-
-impl Operation {
-    const ALL: [(&'static str, Operation); 5] = [
-        ("none", Operation::None),
-        ("skip_connect", Operation::SkipConnect),
-        ("nor_conv_1x1", Operation::Conv1x1),
-        ("nor_conv_3x3", Operation::Conv3x3),
-        ("avg_pool_3x3", Operation::AveragePool3x3),
-    ];
-
-    /// Side of the kernel, of a convolution.
-    fn kernel(self) -> Option<i32> {
-        match self {
-            Operation::Conv1x1 => Some(1),
-            Operation::Conv3x3 => Some(3),
-            _ => None,
-        }
-    }
-}
-
-impl FromStr for Cell {
-    type Err = String;
-
-    /// Reads `|avg_pool_3x3~0|+|nor_conv_1x1~0|skip_connect~1|+|none~0|none~1|nor_conv_3x3~2|`.
-    /// A cell whose output does not depend on its input is an error: no network computes it.
-    fn from_str(arch: &str) -> Result<Self, String> {
-        let mut operations = Vec::new();
-        for (node, edges) in arch.split('+').enumerate() {
-            let edges = edges.trim_matches('|').split('|');
-            for (from, edge) in edges.enumerate() {
-                operations.push(parse_edge(edge, from, node + 1)?);
-            }
-        }
-        let operations: [Operation; 6] = operations
-            .try_into()
-            .map_err(|all: Vec<_>| format!("`{arch}`: expected 6 edges, found {}", all.len()))?;
-        Cell::new(operations)
-            .ok_or_else(|| format!("`{arch}`: the cell's input does not reach its output"))
-    }
-}
-
-fn parse_edge(edge: &str, from: usize, to: usize) -> Result<Operation, String> {
-    let known = |(name, _): &&(&str, Operation)| edge == format!("{name}~{from}");
-    Operation::ALL
-        .iter()
-        .find(known)
-        .map(|(_, operation)| *operation)
-        .ok_or_else(|| format!("edge {from}→{to}: expected OPERATION~{from}, found `{edge}`"))
-}
-
-impl Cell {
-    fn new(operations: [Operation; 6]) -> Option<Self> {
-        let cell = Cell(operations);
-        cell.carriers()[0].then_some(cell)
-    }
-
-    /// One of the cells that compute something, each as likely as the others.
-    fn draw(choices: &mut Choices) -> Self {
-        loop {
-            let operations = [(); 6].map(|()| choices.of(&Operation::ALL).1);
-            if let Some(cell) = Cell::new(operations) {
-                return cell;
-            }
-        }
-    }
-
-    fn edge(&self, from: usize, to: usize) -> Operation {
-        self.0[to * (to - 1) / 2 + from]
-    }
-
-    /// The nodes whose values reach the output, which is one of them if the input is.
-    fn carriers(&self) -> [bool; NODES] {
-        let mut carries = [false, false, false, true];
-        for from in (0..NODES - 1).rev() {
-            carries[from] =
-                (from + 1..NODES).any(|to| carries[to] && self.edge(from, to) != Operation::None);
-        }
-        carries
-    }
-
-    /// Edges into `to` that carry something: their sources and operations.
-    fn inputs(&self, to: usize) -> Vec<(usize, Operation)> {
-        let fed = self.fed();
-        (0..to)
-            .map(|from| (from, self.edge(from, to)))
-            .filter(|&(from, operation)| fed[from] && operation != Operation::None)
-            .collect()
-    }
-
-    /// The nodes that the input reaches.
-    fn fed(&self) -> [bool; NODES] {
-        let mut fed = [true, false, false, false];
-        for to in 1..NODES {
-            fed[to] = (0..to).any(|from| fed[from] && self.edge(from, to) != Operation::None);
-        }
-        fed
-    }
-
-    /// Only convolutions read the node, so that the rectifier before them is part of what makes it.
-    fn only_convolved(&self, from: usize) -> bool {
-        let carries = self.carriers();
-        (from + 1..NODES)
-            .filter(|&to| carries[to])
-            .map(|to| self.edge(from, to))
-            .filter(|&operation| operation != Operation::None)
-            .all(|operation| operation.kernel().is_some())
-    }
 }
 
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
@@ -419,22 +298,5 @@ mod tests {
         let mixed =
             "|nor_conv_3x3~0|+|nor_conv_1x1~0|none~1|+|skip_connect~0|none~1|nor_conv_3x3~2|";
         assert_eq!(count(mixed, "RELU"), 2 + 15);
-    }
-
-    #[test]
-    fn wrong_cells_are_refused_in_words() {
-        for (arch, words) in [
-            ("", "edge 0→1: expected OPERATION~0, found ``"),
-            ("|none~0|", "expected 6 edges, found 1"),
-            ("|nor_conv_5x5~0|", "found `nor_conv_5x5~0`"),
-            ("|none~1|", "expected OPERATION~0, found `none~1`"),
-            (
-                "|nor_conv_3x3~0|+|none~0|none~1|+|none~0|none~1|skip_connect~2|",
-                "does not reach its output",
-            ),
-        ] {
-            let error = Cell::from_str(arch).unwrap_err();
-            assert!(error.contains(words), "{arch}: {error}");
-        }
     }
 }
