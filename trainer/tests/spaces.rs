@@ -307,15 +307,14 @@ fn checked(python: &Path, script: &str, samples: impl Iterator<Item = Sample>) -
         .collect()
 }
 
-/// Spaces with operators that a configuration leaves to the CPU or refuses: DEPTH_TO_SPACE is none of
-/// Ethos-U's, truth values are Ethos-U85's alone.
-const LEFT_TO_CPU: [(&str, &[&str]); 2] = [
-    (
-        "upscaler-d2s",
-        &["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"],
-    ),
+/// Spaces with operators that a configuration leaves to the CPU or refuses: DEPTH_TO_SPACE and SVDF are
+/// none of Ethos-U's, truth values are Ethos-U85's alone.
+const LEFT_TO_CPU: [(&str, &[&str]); 3] = [
     ("random-truth", &["ethos-u55-256", "ethos-u65-512"]),
+    ("svdf", &ALL_CONFIGURATIONS),
+    ("upscaler-d2s", &ALL_CONFIGURATIONS),
 ];
+const ALL_CONFIGURATIONS: [&str; 3] = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"];
 
 #[test]
 fn litert_runs_and_vela_compiles_every_file() {

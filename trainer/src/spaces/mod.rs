@@ -80,10 +80,12 @@ static FAMILIES: &[Family] = &[
     family("autoencoder", autoencoder::network),
     family("lstm", recurrent::lstm),
     family("gru", recurrent::gru),
+    family("svdf", recurrent::svdf),
     family("text-encoder", text_encoder::network),
     family("mlp-mixer", mixer::mlp_mixer),
     family("convnext", mixer::convnext),
     family("random-operators", random_operators::network),
+    family("random-extremes", random_operators::with_extremes),
     family("random-truth", random_operators::with_truth),
 ];
 

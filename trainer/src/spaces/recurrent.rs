@@ -1,5 +1,6 @@
 //! Recurrent networks over sequences: LSTM as one operator, as TFLite's converter writes Keras'
-//! layer; and GRU unrolled step by step, every step with the same weights.
+//! layer; GRU unrolled step by step, every step with the same weights; and SVDF, which remembers
+//! frames (Nakkiran et al. 2015).
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N};
@@ -27,6 +28,25 @@ pub fn lstm(choices: &mut Choices, builder: NetworkBuilder) -> Network {
         }
     };
     finish(flat, layers)
+}
+
+/// Frames one at a time through filter banks with a memory, which Ethos-U leaves to the CPU.
+pub fn svdf(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+    let mut layers = Layers::new(choices, builder);
+    let features = layers.choices.of(&[10, 20, 40, 64, 80]);
+    let mut x = layers.builder.input("frame", &[1, features]);
+    for _ in 0..layers.choices.between(1, 6) {
+        let units = layers.choices.of(&UNITS);
+        let rank = layers.choices.of(&[1, 1, 2, 4]);
+        let memory = layers.choices.of(&[4, 8, 10, 16, 32]);
+        let name = layers.name("svdf");
+        x = layers.builder.svdf(&name, x, [units, rank, memory]);
+        if layers.choices.coin() {
+            let units = layers.choices.of(&UNITS);
+            x = layers.dense(x, units, N::Relu);
+        }
+    }
+    finish(x, layers)
 }
 
 pub fn gru(choices: &mut Choices, builder: NetworkBuilder) -> Network {

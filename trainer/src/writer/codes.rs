@@ -101,6 +101,7 @@ fn int8_code(kind: &OperatorKind) -> (Code, i32) {
         OperatorKind::StridedSlice { .. } => (Code::STRIDED_SLICE, 2),
         OperatorKind::Sub => (Code::SUB, 2),
         OperatorKind::Sum { .. } => (Code::SUM, 2),
+        OperatorKind::Svdf { .. } => (Code::SVDF, 3),
         OperatorKind::Tanh => (Code::TANH, 2),
         OperatorKind::Tile => (Code::TILE, 1),
         OperatorKind::Transpose => (Code::TRANSPOSE, 2),

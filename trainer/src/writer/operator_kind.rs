@@ -141,6 +141,10 @@ pub enum OperatorKind {
     Sum {
         keep_dims: bool,
     },
+    /// Rectified.
+    Svdf {
+        rank: i32,
+    },
     Tanh,
     Tile,
     Transpose,

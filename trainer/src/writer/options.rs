@@ -226,6 +226,14 @@ pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
                 }
             )
         }
+        OperatorKind::Svdf { rank } => table!(
+            fbb,
+            SVDFOptions,
+            SVDFOptionsArgs {
+                rank: *rank,
+                fused_activation_function: schema::ActivationFunctionType::RELU,
+            }
+        ),
         OperatorKind::TransposeConv { stride, padding } => table!(
             fbb,
             TransposeConvOptions,

@@ -92,9 +92,14 @@ pub fn in_float32(tensor: &Tensor, stored: &[u8]) -> Vec<u8> {
 }
 
 fn integers(element: ElementType, stored: &[u8]) -> impl Iterator<Item = i32> {
-    let n_bytes = if element == ElementType::Int8 { 1 } else { 4 };
-    stored.chunks_exact(n_bytes).map(|bytes| match bytes {
-        [byte] => i32::from(*byte as i8),
+    let n_bytes = match element {
+        ElementType::Int8 | ElementType::Bool => 1,
+        ElementType::Int16 => 2,
+        ElementType::Int32 | ElementType::Float32 => 4,
+    };
+    stored.chunks_exact(n_bytes).map(|bytes| match *bytes {
+        [byte] => i32::from(byte as i8),
+        [low, high] => i32::from(i16::from_le_bytes([low, high])),
         _ => i32::from_le_bytes(bytes.try_into().expect("chunks are of four bytes")),
     })
 }

@@ -1,9 +1,12 @@
 //! The builder's recurrent operators.
 
+use litecast::tflite::Activation;
+
 use super::builder::NetworkBuilder;
 use super::network::{ABSENT, Content, ElementType, Operator, TensorIdx};
 use super::operator_kind::OperatorKind;
 use super::quantization::{Spread, channel_scales};
+use super::weights::INT16_STEPS;
 
 /// Of the cell state, which integer kernels keep in 16 bits and a power of two.
 const CELL_SCALE: f64 = 1.0 / 4096.0;
@@ -32,7 +35,7 @@ impl NetworkBuilder {
         }
         for (gate, &weights) in gates.iter().zip(&of_input) {
             let scale = self.spread(weights).scale * self.spread(input).scale;
-            biases.push(self.gate_bias(&format!("{name}/{gate}/bias"), units, scale));
+            biases.push(self.bias(&format!("{name}/{gate}/bias"), units, scale, 0.3));
         }
         let state = self.variable(&format!("{name}/state"), units, ElementType::Int8, output);
         let cell = Spread {
@@ -60,6 +63,53 @@ impl NetworkBuilder {
         sequence
     }
 
+    /// One frame `[1, features]` through a filter bank that remembers `memory` frames: `[1, units]`,
+    /// rectified. Each unit sums `rank` filters.
+    pub fn svdf(
+        &mut self,
+        name: &str,
+        input: TensorIdx,
+        [units, rank, memory]: [i32; 3],
+    ) -> TensorIdx {
+        let n_filters = units * rank;
+        let features = self.channels(input);
+        let of_frame = self.gate_weights(&format!("{name}/weights"), [n_filters, features], input);
+        let state = Spread {
+            scale: 1.0 / 4096.0,
+            zero_point: 0,
+            rms_steps: 4096.0,
+        };
+        let (output, sigma_steps) = Spread::of_layer(Activation::Relu, &mut self.random);
+        let over_time = self.time_weights(
+            &format!("{name}/time_weights"),
+            [n_filters, memory],
+            sigma_steps * output.scale / (state.rms() * f64::from(memory * rank).sqrt()),
+        );
+        let scale = state.scale * self.spread(over_time).scale;
+        let bias = self.bias(&format!("{name}/bias"), units, scale, 0.3 * output.rms());
+        let memory_values = memory * n_filters;
+        let element = ElementType::Int16;
+        let state = self.variable(&format!("{name}/state"), memory_values, element, state);
+        let inputs = [input, of_frame, over_time, bias, state];
+        let kind = OperatorKind::Svdf { rank };
+        self.operator(name, kind, &inputs, vec![1, units], output)
+    }
+
+    /// Weights of 16 bits with a root mean square of `rms` in real units.
+    fn time_weights(&mut self, name: &str, shape: [i32; 2], rms: f64) -> TensorIdx {
+        let drawn = self.layer_distribution();
+        let content = Content::Weights(drawn);
+        let weights = self.tensor(name, shape.to_vec(), ElementType::Int16, content);
+        let rms_steps = INT16_STEPS * drawn.root_mean_square();
+        let spread = Spread {
+            scale: rms / rms_steps,
+            zero_point: 0,
+            rms_steps,
+        };
+        self.set_spread(weights, spread);
+        weights
+    }
+
     /// Weights whose products with `input` have about the size of a gate's useful range.
     fn gate_weights(&mut self, name: &str, shape: [i32; 2], input: TensorIdx) -> TensorIdx {
         let steps = self.spread(input).rms() * f64::from(shape[1]).sqrt();
@@ -82,15 +132,16 @@ impl NetworkBuilder {
         weights
     }
 
-    fn gate_bias(&mut self, name: &str, units: i32, scale: f64) -> TensorIdx {
+    /// Values with a root mean square of `rms` in real units.
+    fn bias(&mut self, name: &str, units: i32, scale: f64, rms: f64) -> TensorIdx {
         let content = Content::Bias {
-            standard_deviation: 0.3 / scale,
+            standard_deviation: rms / scale,
         };
         let bias = self.tensor(name, vec![units], ElementType::Int32, content);
         let spread = Spread {
             scale,
             zero_point: 0,
-            rms_steps: 0.3 / scale,
+            rms_steps: rms / scale,
         };
         self.set_spread(bias, spread);
         bias

@@ -9,6 +9,7 @@ use super::network::{
 };
 use super::precision::{Precision, in_float32, without_quantize};
 use super::random::SplitMix64;
+use super::weights::INT16_STEPS;
 use super::{codes, options};
 
 /// Schema version of every `.tflite` file in use.
@@ -102,7 +103,12 @@ fn write_buffers<'a>(
 fn append_content(tensor: &Tensor, random: &mut SplitMix64, bytes: &mut Vec<u8>) {
     match &tensor.content {
         Content::Activation | Content::Variable => {}
-        Content::Weights(layer) => layer.append(tensor.n_values(), random, bytes),
+        Content::Weights(layer) => {
+            layer.append(tensor.n_values(), random, bytes);
+            if tensor.element == ElementType::Int16 {
+                *bytes = widened(bytes);
+            }
+        }
         Content::Bias { standard_deviation } => {
             let values =
                 (0..tensor.n_values()).map(|_| (random.bell() * standard_deviation).round() as i32);
@@ -111,6 +117,14 @@ fn append_content(tensor: &Tensor, random: &mut SplitMix64, bytes: &mut Vec<u8>)
         Content::Int8(values) => bytes.extend(values.iter().map(|&value| value as u8)),
         Content::Int32(values) => bytes.extend(values.iter().flat_map(|value| value.to_le_bytes())),
     }
+}
+
+/// Int8 values as int16 ones.
+fn widened(bytes: &[u8]) -> Vec<u8> {
+    let values = bytes.iter().map(|&byte| i16::from(byte as i8));
+    values
+        .flat_map(|value| (value * INT16_STEPS as i16).to_le_bytes())
+        .collect()
 }
 
 /// A flat buffer is built from its end: after this, a vector of `n_bytes` starts on a multiple of

@@ -38,6 +38,8 @@ pub enum LayerDistribution {
     },
 }
 
+/// A weight of 16 bits is a drawn int8 value times this.
+pub const INT16_STEPS: f64 = 256.0;
 /// Largest absolute value of a symmetric int8 weight.
 const LARGEST: i32 = 127;
 /// Entries of a lookup table from random bits to weights: 12 bits, so that the table stays in the

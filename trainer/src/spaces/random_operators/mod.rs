@@ -10,8 +10,20 @@ mod windows;
 use super::Choices;
 use crate::writer::{Network, NetworkBuilder, TensorIdx};
 
-const SIDES: [i32; 14] = [1, 1, 2, 3, 5, 7, 8, 13, 16, 31, 32, 48, 64, 100];
-const CHANNELS: [i32; 14] = [1, 2, 3, 4, 8, 15, 16, 17, 24, 32, 33, 64, 100, 257];
+/// What shapes are drawn from.
+struct Dims {
+    sides: &'static [i32],
+    channels: &'static [i32],
+}
+
+const ODD: Dims = Dims {
+    sides: &[1, 1, 2, 3, 5, 7, 8, 13, 16, 31, 32, 48, 64, 100],
+    channels: &[1, 2, 3, 4, 8, 15, 16, 17, 24, 32, 33, 64, 100, 257],
+};
+const EXTREME: Dims = Dims {
+    sides: &[1, 1, 1, 2, 3, 9, 150, 255, 256, 400, 1000, 4000],
+    channels: &[1, 1, 3, 16, 48, 127, 128, 129, 320, 512, 1024, 1280, 2049],
+};
 /// Few enough that a graph of the largest tensors stays cheap to compile.
 const MOST_VALUES: i32 = 1 << 18;
 const MOST_OPERATORS: usize = 12;
@@ -21,6 +33,7 @@ type Step = fn(&mut Graph, TensorIdx) -> Option<TensorIdx>;
 
 /// A graph under construction.
 struct Graph<'a> {
+    dims: Dims,
     choices: &'a mut Choices,
     builder: NetworkBuilder,
     /// Everything of int8 that an operator may read.
@@ -33,7 +46,13 @@ struct Graph<'a> {
 /// Operators that all targets of the compiler run.
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let steps = [windows::STEPS, arithmetic::STEPS, movement::STEPS].concat();
-    graph_of(&steps, choices, builder)
+    graph_of(&steps, ODD, choices, builder)
+}
+
+/// The same with very wide, flat and deep tensors.
+pub fn with_extremes(choices: &mut Choices, builder: NetworkBuilder) -> Network {
+    let steps = [windows::STEPS, arithmetic::STEPS, movement::STEPS].concat();
+    graph_of(&steps, EXTREME, choices, builder)
 }
 
 /// Truth values, selections and other operators that only Ethos-U85 has, among the rest.
@@ -43,11 +62,12 @@ pub fn with_truth(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     while steps.len() < 2 * n_others {
         steps.extend(truth::STEPS);
     }
-    graph_of(&steps, choices, builder)
+    graph_of(&steps, ODD, choices, builder)
 }
 
-fn graph_of(steps: &[Step], choices: &mut Choices, builder: NetworkBuilder) -> Network {
+fn graph_of(steps: &[Step], dims: Dims, choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut graph = Graph {
+        dims,
         choices,
         builder,
         values: Vec::new(),
@@ -79,8 +99,8 @@ impl Graph<'_> {
     /// Mostly an image, else rows of features.
     fn input(&mut self) {
         let shape = loop {
-            let channels = self.choices.of(&CHANNELS);
-            let [height, width] = [(); 2].map(|()| self.choices.of(&SIDES));
+            let channels = self.choices.of(self.dims.channels);
+            let [height, width] = [(); 2].map(|()| self.choices.of(self.dims.sides));
             let shape = match self.choices.of(&[4, 4, 4, 3, 2]) {
                 4 => vec![1, height, width, channels],
                 3 => vec![1, width, channels],

@@ -2,7 +2,7 @@
 
 use litecast::tflite::{Activation, Padding};
 
-use super::{CHANNELS, Graph, Step};
+use super::{Graph, Step};
 use crate::writer::{Sampling, TensorIdx, Window};
 
 pub const STEPS: &[Step] = &[
@@ -61,7 +61,7 @@ fn conv2d(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
 }
 
 fn conv2d_of(graph: &mut Graph, x: TensorIdx, window: Window) -> Option<TensorIdx> {
-    let filters = graph.choices.of(&CHANNELS);
+    let filters = graph.choices.of(graph.dims.channels);
     let activation = graph.activation();
     if !graph.is_affordable(x, filters, window.kernel) {
         return None;
@@ -111,7 +111,7 @@ fn depthwise_conv2d(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
 }
 
 fn fully_connected(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
-    let units = graph.choices.of(&CHANNELS);
+    let units = graph.choices.of(graph.dims.channels);
     let activation = graph.activation();
     if !graph.is_affordable(x, units, [1, 1]) {
         return None;
@@ -129,7 +129,7 @@ fn transpose_conv(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let kernel = graph.choices.of(&[2, 3, 4, 5]);
     let padding = graph.choices.of(&[Padding::Same, Padding::Valid]);
     let window = Window::square(kernel, 2, padding);
-    let filters = graph.choices.of(&CHANNELS);
+    let filters = graph.choices.of(graph.dims.channels);
     let [_, height, width, _] = graph.builder.image(x);
     let output = [(2 * height + kernel) * (2 * width + kernel) * filters];
     if !Graph::is_small(&output) || !graph.is_affordable(x, filters, [kernel; 2]) {
