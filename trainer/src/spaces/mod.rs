@@ -1,7 +1,7 @@
 //! Design spaces: (space, seed, index) → a network, by uniform, independent choices.
 //!
-//! One file a space, and one function in it: `network(&mut Choices, NetworkBuilder) -> Network`. The
-//! first four are those of PerfSAGE §3.2.
+//! One file a space, or a few kindred ones, and one function each:
+//! `(&mut Choices, NetworkBuilder) -> Network`. The first four are those of PerfSAGE §3.2.
 
 mod audio_1d;
 mod autoencoder;
