@@ -4,6 +4,7 @@
 pub mod spaces;
 pub mod writer;
 
+pub mod boards;
 pub mod dataset;
 pub mod labels;
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use litecast_trainer::{bench, dataset, evaluate, export, labels, spaces, train};
+use litecast_trainer::{bench, boards, dataset, evaluate, export, labels, spaces, train};
 
 /// Training frees and allocates megabytes at every operation, which glibc gives back to the
 /// kernel each time: a quarter of a step went into page faults.
@@ -22,8 +22,10 @@ enum Command {
     Sample(spaces::sample_command::SampleArgs),
     /// Print PerfSAGE's Table 2 beside the same figures of our samples, as Markdown
     Table2(spaces::table2::Table2Args),
-    /// Label sampled networks, or given files, with Arm's Vela
+    /// Label sampled networks, or given files, with Arm's Vela or with LiteRT under QEMU
     Label(labels::LabelArgs),
+    /// Fit what turns instructions under QEMU into milliseconds to measured boards
+    FitCpu(boards::FitCpuArgs),
     /// Make, remake and describe the tables of labels and features
     #[command(subcommand)]
     Dataset(dataset::DatasetCommand),
@@ -45,6 +47,7 @@ fn main() -> Result<()> {
             Ok(())
         }
         Command::Label(args) => labels::run(&args),
+        Command::FitCpu(args) => boards::run(&args),
         Command::Dataset(command) => dataset::run(&command),
         Command::Train(args) => train::run(&args),
         Command::Export(args) => export::run(&args),

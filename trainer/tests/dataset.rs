@@ -32,6 +32,7 @@ impl Fixture {
         };
         litecast_trainer::labels::run(&LabelArgs {
             tool: ToolChoice::Vela,
+            targets: Vec::new(),
             spaces: Space::PAPER
                 .map(|space| SpaceCount {
                     space,

@@ -226,6 +226,7 @@ fn a_missing_interpreter_is_named() {
 fn arguments(python: &Path, out: &Path) -> LabelArgs {
     LabelArgs {
         tool: ToolChoice::Vela,
+        targets: Vec::new(),
         spaces: vec![SpaceCount {
             space: Space::CNN_KWS,
             n: 3,

@@ -100,6 +100,7 @@ fn a_run_labels_both_processors_and_resumes() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = LabelArgs {
         tool: ToolChoice::LitertQemu,
+        targets: Vec::new(),
         spaces: vec!["cnn-kws:2".parse::<SpaceCount>().unwrap()],
         seed: 5,
         files: Vec::new(),

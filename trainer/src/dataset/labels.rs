@@ -47,8 +47,9 @@ const fn metric(
 }
 
 /// Every metric of the table of labels. A target has those that its tool knows.
-pub const METRICS: [Metric; 9] = [
+pub const METRICS: [Metric; 10] = [
     metric("latency", "ms", Some(|label| label.latency_ms)),
+    metric("energy", "mJ", None),
     metric("instructions", "instructions", None),
     metric(
         "sram_peak",
@@ -81,7 +82,7 @@ fn sram_traffic_bytes(label: &VelaLabel) -> f64 {
 }
 
 impl TargetLabels {
-    fn from_outcome(outcome: &Outcome) -> Self {
+    fn from_outcome(target: &str, outcome: &Outcome) -> Self {
         let mut labels = Self {
             status: outcome.status().to_string(),
             reason: outcome.reason(),
@@ -90,7 +91,7 @@ impl TargetLabels {
         match outcome {
             Outcome::Ok(Label::Vela(label)) => labels.fill_from_vela(label),
             Outcome::Ok(Label::Litert(label)) => {
-                labels.values = cortex_a::values(&label.instructions);
+                labels.values = cortex_a::values(target, &label.instructions);
             }
             _ => {}
         }
@@ -120,7 +121,7 @@ pub fn group(labelled: &[Labelled]) -> Vec<GraphLabels> {
             sha256: record.sha256.clone(),
             targets: BTreeMap::new(),
         });
-        let labels = TargetLabels::from_outcome(&record.outcome);
+        let labels = TargetLabels::from_outcome(&record.target, &record.outcome);
         graph.targets.insert(record.target.clone(), labels);
     }
     graphs.into_values().collect()

@@ -51,6 +51,9 @@ pub enum ToolChoice {
 pub struct LabelArgs {
     #[arg(long, value_enum, default_value = "vela")]
     pub tool: ToolChoice,
+    /// Ids of targets to label for; all of the tool's without it.
+    #[arg(long, value_delimiter = ',')]
+    pub targets: Vec<String>,
     /// Samples to label, for example `cnn-kws:1200,vit-cifar100:1300`.
     #[arg(long, value_delimiter = ',', required_unless_present = "files")]
     pub spaces: Vec<SpaceCount>,
@@ -175,7 +178,7 @@ type Workers = Vec<Option<Worker>>;
 impl Session {
     fn open(args: &LabelArgs, origins: Vec<Origin>) -> Result<Self> {
         let tool = args.tool();
-        let targets = tool.targets();
+        let targets = wanted_targets(tool.as_ref(), &args.targets)?;
         let groups = targets.chunks(tool.targets_per_process().min(targets.len()));
         let groups: Vec<_> = groups.map(<[Target]>::to_vec).collect();
         let run = describe_run(args, tool.as_ref(), &groups)?;
@@ -270,6 +273,25 @@ impl Session {
         };
         lock(&self.file)?.append(&Record::Label(Box::new(labelled)))
     }
+}
+
+/// The tool's targets with these ids, or all where none is named.
+fn wanted_targets(tool: &dyn LabellingTool, ids: &[String]) -> Result<Vec<Target>> {
+    let all = tool.targets();
+    if ids.is_empty() {
+        return Ok(all);
+    }
+    let target = |id: &String| {
+        let target = all.iter().find(|target| target.id == *id);
+        let known: Vec<&str> = all.iter().map(|target| target.id.as_str()).collect();
+        target.cloned().with_context(|| {
+            format!(
+                "unknown target `{id}`: expected one of {}",
+                known.join(", ")
+            )
+        })
+    };
+    ids.iter().map(target).collect()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> Result<std::sync::MutexGuard<'_, T>> {
