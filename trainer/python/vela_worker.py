@@ -14,6 +14,7 @@ What the figures are: estimates of the compiler's performance model, not measure
 """
 
 import hashlib
+import itertools
 import json
 import os
 import platform
@@ -28,6 +29,9 @@ from ethosu.vela.architecture_features import CONFIG_FILES_PATH, ArchitectureFea
 from ethosu.vela.vela import get_compiler_config
 
 VELA_INI = os.path.join(CONFIG_FILES_PATH, "Arm", "vela.ini")
+
+# Of TFLite files, behind the offset of the root table.
+FILE_IDENTIFIER = b"TFL3"
 
 # The command line's defaults, so that a label here is what `vela FILE` prints.
 OPTIMISE = "Performance"
@@ -78,6 +82,9 @@ def label(target, model):
     Raises what the compiler raises where it does not accept the file, and ValueError where no
     operator at all runs on the NPU (a float model), for then there is nothing to label.
     """
+    # The compiler reads past the end of what is no TFLite file.
+    if model[4:8] != FILE_IDENTIFIER:
+        raise ValueError(f"expected the file identifier {FILE_IDENTIFIER}, found {model[4:8]}")
     compiled = regor.compile(
         target.accelerator, model, "TFLITE", target.system, options=target.options, verbose=False
     )
@@ -176,7 +183,10 @@ def _per_operator(database, report):
     operation names the source operator that it came from. A fused operator thus has 0 cycles of
     its own, and what it costs stands with the operator it was fused into. Operations that Vela
     invents without naming a source (the parts of ARG_MAX) are `unattributed_cycles`, so that
-    sum(cycles) + unattributed_cycles == total_cycles. Where the compiler's table does not cover
+    sum(cycles) + unattributed_cycles == total_cycles. Bytes moved stand where the cycles do.
+    `sram_live_bytes` is the size of all tensors that the SRAM holds while the operator runs, weights
+    that are fetched for its successor included; its maximum is the peak, but for gaps of the
+    allocator and memory that tensors share. Where the compiler's table does not cover
     the whole file (several subgraphs), `operators` is None.
     """
     sources = _rows(database, "source")
@@ -186,7 +196,7 @@ def _per_operator(database, report):
     cycles_seen = sum(int(row["op_cycles"]) for row in performance)
     if not is_one_graph or cycles_seen != report.totalCycles:
         return {"operators": None, "unattributed_cycles": 0, "cpu_operators": None}
-    columns = _operator_columns(performance, operator_idx, len(sources))
+    columns = _operator_columns(database, operator_idx, len(sources))
     return {
         "operators": columns,
         "unattributed_cycles": report.totalCycles - sum(columns["cycles"]),
@@ -195,7 +205,7 @@ def _per_operator(database, report):
 
 
 # Column of a label -> columns of Vela's performance table that are added up for it.
-OPERATOR_COLUMNS = {
+CYCLE_COLUMNS = {
     "cycles": ["op_cycles"],
     "npu_cycles": ["npu_cycles"],
     "macs": ["mac_count"],
@@ -204,15 +214,54 @@ OPERATOR_COLUMNS = {
 }
 
 
-def _operator_columns(performance, operator_idx, n_operators):
-    columns = {name: [0] * n_operators for name in OPERATOR_COLUMNS}
-    for row in performance:
+def _byte_columns(memories):
+    """Columns of the table of details with the bytes that an operation moves to and from these."""
+    contents = ["Lut", "FeatureMap", "Weights", "Scales"]
+    directions = ["read", "write"]
+    return [f"{m}{c}_{d}" for m in sorted(memories) for c in contents for d in directions]
+
+
+# The same for the table of details. They add up to the traffic of the totals.
+TRAFFIC_COLUMNS = {
+    "sram_traffic_bytes": _byte_columns({"Sram"}),
+    "offchip_traffic_bytes": _byte_columns(OFF_CHIP_MEMORIES),
+}
+
+
+def _operator_columns(database, operator_idx, n_operators):
+    names = [*CYCLE_COLUMNS, *TRAFFIC_COLUMNS, "sram_live_bytes"]
+    columns = {name: [0] * n_operators for name in names}
+    details = {row["id"]: row for row in _rows(database, "perf_debug")}
+    live_bytes = _sram_live_bytes(database)
+    for row in _rows(database, "perf"):
         idx = operator_idx.get(row["source_id"])
         if idx is None:
             continue
-        for name, parts in OPERATOR_COLUMNS.items():
-            columns[name][idx] += sum(int(row.get(part, 0)) for part in parts)
+        detail = details[row["id"]]
+        for table, parts_of in ((row, CYCLE_COLUMNS), (detail, TRAFFIC_COLUMNS)):
+            for name, parts in parts_of.items():
+                # A memory that no operation uses has no columns, an unused cell is empty.
+                columns[name][idx] += sum(int(table.get(part) or 0) for part in parts)
+        time = int(detail["time_index"])
+        live = max(live_bytes[time : time + 2], default=0)
+        columns["sram_live_bytes"][idx] = max(columns["sram_live_bytes"][idx], live)
     return columns
+
+
+def _sram_live_bytes(database):
+    """Bytes of SRAM that hold something at each step of Vela's schedule.
+
+    An operation runs in step 2 i; in step 2 i + 1 it still runs, and the weights of the next one
+    are fetched beside it.
+    """
+    tensors = [row for row in _rows(database, "tensors") if row["memory"] == "Sram"]
+    lifetimes = [(int(row["start_time"]), int(row["end_time"])) for row in tensors]
+    steps = [0] * (max((end for _, end in lifetimes), default=-1) + 2)
+    for row, (start, end) in zip(tensors, lifetimes):
+        size_bytes = int(row["size"], 16)
+        steps[start] += size_bytes
+        steps[end + 1] -= size_bytes
+    return list(itertools.accumulate(steps))
 
 
 def _cpu_operators(sources, performance):

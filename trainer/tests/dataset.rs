@@ -7,7 +7,9 @@ use std::process::Command;
 
 use common::python;
 use litecast::{analysis, features, graph, tflite};
-use litecast_trainer::dataset::{self, Dataset, DatasetCommand, cycles_column, structure_hash};
+use litecast_trainer::dataset::{
+    self, Dataset, DatasetCommand, LabelledGraph, operator_column, structure_hash,
+};
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::record::{Label, Labelled, Outcome};
 use litecast_trainer::labels::store::Labels;
@@ -56,6 +58,7 @@ impl Fixture {
     fn build(&self) {
         let command = DatasetCommand::Build {
             labels: self.labels(),
+            onto: None,
             out: self.tables(),
         };
         dataset::run(&command).unwrap();
@@ -113,7 +116,7 @@ fn tables_hold_the_labels_and_the_features_of_today() {
 
 fn check_labels(dataset: &Dataset, labels: &Labels) {
     for graph in &dataset.graphs {
-        for (target_idx, target) in dataset.targets.iter().enumerate() {
+        for target in &dataset.targets {
             let Outcome::Ok(Label::Vela(label)) =
                 &label_of(labels, &graph.graph_id, target).outcome
             else {
@@ -127,16 +130,37 @@ fn check_labels(dataset: &Dataset, labels: &Labels) {
                 Some(label.offchip_traffic_bytes as f32)
             );
             assert_eq!(value("cycles"), Some(label.total_cycles as f32));
-            let cycles = graph.operator_cycles[target_idx].as_ref().unwrap();
-            let expected: u64 = label.operators.as_ref().unwrap().cycles.iter().sum();
-            let sum: f64 = cycles.iter().map(|cycles| f64::from(*cycles)).sum();
-            // Each is rounded to f32.
-            assert!(
-                (sum - expected as f64).abs() <= 1e-6 * expected as f64,
-                "{sum} {expected}"
-            );
+            let sum = |metric| {
+                let values = operator_values(dataset, graph, target, metric).iter();
+                values.map(|value| f64::from(*value)).sum::<f64>()
+            };
+            // Each value is rounded to f32.
+            let close = |found: f64, expected: u64| {
+                let expected = expected as f64;
+                assert!(
+                    (found - expected).abs() <= 1e-6 * expected,
+                    "{found} {expected}"
+                );
+            };
+            close(sum("cycles"), label.total_cycles);
+            close(sum("offchip_traffic_bytes"), label.offchip_traffic_bytes);
         }
     }
+}
+
+/// One of the figures of a graph's operators.
+fn operator_values<'d>(
+    dataset: &Dataset,
+    graph: &'d LabelledGraph,
+    target: &str,
+    metric: &str,
+) -> &'d [f32] {
+    let idx = dataset
+        .operator_keys
+        .iter()
+        .position(|key| key.target == target && key.metric == metric)
+        .unwrap();
+    graph.operator_labels[idx].as_ref().unwrap()
 }
 
 fn check_features(dataset: &Dataset, labels: &Labels) {
@@ -224,7 +248,7 @@ fn check_operator_columns(operators: &Value, dataset: &Dataset) {
         n_values += found.len();
     }
     for target in &dataset.targets {
-        assert!(operators[cycles_column(target)].is_array());
+        assert!(operators[operator_column("cycles", target)].is_array());
     }
     println!("pyarrow reads the same {n_values} feature values, difference 0");
 }
@@ -236,7 +260,7 @@ fn check_refusal_and_remake(fixture: &Fixture, dataset: &Dataset) {
          \x20   path = f'{folder}/{name}.parquet'\n\
          \x20   table = parquet.read_table(path)\n\
          \x20   metadata = {**table.schema.metadata, b'litecast.feature_schema_id': b'0123456789abcdef'}\n\
-         \x20   parquet.write_table(table.replace_schema_metadata(metadata), path)\n",
+         \x20   parquet.write_table(table.replace_schema_metadata(metadata), path, compression='zstd')\n",
     );
     let refusal = dataset::load(&fixture.tables()).unwrap_err().to_string();
     println!("{refusal}");
@@ -260,7 +284,7 @@ fn assert_same(found: &Dataset, expected: &Dataset) {
         assert_eq!(found.graph_id, expected.graph_id);
         assert_eq!(found.features, expected.features);
         assert_eq!(found.labels, expected.labels);
-        assert_eq!(found.operator_cycles, expected.operator_cycles);
+        assert_eq!(found.operator_labels, expected.operator_labels);
     }
 }
 
@@ -285,6 +309,7 @@ impl Fixture {
     fn build_expecting_nothing(&self) {
         let command = DatasetCommand::Build {
             labels: self.labels(),
+            onto: None,
             out: self.tables(),
         };
         let error = dataset::run(&command).unwrap_err().to_string();

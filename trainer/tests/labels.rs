@@ -141,6 +141,15 @@ fn cycles_of_operators_add_up() {
             assert_eq!(label.unattributed_cycles, 0);
             assert_eq!(operators.npu_cycles.iter().sum::<u64>(), label.npu_cycles);
             assert_eq!(operators.macs.iter().sum::<u64>(), label.macs);
+            assert_eq!(
+                operators.offchip_traffic_bytes.iter().sum::<u64>(),
+                label.offchip_traffic_bytes
+            );
+            // The allocator may leave gaps, and tensors may share memory.
+            let live = operators.sram_live_bytes.iter().max().copied().unwrap_or(0);
+            let ratio = live as f64 / label.sram_peak_bytes as f64;
+            println!("  most alive over the peak: {ratio:.3}");
+            assert!((0.5..2.0).contains(&ratio));
             assert_eq!(label.n_cpu_operators, 0);
             assert!(label.sram_peak_bytes > 0 && label.offchip_traffic_bytes > 0);
         }

@@ -55,7 +55,7 @@ fn vela(python: &Path, file: &str, target: &Target) -> Reference {
     let status = Command::new(python)
         .args([
             "-m",
-            "ethosu.vela.vela",
+            "ethosu.vela",
             "--verbose-performance",
             "--config",
             "Arm/vela.ini",

@@ -1,10 +1,11 @@
 //! What is known of one graph before its features are made: where it comes from, its labels.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::cortex_a;
 use crate::labels::record::{Label, Labelled, Origin, Outcome};
-use crate::labels::vela::VelaLabel;
+use crate::labels::vela::{OperatorFigures, VelaLabel};
 
 /// A graph and its labels by target.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,8 +27,8 @@ pub struct TargetLabels {
     pub n_cpu_operators: u32,
     /// Value by metric name; the units are in [`METRICS`].
     pub values: BTreeMap<String, f64>,
-    /// By operator index in the file.
-    pub operator_cycles: Option<Vec<u64>>,
+    /// By id of [`OPERATOR_METRICS`], then by operator index in the file.
+    pub operators: BTreeMap<String, Vec<u64>>,
 }
 
 /// A figure of a label that becomes rows of the table of labels.
@@ -76,6 +77,29 @@ pub const METRICS: [Metric; 10] = [
     ),
 ];
 
+/// A figure of a label that becomes a column of the table of operators.
+pub struct OperatorMetric {
+    pub id: &'static str,
+    values: fn(&OperatorFigures) -> &Vec<u64>,
+}
+
+const fn operator_metric(
+    id: &'static str,
+    values: fn(&OperatorFigures) -> &Vec<u64>,
+) -> OperatorMetric {
+    OperatorMetric { id, values }
+}
+
+/// Every metric of the table of operators.
+pub const OPERATOR_METRICS: [OperatorMetric; 4] = [
+    operator_metric("cycles", |figures| &figures.cycles),
+    operator_metric("sram_live_bytes", |figures| &figures.sram_live_bytes),
+    operator_metric("sram_traffic_bytes", |figures| &figures.sram_traffic_bytes),
+    operator_metric("offchip_traffic_bytes", |figures| {
+        &figures.offchip_traffic_bytes
+    }),
+];
+
 fn sram_traffic_bytes(label: &VelaLabel) -> f64 {
     let sram = label.memories.get("Sram");
     sram.map_or(0.0, |sram| (sram.read_bytes + sram.written_bytes) as f64)
@@ -102,10 +126,11 @@ impl TargetLabels {
         let value = |metric: &Metric| Some((metric.id.to_string(), metric.of_vela?(label)));
         self.values = METRICS.iter().filter_map(value).collect();
         self.n_cpu_operators = u32::try_from(label.n_cpu_operators).unwrap_or(u32::MAX);
-        self.operator_cycles = label
-            .operators
-            .as_ref()
-            .map(|operators| operators.cycles.clone());
+        if let Some(figures) = &label.operators {
+            let values =
+                |metric: &OperatorMetric| (metric.id.into(), (metric.values)(figures).clone());
+            self.operators = OPERATOR_METRICS.iter().map(values).collect();
+        }
     }
 }
 
@@ -123,6 +148,22 @@ pub fn group(labelled: &[Labelled]) -> Vec<GraphLabels> {
         });
         let labels = TargetLabels::from_outcome(&record.target, &record.outcome);
         graph.targets.insert(record.target.clone(), labels);
+    }
+    graphs.into_values().collect()
+}
+
+/// Both lists as one, in order of origin; of a graph that stands in both, the targets of both, those
+/// of `newer` first.
+pub fn join(older: Vec<GraphLabels>, newer: Vec<GraphLabels>) -> Vec<GraphLabels> {
+    let mut graphs: BTreeMap<_, GraphLabels> = BTreeMap::new();
+    for graph in older.into_iter().chain(newer) {
+        let key = (sort_key(&graph.origin), graph.sha256.clone());
+        match graphs.entry(key) {
+            Entry::Vacant(entry) => {
+                entry.insert(graph);
+            }
+            Entry::Occupied(mut entry) => entry.get_mut().targets.extend(graph.targets),
+        }
     }
     graphs.into_values().collect()
 }

@@ -8,8 +8,9 @@ use anyhow::{Context, Result, ensure};
 use arrow::datatypes::{Float32Type, Float64Type, Int32Type, UInt32Type, UInt64Type};
 use litecast::features::{COLUMNS, Features, N_COLUMNS, schema_id};
 
+use super::labels::OPERATOR_METRICS;
 use super::read::{Table, Tables};
-use super::tables::cycles_column;
+use super::tables::operator_column;
 use super::{Dataset, LabelKey, LabelledGraph};
 
 /// Reads the dataset in `folder`.
@@ -20,17 +21,19 @@ pub fn load(folder: &Path) -> Result<Dataset> {
     ensure_current_features(folder, &tables.provenance.feature_schema_id)?;
     let targets = tables.provenance.target_ids();
     let (label_keys, labels) = read_labels(&tables)?;
-    let nodes = Nodes::read(&tables.operators, &targets)?;
+    let operator_keys = operator_keys(&targets);
+    let nodes = Nodes::read(&tables.operators, &operator_keys)?;
     let features = read_features(&tables, &nodes)?;
     let ranges = tables.operator_ranges()?;
     let mut graphs = read_graphs(&tables, features, labels)?;
     for (graph, range) in graphs.iter_mut().zip(ranges) {
-        graph.operator_cycles = nodes.cycles_of(range);
+        graph.operator_labels = nodes.labels_of(range);
     }
     Ok(Dataset {
         provenance: tables.provenance,
         targets,
         label_keys,
+        operator_keys,
         graphs,
     })
 }
@@ -46,7 +49,7 @@ fn ensure_current_features(folder: &Path, found: &str) -> Result<()> {
     Ok(())
 }
 
-/// The graphs but for the cycles of their operators.
+/// The graphs but for the labels of their operators.
 fn read_graphs(
     tables: &Tables,
     features: Vec<Features>,
@@ -62,29 +65,41 @@ fn read_graphs(
         structure_hash: hashes[row].to_string(),
         features,
         labels,
-        operator_cycles: Vec::new(),
+        operator_labels: Vec::new(),
     };
     Ok(parts.map(graph).collect())
+}
+
+fn operator_keys(targets: &[String]) -> Vec<LabelKey> {
+    let key = |target: &String, metric: &str| LabelKey {
+        target: target.clone(),
+        metric: metric.to_string(),
+    };
+    targets
+        .iter()
+        .flat_map(|target| OPERATOR_METRICS.iter().map(|metric| key(target, metric.id)))
+        .collect()
 }
 
 /// Columns of the operators' table.
 struct Nodes {
     categories: Vec<i32>,
     features: Vec<Vec<f32>>,
-    /// One for each target.
-    cycles: Vec<Vec<Option<u64>>>,
+    /// In the order of [`operator_keys`].
+    labels: Vec<Vec<Option<u64>>>,
 }
 
 impl Nodes {
-    fn read(operators: &Table, targets: &[String]) -> Result<Self> {
+    fn read(operators: &Table, keys: &[LabelKey]) -> Result<Self> {
         let feature =
             |column: &litecast::features::Column| operators.values::<Float32Type>(column.name);
-        let cycles =
-            |target: &String| operators.optional_values::<UInt64Type>(&cycles_column(target));
+        let labels = |key: &LabelKey| {
+            operators.values_if_present::<UInt64Type>(&operator_column(&key.metric, &key.target))
+        };
         Ok(Self {
             categories: operators.values::<Int32Type>("category")?,
             features: COLUMNS.iter().map(feature).collect::<Result<_>>()?,
-            cycles: targets.iter().map(cycles).collect::<Result<_>>()?,
+            labels: keys.iter().map(labels).collect::<Result<_>>()?,
         })
     }
 
@@ -96,14 +111,14 @@ impl Nodes {
         rows
     }
 
-    fn cycles_of(&self, range: Range<usize>) -> Vec<Option<Vec<f32>>> {
-        let of_target = |cycles: &Vec<Option<u64>>| {
-            cycles[range.clone()]
+    fn labels_of(&self, range: Range<usize>) -> Vec<Option<Vec<f32>>> {
+        let of_key = |values: &Vec<Option<u64>>| {
+            values[range.clone()]
                 .iter()
-                .map(|cycles| cycles.map(|n| n as f32))
+                .map(|value| value.map(|n| n as f32))
                 .collect()
         };
-        self.cycles.iter().map(of_target).collect()
+        self.labels.iter().map(of_key).collect()
     }
 }
 

@@ -16,17 +16,17 @@ mod structure;
 mod tables;
 mod write;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use litecast::features::Features;
 
-pub use self::labels::METRICS;
+pub use self::labels::{METRICS, OPERATOR_METRICS};
 pub use self::load::load;
 pub use self::provenance::Provenance;
 pub use self::structure::structure_hash;
-pub use self::tables::cycles_column;
-use crate::labels::store::Labels;
+pub use self::tables::operator_column;
+use crate::labels::store::{Labels, ensure_same_tool};
 
 pub const GRAPHS_FILE: &str = "graphs.parquet";
 pub const OPERATORS_FILE: &str = "operators.parquet";
@@ -36,10 +36,11 @@ pub const LABELS_FILE: &str = "labels.parquet";
 #[derive(Clone, Debug)]
 pub struct Dataset {
     pub provenance: Provenance,
-    /// Target ids, in the order of [`LabelledGraph::operator_cycles`].
     pub targets: Vec<String>,
     /// Sorted; in the order of [`LabelledGraph::labels`].
     pub label_keys: Vec<LabelKey>,
+    /// In the order of [`LabelledGraph::operator_labels`].
+    pub operator_keys: Vec<LabelKey>,
     pub graphs: Vec<LabelledGraph>,
 }
 
@@ -47,7 +48,8 @@ pub struct Dataset {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LabelKey {
     pub target: String,
-    /// `latency` (ms), `sram_peak` (bytes) and the others of [`METRICS`].
+    /// `latency` (ms), `sram_peak` (bytes) and the others of [`METRICS`], or one of
+    /// [`OPERATOR_METRICS`].
     pub metric: String,
 }
 
@@ -71,8 +73,8 @@ pub struct LabelledGraph {
     /// In the units of [`METRICS`]; absent where labelling failed and where the target leaves
     /// operators to the CPU, which the value would not count.
     pub labels: Vec<Option<f32>>,
-    /// By target, for each node.
-    pub operator_cycles: Vec<Option<Vec<f32>>>,
+    /// One value a node, in the metric's unit; absent where labelling gave none.
+    pub operator_labels: Vec<Option<Vec<f32>>>,
 }
 
 /// Makes, remakes and describes datasets.
@@ -83,6 +85,9 @@ pub enum DatasetCommand {
         /// Folder that `litecast-trainer label --out` wrote.
         #[arg(long)]
         labels: PathBuf,
+        /// Folder of tables whose graphs stay beside the new ones; may be that of `--out`.
+        #[arg(long)]
+        onto: Option<PathBuf>,
         #[arg(long)]
         out: PathBuf,
     },
@@ -95,20 +100,35 @@ pub enum DatasetCommand {
 /// Runs one of the commands.
 pub fn run(command: &DatasetCommand) -> Result<()> {
     match command {
-        DatasetCommand::Build { labels, out } => build(&Labels::read(labels)?, out),
+        DatasetCommand::Build { labels, onto, out } => {
+            build(&Labels::read(labels)?, onto.as_deref(), out)
+        }
         DatasetCommand::Remake { folder } => remake(folder),
         DatasetCommand::Info { folder } => info::print(folder),
     }
 }
 
-fn build(labels: &Labels, out: &std::path::Path) -> Result<()> {
-    let graphs = labels::group(&labels.labelled);
-    let summary = write::write(graphs, &Provenance::current(labels.runs.clone()), out)?;
+fn build(labels: &Labels, onto: Option<&Path>, out: &Path) -> Result<()> {
+    let (mut graphs, mut runs) = (Vec::new(), Vec::new());
+    if let Some(folder) = onto {
+        let (kept, provenance) = remake::read_labels(folder)?;
+        (graphs, runs) = (kept, provenance.runs);
+    }
+    for run in &labels.runs {
+        if let Some(earlier) = runs.first() {
+            ensure_same_tool(earlier, run)?;
+        }
+        if !runs.contains(run) {
+            runs.push(run.clone());
+        }
+    }
+    let graphs = labels::join(graphs, labels::group(&labels.labelled));
+    let summary = write::write(graphs, &Provenance::current(runs), out)?;
     println!("{summary}");
     Ok(())
 }
 
-fn remake(folder: &std::path::Path) -> Result<()> {
+fn remake(folder: &Path) -> Result<()> {
     let (graphs, provenance) = remake::read_labels(folder)?;
     let n_graphs = graphs.len();
     let summary = write::write(graphs, &Provenance::current(provenance.runs), folder)?;

@@ -126,6 +126,17 @@ impl Table {
         Ok(column.iter().collect())
     }
 
+    /// As [`Self::optional_values`], with gaps alone where there is no such column.
+    pub fn values_if_present<T: ArrowPrimitiveType>(
+        &self,
+        name: &str,
+    ) -> Result<Vec<Option<T::Native>>> {
+        match self.rows.column_by_name(name) {
+            Some(_) => self.optional_values::<T>(name),
+            None => Ok(vec![None; self.rows.num_rows()]),
+        }
+    }
+
     /// A text column without gaps.
     pub fn texts(&self, name: &str) -> Result<Vec<&str>> {
         let values: Option<Vec<_>> = self.optional_texts(name)?.into_iter().collect();

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use arrow::datatypes::{Float64Type, UInt32Type, UInt64Type};
 
-use super::labels::{GraphLabels, TargetLabels};
+use super::labels::{GraphLabels, OPERATOR_METRICS, TargetLabels};
 use super::provenance::Provenance;
 use super::read::{Table, Tables};
-use super::tables::cycles_column;
+use super::tables::operator_column;
 use crate::labels::record::Origin;
 use crate::writer::Precision;
 
@@ -19,7 +19,9 @@ pub fn read_labels(folder: &Path) -> Result<(Vec<GraphLabels>, Provenance)> {
     let mut graphs = read_graphs(&tables.graphs)?;
     read_values(&tables, &mut graphs)?;
     for target in tables.provenance.target_ids() {
-        read_cycles(&tables, &target, &mut graphs)?;
+        for metric in &OPERATOR_METRICS {
+            read_operators(&tables, &target, metric.id, &mut graphs)?;
+        }
     }
     Ok((graphs, tables.provenance))
 }
@@ -99,26 +101,32 @@ fn read_values(tables: &Tables, graphs: &mut [GraphLabels]) -> Result<()> {
     Ok(())
 }
 
-fn read_cycles(tables: &Tables, target: &str, graphs: &mut [GraphLabels]) -> Result<()> {
-    let cycles = tables
-        .operators
-        .optional_values::<UInt64Type>(&cycles_column(target))?;
+fn read_operators(
+    tables: &Tables,
+    target: &str,
+    metric: &str,
+    graphs: &mut [GraphLabels],
+) -> Result<()> {
+    let column = operator_column(metric, target);
+    let values = tables.operators.values_if_present::<UInt64Type>(&column)?;
     let operator_idx = tables.operators.values::<UInt32Type>("operator_idx")?;
     for (graph, range) in graphs.iter_mut().zip(tables.operator_ranges()?) {
         let Some(labels) = graph.targets.get_mut(target) else {
             continue;
         };
-        labels.operator_cycles = in_file_order(&operator_idx[range.clone()], &cycles[range]);
+        if let Some(values) = in_file_order(&operator_idx[range.clone()], &values[range]) {
+            labels.operators.insert(metric.to_string(), values);
+        }
     }
     Ok(())
 }
 
-/// Cycles by operator index in the file; absent where any is absent.
-fn in_file_order(operator_idx: &[u32], cycles: &[Option<u64>]) -> Option<Vec<u64>> {
+/// Values by operator index in the file; absent where any is absent.
+fn in_file_order(operator_idx: &[u32], values: &[Option<u64>]) -> Option<Vec<u64>> {
     let mut pairs = Vec::new();
-    for (operator_idx, cycles) in operator_idx.iter().zip(cycles) {
-        pairs.push((*operator_idx, (*cycles)?));
+    for (operator_idx, value) in operator_idx.iter().zip(values) {
+        pairs.push((*operator_idx, (*value)?));
     }
     pairs.sort_unstable();
-    Some(pairs.into_iter().map(|(_, cycles)| cycles).collect())
+    Some(pairs.into_iter().map(|(_, value)| value).collect())
 }

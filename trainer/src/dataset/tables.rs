@@ -11,12 +11,12 @@ use arrow::datatypes::{DataType, Field, Schema};
 use litecast::features::{COLUMNS, N_COLUMNS};
 
 use super::featurize::GraphRow;
-use super::labels::{METRICS, TargetLabels};
+use super::labels::{METRICS, OPERATOR_METRICS, TargetLabels};
 use crate::labels::record::Origin;
 
-/// Column of the operators' table that holds the cycles on one target.
-pub fn cycles_column(target: &str) -> String {
-    format!("cycles_{}", target.replace('-', "_"))
+/// Column of the operators' table that holds one of [`OPERATOR_METRICS`] on one target.
+pub fn operator_column(metric: &str, target: &str) -> String {
+    format!("{metric}_{}", target.replace('-', "_"))
 }
 
 /// A column of a table that is being written.
@@ -168,11 +168,12 @@ pub fn operators(rows: &[GraphRow], targets: &[String]) -> Result<RecordBatch> {
         ),
     ];
     columns.extend((0..N_COLUMNS).map(|idx| column(COLUMNS[idx].name, feature(rows, idx))));
-    columns.extend(
-        targets
-            .iter()
-            .map(|target| nullable(&cycles_column(target), cycles(rows, target))),
-    );
+    for target in targets {
+        columns.extend(OPERATOR_METRICS.iter().map(|metric| {
+            let values = operator_values(rows, target, metric.id);
+            nullable(&operator_column(metric.id, target), values)
+        }));
+    }
     batch(columns)
 }
 
@@ -191,11 +192,11 @@ fn feature(rows: &[GraphRow], column_idx: usize) -> ArrayRef {
     Arc::new(Float32Array::from_iter_values(rows.iter().flat_map(of_row)))
 }
 
-fn cycles(rows: &[GraphRow], target: &str) -> ArrayRef {
+fn operator_values(rows: &[GraphRow], target: &str, metric: &str) -> ArrayRef {
     let of_row = |row: &GraphRow| -> Vec<Option<u64>> {
         let labels = row.labels.targets.get(target);
-        let cycles = labels.and_then(|labels| labels.operator_cycles.as_ref());
-        let of_node = |idx: &u32| cycles.and_then(|cycles| cycles.get(*idx as usize).copied());
+        let values = labels.and_then(|labels| labels.operators.get(metric));
+        let of_node = |idx: &u32| values.and_then(|values| values.get(*idx as usize).copied());
         row.operator_idx.iter().map(of_node).collect()
     };
     Arc::new(rows.iter().flat_map(of_row).collect::<UInt64Array>())

@@ -10,6 +10,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use indicatif::ProgressBar;
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -134,7 +135,11 @@ impl Table {
         let unfinished = folder.join(format!("{name}.unfinished"));
         let file = File::create(&unfinished)
             .with_context(|| format!("could not create {}", unfinished.display()))?;
-        let writer = ArrowWriter::try_new(file, schema, Some(properties(provenance)?))?;
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties(provenance)?)
+            // Readers that find an Arrow schema take its metadata, which is empty, for the file's.
+            .with_skip_arrow_metadata(true);
+        let writer = ArrowWriter::try_new_with_options(file, schema, options)?;
         Ok(Self {
             writer,
             unfinished,

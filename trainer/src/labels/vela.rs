@@ -134,4 +134,11 @@ pub struct OperatorFigures {
     pub macs: Vec<u64>,
     pub sram_access_cycles: Vec<u64>,
     pub offchip_access_cycles: Vec<u64>,
+    /// Read and written.
+    pub sram_traffic_bytes: Vec<u64>,
+    /// Read and written.
+    pub offchip_traffic_bytes: Vec<u64>,
+    /// Sizes of the tensors that the SRAM holds while the operator runs, added up. The largest is
+    /// the network's peak, but for gaps that the allocator leaves and memory that tensors share.
+    pub sram_live_bytes: Vec<u64>,
 }
