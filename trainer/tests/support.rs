@@ -1,0 +1,73 @@
+//! Which operators an NPU leaves to the CPU: our rules against what Vela does with real files.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use common::{python, shared_models};
+use litecast::support::{self, Npu};
+use litecast::{graph, tflite};
+use litecast_trainer::labels::record::{Label, Outcome};
+use litecast_trainer::labels::vela::{Vela, default_targets};
+use litecast_trainer::labels::worker::Worker;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Files that the compiler takes within seconds, quantised and not, with and without fallbacks.
+const FILES: [&str; 9] = [
+    "LiteRT__unidirectional_sequence_lstm.tflite",
+    "coral__keras_lstm_mnist_ptq.tflite",
+    "coral__mobilenet_v1_0.25_128_quant.tflite",
+    "micro-wake-word-models__vad.tflite",
+    "tflite-micro__transpose_conv0.tflite",
+    "tiny__kws_ref_model.tflite",
+    "tiny__vww_96_float.tflite",
+    "tiny__vww_96_int8.tflite",
+    "tinyengine__vww.tflite",
+];
+
+#[test]
+fn rules_name_the_operators_that_vela_leaves() {
+    let Some(python) = python() else { return };
+    let targets = default_targets();
+    let mut worker = Worker::start(&Vela { python }, &targets).unwrap();
+    let mut compared = 0;
+    for file in FILES {
+        let Ok(bytes) = std::fs::read(shared_models().join(file)) else {
+            println!("skipped: no ../shared/models/{file}");
+            continue;
+        };
+        for (target_idx, target) in targets.iter().enumerate() {
+            let ours = fallbacks(&bytes, &target.id);
+            let theirs = match worker.label(target_idx, &bytes, LIMIT).outcome {
+                Outcome::Ok(Label::Vela(label)) => match label.cpu_operators {
+                    Some(left) => left.iter().map(|left| left.operator_idx).collect(),
+                    None => continue,
+                },
+                // Where the NPU gets none, all of them are left.
+                Outcome::Rejected { reason } if reason.contains("found none") => {
+                    (0..tflite::parse(&bytes).unwrap().subgraphs[0].operators.len()).collect()
+                }
+                other => {
+                    println!("{file} on {}: {other:?}", target.id);
+                    continue;
+                }
+            };
+            println!("{file} on {}: ours {ours:?}, Vela's {theirs:?}", target.id);
+            assert_eq!(ours, theirs, "{file} on {}", target.id);
+            compared += 1;
+        }
+    }
+    println!("{compared} pairs of file and target compared");
+}
+
+/// Indices in the file.
+fn fallbacks(bytes: &[u8], target: &str) -> BTreeSet<usize> {
+    let model = tflite::parse(bytes).unwrap();
+    let graph = graph::build(&model, 0).unwrap();
+    let left = support::fallbacks(&graph, Npu::of_target(target).unwrap());
+    left.iter()
+        .map(|left| graph.nodes[left.node_idx].operator_idx)
+        .collect()
+}
