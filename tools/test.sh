@@ -27,7 +27,7 @@ step() { # NAME COMMAND...
 
 step "format" cargo fmt --all --check
 step "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
-step "native tests" cargo test --workspace
+step "native tests" cargo test --workspace --no-fail-fast
 step "browser module" tools/build-wasm.sh
 step "browser module's tests" env CHROMEDRIVER=/usr/bin/chromedriver \
     wasm-pack test --mode no-install --headless --chrome -- \
