@@ -95,6 +95,7 @@ pub const COLUMNS: &[Column] = {
         column(Cost, "log1p_output_bytes", "activation bytes written", |n| log1p(n.work.output_bytes)),
         column(Cost, "log1p_output_bytes_padded", "activation bytes written with channels padded to multiples of 16", |n| log1p(n.work.output_bytes_padded)),
         column(Cost, "log1p_live_bytes", "activation bytes alive while it runs", |n| log1p(n.live_bytes)),
+        column(Cost, "log1p_live_bytes_padded", "the same with channels padded to multiples of 16", |n| log1p(n.live_bytes_padded)),
         column(Cost, "log1p_macs_per_byte", "multiply-accumulates per byte moved", |n| log1p(n.work.macs / n.work.bytes_moved().max(1.0))),
         column(Weights, "weight_std", "standard deviation of the largest constant, stored units", |n| n.weight_std),
         column(Weights, "weight_zero_share", "share of that constant's values equal to the zero point", |n| n.weight_zero_share),

@@ -121,6 +121,7 @@ pub(super) struct NodeContext {
     pub work: Work,
     pub so_far: Work,
     pub live_bytes: f64,
+    pub live_bytes_padded: f64,
     pub weight_std: f32,
     pub weight_zero_share: f32,
     pub weight_entropy_bits: f32,
@@ -132,7 +133,7 @@ pub(super) struct NodeContext {
 }
 
 impl NodeContext {
-    /// The node's own side of things; degrees and running sums are the caller's.
+    /// The node's own side of things; degrees, running sums and padded live bytes are the caller's.
     pub fn of(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Self {
         let operator = graph.nodes[node_idx].operator;
         let cost = &analysis.costs[node_idx];
@@ -172,6 +173,31 @@ impl NodeContext {
             ..Self::default()
         }
     }
+}
+
+/// Activation bytes alive while each node runs, channels padded to whole bricks; 0 where there is
+/// no plan. Linear in nodes and tensors.
+pub(super) fn live_bytes_padded(graph: &Graph, analysis: &Analysis) -> Vec<f64> {
+    let n_nodes = graph.nodes.len();
+    let mut change = vec![0.0; n_nodes + 1];
+    let placements = analysis
+        .memory_plan
+        .iter()
+        .flat_map(|plan| &plan.placements);
+    for place in placements.filter(|place| place.subgraph_idx == graph.subgraph_idx) {
+        if let Some(nodes) = &place.nodes {
+            let padding = Shape4::of(graph.tensor(place.tensor_idx)).brick_padding();
+            let bytes = place.size_bytes as f64 * padding;
+            change[*nodes.start()] += bytes;
+            change[*nodes.end() + 1] -= bytes;
+        }
+    }
+    let mut alive = 0.0;
+    let sum = |change: &f64| {
+        alive += change;
+        f64::max(alive, 0.0)
+    };
+    change.iter().take(n_nodes).map(sum).collect()
 }
 
 fn element_bytes(tensor_type: TensorType) -> f32 {

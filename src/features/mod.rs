@@ -56,11 +56,13 @@ pub fn extract(graph: &Graph, analysis: &Analysis) -> Features {
     let n_predecessors = degrees(&edge_dst, n_nodes);
     let n_successors = degrees(&edge_src, n_nodes);
     let mut nodes = Vec::with_capacity(n_nodes * N_COLUMNS);
+    let live_bytes_padded = context::live_bytes_padded(graph, analysis);
     let mut so_far = Work::default();
     for node_idx in 0..n_nodes {
         let mut context = NodeContext::of(graph, analysis, node_idx);
         so_far += context.work;
         context.so_far = so_far;
+        context.live_bytes_padded = live_bytes_padded[node_idx];
         context.n_predecessors = n_predecessors[node_idx];
         context.n_successors = n_successors[node_idx];
         nodes.extend(COLUMNS.iter().map(|column| (column.value)(&context)));
