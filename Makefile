@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve test cli bundle wasm page size venv qemu node wasm-tools debian fresh-check clean
+.PHONY: help serve test cli bundle measure wasm page size venv qemu node wasm-tools debian fresh-check clean
 
 PORT ?= 8000
 
@@ -21,12 +21,16 @@ test: ## Install what is missing, then check and test everything
 cli: ## Build the native command, target/release/litecast
 	cargo build --release --bin litecast
 
-RUN := trainer/runs/perfsage
+TRAINER := target/release/litecast-trainer
 bundle: ## Train the shipped predictor again on trainer/data, measure and export it
+	@$(MAKE) --no-print-directory measure ARCHITECTURE=per-operator
+	$(TRAINER) export --run trainer/runs/per-operator --dataset trainer/data
+
+ARCHITECTURE ?= perfsage
+measure: ## Train one architecture on trainer/data and measure it (ARCHITECTURE=perfsage)
 	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
-	target/release/litecast-trainer train --dataset trainer/data --out $(RUN) --epochs 80 --patience 80
-	target/release/litecast-trainer evaluate --run $(RUN) --dataset trainer/data
-	target/release/litecast-trainer export --run $(RUN) --dataset trainer/data
+	$(TRAINER) train --architecture $(ARCHITECTURE) --dataset trainer/data --out trainer/runs/$(ARCHITECTURE)
+	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) --dataset trainer/data
 
 wasm: node wasm-tools ## Build the npm package of the browser's module into pkg/
 	@tools/build-wasm.sh

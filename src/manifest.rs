@@ -20,6 +20,9 @@ pub mod tensor_names {
     pub const EDGE_DST: &str = "edge_dst";
     /// f32 `[1, n_outputs]`, natural units, in the order of [`super::Manifest::outputs`].
     pub const ESTIMATES: &str = "estimates";
+    /// f32 `[n_nodes, n_outputs]`, natural units: each operator's part of the estimates. The second
+    /// output, absent where a network estimates whole graphs only.
+    pub const OPERATOR_ESTIMATES: &str = "operator_estimates";
 }
 
 /// The trained bundle's description.
@@ -53,15 +56,21 @@ impl Manifest {
 }
 
 impl Manifest {
-    /// Mean absolute percentage error over the held-out graphs of all spaces, where measured.
+    /// [`ErrorSummary::capped_mape`] over the held-out graphs of all spaces, where measured.
     pub fn expected_error_percent(&self, target: &str, metric: &str) -> Option<f64> {
         let is_it = |e: &&OutputError| e.target == target && e.metric == metric && e.space == ALL;
-        self.errors.iter().find(is_it).map(|error| error.error.mape)
+        self.errors
+            .iter()
+            .find(is_it)
+            .map(|error| error.error.capped_mape)
     }
 }
 
 /// Value of [`OutputError::space`] for all spaces together.
 pub const ALL: &str = "all";
+
+/// Value of [`OutputError::space`] for the four design spaces of PerfSAGE §3.2 together.
+pub const PERFSAGE_SPACES: &str = "perfsage-spaces";
 
 /// One estimate: what it is and where its labels come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -111,17 +120,23 @@ pub struct SpaceCount {
 pub struct OutputError {
     pub target: String,
     pub metric: String,
-    /// A design space, or [`ALL`].
+    /// A design space, [`PERFSAGE_SPACES`] or [`ALL`].
     pub space: String,
     #[serde(flatten)]
     pub error: ErrorSummary,
 }
+
+/// Networks of a few bytes and nanoseconds are easily off by factors, and would drown all others in
+/// a plain mean.
+pub const MAX_ERROR_PERCENT: f64 = 100.0;
 
 /// Errors of an estimate over `n` graphs, in percent of the label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ErrorSummary {
     /// Mean absolute percentage error.
     pub mape: f64,
+    /// The same with single errors of more than [`MAX_ERROR_PERCENT`] counted as that.
+    pub capped_mape: f64,
     pub median_ape: f64,
     pub p95_ape: f64,
     /// Share of graphs within 5 % of the label, in percent.

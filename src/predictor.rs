@@ -12,6 +12,25 @@ pub struct Predictor {
     manifest: Manifest,
 }
 
+/// What a network says of one graph.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Estimates {
+    /// One for each output.
+    pub graph: Vec<f32>,
+    /// Row-major `[n_nodes, n_outputs]`: each operator's part. Absent where the network estimates
+    /// whole graphs only.
+    pub operators: Option<Vec<f32>>,
+}
+
+impl Estimates {
+    /// The parts of one output, by node.
+    pub fn operators_of(&self, output_idx: usize) -> Option<Vec<f64>> {
+        let values = self.operators.as_ref()?.iter().skip(output_idx);
+        let parts = values.step_by(self.graph.len().max(1));
+        Some(parts.map(|&value| f64::from(value)).collect())
+    }
+}
+
 /// A bundle that cannot be used, or a network that failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -24,7 +43,7 @@ pub enum PredictorError {
     FeatureSchema { expected: String, found: String },
     #[error("predictor network: {0:#}")]
     Network(TractError),
-    #[error("predictor network: expected {expected} outputs, found {found}")]
+    #[error("predictor network: expected {expected} values, found {found}")]
     Outputs { expected: usize, found: usize },
 }
 
@@ -64,19 +83,33 @@ impl Predictor {
     /// Estimates in the order and units of the manifest's outputs.
     ///
     /// A graph without nodes has no estimate: the result is empty. Linear in nodes and edges.
-    pub fn predict(&self, features: &Features) -> Result<Vec<f32>, PredictorError> {
-        if features.n_nodes() == 0 {
-            return Ok(Vec::new());
+    pub fn predict(&self, features: &Features) -> Result<Estimates, PredictorError> {
+        let n_nodes = features.n_nodes();
+        if n_nodes == 0 {
+            return Ok(Estimates::default());
         }
-        let estimates = self.run(features).map_err(PredictorError::Network)?;
-        let (expected, found) = (self.manifest.outputs.len(), estimates.len());
-        if expected != found {
-            return Err(PredictorError::Outputs { expected, found });
-        }
-        Ok(estimates)
+        let mut outputs = self
+            .run(features)
+            .map_err(PredictorError::Network)?
+            .into_iter();
+        let mut take = |n_values: usize| {
+            let values = outputs.next()?;
+            Some(match values.len() {
+                found if found == n_values => Ok(values),
+                found => Err(PredictorError::Outputs {
+                    expected: n_values,
+                    found,
+                }),
+            })
+        };
+        let n_outputs = self.manifest.outputs.len();
+        Ok(Estimates {
+            graph: take(n_outputs).transpose()?.unwrap_or_default(),
+            operators: take(n_nodes * n_outputs).transpose()?,
+        })
     }
 
-    fn run(&self, features: &Features) -> TractResult<Vec<f32>> {
+    fn run(&self, features: &Features) -> TractResult<Vec<Vec<f32>>> {
         let n_nodes = features.n_nodes();
         let index = |&builtin: &i32| self.manifest.category_index(builtin);
         let category: Vec<i64> = features.categories.iter().map(index).collect();
@@ -86,15 +119,14 @@ impl Predictor {
             tensor1(&indices(&features.edge_src)).into_tvalue(),
             tensor1(&indices(&features.edge_dst)).into_tvalue(),
         ];
-        let outputs = self.network.run(inputs)?;
-        let Some(estimates) = outputs.first() else {
-            return Ok(Vec::new());
+        let values = |output: &TValue| -> TractResult<Vec<f32>> {
+            Ok(output
+                .to_plain_array_view::<f32>()?
+                .iter()
+                .copied()
+                .collect())
         };
-        Ok(estimates
-            .to_plain_array_view::<f32>()?
-            .iter()
-            .copied()
-            .collect())
+        self.network.run(inputs)?.iter().map(values).collect()
     }
 }
 

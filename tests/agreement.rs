@@ -36,7 +36,7 @@ fn estimates(predictor: &Predictor, bytes: &[u8]) -> Vec<f32> {
     let model = tflite::parse(bytes).unwrap();
     let graph = graph::build(&model, 0).unwrap();
     let features = features::extract(&graph, &analysis::analyze(&graph));
-    predictor.predict(&features).unwrap()
+    predictor.predict(&features).unwrap().graph
 }
 
 fn largest_difference(found: &[f32], expected: &[f32]) -> f32 {

@@ -2,8 +2,8 @@
 
 usage: run_onnx.py MODEL.onnx GRAPHS.json
 
-GRAPHS.json is a list of {"node_features", "category", "edge_src", "edge_dst"}; the estimates of
-each graph are printed as one JSON list.
+GRAPHS.json is a list of {"node_features", "category", "edge_src", "edge_dst"}; the outputs of each
+graph, one after the other and flat, are printed as one JSON list.
 """
 
 import json
@@ -28,7 +28,8 @@ def main(model_path: str, graphs_path: str) -> None:
         }
         rows = numpy.array(graph["node_features"], dtype=numpy.float32)
         feeds["node_features"] = rows.reshape(-1, n_columns)
-        estimates.append(session.run(["estimates"], feeds)[0][0].tolist())
+        outputs = session.run(None, feeds)
+        estimates.append(numpy.concatenate([output.ravel() for output in outputs]).tolist())
     print(json.dumps(estimates))
 
 

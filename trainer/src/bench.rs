@@ -11,18 +11,24 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::gnn::adam::Adam;
 use crate::gnn::batch::Batch;
-use crate::gnn::loss;
-use crate::gnn::model::{PerfSage, Shape};
-use crate::gnn::prepare::{Example, Scaling};
+use crate::gnn::loss::Objective;
+use crate::gnn::network::{Architecture, Network, Shape};
+use crate::gnn::prepare::{Example, Labels, Readout, Scaling};
 use crate::gnn::synthetic;
 
 const N_COLUMNS: usize = 60;
 const N_CATEGORIES: usize = 24;
 const N_OUTPUTS: usize = 9;
+const OBJECTIVE: Objective = Objective {
+    alpha: Some(1.0),
+    operator_weight: 1.0,
+};
 
 /// Times training steps on random graphs.
 #[derive(clap::Args)]
 pub struct BenchArgs {
+    #[arg(long, value_enum, default_value = "perfsage")]
+    architecture: Architecture,
     #[arg(long, default_value_t = 256)]
     hidden: usize,
     #[arg(long, default_value_t = 64)]
@@ -39,6 +45,7 @@ pub fn run(args: BenchArgs) -> Result<()> {
     let examples = random_examples(args.graphs, args.nodes_per_graph, &mut rng);
     let references: Vec<&Example> = examples.0.iter().collect();
     let shape = Shape {
+        architecture: args.architecture,
         n_columns: N_COLUMNS,
         n_categories: examples.1.vocabulary.len(),
         n_outputs: N_OUTPUTS,
@@ -47,7 +54,7 @@ pub fn run(args: BenchArgs) -> Result<()> {
         head: 1024,
     };
     device.seed(0);
-    let mut model = PerfSage::new(&shape, &device);
+    let mut model = Network::new(&shape, &device);
     println!("{} parameters", model.num_params());
     let mut optimiser = ModuleOptimizer::from(Adam {
         beta_1: 0.9,
@@ -60,7 +67,8 @@ pub fn run(args: BenchArgs) -> Result<()> {
         let start = Instant::now();
         let batch = Batch::new(&references, N_COLUMNS, &device);
         let built = start.elapsed().as_secs_f64();
-        let loss = loss::hybrid(model.forward(&batch), &batch, &examples.1, 1.0);
+        let outputs = model.forward(&batch, &examples.1);
+        let loss = OBJECTIVE.loss(outputs, &batch, &examples.1);
         let forward = start.elapsed().as_secs_f64();
         let gradients = GradientsParams::from_grads(loss.backward(), &model);
         let backward = start.elapsed().as_secs_f64();
@@ -87,12 +95,12 @@ fn random_examples(n: usize, n_nodes: usize, rng: &mut impl Rng) -> (Vec<Example
     let graphs: Vec<_> = (0..n)
         .map(|_| synthetic::features(n_nodes, N_COLUMNS, N_CATEGORIES, rng))
         .collect();
-    let labels: Vec<_> = graphs
+    let labels: Vec<Labels> = graphs
         .iter()
         .map(|g| synthetic::labels(g, N_COLUMNS, N_OUTPUTS))
         .collect();
     let pairs: Vec<_> = graphs.iter().zip(&labels).collect();
-    let scaling = Scaling::fit(N_COLUMNS, &pairs);
+    let scaling = Scaling::fit(N_COLUMNS, vec![Readout::Sum; N_OUTPUTS], &pairs);
     let examples = pairs.iter().map(|(g, l)| scaling.example(g, l)).collect();
     (examples, scaling)
 }

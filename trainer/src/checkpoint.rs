@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::curve::CurveRow;
 use crate::data::Data;
-use crate::gnn::model::PerfSage;
+use crate::gnn::network::Network;
 use crate::settings::Settings;
 
 /// What a run must know of itself to go on.
@@ -106,15 +106,15 @@ impl Checkpoint {
         Ok(progress)
     }
 
-    pub fn load_last_model(&self, model: PerfSage) -> Result<PerfSage> {
+    pub fn load_last_model(&self, model: Network) -> Result<Network> {
         self.load_model(model, "last.bpk")
     }
 
-    pub fn load_best_model(&self, model: PerfSage) -> Result<PerfSage> {
+    pub fn load_best_model(&self, model: Network) -> Result<Network> {
         self.load_model(model, "best.bpk")
     }
 
-    fn load_model(&self, model: PerfSage, name: &str) -> Result<PerfSage> {
+    fn load_model(&self, model: Network, name: &str) -> Result<Network> {
         let path = self.path(name);
         model
             .try_load_file(&path)
@@ -128,13 +128,13 @@ impl Checkpoint {
             .with_context(|| path.display().to_string())
     }
 
-    pub fn save_best(&self, model: &PerfSage) -> Result<()> {
+    pub fn save_best(&self, model: &Network) -> Result<()> {
         Ok(model.valid().save_file(self.path("best.bpk"))?)
     }
 
     pub fn save_last(
         &self,
-        model: &PerfSage,
+        model: &Network,
         optimiser: &ModuleOptimizer,
         progress: &Progress,
     ) -> Result<()> {

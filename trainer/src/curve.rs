@@ -14,9 +14,9 @@ pub struct CurveRow {
     pub epoch: usize,
     pub learning_rate: f64,
     pub training_loss: f64,
-    /// Mean over design spaces and outputs, percent.
+    /// Mean over graphs and outputs, percent.
     pub validation_mape: f64,
-    /// By output, mean over design spaces, percent.
+    /// By output, mean over graphs, percent.
     pub output_mape: Vec<f64>,
     pub wall_time_s: f64,
 }

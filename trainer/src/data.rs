@@ -1,16 +1,48 @@
 //! A labelled dataset → scaled graphs on the three sides of the split.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result, ensure};
 use litecast::features::{COLUMNS, N_COLUMNS};
 use litecast::manifest::{FeatureRange, SpaceCount};
 
 use crate::dataset::{Dataset, LabelKey, LabelledGraph};
-use crate::gnn::prepare::{Example, Labels, Scaling};
+use crate::gnn::prepare::{Example, Labels, Readout, Scaling};
 use crate::settings::Settings;
 use crate::split::{Side, side};
 
-/// Metrics that the network estimates for every target.
-pub const METRICS: [&str; 3] = ["latency", "sram_peak", "offchip_traffic"];
+/// What the network estimates for every target.
+pub const METRICS: [Metric; 3] = [
+    Metric {
+        id: "latency",
+        operators: "cycles",
+        readout: Readout::Sum,
+    },
+    Metric {
+        id: "sram_peak",
+        operators: "sram_live_bytes",
+        readout: Readout::Max,
+    },
+    Metric {
+        id: "offchip_traffic",
+        operators: "offchip_traffic_bytes",
+        readout: Readout::Sum,
+    },
+];
+
+/// A metric and how the costs of operators make it up.
+pub struct Metric {
+    pub id: &'static str,
+    /// The figure of operators that it follows from. Where that is in another unit, its shares count.
+    pub operators: &'static str,
+    pub readout: Readout,
+}
+
+impl Metric {
+    pub fn by_id(id: &str) -> Option<&'static Metric> {
+        METRICS.iter().find(|metric| metric.id == id)
+    }
+}
 
 /// Graphs of one side of the split.
 #[derive(Clone, Debug, Default)]
@@ -36,8 +68,9 @@ pub struct Data {
 impl Data {
     pub fn new(dataset: &Dataset, settings: &Settings) -> Result<Self> {
         let outputs = outputs(dataset);
-        let labels = labels(dataset, &outputs)?;
-        let spaces = spaces(dataset);
+        let columns = OutputColumns::new(dataset, &outputs)?;
+        let labels: Vec<Labels> = dataset.graphs.iter().map(|g| columns.labels(g)).collect();
+        let spaces = spaces(dataset, settings)?;
         if let Some(space) = &settings.leave_out {
             ensure!(
                 spaces.contains(space),
@@ -46,8 +79,9 @@ impl Data {
         }
         let on_side = |wanted: Side| {
             let pairs = dataset.graphs.iter().zip(&labels);
-            let here =
-                move |g: &LabelledGraph| side(&g.structure_hash, &g.space, settings) == wanted;
+            let here = |g: &LabelledGraph| {
+                spaces.contains(&g.space) && side(&g.structure_hash, &g.space, settings) == wanted
+            };
             pairs
                 .filter(move |(graph, _)| here(graph))
                 .collect::<Vec<_>>()
@@ -58,7 +92,8 @@ impl Data {
             .iter()
             .map(|(graph, labels)| (&graph.features, *labels))
             .collect();
-        let scaling = Scaling::fit(N_COLUMNS, &pairs);
+        let readouts = columns.metrics.iter().map(|metric| metric.readout);
+        let scaling = Scaling::fit(N_COLUMNS, readouts.collect(), &pairs);
         Ok(Self {
             feature_ranges: feature_ranges(&training),
             training: part(&training, &scaling, &spaces),
@@ -92,48 +127,88 @@ impl Data {
 }
 
 fn outputs(dataset: &Dataset) -> Vec<LabelKey> {
-    let key = |target: &String, metric: &str| LabelKey {
+    let key = |target: &String, metric: &Metric| LabelKey {
         target: target.clone(),
-        metric: metric.to_owned(),
+        metric: metric.id.to_owned(),
     };
     dataset
         .targets
         .iter()
-        .flat_map(|target| METRICS.map(|metric| key(target, metric)))
+        .flat_map(|target| METRICS.iter().map(|metric| key(target, metric)))
         .collect()
 }
 
-/// Labels of each graph in the order of `outputs`. A label of 0 has no relative error and counts
-/// as absent.
-fn labels(dataset: &Dataset, outputs: &[LabelKey]) -> Result<Vec<Labels>> {
-    let idx = |key: &LabelKey| {
-        let found = dataset.label_idx(&key.target, &key.metric);
-        found.with_context(|| {
-            format!(
-                "expected labels of {} {}, found none",
-                key.target, key.metric
-            )
-        })
-    };
-    let columns: Vec<usize> = outputs.iter().map(idx).collect::<Result<_>>()?;
-    let label = |graph: &LabelledGraph, column: usize| {
-        graph.labels[column]
-            .filter(|&value| value > 0.0)
-            .unwrap_or(f32::NAN)
-    };
-    let row = |graph| columns.iter().map(|&column| label(graph, column)).collect();
-    Ok(dataset.graphs.iter().map(row).collect())
+/// Where a dataset keeps the labels of each output.
+struct OutputColumns {
+    metrics: Vec<&'static Metric>,
+    /// Index into [`LabelledGraph::labels`].
+    graph: Vec<usize>,
+    /// Index into [`LabelledGraph::operator_labels`].
+    operators: Vec<Option<usize>>,
 }
 
-fn spaces(dataset: &Dataset) -> Vec<String> {
-    let mut spaces: Vec<String> = dataset
-        .graphs
-        .iter()
-        .map(|graph| graph.space.clone())
-        .collect();
-    spaces.sort_unstable();
-    spaces.dedup();
-    spaces
+impl OutputColumns {
+    fn new(dataset: &Dataset, outputs: &[LabelKey]) -> Result<Self> {
+        let mut columns = Self {
+            metrics: Vec::new(),
+            graph: Vec::new(),
+            operators: Vec::new(),
+        };
+        for LabelKey { target, metric } in outputs {
+            let idx = dataset.label_idx(target, metric);
+            let missing = || format!("expected labels of {target} {metric}, found none");
+            columns.graph.push(idx.with_context(missing)?);
+            let metric = Metric::by_id(metric).context("outputs are made of METRICS")?;
+            let mut keys = dataset.operator_keys.iter();
+            let is_it = |key: &LabelKey| key.target == *target && key.metric == metric.operators;
+            columns.operators.push(keys.position(is_it));
+            columns.metrics.push(metric);
+        }
+        Ok(columns)
+    }
+
+    /// A label of 0 has no relative error and counts as absent.
+    fn labels(&self, graph: &LabelledGraph) -> Labels {
+        let n_outputs = self.graph.len();
+        let mut labels = Labels::none(graph.features.n_nodes(), n_outputs);
+        for (output, &column) in self.graph.iter().enumerate() {
+            let Some(total) = graph.labels[column].filter(|&value| value > 0.0) else {
+                continue;
+            };
+            labels.graph[output] = total;
+            let values = self.operators[output].and_then(|k| graph.operator_labels[k].as_ref());
+            let Some(values) = values else { continue };
+            let unit = match self.metrics[output].readout {
+                Readout::Sum => total / values.iter().sum::<f32>(),
+                Readout::Max => 1.0,
+            };
+            let rows = labels.operators.iter_mut().skip(output).step_by(n_outputs);
+            rows.zip(values)
+                .for_each(|(label, value)| *label = value * unit);
+        }
+        labels
+    }
+}
+
+/// Those of the dataset that the settings ask for, sorted.
+fn spaces(dataset: &Dataset, settings: &Settings) -> Result<Vec<String>> {
+    let all: BTreeSet<&String> = dataset.graphs.iter().map(|graph| &graph.space).collect();
+    for space in &settings.spaces {
+        ensure!(
+            all.contains(space),
+            "expected one of {all:?}, found {space}"
+        );
+    }
+    let is_wanted = |space: &&String| settings.spaces.is_empty() || settings.spaces.contains(space);
+    let spaces: Vec<String> = all.into_iter().filter(is_wanted).cloned().collect();
+    let least_share = settings.min_space_share * spaces.len() as f64;
+    ensure!(
+        least_share < 1.0,
+        "{} spaces cannot make up {} of an epoch each",
+        spaces.len(),
+        settings.min_space_share
+    );
+    Ok(spaces)
 }
 
 fn part(graphs: &[(&LabelledGraph, &Labels)], scaling: &Scaling, spaces: &[String]) -> Part {
@@ -141,7 +216,7 @@ fn part(graphs: &[(&LabelledGraph, &Labels)], scaling: &Scaling, spaces: &[Strin
     // A graph that no target could compile teaches nothing.
     for (graph, labels) in graphs
         .iter()
-        .filter(|(_, labels)| labels.iter().any(|y| !y.is_nan()))
+        .filter(|(_, labels)| labels.graph.iter().any(|y| !y.is_nan()))
     {
         part.graph_ids.push(graph.graph_id.clone());
         part.examples.push(scaling.example(&graph.features, labels));

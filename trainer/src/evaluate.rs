@@ -1,5 +1,6 @@
 //! `litecast-trainer evaluate`: errors of a trained network on graphs it never saw.
 
+mod attribution;
 mod plot;
 mod table;
 
@@ -9,15 +10,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use burn::tensor::Device;
 use litecast::features::N_COLUMNS;
-use litecast::manifest::{ALL, OutputError};
+use litecast::manifest::{ALL, OutputError, PERFSAGE_SPACES};
 
+use self::attribution::attribution;
 use crate::checkpoint::{Checkpoint, Progress};
 use crate::data::{Data, Part};
 use crate::dataset::{self, Dataset};
 use crate::gnn::batch::Batch;
-use crate::gnn::model::PerfSage;
+use crate::gnn::network::Network;
 use crate::gnn::prepare::Example;
 use crate::metrics::summarise;
+use crate::spaces::Space;
 use crate::train;
 
 /// Graphs per forward pass.
@@ -35,9 +38,10 @@ pub struct EvaluateArgs {
     /// Folder for tables and plots.
     #[arg(long, default_value = "trainer/results")]
     pub out: PathBuf,
-    /// Files are called `<name>.md`, `<name>.csv` and `<name>.svg`.
-    #[arg(long, default_value = "perfsage")]
-    pub name: String,
+    /// Files are called `<name>.md`, `<name>.csv`, `<name>.svg` and, the learning curve,
+    /// `<name>-curve.csv` and `<name>-curve.svg`; the architecture where it is not given.
+    #[arg(long)]
+    pub name: Option<String>,
 }
 
 pub fn run(args: &EvaluateArgs) -> Result<()> {
@@ -49,12 +53,21 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
         &Device::flex(),
     );
     let errors = errors(&estimates, &trained.data.test, &trained.data);
-    let text = table::markdown(&errors, &trained.data.spaces);
+    let attributions = attribution(&trained.model, &trained.data.test, &trained.data);
+    let text = table::markdown(&errors, &trained.data)
+        + &table::attributions(&attributions, &trained.data);
     println!("{text}");
     fs::create_dir_all(&args.out)?;
-    let file = |extension: &str| args.out.join(format!("{}.{extension}", args.name));
+    let architecture = trained.progress.settings.architecture.id();
+    let name = args.name.as_deref().unwrap_or(architecture);
+    let file = |extension: &str| args.out.join(format!("{name}.{extension}"));
     fs::write(file("md"), heading(&trained) + &text)?;
     fs::write(file("csv"), table::csv(&errors))?;
+    for extension in ["csv", "svg"] {
+        let curve = args.run.join(format!("curve.{extension}"));
+        let copy = args.out.join(format!("{name}-curve.{extension}"));
+        fs::copy(&curve, copy).with_context(|| curve.display().to_string())?;
+    }
     plot::write(&estimates, &trained.data, &file("svg"))
 }
 
@@ -77,7 +90,7 @@ fn heading(trained: &Trained) -> String {
 pub struct Trained {
     pub progress: Progress,
     pub data: Data,
-    pub model: PerfSage,
+    pub model: Network,
 }
 
 impl Trained {
@@ -88,7 +101,7 @@ impl Trained {
             .with_context(|| format!("{}: expected a run, found none", folder.display()))?;
         let data = Data::new(dataset, &progress.settings)?;
         let shape = train::shape(&data, &progress.settings);
-        let model = checkpoint.load_best_model(PerfSage::new(&shape, &Device::flex()))?;
+        let model = checkpoint.load_best_model(Network::new(&shape, &Device::flex()))?;
         Ok(Self {
             progress,
             data,
@@ -98,13 +111,14 @@ impl Trained {
 }
 
 /// Natural units, by graph, then by output.
-pub fn estimates(model: &PerfSage, part: &Part, data: &Data, device: &Device) -> Vec<Vec<f32>> {
+pub fn estimates(model: &Network, part: &Part, data: &Data, device: &Device) -> Vec<Vec<f32>> {
     let device = device.clone().inner();
     let n_outputs = data.outputs.len();
     let mut estimates = Vec::with_capacity(part.examples.len());
     for examples in part.examples.chunks(BATCH) {
         let examples: Vec<&Example> = examples.iter().collect();
-        let outputs = model.forward(&Batch::new(&examples, N_COLUMNS, &device));
+        let batch = Batch::new(&examples, N_COLUMNS, &device);
+        let outputs = model.forward(&batch, &data.scaling).standardised;
         let outputs: Vec<f32> = outputs
             .into_data()
             .try_to_vec()
@@ -120,40 +134,47 @@ pub fn estimates(model: &PerfSage, part: &Part, data: &Data, device: &Device) ->
     estimates
 }
 
-/// Mean absolute percentage error of each output: mean over the design spaces, so that small
-/// spaces count as much as large ones.
-pub fn mape_by_output(model: &PerfSage, part: &Part, data: &Data, device: &Device) -> Vec<f64> {
+/// Capped mean error of each output over all graphs: what chooses the best epoch.
+pub fn capped_mape_by_output(
+    model: &Network,
+    part: &Part,
+    data: &Data,
+    device: &Device,
+) -> Vec<f64> {
     let errors = errors(&estimates(model, part, data, device), part, data);
-    let of_output = |key: &dataset::LabelKey| {
-        let here = errors
-            .iter()
-            .filter(|e| e.target == key.target && e.metric == key.metric);
-        let spaces: Vec<f64> = here
-            .filter(|e| e.space != ALL && e.error.n > 0)
-            .map(|e| e.error.mape)
-            .collect();
-        spaces.iter().sum::<f64>() / spaces.len().max(1) as f64
-    };
-    data.outputs.iter().map(of_output).collect()
+    let over_all = errors.iter().filter(|error| error.space == ALL);
+    over_all.map(|error| error.error.capped_mape).collect()
 }
 
-/// Errors by output and space, and of each output over all spaces.
+/// Names of the groups of spaces that errors are told of, and their indices: each space, PerfSAGE's
+/// together where they are there beside others, and all.
+fn groups(spaces: &[String]) -> Vec<(String, Vec<usize>)> {
+    let mut groups: Vec<_> = spaces
+        .iter()
+        .cloned()
+        .zip((0..).map(|idx| vec![idx]))
+        .collect();
+    let is_of_paper = |idx: &usize| Space::PAPER.iter().any(|space| space.id() == spaces[*idx]);
+    let of_paper: Vec<usize> = (0..spaces.len()).filter(is_of_paper).collect();
+    if of_paper.len() == Space::PAPER.len() && spaces.len() > of_paper.len() {
+        groups.push((PERFSAGE_SPACES.to_owned(), of_paper));
+    }
+    groups.push((ALL.to_owned(), (0..spaces.len()).collect()));
+    groups
+}
+
+/// Errors by output and group of spaces.
 pub fn errors(estimates: &[Vec<f32>], part: &Part, data: &Data) -> Vec<OutputError> {
     let mut errors = Vec::new();
     for (output, key) in data.outputs.iter().enumerate() {
-        let spaces = data.spaces.iter().map(String::as_str).enumerate();
-        let all = spaces
-            .map(|(idx, name)| (Some(idx), name))
-            .chain([(None, ALL)]);
-        for (space, name) in all {
-            let graphs =
-                (0..estimates.len()).filter(|&g| space.is_none_or(|s| part.space_of[g] == s));
+        for (name, spaces) in groups(&data.spaces) {
+            let graphs = (0..estimates.len()).filter(|&g| spaces.contains(&part.space_of[g]));
             let pairs = graphs.map(|g| (estimates[g][output], part.examples[g].labels[output]));
             let (estimates, labels): (Vec<f32>, Vec<f32>) = pairs.unzip();
             errors.push(OutputError {
                 target: key.target.clone(),
                 metric: key.metric.clone(),
-                space: name.to_owned(),
+                space: name,
                 error: summarise(&estimates, &labels),
             });
         }

@@ -14,6 +14,7 @@ use litecast::{analysis, graph};
 use crate::data::Part;
 use crate::dataset::{self, Dataset, LabelKey, METRICS};
 use crate::evaluate::{Trained, errors, estimates};
+use crate::gnn::prepare::Labels;
 use crate::labels::record::Run;
 use crate::labels::target::Target;
 use crate::onnx;
@@ -59,7 +60,6 @@ pub fn run(args: &ExportArgs) -> Result<()> {
 /// File name → estimates in the order of the manifest's outputs, by the training forward pass.
 fn reference(trained: &Trained, folder: &Path) -> Result<BTreeMap<String, Vec<f32>>> {
     let mut part = Part::default();
-    let unlabelled = vec![f32::NAN; trained.data.outputs.len()];
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let path = entry?.path();
         if path
@@ -69,6 +69,7 @@ fn reference(trained: &Trained, folder: &Path) -> Result<BTreeMap<String, Vec<f3
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             part.graph_ids.push(name.into_owned());
             let features = features_of(&fs::read(&path)?)?;
+            let unlabelled = Labels::none(features.n_nodes(), trained.data.outputs.len());
             part.examples
                 .push(trained.data.scaling.example(&features, &unlabelled));
         }

@@ -1,6 +1,6 @@
 //! How far estimates are from labels.
 
-use litecast::manifest::ErrorSummary;
+use litecast::manifest::{ErrorSummary, MAX_ERROR_PERCENT};
 
 /// Errors of `estimates` against `labels`; pairs whose label is NaN do not count.
 pub fn summarise(estimates: &[f32], labels: &[f32]) -> ErrorSummary {
@@ -22,6 +22,7 @@ pub fn summarise(estimates: &[f32], labels: &[f32]) -> ErrorSummary {
     let within = |limit: f64| 100.0 * errors.partition_point(|&e| e <= limit) as f64 / n as f64;
     ErrorSummary {
         mape: errors.iter().sum::<f64>() / n as f64,
+        capped_mape: errors.iter().map(|e| e.min(MAX_ERROR_PERCENT)).sum::<f64>() / n as f64,
         median_ape: quantile(&errors, 0.5),
         p95_ape: quantile(&errors, 0.95),
         within_5: within(5.0),

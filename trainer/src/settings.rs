@@ -4,35 +4,44 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::gnn::loss::Objective;
+use crate::gnn::network::Architecture;
+
 /// Settings of a training run; the paper's where it states them.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 pub struct Settings {
+    #[arg(long, value_enum, default_value = "per-operator")]
+    pub architecture: Architecture,
     /// Width of the node vectors.
     #[arg(long, default_value_t = 128)]
     pub hidden: usize,
     /// Width of the operator category embedding.
     #[arg(long, default_value_t = 16)]
     pub embedding: usize,
-    /// Width of the four layers after the readout.
+    /// Width of PerfSAGE's four layers after the readout.
     #[arg(long, default_value_t = 1024)]
     pub head: usize,
     /// Weight of the loss's absolute term, whose unit is each output's mean label: at 1 both
     /// terms contribute alike.
     #[arg(long, default_value_t = 0.1)]
     pub alpha: f32,
-    /// First epochs, with a loss in log space that bounds the pull of far-off estimates.
-    #[arg(long, default_value_t = 5)]
-    pub warm_up_epochs: usize,
-    #[arg(long, default_value_t = 100)]
+    /// First epochs, with a loss in log space that bounds the pull of far-off estimates; PerfSAGE's
+    /// hybrid loss after them.
+    #[arg(long, default_value_t = 60)]
+    pub log_loss_epochs: usize,
+    /// Weight of the loss of single operators, for architectures that estimate them.
+    #[arg(long, default_value_t = 1.0)]
+    pub operator_weight: f32,
+    #[arg(long, default_value_t = 60)]
     pub epochs: usize,
     /// Epochs without a better validation error after which training stops.
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, default_value_t = 60)]
     pub patience: usize,
     /// Graphs per step.
     #[arg(long, default_value_t = 32)]
     pub batch: usize,
     /// Largest learning rate: reached after `ramp_steps`, then falls along a cosine.
-    #[arg(long, default_value_t = 1e-3)]
+    #[arg(long, default_value_t = 2e-3)]
     pub learning_rate: f64,
     #[arg(long, default_value_t = 2e-6)]
     pub final_learning_rate: f64,
@@ -44,8 +53,9 @@ pub struct Settings {
     /// Share of a graph's categories that are treated as unknown in training.
     #[arg(long, default_value_t = 0.02)]
     pub category_dropout: f64,
-    /// Smaller design spaces are repeated until they make up this share of an epoch (§4.4).
-    #[arg(long, default_value_t = 0.1)]
+    /// Smaller design spaces are repeated until they make up this share of an epoch (§4.4, where it
+    /// is 0.1 of four spaces).
+    #[arg(long, default_value_t = 0.02)]
     pub min_space_share: f64,
     /// Share of structures held out for measuring (§5.1).
     #[arg(long, default_value_t = 0.2)]
@@ -53,6 +63,9 @@ pub struct Settings {
     /// Share of structures held out for early stopping.
     #[arg(long, default_value_t = 0.08)]
     pub validation_share: f64,
+    /// Design spaces to take from the dataset; all of them where none is named.
+    #[arg(long, value_delimiter = ',')]
+    pub spaces: Vec<String>,
     /// A design space to hold out whole: it makes up the test set.
     #[arg(long)]
     pub leave_out: Option<String>,
@@ -61,6 +74,14 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// What epoch `epoch` makes small.
+    pub fn objective(&self, epoch: usize) -> Objective {
+        Objective {
+            alpha: (epoch >= self.log_loss_epochs).then_some(self.alpha),
+            operator_weight: self.operator_weight,
+        }
+    }
+
     /// Learning rate of step `step` of `n_steps`: a linear ramp, then half a cosine.
     pub fn learning_rate_at(&self, step: usize, n_steps: usize) -> f64 {
         if step < self.ramp_steps {
@@ -88,7 +109,9 @@ impl Settings {
             .filter(|(name, value)| defaults[name] != *value);
         changed
             .map(|(name, value)| {
-                format!(" --{} {}", name.replace('_', "-"), value.trim_matches('"'))
+                // Lists are written with commas, words without quotes.
+                let value = value.replace(['"', '[', ']'], "");
+                format!(" --{} {value}", name.replace('_', "-"))
             })
             .collect()
     }

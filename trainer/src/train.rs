@@ -19,8 +19,7 @@ use crate::dataset;
 use crate::evaluate;
 use crate::gnn::adam::Adam;
 use crate::gnn::batch::Batch;
-use crate::gnn::loss;
-use crate::gnn::model::{PerfSage, Shape};
+use crate::gnn::network::{Network, Shape};
 use crate::gnn::prepare::Example;
 use crate::settings::Settings;
 use crate::split::epoch_order;
@@ -63,7 +62,7 @@ pub fn train(
     device: &Device,
 ) -> Result<Progress> {
     device.seed(settings.seed);
-    let mut model = PerfSage::new(&shape(data, settings), device);
+    let mut model = Network::new(&shape(data, settings), device);
     let mut optimiser = optimiser(settings);
     let mut progress = Progress::new(settings, data);
     if let Some(last) = checkpoint.load_last(settings)? {
@@ -86,18 +85,15 @@ pub fn train(
         );
         let n_steps = order.len().div_ceil(settings.batch);
         let bar = progress_bar(n_steps, progress.epoch, settings.epochs);
+        let objective = settings.objective(progress.epoch);
         let mut loss_sum = 0.0;
         let mut learning_rate = 0.0;
         for (step, graphs) in order.chunks(settings.batch).enumerate() {
             let examples: Vec<&Example> = graphs.iter().map(|&g| &part.examples[g]).collect();
             let rate = settings.category_dropout;
             let batch = Batch::with_dropout(&examples, rate, &mut rng, N_COLUMNS, device);
-            let outputs = model.forward(&batch);
-            let loss = if progress.epoch < settings.warm_up_epochs {
-                loss::log_huber(outputs, &batch, &data.scaling)
-            } else {
-                loss::hybrid(outputs, &batch, &data.scaling, settings.alpha)
-            };
+            let outputs = model.forward(&batch, &data.scaling);
+            let loss = objective.loss(outputs, &batch, &data.scaling);
             loss_sum += loss.clone().inner().into_scalar::<f32>() as f64;
             let gradients = GradientsParams::from_grads(loss.backward(), &model);
             learning_rate = settings
@@ -107,7 +103,8 @@ pub fn train(
             bar.inc(1);
         }
         bar.finish_and_clear();
-        let errors = evaluate::mape_by_output(&model.valid(), &data.validation, data, device);
+        let errors =
+            evaluate::capped_mape_by_output(&model.valid(), &data.validation, data, device);
         let row = CurveRow {
             epoch: progress.epoch,
             learning_rate,
@@ -142,6 +139,7 @@ pub fn device(cuda: bool) -> Result<Device> {
 /// Sizes of the network that `data` and `settings` ask for.
 pub fn shape(data: &Data, settings: &Settings) -> Shape {
     Shape {
+        architecture: settings.architecture,
         n_columns: data.scaling.n_columns(),
         n_categories: data.scaling.vocabulary.len(),
         n_outputs: data.scaling.n_outputs(),

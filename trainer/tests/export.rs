@@ -3,12 +3,12 @@
 use std::process::Command;
 use std::{env, fs};
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor as BurnTensor};
 use litecast::features::Features;
 use litecast::manifest::tensor_names;
 use litecast_trainer::gnn::batch::Batch;
-use litecast_trainer::gnn::model::{PerfSage, Shape};
-use litecast_trainer::gnn::prepare::Scaling;
+use litecast_trainer::gnn::network::{Architecture, Network, Shape};
+use litecast_trainer::gnn::prepare::{Labels, Readout, Scaling};
 use litecast_trainer::gnn::synthetic;
 use litecast_trainer::onnx;
 use rand::SeedableRng;
@@ -26,20 +26,27 @@ const TOLERANCE: f32 = 1e-4;
 struct Fixture {
     graphs: Vec<Features>,
     scaling: Scaling,
-    model: PerfSage,
+    architecture: Architecture,
+    model: Network,
     file: Vec<u8>,
 }
 
-fn fixture() -> Fixture {
+const ARCHITECTURES: [Architecture; 2] = [Architecture::Perfsage, Architecture::PerOperator];
+
+fn fixture(architecture: Architecture) -> Fixture {
     let mut rng = ChaCha8Rng::seed_from_u64(17);
     let sizes = SIZES.iter().chain(&[30; 20]);
     let graphs: Vec<Features> = sizes
         .map(|&n| synthetic::features(n, N_COLUMNS, N_CATEGORIES, &mut rng))
         .collect();
     let label = |graph: &Features| synthetic::labels(graph, N_COLUMNS, N_OUTPUTS);
-    let labels: Vec<_> = graphs.iter().map(label).collect();
-    let scaling = Scaling::fit(N_COLUMNS, &graphs.iter().zip(&labels).collect::<Vec<_>>());
+    let labels: Vec<Labels> = graphs.iter().map(label).collect();
+    let readout = |k| [Readout::Sum, Readout::Max][k % 2];
+    let readouts = (0..N_OUTPUTS).map(readout).collect();
+    let pairs: Vec<_> = graphs.iter().zip(&labels).collect();
+    let scaling = Scaling::fit(N_COLUMNS, readouts, &pairs);
     let shape = Shape {
+        architecture,
         n_columns: N_COLUMNS,
         n_categories: scaling.vocabulary.len(),
         n_outputs: N_OUTPUTS,
@@ -49,28 +56,32 @@ fn fixture() -> Fixture {
     };
     let device = Device::flex();
     device.seed(23);
-    let model = PerfSage::new(&shape, &device).rounded_to_f16();
+    let model = Network::new(&shape, &device).rounded_to_f16();
     let file = onnx::export(&model, &scaling, "test");
     Fixture {
         graphs: graphs[..SIZES.len()].to_vec(),
         scaling,
+        architecture,
         model,
         file,
     }
 }
 
 impl Fixture {
+    /// Estimates of the graph, followed by those of its operators where there are any.
     fn trained(&self, graph: &Features) -> Vec<f32> {
-        let example = self.scaling.example(graph, &[f32::NAN; N_OUTPUTS]);
-        let outputs = self
-            .model
-            .forward(&Batch::new(&[&example], N_COLUMNS, &Device::flex()));
-        let outputs: Vec<f32> = outputs.into_data().try_to_vec().expect("f32");
-        outputs
+        let labels = Labels::none(graph.n_nodes(), N_OUTPUTS);
+        let example = self.scaling.example(graph, &labels);
+        let batch = Batch::new(&[&example], N_COLUMNS, &Device::flex());
+        let outputs = self.model.forward(&batch, &self.scaling);
+        let floats = |tensor: BurnTensor<2>| tensor.into_data().try_to_vec::<f32>().expect("f32");
+        let mut estimates: Vec<f32> = floats(outputs.standardised)
             .iter()
             .enumerate()
             .map(|(k, &o)| self.scaling.estimate(k, o))
-            .collect()
+            .collect();
+        estimates.extend(outputs.operators.into_iter().flat_map(floats));
+        estimates
     }
 
     fn categories(&self, graph: &Features) -> Vec<i64> {
@@ -92,14 +103,21 @@ fn check(runtime: &str, fixture: &Fixture, estimates: &[Vec<f32>]) {
     for (graph, found) in fixture.graphs.iter().zip(estimates) {
         let difference = largest_relative_difference(&fixture.trained(graph), found);
         let (n, e) = (graph.n_nodes(), graph.edge_src.len());
-        println!("{runtime}, {n} nodes, {e} edges: largest relative difference {difference:.1e}");
+        println!(
+            "{:?} in {runtime}, {n} nodes, {e} edges: largest relative difference {difference:.1e}",
+            fixture.architecture
+        );
         assert!(difference <= TOLERANCE);
     }
 }
 
 #[test]
 fn tract_agrees() -> TractResult<()> {
-    let fixture = fixture();
+    ARCHITECTURES.into_iter().try_for_each(check_tract)
+}
+
+fn check_tract(architecture: Architecture) -> TractResult<()> {
+    let fixture = fixture(architecture);
     let plan = tract_onnx::onnx()
         .model_for_read(&mut fixture.file.as_slice())?
         .into_optimized()?
@@ -116,8 +134,11 @@ fn tract_agrees() -> TractResult<()> {
             indices(&graph.edge_src).into(),
             indices(&graph.edge_dst).into(),
         ])?;
-        let view = result[0].to_plain_array_view::<f32>()?;
-        estimates.push(view.iter().copied().collect());
+        let mut values: Vec<f32> = Vec::new();
+        for output in &result {
+            values.extend(output.to_plain_array_view::<f32>()?.iter());
+        }
+        estimates.push(values);
     }
     check("tract", &fixture, &estimates);
     Ok(())
@@ -134,7 +155,13 @@ fn onnx_runtime_agrees() {
         println!("skipped: {python} has no onnxruntime (set LITECAST_PYTHON to one that has)");
         return;
     }
-    let fixture = fixture();
+    for architecture in ARCHITECTURES {
+        check_onnx_runtime(&python, architecture);
+    }
+}
+
+fn check_onnx_runtime(python: &str, architecture: Architecture) {
+    let fixture = fixture(architecture);
     let folder = env::temp_dir().join(format!("litecast-export-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("network.onnx"), &fixture.file).unwrap();
@@ -152,7 +179,7 @@ fn onnx_runtime_agrees() {
         serde_json::to_string(&graphs).unwrap(),
     )
     .unwrap();
-    let output = Command::new(&python)
+    let output = Command::new(python)
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/python/run_onnx.py"))
         .args([folder.join("network.onnx"), folder.join("graphs.json")])
         .output()

@@ -7,12 +7,13 @@ use burn::tensor::{Device, Distribution, Tensor};
 use litecast::features::Features;
 use litecast_trainer::gnn::adam::{Adam, Moments};
 use litecast_trainer::gnn::aggregate::{
-    concat_neighbour_sum, concat_neighbour_sum_portable, max_per_graph, max_per_graph_portable,
+    Neighbours, concat_neighbour_sums, concat_neighbour_sums_portable, max_per_graph,
+    max_per_graph_portable,
 };
 use litecast_trainer::gnn::batch::Batch;
-use litecast_trainer::gnn::loss;
-use litecast_trainer::gnn::model::{PerfSage, Shape};
-use litecast_trainer::gnn::prepare::{Example, Scaling};
+use litecast_trainer::gnn::loss::Objective;
+use litecast_trainer::gnn::network::{Architecture, Network, Shape};
+use litecast_trainer::gnn::prepare::{Example, Labels, Readout, Scaling};
 use litecast_trainer::gnn::synthetic;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -20,6 +21,11 @@ use rand_chacha::ChaCha8Rng;
 
 const N_COLUMNS: usize = 6;
 const N_OUTPUTS: usize = 3;
+const ARCHITECTURES: [Architecture; 2] = [Architecture::Perfsage, Architecture::PerOperator];
+const OBJECTIVE: Objective = Objective {
+    alpha: Some(0.5),
+    operator_weight: 1.0,
+};
 
 struct Fixture {
     graphs: Vec<Features>,
@@ -33,9 +39,10 @@ impl Fixture {
         let graph = |&n| synthetic::features(n, N_COLUMNS, 4, &mut rng);
         let graphs: Vec<Features> = sizes.iter().map(graph).collect();
         let label = |g: &Features| synthetic::labels(g, N_COLUMNS, N_OUTPUTS);
-        let labels: Vec<_> = graphs.iter().map(label).collect();
+        let labels: Vec<Labels> = graphs.iter().map(label).collect();
         let pairs: Vec<_> = graphs.iter().zip(&labels).collect();
-        let scaling = Scaling::fit(N_COLUMNS, &pairs);
+        let readouts = vec![Readout::Sum, Readout::Max, Readout::Sum];
+        let scaling = Scaling::fit(N_COLUMNS, readouts, &pairs);
         let examples = pairs.iter().map(|(g, l)| scaling.example(g, l)).collect();
         Self {
             graphs,
@@ -48,9 +55,10 @@ impl Fixture {
         Batch::new(&self.examples.iter().collect::<Vec<_>>(), N_COLUMNS, device)
     }
 
-    fn network(&self, device: &Device) -> PerfSage {
+    fn network(&self, architecture: Architecture, device: &Device) -> Network {
         device.seed(11);
         let shape = Shape {
+            architecture,
             n_columns: N_COLUMNS,
             n_categories: self.scaling.vocabulary.len(),
             n_outputs: N_OUTPUTS,
@@ -58,12 +66,16 @@ impl Fixture {
             hidden: 8,
             head: 16,
         };
-        PerfSage::new(&shape, device)
+        Network::new(&shape, device)
     }
 }
 
 fn floats<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
     tensor.into_data().try_to_vec().expect("f32")
+}
+
+fn forward(network: &Network, batch: &Batch, fixture: &Fixture) -> Vec<f32> {
+    floats(network.forward(batch, &fixture.scaling).standardised)
 }
 
 fn max_difference(a: &[f32], b: &[f32]) -> f32 {
@@ -81,30 +93,38 @@ fn cpu_kernels_agree_with_portable_operations() {
     let batch = Fixture::new(&[5, 1, 40, 17]).batch(&device);
     let topology = &batch.topology;
     let values = Tensor::<2>::random([63, 12], Distribution::Normal(0.0, 1.0), &device);
-    let run = |ours: bool| {
+    let run = |ours: bool, neighbours| {
         let input = Tensor::<2>::from_data(values.to_data(), &device).require_grad();
         let positive = input.clone().abs();
         let (sums, maxima) = if ours {
             (
-                concat_neighbour_sum(positive.clone(), topology),
+                concat_neighbour_sums(positive.clone(), topology, neighbours),
                 max_per_graph(positive, topology),
             )
         } else {
             let maxima = max_per_graph_portable(positive.clone(), topology);
-            (concat_neighbour_sum_portable(positive, topology), maxima)
+            let sums = concat_neighbour_sums_portable(positive, topology, neighbours);
+            (sums, maxima)
         };
-        let loss = sums.clone().square().sum() + maxima.clone().square().sum();
+        // Weights that tell the sums apart.
+        let [_, width] = sums.dims();
+        let weights: Vec<f32> = (0..width).map(|k| 1.0 + k as f32).collect();
+        let weights = Tensor::<1>::from_floats(weights.as_slice(), &device).unsqueeze::<2>();
+        let loss = (sums.clone() * weights).square().sum() * 1e-2 + maxima.clone().square().sum();
         let gradients = loss.backward();
         let gradient = input
             .grad(&gradients)
             .expect("the loss depends on the input");
         [floats(sums), floats(maxima), floats(gradient)]
     };
-    let (ours, portable) = (run(true), run(false));
-    for (name, k) in [("neighbour sums", 0), ("maxima", 1), ("gradients", 2)] {
-        let difference = max_difference(&ours[k], &portable[k]);
-        println!("{name}: largest difference {difference:e}");
-        assert!(difference < 1e-4);
+    for neighbours in [Neighbours::Together, Neighbours::Apart] {
+        let (ours, portable) = (run(true, neighbours), run(false, neighbours));
+        for (name, k) in [("neighbour sums", 0), ("maxima", 1), ("gradients", 2)] {
+            let largest = portable[k].iter().fold(0f32, |a, v| a.max(v.abs()));
+            let difference = max_difference(&ours[k], &portable[k]) / largest;
+            println!("{neighbours:?} {name}: largest difference {difference:e} of the largest");
+            assert!(difference < 1e-5);
+        }
     }
 }
 
@@ -113,6 +133,8 @@ struct Nudge {
     index: usize,
     step: f32,
     seen: usize,
+    /// Whether the result is to have a gradient.
+    is_tracked: bool,
 }
 
 fn direction<const D: usize>(like: &Tensor<D>, index: usize) -> Tensor<D> {
@@ -133,7 +155,12 @@ impl ModuleMapper for Nudge {
         let (index, step) = (self.index, self.step);
         param.map(|weights| {
             let nudge = direction(&weights, index) * step;
-            weights + nudge
+            let nudged = (weights + nudge).detach();
+            if self.is_tracked {
+                nudged.require_grad()
+            } else {
+                nudged
+            }
         })
     }
 }
@@ -156,14 +183,36 @@ impl ModuleVisitor for Slopes<'_> {
 
 #[test]
 fn gradients_agree_with_finite_differences() {
-    const STEP: f32 = 2e-3;
-    let fixture = Fixture::new(&[4, 7, 1, 12]);
+    ARCHITECTURES.into_iter().for_each(check_gradients);
+}
+
+/// Away from biases of 0, where a unit whose inputs are all 0 sits on its activation's kink.
+fn jittered(mut model: Network) -> Network {
+    for index in 0..100 {
+        model = model.map(&mut Nudge {
+            index,
+            step: 0.05,
+            seen: 0,
+            is_tracked: true,
+        });
+    }
+    model
+}
+
+fn check_gradients(architecture: Architecture) {
+    // Small ones are noisy in f32, large ones step over the kinks of activations and maxima: a right
+    // slope agrees with one of them.
+    const STEPS: [f32; 4] = [1e-2, 3e-3, 1e-3, 3e-4];
+    // Many graphs, so that no single unit on its kink decides a slope.
+    let fixture = Fixture::new(&(1..=12).cycle().take(60).collect::<Vec<_>>());
     let device = Device::flex().autodiff();
-    let model = fixture.network(&device);
+    let model = jittered(fixture.network(architecture, &device));
+    let loss_of = |model: &Network, batch: &Batch| {
+        let outputs = model.forward(batch, &fixture.scaling);
+        OBJECTIVE.loss(outputs, batch, &fixture.scaling)
+    };
     let batch = fixture.batch(&device);
-    let loss_of =
-        |model: &PerfSage| loss::hybrid(model.forward(&batch), &batch, &fixture.scaling, 0.5);
-    let gradients = GradientsParams::from_grads(loss_of(&model).backward(), &model);
+    let gradients = GradientsParams::from_grads(loss_of(&model, &batch).backward(), &model);
     let mut slopes = Slopes {
         gradients: &gradients,
         slopes: Vec::new(),
@@ -171,9 +220,7 @@ fn gradients_agree_with_finite_differences() {
     model.visit(&mut slopes);
     let plain = Device::flex();
     let batch = fixture.batch(&plain);
-    let value_of = |model: &PerfSage| -> f32 {
-        loss::hybrid(model.forward(&batch), &batch, &fixture.scaling, 0.5).into_scalar()
-    };
+    let value_of = |model: &Network| -> f32 { loss_of(model, &batch).into_scalar() };
     let largest = slopes.slopes.iter().fold(0f32, |a, s| a.max(s.abs()));
     let mut worst = 0f32;
     for (index, &slope) in slopes.slopes.iter().enumerate() {
@@ -182,17 +229,24 @@ fn gradients_agree_with_finite_differences() {
                 index,
                 step,
                 seen: 0,
+                is_tracked: false,
             }))
         };
-        let measured = (at(STEP) - at(-STEP)) / (2.0 * STEP);
-        println!("{index} {slope} {measured}");
-        worst = worst.max((slope - measured).abs() / (slope.abs() + 0.01 * largest));
+        let difference = |step: f32| {
+            let measured = (at(step) - at(-step)) / (2.0 * step);
+            (slope - measured).abs() / (slope.abs() + 0.05 * largest)
+        };
+        let difference = STEPS.map(difference).into_iter().fold(f32::MAX, f32::min);
+        if difference > 0.01 {
+            println!("tensor {index}: slope {slope}, difference {difference}");
+        }
+        worst = worst.max(difference);
     }
     println!(
-        "{} weight tensors, largest relative difference {worst:.4}",
+        "{architecture:?}: {} weight tensors, largest relative difference {worst:.4}",
         slopes.slopes.len()
     );
-    assert!(slopes.slopes.len() > 20 && largest > 0.1);
+    assert!(slopes.slopes.len() > 20 && largest > 0.01);
     assert!(worst < 0.05, "expected gradients within 5 %, found {worst}");
 }
 
@@ -201,16 +255,17 @@ fn gradients_agree_with_finite_differences() {
 fn order_of_nodes_does_not_matter() {
     let device = Device::flex();
     let fixture = Fixture::new(&[30]);
-    let model = fixture.network(&device);
-    let straight = floats(model.forward(&fixture.batch(&device)));
-    let permuted = permute(&fixture.graphs[0]);
-    let example = fixture
-        .scaling
-        .example(&permuted, &fixture.examples[0].labels);
-    let shuffled = floats(model.forward(&Batch::new(&[&example], N_COLUMNS, &device)));
-    let difference = max_difference(&straight, &shuffled);
-    println!("largest difference {difference:e}");
-    assert!(difference < 1e-5);
+    for architecture in ARCHITECTURES {
+        let model = fixture.network(architecture, &device);
+        let straight = forward(&model, &fixture.batch(&device), &fixture);
+        let permuted = permute(&fixture.graphs[0]);
+        let labels = Labels::none(permuted.n_nodes(), N_OUTPUTS);
+        let example = fixture.scaling.example(&permuted, &labels);
+        let batch = Batch::new(&[&example], N_COLUMNS, &device);
+        let difference = max_difference(&straight, &forward(&model, &batch, &fixture));
+        println!("{architecture:?}: largest difference {difference:e}");
+        assert!(difference < 1e-5);
+    }
 }
 
 fn permute(graph: &Features) -> Features {
@@ -235,13 +290,16 @@ fn permute(graph: &Features) -> Features {
 fn graphs_of_a_batch_do_not_touch() {
     let device = Device::flex();
     let fixture = Fixture::new(&[3, 25, 1, 9]);
-    let model = fixture.network(&device);
-    let together = floats(model.forward(&fixture.batch(&device)));
-    for (k, example) in fixture.examples.iter().enumerate() {
-        let alone = floats(model.forward(&Batch::new(&[example], N_COLUMNS, &device)));
-        let difference = max_difference(&alone, &together[k * N_OUTPUTS..(k + 1) * N_OUTPUTS]);
-        println!("graph {k}: largest difference {difference:e}");
-        assert!(difference < 1e-5);
+    for architecture in ARCHITECTURES {
+        let model = fixture.network(architecture, &device);
+        let together = forward(&model, &fixture.batch(&device), &fixture);
+        for (k, example) in fixture.examples.iter().enumerate() {
+            let batch = Batch::new(&[example], N_COLUMNS, &device);
+            let expected = &together[k * N_OUTPUTS..(k + 1) * N_OUTPUTS];
+            let difference = max_difference(&forward(&model, &batch, &fixture), expected);
+            println!("{architecture:?}, graph {k}: largest difference {difference:e}");
+            assert!(difference < 1e-5);
+        }
     }
 }
 
@@ -285,28 +343,42 @@ fn adam_agrees_with_the_library() {
 /// rewrite the numbers only when that is meant.
 #[test]
 fn loss_trace_is_as_frozen() {
-    const FROZEN: [f32; 8] = [0.0; 8];
+    const FROZEN: [[f32; 8]; 2] = [
+        [
+            0.83472216, 0.8322118, 0.8284018, 0.82298756, 2.53537, 2.5222208, 2.5017142, 2.472053,
+        ],
+        [
+            1.7480743, 1.6341958, 1.5550494, 1.4974076, 2.6223807, 2.4244602, 2.26829, 2.1414785,
+        ],
+    ];
+    for (architecture, frozen) in ARCHITECTURES.into_iter().zip(FROZEN) {
+        let trace = loss_trace(architecture, frozen.len());
+        println!("{architecture:?}: {trace:?}");
+        let is_close = |(found, frozen): (&f32, f32)| (found - frozen).abs() < 2e-3 * frozen;
+        assert!(
+            trace.iter().zip(frozen).all(is_close),
+            "{architecture:?}: expected {frozen:?}, found {trace:?}"
+        );
+    }
+}
+
+fn loss_trace(architecture: Architecture, n_steps: usize) -> Vec<f32> {
     let device = Device::flex().autodiff();
     let fixture = Fixture::new(&[6, 11, 3, 20, 8, 1]);
-    let mut model = fixture.network(&device);
+    let mut model = fixture.network(architecture, &device);
     let mut optimiser = ModuleOptimizer::from(ADAM);
     let mut trace = Vec::new();
-    for step in 0..FROZEN.len() {
+    for step in 0..n_steps {
         let batch = fixture.batch(&device);
-        let outputs = model.forward(&batch);
-        let loss = match step {
-            0..4 => loss::log_huber(outputs, &batch, &fixture.scaling),
-            _ => loss::hybrid(outputs, &batch, &fixture.scaling, 1.0),
+        let objective = Objective {
+            alpha: (step >= 4).then_some(1.0),
+            ..OBJECTIVE
         };
+        let outputs = model.forward(&batch, &fixture.scaling);
+        let loss = objective.loss(outputs, &batch, &fixture.scaling);
         trace.push(loss.clone().inner().into_scalar::<f32>());
         let gradients = GradientsParams::from_grads(loss.backward(), &model);
         model = optimiser.step(3e-3, model, gradients);
     }
-    println!("{trace:?}");
-    for (found, frozen) in trace.iter().zip(FROZEN) {
-        assert!(
-            (found - frozen).abs() < 2e-3 * frozen,
-            "expected {FROZEN:?}, found {trace:?}"
-        );
-    }
+    trace
 }

@@ -1,37 +1,44 @@
 //! Errors as Markdown and CSV.
 
-use litecast::manifest::OutputError;
+use litecast::manifest::{ErrorSummary, MAX_ERROR_PERCENT, OutputError};
+
+use super::attribution::{Attribution, N_COSTLIEST};
+use crate::data::Data;
 
 /// Mean errors side by side, then every figure.
-pub fn markdown(errors: &[OutputError], spaces: &[String]) -> String {
-    overview(errors, spaces) + "\n" + &details(errors)
+pub fn markdown(errors: &[OutputError], data: &Data) -> String {
+    overview(errors, data) + "\n" + &details(errors)
 }
 
-fn overview(errors: &[OutputError], spaces: &[String]) -> String {
-    let mut text = "| target | metric | all |".to_owned();
-    spaces
+/// A row for each group of spaces, a column for each output.
+fn overview(errors: &[OutputError], data: &Data) -> String {
+    let mut text = format!(
+        "Mean absolute percentage error, errors above {MAX_ERROR_PERCENT} % counted as that:\n\n| space | \
+         graphs |"
+    );
+    data.output_names()
         .iter()
-        .for_each(|space| text += &format!(" {space} |"));
-    text += "\n|---|---|---|";
-    spaces.iter().for_each(|_| text += "---|");
+        .for_each(|name| text += &format!(" {name} |"));
+    text += "\n|---|---:|";
+    data.outputs.iter().for_each(|_| text += "---:|");
     text += "\n";
-    for of_output in errors.chunk_by(|a, b| (&a.target, &a.metric) == (&b.target, &b.metric)) {
-        let mape = |space: &str| of_output.iter().find(|e| e.space == space && e.error.n > 0);
-        let cell =
-            |space: &str| mape(space).map_or("-".to_owned(), |e| format!("{:.2} %", e.error.mape));
-        let first = &of_output[0];
-        text += &format!(
-            "| {} | {} | {} |",
-            first.target,
-            first.metric,
-            cell(litecast::manifest::ALL)
-        );
-        spaces
-            .iter()
-            .for_each(|space| text += &format!(" {} |", cell(space)));
+    let n_outputs = data.outputs.len();
+    let n_groups = errors.len() / n_outputs.max(1);
+    for group in 0..n_groups {
+        let of_group = || errors.iter().skip(group).step_by(n_groups);
+        let n_graphs = of_group().map(|e| e.error.n).max().unwrap_or(0);
+        text += &format!("| {} | {n_graphs} |", errors[group].space);
+        of_group().for_each(|e| text += &cell(&e.error));
         text += "\n";
     }
     text
+}
+
+fn cell(error: &ErrorSummary) -> String {
+    match error.n {
+        0 => " - |".to_owned(),
+        _ => format!(" {:.2} % |", error.capped_mape),
+    }
 }
 
 fn details(errors: &[OutputError]) -> String {
@@ -53,6 +60,27 @@ fn details(errors: &[OutputError]) -> String {
             s.spearman,
             s.n
         );
+    }
+    text
+}
+
+/// How many of the costliest operators are found; empty where a network does not estimate them.
+pub fn attributions(attributions: &[Attribution], data: &Data) -> String {
+    if attributions.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "\nOf the {N_COSTLIEST} operators with the highest label, these are among the {N_COSTLIEST} with \
+         the highest estimate:\n\n| output | found | graphs |\n|---|---|---|\n"
+    );
+    for Attribution {
+        output,
+        found,
+        n_graphs,
+    } in attributions
+    {
+        let name = &data.output_names()[*output];
+        text += &format!("| {name} | {found:.1} % | {n_graphs} |\n");
     }
     text
 }

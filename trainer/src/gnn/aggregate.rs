@@ -1,6 +1,6 @@
-//! The two operations over graphs: neighbour sums (eq. 2) and the readout's maximum.
+//! The operations over graphs: neighbour sums (PerfSAGE's eq. 2) and readouts.
 //!
-//! Each exists twice: as one pass over memory on the CPU with its gradient written out, and as
+//! Neighbour sums and maxima exist twice: as one pass over memory on the CPU with its gradient written out, and as
 //! a composition of the library's own operations for any other device. Tests hold them equal.
 
 use std::sync::Arc;
@@ -13,38 +13,83 @@ use burn::backend::{Autodiff, Flex};
 use burn::tensor::{IndexingUpdateOp, Tensor, TensorData};
 use rayon::prelude::*;
 
-use super::batch::Topology;
+use super::batch::{NodeLists, Topology};
 
 type CpuAutodiff = Autodiff<Flex>;
 
 /// Nodes per parallel task: enough work to pay for handing it over.
 const NODES_PER_TASK: usize = 256;
 
-/// `[n_nodes, w]` → `[n_nodes, 2 w]`: each row followed by the sum of its neighbours' rows.
-pub fn concat_neighbour_sum(hidden: Tensor<2>, topology: &Arc<Topology>) -> Tensor<2> {
-    if let Ok(tracked) = hidden.clone().try_into_primitive::<CpuAutodiff>() {
-        return concat_on_cpu_autodiff(tracked, topology);
-    }
-    match hidden.clone().try_into_primitive::<Flex>() {
-        Ok(plain) => Tensor::from_primitive::<Flex>(concat_forward(&plain, topology)),
-        Err(_) => concat_neighbour_sum_portable(hidden, topology),
+/// Whose rows are summed beside a node's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighbours {
+    /// One sum over all neighbours, whichever way the edge points (eq. 2).
+    Together,
+    /// One over predecessors and one over successors.
+    Apart,
+}
+
+impl Neighbours {
+    /// For each sum, who is summed for a node, and for whose sums a node is read.
+    fn lists(self, topology: &Topology) -> Vec<[&NodeLists; 2]> {
+        let Topology {
+            neighbours,
+            predecessors,
+            successors,
+            ..
+        } = topology;
+        match self {
+            Self::Together => vec![[neighbours, neighbours]],
+            Self::Apart => vec![[predecessors, successors], [successors, predecessors]],
+        }
     }
 }
 
-/// [`concat_neighbour_sum`] from operations that every device has.
-pub fn concat_neighbour_sum_portable(hidden: Tensor<2>, topology: &Topology) -> Tensor<2> {
-    let indices = topology.indices(&hidden.device());
-    let sums = hidden.zeros_like();
-    if topology.neighbours.is_empty() {
-        return Tensor::cat(vec![hidden, sums], 1);
+/// `[n_nodes, w]` → `[n_nodes, (1 + sums) w]`: each row followed by the sums of its neighbours'
+/// rows.
+pub fn concat_neighbour_sums(
+    hidden: Tensor<2>,
+    topology: &Arc<Topology>,
+    neighbours: Neighbours,
+) -> Tensor<2> {
+    if let Ok(tracked) = hidden.clone().try_into_primitive::<CpuAutodiff>() {
+        return concat_on_cpu_autodiff(tracked, topology, neighbours);
     }
-    let messages = hidden.clone().select(0, indices.from.clone());
-    let sums = sums.select_assign(0, indices.to.clone(), messages, IndexingUpdateOp::Add);
-    Tensor::cat(vec![hidden, sums], 1)
+    match hidden.clone().try_into_primitive::<Flex>() {
+        Ok(plain) => Tensor::from_primitive::<Flex>(concat_forward(&plain, topology, neighbours)),
+        Err(_) => concat_neighbour_sums_portable(hidden, topology, neighbours),
+    }
+}
+
+/// [`concat_neighbour_sums`] from operations that every device has.
+pub fn concat_neighbour_sums_portable(
+    hidden: Tensor<2>,
+    topology: &Topology,
+    neighbours: Neighbours,
+) -> Tensor<2> {
+    let device = hidden.device();
+    let sum = |[lists, _]: [&NodeLists; 2]| {
+        let sums = hidden.zeros_like();
+        if lists.is_empty() {
+            return sums;
+        }
+        let [from, to] = lists.indices(&device).clone();
+        let messages = hidden.clone().select(0, from);
+        sums.select_assign(0, to, messages, IndexingUpdateOp::Add)
+    };
+    let sums = neighbours.lists(topology).into_iter().map(sum);
+    let parts = std::iter::once(hidden.clone()).chain(sums).collect();
+    Tensor::cat(parts, 1)
+}
+
+/// `[n_nodes, w]` → `[n_graphs, w]`: sum of each column over each graph's rows.
+pub fn sum_per_graph(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
+    let membership = topology.membership(&values.device()).clone();
+    membership.matmul(values)
 }
 
 /// `[n_nodes, w]` → `[n_graphs, w]`: largest value of each column over each graph's rows.
-/// Expects values ≥ 0, as they are after a relu.
+/// Expects values ≥ 0, as they are after a relu or an exponential.
 pub fn max_per_graph(hidden: Tensor<2>, topology: &Arc<Topology>) -> Tensor<2> {
     if let Ok(tracked) = hidden.clone().try_into_primitive::<CpuAutodiff>() {
         return max_on_cpu_autodiff(tracked, topology);
@@ -59,10 +104,10 @@ pub fn max_per_graph(hidden: Tensor<2>, topology: &Arc<Topology>) -> Tensor<2> {
 pub fn max_per_graph_portable(hidden: Tensor<2>, topology: &Topology) -> Tensor<2> {
     let [_, width] = hidden.dims();
     let device = hidden.device();
-    let indices = topology.indices(&device);
+    let padded_rows = topology.padded_rows(&device);
     let padded = Tensor::cat(vec![hidden, Tensor::zeros([1, width], &device)], 0);
-    let rows = padded.select(0, indices.padded_rows.clone());
-    rows.reshape([topology.n_graphs(), indices.longest, width])
+    let rows = padded.select(0, padded_rows.rows.clone());
+    rows.reshape([topology.n_graphs(), padded_rows.longest, width])
         .max_dim(1)
         .squeeze_dim(1)
 }
@@ -80,38 +125,50 @@ fn add_row(sum: &mut [f32], row: &[f32]) {
     sum.iter_mut().zip(row).for_each(|(s, r)| *s += r);
 }
 
-fn concat_forward(hidden: &FlexTensor, topology: &Topology) -> FlexTensor {
+fn concat_forward(hidden: &FlexTensor, topology: &Topology, neighbours: Neighbours) -> FlexTensor {
     let hidden = hidden.to_contiguous();
     let (n_nodes, width) = rows_and_width(&hidden);
     let rows: &[f32] = hidden.storage();
     let row = |i: usize| &rows[i * width..(i + 1) * width];
-    let mut out = vec![0f32; n_nodes * 2 * width];
+    let lists = neighbours.lists(topology);
+    let width_out = (1 + lists.len()) * width;
+    let mut out = vec![0f32; n_nodes * width_out];
     let fill = |(i, out_row): (usize, &mut [f32])| {
-        let (own, sum) = out_row.split_at_mut(width);
+        let (own, sums) = out_row.split_at_mut(width);
         own.copy_from_slice(row(i));
-        topology
-            .neighbours_of(i)
-            .iter()
-            .for_each(|&j| add_row(sum, row(j as usize)));
+        for ([summed, _], sum) in lists.iter().zip(sums.chunks_exact_mut(width)) {
+            summed
+                .of(i)
+                .iter()
+                .for_each(|&j| add_row(sum, row(j as usize)));
+        }
     };
-    out.par_chunks_mut(2 * width)
+    out.par_chunks_mut(width_out)
         .with_min_len(NODES_PER_TASK)
         .enumerate()
         .for_each(fill);
-    flex_tensor(out, n_nodes, 2 * width)
+    flex_tensor(out, n_nodes, width_out)
 }
 
-/// Neighbourhood is symmetric, so the gradient is a neighbour sum too.
-fn concat_backward(grad: &FlexTensor, topology: &Topology) -> FlexTensor {
+/// The gradient of a sum goes to everybody it was read from: a sum over the opposite lists.
+fn concat_backward(grad: &FlexTensor, topology: &Topology, neighbours: Neighbours) -> FlexTensor {
     let grad = grad.to_contiguous();
-    let (n_nodes, width) = (topology.n_nodes(), rows_and_width(&grad).1 / 2);
+    let lists = neighbours.lists(topology);
+    let (n_nodes, width_in) = rows_and_width(&grad);
+    let width = width_in / (1 + lists.len());
     let grads: &[f32] = grad.storage();
+    let part = |node: usize, part: usize| {
+        let start = node * width_in + part * width;
+        &grads[start..start + width]
+    };
     let mut out = vec![0f32; n_nodes * width];
     let fill = |(i, out_row): (usize, &mut [f32])| {
-        out_row.copy_from_slice(&grads[2 * i * width..(2 * i + 1) * width]);
-        for &j in topology.neighbours_of(i) {
-            let j = j as usize;
-            add_row(out_row, &grads[(2 * j + 1) * width..(2 * j + 2) * width]);
+        out_row.copy_from_slice(part(i, 0));
+        for ([_, readers], k) in lists.iter().zip(1..) {
+            readers
+                .of(i)
+                .iter()
+                .for_each(|&j| add_row(out_row, part(j as usize, k)));
         }
     };
     out.par_chunks_mut(width)
@@ -156,15 +213,15 @@ fn max_backward(grad: &FlexTensor, holders: &[u32], n_nodes: usize) -> FlexTenso
 }
 
 #[derive(Debug)]
-struct ConcatNeighbourSum;
+struct ConcatNeighbourSums;
 
-impl Backward<Flex, 1> for ConcatNeighbourSum {
-    type State = Arc<Topology>;
+impl Backward<Flex, 1> for ConcatNeighbourSums {
+    type State = (Arc<Topology>, Neighbours);
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let topology = ops.state;
+        let (topology, neighbours) = ops.state;
         unary::<Flex, _>(ops.parents, ops.node, grads, |grad| {
-            concat_backward(&grad, &topology)
+            concat_backward(&grad, &topology, neighbours)
         });
     }
 }
@@ -185,14 +242,18 @@ impl Backward<Flex, 1> for MaxPerGraph {
 
 type Tracked = <CpuAutodiff as burn::backend::BackendTypes>::FloatTensorPrimitive;
 
-fn concat_on_cpu_autodiff(hidden: Tracked, topology: &Arc<Topology>) -> Tensor<2> {
-    let out = concat_forward(hidden.primitive(), topology);
-    let prep = ConcatNeighbourSum
+fn concat_on_cpu_autodiff(
+    hidden: Tracked,
+    topology: &Arc<Topology>,
+    neighbours: Neighbours,
+) -> Tensor<2> {
+    let out = concat_forward(hidden.primitive(), topology, neighbours);
+    let prep = ConcatNeighbourSums
         .prepare::<burn::backend::autodiff::checkpoint::strategy::NoCheckpointing>([hidden.node()])
         .compute_bound()
         .stateful();
     Tensor::from_primitive::<CpuAutodiff>(match prep {
-        OpsKind::Tracked(prep) => prep.finish(topology.clone(), out),
+        OpsKind::Tracked(prep) => prep.finish((topology.clone(), neighbours), out),
         OpsKind::UnTracked(prep) => prep.finish(out),
     })
 }

@@ -1,5 +1,6 @@
 //! Examples → [`Batch`]: several graphs side by side as one graph of separate parts.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use burn::tensor::{Device, Int, Tensor, TensorData};
@@ -7,75 +8,126 @@ use rand::Rng;
 
 use super::prepare::Example;
 
-/// Who neighbours whom, and which rows belong to which graph.
+/// Lists of nodes, one for each node: `nodes[offsets[i]..offsets[i + 1]]` is that of node i.
 #[derive(Debug)]
-pub struct Topology {
-    /// Neighbours of node i, both directions: `neighbours[offsets[i]..offsets[i + 1]]`.
-    pub offsets: Vec<u32>,
-    pub neighbours: Vec<u32>,
-    /// Rows of graph g: `graph_offsets[g]..graph_offsets[g + 1]`.
-    pub graph_offsets: Vec<u32>,
-    indices: OnceLock<Indices>,
+pub struct NodeLists {
+    offsets: Vec<u32>,
+    nodes: Vec<u32>,
+    indices: OnceLock<[Tensor<1, Int>; 2]>,
 }
 
-/// The same as index tensors, for devices that have no kernels of ours.
-#[derive(Debug)]
-pub struct Indices {
-    /// `[2 * n_edges]`: node read, and node added to.
-    pub from: Tensor<1, Int>,
-    pub to: Tensor<1, Int>,
-    /// `[n_graphs * longest]`: rows of each graph, padded with `n_nodes`.
-    pub padded_rows: Tensor<1, Int>,
-    pub longest: usize,
-}
-
-impl Topology {
-    pub fn new(graph_offsets: Vec<u32>, edges: &[(u32, u32)]) -> Self {
-        let n_nodes = graph_offsets.last().copied().unwrap_or(0) as usize;
-        let both = || edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
+impl NodeLists {
+    /// From pairs of a node and one of its list.
+    fn new(n_nodes: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut offsets = vec![0u32; n_nodes + 1];
-        both().for_each(|(node, _)| offsets[node as usize + 1] += 1);
+        let count = |(node, _): (u32, u32)| offsets[node as usize + 1] += 1;
+        pairs.clone().for_each(count);
         for i in 0..n_nodes {
             offsets[i + 1] += offsets[i];
         }
         let mut next = offsets.clone();
-        let mut neighbours = vec![0u32; 2 * edges.len()];
-        for (node, neighbour) in both() {
-            neighbours[next[node as usize] as usize] = neighbour;
+        let mut nodes = vec![0u32; offsets[n_nodes] as usize];
+        for (node, other) in pairs {
+            nodes[next[node as usize] as usize] = other;
             next[node as usize] += 1;
         }
         Self {
             offsets,
-            neighbours,
-            graph_offsets,
+            nodes,
             indices: OnceLock::new(),
         }
     }
 
+    pub fn of(&self, node: usize) -> &[u32] {
+        &self.nodes[self.offsets[node] as usize..self.offsets[node + 1] as usize]
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The pairs as index tensors, for devices that have no kernels of ours: what is read, and
+    /// whose list it is in. Made on first use and kept.
+    pub fn indices(&self, device: &Device) -> &[Tensor<1, Int>; 2] {
+        self.indices.get_or_init(|| {
+            let n_nodes = self.offsets.len() - 1;
+            let owners = (0..n_nodes).flat_map(|i| self.of(i).iter().map(move |_| i as u32));
+            [
+                int_tensor(self.nodes.iter().copied(), device),
+                int_tensor(owners, device),
+            ]
+        })
+    }
+}
+
+/// Who neighbours whom, and which rows belong to which graph.
+#[derive(Debug)]
+pub struct Topology {
+    /// Neighbours of each node, whichever way the edge points.
+    pub neighbours: NodeLists,
+    pub predecessors: NodeLists,
+    pub successors: NodeLists,
+    /// Rows of graph g: `graph_offsets[g]..graph_offsets[g + 1]`.
+    pub graph_offsets: Vec<u32>,
+    membership: OnceLock<Tensor<2>>,
+    padded_rows: OnceLock<PaddedRows>,
+}
+
+/// Rows of every graph, as many for each.
+#[derive(Debug)]
+pub struct PaddedRows {
+    /// `[n_graphs * longest]`: rows of each graph, padded with `n_nodes`.
+    pub rows: Tensor<1, Int>,
+    pub longest: usize,
+}
+
+impl Topology {
+    /// From `edges` of writer and reader.
+    pub fn new(graph_offsets: Vec<u32>, edges: &[(u32, u32)]) -> Self {
+        let n_nodes = graph_offsets.last().copied().unwrap_or(0) as usize;
+        let forward = edges.iter().copied();
+        let backward = edges.iter().map(|&(src, dst)| (dst, src));
+        let both = edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]);
+        Self {
+            neighbours: NodeLists::new(n_nodes, both),
+            predecessors: NodeLists::new(n_nodes, backward),
+            successors: NodeLists::new(n_nodes, forward),
+            graph_offsets,
+            membership: OnceLock::new(),
+            padded_rows: OnceLock::new(),
+        }
+    }
+
     pub fn n_nodes(&self) -> usize {
-        self.offsets.len() - 1
+        self.graph_offsets.last().copied().unwrap_or(0) as usize
     }
 
     pub fn n_graphs(&self) -> usize {
         self.graph_offsets.len() - 1
     }
 
-    pub fn neighbours_of(&self, node: usize) -> &[u32] {
-        &self.neighbours[self.offsets[node] as usize..self.offsets[node + 1] as usize]
-    }
-
     /// Row range of each graph.
-    pub fn graphs(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+    pub fn graphs(&self) -> impl Iterator<Item = Range<usize>> + '_ {
         self.graph_offsets
             .windows(2)
             .map(|w| w[0] as usize..w[1] as usize)
     }
 
+    /// `[n_graphs, n_nodes]`: 1 where a node belongs to a graph. Made on first use and kept.
+    pub fn membership(&self, device: &Device) -> &Tensor<2> {
+        self.membership.get_or_init(|| {
+            let shape = [self.n_graphs(), self.n_nodes()];
+            let mut values = vec![0f32; shape[0] * shape[1]];
+            for (graph, rows) in self.graphs().enumerate() {
+                values[graph * shape[1]..][rows].fill(1.0);
+            }
+            Tensor::from_data(TensorData::new(values, shape), device)
+        })
+    }
+
     /// Made on first use and kept.
-    pub fn indices(&self, device: &Device) -> &Indices {
-        self.indices.get_or_init(|| {
-            let ends = (0..self.n_nodes())
-                .flat_map(|i| self.neighbours_of(i).iter().map(move |_| i as u32));
+    pub fn padded_rows(&self, device: &Device) -> &PaddedRows {
+        self.padded_rows.get_or_init(|| {
             let longest = self.graphs().map(|rows| rows.len()).max().unwrap_or(0);
             let pad = self.n_nodes() as u32;
             let padded = self.graphs().flat_map(|rows| {
@@ -83,10 +135,8 @@ impl Topology {
                 rows.map(|r| r as u32)
                     .chain(std::iter::repeat_n(pad, filler))
             });
-            Indices {
-                from: int_tensor(self.neighbours.iter().copied(), device),
-                to: int_tensor(ends, device),
-                padded_rows: int_tensor(padded, device),
+            PaddedRows {
+                rows: int_tensor(padded, device),
                 longest,
             }
         })
@@ -119,6 +169,11 @@ pub struct Batch {
     pub labels: Tensor<2>,
     /// `[n_graphs, n_outputs]`: 1 where there is a label, else 0.
     pub has_label: Tensor<2>,
+    /// `[n_nodes, n_outputs]`, as the two above, of single operators.
+    pub operator_labels: Tensor<2>,
+    pub has_operator_label: Tensor<2>,
+    /// `[n_nodes, n_outputs]`: the label of each node's graph, 1 where there is none.
+    pub graph_label_of_node: Tensor<2>,
 }
 
 impl Batch {
@@ -164,7 +219,18 @@ impl Batch {
             .flat_map(|e| e.nodes.chunks_exact(n_columns))
             .collect();
         let groups = order.chunk_by(|&a, &b| categories[a] == categories[b]);
-        let (labels, has_label) = label_tensors(examples, device);
+        let n_outputs = examples.first().map_or(0, |e| e.labels.len());
+        let rows_of = |values: fn(&Example) -> &[f32]| {
+            let values = examples.iter().flat_map(move |e| values(e).iter().copied());
+            label_tensors(values, n_outputs, device)
+        };
+        let (labels, has_label) = rows_of(|e| &e.labels);
+        let (operator_labels, has_operator_label) = rows_of(|e| &e.operator_labels);
+        let repeated = examples.iter().flat_map(|e| {
+            let rows = std::iter::repeat_n(&e.labels, e.n_nodes());
+            rows.flatten().copied()
+        });
+        let (graph_label_of_node, _) = label_tensors(repeated, n_outputs, device);
         Self {
             categories: groups
                 .map(|nodes| CategoryRows {
@@ -176,6 +242,9 @@ impl Batch {
             topology: Arc::new(topology(examples)),
             labels,
             has_label,
+            operator_labels,
+            has_operator_label,
+            graph_label_of_node,
         }
     }
 }
@@ -208,14 +277,22 @@ fn topology(examples: &[&Example]) -> Topology {
     Topology::new(graph_offsets, &edges)
 }
 
-fn label_tensors(examples: &[&Example], device: &Device) -> (Tensor<2>, Tensor<2>) {
-    let shape = [
-        examples.len(),
-        examples.first().map_or(0, |e| e.labels.len()),
-    ];
-    let all = || examples.iter().flat_map(|e| e.labels.iter().copied());
-    let labels: Vec<f32> = all().map(|y| if y.is_nan() { 1.0 } else { y }).collect();
-    let has_label: Vec<f32> = all().map(|y| if y.is_nan() { 0.0 } else { 1.0 }).collect();
+/// Rows of labels, and where there are any: NaN stands for none.
+fn label_tensors(
+    values: impl Iterator<Item = f32>,
+    n_outputs: usize,
+    device: &Device,
+) -> (Tensor<2>, Tensor<2>) {
+    let values: Vec<f32> = values.collect();
+    let shape = [values.len() / n_outputs.max(1), n_outputs];
+    let labels: Vec<f32> = values
+        .iter()
+        .map(|&y| if y.is_nan() { 1.0 } else { y })
+        .collect();
+    let has_label: Vec<f32> = values
+        .iter()
+        .map(|y| if y.is_nan() { 0.0 } else { 1.0 })
+        .collect();
     (
         Tensor::from_data(TensorData::new(labels, shape), device),
         Tensor::from_data(TensorData::new(has_label, shape), device),

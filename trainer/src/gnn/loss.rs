@@ -1,41 +1,78 @@
 //! What training makes small.
 
-use burn::tensor::{Device, Tensor};
+use burn::tensor::Tensor;
 
 use super::batch::Batch;
-use super::prepare::Scaling;
+use super::network::Outputs;
+use super::prepare::{Readout, Scaling, row};
 
 /// Beyond this many standard deviations of the logarithm an error counts linearly.
 const HUBER_DELTA: f32 = 0.1;
 
-/// Eq. 4: relative error plus `alpha` times the absolute error in units of each output's mean
-/// label, so that both terms weigh alike at `alpha` 1. Mean over the labels of the batch.
+/// Operators count by their own cost down to this share of a sum; below, by the share.
+const SUM_FLOOR: f32 = 0.005;
+/// The same of a maximum: an operator far from the peak never becomes it.
+const MAX_FLOOR: f32 = 0.05;
+
+/// PerfSAGE's eq. 4: relative error plus `alpha` times the absolute error in units of each
+/// output's mean label, so that both terms weigh alike at `alpha` 1. Mean over the labels of the
+/// batch.
 pub fn hybrid(standardised: Tensor<2>, batch: &Batch, scaling: &Scaling, alpha: f32) -> Tensor<1> {
     let device = standardised.device();
-    let std = row(&scaling.log_labels.std, &device);
-    let mean = row(&scaling.log_labels.mean, &device);
-    let estimates = (standardised * std + mean).exp();
+    let estimates = scaling.log_labels.restore(standardised).exp();
     let absolute = (estimates - batch.labels.clone()).abs();
     let units = batch.labels.clone().recip() + row(&scaling.mean_label, &device).recip() * alpha;
-    mean_over_labels(absolute * units, batch)
+    mean_over(absolute * units, &batch.has_label)
 }
 
 /// Huber's loss of the standardised logarithms: the gradient of an estimate that is off by a
-/// factor of 100 is no larger than that of one off by 2. For the first epochs.
+/// factor of 100 is no larger than that of one off by 2.
 pub fn log_huber(standardised: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tensor<1> {
-    let device = standardised.device();
-    let std = row(&scaling.log_labels.std, &device);
-    let mean = row(&scaling.log_labels.mean, &device);
-    let error = (standardised - (batch.labels.clone().log() - mean) / std).abs();
+    let labels = scaling.log_labels.standardise(batch.labels.clone().log());
+    mean_over(huber((standardised - labels).abs()), &batch.has_label)
+}
+
+/// Huber's loss of the logarithms of the operators' estimates, each with a floor that is a share of
+/// its graph's label: the mean over the operators that have a label.
+pub fn operators(estimates: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tensor<1> {
+    let floor = |readout: &Readout| match readout {
+        Readout::Sum => SUM_FLOOR,
+        Readout::Max => MAX_FLOOR,
+    };
+    let floors: Vec<f32> = scaling.readouts.iter().map(floor).collect();
+    let floors = batch.graph_label_of_node.clone() * row(&floors, &estimates.device());
+    let found = (estimates + floors.clone()).log();
+    let expected = (batch.operator_labels.clone() + floors).log();
+    mean_over(huber((found - expected).abs()), &batch.has_operator_label)
+}
+
+fn huber(error: Tensor<2>) -> Tensor<2> {
     let near = error.clone().clamp_max(HUBER_DELTA);
-    let losses = near.clone() * (error - near * 0.5) / HUBER_DELTA;
-    mean_over_labels(losses, batch)
+    near.clone() * (error - near * 0.5) / HUBER_DELTA
 }
 
-fn mean_over_labels(losses: Tensor<2>, batch: &Batch) -> Tensor<1> {
-    (losses * batch.has_label.clone()).sum() / batch.has_label.clone().sum()
+/// How a network is taught.
+pub struct Objective {
+    /// Of [`hybrid`]; `None` takes [`log_huber`] in its place.
+    pub alpha: Option<f32>,
+    /// Weight of [`operators`] beside the graphs' loss.
+    pub operator_weight: f32,
 }
 
-fn row(values: &[f32], device: &Device) -> Tensor<2> {
-    Tensor::<1>::from_floats(values, device).unsqueeze()
+impl Objective {
+    pub fn loss(&self, outputs: Outputs, batch: &Batch, scaling: &Scaling) -> Tensor<1> {
+        let graphs = match self.alpha {
+            Some(alpha) => hybrid(outputs.standardised, batch, scaling, alpha),
+            None => log_huber(outputs.standardised, batch, scaling),
+        };
+        match outputs.operators {
+            Some(estimates) => graphs + operators(estimates, batch, scaling) * self.operator_weight,
+            None => graphs,
+        }
+    }
+}
+
+/// Mean of the losses where `mask` is 1; 0 where it is nowhere.
+fn mean_over(losses: Tensor<2>, mask: &Tensor<2>) -> Tensor<1> {
+    (losses * mask.clone()).sum() / mask.clone().sum().clamp_min(1.0)
 }

@@ -1,13 +1,17 @@
-//! PerfSAGE (Chai et al. 2023, §4): a graph network from operators to estimates.
+//! Graph networks from operators to estimates.
 //!
-//! [`prepare`] features → scaled graphs, [`batch`] graphs → tensors, [`aggregate`] the two
-//! operations over graphs, [`model`] the network. One network estimates every target and metric,
-//! where the paper trains one for each: the browser downloads it once.
+//! [`prepare`] features → scaled graphs, [`batch`] graphs → tensors, [`aggregate`] operations over
+//! graphs, [`perfsage`] and [`per_operator`] the architectures (both begin with [`encoder`]),
+//! [`network`] what they have in common. One network estimates every target and metric, where
+//! PerfSAGE's paper trains one for each: the browser downloads it once.
 
 pub mod adam;
 pub mod aggregate;
 pub mod batch;
+pub mod encoder;
 pub mod loss;
-pub mod model;
+pub mod network;
+pub mod per_operator;
+pub mod perfsage;
 pub mod prepare;
 pub mod synthetic;

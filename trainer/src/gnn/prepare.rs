@@ -1,6 +1,7 @@
 //! Features and labels of a graph → [`Example`]: categories as vocabulary indices, columns and
 //! labels scaled by constants of the training graphs.
 
+use burn::tensor::{Device, Tensor};
 use litecast::features::Features;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,11 @@ pub struct Standard {
     pub std: Vec<f32>,
 }
 
+/// `[1, n]`.
+pub(super) fn row(values: &[f32], device: &Device) -> Tensor<2> {
+    Tensor::<1>::from_floats(values, device).unsqueeze()
+}
+
 impl Standard {
     /// Over rows of `n_columns` values; NaN entries do not count.
     pub fn fit<'a>(n_columns: usize, rows: impl Iterator<Item = &'a [f32]>) -> Self {
@@ -77,11 +83,46 @@ impl Standard {
         }
     }
 
+    /// With the columns of `other` where this one's did not vary.
+    fn or(self, other: &Self) -> Self {
+        let varies: Vec<bool> = self.std.iter().map(|&std| std >= MIN_STD).collect();
+        let choose = |own: Vec<f32>, other: &[f32]| {
+            let values = own.into_iter().zip(other).zip(&varies);
+            values
+                .map(|((own, &other), &varies)| if varies { own } else { other })
+                .collect()
+        };
+        Self {
+            mean: choose(self.mean, &other.mean),
+            std: choose(self.std, &other.std),
+        }
+    }
+
+    /// Rows of values as deviations from the mean.
+    pub fn standardise(&self, values: Tensor<2>) -> Tensor<2> {
+        let device = values.device();
+        (values - row(&self.mean, &device)) / row(&self.std, &device)
+    }
+
+    /// The inverse of [`Self::standardise`].
+    pub fn restore(&self, deviations: Tensor<2>) -> Tensor<2> {
+        let device = deviations.device();
+        deviations * row(&self.std, &device) + row(&self.mean, &device)
+    }
+
     /// Factor of each column: 0 for a column that did not vary in training.
     pub fn inverse_std(&self) -> Vec<f32> {
         let inverse = |&std: &f32| if std < MIN_STD { 0.0 } else { 1.0 / std };
         self.std.iter().map(inverse).collect()
     }
+}
+
+/// How a graph's estimate follows from its operators'.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Readout {
+    Sum,
+    Max,
 }
 
 /// Constants of the training graphs that belong to the network.
@@ -91,32 +132,64 @@ pub struct Scaling {
     pub features: Standard,
     /// Of the logarithm of the labels.
     pub log_labels: Standard,
+    /// Of the logarithm of the operators' labels that are not 0.
+    pub operator_logs: Standard,
+    /// Of each output.
+    pub readouts: Vec<Readout>,
     /// Mean label of each output: the unit of the loss's absolute term.
     pub mean_label: Vec<f32>,
 }
 
-/// Labels of a graph in natural units, one per output; NaN where there is none.
-pub type Labels = Vec<f32>;
+/// Labels of a graph in natural units; NaN where there is none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Labels {
+    /// One per output.
+    pub graph: Vec<f32>,
+    /// Row-major `[n_nodes, n_outputs]`: what each operator adds to the graph's, or holds of it.
+    pub operators: Vec<f32>,
+}
+
+impl Labels {
+    /// Of a graph that has none.
+    pub fn none(n_nodes: usize, n_outputs: usize) -> Self {
+        Self {
+            graph: vec![f32::NAN; n_outputs],
+            operators: vec![f32::NAN; n_nodes * n_outputs],
+        }
+    }
+}
 
 impl Scaling {
-    /// Fits to the training graphs. All labels must be positive or NaN.
-    pub fn fit(n_columns: usize, graphs: &[(&Features, &Labels)]) -> Self {
-        let n_outputs = graphs.first().map_or(0, |(_, labels)| labels.len());
+    /// Fits to the training graphs. All labels of graphs must be positive or NaN, those of
+    /// operators not negative or NaN.
+    pub fn fit(n_columns: usize, readouts: Vec<Readout>, graphs: &[(&Features, &Labels)]) -> Self {
+        let n_outputs = readouts.len();
         let rows = graphs
             .iter()
             .flat_map(|(f, _)| f.nodes.chunks_exact(n_columns));
         let logs: Vec<Vec<f32>> = graphs
             .iter()
-            .map(|(_, labels)| labels.iter().map(|y| y.ln()).collect())
+            .map(|(_, labels)| labels.graph.iter().map(|y| y.ln()).collect())
             .collect();
         let labels = Standard::fit(
             n_outputs,
-            graphs.iter().map(|(_, labels)| labels.as_slice()),
+            graphs.iter().map(|(_, labels)| labels.graph.as_slice()),
         );
+        // A logarithm of 0 would be no number to average.
+        let log = |&y: &f32| if y > 0.0 { y.ln() } else { f32::NAN };
+        let operator_logs: Vec<f32> = graphs
+            .iter()
+            .flat_map(|(_, labels)| labels.operators.iter().map(log))
+            .collect();
+        let log_labels = Standard::fit(n_outputs, logs.iter().map(Vec::as_slice));
+        let operator_logs = Standard::fit(n_outputs, operator_logs.chunks_exact(n_outputs));
         Self {
             vocabulary: Vocabulary::fit(graphs.iter().map(|(f, _)| *f)),
             features: Standard::fit(n_columns, rows),
-            log_labels: Standard::fit(n_outputs, logs.iter().map(Vec::as_slice)),
+            // Outputs without labels of operators are taught by the graphs' alone.
+            operator_logs: operator_logs.or(&log_labels),
+            log_labels,
+            readouts,
             mean_label: labels.mean,
         }
     }
@@ -130,7 +203,7 @@ impl Scaling {
     }
 
     /// A graph as the network takes it.
-    pub fn example(&self, features: &Features, labels: &[f32]) -> Example {
+    pub fn example(&self, features: &Features, labels: &Labels) -> Example {
         let inverse_std = self.features.inverse_std();
         let scale = |(column, value): (usize, &f32)| {
             let scaled = (value - self.features.mean[column]) * inverse_std[column];
@@ -148,7 +221,8 @@ impl Scaling {
                 .collect(),
             edge_src: features.edge_src.clone(),
             edge_dst: features.edge_dst.clone(),
-            labels: labels.to_vec(),
+            labels: labels.graph.clone(),
+            operator_labels: labels.operators.clone(),
         }
     }
 
@@ -167,8 +241,10 @@ pub struct Example {
     pub nodes: Vec<f32>,
     pub edge_src: Vec<u32>,
     pub edge_dst: Vec<u32>,
-    /// Natural units; NaN where there is none.
-    pub labels: Labels,
+    /// One per output, natural units; NaN where there is none.
+    pub labels: Vec<f32>,
+    /// Row-major `[n_nodes, n_outputs]`, as the labels.
+    pub operator_labels: Vec<f32>,
 }
 
 impl Example {

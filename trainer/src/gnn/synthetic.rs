@@ -4,6 +4,8 @@ use litecast::features::Features;
 use rand::Rng;
 use rand_distr::{Distribution, Normal};
 
+use super::prepare::Labels;
+
 /// A chain of `n_nodes` operators with a skip edge every few nodes, `n_columns` normal columns
 /// and categories below `n_categories`.
 pub fn features(
@@ -27,16 +29,16 @@ pub fn features(
     }
 }
 
-/// Positive labels that depend on the graph: sums and maxima of its columns.
-pub fn labels(features: &Features, n_columns: usize, n_outputs: usize) -> Vec<f32> {
-    let label = |output: usize| {
-        let column = output % n_columns;
-        let values = features
-            .nodes
-            .chunks_exact(n_columns)
-            .map(|row| row[column]);
-        let total: f32 = values.clone().map(f32::exp).sum();
-        total + values.fold(0.0, f32::max)
-    };
-    (0..n_outputs).map(label).collect()
+/// Positive labels that depend on the graph: each operator's is the exponential of one of its
+/// columns, the graph's their sum.
+pub fn labels(features: &Features, n_columns: usize, n_outputs: usize) -> Labels {
+    let rows = features.nodes.chunks_exact(n_columns);
+    let operators: Vec<f32> = rows
+        .flat_map(|row| (0..n_outputs).map(|output| row[output % n_columns].exp()))
+        .collect();
+    let total = |output| operators.iter().skip(output).step_by(n_outputs).sum();
+    Labels {
+        graph: (0..n_outputs).map(total).collect(),
+        operators,
+    }
 }

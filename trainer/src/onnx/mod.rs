@@ -1,6 +1,8 @@
-//! A trained [`PerfSage`] → an ONNX file that takes raw features and gives natural units.
+//! A trained [`Network`] → an ONNX file that takes raw features and gives natural units.
 
 mod builder;
+mod per_operator;
+mod perfsage;
 mod proto;
 
 use burn::nn::Linear;
@@ -8,8 +10,9 @@ use burn::tensor::Tensor;
 use litecast::manifest::tensor_names;
 
 use self::builder::{Dim, GraphBuilder, float_tensor, int, string};
-use crate::gnn::model::PerfSage;
-use crate::gnn::prepare::{MAX_DEVIATIONS, Scaling};
+use crate::gnn::encoder::CategoryEncoder;
+use crate::gnn::network::Network;
+use crate::gnn::prepare::{MAX_DEVIATIONS, Scaling, Standard};
 
 const N_NODES: Dim = Dim::Symbol("n_nodes");
 const N_EDGES: Dim = Dim::Symbol("n_edges");
@@ -18,40 +21,50 @@ const N_EDGES: Dim = Dim::Symbol("n_edges");
 pub const SCHEMA_ID_KEY: &str = "feature_schema_id";
 
 /// The file's bytes. Weights are stored in half precision: round the network first
-/// ([`PerfSage::rounded_to_f16`]) to measure what the file will estimate.
-pub fn export(model: &PerfSage, scaling: &Scaling, feature_schema_id: &str) -> Vec<u8> {
-    let mut graph = GraphBuilder::new("perfsage");
+/// ([`Network::rounded_to_f16`]) to measure what the file will estimate.
+pub fn export(network: &Network, scaling: &Scaling, feature_schema_id: &str) -> Vec<u8> {
+    let mut graph = GraphBuilder::new("litecast");
     let features = [N_NODES, Dim::Fixed(scaling.n_columns())];
     let features = graph.input_f32(tensor_names::NODE_FEATURES, &features);
     let category = graph.input_i64(tensor_names::CATEGORY, &[N_NODES]);
     let edge_src = graph.input_i64(tensor_names::EDGE_SRC, &[N_EDGES]);
     let edge_dst = graph.input_i64(tensor_names::EDGE_DST, &[N_EDGES]);
-
-    let standardised = standardise(&mut graph, &features, scaling);
-    let mut hidden = encode(
-        &mut graph,
-        model,
-        scaling.n_columns(),
-        &standardised,
-        &category,
+    let inputs = Inputs {
+        features: standardise(&mut graph, &features, scaling),
+        category,
+        edge_src,
+        edge_dst,
+    };
+    let (estimates, operators) = match network {
+        Network::PerfSage(network) => {
+            let estimates = perfsage::export(&mut graph, network, &inputs, scaling);
+            (estimates, None)
+        }
+        Network::PerOperator(network) => {
+            let outputs = per_operator::export(&mut graph, network, &inputs, scaling);
+            (outputs.estimates, Some(outputs.operators))
+        }
+    };
+    let n_outputs = Dim::Fixed(scaling.n_outputs());
+    graph.output_f32(
+        tensor_names::ESTIMATES,
+        &estimates,
+        &[Dim::Fixed(1), n_outputs],
     );
-    let edges = Edges::new(&mut graph, &edge_src, &edge_dst);
-    for (k, layer) in model.layers.iter().enumerate() {
-        let sums = edges.neighbour_sum(&mut graph, &hidden);
-        let inputs = graph.op_with("Concat", &[&hidden, &sums], vec![int("axis", 1)]);
-        let name = format!("layers.{k}");
-        hidden = linear_relu(&mut graph, &name, layer, &inputs);
+    if let Some(operators) = operators {
+        let name = tensor_names::OPERATOR_ESTIMATES;
+        graph.output_f32(name, &operators, &[N_NODES, n_outputs]);
     }
-    let axis = graph.constant_i64("node_axis", &[0]);
-    let mut readout = graph.op_with("ReduceMax", &[&hidden, &axis], vec![int("keepdims", 1)]);
-    for (k, layer) in model.head.iter().enumerate() {
-        readout = linear_relu(&mut graph, &format!("head.{k}"), layer, &readout);
-    }
-    let outputs = linear(&mut graph, "output", &model.output, &readout);
-    let estimates = natural_units(&mut graph, &outputs, scaling);
-    let dims = [Dim::Fixed(1), Dim::Fixed(scaling.n_outputs())];
-    graph.output_f32(tensor_names::ESTIMATES, &estimates, &dims);
     graph.encode(&[(SCHEMA_ID_KEY, feature_schema_id)])
+}
+
+/// Names of what a network reads.
+struct Inputs {
+    /// Standardised.
+    features: String,
+    category: String,
+    edge_src: String,
+    edge_dst: String,
 }
 
 fn standardise(graph: &mut GraphBuilder, features: &str, scaling: &Scaling) -> String {
@@ -69,24 +82,19 @@ fn standardise(graph: &mut GraphBuilder, features: &str, scaling: &Scaling) -> S
 /// is placed in its category's columns of a row that is otherwise zero, so that one product with
 /// all categories' weights picks the right ones. The embedding's part of the layer is the same
 /// for all nodes of a category and is added to its bias.
-fn encode(
-    graph: &mut GraphBuilder,
-    model: &PerfSage,
-    n_columns: usize,
-    features: &str,
-    category: &str,
-) -> String {
-    let n_categories = model.first.len();
+fn encode(graph: &mut GraphBuilder, encoder: &CategoryEncoder, inputs: &Inputs) -> String {
+    let n_categories = encoder.layers.len();
+    let n_columns = n_columns(encoder);
     let identity: Vec<f32> = (0..n_categories * n_categories)
         .map(|i| f32::from(i % n_categories == i / n_categories))
         .collect();
-    let weights: Vec<f32> = model
-        .first
+    let weights: Vec<f32> = encoder
+        .layers
         .iter()
         .flat_map(|l| floats(l.weight.val().narrow(0, 0, n_columns)))
         .collect();
     let biases: Vec<f32> = (0..n_categories)
-        .flat_map(|c| category_bias(model, n_columns, c))
+        .flat_map(|c| category_bias(encoder, n_columns, c))
         .collect();
     let hidden = biases.len() / n_categories;
 
@@ -101,42 +109,51 @@ fn encode(
     let middle = graph.constant_i64("middle_axis", &[1]);
     let flat = graph.constant_i64("flat_shape", &[-1, (n_categories * n_columns) as i64]);
 
-    let one_hot = graph.op_with("Gather", &[&identity, category], vec![int("axis", 0)]);
+    let one_hot = graph.op_with(
+        "Gather",
+        &[&identity, &inputs.category],
+        vec![int("axis", 0)],
+    );
     let one_hot = graph.op("Unsqueeze", &[&one_hot, &last]);
-    let row = graph.op("Unsqueeze", &[features, &middle]);
+    let row = graph.op("Unsqueeze", &[&inputs.features, &middle]);
     let placed = graph.op("Mul", &[&one_hot, &row]);
     let placed = graph.op("Reshape", &[&placed, &flat]);
     let product = graph.op("MatMul", &[&placed, &weights]);
-    let bias = graph.op_with("Gather", &[&biases, category], vec![int("axis", 0)]);
-    let sum = graph.op("Add", &[&product, &bias]);
-    graph.op("Relu", &[&sum])
+    let bias = graph.op_with("Gather", &[&biases, &inputs.category], vec![int("axis", 0)]);
+    graph.op("Add", &[&product, &bias])
+}
+
+fn n_columns(encoder: &CategoryEncoder) -> usize {
+    let [_, embedding] = encoder.embedding.dims();
+    encoder.layers[0].weight.dims()[0] - embedding
 }
 
 /// `b_c` plus the embedding's part of `w_c`.
-fn category_bias(model: &PerfSage, n_columns: usize, category: usize) -> Vec<f32> {
-    let layer = &model.first[category];
-    let embedding = model.embedding.val().narrow(0, category, 1);
+fn category_bias(encoder: &CategoryEncoder, n_columns: usize, category: usize) -> Vec<f32> {
+    let layer = &encoder.layers[category];
+    let embedding = encoder.embedding.val().narrow(0, category, 1);
     let [_, width] = embedding.dims();
     let constant = embedding.matmul(layer.weight.val().narrow(0, n_columns, width));
     floats(constant + bias(layer).unsqueeze())
 }
 
-/// Both ends of every edge, as the messages of both directions need them.
-struct Edges {
+/// Sums of rows over edges, each edge read at one end and added to the other.
+struct EdgeSums {
     from: String,
     to: String,
 }
 
-impl Edges {
-    fn new(graph: &mut GraphBuilder, src: &str, dst: &str) -> Self {
-        let from = graph.op_with("Concat", &[src, dst], vec![int("axis", 0)]);
-        let to = graph.op_with("Concat", &[dst, src], vec![int("axis", 0)]);
-        let axis = graph.constant_i64("index_axis", &[1]);
-        let to = graph.op("Unsqueeze", &[&to, &axis]);
-        Self { from, to }
+impl EdgeSums {
+    /// From names of index tensors `[n]`.
+    fn new(graph: &mut GraphBuilder, from: &str, to: &str) -> Self {
+        let axis = graph.constant_i64(&format!("{to}.axis"), &[1]);
+        Self {
+            from: from.to_owned(),
+            to: graph.op("Unsqueeze", &[to, &axis]),
+        }
     }
 
-    fn neighbour_sum(&self, graph: &mut GraphBuilder, hidden: &str) -> String {
+    fn of(&self, graph: &mut GraphBuilder, hidden: &str) -> String {
         let messages = graph.op_with("Gather", &[hidden, &self.from], vec![int("axis", 0)]);
         let shape = graph.op("Shape", &[hidden]);
         // ONNX's default is this very zero, but tract takes it for one in double precision.
@@ -164,11 +181,12 @@ fn linear_relu(graph: &mut GraphBuilder, name: &str, layer: &Linear, input: &str
     graph.op("Relu", &[&sum])
 }
 
-fn natural_units(graph: &mut GraphBuilder, outputs: &str, scaling: &Scaling) -> String {
-    let dims = [1, scaling.n_outputs()];
-    let mean = graph.constant_f32("log_labels.mean", &dims, &scaling.log_labels.mean);
-    let std = graph.constant_f32("log_labels.std", &dims, &scaling.log_labels.std);
-    let scaled = graph.op("Mul", &[outputs, &std]);
+/// Standardised logarithms → natural units.
+fn natural_units(graph: &mut GraphBuilder, name: &str, logs: &Standard, values: &str) -> String {
+    let dims = [1, logs.mean.len()];
+    let mean = graph.constant_f32(&format!("{name}.mean"), &dims, &logs.mean);
+    let std = graph.constant_f32(&format!("{name}.std"), &dims, &logs.std);
+    let scaled = graph.op("Mul", &[values, &std]);
     let logarithm = graph.op("Add", &[&scaled, &mean]);
     graph.op("Exp", &[&logarithm])
 }

@@ -1,0 +1,103 @@
+//! Whether a network knows which operators cost the most.
+
+use burn::tensor::{Device, Tensor};
+use litecast::features::N_COLUMNS;
+
+use super::BATCH;
+use crate::data::{Data, Part};
+use crate::gnn::batch::Batch;
+use crate::gnn::network::Network;
+use crate::gnn::prepare::Example;
+
+/// Operators that are looked for in each graph.
+pub const N_COSTLIEST: usize = 10;
+
+/// How well the costliest operators of one output are found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribution {
+    /// Index into [`Data::outputs`].
+    pub output: usize,
+    /// Share of the truly [`N_COSTLIEST`] operators that are among the estimated ones, in percent,
+    /// mean over graphs.
+    pub found: f64,
+    /// Graphs with labels of operators, and with more operators than are looked for.
+    pub n_graphs: usize,
+}
+
+/// One for each output whose operators have labels; none of a network that estimates whole graphs.
+pub fn attribution(model: &Network, part: &Part, data: &Data) -> Vec<Attribution> {
+    let device = Device::flex();
+    let n_outputs = data.outputs.len();
+    let mut shares = vec![Vec::new(); n_outputs];
+    for examples in part.examples.chunks(BATCH) {
+        let examples: Vec<&Example> = examples.iter().collect();
+        let batch = Batch::new(&examples, N_COLUMNS, &device);
+        let Some(operators) = model.forward(&batch, &data.scaling).operators else {
+            return Vec::new();
+        };
+        let estimates = floats(operators);
+        let mut rows = estimates.chunks_exact(n_outputs);
+        for example in examples {
+            let estimates: Vec<&[f32]> = rows.by_ref().take(example.n_nodes()).collect();
+            for (output, shares) in shares.iter_mut().enumerate() {
+                let estimated = estimates.iter().map(|row| row[output]).collect();
+                let labels = example.operator_labels.iter().skip(output);
+                shares.extend(found(
+                    labels.step_by(n_outputs).copied().collect(),
+                    estimated,
+                ));
+            }
+        }
+    }
+    let summary = |(output, shares): (usize, Vec<f64>)| Attribution {
+        output,
+        found: 100.0 * shares.iter().sum::<f64>() / shares.len() as f64,
+        n_graphs: shares.len(),
+    };
+    let labelled = shares
+        .into_iter()
+        .enumerate()
+        .filter(|(_, s)| !s.is_empty());
+    labelled.map(summary).collect()
+}
+
+/// Share of the costliest by `labels` among the costliest by `estimates`.
+fn found(labels: Vec<f32>, estimates: Vec<f32>) -> Option<f64> {
+    if labels.len() <= N_COSTLIEST || labels.iter().any(|label| label.is_nan()) {
+        return None;
+    }
+    let truth = costliest(&labels);
+    let hits = costliest(&estimates)
+        .into_iter()
+        .filter(|node| truth.contains(node));
+    Some(hits.count() as f64 / N_COSTLIEST as f64)
+}
+
+fn costliest(values: &[f32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by(|&a, &b| values[b].total_cmp(&values[a]));
+    order.truncate(N_COSTLIEST);
+    order
+}
+
+fn floats(tensor: Tensor<2>) -> Vec<f32> {
+    tensor
+        .into_data()
+        .try_to_vec()
+        .expect("the network computes in f32")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_the_costliest() {
+        let labels: Vec<f32> = (0..20).map(|i| i as f32).collect();
+        assert_eq!(found(labels.clone(), labels.clone()), Some(1.0));
+        // The true ten are 10 to 19; this takes 5 to 14 for them.
+        let estimates = (0..20).map(|i| ((i + 5) % 20) as f32).collect();
+        assert_eq!(found(labels.clone(), estimates), Some(0.5));
+        assert_eq!(found(vec![f32::NAN; 20], labels), None);
+    }
+}

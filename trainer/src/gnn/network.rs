@@ -1,0 +1,111 @@
+//! The architectures behind one interface: what training, measuring and exporting hold.
+
+use burn::module::{Module, ModuleMapper, Param};
+use burn::tensor::{DType, Device, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::batch::Batch;
+use super::encoder::CategoryEncoder;
+use super::per_operator::PerOperator;
+use super::perfsage::PerfSage;
+use super::prepare::Scaling;
+
+/// Which network to train.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Architecture {
+    /// PerfSAGE as its paper has it (§4): one estimate for the whole graph.
+    Perfsage,
+    /// An estimate for every operator, added up.
+    PerOperator,
+}
+
+impl Architecture {
+    /// As the command line takes it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Perfsage => "perfsage",
+            Self::PerOperator => "per-operator",
+        }
+    }
+}
+
+/// Sizes of a network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shape {
+    pub architecture: Architecture,
+    pub n_columns: usize,
+    pub n_categories: usize,
+    pub n_outputs: usize,
+    pub embedding: usize,
+    pub hidden: usize,
+    /// Width of PerfSAGE's layers after the readout.
+    pub head: usize,
+}
+
+impl Shape {
+    pub(super) fn encoder(&self, n_outputs: usize, device: &Device) -> CategoryEncoder {
+        CategoryEncoder::new(
+            self.n_columns,
+            self.n_categories,
+            self.embedding,
+            n_outputs,
+            device,
+        )
+    }
+}
+
+/// All weights of one architecture.
+#[derive(Module, Debug)]
+#[allow(clippy::large_enum_variant)]
+pub enum Network {
+    PerfSage(PerfSage),
+    PerOperator(PerOperator),
+}
+
+/// What a network says of a batch.
+pub struct Outputs {
+    /// `[n_graphs, n_outputs]`: standardised logarithms of the estimates.
+    pub standardised: Tensor<2>,
+    /// `[n_nodes, n_outputs]`, natural units, where the network estimates operators.
+    pub operators: Option<Tensor<2>>,
+}
+
+impl Network {
+    /// Random weights; [`Device::seed`] beforehand makes them repeatable.
+    pub fn new(shape: &Shape, device: &Device) -> Self {
+        match shape.architecture {
+            Architecture::Perfsage => Self::PerfSage(PerfSage::new(shape, device)),
+            Architecture::PerOperator => Self::PerOperator(PerOperator::new(shape, device)),
+        }
+    }
+
+    pub fn forward(&self, batch: &Batch, scaling: &Scaling) -> Outputs {
+        match self {
+            Self::PerfSage(network) => Outputs {
+                standardised: network.forward(batch),
+                operators: None,
+            },
+            Self::PerOperator(network) => {
+                let outputs = network.forward(batch, scaling);
+                Outputs {
+                    standardised: scaling.log_labels.standardise(outputs.graphs.log()),
+                    operators: Some(outputs.operators),
+                }
+            }
+        }
+    }
+
+    /// Every weight rounded to the nearest half-precision number, as the exported file keeps it.
+    pub fn rounded_to_f16(self) -> Self {
+        self.map(&mut RoundToHalf)
+    }
+}
+
+struct RoundToHalf;
+
+impl ModuleMapper for RoundToHalf {
+    fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
+        param.map(|weights| weights.cast(DType::F16).cast(DType::F32))
+    }
+}

@@ -1,0 +1,92 @@
+//! A network that estimates every operator's own cost and adds them up: an estimate that says
+//! where it comes from.
+//!
+//! Each operator's cost is a power law of its features (one for each category, because a roofline
+//! is one) times a correction that the operator's surroundings make, learned by message passing.
+//! Totals are sums over operators, or their maximum where a metric is a peak.
+
+use burn::module::Module;
+use burn::nn::Linear;
+use burn::tensor::activation::relu;
+use burn::tensor::{Device, Tensor};
+
+use super::aggregate::{Neighbours, concat_neighbour_sums, max_per_graph, sum_per_graph};
+use super::batch::Batch;
+use super::encoder::{CategoryEncoder, linear, message_layer};
+use super::network::Shape;
+use super::prepare::{Readout, Scaling};
+
+/// Rounds of message passing. What an operator costs depends on who fetches weights beside it and
+/// what it is fused with, which is near by.
+pub const N_LAYERS: usize = 6;
+
+/// Of a node's own row, its predecessors' and its successors' sums: each round adds to the rows
+/// instead of replacing them, so it starts small.
+const GAINS: [f64; 3] = [0.5, 0.25, 0.25];
+
+/// Standardised logarithms beyond this are cut off: e to the power of more is no cost of anything.
+pub const MAX_LOG_DEVIATIONS: f32 = 12.0;
+
+/// All weights.
+#[derive(Module, Debug)]
+pub struct PerOperator {
+    /// Features → the first rows, and each output's power law.
+    pub encoder: CategoryEncoder,
+    /// own ‖ sum over predecessors ‖ sum over successors → what the round adds.
+    pub layers: Vec<Linear>,
+    pub head: Linear,
+    pub output: Linear,
+}
+
+/// What the network says of a batch.
+pub struct PerOperatorOutputs {
+    /// `[n_nodes, n_outputs]`, natural units, positive.
+    pub operators: Tensor<2>,
+    /// `[n_graphs, n_outputs]`, natural units, positive.
+    pub graphs: Tensor<2>,
+}
+
+impl PerOperator {
+    /// Random weights; [`Device::seed`] beforehand makes them repeatable.
+    pub fn new(shape: &Shape, device: &Device) -> Self {
+        let hidden = shape.hidden;
+        Self {
+            encoder: shape.encoder(hidden + shape.n_outputs, device),
+            layers: (0..N_LAYERS)
+                .map(|_| message_layer(hidden, &GAINS, device))
+                .collect(),
+            head: linear(hidden, hidden, 2f64.sqrt(), device),
+            output: linear(hidden, shape.n_outputs, 0.1, device),
+        }
+    }
+
+    pub fn forward(&self, batch: &Batch, scaling: &Scaling) -> PerOperatorOutputs {
+        let encoded = self.encoder.forward(batch);
+        let [_, width] = encoded.dims();
+        let n_outputs = scaling.n_outputs();
+        let mut hidden = relu(encoded.clone().narrow(1, 0, width - n_outputs));
+        let power_law = encoded.narrow(1, width - n_outputs, n_outputs);
+        for layer in &self.layers {
+            let inputs = concat_neighbour_sums(hidden.clone(), &batch.topology, Neighbours::Apart);
+            hidden = hidden + relu(layer.forward(inputs));
+        }
+        let correction = self.output.forward(relu(self.head.forward(hidden)));
+        let deviations = (power_law + correction).clamp(-MAX_LOG_DEVIATIONS, MAX_LOG_DEVIATIONS);
+        let operators = scaling.operator_logs.restore(deviations).exp();
+        let graphs = read_out(operators.clone(), batch, &scaling.readouts);
+        PerOperatorOutputs { operators, graphs }
+    }
+}
+
+/// Sums and maxima over each graph's operators, as each output asks.
+fn read_out(operators: Tensor<2>, batch: &Batch, readouts: &[Readout]) -> Tensor<2> {
+    let device = operators.device();
+    let sums = sum_per_graph(operators.clone(), &batch.topology);
+    let maxima = max_per_graph(operators, &batch.topology);
+    let is_sum: Vec<f32> = readouts
+        .iter()
+        .map(|readout| f32::from(u8::from(*readout == Readout::Sum)))
+        .collect();
+    let is_sum = Tensor::<1>::from_floats(is_sum.as_slice(), &device).unsqueeze::<2>();
+    sums * is_sum.clone() + maxima * (is_sum.neg() + 1.0)
+}

@@ -1,0 +1,74 @@
+//! The nodes of [`PerOperator`].
+
+use super::builder::{GraphBuilder, int};
+use super::{EdgeSums, Inputs, encode, linear, linear_relu, natural_units};
+use crate::gnn::per_operator::{MAX_LOG_DEVIATIONS, PerOperator};
+use crate::gnn::prepare::{Readout, Scaling};
+
+/// Names of the results.
+pub struct Outputs {
+    pub operators: String,
+    pub estimates: String,
+}
+
+pub fn export(
+    graph: &mut GraphBuilder,
+    network: &PerOperator,
+    inputs: &Inputs,
+    scaling: &Scaling,
+) -> Outputs {
+    let encoded = encode(graph, &network.encoder, inputs);
+    let width = network.encoder.layers[0].weight.dims()[1];
+    let n_hidden = width - scaling.n_outputs();
+    let hidden = columns(graph, &encoded, 0, n_hidden);
+    let power_law = columns(graph, &encoded, n_hidden, width);
+    let mut hidden = graph.op("Relu", &[&hidden]);
+    let predecessors = EdgeSums::new(graph, &inputs.edge_src, &inputs.edge_dst);
+    let successors = EdgeSums::new(graph, &inputs.edge_dst, &inputs.edge_src);
+    for (k, layer) in network.layers.iter().enumerate() {
+        let before = predecessors.of(graph, &hidden);
+        let after = successors.of(graph, &hidden);
+        let rows = [hidden.as_str(), &before, &after];
+        let rows = graph.op_with("Concat", &rows, vec![int("axis", 1)]);
+        let change = linear_relu(graph, &format!("layers.{k}"), layer, &rows);
+        hidden = graph.op("Add", &[&hidden, &change]);
+    }
+    let hidden = linear_relu(graph, "head", &network.head, &hidden);
+    let correction = linear(graph, "output", &network.output, &hidden);
+    let deviations = graph.op("Add", &[&power_law, &correction]);
+    let low = graph.constant_f32("deviations.low", &[], &[-MAX_LOG_DEVIATIONS]);
+    let high = graph.constant_f32("deviations.high", &[], &[MAX_LOG_DEVIATIONS]);
+    let deviations = graph.op("Clip", &[&deviations, &low, &high]);
+    let operators = natural_units(graph, "operator_logs", &scaling.operator_logs, &deviations);
+    let estimates = read_out(graph, &operators, &scaling.readouts);
+    Outputs {
+        operators,
+        estimates,
+    }
+}
+
+/// Columns `start..end` of `[n, width]`.
+fn columns(graph: &mut GraphBuilder, values: &str, start: usize, end: usize) -> String {
+    let from = graph.constant_i64(&format!("columns.{start}.start"), &[start as i64]);
+    let to = graph.constant_i64(&format!("columns.{start}.end"), &[end as i64]);
+    let axis = graph.constant_i64(&format!("columns.{start}.axis"), &[1]);
+    graph.op("Slice", &[values, &from, &to, &axis])
+}
+
+/// `[1, n_outputs]`: the sum or the maximum over operators, as each output asks.
+fn read_out(graph: &mut GraphBuilder, operators: &str, readouts: &[Readout]) -> String {
+    let axis = graph.constant_i64("node_axis", &[0]);
+    let keep = || vec![int("keepdims", 1)];
+    let sums = graph.op_with("ReduceSum", &[operators, &axis], keep());
+    let maxima = graph.op_with("ReduceMax", &[operators, &axis], keep());
+    let mask = |wanted: Readout| -> Vec<f32> {
+        let is_it = |readout: &Readout| f32::from(u8::from(*readout == wanted));
+        readouts.iter().map(is_it).collect()
+    };
+    let dims = [1, readouts.len()];
+    let is_sum = graph.constant_f32("readout.is_sum", &dims, &mask(Readout::Sum));
+    let is_max = graph.constant_f32("readout.is_max", &dims, &mask(Readout::Max));
+    let sums = graph.op("Mul", &[&sums, &is_sum]);
+    let maxima = graph.op("Mul", &[&maxima, &is_max]);
+    graph.op("Add", &[&sums, &maxima])
+}
