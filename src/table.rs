@@ -67,6 +67,7 @@ fn outcome(outcome: &Outcome) -> [String; 3] {
             unit,
             provenance,
             expected_error_percent,
+            ..
         } => {
             let error = expected_error_percent.map(|percent| format!("{percent:.1} %"));
             [
@@ -91,11 +92,14 @@ fn provenance(provenance: &Provenance) -> String {
 }
 
 fn operators(report: &Report) -> Table {
-    let mut table = table(&[
+    let latencies: Vec<_> = report.results.iter().filter_map(latency_parts).collect();
+    let mut header = vec![
         "#", "operator", "output", "MACs", "weights", "read", "written", "alive",
-    ]);
+    ];
+    header.extend(latencies.iter().map(|(target, ..)| *target));
+    let mut table = table(&header);
     for operator in &report.operators {
-        table.add_row([
+        let mut row = vec![
             operator.index.to_string(),
             operator.name.clone(),
             output_shape(report, operator),
@@ -106,10 +110,28 @@ fn operators(report: &Report) -> Table {
             operator
                 .live_bytes
                 .map_or("?".into(), |live| bytes(live as f64)),
-        ]);
+        ];
+        let part = |(_, parts, unit): &(_, &[f64], &str)| quantity(parts[operator.index], unit);
+        row.extend(latencies.iter().map(part));
+        table.add_row(row);
     }
-    align_right(&mut table, &[0, 3, 4, 5, 6, 7]);
+    let numbers: Vec<usize> = (0..header.len())
+        .filter(|idx| ![1, 2].contains(idx))
+        .collect();
+    align_right(&mut table, &numbers);
     table
+}
+
+/// Target, each operator's part and its unit, of a latency that is known by operator.
+fn latency_parts(result: &TargetResult) -> Option<(&str, &[f64], &str)> {
+    match &result.outcome {
+        Outcome::Estimate {
+            operators: Some(parts),
+            unit,
+            ..
+        } if result.metric == "latency" => Some((&result.target, parts, unit)),
+        _ => None,
+    }
 }
 
 fn output_shape(report: &Report, operator: &OperatorFacts) -> String {

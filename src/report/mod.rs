@@ -102,9 +102,15 @@ pub enum Outcome {
         value: f64,
         unit: String,
         provenance: Provenance,
-        /// Mean absolute percentage error on graphs held out of training, where it was measured.
+        /// Mean absolute percentage error on graphs held out of training, single errors above 100 %
+        /// counted as that; where it was measured.
         #[serde(skip_serializing_if = "Option::is_none")]
         expected_error_percent: Option<f64>,
+        /// The part of each of [`Report::operators`], in the same unit: parts of a latency or a
+        /// traffic add up to the value, the largest of a peak is the value. Absent where the
+        /// estimate is of the whole graph only.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        operators: Option<Vec<f64>>,
     },
     Unavailable {
         /// Why, in words.

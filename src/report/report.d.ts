@@ -52,8 +52,13 @@ export interface Estimate extends ResultOf {
   lo?: number;
   hi?: number;
   provenance: Provenance;
-  /** Mean absolute error in percent on validation models, where it was measured. */
+  /** Mean absolute error in percent on held-out models, errors above 100 counted as that, where it was measured. */
   expected_error_percent?: number | null;
+  /**
+   * The part of each of `operators`, in the same unit: parts of a latency or a traffic add up to
+   * the value, the largest of a peak is the value. Absent where the estimate is of the whole graph.
+   */
+  operators?: number[];
 }
 
 export interface Unavailable extends ResultOf {

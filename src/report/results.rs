@@ -53,9 +53,19 @@ pub(crate) fn results(
         let estimates = predictor.predict(features)?;
         for (idx, output) in predictor.manifest().outputs.iter().enumerate() {
             let refusal = refusal(graph, analysis, &output.target);
-            let outcome = match (refusal, estimates.get(idx)) {
+            let outcome = match (refusal, estimates.graph.get(idx)) {
                 (Some(unavailable), _) => Outcome::Unavailable { unavailable },
-                (None, Some(&value)) => estimate(predictor, output, value, is_familiar),
+                (None, Some(&value)) => Outcome::Estimate {
+                    value: f64::from(value),
+                    unit: output.unit.clone(),
+                    provenance: output.provenance.clone(),
+                    // Not promised for a graph unlike all of those it was measured on.
+                    expected_error_percent: predictor
+                        .manifest()
+                        .expected_error_percent(&output.target, &output.metric)
+                        .filter(|_| is_familiar),
+                    operators: estimates.operators_of(idx),
+                },
                 (None, None) => Outcome::Unavailable {
                     unavailable: NO_OPERATORS.into(),
                 },
@@ -80,19 +90,6 @@ fn target_result(output: &Output, outcome: Outcome) -> TargetResult {
         device: output.device.clone(),
         metric: output.metric.clone(),
         outcome,
-    }
-}
-
-/// The error measured on held-out graphs is not promised for a graph unlike all of them.
-fn estimate(predictor: &Predictor, output: &Output, value: f32, is_familiar: bool) -> Outcome {
-    let error = predictor
-        .manifest()
-        .expected_error_percent(&output.target, &output.metric);
-    Outcome::Estimate {
-        value: f64::from(value),
-        unit: output.unit.clone(),
-        provenance: output.provenance.clone(),
-        expected_error_percent: error.filter(|_| is_familiar),
     }
 }
 
@@ -247,6 +244,7 @@ fn arena(analysis: &Analysis) -> TargetResult {
                 configuration: "greedy memory planner, activations only".into(),
             },
             expected_error_percent: None,
+            operators: None,
         },
         None => Outcome::Unavailable {
             unavailable: "a tensor's shape is known only at run time".into(),

@@ -1,4 +1,5 @@
 /** The side panel: the selected operator in full, or the model where none is selected. */
+import { type Measure, costText, isNegligible, latenciesOf } from "../costs.ts";
 import { el, quantity, term } from "../dom.ts";
 import * as format from "../format.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
@@ -32,6 +33,7 @@ function operatorDetails(report: Report, operator: Operator, selection: Selectio
     el("h2", {}, el("span", { class: `dot kind-${kind}` }), operator.name, el("span", { class: "ordinal" }, `#${operator.index}`)),
     el("p", { class: "subtle" }, `${operator.custom ? "Custom operator" : KIND_NAMES[kind]} · number ${operator.operator_idx} in the file`),
     operatorCosts(report, operator),
+    operatorLatencies(latenciesOf(report), operator),
     attributeList(operator),
     tensorList("Inputs", operator.inputs, report),
     tensorList("Outputs", operator.outputs, report),
@@ -60,6 +62,17 @@ function operatorCosts(report: Report, operator: Operator): HTMLElement {
     term("Writes", quantity(format.bytes(operator.output_bytes))),
     term("Alive while it runs", operator.live_bytes === null ? "not known" : quantity(format.bytes(operator.live_bytes))),
   );
+}
+
+function operatorLatencies(latencies: Measure[], { index }: Operator): HTMLElement | null {
+  if (latencies.length === 0) return null;
+  const row = (latency: Measure): HTMLElement => {
+    const value = latency.values[index];
+    const share = isNegligible(latency, value) ? "" : ` (${format.percent((100 * value) / latency.total)})`;
+    const words = [costText(latency, value), el("span", { class: "subtle" }, share)];
+    return el("div", { class: "term", title: latency.title }, el("dt", {}, latency.name), el("dd", {}, ...words));
+  };
+  return el("section", {}, el("h3", {}, "Estimated latency"), el("dl", { class: "terms" }, ...latencies.map(row)));
 }
 
 function attributeList({ attributes }: Operator): HTMLElement | null {

@@ -1,4 +1,5 @@
 /** The operator table: the graph as text. Only the rows in view are elements, so that 10,000 cost no more than 50. */
+import { costText, latenciesOf } from "../costs.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
@@ -17,6 +18,8 @@ interface Column {
   numeric: boolean;
   /** Whether the end of a long text says more than its beginning. */
   tail?: true;
+  /** Whether the memory peak shows in it. */
+  alive?: true;
   key: (operator: Operator) => number | string;
   text: (operator: Operator) => string;
 }
@@ -38,16 +41,26 @@ function columnsOf(report: Report): Column[] {
     },
   });
   const macs = (operator: Operator): number => operator.macs;
+  const latencies = latenciesOf(report).map(
+    (latency): Column => ({
+      name: latency.name,
+      title: latency.title,
+      numeric: true,
+      key: ({ index }) => latency.values[index],
+      text: ({ index }) => costText(latency, latency.values[index]),
+    }),
+  );
   return [
     { name: "#", title: "Position in topological order", numeric: true, key: (o) => o.index, text: (o) => String(o.index) },
     { name: "Operator", title: "", numeric: false, key: (o) => o.name, text: (o) => o.name },
     { name: "Output shape", title: "", numeric: false, key: (o) => shapeText(report, output(o)), text: (o) => shapeText(report, output(o)) },
+    ...latencies,
     quantity("MACs", "Multiply-accumulates", macs, (value) => format.count(value)),
     quantity("Parameters", "", (o) => o.parameters, (value) => format.count(value)),
     quantity("Weights", "Bytes of constants", (o) => o.weight_bytes, format.bytes),
     quantity("Reads", "Bytes of activations read", (o) => o.input_bytes, format.bytes),
     quantity("Writes", "Bytes of activations written", (o) => o.output_bytes, format.bytes),
-    quantity("Alive", "Bytes of activations alive while it runs", (o) => o.live_bytes, format.bytes),
+    { ...quantity("Alive", "Bytes of activations alive while it runs", (o) => o.live_bytes, format.bytes), alive: true },
     { name: "Output tensor", title: "", numeric: false, tail: true, key: (o) => report.tensors[output(o)]?.name ?? "", text: (o) => report.tensors[output(o)]?.name ?? "" },
   ];
 }
@@ -192,7 +205,7 @@ class OperatorTable {
     const cells = this.#columns.map((column, i) => {
       const text = column.text(operator);
       const dot = i === 1 ? el("span", { class: `dot kind-${kindOf(operator)}` }) : null;
-      return el("td", { class: column.numeric ? "numeric" : column.tail ? "tail" : null, title: column.tail ? text : null }, dot, column.tail ? el("bdi", {}, text) : text);
+      return el("td", { class: cellClass(column), title: column.tail ? text : null }, dot, column.tail ? el("bdi", {}, text) : text);
     });
     const peak = operator.index === this.#report.model.peak_operator ? "peak" : null;
     return el(
@@ -201,6 +214,11 @@ class OperatorTable {
       ...cells,
     );
   }
+}
+
+function cellClass({ numeric, tail, alive }: Column): string | null {
+  if (numeric) return alive ? "numeric alive" : "numeric";
+  return tail ? "tail" : null;
 }
 
 function compare(a: number | string, b: number | string): number {

@@ -1,4 +1,5 @@
 /** The drawn graph: a canvas with a toolbar, keyboard, and the selection shared with the other views. */
+import { type Measure, isNegligible, measuresOf } from "../../costs.ts";
 import { el } from "../../dom.ts";
 import type { LayoutClient } from "../../estimator.ts";
 import * as format from "../../format.ts";
@@ -46,7 +47,9 @@ class Drawing {
     this.#report = report;
     this.#selection = selection;
     this.#onRange = onRange;
-    this.#marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set() };
+    const measures = measuresOf(report);
+    const shares = sharesOf(measures[0]);
+    this.#marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set(), shares };
     this.#canvas = el("canvas", {
       tabindex: 0,
       role: "application",
@@ -57,7 +60,7 @@ class Drawing {
     });
     this.#context = this.#canvas.getContext("2d") as CanvasRenderingContext2D;
     this.#note = el("p", { class: "graph-note", role: "status" });
-    this.element = el("section", { class: "graph panel", "aria-label": "Graph" }, this.#canvas, this.#toolbar(), this.#note);
+    this.element = el("section", { class: "graph panel", "aria-label": "Graph" }, this.#canvas, this.#measureChoice(measures), this.#toolbar(), this.#note);
     this.#listen(signal);
   }
 
@@ -76,6 +79,19 @@ class Drawing {
     this.#camera.open(layout.node_x[draft.n_inputs > 0 ? 0 : this.#scene.rows[0][0]]);
     this.#note.textContent = layout.leaps.length > 0 ? "Some very long connections are drawn as arcs." : "";
     await this.#painted();
+  }
+
+  /** What the bars in the boxes show. */
+  #measureChoice(measures: Measure[]): HTMLElement | null {
+    if (measures.length < 2) return null;
+    const choice = el("select", {
+      onchange: () => {
+        this.#marks.shares = sharesOf(measures[choice.selectedIndex]);
+        this.#schedule();
+      },
+    });
+    choice.append(...measures.map(({ title }) => el("option", {}, title)));
+    return el("label", { class: "graph-measure" }, "Bars: ", choice);
   }
 
   #toolbar(): HTMLElement {
@@ -239,6 +255,11 @@ class Drawing {
     }
     if (low <= high) this.#onRange(low, high);
   }
+}
+
+function sharesOf(measure: Measure): number[] {
+  const most = measure.values.reduce((a, b) => Math.max(a, b), 0);
+  return measure.values.map((value) => (isNegligible(measure, value) ? 0 : value / most));
 }
 
 function zoomMiddle(camera: Camera, factor: number): void {

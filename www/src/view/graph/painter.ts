@@ -16,6 +16,8 @@ export interface Marks {
   peak: number | null;
   /** Tensors of the selected operator. */
   tensors: Set<number>;
+  /** Of each operator: its cost over that of the costliest, 0 to 1. */
+  shares: readonly number[];
 }
 
 export function paint(context: CanvasRenderingContext2D, scene: Scene, camera: Camera, theme: Theme, marks: Marks): void {
@@ -125,7 +127,7 @@ function paintBox(
   if (right < 0 || left > camera.width) return;
   const colour = theme.kind(box.kind);
   if (camera.scale < TEXT_SCALE) paintPlainBox(context, box, x, y, colour, 1 / camera.scale);
-  else paintFullBox(context, box, x, y, colour, theme);
+  else paintFullBox(context, box, x, y, colour, theme, marks);
   paintOutline(context, box, x, y, camera, theme, marks);
 }
 
@@ -135,7 +137,7 @@ function paintPlainBox(context: CanvasRenderingContext2D, box: Box, x: number, y
   context.fillRect(x + (box.width - width) / 2, y, width, BOX_HEIGHT);
 }
 
-function paintFullBox(context: CanvasRenderingContext2D, box: Box, x: number, y: number, colour: string, theme: Theme): void {
+function paintFullBox(context: CanvasRenderingContext2D, box: Box, x: number, y: number, colour: string, theme: Theme, marks: Marks): void {
   const radius = box.operator === null ? BOX_HEIGHT / 2 : 7;
   context.beginPath();
   context.roundRect(x, y, box.width, BOX_HEIGHT, radius);
@@ -148,15 +150,15 @@ function paintFullBox(context: CanvasRenderingContext2D, box: Box, x: number, y:
   context.lineWidth = 1.25;
   context.strokeStyle = colour;
   context.stroke();
-  if (box.operator !== null) paintShare(context, box, x, y, colour);
+  if (box.operator !== null) paintShare(context, box, x, y, colour, marks.shares[box.operator] ?? 0);
   paintText(context, box, x + box.width / 2, y, theme);
 }
 
-/** A bar along the bottom: MACs beside those of the costliest operator. */
-function paintShare(context: CanvasRenderingContext2D, box: Box, x: number, y: number, colour: string): void {
-  if (box.share <= 0) return;
+/** A bar along the bottom: the cost beside that of the costliest operator. */
+function paintShare(context: CanvasRenderingContext2D, box: Box, x: number, y: number, colour: string, share: number): void {
+  if (share <= 0) return;
   context.fillStyle = colour;
-  const length = Math.max(2, (box.width - 16) * box.share);
+  const length = Math.max(2, (box.width - 16) * share);
   context.fillRect(x + 8, y + BOX_HEIGHT - 5, length, 2.5);
 }
 

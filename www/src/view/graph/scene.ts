@@ -16,8 +16,6 @@ export interface Box {
   kind: Kind | "input" | "output";
   /** Index into the report's operators; null for inputs and outputs of the model. */
   operator: number | null;
-  /** MACs over those of the costliest operator, 0 to 1. */
-  share: number;
 }
 
 /** Boxes and edges before they have places; node index is index into `boxes`. */
@@ -44,7 +42,6 @@ export interface ShapeLabel {
 }
 
 export function draftScene(report: Report, textWidth: (text: string, small: boolean) => number): Draft {
-  const costliest = report.operators.reduce((most, operator) => Math.max(most, operator.macs), 1);
   const boxes: Box[] = [];
   const edges: number[] = [];
   const addBox = (box: Omit<Box, "width">): number => {
@@ -59,7 +56,6 @@ export function draftScene(report: Report, textWidth: (text: string, small: bool
       detail: detailOf(report, operator),
       kind: kindOf(operator),
       operator: operator.index,
-      share: operator.macs / costliest,
     });
   }
   const readers = readersOf(report);
@@ -92,7 +88,7 @@ export function placeScene(report: Report, draft: Draft, layout: Layout): Scene 
 function borderBox(report: Report, tensor: number, kind: "input" | "output"): Omit<Box, "width"> {
   const found = report.tensors[tensor];
   const detail = found ? `${found.type} ${shapeText(report, tensor)}` : "";
-  return { label: kind, detail, kind, operator: null, share: 0 };
+  return { label: kind, detail, kind, operator: null };
 }
 
 function readersOf(report: Report): Map<number, number[]> {
