@@ -25,7 +25,7 @@ const EXTREME: Dims = Dims {
     channels: &[1, 1, 3, 16, 48, 127, 128, 129, 320, 512, 1024, 1280, 2049],
 };
 /// Few enough that a graph of the largest tensors stays cheap to compile.
-const MOST_VALUES: i32 = 1 << 18;
+const MOST_VALUES: i64 = 1 << 18;
 const MOST_OPERATORS: usize = 12;
 
 /// Adds one operator on a tensor, if the tensor suits it.
@@ -106,7 +106,7 @@ impl Graph<'_> {
                 3 => vec![1, width, channels],
                 _ => vec![1, channels],
             };
-            if shape.iter().product::<i32>() <= MOST_VALUES {
+            if n_values(&shape) <= MOST_VALUES {
                 break shape;
             }
         };
@@ -157,7 +157,7 @@ impl Graph<'_> {
 
     /// Whether an output of this shape keeps the graph cheap.
     fn is_small(shape: &[i32]) -> bool {
-        shape.iter().product::<i32>() <= MOST_VALUES
+        n_values(shape) <= MOST_VALUES
     }
 
     /// What nothing reads comes out; an input that nothing read goes through one operator.
@@ -176,4 +176,9 @@ impl Graph<'_> {
         outputs.retain(|&tensor| self.builder.is_unread(tensor));
         self.builder.finish(&outputs)
     }
+}
+
+/// Values of a tensor. Drawn dimensions multiplied can pass 32 bits.
+fn n_values(shape: &[i32]) -> i64 {
+    shape.iter().map(|&dim| i64::from(dim)).product()
 }
