@@ -116,8 +116,21 @@ fn refused_shape(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<Str
         _ if name.starts_with("RESIZE_") && npu == Npu::EthosU55U65 => {
             refused_resize(graph, node, name)
         }
+        _ if name == "MEAN" => refused_mean(graph, node),
         _ => None,
     }
+}
+
+/// A mean over channels runs only where height, width or channels are 1.
+fn refused_mean(graph: &Graph, node: &Node) -> Option<String> {
+    let input = (*node.operator.inputs.first()?)?;
+    let axes = (*node.operator.inputs.get(1)?)?;
+    let shape = &graph.tensor(input).shape;
+    let last_axis = i32::try_from(shape.len()).ok()? - 1;
+    let (words, _) = graph.constant(axes).as_chunks::<4>();
+    let is_last = |word: &[u8; 4]| [-1, last_axis].contains(&i32::from_le_bytes(*word));
+    let is_image = shape.len() >= 3 && shape.iter().rev().take(3).all(|&dim| dim > 1);
+    (is_image && words.iter().any(is_last)).then(|| "mean over channels of an image".into())
 }
 
 /// Resizes run by powers of two, the same in height and width.

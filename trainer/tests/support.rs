@@ -15,8 +15,7 @@ use litecast_trainer::labels::worker::Worker;
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Files that the compiler takes within seconds, quantised and not, with and without fallbacks.
-const FILES: [&str; 9] = [
-    "LiteRT__unidirectional_sequence_lstm.tflite",
+const FILES: [&str; 8] = [
     "coral__keras_lstm_mnist_ptq.tflite",
     "coral__mobilenet_v1_0.25_128_quant.tflite",
     "micro-wake-word-models__vad.tflite",
