@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::{Outcome, TargetResult};
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Cost};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::features::{COLUMNS, Features, N_COLUMNS};
-use crate::graph::Graph;
+use crate::graph::{Graph, Node};
 use crate::manifest::{Output, Provenance};
 use crate::predictor::{Predictor, PredictorError};
 use crate::support::{self, Fallback, Npu};
-use crate::tflite::{CUSTOM, Model};
+use crate::tflite::{BuiltinOptions, CUSTOM, Model};
 
 /// What the estimates leave out by their scope: other subgraphs.
 pub(crate) fn scope(model: &Model, graph: &Graph) -> Option<Diagnostic> {
@@ -107,8 +107,32 @@ fn refusal(graph: &Graph, analysis: &Analysis, target: &str) -> Option<String> {
             "the file is already compiled for an Ethos-U; give the model before Vela".into(),
         );
     }
+    if let Some(words) = missing_shapes(graph, analysis) {
+        return Some(words);
+    }
     let fallbacks = support::fallbacks(graph, Npu::of_target(target)?);
     is_mostly_cpu(graph, analysis, &fallbacks).then(|| mostly_cpu_words(graph, &fallbacks))
+}
+
+/// Operators whose work nobody can count would look free.
+fn missing_shapes(graph: &Graph, analysis: &Analysis) -> Option<String> {
+    use BuiltinOptions::{Conv2D, DepthwiseConv2D, FullyConnected};
+    let has_no_work = |(node, cost): &(&Node, &Cost)| {
+        let options = &node.operator.options;
+        let multiplies = matches!(
+            options,
+            Conv2D { .. } | DepthwiseConv2D { .. } | FullyConnected { .. }
+        );
+        multiplies && cost.macs == 0
+    };
+    let nodes = graph.nodes.iter().zip(&analysis.costs);
+    let n = nodes.filter(has_no_work).count();
+    (n > 0).then(|| {
+        format!(
+            "the file does not tell the shapes that {n} of {} operators work on",
+            graph.nodes.len()
+        )
+    })
 }
 
 /// An NPU number says little where most of the work stays on the CPU.
