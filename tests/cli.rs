@@ -68,6 +68,7 @@ fn check_results(report: &Value) {
             assert_eq!(result["unit"], unit);
             assert!(result["value"].as_f64().unwrap() > 0.0, "{result}");
             assert_eq!(result["provenance"]["tool"], "ethos-u-vela");
+            check_parts(result, report["operators"].as_array().unwrap().len());
         }
     }
     let arena = results.iter().find(|r| r["metric"] == "arena").unwrap();
@@ -76,6 +77,23 @@ fn check_results(report: &Value) {
         arena["value"],
         report["model"]["arena_bytes"].as_f64().unwrap()
     );
+}
+
+/// The parts of a latency or a traffic add up to it, the largest of a peak is the peak.
+fn check_parts(result: &Value, n_operators: usize) {
+    let parts = result["operators"].as_array().unwrap();
+    let parts: Vec<f64> = parts.iter().map(|part| part.as_f64().unwrap()).collect();
+    assert_eq!(parts.len(), n_operators);
+    let whole = match result["metric"].as_str() {
+        Some("sram_peak") => parts.iter().copied().fold(0.0, f64::max),
+        _ => parts.iter().sum(),
+    };
+    let difference = (whole / result["value"].as_f64().unwrap() - 1.0).abs();
+    println!(
+        "{} {}: {difference:.1e}",
+        result["target"], result["metric"]
+    );
+    assert!(difference < 1e-4, "{result}");
 }
 
 #[test]

@@ -299,6 +299,21 @@ test("everything can be reached by keyboard", () =>
     assert.equal(await selected(), "2");
   }));
 
+test("the operators' latencies stand in the table, in the details and in the bars", () =>
+  withPage(async (page) => {
+    await dropBytes(page, "costs.tflite", residualModel(6));
+    await waitDrawn(page, "costs.tflite");
+    await page.click('.operators th:has-text("ethos-u55-256")');
+    const cell = page.locator("tr[data-operator] td:nth-child(4)").first();
+    assert.match(await cell.textContent(), /^[\d.]+\s(ms|µs)$/u);
+    await cell.click();
+    const terms = await page.$$eval(".operator-details .term", (all) => all.map((term) => term.textContent));
+    for (const target of NPUS) assert.ok(terms.some((term) => term.startsWith(target) && term.includes("%")), `${target} in ${terms}`);
+    const bars = await page.$$eval(".graph-measure option", (all) => all.map((option) => option.textContent));
+    assert.equal(bars.length, NPUS.length + 1);
+    await page.selectOption(".graph-measure select", { label: "Multiply-accumulates" });
+  }));
+
 test("the table sorts and filters", () =>
   withPage(async (page) => {
     await dropBytes(page, "table.tflite", residualModel(20));
