@@ -45,7 +45,8 @@ fn a_file_is_read() {
 #[wasm_bindgen_test]
 fn every_truncation_of_a_file_is_refused() {
     let file = smallest_file();
-    for length in 0..file.len() - 1 {
+    // The file ends in a string's zero and its padding, four bytes that the reader does not need.
+    for length in 0..file.len() - 4 {
         assert!(
             tflite::parse(&file[..length]).is_err(),
             "accepted {length} of {} bytes",
