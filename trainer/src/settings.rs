@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::gnn::loss::Objective;
 use crate::gnn::network::Architecture;
 
-/// Settings of a training run; the paper's where it states them.
+/// Settings of a training run. The defaults are those of what ships.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 pub struct Settings {
+    /// The network to train.
     #[arg(long, value_enum, default_value = "per-operator")]
     pub architecture: Architecture,
     /// Width of the node vectors.
