@@ -13,8 +13,8 @@ compiler's words.
 What the figures are: estimates of the compiler's performance model, not measurements.
 """
 
+import collections
 import hashlib
-import itertools
 import json
 import os
 import platform
@@ -184,10 +184,10 @@ def _per_operator(database, report):
     its own, and what it costs stands with the operator it was fused into. Operations that Vela
     invents without naming a source (the parts of ARG_MAX) are `unattributed_cycles`, so that
     sum(cycles) + unattributed_cycles == total_cycles. Bytes moved stand where the cycles do.
-    `sram_live_bytes` is the size of all tensors that the SRAM holds while the operator runs, weights
-    that are fetched for its successor included; its maximum is the peak, but for gaps of the
-    allocator and memory that tensors share. Where the compiler's table does not cover
-    the whole file (several subgraphs), `operators` is None.
+    `sram_live_bytes` is how much of the SRAM is in use while the operator runs, weights that are
+    fetched for its successor included; its maximum is the peak, but for gaps of the allocator.
+    Where the compiler's table does not cover the whole file (several subgraphs), `operators` is
+    None.
     """
     sources = _rows(database, "source")
     performance = _rows(database, "perf")
@@ -252,16 +252,32 @@ def _sram_live_bytes(database):
     """Bytes of SRAM that hold something at each step of Vela's schedule.
 
     An operation runs in step 2 i; in step 2 i + 1 it still runs, and the weights of the next one
-    are fetched beside it.
+    are fetched beside it. Tensors that share addresses (a result written over its input) count
+    once.
     """
     tensors = [row for row in _rows(database, "tensors") if row["memory"] == "Sram"]
-    lifetimes = [(int(row["start_time"]), int(row["end_time"])) for row in tensors]
-    steps = [0] * (max((end for _, end in lifetimes), default=-1) + 2)
-    for row, (start, end) in zip(tensors, lifetimes):
-        size_bytes = int(row["size"], 16)
-        steps[start] += size_bytes
-        steps[end + 1] -= size_bytes
-    return list(itertools.accumulate(steps))
+    starting, ending = collections.defaultdict(list), collections.defaultdict(list)
+    for row in tensors:
+        addresses = int(row["start_address"], 16), int(row["end_address"], 16)
+        starting[int(row["start_time"])].append(addresses)
+        ending[int(row["end_time"])].append(addresses)
+    alive = []
+    steps = []
+    for step in range(max(ending, default=-1) + 1):
+        alive += starting[step]
+        steps.append(_union_bytes(alive))
+        for addresses in ending[step]:
+            alive.remove(addresses)
+    return steps
+
+
+def _union_bytes(ranges):
+    """Addresses in at least one of the half-open ranges."""
+    covered_to, n_bytes = 0, 0
+    for start, end in sorted(ranges):
+        n_bytes += max(end - max(start, covered_to), 0)
+        covered_to = max(covered_to, end)
+    return n_bytes
 
 
 def _cpu_operators(sources, performance):
