@@ -67,6 +67,9 @@ pub struct WeightStats {
     pub zero_share: f32,
     /// Entropy of the stored bytes' histogram, 0 to 8 bits per byte.
     pub entropy_bits: f32,
+    /// Bytes that the constant takes in the best Golomb-Rice code, its last dimension filled up with
+    /// zeros: how the weight streams of Arm's NPUs have it.
+    pub coded_bytes: f64,
 }
 
 /// Sums over the graph and the subgraphs that it runs. They stop at the largest number instead

@@ -10,6 +10,10 @@ use crate::tflite::{Activation, BuiltinOptions, Padding, Tensor, TensorType};
 /// brick costs as much as a full one.
 const BRICK_CHANNELS: f64 = 16.0;
 
+/// Positions of an output that Ethos-U's accumulators hold at once, in Vela's choice of blocks for
+/// ordinary convolutions (14 × 6, 8 × 10, 12 × 8).
+const BLOCK_POSITIONS: f32 = 96.0;
+
 /// A shape as four dimensions: missing leading ones are 1, surplus ones are multiplied into `n`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Shape4 {
@@ -21,7 +25,7 @@ pub(super) struct Shape4 {
 }
 
 impl Shape4 {
-    fn of(tensor: &Tensor) -> Self {
+    pub fn of(tensor: &Tensor) -> Self {
         let dim = |from_end: usize| {
             let at = tensor.shape.len().checked_sub(from_end);
             at.map_or(1.0, |at| tensor.shape[at] as f32)
@@ -37,8 +41,18 @@ impl Shape4 {
         }
     }
 
+    /// Blocks that the positions fill, 1 at least.
+    pub fn blocks(self) -> f32 {
+        (self.h * self.w / BLOCK_POSITIONS).ceil().max(1.0)
+    }
+
+    /// Channels in whole bricks.
+    pub fn c_padded(self) -> f32 {
+        (f64::from(self.c) * self.brick_padding()) as f32
+    }
+
     /// How much the tensor grows when its channels are padded to whole bricks.
-    fn brick_padding(self) -> f64 {
+    pub fn brick_padding(self) -> f64 {
         let c = f64::from(self.c);
         if c == 0.0 {
             1.0
@@ -67,7 +81,7 @@ pub(super) struct Work {
     pub macs: f64,
     pub macs_padded: f64,
     pub weight_bytes: f64,
-    pub weight_bytes_entropy: f64,
+    pub weight_bytes_coded: f64,
     pub input_bytes: f64,
     pub output_bytes: f64,
     pub output_bytes_padded: f64,
@@ -75,15 +89,12 @@ pub(super) struct Work {
 
 impl Work {
     fn of(cost: &Cost, input: Shape4, output: Shape4) -> Self {
-        let entropy_share = cost
-            .weights
-            .map_or(1.0, |w| f64::from(w.entropy_bits) / 8.0);
         let macs = cost.macs as f64;
         Self {
             macs,
             macs_padded: macs * input.brick_padding() * output.brick_padding(),
             weight_bytes: cost.weight_bytes as f64,
-            weight_bytes_entropy: cost.weight_bytes as f64 * entropy_share,
+            weight_bytes_coded: cost.weights.map_or(0.0, |w| w.coded_bytes),
             input_bytes: cost.input_bytes as f64,
             output_bytes: cost.output_bytes as f64,
             output_bytes_padded: cost.output_bytes as f64 * output.brick_padding(),
@@ -100,7 +111,7 @@ impl AddAssign for Work {
         self.macs += more.macs;
         self.macs_padded += more.macs_padded;
         self.weight_bytes += more.weight_bytes;
-        self.weight_bytes_entropy += more.weight_bytes_entropy;
+        self.weight_bytes_coded += more.weight_bytes_coded;
         self.input_bytes += more.input_bytes;
         self.output_bytes += more.output_bytes;
         self.output_bytes_padded += more.output_bytes_padded;
@@ -121,7 +132,13 @@ pub(super) struct NodeContext {
     pub work: Work,
     pub so_far: Work,
     pub live_bytes: f64,
-    pub live_bytes_padded: f64,
+    pub feature_map_bytes_alive: f64,
+    /// Of the node before it in the order of execution.
+    pub before: Work,
+    /// Of the node after it.
+    pub next: Work,
+    /// Of the node after it; 1 where there is none.
+    pub out_blocks_next: f32,
     pub weight_std: f32,
     pub weight_zero_share: f32,
     pub weight_entropy_bits: f32,
@@ -133,7 +150,8 @@ pub(super) struct NodeContext {
 }
 
 impl NodeContext {
-    /// The node's own side of things; degrees, running sums and padded live bytes are the caller's.
+    /// The node's own side of things; degrees, running sums, neighbours and padded live
+    /// bytes are the caller's.
     pub fn of(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Self {
         let operator = graph.nodes[node_idx].operator;
         let cost = &analysis.costs[node_idx];
@@ -173,31 +191,6 @@ impl NodeContext {
             ..Self::default()
         }
     }
-}
-
-/// Activation bytes alive while each node runs, channels padded to whole bricks; 0 where there is
-/// no plan. Linear in nodes and tensors.
-pub(super) fn live_bytes_padded(graph: &Graph, analysis: &Analysis) -> Vec<f64> {
-    let n_nodes = graph.nodes.len();
-    let mut change = vec![0.0; n_nodes + 1];
-    let placements = analysis
-        .memory_plan
-        .iter()
-        .flat_map(|plan| &plan.placements);
-    for place in placements.filter(|place| place.subgraph_idx == graph.subgraph_idx) {
-        if let Some(nodes) = &place.nodes {
-            let padding = Shape4::of(graph.tensor(place.tensor_idx)).brick_padding();
-            let bytes = place.size_bytes as f64 * padding;
-            change[*nodes.start()] += bytes;
-            change[*nodes.end() + 1] -= bytes;
-        }
-    }
-    let mut alive = 0.0;
-    let sum = |change: &f64| {
-        alive += change;
-        f64::max(alive, 0.0)
-    };
-    change.iter().take(n_nodes).map(sum).collect()
 }
 
 fn element_bytes(tensor_type: TensorType) -> f32 {

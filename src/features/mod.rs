@@ -2,6 +2,7 @@
 
 mod columns;
 mod context;
+mod feature_maps;
 
 pub use columns::{COLUMNS, Column, Group, N_COLUMNS};
 
@@ -56,13 +57,21 @@ pub fn extract(graph: &Graph, analysis: &Analysis) -> Features {
     let n_predecessors = degrees(&edge_dst, n_nodes);
     let n_successors = degrees(&edge_src, n_nodes);
     let mut nodes = Vec::with_capacity(n_nodes * N_COLUMNS);
-    let live_bytes_padded = context::live_bytes_padded(graph, analysis);
+    let feature_map_bytes_alive = feature_maps::live_bytes(graph, analysis);
+    let contexts: Vec<NodeContext> = (0..n_nodes)
+        .map(|node_idx| NodeContext::of(graph, analysis, node_idx))
+        .collect();
+    let work: Vec<Work> = contexts.iter().map(|context| context.work).collect();
+    let work_of = |node_idx: Option<usize>| node_idx.and_then(|idx| work.get(idx).copied());
+    let out_blocks: Vec<f32> = contexts.iter().map(|c| c.output.blocks()).collect();
     let mut so_far = Work::default();
-    for node_idx in 0..n_nodes {
-        let mut context = NodeContext::of(graph, analysis, node_idx);
+    for (node_idx, mut context) in contexts.into_iter().enumerate() {
         so_far += context.work;
         context.so_far = so_far;
-        context.live_bytes_padded = live_bytes_padded[node_idx];
+        context.before = work_of(node_idx.checked_sub(1)).unwrap_or_default();
+        context.next = work_of(Some(node_idx + 1)).unwrap_or_default();
+        context.out_blocks_next = out_blocks.get(node_idx + 1).copied().unwrap_or(1.0);
+        context.feature_map_bytes_alive = feature_map_bytes_alive[node_idx];
         context.n_predecessors = n_predecessors[node_idx];
         context.n_successors = n_successors[node_idx];
         nodes.extend(COLUMNS.iter().map(|column| (column.value)(&context)));
