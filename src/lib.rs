@@ -2,12 +2,13 @@
 //!
 //! The modules are the stages of the data, in order:
 //! [`tflite`] bytes → model, [`graph`] model → operators and tensors, [`analysis`] exact facts,
-//! [`features`] the predictor's input, [`predictor`] estimates, [`report`] what a person or a
-//! program reads.
+//! [`features`] the predictor's input, [`predictor`] estimates, [`familiarity`] how sure they are,
+//! [`report`] what a person or a program reads.
 
 pub mod analysis;
 pub mod diagnostic;
 pub mod estimate;
+pub mod familiarity;
 pub mod features;
 pub mod graph;
 pub mod manifest;

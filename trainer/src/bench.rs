@@ -18,7 +18,7 @@ use crate::gnn::synthetic;
 
 const N_COLUMNS: usize = 60;
 const N_CATEGORIES: usize = 24;
-const N_OUTPUTS: usize = 9;
+const N_OUTPUTS: usize = 12;
 const OBJECTIVE: Objective = Objective {
     alpha: Some(1.0),
     operator_weight: 1.0,
@@ -61,6 +61,7 @@ pub fn run(args: BenchArgs) -> Result<()> {
         beta_2: 0.999,
         epsilon: 1e-8,
         max_norm: 1.0,
+        weight_decay: 0.0,
     });
     let mut parts = [0f64; 4];
     for step in 0..args.steps + 1 {
@@ -100,7 +101,8 @@ fn random_examples(n: usize, n_nodes: usize, rng: &mut impl Rng) -> (Vec<Example
         .map(|g| synthetic::labels(g, N_COLUMNS, N_OUTPUTS))
         .collect();
     let pairs: Vec<_> = graphs.iter().zip(&labels).collect();
-    let scaling = Scaling::fit(N_COLUMNS, vec![Readout::Sum; N_OUTPUTS], &pairs);
+    let readouts = vec![Readout::Sum; N_OUTPUTS];
+    let scaling = Scaling::fit(N_COLUMNS, readouts, vec![f32::MAX; N_OUTPUTS], &pairs);
     let examples = pairs.iter().map(|(g, l)| scaling.example(g, l)).collect();
     (examples, scaling)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
+use litecast::familiarity::summary;
 use litecast::features::{COLUMNS, N_COLUMNS};
 use litecast::manifest::{FeatureRange, SpaceCount};
 
@@ -12,7 +13,7 @@ use crate::settings::Settings;
 use crate::split::{Side, side};
 
 /// What the network estimates for every target.
-pub const METRICS: [Metric; 3] = [
+pub const METRICS: [Metric; 4] = [
     Metric {
         id: "latency",
         operators: "cycles",
@@ -26,6 +27,11 @@ pub const METRICS: [Metric; 3] = [
     Metric {
         id: "offchip_traffic",
         operators: "offchip_traffic_bytes",
+        readout: Readout::Sum,
+    },
+    Metric {
+        id: "sram_traffic",
+        operators: "sram_traffic_bytes",
         readout: Readout::Sum,
     },
 ];
@@ -51,6 +57,8 @@ pub struct Part {
     pub examples: Vec<Example>,
     /// Index into [`Data::spaces`].
     pub space_of: Vec<usize>,
+    /// Of [`litecast::familiarity`].
+    pub summaries: Vec<Vec<f32>>,
 }
 
 /// Everything a run trains on and is measured on.
@@ -93,7 +101,8 @@ impl Data {
             .map(|(graph, labels)| (&graph.features, *labels))
             .collect();
         let readouts = columns.metrics.iter().map(|metric| metric.readout);
-        let scaling = Scaling::fit(N_COLUMNS, readouts.collect(), &pairs);
+        let ceilings = ceilings(dataset, &outputs);
+        let scaling = Scaling::fit(N_COLUMNS, readouts.collect(), ceilings, &pairs);
         Ok(Self {
             feature_ranges: feature_ranges(&training),
             training: part(&training, &scaling, &spaces),
@@ -136,6 +145,18 @@ fn outputs(dataset: &Dataset) -> Vec<LabelKey> {
         .iter()
         .flat_map(|target| METRICS.iter().map(|metric| key(target, metric)))
         .collect()
+}
+
+/// The most that an operator can hold or cost, of each output.
+fn ceilings(dataset: &Dataset, outputs: &[LabelKey]) -> Vec<f32> {
+    let targets = dataset.provenance.targets();
+    let ceiling = |output: &LabelKey| {
+        let target = targets.iter().find(|target| target.id == output.target)?;
+        let is_sram = output.metric == "sram_peak";
+        is_sram.then(|| target.sram_limit_bytes()).flatten()
+    };
+    let or_none = |output| ceiling(output).map_or(f32::MAX, |bytes| bytes as f32);
+    outputs.iter().map(or_none).collect()
 }
 
 /// Where a dataset keeps the labels of each output.
@@ -183,8 +204,9 @@ impl OutputColumns {
                 Readout::Max => 1.0,
             };
             let rows = labels.operators.iter_mut().skip(output).step_by(n_outputs);
+            // Tensors that share memory were counted twice in some labels of peaks.
             rows.zip(values)
-                .for_each(|(label, value)| *label = value * unit);
+                .for_each(|(label, value)| *label = (value * unit).min(total));
         }
         labels
     }
@@ -220,6 +242,7 @@ fn part(graphs: &[(&LabelledGraph, &Labels)], scaling: &Scaling, spaces: &[Strin
     {
         part.graph_ids.push(graph.graph_id.clone());
         part.examples.push(scaling.example(&graph.features, labels));
+        part.summaries.push(summary(&graph.features));
         part.space_of
             .push(spaces.partition_point(|space| *space < graph.space));
     }

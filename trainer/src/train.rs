@@ -156,6 +156,7 @@ fn optimiser(settings: &Settings) -> ModuleOptimizer {
         beta_2: 0.999,
         epsilon: 1e-8,
         max_norm,
+        weight_decay: settings.weight_decay,
     })
 }
 

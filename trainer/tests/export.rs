@@ -44,7 +44,9 @@ fn fixture(architecture: Architecture) -> Fixture {
     let readout = |k| [Readout::Sum, Readout::Max][k % 2];
     let readouts = (0..N_OUTPUTS).map(readout).collect();
     let pairs: Vec<_> = graphs.iter().zip(&labels).collect();
-    let scaling = Scaling::fit(N_COLUMNS, readouts, &pairs);
+    // One that cuts off, the others out of reach.
+    let ceilings = (0..N_OUTPUTS).map(|k| [f32::MAX, 2.0][k % 2]).collect();
+    let scaling = Scaling::fit(N_COLUMNS, readouts, ceilings, &pairs);
     let shape = Shape {
         architecture,
         n_columns: N_COLUMNS,
@@ -80,7 +82,13 @@ impl Fixture {
             .enumerate()
             .map(|(k, &o)| self.scaling.estimate(k, o))
             .collect();
-        estimates.extend(outputs.operators.into_iter().flat_map(floats));
+        let ceilings = self.scaling.ceilings.iter().cycle();
+        let operators = outputs.operators.into_iter().flat_map(floats);
+        estimates.extend(
+            operators
+                .zip(ceilings)
+                .map(|(value, &most)| value.min(most)),
+        );
         estimates
     }
 

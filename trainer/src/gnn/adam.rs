@@ -19,6 +19,8 @@ pub struct Adam {
     pub epsilon: f32,
     /// The gradient of each weight tensor is scaled down to this norm.
     pub max_norm: f32,
+    /// Share of each matrix that a step at learning rate 1 takes away (Loshchilov and Hutter 2019).
+    pub weight_decay: f64,
 }
 
 /// Decaying means of the gradient and of its square, of one weight tensor.
@@ -61,6 +63,10 @@ impl Optimizer for Adam {
             square: gradient.zeros_like(),
         });
         moments.step += 1;
+        let weights = match D > 1 && self.weight_decay > 0.0 {
+            true => weights * (1.0 - learning_rate * self.weight_decay),
+            false => weights,
+        };
         let on_cpu = gradient.clone().try_into_primitive::<Flex>().is_ok();
         let update = if on_cpu {
             Self::step_on_cpu

@@ -1,9 +1,9 @@
 //! A network that estimates every operator's own cost and adds them up: an estimate that says
 //! where it comes from.
 //!
-//! Each operator's cost is a power law of its features (one for each category, because a roofline
-//! is one) times a correction that the operator's surroundings make, learned by message passing.
-//! Totals are sums over operators, or their maximum where a metric is a peak.
+//! Each operator's cost is a sum of power laws of its features, as work, bytes moved and buffers are
+//! (a set for each category), each times a correction that the operator's surroundings make, learned
+//! by message passing. Totals are sums over operators, or their maximum where a metric is a peak.
 
 use burn::module::Module;
 use burn::nn::Linear;
@@ -14,11 +14,15 @@ use super::aggregate::{Neighbours, concat_neighbour_sums, max_per_graph, sum_per
 use super::batch::Batch;
 use super::encoder::{CategoryEncoder, linear, message_layer};
 use super::network::Shape;
-use super::prepare::{Readout, Scaling};
+use super::prepare::{Readout, Scaling, row};
 
 /// Rounds of message passing. What an operator costs depends on who fetches weights beside it and
 /// what it is fused with, which is near by.
 pub const N_LAYERS: usize = 6;
+
+/// Power laws of each output. The memory in use, for example, is feature maps, the operator's own
+/// weights and those fetched for its successor.
+pub const N_TERMS: usize = 3;
 
 /// Of a node's own row, its predecessors' and its successors' sums: each round adds to the rows
 /// instead of replacing them, so it starts small.
@@ -30,7 +34,7 @@ pub const MAX_LOG_DEVIATIONS: f32 = 12.0;
 /// All weights.
 #[derive(Module, Debug)]
 pub struct PerOperator {
-    /// Features → the first rows, and each output's power law.
+    /// Features → the first rows, and each output's power laws, term by term.
     pub encoder: CategoryEncoder,
     /// own ‖ sum over predecessors ‖ sum over successors → what the round adds.
     pub layers: Vec<Linear>,
@@ -40,9 +44,10 @@ pub struct PerOperator {
 
 /// What the network says of a batch.
 pub struct PerOperatorOutputs {
-    /// `[n_nodes, n_outputs]`, natural units, positive.
+    /// `[n_nodes, n_outputs]`, natural units, positive. Ceilings are not applied: an estimate above
+    /// one could not be taught any more.
     pub operators: Tensor<2>,
-    /// `[n_graphs, n_outputs]`, natural units, positive.
+    /// `[n_graphs, n_outputs]`, natural units, positive, of operators below the ceilings.
     pub graphs: Tensor<2>,
 }
 
@@ -50,30 +55,40 @@ impl PerOperator {
     /// Random weights; [`Device::seed`] beforehand makes them repeatable.
     pub fn new(shape: &Shape, device: &Device) -> Self {
         let hidden = shape.hidden;
+        let n_laws = N_TERMS * shape.n_outputs;
         Self {
-            encoder: shape.encoder(hidden + shape.n_outputs, device),
+            encoder: shape.encoder(hidden + n_laws, device),
             layers: (0..N_LAYERS)
                 .map(|_| message_layer(hidden, &GAINS, device))
                 .collect(),
             head: linear(hidden, hidden, 2f64.sqrt(), device),
-            output: linear(hidden, shape.n_outputs, 0.1, device),
+            output: linear(hidden, n_laws, 0.1, device),
         }
     }
 
     pub fn forward(&self, batch: &Batch, scaling: &Scaling) -> PerOperatorOutputs {
         let encoded = self.encoder.forward(batch);
-        let [_, width] = encoded.dims();
         let n_outputs = scaling.n_outputs();
-        let mut hidden = relu(encoded.clone().narrow(1, 0, width - n_outputs));
-        let power_law = encoded.narrow(1, width - n_outputs, n_outputs);
+        let n_laws = N_TERMS * n_outputs;
+        let [_, width] = encoded.dims();
+        let mut hidden = relu(encoded.clone().narrow(1, 0, width - n_laws));
+        let power_laws = encoded.narrow(1, width - n_laws, n_laws);
         for layer in &self.layers {
             let inputs = concat_neighbour_sums(hidden.clone(), &batch.topology, Neighbours::Apart);
             hidden = hidden + relu(layer.forward(inputs));
         }
-        let correction = self.output.forward(relu(self.head.forward(hidden)));
-        let deviations = (power_law + correction).clamp(-MAX_LOG_DEVIATIONS, MAX_LOG_DEVIATIONS);
-        let operators = scaling.operator_logs.restore(deviations).exp();
-        let graphs = read_out(operators.clone(), batch, &scaling.readouts);
+        let corrections = self.output.forward(relu(self.head.forward(hidden)));
+        let deviations = (power_laws + corrections).clamp(-MAX_LOG_DEVIATIONS, MAX_LOG_DEVIATIONS);
+        let term = |k| {
+            let deviations = deviations.clone().narrow(1, k * n_outputs, n_outputs);
+            scaling.operator_logs.restore(deviations).exp()
+        };
+        let operators = (1..N_TERMS).fold(term(0), |sum, k| sum + term(k));
+        let ceilings = row(&scaling.ceilings, &operators.device());
+        let capped = operators
+            .clone()
+            .min_pair(ceilings.expand(operators.dims()));
+        let graphs = read_out(capped, batch, &scaling.readouts);
         PerOperatorOutputs { operators, graphs }
     }
 }

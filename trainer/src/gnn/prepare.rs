@@ -136,6 +136,8 @@ pub struct Scaling {
     pub operator_logs: Standard,
     /// Of each output.
     pub readouts: Vec<Readout>,
+    /// What no operator's estimate exceeds, of each output: the size of the memory, for example.
+    pub ceilings: Vec<f32>,
     /// Mean label of each output: the unit of the loss's absolute term.
     pub mean_label: Vec<f32>,
 }
@@ -162,7 +164,12 @@ impl Labels {
 impl Scaling {
     /// Fits to the training graphs. All labels of graphs must be positive or NaN, those of
     /// operators not negative or NaN.
-    pub fn fit(n_columns: usize, readouts: Vec<Readout>, graphs: &[(&Features, &Labels)]) -> Self {
+    pub fn fit(
+        n_columns: usize,
+        readouts: Vec<Readout>,
+        ceilings: Vec<f32>,
+        graphs: &[(&Features, &Labels)],
+    ) -> Self {
         let n_outputs = readouts.len();
         let rows = graphs
             .iter()
@@ -190,6 +197,7 @@ impl Scaling {
             operator_logs: operator_logs.or(&log_labels),
             log_labels,
             readouts,
+            ceilings,
             mean_label: labels.mean,
         }
     }

@@ -53,6 +53,18 @@ impl Target {
         }
     }
 
+    /// Bytes of SRAM that the compiler may fill, where the memory mode's name has them
+    /// (`Dedicated_Sram_384KB`); in other modes there is no limit that it keeps.
+    pub fn sram_limit_bytes(&self) -> Option<u64> {
+        let Configuration::EthosU { memory_mode, .. } = &self.configuration else {
+            return None;
+        };
+        let kib = memory_mode
+            .strip_prefix("Dedicated_Sram_")?
+            .strip_suffix("KB")?;
+        Some(kib.parse::<u64>().ok()? * 1024)
+    }
+
     /// Where its labels come from: a word of `Provenance::kind`.
     pub fn provenance(&self) -> &'static str {
         match &self.configuration {

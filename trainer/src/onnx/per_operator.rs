@@ -2,7 +2,7 @@
 
 use super::builder::{GraphBuilder, int};
 use super::{EdgeSums, Inputs, encode, linear, linear_relu, natural_units};
-use crate::gnn::per_operator::{MAX_LOG_DEVIATIONS, PerOperator};
+use crate::gnn::per_operator::{MAX_LOG_DEVIATIONS, N_TERMS, PerOperator};
 use crate::gnn::prepare::{Readout, Scaling};
 
 /// Names of the results.
@@ -19,9 +19,10 @@ pub fn export(
 ) -> Outputs {
     let encoded = encode(graph, &network.encoder, inputs);
     let width = network.encoder.layers[0].weight.dims()[1];
-    let n_hidden = width - scaling.n_outputs();
+    let n_outputs = scaling.n_outputs();
+    let n_hidden = width - N_TERMS * n_outputs;
     let hidden = columns(graph, &encoded, 0, n_hidden);
-    let power_law = columns(graph, &encoded, n_hidden, width);
+    let power_laws = columns(graph, &encoded, n_hidden, width);
     let mut hidden = graph.op("Relu", &[&hidden]);
     let predecessors = EdgeSums::new(graph, &inputs.edge_src, &inputs.edge_dst);
     let successors = EdgeSums::new(graph, &inputs.edge_dst, &inputs.edge_src);
@@ -34,12 +35,22 @@ pub fn export(
         hidden = graph.op("Add", &[&hidden, &change]);
     }
     let hidden = linear_relu(graph, "head", &network.head, &hidden);
-    let correction = linear(graph, "output", &network.output, &hidden);
-    let deviations = graph.op("Add", &[&power_law, &correction]);
+    let corrections = linear(graph, "output", &network.output, &hidden);
+    let deviations = graph.op("Add", &[&power_laws, &corrections]);
     let low = graph.constant_f32("deviations.low", &[], &[-MAX_LOG_DEVIATIONS]);
     let high = graph.constant_f32("deviations.high", &[], &[MAX_LOG_DEVIATIONS]);
     let deviations = graph.op("Clip", &[&deviations, &low, &high]);
-    let operators = natural_units(graph, "operator_logs", &scaling.operator_logs, &deviations);
+    let logs = &scaling.operator_logs;
+    let terms: Vec<String> = (0..N_TERMS)
+        .map(|k| {
+            let term = columns(graph, &deviations, k * n_outputs, (k + 1) * n_outputs);
+            natural_units(graph, &format!("term_{k}"), logs, &term)
+        })
+        .collect();
+    let terms: Vec<&str> = terms.iter().map(String::as_str).collect();
+    let operators = graph.op("Sum", &terms);
+    let ceilings = graph.constant_f32("ceilings", &[1, n_outputs], &scaling.ceilings);
+    let operators = graph.op("Min", &[&operators, &ceilings]);
     let estimates = read_out(graph, &operators, &scaling.readouts);
     Outputs {
         operators,
@@ -49,9 +60,9 @@ pub fn export(
 
 /// Columns `start..end` of `[n, width]`.
 fn columns(graph: &mut GraphBuilder, values: &str, start: usize, end: usize) -> String {
-    let from = graph.constant_i64(&format!("columns.{start}.start"), &[start as i64]);
-    let to = graph.constant_i64(&format!("columns.{start}.end"), &[end as i64]);
-    let axis = graph.constant_i64(&format!("columns.{start}.axis"), &[1]);
+    let from = graph.constant_i64(&format!("columns.{start}.{end}.start"), &[start as i64]);
+    let to = graph.constant_i64(&format!("columns.{start}.{end}.end"), &[end as i64]);
+    let axis = graph.constant_i64(&format!("columns.{start}.{end}.axis"), &[1]);
     graph.op("Slice", &[values, &from, &to, &axis])
 }
 
