@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::familiarity::{Interval, Landmarks};
+
 /// Raised whenever a field changes its meaning; a reader refuses any other number.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// Names of the exported network's inputs and output, as the ONNX file spells them.
 pub mod tensor_names {
@@ -42,6 +44,10 @@ pub struct Manifest {
     pub errors: Vec<OutputError>,
     /// Smallest and largest value of each feature column over the training graphs.
     pub feature_ranges: Vec<FeatureRange>,
+    /// What was trained on, to tell how near a graph is to it.
+    pub landmarks: Landmarks,
+    /// One for each output that was calibrated.
+    pub intervals: Vec<Interval>,
 }
 
 impl Manifest {
@@ -56,6 +62,12 @@ impl Manifest {
 }
 
 impl Manifest {
+    /// The interval of an output, where it was calibrated.
+    pub fn interval(&self, target: &str, metric: &str) -> Option<&Interval> {
+        let is_it = |i: &&Interval| i.target == target && i.metric == metric;
+        self.intervals.iter().find(is_it)
+    }
+
     /// [`ErrorSummary::capped_mape`] over the held-out graphs of all spaces, where measured.
     pub fn expected_error_percent(&self, target: &str, metric: &str) -> Option<f64> {
         let is_it = |e: &&OutputError| e.target == target && e.metric == metric && e.space == ALL;

@@ -45,39 +45,54 @@ fn facts(report: &Report) -> String {
 }
 
 fn results(results: &[TargetResult]) -> Table {
-    let mut table = table(&["target", "metric", "estimate", "± held-out", "provenance"]);
+    let mut table = table(&[
+        "target",
+        "metric",
+        "estimate",
+        "90 % interval",
+        "± held-out",
+        "provenance",
+    ]);
     for result in results {
-        let [estimate, error, provenance] = outcome(&result.outcome);
+        let [estimate, interval, error, provenance] = outcome(&result.outcome);
         table.add_row([
             &result.target,
             &result.metric,
             &estimate,
+            &interval,
             &error,
             &provenance,
         ]);
     }
-    align_right(&mut table, &[2, 3]);
+    align_right(&mut table, &[2, 3, 4]);
     table
 }
 
-fn outcome(outcome: &Outcome) -> [String; 3] {
+fn outcome(outcome: &Outcome) -> [String; 4] {
     match outcome {
         Outcome::Estimate {
             value,
+            lo,
+            hi,
             unit,
             provenance,
             expected_error_percent,
             ..
         } => {
             let error = expected_error_percent.map(|percent| format!("{percent:.1} %"));
+            let ends = lo.zip(*hi);
+            let interval =
+                ends.map(|(lo, hi)| format!("{} … {}", quantity(lo, unit), quantity(hi, unit)));
             [
                 quantity(*value, unit),
+                interval.unwrap_or_default(),
                 error.unwrap_or_default(),
                 self::provenance(provenance),
             ]
         }
         Outcome::Unavailable { unavailable } => [
             "–".into(),
+            String::new(),
             String::new(),
             format!("unavailable: {unavailable}"),
         ],

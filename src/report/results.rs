@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{Outcome, TargetResult};
 use crate::analysis::{Analysis, Cost};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::familiarity::summary;
 use crate::features::{COLUMNS, Features, N_COLUMNS};
 use crate::graph::{Graph, Node};
 use crate::manifest::{Output, Provenance};
@@ -47,21 +48,29 @@ pub(crate) fn results(
     let mut results = Vec::new();
     let mut doubts = Vec::new();
     if let Some(predictor) = predictor {
-        doubts.extend(never_trained(graph, predictor));
+        let manifest = predictor.manifest();
+        let unseen = never_trained(graph, predictor);
+        let is_known = unseen.is_none();
+        doubts.extend(unseen);
         doubts.extend(outside_range(features, predictor));
         let is_familiar = doubts.is_empty();
+        let distance = manifest.landmarks.distance(&summary(features));
+        doubts.extend(far_from_training(distance, predictor));
         let estimates = predictor.predict(features)?;
-        for (idx, output) in predictor.manifest().outputs.iter().enumerate() {
+        for (idx, output) in manifest.outputs.iter().enumerate() {
             let refusal = refusal(graph, analysis, &output.target);
+            let interval = manifest.interval(&output.target, &output.metric);
+            let around = |value| interval.filter(|_| is_known)?.around(value, distance);
             let outcome = match (refusal, estimates.graph.get(idx)) {
                 (Some(unavailable), _) => Outcome::Unavailable { unavailable },
                 (None, Some(&value)) => Outcome::Estimate {
                     value: f64::from(value),
+                    lo: around(f64::from(value)).map(|(low, _)| low),
+                    hi: around(f64::from(value)).map(|(_, high)| high),
                     unit: output.unit.clone(),
                     provenance: output.provenance.clone(),
                     // Not promised for a graph unlike all of those it was measured on.
-                    expected_error_percent: predictor
-                        .manifest()
+                    expected_error_percent: manifest
                         .expected_error_percent(&output.target, &output.metric)
                         .filter(|_| is_familiar),
                     operators: estimates.operators_of(idx),
@@ -253,6 +262,25 @@ fn outside_range(features: &Features, predictor: &Predictor) -> Option<Diagnosti
     })
 }
 
+/// A graph farther from all of training than those that the intervals were calibrated on.
+fn far_from_training(distance: f32, predictor: &Predictor) -> Option<Diagnostic> {
+    let intervals = &predictor.manifest().intervals;
+    let calibrated = intervals
+        .iter()
+        .map(|i| i.max_distance())
+        .fold(0.0, f32::max);
+    (calibrated > 0.0 && distance > calibrated).then(|| Diagnostic {
+        severity: Severity::Warning,
+        code: "unlike-training",
+        message: format!(
+            "{:.1} times as far from the networks of training as any that the intervals were \
+             calibrated on; they are as much wider",
+            distance / calibrated
+        ),
+        operator_idx: None,
+    })
+}
+
 /// Share of a column's range by which a value may leave it without a word.
 const RANGE_SLACK: f32 = 0.05;
 
@@ -260,6 +288,8 @@ fn arena(analysis: &Analysis) -> TargetResult {
     let outcome = match &analysis.memory_plan {
         Some(plan) => Outcome::Estimate {
             value: plan.arena_bytes as f64,
+            lo: None,
+            hi: None,
             unit: "bytes".into(),
             provenance: Provenance {
                 kind: "exact".into(),

@@ -1,6 +1,7 @@
 //! `litecast-trainer evaluate`: errors of a trained network on graphs it never saw.
 
 mod attribution;
+pub mod intervals;
 mod plot;
 mod table;
 
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
+use litecast::familiarity::{Interval, Landmarks};
 use litecast::features::N_COLUMNS;
 use litecast::manifest::{ALL, OutputError, PERFSAGE_SPACES};
 
@@ -46,16 +48,13 @@ pub struct EvaluateArgs {
 
 pub fn run(args: &EvaluateArgs) -> Result<()> {
     let trained = Trained::load(&args.run, &dataset::load(&args.dataset)?)?;
-    let estimates = estimates(
-        &trained.model,
-        &trained.data.test,
-        &trained.data,
-        &Device::flex(),
-    );
+    let estimates = trained.estimates(&trained.data.test);
     let errors = errors(&estimates, &trained.data.test, &trained.data);
     let attributions = attribution(&trained.model, &trained.data.test, &trained.data);
+    let (_, intervals) = trained.intervals(&estimates);
     let text = table::markdown(&errors, &trained.data)
-        + &table::attributions(&attributions, &trained.data);
+        + &table::attributions(&attributions, &trained.data)
+        + &table::intervals(&intervals);
     println!("{text}");
     fs::create_dir_all(&args.out)?;
     let architecture = trained.progress.settings.architecture.id();
@@ -107,6 +106,20 @@ impl Trained {
             data,
             model: model.rounded_to_f16(),
         })
+    }
+
+    /// Natural units, by graph of a part, then by output.
+    pub fn estimates(&self, part: &Part) -> Vec<Vec<f32>> {
+        estimates(&self.model, part, &self.data, &Device::flex())
+    }
+
+    /// What intervals follow from the validation graphs, and how they do on the estimates of the
+    /// held-out graphs.
+    pub fn intervals(&self, test: &[Vec<f32>]) -> (Landmarks, Vec<Interval>) {
+        let landmarks = intervals::landmarks(&self.data.training);
+        let validation = self.estimates(&self.data.validation);
+        let intervals = intervals::intervals(&landmarks, &validation, test, &self.data);
+        (landmarks, intervals)
     }
 }
 

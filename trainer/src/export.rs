@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use burn::tensor::Device;
 use litecast::features::{self, Features, schema_id};
 use litecast::manifest::{FORMAT_VERSION, Manifest, Output, Provenance, Training};
 use litecast::tflite::{self, OperatorCode};
@@ -13,7 +12,7 @@ use litecast::{analysis, graph};
 
 use crate::data::Part;
 use crate::dataset::{self, Dataset, LabelKey, METRICS};
-use crate::evaluate::{Trained, errors, estimates};
+use crate::evaluate::{Trained, errors};
 use crate::gnn::prepare::Labels;
 use crate::labels::record::Run;
 use crate::labels::target::Target;
@@ -46,7 +45,7 @@ pub fn run(args: &ExportArgs) -> Result<()> {
     fs::write(path("predictor.onnx"), &file)?;
     fs::write(
         path("manifest.json"),
-        serde_json::to_string_pretty(&manifest)? + "\n",
+        serde_json::to_string(&manifest)? + "\n",
     )?;
     let reference = reference(&trained, &args.examples)?;
     fs::write(
@@ -74,7 +73,7 @@ fn reference(trained: &Trained, folder: &Path) -> Result<BTreeMap<String, Vec<f3
                 .push(trained.data.scaling.example(&features, &unlabelled));
         }
     }
-    let estimates = estimates(&trained.model, &part, &trained.data, &Device::flex());
+    let estimates = trained.estimates(&part);
     Ok(part.graph_ids.into_iter().zip(estimates).collect())
 }
 
@@ -87,7 +86,8 @@ fn features_of(bytes: &[u8]) -> Result<Features> {
 fn manifest(trained: &Trained, dataset: &Dataset, args: &ExportArgs) -> Result<Manifest> {
     let data = &trained.data;
     let categories = data.scaling.vocabulary.codes.clone();
-    let estimates = estimates(&trained.model, &data.test, data, &Device::flex());
+    let estimates = trained.estimates(&data.test);
+    let (landmarks, intervals) = trained.intervals(&estimates);
     let outputs = data.outputs.iter().map(|key| output(key, dataset));
     Ok(Manifest {
         format_version: FORMAT_VERSION,
@@ -98,6 +98,8 @@ fn manifest(trained: &Trained, dataset: &Dataset, args: &ExportArgs) -> Result<M
         training: training(trained, args),
         errors: errors(&estimates, &data.test, data),
         feature_ranges: data.feature_ranges.clone(),
+        landmarks,
+        intervals,
     })
 }
 

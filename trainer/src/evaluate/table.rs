@@ -1,5 +1,6 @@
 //! Errors as Markdown and CSV.
 
+use litecast::familiarity::{Band, COVERAGE, Interval};
 use litecast::manifest::{ErrorSummary, MAX_ERROR_PERCENT, OutputError};
 
 use super::attribution::{Attribution, N_COSTLIEST};
@@ -81,6 +82,31 @@ pub fn attributions(attributions: &[Attribution], data: &Data) -> String {
     {
         let name = &data.output_names()[*output];
         text += &format!("| {name} | {found:.1} % | {n_graphs} |\n");
+    }
+    text
+}
+
+/// How many labels of held-out graphs the intervals hold, and how wide they are.
+pub fn intervals(intervals: &[Interval]) -> String {
+    let mut text = format!(
+        "\nIntervals made to hold {:.0} % of labels, by distance from training; nearest and farthest \
+         band:\n\n| output | inside | width, near | width, far | graphs |\n|---|---|---|---|---|\n",
+        100.0 * COVERAGE
+    );
+    for i in intervals {
+        let half_width = |band: Option<&Band>| {
+            let log_half_width = band.map_or(0.0, |band| band.log_half_width);
+            format!("×/÷ {:.3}", log_half_width.exp())
+        };
+        text += &format!(
+            "| {} {} | {:.1} % | {} | {} | {} |\n",
+            i.target,
+            i.metric,
+            i.coverage_percent,
+            half_width(i.bands.first()),
+            half_width(i.bands.last()),
+            i.n
+        );
     }
     text
 }

@@ -31,20 +31,29 @@ function targetCard(results: Result[]): HTMLElement {
 }
 
 function metricRow(estimate: Estimate): HTMLElement {
-  const { metric, value, unit, lo, hi } = estimate;
-  const range = lo !== undefined && hi !== undefined ? `${format.text(format.measure(lo, unit))} to ${format.text(format.measure(hi, unit))}` : null;
+  const { metric, value, unit } = estimate;
   return el(
     "div",
     { class: "metric", "data-metric": metric, title: metricMeaning(metric) },
     el("dt", {}, metricName(metric)),
-    el("dd", {}, quantity(format.measure(value, unit)), el("span", { class: "error", title: range }, errorWords(estimate))),
+    el("dd", {}, quantity(format.measure(value, unit)), el("span", { class: "error", title: errorMeaning(estimate) }, errorWords(estimate))),
   );
 }
 
-function errorWords({ expected_error_percent, provenance }: Estimate): string {
+/** The interval where there is one, or how far off estimates are in the mean. */
+function errorWords({ lo, hi, unit, expected_error_percent, provenance }: Estimate): string {
   if (provenance.kind === "exact") return "exact";
-  if (typeof expected_error_percent !== "number") return "±\u202f?";
-  return `±\u202f${format.percent(expected_error_percent)}`;
+  if (lo !== undefined && hi !== undefined) {
+    return `${format.text(format.measure(lo, unit))} \u2013 ${format.text(format.measure(hi, unit))}`;
+  }
+  if (typeof expected_error_percent !== "number") return "\u00b1\u202f?";
+  return `\u00b1\u202f${format.percent(expected_error_percent)}`;
+}
+
+function errorMeaning({ lo, expected_error_percent }: Estimate): string | null {
+  const mean = typeof expected_error_percent === "number" ? `off by ${format.percent(expected_error_percent)} in the mean` : null;
+  const interval = lo === undefined ? null : "90 % interval: 9 of 10 held-out networks lie inside theirs";
+  return [interval, mean].filter(Boolean).join("; ") || null;
 }
 
 /** Each reason once, with the metrics it holds for unless it holds for all. */

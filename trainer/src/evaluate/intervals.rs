@@ -1,0 +1,206 @@
+//! 90 % intervals by split conformal prediction (Vovk et al. 2005; Lei et al. 2018): the errors on
+//! the graphs that stopped the training set the widths, the held-out graphs tell the coverage.
+
+use litecast::familiarity::{Band, COVERAGE, Interval, Landmarks, N_SUMMARY, mean_square};
+
+use crate::data::{Data, Part};
+
+/// Enough that every family has several, few enough that the manifest stays small.
+const N_LANDMARKS: usize = 192;
+
+/// Graphs of one distance band at least: their 90 % quantile then moves by about 2 %.
+const MIN_BAND_GRAPHS: usize = 150;
+
+/// Bands at most.
+const MAX_BANDS: usize = 5;
+
+/// Training graphs chosen one after the other, each the farthest from those before.
+pub fn landmarks(training: &Part) -> Landmarks {
+    let summaries = &training.summaries;
+    let n = summaries.len().max(1) as f32;
+    let mean_of = |column: usize| summaries.iter().map(|s| s[column]).sum::<f32>() / n;
+    let mean: Vec<f32> = (0..N_SUMMARY).map(mean_of).collect();
+    let std_of = |column: usize| {
+        let squares = summaries.iter().map(|s| (s[column] - mean[column]).powi(2));
+        (squares.sum::<f32>() / n).sqrt()
+    };
+    let std = (0..N_SUMMARY).map(std_of).collect();
+    let mut landmarks = Landmarks {
+        mean,
+        std,
+        graphs: Vec::new(),
+    };
+    let steps: Vec<Vec<i16>> = summaries.iter().map(|s| landmarks.steps(s)).collect();
+    let mut nearest = vec![f32::INFINITY; steps.len()];
+    while landmarks.graphs.len() < N_LANDMARKS.min(steps.len()) {
+        let farthest = (0..steps.len()).max_by(|&a, &b| nearest[a].total_cmp(&nearest[b]));
+        let Some(chosen) = farthest else { break };
+        for (nearest, other) in nearest.iter_mut().zip(&steps) {
+            *nearest = nearest.min(mean_square(&steps[chosen], other));
+        }
+        landmarks.graphs.push(steps[chosen].clone());
+    }
+    landmarks
+}
+
+/// One for each output, from estimates by graph, then by output, of the validation and test parts.
+pub fn intervals(
+    landmarks: &Landmarks,
+    validation: &[Vec<f32>],
+    test: &[Vec<f32>],
+    data: &Data,
+) -> Vec<Interval> {
+    let calibration = Distances::new(landmarks, &data.validation);
+    let measured = Distances::new(landmarks, &data.test);
+    let interval = |(output, key): (usize, &crate::dataset::LabelKey)| {
+        let mut interval = Interval {
+            target: key.target.clone(),
+            metric: key.metric.clone(),
+            bands: bands(calibration.errors(validation, output)),
+            coverage_percent: 0.0,
+            n: 0,
+        };
+        let errors = measured.errors(test, output);
+        interval.n = errors.len();
+        interval.coverage_percent = coverage_percent(&interval, &errors);
+        interval
+    };
+    data.outputs.iter().enumerate().map(interval).collect()
+}
+
+/// Share of errors that an interval holds, in percent.
+fn coverage_percent(interval: &Interval, errors: &[Error]) -> f64 {
+    let is_inside = |error: &&Error| {
+        let ends = interval.around(1.0, error.distance);
+        ends.is_some_and(|(_, high)| f64::from(error.log_error) <= high.ln())
+    };
+    let inside = errors.iter().filter(is_inside).count();
+    100.0 * inside as f64 / errors.len().max(1) as f64
+}
+
+/// How far one estimate is from its label, and how far its graph from training.
+#[derive(Clone, Copy, Debug)]
+struct Error {
+    distance: f32,
+    /// Of the logarithms, absolute.
+    log_error: f32,
+}
+
+/// Of each graph of a part.
+struct Distances<'p> {
+    part: &'p Part,
+    distances: Vec<f32>,
+}
+
+impl<'p> Distances<'p> {
+    fn new(landmarks: &Landmarks, part: &'p Part) -> Self {
+        let distances = part.summaries.iter().map(|s| landmarks.distance(s));
+        Self {
+            part,
+            distances: distances.collect(),
+        }
+    }
+
+    /// Of the graphs that have a label.
+    fn errors(&self, estimates: &[Vec<f32>], output: usize) -> Vec<Error> {
+        let graphs = self
+            .part
+            .examples
+            .iter()
+            .zip(estimates)
+            .zip(&self.distances);
+        let errors = graphs.map(|((example, estimates), &distance)| Error {
+            distance,
+            log_error: (example.labels[output] / estimates[output]).ln().abs(),
+        });
+        errors.filter(|error| !error.log_error.is_nan()).collect()
+    }
+}
+
+/// Bands of equally many graphs, by distance, each wide enough for its own and never narrower than
+/// the one before.
+fn bands(mut errors: Vec<Error>) -> Vec<Band> {
+    errors.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+    let n_bands = (errors.len() / MIN_BAND_GRAPHS).clamp(1, MAX_BANDS);
+    let size = errors.len().div_ceil(n_bands).max(1);
+    let mut bands: Vec<Band> = Vec::new();
+    for errors in errors.chunks(size) {
+        let widest_before = bands.last().map_or(0.0, |band| band.log_half_width);
+        bands.push(Band {
+            max_distance: errors.last().map_or(0.0, |error| error.distance),
+            log_half_width: conformal_quantile(errors).max(widest_before),
+        });
+    }
+    bands
+}
+
+/// The smallest error that, with one more graph like these, holds [`COVERAGE`] of them; the largest
+/// where there are too few to say.
+fn conformal_quantile(errors: &[Error]) -> f32 {
+    let mut sorted: Vec<f32> = errors.iter().map(|error| error.log_error).collect();
+    sorted.sort_by(f32::total_cmp);
+    let rank = (COVERAGE * (sorted.len() + 1) as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, Normal};
+
+    use super::*;
+
+    /// Errors that grow with the distance.
+    fn errors(n: usize, rng: &mut ChaCha8Rng) -> Vec<Error> {
+        let normal = Normal::new(0.0f32, 1.0).unwrap();
+        let mut error = || {
+            let distance = rng.random_range(0.1..2.0f32);
+            let log_error = (normal.sample(rng) * distance * 0.1).abs();
+            Error {
+                distance,
+                log_error,
+            }
+        };
+        (0..n).map(|_| error()).collect()
+    }
+
+    #[test]
+    fn intervals_hold_nine_tenths_near_and_far() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let interval = Interval {
+            target: "t".into(),
+            metric: "m".into(),
+            bands: bands(errors(2000, &mut rng)),
+            coverage_percent: 0.0,
+            n: 0,
+        };
+        assert_eq!(interval.bands.len(), MAX_BANDS);
+        let fresh = errors(20_000, &mut rng);
+        let half = |near: bool| -> Vec<Error> {
+            let here = |error: &&Error| (error.distance < 1.0) == near;
+            fresh.iter().filter(here).copied().collect()
+        };
+        for (name, errors) in [
+            ("near", half(true)),
+            ("far", half(false)),
+            ("all", fresh.clone()),
+        ] {
+            let coverage = coverage_percent(&interval, &errors);
+            println!("{name}: {coverage:.1} % of {} inside", errors.len());
+            assert!((86.0..94.0).contains(&coverage));
+        }
+    }
+
+    #[test]
+    fn few_graphs_give_the_largest_error() {
+        let error = |log_error| Error {
+            distance: 1.0,
+            log_error,
+        };
+        assert_eq!(
+            conformal_quantile(&[error(0.1), error(0.4), error(0.2)]),
+            0.4
+        );
+    }
+}
