@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{Outcome, TargetResult};
 use crate::analysis::{Analysis, Cost};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::energy::{Coefficients, coefficients};
 use crate::familiarity::summary;
 use crate::features::{COLUMNS, Features, N_COLUMNS};
 use crate::graph::{Graph, Node};
@@ -81,6 +82,8 @@ pub(crate) fn results(
             };
             results.push(target_result(output, outcome));
         }
+        let energies = energies(&results, analysis);
+        results.extend(energies);
         let is_available = |r: &TargetResult| matches!(r.outcome, Outcome::Estimate { .. });
         if !results.iter().any(is_available) {
             doubts.clear();
@@ -99,6 +102,102 @@ fn target_result(output: &Output, outcome: Outcome) -> TargetResult {
         device: output.device.clone(),
         metric: output.metric.clone(),
         outcome,
+    }
+}
+
+/// What follows for each target whose traffic is estimated.
+fn energies(results: &[TargetResult], analysis: &Analysis) -> Vec<TargetResult> {
+    let targets: BTreeSet<&str> = results.iter().map(|r| r.target.as_str()).collect();
+    targets
+        .into_iter()
+        .filter_map(|target| energy(target, results, analysis))
+        .collect()
+}
+
+fn energy(target: &str, results: &[TargetResult], analysis: &Analysis) -> Option<TargetResult> {
+    let coefficients = coefficients(target)?;
+    let of_metric = |metric: &str| {
+        let mut of_target = results.iter().filter(|r| r.target == target);
+        of_target.find(|r| r.metric == metric)
+    };
+    let (sram, offchip) = (of_metric("sram_traffic")?, of_metric("offchip_traffic")?);
+    let outcome = match (&sram.outcome, &offchip.outcome) {
+        (Outcome::Estimate { .. }, Outcome::Estimate { .. }) => {
+            energy_outcome(&coefficients, &sram.outcome, &offchip.outcome, analysis)?
+        }
+        (unavailable, _) => unavailable.clone(),
+    };
+    Some(TargetResult {
+        target: target.to_owned(),
+        device: sram.device.clone(),
+        metric: "energy".into(),
+        outcome,
+    })
+}
+
+/// The ends of the interval are those of both traffics together: wider than needed where one errs
+/// to the other side.
+fn energy_outcome(
+    coefficients: &Coefficients,
+    sram: &Outcome,
+    offchip: &Outcome,
+    analysis: &Analysis,
+) -> Option<Outcome> {
+    let (sram, offchip) = (Traffic::of(sram)?, Traffic::of(offchip)?);
+    let macs: Vec<f64> = analysis.costs.iter().map(|cost| cost.macs as f64).collect();
+    let all_macs = macs.iter().sum();
+    let end = |sram: Option<f64>, offchip: Option<f64>| {
+        Some(coefficients.energy_mj(all_macs, sram?, offchip?))
+    };
+    let parts = sram.operators.zip(offchip.operators);
+    let operators = parts.map(|(sram, offchip)| {
+        let bytes = sram.iter().zip(offchip);
+        let parts = macs.iter().zip(bytes);
+        parts
+            .map(|(&macs, (&sram, &offchip))| coefficients.energy_mj(macs, sram, offchip))
+            .collect()
+    });
+    Some(Outcome::Estimate {
+        value: coefficients.energy_mj(all_macs, sram.value, offchip.value),
+        lo: end(sram.lo, offchip.lo),
+        hi: end(sram.hi, offchip.hi),
+        unit: "mJ".into(),
+        provenance: Provenance {
+            kind: "modelled".into(),
+            tool: "litecast".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            configuration: coefficients.in_words(),
+        },
+        expected_error_percent: None,
+        operators,
+    })
+}
+
+/// Bytes of an estimate.
+struct Traffic<'r> {
+    value: f64,
+    lo: Option<f64>,
+    hi: Option<f64>,
+    operators: Option<&'r Vec<f64>>,
+}
+
+impl<'r> Traffic<'r> {
+    fn of(outcome: &'r Outcome) -> Option<Self> {
+        match outcome {
+            Outcome::Estimate {
+                value,
+                lo,
+                hi,
+                operators,
+                ..
+            } => Some(Self {
+                value: *value,
+                lo: *lo,
+                hi: *hi,
+                operators: operators.as_ref(),
+            }),
+            Outcome::Unavailable { .. } => None,
+        }
     }
 }
 

@@ -113,7 +113,7 @@ impl TargetLabels {
             ..Self::default()
         };
         match outcome {
-            Outcome::Ok(Label::Vela(label)) => labels.fill_from_vela(label),
+            Outcome::Ok(Label::Vela(label)) => labels.fill_from_vela(target, label),
             Outcome::Ok(Label::Litert(label)) => {
                 labels.values = cortex_a::values(target, &label.instructions);
             }
@@ -122,14 +122,32 @@ impl TargetLabels {
         labels
     }
 
-    fn fill_from_vela(&mut self, label: &VelaLabel) {
+    fn fill_from_vela(&mut self, target: &str, label: &VelaLabel) {
         let value = |metric: &Metric| Some((metric.id.to_string(), metric.of_vela?(label)));
         self.values = METRICS.iter().filter_map(value).collect();
+        self.fill_npu_energy(target);
         self.n_cpu_operators = u32::try_from(label.n_cpu_operators).unwrap_or(u32::MAX);
         if let Some(figures) = &label.operators {
             let values =
                 |metric: &OperatorMetric| (metric.id.into(), (metric.values)(figures).clone());
             self.operators = OPERATOR_METRICS.iter().map(values).collect();
+        }
+    }
+}
+
+impl TargetLabels {
+    /// The stated model of [`litecast::energy`] on the values that are there.
+    pub fn fill_npu_energy(&mut self, target: &str) {
+        let value = |metric: &str| self.values.get(metric).copied();
+        let coefficients = litecast::energy::coefficients(target);
+        let work = (
+            value("macs"),
+            value("sram_traffic"),
+            value("offchip_traffic"),
+        );
+        if let (Some(model), (Some(macs), Some(sram), Some(offchip))) = (coefficients, work) {
+            let energy_mj = model.energy_mj(macs, sram, offchip);
+            self.values.insert("energy".to_owned(), energy_mj);
         }
     }
 }

@@ -98,6 +98,9 @@ fn read_values(tables: &Tables, graphs: &mut [GraphLabels]) -> Result<()> {
             labels.values.insert(metric.to_string(), value);
         }
     }
+    // What is modelled follows today's constants.
+    let targets = graphs.iter_mut().flat_map(|graph| &mut graph.targets);
+    targets.for_each(|(target, labels)| labels.fill_npu_energy(target));
     Ok(())
 }
 

@@ -1,0 +1,80 @@
+//! Energy of an inference on an NPU: a stated model on counted work, not a measurement.
+//!
+//! No tool and no public data tells an Ethos-U's energy. What is known is how often each part is
+//! used, and about what one use costs in a 22 nm process; clocks, leakage and idle time are left out.
+
+/// Picojoules of one use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coefficients {
+    /// An int8 multiply-accumulate in 22 nm.
+    pub pj_per_mac: f64,
+    /// A byte to or from SRAM: accesses of 16 bytes in a memory of 512 KB (38 pJ), of 32 bytes in one
+    /// of 2 MB (135 pJ).
+    pub pj_per_sram_byte: f64,
+    /// A byte to or from off-chip memory: LPDDR4 at about 8 pJ a bit. Absent for flash, of which no
+    /// such figure is known.
+    pub pj_per_offchip_byte: Option<f64>,
+}
+
+const PJ_PER_MAC: f64 = 0.34;
+const PJ_PER_BYTE_OF_512_KB: f64 = 38.0 / 16.0;
+const PJ_PER_BYTE_OF_2_MB: f64 = 135.0 / 32.0;
+const PJ_PER_BYTE_OF_LPDDR4: f64 = 8.0 * 8.0;
+
+const PJ_PER_MJ: f64 = 1e9;
+
+/// Of an Ethos-U as it is estimated here, `None` for other targets: the Ethos-U55 has megabytes of
+/// SRAM and its weights in flash, the larger ones 384 KB and DRAM.
+pub fn coefficients(target: &str) -> Option<Coefficients> {
+    let family = target.strip_prefix("ethos-")?.split('-').next()?;
+    let (pj_per_sram_byte, pj_per_offchip_byte) = match family {
+        "u55" => (PJ_PER_BYTE_OF_2_MB, None),
+        "u65" | "u85" => (PJ_PER_BYTE_OF_512_KB, Some(PJ_PER_BYTE_OF_LPDDR4)),
+        _ => return None,
+    };
+    Some(Coefficients {
+        pj_per_mac: PJ_PER_MAC,
+        pj_per_sram_byte,
+        pj_per_offchip_byte,
+    })
+}
+
+impl Coefficients {
+    /// Millijoules of so many multiply-accumulates and bytes moved.
+    pub fn energy_mj(&self, macs: f64, sram_bytes: f64, offchip_bytes: f64) -> f64 {
+        let offchip_pj = self.pj_per_offchip_byte.unwrap_or_default() * offchip_bytes;
+        let pj = self.pj_per_mac * macs + self.pj_per_sram_byte * sram_bytes + offchip_pj;
+        pj / PJ_PER_MJ
+    }
+
+    /// The model in words.
+    pub fn in_words(&self) -> String {
+        let offchip = match self.pj_per_offchip_byte {
+            Some(pj) => format!("{pj:.0} pJ a byte of DRAM"),
+            None => "reads of flash not counted".to_owned(),
+        };
+        format!(
+            "{} pJ a MAC, {:.1} pJ a byte of SRAM, {offchip}",
+            self.pj_per_mac, self.pj_per_sram_byte
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn energies_are_as_by_hand() {
+        // 10⁹ MACs: 0.34 mJ; 10⁶ bytes of SRAM: 2.375 µJ; 10⁶ bytes of DRAM: 64 µJ.
+        let found = coefficients("ethos-u85-256")
+            .unwrap()
+            .energy_mj(1e9, 1e6, 1e6);
+        assert!((found - (0.34 + 0.002375 + 0.064)).abs() < 1e-12, "{found}");
+        let without_flash = coefficients("ethos-u55-256")
+            .unwrap()
+            .energy_mj(1e9, 0.0, 1e6);
+        assert!((without_flash - 0.34).abs() < 1e-12);
+        assert_eq!(coefficients("tflite-micro"), None);
+    }
+}
