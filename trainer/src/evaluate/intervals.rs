@@ -117,21 +117,26 @@ impl<'p> Distances<'p> {
     }
 }
 
-/// Bands of equally many graphs, by distance, each wide enough for its own and never narrower than
-/// the one before.
+/// Bands of equally many graphs, by distance, each wide enough for its own; neighbours that would
+/// narrow with the distance become one.
 fn bands(mut errors: Vec<Error>) -> Vec<Band> {
     errors.sort_by(|a, b| a.distance.total_cmp(&b.distance));
     let n_bands = (errors.len() / MIN_BAND_GRAPHS).clamp(1, MAX_BANDS);
     let size = errors.len().div_ceil(n_bands).max(1);
-    let mut bands: Vec<Band> = Vec::new();
-    for errors in errors.chunks(size) {
-        let widest_before = bands.last().map_or(0.0, |band| band.log_half_width);
-        bands.push(Band {
-            max_distance: errors.last().map_or(0.0, |error| error.distance),
-            log_half_width: conformal_quantile(errors).max(widest_before),
-        });
+    let mut groups: Vec<Vec<Error>> = Vec::new();
+    for mut group in errors.chunks(size).map(<[Error]>::to_vec) {
+        while let Some(before) =
+            groups.pop_if(|before| conformal_quantile(before) >= conformal_quantile(&group))
+        {
+            group = [before, group].concat();
+        }
+        groups.push(group);
     }
-    bands
+    let band = |group: &Vec<Error>| Band {
+        max_distance: group.last().map_or(0.0, |error| error.distance),
+        log_half_width: conformal_quantile(group),
+    };
+    groups.iter().map(band).collect()
 }
 
 /// The smallest error that, with one more graph like these, holds [`COVERAGE`] of them; the largest
@@ -175,7 +180,7 @@ mod tests {
             coverage_percent: 0.0,
             n: 0,
         };
-        assert_eq!(interval.bands.len(), MAX_BANDS);
+        assert!(interval.bands.len() > 1);
         let fresh = errors(20_000, &mut rng);
         let half = |near: bool| -> Vec<Error> {
             let here = |error: &&Error| (error.distance < 1.0) == near;
