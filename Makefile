@@ -27,9 +27,12 @@ bundle: ## Train the shipped predictor again on trainer/data, measure and export
 	$(TRAINER) export --run trainer/runs/per-operator --dataset trainer/data
 
 ARCHITECTURE ?= perfsage
+# As the paper has it, on its four spaces.
+FLAGS_perfsage := --spaces cnn-cifar10,cnn-imagenet,cnn-kws,vit-cifar100 --log-loss-epochs 5 \
+	--min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
 measure: ## Train one architecture on trainer/data and measure it (ARCHITECTURE=perfsage)
 	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
-	$(TRAINER) train --architecture $(ARCHITECTURE) --dataset trainer/data --out trainer/runs/$(ARCHITECTURE)
+	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) --dataset trainer/data --out trainer/runs/$(ARCHITECTURE)
 	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) --dataset trainer/data
 
 wasm: node wasm-tools ## Build the npm package of the browser's module into pkg/

@@ -52,7 +52,7 @@ pub struct Settings {
     #[arg(long, default_value_t = 1.0)]
     pub max_gradient_norm: f32,
     /// Share of each weight matrix that a step at learning rate 1 takes away.
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.3)]
     pub weight_decay: f64,
     /// Share of a graph's categories that are treated as unknown in training.
     #[arg(long, default_value_t = 0.02)]

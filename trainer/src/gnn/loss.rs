@@ -51,6 +51,10 @@ fn huber(error: Tensor<2>) -> Tensor<2> {
     near.clone() * (error - near * 0.5) / HUBER_DELTA
 }
 
+/// Of the loss of a first pass's operators, beside those of the second: enough to make them
+/// estimates.
+const FIRST_PASS_WEIGHT: f32 = 0.5;
+
 /// How a network is taught.
 pub struct Objective {
     /// Of [`hybrid`]; `None` takes [`log_huber`] in its place.
@@ -65,10 +69,19 @@ impl Objective {
             Some(alpha) => hybrid(outputs.standardised, batch, scaling, alpha),
             None => log_huber(outputs.standardised, batch, scaling),
         };
-        match outputs.operators {
-            Some(estimates) => graphs + operators(estimates, batch, scaling) * self.operator_weight,
-            None => graphs,
-        }
+        let passes = [
+            (outputs.operators, self.operator_weight),
+            (
+                outputs.first_operators,
+                self.operator_weight * FIRST_PASS_WEIGHT,
+            ),
+        ];
+        let passes = passes
+            .into_iter()
+            .filter_map(|(o, weight)| Some((o?, weight)));
+        passes.fold(graphs, |sum, (estimates, weight)| {
+            sum + operators(estimates, batch, scaling) * weight
+        })
     }
 }
 

@@ -69,6 +69,8 @@ pub struct Outputs {
     pub standardised: Tensor<2>,
     /// `[n_nodes, n_outputs]`, natural units, where the network estimates operators.
     pub operators: Option<Tensor<2>>,
+    /// The same as a first pass had them, for networks of two passes.
+    pub first_operators: Option<Tensor<2>>,
 }
 
 impl Network {
@@ -85,12 +87,14 @@ impl Network {
             Self::PerfSage(network) => Outputs {
                 standardised: network.forward(batch),
                 operators: None,
+                first_operators: None,
             },
             Self::PerOperator(network) => {
                 let outputs = network.forward(batch, scaling);
                 Outputs {
                     standardised: scaling.log_labels.standardise(outputs.graphs.log()),
                     operators: Some(outputs.operators),
+                    first_operators: Some(outputs.first_operators),
                 }
             }
         }

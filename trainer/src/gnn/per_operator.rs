@@ -3,7 +3,9 @@
 //!
 //! Each operator's cost is a sum of power laws of its features, as work, bytes moved and buffers are
 //! (a set for each category), each times a correction that the operator's surroundings make, learned
-//! by message passing. Totals are sums over operators, or their maximum where a metric is a peak.
+//! by message passing. That happens twice: what a compiler decides for one operator follows from what
+//! others cost, so the second pass sees the estimates of the first. Totals are sums over operators,
+//! or their maximum where a metric is a peak.
 
 use burn::module::Module;
 use burn::nn::Linear;
@@ -16,9 +18,9 @@ use super::encoder::{CategoryEncoder, linear, message_layer};
 use super::network::Shape;
 use super::prepare::{Readout, Scaling, row};
 
-/// Rounds of message passing. What an operator costs depends on who fetches weights beside it and
-/// what it is fused with, which is near by.
-pub const N_LAYERS: usize = 6;
+/// Rounds of message passing of the two passes. What an operator costs depends on who fetches
+/// weights beside it and what it is fused with, which is near by.
+pub const N_LAYERS: [usize; 2] = [4, 3];
 
 /// Power laws of each output. The memory in use, for example, is feature maps, the operator's own
 /// weights and those fetched for its successor.
@@ -38,8 +40,30 @@ pub struct PerOperator {
     pub encoder: CategoryEncoder,
     /// own ‖ sum over predecessors ‖ sum over successors → what the round adds.
     pub layers: Vec<Linear>,
+    pub first: Corrections,
+    /// Rows ‖ the first pass's estimates → what they add to the rows.
+    pub second_look: Linear,
+    pub second: Corrections,
+}
+
+/// A node's row → what is added to the logarithms of its power laws.
+#[derive(Module, Debug)]
+pub struct Corrections {
     pub head: Linear,
     pub output: Linear,
+}
+
+impl Corrections {
+    fn new(hidden: usize, n_laws: usize, device: &Device) -> Self {
+        Self {
+            head: linear(hidden, hidden, 2f64.sqrt(), device),
+            output: linear(hidden, n_laws, 0.1, device),
+        }
+    }
+
+    fn forward(&self, hidden: Tensor<2>) -> Tensor<2> {
+        self.output.forward(relu(self.head.forward(hidden)))
+    }
 }
 
 /// What the network says of a batch.
@@ -47,6 +71,8 @@ pub struct PerOperatorOutputs {
     /// `[n_nodes, n_outputs]`, natural units, positive. Ceilings are not applied: an estimate above
     /// one could not be taught any more.
     pub operators: Tensor<2>,
+    /// The same after the first pass.
+    pub first_operators: Tensor<2>,
     /// `[n_graphs, n_outputs]`, natural units, positive, of operators below the ceilings.
     pub graphs: Tensor<2>,
 }
@@ -58,11 +84,12 @@ impl PerOperator {
         let n_laws = N_TERMS * shape.n_outputs;
         Self {
             encoder: shape.encoder(hidden + n_laws, device),
-            layers: (0..N_LAYERS)
+            layers: (0..N_LAYERS.iter().sum())
                 .map(|_| message_layer(hidden, &GAINS, device))
                 .collect(),
-            head: linear(hidden, hidden, 2f64.sqrt(), device),
-            output: linear(hidden, n_laws, 0.1, device),
+            first: Corrections::new(hidden, n_laws, device),
+            second_look: linear(hidden + n_laws, hidden, 0.5, device),
+            second: Corrections::new(hidden, n_laws, device),
         }
     }
 
@@ -73,24 +100,48 @@ impl PerOperator {
         let [_, width] = encoded.dims();
         let mut hidden = relu(encoded.clone().narrow(1, 0, width - n_laws));
         let power_laws = encoded.narrow(1, width - n_laws, n_laws);
-        for layer in &self.layers {
-            let inputs = concat_neighbour_sums(hidden.clone(), &batch.topology, Neighbours::Apart);
-            hidden = hidden + relu(layer.forward(inputs));
-        }
-        let corrections = self.output.forward(relu(self.head.forward(hidden)));
-        let deviations = (power_laws + corrections).clamp(-MAX_LOG_DEVIATIONS, MAX_LOG_DEVIATIONS);
-        let term = |k| {
-            let deviations = deviations.clone().narrow(1, k * n_outputs, n_outputs);
-            scaling.operator_logs.restore(deviations).exp()
-        };
-        let operators = (1..N_TERMS).fold(term(0), |sum, k| sum + term(k));
+        let (first_layers, second_layers) = self.layers.split_at(N_LAYERS[0]);
+        hidden = exchange(hidden, first_layers, batch);
+        let first = bounded(power_laws + self.first.forward(hidden.clone()));
+        let look = Tensor::cat(vec![hidden.clone(), first.clone()], 1);
+        hidden = hidden + relu(self.second_look.forward(look));
+        hidden = exchange(hidden, second_layers, batch);
+        let second = bounded(first.clone() + self.second.forward(hidden));
+        let operators = add_up(second, scaling);
         let ceilings = row(&scaling.ceilings, &operators.device());
         let capped = operators
             .clone()
             .min_pair(ceilings.expand(operators.dims()));
         let graphs = read_out(capped, batch, &scaling.readouts);
-        PerOperatorOutputs { operators, graphs }
+        PerOperatorOutputs {
+            first_operators: add_up(first, scaling),
+            operators,
+            graphs,
+        }
     }
+}
+
+/// Rounds of message passing.
+fn exchange(mut hidden: Tensor<2>, layers: &[Linear], batch: &Batch) -> Tensor<2> {
+    for layer in layers {
+        let inputs = concat_neighbour_sums(hidden.clone(), &batch.topology, Neighbours::Apart);
+        hidden = hidden + relu(layer.forward(inputs));
+    }
+    hidden
+}
+
+fn bounded(deviations: Tensor<2>) -> Tensor<2> {
+    deviations.clamp(-MAX_LOG_DEVIATIONS, MAX_LOG_DEVIATIONS)
+}
+
+/// Standardised logarithms of all terms → the sums of each output's terms, in natural units.
+fn add_up(deviations: Tensor<2>, scaling: &Scaling) -> Tensor<2> {
+    let n_outputs = scaling.n_outputs();
+    let term = |k| {
+        let deviations = deviations.clone().narrow(1, k * n_outputs, n_outputs);
+        scaling.operator_logs.restore(deviations).exp()
+    };
+    (1..N_TERMS).fold(term(0), |sum, k| sum + term(k))
 }
 
 /// Sums and maxima over each graph's operators, as each output asks.

@@ -1,8 +1,10 @@
 //! The nodes of [`PerOperator`].
 
+use burn::nn::Linear;
+
 use super::builder::{GraphBuilder, int};
 use super::{EdgeSums, Inputs, encode, linear, linear_relu, natural_units};
-use crate::gnn::per_operator::{MAX_LOG_DEVIATIONS, N_TERMS, PerOperator};
+use crate::gnn::per_operator::{Corrections, MAX_LOG_DEVIATIONS, N_LAYERS, N_TERMS, PerOperator};
 use crate::gnn::prepare::{Readout, Scaling};
 
 /// Names of the results.
@@ -26,20 +28,16 @@ pub fn export(
     let mut hidden = graph.op("Relu", &[&hidden]);
     let predecessors = EdgeSums::new(graph, &inputs.edge_src, &inputs.edge_dst);
     let successors = EdgeSums::new(graph, &inputs.edge_dst, &inputs.edge_src);
-    for (k, layer) in network.layers.iter().enumerate() {
-        let before = predecessors.of(graph, &hidden);
-        let after = successors.of(graph, &hidden);
-        let rows = [hidden.as_str(), &before, &after];
-        let rows = graph.op_with("Concat", &rows, vec![int("axis", 1)]);
-        let change = linear_relu(graph, &format!("layers.{k}"), layer, &rows);
-        hidden = graph.op("Add", &[&hidden, &change]);
-    }
-    let hidden = linear_relu(graph, "head", &network.head, &hidden);
-    let corrections = linear(graph, "output", &network.output, &hidden);
-    let deviations = graph.op("Add", &[&power_laws, &corrections]);
-    let low = graph.constant_f32("deviations.low", &[], &[-MAX_LOG_DEVIATIONS]);
-    let high = graph.constant_f32("deviations.high", &[], &[MAX_LOG_DEVIATIONS]);
-    let deviations = graph.op("Clip", &[&deviations, &low, &high]);
+    let sums = [predecessors, successors];
+    let (first_layers, second_layers) = network.layers.split_at(N_LAYERS[0]);
+    hidden = exchange(graph, hidden, "first", first_layers, &sums);
+    let first = corrected(graph, "first", &network.first, &hidden, &power_laws);
+    let rows = [hidden.as_str(), &first];
+    let rows = graph.op_with("Concat", &rows, vec![int("axis", 1)]);
+    let change = linear_relu(graph, "second_look", &network.second_look, &rows);
+    hidden = graph.op("Add", &[&hidden, &change]);
+    hidden = exchange(graph, hidden, "second", second_layers, &sums);
+    let deviations = corrected(graph, "second", &network.second, &hidden, &first);
     let logs = &scaling.operator_logs;
     let terms: Vec<String> = (0..N_TERMS)
         .map(|k| {
@@ -56,6 +54,40 @@ pub fn export(
         operators,
         estimates,
     }
+}
+
+/// Rounds of message passing.
+fn exchange(
+    graph: &mut GraphBuilder,
+    mut hidden: String,
+    name: &str,
+    layers: &[Linear],
+    sums: &[EdgeSums; 2],
+) -> String {
+    for (k, layer) in layers.iter().enumerate() {
+        let [before, after] = sums.each_ref().map(|sums| sums.of(graph, &hidden));
+        let rows = [hidden.as_str(), &before, &after];
+        let rows = graph.op_with("Concat", &rows, vec![int("axis", 1)]);
+        let change = linear_relu(graph, &format!("{name}.layers.{k}"), layer, &rows);
+        hidden = graph.op("Add", &[&hidden, &change]);
+    }
+    hidden
+}
+
+/// Standardised logarithms after a pass, within bounds.
+fn corrected(
+    graph: &mut GraphBuilder,
+    name: &str,
+    corrections: &Corrections,
+    hidden: &str,
+    before: &str,
+) -> String {
+    let rows = linear_relu(graph, &format!("{name}.head"), &corrections.head, hidden);
+    let change = linear(graph, &format!("{name}.output"), &corrections.output, &rows);
+    let deviations = graph.op("Add", &[before, &change]);
+    let low = graph.constant_f32(&format!("{name}.low"), &[], &[-MAX_LOG_DEVIATIONS]);
+    let high = graph.constant_f32(&format!("{name}.high"), &[], &[MAX_LOG_DEVIATIONS]);
+    graph.op("Clip", &[&deviations, &low, &high])
 }
 
 /// Columns `start..end` of `[n, width]`.
