@@ -12,7 +12,7 @@ use crate::gnn::prepare::{Example, Labels, Readout, Scaling};
 use crate::settings::Settings;
 use crate::split::{Side, side};
 
-/// What the network estimates for every target.
+/// What the network estimates, for every target that has such labels.
 pub const METRICS: [Metric; 4] = [
     Metric {
         id: "latency",
@@ -144,6 +144,7 @@ fn outputs(dataset: &Dataset) -> Vec<LabelKey> {
         .targets
         .iter()
         .flat_map(|target| METRICS.iter().map(|metric| key(target, metric)))
+        .filter(|key| dataset.label_idx(&key.target, &key.metric).is_some())
         .collect()
 }
 

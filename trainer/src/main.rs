@@ -24,6 +24,8 @@ enum Command {
     Table2(spaces::table2::Table2Args),
     /// Label sampled networks, or given files, with Arm's Vela or with LiteRT under QEMU
     Label(labels::LabelArgs),
+    /// Bring in measurements of a device of your own as labels
+    LabelImport(labels::import::ImportArgs),
     /// Fit what turns instructions under QEMU into milliseconds to measured boards
     FitCpu(boards::FitCpuArgs),
     /// Make, remake and describe the tables of labels and features
@@ -47,6 +49,7 @@ fn main() -> Result<()> {
             Ok(())
         }
         Command::Label(args) => labels::run(&args),
+        Command::LabelImport(args) => labels::import::run(&args),
         Command::FitCpu(args) => boards::run(&args),
         Command::Dataset(command) => dataset::run(&command),
         Command::Train(args) => train::run(&args),

@@ -117,6 +117,7 @@ impl TargetLabels {
             Outcome::Ok(Label::Litert(label)) => {
                 labels.values = cortex_a::values(target, &label.instructions);
             }
+            Outcome::Ok(Label::Measured(label)) => labels.values = label.measured.clone(),
             _ => {}
         }
         labels

@@ -80,7 +80,7 @@ impl LabellingTool for LitertQemu {
 fn processor(target: &Target) -> Result<&str> {
     let processor = match &target.configuration {
         Configuration::CortexA { processor, .. } => Some(processor.as_str()),
-        Configuration::EthosU { .. } => None,
+        Configuration::EthosU { .. } | Configuration::Measured { .. } => None,
     };
     let processor = processor.with_context(|| format!("{} is no Cortex-A", target.id))?;
     ensure!(

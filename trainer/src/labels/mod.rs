@@ -1,11 +1,13 @@
 //! `.tflite` bytes → labels, made by a tool in worker processes.
 //!
 //! A label is what the tool says of one file on one [`Target`]: Arm's compiler Vela ([`vela`])
-//! estimates, LiteRT under QEMU ([`litert_qemu`]) counts instructions. What differs between tools
+//! estimates, LiteRT under QEMU ([`litert_qemu`]) counts instructions, and what others measured comes
+//! in as a table ([`import`]). What differs between tools
 //! stands in their modules; the rest of this one knows a [`LabellingTool`]. A run is resumable, because
 //! every label is on disk before the next one is asked for, and it can be spread over machines,
 //! because a shard is a pure function of the request ([`plan`]).
 
+pub mod import;
 pub mod litert_qemu;
 pub mod plan;
 mod progress;

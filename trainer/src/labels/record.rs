@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::import::MeasuredLabel;
 use super::litert_qemu::LitertLabel;
 use super::target::Target;
 use super::vela::VelaLabel;
@@ -168,4 +169,5 @@ impl Outcome {
 pub enum Label {
     Vela(Box<VelaLabel>),
     Litert(LitertLabel),
+    Measured(MeasuredLabel),
 }

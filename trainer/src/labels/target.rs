@@ -28,6 +28,8 @@ pub enum Configuration {
         processor: String,
         board: String,
     },
+    /// A device that someone measured.
+    Measured { device: String, runtime: String },
 }
 
 impl Target {
@@ -38,6 +40,7 @@ impl Target {
             Configuration::CortexA { processor, board } => {
                 format!("{board}, one core ({})", cortex_a_in_words(processor))
             }
+            Configuration::Measured { device, .. } => device.clone(),
         }
     }
 
@@ -50,6 +53,7 @@ impl Target {
                 ..
             } => format!("{system_config}, {memory_mode}"),
             Configuration::CortexA { .. } => "XNNPACK, one thread".to_owned(),
+            Configuration::Measured { runtime, .. } => runtime.clone(),
         }
     }
 
@@ -70,6 +74,7 @@ impl Target {
         match &self.configuration {
             Configuration::EthosU { .. } => "compiler estimate",
             Configuration::CortexA { .. } => "emulated",
+            Configuration::Measured { .. } => "measured",
         }
     }
 }
