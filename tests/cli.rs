@@ -60,6 +60,8 @@ fn check_results(report: &Value) {
             ("latency", "ms"),
             ("sram_peak", "bytes"),
             ("offchip_traffic", "bytes"),
+            ("sram_traffic", "bytes"),
+            ("energy", "mJ"),
         ] {
             let found = results
                 .iter()
@@ -67,7 +69,13 @@ fn check_results(report: &Value) {
             let result = found.unwrap_or_else(|| panic!("{target} {metric} is missing"));
             assert_eq!(result["unit"], unit);
             assert!(result["value"].as_f64().unwrap() > 0.0, "{result}");
-            assert_eq!(result["provenance"]["tool"], "ethos-u-vela");
+            let (kind, tool) = match metric {
+                "energy" => ("modelled", "litecast"),
+                _ => ("learned from compiler estimate", "ethos-u-vela"),
+            };
+            assert_eq!(result["provenance"]["kind"], kind);
+            assert_eq!(result["provenance"]["tool"], tool);
+            check_interval(result);
             check_parts(result, report["operators"].as_array().unwrap().len());
         }
     }
@@ -77,6 +85,14 @@ fn check_results(report: &Value) {
         arena["value"],
         report["model"]["arena_bytes"].as_f64().unwrap()
     );
+}
+
+/// An interval has the value inside, wherever there is one.
+fn check_interval(result: &Value) {
+    let [lo, value, hi] = ["lo", "value", "hi"].map(|end| result[end].as_f64());
+    if let (Some(lo), Some(hi)) = (lo, hi) {
+        assert!(lo < value.unwrap() && value.unwrap() < hi, "{result}");
+    }
 }
 
 /// The parts of a latency or a traffic add up to it, the largest of a peak is the peak.

@@ -6,6 +6,7 @@ const METRICS: Record<string, string> = {
   energy: "Energy",
   sram_peak: "SRAM peak",
   offchip_traffic: "Off-chip traffic",
+  sram_traffic: "SRAM traffic",
   arena: "Tensor arena",
 };
 
@@ -14,6 +15,7 @@ const METRIC_MEANINGS: Record<string, string> = {
   energy: "Energy of one inference",
   sram_peak: "Most on-chip memory in use at once",
   offchip_traffic: "Bytes that one inference moves to and from off-chip memory",
+  sram_traffic: "Bytes that one inference moves to and from on-chip memory",
   arena: "Activation memory as the greedy planner of TensorFlow Lite Micro lays it out",
 };
 

@@ -68,9 +68,9 @@ function reasons(missing: Unavailable[], n_results: number): HTMLElement[] {
   });
 }
 
-/** Learned estimates promise no error for a model unlike those they were learned from. */
-function isPromised({ expected_error_percent, provenance }: Estimate): boolean {
-  return provenance.kind === "exact" || typeof expected_error_percent === "number";
+/** Nothing is promised for operators that training never had. */
+function isPromised({ lo, expected_error_percent, provenance }: Estimate): boolean {
+  return provenance.kind === "exact" || lo !== undefined || typeof expected_error_percent === "number";
 }
 
 function provenances(estimates: Estimate[]): HTMLElement[] {
