@@ -1,6 +1,7 @@
 //! The exported file against the network it came from: in native tract and in ONNX Runtime.
 
 use std::process::Command;
+use std::sync::Mutex;
 use std::{env, fs};
 
 use burn::tensor::{Device, Tensor as BurnTensor};
@@ -57,6 +58,9 @@ fn fixture(architecture: Architecture) -> Fixture {
         head: 256,
     };
     let device = Device::flex();
+    // The generator belongs to the process, and tests run beside each other.
+    static GENERATOR: Mutex<()> = Mutex::new(());
+    let _alone = GENERATOR.lock().unwrap();
     device.seed(23);
     let model = Network::new(&shape, &device).rounded_to_f16();
     let file = onnx::export(&model, &scaling, "test");

@@ -162,7 +162,7 @@ fn cycles_of_operators_add_up() {
 
 /// What Vela keeps in SRAM are the feature maps that the featurizer finds alive, and weights. (On an
 /// NPU whose SRAM holds all feature maps; the memory of the others overflows. Operators of a cascade
-/// keep stripes of theirs.)
+/// keep stripes of theirs, and some results of transformers lie over inputs that are views.)
 #[test]
 fn feature_maps_alive_are_those_of_the_compiler() {
     let Some(python) = python() else { return };
@@ -201,7 +201,7 @@ fn feature_maps_alive_are_those_of_the_compiler() {
             "{}: {n_over} of {n} operators hold less in Vela's table",
             origin.graph_id()
         );
-        assert!(n_over * 5 <= n);
+        assert!(n_over * 4 <= n);
     }
 }
 

@@ -1,5 +1,7 @@
 //! The network against independent views of what it computes.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use burn::grad_clipping::GradientClippingConfig;
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
@@ -26,6 +28,12 @@ const OBJECTIVE: Objective = Objective {
     alpha: Some(0.5),
     operator_weight: 1.0,
 };
+
+/// The random generator belongs to the process, and tests run beside each other.
+fn alone_with_generator() -> MutexGuard<'static, ()> {
+    static GENERATOR: Mutex<()> = Mutex::new(());
+    GENERATOR.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 struct Fixture {
     graphs: Vec<Features>,
@@ -57,6 +65,7 @@ impl Fixture {
     }
 
     fn network(&self, architecture: Architecture, device: &Device) -> Network {
+        let _alone = alone_with_generator();
         device.seed(11);
         let shape = Shape {
             architecture,
@@ -93,6 +102,7 @@ fn cpu_kernels_agree_with_portable_operations() {
     let device = Device::flex().autodiff();
     let batch = Fixture::new(&[5, 1, 40, 17]).batch(&device);
     let topology = &batch.topology;
+    let _alone = alone_with_generator();
     let values = Tensor::<2>::random([63, 12], Distribution::Normal(0.0, 1.0), &device);
     let run = |ours: bool, neighbours| {
         let input = Tensor::<2>::from_data(values.to_data(), &device).require_grad();
@@ -319,6 +329,7 @@ fn adam_agrees_with_the_library() {
     let device = Device::flex();
     let theirs = AdamConfig::new().with_epsilon(1e-8).build();
     let clipping = GradientClippingConfig::Norm(1.0).init();
+    let _alone = alone_with_generator();
     let start = Tensor::<2>::random([300, 200], Distribution::Normal(0.0, 1.0), &device);
     let (mut a, mut b, mut c) = (start.clone(), start.clone(), start);
     let (mut state_a, mut state_b) = (None, None);

@@ -44,7 +44,8 @@ function metricRow(estimate: Estimate): HTMLElement {
 function errorWords({ lo, hi, unit, expected_error_percent, provenance }: Estimate): string {
   if (provenance.kind === "exact") return "exact";
   if (lo !== undefined && hi !== undefined) {
-    return `${format.text(format.measure(lo, unit))} \u2013 ${format.text(format.measure(hi, unit))}`;
+    const [low, high] = [format.measure(lo, unit), format.measure(hi, unit)];
+    return `${low[1] === high[1] ? low[0] : format.text(low)} \u2013 ${format.text(high)}`;
   }
   if (typeof expected_error_percent !== "number") return "\u00b1\u202f?";
   return `\u00b1\u202f${format.percent(expected_error_percent)}`;
