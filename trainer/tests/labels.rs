@@ -9,8 +9,6 @@ use std::time::Duration;
 use common::{python, shared_model};
 use litecast::analysis::analyze;
 use litecast::features::{COLUMNS, N_COLUMNS, extract};
-use litecast_trainer::dataset::DatasetCommand;
-use litecast_trainer::labels::import::ImportArgs;
 use litecast_trainer::labels::plan::{Shard, SpaceCount, sampled};
 use litecast_trainer::labels::record::{Label, Origin, Outcome, Record};
 use litecast_trainer::labels::store::{LabelFile, Labels};
@@ -442,61 +440,4 @@ fn requests_are_read_or_refused_in_words() {
     for wrong in ["16/16", "1", "a/b"] {
         println!("{wrong}: {:#}", wrong.parse::<Shard>().unwrap_err());
     }
-}
-
-/// A measured file keeps its value through the tables, beside where it was measured.
-#[test]
-fn measurements_of_others_become_labels() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    let origin = Origin::Sampled {
-        space: "cnn-kws".into(),
-        seed: 7,
-        index: 1,
-        precision: Precision::Int8,
-    };
-    fs::write(path("a.tflite"), bytes_of(&origin).unwrap()).unwrap();
-    let import = |table: &str| {
-        fs::write(path("table.csv"), table).unwrap();
-        litecast_trainer::labels::import::run(&ImportArgs {
-            csv: path("table.csv"),
-            target: "my-phone".into(),
-            device: "A phone".into(),
-            runtime: "one thread".into(),
-            tool: "benchmark_model".into(),
-            tool_version: "2.17".into(),
-            out: path("labels"),
-        })
-    };
-    for (table, words) in [
-        (
-            "file,metric,value,unit\na.tflite,latency,-1,ms\n",
-            "positive",
-        ),
-        ("file,metric,value,unit\na.tflite,heat,1,ms\n", "metric"),
-        ("file,metric,value,unit\na.tflite,latency,1,hours\n", "unit"),
-        (
-            "file,metric,value,unit\nb.tflite,latency,1,ms\n",
-            "b.tflite",
-        ),
-        ("file,metric,value,unit\n", "found none"),
-    ] {
-        let error = format!("{:#}", import(table).unwrap_err());
-        println!("{error}");
-        assert!(error.contains(words));
-    }
-    import("file,metric,value,unit\na.tflite,latency,1500,us\na.tflite,energy,2,mJ\n").unwrap();
-    let command = DatasetCommand::Build {
-        labels: path("labels"),
-        onto: None,
-        out: path("data"),
-    };
-    litecast_trainer::dataset::run(&command).unwrap();
-    let dataset = litecast_trainer::dataset::load(&path("data")).unwrap();
-    let [graph] = dataset.graphs.as_slice() else {
-        panic!("expected one graph");
-    };
-    let value = |metric| graph.labels[dataset.label_idx("my-phone", metric).unwrap()];
-    assert_eq!((value("latency"), value("energy")), (Some(1.5), Some(2.0)));
-    assert_eq!(dataset.provenance.targets()[0].provenance(), "measured");
 }
