@@ -2,13 +2,14 @@
 //!
 //! The modules are the stages of the data, in order:
 //! [`tflite`] bytes → model, [`graph`] model → operators and tensors, [`analysis`] exact facts,
-//! [`features`] the predictor's input, [`predictor`] estimates, [`familiarity`] how sure they are,
+//! [`ethos_u`] what a compiler for Arm's NPUs makes of it, [`features`] the predictor's input, [`predictor`] estimates, [`familiarity`] how sure they are,
 //! [`energy`] what follows from them, [`report`] what a person or a program reads.
 
 pub mod analysis;
 pub mod diagnostic;
 pub mod energy;
 pub mod estimate;
+pub mod ethos_u;
 pub mod familiarity;
 pub mod features;
 pub mod graph;

@@ -20,6 +20,7 @@ pub mod weights;
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::Graph;
@@ -59,7 +60,7 @@ pub struct Cost {
 }
 
 /// How the values of a weight tensor are distributed: compilers compress them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WeightStats {
     /// Standard deviation in stored units (int8 steps), or in real units for floats.
     pub std: f32,
@@ -67,9 +68,18 @@ pub struct WeightStats {
     pub zero_share: f32,
     /// Entropy of the stored bytes' histogram, 0 to 8 bits per byte.
     pub entropy_bits: f32,
-    /// Bytes that the constant takes in the best Golomb-Rice code, its last dimension filled up with
-    /// zeros: how the weight streams of Arm's NPUs have it.
-    pub coded_bytes: f64,
+    pub histogram: Arc<ByteHistogram>,
+}
+
+/// How often each byte is stored in a constant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByteHistogram {
+    /// Of a sample where the constant is large.
+    pub counts: [u64; 256],
+    /// The byte that stands for 0.
+    pub zero: u8,
+    /// Bytes of the whole constant.
+    pub n_bytes: usize,
 }
 
 /// Sums over the graph and the subgraphs that it runs. They stop at the largest number instead
@@ -172,7 +182,7 @@ impl Sampler<'_, '_> {
 
     fn stats(&mut self, tensor_idx: usize) -> Option<WeightStats> {
         if let Some(known) = self.known.get(&tensor_idx) {
-            return *known;
+            return known.clone();
         }
         let bytes = self.graph.constant(tensor_idx);
         let n_samples = bytes.len().min(weights::MAX_SAMPLES_PER_TENSOR);
@@ -181,7 +191,7 @@ impl Sampler<'_, '_> {
             0 => None,
             _ => weights::weight_stats(bytes, self.graph.tensor(tensor_idx)),
         };
-        self.known.insert(tensor_idx, stats);
+        self.known.insert(tensor_idx, stats.clone());
         stats
     }
 }

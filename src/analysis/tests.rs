@@ -194,7 +194,10 @@ fn layout_operands_are_no_parameters() {
         vec![operator("RESHAPE", &[0, 1], &[2])],
     )]));
     assert_eq!(
-        (analysis.totals.parameters, analysis.costs[0].weights),
+        (
+            analysis.totals.parameters,
+            analysis.costs[0].weights.clone()
+        ),
         (0, None)
     );
     assert_eq!(

@@ -1,6 +1,8 @@
 //! How the stored values of a constant are distributed.
 
-use super::WeightStats;
+use std::sync::Arc;
+
+use super::{ByteHistogram, WeightStats};
 use crate::tflite::{Tensor, TensorType};
 
 /// Stored units (bytes, or values wider than a byte) looked at in one constant. Larger ones are
@@ -34,7 +36,7 @@ pub fn weight_stats(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
         TensorType::Float64 => sample.add_wide(bytes, f64::from_le_bytes),
         _ => return None,
     }
-    sample.stats(bytes.len(), channel_padding(tensor))
+    sample.stats(bytes.len())
 }
 
 /// Two's complement, low bits first.
@@ -114,8 +116,8 @@ impl Sample {
         self.histogram = sum_of_tables(&tables);
     }
 
-    /// Of a constant of `bytes` bytes to which padding adds `padding` times as many zeros.
-    fn stats(&self, bytes: usize, padding: f64) -> Option<WeightStats> {
+    /// Of a constant of `n_bytes` bytes.
+    fn stats(&self, n_bytes: usize) -> Option<WeightStats> {
         if self.n_values == 0.0 {
             return None;
         }
@@ -125,68 +127,13 @@ impl Sample {
             std: variance.sqrt() as f32,
             zero_share: (self.n_zeros / self.n_values) as f32,
             entropy_bits: entropy_bits(&self.histogram),
-            coded_bytes: bytes as f64 * self.coded_bits(padding) / 8.0,
+            histogram: Arc::new(ByteHistogram {
+                counts: self.histogram,
+                zero: self.zero_point as i64 as u8,
+                n_bytes,
+            }),
         })
     }
-}
-
-impl Sample {
-    /// Code bits for each stored byte, with `padding` times as many zeros more: all values in one
-    /// code, or what is not zero in one and the runs of zeros between in another.
-    fn coded_bits(&self, padding: f64) -> f64 {
-        let zero = self.zero_point as i64 as u8;
-        let n_bytes = (self.histogram.iter().sum::<u64>() as f64).max(1.0);
-        let distance = |byte: u8| {
-            let offset = byte.wrapping_sub(zero) as i8;
-            2 * usize::from(offset.unsigned_abs()) - usize::from(offset > 0)
-        };
-        let present =
-            (0..=u8::MAX).filter(|&byte| byte != zero && self.histogram[usize::from(byte)] > 0);
-        let mut counts: Vec<(usize, f64)> = present
-            .map(|byte| (distance(byte) - 1, self.histogram[usize::from(byte)] as f64))
-            .collect();
-        let n_zeros = self.histogram[usize::from(zero)] as f64 + padding * n_bytes;
-        let n_others = n_bytes * (1.0 + padding) - n_zeros;
-        let with_runs =
-            golomb_bits(counts.clone()) + n_others * run_bits(n_zeros / n_others.max(1.0));
-        counts.iter_mut().for_each(|(symbol, _)| *symbol += 1);
-        counts.extend((n_zeros > 0.0).then_some((0, n_zeros)));
-        golomb_bits(counts).min(with_runs) / n_bytes
-    }
-}
-
-/// Bits of the code of all values, each with its symbol and how often it is there: with a unary
-/// quotient and a remainder of so many bits, whichever number gives least, or of fixed length. Few
-/// values are ranks in a palette instead, the most frequent one first.
-fn golomb_bits(mut counts: Vec<(usize, f64)>) -> f64 {
-    let mut fixed_bits = 8;
-    if counts.len() <= PALETTE_SIZE {
-        counts.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        let ranked = counts.iter_mut().enumerate();
-        ranked.for_each(|(rank, (symbol, _))| *symbol = rank);
-        fixed_bits = counts.len().next_power_of_two().ilog2();
-    }
-    let coded = |remainder_bits: u32| -> f64 {
-        let bits = |symbol: usize| 1 + remainder_bits as usize + (symbol >> remainder_bits);
-        let bits = |&(symbol, count): &(usize, f64)| bits(symbol) as f64 * count;
-        counts.iter().map(bits).sum()
-    };
-    let n_values: f64 = counts.iter().map(|(_, count)| count).sum();
-    let fixed = f64::from(fixed_bits) * n_values;
-    (0..=MAX_REMAINDER_BITS).map(coded).fold(fixed, f64::min)
-}
-
-/// Bits of the code of a run of zeros, if runs are this long in the mean and each zero comes by
-/// chance: their lengths then have a geometric distribution.
-fn run_bits(mean_run: f64) -> f64 {
-    let share = mean_run / (1.0 + mean_run);
-    let coded = |remainder_bits: u32| {
-        let whole = share.powi(1 << remainder_bits);
-        1.0 + f64::from(remainder_bits) + whole / (1.0 - whole).max(f64::EPSILON)
-    };
-    (0..=MAX_REMAINDER_BITS)
-        .map(coded)
-        .fold(f64::INFINITY, f64::min)
 }
 
 fn histogram(bytes: &[u8]) -> [u64; 256] {
@@ -219,28 +166,6 @@ fn entropy_bits(histogram: &[u64; 256]) -> f32 {
     let shares = (histogram.iter().filter(|&&n| n > 0)).map(|&n| n as f64 / total as f64);
     let entropy: f64 = shares.map(|share| -share * share.log2()).sum();
     entropy.max(0.0) as f32
-}
-
-/// Values that the palette of a weight decoder holds at most (Ethos-U's weight stream).
-const PALETTE_SIZE: usize = 32;
-/// Bits of a Golomb-Rice code's remainder at most (the same).
-const MAX_REMAINDER_BITS: u32 = 5;
-
-/// Channels that a weight decoder delivers at once: those of a brick, or half of them where there
-/// are no more.
-const CHANNELS: [u32; 2] = [8, 16];
-
-/// Zeros that fill up the last dimension, over the values that are there.
-fn channel_padding(tensor: &Tensor) -> f64 {
-    let channels = tensor.shape.last().copied().unwrap_or(1).max(1);
-    let [few, many] = CHANNELS;
-    let whole = if channels.unsigned_abs() <= few {
-        few
-    } else {
-        many
-    };
-    let padded = channels.unsigned_abs().next_multiple_of(whole);
-    f64::from(padded) / f64::from(channels) - 1.0
 }
 
 /// 1, or a prime: a stride that shares a factor with the number of channels would look at some
@@ -337,24 +262,6 @@ mod tests {
         );
     }
 
-    /// Lengths by hand, in bits, for all of `bytes` as a constant of one last dimension.
-    #[test]
-    fn coded_bytes_are_as_many_as_by_hand() {
-        let bits = |bytes: &[u8]| {
-            let constant = tensor(TensorType::Int8, &[bytes.len() as i32]);
-            8.0 * weight_stats(bytes, &constant).unwrap().coded_bytes
-        };
-        // One value needs no bits, two one bit each with a fixed length.
-        assert_eq!(bits(&[5; 8]), 0.0);
-        assert_eq!(bits(&[5, 5, 5, 5, 1, 1, 1, 1]), 8.0);
-        let all: Vec<u8> = (0..=u8::MAX).collect();
-        assert_eq!(bits(&all), 8.0 * 256.0);
-        // -19 to 20, each once: distances 0 to 39, eight zeros more; 4 or 5 bits of remainder.
-        let few: Vec<u8> = (-19i8..=20).map(|value| value as u8).collect();
-        let with = |k: u32| (0..40).map(|d| (d >> k) + 1 + k).sum::<u32>() + 8 * (1 + k);
-        assert_eq!(bits(&few), f64::from(with(4).min(with(5)).min(with(3))));
-    }
-
     #[test]
     fn every_half_precision_number_is_read_as_the_half_crate_reads_it() {
         for bits in 0..=u16::MAX {
@@ -385,7 +292,7 @@ mod tests {
             whole.add_value(f64::from(byte as i8), 1.0);
             whole.histogram[usize::from(byte)] += 1;
         });
-        let whole = whole.stats(bytes.len(), 0.0).unwrap();
+        let whole = whole.stats(bytes.len()).unwrap();
         println!("sampled {sampled:?}, whole {whole:?}");
         assert!((sampled.std / whole.std - 1.0).abs() < 0.01);
         assert!((sampled.zero_share - whole.zero_share).abs() < 0.005);

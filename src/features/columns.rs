@@ -11,6 +11,8 @@ pub enum Group {
     Shape,
     /// Exact work: multiply-accumulates and bytes.
     Cost,
+    /// What a compiler plans for an NPU, by its own rules.
+    Plan,
     /// How the weight values are distributed: NPU compilers compress them.
     Weights,
     /// Where in the graph it stands, and the work up to and including it.
@@ -23,6 +25,7 @@ impl Group {
             Group::Hyperparameter => "hyperparameter",
             Group::Shape => "shape",
             Group::Cost => "cost",
+            Group::Plan => "plan",
             Group::Weights => "weights",
             Group::Position => "position",
         }
@@ -89,7 +92,6 @@ pub const COLUMNS: &[Column] = {
         column(Shape, "n_out", "tensors written", |n| n.n_out),
         column(Shape, "in_c_mod_16", "channels of the first activation beyond the last multiple of 16, over 16", |n| beyond_16(n.input.c)),
         column(Shape, "out_c_mod_16", "channels of the first output beyond the last multiple of 16, over 16", |n| beyond_16(n.output.c)),
-        column(Shape, "log_out_blocks", "ln of the blocks that the positions of the first output fill, 96 to a block: an NPU reads the weights again for each", |n| n.output.blocks().ln()),
         column(Cost, "log1p_macs", "multiply-accumulates", |n| log1p(n.work.macs)),
         column(Cost, "log1p_macs_padded", "multiply-accumulates with channels padded to multiples of 16", |n| log1p(n.work.macs_padded)),
         column(Cost, "log1p_weight_bytes", "bytes of constants as stored", |n| log1p(n.work.weight_bytes)),
@@ -100,6 +102,18 @@ pub const COLUMNS: &[Column] = {
         column(Cost, "log1p_live_bytes", "activation bytes alive while it runs", |n| log1p(n.live_bytes)),
         column(Cost, "log1p_feature_map_bytes_alive", "the same in an NPU's memory: channels padded to multiples of 16, views and results in place not counted twice", |n| log1p(n.feature_map_bytes_alive)),
         column(Cost, "log1p_macs_per_byte", "multiply-accumulates per byte moved", |n| log1p(n.work.macs / n.work.bytes_moved().max(1.0))),
+        column(Plan, "log1p_cycles_ethos_u55_256", "cycles that Vela's rules give on ethos-u55-256", |n| log1p(n.planned[0].cycles)),
+        column(Plan, "log1p_weight_buffer_bytes_ethos_u55_256", "SRAM there for its weights, and for those fetched for the next operator", |n| log1p(n.planned[0].weight_buffer_bytes)),
+        column(Plan, "log1p_sram_bytes_ethos_u55_256", "the same and feature maps, as far as there is room", |n| log1p(n.sram_bytes(0))),
+        column(Plan, "log1p_off_chip_weight_bytes_ethos_u55_256", "bytes of encoded weights read off chip, all times together", |n| log1p(n.planned[0].off_chip_weight_bytes)),
+        column(Plan, "log1p_cycles_ethos_u65_512", "cycles that Vela's rules give on ethos-u65-512", |n| log1p(n.planned[1].cycles)),
+        column(Plan, "log1p_weight_buffer_bytes_ethos_u65_512", "SRAM there for its weights, and for those fetched for the next operator", |n| log1p(n.planned[1].weight_buffer_bytes)),
+        column(Plan, "log1p_sram_bytes_ethos_u65_512", "the same and feature maps, as far as there is room", |n| log1p(n.sram_bytes(1))),
+        column(Plan, "log1p_off_chip_weight_bytes_ethos_u65_512", "bytes of encoded weights read off chip, all times together", |n| log1p(n.planned[1].off_chip_weight_bytes)),
+        column(Plan, "log1p_cycles_ethos_u85_256", "cycles that Vela's rules give on ethos-u85-256", |n| log1p(n.planned[2].cycles)),
+        column(Plan, "log1p_weight_buffer_bytes_ethos_u85_256", "SRAM there for its weights, and for those fetched for the next operator", |n| log1p(n.planned[2].weight_buffer_bytes)),
+        column(Plan, "log1p_sram_bytes_ethos_u85_256", "the same and feature maps, as far as there is room", |n| log1p(n.sram_bytes(2))),
+        column(Plan, "log1p_off_chip_weight_bytes_ethos_u85_256", "bytes of encoded weights read off chip, all times together", |n| log1p(n.planned[2].off_chip_weight_bytes)),
         column(Weights, "weight_std", "standard deviation of the largest constant, stored units", |n| n.weight_std),
         column(Weights, "weight_zero_share", "share of that constant's values equal to the zero point", |n| n.weight_zero_share),
         column(Weights, "weight_entropy_bits", "entropy of that constant's bytes, bits per byte", |n| n.weight_entropy_bits),
@@ -113,7 +127,6 @@ pub const COLUMNS: &[Column] = {
         column(Position, "log1p_output_bytes_padded_before", "padded activation bytes that one writes", |n| log1p(n.before.output_bytes_padded)),
         column(Position, "log1p_macs_padded_next", "padded multiply-accumulates of the operator executed after it", |n| log1p(n.next.macs_padded)),
         column(Position, "log1p_weight_bytes_coded_next", "bytes of that one's largest constant, coded and padded", |n| log1p(n.next.weight_bytes_coded)),
-        column(Position, "log_out_blocks_next", "ln of the blocks that its output fills", |n| n.out_blocks_next.ln()),
         column(Position, "log1p_macs_so_far", "multiply-accumulates up to and including it", |n| log1p(n.so_far.macs)),
         column(Position, "log1p_macs_padded_so_far", "padded multiply-accumulates up to and including it", |n| log1p(n.so_far.macs_padded)),
         column(Position, "log1p_weight_bytes_so_far", "bytes of constants up to and including it", |n| log1p(n.so_far.weight_bytes)),

@@ -3,16 +3,12 @@
 use std::ops::AddAssign;
 
 use crate::analysis::{Analysis, Cost};
+use crate::ethos_u::accelerator::{ACCELERATORS, Accelerator};
+use crate::ethos_u::feature_maps::brick_padding;
+use crate::ethos_u::plan::Planned;
+use crate::ethos_u::weights::coded_bytes;
 use crate::graph::Graph;
 use crate::tflite::{Activation, BuiltinOptions, Padding, Tensor, TensorType};
-
-/// Channels that one fetch of an Ethos-U feature map holds (the NHCWB16 brick): a partly filled
-/// brick costs as much as a full one.
-const BRICK_CHANNELS: f64 = 16.0;
-
-/// Positions of an output that Ethos-U's accumulators hold at once, in Vela's choice of blocks for
-/// ordinary convolutions (14 × 6, 8 × 10, 12 × 8).
-const BLOCK_POSITIONS: f32 = 96.0;
 
 /// A shape as four dimensions: missing leading ones are 1, surplus ones are multiplied into `n`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -41,11 +37,6 @@ impl Shape4 {
         }
     }
 
-    /// Blocks that the positions fill, 1 at least.
-    pub fn blocks(self) -> f32 {
-        (self.h * self.w / BLOCK_POSITIONS).ceil().max(1.0)
-    }
-
     /// Channels in whole bricks.
     pub fn c_padded(self) -> f32 {
         (f64::from(self.c) * self.brick_padding()) as f32
@@ -53,12 +44,7 @@ impl Shape4 {
 
     /// How much the tensor grows when its channels are padded to whole bricks.
     pub fn brick_padding(self) -> f64 {
-        let c = f64::from(self.c);
-        if c == 0.0 {
-            1.0
-        } else {
-            (c / BRICK_CHANNELS).ceil() * BRICK_CHANNELS / c
-        }
+        brick_padding(f64::from(self.c))
     }
 }
 
@@ -94,7 +80,9 @@ impl Work {
             macs,
             macs_padded: macs * input.brick_padding() * output.brick_padding(),
             weight_bytes: cost.weight_bytes as f64,
-            weight_bytes_coded: cost.weights.map_or(0.0, |w| w.coded_bytes),
+            weight_bytes_coded: (cost.weights.as_ref()).map_or(0.0, |w| {
+                coded_bytes(&w.histogram, input.brick_padding() - 1.0)
+            }),
             input_bytes: cost.input_bytes as f64,
             output_bytes: cost.output_bytes as f64,
             output_bytes_padded: cost.output_bytes as f64 * output.brick_padding(),
@@ -133,12 +121,12 @@ pub(super) struct NodeContext {
     pub so_far: Work,
     pub live_bytes: f64,
     pub feature_map_bytes_alive: f64,
+    /// What Vela plans, for each of [`ACCELERATORS`].
+    pub planned: [Planned; ACCELERATORS.len()],
     /// Of the node before it in the order of execution.
     pub before: Work,
     /// Of the node after it.
     pub next: Work,
-    /// Of the node after it; 1 where there is none.
-    pub out_blocks_next: f32,
     pub weight_std: f32,
     pub weight_zero_share: f32,
     pub weight_entropy_bits: f32,
@@ -150,6 +138,17 @@ pub(super) struct NodeContext {
 }
 
 impl NodeContext {
+    /// Bytes of SRAM in use while the node runs on one of the accelerators: feature maps as far as
+    /// there is room, and weights.
+    pub fn sram_bytes(&self, accelerator_idx: usize) -> f64 {
+        let Accelerator {
+            sram_limit_bytes, ..
+        } = ACCELERATORS[accelerator_idx];
+        let limit = sram_limit_bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
+        let buffers = self.planned[accelerator_idx].weight_buffer_bytes;
+        (self.feature_map_bytes_alive + buffers).min(limit)
+    }
+
     /// The node's own side of things; degrees, running sums, neighbours and padded live
     /// bytes are the caller's.
     pub fn of(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Self {
@@ -169,7 +168,7 @@ impl NodeContext {
         let first_out = operator.outputs.first().map(|&t| graph.tensor(t));
         let output = first_out.map_or(Shape4::default(), Shape4::of);
         let (fused_relu, fused_other) = fused(&operator.options);
-        let weights = cost.weights;
+        let weights = cost.weights.as_ref();
         let plan = analysis.memory_plan.as_ref();
         Self {
             window: window(graph, node_idx, input),

@@ -2,13 +2,15 @@
 
 mod columns;
 mod context;
-mod feature_maps;
 
 pub use columns::{COLUMNS, Column, Group, N_COLUMNS};
 
 use sha2::{Digest, Sha256};
 
 use crate::analysis::Analysis;
+use crate::ethos_u::accelerator::ACCELERATORS;
+use crate::ethos_u::feature_maps;
+use crate::ethos_u::plan::plan;
 use crate::graph::Graph;
 use context::{NodeContext, Work};
 
@@ -63,14 +65,14 @@ pub fn extract(graph: &Graph, analysis: &Analysis) -> Features {
         .collect();
     let work: Vec<Work> = contexts.iter().map(|context| context.work).collect();
     let work_of = |node_idx: Option<usize>| node_idx.and_then(|idx| work.get(idx).copied());
-    let out_blocks: Vec<f32> = contexts.iter().map(|c| c.output.blocks()).collect();
+    let plans = ACCELERATORS.map(|accelerator| plan(&accelerator, graph, analysis));
     let mut so_far = Work::default();
     for (node_idx, mut context) in contexts.into_iter().enumerate() {
         so_far += context.work;
         context.so_far = so_far;
         context.before = work_of(node_idx.checked_sub(1)).unwrap_or_default();
         context.next = work_of(Some(node_idx + 1)).unwrap_or_default();
-        context.out_blocks_next = out_blocks.get(node_idx + 1).copied().unwrap_or(1.0);
+        context.planned = plans.each_ref().map(|plan| plan[node_idx]);
         context.feature_map_bytes_alive = feature_map_bytes_alive[node_idx];
         context.n_predecessors = n_predecessors[node_idx];
         context.n_successors = n_successors[node_idx];

@@ -3,10 +3,21 @@
 use crate::analysis::Analysis;
 use crate::graph::{Graph, Node};
 
-use super::context::Shape4;
+/// Channels that one fetch of a feature map holds (the NHCWB16 brick): a partly filled brick costs
+/// as much as a full one.
+pub const BRICK_CHANNELS: f64 = 16.0;
+
+/// How much a feature map grows when its channels are padded to whole bricks.
+pub fn brick_padding(channels: f64) -> f64 {
+    if channels == 0.0 {
+        1.0
+    } else {
+        (channels / BRICK_CHANNELS).ceil() * BRICK_CHANNELS / channels
+    }
+}
 
 /// Where an operator's result lies, as compilers for NPUs place it.
-enum Placing {
+pub(super) enum Placing {
     /// Apart from what it reads.
     Apart,
     /// In the memory of its first input, which it only names anew, cuts or frames: no bytes move.
@@ -17,7 +28,7 @@ enum Placing {
     InPlace,
 }
 
-fn placing(node: &Node) -> Placing {
+pub(super) fn placing(node: &Node) -> Placing {
     match node.operator.code.builtin_name().unwrap_or_default() {
         "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" | "SLICE" | "STRIDED_SLICE" | "SPLIT" | "SPLIT_V"
         | "UNPACK" | "PAD" => Placing::View,
@@ -128,7 +139,7 @@ impl Pieces {
 
 /// Bytes of feature maps alive while each node runs, channels padded to whole bricks but for the
 /// graph's inputs and outputs; 0 where there is no memory plan. Linear in nodes and tensors.
-pub(super) fn live_bytes(graph: &Graph, analysis: &Analysis) -> Vec<f64> {
+pub fn live_bytes(graph: &Graph, analysis: &Analysis) -> Vec<f64> {
     let n_nodes = graph.nodes.len();
     let mut pieces = pieces(graph, analysis);
     (0..n_nodes).for_each(|node_idx| pieces.place(graph, node_idx));
@@ -163,11 +174,11 @@ fn pieces(graph: &Graph, analysis: &Analysis) -> Pieces {
     let placements = plan.flat_map(|plan| &plan.placements);
     for place in placements.filter(|place| place.subgraph_idx == graph.subgraph_idx) {
         let bytes = place.size_bytes as f64;
-        let shape = Shape4::of(graph.tensor(place.tensor_idx));
+        let channels = graph.tensor(place.tensor_idx).shape.last().copied();
         let nodes = place.nodes.as_ref();
         pieces[place.tensor_idx] = Piece {
             bytes,
-            bytes_padded: bytes * shape.brick_padding(),
+            bytes_padded: bytes * brick_padding(f64::from(channels.unwrap_or(1))),
             is_interface: false,
             nodes: nodes.map(|nodes| (*nodes.start(), *nodes.end())),
         };

@@ -1,0 +1,177 @@
+//! The accelerators and their memories, as Vela configures them.
+
+/// A block or shape: height, width, channels.
+pub type Hwc = [i64; 3];
+
+/// Where bytes come from and go to.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Bytes in a cycle of the accelerator's clock.
+    pub bytes_per_cycle: f64,
+    pub read_latency_cycles: f64,
+    pub write_latency_cycles: f64,
+    /// Bytes that one burst moves: a shorter one takes as long.
+    pub burst_bytes: i64,
+}
+
+/// Cycles to move some bytes: latency and bytes over bandwidth.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer {
+    pub cycles_per_byte: f64,
+    pub latency_cycles: f64,
+}
+
+impl Transfer {
+    pub fn cycles(&self, bytes: f64) -> f64 {
+        bytes * self.cycles_per_byte + self.latency_cycles
+    }
+}
+
+/// How the accelerator's own memory holds a block's inputs and accumulators.
+#[derive(Clone, Copy, Debug)]
+pub enum BlockMemory {
+    /// Banks of 1 KiB that inputs and accumulators share, both twice, in whole granules.
+    Banks {
+        n_banks: i64,
+        input_granule: i64,
+        accumulator_granule: i64,
+    },
+    /// A memory for each.
+    Apart {
+        input_bytes: i64,
+        accumulator_bytes: i64,
+    },
+}
+
+/// One Ethos-U in one system configuration and memory mode of Arm's `vela.ini`.
+#[derive(Clone, Copy, Debug)]
+pub struct Accelerator {
+    /// Id of the target that it is.
+    pub target: &'static str,
+    /// Cores that share an operator's output channels.
+    pub n_cores: i64,
+    /// What the multipliers compute at once, in order of preference.
+    pub micro_blocks: &'static [Hwc],
+    /// The same for operators that do not sum over channels.
+    pub micro_blocks_by_channel: &'static [Hwc],
+    pub max_block: Hwc,
+    pub memory: BlockMemory,
+    /// Cycles for an output element in the output stage.
+    pub output_cycles: f64,
+    /// Where the compiler's first plan has feature maps, from which it decides about weights.
+    pub feature_maps: Memory,
+    /// Where feature maps end up as far as there is room.
+    pub sram: Memory,
+    /// Weights off chip → SRAM.
+    pub buffering: Transfer,
+    /// Weights read where they lie off chip, and from a buffer in SRAM.
+    pub weights_off_chip: Transfer,
+    pub weights_buffered: Transfer,
+    /// SRAM that may be used; none where it holds all feature maps anyway.
+    pub sram_limit_bytes: Option<i64>,
+}
+
+impl Accelerator {
+    pub fn is_u85(&self) -> bool {
+        matches!(self.memory, BlockMemory::Apart { .. })
+    }
+}
+
+const fn transfer(cycles_per_byte: f64, latency_cycles: f64) -> Transfer {
+    Transfer {
+        cycles_per_byte,
+        latency_cycles,
+    }
+}
+
+/// Those that the project has labels for. Clock scales, latencies and bursts are `vela.ini`'s; blocks
+/// and banks those of Arm's technical reference manuals; an Ethos-U85 channel moves only as many
+/// bytes as its outstanding bursts do within a latency.
+pub const ACCELERATORS: [Accelerator; 3] = [
+    Accelerator {
+        target: "ethos-u55-256",
+        n_cores: 1,
+        micro_blocks: &[[2, 2, 8]],
+        micro_blocks_by_channel: &[[2, 2, 8]],
+        max_block: [32, 64, 128],
+        memory: BlockMemory::Banks {
+            n_banks: 48,
+            input_granule: 8,
+            accumulator_granule: 16,
+        },
+        output_cycles: 0.25,
+        feature_maps: Memory {
+            bytes_per_cycle: 8.0,
+            read_latency_cycles: 32.0,
+            write_latency_cycles: 32.0,
+            burst_bytes: 32,
+        },
+        sram: Memory {
+            bytes_per_cycle: 8.0,
+            read_latency_cycles: 32.0,
+            write_latency_cycles: 32.0,
+            burst_bytes: 32,
+        },
+        buffering: transfer(1.0, 64.0),
+        weights_off_chip: transfer(1.0, 64.0),
+        weights_buffered: transfer(0.125, 32.0),
+        sram_limit_bytes: None,
+    },
+    Accelerator {
+        target: "ethos-u65-512",
+        n_cores: 2,
+        micro_blocks: &[[2, 2, 8]],
+        micro_blocks_by_channel: &[[2, 2, 8]],
+        max_block: [32, 64, 128],
+        memory: BlockMemory::Banks {
+            n_banks: 48,
+            input_granule: 8,
+            accumulator_granule: 16,
+        },
+        output_cycles: 0.125,
+        feature_maps: Memory {
+            bytes_per_cycle: 3.75,
+            read_latency_cycles: 500.0,
+            write_latency_cycles: 250.0,
+            burst_bytes: 128,
+        },
+        sram: Memory {
+            bytes_per_cycle: 16.0,
+            read_latency_cycles: 32.0,
+            write_latency_cycles: 32.0,
+            burst_bytes: 32,
+        },
+        buffering: transfer(1.0 / 3.75, 500.0),
+        weights_off_chip: transfer(1.0 / 3.75, 500.0),
+        weights_buffered: transfer(1.0 / 16.0, 32.0),
+        sram_limit_bytes: Some(384 << 10),
+    },
+    Accelerator {
+        target: "ethos-u85-256",
+        n_cores: 1,
+        micro_blocks: &[[1, 4, 8], [2, 2, 8]],
+        micro_blocks_by_channel: &[[1, 2, 16]],
+        max_block: [128, 128, 1024],
+        memory: BlockMemory::Apart {
+            input_bytes: 16 << 10,
+            accumulator_bytes: 16 << 10,
+        },
+        output_cycles: 0.25,
+        feature_maps: Memory {
+            bytes_per_cycle: 12.0,
+            read_latency_cycles: 500.0,
+            write_latency_cycles: 250.0,
+            burst_bytes: 128,
+        },
+        sram: Memory {
+            bytes_per_cycle: 32.0,
+            read_latency_cycles: 32.0,
+            write_latency_cycles: 32.0,
+            burst_bytes: 64,
+        },
+        buffering: transfer(0.3756, 500.0),
+        weights_off_chip: transfer(0.30518, 500.0),
+        weights_buffered: transfer(0.048_83, 32.0),
+        sram_limit_bytes: Some(384 << 10),
+    },
+];

@@ -1,0 +1,203 @@
+//! Cycles of an operator whose data arrive in time.
+
+use super::accelerator::{Accelerator, Hwc, Memory};
+use super::blocks::{Block, SUB_KERNEL, ceil_div, round_up};
+use super::layer::{Kind, Layer};
+
+/// Bytes of an output channel's bias and scale.
+const SCALE_BYTES: i64 = 10;
+
+fn capped(block: Hwc, shape: Hwc) -> Hwc {
+    std::array::from_fn(|axis| block[axis].min(shape[axis]))
+}
+
+fn volume(shape: Hwc) -> i64 {
+    shape.iter().product()
+}
+
+/// Cycles that multipliers need for a block.
+fn multiplier_cycles(
+    accelerator: &Accelerator,
+    layer: &Layer,
+    block: &Block,
+    micro: Hwc,
+    ofm: Hwc,
+) -> i64 {
+    let ifm_depth = block.ifm[2].min(layer.ifm[2]);
+    let n: Hwc = std::array::from_fn(|axis| ceil_div(ofm[axis], micro[axis]));
+    let positions = n[0] * n[1];
+    let weights_decoded = 32 * micro[2] / 8;
+    let limit = if layer.kind == Kind::VectorProduct {
+        1
+    } else {
+        SUB_KERNEL
+    };
+    let mut cycles = 0;
+    for part_h in parts(layer.kernel[0], limit) {
+        for part_w in parts(layer.kernel[1], limit) {
+            let elements = part_h * part_w;
+            let (steps, own) = match layer.kind {
+                Kind::Pooling => (1, elements.max(4) * positions * n[2] * 4),
+                Kind::Depthwise => {
+                    let steps = ceil_div(elements, 4);
+                    (steps, weights_decoded.max(4 * positions) * steps * n[2])
+                }
+                _ if block.is_part_kernel => {
+                    let steps = ceil_div(elements, 4);
+                    let once = weights_decoded.max(4 * positions) * steps * n[2];
+                    (steps, once * ceil_div(ifm_depth, 8))
+                }
+                _ => {
+                    let channel_steps = if accelerator.is_u85() {
+                        ifm_depth / 8
+                    } else {
+                        4
+                    };
+                    let once = weights_decoded.max(channel_steps * positions);
+                    (elements, once * elements * n[2])
+                }
+            };
+            let mut delay = match (positions, n[2]) {
+                (1, 1) => 2 * steps,
+                (1, depth) if steps > 1 => 2 * (steps - 1) * depth,
+                _ => 0,
+            };
+            if block.is_part_kernel {
+                delay *= ceil_div(ifm_depth, 8);
+            }
+            cycles += if layer.is_sparse { own / 2 } else { own } + delay;
+        }
+    }
+    if !layer.kind.is_by_channel() {
+        cycles *= ceil_div(layer.ifm[2], ifm_depth);
+    }
+    cycles / accelerator.n_cores
+}
+
+fn parts(size: i64, limit: i64) -> impl Iterator<Item = i64> {
+    let n_parts = ceil_div(size, limit).max(1);
+    (0..n_parts).map(move |part| (size - part * limit).min(limit))
+}
+
+/// Cycles to move a block of a feature map in bricks.
+fn block_transfer(memory: &Memory, latency: f64, bytes: i64, burst: i64) -> f64 {
+    let burst = burst.clamp(1, memory.burst_bytes);
+    latency + ((bytes * memory.burst_bytes / burst) as f64 / memory.bytes_per_cycle).floor()
+}
+
+/// Which slice of an operator: the first waits for its input, the last for its output.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    pub is_first: bool,
+    pub is_last: bool,
+}
+
+impl Part {
+    pub const WHOLE: Part = Part {
+        is_first: true,
+        is_last: true,
+    };
+}
+
+/// What an operator's cycles depend on besides itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// Where its input and output lie.
+    pub feature_maps: Memory,
+    /// Latency of the memory where its scales lie.
+    pub scale_latency_cycles: f64,
+    pub part: Part,
+}
+
+/// Bytes of the feature map read, as often as blocks overlap or share it.
+pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
+    let ifm = capped(block.ifm, layer.ifm);
+    let ofm = capped(block.ofm, layer.ofm);
+    let n_blocks = |axis: usize| ceil_div(layer.ofm[axis], ofm[axis]) as f64;
+    let n_parts = |axis: usize| ceil_div(layer.kernel[axis], SUB_KERNEL) as f64;
+    let depth = match layer.is_brick[0] {
+        true => round_up(layer.ifm[2], 16),
+        false => layer.ifm[2],
+    };
+    let mut bytes = (ifm[0] * ifm[1] * depth) as f64 * n_parts(0) * n_parts(1);
+    bytes *= n_blocks(0) * n_blocks(1);
+    if !layer.kind.is_by_channel() {
+        bytes *= n_blocks(2);
+    }
+    bytes
+}
+
+/// Bytes of the feature map written.
+pub fn written_bytes(layer: &Layer) -> f64 {
+    let depth = match layer.is_brick[1] {
+        true => round_up(layer.ofm[2], 16),
+        false => layer.ofm[2],
+    };
+    (layer.ofm[0] * layer.ofm[1] * depth) as f64
+}
+
+/// Cycles of a part of `layer` in such blocks; scales come from where the weights are.
+pub fn operator_cycles(
+    accelerator: &Accelerator,
+    layer: &Layer,
+    block: &Block,
+    conditions: Conditions,
+) -> f64 {
+    let mut micro = block.micro;
+    let mut ofm = capped(block.ofm, layer.ofm);
+    if !accelerator.is_u85()
+        && layer.is_row()
+        && layer.ofm[1] % 2 == 0
+        && layer.kind.has_weights()
+        && layer.kind != Kind::Depthwise
+    {
+        micro = [1, 4, micro[2]];
+        ofm[0] = 1;
+    }
+    let ifm = capped(block.ifm, layer.ifm);
+    let mac = multiplier_cycles(accelerator, layer, block, micro, ofm) as f64;
+    let scales = match layer.kind.has_weights() {
+        true => (SCALE_BYTES * ofm[2]) as f64 * conditions.scale_latency_cycles / 256.0,
+        false => 0.0,
+    };
+    let output = (accelerator.output_cycles * volume(ofm) as f64)
+        .ceil()
+        .max(scales);
+    let micros = |shape: Hwc| -> f64 {
+        (0..3)
+            .map(|axis| ceil_div(shape[axis], micro[axis]) as f64)
+            .product()
+    };
+    let n_blocks = micros(layer.ofm) / micros(ofm);
+    let memory = &conditions.feature_maps;
+    let read_burst = match layer.is_brick[0] {
+        true => 16 * block.ifm[1],
+        false if layer.ifm[2] == block.ifm[2] => block.ifm[1] * block.ifm[2],
+        false => block.ifm[2],
+    };
+    let write_burst = match layer.is_brick[1] {
+        true => 16 * block.ofm[1] * accelerator.n_cores,
+        false if layer.ofm[2] == block.ofm[2] && block.ofm[2] <= 16 => block.ofm[1] * block.ofm[2],
+        false => block.ofm[2].min(64).min(16 * accelerator.n_cores),
+    };
+    let read = block_transfer(memory, memory.read_latency_cycles, volume(ifm), read_burst);
+    let written = block_transfer(
+        memory,
+        memory.write_latency_cycles,
+        volume(ofm),
+        write_burst,
+    );
+    let apart = if n_blocks > 1.0 {
+        (written - read).abs()
+    } else {
+        0.0
+    };
+    let issue = (apart + mac + output) / 4.0;
+    let (mac, output) = (mac.max(issue), output.max(issue));
+    let when = |is_so: bool, cycles: f64| if is_so { cycles } else { 0.0 };
+    let total = match mac > output {
+        true => (mac * n_blocks).floor() + when(conditions.part.is_last, output.floor()),
+        false => (output * n_blocks + mac).floor(),
+    };
+    total + when(conditions.part.is_first, read) + when(conditions.part.is_last, written)
+}

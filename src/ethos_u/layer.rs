@@ -1,0 +1,62 @@
+//! An operator as the accelerator executes it.
+
+use super::accelerator::Hwc;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Convolution,
+    Depthwise,
+    /// FULLY_CONNECTED.
+    VectorProduct,
+    Pooling,
+}
+
+impl Kind {
+    /// Whether a channel of the output depends on the same channel of the input only.
+    pub fn is_by_channel(self) -> bool {
+        matches!(self, Kind::Depthwise | Kind::Pooling)
+    }
+
+    pub fn has_weights(self) -> bool {
+        matches!(
+            self,
+            Kind::Convolution | Kind::Depthwise | Kind::VectorProduct
+        )
+    }
+}
+
+/// Shapes and window of an operator with 8-bit inputs and outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layer {
+    pub kind: Kind,
+    pub ifm: Hwc,
+    pub ofm: Hwc,
+    /// Height and width.
+    pub kernel: [i64; 2],
+    pub stride: [i64; 2],
+    pub dilation: [i64; 2],
+    /// Whether the accelerator skips half of the weights: of 4 input channels 2 at most have any.
+    pub is_sparse: bool,
+    /// Whether input and output lie in bricks of 16 channels, as they do inside a graph.
+    pub is_brick: [bool; 2],
+}
+
+impl Layer {
+    pub fn dilated_kernel(&self, axis: usize) -> i64 {
+        (self.kernel[axis] - 1) * self.dilation[axis] + 1
+    }
+
+    /// Whether a 256-MAC array can put four positions of a row beside each other.
+    pub fn is_row(&self) -> bool {
+        self.ofm[0] == 1 && self.kernel[0] == 1
+    }
+
+    /// The same for some of the output channels.
+    pub fn with_depth(mut self, depth: i64) -> Self {
+        self.ofm[2] = depth;
+        if self.kind.is_by_channel() {
+            self.ifm[2] = depth;
+        }
+        self
+    }
+}

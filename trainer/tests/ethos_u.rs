@@ -1,0 +1,83 @@
+//! The plan that stands in for Vela, against Vela.
+
+mod common;
+
+use std::time::Duration;
+
+use common::python;
+use litecast::analysis::analyze;
+use litecast::ethos_u::accelerator::ACCELERATORS;
+use litecast::ethos_u::feature_maps;
+use litecast::ethos_u::plan::plan;
+use litecast_trainer::labels::bytes_of;
+use litecast_trainer::labels::record::{Label, Origin, Outcome};
+use litecast_trainer::labels::vela::{Vela, default_targets};
+use litecast_trainer::labels::worker::Worker;
+use litecast_trainer::writer::Precision;
+
+const LIMIT: Duration = Duration::from_secs(120);
+const N_GRAPHS: u64 = 16;
+
+/// Relative differences, signed.
+#[derive(Default)]
+struct Differences(Vec<f64>);
+
+impl Differences {
+    fn add(&mut self, ours: f64, theirs: f64) {
+        self.0.push(ours / theirs - 1.0);
+    }
+
+    /// Median of the magnitudes.
+    fn median(&mut self) -> f64 {
+        self.0
+            .sort_by(|one, other| one.abs().total_cmp(&other.abs()));
+        self.0[self.0.len() / 2].abs()
+    }
+}
+
+/// Networks of the keyword-spotting space, most of whose weights are worth a buffer.
+#[test]
+fn plans_are_close_to_the_compiler() {
+    let Some(python) = python() else { return };
+    let targets = default_targets();
+    let mut worker = Worker::start(&Vela { python }, &targets).unwrap();
+    for (target_idx, accelerator) in ACCELERATORS.iter().enumerate() {
+        assert_eq!(targets[target_idx].id, accelerator.target);
+        let [mut cycles, mut weights, mut sram] = [(); 3].map(|()| Differences::default());
+        for index in 0..N_GRAPHS {
+            let origin = Origin::Sampled {
+                space: "cnn-kws".into(),
+                seed: 7,
+                index,
+                precision: Precision::Int8,
+            };
+            let bytes = bytes_of(&origin).unwrap();
+            let Outcome::Ok(Label::Vela(label)) = worker.label(target_idx, &bytes, LIMIT).outcome
+            else {
+                panic!("expected a label of {}", origin.graph_id());
+            };
+            let model = litecast::tflite::parse(&bytes).unwrap();
+            let graph = litecast::graph::build(&model, 0).unwrap();
+            let analysis = analyze(&graph);
+            let planned = plan(accelerator, &graph, &analysis);
+            let encoded: f64 = planned.iter().map(|p| p.encoded_weight_bytes).sum();
+            weights.add(encoded, label.encoded_weight_bytes as f64);
+            let operators = label.operators.as_ref().unwrap();
+            for (node, planned) in graph.nodes.iter().zip(&planned) {
+                if planned.encoded_weight_bytes > 0.0 {
+                    cycles.add(planned.cycles, operators.cycles[node.operator_idx] as f64);
+                }
+            }
+            let feature_maps = feature_maps::live_bytes(&graph, &analysis);
+            let in_use = planned.iter().zip(feature_maps);
+            let peak = in_use.map(|(p, fm)| p.weight_buffer_bytes + fm);
+            sram.add(peak.fold(0.0, f64::max), label.sram_peak_bytes as f64);
+        }
+        let medians = [cycles, weights, sram].map(|mut differences| differences.median());
+        println!(
+            "{}: median difference of cycles {:.4}, encoded weights {:.4}, peak of the SRAM {:.4}",
+            accelerator.target, medians[0], medians[1], medians[2]
+        );
+        assert!(medians.iter().all(|&median| median < 0.05));
+    }
+}
