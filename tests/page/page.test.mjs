@@ -275,7 +275,7 @@ test("dragging, the wheel and the buttons move the drawing", () =>
         await page.mouse.wheel(0, -200);
         await page.keyboard.up("Control");
       },
-      fit: () => page.click("text=Fit"),
+      fit: () => page.click('button:text-is("Fit")'),
       "zoom in": () => page.click('[aria-label="Zoom in"]'),
     };
     const picture = () => page.evaluate(() => document.querySelector(".graph canvas").toDataURL());
