@@ -32,7 +32,8 @@ impl EstimateError {
 
 /// Everything there is to say about the `.tflite` file in `bytes`.
 ///
-/// `file` is the name to report. Without a predictor the report holds the exact facts alone.
+/// `file` is the name to report. Without a predictor the report holds the exact facts, and what is
+/// modelled from them alone.
 /// Estimates are those of the main subgraph (the first one), for one inference.
 pub fn estimate(
     bytes: &[u8],

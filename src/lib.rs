@@ -2,11 +2,13 @@
 //!
 //! The modules are the stages of the data, in order:
 //! [`tflite`] bytes → model, [`graph`] model → operators and tensors, [`analysis`] exact facts,
-//! [`ethos_u`] what a compiler for Arm's NPUs makes of it, [`features`] the predictor's input, [`predictor`] estimates, [`familiarity`] how sure they are,
-//! [`energy`] what follows from them, [`report`] what a person or a program reads.
+//! [`ethos_u`] what a compiler for Arm's NPUs makes of it, [`features`] the predictor's input,
+//! [`predictor`] estimates, [`familiarity`] how sure they are, [`energy`] what follows from them,
+//! [`edge_tpu`] a target modelled without the predictor, [`report`] what a person or a program reads.
 
 pub mod analysis;
 pub mod diagnostic;
+pub mod edge_tpu;
 pub mod energy;
 pub mod estimate;
 pub mod ethos_u;

@@ -160,9 +160,9 @@ fn output_shape(report: &Report, operator: &OperatorFacts) -> String {
     })
 }
 
-/// What the shipped predictor estimates.
+/// What is estimated.
 pub fn targets(targets: &[TargetInfo]) -> Table {
-    let mut table = table(&["target", "device", "metric", "± held-out", "learned from"]);
+    let mut table = table(&["target", "device", "metric", "± held-out", "source"]);
     for target in targets {
         for metric in &target.metrics {
             let error = metric

@@ -53,13 +53,13 @@ impl Predictor {
         report_of(&bytes, &file.name(), Some(&self.0))
     }
 
-    /// What this predictor estimates, and how well it did on held-out networks.
+    /// What is estimated, and how well that did on held-out networks.
     pub fn targets(&self) -> Result<TargetInfos, JsValue> {
         Ok(to_js(&report::targets(self.0.manifest()))?.unchecked_into())
     }
 }
 
-/// The exact facts of the file `bytes` alone, without learned estimates.
+/// The exact facts of the file `bytes` and what is modelled from them, without learned estimates.
 #[wasm_bindgen]
 pub fn analyze(bytes: &[u8], file: &str) -> Result<Report, JsValue> {
     report_of(bytes, file, None)

@@ -79,12 +79,37 @@ fn check_results(report: &Value) {
             check_parts(result, report["operators"].as_array().unwrap().len());
         }
     }
+    check_edge_tpu(report);
     let arena = results.iter().find(|r| r["metric"] == "arena").unwrap();
     assert_eq!(arena["target"], "tflite-micro");
     assert_eq!(
         arena["value"],
         report["model"]["arena_bytes"].as_f64().unwrap()
     );
+}
+
+/// The Edge TPU has a modelled latency with the error of the fit, or says what it does not run.
+fn check_edge_tpu(report: &Value) {
+    let results = report["results"].as_array().unwrap();
+    let found = results
+        .iter()
+        .find(|r| r["target"] == "edgetpu-coral-dev-board");
+    let result = found.expect("the Edge TPU is missing");
+    assert_eq!(result["metric"], "latency");
+    if report["file"].as_str().unwrap().contains("vit") {
+        let words = result["unavailable"].as_str().unwrap();
+        assert!(words.contains("do not run on the Edge TPU"), "{words}");
+        return;
+    }
+    assert_eq!(result["unit"], "ms");
+    assert_eq!(result["provenance"]["kind"], "modelled");
+    let words = result["provenance"]["configuration"].as_str().unwrap();
+    assert!(words.contains("left out in turn"), "{words}");
+    assert!(result["expected_error_percent"].as_f64().unwrap() > 0.0);
+    let [lo, hi] = ["lo", "hi"].map(|end| result[end].as_f64());
+    assert!(lo.is_some() && hi.is_some(), "{result}");
+    check_interval(result);
+    check_parts(result, report["operators"].as_array().unwrap().len());
 }
 
 /// An interval has the value inside, wherever there is one.
@@ -144,6 +169,7 @@ fn tables_name_every_target_and_operator() {
         "ethos-u55-256",
         "ethos-u65-512",
         "ethos-u85-256",
+        "edgetpu-coral-dev-board",
         "tflite-micro",
         "CONV_2D",
     ] {
@@ -151,6 +177,7 @@ fn tables_name_every_target_and_operator() {
     }
     let targets = stdout(&litecast(&["targets"]));
     assert!(targets.contains("ethos-u85-256"), "{targets}");
+    assert!(targets.contains("edgetpu-coral-dev-board"), "{targets}");
 }
 
 #[test]

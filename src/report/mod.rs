@@ -100,17 +100,17 @@ pub struct TargetResult {
 pub enum Outcome {
     Estimate {
         value: f64,
-        /// Lower and upper end of an interval that was made to hold 90 % of labels, wider for a
-        /// graph unlike those of training; absent where nothing is known of the error, and for
-        /// exact numbers.
+        /// Lower and upper end of an interval that was made to hold 90 % of labels, of a learned
+        /// estimate wider for a graph unlike those of training; absent where nothing is known of the
+        /// error, and for exact numbers.
         #[serde(skip_serializing_if = "Option::is_none")]
         lo: Option<f64>,
         #[serde(skip_serializing_if = "Option::is_none")]
         hi: Option<f64>,
         unit: String,
         provenance: Provenance,
-        /// Mean absolute percentage error on graphs held out of training, single errors above 100 %
-        /// counted as that; where it was measured.
+        /// Mean absolute percentage error on graphs held out of training or fit, single errors above
+        /// 100 % counted as that; where it was measured.
         #[serde(skip_serializing_if = "Option::is_none")]
         expected_error_percent: Option<f64>,
         /// The part of each of [`Report::operators`], in the same unit: parts of a latency or a

@@ -52,7 +52,7 @@ export interface Estimate extends ResultOf {
   lo?: number;
   hi?: number;
   provenance: Provenance;
-  /** Mean absolute error in percent on held-out models, errors above 100 counted as that, where it was measured. */
+  /** Mean absolute error in percent on models held out of training or fit, errors above 100 counted as that, where it was measured. */
   expected_error_percent?: number | null;
   /**
    * The part of each of `operators`, in the same unit: parts of a latency or a traffic add up to
@@ -127,14 +127,14 @@ export interface TargetInfo {
   /** The hardware in words. */
   device: string;
   metrics: MetricInfo[];
-  /** Tool, version and configuration whose numbers were learned. */
+  /** Tool, version and configuration whose numbers were learned, or what a model was fitted to. */
   learned_from: string;
 }
 
 export interface MetricInfo {
   metric: string;
   unit: string;
-  /** Mean absolute error in percent on networks held out of training; null where not measured. */
+  /** Mean absolute error in percent on networks held out of training or fit; null where not measured. */
   expected_error_percent: number | null;
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{Outcome, TargetResult};
 use crate::analysis::{Analysis, Cost};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::edge_tpu;
 use crate::energy::{Coefficients, coefficients};
 use crate::familiarity::summary;
 use crate::features::{COLUMNS, Features, N_COLUMNS};
@@ -90,6 +91,7 @@ pub(crate) fn results(
         }
         doubts.extend(cpu_fallbacks(graph, &results));
     }
+    results.push(on_edge_tpu(graph, analysis));
     results.push(arena(analysis));
     Ok((results, doubts))
 }
@@ -201,8 +203,17 @@ impl<'r> Traffic<'r> {
     }
 }
 
-/// Why a target cannot run a graph at all, in words.
+/// Why a target of the predictor cannot run a graph at all, in words.
 fn refusal(graph: &Graph, analysis: &Analysis, target: &str) -> Option<String> {
+    if let Some(words) = unknowable(graph, analysis) {
+        return Some(words);
+    }
+    let fallbacks = support::fallbacks(graph, Npu::of_target(target)?);
+    is_mostly_cpu(graph, analysis, &fallbacks).then(|| mostly_cpu_words(graph, &fallbacks))
+}
+
+/// Why the file does not tell what a graph costs, whatever runs it.
+fn unknowable(graph: &Graph, analysis: &Analysis) -> Option<String> {
     if graph.nodes.is_empty() {
         return Some(NO_OPERATORS.into());
     }
@@ -215,11 +226,7 @@ fn refusal(graph: &Graph, analysis: &Analysis, target: &str) -> Option<String> {
             "the file is already compiled for an Ethos-U; give the model before Vela".into(),
         );
     }
-    if let Some(words) = missing_shapes(graph, analysis) {
-        return Some(words);
-    }
-    let fallbacks = support::fallbacks(graph, Npu::of_target(target)?);
-    is_mostly_cpu(graph, analysis, &fallbacks).then(|| mostly_cpu_words(graph, &fallbacks))
+    missing_shapes(graph, analysis)
 }
 
 /// Operators whose work nobody can count would look free.
@@ -382,6 +389,42 @@ fn far_from_training(distance: f32, predictor: &Predictor) -> Option<Diagnostic>
 
 /// Share of a column's range by which a value may leave it without a word.
 const RANGE_SLACK: f32 = 0.05;
+
+/// Modelled, whether there is a predictor or not.
+fn on_edge_tpu(graph: &Graph, analysis: &Analysis) -> TargetResult {
+    let refusal = unknowable(graph, analysis).or_else(|| edge_tpu::refusal(graph));
+    let outcome = match refusal {
+        Some(unavailable) => Outcome::Unavailable { unavailable },
+        None => edge_tpu_outcome(&edge_tpu::work(graph, analysis)),
+    };
+    TargetResult {
+        target: edge_tpu::TARGET.into(),
+        device: edge_tpu::DEVICE.into(),
+        metric: edge_tpu::METRIC.into(),
+        outcome,
+    }
+}
+
+fn edge_tpu_outcome(work: &[edge_tpu::Work]) -> Outcome {
+    let constants = edge_tpu::Constants::shipped();
+    let latency_ms = |work: &edge_tpu::Work| constants.coefficients.latency_ms(work);
+    let value = latency_ms(&edge_tpu::Work::total(work));
+    let (lo, hi) = constants.leave_one_out.around(value);
+    Outcome::Estimate {
+        value,
+        lo: Some(lo),
+        hi: Some(hi),
+        unit: edge_tpu::UNIT.into(),
+        provenance: Provenance {
+            kind: "modelled".into(),
+            tool: "litecast".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            configuration: constants.in_words(),
+        },
+        expected_error_percent: Some(constants.leave_one_out.mean_percent),
+        operators: Some(work.iter().map(latency_ms).collect()),
+    }
+}
 
 fn arena(analysis: &Analysis) -> TargetResult {
     let outcome = match &analysis.memory_plan {

@@ -1,7 +1,8 @@
-//! What a predictor estimates, as the first screen and `litecast targets` list it.
+//! What is estimated, as the first screen and `litecast targets` list it.
 
 use serde::Serialize;
 
+use crate::edge_tpu;
 use crate::manifest::{Manifest, Output};
 
 /// A target and what is estimated for it.
@@ -11,7 +12,7 @@ pub struct TargetInfo {
     /// The hardware in words.
     pub device: String,
     pub metrics: Vec<MetricInfo>,
-    /// Tool, version and configuration whose numbers were learned.
+    /// Tool, version and configuration whose numbers were learned, or what a model was fitted to.
     pub learned_from: String,
 }
 
@@ -19,11 +20,12 @@ pub struct TargetInfo {
 pub struct MetricInfo {
     pub metric: String,
     pub unit: String,
-    /// Mean absolute percentage error on held-out graphs; null where it was not measured.
+    /// Mean absolute percentage error on graphs that nothing was fitted to; null where it was not
+    /// measured.
     pub expected_error_percent: Option<f64>,
 }
 
-/// The targets in the order of the manifest.
+/// The targets in the order of the manifest, then the modelled one.
 pub fn targets(manifest: &Manifest) -> Vec<TargetInfo> {
     let mut targets: Vec<TargetInfo> = Vec::new();
     for output in &manifest.outputs {
@@ -37,7 +39,25 @@ pub fn targets(manifest: &Manifest) -> Vec<TargetInfo> {
             None => targets.push(target(output, metric)),
         }
     }
+    targets.push(edge_tpu_info());
     targets
+}
+
+fn edge_tpu_info() -> TargetInfo {
+    let constants = edge_tpu::Constants::shipped();
+    TargetInfo {
+        id: edge_tpu::TARGET.into(),
+        device: edge_tpu::DEVICE.into(),
+        metrics: vec![MetricInfo {
+            metric: edge_tpu::METRIC.into(),
+            unit: edge_tpu::UNIT.into(),
+            expected_error_percent: Some(constants.leave_one_out.mean_percent),
+        }],
+        learned_from: format!(
+            "modelled, fitted to {} latencies: {}",
+            constants.n_latencies, constants.source
+        ),
+    }
 }
 
 fn target(output: &Output, metric: MetricInfo) -> TargetInfo {

@@ -9,6 +9,7 @@ import { countColours, dropBytes, dropFiles, measures, openBrowser, openPage, re
 import { residualModel } from "./model.mjs";
 
 const NPUS = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"];
+const EDGE_TPU = "edgetpu-coral-dev-board";
 const NPU_METRICS = ["latency", "sram_peak", "offchip_traffic", "sram_traffic", "energy"];
 /** Two ends of an interval, with the unit once where both have it. */
 const INTERVAL = String.raw`[\d.,]+(\s\S+)? \u2013 [\d.,]+\s\S+`;
@@ -66,7 +67,8 @@ test("the first screen says what it is and keeps files here", () =>
     assert.match(await page.textContent(".start"), /What will this model cost on edge hardware\?/);
     assert.match(await page.textContent(".privacy"), /never leaves this machine/);
     assert.equal(await page.locator(".example").count(), 3);
-    assert.equal(await page.locator("#known-targets tbody tr").count(), NPUS.length);
+    assert.equal(await page.locator("#known-targets tbody tr").count(), NPUS.length + 1);
+    assert.match(await page.textContent("#known-targets tbody tr:last-child"), /Edge TPU.*±\s[\d.]+\s%.*modelled, fitted to \d+ latencies/u);
   }));
 
 /** Tries to reach `elsewhere` in every way a page can; resolves to what the policy objected to. */
@@ -146,6 +148,21 @@ test("a file dropped on the window gives a report, and the file is not sent anyw
     assert.ok(await page.isVisible(".start"), "Back leads to the first screen");
     const asked = requests.slice(before).map((url) => url.replace(chromium.url, ""));
     assert.deepEqual(asked.filter((name) => name !== "layout.js"), []);
+  }));
+
+test("the Edge TPU has a modelled latency, or a reason", () =>
+  withPage(async (page) => {
+    await dropBytes(page, "modelled.tflite", residualModel(8));
+    await waitDrawn(page, "modelled.tflite");
+    const { metrics, provenance } = (await readCards(page))[EDGE_TPU];
+    assert.deepEqual(Object.keys(metrics), ["latency"]);
+    assert.match(metrics.latency.value, /^[\d.]+\s(ms|µs)$/u);
+    assert.match(metrics.latency.error, new RegExp(`^${INTERVAL}$`, "u"));
+    assert.match(provenance, /^Modelled \(LiteCast.*networks left out in turn were off by \d+ % in the mean, \d+ % at worst/);
+    await page.click("#home");
+    await page.locator('.example:has-text("transformer")').click();
+    await page.waitForSelector("body[data-drawn]", { timeout: REPORT_LIMIT_MS });
+    assert.match((await readCards(page))[EDGE_TPU].reason, /^No estimate: \d+ of \d+ operators do not run on the Edge TPU/);
   }));
 
 test("the file picker opens files", () =>
@@ -258,7 +275,7 @@ test("dragging, the wheel and the buttons move the drawing", () =>
         await page.mouse.wheel(0, -200);
         await page.keyboard.up("Control");
       },
-      fit: () => page.click("text=Fit"),
+      fit: () => page.click('button:text-is("Fit")'),
       "zoom in": () => page.click('[aria-label="Zoom in"]'),
     };
     const picture = () => page.evaluate(() => document.querySelector(".graph canvas").toDataURL());
@@ -313,10 +330,10 @@ test("the operators' latencies stand in the table, in the details and in the bar
     await cell.click();
     const terms = await page.$$eval(".operator-details .term", (all) => all.map((term) => term.textContent));
     // An operator that is fused on a target costs nothing there: a dash.
-    for (const target of NPUS) assert.ok(terms.some((term) => term.startsWith(target) && /%|–/u.test(term)), `${target} in ${terms}`);
+    for (const target of [...NPUS, EDGE_TPU]) assert.ok(terms.some((term) => term.startsWith(target) && /%|–/u.test(term)), `${target} in ${terms}`);
     assert.ok(terms.some((term) => term.startsWith("ethos-u55-256") && term.includes("%")), `a share in ${terms}`);
     const bars = await page.$$eval(".graph-measure option", (all) => all.map((option) => option.textContent));
-    assert.equal(bars.length, NPUS.length + 1);
+    assert.equal(bars.length, NPUS.length + 2);
     await page.selectOption(".graph-measure select", { label: "Multiply-accumulates" });
   }));
 
@@ -448,6 +465,7 @@ test("without the predictor the facts remain", async () => {
   const cards = await readCards(page);
   assert.equal(cards["tflite-micro"].metrics.arena.error, "exact");
   assert.ok(NPUS.every((target) => Object.keys(cards[target]?.metrics ?? {}).length === 0));
+  assert.deepEqual(Object.keys(cards[EDGE_TPU].metrics), ["latency"], "what is modelled needs no predictor");
   await close();
 });
 

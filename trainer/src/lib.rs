@@ -6,6 +6,7 @@ pub mod writer;
 
 pub mod boards;
 pub mod dataset;
+pub mod edge_tpu;
 pub mod labels;
 
 pub mod bench;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use litecast_trainer::{bench, boards, dataset, evaluate, export, labels, spaces, train};
+use litecast_trainer::{bench, boards, dataset, edge_tpu, evaluate, export, labels, spaces, train};
 
 /// Training frees and allocates megabytes at every operation, which glibc gives back to the
 /// kernel each time: a quarter of a step went into page faults.
@@ -28,6 +28,8 @@ enum Command {
     LabelImport(labels::import::ImportArgs),
     /// Fit what turns instructions under QEMU into milliseconds to measured boards
     FitCpu(boards::FitCpuArgs),
+    /// Fit the Edge TPU's few constants to published latencies
+    FitEdgetpu(edge_tpu::FitEdgetpuArgs),
     /// Make, remake and describe the tables of labels and features
     #[command(subcommand)]
     Dataset(dataset::DatasetCommand),
@@ -51,6 +53,7 @@ fn main() -> Result<()> {
         Command::Label(args) => labels::run(&args),
         Command::LabelImport(args) => labels::import::run(&args),
         Command::FitCpu(args) => boards::run(&args),
+        Command::FitEdgetpu(args) => edge_tpu::run(&args),
         Command::Dataset(command) => dataset::run(&command),
         Command::Train(args) => train::run(&args),
         Command::Export(args) => export::run(&args),

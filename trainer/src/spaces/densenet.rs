@@ -33,7 +33,12 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     layers.finish(&[logits])
 }
 
-fn dense_layer(x: TensorIdx, growth: i32, unfolded_norm: bool, layers: &mut Layers) -> TensorIdx {
+pub(super) fn dense_layer(
+    x: TensorIdx,
+    growth: i32,
+    unfolded_norm: bool,
+    layers: &mut Layers,
+) -> TensorIdx {
     let mut y = x;
     if unfolded_norm {
         y = norm(y, layers);
@@ -43,7 +48,7 @@ fn dense_layer(x: TensorIdx, growth: i32, unfolded_norm: bool, layers: &mut Laye
 }
 
 /// A batch norm and its rectifier as MUL and ADD.
-fn norm(x: TensorIdx, layers: &mut Layers) -> TensorIdx {
+pub(super) fn norm(x: TensorIdx, layers: &mut Layers) -> TensorIdx {
     let channels = layers.channels(x);
     let name = layers.name("norm");
     let builder = &mut layers.builder;

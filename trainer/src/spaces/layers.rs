@@ -59,6 +59,17 @@ impl<'a> Layers<'a> {
         }
     }
 
+    /// Draws nothing: SAME padding and AVERAGE_POOL_2D, as TensorFlow-Slim has them.
+    pub fn plain(choices: &'a mut Choices, builder: NetworkBuilder) -> Self {
+        Layers {
+            explicit_padding: false,
+            pools_by_mean: false,
+            choices,
+            builder,
+            n_named: 0,
+        }
+    }
+
     /// `kind_1`, `kind_2`, ...: one counter for all kinds.
     pub fn name(&mut self, kind: &str) -> String {
         self.n_named += 1;

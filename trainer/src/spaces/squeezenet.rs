@@ -38,7 +38,7 @@ pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     layers.finish(&[probabilities])
 }
 
-fn fire(x: TensorIdx, squeezed: i32, layers: &mut Layers) -> TensorIdx {
+pub(super) fn fire(x: TensorIdx, squeezed: i32, layers: &mut Layers) -> TensorIdx {
     let small = layers.pointwise(x, squeezed, N::Relu);
     let narrow = layers.pointwise(small, 4 * squeezed, N::Relu);
     let wide = layers.conv(small, 4 * squeezed, 3, 1, N::Relu);

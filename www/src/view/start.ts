@@ -1,4 +1,4 @@
-/** The first screen's examples and the targets that the predictor knows. */
+/** The first screen's examples and the targets that there are estimates for. */
 import { el } from "../dom.ts";
 import type { Example } from "../examples.ts";
 import * as format from "../format.ts";
@@ -29,11 +29,11 @@ export function targetTable(targets: TargetInfo[]): HTMLElement[] {
       el("td", { class: "subtle learned" }, target.learned_from),
     ),
   );
-  const head = ["Target", ...metrics.map(metricName), "Learned from"].map((name, i) =>
+  const head = ["Target", ...metrics.map(metricName), "Source"].map((name, i) =>
     el("th", { scope: "col", class: i === 0 ? null : i <= metrics.length ? "numeric" : "learned" }, name),
   );
   return [
-    el("p", { class: "subtle" }, "Expected error of each estimate, measured on models kept from training:"),
+    el("p", { class: "subtle" }, "Expected error of each estimate, measured on models kept from training or fit:"),
     el("table", { class: "known-targets" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)),
   ];
 }

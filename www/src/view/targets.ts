@@ -21,13 +21,18 @@ function targetCard(results: Result[]): HTMLElement {
   const missing = results.filter((result): result is Unavailable => !isEstimate(result));
   return el(
     "article",
-    { class: estimates.length > 0 ? "card panel" : "card panel card-unavailable", "data-target": target },
+    { class: cardClass(results.length, estimates.length), "data-target": target },
     el("h3", { title: target }, device || target),
     estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map(metricRow)) : null,
     ...reasons(missing, results.length),
     estimates.every(isPromised) ? null : el("p", { class: "doubt" }, "Error unknown: unlike the models this was learned from"),
     ...provenances(estimates),
   );
+}
+
+function cardClass(n_results: number, n_estimates: number): string {
+  const single = n_results === 1 ? " card-single" : "";
+  return `card panel${single}${n_estimates === 0 ? " card-unavailable" : ""}`;
 }
 
 function metricRow(estimate: Estimate): HTMLElement {

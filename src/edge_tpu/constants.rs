@@ -1,0 +1,116 @@
+//! The model's fitted constants: `constants.json`, which `litecast-trainer edgetpu-fit` writes.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CLOCK_HZ, Work};
+
+/// What the fit found, with how it was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Constants {
+    /// What remakes the file.
+    pub command: String,
+    /// Where the latencies come from.
+    pub source: String,
+    /// Published latencies that the constants were fitted to; networks that were measured on two
+    /// devices count twice.
+    pub n_latencies: usize,
+    pub coefficients: Coefficients,
+    pub leave_one_out: LeaveOneOut,
+}
+
+/// Milliseconds of each kind of work on the Coral Dev Board.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Coefficients {
+    /// Of an operator, whatever it does.
+    pub ms_per_operator: f64,
+    /// Of a cycle of [`Work::array_cycles`] by the clock's: 1 if nothing ever stalled the array.
+    pub cycles_per_array_cycle: f64,
+    /// Of 10⁶ bytes over the link.
+    pub ms_per_link_megabyte: f64,
+}
+
+/// Errors on networks that nothing was fitted on: each was left out in turn, on all devices.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeaveOneOut {
+    /// Networks with a latency of the Coral Dev Board.
+    pub n: usize,
+    /// Mean absolute percentage error over them, errors above 100 counted as that.
+    pub mean_percent: f64,
+    pub median_percent: f64,
+    /// The largest, and its network.
+    pub worst_percent: f64,
+    pub worst: String,
+    /// Networks with a latency of any device, of which each counts once.
+    pub n_networks: usize,
+    /// Largest factor between estimate and published latency over those, in either direction. Of n
+    /// networks, a further one of their kind lies within the widest with a chance of n in n + 1: split
+    /// conformal prediction with nine networks gives this for 90 %.
+    pub interval_factor: f64,
+}
+
+impl Constants {
+    /// Those of this version.
+    pub fn shipped() -> &'static Self {
+        static SHIPPED: LazyLock<Constants> = LazyLock::new(|| {
+            serde_json::from_str(include_str!("constants.json"))
+                .expect("the shipped file is what the fit wrote")
+        });
+        &SHIPPED
+    }
+
+    /// The model in words.
+    pub fn in_words(&self) -> String {
+        let Coefficients {
+            ms_per_operator,
+            cycles_per_array_cycle,
+            ms_per_link_megabyte,
+        } = self.coefficients;
+        let LeaveOneOut {
+            n,
+            mean_percent,
+            worst_percent,
+            worst,
+            ..
+        } = &self.leave_one_out;
+        format!(
+            "{:.0} µs an operator, {cycles_per_array_cycle:.2} cycles at {:.0} MHz for one of the array, \
+             {:.0} MB/s over the link; fitted to {} published latencies, {n} networks left out in turn were \
+             off by {mean_percent:.0} % in the mean, {worst_percent:.0} % at worst ({worst})",
+            1e3 * ms_per_operator,
+            CLOCK_HZ / 1e6,
+            1e3 / ms_per_link_megabyte,
+            self.n_latencies,
+        )
+    }
+}
+
+impl Coefficients {
+    /// Milliseconds of an operator, or of a sum of operators.
+    pub fn latency_ms(&self, work: &Work) -> f64 {
+        self.ms_per_operator * work.operators as f64
+            + self.cycles_per_array_cycle * array_ms(work)
+            + self.ms_per_link_megabyte * link_megabytes(work)
+    }
+}
+
+/// Milliseconds of the array when nothing stalls it.
+pub fn array_ms(work: &Work) -> f64 {
+    work.array_cycles as f64 / CLOCK_HZ * 1e3
+}
+
+/// 10⁶ bytes over the link.
+pub fn link_megabytes(work: &Work) -> f64 {
+    work.link_bytes as f64 / 1e6
+}
+
+impl LeaveOneOut {
+    /// Lower and upper end of the interval around an estimate.
+    pub fn around(&self, estimate: f64) -> (f64, f64) {
+        (
+            estimate / self.interval_factor,
+            estimate * self.interval_factor,
+        )
+    }
+}

@@ -1,0 +1,296 @@
+//! The Edge TPU's model on small networks whose cycles and bytes are counted by hand.
+#![cfg(not(target_arch = "wasm32"))]
+
+use litecast::analysis::analyze;
+use litecast::edge_tpu::{CACHE_BYTES, Coefficients, Work, refusal, work};
+use litecast::graph::build;
+use litecast::tflite::{
+    Activation, BuiltinOptions, Model, Operator, OperatorCode, Padding, Subgraph, Tensor,
+    TensorType,
+};
+
+const ADD: i32 = 0;
+const CONV_2D: i32 = 3;
+const DEPTHWISE_CONV_2D: i32 = 4;
+const FULLY_CONNECTED: i32 = 9;
+const MAX_POOL_2D: i32 = 17;
+const RESHAPE: i32 = 22;
+const CUSTOM: i32 = 32;
+const TRANSPOSE_CONV: i32 = 67;
+const HARD_SWISH: i32 = 117;
+
+/// A network under construction. Tensor 0 is its input.
+struct Built {
+    tensors: Vec<Tensor>,
+    operators: Vec<Operator>,
+    buffers: Vec<Vec<u8>>,
+}
+
+impl Built {
+    fn new(input: &[i32]) -> Self {
+        let mut built = Self {
+            tensors: vec![],
+            operators: vec![],
+            buffers: vec![vec![]],
+        };
+        built.tensor(TensorType::Int8, input, 0);
+        built
+    }
+
+    fn tensor(&mut self, tensor_type: TensorType, shape: &[i32], buffer_idx: usize) -> usize {
+        self.tensors.push(Tensor {
+            name: String::new(),
+            tensor_type,
+            shape: shape.to_vec(),
+            shape_signature: None,
+            has_rank: true,
+            buffer_idx,
+            is_variable: false,
+            quantization: None,
+            sparsity: None,
+        });
+        self.tensors.len() - 1
+    }
+
+    /// With a buffer of its own.
+    fn constant(&mut self, tensor_type: TensorType, shape: &[i32]) -> usize {
+        let bytes = if tensor_type == TensorType::Int32 {
+            4
+        } else {
+            1
+        };
+        let n = bytes * shape.iter().product::<i32>() as usize;
+        self.buffers.push(vec![1; n]);
+        self.tensor(tensor_type, shape, self.buffers.len() - 1)
+    }
+
+    /// Appends an operator; its output.
+    fn operator(&mut self, builtin: i32, inputs: &[usize], output: &[i32]) -> usize {
+        let output = self.tensor(TensorType::Int8, output, 0);
+        self.operators.push(Operator {
+            code: OperatorCode {
+                builtin,
+                custom: None,
+                version: 1,
+            },
+            inputs: inputs.iter().copied().map(Some).collect(),
+            outputs: vec![output],
+            intermediates: vec![],
+            options: BuiltinOptions::Absent,
+        });
+        output
+    }
+
+    /// An operator with weights and biases.
+    fn layer(&mut self, builtin: i32, input: usize, weights: &[i32], output: &[i32]) -> usize {
+        let weights = self.constant(TensorType::Int8, weights);
+        let bias = self.constant(TensorType::Int32, &[*output.last().unwrap()]);
+        self.operator(builtin, &[input, weights, bias], output)
+    }
+
+    /// What `of` finds in the network whose output is the last tensor.
+    fn with<T>(&self, of: impl Fn(&litecast::graph::Graph) -> T) -> T {
+        let model = Model {
+            version: 3,
+            description: String::new(),
+            file_bytes: 0,
+            subgraphs: vec![Subgraph {
+                name: String::new(),
+                tensors: self.tensors.clone(),
+                operators: self.operators.clone(),
+                inputs: vec![0],
+                outputs: vec![self.tensors.len() - 1],
+            }],
+            buffers: self.buffers.iter().map(Vec::as_slice).collect(),
+            metadata: vec![],
+            signatures: vec![],
+            diagnostics: vec![],
+        };
+        of(&build(&model, 0).unwrap())
+    }
+
+    fn work(&self) -> Vec<Work> {
+        self.with(|graph| work(graph, &analyze(graph)))
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.with(refusal)
+    }
+}
+
+fn of(operators: u64, array_cycles: u64, parameter_bytes: u64, link_bytes: u64) -> Work {
+    Work {
+        operators,
+        array_cycles,
+        parameter_bytes,
+        link_bytes,
+    }
+}
+
+/// Convolution, depthwise convolution, reshape, dense layer.
+fn small() -> Built {
+    let mut built = Built::new(&[1, 16, 16, 3]);
+    let x = built.layer(CONV_2D, 0, &[70, 3, 3, 3], &[1, 8, 8, 70]);
+    let x = built.layer(DEPTHWISE_CONV_2D, x, &[1, 3, 3, 70], &[1, 8, 8, 70]);
+    let x = built.operator(RESHAPE, &[x], &[1, 4480]);
+    built.layer(FULLY_CONNECTED, x, &[10, 4480], &[1, 10]);
+    built
+}
+
+#[test]
+fn work_is_as_by_hand() {
+    let expected = [
+        // 27 products of 70 filters: 1 × 2 tiles of 64 × 64, 64 positions; 70 biases of 4 bytes; the
+        // input of 16 × 16 × 3 bytes arrives.
+        of(1, 2 * 64, 2 * 4096 + 280, 768),
+        // 9 taps of 70 channels in 2 diagonals of 64.
+        of(1, 9 * 2 * 64, 9 * 2 * 64 + 280, 0),
+        of(0, 0, 0, 0),
+        // 4480 products are 70 tiles, 10 units one; 1 position; 10 bytes leave.
+        of(1, 70, 70 * 4096 + 40, 10),
+    ];
+    assert_eq!(small().work(), expected);
+    let total = Work::total(&expected);
+    assert_eq!(total, of(3, 128 + 1152 + 70, 8472 + 1432 + 286_760, 778));
+    let coefficients = Coefficients {
+        ms_per_operator: 0.5,
+        cycles_per_array_cycle: 2.0,
+        ms_per_link_megabyte: 3.0,
+    };
+    // 1350 cycles at 480 MHz take 2.8125 µs.
+    let by_hand = 3.0 * 0.5 + 2.0 * 0.0028125 + 3.0 * 0.000778;
+    assert!((coefficients.latency_ms(&total) - by_hand).abs() < 1e-12);
+}
+
+#[test]
+fn a_transposed_convolution_works_at_the_positions_of_its_input() {
+    let mut built = Built::new(&[1, 5, 5, 70]);
+    let shape = built.constant(TensorType::Int32, &[4]);
+    let weights = built.constant(TensorType::Int8, &[6, 2, 2, 70]);
+    built.operator(TRANSPOSE_CONV, &[shape, weights, 0], &[1, 10, 10, 6]);
+    // 70 channels are 2 tiles, 6 × 2 × 2 columns one; 25 positions; 1750 bytes in, 600 out.
+    assert_eq!(built.work(), [of(1, 50, 2 * 4096, 1750 + 600)]);
+}
+
+/// Dense layers of 4096 units in a row.
+fn dense_layers(units: &[i32]) -> Built {
+    let mut built = Built::new(&[1, 64]);
+    let mut x = 0;
+    let mut depth = 64;
+    for &units in units {
+        x = built.layer(FULLY_CONNECTED, x, &[units, depth], &[1, units]);
+        depth = units;
+    }
+    built
+}
+
+#[test]
+fn parameters_that_do_not_fit_on_the_chip_come_over_the_link() {
+    // By hand: 1 × 64 tiles with 4096 biases, 64 × 33 with 2112, 33 × 1 with 64. The second alone is
+    // larger than the cache; the third still fits beside the first.
+    let works = dense_layers(&[4096, 2112, 64]).work();
+    let bytes = [
+        64 * 4096 + 4 * 4096,
+        64 * 33 * 4096 + 4 * 2112,
+        33 * 4096 + 4 * 64,
+    ];
+    assert!(bytes[1] > CACHE_BYTES && bytes[0] + bytes[2] < CACHE_BYTES);
+    let found: Vec<_> = works
+        .iter()
+        .map(|w| (w.parameter_bytes, w.link_bytes))
+        .collect();
+    assert_eq!(
+        found,
+        [(bytes[0], 64), (bytes[1], bytes[1]), (bytes[2], 64)]
+    );
+}
+
+#[test]
+fn shared_parameters_lie_on_the_chip_once() {
+    // 36 × 36 tiles: 5.3 MB, of which only one has room.
+    let mut built = dense_layers(&[2304, 2304, 2304]);
+    let streamed = |built: &Built| built.work()[2].link_bytes;
+    assert_eq!(streamed(&built), 36 * 36 * 4096 + 4 * 2304 + 2304);
+    built.operators[2].inputs[1] = built.operators[1].inputs[1];
+    assert_eq!(streamed(&built), 2304);
+}
+
+#[test]
+fn a_network_that_coral_supports_is_not_refused() {
+    assert_eq!(small().refusal(), None);
+}
+
+#[test]
+fn each_limitation_of_corals_list_is_a_reason() {
+    type Change = fn(&mut Built);
+    let conv = |dilation_w, activation| BuiltinOptions::Conv2D {
+        padding: Padding::Same,
+        stride_h: 2,
+        stride_w: 2,
+        dilation_h: 1,
+        dilation_w,
+        activation,
+    };
+    let plain = conv(1, Activation::Relu6);
+    let mut allowed = small();
+    allowed.operators[0].options = plain;
+    assert_eq!(allowed.refusal(), None);
+    allowed.operators[0].options = conv(2, Activation::Relu6);
+    assert!(allowed.refusal().unwrap().contains("CONV_2D: dilation 1x2"));
+    let changes: [(&str, Change); 8] = [
+        ("FLOAT32 activations", |b| {
+            b.tensors[0].tensor_type = TensorType::Float32
+        }),
+        ("INT16 activations", |b| {
+            b.tensors[0].tensor_type = TensorType::Int16
+        }),
+        ("INT4 constants", |b| {
+            b.tensors[1].tensor_type = TensorType::Int4
+        }),
+        ("CONV_2D: weights computed at run time", |b| {
+            b.tensors[1].buffer_idx = 0
+        }),
+        ("HARD_SWISH: not supported", |b| {
+            b.operators[2].code.builtin = HARD_SWISH
+        }),
+        ("FULLY_CONNECTED: output of several rows", |b| {
+            b.tensors.last_mut().unwrap().shape = vec![2, 10]
+        }),
+        ("CONV_2D: more than three dimensions", |b| {
+            b.tensors[3].shape[0] = 2
+        }),
+        ("Magic: not supported", |b| {
+            b.operators[2].code.builtin = CUSTOM;
+            b.operators[2].code.custom = Some("Magic".into());
+        }),
+    ];
+    for (words, change) in changes {
+        let mut built = small();
+        change(&mut built);
+        let found = built.refusal();
+        println!("{found:?}");
+        assert!(found.is_some_and(|found| found.contains(words)), "{words}");
+    }
+}
+
+#[test]
+fn a_pool_or_sum_is_one_operator_without_products() {
+    let mut built = Built::new(&[1, 8, 8, 5]);
+    let pooled = built.operator(MAX_POOL_2D, &[0], &[1, 4, 4, 5]);
+    built.operator(ADD, &[pooled, pooled], &[1, 4, 4, 5]);
+    assert_eq!(built.work(), [of(1, 0, 0, 320), of(1, 0, 0, 80)]);
+    built.operators[0].options = BuiltinOptions::Pool2D {
+        padding: Padding::Same,
+        stride_h: 2,
+        stride_w: 2,
+        filter_h: 2,
+        filter_w: 2,
+        activation: Activation::Relu,
+    };
+    assert!(
+        built
+            .refusal()
+            .unwrap()
+            .contains("MAX_POOL_2D: fused activation")
+    );
+}

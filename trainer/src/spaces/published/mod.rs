@@ -1,0 +1,44 @@
+//! Networks of one size, as their papers define them, by the names under which latencies are published.
+
+mod densenet;
+mod inception_v2;
+mod inception_v4;
+mod mobile;
+mod plain;
+
+use super::layers::Layers;
+use super::{Choices, Space};
+use crate::writer::{LayerDistribution, Network, NetworkBuilder, TensorIdx, WeightDistribution};
+
+/// What runs on an Edge TPU does not depend on weight values.
+const WEIGHTS: WeightDistribution =
+    WeightDistribution::SameInEveryLayer(LayerDistribution::Uniform);
+/// Of the weights of all of these networks, for [`crate::writer::to_tflite`].
+pub const WEIGHT_SEED: u64 = 1;
+
+/// The int8 network with this name and a square RGB input of `side` pixels, ending in SOFTMAX; `None`
+/// for another name.
+///
+/// Batch norms are folded where a convolution comes before them, and are MUL and ADD elsewhere.
+pub fn network(name: &str, side: i32) -> Option<Network> {
+    let build = match name {
+        "MobileNet v1 1.0" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 100),
+        "MobileNet v1 0.25" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 25),
+        "EfficientNet-EdgeTpu-S" => mobile::efficientnet_edgetpu_s,
+        "Inception V2" => inception_v2::logits,
+        "Inception v4" => inception_v4::logits,
+        "ResNet-50 V1" => plain::resnet_50,
+        "SqueezeNet" => plain::squeezenet,
+        "VGG16" => plain::vgg16,
+        "DenseNet" => densenet::logits,
+        _ => return None,
+    };
+    // Nothing is drawn: the stream is what sampled networks would draw from.
+    let mut choices = Choices::new(Space::CNN_IMAGENET, 0, 0);
+    let builder = NetworkBuilder::new(name, WEIGHTS, WEIGHT_SEED);
+    let mut layers = Layers::plain(&mut choices, builder);
+    let image = layers.rgb(side);
+    let logits: TensorIdx = build(&mut layers, image);
+    let probabilities = layers.builder.softmax("probabilities", logits);
+    Some(layers.finish(&[probabilities]))
+}

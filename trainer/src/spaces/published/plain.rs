@@ -1,0 +1,66 @@
+//! Networks of plain convolutions.
+
+use litecast::tflite::Padding;
+
+use crate::spaces::layers::{Layers, Nonlinearity as N};
+use crate::spaces::squeezenet::fire;
+use crate::writer::{TensorIdx, Window};
+
+/// SqueezeNet (Iandola et al. 2016, Table 1: what its authors later called 1.0).
+pub fn squeezenet(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
+    let mut x = layers.conv(image, 96, 7, 2, N::Relu);
+    x = layers.max_pool(x, 3, 2);
+    for (module, squeezed) in (2..).zip([16, 16, 32, 32, 48, 48, 64, 64]) {
+        x = fire(x, squeezed, layers);
+        if [4, 8].contains(&module) {
+            x = layers.max_pool(x, 3, 2);
+        }
+    }
+    let scores = layers.pointwise(x, 1000, N::Relu);
+    let pooled = layers.global_pool(scores);
+    layers.reshape(pooled, &[1, 1000])
+}
+
+/// VGG16 (Simonyan and Zisserman 2014, configuration D).
+pub fn vgg16(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
+    let mut x = image;
+    for (channels, n_layers) in [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)] {
+        for _ in 0..n_layers {
+            x = layers.conv(x, channels, 3, 1, N::Relu);
+        }
+        x = layers.max_pool(x, 2, 2);
+    }
+    // The first dense layer as a convolution over all pixels, which is the same sum.
+    let size = layers.size(x);
+    x = layers.conv_window(x, 4096, Window::rect(size, [1, 1], Padding::Valid), N::Relu);
+    x = layers.pointwise(x, 4096, N::Relu);
+    let scores = layers.pointwise(x, 1000, N::None);
+    layers.reshape(scores, &[1, 1000])
+}
+
+/// ResNet-50 (He et al. 2015, Table 1), strided in the first convolution of a block as there.
+pub fn resnet_50(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
+    let mut x = layers.conv(image, 64, 7, 2, N::Relu);
+    x = layers.max_pool(x, 3, 2);
+    for (stage, (channels, n_blocks)) in [(64, 3), (128, 4), (256, 6), (512, 3)]
+        .into_iter()
+        .enumerate()
+    {
+        for block in 0..n_blocks {
+            let stride = if block == 0 && stage > 0 { 2 } else { 1 };
+            x = bottleneck(layers, x, channels, stride);
+        }
+    }
+    layers.classify(x, 1000)
+}
+
+fn bottleneck(layers: &mut Layers, x: TensorIdx, channels: i32, stride: i32) -> TensorIdx {
+    let y = layers.conv(x, channels, 1, stride, N::Relu);
+    let y = layers.conv(y, channels, 3, 1, N::Relu);
+    let y = layers.pointwise(y, 4 * channels, N::None);
+    let shortcut = match layers.channels(x) == 4 * channels {
+        true => x,
+        false => layers.conv(x, 4 * channels, 1, stride, N::None),
+    };
+    layers.add_relu(shortcut, y)
+}

@@ -1,0 +1,167 @@
+//! The Edge TPU's model: its constants against the published latencies, its work against Coral's own file.
+
+mod common;
+
+use std::path::Path;
+
+use common::shared_model;
+use litecast::edge_tpu::{Constants, Work, refusal, work};
+use litecast::{analysis, graph, tflite};
+use litecast_trainer::edge_tpu::{Found, find, published::Device};
+use litecast_trainer::spaces::published::{WEIGHT_SEED, network};
+use litecast_trainer::spaces::{Space, sample};
+use litecast_trainer::writer::{Precision, to_tflite};
+
+fn found() -> Option<Found> {
+    let published =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/edgetpu_published.csv");
+    if !published.is_file() {
+        println!("skipped: no {}", published.display());
+        return None;
+    }
+    Some(find(&published).unwrap())
+}
+
+#[test]
+fn the_shipped_constants_are_those_of_the_fit() {
+    let Some(Found { constants, samples }) = found() else {
+        return;
+    };
+    assert_eq!(&constants, Constants::shipped());
+    let coefficients = constants.coefficients;
+    for sample in samples
+        .iter()
+        .filter(|s| s.latency.device == Device::DevBoard)
+    {
+        // What reports compute is what the fit computed, up to the constants' rounding.
+        let shipped_ms = coefficients.latency_ms(&sample.work);
+        assert!(
+            (shipped_ms / sample.fitted_ms - 1.0).abs() < 1e-3,
+            "{}",
+            sample.latency.network
+        );
+        let (low, high) = constants.leave_one_out.around(sample.left_out_ms);
+        let published = sample.latency.ms;
+        let name = &sample.latency.network;
+        println!("{name}: {published} in {low:.2} to {high:.2}");
+        assert!(
+            0.999 * low <= published && published <= 1.001 * high,
+            "{name}"
+        );
+    }
+}
+
+/// (model, multiply-accumulates, parameters) as the papers or the files' publishers count them, which
+/// is without a definition to the last digit: within 4 %.
+const COUNTED_BY_OTHERS: [(&str, i32, f64, f64); 8] = [
+    // Howard et al. 2017, Tables 4 and 6.
+    ("MobileNet v1 1.0", 224, 569e6, 4.2e6),
+    // Iandola et al. 2016, Table 1, without the products, which it does not count.
+    ("SqueezeNet", 224, f64::NAN, 1.248e6),
+    // Simonyan and Zisserman 2014, Table 2; products of He et al. 2015, Figure 3's 15.3 for VGG-16.
+    ("VGG16", 224, 15.3e9, 138e6),
+    // He et al. 2015, Table 1: 3.8e9 at 224×224.
+    ("ResNet-50 V1", 224, 3.8e9, 25.5e6),
+    // Huang et al. 2017 plot DenseNet-121 at 8.0e6 parameters.
+    ("DenseNet", 224, f64::NAN, 8.0e6),
+    // TensorFlow-Slim's list of models: 12.27e9 and 42.71e6.
+    ("Inception v4", 299, 12.27e9, 42.71e6),
+    // Ioffe and Szegedy's network as TensorFlow-Slim counts it: 1.94e9 and 11.19e6.
+    ("Inception V2", 224, 1.94e9, 11.19e6),
+    // tensorflow/tpu, efficientnet/edgetpu: 5.4e6 parameters.
+    ("EfficientNet-EdgeTpu-S", 224, f64::NAN, 5.4e6),
+];
+
+#[test]
+fn published_networks_have_the_size_that_others_count() {
+    for (name, side, macs, parameters) in COUNTED_BY_OTHERS {
+        let bytes = to_tflite(&network(name, side).unwrap(), WEIGHT_SEED, Precision::Int8);
+        let model = tflite::parse(&bytes).unwrap();
+        let totals = analysis::analyze(&graph::build(&model, 0).unwrap()).totals;
+        println!(
+            "{name}: {} MACs, {} parameters",
+            totals.macs, totals.parameters
+        );
+        for (ours, theirs) in [(totals.macs, macs), (totals.parameters, parameters)] {
+            let is_near = (ours as f64 / theirs - 1.0).abs() < 0.04;
+            assert!(
+                is_near || theirs.is_nan(),
+                "{name}: {ours} instead of {theirs}"
+            );
+        }
+    }
+    assert!(network("AlexNet", 224).is_none());
+}
+
+fn total_work(bytes: &[u8]) -> Work {
+    let model = tflite::parse(bytes).unwrap();
+    let graph = graph::build(&model, 0).unwrap();
+    Work::total(&work(&graph, &analysis::analyze(&graph)))
+}
+
+/// One of the fitted networks is at hand as Coral publishes it.
+#[test]
+fn our_network_is_as_much_work_as_corals_file() {
+    let Some(theirs) = shared_model("coral__mobilenet_v1_0.25_128_quant.tflite") else {
+        return;
+    };
+    let ours = network("MobileNet v1 0.25", 128).unwrap();
+    let ours = total_work(&to_tflite(&ours, WEIGHT_SEED, Precision::Int8));
+    assert_eq!(ours, total_work(&theirs));
+}
+
+fn refusal_of(bytes: &[u8]) -> Option<String> {
+    let model = tflite::parse(bytes).unwrap();
+    refusal(&graph::build(&model, 0).unwrap())
+}
+
+#[test]
+fn what_the_edge_tpu_does_not_run_is_refused_in_words() {
+    let network = network("MobileNet v1 0.25", 128).unwrap();
+    let int8 = to_tflite(&network, WEIGHT_SEED, Precision::Int8);
+    assert_eq!(refusal_of(&int8), None);
+    let float32 = to_tflite(&network, WEIGHT_SEED, Precision::Float32);
+    let words = refusal_of(&float32).unwrap();
+    assert!(words.contains("CONV_2D: FLOAT32 activations"), "{words}");
+    assert!(
+        words.ends_with("quantise the whole model to int8"),
+        "{words}"
+    );
+    for (space, operator) in [
+        ("vit-cifar100", "FULLY_CONNECTED: output of several rows"),
+        ("mobilenet-v3", "HARD_SWISH: not supported"),
+        ("upscaler-d2s", "DEPTH_TO_SPACE: not supported"),
+        ("lstm", "UNIDIRECTIONAL_SEQUENCE_LSTM: no published latency"),
+    ] {
+        let space: Space = space.parse().unwrap();
+        let mut words =
+            (0..20).filter_map(|index| refusal_of(&sample(space, 1, index).to_tflite()));
+        assert!(words.any(|words| words.contains(operator)), "{operator}");
+    }
+}
+
+/// What Coral's compiler made of a file tells what it left to the CPU: ARG_MAX among others.
+#[test]
+fn an_operator_that_corals_compiler_left_is_refused() {
+    let name = "coral__deeplabv3_mnv2_pascal_quant";
+    let Some(before) = shared_model(&format!("{name}.tflite")) else {
+        return;
+    };
+    let Some(after) = shared_model(&format!("{name}_edgetpu.tflite")) else {
+        return;
+    };
+    let left = tflite::parse(&after).unwrap();
+    let names: Vec<_> = left.subgraphs[0]
+        .operators
+        .iter()
+        .map(|o| o.code.name().to_owned())
+        .collect();
+    assert!(names.iter().any(|name| name == "ARG_MAX"), "{names:?}");
+    let words = refusal_of(&before).unwrap();
+    assert!(words.contains("ARG_MAX: not supported"), "{words}");
+    let words = refusal_of(&after).unwrap();
+    assert!(
+        words.contains("already compiled for an Edge TPU"),
+        "{words}"
+    );
+}
