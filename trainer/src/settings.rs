@@ -77,6 +77,18 @@ pub struct Settings {
     pub seed: u64,
 }
 
+impl Default for Settings {
+    /// Those of an empty command line.
+    fn default() -> Self {
+        #[derive(clap::Parser)]
+        struct Defaults {
+            #[command(flatten)]
+            settings: Settings,
+        }
+        <Defaults as clap::Parser>::parse_from(["defaults"]).settings
+    }
+}
+
 impl Settings {
     /// What epoch `epoch` makes small.
     pub fn objective(&self, epoch: usize) -> Objective {
@@ -99,14 +111,7 @@ impl Settings {
 
     /// Those that differ from the defaults, as the command line takes them.
     pub fn arguments(&self) -> String {
-        #[derive(clap::Parser)]
-        struct Defaults {
-            #[command(flatten)]
-            settings: Settings,
-        }
-        let defaults = <Defaults as clap::Parser>::parse_from(["defaults"])
-            .settings
-            .by_name();
+        let defaults = Self::default().by_name();
         let changed = self
             .by_name()
             .into_iter()
