@@ -35,6 +35,10 @@ measure: ## Train one architecture on trainer/data and measure it (ARCHITECTURE=
 	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) --dataset trainer/data --out trainer/runs/$(ARCHITECTURE)
 	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) --dataset trainer/data
 
+baselines: ## Fit predictors without a neural network, compare them with the shipped one
+	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
+	$(TRAINER) baselines --dataset trainer/data --leave-one-out
+
 wasm: node wasm-tools ## Build the npm package of the browser's module into pkg/
 	@tools/build-wasm.sh
 
