@@ -19,7 +19,7 @@ pub struct Settings {
     /// Width of the operator category embedding.
     #[arg(long, default_value_t = 16)]
     pub embedding: usize,
-    /// Width of PerfSAGE's four layers after the readout.
+    /// Width of the layers after the readout, where an architecture has any.
     #[arg(long, default_value_t = 1024)]
     pub head: usize,
     /// Weight of the loss's absolute term, whose unit is each output's mean label: at 1 both
