@@ -39,7 +39,7 @@ measure: ## Train one architecture on trainer/data and measure it (ARCHITECTURE=
 
 baselines: ## Fit predictors without a neural network, compare them with the shipped one
 	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
-	$(TRAINER) baselines --dataset trainer/data --leave-one-out
+	$(TRAINER) baselines --dataset trainer/data
 
 wasm: node wasm-tools ## Build the npm package of the browser's module into pkg/
 	@tools/build-wasm.sh

@@ -39,13 +39,13 @@ pub struct BaselinesArgs {
     #[arg(long, default_value = "trainer/results")]
     pub out: PathBuf,
     /// Trees of each forest.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 20)]
     pub trees: usize,
     /// Fit again without each design space in turn, and measure on it.
     #[arg(long)]
     pub leave_one_out: bool,
     /// Trees of each forest when spaces are left out, which takes a fit for each space.
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 5)]
     pub leave_one_out_trees: usize,
 }
 
