@@ -9,7 +9,7 @@ use litecast::manifest::{ALL, Manifest};
 use litecast_trainer::baselines::forests::{Columns, Forest, Growth, KernelForests};
 use litecast_trainer::baselines::kernels::Kernel;
 use litecast_trainer::baselines::problem::{Graph, Problem, column};
-use litecast_trainer::baselines::{Method, network_errors, network_settings};
+use litecast_trainer::baselines::{Method, leave_one_out, network_errors, network_settings};
 use litecast_trainer::data::Data;
 use litecast_trainer::dataset;
 use litecast_trainer::gnn::prepare::Example;
@@ -147,6 +147,43 @@ fn unknown_kernels_cost_nothing() {
     };
     assert_eq!(cost_of(4), 0.0);
     assert!(cost_of(0) > 0.0 && cost_of(6) > 0.0);
+}
+
+/// A space that is left out is measured on whole, and by nothing that was fitted to it.
+#[test]
+fn left_out_spaces_are_measured_whole() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let dataset = dataset::load(&root.join("data")).unwrap();
+    let settings = Settings {
+        spaces: ["autoencoder", "lstm", "resnext"]
+            .map(str::to_owned)
+            .to_vec(),
+        ..Settings::default()
+    };
+    let data = Data::new(&dataset, &settings).unwrap();
+    let left_out = leave_one_out(&dataset, &data, &settings, 5).unwrap();
+    let spaces: Vec<&str> = left_out.iter().map(|left| left.space.as_str()).collect();
+    assert_eq!(spaces, ["autoencoder", "lstm", "resnext"]);
+    let latency = dataset.label_idx("ethos-u55-256", "latency").unwrap();
+    for left in &left_out {
+        let graphs = dataset
+            .graphs
+            .iter()
+            .filter(|graph| graph.space == left.space);
+        let n_labelled = graphs
+            .filter(|graph| graph.labels[latency].is_some())
+            .count();
+        for measured in &left.measured {
+            let of_target = measured.errors.iter();
+            for e in of_target.filter(|e| e.target == "ethos-u55-256" && e.metric == "latency") {
+                println!("{} on {}: {:?}", measured.method, left.space, e.error);
+                assert_eq!((e.space.as_str(), e.error.n), (ALL, n_labelled));
+            }
+        }
+    }
+    // No kernel of an LSTM is known from elsewhere: nearly all of its cost is missed.
+    let forests = &left_out[1].measured[3];
+    assert!(forests.errors.iter().all(|e| e.error.median_ape > 50.0));
 }
 
 /// The dataset of the repository on the split of the network that ships.

@@ -52,7 +52,7 @@ pub struct BaselinesArgs {
 /// A predictor without a neural network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// [`floors::largest_live_set`].
+    /// [`floors::largest_live_set`], or the whole SRAM where that is smaller.
     LiveSet,
     /// [`floors::roofline_ms`].
     Roofline,
@@ -105,7 +105,9 @@ impl Method {
         }
         let (estimates, fitted) = match self {
             Self::LiveSet => {
-                let scaled = floors::proportional(problem, output, floors::largest_live_set)?;
+                let limit = f64::from(data.scaling.ceilings[output]);
+                let live_set = |features: &Features| floors::largest_live_set(features).min(limit);
+                let scaled = floors::proportional(problem, output, live_set)?;
                 (
                     scaled.estimates,
                     format!("{:.3} × the bytes", scaled.factor),
@@ -271,7 +273,8 @@ pub struct LeftOut {
     pub measured: Vec<Measured>,
 }
 
-fn leave_one_out(
+/// Every method fitted without each space of `data` in turn, and measured on it.
+pub fn leave_one_out(
     dataset: &Dataset,
     data: &Data,
     settings: &Settings,
