@@ -30,10 +30,16 @@ ARCHITECTURE ?= perfsage
 # As the paper has it, on its four spaces.
 FLAGS_perfsage := --spaces cnn-cifar10,cnn-imagenet,cnn-kws,vit-cifar100 --log-loss-epochs 5 \
 	--min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
+FLAGS_dippm := --hidden 512 --head 512
+FLAGS_nnlp := --hidden 512 --head 512
 measure: ## Train one architecture on trainer/data and measure it (ARCHITECTURE=perfsage)
 	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
 	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) --dataset trainer/data --out trainer/runs/$(ARCHITECTURE)
 	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) --dataset trainer/data
+
+baselines: ## Fit predictors without a neural network, compare them with the shipped one
+	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
+	$(TRAINER) baselines --dataset trainer/data
 
 wasm: node wasm-tools ## Build the npm package of the browser's module into pkg/
 	@tools/build-wasm.sh

@@ -3,7 +3,7 @@
 mod attribution;
 pub mod intervals;
 mod plot;
-mod table;
+pub mod table;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -18,6 +18,7 @@ pub mod settings;
 pub mod split;
 pub mod train;
 
+pub mod baselines;
 pub mod evaluate;
 pub mod export;
 pub mod metrics;

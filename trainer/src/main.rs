@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use litecast_trainer::{bench, boards, dataset, edge_tpu, evaluate, export, labels, spaces, train};
+use litecast_trainer::{
+    baselines, bench, boards, dataset, edge_tpu, evaluate, export, labels, spaces, train,
+};
 
 /// Training frees and allocates megabytes at every operation, which glibc gives back to the
 /// kernel each time: a quarter of a step went into page faults.
@@ -39,6 +41,8 @@ enum Command {
     Export(export::ExportArgs),
     /// Measure a trained predictor on held-out graphs
     Evaluate(evaluate::EvaluateArgs),
+    /// Fit predictors without a neural network and measure them beside the shipped one
+    Baselines(baselines::BaselinesArgs),
     /// Measure the time of a training step
     Bench(bench::BenchArgs),
 }
@@ -58,6 +62,7 @@ fn main() -> Result<()> {
         Command::Train(args) => train::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::Baselines(args) => baselines::run(&args),
         Command::Bench(args) => bench::run(args),
     }
 }

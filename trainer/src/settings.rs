@@ -19,7 +19,7 @@ pub struct Settings {
     /// Width of the operator category embedding.
     #[arg(long, default_value_t = 16)]
     pub embedding: usize,
-    /// Width of PerfSAGE's four layers after the readout.
+    /// Width of the layers after the readout, where an architecture has any.
     #[arg(long, default_value_t = 1024)]
     pub head: usize,
     /// Weight of the loss's absolute term, whose unit is each output's mean label: at 1 both
@@ -77,6 +77,18 @@ pub struct Settings {
     pub seed: u64,
 }
 
+impl Default for Settings {
+    /// Those of an empty command line.
+    fn default() -> Self {
+        #[derive(clap::Parser)]
+        struct Defaults {
+            #[command(flatten)]
+            settings: Settings,
+        }
+        <Defaults as clap::Parser>::parse_from(["defaults"]).settings
+    }
+}
+
 impl Settings {
     /// What epoch `epoch` makes small.
     pub fn objective(&self, epoch: usize) -> Objective {
@@ -99,14 +111,7 @@ impl Settings {
 
     /// Those that differ from the defaults, as the command line takes them.
     pub fn arguments(&self) -> String {
-        #[derive(clap::Parser)]
-        struct Defaults {
-            #[command(flatten)]
-            settings: Settings,
-        }
-        let defaults = <Defaults as clap::Parser>::parse_from(["defaults"])
-            .settings
-            .by_name();
+        let defaults = Self::default().by_name();
         let changed = self
             .by_name()
             .into_iter()

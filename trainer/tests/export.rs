@@ -32,7 +32,12 @@ struct Fixture {
     file: Vec<u8>,
 }
 
-const ARCHITECTURES: [Architecture; 2] = [Architecture::Perfsage, Architecture::PerOperator];
+const ARCHITECTURES: [Architecture; 4] = [
+    Architecture::Perfsage,
+    Architecture::PerOperator,
+    Architecture::Dippm,
+    Architecture::Nnlp,
+];
 
 fn fixture(architecture: Architecture) -> Fixture {
     let mut rng = ChaCha8Rng::seed_from_u64(17);

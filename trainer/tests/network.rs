@@ -23,7 +23,12 @@ use rand_chacha::ChaCha8Rng;
 
 const N_COLUMNS: usize = 6;
 const N_OUTPUTS: usize = 3;
-const ARCHITECTURES: [Architecture; 2] = [Architecture::Perfsage, Architecture::PerOperator];
+const ARCHITECTURES: [Architecture; 4] = [
+    Architecture::Perfsage,
+    Architecture::PerOperator,
+    Architecture::Dippm,
+    Architecture::Nnlp,
+];
 const OBJECTIVE: Objective = Objective {
     alpha: Some(0.5),
     operator_weight: 1.0,
@@ -128,7 +133,12 @@ fn cpu_kernels_agree_with_portable_operations() {
             .expect("the loss depends on the input");
         [floats(sums), floats(maxima), floats(gradient)]
     };
-    for neighbours in [Neighbours::Together, Neighbours::Apart] {
+    let all = [
+        Neighbours::Together,
+        Neighbours::Apart,
+        Neighbours::Predecessors,
+    ];
+    for neighbours in all {
         let (ours, portable) = (run(true, neighbours), run(false, neighbours));
         for (name, k) in [("neighbour sums", 0), ("maxima", 1), ("gradients", 2)] {
             let largest = portable[k].iter().fold(0f32, |a, v| a.max(v.abs()));
@@ -257,7 +267,7 @@ fn check_gradients(architecture: Architecture) {
         "{architecture:?}: {} weight tensors, largest relative difference {worst:.4}",
         slopes.slopes.len()
     );
-    assert!(slopes.slopes.len() > 20 && largest > 0.01);
+    assert!(slopes.slopes.len() >= 10 && largest > 0.01);
     assert!(worst < 0.05, "expected gradients within 5 %, found {worst}");
 }
 
@@ -356,12 +366,18 @@ fn adam_agrees_with_the_library() {
 /// rewrite the numbers only when that is meant.
 #[test]
 fn loss_trace_is_as_frozen() {
-    const FROZEN: [[f32; 8]; 2] = [
+    const FROZEN: [[f32; 8]; 4] = [
         [
             0.83472216, 0.8322118, 0.8284018, 0.82298756, 2.53537, 2.5222208, 2.5017142, 2.472053,
         ],
         [
             4.021878, 3.565831, 3.2724514, 3.049104, 15.12673, 12.545685, 10.196306, 8.162257,
+        ],
+        [
+            0.8590071, 0.8398437, 0.82382417, 0.8090285, 2.4173274, 2.370466, 2.3144445, 2.2549322,
+        ],
+        [
+            0.8709465, 0.8305192, 0.79224354, 0.7571287, 2.4794688, 2.4499412, 2.4236836, 2.384677,
         ],
     ];
     for (architecture, frozen) in ARCHITECTURES.into_iter().zip(FROZEN) {

@@ -42,25 +42,24 @@ fn cell(error: &ErrorSummary) -> String {
     }
 }
 
+/// Titles of [`figures`].
+pub const FIGURES: &str = "MAPE | median | P95 | within 5 % | within 10 % | Spearman | graphs |";
+
+/// Cells of a row of Markdown: every figure of an error.
+pub fn figures(s: &ErrorSummary) -> String {
+    format!(
+        "{:.2} % | {:.2} % | {:.2} % | {:.1} % | {:.1} % | {:.4} | {} |",
+        s.mape, s.median_ape, s.p95_ape, s.within_5, s.within_10, s.spearman, s.n
+    )
+}
+
 fn details(errors: &[OutputError]) -> String {
-    let mut text = "| target | metric | space | MAPE | median | P95 | within 5 % | within 10 % | Spearman | graphs |\n\
-                    |---|---|---|---|---|---|---|---|---|---|\n"
-        .to_owned();
+    let mut text = format!(
+        "| target | metric | space | {FIGURES}\n|---|---|---|---|---|---|---|---|---|---|\n"
+    );
     for e in errors.iter().filter(|e| e.error.n > 0) {
-        let s = &e.error;
-        text += &format!(
-            "| {} | {} | {} | {:.2} % | {:.2} % | {:.2} % | {:.1} % | {:.1} % | {:.4} | {} |\n",
-            e.target,
-            e.metric,
-            e.space,
-            s.mape,
-            s.median_ape,
-            s.p95_ape,
-            s.within_5,
-            s.within_10,
-            s.spearman,
-            s.n
-        );
+        let figures = figures(&e.error);
+        text += &format!("| {} | {} | {} | {figures}\n", e.target, e.metric, e.space);
     }
     text
 }

@@ -27,6 +27,8 @@ pub enum Neighbours {
     Together,
     /// One over predecessors and one over successors.
     Apart,
+    /// One over predecessors.
+    Predecessors,
 }
 
 impl Neighbours {
@@ -41,7 +43,16 @@ impl Neighbours {
         match self {
             Self::Together => vec![[neighbours, neighbours]],
             Self::Apart => vec![[predecessors, successors], [successors, predecessors]],
+            Self::Predecessors => vec![[predecessors, successors]],
         }
+    }
+
+    /// How many rows the first sum of each node adds up.
+    pub fn n_summed(self, topology: &Topology) -> Vec<usize> {
+        let [summed, _] = self.lists(topology)[0];
+        (0..topology.n_nodes())
+            .map(|node| summed.of(node).len())
+            .collect()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Graph networks from operators to estimates.
 //!
 //! [`prepare`] features → scaled graphs, [`batch`] graphs → tensors, [`aggregate`] operations over
-//! graphs, [`perfsage`] and [`per_operator`] the architectures (both begin with [`encoder`]),
+//! graphs, [`perfsage`] and [`per_operator`] the architectures (both begin with [`encoder`]), [`sage`]
+//! those of peers to compare with,
 //! [`network`] what they have in common. One network estimates every target and metric, where
 //! PerfSAGE's paper trains one for each: the browser downloads it once.
 
@@ -14,4 +15,5 @@ pub mod network;
 pub mod per_operator;
 pub mod perfsage;
 pub mod prepare;
+pub mod sage;
 pub mod synthetic;

@@ -9,6 +9,7 @@ use super::encoder::CategoryEncoder;
 use super::per_operator::PerOperator;
 use super::perfsage::PerfSage;
 use super::prepare::Scaling;
+use super::sage::{DIPPM, NNLP, Sage};
 
 /// Which network to train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
@@ -18,6 +19,10 @@ pub enum Architecture {
     Perfsage,
     /// An estimate for every operator, added up.
     PerOperator,
+    /// DIPPM's GraphSAGE with features of the whole graph.
+    Dippm,
+    /// NNLP's, which is shallower and sees neighbours on either side.
+    Nnlp,
 }
 
 impl Architecture {
@@ -26,6 +31,8 @@ impl Architecture {
         match self {
             Self::Perfsage => "perfsage",
             Self::PerOperator => "per-operator",
+            Self::Dippm => "dippm",
+            Self::Nnlp => "nnlp",
         }
     }
 }
@@ -39,7 +46,7 @@ pub struct Shape {
     pub n_outputs: usize,
     pub embedding: usize,
     pub hidden: usize,
-    /// Width of PerfSAGE's layers after the readout.
+    /// Width of the layers after the readout, where there are any.
     pub head: usize,
 }
 
@@ -61,6 +68,8 @@ impl Shape {
 pub enum Network {
     PerfSage(PerfSage),
     PerOperator(PerOperator),
+    Dippm(Sage),
+    Nnlp(Sage),
 }
 
 /// What a network says of a batch.
@@ -73,22 +82,33 @@ pub struct Outputs {
     pub first_operators: Option<Tensor<2>>,
 }
 
+impl Outputs {
+    /// Of a network that does not estimate operators.
+    fn of_graphs(standardised: Tensor<2>) -> Self {
+        Self {
+            standardised,
+            operators: None,
+            first_operators: None,
+        }
+    }
+}
+
 impl Network {
     /// Random weights; [`Device::seed`] beforehand makes them repeatable.
     pub fn new(shape: &Shape, device: &Device) -> Self {
         match shape.architecture {
             Architecture::Perfsage => Self::PerfSage(PerfSage::new(shape, device)),
             Architecture::PerOperator => Self::PerOperator(PerOperator::new(shape, device)),
+            Architecture::Dippm => Self::Dippm(Sage::new(shape, DIPPM, device)),
+            Architecture::Nnlp => Self::Nnlp(Sage::new(shape, NNLP, device)),
         }
     }
 
     pub fn forward(&self, batch: &Batch, scaling: &Scaling) -> Outputs {
         match self {
-            Self::PerfSage(network) => Outputs {
-                standardised: network.forward(batch),
-                operators: None,
-                first_operators: None,
-            },
+            Self::PerfSage(network) => Outputs::of_graphs(network.forward(batch)),
+            Self::Dippm(network) => Outputs::of_graphs(network.forward(batch, DIPPM)),
+            Self::Nnlp(network) => Outputs::of_graphs(network.forward(batch, NNLP)),
             Self::PerOperator(network) => {
                 let outputs = network.forward(batch, scaling);
                 Outputs {

@@ -4,6 +4,7 @@ mod builder;
 mod per_operator;
 mod perfsage;
 mod proto;
+mod sage;
 
 use burn::nn::Linear;
 use burn::tensor::Tensor;
@@ -13,6 +14,7 @@ use self::builder::{Dim, GraphBuilder, float_tensor, int, string};
 use crate::gnn::encoder::CategoryEncoder;
 use crate::gnn::network::Network;
 use crate::gnn::prepare::{MAX_DEVIATIONS, Scaling, Standard};
+use crate::gnn::sage::{DIPPM, NNLP};
 
 const N_NODES: Dim = Dim::Symbol("n_nodes");
 const N_EDGES: Dim = Dim::Symbol("n_edges");
@@ -38,6 +40,14 @@ pub fn export(network: &Network, scaling: &Scaling, feature_schema_id: &str) -> 
     let (estimates, operators) = match network {
         Network::PerfSage(network) => {
             let estimates = perfsage::export(&mut graph, network, &inputs, scaling);
+            (estimates, None)
+        }
+        Network::Dippm(network) => {
+            let estimates = sage::export(&mut graph, network, DIPPM, &inputs, scaling);
+            (estimates, None)
+        }
+        Network::Nnlp(network) => {
+            let estimates = sage::export(&mut graph, network, NNLP, &inputs, scaling);
             (estimates, None)
         }
         Network::PerOperator(network) => {

@@ -1,0 +1,265 @@
+//! What can be said with next to nothing learned: a roofline, a linear model and the largest live
+//! set. A network that is no better than these has learned nothing.
+
+use anyhow::{Context, Result};
+use litecast::features::Features;
+
+use super::problem::{Graph, Problem, amounts};
+
+/// What a target can do at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peaks {
+    pub clock_hz: f64,
+    pub macs_per_cycle: f64,
+    /// Between the accelerator and the memory that feature maps lie in.
+    pub sram_bytes_per_cycle: f64,
+    /// Between the accelerator and the memory that weights lie in.
+    pub offchip_bytes_per_cycle: f64,
+}
+
+/// As Vela 5.2.0 has them: clocks, clock scales and ports in use from the system configurations of its
+/// `vela.ini` that [`crate::labels::vela::default_targets`] names, 8 bytes a cycle and port of
+/// Ethos-U55 and 16 of the others (`architecture_features.py`).
+pub fn peaks(target: &str) -> Option<Peaks> {
+    let (clock_hz, macs_per_cycle, sram_bytes_per_cycle, offchip_bytes_per_cycle) = match target {
+        "ethos-u55-256" => (500e6, 256.0, 8.0, 8.0 * 0.125),
+        "ethos-u65-512" => (1e9, 512.0, 16.0, 16.0 * 0.234375),
+        "ethos-u85-256" => (1e9, 256.0, 2.0 * 16.0, 16.0 * 0.75),
+        _ => return None,
+    };
+    Some(Peaks {
+        clock_hz,
+        macs_per_cycle,
+        sram_bytes_per_cycle,
+        offchip_bytes_per_cycle,
+    })
+}
+
+/// Williams' roofline, operator after operator: each takes as long as the slowest of its
+/// multiply-accumulates, its feature maps through SRAM and its weights from off-chip memory.
+pub fn roofline_ms(features: &Features, peaks: &Peaks) -> f64 {
+    let [macs, weights, inputs, outputs] = work(features);
+    let cycles = (0..features.n_nodes()).map(|node| {
+        let compute = macs[node] / peaks.macs_per_cycle;
+        let feature_maps = (inputs[node] + outputs[node]) / peaks.sram_bytes_per_cycle;
+        compute
+            .max(feature_maps)
+            .max(weights[node] / peaks.offchip_bytes_per_cycle)
+    });
+    1e3 * cycles.sum::<f64>() / peaks.clock_hz
+}
+
+/// Feature maps that are alive together, at most: what a memory for them cannot be smaller than.
+pub fn largest_live_set(features: &Features) -> f64 {
+    let alive = amounts(features, "log1p_feature_map_bytes_alive");
+    alive.into_iter().fold(0.0, f64::max)
+}
+
+/// Multiply-accumulates, bytes of weights, bytes of feature maps and operators of a graph.
+pub fn totals(features: &Features) -> [f64; 4] {
+    let [macs, weights, inputs, outputs] = work(features);
+    let sum = |values: &[f64]| values.iter().sum::<f64>();
+    let feature_maps = sum(&inputs) + sum(&outputs);
+    let n_operators = features.n_nodes() as f64;
+    [sum(&macs), sum(&weights), feature_maps, n_operators]
+}
+
+fn work(features: &Features) -> [Vec<f64>; 4] {
+    [
+        "log1p_macs",
+        "log1p_weight_bytes",
+        "log1p_input_bytes",
+        "log1p_output_bytes",
+    ]
+    .map(|column| amounts(features, column))
+}
+
+/// Estimates of the test graphs: `amount` of each times the one constant that makes the mean absolute
+/// percentage error on the training graphs smallest.
+pub fn proportional(
+    problem: &Problem,
+    output: usize,
+    amount: impl Fn(&Features) -> f64,
+) -> Result<Scaled> {
+    let training = labelled(&problem.training, output);
+    let pairs: Vec<(f64, f64)> = training
+        .map(|(graph, label)| (amount(graph.features), label))
+        .collect();
+    let factor = best_factor(&pairs).context("no training graph has a label")?;
+    let estimate = |graph: &Graph| (factor * amount(graph.features)) as f32;
+    Ok(Scaled {
+        factor,
+        estimates: problem.test.iter().map(estimate).collect(),
+    })
+}
+
+/// What [`proportional`] fits.
+pub struct Scaled {
+    pub factor: f64,
+    pub estimates: Vec<f32>,
+}
+
+/// `c` that makes `Σ |c x / y − 1|` over pairs of amount `x` and label `y` smallest: the median of
+/// `y / x`, each weighted with `x / y`.
+pub fn best_factor(pairs: &[(f64, f64)]) -> Option<f64> {
+    let positive = pairs.iter().filter(|(x, _)| *x > 0.0);
+    let mut ratios: Vec<f64> = positive.map(|(x, y)| y / x).collect();
+    ratios.sort_unstable_by(f64::total_cmp);
+    let half = ratios.iter().map(|ratio| ratio.recip()).sum::<f64>() / 2.0;
+    let mut weight = 0.0;
+    ratios.into_iter().find(|ratio| {
+        weight += ratio.recip();
+        weight >= half
+    })
+}
+
+/// Estimates of the test graphs as a non-negative sum of their [`totals`].
+pub fn linear(problem: &Problem, output: usize) -> Linear {
+    let training = labelled(&problem.training, output);
+    let relative = training.map(|(graph, label)| totals(graph.features).map(|x| x / label));
+    let coefficients = non_negative_least_squares(relative);
+    let estimate = |graph: &Graph| {
+        let terms = totals(graph.features).into_iter().zip(coefficients);
+        terms.map(|(x, c)| x * c).sum::<f64>() as f32
+    };
+    Linear {
+        coefficients,
+        estimates: problem.test.iter().map(estimate).collect(),
+    }
+}
+
+/// What [`linear`] fits.
+pub struct Linear {
+    /// Milliseconds for one of each of [`totals`].
+    pub coefficients: [f64; 4],
+    pub estimates: Vec<f32>,
+}
+
+fn labelled<'g>(
+    graphs: &'g [Graph<'g>],
+    output: usize,
+) -> impl Iterator<Item = (&'g Graph<'g>, f64)> {
+    let label = move |graph: &'g Graph<'g>| Some((graph, graph.label(output)?));
+    graphs.iter().filter_map(label)
+}
+
+/// Sweeps over the coefficients, far more than four need.
+const N_SWEEPS: usize = 20_000;
+
+/// `x ≥ 0` that makes `Σ (row · x − 1)²` smallest. One coefficient after the other is put where it is
+/// best beside the others, which converges because the problem is convex.
+pub fn non_negative_least_squares<const N: usize>(
+    rows: impl Iterator<Item = [f64; N]>,
+) -> [f64; N] {
+    let mut gram = [[0.0; N]; N];
+    let mut sums = [0.0; N];
+    for row in rows {
+        for i in 0..N {
+            sums[i] += row[i];
+            (0..N).for_each(|j| gram[i][j] += row[i] * row[j]);
+        }
+    }
+    let mut x = [0.0; N];
+    for _ in 0..N_SWEEPS {
+        for i in 0..N {
+            let fitted: f64 = (0..N).map(|j| gram[i][j] * x[j]).sum();
+            if gram[i][i] > 0.0 {
+                x[i] = f64::max(0.0, x[i] + (sums[i] - fitted) / gram[i][i]);
+            }
+        }
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use litecast::features::N_COLUMNS;
+
+    use super::*;
+    use crate::baselines::problem::column;
+
+    /// Operators of given multiply-accumulates and bytes of weights, inputs and outputs.
+    fn features(operators: &[[f64; 4]]) -> Features {
+        let names = [
+            "log1p_macs",
+            "log1p_weight_bytes",
+            "log1p_input_bytes",
+            "log1p_output_bytes",
+        ];
+        let mut nodes = vec![0.0; operators.len() * N_COLUMNS];
+        for (row, amounts) in nodes.chunks_exact_mut(N_COLUMNS).zip(operators) {
+            for (name, amount) in names.iter().zip(amounts) {
+                row[column(name)] = amount.ln_1p() as f32;
+            }
+        }
+        Features {
+            categories: vec![3; operators.len()],
+            nodes,
+            edge_src: Vec::new(),
+            edge_dst: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn roofline_is_as_by_hand() {
+        let operators = [
+            // 1,000 cycles of multiply-accumulates; SRAM 100, flash 500.
+            [256e3, 500.0, 400.0, 400.0],
+            // 3,000 cycles of SRAM; multiply-accumulates 10.
+            [2560.0, 0.0, 16e3, 8e3],
+            // 2,000 cycles of flash; multiply-accumulates 10, SRAM 20.
+            [2560.0, 2000.0, 80.0, 80.0],
+        ];
+        let u55 = peaks("ethos-u55-256").unwrap();
+        let found = roofline_ms(&features(&operators), &u55);
+        // 6,000 cycles at 500 MHz.
+        assert!((found / 0.012 - 1.0).abs() < 1e-5, "{found}");
+        assert_eq!(peaks("tflite-micro"), None);
+    }
+
+    #[test]
+    fn totals_are_sums() {
+        let found = totals(&features(&[[1e6, 10.0, 20.0, 30.0], [2e6, 1.0, 2.0, 3.0]]));
+        for (found, expected) in found.into_iter().zip([3e6, 11.0, 55.0, 2.0]) {
+            assert!((found / expected - 1.0).abs() < 1e-5, "{found} {expected}");
+        }
+    }
+
+    #[test]
+    fn factor_has_no_better_neighbour() {
+        let pairs = [(1.0, 2.0), (2.0, 3.0), (5.0, 20.0), (1.0, 0.4), (0.0, 7.0)];
+        let error = |c: f64| {
+            pairs
+                .iter()
+                .map(|(x, y)| (c * x / y - 1.0).abs())
+                .sum::<f64>()
+        };
+        let factor = best_factor(&pairs).unwrap();
+        let best = (1..5000)
+            .map(|k| error(f64::from(k) * 1e-3))
+            .fold(f64::MAX, f64::min);
+        println!("factor {factor}: {} against {best}", error(factor));
+        assert!(error(factor) <= best + 1e-9);
+        assert_eq!(best_factor(&[]), None);
+    }
+
+    #[test]
+    fn least_squares_meet_their_conditions() {
+        // 2 a + 5 b is met exactly.
+        let rows = [[1.0, 2.0], [3.0, 1.0], [2.0, 5.0]].map(|[a, b]| {
+            let label = 2.0 * a + 5.0 * b;
+            [a / label, b / label]
+        });
+        let found = non_negative_least_squares(rows.into_iter());
+        assert!((found[0] - 2.0).abs() < 1e-6 && (found[1] - 5.0).abs() < 1e-6);
+
+        // Without the bound it were 2 and -1; with the second at 0, (1 + 2) / (1 + 4).
+        let found = non_negative_least_squares([[1.0, 1.0], [2.0, 3.0]].into_iter());
+        assert!((found[0] - 0.6).abs() < 1e-9, "{found:?}");
+        assert_eq!(found[1], 0.0);
+
+        // One column, two rows that disagree: 1 and 1/2 of 1, so (1 + 1/2) / (1 + 1/4).
+        let found = non_negative_least_squares([[1.0], [0.5]].into_iter());
+        assert!((found[0] - 1.2).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,253 @@
+//! nn-Meter (MobiSys 2021, §5): a random forest for each kind of kernel, and a graph's latency is the
+//! sum over its kernels.
+//!
+//! As there: forests on hyperparameters, shapes, multiply-accumulates and parameters of a kernel's main
+//! operator, each tree with most of the columns at a split, and kernels of a kind that training never
+//! had cost nothing. Different: rectangular windows and maps have both sides, kinds of operators beyond
+//! nn-Meter's take the columns of a convolution, the number of fused operators is a column, and no
+//! further kernels are sampled where the error is high, for the graphs are those of the network.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use litecast::features::{COLUMNS, Features, N_COLUMNS};
+use rayon::prelude::*;
+use smartcore::ensemble::random_forest_regressor::{
+    RandomForestRegressor, RandomForestRegressorParameters,
+};
+use smartcore::linalg::basic::matrix::DenseMatrix;
+
+use super::kernels::{FusionRules, Kernel};
+use super::problem::{Graph, column};
+
+/// Depth at which a tree stops at the latest, as nn-Meter's of convolutions on the CPU.
+const MAX_DEPTH: u16 = 70;
+
+/// Trees that are grown by one task.
+const TREES_PER_TASK: usize = 5;
+
+/// Which columns of its main operator a kernel is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Columns {
+    /// nn-Meter's: hyperparameters, shapes, multiply-accumulates, parameters.
+    NnMeter,
+    /// The whole feature table, as the network has it.
+    All,
+}
+
+impl Columns {
+    fn indices(self) -> Vec<usize> {
+        const NN_METER: [&str; 15] = [
+            "log1p_in_h",
+            "log1p_in_w",
+            "log1p_in_c",
+            "log1p_out_n",
+            "log1p_out_h",
+            "log1p_out_w",
+            "log1p_out_c",
+            "filter_h",
+            "filter_w",
+            "stride_h",
+            "stride_w",
+            "n_activations_in",
+            "n_out",
+            "log1p_macs",
+            "log1p_weight_bytes",
+        ];
+        match self {
+            Self::NnMeter => NN_METER.map(column).to_vec(),
+            Self::All => (0..COLUMNS.len()).collect(),
+        }
+    }
+
+    /// Columns that a tree chooses among at a split: most of nn-Meter's few, as there, and a third of
+    /// many, as is usual in regression (Breiman 2001, §11).
+    fn n_candidates(self, n_columns: usize) -> usize {
+        match self {
+            Self::NnMeter => (n_columns * 4).div_ceil(5),
+            Self::All => n_columns.div_ceil(3),
+        }
+    }
+}
+
+/// How forests are grown.
+#[derive(Clone, Copy, Debug)]
+pub struct Growth {
+    pub columns: Columns,
+    pub n_trees: usize,
+    pub seed: u64,
+}
+
+/// One column a feature.
+type Row = Vec<f64>;
+
+/// A forest for each kind of kernel.
+pub struct KernelForests {
+    rules: FusionRules,
+    columns: Vec<usize>,
+    /// By `BuiltinOperator` number of the kernels' main operator.
+    forests: BTreeMap<i32, Forest>,
+}
+
+impl KernelForests {
+    /// Fits `output` of the graphs whose operators have labels. `is_needed` says of which kinds of
+    /// kernels a forest is wanted; the others cost nothing.
+    pub fn fit(
+        graphs: &[Graph],
+        output: usize,
+        growth: Growth,
+        is_needed: impl Fn(i32) -> bool,
+    ) -> Result<Self> {
+        let mut fitted = Self {
+            rules: FusionRules::detect(graphs, output),
+            columns: growth.columns.indices(),
+            forests: BTreeMap::new(),
+        };
+        let mut kinds: BTreeMap<i32, (Vec<Row>, Vec<f64>)> = BTreeMap::new();
+        for graph in graphs {
+            let Some(costs) = graph.operator_labels(output) else {
+                continue;
+            };
+            for kernel in fitted.rules.kernels(graph.features) {
+                let kind = graph.features.categories[kernel.main];
+                if is_needed(kind) {
+                    let (rows, labels) = kinds.entry(kind).or_default();
+                    rows.push(fitted.row(graph.features, &kernel));
+                    labels.push(kernel.operators.iter().map(|&node| costs[node]).sum());
+                }
+            }
+        }
+        for (kind, (rows, costs)) in kinds {
+            let forest = Forest::fit(&rows, costs, growth);
+            let forest = forest.with_context(|| format!("kernels of operator kind {kind}"))?;
+            fitted.forests.insert(kind, forest);
+        }
+        Ok(fitted)
+    }
+
+    /// Pairs of operator kinds that run as one.
+    pub fn n_fused_pairs(&self) -> usize {
+        self.rules.joins_writer.len() + self.rules.joins_reader.len()
+    }
+
+    pub fn n_forests(&self) -> usize {
+        self.forests.len()
+    }
+
+    fn row(&self, features: &Features, kernel: &Kernel) -> Row {
+        let main = &features.nodes[kernel.main * N_COLUMNS..][..N_COLUMNS];
+        let own = self.columns.iter().map(|&column| f64::from(main[column]));
+        own.chain([kernel.operators.len() as f64]).collect()
+    }
+
+    /// The kernels of each graph with their estimated costs, in the unit of the labels.
+    pub fn kernels(&self, graphs: &[&Features]) -> Result<Vec<Vec<(Kernel, f64)>>> {
+        let mut kernels: Vec<Vec<(Kernel, f64)>> = graphs
+            .iter()
+            .map(|features| {
+                let kernels = self.rules.kernels(features).into_iter();
+                kernels.map(|kernel| (kernel, 0.0)).collect()
+            })
+            .collect();
+        for (&kind, forest) in &self.forests {
+            let mut of_kind = Vec::new();
+            let mut rows = Vec::new();
+            for (features, kernels) in graphs.iter().zip(&mut kernels) {
+                for (kernel, cost) in kernels {
+                    if features.categories[kernel.main] == kind {
+                        rows.push(self.row(features, kernel));
+                        of_kind.push(cost);
+                    }
+                }
+            }
+            let costs = forest.predict(rows)?;
+            of_kind
+                .into_iter()
+                .zip(costs)
+                .for_each(|(cost, found)| *cost = found);
+        }
+        Ok(kernels)
+    }
+
+    /// The sum over the kernels of each graph.
+    pub fn estimates(&self, graphs: &[&Features]) -> Result<Vec<f32>> {
+        let sum = |kernels: Vec<(Kernel, f64)>| kernels.iter().map(|k| k.1).sum::<f64>() as f32;
+        Ok(self.kernels(graphs)?.into_iter().map(sum).collect())
+    }
+}
+
+type Trees = RandomForestRegressor<f64, f64, DenseMatrix<f64>, Vec<f64>>;
+
+/// The mean over trees, which are grown in groups beside each other.
+pub struct Forest {
+    /// Columns that varied.
+    columns: Vec<usize>,
+    /// Empty where the cost never varied.
+    groups: Vec<Trees>,
+    mean: f64,
+}
+
+impl Forest {
+    /// `rows` is not empty, and has a row for each of `costs`.
+    pub fn fit(rows: &[Row], costs: Vec<f64>, growth: Growth) -> Result<Self> {
+        let varies = |column: &usize| rows.iter().any(|row| row[*column] != rows[0][*column]);
+        let columns: Vec<usize> = (0..rows[0].len()).filter(varies).collect();
+        let is_constant = columns.is_empty() || costs.iter().all(|&cost| cost == costs[0]);
+        let mut forest = Self {
+            mean: costs.iter().sum::<f64>() / costs.len() as f64,
+            columns,
+            groups: Vec::new(),
+        };
+        if is_constant {
+            return Ok(forest);
+        }
+        let matrix = forest.matrix(rows)?;
+        let parameters = RandomForestRegressorParameters::default()
+            .with_max_depth(MAX_DEPTH)
+            .with_n_trees(TREES_PER_TASK)
+            .with_m(growth.columns.n_candidates(forest.columns.len()));
+        let n_groups = growth.n_trees.div_ceil(TREES_PER_TASK) as u64;
+        let grow = |group| {
+            let parameters = parameters.clone().with_seed(growth.seed * n_groups + group);
+            Trees::fit(&matrix, &costs, parameters)
+        };
+        let groups: Result<_, _> = (0..n_groups).into_par_iter().map(grow).collect();
+        forest.groups = groups?;
+        Ok(forest)
+    }
+
+    pub fn predict(&self, rows: Vec<Row>) -> Result<Vec<f64>> {
+        let mut sums = vec![0.0; rows.len()];
+        if rows.is_empty() || self.groups.is_empty() {
+            sums.fill(self.mean);
+            return Ok(sums);
+        }
+        let matrix = self.matrix(&rows)?;
+        let predict = |group: &Trees| group.predict(&matrix);
+        let predictions: Vec<Vec<f64>> = self
+            .groups
+            .par_iter()
+            .map(predict)
+            .collect::<Result<_, _>>()?;
+        for prediction in predictions {
+            sums.iter_mut()
+                .zip(prediction)
+                .for_each(|(sum, found)| *sum += found);
+        }
+        let n_groups = self.groups.len() as f64;
+        Ok(sums.into_iter().map(|sum| sum / n_groups).collect())
+    }
+
+    fn matrix(&self, rows: &[Row]) -> Result<DenseMatrix<f64>> {
+        let chosen = rows
+            .iter()
+            .flat_map(|row| self.columns.iter().map(|&column| row[column]));
+        let values = chosen.collect();
+        Ok(DenseMatrix::new(
+            rows.len(),
+            self.columns.len(),
+            values,
+            false,
+        )?)
+    }
+}

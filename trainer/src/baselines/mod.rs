@@ -1,0 +1,301 @@
+//! `litecast-trainer baselines`: predictors without a neural network, fitted to the graphs that the
+//! shipped network was trained on and measured on those that it was measured on.
+//!
+//! [`problem`] the graphs, [`floors`] a roofline and a linear model, [`kernels`] which operators run as
+//! one, [`forests`] nn-Meter's forests on them, [`report`] the tables.
+
+pub mod floors;
+pub mod forests;
+pub mod kernels;
+pub mod problem;
+mod report;
+
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use litecast::features::Features;
+use litecast::manifest::{ALL, Manifest, OutputError};
+
+use self::forests::{Columns, Growth, KernelForests};
+use self::problem::Problem;
+use crate::data::Data;
+use crate::dataset::{self, Dataset};
+use crate::evaluate::errors;
+use crate::settings::Settings;
+
+/// Fits the baselines and writes their errors beside those of the shipped network.
+#[derive(Clone, Debug, clap::Args)]
+pub struct BaselinesArgs {
+    /// The dataset that the network was trained on.
+    #[arg(long)]
+    pub dataset: PathBuf,
+    /// What the exporter wrote of the network: its split is taken, and its errors are the last row.
+    #[arg(long, default_value = "trainer/artifact/manifest.json")]
+    pub manifest: PathBuf,
+    /// Folder for `baselines.md`.
+    #[arg(long, default_value = "trainer/results")]
+    pub out: PathBuf,
+    /// Trees of each forest.
+    #[arg(long, default_value_t = 20)]
+    pub trees: usize,
+    /// Fit again without each design space in turn, and measure on it.
+    #[arg(long)]
+    pub leave_one_out: bool,
+    /// Trees of each forest when spaces are left out, which takes a fit for each space.
+    #[arg(long, default_value_t = 5)]
+    pub leave_one_out_trees: usize,
+}
+
+/// A predictor without a neural network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// [`floors::largest_live_set`], or the whole SRAM where that is smaller.
+    LiveSet,
+    /// [`floors::roofline_ms`].
+    Roofline,
+    /// [`floors::linear`].
+    Linear,
+    /// [`forests`] on some columns.
+    KernelForests(Columns),
+}
+
+impl Method {
+    pub const ALL: [Self; 5] = [
+        Self::LiveSet,
+        Self::Roofline,
+        Self::Linear,
+        Self::KernelForests(Columns::NnMeter),
+        Self::KernelForests(Columns::All),
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::LiveSet => "largest live set",
+            Self::Roofline => "roofline",
+            Self::Linear => "linear",
+            Self::KernelForests(Columns::NnMeter) => "kernel forests (nn-Meter)",
+            Self::KernelForests(Columns::All) => "kernel forests, every column",
+        }
+    }
+
+    /// The metric that it has an answer for.
+    pub fn metric(self) -> &'static str {
+        match self {
+            Self::LiveSet => "sram_peak",
+            _ => "latency",
+        }
+    }
+
+    /// Estimates of one output of the test graphs, in natural units, and what was fitted, in words.
+    /// `None` where the method has no answer.
+    pub fn estimates(
+        self,
+        problem: &Problem,
+        data: &Data,
+        output: usize,
+        n_trees: usize,
+        seed: u64,
+    ) -> Result<Option<(Vec<f32>, String)>> {
+        let key = &data.outputs[output];
+        if key.metric != self.metric() {
+            return Ok(None);
+        }
+        let (estimates, fitted) = match self {
+            Self::LiveSet => {
+                let limit = f64::from(data.scaling.ceilings[output]);
+                let live_set = |features: &Features| floors::largest_live_set(features).min(limit);
+                let scaled = floors::proportional(problem, output, live_set)?;
+                (
+                    scaled.estimates,
+                    format!("{:.3} × the bytes", scaled.factor),
+                )
+            }
+            Self::Roofline => {
+                let Some(peaks) = floors::peaks(&key.target) else {
+                    return Ok(None);
+                };
+                let roofline = |features: &Features| floors::roofline_ms(features, &peaks);
+                let scaled = floors::proportional(problem, output, roofline)?;
+                (
+                    scaled.estimates,
+                    format!("{:.3} × the roofline", scaled.factor),
+                )
+            }
+            Self::Linear => {
+                let linear = floors::linear(problem, output);
+                // Milliseconds for one → nanoseconds for one.
+                let [macs, weights, maps, operators] = linear.coefficients.map(|ms| ms * 1e6);
+                let fitted = format!(
+                    "{macs:.3e} ns a MAC, {weights:.3e} ns a byte of weights, {maps:.3e} ns a byte of \
+                     feature maps, {operators:.3e} ns an operator"
+                );
+                (linear.estimates, fitted)
+            }
+            Self::KernelForests(columns) => {
+                let growth = Growth {
+                    columns,
+                    n_trees,
+                    seed,
+                };
+                kernel_forests(problem, output, growth)?
+            }
+        };
+        Ok(Some((estimates, fitted)))
+    }
+}
+
+fn kernel_forests(problem: &Problem, output: usize, growth: Growth) -> Result<(Vec<f32>, String)> {
+    let test: Vec<&Features> = problem.test.iter().map(|graph| graph.features).collect();
+    let occurs = |kind: i32| {
+        test.iter()
+            .any(|features| features.categories.contains(&kind))
+    };
+    let forests = KernelForests::fit(&problem.training, output, growth, occurs)?;
+    let fitted = format!(
+        "{} pairs of operators fused, {} forests of {} trees",
+        forests.n_fused_pairs(),
+        forests.n_forests(),
+        growth.n_trees
+    );
+    Ok((forests.estimates(&test)?, fitted))
+}
+
+/// Errors of one method, and what it fitted, by output.
+pub struct Measured {
+    pub method: &'static str,
+    /// Of the outputs that it has an answer for.
+    pub errors: Vec<OutputError>,
+    /// Target and metric, and what was fitted.
+    pub fitted: Vec<(String, String)>,
+}
+
+pub fn run(args: &BaselinesArgs) -> Result<()> {
+    let manifest = read_manifest(&args.manifest)?;
+    let settings = network_settings(&manifest)?;
+    let dataset = dataset::load(&args.dataset)?;
+    let data = Data::new(&dataset, &settings)?;
+    let network = network_errors(&manifest, &data)?;
+    let problem = Problem::new(&dataset, &data)?;
+    let measured = measure(&problem, &data, args.trees, settings.seed)?;
+    let mut text = report::heading(&data, &measured, args.trees)
+        + &report::overview(&measured, &network, &data)
+        + &report::fitted(&measured);
+    if args.leave_one_out {
+        let spaces = leave_one_out(&dataset, &data, &settings, args.leave_one_out_trees)?;
+        text += &report::left_out(&spaces, &data, args.leave_one_out_trees);
+    }
+    text += &report::details(&measured, &network);
+    println!("{text}");
+    fs::create_dir_all(&args.out)?;
+    fs::write(args.out.join("baselines.md"), text)?;
+    Ok(())
+}
+
+fn read_manifest(path: &Path) -> Result<Manifest> {
+    let file = File::open(path).with_context(|| path.display().to_string())?;
+    serde_json::from_reader(BufReader::new(file)).with_context(|| path.display().to_string())
+}
+
+/// The settings that the network was trained with, its split among them. Those that its manifest does
+/// not name are the defaults of today.
+pub fn network_settings(manifest: &Manifest) -> Result<Settings> {
+    let mut fields = Settings::default().by_name();
+    let known = &manifest.training.settings;
+    for (name, value) in &mut fields {
+        known
+            .get(name)
+            .into_iter()
+            .for_each(|of_network| value.clone_from(of_network));
+    }
+    let fields = fields.into_iter().map(|(name, value)| {
+        let value: serde_json::Value = serde_json::from_str(&value)
+            .with_context(|| format!("expected JSON for the setting `{name}`, found {value}"))?;
+        Ok((name, value))
+    });
+    let fields = fields.collect::<Result<serde_json::Map<_, _>>>()?;
+    Ok(serde_json::from_value(fields.into())?)
+}
+
+/// The errors that the manifest states, of the outputs of `data`; refuses a manifest whose network was
+/// measured on other graphs.
+pub fn network_errors(manifest: &Manifest, data: &Data) -> Result<Vec<OutputError>> {
+    let found = data.counts();
+    let expected = &manifest.training.n_graphs;
+    ensure!(
+        found == *expected,
+        "expected the graphs that the network was trained and measured on, {expected:?}, found {found:?}"
+    );
+    Ok(manifest.errors.clone())
+}
+
+/// Every method on the split of `data`.
+pub fn measure(problem: &Problem, data: &Data, n_trees: usize, seed: u64) -> Result<Vec<Measured>> {
+    let measure = |method: Method| {
+        let mut measured = Measured {
+            method: method.name(),
+            errors: Vec::new(),
+            fitted: Vec::new(),
+        };
+        let start = Instant::now();
+        for (output, key) in data.outputs.iter().enumerate() {
+            let found = method.estimates(problem, data, output, n_trees, seed)?;
+            let Some((estimates, fitted)) = found else {
+                continue;
+            };
+            let name = format!("{} {}", key.target, key.metric);
+            measured.errors.extend(errors_of(&estimates, data, output));
+            measured.fitted.push((name, fitted));
+        }
+        eprintln!("{}: {:.0} s", method.name(), start.elapsed().as_secs_f64());
+        Ok(measured)
+    };
+    Method::ALL.into_iter().map(measure).collect()
+}
+
+/// As [`errors`] has them, of one output.
+fn errors_of(estimates: &[f32], data: &Data, output: usize) -> Vec<OutputError> {
+    let n_outputs = data.outputs.len();
+    let rows: Vec<Vec<f32>> = estimates.iter().map(|&e| vec![e; n_outputs]).collect();
+    let key = &data.outputs[output];
+    let is_it = |e: &OutputError| e.target == key.target && e.metric == key.metric;
+    errors(&rows, &data.test, data)
+        .into_iter()
+        .filter(is_it)
+        .collect()
+}
+
+/// A design space and the errors on it of what was fitted without it.
+pub struct LeftOut {
+    pub space: String,
+    pub measured: Vec<Measured>,
+}
+
+/// Every method fitted without each space of `data` in turn, and measured on it.
+pub fn leave_one_out(
+    dataset: &Dataset,
+    data: &Data,
+    settings: &Settings,
+    n_trees: usize,
+) -> Result<Vec<LeftOut>> {
+    let mut left_out = Vec::new();
+    for space in &data.spaces {
+        let settings = Settings {
+            leave_out: Some(space.clone()),
+            ..settings.clone()
+        };
+        let data = Data::new(dataset, &settings)?;
+        let problem = Problem::new(dataset, &data)?;
+        eprintln!("without {space}: {} graphs", problem.test.len());
+        let mut measured = measure(&problem, &data, n_trees, settings.seed)?;
+        let is_all = |e: &OutputError| e.space == ALL;
+        measured.iter_mut().for_each(|m| m.errors.retain(is_all));
+        left_out.push(LeftOut {
+            space: space.clone(),
+            measured,
+        });
+    }
+    Ok(left_out)
+}

@@ -1,0 +1,79 @@
+//! What a baseline is fitted to and measured on: the graphs of the network's own split, with
+//! features in natural units.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result};
+use litecast::features::{COLUMNS, Features, N_COLUMNS};
+
+use crate::data::{Data, Part};
+use crate::dataset::Dataset;
+use crate::gnn::prepare::Example;
+
+/// One graph: features as the featurizer makes them, labels as the network learns them.
+#[derive(Clone, Copy, Debug)]
+pub struct Graph<'d> {
+    pub features: &'d Features,
+    pub example: &'d Example,
+}
+
+impl Graph<'_> {
+    /// In natural units; `None` where there is none.
+    pub fn label(&self, output: usize) -> Option<f64> {
+        let label = self.example.labels[output];
+        (!label.is_nan()).then_some(f64::from(label))
+    }
+
+    /// What each operator adds to the graph's label, one value a node; `None` where some operator has
+    /// none.
+    pub fn operator_labels(&self, output: usize) -> Option<Vec<f64>> {
+        let n_outputs = self.example.labels.len();
+        let values = self.example.operator_labels.iter().skip(output);
+        let values = values.step_by(n_outputs).map(|&v| f64::from(v));
+        values.map(|v| (!v.is_nan()).then_some(v)).collect()
+    }
+}
+
+/// Two sides of a split.
+#[derive(Clone, Debug)]
+pub struct Problem<'d> {
+    pub training: Vec<Graph<'d>>,
+    pub test: Vec<Graph<'d>>,
+}
+
+impl<'d> Problem<'d> {
+    /// The graphs that `data` trains on and measures on, in its order. Those of validation are left
+    /// out: a baseline has no epochs to choose among, and gets no more graphs to fit than the network.
+    pub fn new(dataset: &'d Dataset, data: &'d Data) -> Result<Self> {
+        let graphs = dataset.graphs.iter();
+        let features: HashMap<&str, &Features> = graphs
+            .map(|graph| (graph.graph_id.as_str(), &graph.features))
+            .collect();
+        let graphs = |part: &'d Part| {
+            let pairs = part.graph_ids.iter().zip(&part.examples);
+            let graph = |(id, example): (&String, &'d Example)| {
+                let features = features.get(id.as_str()).copied();
+                let features = features.with_context(|| format!("{id} is not in the dataset"))?;
+                Ok(Graph { features, example })
+            };
+            pairs.map(graph).collect::<Result<Vec<_>>>()
+        };
+        Ok(Self {
+            training: graphs(&data.training)?,
+            test: graphs(&data.test)?,
+        })
+    }
+}
+
+/// Index into [`COLUMNS`]. Panics where there is no such column: names are constants of this program.
+pub fn column(name: &str) -> usize {
+    let found = COLUMNS.iter().position(|column| column.name == name);
+    found.unwrap_or_else(|| panic!("expected a feature column {name}"))
+}
+
+/// One value a node, taken out of the logarithm that a `log1p_` column keeps it in.
+pub fn amounts(features: &Features, log1p_column: &str) -> Vec<f64> {
+    let values = features.nodes.iter().skip(column(log1p_column));
+    let values = values.step_by(N_COLUMNS);
+    values.map(|&value| f64::from(value).exp_m1()).collect()
+}

@@ -1,0 +1,141 @@
+//! GraphSAGE networks with features of the whole graph beside: DIPPM (Euro-Par 2023) and NNLP of NNLQP
+//! (ICPP 2022), by their released code.
+//!
+//! Operator kind and features → rounds of mean aggregation, each row then of length 1 → sum over nodes ‖
+//! features of the graph → dense layers → one value per output. As there: rounds, directions, readout and
+//! dense layers. Different, so that the networks here are compared and not their inputs: the feature
+//! table and the standardised log outputs of the others, their loss, and no dropout.
+
+use std::sync::Arc;
+
+use burn::module::Module;
+use burn::nn::Linear;
+use burn::tensor::activation::relu;
+use burn::tensor::{Device, Tensor, TensorData};
+
+use super::aggregate::{Neighbours, concat_neighbour_sums, max_per_graph, sum_per_graph};
+use super::batch::{Batch, Topology};
+use super::encoder::linear;
+use super::network::Shape;
+use super::prepare::MAX_DEVIATIONS;
+
+/// Added to the square of a row's length before it is divided by it: a row of zeros stays one.
+pub const LENGTH_EPSILON: f32 = 1e-12;
+
+/// Shape of a network of this kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SagePlan {
+    pub n_convolutions: usize,
+    pub n_head_layers: usize,
+    pub neighbours: Neighbours,
+}
+
+/// Three modules of two convolutions along the edges, three dense layers.
+pub const DIPPM: SagePlan = SagePlan {
+    n_convolutions: 6,
+    n_head_layers: 3,
+    neighbours: Neighbours::Predecessors,
+};
+
+/// Two convolutions over neighbours on either side, two dense layers.
+pub const NNLP: SagePlan = SagePlan {
+    n_convolutions: 2,
+    n_head_layers: 2,
+    neighbours: Neighbours::Together,
+};
+
+/// All weights.
+#[derive(Module, Debug)]
+pub struct Sage {
+    /// Own row ‖ mean of the neighbours' rows → hidden.
+    pub convolutions: Vec<Linear>,
+    pub head: Vec<Linear>,
+    pub output: Linear,
+}
+
+impl Sage {
+    /// Random weights; [`Device::seed`] beforehand makes them repeatable.
+    pub fn new(shape: &Shape, plan: SagePlan, device: &Device) -> Self {
+        let Shape { hidden, head, .. } = *shape;
+        let n_inputs = shape.n_columns + shape.n_categories;
+        let row = |k| if k == 0 { n_inputs } else { hidden };
+        let read_out = |k| if k == 0 { hidden + n_inputs } else { head };
+        let gain = 2f64.sqrt();
+        Self {
+            convolutions: (0..plan.n_convolutions)
+                .map(|k| linear(2 * row(k), hidden, gain, device))
+                .collect(),
+            head: (0..plan.n_head_layers)
+                .map(|k| linear(read_out(k), head, gain, device))
+                .collect(),
+            output: linear(head, shape.n_outputs, 0.1, device),
+        }
+    }
+
+    /// `[n_graphs, n_outputs]`: standardised logarithms of the estimates.
+    pub fn forward(&self, batch: &Batch, plan: SagePlan) -> Tensor<2> {
+        let n_inputs = self.convolutions[0].weight.dims()[0] / 2;
+        let (features, kinds) = node_inputs(batch, n_inputs);
+        let topology = &batch.topology;
+        let n_neighbours = n_neighbours(topology, plan.neighbours, &features.device());
+        let mut hidden = Tensor::cat(vec![features.clone(), kinds.clone()], 1);
+        for layer in &self.convolutions {
+            let [_, width] = hidden.dims();
+            let own_and_sum = concat_neighbour_sums(hidden, topology, plan.neighbours);
+            let own = own_and_sum.clone().narrow(1, 0, width);
+            let mean = own_and_sum.narrow(1, width, width) / n_neighbours.clone();
+            let rows = layer.forward(Tensor::cat(vec![own, mean], 1));
+            hidden = relu(of_length_1(rows));
+        }
+        let parts = vec![
+            sum_per_graph(hidden, topology),
+            largest(features, topology),
+            (sum_per_graph(kinds, topology) + 1.0).log(),
+        ];
+        let mut graph = Tensor::cat(parts, 1);
+        for layer in &self.head {
+            graph = relu(layer.forward(graph));
+        }
+        self.output.forward(graph)
+    }
+}
+
+/// Standardised features of the nodes, and 1 in the column of each node's category.
+fn node_inputs(batch: &Batch, n_inputs: usize) -> (Tensor<2>, Tensor<2>) {
+    let device = batch.row_of_node.device();
+    let parts = batch.categories.iter();
+    let features = Tensor::cat(parts.clone().map(|rows| rows.features.clone()).collect(), 0);
+    let [n_nodes, n_columns] = features.dims();
+    let n_categories = n_inputs - n_columns;
+    let mut kinds = vec![0f32; n_nodes * n_categories];
+    let mut row = 0;
+    for part in parts {
+        let [n, _] = part.features.dims();
+        for _ in 0..n {
+            kinds[row * n_categories + part.category] = 1.0;
+            row += 1;
+        }
+    }
+    let kinds = Tensor::from_data(TensorData::new(kinds, [n_nodes, n_categories]), &device);
+    let in_order = |rows: Tensor<2>| rows.select(0, batch.row_of_node.clone());
+    (in_order(features), in_order(kinds))
+}
+
+/// `[n_nodes, 1]`: how many neighbours' rows are summed, 1 at least.
+fn n_neighbours(topology: &Topology, neighbours: Neighbours, device: &Device) -> Tensor<2> {
+    let n_nodes = topology.n_nodes();
+    let counts = neighbours.n_summed(topology).into_iter();
+    let counts: Vec<f32> = counts.map(|n| n.max(1) as f32).collect();
+    Tensor::from_data(TensorData::new(counts, [n_nodes, 1]), device)
+}
+
+fn of_length_1(rows: Tensor<2>) -> Tensor<2> {
+    let squares = rows.clone().square().sum_dim(1) + LENGTH_EPSILON;
+    rows / squares.sqrt()
+}
+
+/// `[n_graphs, n_columns]`: the largest value of each column. Those of the running sums are the graph's
+/// totals, as DIPPM's and NNLP's features of the whole graph are.
+fn largest(features: Tensor<2>, topology: &Arc<Topology>) -> Tensor<2> {
+    max_per_graph(features + MAX_DEVIATIONS, topology) - MAX_DEVIATIONS
+}

@@ -1,0 +1,236 @@
+//! The baselines: forests on functions that are known, sums that add up, the network's own split.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::Path;
+
+use litecast::features::{Features, N_COLUMNS};
+use litecast::manifest::{ALL, Manifest};
+use litecast_trainer::baselines::forests::{Columns, Forest, Growth, KernelForests};
+use litecast_trainer::baselines::kernels::Kernel;
+use litecast_trainer::baselines::problem::{Graph, Problem, column};
+use litecast_trainer::baselines::{Method, leave_one_out, network_errors, network_settings};
+use litecast_trainer::data::Data;
+use litecast_trainer::dataset;
+use litecast_trainer::gnn::prepare::Example;
+use litecast_trainer::settings::Settings;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const GROWTH: Growth = Growth {
+    columns: Columns::NnMeter,
+    n_trees: 20,
+    seed: 1,
+};
+
+const ADD: i32 = 0;
+const CONV_2D: i32 = 3;
+const SOFTMAX: i32 = 25;
+
+/// Random points and a product of two of their coordinates, the third of no effect.
+fn products(n: usize, rng: &mut impl Rng) -> (Vec<Vec<f64>>, Vec<f64>) {
+    let mut point = || (0..3).map(|_| rng.random_range(1.0..2.0)).collect();
+    let rows: Vec<Vec<f64>> = (0..n).map(|_| point()).collect();
+    let costs = rows.iter().map(|row| row[0] * row[1]).collect();
+    (rows, costs)
+}
+
+#[test]
+fn forest_learns_a_known_function() {
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let (rows, costs) = products(2000, &mut rng);
+    let forest = Forest::fit(&rows, costs, GROWTH).unwrap();
+    let (rows, costs) = products(500, &mut rng);
+    let found = forest.predict(rows.clone()).unwrap();
+    let worst = found
+        .iter()
+        .zip(&costs)
+        .map(|(found, cost)| (found / cost - 1.0).abs());
+    let worst = worst.fold(0.0, f64::max);
+    println!("off by {worst} at most; values differ by a factor of 4");
+    assert!(worst < 0.1, "{worst}");
+
+    let again = Forest::fit(&rows, costs.clone(), GROWTH).unwrap();
+    let same = Forest::fit(&rows, costs.clone(), GROWTH).unwrap();
+    let other = Forest::fit(&rows, costs, Growth { seed: 2, ..GROWTH }).unwrap();
+    let predict = |forest: &Forest| forest.predict(rows.clone()).unwrap();
+    assert_eq!(predict(&again), predict(&same));
+    assert_ne!(predict(&again), predict(&other));
+}
+
+#[test]
+fn forest_of_one_cost_says_it() {
+    let rows = vec![vec![1.0, 2.0], vec![3.0, 4.0]];
+    let forest = Forest::fit(&rows, vec![7.0, 7.0], GROWTH).unwrap();
+    assert_eq!(forest.predict(vec![vec![9.0, 9.0]]).unwrap(), [7.0]);
+    // Two costs of the same features: nothing to split by.
+    let rows = vec![vec![1.0], vec![1.0]];
+    let forest = Forest::fit(&rows, vec![2.0, 4.0], GROWTH).unwrap();
+    assert_eq!(forest.predict(vec![vec![5.0]]).unwrap(), [3.0]);
+}
+
+/// A chain of convolutions, each with an addition that costs nothing, of which some take longer.
+fn chain(n_convolutions: usize, rng: &mut impl Rng) -> (Features, Example) {
+    let n_nodes = 2 * n_convolutions;
+    let mut nodes = vec![0.0; n_nodes * N_COLUMNS];
+    let mut costs = vec![0.0; n_nodes];
+    for convolution in 0..n_convolutions {
+        let log1p_macs = rng.random_range(5.0..9.0f32);
+        nodes[2 * convolution * N_COLUMNS + column("log1p_macs")] = log1p_macs;
+        costs[2 * convolution] = log1p_macs.exp_m1();
+    }
+    let features = Features {
+        categories: [CONV_2D, ADD].repeat(n_convolutions),
+        nodes,
+        edge_src: (0..n_nodes as u32 - 1).collect(),
+        edge_dst: (1..n_nodes as u32).collect(),
+    };
+    let example = Example {
+        categories: vec![0; n_nodes],
+        nodes: Vec::new(),
+        edge_src: features.edge_src.clone(),
+        edge_dst: features.edge_dst.clone(),
+        labels: vec![costs.iter().sum()],
+        operator_labels: costs,
+    };
+    (features, example)
+}
+
+#[test]
+fn graph_is_the_sum_of_its_kernels() {
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let chains: Vec<_> = (1..100).map(|n| chain(1 + n % 7, &mut rng)).collect();
+    let graphs: Vec<Graph> = chains
+        .iter()
+        .map(|(features, example)| Graph { features, example })
+        .collect();
+    let (training, test) = graphs.split_at(80);
+    let forests = KernelForests::fit(training, 0, GROWTH, |_| true).unwrap();
+    let features: Vec<&Features> = test.iter().map(|graph| graph.features).collect();
+    let estimates = forests.estimates(&features).unwrap();
+    let kernels = forests.kernels(&features).unwrap();
+    let mut errors = Vec::new();
+    for ((graph, kernels), estimate) in test.iter().zip(&kernels).zip(&estimates) {
+        let sum: f64 = kernels.iter().map(|(_, cost)| cost).sum();
+        assert_eq!(sum as f32, *estimate);
+        // Each convolution with its addition, and every operator in one kernel.
+        let operators: Vec<&[usize]> = kernels
+            .iter()
+            .map(|(k, _)| k.operators.as_slice())
+            .collect();
+        let pairs: Vec<Vec<usize>> = (0..graph.features.n_nodes() / 2)
+            .map(|k| vec![2 * k, 2 * k + 1])
+            .collect();
+        assert_eq!(operators, pairs);
+        errors.push(f64::from(*estimate) / graph.label(0).unwrap() - 1.0);
+    }
+    let mean = errors.iter().map(|e| e.abs()).sum::<f64>() / errors.len() as f64;
+    println!("mean error {:.2} %", 100.0 * mean);
+    assert!(mean < 0.05);
+}
+
+#[test]
+fn unknown_kernels_cost_nothing() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let (features, example) = chain(4, &mut rng);
+    let graph = Graph {
+        features: &features,
+        example: &example,
+    };
+    let forests = KernelForests::fit(&[graph], 0, GROWTH, |_| true).unwrap();
+    let mut unknown = features.clone();
+    unknown.categories[4] = SOFTMAX;
+    let kernels = forests.kernels(&[&unknown]).unwrap().remove(0);
+    let cost_of = |node: usize| {
+        let has_it = |(kernel, _): &&(Kernel, f64)| kernel.operators.contains(&node);
+        kernels.iter().find(has_it).unwrap().1
+    };
+    assert_eq!(cost_of(4), 0.0);
+    assert!(cost_of(0) > 0.0 && cost_of(6) > 0.0);
+}
+
+/// A space that is left out is measured on whole, and by nothing that was fitted to it.
+#[test]
+fn left_out_spaces_are_measured_whole() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let dataset = dataset::load(&root.join("data")).unwrap();
+    let settings = Settings {
+        spaces: ["autoencoder", "lstm", "resnext"]
+            .map(str::to_owned)
+            .to_vec(),
+        ..Settings::default()
+    };
+    let data = Data::new(&dataset, &settings).unwrap();
+    let left_out = leave_one_out(&dataset, &data, &settings, 5).unwrap();
+    let spaces: Vec<&str> = left_out.iter().map(|left| left.space.as_str()).collect();
+    assert_eq!(spaces, ["autoencoder", "lstm", "resnext"]);
+    let latency = dataset.label_idx("ethos-u55-256", "latency").unwrap();
+    for left in &left_out {
+        let graphs = dataset
+            .graphs
+            .iter()
+            .filter(|graph| graph.space == left.space);
+        let n_labelled = graphs
+            .filter(|graph| graph.labels[latency].is_some())
+            .count();
+        for measured in &left.measured {
+            let of_target = measured.errors.iter();
+            for e in of_target.filter(|e| e.target == "ethos-u55-256" && e.metric == "latency") {
+                println!("{} on {}: {:?}", measured.method, left.space, e.error);
+                assert_eq!((e.space.as_str(), e.error.n), (ALL, n_labelled));
+            }
+        }
+    }
+    // No kernel of an LSTM is known from elsewhere: nearly all of its cost is missed.
+    let forests = &left_out[1].measured[3];
+    assert!(forests.errors.iter().all(|e| e.error.median_ape > 50.0));
+}
+
+/// The dataset of the repository on the split of the network that ships.
+#[test]
+fn split_is_the_networks() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let file = File::open(root.join("artifact/manifest.json")).unwrap();
+    let manifest: Manifest = serde_json::from_reader(std::io::BufReader::new(file)).unwrap();
+    let settings = network_settings(&manifest).unwrap();
+    let dataset = dataset::load(&root.join("data")).unwrap();
+    let data = Data::new(&dataset, &settings).unwrap();
+    let network = network_errors(&manifest, &data).unwrap();
+    let problem = Problem::new(&dataset, &data).unwrap();
+    assert_eq!(problem.training.len(), data.training.examples.len());
+
+    // As many graphs under every error, and nothing seen on both sides.
+    for (output, key) in data.outputs.iter().enumerate() {
+        let labelled = problem
+            .test
+            .iter()
+            .filter(|g| g.label(output).is_some())
+            .count();
+        let is_it = |e: &&litecast::manifest::OutputError| {
+            e.target == key.target && e.metric == key.metric && e.space == ALL
+        };
+        assert_eq!(network.iter().find(is_it).unwrap().error.n, labelled);
+    }
+    let ids = |ids: &[String]| ids.iter().cloned().collect::<BTreeSet<_>>();
+    assert!(ids(&data.training.graph_ids).is_disjoint(&ids(&data.test.graph_ids)));
+
+    // A floor has an answer for each target's latency, positive on every held-out graph.
+    for (output, key) in data.outputs.iter().enumerate() {
+        let found = Method::Roofline
+            .estimates(&problem, &data, output, 1, 1)
+            .unwrap();
+        assert_eq!(found.is_some(), key.metric == "latency");
+        if let Some((estimates, fitted)) = found {
+            println!("{} {}: {fitted}", key.target, key.metric);
+            assert_eq!(estimates.len(), problem.test.len());
+            assert!(estimates.iter().all(|e| e.is_finite() && *e > 0.0));
+        }
+    }
+
+    let other = Settings {
+        seed: settings.seed + 1,
+        ..settings
+    };
+    let error = network_errors(&manifest, &Data::new(&dataset, &other).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("trained and measured on"));
+}
