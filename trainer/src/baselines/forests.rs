@@ -1,4 +1,4 @@
-//! nn-Meter (MobiSys 2021, §5): a random forest for each kind of kernel, and a graph's latency is the
+//! nn-Meter (MobiSys 2021): a random forest for each kind of kernel, and a graph's latency is the
 //! sum over its kernels.
 //!
 //! As there: forests on hyperparameters, shapes, multiply-accumulates and parameters of a kernel's main
@@ -61,7 +61,7 @@ impl Columns {
     }
 
     /// Columns that a tree chooses among at a split: most of nn-Meter's few, as there, and a third of
-    /// many, as is usual in regression (Breiman 2001, §11).
+    /// many, as is usual in regression (Breiman 2001).
     fn n_candidates(self, n_columns: usize) -> usize {
         match self {
             Self::NnMeter => (n_columns * 4).div_ceil(5),

@@ -1,4 +1,4 @@
-//! Operators that a compiler runs as one: the kernels of nn-Meter (MobiSys 2021, §4).
+//! Operators that a compiler runs as one: the kernels of nn-Meter (MobiSys 2021).
 //!
 //! nn-Meter finds out on the device, with a test network for each pair of operator kinds, whether the
 //! second is fused into the first. The same is read here off the training labels: a fused operator has
