@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use litecast::features::Features;
 
 use super::problem::{Graph, Problem, amounts};
+use crate::dataset::LabelKey;
 
 /// What a target can do at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +54,19 @@ pub fn roofline_ms(features: &Features, peaks: &Peaks) -> f64 {
 pub fn largest_live_set(features: &Features) -> f64 {
     let alive = amounts(features, "log1p_feature_map_bytes_alive");
     alive.into_iter().fold(0.0, f64::max)
+}
+
+/// What `litecast::ethos_u` plans for the target of an output: all cycles for a latency, and the most
+/// SRAM in use at once for a peak.
+pub fn planned(features: &Features, output: &LabelKey) -> f64 {
+    let of_target = |amount: &str| {
+        let target = output.target.replace('-', "_");
+        amounts(features, &format!("log1p_{amount}_{target}")).into_iter()
+    };
+    match output.metric.as_str() {
+        "latency" => of_target("cycles").sum(),
+        _ => of_target("sram_bytes").fold(0.0, f64::max),
+    }
 }
 
 /// Multiply-accumulates, bytes of weights, bytes of feature maps and operators of a graph.

@@ -58,15 +58,18 @@ pub enum Method {
     Roofline,
     /// [`floors::linear`].
     Linear,
+    /// [`floors::planned`]: what Vela's rules give, without learning.
+    Plan,
     /// [`forests`] on some columns.
     KernelForests(Columns),
 }
 
 impl Method {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::LiveSet,
         Self::Roofline,
         Self::Linear,
+        Self::Plan,
         Self::KernelForests(Columns::NnMeter),
         Self::KernelForests(Columns::All),
     ];
@@ -76,16 +79,18 @@ impl Method {
             Self::LiveSet => "largest live set",
             Self::Roofline => "roofline",
             Self::Linear => "linear",
+            Self::Plan => "Vela's rules",
             Self::KernelForests(Columns::NnMeter) => "kernel forests (nn-Meter)",
             Self::KernelForests(Columns::All) => "kernel forests, every column",
         }
     }
 
-    /// The metric that it has an answer for.
-    pub fn metric(self) -> &'static str {
+    /// Whether it has an answer for a metric.
+    pub fn answers(self, metric: &str) -> bool {
         match self {
-            Self::LiveSet => "sram_peak",
-            _ => "latency",
+            Self::LiveSet => metric == "sram_peak",
+            Self::Plan => ["sram_peak", "latency"].contains(&metric),
+            _ => metric == "latency",
         }
     }
 
@@ -100,7 +105,7 @@ impl Method {
         seed: u64,
     ) -> Result<Option<(Vec<f32>, String)>> {
         let key = &data.outputs[output];
-        if key.metric != self.metric() {
+        if !self.answers(&key.metric) {
             return Ok(None);
         }
         let (estimates, fitted) = match self {
@@ -133,6 +138,12 @@ impl Method {
                      feature maps, {operators:.3e} ns an operator"
                 );
                 (linear.estimates, fitted)
+            }
+            Self::Plan => {
+                let planned = |features: &Features| floors::planned(features, key);
+                let scaled = floors::proportional(problem, output, planned)?;
+                let fitted = format!("{:.3e} × the plan's cycles or bytes", scaled.factor);
+                (scaled.estimates, fitted)
             }
             Self::KernelForests(columns) => {
                 let growth = Growth {

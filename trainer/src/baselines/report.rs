@@ -116,13 +116,13 @@ pub fn left_out(spaces: &[LeftOut], data: &Data, n_trees: usize) -> String {
             let outputs = data
                 .outputs
                 .iter()
-                .filter(move |key| key.metric == method.metric());
+                .filter(move |key| method.answers(&key.metric));
             outputs.map(move |key| (method, key))
         })
         .collect();
     let names = columns
         .iter()
-        .map(|(method, key)| format!(" {} {} |", key.target, method.name()));
+        .map(|(method, key)| format!(" {} {} {} |", key.target, key.metric, method.name()));
     let mut text = format!(
         "Mean error on each space, errors above {MAX_ERROR_PERCENT} % counted as that, of what was fitted \
          without it; forests of {n_trees} trees:\n\n| left out | graphs |{}\n|---|---:|{}\n",
