@@ -92,7 +92,8 @@ def gather(folder, shard_of):
             # Dask would run the task again if the worker that holds its result died.
             future.release()
         else:
-            errors.append(f"shard {shard_of[future]}: {future.exception()!r}")
+            error = future.exception()
+            errors.append(f"shard {shard_of[future]}: {type(error).__name__}: {error}")
     return errors
 
 
