@@ -200,7 +200,7 @@ impl<'t> LabelCounts<'t> {
         let metrics = labels.optional_texts("metric")?;
         let values = labels.optional_values::<Float64Type>("value")?;
         let n_cpu = labels.values::<UInt32Type>("cpu_operators")?;
-        for row in 0..graph_ids.len() {
+        for (row, graph_id) in graph_ids.into_iter().enumerate() {
             let outcome = Outcome {
                 target: targets[row],
                 status: statuses[row],
@@ -212,8 +212,8 @@ impl<'t> LabelCounts<'t> {
                 *counts.values.entry((metric, targets[row])).or_default() += 1;
             }
             let outcome = counts.outcomes.entry(outcome).or_default();
-            outcome.graph_ids.insert(graph_ids[row]);
-            outcome.spaces.insert(space_of(graph_ids[row]));
+            outcome.graph_ids.insert(graph_id);
+            outcome.spaces.insert(space_of(graph_id));
         }
         Ok(counts)
     }

@@ -176,7 +176,8 @@ fn caption(panel: &Panel) -> String {
 
 /// The unit stands at the ticks where they are bytes.
 fn axis_name(picture: &Picture) -> String {
-    let name = picture.metric.replace('_', " ");
+    let words = picture.metric.replace('_', " ");
+    let name = words.replace("sram", "SRAM").replace("offchip", "off-chip");
     match picture.unit {
         "bytes" => name,
         unit => format!("{name}, {unit}"),

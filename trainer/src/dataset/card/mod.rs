@@ -95,9 +95,9 @@ fn columns(tables: &Tables) -> Result<String> {
     let documented = tables::schemas(&tables.provenance.target_ids())?;
     let files = [&tables.graphs, &tables.operators, &tables.labels];
     let rows = [
-        "one row for each graph",
-        "one row for each operator, graph by graph in topological order",
-        "one row for each graph, target and metric; one where a graph has no label on a target",
+        "One row for each graph",
+        "One row for each operator, graph by graph in topological order",
+        "One row for each graph, target and metric; one where a graph has no label on a target",
     ];
     let mut text = String::new();
     for ((file, documented), rows) in files.into_iter().zip(&documented).zip(rows) {
