@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve test cli bundle measure wasm page size venv qemu node wasm-tools debian fresh-check clean
+.PHONY: help serve test cli bundle measure baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
 
 PORT ?= 8000
 
@@ -40,6 +40,10 @@ measure: ## Train one architecture on trainer/data and measure it (ARCHITECTURE=
 baselines: ## Fit predictors without a neural network, compare them with the shipped one
 	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
 	$(TRAINER) baselines --dataset trainer/data
+
+card: ## Write the dataset's card, trainer/data/README.md, and its pictures from the tables
+	cargo build --release -p litecast-trainer
+	$(TRAINER) dataset card
 
 wasm: node wasm-tools ## Build the npm package of the browser's module into pkg/
 	@tools/build-wasm.sh

@@ -35,6 +35,8 @@ pub struct TargetLabels {
 pub struct Metric {
     pub id: &'static str,
     pub unit: &'static str,
+    /// As Markdown.
+    pub meaning: &'static str,
     /// Absent where Vela's labels have no such figure.
     of_vela: Option<fn(&VelaLabel) -> f64>,
 }
@@ -42,62 +44,62 @@ pub struct Metric {
 const fn metric(
     id: &'static str,
     unit: &'static str,
+    meaning: &'static str,
     of_vela: Option<fn(&VelaLabel) -> f64>,
 ) -> Metric {
-    Metric { id, unit, of_vela }
+    Metric {
+        id,
+        unit,
+        meaning,
+        of_vela,
+    }
 }
 
 /// Every metric of the table of labels. A target has those that its tool knows.
+#[rustfmt::skip]
 pub const METRICS: [Metric; 10] = [
-    metric("latency", "ms", Some(|label| label.latency_ms)),
-    metric("energy", "mJ", None),
-    metric("instructions", "instructions", None),
-    metric(
-        "sram_peak",
-        "bytes",
-        Some(|label| label.sram_peak_bytes as f64),
-    ),
-    metric(
-        "offchip_traffic",
-        "bytes",
-        Some(|label| label.offchip_traffic_bytes as f64),
-    ),
-    metric("sram_traffic", "bytes", Some(sram_traffic_bytes)),
-    metric("cycles", "cycles", Some(|label| label.total_cycles as f64)),
-    metric(
-        "npu_cycles",
-        "cycles",
-        Some(|label| label.npu_cycles as f64),
-    ),
-    metric("macs", "macs", Some(|label| label.macs as f64)),
-    metric(
-        "encoded_weights",
-        "bytes",
-        Some(|label| label.encoded_weight_bytes as f64),
-    ),
+    metric("latency", "ms", "time of one inference", Some(|label| label.latency_ms)),
+    metric("energy", "mJ", "of one inference, modelled from other metrics where no tool gives it", None),
+    metric("instructions", "instructions", "that one inference executes on an emulated processor", None),
+    metric("sram_peak", "bytes", "most of the SRAM that is in use at a time", Some(|label| label.sram_peak_bytes as f64)),
+    metric("offchip_traffic", "bytes", "read and written over the port that leaves the chip", Some(|label| label.offchip_traffic_bytes as f64)),
+    metric("sram_traffic", "bytes", "read and written in SRAM", Some(sram_traffic_bytes)),
+    metric("cycles", "cycles", "of the accelerator's clock, memory included", Some(|label| label.total_cycles as f64)),
+    metric("npu_cycles", "cycles", "of its compute alone", Some(|label| label.npu_cycles as f64)),
+    metric("macs", "macs", "multiply-accumulates as the compiler counts them", Some(|label| label.macs as f64)),
+    metric("encoded_weights", "bytes", "weights as the compiler encodes them", Some(|label| label.encoded_weight_bytes as f64)),
 ];
 
 /// A figure of a label that becomes a column of the table of operators.
 pub struct OperatorMetric {
     pub id: &'static str,
+    pub unit: &'static str,
+    /// As Markdown; the target's name follows.
+    pub meaning: &'static str,
     values: fn(&OperatorFigures) -> &Vec<u64>,
 }
 
 const fn operator_metric(
     id: &'static str,
+    unit: &'static str,
+    meaning: &'static str,
     values: fn(&OperatorFigures) -> &Vec<u64>,
 ) -> OperatorMetric {
-    OperatorMetric { id, values }
+    OperatorMetric {
+        id,
+        unit,
+        meaning,
+        values,
+    }
 }
 
 /// Every metric of the table of operators.
+#[rustfmt::skip]
 pub const OPERATOR_METRICS: [OperatorMetric; 4] = [
-    operator_metric("cycles", |figures| &figures.cycles),
-    operator_metric("sram_live_bytes", |figures| &figures.sram_live_bytes),
-    operator_metric("sram_traffic_bytes", |figures| &figures.sram_traffic_bytes),
-    operator_metric("offchip_traffic_bytes", |figures| {
-        &figures.offchip_traffic_bytes
-    }),
+    operator_metric("cycles", "cycles", "what the operator takes, 0 where it is fused into a neighbour,", |figures| &figures.cycles),
+    operator_metric("sram_live_bytes", "bytes", "what the SRAM holds while the operator runs", |figures| &figures.sram_live_bytes),
+    operator_metric("sram_traffic_bytes", "bytes", "what it reads and writes in SRAM", |figures| &figures.sram_traffic_bytes),
+    operator_metric("offchip_traffic_bytes", "bytes", "what it reads and writes over the port that leaves the chip", |figures| &figures.offchip_traffic_bytes),
 ];
 
 fn sram_traffic_bytes(label: &VelaLabel) -> f64 {

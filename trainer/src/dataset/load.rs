@@ -38,7 +38,7 @@ pub fn load(folder: &Path) -> Result<Dataset> {
     })
 }
 
-fn ensure_current_features(folder: &Path, found: &str) -> Result<()> {
+pub(super) fn ensure_current_features(folder: &Path, found: &str) -> Result<()> {
     let expected = schema_id();
     let folder = folder.display();
     ensure!(

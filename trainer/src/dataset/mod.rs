@@ -1,9 +1,10 @@
 //! Labels and features as tables: three Parquet files that pandas reads, too.
 //!
-//! `graphs.parquet`, `operators.parquet` and `labels.parquet` are described column by column in
-//! `trainer/README.md`. The features are remade from the bytes of each graph when the tables are
+//! `graphs.parquet`, `operators.parquet` and `labels.parquet` are described column by column in the
+//! dataset's card ([`card`]). The features are remade from the bytes of each graph when the tables are
 //! written, so that another feature table needs no new labels.
 
+mod card;
 mod cortex_a;
 mod featurize;
 mod info;
@@ -95,6 +96,14 @@ pub enum DatasetCommand {
     Remake { folder: PathBuf },
     /// Counts graphs by space and labels by status, and shows the range of each label.
     Info { folder: PathBuf },
+    /// Writes the dataset's card as Markdown, and its pictures beside it.
+    Card {
+        /// Folder of the tables.
+        #[arg(long, default_value = "trainer/data")]
+        dataset: PathBuf,
+        #[arg(long, default_value = "trainer/data/README.md")]
+        out: PathBuf,
+    },
 }
 
 /// Runs one of the commands.
@@ -105,6 +114,7 @@ pub fn run(command: &DatasetCommand) -> Result<()> {
         }
         DatasetCommand::Remake { folder } => remake(folder),
         DatasetCommand::Info { folder } => info::print(folder),
+        DatasetCommand::Card { dataset, out } => card::write(dataset, out),
     }
 }
 

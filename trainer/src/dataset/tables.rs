@@ -1,5 +1,6 @@
-//! The three tables as Arrow schemas and record batches.
+//! The three tables as Arrow schemas and record batches, each column with its unit and meaning.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -7,7 +8,7 @@ use arrow::array::{
     ArrayRef, Float32Array, Float64Array, Int32Array, ListBuilder, RecordBatch, StringArray,
     UInt32Array, UInt32Builder, UInt64Array,
 };
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use litecast::features::{COLUMNS, N_COLUMNS};
 
 use super::featurize::GraphRow;
@@ -19,37 +20,64 @@ pub fn operator_column(metric: &str, target: &str) -> String {
     format!("{metric}_{}", target.replace('-', "_"))
 }
 
+/// Key of a field's metadata: what the column says, as Markdown.
+pub const MEANING: &str = "meaning";
+/// Key of a field's metadata: unit of the column's values; empty where they have none.
+pub const UNIT: &str = "unit";
+
+/// Schemas of the tables of graphs, operators and labels, with [`MEANING`] and [`UNIT`] in the
+/// metadata of every field.
+pub fn schemas(targets: &[String]) -> Result<[SchemaRef; 3]> {
+    Ok([
+        graphs(&[])?.schema(),
+        operators(&[], targets)?.schema(),
+        labels(&[])?.schema(),
+    ])
+}
+
 /// A column of a table that is being written.
 struct Column {
     name: String,
+    unit: &'static str,
+    meaning: String,
     is_nullable: bool,
     values: ArrayRef,
 }
 
-fn column(name: &str, values: ArrayRef) -> Column {
+fn column(name: &str, meaning: &str, values: ArrayRef) -> Column {
     Column {
         name: name.to_string(),
+        unit: "",
+        meaning: meaning.to_string(),
         is_nullable: false,
         values,
     }
 }
 
-fn nullable(name: &str, values: ArrayRef) -> Column {
+fn nullable(name: &str, meaning: &str, values: ArrayRef) -> Column {
     Column {
         is_nullable: true,
-        ..column(name, values)
+        ..column(name, meaning, values)
+    }
+}
+
+impl Column {
+    fn unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+
+    fn field(&self) -> Field {
+        let documentation = HashMap::from([
+            (MEANING.to_string(), self.meaning.clone()),
+            (UNIT.to_string(), self.unit.to_string()),
+        ]);
+        let data_type = self.values.data_type().clone();
+        Field::new(&self.name, data_type, self.is_nullable).with_metadata(documentation)
     }
 }
 
 fn batch(columns: Vec<Column>) -> Result<RecordBatch> {
-    let field = |column: &Column| {
-        Field::new(
-            &column.name,
-            column.values.data_type().clone(),
-            column.is_nullable,
-        )
-    };
-    let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
+    let schema = Schema::new(columns.iter().map(Column::field).collect::<Vec<_>>());
     let arrays = columns.into_iter().map(|column| column.values).collect();
     Ok(RecordBatch::try_new(Arc::new(schema), arrays)?)
 }
@@ -76,39 +104,68 @@ pub fn graphs(rows: &[GraphRow]) -> Result<RecordBatch> {
     batch(vec![
         column(
             "graph_id",
+            "key of the three tables: `cnn-kws/1/17` (space, seed, index; `cnn-kws/1/17/float32` where it is not int8) or `file/NAME`",
             strings(rows.iter().map(|row| row.labels.origin.graph_id())),
         ),
         column(
             "space",
+            "design space, or `file`",
             strings(rows.iter().map(|row| row.labels.origin.space().to_string())),
         ),
-        nullable("seed", sample(|seed, _| seed)),
-        nullable("index", sample(|_, index| index)),
+        nullable(
+            "seed",
+            "argument of the sampler; null for a file",
+            sample(|seed, _| seed),
+        ),
+        nullable(
+            "index",
+            "argument of the sampler; null for a file",
+            sample(|_, index| index),
+        ),
         nullable(
             "path",
+            "of a file; null for a sample",
             Arc::new(rows.iter().map(path).collect::<StringArray>()),
         ),
         column(
             "weight_distribution",
+            "how the weights were drawn, for example `gaussian(sigma=12.5)`; empty for a file",
             strings(rows.iter().map(|row| row.weight_distribution.clone())),
         ),
         column(
             "structure_hash",
+            "the same for graphs that differ in weights and scales alone: keep them on one side of a split",
             strings(rows.iter().map(|row| row.structure_hash.clone())),
         ),
         column(
             "sha256",
+            "of the `.tflite` file",
             strings(rows.iter().map(|row| row.labels.sha256.clone())),
         ),
-        column("file_bytes", u64s(|row| row.file_bytes)),
-        column("n_operators", u32s(|row| row.features.n_nodes() as u32)),
-        column("n_tensors", u32s(|row| row.n_tensors)),
+        column(
+            "file_bytes",
+            "size of the `.tflite` file",
+            u64s(|row| row.file_bytes),
+        )
+        .unit("bytes"),
+        column(
+            "n_operators",
+            "operators of the main subgraph",
+            u32s(|row| row.features.n_nodes() as u32),
+        ),
+        column(
+            "n_tensors",
+            "tensors of the main subgraph",
+            u32s(|row| row.n_tensors),
+        ),
         column(
             "edge_src",
+            "of each edge, `node_idx` of the operator that writes the tensor",
             lists(rows.iter().map(|row| row.features.edge_src.as_slice())),
         ),
         column(
             "edge_dst",
+            "of each edge, `node_idx` of the operator that reads it",
             lists(rows.iter().map(|row| row.features.edge_dst.as_slice())),
         ),
     ])
@@ -152,26 +209,38 @@ pub fn operators(rows: &[GraphRow], targets: &[String]) -> Result<RecordBatch> {
         .iter()
         .flat_map(|row| row.features.categories.iter().copied());
     let mut columns = vec![
-        column("graph_id", strings(ids)),
+        column("graph_id", "as in the table of graphs", strings(ids)),
         column(
             "node_idx",
+            "position in the graph, in topological order",
             Arc::new(UInt32Array::from_iter_values(node_idx)),
         ),
         column(
             "operator_idx",
+            "position in the file",
             Arc::new(UInt32Array::from_iter_values(operator_idx)),
         ),
-        column("operator", strings(names)),
+        column(
+            "operator",
+            "name in TFLite's schema; of a custom operator, its own",
+            strings(names),
+        ),
         column(
             "category",
+            "number of `BuiltinOperator` in TFLite's schema",
             Arc::new(Int32Array::from_iter_values(categories)),
         ),
     ];
-    columns.extend((0..N_COLUMNS).map(|idx| column(COLUMNS[idx].name, feature(rows, idx))));
+    columns.extend(
+        (0..N_COLUMNS)
+            .map(|idx| column(COLUMNS[idx].name, COLUMNS[idx].meaning, feature(rows, idx))),
+    );
     for target in targets {
         columns.extend(OPERATOR_METRICS.iter().map(|metric| {
+            let name = operator_column(metric.id, target);
+            let meaning = format!("{} on `{target}`", metric.meaning);
             let values = operator_values(rows, target, metric.id);
-            nullable(&operator_column(metric.id, target), values)
+            nullable(&name, &meaning, values).unit(metric.unit)
         }));
     }
     batch(columns)
@@ -212,34 +281,42 @@ pub fn labels(rows: &[GraphRow]) -> Result<RecordBatch> {
     batch(vec![
         column(
             "graph_id",
+            "as in the table of graphs",
             strings(entries.iter().map(|entry| entry.graph_id.clone())),
         ),
         column(
             "target",
+            "id of the hardware",
             strings(entries.iter().map(|entry| entry.target.to_string())),
         ),
         nullable(
             "metric",
+            "what was labelled; null where there is no label",
             Arc::new(entries.iter().map(metric).collect::<StringArray>()),
         ),
         nullable(
             "value",
+            "in the unit beside it; null where there is no label",
             Arc::new(entries.iter().map(Entry::value).collect::<Float64Array>()),
         ),
         nullable(
             "unit",
+            "of the value; null where there is no label",
             Arc::new(entries.iter().map(unit).collect::<StringArray>()),
         ),
         column(
             "cpu_operators",
+            "operators left to the CPU, which the values do not count",
             Arc::new(UInt32Array::from_iter_values(n_cpu)),
         ),
         column(
             "status",
+            "`ok`, `rejected` by the tool, `crashed` or `timed_out`",
             strings(entries.iter().map(|entry| entry.labels.status.clone())),
         ),
         column(
             "reason",
+            "why there is no label; empty where the status is `ok`",
             strings(entries.iter().map(|entry| entry.labels.reason.clone())),
         ),
     ])

@@ -90,12 +90,7 @@ struct Tables {
 
 impl Tables {
     fn create(folder: &Path, provenance: &Provenance) -> Result<Self> {
-        let schemas = [
-            tables::graphs(&[])?.schema(),
-            tables::operators(&[], &provenance.target_ids())?.schema(),
-            tables::labels(&[])?.schema(),
-        ];
-        let [graphs, operators, labels] = schemas;
+        let [graphs, operators, labels] = tables::schemas(&provenance.target_ids())?;
         Ok(Self {
             graphs: Table::create(folder, GRAPHS_FILE, graphs, provenance)?,
             operators: Table::create(folder, OPERATORS_FILE, operators, provenance)?,

@@ -19,7 +19,7 @@ pub struct Table2Args {
 
 /// A column of Table 2: of the paper, or measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Characteristics {
+pub struct Characteristics<'a> {
     pub n_samples: u64,
     /// Least and most.
     pub n_operators: [usize; 2],
@@ -27,7 +27,7 @@ pub struct Characteristics {
     /// Size of the file.
     pub size_mb: [f64; 2],
     /// Schema names of the operators that occur.
-    pub operators: BTreeSet<&'static str>,
+    pub operators: BTreeSet<&'a str>,
 }
 
 /// The paper's operators by their names in the schema, in its order.
@@ -70,7 +70,7 @@ pub fn run(args: &Table2Args) {
 }
 
 /// Table 2 as printed in the paper, of one of [`Space::PAPER`].
-pub fn paper(space: Space) -> Characteristics {
+pub fn paper(space: Space) -> Characteristics<'static> {
     let with_residuals = || CNN.into_iter().chain(["PAD", "ADD"]).collect();
     let (n_samples, n_operators, n_tensors, size_mb, operators) = match space {
         Space::CNN_CIFAR10 => (39_997, [13, 70], [28, 145], [0.09, 18.25], with_residuals()),
@@ -95,7 +95,7 @@ pub fn paper(space: Space) -> Characteristics {
 }
 
 /// Of samples `0..count`, each written as a file.
-pub fn measured(space: Space, seed: u64, count: u64) -> Characteristics {
+pub fn measured(space: Space, seed: u64, count: u64) -> Characteristics<'static> {
     (0..count)
         .into_par_iter()
         .map(|index| of_sample(&sample(space, seed, index)))
@@ -103,7 +103,7 @@ pub fn measured(space: Space, seed: u64, count: u64) -> Characteristics {
         .expect("at least one sample")
 }
 
-fn of_sample(sample: &Sample) -> Characteristics {
+fn of_sample(sample: &Sample) -> Characteristics<'static> {
     let n_operators = sample.network.operators.len();
     let n_tensors = sample.network.tensors.len();
     let size_mb = sample.to_tflite().len() as f64 / 1e6;
@@ -121,7 +121,8 @@ fn of_sample(sample: &Sample) -> Characteristics {
     }
 }
 
-fn union(mut a: Characteristics, b: Characteristics) -> Characteristics {
+/// Of the samples of both.
+pub fn union<'a>(mut a: Characteristics<'a>, b: Characteristics<'a>) -> Characteristics<'a> {
     a.operators.extend(b.operators);
     Characteristics {
         n_samples: a.n_samples + b.n_samples,
@@ -142,7 +143,7 @@ fn union(mut a: Characteristics, b: Characteristics) -> Characteristics {
 }
 
 /// Two columns a space: the paper's, and ours.
-fn markdown(columns: &[(Space, Characteristics, Characteristics)]) -> String {
+pub fn markdown(columns: &[(Space, Characteristics, Characteristics)]) -> String {
     let pairs: Vec<_> = columns
         .iter()
         .flat_map(|(_, paper, ours)| [paper, ours])
@@ -175,7 +176,7 @@ fn markdown(columns: &[(Space, Characteristics, Characteristics)]) -> String {
 }
 
 /// The paper's operators first, then what only ours has.
-fn operator_rows(columns: &[&Characteristics]) -> Vec<&'static str> {
+fn operator_rows<'a>(columns: &[&Characteristics<'a>]) -> Vec<&'a str> {
     let all: BTreeSet<_> = columns
         .iter()
         .flat_map(|column| &column.operators)
@@ -193,6 +194,7 @@ fn row(head: &str, cells: impl Iterator<Item = String>) -> String {
     row + "\n"
 }
 
-fn range([least, most]: [usize; 2]) -> String {
+/// Least and most, as in the table.
+pub fn range([least, most]: [usize; 2]) -> String {
     format!("{least}–{most}")
 }

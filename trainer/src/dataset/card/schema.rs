@@ -1,0 +1,47 @@
+//! The documented columns of one table.
+
+use arrow::datatypes::{DataType, Field, Schema};
+
+use super::markdown::{Head, table};
+use crate::dataset::tables::{MEANING, UNIT};
+
+/// What the metadata of every file holds: the keys of `dataset::provenance`.
+pub const METADATA: &str = "\
+The metadata of each file holds `litecast.feature_schema_id`, `litecast.features` (JSON: name and meaning of \
+each feature), `litecast.label_runs` (JSON: tool, version, options, targets with their configurations, \
+requests with their seeds) and `litecast.version`.
+";
+
+/// A heading with the file's name, and a row for each column.
+pub fn markdown(file: &str, rows: &str, schema: &Schema) -> String {
+    let of = |field: &Field, key| field.metadata().get(key).cloned().unwrap_or_default();
+    let heads = ["column", "type", "unit", "meaning"].map(Head::Text);
+    let row = |field: &Field| {
+        vec![
+            format!("`{}`", field.name()),
+            type_name(field),
+            of(field, UNIT),
+            of(field, MEANING),
+        ]
+    };
+    let table = table(&heads, schema.fields().iter().map(|field| row(field)));
+    format!("### `{file}`\n\n{rows}.\n\n{table}\n")
+}
+
+/// A column's type in a word or two.
+pub fn type_name(field: &Field) -> String {
+    let name = match field.data_type() {
+        DataType::Utf8 => "text".to_owned(),
+        DataType::List(item) => format!("list of {}", type_name(item)),
+        // `UInt64` is u64 and `Float32` f32 to most readers.
+        other => other
+            .to_string()
+            .replace("UInt", "u")
+            .replace("Int", "i")
+            .replace("Float", "f"),
+    };
+    match field.is_nullable() {
+        true => format!("{name} or null"),
+        false => name,
+    }
+}

@@ -1,0 +1,173 @@
+//! Labels made on a Dask cluster compared with those of one local process.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::python;
+use litecast_trainer::labels::plan::{Shard, SpaceCount};
+use litecast_trainer::labels::{LabelArgs, ToolChoice, run};
+use litecast_trainer::spaces::Space;
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/label_on_dask.py");
+const TRAINER: &str = env!("CARGO_BIN_EXE_litecast-trainer");
+const N_GRAPHS: u64 = 6;
+const SEED: u64 = 3;
+
+/// Two worker processes. Where asked to, kills one of them while it has a shard. Exits as the
+/// script does.
+const CLUSTER: &str = r#"
+import os, signal, subprocess, sys, time
+from dask.distributed import Client, LocalCluster
+
+def kill_a_busy_worker(client):
+    busy = []
+    while not busy:
+        assert script.poll() is None, "the script ended before a worker had a shard"
+        busy = [address for address, tasks in client.processing().items() if tasks]
+        time.sleep(0.01)
+    (pid,) = client.run(os.getpid, workers=busy[:1]).values()
+    os.kill(pid, signal.SIGKILL)
+    print("killed a worker with a shard", flush=True)
+
+if __name__ == "__main__":
+    kills, arguments = sys.argv[1] == "kill", sys.argv[2:]
+    workers = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    with LocalCluster(**workers, dashboard_address=None) as cluster, Client(cluster) as client:
+        command = [sys.executable, *arguments, "--scheduler", cluster.scheduler_address]
+        script = subprocess.Popen(command)
+        if kills:
+            kill_a_busy_worker(client)
+        code = script.wait()
+    sys.exit(code)
+"#;
+
+struct Fixture {
+    folder: tempfile::TempDir,
+    python: PathBuf,
+}
+
+impl Fixture {
+    fn make() -> Option<Self> {
+        let python = python()?;
+        let import = Command::new(&python)
+            .args(["-c", "import dask.distributed"])
+            .output();
+        if !import.is_ok_and(|output| output.status.success()) {
+            println!("skipped: no dask.distributed in {}", python.display());
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        // A program of its own, because worker processes import the main module by its path.
+        fs::write(folder.path().join("cluster.py"), CLUSTER).unwrap();
+        Some(Self { folder, python })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn label_on_dask(&self, what: &str, n_graphs: u64) -> Output {
+        let mut command = Command::new(&self.python);
+        command.arg(self.path("cluster.py")).args([what, SCRIPT]);
+        command.args(["--shards", "3", "--trainer", TRAINER, "--out"]);
+        command.arg(self.path("dask"));
+        command.args(["--spaces", &format!("cnn-kws:{n_graphs}")]);
+        command.args(["--seed", &SEED.to_string(), "--time-limit-s", "300"]);
+        let output = command.output().unwrap();
+        print!("{}", String::from_utf8_lossy(&output.stdout));
+        print!("{}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+
+    fn label_locally(&self) {
+        run(&LabelArgs {
+            tool: ToolChoice::Vela,
+            targets: Vec::new(),
+            spaces: vec![SpaceCount {
+                space: Space::CNN_KWS,
+                n: N_GRAPHS,
+            }],
+            seed: SEED,
+            files: Vec::new(),
+            jobs: 1,
+            shard: Shard { index: 0, n: 1 },
+            time_limit_s: 300.0,
+            python: self.python.clone(),
+            emulator: PathBuf::new(),
+            out: self.path("local"),
+        })
+        .unwrap();
+    }
+}
+
+/// Every label of a folder's files, sorted, as it is written but for the processor's time.
+fn labels(folder: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    for path in label_files(folder) {
+        let text = fs::read_to_string(path).unwrap();
+        let labels = text
+            .lines()
+            .filter(|line| line.starts_with(r#"{"record":"label""#));
+        lines.extend(labels.map(without_cpu_s));
+    }
+    lines.sort();
+    lines
+}
+
+fn label_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "jsonl"));
+    paths.sort();
+    paths
+}
+
+fn without_cpu_s(line: &str) -> String {
+    let (before, after) = line.split_once(r#""cpu_s":"#).unwrap();
+    let (_, after) = after.split_once(',').unwrap();
+    format!("{before}{after}")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A worker dies on the way, the labels are the same; a second run has nothing to do but for the
+/// shard whose file is gone; another request is refused.
+#[test]
+fn labels_on_dask_are_those_of_a_local_run() {
+    let Some(fixture) = Fixture::make() else {
+        return;
+    };
+    let first = fixture.label_on_dask("kill", N_GRAPHS);
+    assert!(first.status.success());
+    assert!(stderr(&first).contains("3 of 3 shards to label"));
+    assert!(String::from_utf8_lossy(&first.stdout).contains("killed a worker"));
+    fixture.label_locally();
+    let (found, expected) = (
+        labels(&fixture.path("dask")),
+        labels(&fixture.path("local")),
+    );
+    assert_eq!(expected.len() as u64, 3 * N_GRAPHS);
+    assert_eq!(found, expected);
+    println!("{} labels, difference 0 bytes", found.len());
+
+    let files = label_files(&fixture.path("dask"));
+    let modified = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let times: Vec<_> = files.iter().map(|path| modified(path)).collect();
+    fs::remove_file(&files[1]).unwrap();
+    let second = fixture.label_on_dask("calm", N_GRAPHS);
+    assert!(second.status.success());
+    assert!(stderr(&second).contains("1 of 3 shards to label"));
+    assert_eq!(labels(&fixture.path("dask")), expected);
+    assert_eq!(modified(&files[0]), times[0]);
+    assert_ne!(modified(&files[1]), times[1]);
+    assert_eq!(modified(&files[2]), times[2]);
+
+    let other = fixture.label_on_dask("calm", N_GRAPHS + 1);
+    assert!(!other.status.success());
+    assert!(stderr(&other).contains("found another request"));
+}
