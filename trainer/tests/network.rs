@@ -81,7 +81,18 @@ impl Fixture {
             hidden: 8,
             head: 16,
         };
-        Network::new(&shape, device)
+        let network = Network::new(&shape, device);
+        // A weight is drawn when it is first looked at.
+        network.visit(&mut Look);
+        network
+    }
+}
+
+struct Look;
+
+impl ModuleVisitor for Look {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        param.val();
     }
 }
 
@@ -368,10 +379,11 @@ fn adam_agrees_with_the_library() {
 fn loss_trace_is_as_frozen() {
     const FROZEN: [[f32; 8]; 4] = [
         [
-            0.83472216, 0.8322118, 0.8284018, 0.82298756, 2.53537, 2.5222208, 2.5017142, 2.472053,
+            0.8351682, 0.83255917, 0.8281999, 0.82120544, 2.5254898, 2.5059092, 2.4704118,
+            2.4664848,
         ],
         [
-            4.021878, 3.565831, 3.2724514, 3.049104, 15.12673, 12.545685, 10.196306, 8.162257,
+            3.6995816, 3.434461, 3.192642, 2.9218767, 5.415002, 3.916964, 2.8751974, 2.583006,
         ],
         [
             0.8590071, 0.8398437, 0.82382417, 0.8090285, 2.4173274, 2.370466, 2.3144445, 2.2549322,
