@@ -5,8 +5,9 @@ mod area_fit;
 use super::accelerator::{Accelerator, BlockMemory, Hwc};
 use super::layer::{Kind, Layer};
 
-/// Output channels come in bricks of so many where they are cut.
-const SPLIT_DEPTH: i64 = 16;
+/// Output channels come in bricks of so many where they are cut, into blocks or into slices of which
+/// each has its own weights.
+pub(super) const SPLIT_DEPTH: i64 = 16;
 /// Kernels are applied in parts of so many positions at most, in height and width.
 pub(super) const SUB_KERNEL: i64 = 8;
 const BANK_BYTES: i64 = 1024;

@@ -2,10 +2,7 @@
 
 use super::accelerator::{Accelerator, Hwc, Memory};
 use super::blocks::{Block, SUB_KERNEL, ceil_div, round_up};
-use super::layer::{Kind, Layer};
-
-/// Bytes of an output channel's bias and scale.
-const SCALE_BYTES: i64 = 10;
+use super::layer::{Kind, Layer, SCALE_BYTES};
 
 fn capped(block: Hwc, shape: Hwc) -> Hwc {
     std::array::from_fn(|axis| block[axis].min(shape[axis]))

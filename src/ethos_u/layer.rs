@@ -2,6 +2,9 @@
 
 use super::accelerator::Hwc;
 
+/// Bias and scale of an output channel.
+pub(super) const SCALE_BYTES: i64 = 10;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Convolution,

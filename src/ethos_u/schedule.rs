@@ -1,12 +1,10 @@
 //! Which weights the compiler moves into SRAM before an operator reads them, and when.
 
 use super::accelerator::{Accelerator, Transfer};
-use super::blocks::{Block, round_up};
+use super::blocks::{Block, SPLIT_DEPTH, round_up};
 use super::cycles::{Conditions, Part, operator_cycles, read_bytes};
 use super::layer::Layer;
 
-/// Output channels are divided in such pieces, for buffers that hold a part of the weights.
-const SPLIT_DEPTH: i64 = 16;
 /// Cycles at the start that nobody misses.
 const STARTUP_CYCLES: f64 = 1000.0;
 /// Slices filled to less than this share of a block waste too much.

@@ -2,7 +2,7 @@
 
 use super::accelerator::Accelerator;
 use super::blocks::{Block, round_up};
-use super::layer::{Kind, Layer};
+use super::layer::{Kind, Layer, SCALE_BYTES};
 use crate::analysis::ByteHistogram;
 
 /// Values that the palette of a weight decoder holds at most.
@@ -19,8 +19,6 @@ const STREAM_OVERHEAD: f64 = 1.055;
 /// Bits of a zero of the padding beside a palette without zero, which it takes out of step: measured
 /// likewise.
 const PADDING_BITS: f64 = 4.0;
-/// Bias and scale of an output channel.
-const SCALE_BYTES: i64 = 10;
 
 /// Weights and, beside them, biases and scales of all output channels. Proportional to 256.
 pub fn encoded_bytes(
