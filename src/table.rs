@@ -225,13 +225,17 @@ fn scaled<'u>(mut value: f64, base: f64, units: &[&'u str]) -> (f64, &'u str) {
     (value, units[idx])
 }
 
+/// Digits behind the point at most: less than a nanosecond is nothing.
+const MAX_DECIMALS: i32 = 9;
+
 /// Three significant digits, whole numbers without a point.
 fn three_digits(value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 100.0 || v.fract() == 0.0 => 0,
         v if v >= 10.0 => 1,
         v if v >= 1.0 => 2,
-        _ => 3,
+        // As many zeros behind the point, and three digits more.
+        v => (2 - v.log10().floor() as i32).clamp(3, MAX_DECIMALS) as usize,
     };
     format!("{value:.digits$}")
 }
