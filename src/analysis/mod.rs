@@ -17,6 +17,7 @@ pub mod shape;
 #[cfg(test)]
 mod tests;
 pub mod weights;
+pub mod window;
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;

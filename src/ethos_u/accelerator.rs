@@ -58,10 +58,12 @@ pub struct Accelerator {
     pub memory: BlockMemory,
     /// Cycles for an output element in the output stage.
     pub output_cycles: f64,
-    /// Where the compiler's first plan has feature maps, from which it decides about weights.
-    pub feature_maps: Memory,
-    /// Where feature maps end up as far as there is room.
+    pub clock_hz: f64,
+    /// Multiply-accumulates of 8 bits.
+    pub macs_per_cycle: f64,
     pub sram: Memory,
+    /// Holds the weights, and feature maps as long as the compiler has found no room for them.
+    pub off_chip: Memory,
     /// Weights off chip → SRAM.
     pub buffering: Transfer,
     /// Weights read where they lie off chip, and from a buffer in SRAM.
@@ -75,6 +77,15 @@ impl Accelerator {
     pub fn is_u85(&self) -> bool {
         matches!(self.memory, BlockMemory::Apart { .. })
     }
+
+    /// Where the compiler's first plan has feature maps, from which it decides about weights: off chip
+    /// where the SRAM is too small for all.
+    pub fn planned_feature_maps(&self) -> Memory {
+        match self.sram_limit_bytes {
+            Some(_) => self.off_chip,
+            None => self.sram,
+        }
+    }
 }
 
 const fn transfer(cycles_per_byte: f64, latency_cycles: f64) -> Transfer {
@@ -84,9 +95,42 @@ const fn transfer(cycles_per_byte: f64, latency_cycles: f64) -> Transfer {
     }
 }
 
-/// Those that the project has labels for. Clock scales, latencies and bursts are `vela.ini`'s; blocks
-/// and banks those of Arm's technical reference manuals; an Ethos-U85 channel moves only as many
-/// bytes as its outstanding bursts do within a latency.
+const fn sram(bytes_per_cycle: f64, burst_bytes: i64) -> Memory {
+    Memory {
+        bytes_per_cycle,
+        read_latency_cycles: 32.0,
+        write_latency_cycles: 32.0,
+        burst_bytes,
+    }
+}
+
+const fn dram(bytes_per_cycle: f64) -> Memory {
+    Memory {
+        bytes_per_cycle,
+        read_latency_cycles: 500.0,
+        write_latency_cycles: 250.0,
+        burst_bytes: 128,
+    }
+}
+
+const FLASH: Memory = Memory {
+    bytes_per_cycle: 1.0,
+    read_latency_cycles: 64.0,
+    write_latency_cycles: 0.0,
+    burst_bytes: 128,
+};
+
+/// Of Ethos-U55 with 256 MACs and of each core of Ethos-U65 with 512.
+const BANKS: BlockMemory = BlockMemory::Banks {
+    n_banks: 48,
+    input_granule: 8,
+    accumulator_granule: 16,
+};
+
+/// Those that the project has labels for. Clocks, latencies and bursts are those of Vela's `vela.ini`,
+/// shapes and memories of blocks those of its architecture files. What Ethos-U85's channels move in a
+/// cycle is read off the database that the compiler writes (`weight_transfer_cycles`,
+/// `est_weight_read_cycles`).
 pub const ACCELERATORS: [Accelerator; 3] = [
     Accelerator {
         target: "ethos-u55-256",
@@ -94,27 +138,15 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         micro_blocks: &[[2, 2, 8]],
         micro_blocks_by_channel: &[[2, 2, 8]],
         max_block: [32, 64, 128],
-        memory: BlockMemory::Banks {
-            n_banks: 48,
-            input_granule: 8,
-            accumulator_granule: 16,
-        },
+        memory: BANKS,
         output_cycles: 0.25,
-        feature_maps: Memory {
-            bytes_per_cycle: 8.0,
-            read_latency_cycles: 32.0,
-            write_latency_cycles: 32.0,
-            burst_bytes: 32,
-        },
-        sram: Memory {
-            bytes_per_cycle: 8.0,
-            read_latency_cycles: 32.0,
-            write_latency_cycles: 32.0,
-            burst_bytes: 32,
-        },
+        clock_hz: 500e6,
+        macs_per_cycle: 256.0,
+        sram: sram(8.0, 32),
+        off_chip: FLASH,
         buffering: transfer(1.0, 64.0),
         weights_off_chip: transfer(1.0, 64.0),
-        weights_buffered: transfer(0.125, 32.0),
+        weights_buffered: transfer(1.0 / 8.0, 32.0),
         sram_limit_bytes: None,
     },
     Accelerator {
@@ -123,24 +155,12 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         micro_blocks: &[[2, 2, 8]],
         micro_blocks_by_channel: &[[2, 2, 8]],
         max_block: [32, 64, 128],
-        memory: BlockMemory::Banks {
-            n_banks: 48,
-            input_granule: 8,
-            accumulator_granule: 16,
-        },
+        memory: BANKS,
         output_cycles: 0.125,
-        feature_maps: Memory {
-            bytes_per_cycle: 3.75,
-            read_latency_cycles: 500.0,
-            write_latency_cycles: 250.0,
-            burst_bytes: 128,
-        },
-        sram: Memory {
-            bytes_per_cycle: 16.0,
-            read_latency_cycles: 32.0,
-            write_latency_cycles: 32.0,
-            burst_bytes: 32,
-        },
+        clock_hz: 1e9,
+        macs_per_cycle: 512.0,
+        sram: sram(16.0, 32),
+        off_chip: dram(3.75),
         buffering: transfer(1.0 / 3.75, 500.0),
         weights_off_chip: transfer(1.0 / 3.75, 500.0),
         weights_buffered: transfer(1.0 / 16.0, 32.0),
@@ -157,18 +177,10 @@ pub const ACCELERATORS: [Accelerator; 3] = [
             accumulator_bytes: 16 << 10,
         },
         output_cycles: 0.25,
-        feature_maps: Memory {
-            bytes_per_cycle: 12.0,
-            read_latency_cycles: 500.0,
-            write_latency_cycles: 250.0,
-            burst_bytes: 128,
-        },
-        sram: Memory {
-            bytes_per_cycle: 32.0,
-            read_latency_cycles: 32.0,
-            write_latency_cycles: 32.0,
-            burst_bytes: 64,
-        },
+        clock_hz: 1e9,
+        macs_per_cycle: 256.0,
+        sram: sram(32.0, 64),
+        off_chip: dram(12.0),
         buffering: transfer(0.3756, 500.0),
         weights_off_chip: transfer(0.30518, 500.0),
         weights_buffered: transfer(0.048_83, 32.0),

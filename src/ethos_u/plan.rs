@@ -1,5 +1,6 @@
 //! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator.
 
+use crate::analysis::window::Window;
 use crate::analysis::{Analysis, ByteHistogram};
 use crate::graph::Graph;
 use crate::tflite::BuiltinOptions;
@@ -65,31 +66,25 @@ fn of_step(accelerator: &Accelerator, step: &Step, buffer: &Buffer) -> Planned {
         };
     };
     let is_buffered = buffer.bytes() > 0.0;
-    let (off_chip_weight_bytes, fetched_during, latency) = match is_buffered {
-        true => (
-            weight_bytes,
-            weight_bytes
-                - if buffer.is_prefetched {
-                    buffer.first_bytes
-                } else {
-                    0.0
-                },
-            accelerator.weights_buffered.latency_cycles,
-        ),
-        false => {
-            let bytes = weight_bytes * block.weight_reads(&layer) as f64;
-            (bytes, bytes, accelerator.weights_off_chip.latency_cycles)
-        }
+    let all_reads_bytes = weight_bytes * block.weight_reads(&layer) as f64;
+    let (off_chip_weight_bytes, read_from) = match is_buffered {
+        true => (weight_bytes, accelerator.weights_buffered),
+        false => (all_reads_bytes, accelerator.weights_off_chip),
     };
+    let fetched_before = match buffer.is_prefetched {
+        true => buffer.first_bytes,
+        false => 0.0,
+    };
+    let fetched_during = off_chip_weight_bytes - fetched_before;
     let conditions = Conditions {
         feature_maps: accelerator.sram,
-        scale_latency_cycles: latency,
+        scale_latency_cycles: read_from.latency_cycles,
         part: Part::WHOLE,
     };
     let own = operator_cycles(accelerator, &layer, &block, conditions);
     let mut sram_bytes = read_bytes(&layer, &block) + written_bytes(&layer);
     if is_buffered {
-        sram_bytes += fetched_during + weight_bytes * block.weight_reads(&layer) as f64;
+        sram_bytes += fetched_during + all_reads_bytes;
     }
     Planned {
         cycles: own
@@ -125,7 +120,7 @@ fn step(
         });
     };
     let conditions = Conditions {
-        feature_maps: accelerator.feature_maps,
+        feature_maps: accelerator.planned_feature_maps(),
         scale_latency_cycles: accelerator.weights_off_chip.latency_cycles,
         part: Part::WHOLE,
     };
@@ -192,65 +187,31 @@ fn layer(
         operator.outputs.first()?,
     );
     let (mut ifm, mut ofm) = (shape(graph, input), shape(graph, output));
-    let filter = operator.inputs.get(1).copied().flatten();
-    let filter = filter.map(|t| graph.tensor(t).shape.as_slice());
-    let side = |at: usize| {
-        filter
-            .and_then(|filter| filter.get(at))
-            .map(|&d| i64::from(d))
-    };
-    let pair = |h: i32, w: i32| [i64::from(h), i64::from(w)];
-    let (kind, kernel, stride, dilation) = match operator.options {
-        BuiltinOptions::Conv2D {
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            ..
-        } => (
-            Kind::Convolution,
-            [side(1)?, side(2)?],
-            pair(stride_h, stride_w),
-            pair(dilation_h, dilation_w),
-        ),
-        BuiltinOptions::DepthwiseConv2D {
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            ..
-        } => (
-            // Vela makes an ordinary convolution of one that has a single input channel.
-            if ifm[2] == 1 {
-                Kind::Convolution
-            } else {
-                Kind::Depthwise
-            },
-            [side(1)?, side(2)?],
-            pair(stride_h, stride_w),
-            pair(dilation_h, dilation_w),
-        ),
-        BuiltinOptions::Pool2D {
-            stride_h,
-            stride_w,
-            filter_h,
-            filter_w,
-            ..
-        } => (
-            Kind::Pooling,
-            pair(filter_h, filter_w),
-            pair(stride_h, stride_w),
-            [1, 1],
-        ),
+    let window = Window::of(graph, node_idx, ifm[2] as f32);
+    let (kind, window) = match operator.options {
+        // Vela makes an ordinary convolution of one that has a single input channel.
+        BuiltinOptions::DepthwiseConv2D { .. } if ifm[2] != 1 => (Kind::Depthwise, window),
+        BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. } => {
+            (Kind::Convolution, window)
+        }
+        BuiltinOptions::Pool2D { .. } => (Kind::Pooling, window),
         BuiltinOptions::FullyConnected { .. } => {
-            let depth = side(1)?;
+            let filter = operator.inputs.get(1).copied().flatten()?;
+            let &[out_depth, depth] = graph.tensor(filter).shape.as_slice() else {
+                return None;
+            };
+            let (out_depth, depth) = (i64::from(out_depth), i64::from(depth));
             let rows = ifm.iter().product::<i64>() / depth.max(1);
             let [h, w] = rows_as_area(accelerator, rows);
-            (ifm, ofm) = ([h, w, depth], [h, w, side(0)?]);
-            (Kind::VectorProduct, [1, 1], [1, 1], [1, 1])
+            (ifm, ofm) = ([h, w, depth], [h, w, out_depth]);
+            (Kind::VectorProduct, Window::POINT)
         }
         _ => return None,
     };
+    let pair = |h: i32, w: i32| [i64::from(h), i64::from(w)];
+    let kernel = pair(window.filter_h, window.filter_w);
+    let stride = pair(window.stride_h, window.stride_w);
+    let dilation = pair(window.dilation_h, window.dilation_w);
     let is_sane = |sizes: &[i64], limit: i64| sizes.iter().all(|size| (1..=limit).contains(size));
     let is_whole = is_sane(&ifm, MAX_DIMENSION)
         && is_sane(&ofm, MAX_DIMENSION)

@@ -38,7 +38,7 @@ pub struct Buffer {
     pub parts: [f64; 2],
     /// Whether the first part is filled while the operator before runs.
     pub is_prefetched: bool,
-    /// Depths at which the output is cut, the last one included; 1 where it is not.
+    /// Pieces that the weights come in; 0 where there is no buffer.
     pub n_slices: usize,
     /// Bytes of the first slice.
     pub first_bytes: f64,
@@ -120,7 +120,7 @@ impl Weights<'_> {
     /// With weights and scales in a buffer.
     fn part_cycles(&self, layer: &Layer, part: Part) -> f64 {
         let conditions = Conditions {
-            feature_maps: self.accelerator.feature_maps,
+            feature_maps: self.accelerator.planned_feature_maps(),
             scale_latency_cycles: self.accelerator.weights_buffered.latency_cycles,
             part,
         };

@@ -29,7 +29,7 @@ fn chosen(accelerator: &Accelerator, layer: &Layer) -> Block {
 
 fn cycles(accelerator: &Accelerator, layer: &Layer) -> f64 {
     let conditions = Conditions {
-        feature_maps: accelerator.feature_maps,
+        feature_maps: accelerator.planned_feature_maps(),
         scale_latency_cycles: accelerator.weights_off_chip.latency_cycles,
         part: Part::WHOLE,
     };

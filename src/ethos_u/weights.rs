@@ -14,9 +14,10 @@ const ALIGNMENT_BYTES: i64 = 16;
 /// Of a stream: its palette and parameters.
 const HEADER_BYTES: f64 = 24.0;
 /// What Vela's streams are longer by than such a code where values are neither ranks in a palette
-/// nor have so many remainder bits as there can be: measured, see `trainer/tests/ethos_u.rs`.
+/// nor have so many remainder bits as there can be: fitted to the sizes of Vela's streams, which
+/// `trainer/tests/ethos_u.rs` compares with.
 const STREAM_OVERHEAD: f64 = 1.055;
-/// Bits of a zero of the padding beside a palette without zero, which it takes out of step: measured
+/// Bits of a zero of the padding beside a palette without zero, which it takes out of step: fitted
 /// likewise.
 const PADDING_BITS: f64 = 4.0;
 

@@ -2,13 +2,14 @@
 
 use std::ops::AddAssign;
 
+use crate::analysis::window::Window;
 use crate::analysis::{Analysis, Cost};
 use crate::ethos_u::accelerator::{ACCELERATORS, Accelerator};
 use crate::ethos_u::feature_maps::brick_padding;
 use crate::ethos_u::plan::Planned;
 use crate::ethos_u::weights::coded_bytes;
 use crate::graph::Graph;
-use crate::tflite::{Activation, BuiltinOptions, Padding, Tensor, TensorType};
+use crate::tflite::{Activation, BuiltinOptions, Tensor, TensorType};
 
 /// A shape as four dimensions: missing leading ones are 1, surplus ones are multiplied into `n`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -46,19 +47,6 @@ impl Shape4 {
     pub fn brick_padding(self) -> f64 {
         brick_padding(f64::from(self.c))
     }
-}
-
-/// The sliding window of a convolution or pooling; 0 everywhere for other operators.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Window {
-    pub filter_h: i32,
-    pub filter_w: i32,
-    pub stride_h: i32,
-    pub stride_w: i32,
-    pub dilation_h: i32,
-    pub dilation_w: i32,
-    pub padding_same: f32,
-    pub groups: f32,
 }
 
 /// Amounts that add up along a graph.
@@ -171,7 +159,7 @@ impl NodeContext {
         let weights = cost.weights.as_ref();
         let plan = analysis.memory_plan.as_ref();
         Self {
-            window: window(graph, node_idx, input),
+            window: Window::of(graph, node_idx, input.c),
             fused_relu,
             fused_other,
             input,
@@ -216,80 +204,4 @@ fn fused(options: &BuiltinOptions) -> (f32, f32) {
         Activation::Relu | Activation::Relu6 | Activation::ReluN1To1 => (1.0, 0.0),
         _ => (0.0, 1.0),
     }
-}
-
-fn window(graph: &Graph, node_idx: usize, input: Shape4) -> Window {
-    let operator = graph.nodes[node_idx].operator;
-    let Some(mut window) = stated_window(&operator.options) else {
-        return Window::default();
-    };
-    if window.filter_h == 0 {
-        let filter = operator
-            .inputs
-            .get(1)
-            .copied()
-            .flatten()
-            .map(|t| graph.tensor(t));
-        let Some([_, h, w, c]) = filter.and_then(|t| <[i32; 4]>::try_from(t.shape.as_slice()).ok())
-        else {
-            return window;
-        };
-        (window.filter_h, window.filter_w) = (h, w);
-        let depthwise = matches!(operator.options, BuiltinOptions::DepthwiseConv2D { .. });
-        window.groups = if depthwise {
-            input.c
-        } else {
-            input.c / (c.max(1) as f32)
-        };
-    }
-    window
-}
-
-/// The window as the options state it; a filter of 0 says that the weights' shape has it.
-fn stated_window(options: &BuiltinOptions) -> Option<Window> {
-    use BuiltinOptions::*;
-    let same = |padding| f32::from(u8::from(padding == Padding::Same));
-    Some(match *options {
-        Conv2D {
-            padding,
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            ..
-        }
-        | DepthwiseConv2D {
-            padding,
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            ..
-        } => Window {
-            stride_h,
-            stride_w,
-            dilation_h,
-            dilation_w,
-            padding_same: same(padding),
-            ..Window::default()
-        },
-        Pool2D {
-            padding,
-            stride_h,
-            stride_w,
-            filter_h,
-            filter_w,
-            ..
-        } => Window {
-            filter_h,
-            filter_w,
-            stride_h,
-            stride_w,
-            dilation_h: 1,
-            dilation_w: 1,
-            padding_same: same(padding),
-            groups: 1.0,
-        },
-        _ => return None,
-    })
 }

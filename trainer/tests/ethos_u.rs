@@ -45,6 +45,11 @@ fn plans_are_close_to_the_compiler() {
     let mut worker = Worker::start(&Vela { python }, &targets).unwrap();
     for (target_idx, accelerator) in ACCELERATORS.iter().enumerate() {
         assert_eq!(targets[target_idx].id, accelerator.target);
+        let limit = targets[target_idx].sram_limit_bytes();
+        assert_eq!(
+            limit,
+            accelerator.sram_limit_bytes.map(|bytes| bytes as u64)
+        );
         let [mut cycles, mut weights, mut sram] = [(); 3].map(|()| Differences::default());
         for index in 0..N_GRAPHS {
             let origin = Origin::Sampled {

@@ -2,50 +2,22 @@
 //! set. A network that is no better than these has learned nothing.
 
 use anyhow::{Context, Result};
+use litecast::ethos_u::accelerator::Accelerator;
 use litecast::features::Features;
 
 use super::problem::{Graph, Problem, amounts};
 use crate::dataset::LabelKey;
 
-/// What a target can do at most.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Peaks {
-    pub clock_hz: f64,
-    pub macs_per_cycle: f64,
-    /// Between the accelerator and the memory that feature maps lie in.
-    pub sram_bytes_per_cycle: f64,
-    /// Between the accelerator and the memory that weights lie in.
-    pub offchip_bytes_per_cycle: f64,
-}
-
-/// As Vela 5.2.0 has them: clocks, clock scales and ports in use from the system configurations of its
-/// `vela.ini` that [`crate::labels::vela::default_targets`] names, 8 bytes a cycle and port of
-/// Ethos-U55 and 16 of the others (`architecture_features.py`).
-pub fn peaks(target: &str) -> Option<Peaks> {
-    let (clock_hz, macs_per_cycle, sram_bytes_per_cycle, offchip_bytes_per_cycle) = match target {
-        "ethos-u55-256" => (500e6, 256.0, 8.0, 8.0 * 0.125),
-        "ethos-u65-512" => (1e9, 512.0, 16.0, 16.0 * 0.234375),
-        "ethos-u85-256" => (1e9, 256.0, 2.0 * 16.0, 16.0 * 0.75),
-        _ => return None,
-    };
-    Some(Peaks {
-        clock_hz,
-        macs_per_cycle,
-        sram_bytes_per_cycle,
-        offchip_bytes_per_cycle,
-    })
-}
-
 /// Williams' roofline, operator after operator: each takes as long as the slowest of its
 /// multiply-accumulates, its feature maps through SRAM and its weights from off-chip memory.
-pub fn roofline_ms(features: &Features, peaks: &Peaks) -> f64 {
+pub fn roofline_ms(features: &Features, peaks: &Accelerator) -> f64 {
     let [macs, weights, inputs, outputs] = work(features);
     let cycles = (0..features.n_nodes()).map(|node| {
         let compute = macs[node] / peaks.macs_per_cycle;
-        let feature_maps = (inputs[node] + outputs[node]) / peaks.sram_bytes_per_cycle;
+        let feature_maps = (inputs[node] + outputs[node]) / peaks.sram.bytes_per_cycle;
         compute
             .max(feature_maps)
-            .max(weights[node] / peaks.offchip_bytes_per_cycle)
+            .max(weights[node] / peaks.off_chip.bytes_per_cycle)
     });
     1e3 * cycles.sum::<f64>() / peaks.clock_hz
 }
@@ -189,6 +161,8 @@ pub fn non_negative_least_squares<const N: usize>(
 mod tests {
     use litecast::features::N_COLUMNS;
 
+    use litecast::ethos_u::accelerator::ACCELERATORS;
+
     use super::*;
     use crate::baselines::problem::column;
 
@@ -224,11 +198,10 @@ mod tests {
             // 2,000 cycles of flash; multiply-accumulates 10, SRAM 20.
             [2560.0, 2000.0, 80.0, 80.0],
         ];
-        let u55 = peaks("ethos-u55-256").unwrap();
-        let found = roofline_ms(&features(&operators), &u55);
+        let [u55, ..] = &ACCELERATORS;
+        let found = roofline_ms(&features(&operators), u55);
         // 6,000 cycles at 500 MHz.
         assert!((found / 0.012 - 1.0).abs() < 1e-5, "{found}");
-        assert_eq!(peaks("tflite-micro"), None);
     }
 
     #[test]

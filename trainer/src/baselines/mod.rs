@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use litecast::ethos_u::accelerator::ACCELERATORS;
 use litecast::features::Features;
 use litecast::manifest::{ALL, Manifest, OutputError};
 
@@ -119,10 +120,11 @@ impl Method {
                 )
             }
             Self::Roofline => {
-                let Some(peaks) = floors::peaks(&key.target) else {
+                let peaks = ACCELERATORS.iter().find(|peaks| peaks.target == key.target);
+                let Some(peaks) = peaks else {
                     return Ok(None);
                 };
-                let roofline = |features: &Features| floors::roofline_ms(features, &peaks);
+                let roofline = |features: &Features| floors::roofline_ms(features, peaks);
                 let scaled = floors::proportional(problem, output, roofline)?;
                 (
                     scaled.estimates,
