@@ -8,7 +8,7 @@ mod constants;
 mod counts;
 mod doubts;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 pub mod greedy;
 mod lifetimes;
 pub mod macs;
@@ -79,6 +79,8 @@ pub struct ByteHistogram {
     pub counts: [u64; 256],
     /// The byte that stands for 0.
     pub zero: u8,
+    /// Whether bytes are in two's complement.
+    pub is_signed: bool,
     /// Bytes of the whole constant.
     pub n_bytes: usize,
 }

@@ -36,7 +36,8 @@ pub fn weight_stats(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
         TensorType::Float64 => sample.add_wide(bytes, f64::from_le_bytes),
         _ => return None,
     }
-    sample.stats(bytes.len())
+    let is_signed = tensor.tensor_type != TensorType::UInt8;
+    sample.stats(bytes.len(), is_signed)
 }
 
 /// Two's complement, low bits first.
@@ -117,7 +118,7 @@ impl Sample {
     }
 
     /// Of a constant of `n_bytes` bytes.
-    fn stats(&self, n_bytes: usize) -> Option<WeightStats> {
+    fn stats(&self, n_bytes: usize, is_signed: bool) -> Option<WeightStats> {
         if self.n_values == 0.0 {
             return None;
         }
@@ -130,6 +131,7 @@ impl Sample {
             histogram: Arc::new(ByteHistogram {
                 counts: self.histogram,
                 zero: self.zero_point as i64 as u8,
+                is_signed,
                 n_bytes,
             }),
         })
@@ -292,7 +294,7 @@ mod tests {
             whole.add_value(f64::from(byte as i8), 1.0);
             whole.histogram[usize::from(byte)] += 1;
         });
-        let whole = whole.stats(bytes.len()).unwrap();
+        let whole = whole.stats(bytes.len(), true).unwrap();
         println!("sampled {sampled:?}, whole {whole:?}");
         assert!((sampled.std / whole.std - 1.0).abs() < 0.01);
         assert!((sampled.zero_share - whole.zero_share).abs() < 0.005);

@@ -12,6 +12,7 @@ pub struct Memory {
     pub write_latency_cycles: f64,
     /// Bytes that one burst moves: a shorter one takes as long.
     pub burst_bytes: i64,
+    pub is_off_chip: bool,
 }
 
 /// Cycles to move some bytes: latency and bytes over bandwidth.
@@ -69,6 +70,8 @@ pub struct Accelerator {
     /// Weights read where they lie off chip, and from a buffer in SRAM.
     pub weights_off_chip: Transfer,
     pub weights_buffered: Transfer,
+    /// Of biases and scales, which are read in short bursts; counted as off chip wherever they lie.
+    pub scale_cycles_per_byte: f64,
     /// SRAM that may be used; none where it holds all feature maps anyway.
     pub sram_limit_bytes: Option<i64>,
 }
@@ -101,6 +104,7 @@ const fn sram(bytes_per_cycle: f64, burst_bytes: i64) -> Memory {
         read_latency_cycles: 32.0,
         write_latency_cycles: 32.0,
         burst_bytes,
+        is_off_chip: false,
     }
 }
 
@@ -110,6 +114,7 @@ const fn dram(bytes_per_cycle: f64) -> Memory {
         read_latency_cycles: 500.0,
         write_latency_cycles: 250.0,
         burst_bytes: 128,
+        is_off_chip: true,
     }
 }
 
@@ -118,6 +123,7 @@ const FLASH: Memory = Memory {
     read_latency_cycles: 64.0,
     write_latency_cycles: 0.0,
     burst_bytes: 128,
+    is_off_chip: true,
 };
 
 /// Of Ethos-U55 with 256 MACs and of each core of Ethos-U65 with 512.
@@ -147,6 +153,7 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         buffering: transfer(1.0, 64.0),
         weights_off_chip: transfer(1.0, 64.0),
         weights_buffered: transfer(1.0 / 8.0, 32.0),
+        scale_cycles_per_byte: 1.0,
         sram_limit_bytes: None,
     },
     Accelerator {
@@ -164,6 +171,7 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         buffering: transfer(1.0 / 3.75, 500.0),
         weights_off_chip: transfer(1.0 / 3.75, 500.0),
         weights_buffered: transfer(1.0 / 16.0, 32.0),
+        scale_cycles_per_byte: 1.0 / 3.75,
         sram_limit_bytes: Some(384 << 10),
     },
     Accelerator {
@@ -184,6 +192,7 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         buffering: transfer(0.3756, 500.0),
         weights_off_chip: transfer(0.30518, 500.0),
         weights_buffered: transfer(0.048_83, 32.0),
+        scale_cycles_per_byte: 8.0 * 0.30518,
         sram_limit_bytes: Some(384 << 10),
     },
 ];

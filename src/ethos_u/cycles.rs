@@ -100,10 +100,25 @@ impl Part {
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
     /// Where its input and output lie.
-    pub feature_maps: Memory,
+    pub feature_maps: [Memory; 2],
     /// Latency of the memory where its scales lie.
     pub scale_latency_cycles: f64,
     pub part: Part,
+}
+
+/// Bytes of the input that are read at once.
+fn read_burst(layer: &Layer, block: &Block) -> i64 {
+    match layer.is_brick[0] {
+        true => 16 * block.ifm[1],
+        false if layer.ifm[2] == block.ifm[2] => block.ifm[1] * block.ifm[2],
+        false => block.ifm[2],
+    }
+}
+
+/// How many bytes of `memory` are moved for one of the input, where less is read at once than moved.
+pub fn read_inflation(memory: &Memory, layer: &Layer, block: &Block) -> f64 {
+    let burst = read_burst(layer, block).clamp(1, memory.burst_bytes);
+    memory.burst_bytes as f64 / burst as f64
 }
 
 /// Bytes of the feature map read, as often as blocks overlap or share it.
@@ -166,24 +181,19 @@ pub fn operator_cycles(
             .product()
     };
     let n_blocks = micros(layer.ofm) / micros(ofm);
-    let memory = &conditions.feature_maps;
-    let read_burst = match layer.is_brick[0] {
-        true => 16 * block.ifm[1],
-        false if layer.ifm[2] == block.ifm[2] => block.ifm[1] * block.ifm[2],
-        false => block.ifm[2],
-    };
+    let [from, to] = &conditions.feature_maps;
     let write_burst = match layer.is_brick[1] {
         true => 16 * block.ofm[1] * accelerator.n_cores,
         false if layer.ofm[2] == block.ofm[2] && block.ofm[2] <= 16 => block.ofm[1] * block.ofm[2],
         false => block.ofm[2].min(64).min(16 * accelerator.n_cores),
     };
-    let read = block_transfer(memory, memory.read_latency_cycles, volume(ifm), read_burst);
-    let written = block_transfer(
-        memory,
-        memory.write_latency_cycles,
-        volume(ofm),
-        write_burst,
+    let read = block_transfer(
+        from,
+        from.read_latency_cycles,
+        volume(ifm),
+        read_burst(layer, block),
     );
+    let written = block_transfer(to, to.write_latency_cycles, volume(ofm), write_burst);
     let apart = if n_blocks > 1.0 {
         (written - read).abs()
     } else {

@@ -1,7 +1,9 @@
-//! Feature maps in an NPU's memory: what is alive while each operator runs.
+//! Feature maps in an NPU's memory: which share it, how large they are, and when they are alive.
 
+use super::order::Order;
 use crate::analysis::Analysis;
 use crate::graph::{Graph, Node};
+use crate::tflite::BuiltinOptions;
 
 /// Channels that one fetch of a feature map holds (the NHCWB16 brick): a partly filled brick costs
 /// as much as a full one.
@@ -17,46 +19,118 @@ pub fn brick_padding(channels: f64) -> f64 {
 }
 
 /// Where an operator's result lies, as compilers for NPUs place it.
-pub(super) enum Placing {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placing {
     /// Apart from what it reads.
     Apart,
     /// In the memory of its first input, which it only names anew, cuts or frames: no bytes move.
     View,
     /// In memory into which the writers of all its inputs write their parts.
     Joined,
-    /// Over an input of the same size that nothing reads afterwards.
+    /// Over an input of the same size that nothing else reads.
     InPlace,
 }
 
-pub(super) fn placing(node: &Node) -> Placing {
-    match node.operator.code.builtin_name().unwrap_or_default() {
+/// One for each node. Linear in nodes and edges.
+fn placings(graph: &Graph) -> Vec<Placing> {
+    let of_node = |node: &Node| match node.operator.code.builtin_name().unwrap_or_default() {
+        "PAD" if pads_channels(graph, node) => Placing::Apart,
         "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" | "SLICE" | "STRIDED_SLICE" | "SPLIT" | "SPLIT_V"
         | "UNPACK" | "PAD" => Placing::View,
         "CONCATENATION" | "PACK" => Placing::Joined,
-        "ABS" | "ADD" | "DIV" | "ELU" | "EXP" | "GELU" | "HARD_SWISH" | "LEAKY_RELU"
-        | "LOGISTIC" | "MAXIMUM" | "MINIMUM" | "MUL" | "PRELU" | "QUANTIZE" | "RELU" | "RELU6"
-        | "RELU_N1_TO_1" | "RSQRT" | "SQUARE" | "SQUARED_DIFFERENCE" | "SUB" | "TANH" => {
-            Placing::InPlace
-        }
+        "ABS" | "ELU" | "EXP" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOGISTIC" | "QUANTIZE"
+        | "RELU" | "RELU6" | "RELU_N1_TO_1" | "RSQRT" | "SQUARE" | "TANH" => Placing::InPlace,
+        name if is_binary_elementwise(name) => Placing::InPlace,
         _ => Placing::Apart,
+    };
+    let mut placings: Vec<Placing> = graph.nodes.iter().map(of_node).collect();
+    for edge in &graph.edges {
+        let is_pad = graph.nodes[edge.src].operator.code.builtin_name() == Some("PAD");
+        if is_pad && !has_window(&graph.nodes[edge.dst]) {
+            placings[edge.src] = Placing::Apart;
+        }
     }
+    placings
+}
+
+pub(super) fn is_binary_elementwise(name: &str) -> bool {
+    matches!(
+        name,
+        "ADD" | "DIV" | "MAXIMUM" | "MINIMUM" | "MUL" | "PRELU" | "SQUARED_DIFFERENCE" | "SUB"
+    )
+}
+
+/// Operators with a window read beyond the edge by themselves: what a PAD of height and width does
+/// for them is not done.
+fn has_window(node: &Node) -> bool {
+    matches!(
+        node.operator.options,
+        BuiltinOptions::Conv2D { .. }
+            | BuiltinOptions::DepthwiseConv2D { .. }
+            | BuiltinOptions::Pool2D { .. }
+    )
+}
+
+fn pads_channels(graph: &Graph, pad: &Node) -> bool {
+    let (Some(&Some(input)), Some(&output)) =
+        (pad.operator.inputs.first(), pad.operator.outputs.first())
+    else {
+        return true;
+    };
+    graph.tensor(input).shape.last() != graph.tensor(output).shape.last()
+}
+
+/// By tensor, first and last step that need it. Callers write inputs before the first step and read
+/// outputs after the last one.
+fn needed(graph: &Graph, order: &Order) -> Vec<Option<(usize, usize)>> {
+    let subgraph = graph.subgraph;
+    let mut needed: Vec<Option<(usize, usize)>> = vec![None; subgraph.tensors.len()];
+    let mut mark = |tensor_idx: usize, step: usize| {
+        let (first, last) = needed[tensor_idx].unwrap_or((step, step));
+        needed[tensor_idx] = Some((first.min(step), last.max(step)));
+    };
+    for (step, &node_idx) in order.nodes.iter().enumerate() {
+        let operator = graph.nodes[node_idx].operator;
+        let inputs = operator.inputs.iter().flatten();
+        inputs.for_each(|&tensor_idx| mark(tensor_idx, step));
+        let outputs = operator.outputs.iter();
+        outputs.for_each(|&tensor_idx| mark(tensor_idx, order.chain_start[step]));
+    }
+    if let Some(last_step) = order.nodes.len().checked_sub(1) {
+        subgraph.inputs.iter().for_each(|&t| mark(t, 0));
+        subgraph.outputs.iter().for_each(|&t| mark(t, last_step));
+        for (tensor_idx, tensor) in subgraph.tensors.iter().enumerate() {
+            if tensor.is_variable {
+                mark(tensor_idx, 0);
+                mark(tensor_idx, last_step);
+            }
+        }
+    }
+    for (step, &node_idx) in order.nodes.iter().enumerate() {
+        if order.is_passed_on(step) {
+            let outputs = graph.nodes[node_idx].operator.outputs.iter();
+            outputs.for_each(|&tensor_idx| needed[tensor_idx] = None);
+        }
+    }
+    needed
 }
 
 /// A piece of memory, for one tensor or for several that share it.
-#[derive(Clone, Copy)]
-struct Piece {
+#[derive(Clone, Copy, Debug)]
+pub struct LiveRange {
     /// As the file has it.
     bytes: f64,
     /// With channels in whole bricks.
     bytes_padded: f64,
     /// Whether an input or output of the graph lies here: callers know of no bricks.
-    is_interface: bool,
-    /// First and last node that need it.
-    nodes: Option<(usize, usize)>,
+    pub is_interface: bool,
+    /// First and last step of the order of execution in which it is needed; none for what no operator
+    /// needs.
+    pub steps: Option<(usize, usize)>,
 }
 
-impl Piece {
-    fn bytes_in_memory(self) -> f64 {
+impl LiveRange {
+    pub fn bytes_in_memory(&self) -> f64 {
         match self.is_interface {
             true => self.bytes,
             false => self.bytes_padded,
@@ -71,7 +145,7 @@ impl Piece {
             bytes: self.bytes.max(other.bytes),
             bytes_padded: self.bytes_padded.max(other.bytes_padded),
             is_interface: self.is_interface || other.is_interface,
-            nodes: match (self.nodes, other.nodes) {
+            steps: match (self.steps, other.steps) {
                 (Some(own), Some(other)) => Some(both(own, other)),
                 (own, other) => own.or(other),
             },
@@ -79,14 +153,69 @@ impl Piece {
     }
 }
 
-/// Pieces of memory by tensor; tensors that share one have a common root.
-struct Pieces {
+/// The feature maps of a graph, tensors that share memory as one.
+#[derive(Debug)]
+pub struct FeatureMaps {
+    /// By node.
+    placings: Vec<Placing>,
+    /// By tensor, one that stands for all with which it shares memory.
     parent: Vec<usize>,
-    /// Of roots; of others it is out of date.
-    pieces: Vec<Piece>,
+    /// By tensor. Of those that stand for others; of the rest it is out of date.
+    ranges: Vec<LiveRange>,
+    /// Whether inputs and outputs of the graph lie in another memory than what is between.
+    is_interface_apart: bool,
 }
 
-impl Pieces {
+impl FeatureMaps {
+    /// Those of a graph that runs in such an `order`. Without a memory plan, none is alive.
+    /// Linear in nodes, tensors and edges.
+    pub fn of(graph: &Graph, analysis: &Analysis, order: &Order, is_interface_apart: bool) -> Self {
+        let mut feature_maps = Self::apart(graph, analysis, order, is_interface_apart);
+        for (step, &node_idx) in order.nodes.iter().enumerate() {
+            // What is chained has no result of the step before to lie over.
+            if order.chain_start[step] == step {
+                feature_maps.place(graph, node_idx, step);
+            }
+        }
+        for tensor_idx in 0..feature_maps.parent.len() {
+            feature_maps.parent[tensor_idx] = feature_maps.root(tensor_idx);
+        }
+        feature_maps
+    }
+
+    /// One range for each tensor of the graph that the memory plan places.
+    fn apart(graph: &Graph, analysis: &Analysis, order: &Order, is_interface_apart: bool) -> Self {
+        let needed = needed(graph, order);
+        let nothing = LiveRange {
+            bytes: 0.0,
+            bytes_padded: 0.0,
+            is_interface: false,
+            steps: None,
+        };
+        let subgraph = graph.subgraph;
+        let mut ranges = vec![nothing; subgraph.tensors.len()];
+        let plan = analysis.memory_plan.iter();
+        let placements = plan.flat_map(|plan| &plan.placements);
+        for place in placements.filter(|place| place.subgraph_idx == graph.subgraph_idx) {
+            let bytes = place.size_bytes as f64;
+            let channels = graph.tensor(place.tensor_idx).shape.last().copied();
+            ranges[place.tensor_idx] = LiveRange {
+                bytes,
+                bytes_padded: bytes * brick_padding(f64::from(channels.unwrap_or(1))),
+                is_interface: false,
+                steps: needed[place.tensor_idx],
+            };
+        }
+        let interface = subgraph.inputs.iter().chain(&subgraph.outputs);
+        interface.for_each(|&tensor_idx| ranges[tensor_idx].is_interface = true);
+        Self {
+            placings: placings(graph),
+            parent: (0..ranges.len()).collect(),
+            ranges,
+            is_interface_apart,
+        }
+    }
+
     fn root(&mut self, mut tensor_idx: usize) -> usize {
         while self.parent[tensor_idx] != tensor_idx {
             self.parent[tensor_idx] = self.parent[self.parent[tensor_idx]];
@@ -95,26 +224,26 @@ impl Pieces {
         tensor_idx
     }
 
-    fn piece(&mut self, tensor_idx: usize) -> Piece {
+    fn range(&mut self, tensor_idx: usize) -> LiveRange {
         let root = self.root(tensor_idx);
-        self.pieces[root]
+        self.ranges[root]
     }
 
     fn share(&mut self, one: usize, other: usize) {
         let (one, other) = (self.root(one), self.root(other));
-        self.pieces[one] = self.pieces[one].with(self.pieces[other]);
+        self.ranges[one] = self.ranges[one].with(self.ranges[other]);
         self.parent[other] = one;
     }
 
-    /// Lets the results of `node` lie where a compiler would place them.
-    fn place(&mut self, graph: &Graph, node_idx: usize) {
+    /// Lets the results of a node lie where a compiler would place them.
+    fn place(&mut self, graph: &Graph, node_idx: usize, step: usize) {
         let operator = graph.nodes[node_idx].operator;
         let activations = operator.inputs.iter().flatten().copied();
         let mut activations = activations.filter(|&t| graph.constant(t).is_empty());
         let Some(&output) = operator.outputs.first() else {
             return;
         };
-        match placing(&graph.nodes[node_idx]) {
+        match self.placings[node_idx] {
             Placing::Apart => {}
             Placing::View => {
                 if let Some(input) = activations.next() {
@@ -123,11 +252,13 @@ impl Pieces {
             }
             Placing::Joined => activations.for_each(|input| self.share(output, input)),
             Placing::InPlace => {
-                let bytes = self.piece(output).bytes;
-                let dies_here = |piece: Piece| piece.nodes.is_some_and(|(_, end)| end == node_idx);
-                let input = activations.find(|&t| {
-                    let piece = self.piece(t);
-                    piece.bytes == bytes && dies_here(piece)
+                let own = self.range(output);
+                let input = activations.find(|&input| {
+                    let range = self.range(input);
+                    let dies_here = range.steps.is_some_and(|(_, end)| end == step);
+                    let is_interface = range.is_interface || own.is_interface;
+                    let is_apart = self.is_interface_apart && is_interface;
+                    range.bytes == own.bytes && dies_here && !is_apart
                 });
                 if let Some(input) = input {
                     self.share(input, output);
@@ -135,58 +266,37 @@ impl Pieces {
             }
         }
     }
-}
 
-/// Bytes of feature maps alive while each node runs, channels padded to whole bricks but for the
-/// graph's inputs and outputs; 0 where there is no memory plan. Linear in nodes and tensors.
-pub fn live_bytes(graph: &Graph, analysis: &Analysis) -> Vec<f64> {
-    let n_nodes = graph.nodes.len();
-    let mut pieces = pieces(graph, analysis);
-    (0..n_nodes).for_each(|node_idx| pieces.place(graph, node_idx));
-    let mut change = vec![0.0; n_nodes + 1];
-    for tensor_idx in 0..pieces.parent.len() {
-        let piece = pieces.pieces[tensor_idx];
-        if let (true, Some((first, last))) = (pieces.parent[tensor_idx] == tensor_idx, piece.nodes)
-        {
-            change[first] += piece.bytes_in_memory();
-            change[last + 1] -= piece.bytes_in_memory();
+    pub fn placing(&self, node_idx: usize) -> Placing {
+        self.placings[node_idx]
+    }
+
+    /// Index of the range in which a tensor lies.
+    pub fn range_of(&self, tensor_idx: usize) -> usize {
+        self.parent[tensor_idx]
+    }
+
+    /// Each with its index.
+    pub fn ranges(&self) -> impl Iterator<Item = (usize, &LiveRange)> {
+        let is_root =
+            |&(tensor_idx, _): &(usize, &LiveRange)| self.parent[tensor_idx] == tensor_idx;
+        self.ranges.iter().enumerate().filter(is_root)
+    }
+
+    /// Bytes alive in each of `n_steps`, of the ranges that are in this memory.
+    pub fn live_bytes(&self, n_steps: usize, is_in: impl Fn(usize) -> bool) -> Vec<f64> {
+        let mut change = vec![0.0; n_steps + 1];
+        for (_, range) in self.ranges().filter(|&(range_idx, _)| is_in(range_idx)) {
+            if let Some((first, last)) = range.steps {
+                change[first] += range.bytes_in_memory();
+                change[last + 1] -= range.bytes_in_memory();
+            }
         }
-    }
-    let mut alive = 0.0;
-    let sum = |change: &f64| {
-        alive += change;
-        f64::max(alive, 0.0)
-    };
-    change.iter().take(n_nodes).map(sum).collect()
-}
-
-/// One piece for each tensor of the graph that the memory plan places.
-fn pieces(graph: &Graph, analysis: &Analysis) -> Pieces {
-    let nothing = Piece {
-        bytes: 0.0,
-        bytes_padded: 0.0,
-        is_interface: false,
-        nodes: None,
-    };
-    let subgraph = graph.subgraph;
-    let mut pieces = vec![nothing; subgraph.tensors.len()];
-    let plan = analysis.memory_plan.iter();
-    let placements = plan.flat_map(|plan| &plan.placements);
-    for place in placements.filter(|place| place.subgraph_idx == graph.subgraph_idx) {
-        let bytes = place.size_bytes as f64;
-        let channels = graph.tensor(place.tensor_idx).shape.last().copied();
-        let nodes = place.nodes.as_ref();
-        pieces[place.tensor_idx] = Piece {
-            bytes,
-            bytes_padded: bytes * brick_padding(f64::from(channels.unwrap_or(1))),
-            is_interface: false,
-            nodes: nodes.map(|nodes| (*nodes.start(), *nodes.end())),
+        let mut alive = 0.0;
+        let sum = |change: &f64| {
+            alive += change;
+            f64::max(alive, 0.0)
         };
-    }
-    let interface = subgraph.inputs.iter().chain(&subgraph.outputs);
-    interface.for_each(|&tensor_idx| pieces[tensor_idx].is_interface = true);
-    Pieces {
-        parent: (0..pieces.len()).collect(),
-        pieces,
+        change.iter().take(n_steps).map(sum).collect()
     }
 }

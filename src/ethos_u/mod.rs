@@ -1,14 +1,17 @@
-//! How Arm's compiler Vela runs a graph on its Ethos-U accelerators: blocks, cycles, encoded weights
-//! and weight buffers, by rules that its published source states, without compiling anything.
+//! How Arm's compiler Vela runs a graph on its Ethos-U accelerators: the order of execution, blocks,
+//! cycles, encoded weights, weight buffers and the feature maps that lie in SRAM, by rules that its
+//! published source states, without compiling anything.
 //!
-//! Not modelled: cascades, chains of operators, and what Vela makes of operators that it replaces by
-//! several. A trained network corrects for them.
+//! Not modelled: cascades, and what Vela makes of operators that it replaces by several. A trained
+//! network corrects for them.
 
 pub mod accelerator;
 pub mod blocks;
 pub mod cycles;
+pub mod fast_storage;
 pub mod feature_maps;
 pub mod layer;
+pub mod order;
 pub mod plan;
 pub mod schedule;
 #[cfg(test)]

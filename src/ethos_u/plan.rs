@@ -5,12 +5,15 @@ use crate::analysis::{Analysis, ByteHistogram};
 use crate::graph::Graph;
 use crate::tflite::BuiltinOptions;
 
-use super::accelerator::{Accelerator, Hwc};
-use super::blocks::{self, Block};
-use super::cycles::{Conditions, Part, operator_cycles, read_bytes, written_bytes};
-use super::feature_maps::{Placing, placing};
-use super::layer::{Kind, Layer};
+use super::accelerator::{Accelerator, Hwc, Memory};
+use super::blocks::{self, Block, SPLIT_DEPTH, round_up};
+use super::cycles::{Conditions, Part, operator_cycles, read_bytes, read_inflation, written_bytes};
+use super::fast_storage::{self, Candidate};
+use super::feature_maps::{FeatureMaps, LiveRange, Placing, is_binary_elementwise};
+use super::layer::{Kind, Layer, SCALE_BYTES};
+use super::order::Order;
 use super::schedule::{Buffer, Step, Work, buffers};
+use super::weights::ALIGNMENT_BYTES;
 
 /// A dimension beyond this is left to the network: NPU registers hold 16 bits.
 const MAX_DIMENSION: i64 = 1 << 16;
@@ -25,75 +28,230 @@ pub struct Planned {
     /// SRAM for its weights and for those of the operator after it, as far as they are fetched while
     /// it runs.
     pub weight_buffer_bytes: f64,
+    /// The same and the feature maps alive, as far as they are kept in SRAM.
+    pub sram_bytes: f64,
     /// Its weights and scales in the stream that the accelerator decodes.
     pub encoded_weight_bytes: f64,
-    /// The same as often as they are read from off chip.
-    pub off_chip_weight_bytes: f64,
+    /// Read off chip and written there: feature maps that are not kept in SRAM, and weights as often
+    /// as they are fetched.
+    pub off_chip_bytes: f64,
+    /// The same in SRAM.
+    pub sram_traffic_bytes: f64,
 }
 
-/// One for each node. An operator that the accelerator's multipliers do not compute counts with its
-/// output's elements; one that only names memory anew with nothing. Proportional to nodes.
+/// One for each node. An operator that the accelerator's multipliers do not
+/// compute counts with its output's elements; one that only names memory anew with nothing.
+/// Proportional to nodes, but for the choice of feature maps, for which see [`fast_storage::kept`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<Planned> {
+    let order = match accelerator.is_u85() {
+        true => Order::of(graph).with_chains(graph),
+        false => Order::of(graph),
+    };
+    let is_interface_apart = accelerator.sram_limit_bytes.is_some();
+    let feature_maps = FeatureMaps::of(graph, analysis, &order, is_interface_apart);
     let is_linear = linear(graph);
-    let mut nodes = Vec::new();
-    let mut steps = Vec::new();
-    for node_idx in 0..graph.nodes.len() {
-        if let Some(step) = step(accelerator, graph, analysis, &is_linear, node_idx) {
-            nodes.push(node_idx);
-            steps.push(step);
-        }
-    }
+    let step = |(idx, &node_idx): (usize, &usize)| match feature_maps.placing(node_idx) {
+        Placing::View | Placing::Joined => None,
+        _ if order.chain_start[idx] < idx => None,
+        _ => step(accelerator, graph, analysis, &is_linear, node_idx),
+    };
+    let steps: Vec<Option<Step>> = order.nodes.iter().enumerate().map(step).collect();
     let buffers = buffers(accelerator, &steps);
+    let buffer_bytes = buffer_bytes(&steps, &buffers);
+    let is_in_sram = in_sram(
+        accelerator,
+        graph,
+        &feature_maps,
+        &order.nodes,
+        &steps,
+        &buffer_bytes,
+    );
+    let alive = feature_maps.live_bytes(order.nodes.len(), |range_idx| is_in_sram[range_idx]);
     let mut planned = vec![Planned::default(); graph.nodes.len()];
-    for (idx, &node_idx) in nodes.iter().enumerate() {
-        let next = buffers.get(idx + 1).filter(|next| next.is_prefetched);
-        planned[node_idx] = of_step(accelerator, &steps[idx], &buffers[idx]);
-        planned[node_idx].weight_buffer_bytes += next.map_or(0.0, |next| next.parts[0]);
+    for (idx, &node_idx) in order.nodes.iter().enumerate() {
+        let planned = &mut planned[node_idx];
+        planned.weight_buffer_bytes = buffer_bytes[idx];
+        planned.sram_bytes = alive[idx] + buffer_bytes[idx];
+        if let Some(step) = &steps[idx] {
+            let operator = graph.nodes[node_idx].operator;
+            let is_in_sram = |tensor_idx: usize| is_in_sram[feature_maps.range_of(tensor_idx)];
+            let memory = |tensor_idx: Option<usize>| match tensor_idx.is_none_or(is_in_sram) {
+                true => accelerator.sram,
+                false => accelerator.off_chip,
+            };
+            let memories = [
+                memory(operator.inputs.first().copied().flatten()),
+                memory(operator.outputs.first().copied()),
+            ];
+            of_step(accelerator, step, &buffers[idx], memories, planned);
+        }
     }
     planned
 }
 
-fn of_step(accelerator: &Accelerator, step: &Step, buffer: &Buffer) -> Planned {
-    let Work::Weighted {
+/// By step, SRAM for its weights and for those of the next one, as far as they are fetched meanwhile.
+fn buffer_bytes(steps: &[Option<Step>], buffers: &[Buffer]) -> Vec<f64> {
+    let mut fetched_for_next = 0.0;
+    let mut bytes = vec![0.0; steps.len()];
+    for idx in (0..steps.len()).rev().filter(|&idx| steps[idx].is_some()) {
+        bytes[idx] = buffers[idx].bytes_beside(fetched_for_next);
+        fetched_for_next = match buffers[idx].is_prefetched {
+            true => buffers[idx].parts[0],
+            false => 0.0,
+        };
+    }
+    bytes
+}
+
+/// By range of `feature_maps`, whether it lies in SRAM.
+fn in_sram(
+    accelerator: &Accelerator,
+    graph: &Graph,
+    feature_maps: &FeatureMaps,
+    nodes: &[usize],
+    steps: &[Option<Step>],
+    buffer_bytes: &[f64],
+) -> Vec<bool> {
+    let n_tensors = graph.subgraph.tensors.len();
+    let Some(limit_bytes) = accelerator.sram_limit_bytes else {
+        return vec![true; n_tensors];
+    };
+    let mut accesses = vec![0.0; n_tensors];
+    let mut pairs = Vec::new();
+    for (&node_idx, step) in nodes.iter().zip(steps) {
+        let Some(step) = step else { continue };
+        let operator = graph.nodes[node_idx].operator;
+        let is_activation = |&tensor_idx: &usize| graph.constant(tensor_idx).is_empty();
+        let inputs = operator.inputs.iter().flatten().copied();
+        let mut inputs = inputs
+            .filter(is_activation)
+            .map(|t| feature_maps.range_of(t));
+        let (first, second) = (inputs.next(), inputs.next());
+        if let Some(first) = first {
+            accesses[first] += step.bytes[0];
+        }
+        for &output in &operator.outputs {
+            accesses[feature_maps.range_of(output)] += step.bytes[1];
+        }
+        let name = operator.code.builtin_name().unwrap_or_default();
+        if let (Some(first), Some(second)) = (first, second)
+            && is_binary_elementwise(name)
+        {
+            accesses[second] += step.bytes[0];
+            pairs.push([first, second]);
+        }
+    }
+    let candidate = |(id, range): (usize, &LiveRange)| {
+        let (first, last) = range.steps.filter(|_| !range.is_interface)?;
+        Some(Candidate {
+            id,
+            first,
+            last,
+            bytes: range.bytes_in_memory(),
+            accesses: accesses[id],
+        })
+    };
+    let candidates = feature_maps.ranges().filter_map(candidate).collect();
+    let mut kept = vec![false; n_tensors];
+    for id in fast_storage::kept(candidates, limit_bytes as f64, buffer_bytes) {
+        kept[id] = true;
+    }
+    // Both inputs of an elementwise operator come from the same memory.
+    for pair in pairs {
+        let both = kept[pair[0]] && kept[pair[1]];
+        pair.iter().for_each(|&range_idx| kept[range_idx] = both);
+    }
+    // What is passed on inside a chain comes by no memory.
+    for (range_idx, range) in feature_maps.ranges() {
+        kept[range_idx] |= range.steps.is_none();
+    }
+    kept
+}
+
+/// Biases and scales of so many output channels.
+fn scale_bytes(accelerator: &Accelerator, depth: i64) -> f64 {
+    match accelerator.is_u85() {
+        true => (SCALE_BYTES * round_up(depth, SPLIT_DEPTH)) as f64,
+        false => round_up(SCALE_BYTES * depth, ALIGNMENT_BYTES) as f64,
+    }
+}
+
+/// Adds what follows from where an operator's feature maps lie.
+fn of_step(
+    accelerator: &Accelerator,
+    step: &Step,
+    buffer: &Buffer,
+    memories: [Memory; 2],
+    planned: &mut Planned,
+) {
+    let mut sram_bytes = 0.0;
+    let mut off_chip_bytes = 0.0;
+    let [mut read_bytes, written_bytes] = step.bytes;
+    let mut own = step.cycles;
+    if let Some((layer, block)) = step.work.layer() {
+        read_bytes *= read_inflation(&memories[0], &layer, &block);
+        let scales_from = match buffer.bytes() > 0.0 {
+            true => accelerator.weights_buffered,
+            false => accelerator.weights_off_chip,
+        };
+        let conditions = Conditions {
+            feature_maps: memories,
+            scale_latency_cycles: scales_from.latency_cycles,
+            part: Part::WHOLE,
+        };
+        own = operator_cycles(accelerator, &layer, &block, conditions);
+    }
+    for (memory, bytes) in memories.iter().zip([read_bytes, written_bytes]) {
+        match memory.is_off_chip {
+            true => off_chip_bytes += bytes,
+            false => sram_bytes += bytes,
+        }
+    }
+    let mut off_chip_cycles = off_chip_bytes * accelerator.weights_off_chip.cycles_per_byte;
+    if let Work::Weighted {
         layer,
         block,
         weight_bytes,
     } = step.work
-    else {
-        return Planned {
-            cycles: step.cycles,
-            ..Planned::default()
+    {
+        let is_buffered = buffer.bytes() > 0.0;
+        let all_reads_bytes = weight_bytes * block.weight_reads(&layer) as f64;
+        let off_chip_weight_bytes = match is_buffered {
+            true => weight_bytes,
+            false => all_reads_bytes,
         };
-    };
-    let is_buffered = buffer.bytes() > 0.0;
-    let all_reads_bytes = weight_bytes * block.weight_reads(&layer) as f64;
-    let (off_chip_weight_bytes, read_from) = match is_buffered {
-        true => (weight_bytes, accelerator.weights_buffered),
-        false => (all_reads_bytes, accelerator.weights_off_chip),
-    };
-    let fetched_before = match buffer.is_prefetched {
-        true => buffer.first_bytes,
-        false => 0.0,
-    };
-    let fetched_during = off_chip_weight_bytes - fetched_before;
-    let conditions = Conditions {
-        feature_maps: accelerator.sram,
-        scale_latency_cycles: read_from.latency_cycles,
-        part: Part::WHOLE,
-    };
-    let own = operator_cycles(accelerator, &layer, &block, conditions);
-    let mut sram_bytes = read_bytes(&layer, &block) + written_bytes(&layer);
-    if is_buffered {
-        sram_bytes += fetched_during + all_reads_bytes;
+        let fetched_before = match buffer.is_prefetched {
+            true => buffer.first_bytes,
+            false => 0.0,
+        };
+        let fetched_during = off_chip_weight_bytes - fetched_before;
+        if is_buffered {
+            let transfer = |bytes: f64| accelerator.buffering.cycles(bytes) - buffer.slack_cycles;
+            let computing = own + transfer(buffer.first_bytes).max(0.0);
+            own = computing.max(transfer(weight_bytes) + buffer.last_slice_cycles);
+            sram_bytes += fetched_during + all_reads_bytes;
+        }
+        let scale_bytes =
+            scale_bytes(accelerator, layer.ofm[2]) * block.weight_reads(&layer) as f64;
+        let scales = scale_bytes * accelerator.scale_cycles_per_byte;
+        // What comes from a buffer was moved there with the scales, what does not comes without.
+        let stream_bytes = match is_buffered {
+            true => fetched_during,
+            false => (fetched_during - scale_bytes).max(0.0),
+        };
+        let weights = stream_bytes * accelerator.weights_off_chip.cycles_per_byte;
+        off_chip_cycles = match accelerator.is_u85() {
+            true => off_chip_cycles.max(weights).max(scales),
+            false => off_chip_cycles + weights + scales,
+        };
+        planned.encoded_weight_bytes = weight_bytes;
+        off_chip_bytes += off_chip_weight_bytes;
     }
-    Planned {
-        cycles: own
-            .max(fetched_during * accelerator.weights_off_chip.cycles_per_byte)
-            .max(sram_bytes / accelerator.sram.bytes_per_cycle),
-        weight_buffer_bytes: buffer.bytes(),
-        encoded_weight_bytes: weight_bytes,
-        off_chip_weight_bytes,
-    }
+    planned.off_chip_bytes = off_chip_bytes;
+    planned.sram_traffic_bytes = sram_bytes;
+    planned.cycles = own
+        .max(off_chip_cycles)
+        .max(sram_bytes / accelerator.sram.bytes_per_cycle);
 }
 
 fn step(
@@ -104,29 +262,28 @@ fn step(
     node_idx: usize,
 ) -> Option<Step> {
     let node = &graph.nodes[node_idx];
-    if matches!(placing(node), Placing::View | Placing::Joined) {
-        return None;
-    }
     let output = node.operator.outputs.first().map(|&t| shape(graph, t))?;
     let weights = analysis.costs[node_idx].weights.as_ref();
     let histogram = weights.map(|weights| weights.histogram.as_ref());
     let layer = layer(accelerator, graph, is_linear, node_idx);
     let chosen = layer.and_then(|layer| Some((layer, blocks::choose(accelerator, &layer)?)));
     let Some((layer, block)) = chosen else {
-        let elements: i64 = output.iter().product();
+        let elements = output.iter().product::<i64>() as f64;
         return Some(Step {
             work: Work::Other,
-            cycles: elements as f64 * element_cycles(accelerator, graph, node_idx),
+            cycles: elements * element_cycles(accelerator, graph, node_idx),
+            bytes: [elements; 2],
         });
     };
     let conditions = Conditions {
-        feature_maps: accelerator.planned_feature_maps(),
+        feature_maps: [accelerator.planned_feature_maps(); 2],
         scale_latency_cycles: accelerator.weights_off_chip.latency_cycles,
         part: Part::WHOLE,
     };
     Some(Step {
         cycles: operator_cycles(accelerator, &layer, &block, conditions),
         work: work(accelerator, layer, block, histogram),
+        bytes: [read_bytes(&layer, &block), written_bytes(&layer)],
     })
 }
 
@@ -142,7 +299,7 @@ fn work(
             block,
             weight_bytes: super::weights::encoded_bytes(accelerator, &layer, &block, histogram),
         },
-        None => Work::Other,
+        None => Work::Unweighted { layer, block },
     }
 }
 
@@ -213,6 +370,11 @@ fn layer(
     let stride = pair(window.stride_h, window.stride_w);
     let dilation = pair(window.dilation_h, window.dilation_w);
     let is_sane = |sizes: &[i64], limit: i64| sizes.iter().all(|size| (1..=limit).contains(size));
+    let stride = match kind {
+        // A window that is nowhere else has no stride.
+        Kind::Pooling => std::array::from_fn(|axis| if ofm[axis] == 1 { 1 } else { stride[axis] }),
+        _ => stride,
+    };
     let is_whole = is_sane(&ifm, MAX_DIMENSION)
         && is_sane(&ofm, MAX_DIMENSION)
         && is_sane(&kernel, MAX_KERNEL)

@@ -16,6 +16,8 @@ pub struct Step {
     pub work: Work,
     /// Cycles it takes when nothing is buffered: the time to fetch weights for the next one.
     pub cycles: f64,
+    /// Bytes of a feature map that it reads, and those that it writes.
+    pub bytes: [f64; 2],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +29,23 @@ pub enum Work {
         /// Encoded, with scales.
         weight_bytes: f64,
     },
+    /// Goes through the multipliers without weights.
+    Unweighted {
+        layer: Layer,
+        block: Block,
+    },
     Other,
+}
+
+impl Work {
+    pub fn layer(&self) -> Option<(Layer, Block)> {
+        match *self {
+            Work::Weighted { layer, block, .. } | Work::Unweighted { layer, block } => {
+                Some((layer, block))
+            }
+            Work::Other => None,
+        }
+    }
 }
 
 /// SRAM that holds weights of one operator.
@@ -42,11 +60,28 @@ pub struct Buffer {
     pub n_slices: usize,
     /// Bytes of the first slice.
     pub first_bytes: f64,
+    /// Cycles of the step before behind which its transfers can hide.
+    pub slack_cycles: f64,
+    /// Cycles of its last slice.
+    pub last_slice_cycles: f64,
 }
 
 impl Buffer {
     pub fn bytes(&self) -> f64 {
         self.parts[0] + self.parts[1]
+    }
+
+    /// The part that the last slice is read from: with it alone the next operator's weights share
+    /// the SRAM.
+    fn last_part(&self) -> usize {
+        let n_parts = if self.parts[1] > 0.0 { 2 } else { 1 };
+        self.n_slices.saturating_sub(1) % n_parts
+    }
+
+    /// Bytes in use at most, where so many are fetched for the operator after it.
+    pub fn bytes_beside(&self, fetched_for_next: f64) -> f64 {
+        let at_end = self.parts[self.last_part()] + fetched_for_next;
+        self.bytes().max(at_end)
     }
 }
 
@@ -58,13 +93,17 @@ struct Slack {
 }
 
 /// A buffer for each step, chosen as Vela 5.2.0 does where nothing is cascaded: what shortens the
-/// operator, transfers being hidden behind the operator before or behind its own slices.
-pub fn buffers(accelerator: &Accelerator, steps: &[Step]) -> Vec<Buffer> {
+/// operator, transfers being hidden behind the operator before or behind its own slices. None is a
+/// node for which nothing runs.
+pub fn buffers(accelerator: &Accelerator, steps: &[Option<Step>]) -> Vec<Buffer> {
     let limit = accelerator
         .sram_limit_bytes
         .map_or(f64::INFINITY, |bytes| bytes as f64);
     let mut before: Option<Slack> = None;
-    let choose = |step: &Step| {
+    let choose = |step: &Option<Step>| {
+        let Some(step) = step else {
+            return Buffer::default();
+        };
         let mut slack = Slack {
             cycles: step.cycles,
             bytes: limit,
@@ -85,11 +124,10 @@ pub fn buffers(accelerator: &Accelerator, steps: &[Step]) -> Vec<Buffer> {
                 cycles: step.cycles,
                 before,
             };
-            if let Some((chosen, last_slice_cycles)) = weights.buffer() {
+            if let Some(chosen) = weights.buffer() {
                 buffer = chosen;
-                let last_part = (chosen.n_slices - 1) % if chosen.parts[1] > 0.0 { 2 } else { 1 };
-                slack.cycles = last_slice_cycles;
-                slack.bytes = limit - chosen.parts[last_part];
+                slack.cycles = chosen.last_slice_cycles;
+                slack.bytes = limit - chosen.parts[chosen.last_part()];
             }
         }
         before = Some(slack);
@@ -120,15 +158,15 @@ impl Weights<'_> {
     /// With weights and scales in a buffer.
     fn part_cycles(&self, layer: &Layer, part: Part) -> f64 {
         let conditions = Conditions {
-            feature_maps: self.accelerator.planned_feature_maps(),
+            feature_maps: [self.accelerator.planned_feature_maps(); 2],
             scale_latency_cycles: self.accelerator.weights_buffered.latency_cycles,
             part,
         };
         operator_cycles(self.accelerator, layer, &self.block, conditions)
     }
 
-    /// The buffer, and the cycles of the last slice; none where reading weights off chip is better.
-    fn buffer(&self) -> Option<(Buffer, f64)> {
+    /// None where reading weights off chip is better.
+    fn buffer(&self) -> Option<Buffer> {
         let accelerator = self.accelerator;
         let depth = self.layer.ofm[2];
         let transfer = accelerator.buffering.cycles(self.bytes);
@@ -189,8 +227,10 @@ impl Weights<'_> {
             is_prefetched,
             n_slices,
             first_bytes: slice_bytes[0],
+            slack_cycles,
+            last_slice_cycles: run.last,
         };
-        (!costs_more).then_some((buffer, run.last))
+        (!costs_more).then_some(buffer)
     }
 
     /// Output channels at which the weights are cut, from 0 to all of them.

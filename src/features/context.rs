@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use crate::analysis::window::Window;
 use crate::analysis::{Analysis, Cost};
-use crate::ethos_u::accelerator::{ACCELERATORS, Accelerator};
+use crate::ethos_u::accelerator::ACCELERATORS;
 use crate::ethos_u::feature_maps::brick_padding;
 use crate::ethos_u::plan::Planned;
 use crate::ethos_u::weights::coded_bytes;
@@ -126,17 +126,6 @@ pub(super) struct NodeContext {
 }
 
 impl NodeContext {
-    /// Bytes of SRAM in use while the node runs on one of the accelerators: feature maps as far as
-    /// there is room, and weights.
-    pub fn sram_bytes(&self, accelerator_idx: usize) -> f64 {
-        let Accelerator {
-            sram_limit_bytes, ..
-        } = ACCELERATORS[accelerator_idx];
-        let limit = sram_limit_bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
-        let buffers = self.planned[accelerator_idx].weight_buffer_bytes;
-        (self.feature_map_bytes_alive + buffers).min(limit)
-    }
-
     /// The node's own side of things; degrees, running sums, neighbours and padded live
     /// bytes are the caller's.
     pub fn of(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Self {

@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 
 use crate::analysis::Analysis;
 use crate::ethos_u::accelerator::ACCELERATORS;
-use crate::ethos_u::feature_maps;
+use crate::ethos_u::feature_maps::FeatureMaps;
+use crate::ethos_u::order::Order;
 use crate::ethos_u::plan::plan;
 use crate::graph::Graph;
 use context::{NodeContext, Work};
@@ -59,21 +60,28 @@ pub fn extract(graph: &Graph, analysis: &Analysis) -> Features {
     let n_predecessors = degrees(&edge_dst, n_nodes);
     let n_successors = degrees(&edge_src, n_nodes);
     let mut nodes = Vec::with_capacity(n_nodes * N_COLUMNS);
-    let feature_map_bytes_alive = feature_maps::live_bytes(graph, analysis);
-    let contexts: Vec<NodeContext> = (0..n_nodes)
+    let order = Order::of(graph);
+    let feature_maps = FeatureMaps::of(graph, analysis, &order, false);
+    let alive = feature_maps.live_bytes(n_nodes, |_| true);
+    let mut contexts: Vec<NodeContext> = (0..n_nodes)
         .map(|node_idx| NodeContext::of(graph, analysis, node_idx))
         .collect();
     let work: Vec<Work> = contexts.iter().map(|context| context.work).collect();
-    let work_of = |node_idx: Option<usize>| node_idx.and_then(|idx| work.get(idx).copied());
+    for (step, &node_idx) in order.nodes.iter().enumerate() {
+        let work_at = |step: Option<usize>| {
+            step.and_then(|step| order.nodes.get(step))
+                .map(|&at| work[at])
+        };
+        contexts[node_idx].before = work_at(step.checked_sub(1)).unwrap_or_default();
+        contexts[node_idx].next = work_at(Some(step + 1)).unwrap_or_default();
+        contexts[node_idx].feature_map_bytes_alive = alive[step];
+    }
     let plans = ACCELERATORS.map(|accelerator| plan(&accelerator, graph, analysis));
     let mut so_far = Work::default();
     for (node_idx, mut context) in contexts.into_iter().enumerate() {
         so_far += context.work;
         context.so_far = so_far;
-        context.before = work_of(node_idx.checked_sub(1)).unwrap_or_default();
-        context.next = work_of(Some(node_idx + 1)).unwrap_or_default();
         context.planned = plans.each_ref().map(|plan| plan[node_idx]);
-        context.feature_map_bytes_alive = feature_map_bytes_alive[node_idx];
         context.n_predecessors = n_predecessors[node_idx];
         context.n_successors = n_successors[node_idx];
         nodes.extend(COLUMNS.iter().map(|column| (column.value)(&context)));

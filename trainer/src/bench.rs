@@ -13,7 +13,7 @@ use crate::gnn::adam::Adam;
 use crate::gnn::batch::Batch;
 use crate::gnn::loss::Objective;
 use crate::gnn::network::{Architecture, Network, Shape};
-use crate::gnn::prepare::{Example, Labels, Readout, Scaling};
+use crate::gnn::prepare::{Example, Labels, OutputRules, Readout, Scaling};
 use crate::gnn::synthetic;
 
 const N_COLUMNS: usize = 60;
@@ -102,7 +102,12 @@ fn random_examples(n: usize, n_nodes: usize, rng: &mut impl Rng) -> (Vec<Example
         .collect();
     let pairs: Vec<_> = graphs.iter().zip(&labels).collect();
     let readouts = vec![Readout::Sum; N_OUTPUTS];
-    let scaling = Scaling::fit(N_COLUMNS, readouts, vec![f32::MAX; N_OUTPUTS], &pairs);
+    let rules = OutputRules {
+        readouts,
+        ceilings: vec![f32::MAX; N_OUTPUTS],
+        planned_columns: (0..N_OUTPUTS).map(|k| (k > 0).then_some(k)).collect(),
+    };
+    let scaling = Scaling::fit(N_COLUMNS, rules, &pairs);
     let examples = pairs.iter().map(|(g, l)| scaling.example(g, l)).collect();
     (examples, scaling)
 }

@@ -8,7 +8,7 @@ use litecast::features::{COLUMNS, N_COLUMNS};
 use litecast::manifest::{FeatureRange, SpaceCount};
 
 use crate::dataset::{Dataset, LabelKey, LabelledGraph};
-use crate::gnn::prepare::{Example, Labels, Readout, Scaling};
+use crate::gnn::prepare::{Example, Labels, OutputRules, Readout, Scaling};
 use crate::settings::Settings;
 use crate::split::{Side, side};
 
@@ -17,21 +17,25 @@ pub const METRICS: [Metric; 4] = [
     Metric {
         id: "latency",
         operators: "cycles",
+        planned: "cycles",
         readout: Readout::Sum,
     },
     Metric {
         id: "sram_peak",
         operators: "sram_live_bytes",
+        planned: "sram_bytes",
         readout: Readout::Max,
     },
     Metric {
         id: "offchip_traffic",
         operators: "offchip_traffic_bytes",
+        planned: "off_chip_bytes",
         readout: Readout::Sum,
     },
     Metric {
         id: "sram_traffic",
         operators: "sram_traffic_bytes",
+        planned: "sram_traffic_bytes",
         readout: Readout::Sum,
     },
 ];
@@ -41,12 +45,21 @@ pub struct Metric {
     pub id: &'static str,
     /// The figure of operators that it follows from. Where that is in another unit, its shares count.
     pub operators: &'static str,
+    /// The same figure in the columns of features that tell what Vela plans.
+    planned: &'static str,
     pub readout: Readout,
 }
 
 impl Metric {
     pub fn by_id(id: &str) -> Option<&'static Metric> {
         METRICS.iter().find(|metric| metric.id == id)
+    }
+
+    /// Column of the features in which Vela's rules say what each operator costs on a target; none
+    /// where there are no rules for it.
+    pub fn planned_column(&self, target: &str) -> Option<usize> {
+        let name = format!("log1p_{}_{}", self.planned, target.replace('-', "_"));
+        COLUMNS.iter().position(|column| column.name == name)
     }
 }
 
@@ -79,7 +92,7 @@ impl Data {
         let columns = OutputColumns::new(dataset, &outputs)?;
         let labels: Vec<Labels> = dataset.graphs.iter().map(|g| columns.labels(g)).collect();
         let spaces = spaces(dataset, settings)?;
-        if let Some(space) = &settings.leave_out {
+        for space in &settings.leave_out {
             ensure!(
                 spaces.contains(space),
                 "expected one of {spaces:?} to leave out, found {space}"
@@ -102,7 +115,14 @@ impl Data {
             .collect();
         let readouts = columns.metrics.iter().map(|metric| metric.readout);
         let ceilings = ceilings(dataset, &outputs);
-        let scaling = Scaling::fit(N_COLUMNS, readouts.collect(), ceilings, &pairs);
+        let planned = outputs.iter().zip(&columns.metrics);
+        let planned = planned.map(|(output, metric)| metric.planned_column(&output.target));
+        let outputs_of = OutputRules {
+            readouts: readouts.collect(),
+            ceilings,
+            planned_columns: planned.collect(),
+        };
+        let scaling = Scaling::fit(N_COLUMNS, outputs_of, &pairs);
         Ok(Self {
             feature_ranges: feature_ranges(&training),
             training: part(&training, &scaling, &spaces),

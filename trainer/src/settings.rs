@@ -70,9 +70,9 @@ pub struct Settings {
     /// Design spaces to take from the dataset; all of them where none is named.
     #[arg(long, value_delimiter = ',')]
     pub spaces: Vec<String>,
-    /// A design space to hold out whole: it makes up the test set.
-    #[arg(long)]
-    pub leave_out: Option<String>,
+    /// Design spaces to hold out whole: they make up the test set.
+    #[arg(long, value_delimiter = ',')]
+    pub leave_out: Vec<String>,
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }

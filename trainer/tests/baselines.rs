@@ -88,6 +88,7 @@ fn chain(n_convolutions: usize, rng: &mut impl Rng) -> (Features, Example) {
     let example = Example {
         categories: vec![0; n_nodes],
         nodes: Vec::new(),
+        planned: Vec::new(),
         edge_src: features.edge_src.clone(),
         edge_dst: features.edge_dst.clone(),
         labels: vec![costs.iter().sum()],

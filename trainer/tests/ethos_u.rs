@@ -7,7 +7,6 @@ use std::time::Duration;
 use common::python;
 use litecast::analysis::analyze;
 use litecast::ethos_u::accelerator::ACCELERATORS;
-use litecast::ethos_u::feature_maps;
 use litecast::ethos_u::plan::plan;
 use litecast_trainer::labels::bytes_of;
 use litecast_trainer::labels::record::{Label, Origin, Outcome};
@@ -78,10 +77,8 @@ fn plans_are_close_to_the_compiler() {
                 }
             }
             weights.add(encoded, label.encoded_weight_bytes as f64);
-            let feature_maps = feature_maps::live_bytes(&graph, &analysis);
-            let in_use = planned.iter().zip(feature_maps);
-            let peak = in_use.map(|(p, fm)| p.weight_buffer_bytes + fm);
-            sram.add(peak.fold(0.0, f64::max), label.sram_peak_bytes as f64);
+            let in_use = planned.iter().map(|planned| planned.sram_bytes);
+            sram.add(in_use.fold(0.0, f64::max), label.sram_peak_bytes as f64);
         }
         let medians = [cycles, weights, sram].map(|mut differences| differences.median());
         println!(

@@ -9,7 +9,7 @@ use litecast::features::Features;
 use litecast::manifest::tensor_names;
 use litecast_trainer::gnn::batch::Batch;
 use litecast_trainer::gnn::network::{Architecture, Network, Shape};
-use litecast_trainer::gnn::prepare::{Labels, Readout, Scaling};
+use litecast_trainer::gnn::prepare::{Labels, OutputRules, Readout, Scaling};
 use litecast_trainer::gnn::synthetic;
 use litecast_trainer::onnx;
 use rand::SeedableRng;
@@ -52,7 +52,12 @@ fn fixture(architecture: Architecture) -> Fixture {
     let pairs: Vec<_> = graphs.iter().zip(&labels).collect();
     // One that cuts off, the others out of reach.
     let ceilings = (0..N_OUTPUTS).map(|k| [f32::MAX, 2.0][k % 2]).collect();
-    let scaling = Scaling::fit(N_COLUMNS, readouts, ceilings, &pairs);
+    let rules = OutputRules {
+        readouts,
+        ceilings,
+        planned_columns: (0..N_OUTPUTS).map(|k| (k > 0).then_some(k)).collect(),
+    };
+    let scaling = Scaling::fit(N_COLUMNS, rules, &pairs);
     let shape = Shape {
         architecture,
         n_columns: N_COLUMNS,

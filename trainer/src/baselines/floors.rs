@@ -3,10 +3,12 @@
 
 use anyhow::{Context, Result};
 use litecast::ethos_u::accelerator::Accelerator;
-use litecast::features::Features;
+use litecast::features::{COLUMNS, Features};
 
 use super::problem::{Graph, Problem, amounts};
+use crate::data::Metric;
 use crate::dataset::LabelKey;
+use crate::gnn::prepare::Readout;
 
 /// Williams' roofline, operator after operator: each takes as long as the slowest of its
 /// multiply-accumulates, its feature maps through SRAM and its weights from off-chip memory.
@@ -31,13 +33,13 @@ pub fn largest_live_set(features: &Features) -> f64 {
 /// What `litecast::ethos_u` plans for the target of an output: all cycles for a latency, and the most
 /// SRAM in use at once for a peak.
 pub fn planned(features: &Features, output: &LabelKey) -> f64 {
-    let of_target = |amount: &str| {
-        let target = output.target.replace('-', "_");
-        amounts(features, &format!("log1p_{amount}_{target}")).into_iter()
-    };
-    match output.metric.as_str() {
-        "latency" => of_target("cycles").sum(),
-        _ => of_target("sram_bytes").fold(0.0, f64::max),
+    let metric = Metric::by_id(&output.metric).expect("outputs are made of METRICS");
+    let column = metric.planned_column(&output.target);
+    let name = column.map(|column| COLUMNS[column].name);
+    let of_operators = name.map_or(vec![], |name| amounts(features, name));
+    match metric.readout {
+        Readout::Sum => of_operators.iter().sum(),
+        Readout::Max => of_operators.iter().copied().fold(0.0, f64::max),
     }
 }
 

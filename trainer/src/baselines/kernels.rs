@@ -206,6 +206,7 @@ mod tests {
         let example = Example {
             categories: vec![0; categories.len()],
             nodes: Vec::new(),
+            planned: Vec::new(),
             edge_src: features.edge_src.clone(),
             edge_dst: features.edge_dst.clone(),
             labels: vec![costs.iter().sum()],

@@ -296,7 +296,7 @@ pub fn leave_one_out(
     let mut left_out = Vec::new();
     for space in &data.spaces {
         let settings = Settings {
-            leave_out: Some(space.clone()),
+            leave_out: vec![space.clone()],
             ..settings.clone()
         };
         let data = Data::new(dataset, &settings)?;

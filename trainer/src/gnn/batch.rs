@@ -165,6 +165,8 @@ pub struct Batch {
     /// `[n_nodes]`: row of each node in the concatenation of `categories`.
     pub row_of_node: Tensor<1, Int>,
     pub topology: Arc<Topology>,
+    /// `[n_nodes, n_outputs]`, natural units: what rules say, 0 where they do not.
+    pub planned: Tensor<2>,
     /// `[n_graphs, n_outputs]` natural units; 1 where there is no label.
     pub labels: Tensor<2>,
     /// `[n_graphs, n_outputs]`: 1 where there is a label, else 0.
@@ -224,6 +226,7 @@ impl Batch {
             let values = examples.iter().flat_map(move |e| values(e).iter().copied());
             label_tensors(values, n_outputs, device)
         };
+        let (planned, _) = rows_of(|e| &e.planned);
         let (labels, has_label) = rows_of(|e| &e.labels);
         let (operator_labels, has_operator_label) = rows_of(|e| &e.operator_labels);
         let repeated = examples.iter().flat_map(|e| {
@@ -240,6 +243,7 @@ impl Batch {
                 .collect(),
             row_of_node: int_tensor(row_of_node.into_iter(), device),
             topology: Arc::new(topology(examples)),
+            planned,
             labels,
             has_label,
             operator_labels,

@@ -1,15 +1,16 @@
 //! A network that estimates every operator's own cost and adds them up: an estimate that says
 //! where it comes from.
 //!
-//! Each operator's cost is a sum of power laws of its features, as work, bytes moved and buffers are
-//! (a set for each category), each times a correction that the operator's surroundings make, learned
-//! by message passing. That happens twice: what a compiler decides for one operator follows from what
+//! Each operator's cost is what rules say, as far as a gate lets it through, and a sum of power laws
+//! of its features, as work, bytes moved and buffers are (a set for each category), gates and laws
+//! with corrections that the operator's surroundings make, learned by message passing. A gate that is
+//! all open or shut adds no error of its own: where the rules hold, so do the estimates. That happens twice: what a compiler decides for one operator follows from what
 //! others cost, so the second pass sees the estimates of the first. Totals are sums over operators,
 //! or their maximum where a metric is a peak.
 
-use burn::module::Module;
+use burn::module::{Module, Param};
 use burn::nn::Linear;
-use burn::tensor::activation::relu;
+use burn::tensor::activation::{relu, sigmoid};
 use burn::tensor::{Device, Tensor};
 
 use super::aggregate::{Neighbours, concat_neighbour_sums, max_per_graph, sum_per_graph};
@@ -26,6 +27,10 @@ pub const N_LAYERS: [usize; 2] = [4, 3];
 /// weights and those fetched for its successor.
 pub const N_TERMS: usize = 3;
 
+/// At first, the gates are nearly open, and power laws add little.
+const FIRST_GATE: f32 = 3.0;
+const FIRST_LAW: f32 = -1.5;
+
 /// Of a node's own row, its predecessors' and its successors' sums: each round adds to the rows
 /// instead of replacing them, so it starts small.
 const GAINS: [f64; 3] = [0.5, 0.25, 0.25];
@@ -36,7 +41,7 @@ pub const MAX_LOG_DEVIATIONS: f32 = 12.0;
 /// All weights.
 #[derive(Module, Debug)]
 pub struct PerOperator {
-    /// Features → the first rows, and each output's power laws, term by term.
+    /// Features → the first rows, and each output's power laws, term by term, and gate.
     pub encoder: CategoryEncoder,
     /// own ‖ sum over predecessors ‖ sum over successors → what the round adds.
     pub layers: Vec<Linear>,
@@ -46,7 +51,7 @@ pub struct PerOperator {
     pub second: Corrections,
 }
 
-/// A node's row → what is added to the logarithms of its power laws.
+/// A node's row → what is added to the logarithms of its power laws and to its gates.
 #[derive(Module, Debug)]
 pub struct Corrections {
     pub head: Linear,
@@ -54,10 +59,10 @@ pub struct Corrections {
 }
 
 impl Corrections {
-    fn new(hidden: usize, n_laws: usize, device: &Device) -> Self {
+    fn new(hidden: usize, n_scores: usize, device: &Device) -> Self {
         Self {
             head: linear(hidden, hidden, 2f64.sqrt(), device),
-            output: linear(hidden, n_laws, 0.1, device),
+            output: linear(hidden, n_scores, 0.1, device),
         }
     }
 
@@ -81,40 +86,43 @@ impl PerOperator {
     /// Random weights; [`Device::seed`] beforehand makes them repeatable.
     pub fn new(shape: &Shape, device: &Device) -> Self {
         let hidden = shape.hidden;
-        let n_laws = N_TERMS * shape.n_outputs;
+        let n_scores = n_scores(shape.n_outputs);
+        let mut encoder = shape.encoder(hidden + n_scores, device);
+        for layer in &mut encoder.layers {
+            layer.bias = Some(Param::from_tensor(first_bias(shape, device)));
+        }
         Self {
-            encoder: shape.encoder(hidden + n_laws, device),
+            encoder,
             layers: (0..N_LAYERS.iter().sum())
                 .map(|_| message_layer(hidden, &GAINS, device))
                 .collect(),
-            first: Corrections::new(hidden, n_laws, device),
-            second_look: linear(hidden + n_laws, hidden, 0.5, device),
-            second: Corrections::new(hidden, n_laws, device),
+            first: Corrections::new(hidden, n_scores, device),
+            second_look: linear(hidden + n_scores, hidden, 0.5, device),
+            second: Corrections::new(hidden, n_scores, device),
         }
     }
 
     pub fn forward(&self, batch: &Batch, scaling: &Scaling) -> PerOperatorOutputs {
         let encoded = self.encoder.forward(batch);
-        let n_outputs = scaling.n_outputs();
-        let n_laws = N_TERMS * n_outputs;
+        let n_scores = n_scores(scaling.n_outputs());
         let [_, width] = encoded.dims();
-        let mut hidden = relu(encoded.clone().narrow(1, 0, width - n_laws));
-        let power_laws = encoded.narrow(1, width - n_laws, n_laws);
+        let mut hidden = relu(encoded.clone().narrow(1, 0, width - n_scores));
+        let scores = encoded.narrow(1, width - n_scores, n_scores);
         let (first_layers, second_layers) = self.layers.split_at(N_LAYERS[0]);
         hidden = exchange(hidden, first_layers, batch);
-        let first = bounded(power_laws + self.first.forward(hidden.clone()));
+        let first = bounded(scores + self.first.forward(hidden.clone()));
         let look = Tensor::cat(vec![hidden.clone(), first.clone()], 1);
         hidden = hidden + relu(self.second_look.forward(look));
         hidden = exchange(hidden, second_layers, batch);
         let second = bounded(first.clone() + self.second.forward(hidden));
-        let operators = add_up(second, scaling);
+        let operators = add_up(second, batch, scaling);
         let ceilings = row(&scaling.ceilings, &operators.device());
         let capped = operators
             .clone()
             .min_pair(ceilings.expand(operators.dims()));
         let graphs = read_out(capped, batch, &scaling.readouts);
         PerOperatorOutputs {
-            first_operators: add_up(first, scaling),
+            first_operators: add_up(first, batch, scaling),
             operators,
             graphs,
         }
@@ -130,18 +138,29 @@ fn exchange(mut hidden: Tensor<2>, layers: &[Linear], batch: &Batch) -> Tensor<2
     hidden
 }
 
-fn bounded(deviations: Tensor<2>) -> Tensor<2> {
-    deviations.clamp(-MAX_LOG_DEVIATIONS, MAX_LOG_DEVIATIONS)
+/// Scores of a node: standardised logarithms of its power laws, term by term, and its gates.
+pub fn n_scores(n_outputs: usize) -> usize {
+    (N_TERMS + 1) * n_outputs
 }
 
-/// Standardised logarithms of all terms → the sums of each output's terms, in natural units.
-fn add_up(deviations: Tensor<2>, scaling: &Scaling) -> Tensor<2> {
+fn first_bias(shape: &Shape, device: &Device) -> Tensor<1> {
+    let of = |n, value: f32| Tensor::<1>::zeros([n], device).add_scalar(value);
+    let laws = of(N_TERMS * shape.n_outputs, FIRST_LAW);
+    let gates = of(shape.n_outputs, FIRST_GATE);
+    Tensor::cat(vec![of(shape.hidden, 0.0), laws, gates], 0)
+}
+
+fn bounded(scores: Tensor<2>) -> Tensor<2> {
+    scores.clamp(-MAX_LOG_DEVIATIONS, MAX_LOG_DEVIATIONS)
+}
+
+/// Scores → each output's cost, in natural units.
+fn add_up(scores: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tensor<2> {
     let n_outputs = scaling.n_outputs();
-    let term = |k| {
-        let deviations = deviations.clone().narrow(1, k * n_outputs, n_outputs);
-        scaling.operator_logs.restore(deviations).exp()
-    };
-    (1..N_TERMS).fold(term(0), |sum, k| sum + term(k))
+    let part = |k| scores.clone().narrow(1, k * n_outputs, n_outputs);
+    let term = |k| scaling.operator_logs.restore(part(k)).exp();
+    let planned = sigmoid(part(N_TERMS)) * batch.planned.clone();
+    (0..N_TERMS).fold(planned, |sum, k| sum + term(k))
 }
 
 /// Sums and maxima over each graph's operators, as each output asks.

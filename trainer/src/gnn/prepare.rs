@@ -125,6 +125,61 @@ pub enum Readout {
     Max,
 }
 
+/// What is known of each output before training.
+#[derive(Clone, Debug)]
+pub struct OutputRules {
+    pub readouts: Vec<Readout>,
+    /// What no operator's estimate exceeds.
+    pub ceilings: Vec<f32>,
+    /// Column of the features in which rules say what each operator costs, as the logarithm of 1 more;
+    /// none where there are no rules.
+    pub planned_columns: Vec<Option<usize>>,
+}
+
+/// What rules say of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Of the features.
+    pub column: usize,
+    /// Natural units of the output in one of the column.
+    pub unit: f32,
+}
+
+/// No cost's logarithm is larger: e to the power of more would leave the range of numbers.
+pub const MAX_PLANNED_LOG: f32 = 60.0;
+
+impl Plan {
+    /// The unit is the median over the operators that have both.
+    fn fit(
+        n_columns: usize,
+        column: usize,
+        output: usize,
+        graphs: &[(&Features, &Labels)],
+    ) -> Self {
+        let ratios_of = |&(features, labels): &(&Features, &Labels)| {
+            let rows = features.nodes.chunks_exact(n_columns);
+            let n_outputs = labels.graph.len();
+            let labels = labels.operators.iter().skip(output).step_by(n_outputs);
+            let pairs = rows.map(move |row| row[column].exp_m1()).zip(labels);
+            let is_there = |&(planned, &label): &(f32, &f32)| planned > 0.0 && label > 0.0;
+            let ratio = |(planned, &label): (f32, &f32)| label / planned;
+            pairs.filter(is_there).map(ratio).collect::<Vec<f32>>()
+        };
+        let mut ratios: Vec<f32> = graphs.iter().flat_map(ratios_of).collect();
+        let middle = ratios.len() / 2;
+        let unit = match ratios.is_empty() {
+            true => 0.0,
+            false => *ratios.select_nth_unstable_by(middle, f32::total_cmp).1,
+        };
+        Self { column, unit }
+    }
+
+    /// Of an operator with such features.
+    fn cost(&self, row: &[f32]) -> f32 {
+        row[self.column].clamp(0.0, MAX_PLANNED_LOG).exp_m1() * self.unit
+    }
+}
+
 /// Constants of the training graphs that belong to the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
@@ -138,6 +193,8 @@ pub struct Scaling {
     pub readouts: Vec<Readout>,
     /// What no operator's estimate exceeds, of each output: the size of the memory, for example.
     pub ceilings: Vec<f32>,
+    /// What rules say of each output, where there are any.
+    pub plans: Vec<Option<Plan>>,
     /// Mean label of each output: the unit of the loss's absolute term.
     pub mean_label: Vec<f32>,
 }
@@ -164,13 +221,8 @@ impl Labels {
 impl Scaling {
     /// Fits to the training graphs. All labels of graphs must be positive or NaN, those of
     /// operators not negative or NaN.
-    pub fn fit(
-        n_columns: usize,
-        readouts: Vec<Readout>,
-        ceilings: Vec<f32>,
-        graphs: &[(&Features, &Labels)],
-    ) -> Self {
-        let n_outputs = readouts.len();
+    pub fn fit(n_columns: usize, rules: OutputRules, graphs: &[(&Features, &Labels)]) -> Self {
+        let n_outputs = rules.readouts.len();
         let rows = graphs
             .iter()
             .flat_map(|(f, _)| f.nodes.chunks_exact(n_columns));
@@ -196,8 +248,11 @@ impl Scaling {
             // Outputs without labels of operators are taught by the graphs' alone.
             operator_logs: operator_logs.or(&log_labels),
             log_labels,
-            readouts,
-            ceilings,
+            readouts: rules.readouts,
+            ceilings: rules.ceilings,
+            plans: (rules.planned_columns.iter().enumerate())
+                .map(|(output, &column)| Some(Plan::fit(n_columns, column?, output, graphs)))
+                .collect(),
             mean_label: labels.mean,
         }
     }
@@ -224,14 +279,21 @@ impl Scaling {
                 .iter()
                 .map(|&c| self.vocabulary.index(c))
                 .collect(),
-            nodes: rows
+            nodes: (rows.clone())
                 .flat_map(|row| row.iter().enumerate().map(scale))
                 .collect(),
+            planned: rows.flat_map(|row| self.planned(row)).collect(),
             edge_src: features.edge_src.clone(),
             edge_dst: features.edge_dst.clone(),
             labels: labels.graph.clone(),
             operator_labels: labels.operators.clone(),
         }
+    }
+
+    /// What rules say that an operator with such features costs, of each output; 0 where they do not.
+    fn planned(&self, row: &[f32]) -> impl Iterator<Item = f32> {
+        let plans = self.plans.iter();
+        plans.map(|plan| plan.map_or(0.0, |plan| plan.cost(row)))
     }
 
     /// The network's output of one graph in natural units.
@@ -247,6 +309,8 @@ pub struct Example {
     pub categories: Vec<usize>,
     /// Row-major `[n_nodes, n_columns]`, standardised.
     pub nodes: Vec<f32>,
+    /// Row-major `[n_nodes, n_outputs]`, natural units: what rules say, 0 where they do not.
+    pub planned: Vec<f32>,
     pub edge_src: Vec<u32>,
     pub edge_dst: Vec<u32>,
     /// One per output, natural units; NaN where there is none.

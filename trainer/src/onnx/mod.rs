@@ -33,6 +33,7 @@ pub fn export(network: &Network, scaling: &Scaling, feature_schema_id: &str) -> 
     let edge_dst = graph.input_i64(tensor_names::EDGE_DST, &[N_EDGES]);
     let inputs = Inputs {
         features: standardise(&mut graph, &features, scaling),
+        raw: features,
         category,
         edge_src,
         edge_dst,
@@ -72,6 +73,8 @@ pub fn export(network: &Network, scaling: &Scaling, feature_schema_id: &str) -> 
 struct Inputs {
     /// Standardised.
     features: String,
+    /// As they come.
+    raw: String,
     category: String,
     edge_src: String,
     edge_dst: String,

@@ -4,8 +4,10 @@ use burn::nn::Linear;
 
 use super::builder::{GraphBuilder, int};
 use super::{EdgeSums, Inputs, encode, linear, linear_relu, natural_units};
-use crate::gnn::per_operator::{Corrections, MAX_LOG_DEVIATIONS, N_LAYERS, N_TERMS, PerOperator};
-use crate::gnn::prepare::{Readout, Scaling};
+use crate::gnn::per_operator::{
+    Corrections, MAX_LOG_DEVIATIONS, N_LAYERS, N_TERMS, PerOperator, n_scores,
+};
+use crate::gnn::prepare::{MAX_PLANNED_LOG, Plan, Readout, Scaling};
 
 /// Names of the results.
 pub struct Outputs {
@@ -22,29 +24,32 @@ pub fn export(
     let encoded = encode(graph, &network.encoder, inputs);
     let width = network.encoder.layers[0].weight.dims()[1];
     let n_outputs = scaling.n_outputs();
-    let n_hidden = width - N_TERMS * n_outputs;
+    let n_hidden = width - n_scores(n_outputs);
     let hidden = columns(graph, &encoded, 0, n_hidden);
-    let power_laws = columns(graph, &encoded, n_hidden, width);
+    let scores = columns(graph, &encoded, n_hidden, width);
     let mut hidden = graph.op("Relu", &[&hidden]);
     let predecessors = EdgeSums::new(graph, &inputs.edge_src, &inputs.edge_dst);
     let successors = EdgeSums::new(graph, &inputs.edge_dst, &inputs.edge_src);
     let sums = [predecessors, successors];
     let (first_layers, second_layers) = network.layers.split_at(N_LAYERS[0]);
     hidden = exchange(graph, hidden, "first", first_layers, &sums);
-    let first = corrected(graph, "first", &network.first, &hidden, &power_laws);
+    let first = corrected(graph, "first", &network.first, &hidden, &scores);
     let rows = [hidden.as_str(), &first];
     let rows = graph.op_with("Concat", &rows, vec![int("axis", 1)]);
     let change = linear_relu(graph, "second_look", &network.second_look, &rows);
     hidden = graph.op("Add", &[&hidden, &change]);
     hidden = exchange(graph, hidden, "second", second_layers, &sums);
-    let deviations = corrected(graph, "second", &network.second, &hidden, &first);
+    let scores = corrected(graph, "second", &network.second, &hidden, &first);
     let logs = &scaling.operator_logs;
-    let terms: Vec<String> = (0..N_TERMS)
-        .map(|k| {
-            let term = columns(graph, &deviations, k * n_outputs, (k + 1) * n_outputs);
-            natural_units(graph, &format!("term_{k}"), logs, &term)
-        })
+    let mut part = |k| columns(graph, &scores, k * n_outputs, (k + 1) * n_outputs);
+    let parts: Vec<String> = (0..=N_TERMS).map(&mut part).collect();
+    let (gates, terms) = parts.split_last().expect("there is a gate");
+    let mut terms: Vec<String> = (terms.iter().enumerate())
+        .map(|(k, term)| natural_units(graph, &format!("term_{k}"), logs, term))
         .collect();
+    let gates = graph.op("Sigmoid", &[gates]);
+    let planned = planned(graph, &inputs.raw, scaling);
+    terms.push(graph.op("Mul", &[&gates, &planned]));
     let terms: Vec<&str> = terms.iter().map(String::as_str).collect();
     let operators = graph.op("Sum", &terms);
     let ceilings = graph.constant_f32("ceilings", &[1, n_outputs], &scaling.ceilings);
@@ -54,6 +59,27 @@ pub fn export(
         operators,
         estimates,
     }
+}
+
+/// `[n_nodes, n_outputs]`, natural units: what rules say, 0 where they do not.
+fn planned(graph: &mut GraphBuilder, raw: &str, scaling: &Scaling) -> String {
+    let of_each = |value: fn(&Plan) -> f32| -> Vec<f32> {
+        let plans = scaling.plans.iter();
+        plans.map(|plan| plan.as_ref().map_or(0.0, value)).collect()
+    };
+    let columns = of_each(|plan| plan.column as f32);
+    let columns: Vec<i64> = columns.iter().map(|&column| column as i64).collect();
+    let columns = graph.constant_i64("planned.columns", &columns);
+    let units = of_each(|plan| plan.unit);
+    let units = graph.constant_f32("planned.units", &[1, units.len()], &units);
+    let low = graph.constant_f32("planned.low", &[], &[0.0]);
+    let high = graph.constant_f32("planned.high", &[], &[MAX_PLANNED_LOG]);
+    let one = graph.constant_f32("planned.one", &[1, 1], &[1.0]);
+    let logs = graph.op_with("Gather", &[raw, &columns], vec![int("axis", 1)]);
+    let logs = graph.op("Clip", &[&logs, &low, &high]);
+    let more = graph.op("Exp", &[&logs]);
+    let amounts = graph.op("Sub", &[&more, &one]);
+    graph.op("Mul", &[&amounts, &units])
 }
 
 /// Rounds of message passing.
@@ -74,7 +100,7 @@ fn exchange(
     hidden
 }
 
-/// Standardised logarithms after a pass, within bounds.
+/// Scores after a pass, within bounds.
 fn corrected(
     graph: &mut GraphBuilder,
     name: &str,
@@ -84,10 +110,10 @@ fn corrected(
 ) -> String {
     let rows = linear_relu(graph, &format!("{name}.head"), &corrections.head, hidden);
     let change = linear(graph, &format!("{name}.output"), &corrections.output, &rows);
-    let deviations = graph.op("Add", &[before, &change]);
+    let scores = graph.op("Add", &[before, &change]);
     let low = graph.constant_f32(&format!("{name}.low"), &[], &[-MAX_LOG_DEVIATIONS]);
     let high = graph.constant_f32(&format!("{name}.high"), &[], &[MAX_LOG_DEVIATIONS]);
-    graph.op("Clip", &[&deviations, &low, &high])
+    graph.op("Clip", &[&scores, &low, &high])
 }
 
 /// Columns `start..end` of `[n, width]`.

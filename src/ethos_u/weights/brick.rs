@@ -1,0 +1,86 @@
+//! The order in which an operator's weights are read, and the zeros that fill it up.
+
+use super::super::accelerator::Accelerator;
+use super::super::blocks::{Block, ceil_div, round_up};
+use super::super::layer::{Kind, Layer};
+
+/// Zeros that lie beside each other: how many at once, and how often.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ZeroRuns {
+    pub length: f64,
+    pub count: f64,
+}
+
+/// The order in which weights are read, filled up with zeros to what the multipliers take at once:
+/// through some output channels, kernel positions and input channels, the last one fastest.
+pub(super) struct Brick {
+    kernel: i64,
+    ofm: i64,
+    ifm: i64,
+    kernel_step: i64,
+    /// Output channels that a core takes at once, one of `n_cores` each.
+    ofm_step: i64,
+    n_cores: i64,
+    /// Input channels that are gone through at one position of the kernel.
+    ifm_step: i64,
+    /// Of these, how many are beside each other.
+    ifm_together: i64,
+}
+
+impl Brick {
+    pub fn of(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
+        let is_u85 = accelerator.is_u85();
+        let is_depthwise = layer.kind == Kind::Depthwise;
+        let (kernel_step, ifm_step) = match (is_depthwise, block.is_part_kernel, is_u85) {
+            (true, _, true) => (10, 1),
+            (true, _, false) => (4, 1),
+            (_, true, true) => (if layer.is_sparse { 10 } else { 5 }, 16),
+            (_, true, false) => (4, 8),
+            (_, false, true) => (1, if layer.is_sparse { 128 } else { 64 }),
+            (_, false, false) => (1, 32),
+        };
+        Self {
+            kernel: layer.kernel[0] * layer.kernel[1],
+            ofm: layer.ofm[2],
+            ifm: if is_depthwise { 1 } else { layer.ifm[2] },
+            kernel_step,
+            ofm_step: if is_depthwise && is_u85 { 16 } else { 8 },
+            n_cores: accelerator.n_cores,
+            ifm_step,
+            ifm_together: if is_depthwise { 1 } else { 8 },
+        }
+    }
+
+    /// Weights with the zeros between them.
+    pub fn n_values(&self) -> f64 {
+        let kernel = round_up(self.kernel, self.kernel_step);
+        let ofm = round_up(self.ofm, self.ofm_step * self.n_cores);
+        (kernel * ofm * round_up(self.ifm, self.ifm_step)) as f64
+    }
+
+    pub fn zero_runs(&self) -> [ZeroRuns; 4] {
+        let ofm_at_once = self.ofm_step * self.n_cores;
+        let n_ofm = ceil_div(self.ofm, ofm_at_once) * self.n_cores;
+        let n_ifm = ceil_div(self.ifm, self.ifm_together);
+        let ifm_whole = n_ifm * self.ifm_together;
+        let kernel_fill = round_up(self.kernel, self.kernel_step) - self.kernel;
+        let ofm_fill = (round_up(self.ofm, ofm_at_once) - self.ofm) / self.n_cores;
+        let ifm_fill = round_up(self.ifm, self.ifm_step) - ifm_whole;
+        let runs = [
+            (
+                kernel_fill * self.ofm_step * self.ifm_together,
+                n_ofm * n_ifm,
+            ),
+            (
+                ofm_fill * self.ifm_together,
+                self.kernel * n_ifm * self.n_cores,
+            ),
+            (ifm_fill * self.ofm_step, n_ofm * self.kernel),
+            (ifm_whole - self.ifm, self.ofm * self.kernel),
+        ];
+        runs.map(|(length, count)| ZeroRuns {
+            length: length as f64,
+            count: count as f64,
+        })
+    }
+}
