@@ -41,6 +41,8 @@ enum Command {
     Export(export::ExportArgs),
     /// Measure a trained predictor on held-out graphs
     Evaluate(evaluate::EvaluateArgs),
+    /// Compare the shipped predictor with Vela on real files
+    EvaluateFiles(evaluate::files::EvaluateFilesArgs),
     /// Fit predictors without a neural network and measure them beside the shipped one
     Baselines(baselines::BaselinesArgs),
     /// Measure the time of a training step
@@ -62,6 +64,7 @@ fn main() -> Result<()> {
         Command::Train(args) => train::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::EvaluateFiles(args) => evaluate::files::run(&args),
         Command::Baselines(args) => baselines::run(&args),
         Command::Bench(args) => bench::run(args),
     }

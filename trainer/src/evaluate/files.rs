@@ -1,0 +1,212 @@
+//! `litecast-trainer evaluate-files`: the shipped predictor on real files that it was not trained
+//! on, beside the compiler.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use litecast::estimate::estimate;
+use litecast::predictor::Predictor;
+use litecast::report;
+
+use crate::labels::record::{Label, Outcome};
+use crate::labels::target::Target;
+use crate::labels::vela::{Vela, VelaLabel, default_targets};
+use crate::labels::worker::Worker;
+
+/// Of one file on one target: the compiler takes seconds for the largest.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Has Vela compile every `.tflite` file of a folder and compares its estimates with the bundle's.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EvaluateFilesArgs {
+    /// Folder with the files.
+    pub folder: PathBuf,
+    /// Folder of the bundle: `predictor.onnx` and `manifest.json`.
+    #[arg(long, default_value = "trainer/artifact")]
+    pub bundle: PathBuf,
+    /// Interpreter that has the packages of `trainer/python/requirements.txt`.
+    #[arg(long, default_value = ".venv/bin/python")]
+    pub python: PathBuf,
+    #[arg(long, default_value = "trainer/results/files.md")]
+    pub out: PathBuf,
+}
+
+pub fn run(args: &EvaluateFilesArgs) -> Result<()> {
+    let read = |name: &str| {
+        let path = args.bundle.join(name);
+        fs::read(&path).with_context(|| path.display().to_string())
+    };
+    let manifest = String::from_utf8(read("manifest.json")?)?;
+    let predictor = Predictor::load(&read("predictor.onnx")?, &manifest)?;
+    let vela = Vela {
+        python: args.python.clone(),
+    };
+    let targets = default_targets();
+    let files = tflite_files(&args.folder)?;
+    let mut comparisons = Vec::new();
+    for (file, bytes) in &files {
+        for (target_idx, target) in targets.iter().enumerate() {
+            // A compiler that crashed on one file is started again for the next.
+            let mut worker = Worker::start(&vela, &targets)?;
+            let outcome = worker.label(target_idx, bytes, LIMIT).outcome;
+            comparisons.push(compare(file, bytes, &predictor, target, &outcome));
+        }
+    }
+    let text = markdown(&comparisons, &targets);
+    println!("{text}");
+    fs::write(&args.out, text).with_context(|| args.out.display().to_string())
+}
+
+/// Names and contents, by name.
+fn tflite_files(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "tflite")
+        {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            files.push((name.into_owned(), fs::read(&path)?));
+        }
+    }
+    ensure!(
+        !files.is_empty(),
+        "{}: expected .tflite files, found none",
+        folder.display()
+    );
+    files.sort();
+    Ok(files)
+}
+
+/// One file on one target.
+struct Comparison {
+    file: String,
+    target: String,
+    /// Latency in milliseconds and the peak of the SRAM in bytes, of the compiler; or why there are
+    /// none.
+    compiler: Result<[f64; 2], String>,
+    /// Operators left to the CPU.
+    n_cpu_operators: u64,
+    estimates: Result<[f64; 2], String>,
+}
+
+const METRICS: [&str; 2] = ["latency", "sram_peak"];
+
+impl Comparison {
+    /// Percent, of a file that the compiler takes whole.
+    fn errors(&self) -> Option<[f64; 2]> {
+        let (Ok(compiler), Ok(estimates)) = (&self.compiler, &self.estimates) else {
+            return None;
+        };
+        let error = |metric: usize| 100.0 * (estimates[metric] / compiler[metric] - 1.0);
+        (self.n_cpu_operators == 0 && compiler[0] > 0.0).then(|| [error(0), error(1)])
+    }
+}
+
+fn compare(
+    file: &str,
+    bytes: &[u8],
+    predictor: &Predictor,
+    target: &Target,
+    outcome: &Outcome,
+) -> Comparison {
+    let of_vela = |label: &VelaLabel| [label.latency_ms, label.sram_peak_bytes as f64];
+    let (compiler, n_cpu_operators) = match outcome {
+        Outcome::Ok(Label::Vela(label)) => (Ok(of_vela(label)), label.n_cpu_operators),
+        other => (Err(other.reason()), 0),
+    };
+    Comparison {
+        file: file.to_owned(),
+        target: target.id.clone(),
+        compiler,
+        n_cpu_operators,
+        estimates: estimates(file, bytes, predictor, &target.id),
+    }
+}
+
+fn estimates(
+    file: &str,
+    bytes: &[u8],
+    predictor: &Predictor,
+    target: &str,
+) -> Result<[f64; 2], String> {
+    let report = estimate(bytes, file, Some(predictor)).map_err(|error| error.to_string())?;
+    let value = |metric: &str| {
+        let results = report.results.iter();
+        let mut results = results.filter(|r| r.target == target && r.metric == metric);
+        match results.next().map(|result| &result.outcome) {
+            Some(report::Outcome::Estimate { value, .. }) => Ok(*value),
+            Some(report::Outcome::Unavailable { unavailable }) => Err(unavailable.clone()),
+            None => Err("no such output".to_owned()),
+        }
+    };
+    Ok([value(METRICS[0])?, value(METRICS[1])?])
+}
+
+fn markdown(comparisons: &[Comparison], targets: &[Target]) -> String {
+    let mut text =
+        "# Real files beside the compiler\n\nFiles that the predictor was not trained on: its \
+                    estimates against those of Vela, where Vela takes the file whole.\n\n"
+            .to_owned();
+    text += "| target | files | median error of latency | mean | median error of SRAM | mean |\n";
+    text += "|---|---:|---:|---:|---:|---:|\n";
+    for target in targets {
+        let here = comparisons.iter().filter(|c| c.target == target.id);
+        let errors: Vec<[f64; 2]> = here.filter_map(Comparison::errors).collect();
+        let of = |metric: usize| errors.iter().map(move |error| error[metric].abs());
+        let _ = writeln!(
+            text,
+            "| {} | {} | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
+            target.id,
+            errors.len(),
+            median(of(0)),
+            mean(of(0)),
+            median(of(1)),
+            mean(of(1)),
+        );
+    }
+    text += "\n| file | target | Vela's latency | estimate | error | Vela's SRAM | estimate | error |\n";
+    text += "|---|---|---:|---:|---:|---:|---:|---:|\n";
+    for c in comparisons {
+        let _ = match (&c.compiler, &c.estimates, c.errors()) {
+            (Ok([ms, bytes]), Ok([estimated_ms, estimated_bytes]), Some([latency, sram])) => {
+                writeln!(
+                    text,
+                    "| {} | {} | {ms:.3} ms | {estimated_ms:.3} ms | {latency:+.1} % | {bytes:.0} | \
+                 {estimated_bytes:.0} | {sram:+.1} % |",
+                    c.file, c.target
+                )
+            }
+            (Ok(_), Ok(_), None) => writeln!(
+                text,
+                "| {} | {} | {} operators left to the CPU | | | | | |",
+                c.file, c.target, c.n_cpu_operators
+            ),
+            (Err(reason), _, _) | (_, Err(reason), _) => {
+                let line = reason.lines().next().unwrap_or_default().replace('|', "/");
+                writeln!(text, "| {} | {} | {line} | | | | | |", c.file, c.target)
+            }
+        };
+    }
+    text
+}
+
+/// NaN of none.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 0 => (values[middle - 1] + values[middle]) / 2.0,
+        _ => values[middle],
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    values.clone().sum::<f64>() / values.count() as f64
+}
