@@ -251,8 +251,8 @@ impl Weights<'_> {
         }
         share = share.max(least).min((half_limit / self.bytes).min(1.0));
         let mut first = (depth as f64 * share) as i64;
-        let (granule, least_granule) = (self.block.ofm[2], self.block.micro[2]);
-        first = (first / least_granule * least_granule).max(SPLIT_DEPTH);
+        let granule = self.block.ofm[2];
+        first = (first / SPLIT_DEPTH * SPLIT_DEPTH).max(SPLIT_DEPTH);
         if share >= 1.0 || first >= depth {
             return Some(vec![0, depth]);
         }
@@ -269,12 +269,8 @@ impl Weights<'_> {
         }
         let mut cuts = vec![0, depth];
         while next != 0 {
-            let to = if next > granule {
-                granule
-            } else {
-                least_granule
-            };
-            next = (next / to * to).max(least_granule);
+            let to = if next > granule { granule } else { SPLIT_DEPTH };
+            next = (next / to * to).max(SPLIT_DEPTH);
             cuts = vec![0];
             let mut cut = first;
             while cut < depth {
@@ -288,12 +284,12 @@ impl Weights<'_> {
                 .max()
                 .unwrap_or(0);
             let fits = widest as f64 / depth as f64 * self.bytes <= half_limit;
-            if fits || first == SPLIT_DEPTH && next == least_granule {
+            if fits || first == SPLIT_DEPTH && next == SPLIT_DEPTH {
                 break;
             }
             let before = (first, next);
             match next > first {
-                true => next = round_up(next / 2, least_granule),
+                true => next = round_up(next / 2, SPLIT_DEPTH),
                 false => first = round_up(first / 2, SPLIT_DEPTH),
             }
             if before == (first, next) {

@@ -75,9 +75,14 @@ fn heading(trained: &Trained) -> String {
     let counts = trained.data.counts();
     let sum =
         |of: fn(&litecast::manifest::SpaceCount) -> usize| counts.iter().map(of).sum::<usize>();
+    let left_out = trained.progress.settings.leave_out.join(", ");
+    let left_out = match left_out.is_empty() {
+        true => String::new(),
+        false => format!("No graph of these spaces was trained on: {left_out}.\n\n"),
+    };
     format!(
         "# Errors on held-out graphs\n\nTrained on {} graphs, stopped by {}, measured on {}; best \
-         epoch {} of {}; weights in half precision, as shipped.\n\n",
+         epoch {} of {}; weights in half precision, as shipped.\n\n{left_out}",
         sum(|c| c.training),
         sum(|c| c.validation),
         sum(|c| c.test),

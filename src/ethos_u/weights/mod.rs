@@ -104,13 +104,11 @@ impl Values {
 
     fn bits(&self, zero_runs: &[ZeroRuns]) -> f64 {
         match self.has_runs {
-            true => {
-                let runs = self.run_bits(zero_runs);
-                self.symbols.bits(&[]) + runs
-            }
+            true => self.symbols.bits(&[]) + self.run_bits(zero_runs),
             false => self.symbols.bits(zero_runs),
         }
     }
+
     /// Of the zeros between other values, where such runs of them fill the stream up and the lengths of
     /// all other runs have a geometric distribution, as they do by chance.
     fn run_bits(&self, zero_runs: &[ZeroRuns]) -> f64 {
