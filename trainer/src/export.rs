@@ -12,6 +12,7 @@ use litecast::{analysis, graph};
 
 use crate::data::Part;
 use crate::dataset::{self, Dataset, LabelKey, METRICS};
+use crate::evaluate::files::tflite_files;
 use crate::evaluate::{Trained, errors};
 use crate::gnn::prepare::Labels;
 use crate::labels::record::Run;
@@ -59,19 +60,12 @@ pub fn run(args: &ExportArgs) -> Result<()> {
 /// File name → estimates in the order of the manifest's outputs, by the training forward pass.
 fn reference(trained: &Trained, folder: &Path) -> Result<BTreeMap<String, Vec<f32>>> {
     let mut part = Part::default();
-    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
-        let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "tflite")
-        {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            part.graph_ids.push(name.into_owned());
-            let features = features_of(&fs::read(&path)?)?;
-            let unlabelled = Labels::none(features.n_nodes(), trained.data.outputs.len());
-            part.examples
-                .push(trained.data.scaling.example(&features, &unlabelled));
-        }
+    for (name, bytes) in tflite_files(folder)? {
+        part.graph_ids.push(name);
+        let features = features_of(&bytes)?;
+        let unlabelled = Labels::none(features.n_nodes(), trained.data.outputs.len());
+        part.examples
+            .push(trained.data.scaling.example(&features, &unlabelled));
     }
     let estimates = trained.estimates(&part);
     Ok(part.graph_ids.into_iter().zip(estimates).collect())

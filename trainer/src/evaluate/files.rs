@@ -15,6 +15,7 @@ use crate::labels::record::{Label, Outcome};
 use crate::labels::target::Target;
 use crate::labels::vela::{Vela, VelaLabel, default_targets};
 use crate::labels::worker::Worker;
+use crate::metrics::summarise;
 
 /// Of one file on one target: the compiler takes seconds for the largest.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -47,12 +48,14 @@ pub fn run(args: &EvaluateFilesArgs) -> Result<()> {
     let targets = default_targets();
     let files = tflite_files(&args.folder)?;
     let mut comparisons = Vec::new();
+    let mut worker = Worker::start(&vela, &targets)?;
     for (file, bytes) in &files {
         for (target_idx, target) in targets.iter().enumerate() {
-            // A compiler that crashed on one file is started again for the next.
-            let mut worker = Worker::start(&vela, &targets)?;
-            let outcome = worker.label(target_idx, bytes, LIMIT).outcome;
-            comparisons.push(compare(file, bytes, &predictor, target, &outcome));
+            let answer = worker.label(target_idx, bytes, LIMIT);
+            if !answer.leaves_worker_alive() {
+                worker = Worker::start(&vela, &targets)?;
+            }
+            comparisons.push(compare(file, bytes, &predictor, target, &answer.outcome));
         }
     }
     let text = markdown(&comparisons, &targets);
@@ -60,8 +63,8 @@ pub fn run(args: &EvaluateFilesArgs) -> Result<()> {
     fs::write(&args.out, text).with_context(|| args.out.display().to_string())
 }
 
-/// Names and contents, by name.
-fn tflite_files(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
+/// Names and contents of the `.tflite` files in a folder, by name.
+pub fn tflite_files(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
         let path = entry?.path();
@@ -97,13 +100,12 @@ struct Comparison {
 const METRICS: [&str; 2] = ["latency", "sram_peak"];
 
 impl Comparison {
-    /// Percent, of a file that the compiler takes whole.
-    fn errors(&self) -> Option<[f64; 2]> {
+    /// The compiler's figures and the estimates, of a file that the compiler takes whole.
+    fn pair(&self) -> Option<[[f64; 2]; 2]> {
         let (Ok(compiler), Ok(estimates)) = (&self.compiler, &self.estimates) else {
             return None;
         };
-        let error = |metric: usize| 100.0 * (estimates[metric] / compiler[metric] - 1.0);
-        (self.n_cpu_operators == 0 && compiler[0] > 0.0).then(|| [error(0), error(1)])
+        (self.n_cpu_operators == 0 && compiler[0] > 0.0).then_some([*compiler, *estimates])
     }
 }
 
@@ -156,31 +158,32 @@ fn markdown(comparisons: &[Comparison], targets: &[Target]) -> String {
     text += "|---|---:|---:|---:|---:|---:|\n";
     for target in targets {
         let here = comparisons.iter().filter(|c| c.target == target.id);
-        let errors: Vec<[f64; 2]> = here.filter_map(Comparison::errors).collect();
-        let of = |metric: usize| errors.iter().map(move |error| error[metric].abs());
+        let pairs: Vec<[[f64; 2]; 2]> = here.filter_map(Comparison::pair).collect();
+        let column = |side: usize, metric: usize| -> Vec<f32> {
+            pairs.iter().map(|pair| pair[side][metric] as f32).collect()
+        };
+        let [latency, sram] =
+            [0, 1].map(|metric| summarise(&column(1, metric), &column(0, metric)));
         let _ = writeln!(
             text,
             "| {} | {} | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
-            target.id,
-            errors.len(),
-            median(of(0)),
-            mean(of(0)),
-            median(of(1)),
-            mean(of(1)),
+            target.id, latency.n, latency.median_ape, latency.mape, sram.median_ape, sram.mape,
         );
     }
     text += "\n| file | target | Vela's latency | estimate | error | Vela's SRAM | estimate | error |\n";
     text += "|---|---|---:|---:|---:|---:|---:|---:|\n";
     for c in comparisons {
-        let _ = match (&c.compiler, &c.estimates, c.errors()) {
-            (Ok([ms, bytes]), Ok([estimated_ms, estimated_bytes]), Some([latency, sram])) => {
-                writeln!(
-                    text,
-                    "| {} | {} | {ms:.3} ms | {estimated_ms:.3} ms | {latency:+.1} % | {bytes:.0} | \
-                 {estimated_bytes:.0} | {sram:+.1} % |",
-                    c.file, c.target
-                )
-            }
+        let error = |found: f64, expected: f64| 100.0 * (found / expected - 1.0);
+        let _ = match (&c.compiler, &c.estimates, c.pair()) {
+            (Ok(_), Ok(_), Some([[ms, bytes], [estimated_ms, estimated_bytes]])) => writeln!(
+                text,
+                "| {} | {} | {ms:.3} ms | {estimated_ms:.3} ms | {:+.1} % | {bytes:.0} | \
+                 {estimated_bytes:.0} | {:+.1} % |",
+                c.file,
+                c.target,
+                error(estimated_ms, ms),
+                error(estimated_bytes, bytes),
+            ),
             (Ok(_), Ok(_), None) => writeln!(
                 text,
                 "| {} | {} | {} operators left to the CPU | | | | | |",
@@ -193,20 +196,4 @@ fn markdown(comparisons: &[Comparison], targets: &[Target]) -> String {
         };
     }
     text
-}
-
-/// NaN of none.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => f64::NAN,
-        n if n % 2 == 0 => (values[middle - 1] + values[middle]) / 2.0,
-        _ => values[middle],
-    }
-}
-
-fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
-    values.clone().sum::<f64>() / values.count() as f64
 }
