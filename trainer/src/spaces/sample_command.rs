@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use super::nas_bench_201::{self, Cell, Task};
+use super::nas_bench_201::{self, Cell, Task, TwinPools};
 use super::{Sample, Space, sample};
 use crate::writer::{
     LayerDistribution, Network, NetworkBuilder, Precision, WeightDistribution, to_tflite,
@@ -78,7 +78,7 @@ fn write_cell(cell: &Cell, args: &SampleArgs) -> Result<()> {
     let weights = LayerDistribution::Gaussian { sigma: 25.0 };
     let weights = WeightDistribution::SameInEveryLayer(weights);
     let builder = NetworkBuilder::new("nas-bench-201", weights, args.seed);
-    let network = nas_bench_201::network_of(cell, &task, builder);
+    let network = nas_bench_201::network_of(cell, &task, TwinPools::Merged, builder);
     let bytes = to_tflite(&network, args.seed, args.precision);
     keep(&network, &bytes, args.out.as_deref())?;
     println!("{}", facts(&network, bytes.len()));

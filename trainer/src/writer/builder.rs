@@ -23,7 +23,16 @@ pub struct NetworkBuilder {
     int32_constants: BTreeMap<(Vec<i32>, Vec<i32>), TensorIdx>,
     /// By the bits of the value.
     scalars: BTreeMap<u64, TensorIdx>,
+    /// By shape.
+    zeros: BTreeMap<Vec<i32>, TensorIdx>,
 }
+
+/// Values in −1..1.
+const INPUT_SPREAD: Spread = Spread {
+    scale: 1.0 / 128.0,
+    zero_point: 0,
+    rms_steps: 64.0,
+};
 
 impl NetworkBuilder {
     /// `values_seed` decides scales, zero points and, with the distribution, all weight values.
@@ -42,6 +51,7 @@ impl NetworkBuilder {
             random: SplitMix64::new(values_seed),
             int32_constants: BTreeMap::new(),
             scalars: BTreeMap::new(),
+            zeros: BTreeMap::new(),
         }
     }
 
@@ -53,12 +63,7 @@ impl NetworkBuilder {
 
     /// A network input of values in −1..1.
     pub fn input(&mut self, name: &str, shape: &[i32]) -> TensorIdx {
-        let spread = Spread {
-            scale: 1.0 / 128.0,
-            zero_point: 0,
-            rms_steps: 64.0,
-        };
-        let input = self.activation(name, shape.to_vec(), spread);
+        let input = self.activation(name, shape.to_vec(), INPUT_SPREAD);
         self.network.inputs.push(input);
         input
     }
@@ -197,6 +202,19 @@ impl NetworkBuilder {
             },
         );
         self.scalars.insert(value.to_bits(), tensor);
+        tensor
+    }
+
+    /// A constant map of zeros, of a scale like a network's input; those of one shape are one tensor.
+    pub fn zeros(&mut self, name: &str, shape: &[i32]) -> TensorIdx {
+        if let Some(&known) = self.zeros.get(shape) {
+            return known;
+        }
+        let n_values: i32 = shape.iter().product();
+        let content = Content::Int8(vec![0; n_values as usize]);
+        let tensor = self.tensor(name, shape.to_vec(), ElementType::Int8, content);
+        self.set_spread(tensor, INPUT_SPREAD);
+        self.zeros.insert(shape.to_vec(), tensor);
         tensor
     }
 

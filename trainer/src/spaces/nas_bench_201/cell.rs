@@ -99,22 +99,11 @@ impl Cell {
         carries
     }
 
-    /// Edges into `to` that carry something: their sources and operations.
-    pub(super) fn inputs(&self, to: usize) -> Vec<(usize, Operation)> {
-        let fed = self.fed();
+    /// Edges into `to` with an operation: their sources and operations.
+    pub(super) fn inputs(&self, to: usize) -> impl Iterator<Item = (usize, Operation)> {
         (0..to)
-            .map(|from| (from, self.edge(from, to)))
-            .filter(|&(from, operation)| fed[from] && operation != Operation::None)
-            .collect()
-    }
-
-    /// The nodes that the input reaches.
-    fn fed(&self) -> [bool; NODES] {
-        let mut fed = [true, false, false, false];
-        for to in 1..NODES {
-            fed[to] = (0..to).any(|from| fed[from] && self.edge(from, to) != Operation::None);
-        }
-        fed
+            .map(move |from| (from, self.edge(from, to)))
+            .filter(|&(_, operation)| operation != Operation::None)
     }
 
     /// Only convolutions read the node, so that the rectifier before them is part of what makes it.

@@ -2,8 +2,10 @@
 //! stacked fifteen times. What is known of these 15,625 networks on real boards makes them a bridge
 //! between sampled and measured networks.
 //!
-//! Batch norms are folded into convolutions, and edges that carry nothing are left out, as in a
-//! deployed file.
+//! Batch norms are folded into convolutions, and edges are left out where nothing reads or feeds
+//! them, as in the deployed files that were measured. What those files keep of nodes that nothing
+//! feeds follows from the measured latencies: a convolution of such a node is computed, of a constant
+//! map of zeros, and an average pool of one is such a map, which is added.
 
 mod cell;
 
@@ -29,18 +31,36 @@ pub struct Task {
     pub classes: i32,
 }
 
+/// Average pools of one tensor that several edges ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TwinPools {
+    /// One operator, as today's converters write them.
+    Merged,
+    /// One for each edge.
+    Kept,
+}
+
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let [height, width] = choices.of(&SIZES);
     let task = Task {
         input: [height, width, choices.of(&[1, 3])],
         classes: choices.of(&CLASSES),
     };
-    network_of(&Cell::draw(choices), &task, builder)
+    network_of(&Cell::draw(choices), &task, TwinPools::Merged, builder)
 }
 
 /// The whole network around a cell.
-pub fn network_of(cell: &Cell, task: &Task, builder: NetworkBuilder) -> Network {
-    let mut stack = Stack { cell, builder };
+pub fn network_of(
+    cell: &Cell,
+    task: &Task,
+    twin_pools: TwinPools,
+    builder: NetworkBuilder,
+) -> Network {
+    let mut stack = Stack {
+        cell,
+        twin_pools,
+        builder,
+    };
     let [height, width, channels] = task.input;
     let image = stack.builder.input("image", &[1, height, width, channels]);
     let window = Window::square(3, 1, Padding::Same);
@@ -65,11 +85,12 @@ pub fn network_of(cell: &Cell, task: &Task, builder: NetworkBuilder) -> Network 
     stack.head(value, task.classes)
 }
 
-/// A tensor, with its rectified form where something has asked for it.
+/// A tensor, with what has been made of it once for all that ask.
 #[derive(Clone, Copy)]
 struct Value {
     tensor: TensorIdx,
     rectified: Option<TensorIdx>,
+    pooled: Option<TensorIdx>,
 }
 
 impl Value {
@@ -77,12 +98,23 @@ impl Value {
         Value {
             tensor,
             rectified: is_rectified.then_some(tensor),
+            pooled: None,
         }
     }
 }
 
+/// What a node of a cell holds.
+#[derive(Clone, Copy)]
+enum Held {
+    Nothing,
+    /// Zeros that are known before the network runs.
+    Zeros,
+    Computed(Value),
+}
+
 struct Stack<'a> {
     cell: &'a Cell,
+    twin_pools: TwinPools,
     builder: NetworkBuilder,
 }
 
@@ -94,65 +126,101 @@ impl Stack<'_> {
     /// `output_rectified`: all that reads the cell's output rectifies it.
     fn cell(&mut self, name: &str, input: Value, output_rectified: bool) -> Value {
         let carries = self.cell.carriers();
-        let mut nodes = [Some(input), None, None, None];
+        let mut nodes = [Held::Nothing; NODES];
+        nodes[0] = Held::Computed(input);
+        let like = input.tensor;
         for to in (1..NODES).filter(|&to| carries[to]) {
             let rectified = match to + 1 == NODES {
                 true => output_rectified,
                 false => self.cell.only_convolved(to),
             };
-            nodes[to] = self.node(&format!("{name}/node{to}"), to, &mut nodes, rectified);
+            nodes[to] = self.node(&format!("{name}/node{to}"), to, &mut nodes, like, rectified);
         }
-        nodes[NODES - 1].expect("the input reaches the output")
+        match nodes[NODES - 1] {
+            Held::Computed(output) => output,
+            _ => unreachable!("the input reaches the output"),
+        }
     }
 
-    /// The sum of what the node's edges carry.
+    /// The sum of what the node's edges carry, each of the shape of `like`.
     fn node(
         &mut self,
         name: &str,
         to: usize,
-        nodes: &mut [Option<Value>; NODES],
+        nodes: &mut [Held; NODES],
+        like: TensorIdx,
         rectified: bool,
-    ) -> Option<Value> {
-        let inputs = self.cell.inputs(to);
+    ) -> Held {
+        let cell = self.cell;
+        let inputs: Vec<_> = cell
+            .inputs(to)
+            .filter(|&(from, operation)| {
+                operation != Operation::SkipConnect || !matches!(nodes[from], Held::Nothing)
+            })
+            .collect();
+        let fused = activation(rectified && inputs.len() == 1);
+        let mut terms = Vec::new();
+        for &(from, operation) in &inputs {
+            let name = format!("{name}/edge{from}");
+            terms.push(self.operation(&name, operation, &mut nodes[from], like, fused));
+        }
+        if terms.is_empty() {
+            return Held::Nothing;
+        }
+        if terms.iter().all(Option::is_none) {
+            return Held::Zeros;
+        }
         let mut sum = None;
-        for (idx, &(from, operation)) in inputs.iter().enumerate() {
-            let source = nodes[from].as_mut().expect("a fed node has a value");
-            let fused = activation(rectified && inputs.len() == 1);
-            let term = self.operation(&format!("{name}/edge{from}"), operation, source, fused);
-            let is_last = idx + 1 == inputs.len();
+        for (idx, (term, &(from, _))) in terms.iter().zip(&inputs).enumerate() {
+            let term = term.unwrap_or_else(|| self.zeros(like));
             sum = Some(match sum {
                 None => term,
-                Some(sum) => self.sum(
-                    &format!("{name}/add{from}"),
-                    sum,
-                    term,
-                    rectified && is_last,
-                ),
+                Some(sum) => {
+                    let is_last = idx + 1 == terms.len();
+                    self.sum(
+                        &format!("{name}/add{from}"),
+                        sum,
+                        term,
+                        rectified && is_last,
+                    )
+                }
             });
         }
-        let tensor = sum?;
+        let tensor = sum.expect("a node with terms has a sum");
         let is_rectified = rectified && (inputs.len() > 1 || inputs[0].1.kernel().is_some());
-        Some(Value::of(tensor, is_rectified))
+        Held::Computed(Value::of(tensor, is_rectified))
     }
 
+    /// None where the operation gives zeros.
     fn operation(
         &mut self,
         name: &str,
         operation: Operation,
-        source: &mut Value,
+        source: &mut Held,
+        like: TensorIdx,
         fused: Activation,
-    ) -> TensorIdx {
+    ) -> Option<TensorIdx> {
         if let Some(kernel) = operation.kernel() {
-            let input = self.rectified(name, source);
+            let input = match source {
+                Held::Computed(value) => self.rectified(name, value),
+                Held::Nothing | Held::Zeros => self.zeros(like),
+            };
             let filters = self.builder.channels(input);
             let window = Window::square(kernel, 1, Padding::Same);
-            return self.builder.conv2d(name, input, filters, window, fused);
+            return Some(self.builder.conv2d(name, input, filters, window, fused));
         }
-        if operation == Operation::AveragePool3x3 {
-            let window = Window::square(3, 1, Padding::Same);
-            return self.builder.average_pool2d(name, source.tensor, window);
+        let Held::Computed(value) = source else {
+            return None;
+        };
+        match operation {
+            Operation::AveragePool3x3 => Some(self.pooled(name, value)),
+            _ => Some(value.tensor),
         }
-        source.tensor
+    }
+
+    fn zeros(&mut self, like: TensorIdx) -> TensorIdx {
+        let shape = self.builder.shape(like).to_vec();
+        self.builder.zeros("zeros", &shape)
     }
 
     /// Made once for all convolutions that read it.
@@ -161,6 +229,17 @@ impl Stack<'_> {
         *value
             .rectified
             .get_or_insert_with(|| builder.relu(&format!("{name}/relu"), value.tensor))
+    }
+
+    fn pooled(&mut self, name: &str, value: &mut Value) -> TensorIdx {
+        let known = value
+            .pooled
+            .filter(|_| self.twin_pools == TwinPools::Merged);
+        let window = Window::square(3, 1, Padding::Same);
+        let pooled =
+            known.unwrap_or_else(|| self.builder.average_pool2d(name, value.tensor, window));
+        value.pooled = Some(pooled);
+        pooled
     }
 
     fn sum(&mut self, name: &str, left: TensorIdx, right: TensorIdx, rectify: bool) -> TensorIdx {
@@ -230,7 +309,7 @@ mod tests {
     fn network_of_arch(arch: &str, task: Task) -> Network {
         let weights = WeightDistribution::SameInEveryLayer(LayerDistribution::Uniform);
         let builder = NetworkBuilder::new("test", weights, 1);
-        network_of(&arch.parse().unwrap(), &task, builder)
+        network_of(&arch.parse().unwrap(), &task, TwinPools::Merged, builder)
     }
 
     fn names(network: &Network) -> Vec<&str> {
@@ -266,12 +345,12 @@ mod tests {
         assert_eq!((macs + 5_000) / 10_000, 22_012, "{macs}");
     }
 
-    /// Edges that nothing feeds, or whose node nothing reads, are not in the network.
+    /// Edges whose node nothing reads are not in the network, nor are skips of what nothing feeds.
     #[test]
     fn dead_edges_are_dropped() {
         let plain = "|none~0|+|none~0|none~1|+|nor_conv_1x1~0|none~1|none~2|";
         let unread = "|nor_conv_3x3~0|+|none~0|avg_pool_3x3~1|+|nor_conv_1x1~0|none~1|none~2|";
-        let unfed = "|none~0|+|none~0|nor_conv_3x3~1|+|nor_conv_1x1~0|skip_connect~1|none~2|";
+        let unfed = "|none~0|+|none~0|skip_connect~1|+|nor_conv_1x1~0|skip_connect~1|none~2|";
         let expected = network_of_arch(plain, CIFAR10);
         for arch in [unread, unfed] {
             assert_eq!(
@@ -280,6 +359,35 @@ mod tests {
                 "{arch}"
             );
         }
+    }
+
+    /// As the files that were measured: a convolution of nothing takes as long as any other, an
+    /// average pool of nothing as long as an addition.
+    #[test]
+    fn what_nothing_feeds_is_computed_as_in_measured_files() {
+        let count = |arch, name| {
+            let network = network_of_arch(arch, CIFAR10);
+            let n = names(&network)
+                .iter()
+                .filter(|&&other| other == name)
+                .count();
+            n as isize
+        };
+        let more = |arch, name| {
+            let plain = "|none~0|+|none~0|none~1|+|nor_conv_1x1~0|none~1|none~2|";
+            count(arch, name) - count(plain, name)
+        };
+        let convolved = "|none~0|+|none~0|none~1|+|nor_conv_1x1~0|nor_conv_3x3~1|none~2|";
+        assert_eq!(
+            (more(convolved, "CONV_2D"), more(convolved, "ADD")),
+            (15, 15)
+        );
+        let pooled = "|none~0|+|none~0|none~1|+|nor_conv_1x1~0|avg_pool_3x3~1|none~2|";
+        assert_eq!(more(pooled, "AVERAGE_POOL_2D"), 0);
+        assert_eq!(more(pooled, "ADD"), 15);
+        let twins = "|avg_pool_3x3~0|+|avg_pool_3x3~0|none~1|+|nor_conv_1x1~0|skip_connect~1|skip_connect~2|";
+        assert_eq!(more(twins, "AVERAGE_POOL_2D"), 15);
+        assert_eq!(more(twins, "ADD"), 30);
     }
 
     /// A rectifier is fused where only convolutions follow, else one operator for all of them.
