@@ -21,5 +21,6 @@ pub mod train;
 pub mod baselines;
 pub mod evaluate;
 pub mod export;
+pub mod least_squares;
 pub mod metrics;
 pub mod onnx;

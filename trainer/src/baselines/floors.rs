@@ -9,6 +9,7 @@ use super::problem::{Graph, Problem, amounts};
 use crate::data::Metric;
 use crate::dataset::LabelKey;
 use crate::gnn::prepare::Readout;
+use crate::least_squares;
 
 /// Williams' roofline, operator after operator: each takes as long as the slowest of its
 /// multiply-accumulates, its feature maps through SRAM and its weights from off-chip memory.
@@ -105,11 +106,9 @@ pub fn best_factor(pairs: &[(f64, f64)]) -> Option<f64> {
 pub fn linear(problem: &Problem, output: usize) -> Linear {
     let training = labelled(&problem.training, output);
     let relative = training.map(|(graph, label)| totals(graph.features).map(|x| x / label));
-    let coefficients = non_negative_least_squares(relative);
-    let estimate = |graph: &Graph| {
-        let terms = totals(graph.features).into_iter().zip(coefficients);
-        terms.map(|(x, c)| x * c).sum::<f64>() as f32
-    };
+    let coefficients = least_squares::non_negative(&relative.collect::<Vec<_>>());
+    let estimate =
+        |graph: &Graph| least_squares::dot(&totals(graph.features), &coefficients) as f32;
     Linear {
         coefficients,
         estimates: problem.test.iter().map(estimate).collect(),
@@ -129,34 +128,6 @@ fn labelled<'g>(
 ) -> impl Iterator<Item = (&'g Graph<'g>, f64)> {
     let label = move |graph: &'g Graph<'g>| Some((graph, graph.label(output)?));
     graphs.iter().filter_map(label)
-}
-
-/// Sweeps over the coefficients, far more than four need.
-const N_SWEEPS: usize = 20_000;
-
-/// `x ≥ 0` that makes `Σ (row · x − 1)²` smallest. One coefficient after the other is put where it is
-/// best beside the others, which converges because the problem is convex.
-pub fn non_negative_least_squares<const N: usize>(
-    rows: impl Iterator<Item = [f64; N]>,
-) -> [f64; N] {
-    let mut gram = [[0.0; N]; N];
-    let mut sums = [0.0; N];
-    for row in rows {
-        for i in 0..N {
-            sums[i] += row[i];
-            (0..N).for_each(|j| gram[i][j] += row[i] * row[j]);
-        }
-    }
-    let mut x = [0.0; N];
-    for _ in 0..N_SWEEPS {
-        for i in 0..N {
-            let fitted: f64 = (0..N).map(|j| gram[i][j] * x[j]).sum();
-            if gram[i][i] > 0.0 {
-                x[i] = f64::max(0.0, x[i] + (sums[i] - fitted) / gram[i][i]);
-            }
-        }
-    }
-    x
 }
 
 #[cfg(test)]
@@ -230,25 +201,5 @@ mod tests {
         println!("factor {factor}: {} against {best}", error(factor));
         assert!(error(factor) <= best + 1e-9);
         assert_eq!(best_factor(&[]), None);
-    }
-
-    #[test]
-    fn least_squares_meet_their_conditions() {
-        // 2 a + 5 b is met exactly.
-        let rows = [[1.0, 2.0], [3.0, 1.0], [2.0, 5.0]].map(|[a, b]| {
-            let label = 2.0 * a + 5.0 * b;
-            [a / label, b / label]
-        });
-        let found = non_negative_least_squares(rows.into_iter());
-        assert!((found[0] - 2.0).abs() < 1e-6 && (found[1] - 5.0).abs() < 1e-6);
-
-        // Without the bound it were 2 and -1; with the second at 0, (1 + 2) / (1 + 4).
-        let found = non_negative_least_squares([[1.0, 1.0], [2.0, 3.0]].into_iter());
-        assert!((found[0] - 0.6).abs() < 1e-9, "{found:?}");
-        assert_eq!(found[1], 0.0);
-
-        // One column, two rows that disagree: 1 and 1/2 of 1, so (1 + 1/2) / (1 + 1/4).
-        let found = non_negative_least_squares([[1.0], [0.5]].into_iter());
-        assert!((found[0] - 1.2).abs() < 1e-12);
     }
 }

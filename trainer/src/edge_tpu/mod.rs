@@ -1,7 +1,6 @@
 //! Published latencies of the Edge TPU → the constants of `litecast::edge_tpu`, and the error on
 //! networks that they were not fitted to.
 
-pub mod fit;
 pub mod published;
 
 use std::fs;
@@ -14,8 +13,8 @@ use litecast::edge_tpu::{
 use litecast::manifest::MAX_ERROR_PERCENT;
 use litecast::{analysis, graph, tflite};
 
-use self::fit::{Fit, Row, fit};
 use self::published::{Device, Latency, read};
+use crate::least_squares;
 use crate::spaces::published::{WEIGHT_SEED, network};
 use crate::writer::{Precision, to_tflite};
 
@@ -82,20 +81,20 @@ pub fn find(published: &Path) -> Result<Found> {
     let latencies = read(published)?;
     let works: Vec<Work> = latencies.iter().map(total_work).collect::<Result<_>>()?;
     let rows: Vec<Row> = latencies.iter().zip(&works).map(row).collect();
-    let all = fit(&rows);
+    let all = fit(&rows.iter().collect::<Vec<_>>());
     let samples: Vec<Sample> = (latencies.iter().zip(&works).zip(&rows))
         .map(|((latency, work), row)| {
-            let others: Vec<Row> = latencies
+            let others: Vec<&Row> = latencies
                 .iter()
                 .zip(&rows)
                 .filter(|(other, _)| other.network != latency.network)
-                .map(|(_, row)| *row)
+                .map(|(_, row)| row)
                 .collect();
             Sample {
                 latency: latency.clone(),
                 work: *work,
-                fitted_ms: all.estimate_ms(row),
-                left_out_ms: fit(&others).estimate_ms(row),
+                fitted_ms: least_squares::dot(&row.counted, &all),
+                left_out_ms: least_squares::dot(&row.counted, &fit(&others)),
             }
         })
         .collect();
@@ -117,6 +116,21 @@ fn total_work(latency: &Latency) -> Result<Work> {
     Ok(Work::total(&work(&graph, &analysis::analyze(&graph))))
 }
 
+/// What is counted of a network on a device: operators, milliseconds of the array, megabytes over the
+/// link of either device.
+struct Row {
+    counted: [f64; 4],
+    latency_ms: f64,
+}
+
+/// A constant for each count.
+fn fit(rows: &[&Row]) -> [f64; 4] {
+    let relative = rows
+        .iter()
+        .map(|row| row.counted.map(|n| n / row.latency_ms));
+    least_squares::non_negative(&relative.collect::<Vec<_>>())
+}
+
 /// The link of each device has a rate of its own; what is on the chip takes the same time on both.
 fn row((latency, work): (&Latency, &Work)) -> Row {
     let megabytes = |device| match device == latency.device {
@@ -130,17 +144,17 @@ fn row((latency, work): (&Latency, &Work)) -> Row {
             megabytes(Device::DevBoard),
             megabytes(Device::Usb3),
         ],
-        measured: latency.ms,
+        latency_ms: latency.ms,
     }
 }
 
-fn constants(fit: &Fit, samples: &[Sample]) -> Result<Constants> {
+fn constants(fitted: &[f64; 4], samples: &[Sample]) -> Result<Constants> {
     let [
         ms_per_operator,
         cycles_per_array_cycle,
         ms_per_link_megabyte,
         _,
-    ] = fit.constants;
+    ] = *fitted;
     let on_board = samples
         .iter()
         .filter(|s| s.latency.device == Device::DevBoard);

@@ -1,0 +1,129 @@
+//! Least squares of a few constants, none of them negative.
+
+/// `x ≥ 0` that makes `Σ (row · x − 1)²` the least: with rows of counts over a measured value, the
+/// constants whose relative errors are the least, because measured values differ by orders of
+/// magnitude and each counts alike.
+///
+/// Where constants would be negative, the best fit has some of them 0 and the others free: every such
+/// choice is tried, of which there are 2 to the power of `N`.
+pub fn non_negative<const N: usize>(rows: &[[f64; N]]) -> [f64; N] {
+    let choices = (0..1u32 << N).filter_map(|choice| {
+        let is_free: [bool; N] = std::array::from_fn(|idx| choice >> idx & 1 == 1);
+        let constants = solve(rows, is_free)?;
+        let is_allowed = constants.iter().all(|&constant| constant >= 0.0);
+        is_allowed.then(|| (loss(rows, &constants), constants))
+    });
+    let best = choices.min_by(|a, b| a.0.total_cmp(&b.0));
+    best.expect("all constants 0 is always a choice").1
+}
+
+fn loss<const N: usize>(rows: &[[f64; N]], constants: &[f64; N]) -> f64 {
+    rows.iter()
+        .map(|row| (dot(row, constants) - 1.0).powi(2))
+        .sum()
+}
+
+/// What the constants make of a row.
+pub fn dot<const N: usize>(row: &[f64; N], constants: &[f64; N]) -> f64 {
+    row.iter().zip(constants).map(|(x, c)| x * c).sum()
+}
+
+/// The free constants by the normal equations, the others 0; `None` where the rows do not tell them
+/// apart.
+fn solve<const N: usize>(rows: &[[f64; N]], is_free: [bool; N]) -> Option<[f64; N]> {
+    let mut left = [[0.0; N]; N];
+    let mut right = [0.0; N];
+    for idx in 0..N {
+        if !is_free[idx] {
+            left[idx][idx] = 1.0;
+            continue;
+        }
+        for row in rows {
+            for other in (0..N).filter(|&other| is_free[other]) {
+                left[idx][other] += row[idx] * row[other];
+            }
+            right[idx] += row[idx];
+        }
+    }
+    eliminate(left, right)
+}
+
+/// Gauss and Jordan, with the largest pivot of each column.
+fn eliminate<const N: usize>(mut left: [[f64; N]; N], mut right: [f64; N]) -> Option<[f64; N]> {
+    for column in 0..N {
+        let size = |row: usize| left[row][column].abs();
+        let pivot = (column..N).max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
+        if size(pivot) == 0.0 {
+            return None;
+        }
+        left.swap(column, pivot);
+        right.swap(column, pivot);
+        for row in (0..N).filter(|&row| row != column) {
+            let factor = left[row][column] / left[column][column];
+            for idx in 0..N {
+                left[row][idx] -= factor * left[column][idx];
+            }
+            right[row] -= factor * right[column];
+        }
+    }
+    Some(std::array::from_fn(|idx| right[idx] / left[idx][idx]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTS: [[f64; 4]; 6] = [
+        [1.0, 2.0, 0.5, 0.0],
+        [30.0, 1.0, 0.0, 2.0],
+        [5.0, 70.0, 9.0, 0.0],
+        [2.0, 3.0, 0.0, 40.0],
+        [100.0, 3.0, 1.0, 0.0],
+        [8.0, 8.0, 0.0, 1.0],
+    ];
+
+    fn rows(constants: [f64; 4], noise: [f64; 6]) -> Vec<[f64; 4]> {
+        let rows = COUNTS.iter().zip(noise);
+        rows.map(|(counts, noise)| counts.map(|n| n / (noise * dot(counts, &constants))))
+            .collect()
+    }
+
+    #[test]
+    fn constants_that_made_the_rows_are_found() {
+        let made = [0.02, 1.3, 2.6, 2.1];
+        let found = non_negative(&rows(made, [1.0; 6]));
+        for (found, made) in found.iter().zip(made) {
+            assert!((found - made).abs() < 1e-9, "{found} instead of {made}");
+        }
+    }
+
+    /// No step in any direction that keeps the constants above 0 makes the loss smaller.
+    #[test]
+    fn a_fit_is_the_best_one_without_negative_constants() {
+        let noisy = rows([0.5, 0.0, 2.6, 0.1], [0.8, 1.3, 0.7, 1.1, 1.2, 0.6]);
+        let found = non_negative(&noisy);
+        println!("{found:?}");
+        assert!(found.contains(&0.0), "the case has a bound");
+        for idx in 0..4 {
+            for step in [1e-4, -1e-4] {
+                let mut other = found;
+                other[idx] = (other[idx] + step).max(0.0);
+                assert!(
+                    loss(&noisy, &other) >= loss(&noisy, &found),
+                    "constant {idx}, step {step}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn small_cases_are_as_by_hand() {
+        // Without the bound it were 2 and -1; with the second at 0, (1 + 2) / (1 + 4).
+        let found = non_negative(&[[1.0, 1.0], [2.0, 3.0]]);
+        assert!((found[0] - 0.6).abs() < 1e-12, "{found:?}");
+        assert_eq!(found[1], 0.0);
+        // One column, two rows that disagree: 1 and 1/2 of 1, so (1 + 1/2) / (1 + 1/4).
+        let [found] = non_negative(&[[1.0], [0.5]]);
+        assert!((found - 1.2).abs() < 1e-12);
+    }
+}
