@@ -4,9 +4,13 @@
 //! [`tflite`] bytes → model, [`graph`] model → operators and tensors, [`analysis`] exact facts,
 //! [`ethos_u`] what a compiler for Arm's NPUs makes of it, [`features`] the predictor's input,
 //! [`predictor`] estimates, [`familiarity`] how sure they are, [`energy`] what follows from them,
-//! [`edge_tpu`] a target modelled without the predictor, [`report`] what a person or a program reads.
+//! [`cortex_a`] what their milliseconds on processors rest on,
+//! [`edge_tpu`] a target modelled without the predictor, [`report`] what a person or a program reads,
+//! [`calibration`] a device of one's own beside the known targets.
 
 pub mod analysis;
+pub mod calibration;
+pub mod cortex_a;
 pub mod diagnostic;
 pub mod edge_tpu;
 pub mod energy;

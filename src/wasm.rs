@@ -1,9 +1,12 @@
 //! The border to JavaScript. The only file that names wasm_bindgen, js_sys and web_sys.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 
+use crate::calibration::{Calibration, Measurement};
 use crate::estimate::{EstimateError, estimate};
 use crate::predictor::{self, PredictorError};
 use crate::report;
@@ -23,6 +26,12 @@ extern "C" {
     pub type Report;
     #[wasm_bindgen(typescript_type = "TargetInfo[]")]
     pub type TargetInfos;
+    #[wasm_bindgen(typescript_type = "Measurement[]")]
+    pub type Measurements;
+    #[wasm_bindgen(typescript_type = "Record<string, number>")]
+    pub type EstimatesMs;
+    #[wasm_bindgen(typescript_type = "Calibrated")]
+    pub type Calibrated;
 }
 
 /// A trained predictor, loaded once and used for many files.
@@ -63,6 +72,25 @@ impl Predictor {
 #[wasm_bindgen]
 pub fn analyze(bytes: &[u8], file: &str) -> Result<Report, JsValue> {
     report_of(bytes, file, None)
+}
+
+/// The latency of a network on a device of one's own, on which at least three networks were measured.
+/// `estimates_ms` are the estimated latencies of this network by target id. Throws an `Error` with a
+/// string `kind`.
+#[wasm_bindgen]
+pub fn calibrate(
+    measurements: Measurements,
+    estimates_ms: EstimatesMs,
+) -> Result<Calibrated, JsValue> {
+    let wrong = |error: serde_wasm_bindgen::Error| js_error("wrong-argument", &error.to_string());
+    let measurements: Vec<Measurement> =
+        serde_wasm_bindgen::from_value(measurements.into()).map_err(wrong)?;
+    let estimates_ms: BTreeMap<String, f64> =
+        serde_wasm_bindgen::from_value(estimates_ms.into()).map_err(wrong)?;
+    let applied =
+        Calibration::fit(&measurements).and_then(|calibration| calibration.apply(&estimates_ms));
+    let applied = applied.map_err(|error| js_error(error.kind(), &error.to_string()))?;
+    Ok(to_js(&applied)?.unchecked_into())
 }
 
 fn report_of(

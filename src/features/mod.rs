@@ -16,7 +16,7 @@ use crate::graph::Graph;
 use context::{NodeContext, Work};
 
 /// What a predictor sees of a graph.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Features {
     /// Operator kind of each node: the `BuiltinOperator` number (32 for custom operators).
     pub categories: Vec<i32>,

@@ -40,7 +40,7 @@ fn subgraph_facts(subgraph: &crate::tflite::Subgraph) -> SubgraphFacts {
 }
 
 /// The one precision that all operators that multiply share, or `Mixed`.
-fn precision(graph: &Graph, analysis: &Analysis) -> Precision {
+pub fn precision(graph: &Graph, analysis: &Analysis) -> Precision {
     let unpacked = unpacked_from(graph);
     let multiplying = graph
         .nodes

@@ -138,6 +138,26 @@ export interface MetricInfo {
   expected_error_percent: number | null;
 }
 
+/** One network on a device of one's own. */
+export interface Measurement {
+  /** Estimated latencies of known targets by target id, in ms. */
+  estimates_ms: Record<string, number>;
+  measured_ms: number;
+}
+
+/** The latency of one network on a device of one's own. */
+export interface Calibrated {
+  latency_ms: number;
+  /** Ends of an interval that is as wide as the worst of the measurements, each estimated from the others. */
+  lo_ms: number;
+  hi_ms: number;
+  /** The known target whose estimates, scaled, come closest to the measurements. */
+  target: string;
+  n_measurements: number;
+  /** Mean absolute error of each measurement, estimated from the others, in percent. */
+  left_out_percent: number;
+}
+
 /** What every function of this package throws. */
 export interface LitecastError extends Error {
   /** Stable word for programs, for example `truncated`. */

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Outcome, TargetResult};
+use super::facts::precision;
+use super::{Outcome, Precision, TargetResult};
 use crate::analysis::{Analysis, Cost};
+use crate::cortex_a;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::edge_tpu;
 use crate::energy::{Coefficients, coefficients};
@@ -107,12 +109,14 @@ fn target_result(output: &Output, outcome: Outcome) -> TargetResult {
     }
 }
 
-/// What follows for each target whose traffic is estimated.
+/// What follows for each target whose traffic is estimated, or whose power was measured.
 fn energies(results: &[TargetResult], analysis: &Analysis) -> Vec<TargetResult> {
     let targets: BTreeSet<&str> = results.iter().map(|r| r.target.as_str()).collect();
     targets
         .into_iter()
-        .filter_map(|target| energy(target, results, analysis))
+        .filter_map(|target| {
+            energy(target, results, analysis).or_else(|| cpu_energy(target, results))
+        })
         .collect()
 }
 
@@ -135,6 +139,51 @@ fn energy(target: &str, results: &[TargetResult], analysis: &Analysis) -> Option
         metric: "energy".into(),
         outcome,
     })
+}
+
+/// A processor's estimated latency times the power that its board was measured at.
+fn cpu_energy(target: &str, results: &[TargetResult]) -> Option<TargetResult> {
+    let board = cortex_a::Constants::shipped().board(target)?;
+    let energy = board.energy.as_ref()?;
+    let mut of_target = results.iter().filter(|r| r.target == target);
+    let latency = of_target.find(|r| r.metric == "latency")?;
+    let watts = energy.watts.value;
+    let outcome = match &latency.outcome {
+        Outcome::Estimate {
+            value,
+            lo,
+            hi,
+            operators,
+            ..
+        } => Outcome::Estimate {
+            value: watts * value,
+            lo: lo.map(|lo| watts * lo),
+            hi: hi.map(|hi| watts * hi),
+            unit: "mJ".into(),
+            provenance: modelled(energy.in_words()),
+            expected_error_percent: None,
+            operators: operators
+                .as_ref()
+                .map(|parts| parts.iter().map(|part| watts * part).collect()),
+        },
+        unavailable => unavailable.clone(),
+    };
+    Some(TargetResult {
+        target: target.to_owned(),
+        device: latency.device.clone(),
+        metric: "energy".into(),
+        outcome,
+    })
+}
+
+/// Of this program's own model.
+fn modelled(configuration: String) -> Provenance {
+    Provenance {
+        kind: "modelled".into(),
+        tool: "litecast".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        configuration,
+    }
 }
 
 /// The ends of the interval are those of both traffics together: wider than needed where one errs
@@ -164,12 +213,7 @@ fn energy_outcome(
         lo: end(sram.lo, offchip.lo),
         hi: end(sram.hi, offchip.hi),
         unit: "mJ".into(),
-        provenance: Provenance {
-            kind: "modelled".into(),
-            tool: "litecast".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            configuration: coefficients.in_words(),
-        },
+        provenance: modelled(coefficients.in_words()),
         expected_error_percent: None,
         operators,
     })
@@ -208,8 +252,25 @@ fn refusal(graph: &Graph, analysis: &Analysis, target: &str) -> Option<String> {
     if let Some(words) = unknowable(graph, analysis) {
         return Some(words);
     }
-    let fallbacks = support::fallbacks(graph, Npu::of_target(target)?);
+    let Some(npu) = Npu::of_target(target) else {
+        return unknown_precision(graph, analysis, target);
+    };
+    let fallbacks = support::fallbacks(graph, npu);
     is_mostly_cpu(graph, analysis, &fallbacks).then(|| mostly_cpu_words(graph, &fallbacks))
+}
+
+/// Processors run other numbers by other kernels, none of which was counted.
+fn unknown_precision(graph: &Graph, analysis: &Analysis, target: &str) -> Option<String> {
+    cortex_a::Constants::shipped().board(target)?;
+    let numbers = match precision(graph, analysis) {
+        Precision::Int16x8 => "16-bit activations",
+        Precision::Float16 => "float16 weights",
+        Precision::DynamicRange => "float activations with integer weights",
+        _ => return None,
+    };
+    Some(format!(
+        "int8 and float32 networks are known of this processor, not {numbers}"
+    ))
 }
 
 /// Why the file does not tell what a graph costs, whatever runs it.
@@ -415,12 +476,7 @@ fn edge_tpu_outcome(work: &[edge_tpu::Work]) -> Outcome {
         lo: Some(lo),
         hi: Some(hi),
         unit: edge_tpu::UNIT.into(),
-        provenance: Provenance {
-            kind: "modelled".into(),
-            tool: "litecast".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            configuration: constants.in_words(),
-        },
+        provenance: modelled(constants.in_words()),
         expected_error_percent: Some(constants.leave_one_out.mean_percent),
         operators: Some(work.iter().map(latency_ms).collect()),
     }

@@ -11,6 +11,7 @@ use common::python;
 use litecast_trainer::dataset::{self, DatasetCommand};
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::{LabelArgs, ToolChoice, run};
+use litecast_trainer::writer::Precision;
 use serde_json::Value;
 
 /// `upscaler-d2s` leaves operators to the CPU; Ethos-U55 rejects graphs of `random-truth`.
@@ -81,6 +82,7 @@ impl Fixture {
                 .map(|space| space.parse::<SpaceCount>().unwrap())
                 .to_vec(),
             seed: 7,
+            precision: Precision::Int8,
             files: Vec::new(),
             jobs: 2,
             shard: Shard { index: 0, n: 1 },

@@ -10,6 +10,7 @@ use common::python;
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::{LabelArgs, ToolChoice, run};
 use litecast_trainer::spaces::Space;
+use litecast_trainer::writer::Precision;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/python/label_on_dask.py");
 const TRAINER: &str = env!("CARGO_BIN_EXE_litecast-trainer");
@@ -91,6 +92,7 @@ impl Fixture {
                 n: N_GRAPHS,
             }],
             seed: SEED,
+            precision: Precision::Int8,
             files: Vec::new(),
             jobs: 1,
             shard: Shard { index: 0, n: 1 },

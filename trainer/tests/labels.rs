@@ -288,6 +288,7 @@ fn arguments(python: &Path, out: &Path) -> LabelArgs {
             n: 3,
         }],
         seed: 5,
+        precision: Precision::Int8,
         files: Vec::new(),
         jobs: 2,
         shard: Shard { index: 0, n: 1 },
@@ -392,10 +393,10 @@ fn counts() -> Vec<SpaceCount> {
 
 #[test]
 fn shards_split_the_whole_without_overlap() {
-    let whole = sampled(&counts(), 1, Shard { index: 0, n: 1 });
+    let whole = sampled(&counts(), 1, Precision::Int8, Shard { index: 0, n: 1 });
     assert_eq!(whole.len(), 351);
     let mut parts: Vec<Origin> = (0..16)
-        .flat_map(|index| sampled(&counts(), 1, Shard { index, n: 16 }))
+        .flat_map(|index| sampled(&counts(), 1, Precision::Int8, Shard { index, n: 16 }))
         .collect();
     let mut expected = whole;
     parts.sort_by_key(Origin::graph_id);
@@ -406,7 +407,7 @@ fn shards_split_the_whole_without_overlap() {
 /// A run that is stopped early has every space in its share, to one graph.
 #[test]
 fn spaces_are_mixed_evenly() {
-    let origins = sampled(&counts(), 1, Shard { index: 0, n: 1 });
+    let origins = sampled(&counts(), 1, Precision::Int8, Shard { index: 0, n: 1 });
     for stopped_at in 1..=origins.len() {
         for count in counts() {
             let found = origins[..stopped_at]

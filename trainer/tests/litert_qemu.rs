@@ -14,6 +14,7 @@ use litecast_trainer::labels::store::Labels;
 use litecast_trainer::labels::tool::LabellingTool;
 use litecast_trainer::labels::worker::Worker;
 use litecast_trainer::labels::{LabelArgs, ToolChoice, run};
+use litecast_trainer::writer::Precision;
 
 const LIMIT: Duration = Duration::from_secs(120);
 const A76: usize = 0;
@@ -103,6 +104,7 @@ fn a_run_labels_both_processors_and_resumes() {
         targets: Vec::new(),
         spaces: vec!["cnn-kws:2".parse::<SpaceCount>().unwrap()],
         seed: 5,
+        precision: Precision::Int8,
         files: Vec::new(),
         jobs: 1,
         shard: Shard { index: 0, n: 1 },

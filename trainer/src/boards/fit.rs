@@ -1,13 +1,8 @@
-//! Weighted least squares of a few positive constants, and the error on other networks.
+//! One positive constant with its standard error, and the error on other networks.
 
-use serde::{Deserialize, Serialize};
+use litecast::cortex_a::{Constant, Errors};
 
-/// A fitted value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Constant {
-    pub value: f64,
-    pub standard_error: f64,
-}
+use crate::least_squares;
 
 /// One measured value and what should be proportional to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +20,8 @@ pub fn proportion(samples: &[Sample]) -> Constant {
         .map(|sample| sample.counted / sample.measured)
         .collect();
     let squares: f64 = ratios.iter().map(|ratio| ratio * ratio).sum();
-    let value = ratios.iter().sum::<f64>() / squares;
+    let rows: Vec<[f64; 1]> = ratios.iter().map(|&ratio| [ratio]).collect();
+    let [value] = least_squares::non_negative(&rows);
     let residual: f64 = ratios
         .iter()
         .map(|ratio| (value * ratio - 1.0).powi(2))
@@ -35,16 +31,6 @@ pub fn proportion(samples: &[Sample]) -> Constant {
         value,
         standard_error: (residual / freedom / squares).sqrt(),
     }
-}
-
-/// How far off estimates are, relative to the measured values.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Errors {
-    pub n: usize,
-    pub mean_percent: f64,
-    pub p95_percent: f64,
-    /// Mean with its sign: positive where estimates are too high.
-    pub bias_percent: f64,
 }
 
 /// Of pairs (estimate, measured).

@@ -2,20 +2,28 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
 
-/// Raspberry Pi 5, LiteRT, float32, one thread: github roldebijvank/HW-NAS-Bench-360 at a9b243e.
+/// Raspberry Pi 5 and a phone, LiteRT, float32, one thread: github roldebijvank/HW-NAS-Bench-360 at
+/// a9b243e.
 const RPI5_FILE: &str = "nb201_pi5_litert.csv.gz";
 pub const RPI5_SOURCE: &str = "HW-NAS-Bench-360 at a9b243e: LiteRT, float32, one thread, median of \
                                40 runs; energy of the rail VDD_CORE without idle";
-/// Raspberry Pi 4: github HayeonLee/HELP.
+/// What its energies are of.
+pub const RPI5_RAIL: &str = "the rail VDD_CORE without idle";
+/// Raspberry Pi 4 and phones: github HayeonLee/HELP.
 const RPI4_FILE: &str = "nb201_help_latency_ms.csv.gz";
 pub const RPI4_SOURCE: &str = "HELP: runtime not stated, float32 assumed; networks that should be \
                                equal differ by a median of 5 %";
+
+/// Raspberry Pi 4: github mlcommons, inference results v1.0 to v2.1.
+const MOBILENETS_FILE: &str = "mlperf_rpi4_tflite.csv";
+pub const MOBILENETS_SOURCE: &str = "MLPerf Inference v1.0 to v2.1: TFLite with ruy, threads not \
+                                     stated; a network differs by a median of 2.6 % between rounds";
 
 /// One network on one board.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,15 +35,36 @@ pub struct Measured {
 /// Measurements by (NAS-Bench-201's `arch_str`, task).
 pub type ByNetwork = BTreeMap<(String, String), Measured>;
 
-/// The Raspberry Pi 5's, for the tasks `cifar100`, `ninapro` and `darcy`.
-pub fn raspberry_pi_5(folder: &Path) -> Result<ByNetwork> {
+/// One column of the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// HW-NAS-Bench-360's, by its name of the device.
+    HwNasBench360(&'static str),
+    /// HELP's, by its column.
+    Help(&'static str),
+}
+
+pub const RPI5: Source = Source::HwNasBench360("pi5");
+pub const RPI4: Source = Source::Help("raspi4");
+
+/// What was measured on one device: the tasks `cifar100`, `ninapro` and `darcy` of HW-NAS-Bench-360,
+/// `cifar10` of HELP.
+pub fn read_device(folder: &Path, source: Source) -> Result<ByNetwork> {
+    match source {
+        Source::HwNasBench360(device) => hw_nas_bench_360(folder, device),
+        Source::Help(column) => help(folder, column),
+    }
+}
+
+fn hw_nas_bench_360(folder: &Path, device: &str) -> Result<ByNetwork> {
     let mut measured = ByNetwork::new();
     for row in read(&folder.join(RPI5_FILE))? {
-        if row.cell("device")? == "pi5" {
+        if row.cell("device")? == device {
             let key = (row.cell("arch_str")?.into(), row.cell("task")?.into());
+            let is_there = !row.cell("energy_mj")?.is_empty();
             let value = Measured {
                 latency_ms: row.number("lat_ms_median")?,
-                energy_mj: Some(row.number("energy_mj")?),
+                energy_mj: is_there.then(|| row.number("energy_mj")).transpose()?,
             };
             measured.insert(key, value);
         }
@@ -43,19 +72,40 @@ pub fn raspberry_pi_5(folder: &Path) -> Result<ByNetwork> {
     Ok(measured)
 }
 
-/// The Raspberry Pi 4's. They are of CIFAR-10, whose networks differ from CIFAR-100's in the
-/// number of classes alone (6,000 of 10⁷ to 10⁸ products), so they stand under `cifar100`.
-pub fn raspberry_pi_4(folder: &Path) -> Result<ByNetwork> {
+fn help(folder: &Path, column: &str) -> Result<ByNetwork> {
     let mut measured = ByNetwork::new();
     for row in read(&folder.join(RPI4_FILE))? {
-        let key = (row.cell("arch_str")?.into(), "cifar100".into());
+        let key = (row.cell("arch_str")?.into(), "cifar10".into());
         let value = Measured {
-            latency_ms: row.number("raspi4")?,
+            latency_ms: row.number(column)?,
             energy_mj: None,
         };
         measured.insert(key, value);
     }
     Ok(measured)
+}
+
+/// The Raspberry Pi 4's MobileNets of MLPerf by the table's names: the median over rounds of each
+/// round's median latency, in ms.
+pub fn raspberry_pi_4_mobilenets(folder: &Path) -> Result<BTreeMap<String, f64>> {
+    let mut rounds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for row in read(&folder.join(MOBILENETS_FILE))? {
+        let latency_ms = 1e-6 * row.number("p50_ns")?;
+        rounds
+            .entry(row.cell("model")?.into())
+            .or_default()
+            .push(latency_ms);
+    }
+    let median = |mut latencies_ms: Vec<f64>| {
+        latencies_ms.sort_by(f64::total_cmp);
+        let middle = latencies_ms.len() / 2;
+        match latencies_ms.len() % 2 {
+            0 => (latencies_ms[middle - 1] + latencies_ms[middle]) / 2.0,
+            _ => latencies_ms[middle],
+        }
+    };
+    let of_model = |(model, latencies_ms)| (model, median(latencies_ms));
+    Ok(rounds.into_iter().map(of_model).collect())
 }
 
 /// Cells by column.
@@ -81,10 +131,14 @@ impl Row {
     }
 }
 
-/// The rows of a gzipped table without quotes.
+/// The rows of a table without quotes, gzipped where its name says so.
 fn read(path: &Path) -> Result<Vec<Row>> {
     let file = File::open(path).with_context(|| format!("could not open {}", path.display()))?;
-    let mut lines = BufReader::new(GzDecoder::new(file)).lines();
+    let reader: Box<dyn Read> = match path.extension().is_some_and(|e| e == "gz") {
+        true => Box::new(GzDecoder::new(file)),
+        false => Box::new(file),
+    };
+    let mut lines = BufReader::new(reader).lines();
     let header = lines.next().context("expected a header, found nothing")??;
     let header: Vec<&str> = header.split(',').collect();
     lines

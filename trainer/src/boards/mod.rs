@@ -1,10 +1,9 @@
 //! Measurements of boards → constants that turn counted instructions into milliseconds and
-//! millijoules. Half of the drawn graphs fit, the other half tells the error; graphs whose deployed
-//! file probably differs from ours are counted apart.
+//! millijoules. Half of the drawn graphs fit, the other half tells the error.
 
-pub mod constants;
 pub mod fit;
 pub mod measurements;
+pub mod mobilenets;
 pub mod networks;
 
 use std::collections::BTreeMap;
@@ -12,21 +11,25 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail, ensure};
+use litecast::cortex_a::{Board, Check, Constant, Constants, Energy, Errors};
 
-use self::constants::{Board, Constants, Energy};
-use self::fit::{Constant, Errors, Sample, errors, proportion};
-use self::measurements::{ByNetwork, Measured, RPI4_SOURCE, RPI5_SOURCE};
+use self::fit::{Sample, errors, proportion};
+use self::measurements::{
+    ByNetwork, MOBILENETS_SOURCE, Measured, RPI4_SOURCE, RPI5_RAIL, RPI5_SOURCE,
+};
+use self::mobilenets::MobileNet;
 use self::networks::Graph;
-use crate::labels::litert_qemu::DEFAULT_EMULATOR;
+use crate::labels::litert_qemu::{DEFAULT_EMULATOR, Instructions};
 use crate::labels::plan::Shard;
 use crate::labels::record::{Label, Outcome};
 use crate::labels::store::Labels;
 use crate::labels::{self, LabelArgs, ToolChoice};
+use crate::writer::Precision;
 
 const RPI5: &str = "cortex-a76-rpi5";
 const RPI4: &str = "cortex-a72-rpi4";
-/// The Raspberry Pi 4 was measured on this task alone.
-const RPI4_TASK: &str = "cifar100";
+const RPI5_TASKS: [&str; 3] = ["cifar100", "ninapro", "darcy"];
+const RPI4_TASKS: [&str; 1] = ["cifar10"];
 
 /// Fits the constants of the Cortex-A targets to measured boards.
 #[derive(Clone, Debug, clap::Args)]
@@ -54,7 +57,7 @@ pub struct FitCpuArgs {
     #[arg(long, default_value = "trainer/runs/boards")]
     pub work: PathBuf,
     /// File for the constants.
-    #[arg(long, default_value = "trainer/data/cpu_targets.json")]
+    #[arg(long, default_value = "src/cortex_a/constants.json")]
     pub out: PathBuf,
 }
 
@@ -66,8 +69,8 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
          beside it",
         args.measurements.display()
     );
-    let rpi5 = measurements::raspberry_pi_5(&args.measurements)?;
-    let rpi4 = measurements::raspberry_pi_4(&args.measurements)?;
+    let rpi5 = measurements::read_device(&args.measurements, measurements::RPI5)?;
+    let rpi4 = measurements::read_device(&args.measurements, measurements::RPI4)?;
     let graphs = networks::draw(&rpi5, args.graphs, args.seed);
     let tool = count(args, &graphs)?;
     let counts = read_counts(args)?;
@@ -77,6 +80,11 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
             let networks = joined(target, &graphs, &counts, measured);
             boards.push(board(target, source, &networks)?);
         }
+    }
+    if let Some(board) = boards.iter_mut().find(|board| board.target == RPI4) {
+        board.checks = check_on_mobilenets(args)?;
+        board.int8_factor = int8_factor(&board.checks);
+        board.checks.iter().for_each(print_check);
     }
     let constants = Constants {
         command: command(args),
@@ -97,31 +105,66 @@ fn command(args: &FitCpuArgs) -> String {
     )
 }
 
+/// The MobileNets that others measured on a Raspberry Pi 4, each precision apart.
+fn check_on_mobilenets(args: &FitCpuArgs) -> Result<Vec<Check>> {
+    let measured = measurements::raspberry_pi_4_mobilenets(&args.measurements)?;
+    let folder = args.work.join("mobilenets");
+    let mut networks = Vec::new();
+    for (name, latency_ms) in &measured {
+        let network = MobileNet::by_name(name)?;
+        network.write(name, &folder)?;
+        networks.push((
+            format!("file/{name}.tflite"),
+            network.precision,
+            *latency_ms,
+        ));
+    }
+    label(args, vec![folder], RPI4)?;
+    let counts = instructions(args)?;
+    let check = |precision| {
+        let of_precision = networks.iter().filter(|(_, p, _)| *p == precision);
+        let sample = |(graph_id, _, latency_ms): &(String, Precision, f64)| {
+            let counted = counts.get(&(RPI4.to_owned(), graph_id.clone()))?;
+            Some(mobilenets::Sample {
+                instructions: counted.total() as f64,
+                stores: (counted.store + counted.vector_store) as f64,
+                latency_ms: *latency_ms,
+            })
+        };
+        let samples: Vec<_> = of_precision.filter_map(sample).collect();
+        mobilenets::check(MOBILENETS_SOURCE, precision, &samples)
+    };
+    Ok(vec![check(Precision::Float32), check(Precision::Int8)])
+}
+
+/// What the same networks say of int8 beside float32.
+fn int8_factor(checks: &[Check]) -> Option<f64> {
+    let ns = |precision: Precision| {
+        let check = checks
+            .iter()
+            .find(|c| c.precision == precision.to_string())?;
+        Some(check.ns_per_instruction)
+    };
+    Some(ns(Precision::Int8)? / ns(Precision::Float32)?)
+}
+
 /// Labels all networks, each on the boards that were measured with it; names the tool.
 fn count(args: &FitCpuArgs, graphs: &[Graph]) -> Result<String> {
     let folder = args.work.join("networks");
     networks::write(graphs, &folder, |idx, task| {
         task != "darcy" || (args.darcy_every > 0 && idx / 2 % args.darcy_every == 0)
     })?;
-    let label = |tasks: &[&str], target: &str| {
-        labels::run(&LabelArgs {
-            tool: ToolChoice::LitertQemu,
-            targets: vec![target.to_owned()],
-            spaces: Vec::new(),
-            seed: args.seed,
-            files: tasks.iter().map(|task| folder.join(task)).collect(),
-            jobs: 1,
-            shard: Shard { index: 0, n: 1 },
-            time_limit_s: 600.0,
-            python: PathBuf::new(),
-            emulator: args.emulator.clone(),
-            out: args.work.join("labels"),
-        })
+    let label_tasks = |tasks: &[&str], target: &str| {
+        label(
+            args,
+            tasks.iter().map(|task| folder.join(task)).collect(),
+            target,
+        )
     };
     for target in &args.targets {
         match target.as_str() {
-            RPI5 => label(&networks::TASKS.map(|(task, _)| task), RPI5)?,
-            RPI4 => label(&[RPI4_TASK], RPI4)?,
+            RPI5 => label_tasks(&RPI5_TASKS, RPI5)?,
+            RPI4 => label_tasks(&RPI4_TASKS, RPI4)?,
             _ => bail!("unknown target `{target}`: expected {RPI5} or {RPI4}"),
         }
     }
@@ -130,28 +173,53 @@ fn count(args: &FitCpuArgs, graphs: &[Graph]) -> Result<String> {
     Ok(format!("{} {}", run.tool.name, run.tool.version))
 }
 
+fn label(args: &FitCpuArgs, files: Vec<PathBuf>, target: &str) -> Result<()> {
+    labels::run(&LabelArgs {
+        tool: ToolChoice::LitertQemu,
+        targets: vec![target.to_owned()],
+        spaces: Vec::new(),
+        seed: args.seed,
+        precision: Precision::Float32,
+        files,
+        jobs: 1,
+        shard: Shard { index: 0, n: 1 },
+        time_limit_s: 600.0,
+        python: PathBuf::new(),
+        emulator: args.emulator.clone(),
+        out: args.work.join("labels"),
+    })
+}
+
+/// What was executed, by target and graph id.
+fn instructions(args: &FitCpuArgs) -> Result<BTreeMap<(String, String), Instructions>> {
+    let labelled = Labels::read(&args.work.join("labels"))?.labelled;
+    let counted = labelled.into_iter().filter_map(|labelled| {
+        let Outcome::Ok(Label::Litert(label)) = &labelled.outcome else {
+            return None;
+        };
+        Some(((labelled.target, labelled.graph_id), label.instructions))
+    });
+    Ok(counted.collect())
+}
+
 /// Executed instructions by (target, index of the graph, task).
 type Counts = BTreeMap<(String, usize, String), f64>;
 
 fn read_counts(args: &FitCpuArgs) -> Result<Counts> {
-    let mut counts = Counts::new();
-    for labelled in Labels::read(&args.work.join("labels"))?.labelled {
-        let Outcome::Ok(Label::Litert(label)) = &labelled.outcome else {
-            continue;
-        };
-        if let Some((idx, task)) = networks::of_graph_id(&labelled.graph_id) {
-            let key = (labelled.target.clone(), idx, task.to_owned());
-            counts.insert(key, label.instructions.total() as f64);
-        }
-    }
-    Ok(counts)
+    let of_graph = |((target, graph_id), n): ((String, String), Instructions)| {
+        let (idx, task) = networks::of_graph_id(&graph_id)?;
+        Some(((target, idx, task.to_owned()), n.total() as f64))
+    };
+    Ok(instructions(args)?
+        .into_iter()
+        .filter_map(of_graph)
+        .collect())
 }
 
 /// One network on one board.
 struct Network {
     graph_idx: usize,
     task: String,
-    is_as_deployed: bool,
     instructions: f64,
     measured: Measured,
 }
@@ -162,7 +230,6 @@ fn joined(target: &str, graphs: &[Graph], counts: &Counts, measured: &ByNetwork)
         Some(Network {
             graph_idx: *graph_idx,
             task: task.clone(),
-            is_as_deployed: graph.is_as_deployed,
             instructions: *instructions,
             measured: *measured.get(&(graph.arch.clone(), task.clone()))?,
         })
@@ -171,10 +238,8 @@ fn joined(target: &str, graphs: &[Graph], counts: &Counts, measured: &ByNetwork)
 }
 
 fn board(target: &str, source: &str, networks: &[Network]) -> Result<Board> {
-    let (comparable, otherwise): (Vec<_>, Vec<_>) =
-        networks.iter().partition(|network| network.is_as_deployed);
-    let (fitted, held_out): (Vec<&Network>, Vec<&Network>) = comparable
-        .into_iter()
+    let (fitted, held_out): (Vec<&Network>, Vec<&Network>) = networks
+        .iter()
         .partition(|network| network.graph_idx % 2 == 0);
     ensure!(
         !fitted.is_empty() && !held_out.is_empty(),
@@ -192,19 +257,17 @@ fn board(target: &str, source: &str, networks: &[Network]) -> Result<Board> {
         ns_per_instruction,
         latency_error: estimates.latency_errors(held_out.iter().copied()),
         energy: estimates.energy(&fitted, &held_out),
+        int8_factor: None,
+        checks: Vec::new(),
     };
     print(&board);
-    for (task, _) in networks::TASKS {
-        let of_task = held_out.iter().filter(|network| network.task == task);
+    for task in RPI5_TASKS.iter().chain(&RPI4_TASKS) {
+        let of_task = held_out.iter().filter(|network| network.task == *task);
         let errors = estimates.latency_errors(of_task.copied());
         if errors.n > 0 {
             print_errors(&format!("  of them {task}"), &errors);
         }
     }
-    print_errors(
-        "latency, float32, graphs whose deployed file probably differs from ours",
-        &estimates.latency_errors(otherwise.into_iter()),
-    );
     Ok(board)
 }
 
@@ -246,6 +309,7 @@ impl Estimates {
         let pairs: Vec<_> = held_out.iter().filter_map(pair).collect();
         Some(Energy {
             watts,
+            rail: RPI5_RAIL.to_owned(),
             error: errors(&pairs),
         })
     }
@@ -264,6 +328,17 @@ fn print(board: &Board) {
         print_errors("energy, float32, held out", &energy.error);
     }
     print_errors("latency, float32, held out", &board.latency_error);
+}
+
+fn print_check(check: &Check) {
+    let what = format!("MobileNets, {}, left out in turn", check.precision);
+    print_errors(&what, &check.error);
+    println!("    {:.4} ns an instruction", check.ns_per_instruction);
+    print_errors("with stores as a second term", &check.with_stores.error);
+    println!(
+        "    {:.4} ns an instruction, {:.2} ns a store",
+        check.with_stores.ns_per_instruction, check.with_stores.ns_per_store
+    );
 }
 
 fn print_errors(what: &str, errors: &Errors) {

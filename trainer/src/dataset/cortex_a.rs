@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use crate::boards::constants::Constants;
-use crate::labels::litert_qemu::Instructions;
+use litecast::cortex_a::Constants;
 
-/// Value by metric id: the count itself, and latency and energy on boards that it was fitted to.
-pub fn values(target: &str, instructions: &Instructions) -> BTreeMap<String, f64> {
-    let total = instructions.total() as f64;
+/// Adds latency and energy to the values of a target whose instructions are among them, where its board
+/// was measured.
+pub fn fill(target: &str, is_int8: bool, values: &mut BTreeMap<String, f64>) {
     let board = Constants::shipped().board(target);
-    let latency = board.map(|board| ("latency", board.latency_ms(total)));
-    let energy = board.and_then(|board| Some(("energy", board.energy_mj(total)?)));
-    let named = [Some(("instructions", total)), latency, energy];
-    let owned = |(metric, value): (&str, f64)| (metric.to_owned(), value);
-    named.into_iter().flatten().map(owned).collect()
+    let (Some(board), Some(&instructions)) = (board, values.get("instructions")) else {
+        return;
+    };
+    let latency_ms = board.latency_ms(instructions, is_int8);
+    values.insert("latency".into(), latency_ms);
+    if let Some(energy) = &board.energy {
+        values.insert("energy".into(), energy.watts.value * latency_ms);
+    }
 }
 
 #[cfg(test)]
@@ -23,23 +25,19 @@ mod tests {
     /// By hand from the shipped constants.
     #[test]
     fn values_follow_from_the_shipped_constants() {
-        let instructions = Instructions {
-            float: 2_000_000,
-            branch: 500_000,
-            ..Instructions::default()
-        };
         for board in &Constants::shipped().boards {
-            let found = values(&board.target, &instructions);
+            let mut values = BTreeMap::from([("instructions".to_owned(), 2_500_000.0)]);
+            fill(&board.target, false, &mut values);
             let latency_ms = 2.5 * board.ns_per_instruction.value;
-            assert_eq!(found["instructions"], 2_500_000.0);
-            assert!((found["latency"] - latency_ms).abs() < 1e-9);
+            assert!((values["latency"] - latency_ms).abs() < 1e-9);
             let watts = board.energy.as_ref().map(|energy| energy.watts.value);
-            let energy_mj = watts.map(|watts| watts * latency_ms);
-            assert_eq!(found.contains_key("energy"), energy_mj.is_some());
-            if let Some(expected) = energy_mj {
-                assert!((found["energy"] - expected).abs() < 1e-9);
+            assert_eq!(values.contains_key("energy"), watts.is_some());
+            if let Some(watts) = watts {
+                assert!((values["energy"] - watts * latency_ms).abs() < 1e-9);
             }
         }
-        assert_eq!(values("no-board", &instructions).len(), 1);
+        let mut values = BTreeMap::from([("instructions".to_owned(), 1.0)]);
+        fill("no-board", true, &mut values);
+        assert_eq!(values.len(), 1);
     }
 }

@@ -108,27 +108,29 @@ fn sram_traffic_bytes(label: &VelaLabel) -> f64 {
 }
 
 impl TargetLabels {
-    fn from_outcome(target: &str, outcome: &Outcome) -> Self {
+    /// What an answer of a labelling tool says.
+    pub fn from_outcome(origin: &Origin, target: &str, outcome: &Outcome) -> Self {
         let mut labels = Self {
             status: outcome.status().to_string(),
             reason: outcome.reason(),
             ..Self::default()
         };
         match outcome {
-            Outcome::Ok(Label::Vela(label)) => labels.fill_from_vela(target, label),
+            Outcome::Ok(Label::Vela(label)) => labels.fill_from_vela(label),
             Outcome::Ok(Label::Litert(label)) => {
-                labels.values = cortex_a::values(target, &label.instructions);
+                let total = label.instructions.total() as f64;
+                labels.values = BTreeMap::from([("instructions".to_owned(), total)]);
             }
             Outcome::Ok(Label::Measured(label)) => labels.values = label.measured.clone(),
             _ => {}
         }
+        labels.fill_modelled(origin, target);
         labels
     }
 
-    fn fill_from_vela(&mut self, target: &str, label: &VelaLabel) {
+    fn fill_from_vela(&mut self, label: &VelaLabel) {
         let value = |metric: &Metric| Some((metric.id.to_string(), metric.of_vela?(label)));
         self.values = METRICS.iter().filter_map(value).collect();
-        self.fill_npu_energy(target);
         self.n_cpu_operators = u32::try_from(label.n_cpu_operators).unwrap_or(u32::MAX);
         if let Some(figures) = &label.operators {
             let values =
@@ -139,8 +141,10 @@ impl TargetLabels {
 }
 
 impl TargetLabels {
-    /// The stated model of [`litecast::energy`] on the values that are there.
-    pub fn fill_npu_energy(&mut self, target: &str) {
+    /// What today's constants make of the values that are there: energies of NPUs
+    /// ([`litecast::energy`]), latencies and energies of processors ([`litecast::cortex_a`]).
+    pub fn fill_modelled(&mut self, origin: &Origin, target: &str) {
+        cortex_a::fill(target, origin.is_int8(), &mut self.values);
         let value = |metric: &str| self.values.get(metric).copied();
         let coefficients = litecast::energy::coefficients(target);
         let work = (
@@ -167,7 +171,7 @@ pub fn group(labelled: &[Labelled]) -> Vec<GraphLabels> {
             sha256: record.sha256.clone(),
             targets: BTreeMap::new(),
         });
-        let labels = TargetLabels::from_outcome(&record.target, &record.outcome);
+        let labels = TargetLabels::from_outcome(&record.origin, &record.target, &record.outcome);
         graph.targets.insert(record.target.clone(), labels);
     }
     graphs.into_values().collect()

@@ -99,8 +99,10 @@ fn read_values(tables: &Tables, graphs: &mut [GraphLabels]) -> Result<()> {
         }
     }
     // What is modelled follows today's constants.
-    let targets = graphs.iter_mut().flat_map(|graph| &mut graph.targets);
-    targets.for_each(|(target, labels)| labels.fill_npu_energy(target));
+    for graph in graphs {
+        let targets = graph.targets.iter_mut();
+        targets.for_each(|(target, labels)| labels.fill_modelled(&graph.origin, target));
+    }
     Ok(())
 }
 

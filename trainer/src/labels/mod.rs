@@ -38,6 +38,7 @@ use self::tool::LabellingTool;
 use self::vela::Vela;
 use self::worker::{Answer, Worker};
 use crate::spaces;
+use crate::writer::Precision;
 
 /// The labelling tools by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -62,6 +63,9 @@ pub struct LabelArgs {
     /// Seed of the samples.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Numbers of the samples; NPUs take int8 alone.
+    #[arg(long, default_value = "int8")]
+    pub precision: Precision,
     /// `.tflite` files, or folders of them, to label.
     #[arg(long, num_args = 1..)]
     pub files: Vec<PathBuf>,
@@ -141,9 +145,14 @@ pub fn weight_distribution(origin: &Origin) -> Result<String> {
 /// Makes all labels that are asked for and not there yet.
 pub fn run(args: &LabelArgs) -> Result<()> {
     ensure!(args.jobs > 0, "expected at least one job, found 0");
+    ensure!(
+        args.precision.is_int8() || matches!(args.tool, ToolChoice::LitertQemu),
+        "expected int8 networks for Vela, found {}",
+        args.precision
+    );
     fs::create_dir_all(&args.out)
         .with_context(|| format!("could not create {}", args.out.display()))?;
-    let mut origins = plan::sampled(&args.spaces, args.seed, args.shard);
+    let mut origins = plan::sampled(&args.spaces, args.seed, args.precision, args.shard);
     origins.extend(plan::files(&args.files, args.shard)?);
     let session = Session::open(args, origins)?;
     thread::scope(|scope| {
@@ -313,7 +322,12 @@ fn describe_run(args: &LabelArgs, tool: &dyn LabellingTool, groups: &[Vec<Target
         tool: Worker::start(tool, group)?.tool.clone(),
         targets: groups.concat(),
         time_limit_s: args.time_limit_s,
-        request: format!("seed {}: {}", args.seed, request.join(",")),
+        request: format!(
+            "seed {}, {}: {}",
+            args.seed,
+            args.precision,
+            request.join(",")
+        ),
         shard: args.shard.to_string(),
     })
 }

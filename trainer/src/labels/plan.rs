@@ -78,7 +78,12 @@ impl std::fmt::Display for Shard {
 /// is stopped early is balanced.
 ///
 /// Which shard a sample belongs to depends on its index alone, not on the counts.
-pub fn sampled(counts: &[SpaceCount], seed: u64, shard: Shard) -> Vec<Origin> {
+pub fn sampled(
+    counts: &[SpaceCount],
+    seed: u64,
+    precision: Precision,
+    shard: Shard,
+) -> Vec<Origin> {
     let mut positions = Vec::new();
     for (order, count) in counts.iter().enumerate() {
         for index in (0..count.n).filter(|index| index % shard.n == shard.index) {
@@ -92,7 +97,7 @@ pub fn sampled(counts: &[SpaceCount], seed: u64, shard: Shard) -> Vec<Origin> {
         space: counts[order].space.id().to_string(),
         seed,
         index,
-        precision: Precision::Int8,
+        precision,
     };
     positions.into_iter().map(origin).collect()
 }

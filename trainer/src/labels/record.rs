@@ -116,6 +116,11 @@ impl Origin {
         }
     }
 
+    /// Whether the numbers are int8; of a file, which nothing tells this of, false.
+    pub fn is_int8(&self) -> bool {
+        matches!(self, Self::Sampled { precision, .. } if precision.is_int8())
+    }
+
     /// The design space, or `file`.
     pub fn space(&self) -> &str {
         match self {

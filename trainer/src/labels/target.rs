@@ -1,5 +1,6 @@
 //! The hardware that labels are made for.
 
+use litecast::cortex_a::Constants;
 use serde::{Deserialize, Serialize};
 
 /// Hardware as a labelling tool is told of it.
@@ -52,7 +53,11 @@ impl Target {
                 memory_mode,
                 ..
             } => format!("{system_config}, {memory_mode}"),
-            Configuration::CortexA { .. } => "XNNPACK, one thread".to_owned(),
+            Configuration::CortexA { .. } => {
+                let board = Constants::shipped().board(&self.id);
+                let fit = board.map(|board| format!("; {}", board.in_words()));
+                format!("XNNPACK, one thread{}", fit.unwrap_or_default())
+            }
             Configuration::Measured { runtime, .. } => runtime.clone(),
         }
     }

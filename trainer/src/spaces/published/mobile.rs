@@ -1,5 +1,6 @@
 //! Networks for phones and for the Edge TPU.
 
+use crate::spaces::blocks::InvertedResidual;
 use crate::spaces::layers::{Layers, Nonlinearity as N, width};
 use crate::writer::TensorIdx;
 
@@ -22,6 +23,66 @@ pub fn mobilenet_v1(layers: &mut Layers, image: TensorIdx, percent: i32) -> Tens
         }
     }
     layers.classify(x, 1001)
+}
+
+/// Kernel, widened channels, channels, squeeze-and-excite, hard-swish instead of ReLU, stride.
+type V3Block = (i32, i32, i32, bool, bool, i32);
+
+/// Table 1 of MobileNet V3's paper.
+#[rustfmt::skip]
+const V3_LARGE: [V3Block; 15] = [
+    (3, 16, 16, false, false, 1),
+    (3, 64, 24, false, false, 2), (3, 72, 24, false, false, 1),
+    (5, 72, 40, true, false, 2), (5, 120, 40, true, false, 1), (5, 120, 40, true, false, 1),
+    (3, 240, 80, false, true, 2), (3, 200, 80, false, true, 1), (3, 184, 80, false, true, 1),
+    (3, 184, 80, false, true, 1),
+    (3, 480, 112, true, true, 1), (3, 672, 112, true, true, 1),
+    (5, 672, 160, true, true, 2), (5, 960, 160, true, true, 1), (5, 960, 160, true, true, 1),
+];
+
+/// Table 2.
+#[rustfmt::skip]
+const V3_SMALL: [V3Block; 11] = [
+    (3, 16, 16, true, false, 2),
+    (3, 72, 24, false, false, 2), (3, 88, 24, false, false, 1),
+    (5, 96, 40, true, true, 2), (5, 240, 40, true, true, 1), (5, 240, 40, true, true, 1),
+    (5, 120, 48, true, true, 1), (5, 144, 48, true, true, 1),
+    (5, 288, 96, true, true, 2), (5, 576, 96, true, true, 1), (5, 576, 96, true, true, 1),
+];
+
+/// MobileNet V3 (Howard et al. 2019), large; 1001 classes.
+pub fn mobilenet_v3_large(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
+    mobilenet_v3(layers, image, &V3_LARGE, [960, 1280])
+}
+
+/// MobileNet V3, small; 1001 classes.
+pub fn mobilenet_v3_small(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
+    mobilenet_v3(layers, image, &V3_SMALL, [576, 1024])
+}
+
+fn mobilenet_v3(
+    layers: &mut Layers,
+    image: TensorIdx,
+    blocks: &[V3Block],
+    head: [i32; 2],
+) -> TensorIdx {
+    let mut x = layers.conv(image, 16, 3, 2, N::HardSwish);
+    for &(kernel, expanded, channels, excited, hard, stride) in blocks {
+        let block = InvertedResidual {
+            channels,
+            expanded,
+            kernel,
+            stride,
+            nonlinearity: if hard { N::HardSwish } else { N::Relu },
+            squeezed: excited.then(|| width(expanded / 4, 100)),
+        };
+        x = layers.inverted_residual(x, block);
+    }
+    let x = layers.pointwise(x, head[0], N::HardSwish);
+    let pooled = layers.global_pool(x);
+    let x = layers.pointwise(pooled, head[1], N::HardSwish);
+    let x = layers.pointwise(x, 1001, N::None);
+    layers.reshape(x, &[1, 1001])
 }
 
 /// Channels, layers, kernel, stride of the first layer, expansion, whether the widening convolution is

@@ -10,7 +10,7 @@ use super::layers::Layers;
 use super::{Choices, Space};
 use crate::writer::{LayerDistribution, Network, NetworkBuilder, TensorIdx, WeightDistribution};
 
-/// What runs on an Edge TPU does not depend on weight values.
+/// What runs on an Edge TPU or a Cortex-A does not depend on weight values.
 const WEIGHTS: WeightDistribution =
     WeightDistribution::SameInEveryLayer(LayerDistribution::Uniform);
 /// Of the weights of all of these networks, for [`crate::writer::to_tflite`].
@@ -23,7 +23,11 @@ pub const WEIGHT_SEED: u64 = 1;
 pub fn network(name: &str, side: i32) -> Option<Network> {
     let build = match name {
         "MobileNet v1 1.0" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 100),
+        "MobileNet v1 0.75" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 75),
+        "MobileNet v1 0.5" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 50),
         "MobileNet v1 0.25" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 25),
+        "MobileNet v3 large" => mobile::mobilenet_v3_large,
+        "MobileNet v3 small" => mobile::mobilenet_v3_small,
         "EfficientNet-EdgeTpu-S" => mobile::efficientnet_edgetpu_s,
         "Inception V2" => inception_v2::logits,
         "Inception v4" => inception_v4::logits,

@@ -1,0 +1,267 @@
+//! A device of one's own: a few measurements → what turns the estimates of the nearest known target
+//! into its latencies, in closed form.
+//!
+//! Over networks, the logarithm of one device's latency is close to a line in the logarithm of another's:
+//! the intercept is how much faster the device is, the slope how that changes with size. Three networks
+//! of one size say nothing about the slope, so it is held near 1 by a prior.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Fewest measurements that a calibration is made of: with fewer, nothing tells how far off it is.
+pub const MIN_MEASUREMENTS: usize = 3;
+
+/// How strongly the slope is held at 1, in squared units of ln: scatter of a tenth beside slopes that
+/// differ by a fifth.
+const SLOPE_PRIOR: f64 = 0.1 * 0.1 / (0.2 * 0.2);
+
+/// One network on the device.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Measurement {
+    /// Estimated latencies of known targets by target id, in ms.
+    pub estimates_ms: BTreeMap<String, f64>,
+    /// Of the device.
+    pub measured_ms: f64,
+}
+
+/// What a device's latencies follow from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibration {
+    /// The known target whose estimates, scaled, come closest.
+    pub target: String,
+    /// Mean of the logarithms of its estimates.
+    center: f64,
+    intercept: f64,
+    slope: f64,
+    pub n_measurements: usize,
+    /// Mean absolute error of each measurement, estimated from the others.
+    pub left_out_percent: f64,
+    /// The largest factor between the two, in either direction.
+    pub left_out_worst_factor: f64,
+}
+
+/// The latency of one network on a calibrated device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Calibrated {
+    pub latency_ms: f64,
+    /// Of [`Calibration::around`].
+    pub lo_ms: f64,
+    pub hi_ms: f64,
+    /// As in [`Calibration`].
+    pub target: String,
+    pub n_measurements: usize,
+    pub left_out_percent: f64,
+}
+
+/// Why there is no calibration.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CalibrationError {
+    #[error("expected at least {MIN_MEASUREMENTS} measurements, found {0}")]
+    TooFew(usize),
+    #[error("measurement {index}: expected a latency above 0 ms, found {value}")]
+    NotPositive { index: usize, value: f64 },
+    #[error("no target has an estimate of each measured network")]
+    NoCommonTarget,
+    #[error("{target} has no estimate of this network")]
+    NoEstimate { target: String },
+}
+
+impl CalibrationError {
+    /// Stable kebab-case identifier for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::TooFew(_) => "too-few-measurements",
+            Self::NotPositive { .. } => "not-positive",
+            Self::NoCommonTarget => "no-common-target",
+            Self::NoEstimate { .. } => "no-estimate",
+        }
+    }
+}
+
+impl Calibration {
+    /// The best of all targets that have a positive estimate of every measured network; quadratic in
+    /// measurements.
+    pub fn fit(measurements: &[Measurement]) -> Result<Self, CalibrationError> {
+        if measurements.len() < MIN_MEASUREMENTS {
+            return Err(CalibrationError::TooFew(measurements.len()));
+        }
+        let is_latency = |ms: f64| ms.is_finite() && ms > 0.0;
+        let mut values = measurements.iter().map(|m| m.measured_ms).enumerate();
+        if let Some((index, value)) = values.find(|(_, ms)| !is_latency(*ms)) {
+            return Err(CalibrationError::NotPositive { index, value });
+        }
+        let targets = measurements[0].estimates_ms.keys();
+        let fits = targets.filter_map(|target| {
+            let pairs: Option<Vec<[f64; 2]>> = measurements
+                .iter()
+                .map(|m| {
+                    let estimate = *m.estimates_ms.get(target)?;
+                    is_latency(estimate).then(|| [estimate.ln(), m.measured_ms.ln()])
+                })
+                .collect();
+            Some(Self::of_target(target, &pairs?))
+        });
+        fits.min_by(|a, b| a.left_out_percent.total_cmp(&b.left_out_percent))
+            .ok_or(CalibrationError::NoCommonTarget)
+    }
+
+    fn of_target(target: &str, pairs: &[[f64; 2]]) -> Self {
+        let line = Line::fit(pairs);
+        let left_out = |idx: usize| {
+            let mut others = pairs.to_vec();
+            let [x, y] = others.remove(idx);
+            Line::fit(&others).at(x) - y
+        };
+        let errors: Vec<f64> = (0..pairs.len()).map(left_out).collect();
+        let percent = |error: &f64| 100.0 * (error.exp() - 1.0).abs();
+        let worst = errors.iter().map(|error| error.abs()).fold(0.0, f64::max);
+        Self {
+            target: target.to_owned(),
+            center: line.center,
+            intercept: line.intercept,
+            slope: line.slope,
+            n_measurements: pairs.len(),
+            left_out_percent: errors.iter().map(percent).sum::<f64>() / errors.len() as f64,
+            left_out_worst_factor: worst.exp(),
+        }
+    }
+
+    /// Latency on the device of a network that takes `estimate_ms` on [`Self::target`].
+    pub fn latency_ms(&self, estimate_ms: f64) -> f64 {
+        let line = Line {
+            center: self.center,
+            intercept: self.intercept,
+            slope: self.slope,
+        };
+        line.at(estimate_ms.ln()).exp()
+    }
+
+    /// Latency on the device of a network with these estimates of known targets, in ms.
+    pub fn apply(
+        &self,
+        estimates_ms: &BTreeMap<String, f64>,
+    ) -> Result<Calibrated, CalibrationError> {
+        let estimate_ms = estimates_ms.get(&self.target).filter(|ms| **ms > 0.0);
+        let missing = || CalibrationError::NoEstimate {
+            target: self.target.clone(),
+        };
+        let latency_ms = self.latency_ms(*estimate_ms.ok_or_else(missing)?);
+        let (lo_ms, hi_ms) = self.around(latency_ms);
+        Ok(Calibrated {
+            latency_ms,
+            lo_ms,
+            hi_ms,
+            target: self.target.clone(),
+            n_measurements: self.n_measurements,
+            left_out_percent: self.left_out_percent,
+        })
+    }
+
+    /// Lower and upper end of the interval around a latency of [`Self::latency_ms`]: as wide as the
+    /// worst of the measurements that were left out. A further network of their kind lies within with
+    /// a chance of n in n + 1.
+    pub fn around(&self, latency_ms: f64) -> (f64, f64) {
+        let factor = self.left_out_worst_factor;
+        (latency_ms / factor, latency_ms * factor)
+    }
+}
+
+/// `y = x + intercept + (slope − 1) (x − center)`, which is a device that is faster by a factor where
+/// the slope is 1.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    center: f64,
+    intercept: f64,
+    slope: f64,
+}
+
+impl Line {
+    /// Least squares, with the slope drawn to 1.
+    fn fit(pairs: &[[f64; 2]]) -> Self {
+        let n = pairs.len().max(1) as f64;
+        let center = pairs.iter().map(|[x, _]| x).sum::<f64>() / n;
+        let intercept = pairs.iter().map(|[x, y]| y - x).sum::<f64>() / n;
+        let spread: f64 = pairs.iter().map(|[x, _]| (x - center).powi(2)).sum();
+        let tilt: f64 = pairs
+            .iter()
+            .map(|[x, y]| (x - center) * (y - x - intercept))
+            .sum();
+        Self {
+            center,
+            intercept,
+            slope: 1.0 + tilt / (spread + SLOPE_PRIOR),
+        }
+    }
+
+    fn at(&self, x: f64) -> f64 {
+        x + self.intercept + (self.slope - 1.0) * (x - self.center)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measurement(estimates: [f64; 2], measured_ms: f64) -> Measurement {
+        let names = ["near", "far"].map(str::to_owned);
+        Measurement {
+            estimates_ms: names.into_iter().zip(estimates).collect(),
+            measured_ms,
+        }
+    }
+
+    /// A device that takes 2.5 times as long as one target, whatever the network.
+    #[test]
+    fn a_factor_is_found() {
+        let on = |ms: f64, other: f64| measurement([ms, other], 2.5 * ms);
+        let found = Calibration::fit(&[on(1.0, 3.0), on(20.0, 1.0), on(7.0, 50.0)]).unwrap();
+        println!("{found:?}");
+        assert_eq!(found.target, "near");
+        assert!((found.latency_ms(4.0) - 10.0).abs() < 1e-9);
+        assert!(found.left_out_percent < 1e-9);
+        let applied = found.apply(&on(4.0, 1.0).estimates_ms).unwrap();
+        assert!((applied.latency_ms - 10.0).abs() < 1e-9 && applied.n_measurements == 3);
+        let error = found.apply(&BTreeMap::new()).unwrap_err();
+        assert_eq!(error.to_string(), "near has no estimate of this network");
+        let (low, high) = found.around(10.0);
+        assert!((low - 10.0).abs() < 1e-6 && (high - 10.0).abs() < 1e-6);
+    }
+
+    /// By hand: ln x of 0, ln 10 and ln 100 against y = x^1.2, whose tilt 0.4 (ln 10)² is drawn
+    /// to 1 by the prior of 1/4.
+    #[test]
+    fn slopes_are_drawn_to_one() {
+        let on = |ms: f64| measurement([ms, 1.0], ms.powf(1.2));
+        let found = Calibration::fit(&[on(1.0), on(10.0), on(100.0)]).unwrap();
+        let square = 10f64.ln().powi(2);
+        let expected = 1.0 + 0.4 * square / (2.0 * square + 0.25);
+        assert!((found.slope - expected).abs() < 1e-12, "{found:?}");
+        // Networks of one size say nothing about the slope.
+        let same = Calibration::fit(&[on(10.0), on(10.0), on(10.0)]).unwrap();
+        assert_eq!(same.slope, 1.0);
+    }
+
+    #[test]
+    fn what_cannot_be_calibrated_is_refused() {
+        let on = |ms: f64| measurement([ms, ms], ms);
+        assert_eq!(
+            Calibration::fit(&[on(1.0), on(2.0)]),
+            Err(CalibrationError::TooFew(2))
+        );
+        let zero = Calibration::fit(&[on(1.0), on(2.0), measurement([1.0, 1.0], 0.0)]);
+        let expected = CalibrationError::NotPositive {
+            index: 2,
+            value: 0.0,
+        };
+        assert_eq!(zero, Err(expected));
+        let none = Measurement {
+            estimates_ms: BTreeMap::new(),
+            measured_ms: 1.0,
+        };
+        assert_eq!(
+            Calibration::fit(&[none, on(1.0), on(2.0)]),
+            Err(CalibrationError::NoCommonTarget)
+        );
+    }
+}
