@@ -154,13 +154,9 @@ fn unknown_kernels_cost_nothing() {
 #[test]
 fn left_out_spaces_are_measured_whole() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let dataset = dataset::load(&root.join("data")).unwrap();
-    let settings = Settings {
-        spaces: ["autoencoder", "lstm", "resnext"]
-            .map(str::to_owned)
-            .to_vec(),
-        ..Settings::default()
-    };
+    let spaces = ["autoencoder", "lstm", "resnext"];
+    let dataset = dataset::load_spaces(&root.join("data"), &spaces).unwrap();
+    let settings = Settings::default();
     let data = Data::new(&dataset, &settings).unwrap();
     let left_out = leave_one_out(&dataset, &data, &settings, 5).unwrap();
     let spaces: Vec<&str> = left_out.iter().map(|left| left.space.as_str()).collect();
@@ -197,7 +193,7 @@ fn split_is_the_networks() {
     let file = File::open(root.join("artifact/manifest.json")).unwrap();
     let manifest: Manifest = serde_json::from_reader(std::io::BufReader::new(file)).unwrap();
     let settings = network_settings(&manifest).unwrap();
-    let dataset = dataset::load(&root.join("data")).unwrap();
+    let dataset = dataset::load_labels(&root.join("data")).unwrap();
     let data = Data::new(&dataset, &settings).unwrap();
     let network = network_errors(&manifest, &data).unwrap();
     let problem = Problem::new(&dataset, &data).unwrap();
@@ -218,23 +214,32 @@ fn split_is_the_networks() {
     let ids = |ids: &[String]| ids.iter().cloned().collect::<BTreeSet<_>>();
     assert!(ids(&data.training.graph_ids).is_disjoint(&ids(&data.test.graph_ids)));
 
-    // A floor has an answer for each target's latency, positive on every held-out graph.
-    for (output, key) in data.outputs.iter().enumerate() {
-        let found = Method::Roofline
-            .estimates(&problem, &data, output, 1, 1)
-            .unwrap();
-        assert_eq!(found.is_some(), key.metric == "latency");
-        if let Some((estimates, fitted)) = found {
-            println!("{} {}: {fitted}", key.target, key.metric);
-            assert_eq!(estimates.len(), problem.test.len());
-            assert!(estimates.iter().all(|e| e.is_finite() && *e > 0.0));
-        }
-    }
-
     let other = Settings {
         seed: settings.seed + 1,
         ..settings
     };
     let error = network_errors(&manifest, &Data::new(&dataset, &other).unwrap()).unwrap_err();
     assert!(error.to_string().contains("trained and measured on"));
+}
+
+/// A floor has an answer for the latency of each target that it knows the peaks of, positive on every
+/// held-out graph.
+#[test]
+fn roofline_estimates_the_latency_of_npus() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let dataset = dataset::load_spaces(&root.join("data"), &["autoencoder", "lstm"]).unwrap();
+    let data = Data::new(&dataset, &Settings::default()).unwrap();
+    let problem = Problem::new(&dataset, &data).unwrap();
+    for (output, key) in data.outputs.iter().enumerate() {
+        let found = Method::Roofline
+            .estimates(&problem, &data, output, 1, 1)
+            .unwrap();
+        let is_known = key.metric == "latency" && key.target.starts_with("ethos-u");
+        assert_eq!(found.is_some(), is_known, "{key:?}");
+        if let Some((estimates, fitted)) = found {
+            println!("{} {}: {fitted}", key.target, key.metric);
+            assert_eq!(estimates.len(), problem.test.len());
+            assert!(estimates.iter().all(|e| e.is_finite() && *e > 0.0));
+        }
+    }
 }

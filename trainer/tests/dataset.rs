@@ -1,4 +1,4 @@
-//! The tables: read back by this project and by pyarrow, refused where features have changed.
+//! The tables: read back by this project and by pyarrow, features remade where they have changed.
 
 mod common;
 
@@ -15,6 +15,7 @@ use litecast_trainer::labels::record::{Label, Labelled, Outcome};
 use litecast_trainer::labels::store::Labels;
 use litecast_trainer::labels::{LabelArgs, ToolChoice, bytes_of};
 use litecast_trainer::spaces::Space;
+use litecast_trainer::writer::Precision;
 use serde_json::Value;
 
 const SEED: u64 = 11;
@@ -42,6 +43,7 @@ impl Fixture {
                 })
                 .to_vec(),
             seed: SEED,
+            precision: Precision::Int8,
             files: Vec::new(),
             jobs: 2,
             shard: Shard { index: 0, n: 1 },
@@ -75,7 +77,7 @@ impl Fixture {
     /// Runs lines of Python that know `folder`, and reads the JSON that they print.
     fn ask_python(&self, lines: &str) -> Value {
         let program = format!(
-            "import json, sys\nimport pyarrow.parquet as parquet\nfolder = sys.argv[1]\n{lines}"
+            "import json, sys\nimport pyarrow\nimport pyarrow.parquet as parquet\nfolder = sys.argv[1]\n{lines}"
         );
         let mut command = Command::new(&self.python);
         let output = command
@@ -111,7 +113,7 @@ fn tables_hold_the_labels_and_the_features_of_today() {
     check_labels(&dataset, &Labels::read(&fixture.labels()).unwrap());
     check_features(&dataset, &Labels::read(&fixture.labels()).unwrap());
     check_with_pyarrow(&fixture, &dataset);
-    check_refusal_and_remake(&fixture, &dataset);
+    check_features_are_remade(&fixture, &dataset);
 }
 
 fn check_labels(dataset: &Dataset, labels: &Labels) {
@@ -185,10 +187,12 @@ fn check_with_pyarrow(fixture: &Fixture, dataset: &Dataset) {
     let found = fixture.ask_python(
         "graphs = parquet.read_table(f'{folder}/graphs.parquet')\n\
          operators = parquet.read_table(f'{folder}/operators.parquet')\n\
+         features = parquet.read_table(f'{folder}/features.parquet')\n\
          labels = parquet.read_table(f'{folder}/labels.parquet')\n\
          latency = [row for row in labels.to_pylist() if row['metric'] == 'latency']\n\
          runs = json.loads(graphs.schema.metadata[b'litecast.label_runs'])\n\
          print(json.dumps({'graphs': graphs.to_pylist(), 'operators': operators.to_pydict(),\n\
+             'features': features.to_pydict(),\n\
              'latency': latency, 'version': runs[0]['tool']['version']}))",
     );
     assert_eq!(found["version"], "5.2.0");
@@ -196,7 +200,14 @@ fn check_with_pyarrow(fixture: &Fixture, dataset: &Dataset) {
         found["graphs"].as_array().unwrap().len(),
         dataset.graphs.len()
     );
-    check_operator_columns(&found["operators"], dataset);
+    check_features_columns(&found["features"], dataset);
+    assert_eq!(
+        found["features"]["graph_id"],
+        found["operators"]["graph_id"]
+    );
+    for target in &dataset.targets {
+        assert!(found["operators"][operator_column("cycles", target)].is_array());
+    }
     for row in found["latency"].as_array().unwrap() {
         let graph = dataset
             .graphs
@@ -226,10 +237,10 @@ fn check_with_pyarrow(fixture: &Fixture, dataset: &Dataset) {
     assert_eq!(found_edges, edges);
 }
 
-fn check_operator_columns(operators: &Value, dataset: &Dataset) {
+fn check_features_columns(features: &Value, dataset: &Dataset) {
     let mut n_values = 0;
     for (column_idx, column) in features::COLUMNS.iter().enumerate() {
-        let found = operators[column.name]
+        let found = features[column.name]
             .as_array()
             .unwrap_or_else(|| panic!("no column {}", column.name));
         let expected = dataset.graphs.iter().flat_map(|graph| {
@@ -247,24 +258,28 @@ fn check_operator_columns(operators: &Value, dataset: &Dataset) {
         assert_eq!(found, expected, "{}", column.name);
         n_values += found.len();
     }
-    for target in &dataset.targets {
-        assert!(operators[operator_column("cycles", target)].is_array());
-    }
     println!("pyarrow reads the same {n_values} feature values, difference 0");
 }
 
-/// Another feature table is refused with the command that helps, and the command helps.
-fn check_refusal_and_remake(fixture: &Fixture, dataset: &Dataset) {
-    fixture.ask_python(
-        "for name in ['graphs', 'operators', 'labels']:\n\
-         \x20   path = f'{folder}/{name}.parquet'\n\
-         \x20   table = parquet.read_table(path)\n\
-         \x20   metadata = {**table.schema.metadata, b'litecast.feature_schema_id': b'0123456789abcdef'}\n\
-         \x20   parquet.write_table(table.replace_schema_metadata(metadata), path, compression='zstd')\n",
-    );
-    let refusal = dataset::load(&fixture.tables()).unwrap_err().to_string();
-    println!("{refusal}");
-    assert!(refusal.contains("0123456789abcdef") && refusal.contains("dataset remake"));
+/// Features of another schema or of other graphs, or none, are made anew.
+fn check_features_are_remade(fixture: &Fixture, dataset: &Dataset) {
+    for (key, value) in [
+        ("feature_schema_id", "0123456789abcdef"),
+        ("graphs_sha256", "0"),
+    ] {
+        fixture.ask_python(&format!(
+            "path = f'{{folder}}/features.parquet'\n\
+             table = parquet.read_table(path)\n\
+             metadata = {{**table.schema.metadata, b'litecast.{key}': b'{value}'}}\n\
+             field = table.field(2)\n\
+             zeros = pyarrow.array([0.0] * table.num_rows, field.type)\n\
+             table = table.set_column(2, field, zeros)\n\
+             parquet.write_table(table.replace_schema_metadata(metadata), path)\n"
+        ));
+        assert_same(&dataset::load(&fixture.tables()).unwrap(), dataset);
+    }
+    std::fs::remove_file(fixture.tables().join("features.parquet")).unwrap();
+    assert_same(&dataset::load(&fixture.tables()).unwrap(), dataset);
     dataset::run(&DatasetCommand::Remake {
         folder: fixture.tables(),
     })

@@ -22,7 +22,7 @@ use litecast::manifest::{ALL, Manifest, OutputError};
 
 use self::forests::{Columns, Growth, KernelForests};
 use self::problem::Problem;
-use crate::data::Data;
+use crate::data::{Data, Metric};
 use crate::dataset::{self, Dataset};
 use crate::evaluate::errors;
 use crate::settings::Settings;
@@ -142,12 +142,20 @@ impl Method {
                 (linear.estimates, fitted)
             }
             Self::Plan => {
+                let metric = Metric::by_id(&key.metric).expect("outputs are made of METRICS");
+                if metric.planned_column(&key.target).is_none() {
+                    return Ok(None);
+                }
                 let planned = |features: &Features| floors::planned(features, key);
                 let scaled = floors::proportional(problem, output, planned)?;
                 let fitted = format!("{:.3e} × the plan's cycles or bytes", scaled.factor);
                 (scaled.estimates, fitted)
             }
             Self::KernelForests(columns) => {
+                let mut training = problem.training.iter();
+                if training.all(|graph| graph.operator_labels(output).is_none()) {
+                    return Ok(None);
+                }
                 let growth = Growth {
                     columns,
                     n_trees,

@@ -19,7 +19,6 @@ pub fn print(folder: &Path) -> Result<()> {
         );
     }
     let tables = Tables::read(folder)?;
-    println!("feature schema {}", tables.provenance.feature_schema_id);
     print_spaces(&tables.graphs)?;
     print_statuses(&tables.labels)?;
     print_ranges(&tables)

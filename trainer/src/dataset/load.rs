@@ -4,70 +4,67 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
-use arrow::datatypes::{Float32Type, Float64Type, Int32Type, UInt32Type, UInt64Type};
-use litecast::features::{COLUMNS, Features, N_COLUMNS, schema_id};
+use anyhow::{Context, Result};
+use arrow::datatypes::{Float64Type, Int32Type, UInt32Type, UInt64Type};
+use litecast::features::{Features, N_COLUMNS};
 
 use super::labels::OPERATOR_METRICS;
 use super::read::{Table, Tables};
 use super::tables::operator_column;
-use super::{Dataset, LabelKey, LabelledGraph};
+use super::{Dataset, LabelKey, LabelledGraph, features};
 
-/// Reads the dataset in `folder`.
-///
-/// Refuses one whose features mean something else than [`litecast::features::COLUMNS`] does now.
+/// Reads the dataset in `folder`, and makes its features where they are not there.
 pub fn load(folder: &Path) -> Result<Dataset> {
     let tables = Tables::read(folder)?;
-    ensure_current_features(folder, &tables.provenance.feature_schema_id)?;
+    let columns = features::load(folder, &tables)?;
+    let features = read_features(&tables, &columns)?;
+    assemble(tables, features.into_iter().map(Some).collect())
+}
+
+/// As [`load`], of these design spaces alone: their features are made and not kept.
+pub fn load_spaces(folder: &Path, spaces: &[&str]) -> Result<Dataset> {
+    let tables = Tables::read(folder)?;
+    let made = features::of_spaces(folder, spaces)?;
+    let graph_ids = tables.graphs.texts("graph_id")?;
+    let features = graph_ids.iter().map(|id| made.get(*id).cloned()).collect();
+    assemble(tables, features)
+}
+
+/// As [`load`], with features of no operators: for what looks at labels alone.
+pub fn load_labels(folder: &Path) -> Result<Dataset> {
+    let tables = Tables::read(folder)?;
+    let features = vec![Some(Features::default()); tables.graphs.rows.num_rows()];
+    assemble(tables, features)
+}
+
+/// The graphs that have features.
+fn assemble(tables: Tables, features: Vec<Option<Features>>) -> Result<Dataset> {
     let targets = tables.provenance.target_ids();
     let (label_keys, labels) = read_labels(&tables)?;
     let operator_keys = operator_keys(&targets);
-    let nodes = Nodes::read(&tables.operators, &operator_keys)?;
-    let features = read_features(&tables, &nodes)?;
+    let operator_labels = OperatorLabels::read(&tables.operators, &operator_keys)?;
+    let graph_ids = tables.graphs.texts("graph_id")?;
+    let spaces = tables.graphs.texts("space")?;
+    let hashes = tables.graphs.texts("structure_hash")?;
     let ranges = tables.operator_ranges()?;
-    let mut graphs = read_graphs(&tables, features, labels)?;
-    for (graph, range) in graphs.iter_mut().zip(ranges) {
-        graph.operator_labels = nodes.labels_of(range);
-    }
+    let parts = features.into_iter().zip(labels).zip(ranges).enumerate();
+    let graph = |(row, ((features, labels), range)): (usize, ((Option<Features>, _), _))| {
+        Some(LabelledGraph {
+            graph_id: graph_ids[row].to_string(),
+            space: spaces[row].to_string(),
+            structure_hash: hashes[row].to_string(),
+            features: features?,
+            labels,
+            operator_labels: operator_labels.of(range),
+        })
+    };
     Ok(Dataset {
+        graphs: parts.filter_map(graph).collect(),
         provenance: tables.provenance,
         targets,
         label_keys,
         operator_keys,
-        graphs,
     })
-}
-
-pub(super) fn ensure_current_features(folder: &Path, found: &str) -> Result<()> {
-    let expected = schema_id();
-    let folder = folder.display();
-    ensure!(
-        found == expected,
-        "{folder}: expected features of schema {expected}, found {found}; remake them with \
-         `litecast-trainer dataset remake {folder}`",
-    );
-    Ok(())
-}
-
-/// The graphs but for the labels of their operators.
-fn read_graphs(
-    tables: &Tables,
-    features: Vec<Features>,
-    labels: Vec<Vec<Option<f32>>>,
-) -> Result<Vec<LabelledGraph>> {
-    let graph_ids = tables.graphs.texts("graph_id")?;
-    let spaces = tables.graphs.texts("space")?;
-    let hashes = tables.graphs.texts("structure_hash")?;
-    let parts = features.into_iter().zip(labels).enumerate();
-    let graph = |(row, (features, labels)): (usize, (Features, _))| LabelledGraph {
-        graph_id: graph_ids[row].to_string(),
-        space: spaces[row].to_string(),
-        structure_hash: hashes[row].to_string(),
-        features,
-        labels,
-        operator_labels: Vec::new(),
-    };
-    Ok(parts.map(graph).collect())
 }
 
 fn operator_keys(targets: &[String]) -> Vec<LabelKey> {
@@ -81,48 +78,32 @@ fn operator_keys(targets: &[String]) -> Vec<LabelKey> {
         .collect()
 }
 
-/// Columns of the operators' table.
-struct Nodes {
-    categories: Vec<i32>,
-    features: Vec<Vec<f32>>,
-    /// In the order of [`operator_keys`].
-    labels: Vec<Vec<Option<u64>>>,
-}
+/// Of all operators, in the order of [`operator_keys`].
+struct OperatorLabels(Vec<Vec<Option<u64>>>);
 
-impl Nodes {
+impl OperatorLabels {
     fn read(operators: &Table, keys: &[LabelKey]) -> Result<Self> {
-        let feature =
-            |column: &litecast::features::Column| operators.values::<Float32Type>(column.name);
         let labels = |key: &LabelKey| {
             operators.values_if_present::<UInt64Type>(&operator_column(&key.metric, &key.target))
         };
-        Ok(Self {
-            categories: operators.values::<Int32Type>("category")?,
-            features: COLUMNS.iter().map(feature).collect::<Result<_>>()?,
-            labels: keys.iter().map(labels).collect::<Result<_>>()?,
-        })
+        Ok(Self(keys.iter().map(labels).collect::<Result<_>>()?))
     }
 
-    fn rows_of(&self, range: Range<usize>) -> Vec<f32> {
-        let mut rows = Vec::with_capacity(range.len() * N_COLUMNS);
-        for row in range {
-            rows.extend(self.features.iter().map(|column| column[row]));
-        }
-        rows
-    }
-
-    fn labels_of(&self, range: Range<usize>) -> Vec<Option<Vec<f32>>> {
+    /// Of one graph's operators; absent where any is absent.
+    fn of(&self, range: Range<usize>) -> Vec<Option<Vec<f32>>> {
         let of_key = |values: &Vec<Option<u64>>| {
             values[range.clone()]
                 .iter()
                 .map(|value| value.map(|n| n as f32))
                 .collect()
         };
-        self.labels.iter().map(of_key).collect()
+        self.0.iter().map(of_key).collect()
     }
 }
 
-fn read_features(tables: &Tables, nodes: &Nodes) -> Result<Vec<Features>> {
+/// Features of all graphs from the columns of all operators.
+fn read_features(tables: &Tables, columns: &[Vec<f32>]) -> Result<Vec<Features>> {
+    let categories = tables.operators.values::<Int32Type>("category")?;
     let edge_src = tables.graphs.lists("edge_src")?;
     let edge_dst = tables.graphs.lists("edge_dst")?;
     let rows = tables
@@ -130,9 +111,16 @@ fn read_features(tables: &Tables, nodes: &Nodes) -> Result<Vec<Features>> {
         .into_iter()
         .zip(edge_src)
         .zip(edge_dst);
+    let nodes = |range: Range<usize>| {
+        let mut rows = Vec::with_capacity(range.len() * N_COLUMNS);
+        for row in range {
+            rows.extend(columns.iter().map(|column| column[row]));
+        }
+        rows
+    };
     let features = |((range, edge_src), edge_dst): ((Range<usize>, _), _)| Features {
-        categories: nodes.categories[range.clone()].to_vec(),
-        nodes: nodes.rows_of(range),
+        categories: categories[range.clone()].to_vec(),
+        nodes: nodes(range),
         edge_src,
         edge_dst,
     };

@@ -1,11 +1,13 @@
-//! Labels and features as tables: three Parquet files that pandas reads, too.
+//! Labels as tables: three Parquet files that pandas reads, too.
 //!
 //! `graphs.parquet`, `operators.parquet` and `labels.parquet` are described column by column in the
-//! dataset's card ([`card`]). The features are remade from the bytes of each graph when the tables are
-//! written, so that another feature table needs no new labels.
+//! dataset's card ([`card`]). The features are made from the bytes of each graph ([`features`]), so that
+//! another feature table needs no new labels.
 
 mod card;
+mod check;
 mod cortex_a;
+mod features;
 mod featurize;
 mod info;
 mod labels;
@@ -23,7 +25,7 @@ use anyhow::{Result, ensure};
 use litecast::features::Features;
 
 pub use self::labels::{METRICS, OPERATOR_METRICS};
-pub use self::load::load;
+pub use self::load::{load, load_labels, load_spaces};
 pub use self::provenance::Provenance;
 pub use self::structure::structure_hash;
 pub use self::tables::operator_column;
@@ -92,8 +94,11 @@ pub enum DatasetCommand {
         #[arg(long)]
         out: PathBuf,
     },
-    /// Writes the tables again, with the labels that they hold and the features of today.
+    /// Writes the tables again, with the labels that they hold and what today's constants and features
+    /// make of them.
     Remake { folder: PathBuf },
+    /// Labels some of the graphs again and compares.
+    Check(check::CheckArgs),
     /// Counts graphs by space and labels by status, and shows the range of each label.
     Info { folder: PathBuf },
     /// Writes the dataset's card as Markdown, and its pictures beside it.
@@ -113,6 +118,7 @@ pub fn run(command: &DatasetCommand) -> Result<()> {
             build(&Labels::read(labels)?, onto.as_deref(), out)
         }
         DatasetCommand::Remake { folder } => remake(folder),
+        DatasetCommand::Check(args) => check::run(args),
         DatasetCommand::Info { folder } => info::print(folder),
         DatasetCommand::Card { dataset, out } => card::write(dataset, out),
     }
@@ -133,7 +139,7 @@ fn build(labels: &Labels, onto: Option<&Path>, out: &Path) -> Result<()> {
         }
     }
     let graphs = labels::join(graphs, labels::group(&labels.labelled));
-    let summary = write::write(graphs, &Provenance::current(runs), out)?;
+    let summary = write::write(graphs, &Provenance { runs }, out)?;
     println!("{summary}");
     Ok(())
 }
@@ -141,7 +147,7 @@ fn build(labels: &Labels, onto: Option<&Path>, out: &Path) -> Result<()> {
 fn remake(folder: &Path) -> Result<()> {
     let (graphs, provenance) = remake::read_labels(folder)?;
     let n_graphs = graphs.len();
-    let summary = write::write(graphs, &Provenance::current(provenance.runs), folder)?;
+    let summary = write::write(graphs, &provenance, folder)?;
     println!("{summary}");
     ensure!(
         summary.n_graphs == n_graphs,

@@ -1,41 +1,21 @@
 //! What a dataset says about how it was made, kept in the metadata of each of its files.
 
 use anyhow::{Context, Result};
-use litecast::features::{COLUMNS, schema_id};
-use serde::{Deserialize, Serialize};
 
 use crate::labels::record::Run;
 use crate::labels::target::Target;
 
-pub const FEATURE_SCHEMA_KEY: &str = "litecast.feature_schema_id";
-const FEATURES_KEY: &str = "litecast.features";
 const RUNS_KEY: &str = "litecast.label_runs";
 const VERSION_KEY: &str = "litecast.version";
 
-/// How the labels and the features of a dataset were made.
+/// How the labels of a dataset were made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Provenance {
-    /// Meaning of the feature columns.
-    pub feature_schema_id: String,
     /// The labelling runs: tool, version, hash of its configuration file, targets, requests.
     pub runs: Vec<Run>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct FeatureNote {
-    name: String,
-    meaning: String,
-}
-
 impl Provenance {
-    /// Of labels from `runs` and features made by this program.
-    pub fn current(runs: Vec<Run>) -> Self {
-        Self {
-            feature_schema_id: schema_id(),
-            runs,
-        }
-    }
-
     /// Every target that some run labelled for, each once, in order of first use.
     pub fn targets(&self) -> Vec<Target> {
         let mut targets: Vec<Target> = Vec::new();
@@ -53,15 +33,8 @@ impl Provenance {
 
     /// Keys and values for a file's metadata; values of several parts are JSON.
     pub fn entries(&self) -> Result<Vec<(String, String)>> {
-        let note = |column: &litecast::features::Column| FeatureNote {
-            name: column.name.to_string(),
-            meaning: column.meaning.to_string(),
-        };
-        let notes: Vec<_> = COLUMNS.iter().map(note).collect();
         let entry = |key: &str, value: String| (key.to_string(), value);
         Ok(vec![
-            entry(FEATURE_SCHEMA_KEY, self.feature_schema_id.clone()),
-            entry(FEATURES_KEY, serde_json::to_string(&notes)?),
             entry(RUNS_KEY, serde_json::to_string(&self.runs)?),
             entry(VERSION_KEY, env!("CARGO_PKG_VERSION").to_string()),
         ])
@@ -72,7 +45,6 @@ impl Provenance {
         let require =
             |key| value(key).with_context(|| format!("expected metadata `{key}`, found none"));
         Ok(Self {
-            feature_schema_id: require(FEATURE_SCHEMA_KEY)?,
             runs: serde_json::from_str(&require(RUNS_KEY)?)?,
         })
     }

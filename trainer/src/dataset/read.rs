@@ -1,5 +1,6 @@
 //! One Parquet file in memory, by columns.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
@@ -23,7 +24,9 @@ pub struct Tables {
 
 impl Tables {
     pub fn read(folder: &Path) -> Result<Self> {
-        let (graphs, provenance) = Table::read(&folder.join(GRAPHS_FILE))?;
+        let (graphs, metadata) = Table::read(&folder.join(GRAPHS_FILE))?;
+        let value = |key: &str| metadata.get(key).cloned();
+        let provenance = Provenance::from_metadata(value).with_context(|| graphs.name.clone())?;
         let (operators, _) = Table::read(&folder.join(OPERATORS_FILE))?;
         let (labels, _) = Table::read(&folder.join(LABELS_FILE))?;
         Ok(Self {
@@ -66,6 +69,26 @@ impl Tables {
     }
 }
 
+type Builder = ParquetRecordBatchReaderBuilder<File>;
+
+fn open(path: &Path) -> Result<(Builder, BTreeMap<String, String>)> {
+    let name = path.display();
+    let file = File::open(path).with_context(|| format!("could not open {name}"))?;
+    let builder = Builder::try_new(file).with_context(|| name.to_string())?;
+    let entries = builder.metadata().file_metadata().key_value_metadata();
+    let entries = entries.into_iter().flatten();
+    let pairs = entries.filter_map(|entry| Some((entry.key.clone(), entry.value.clone()?)));
+    let metadata = pairs.collect();
+    Ok((builder, metadata))
+}
+
+/// Whether a file's metadata have these values.
+pub fn has_metadata(path: &Path, expected: &[(&str, String)]) -> Result<bool> {
+    let (_, metadata) = open(path)?;
+    let mut expected = expected.iter();
+    Ok(expected.all(|(key, value)| metadata.get(*key) == Some(value)))
+}
+
 /// A whole file in memory.
 pub struct Table {
     pub name: String,
@@ -73,30 +96,16 @@ pub struct Table {
 }
 
 impl Table {
-    fn read(path: &Path) -> Result<(Self, Provenance)> {
-        let name = path.display().to_string();
-        let file = File::open(path).with_context(|| format!("could not open {name}"))?;
-        let builder =
-            ParquetRecordBatchReaderBuilder::try_new(file).with_context(|| name.clone())?;
-        let metadata = builder
-            .metadata()
-            .file_metadata()
-            .key_value_metadata()
-            .cloned();
-        let value = |key: &str| {
-            let entry = metadata.iter().flatten().find(|entry| entry.key == key);
-            entry.and_then(|entry| entry.value.clone())
-        };
-        let provenance = Provenance::from_metadata(value).with_context(|| name.clone())?;
+    /// The file, and its metadata by key.
+    pub fn read(path: &Path) -> Result<(Self, BTreeMap<String, String>)> {
+        let (builder, metadata) = open(path)?;
         let schema = builder.schema().clone();
         let batches = builder.build()?.collect::<Result<Vec<_>, _>>()?;
-        Ok((
-            Self {
-                rows: concat_batches(&schema, &batches)?,
-                name,
-            },
-            provenance,
-        ))
+        let table = Self {
+            rows: concat_batches(&schema, &batches)?,
+            name: path.display().to_string(),
+        };
+        Ok((table, metadata))
     }
 
     pub fn column(&self, name: &str) -> Result<&ArrayRef> {

@@ -1,4 +1,4 @@
-//! The three tables as Arrow schemas and record batches, each column with its unit and meaning.
+//! The tables as Arrow schemas and record batches, each column with its unit and meaning.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ pub fn graphs(rows: &[GraphRow]) -> Result<RecordBatch> {
     batch(vec![
         column(
             "graph_id",
-            "key of the three tables: `cnn-kws/1/17` (space, seed, index; `cnn-kws/1/17/float32` where it is not int8) or `file/NAME`",
+            "key of all tables: `cnn-kws/1/17` (space, seed, index; `cnn-kws/1/17/float32` where it is not int8) or `file/NAME`",
             strings(rows.iter().map(|row| row.labels.origin.graph_id())),
         ),
         column(
@@ -195,12 +195,34 @@ fn lists<'a>(values: impl Iterator<Item = &'a [u32]>) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
-/// One row for each operator, graph by graph, in topological order.
-pub fn operators(rows: &[GraphRow], targets: &[String]) -> Result<RecordBatch> {
+/// Which operator a row speaks of.
+fn keys_of_operators(rows: &[GraphRow]) -> [Column; 2] {
     let ids = rows
         .iter()
         .flat_map(|row| repeat(row.labels.origin.graph_id(), row));
     let node_idx = rows.iter().flat_map(|row| 0..row.features.n_nodes() as u32);
+    [
+        column("graph_id", "as in the table of graphs", strings(ids)),
+        column(
+            "node_idx",
+            "position in the graph, in topological order",
+            Arc::new(UInt32Array::from_iter_values(node_idx)),
+        ),
+    ]
+}
+
+/// One row for each operator, graph by graph, in topological order.
+pub fn features(rows: &[GraphRow]) -> Result<RecordBatch> {
+    let mut columns = Vec::from(keys_of_operators(rows));
+    columns.extend(
+        (0..N_COLUMNS)
+            .map(|idx| column(COLUMNS[idx].name, COLUMNS[idx].meaning, feature(rows, idx))),
+    );
+    batch(columns)
+}
+
+/// One row for each operator, graph by graph, in topological order.
+pub fn operators(rows: &[GraphRow], targets: &[String]) -> Result<RecordBatch> {
     let operator_idx = rows.iter().flat_map(|row| row.operator_idx.iter().copied());
     let names = rows
         .iter()
@@ -208,13 +230,8 @@ pub fn operators(rows: &[GraphRow], targets: &[String]) -> Result<RecordBatch> {
     let categories = rows
         .iter()
         .flat_map(|row| row.features.categories.iter().copied());
-    let mut columns = vec![
-        column("graph_id", "as in the table of graphs", strings(ids)),
-        column(
-            "node_idx",
-            "position in the graph, in topological order",
-            Arc::new(UInt32Array::from_iter_values(node_idx)),
-        ),
+    let mut columns = Vec::from(keys_of_operators(rows));
+    columns.extend([
         column(
             "operator_idx",
             "position in the file",
@@ -230,11 +247,7 @@ pub fn operators(rows: &[GraphRow], targets: &[String]) -> Result<RecordBatch> {
             "number of `BuiltinOperator` in TFLite's schema",
             Arc::new(Int32Array::from_iter_values(categories)),
         ),
-    ];
-    columns.extend(
-        (0..N_COLUMNS)
-            .map(|idx| column(COLUMNS[idx].name, COLUMNS[idx].meaning, feature(rows, idx))),
-    );
+    ]);
     for target in targets {
         columns.extend(OPERATOR_METRICS.iter().map(|metric| {
             let name = operator_column(metric.id, target);

@@ -1,4 +1,4 @@
-//! Labelled graphs → three Parquet files.
+//! Labelled graphs → Parquet files.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,13 +16,14 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use rayon::prelude::*;
 
+use super::features::FeatureTable;
 use super::featurize::{GraphRow, LeftOut, featurize};
 use super::labels::GraphLabels;
 use super::provenance::Provenance;
 use super::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE, tables};
 
 /// Graphs in memory at a time.
-const CHUNK: usize = 256;
+pub const CHUNK: usize = 256;
 /// The files are written rarely and downloaded often.
 const ZSTD_LEVEL: i32 = 19;
 
@@ -42,8 +43,8 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Makes the features of `graphs` and writes the tables into `folder`, each file whole or not at
-/// all.
+/// Makes the features of `graphs` and writes them and the tables into `folder`, each file whole or not
+/// at all.
 pub fn write(graphs: Vec<GraphLabels>, provenance: &Provenance, folder: &Path) -> Result<Summary> {
     ensure!(!graphs.is_empty(), "expected labelled graphs, found none");
     fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
@@ -64,7 +65,7 @@ pub fn write(graphs: Vec<GraphLabels>, provenance: &Provenance, folder: &Path) -
     Ok(summary)
 }
 
-fn featurize_all(graphs: &[GraphLabels], summary: &mut Summary) -> Result<Vec<GraphRow>> {
+pub fn featurize_all(graphs: &[GraphLabels], summary: &mut Summary) -> Result<Vec<GraphRow>> {
     let results: Vec<_> = graphs
         .par_iter()
         .cloned()
@@ -81,8 +82,9 @@ fn featurize_all(graphs: &[GraphLabels], summary: &mut Summary) -> Result<Vec<Gr
     Ok(rows)
 }
 
-/// The three files while they are being written.
+/// The files while they are being written.
 struct Tables {
+    features: FeatureTable,
     graphs: Table,
     operators: Table,
     labels: Table,
@@ -91,14 +93,18 @@ struct Tables {
 impl Tables {
     fn create(folder: &Path, provenance: &Provenance) -> Result<Self> {
         let [graphs, operators, labels] = tables::schemas(&provenance.target_ids())?;
+        let create =
+            |name, schema| Table::create(folder, name, schema, provenance.entries()?, ZSTD_LEVEL);
         Ok(Self {
-            graphs: Table::create(folder, GRAPHS_FILE, graphs, provenance)?,
-            operators: Table::create(folder, OPERATORS_FILE, operators, provenance)?,
-            labels: Table::create(folder, LABELS_FILE, labels, provenance)?,
+            features: FeatureTable::create(folder)?,
+            graphs: create(GRAPHS_FILE, graphs)?,
+            operators: create(OPERATORS_FILE, operators)?,
+            labels: create(LABELS_FILE, labels)?,
         })
     }
 
     fn append(&mut self, rows: &[GraphRow], provenance: &Provenance) -> Result<()> {
+        self.features.append(rows)?;
         self.graphs.append(&tables::graphs(rows)?)?;
         self.operators
             .append(&tables::operators(rows, &provenance.target_ids())?)?;
@@ -106,6 +112,7 @@ impl Tables {
     }
 
     fn close(self) -> Result<()> {
+        self.features.close()?;
         self.graphs.close()?;
         self.operators.close()?;
         self.labels.close()
@@ -113,25 +120,27 @@ impl Tables {
 }
 
 /// One file under a temporary name until it is whole.
-struct Table {
+pub struct Table {
     writer: ArrowWriter<File>,
     unfinished: std::path::PathBuf,
     path: std::path::PathBuf,
 }
 
 impl Table {
-    fn create(
+    /// `entries` are the file's metadata.
+    pub fn create(
         folder: &Path,
         name: &str,
         schema: SchemaRef,
-        provenance: &Provenance,
+        entries: Vec<(String, String)>,
+        zstd_level: i32,
     ) -> Result<Self> {
         let path = folder.join(name);
         let unfinished = folder.join(format!("{name}.unfinished"));
         let file = File::create(&unfinished)
             .with_context(|| format!("could not create {}", unfinished.display()))?;
         let options = ArrowWriterOptions::new()
-            .with_properties(properties(provenance)?)
+            .with_properties(properties(entries, zstd_level)?)
             // Readers that find an Arrow schema take its metadata, which is empty, for the file's.
             .with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(file, schema, options)?;
@@ -142,25 +151,30 @@ impl Table {
         })
     }
 
-    fn append(&mut self, batch: &RecordBatch) -> Result<()> {
+    pub fn append(&mut self, batch: &RecordBatch) -> Result<()> {
         Ok(self.writer.write(batch)?)
     }
 
-    fn close(self) -> Result<()> {
+    /// Adds to the file's metadata what is known at the end alone.
+    pub fn note(&mut self, key: &str, value: String) {
+        let entry = KeyValue::new(key.to_owned(), value);
+        self.writer.append_key_value_metadata(entry);
+    }
+
+    pub fn close(self) -> Result<()> {
         self.writer.close()?;
         fs::rename(&self.unfinished, &self.path)
             .with_context(|| format!("could not write {}", self.path.display()))
     }
 }
 
-fn properties(provenance: &Provenance) -> Result<WriterProperties> {
-    let entries = provenance.entries()?;
+fn properties(entries: Vec<(String, String)>, zstd_level: i32) -> Result<WriterProperties> {
     let key_values = entries
         .into_iter()
         .map(|(key, value)| KeyValue::new(key, value))
         .collect();
     Ok(WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL)?))
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(zstd_level)?))
         .set_dictionary_enabled(true)
         // Used where a column has too many values for a dictionary.
         .set_encoding(Encoding::PLAIN)

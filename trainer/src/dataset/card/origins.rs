@@ -9,9 +9,7 @@ use crate::labels::record::{Run, Tool};
 /// Tools, targets and requests of all runs.
 pub fn markdown(provenance: &Provenance) -> String {
     format!(
-        "Features of schema `{}`, which `litecast::features` gives.\n\n{}\n{}\nRequests, of which the \
-         tables hold what was labelled:\n\n{}",
-        provenance.feature_schema_id,
+        "{}\n{}\nRequests, of which the tables hold what was labelled:\n\n{}",
         tools(&provenance.runs),
         targets(provenance),
         requests(&provenance.runs)

@@ -7,9 +7,12 @@ use crate::dataset::tables::{MEANING, UNIT};
 
 /// What the metadata of every file holds: the keys of `dataset::provenance`.
 pub const METADATA: &str = "\
-The metadata of each file holds `litecast.feature_schema_id`, `litecast.features` (JSON: name and meaning of \
-each feature), `litecast.label_runs` (JSON: tool, version, options, targets with their configurations, \
-requests with their seeds) and `litecast.version`.
+The metadata of each file holds `litecast.label_runs` (JSON: tool, version, options, targets with their \
+configurations, requests with their seeds) and `litecast.version`.
+
+What a predictor sees of each operator is no part of the dataset, for it follows from the bytes of the \
+graphs: the first command that needs it, or `litecast-trainer dataset remake`, writes `features.parquet` \
+beside the others, a row for each of `operators.parquet`, with the columns of `src/features/columns.rs`.
 ";
 
 /// A heading with the file's name, and a row for each column.
