@@ -1,6 +1,7 @@
 //! `litecast-trainer evaluate`: errors of a trained network on graphs it never saw.
 
 mod attribution;
+pub mod devices;
 pub mod files;
 pub mod intervals;
 mod plot;

@@ -43,6 +43,8 @@ enum Command {
     Evaluate(evaluate::EvaluateArgs),
     /// Compare the shipped predictor with Vela on real files
     EvaluateFiles(evaluate::files::EvaluateFilesArgs),
+    /// Compare the shipped predictor with measured boards and phones, calibrated and not
+    EvaluateDevices(evaluate::devices::EvaluateDevicesArgs),
     /// Fit predictors without a neural network and measure them beside the shipped one
     Baselines(baselines::BaselinesArgs),
     /// Measure the time of a training step
@@ -65,6 +67,7 @@ fn main() -> Result<()> {
         Command::Export(args) => export::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::EvaluateFiles(args) => evaluate::files::run(&args),
+        Command::EvaluateDevices(args) => evaluate::devices::run(&args),
         Command::Baselines(args) => baselines::run(&args),
         Command::Bench(args) => bench::run(args),
     }

@@ -1,6 +1,6 @@
 import { KnownError, Messenger } from "./messenger.ts";
-import type { EstimateCall, LayoutCall, LayoutValue, StartCall, Started } from "./protocol.ts";
-import type { Report } from "./report.ts";
+import type { CalibrateCall, EstimateCall, LayoutCall, LayoutValue, StartCall, Started } from "./protocol.ts";
+import type { Calibrated, Measurement, Report } from "./report.ts";
 
 /**
  * Largest file that is read. A file is held once by the page and once by the module, whose memory ends at 4 GiB;
@@ -33,6 +33,12 @@ export class Estimator {
       if (error instanceof KnownError && error.kind === "internal") this.#messenger.close();
       throw error;
     }
+  }
+
+  /** The latency of a network with these estimates on a device where others were measured. */
+  async calibrate(measurements: Measurement[], estimates_ms: Record<string, number>): Promise<Calibrated> {
+    const call: CalibrateCall = { kind: "calibrate", measurements, estimates_ms };
+    return this.#messenger.request<Calibrated>(call, []);
   }
 
   #start(): [Messenger, Promise<Started>] {

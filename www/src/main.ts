@@ -121,7 +121,7 @@ function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLEl
 }
 
 async function showReport(report: Report, signal: AbortSignal, back?: () => void): Promise<void> {
-  const parts = reportView(report, layouts, signal);
+  const parts = reportView(report, estimator, layouts, signal);
   const { file_bytes, precision, n_operators } = report.model;
   const facts = [format.text(format.bytes(file_bytes)), precision === "none" ? "" : precision, format.plural(n_operators, "operator")];
   const buttons = [back ? el("button", { type: "button", onclick: back }, "← All files") : null, shareButtons(report)].filter((button) => button !== null);

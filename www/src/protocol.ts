@@ -1,6 +1,6 @@
 /** Messages between the page and its workers. */
 import type { Layout, LayoutInput } from "./layout/layered.ts";
-import type { Report, TargetInfo } from "./report.ts";
+import type { Calibrated, Measurement, Report, TargetInfo } from "./report.ts";
 
 export interface Request<Call> {
   id: number;
@@ -22,6 +22,8 @@ export interface Failure {
 
 export interface Started {
   targets: TargetInfo[];
+  /** Tells estimates of one predictor from those of another. */
+  predictor_id: string;
   /** Why there are no learned estimates, where the predictor could not be loaded. */
   predictor_failure: Failure | null;
 }
@@ -38,9 +40,16 @@ export interface EstimateCall {
   bytes: ArrayBuffer;
 }
 
+export interface CalibrateCall {
+  kind: "calibrate";
+  measurements: Measurement[];
+  estimates_ms: Record<string, number>;
+}
+
 export interface EstimateCalls {
   start: { call: StartCall; value: Started };
   estimate: { call: EstimateCall; value: Report };
+  calibrate: { call: CalibrateCall; value: Calibrated };
 }
 
 export type LayoutCall = LayoutInput;

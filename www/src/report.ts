@@ -2,9 +2,11 @@
 import type { Estimate, Result } from "../../pkg/litecast.js";
 
 export type {
+  Calibrated,
   Diagnostic,
   Edge,
   Estimate,
+  Measurement,
   ModelFacts,
   Operator,
   Provenance,

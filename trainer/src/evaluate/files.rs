@@ -35,13 +35,18 @@ pub struct EvaluateFilesArgs {
     pub out: PathBuf,
 }
 
-pub fn run(args: &EvaluateFilesArgs) -> Result<()> {
+/// The predictor of a folder with `predictor.onnx` and `manifest.json`.
+pub fn load_bundle(folder: &Path) -> Result<Predictor> {
     let read = |name: &str| {
-        let path = args.bundle.join(name);
+        let path = folder.join(name);
         fs::read(&path).with_context(|| path.display().to_string())
     };
     let manifest = String::from_utf8(read("manifest.json")?)?;
-    let predictor = Predictor::load(&read("predictor.onnx")?, &manifest)?;
+    Ok(Predictor::load(&read("predictor.onnx")?, &manifest)?)
+}
+
+pub fn run(args: &EvaluateFilesArgs) -> Result<()> {
+    let predictor = load_bundle(&args.bundle)?;
     let vela = Vela {
         python: args.python.clone(),
     };

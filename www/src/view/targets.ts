@@ -31,8 +31,8 @@ function targetCard(results: Result[]): HTMLElement {
 }
 
 function cardClass(n_results: number, n_estimates: number): string {
-  const single = n_results === 1 ? " card-single" : "";
-  return `card panel${single}${n_estimates === 0 ? " card-unavailable" : ""}`;
+  const short = n_results <= 2 ? " card-short" : "";
+  return `card panel${short}${n_estimates === 0 ? " card-unavailable" : ""}`;
 }
 
 function metricRow(estimate: Estimate): HTMLElement {

@@ -14,7 +14,7 @@ export async function fetchAsset(url: string): Promise<Response> {
   return response;
 }
 
-export async function fetchBytes(url: string): Promise<Uint8Array> {
+export async function fetchBytes(url: string): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await (await fetchAsset(url)).arrayBuffer());
 }
 

@@ -1,7 +1,7 @@
 /** The worker that holds the WebAssembly module: bytes of a file in, its report out. */
-import init, { Predictor, analyze } from "../../../pkg/litecast.js";
-import type { EstimateCall, StartCall, Started } from "../protocol.ts";
-import type { Report } from "../report.ts";
+import init, { Predictor, analyze, calibrate } from "../../../pkg/litecast.js";
+import type { CalibrateCall, EstimateCall, StartCall, Started } from "../protocol.ts";
+import type { Calibrated, Report } from "../report.ts";
 import { answerRequests, describe } from "./answer.ts";
 import { fetchAsset, fetchBytes, fetchModule } from "./assets.ts";
 
@@ -14,13 +14,19 @@ async function start({ urls }: StartCall): Promise<Started> {
   warm_up?.catch(() => undefined);
   await init({ module_or_path: await fetchModule(urls.wasm) });
   try {
-    predictor = new Predictor(...(await bundle));
+    const [onnx, manifest] = await bundle;
+    predictor = new Predictor(onnx, manifest);
     if (warm_up) warmUp(predictor, await warm_up);
-    return { targets: predictor.targets(), predictor_failure: null };
+    return { targets: predictor.targets(), predictor_id: await hashOf(onnx), predictor_failure: null };
   } catch (error) {
     predictor = null;
-    return { targets: [], predictor_failure: describe(error) };
+    return { targets: [], predictor_id: "", predictor_failure: describe(error) };
   }
+}
+
+async function hashOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /**
@@ -39,7 +45,10 @@ function estimate({ bytes, file }: EstimateCall): Report {
   return predictor ? predictor.estimate(model, file) : analyze(model, file);
 }
 
-answerRequests<StartCall | EstimateCall, Started | Report>(
-  (call) => (call.kind === "start" ? start(call) : estimate(call)),
-  () => [],
-);
+function answer(call: StartCall | EstimateCall | CalibrateCall): Promise<Started> | Report | Calibrated {
+  if (call.kind === "start") return start(call);
+  if (call.kind === "estimate") return estimate(call);
+  return calibrate(call.measurements, call.estimates_ms);
+}
+
+answerRequests<StartCall | EstimateCall | CalibrateCall, Started | Report | Calibrated>(answer, () => []);

@@ -1,0 +1,192 @@
+//! `litecast-trainer evaluate-devices`: the shipped predictor on networks that others measured on
+//! boards and phones, as it is and calibrated with a few of the measurements.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use litecast::calibration::{Calibration, Measurement};
+use litecast::estimate::estimate;
+use litecast::predictor::Predictor;
+use litecast::report::{Outcome, Report};
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::files::load_bundle;
+use crate::boards::measurements::{self, RPI4, RPI5, Source};
+use crate::boards::networks::{self, DEPLOYMENTS, Deployment};
+use crate::metrics::summarise;
+
+/// Compares the bundle's estimates with measured boards and phones, after 0, 3, 10 and 30 measurements.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EvaluateDevicesArgs {
+    /// Folder of the bundle: `predictor.onnx` and `manifest.json`.
+    #[arg(long, default_value = "trainer/artifact")]
+    pub bundle: PathBuf,
+    /// Folder of the published measurements.
+    #[arg(long, default_value = "../shared/data")]
+    pub measurements: PathBuf,
+    /// Graphs of NAS-Bench-201 to draw for each device.
+    #[arg(long, default_value_t = 200)]
+    pub graphs: usize,
+    #[arg(long, default_value_t = 4)]
+    pub seed: u64,
+    #[arg(long, default_value = "trainer/results/devices.md")]
+    pub out: PathBuf,
+}
+
+/// Name, where its latencies stand, and the task that was measured.
+const DEVICES: [(&str, Source, &str); 10] = [
+    ("Raspberry Pi 5, 32×32", RPI5, "cifar100"),
+    ("Raspberry Pi 5, 52×16", RPI5, "ninapro"),
+    ("Raspberry Pi 5, 88×88", RPI5, "darcy"),
+    (
+        "Pixel phone, 32×32",
+        Source::HwNasBench360("pixel"),
+        "cifar100",
+    ),
+    ("Raspberry Pi 4", RPI4, "cifar10"),
+    ("Pixel 2", Source::Help("pixel2"), "cifar10"),
+    ("Pixel 3", Source::Help("pixel3"), "cifar10"),
+    ("Galaxy A50", Source::Help("samsung_a50"), "cifar10"),
+    ("Galaxy S7", Source::Help("samsung_s7"), "cifar10"),
+    ("Essential PH-1", Source::Help("essential_ph_1"), "cifar10"),
+];
+
+/// Of the uncalibrated estimate: the only target that is one core of a known board and runtime.
+const UNCALIBRATED: &str = "cortex-a76-rpi5";
+const N_MEASURED: [usize; 3] = [3, 10, 30];
+/// Networks that tell the error, none of which is calibrated with.
+const N_TEST: usize = 100;
+/// Draws of the calibrating networks, because three decide little.
+const N_DRAWS: u64 = 50;
+
+pub fn run(args: &EvaluateDevicesArgs) -> Result<()> {
+    let folder = &args.measurements;
+    ensure!(
+        folder.is_dir(),
+        "no {}: the measured latencies are not part of this repository and lie in `shared/data` beside \
+         it",
+        folder.display()
+    );
+    let most = N_TEST + N_MEASURED[N_MEASURED.len() - 1];
+    ensure!(
+        args.graphs >= most,
+        "expected at least {most} graphs, found {}",
+        args.graphs
+    );
+    let predictor = load_bundle(&args.bundle)?;
+    let mut rows = Vec::new();
+    for (name, source, task) in DEVICES {
+        let measurements = measurements_of(args, &predictor, source, task)?;
+        rows.push(row(name, &measurements, args.seed)?);
+    }
+    let text = text(&rows, args);
+    fs::write(&args.out, &text).with_context(|| args.out.display().to_string())?;
+    print!("{text}");
+    Ok(())
+}
+
+fn measurements_of(
+    args: &EvaluateDevicesArgs,
+    predictor: &Predictor,
+    source: Source,
+    task: &str,
+) -> Result<Vec<Measurement>> {
+    let measured = measurements::read_device(Path::new(&args.measurements), source)?;
+    let deployment: &Deployment = DEPLOYMENTS
+        .iter()
+        .find(|deployment| deployment.task == task)
+        .context("every task is deployed")?;
+    let graphs = networks::draw(&measured, args.graphs, args.seed);
+    let measurement = |graph: &networks::Graph| {
+        let report = estimate(&graph.to_tflite(deployment), &graph.arch, Some(predictor))?;
+        let key = (graph.arch.clone(), task.to_owned());
+        let value = measured.get(&key).context("a drawn graph was measured")?;
+        Ok(Measurement {
+            estimates_ms: latencies_ms(&report),
+            measured_ms: value.latency_ms,
+        })
+    };
+    graphs.par_iter().map(measurement).collect()
+}
+
+/// By target, those that the predictor estimates.
+fn latencies_ms(report: &Report) -> BTreeMap<String, f64> {
+    let latencies = report.results.iter().filter(|r| r.metric == "latency");
+    let pair = |result: &litecast::report::TargetResult| match &result.outcome {
+        Outcome::Estimate { value, .. } => Some((result.target.clone(), *value)),
+        Outcome::Unavailable { .. } => None,
+    };
+    latencies.filter_map(pair).collect()
+}
+
+/// Mean and median error in percent, uncalibrated and by number of measurements.
+struct Row {
+    name: &'static str,
+    errors: Vec<[f64; 2]>,
+}
+
+fn row(name: &'static str, measurements: &[Measurement], seed: u64) -> Result<Row> {
+    let as_is = |m: &Measurement| m.estimates_ms.get(UNCALIBRATED).copied();
+    let missing = || format!("expected estimates of {UNCALIBRATED}, found none");
+    let estimates: Option<Vec<f64>> = measurements.iter().map(as_is).collect();
+    let errors = |pairs: Vec<(f64, f64)>| {
+        let pairs = pairs.into_iter().map(|(e, m)| (e as f32, m as f32));
+        let (estimates, measured): (Vec<f32>, Vec<f32>) = pairs.unzip();
+        let summary = summarise(&estimates, &measured);
+        [summary.mape, summary.median_ape]
+    };
+    let pairs = estimates
+        .with_context(missing)?
+        .into_iter()
+        .zip(measurements);
+    let mut all = vec![errors(pairs.map(|(e, m)| (e, m.measured_ms)).collect())];
+    for n in N_MEASURED {
+        let mut sums = [0.0; 2];
+        for draw in 0..N_DRAWS {
+            let mut shuffled = measurements.to_vec();
+            shuffled.shuffle(&mut ChaCha8Rng::seed_from_u64(seed + draw));
+            let (test, others) = shuffled.split_at(N_TEST);
+            let calibration = Calibration::fit(&others[..n])?;
+            let pair = |m: &Measurement| {
+                let estimate_ms = m.estimates_ms[&calibration.target];
+                (calibration.latency_ms(estimate_ms), m.measured_ms)
+            };
+            let found = errors(test.iter().map(pair).collect());
+            sums.iter_mut().zip(found).for_each(|(sum, e)| *sum += e);
+        }
+        all.push(sums.map(|sum| sum / N_DRAWS as f64));
+    }
+    Ok(Row { name, errors: all })
+}
+
+fn text(rows: &[Row], args: &EvaluateDevicesArgs) -> String {
+    let mut text = format!(
+        "# Measured boards and phones\n\n\
+         Mean (median) absolute percentage error of latency on float32 networks of NAS-Bench-201 that others \
+         measured, {} of each device, drawn anew. Without measurements: the estimate of `{UNCALIBRATED}` as it \
+         is. With {} of them: `litecast::calibration`, the error on {N_TEST} others, mean of {N_DRAWS} draws. No \
+         network was trained on these measurements; the constant of each Raspberry Pi was fitted to some of \
+         them. Written by `litecast-trainer evaluate-devices`.\n\n\
+         | device | none | {} |\n| --- | ---: |{}\n",
+        args.graphs,
+        N_MEASURED.map(|n| n.to_string()).join(", "),
+        N_MEASURED.map(|n| format!("{n} measurements")).join(" | "),
+        " ---: |".repeat(N_MEASURED.len()),
+    );
+    for row in rows {
+        let cells = row
+            .errors
+            .iter()
+            .map(|[mean, median]| format!("{mean:.1} % ({median:.1} %)"));
+        let cells: Vec<String> = cells.collect();
+        let _ = writeln!(text, "| {} | {} |", row.name, cells.join(" | "));
+    }
+    text + "\nLatencies of Pixel 2, Galaxy A50, Galaxy S7 and Essential PH-1 were published in whole \
+            milliseconds; their runtime, and the Raspberry Pi 4's, is not told.\n"
+}

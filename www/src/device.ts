@@ -1,0 +1,52 @@
+/** Measurements of a device of one's own, kept in this browser. */
+import { type Measurement, type Report, isEstimate } from "./report.ts";
+
+export interface Kept extends Measurement {
+  file: string;
+  /** Of the predictor that the estimates come from. */
+  predictor_id: string;
+}
+
+/** Another format gets another key. */
+const KEY = "litecast.measurements.1";
+/** The storage of a page ends at some megabytes; nobody measures more by hand. */
+const MAX_KEPT = 1000;
+
+/** Estimated latencies by target. */
+export function latenciesOf(report: Report): Record<string, number> {
+  const latencies = report.results.filter(isEstimate).filter(({ metric }) => metric === "latency");
+  return Object.fromEntries(latencies.map(({ target, value }) => [target, value]));
+}
+
+/** Whatever else is stored there counts as nothing. */
+export function measurements(): Kept[] {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
+    return Array.isArray(kept) ? kept.filter(isKept) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** One file has one measurement. False where the browser keeps nothing. */
+export function keep(kept: Kept[]): boolean {
+  try {
+    localStorage.setItem(KEY, JSON.stringify(kept.slice(-MAX_KEPT)));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isKept(value: unknown): value is Kept {
+  if (typeof value !== "object" || value === null) return false;
+  const { file, predictor_id, measured_ms, estimates_ms } = value as Partial<Kept>;
+  return (
+    typeof file === "string" &&
+    typeof predictor_id === "string" &&
+    typeof measured_ms === "number" &&
+    typeof estimates_ms === "object" &&
+    estimates_ms !== null &&
+    Object.values(estimates_ms).every((ms) => typeof ms === "number")
+  );
+}
