@@ -15,21 +15,24 @@ const SUM_FLOOR: f32 = 0.005;
 const MAX_FLOOR: f32 = 0.05;
 
 /// PerfSAGE's eq. 4: relative error plus `alpha` times the absolute error in units of each
-/// output's mean label, so that both terms weigh alike at `alpha` 1. Mean over the labels of the
-/// batch.
+/// output's mean label, so that both terms weigh alike at `alpha` 1. Weighted mean over the labels of
+/// the batch.
 pub fn hybrid(standardised: Tensor<2>, batch: &Batch, scaling: &Scaling, alpha: f32) -> Tensor<1> {
     let device = standardised.device();
     let estimates = scaling.log_labels.restore(standardised).exp();
     let absolute = (estimates - batch.labels.clone()).abs();
     let units = batch.labels.clone().recip() + row(&scaling.mean_label, &device).recip() * alpha;
-    mean_over(absolute * units, &batch.has_label)
+    mean_over(absolute * units, label_weights(batch, scaling))
 }
 
 /// Huber's loss of the standardised logarithms: the gradient of an estimate that is off by a
 /// factor of 100 is no larger than that of one off by 2.
 pub fn log_huber(standardised: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tensor<1> {
     let labels = scaling.log_labels.standardise(batch.labels.clone().log());
-    mean_over(huber((standardised - labels).abs()), &batch.has_label)
+    mean_over(
+        huber((standardised - labels).abs()),
+        label_weights(batch, scaling),
+    )
 }
 
 /// Huber's loss of the logarithms of the operators' estimates, each with a floor that is a share of
@@ -43,7 +46,10 @@ pub fn operators(estimates: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tens
     let floors = batch.graph_label_of_node.clone() * row(&floors, &estimates.device());
     let found = (estimates + floors.clone()).log();
     let expected = (batch.operator_labels.clone() + floors).log();
-    mean_over(huber((found - expected).abs()), &batch.has_operator_label)
+    mean_over(
+        huber((found - expected).abs()),
+        batch.has_operator_label.clone(),
+    )
 }
 
 fn huber(error: Tensor<2>) -> Tensor<2> {
@@ -85,7 +91,12 @@ impl Objective {
     }
 }
 
-/// Mean of the losses where `mask` is 1; 0 where it is nowhere.
-fn mean_over(losses: Tensor<2>, mask: &Tensor<2>) -> Tensor<1> {
-    (losses * mask.clone()).sum() / mask.clone().sum().clamp_min(1.0)
+/// 0 where there is no label.
+fn label_weights(batch: &Batch, scaling: &Scaling) -> Tensor<2> {
+    batch.has_label.clone() * row(&scaling.label_weights, &batch.has_label.device())
+}
+
+/// Weighted mean of the losses; 0 where nothing has a weight.
+fn mean_over(losses: Tensor<2>, weights: Tensor<2>) -> Tensor<1> {
+    (losses * weights.clone()).sum() / weights.sum().clamp_min(1.0)
 }

@@ -197,6 +197,20 @@ pub struct Scaling {
     pub plans: Vec<Option<Plan>>,
     /// Mean label of each output: the unit of the loss's absolute term.
     pub mean_label: Vec<f32>,
+    /// Weight of a graph's label in the loss, of each output: more where few graphs have one.
+    pub label_weights: Vec<f32>,
+}
+
+/// A label of a target that few graphs were labelled for counts at most as much as so many others.
+const MAX_LABEL_WEIGHT: f32 = 8.0;
+
+/// 1 for the outputs with the most labels.
+fn label_weights(rows: &[Vec<f32>], n_outputs: usize) -> Vec<f32> {
+    let count = |output: usize| rows.iter().filter(|row| !row[output].is_nan()).count();
+    let counts: Vec<f32> = (0..n_outputs).map(|output| count(output) as f32).collect();
+    let most = counts.iter().copied().fold(0.0, f32::max);
+    let weight = |count: f32| (most / count.max(1.0)).clamp(1.0, MAX_LABEL_WEIGHT);
+    counts.into_iter().map(weight).collect()
 }
 
 /// Labels of a graph in natural units; NaN where there is none.
@@ -241,12 +255,24 @@ impl Scaling {
             .flat_map(|(_, labels)| labels.operators.iter().map(log))
             .collect();
         let log_labels = Standard::fit(n_outputs, logs.iter().map(Vec::as_slice));
+        let even = graphs.iter().zip(&logs).map(|((features, _), logs)| {
+            let n_nodes = features.n_nodes().max(1) as f32;
+            let part = |(log, readout): (&f32, &Readout)| match readout {
+                Readout::Sum => log - n_nodes.ln(),
+                Readout::Max => *log,
+            };
+            logs.iter().zip(&rules.readouts).map(part).collect()
+        });
+        let even: Vec<Vec<f32>> = even.collect();
+        let even = Standard::fit(n_outputs, even.iter().map(Vec::as_slice));
         let operator_logs = Standard::fit(n_outputs, operator_logs.chunks_exact(n_outputs));
         Self {
             vocabulary: Vocabulary::fit(graphs.iter().map(|(f, _)| *f)),
             features: Standard::fit(n_columns, rows),
-            // Outputs without labels of operators are taught by the graphs' alone.
-            operator_logs: operator_logs.or(&log_labels),
+            // Outputs without labels of operators are taught by the graphs' alone, and begin with even
+            // parts of them.
+            operator_logs: operator_logs.or(&even),
+            label_weights: label_weights(&logs, n_outputs),
             log_labels,
             readouts: rules.readouts,
             ceilings: rules.ceilings,
