@@ -79,6 +79,7 @@ fn check_results(report: &Value) {
             check_parts(result, report["operators"].as_array().unwrap().len());
         }
     }
+    check_processors(results, report["operators"].as_array().unwrap().len());
     check_edge_tpu(report);
     let arena = results.iter().find(|r| r["metric"] == "arena").unwrap();
     assert_eq!(arena["target"], "tflite-micro");
@@ -86,6 +87,32 @@ fn check_results(report: &Value) {
         arena["value"],
         report["model"]["arena_bytes"].as_f64().unwrap()
     );
+}
+
+/// Both processors have a modelled latency; where power was measured, energy is in proportion.
+fn check_processors(results: &[Value], n_operators: usize) {
+    let find = |target: &str, metric: &str| {
+        let mut found = results.iter().filter(|r| r["target"] == target);
+        found.find(|r| r["metric"] == metric)
+    };
+    for target in ["cortex-a76-rpi5", "cortex-a72-rpi4"] {
+        let latency = find(target, "latency").unwrap_or_else(|| panic!("no latency of {target}"));
+        assert_eq!(latency["unit"], "ms");
+        assert_eq!(latency["provenance"]["kind"], "modelled");
+        let words = latency["provenance"]["configuration"].as_str().unwrap();
+        assert!(words.contains("measured float32 networks"), "{words}");
+        check_interval(latency);
+        check_parts(latency, n_operators);
+    }
+    let value = |metric| {
+        find("cortex-a76-rpi5", metric).unwrap()["value"]
+            .as_f64()
+            .unwrap()
+    };
+    let watts = value("energy") / value("latency");
+    println!("{watts} W");
+    assert!((1.0..3.0).contains(&watts));
+    assert!(find("cortex-a72-rpi4", "energy").is_none());
 }
 
 /// The Edge TPU has a modelled latency with the error of the fit, or says what it does not run.

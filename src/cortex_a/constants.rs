@@ -18,6 +18,8 @@ pub struct Constants {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Board {
     pub target: String,
+    /// The hardware in words.
+    pub device: String,
     /// Where the measurements come from.
     pub source: String,
     /// Networks that the constants were fitted on.

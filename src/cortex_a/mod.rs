@@ -1,6 +1,16 @@
-//! Cortex-A processors: what turns instructions that an emulator counts into milliseconds and
-//! millijoules of a measured board.
+//! Cortex-A processors. A network's instructions are the sum of its operators', each a sum of counts
+//! of its shapes ([`work`]) times costs fitted to what an emulator counted ([`costs`]). What turns them
+//! into milliseconds and millijoules was fitted to measured boards ([`constants`]).
 
 mod constants;
+mod costs;
+mod work;
 
 pub use self::constants::{Board, Check, Constant, Constants, Energy, Errors, WithStores};
+pub use self::costs::{COMMON, Costs, Interval, KernelCosts, RARE_SHARE, TargetCosts};
+pub use self::work::{Work, inference, work};
+
+/// Whether the latency of a target follows from instructions.
+pub fn is_modelled(target: &str) -> bool {
+    Constants::shipped().board(target).is_some()
+}

@@ -93,6 +93,9 @@ pub(crate) fn results(
         }
         doubts.extend(cpu_fallbacks(graph, &results));
     }
+    let (on_processors, uncounted) = on_processors(graph, analysis);
+    results.extend(on_processors);
+    doubts.extend(uncounted);
     results.push(on_edge_tpu(graph, analysis));
     results.push(arena(analysis));
     Ok((results, doubts))
@@ -109,14 +112,12 @@ fn target_result(output: &Output, outcome: Outcome) -> TargetResult {
     }
 }
 
-/// What follows for each target whose traffic is estimated, or whose power was measured.
+/// What follows for each target whose traffic is estimated.
 fn energies(results: &[TargetResult], analysis: &Analysis) -> Vec<TargetResult> {
     let targets: BTreeSet<&str> = results.iter().map(|r| r.target.as_str()).collect();
     targets
         .into_iter()
-        .filter_map(|target| {
-            energy(target, results, analysis).or_else(|| cpu_energy(target, results))
-        })
+        .filter_map(|target| energy(target, results, analysis))
         .collect()
 }
 
@@ -136,41 +137,6 @@ fn energy(target: &str, results: &[TargetResult], analysis: &Analysis) -> Option
     Some(TargetResult {
         target: target.to_owned(),
         device: sram.device.clone(),
-        metric: "energy".into(),
-        outcome,
-    })
-}
-
-/// A processor's estimated latency times the power that its board was measured at.
-fn cpu_energy(target: &str, results: &[TargetResult]) -> Option<TargetResult> {
-    let board = cortex_a::Constants::shipped().board(target)?;
-    let energy = board.energy.as_ref()?;
-    let mut of_target = results.iter().filter(|r| r.target == target);
-    let latency = of_target.find(|r| r.metric == "latency")?;
-    let watts = energy.watts.value;
-    let outcome = match &latency.outcome {
-        Outcome::Estimate {
-            value,
-            lo,
-            hi,
-            operators,
-            ..
-        } => Outcome::Estimate {
-            value: watts * value,
-            lo: lo.map(|lo| watts * lo),
-            hi: hi.map(|hi| watts * hi),
-            unit: "mJ".into(),
-            provenance: modelled(energy.in_words()),
-            expected_error_percent: None,
-            operators: operators
-                .as_ref()
-                .map(|parts| parts.iter().map(|part| watts * part).collect()),
-        },
-        unavailable => unavailable.clone(),
-    };
-    Some(TargetResult {
-        target: target.to_owned(),
-        device: latency.device.clone(),
         metric: "energy".into(),
         outcome,
     })
@@ -252,25 +218,8 @@ fn refusal(graph: &Graph, analysis: &Analysis, target: &str) -> Option<String> {
     if let Some(words) = unknowable(graph, analysis) {
         return Some(words);
     }
-    let Some(npu) = Npu::of_target(target) else {
-        return unknown_precision(graph, analysis, target);
-    };
-    let fallbacks = support::fallbacks(graph, npu);
+    let fallbacks = support::fallbacks(graph, Npu::of_target(target)?);
     is_mostly_cpu(graph, analysis, &fallbacks).then(|| mostly_cpu_words(graph, &fallbacks))
-}
-
-/// Processors run other numbers by other kernels, none of which was counted.
-fn unknown_precision(graph: &Graph, analysis: &Analysis, target: &str) -> Option<String> {
-    cortex_a::Constants::shipped().board(target)?;
-    let numbers = match precision(graph, analysis) {
-        Precision::Int16x8 => "16-bit activations",
-        Precision::Float16 => "float16 weights",
-        Precision::DynamicRange => "float activations with integer weights",
-        _ => return None,
-    };
-    Some(format!(
-        "int8 and float32 networks are known of this processor, not {numbers}"
-    ))
 }
 
 /// Why the file does not tell what a graph costs, whatever runs it.
@@ -450,6 +399,120 @@ fn far_from_training(distance: f32, predictor: &Predictor) -> Option<Diagnostic>
 
 /// Share of a column's range by which a value may leave it without a word.
 const RANGE_SLACK: f32 = 0.05;
+
+/// Modelled, whether there is a predictor or not: latency on each processor, energy where its power was
+/// measured; and the operators whose cost is not known.
+fn on_processors(graph: &Graph, analysis: &Analysis) -> (Vec<TargetResult>, Option<Diagnostic>) {
+    let refusal = unknowable(graph, analysis).or_else(|| uncounted_precision(graph, analysis));
+    let works = cortex_a::work(graph, analysis);
+    let mut results = Vec::new();
+    let mut uncounted = BTreeSet::new();
+    for costs in &cortex_a::Costs::shipped().targets {
+        let Some(board) = cortex_a::Constants::shipped().board(&costs.target) else {
+            continue;
+        };
+        let instructions = costs.by_operator(&works);
+        let unknown = instructions.iter().zip(&works).zip(&graph.nodes);
+        let unknown = unknown.filter(|((n, _), _)| n.is_none());
+        uncounted.extend(unknown.map(|((_, work), node)| (&work.kernel, node.operator_idx)));
+        let outcome = match &refusal {
+            Some(words) => Outcome::Unavailable {
+                unavailable: words.clone(),
+            },
+            None => processor_outcome(costs, board, &works, &instructions),
+        };
+        let result = |metric: &str, outcome| TargetResult {
+            target: board.target.clone(),
+            device: board.device.clone(),
+            metric: metric.into(),
+            outcome,
+        };
+        let energy = board.energy.as_ref();
+        let energy = energy.map(|energy| result("energy", energy_of(&outcome, energy)));
+        results.push(result("latency", outcome));
+        results.extend(energy);
+    }
+    let first = uncounted.first().filter(|_| refusal.is_none());
+    let diagnostic = first.map(|&(_, operator_idx)| {
+        let names: BTreeSet<&str> = uncounted.iter().map(|(name, _)| name.as_str()).collect();
+        let listed: Vec<&str> = names.iter().copied().take(SHOWN).collect();
+        let more = if names.len() > SHOWN { ", …" } else { "" };
+        Diagnostic {
+            severity: Severity::Warning,
+            code: "operator-never-counted",
+            message: format!(
+                "on processors, {}{more} was never counted and adds nothing to the estimate",
+                listed.join(", ")
+            ),
+            operator_idx: Some(operator_idx),
+        }
+    });
+    (results, diagnostic)
+}
+
+fn processor_outcome(
+    costs: &cortex_a::TargetCosts,
+    board: &cortex_a::Board,
+    works: &[cortex_a::Work],
+    instructions: &[Option<f64>],
+) -> Outcome {
+    let is_known = instructions.iter().all(Option::is_some);
+    let instructions: Vec<f64> = instructions.iter().map(|n| n.unwrap_or(0.0)).collect();
+    let pairs = works.iter().zip(&instructions);
+    let parts: Vec<f64> = pairs
+        .map(|(work, &n)| board.latency_ms(n, work.is_int8))
+        .collect();
+    let value: f64 = parts.iter().sum();
+    let factor = costs.interval_factor(works, &instructions);
+    let end = |end: f64| is_known.then_some(end);
+    Outcome::Estimate {
+        value,
+        lo: end(value / factor),
+        hi: end(value * factor),
+        unit: "ms".into(),
+        provenance: modelled(format!("{}; {}", costs.in_words(), board.in_words())),
+        expected_error_percent: end(costs.error.capped_mape),
+        operators: Some(parts),
+    }
+}
+
+/// A latency times the power that a board was measured at.
+fn energy_of(latency: &Outcome, energy: &cortex_a::Energy) -> Outcome {
+    let watts = energy.watts.value;
+    match latency {
+        Outcome::Estimate {
+            value,
+            lo,
+            hi,
+            operators,
+            ..
+        } => Outcome::Estimate {
+            value: watts * value,
+            lo: lo.map(|lo| watts * lo),
+            hi: hi.map(|hi| watts * hi),
+            unit: "mJ".into(),
+            provenance: modelled(energy.in_words()),
+            expected_error_percent: None,
+            operators: operators
+                .as_ref()
+                .map(|parts| parts.iter().map(|part| watts * part).collect()),
+        },
+        unavailable => unavailable.clone(),
+    }
+}
+
+/// Other numbers run by other kernels, none of which was counted.
+fn uncounted_precision(graph: &Graph, analysis: &Analysis) -> Option<String> {
+    let numbers = match precision(graph, analysis) {
+        Precision::Int16x8 => "16-bit activations",
+        Precision::Float16 => "float16 weights",
+        Precision::DynamicRange => "float activations with integer weights",
+        _ => return None,
+    };
+    Some(format!(
+        "int8 and float32 networks are known of this processor, not {numbers}"
+    ))
+}
 
 /// Modelled, whether there is a predictor or not.
 fn on_edge_tpu(graph: &Graph, analysis: &Analysis) -> TargetResult {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::cortex_a;
 use crate::edge_tpu;
 use crate::manifest::{Manifest, Output};
 
@@ -25,7 +26,7 @@ pub struct MetricInfo {
     pub expected_error_percent: Option<f64>,
 }
 
-/// The targets in the order of the manifest, then the modelled one.
+/// The targets in the order of the manifest, then the modelled ones.
 pub fn targets(manifest: &Manifest) -> Vec<TargetInfo> {
     let mut targets: Vec<TargetInfo> = Vec::new();
     for output in &manifest.outputs {
@@ -39,8 +40,31 @@ pub fn targets(manifest: &Manifest) -> Vec<TargetInfo> {
             None => targets.push(target(output, metric)),
         }
     }
+    targets.extend(
+        cortex_a::Costs::shipped()
+            .targets
+            .iter()
+            .filter_map(processor),
+    );
     targets.push(edge_tpu_info());
     targets
+}
+
+fn processor(costs: &cortex_a::TargetCosts) -> Option<TargetInfo> {
+    let board = cortex_a::Constants::shipped().board(&costs.target)?;
+    let metric = |metric: &str, unit: &str, expected_error_percent| MetricInfo {
+        metric: metric.into(),
+        unit: unit.into(),
+        expected_error_percent,
+    };
+    let energy = board.energy.as_ref().map(|_| metric("energy", "mJ", None));
+    let latency = metric("latency", "ms", Some(costs.error.capped_mape));
+    Some(TargetInfo {
+        id: board.target.clone(),
+        device: board.device.clone(),
+        metrics: std::iter::once(latency).chain(energy).collect(),
+        learned_from: format!("modelled, {}; {}", costs.in_words(), board.in_words()),
+    })
 }
 
 fn edge_tpu_info() -> TargetInfo {

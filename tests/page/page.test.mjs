@@ -10,6 +10,7 @@ import { residualModel } from "./model.mjs";
 
 const NPUS = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"];
 const EDGE_TPU = "edgetpu-coral-dev-board";
+const PROCESSORS = { "cortex-a76-rpi5": ["latency", "energy"], "cortex-a72-rpi4": ["latency"] };
 const NPU_METRICS = ["latency", "sram_peak", "offchip_traffic", "sram_traffic", "energy"];
 /** Two ends of an interval, with the unit once where both have it. */
 const INTERVAL = String.raw`[\d.,]+(\s\S+)? \u2013 [\d.,]+\s\S+`;
@@ -58,6 +59,11 @@ function assertEstimates(cards, error_words = new RegExp(`^${INTERVAL}$`, "u")) 
     }
     assert.match(cards[target].provenance, /^Learned from Vela 5\.2\.0 compiler estimates/);
   }
+  for (const [target, metrics] of Object.entries(PROCESSORS)) {
+    assert.deepEqual(Object.keys(cards[target]?.metrics ?? {}), metrics, `${target}: ${cards[target]?.reason}`);
+    assert.match(cards[target].metrics.latency.value, /^[\d.,]+\s(ms|µs|s)$/u);
+    assert.match(cards[target].provenance, /^Modelled \(LiteCast.*instructions of LiteRT 1\.4\.0 under QEMU.*measured float32 networks/);
+  }
   assert.match(cards["tflite-micro"].metrics.arena.value, /^[\d.,]+\s(bytes|KiB|MiB)$/u);
   assert.equal(cards["tflite-micro"].metrics.arena.error, "exact");
 }
@@ -67,7 +73,7 @@ test("the first screen says what it is and keeps files here", () =>
     assert.match(await page.textContent(".start"), /What will this model cost on edge hardware\?/);
     assert.match(await page.textContent(".privacy"), /never leaves this machine/);
     assert.equal(await page.locator(".example").count(), 3);
-    assert.equal(await page.locator("#known-targets tbody tr").count(), NPUS.length + 1);
+    assert.equal(await page.locator("#known-targets tbody tr").count(), NPUS.length + Object.keys(PROCESSORS).length + 1);
     assert.match(await page.textContent("#known-targets tbody tr:last-child"), /Edge TPU.*±\s[\d.]+\s%.*modelled, fitted to \d+ latencies/u);
   }));
 
@@ -163,6 +169,39 @@ test("the Edge TPU has a modelled latency, or a reason", () =>
     await page.locator('.example:has-text("transformer")').click();
     await page.waitForSelector("body[data-drawn]", { timeout: REPORT_LIMIT_MS });
     assert.match((await readCards(page))[EDGE_TPU].reason, /^No estimate: \d+ of \d+ operators do not run on the Edge TPU/);
+  }));
+
+/** Milliseconds on a card. */
+function millisecondsOf(value) {
+  const [number, unit] = value.split(/\s/u);
+  return Number(number.replaceAll(",", "")) * { s: 1000, ms: 1, "µs": 0.001 }[unit];
+}
+
+test("three measured files calibrate every report to a device of one's own", () =>
+  withPage(async (page) => {
+    const outcome = page.locator(".device-outcome");
+    const open = async (name, n) => {
+      await dropBytes(page, name, residualModel(n));
+      await waitDrawn(page, name);
+      return millisecondsOf((await readCards(page))["cortex-a76-rpi5"].metrics.latency.value);
+    };
+    for (const [name, n] of [["a.tflite", 4], ["b.tflite", 16], ["c.tflite", 64]]) {
+      const estimate = await open(name, n);
+      await page.evaluate(() => document.querySelector(".device").setAttribute("open", ""));
+      await page.fill("#measured", String(3 * estimate));
+      await page.click('.device button[type="submit"]');
+      await page.waitForSelector(`.device-list:has-text("${name}")`);
+    }
+    await page.reload();
+    await page.waitForSelector("body[data-ready]");
+    const estimate = await open("d.tflite", 32);
+    await page.waitForSelector(".calibrated");
+    const found = millisecondsOf((await page.textContent(".calibrated")).trim());
+    console.log(`calibrated ${found} ms, three times the estimate ${3 * estimate} ms`);
+    assert.ok(Math.abs(found / (3 * estimate) - 1) < 0.03);
+    assert.match(await outcome.textContent(), /from 3 measurements and the estimates for Raspberry Pi 5.*off by [\d.]+\s% in the mean/u);
+    await page.click('[aria-label="Forget a.tflite"]');
+    await page.waitForSelector('.device-outcome:has-text("1 more measured file")');
   }));
 
 test("the file picker opens files", () =>
@@ -330,10 +369,10 @@ test("the operators' latencies stand in the table, in the details and in the bar
     await cell.click();
     const terms = await page.$$eval(".operator-details .term", (all) => all.map((term) => term.textContent));
     // An operator that is fused on a target costs nothing there: a dash.
-    for (const target of [...NPUS, EDGE_TPU]) assert.ok(terms.some((term) => term.startsWith(target) && /%|–/u.test(term)), `${target} in ${terms}`);
+    for (const target of [...NPUS, ...Object.keys(PROCESSORS), EDGE_TPU]) assert.ok(terms.some((term) => term.startsWith(target) && /%|–/u.test(term)), `${target} in ${terms}`);
     assert.ok(terms.some((term) => term.startsWith("ethos-u55-256") && term.includes("%")), `a share in ${terms}`);
     const bars = await page.$$eval(".graph-measure option", (all) => all.map((option) => option.textContent));
-    assert.equal(bars.length, NPUS.length + 2);
+    assert.equal(bars.length, NPUS.length + Object.keys(PROCESSORS).length + 2);
     await page.selectOption(".graph-measure select", { label: "Multiply-accumulates" });
   }));
 
@@ -465,7 +504,7 @@ test("without the predictor the facts remain", async () => {
   const cards = await readCards(page);
   assert.equal(cards["tflite-micro"].metrics.arena.error, "exact");
   assert.ok(NPUS.every((target) => Object.keys(cards[target]?.metrics ?? {}).length === 0));
-  assert.deepEqual(Object.keys(cards[EDGE_TPU].metrics), ["latency"], "what is modelled needs no predictor");
+  for (const target of [EDGE_TPU, ...Object.keys(PROCESSORS)]) assert.ok(cards[target].metrics.latency, `${target} needs no predictor`);
   await close();
 });
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
+use litecast::cortex_a;
 use litecast::familiarity::summary;
 use litecast::features::{COLUMNS, N_COLUMNS};
 use litecast::manifest::{FeatureRange, SpaceCount};
@@ -103,8 +104,10 @@ impl Data {
             let here = |g: &LabelledGraph| {
                 spaces.contains(&g.space) && side(&g.structure_hash, &g.space, settings) == wanted
             };
+            // A graph without a label of any output teaches nothing.
+            let is_labelled = |labels: &Labels| labels.graph.iter().any(|y| !y.is_nan());
             pairs
-                .filter(move |(graph, _)| here(graph))
+                .filter(move |(graph, labels)| here(graph) && is_labelled(labels))
                 .collect::<Vec<_>>()
         };
         let training = on_side(Side::Training);
@@ -155,6 +158,7 @@ impl Data {
     }
 }
 
+/// Processors are modelled without a network ([`litecast::cortex_a`]).
 fn outputs(dataset: &Dataset) -> Vec<LabelKey> {
     let key = |target: &String, metric: &Metric| LabelKey {
         target: target.clone(),
@@ -165,6 +169,7 @@ fn outputs(dataset: &Dataset) -> Vec<LabelKey> {
         .iter()
         .flat_map(|target| METRICS.iter().map(|metric| key(target, metric)))
         .filter(|key| dataset.label_idx(&key.target, &key.metric).is_some())
+        .filter(|key| !cortex_a::is_modelled(&key.target))
         .collect()
 }
 
@@ -256,11 +261,7 @@ fn spaces(dataset: &Dataset, settings: &Settings) -> Result<Vec<String>> {
 
 fn part(graphs: &[(&LabelledGraph, &Labels)], scaling: &Scaling, spaces: &[String]) -> Part {
     let mut part = Part::default();
-    // A graph that no target could compile teaches nothing.
-    for (graph, labels) in graphs
-        .iter()
-        .filter(|(_, labels)| labels.graph.iter().any(|y| !y.is_nan()))
-    {
+    for (graph, labels) in graphs {
         part.graph_ids.push(graph.graph_id.clone());
         part.examples.push(scaling.example(&graph.features, labels));
         part.summaries.push(summary(&graph.features));

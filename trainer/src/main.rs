@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use litecast_trainer::{
-    baselines, bench, boards, dataset, edge_tpu, evaluate, export, labels, spaces, train,
+    baselines, bench, boards, cortex_a, dataset, edge_tpu, evaluate, export, labels, spaces, train,
 };
 
 /// Training frees and allocates megabytes at every operation, which glibc gives back to the
@@ -28,8 +28,12 @@ enum Command {
     Label(labels::LabelArgs),
     /// Bring in measurements of a device of your own as labels
     LabelImport(labels::import::ImportArgs),
+    /// Bring in what others measured on Raspberry Pis as labels
+    LabelBoards(boards::measured::LabelBoardsArgs),
     /// Fit what turns instructions under QEMU into milliseconds to measured boards
     FitCpu(boards::FitCpuArgs),
+    /// Fit what each kind of operator executes to counted instructions of networks
+    FitCpuOperators(cortex_a::FitCpuOperatorsArgs),
     /// Fit the Edge TPU's few constants to published latencies
     FitEdgetpu(edge_tpu::FitEdgetpuArgs),
     /// Make, remake and describe the tables of labels and features
@@ -60,7 +64,9 @@ fn main() -> Result<()> {
         }
         Command::Label(args) => labels::run(&args),
         Command::LabelImport(args) => labels::import::run(&args),
+        Command::LabelBoards(args) => boards::measured::run(&args),
         Command::FitCpu(args) => boards::run(&args),
+        Command::FitCpuOperators(args) => cortex_a::run(&args),
         Command::FitEdgetpu(args) => edge_tpu::run(&args),
         Command::Dataset(command) => dataset::run(&command),
         Command::Train(args) => train::run(&args),

@@ -12,8 +12,8 @@ const KEY = "litecast.measurements.1";
 /** The storage of a page ends at some megabytes; nobody measures more by hand. */
 const MAX_KEPT = 1000;
 
-/** Estimated latencies by target. */
-export function latenciesOf(report: Report): Record<string, number> {
+/** Estimated latencies by target, in ms. */
+export function estimatesOf(report: Report): Record<string, number> {
   const latencies = report.results.filter(isEstimate).filter(({ metric }) => metric === "latency");
   return Object.fromEntries(latencies.map(({ target, value }) => [target, value]));
 }

@@ -33,7 +33,6 @@ export function metricMeaning(metric: string): string {
 export function provenanceWords({ kind, tool, version }: Provenance): string {
   const source = [TOOLS[tool] ?? tool, version].filter(Boolean).join(" ");
   if (kind === "learned from compiler estimate") return `Learned from ${source} compiler estimates`;
-  if (kind === "learned from emulated") return `Learned from instructions that LiteRT ${version} executes under QEMU, in milliseconds of a measured board`;
   if (kind === "exact") return "Exact, computed from the file";
   const sentence = source ? `${kind} (${source})` : kind;
   return sentence.charAt(0).toUpperCase() + sentence.slice(1);

@@ -2,6 +2,7 @@
 //! millijoules. Half of the drawn graphs fit, the other half tells the error.
 
 pub mod fit;
+pub mod measured;
 pub mod measurements;
 pub mod mobilenets;
 pub mod networks;
@@ -19,10 +20,11 @@ use self::measurements::{
 };
 use self::mobilenets::MobileNet;
 use self::networks::Graph;
-use crate::labels::litert_qemu::{DEFAULT_EMULATOR, Instructions};
+use crate::labels::litert_qemu::{DEFAULT_EMULATOR, Instructions, LitertQemu};
 use crate::labels::plan::Shard;
 use crate::labels::record::{Label, Outcome};
 use crate::labels::store::Labels;
+use crate::labels::tool::LabellingTool;
 use crate::labels::{self, LabelArgs, ToolChoice};
 use crate::writer::Precision;
 
@@ -35,7 +37,7 @@ const RPI4_TASKS: [&str; 1] = ["cifar10"];
 #[derive(Clone, Debug, clap::Args)]
 pub struct FitCpuArgs {
     /// Graphs of NAS-Bench-201 to draw.
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 40)]
     pub graphs: usize,
     /// Every so many-th pair of graphs, of which one fits and one is held out, is also counted at
     /// Darcy's size, which takes seven times as long; 0 for none.
@@ -45,7 +47,7 @@ pub struct FitCpuArgs {
     #[arg(long, value_delimiter = ',', default_values_t = [RPI5.to_owned(), RPI4.to_owned()])]
     pub targets: Vec<String>,
     /// Seed of the draw.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 3)]
     pub seed: u64,
     /// Folder of the published measurements.
     #[arg(long, default_value = "../shared/data")]
@@ -250,8 +252,14 @@ fn board(target: &str, source: &str, networks: &[Network]) -> Result<Board> {
     let latencies: Vec<Sample> = fitted.iter().map(|network| latency(network)).collect();
     let ns_per_instruction = proportion(&latencies);
     let estimates = Estimates { ns_per_instruction };
+    let targets = LitertQemu {
+        emulator: PathBuf::new(),
+    }
+    .targets();
+    let known = targets.iter().find(|known| known.id == target);
     let board = Board {
         target: target.to_owned(),
+        device: known.map_or(String::new(), |known| known.device()),
         source: source.to_owned(),
         n_fitted: fitted.len(),
         ns_per_instruction,

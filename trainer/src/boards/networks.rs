@@ -101,11 +101,11 @@ pub fn write(
 ) -> Result<()> {
     for deployment in &DEPLOYMENTS {
         let task = deployment.task;
-        let folder = folder.join(task);
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("could not create {}", folder.display()))?;
+        let of_task = folder.join(task);
+        fs::create_dir_all(&of_task)
+            .with_context(|| format!("could not create {}", of_task.display()))?;
         for (idx, graph) in graphs.iter().enumerate() {
-            let path = file(&folder, idx, task);
+            let path = folder.join(relative_path(idx, task));
             if is_wanted(idx, task) && !path.exists() {
                 let bytes = graph.to_tflite(deployment);
                 // Under another name until it is whole.
@@ -119,8 +119,9 @@ pub fn write(
     Ok(())
 }
 
-fn file(folder: &Path, idx: usize, task: &str) -> PathBuf {
-    folder.join(format!("{idx:04}-{task}.tflite"))
+/// Of the graph with an index, as [`write`] names it, seen from its folder.
+pub fn relative_path(idx: usize, task: &str) -> PathBuf {
+    Path::new(task).join(format!("{idx:04}-{task}.tflite"))
 }
 
 /// Index and task of the graph with this id in the label files.

@@ -24,9 +24,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use litecast::features::Features;
 
-pub use self::labels::{METRICS, OPERATOR_METRICS};
+pub use self::labels::{GraphLabels, METRICS, OPERATOR_METRICS, TargetLabels};
 pub use self::load::{load, load_labels, load_spaces};
 pub use self::provenance::Provenance;
+pub use self::remake::read_labels;
 pub use self::structure::structure_hash;
 pub use self::tables::operator_column;
 use crate::labels::store::{Labels, ensure_same_tool};

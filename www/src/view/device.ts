@@ -1,5 +1,5 @@
 /** A device of one's own: what was measured on it, and what that makes of the estimates. */
-import { type Kept, keep, latenciesOf, measurements } from "../device.ts";
+import { type Kept, keep, estimatesOf, measurements } from "../device.ts";
 import { el, quantity } from "../dom.ts";
 import type { Estimator } from "../estimator.ts";
 import * as format from "../format.ts";
@@ -9,7 +9,7 @@ import type { Calibrated, Report } from "../report.ts";
 const MIN_MEASUREMENTS = 3;
 
 export function devicePanel(report: Report, estimator: Estimator): HTMLElement | null {
-  const estimates_ms = latenciesOf(report);
+  const estimates_ms = estimatesOf(report);
   if (Object.keys(estimates_ms).length === 0) return null;
   const devices = new Map(report.results.map(({ target, device }) => [target, device]));
   const outcome = el("div", { class: "device-outcome", role: "status" });

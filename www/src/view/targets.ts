@@ -79,9 +79,15 @@ function isPromised({ lo, expected_error_percent, provenance }: Estimate): boole
   return provenance.kind === "exact" || lo !== undefined || typeof expected_error_percent === "number";
 }
 
+/** Each source once, with all of its configurations. */
 function provenances(estimates: Estimate[]): HTMLElement[] {
-  const known = new Map(estimates.map(({ provenance }) => [provenanceWords(provenance), provenance.configuration]));
-  return [...known].map(([words, configuration]) =>
-    el("p", { class: "provenance" }, words, configuration ? el("span", { class: "configuration" }, configuration) : null),
-  );
+  const by_words = new Map<string, Set<string>>();
+  for (const { provenance } of estimates) {
+    const words = provenanceWords(provenance);
+    by_words.set(words, (by_words.get(words) ?? new Set()).add(provenance.configuration));
+  }
+  return [...by_words].map(([words, configurations]) => {
+    const lines = [...configurations].filter((line) => line !== "");
+    return el("p", { class: "provenance" }, words, ...lines.map((line) => el("span", { class: "configuration" }, line)));
+  });
 }

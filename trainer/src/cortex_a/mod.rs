@@ -1,0 +1,265 @@
+//! `litecast-trainer fit-cpu-operators`: counted instructions of whole networks → what each kind of
+//! operator costs, on networks of one side of the split, with the error on the other.
+
+mod fit;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use litecast::cortex_a::{
+    Costs, Interval, KernelCosts, RARE_SHARE, TargetCosts, Work, inference, work,
+};
+use litecast::familiarity::COVERAGE;
+use litecast::manifest::ErrorSummary;
+use litecast::{analysis, graph, tflite};
+use rayon::prelude::*;
+
+use crate::dataset::{self, GraphLabels, structure_hash};
+use crate::labels::bytes_of;
+use crate::metrics::summarise;
+use crate::settings::Settings;
+use crate::split::{Side, side};
+
+/// Fits what each kind of operator executes to instructions that were counted of whole networks.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FitCpuOperatorsArgs {
+    /// Folder of the tables.
+    #[arg(long, default_value = "trainer/data")]
+    pub dataset: PathBuf,
+    /// File for the costs.
+    #[arg(long, default_value = "src/cortex_a/costs.json")]
+    pub out: PathBuf,
+}
+
+/// A counted network.
+struct Network {
+    space: String,
+    side: Side,
+    is_int8: bool,
+    works: Vec<Work>,
+    inference: Work,
+    /// By target.
+    instructions: BTreeMap<String, f64>,
+}
+
+pub fn run(args: &FitCpuOperatorsArgs) -> Result<()> {
+    let (graphs, provenance) = dataset::read_labels(&args.dataset)?;
+    let networks: Vec<Network> = graphs
+        .par_iter()
+        .filter(|graph| graph.targets.values().any(has_count))
+        .map(network)
+        .collect::<Result<_>>()?;
+    let counters = provenance.runs.iter();
+    let counter = counters
+        .filter(|run| run.tool.name == "litert-qemu")
+        .next_back();
+    let tool = &counter
+        .context("expected counted instructions, found none")?
+        .tool;
+    let targets: Vec<String> = networks
+        .iter()
+        .flat_map(|network| network.instructions.keys().cloned())
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .rev()
+        .collect();
+    let costs = Costs {
+        command: "litecast-trainer fit-cpu-operators".into(),
+        tool: format!("LiteRT {} under QEMU", tool.version),
+        targets: targets
+            .iter()
+            .map(|target| costs_of(target, &networks))
+            .collect::<Result<_>>()?,
+    };
+    let text = serde_json::to_string_pretty(&costs)? + "\n";
+    fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+}
+
+fn has_count(labels: &dataset::TargetLabels) -> bool {
+    labels.values.contains_key("instructions")
+}
+
+fn network(labels: &GraphLabels) -> Result<Network> {
+    let bytes = bytes_of(&labels.origin)?;
+    let model = tflite::parse(&bytes)?;
+    let graph = graph::build(&model, 0)?;
+    let space = labels.origin.space().to_owned();
+    let counts = labels.targets.iter().filter_map(|(target, labels)| {
+        let count = labels.values.get("instructions")?;
+        Some((target.clone(), *count))
+    });
+    let works = work(&graph, &analysis::analyze(&graph));
+    Ok(Network {
+        inference: inference(&works),
+        side: side(&structure_hash(&graph), &space, &Settings::default()),
+        is_int8: labels.origin.is_int8(),
+        works,
+        instructions: counts.collect(),
+        space,
+    })
+}
+
+fn costs_of(target: &str, networks: &[Network]) -> Result<TargetCosts> {
+    let on = |wanted: Side| {
+        let counted = networks.iter().filter_map(|network| {
+            let count = *network.instructions.get(target)?;
+            (network.side == wanted).then_some((network, count))
+        });
+        counted.collect::<Vec<_>>()
+    };
+    let training = on(Side::Training);
+    let mut costs = TargetCosts {
+        target: target.to_owned(),
+        n_fitted: training.len(),
+        kernels: kernels(&training)?,
+        error: ErrorSummary::default(),
+        interval: Interval::default(),
+    };
+    calibrate(&mut costs, &on(Side::Validation))?;
+    let test = on(Side::Test);
+    let pairs: Vec<(f64, f64)> = test
+        .iter()
+        .map(|(network, count)| (estimate(&costs, network), *count))
+        .collect();
+    costs.error = errors(&pairs);
+    let inside = test
+        .iter()
+        .zip(&pairs)
+        .filter(|((network, _), (found, count))| {
+            let factor = factor_of(&costs, network);
+            (found / factor..=found * factor).contains(count)
+        });
+    costs.interval.coverage_percent = 100.0 * inside.count() as f64 / test.len().max(1) as f64;
+    print(&costs, &test, &pairs);
+    Ok(costs)
+}
+
+type Counted<'n> = (&'n Network, f64);
+
+/// Costs by kernel.
+fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
+    let mut kernels: BTreeMap<String, KernelCosts> = BTreeMap::new();
+    let mut columns: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut rows = Vec::new();
+    for (network, count) in training {
+        let mut row: BTreeMap<usize, f64> = BTreeMap::new();
+        let mut seen: Vec<&str> = Vec::new();
+        for work in network.works.iter().chain([&network.inference]) {
+            for (term, amount) in &work.terms {
+                let n_columns = columns.len();
+                let column = columns.entry((&work.kernel, *term)).or_insert(n_columns);
+                *row.entry(*column).or_default() += amount / count;
+            }
+            if !seen.contains(&work.kernel.as_str()) {
+                seen.push(&work.kernel);
+            }
+        }
+        for kernel in seen {
+            kernels.entry(kernel.to_owned()).or_default().n_networks += 1;
+        }
+        rows.push(row);
+    }
+    let costs = fit::least_deviations(&rows, columns.len())?;
+    for ((kernel, term), column) in columns {
+        if costs[column] > 0.0
+            && let Some(kernel) = kernels.get_mut(kernel)
+        {
+            // Six digits: counts repeat to four.
+            let cost = format!("{:.5e}", costs[column]).parse()?;
+            kernel.instructions.insert(term.to_owned(), cost);
+        }
+    }
+    Ok(kernels)
+}
+
+fn parts(costs: &TargetCosts, network: &Network) -> Vec<f64> {
+    let parts = costs.by_operator(&network.works).into_iter();
+    parts.map(|part| part.unwrap_or(0.0)).collect()
+}
+
+fn estimate(costs: &TargetCosts, network: &Network) -> f64 {
+    parts(costs, network).iter().sum()
+}
+
+fn factor_of(costs: &TargetCosts, network: &Network) -> f64 {
+    costs.interval_factor(&network.works, &parts(costs, network))
+}
+
+/// Split conformal prediction on networks that nothing was fitted to, those of rare kernels apart.
+fn calibrate(costs: &mut TargetCosts, validation: &[Counted]) -> Result<()> {
+    // So that it tells which of the two a network takes.
+    (costs.interval.factor, costs.interval.rare_factor) = (1.0, 2.0);
+    let factors = |is_rare: bool| {
+        let of_kind = validation
+            .iter()
+            .filter(|(network, _)| (factor_of(costs, network) > 1.5) == is_rare);
+        let mut factors: Vec<f64> = of_kind
+            .map(|(network, count)| (estimate(costs, network) / count).ln().abs().exp())
+            .collect();
+        factors.sort_by(f64::total_cmp);
+        let rank = (COVERAGE * (factors.len() + 1) as f64).ceil() as usize;
+        factors.get(rank.saturating_sub(1)).copied()
+    };
+    let (common, rare) = (factors(false), factors(true));
+    let common = common.context("expected networks to calibrate with, found too few")?;
+    costs.interval.factor = common;
+    // Too few of them to tell: at least as wide.
+    costs.interval.rare_factor = rare.unwrap_or(f64::MAX).max(common);
+    ensure!(
+        costs.interval.rare_factor.is_finite() && costs.interval.rare_factor < 1e6,
+        "expected networks of rare kernels to calibrate with, found too few"
+    );
+    Ok(())
+}
+
+fn errors(pairs: &[(f64, f64)]) -> ErrorSummary {
+    let pairs = pairs.iter().map(|(e, n)| (*e as f32, *n as f32));
+    let (estimates, counts): (Vec<f32>, Vec<f32>) = pairs.unzip();
+    summarise(&estimates, &counts)
+}
+
+fn print(costs: &TargetCosts, test: &[Counted], pairs: &[(f64, f64)]) {
+    let n_costs: usize = costs.kernels.values().map(|k| k.instructions.len()).sum();
+    println!(
+        "{}: {n_costs} costs of {} kernels, fitted to {} networks",
+        costs.target,
+        costs.kernels.len(),
+        costs.n_fitted
+    );
+    let line = |what: &str, error: &ErrorSummary| {
+        println!(
+            "  {what:20} {:4} networks, mean error {:5.1} % (single errors up to 100 %), median {:4.1} %, \
+             95th percentile {:5.1} %",
+            error.n, error.capped_mape, error.median_ape, error.p95_ape
+        );
+    };
+    line("held out", &costs.error);
+    let of = |is_in: &dyn Fn(&Network) -> bool| {
+        let chosen = test
+            .iter()
+            .zip(pairs)
+            .filter(|((network, _), _)| is_in(network));
+        errors(&chosen.map(|(_, pair)| *pair).collect::<Vec<_>>())
+    };
+    line("int8", &of(&|network| network.is_int8));
+    line("float32", &of(&|network| !network.is_int8));
+    let spaces: std::collections::BTreeSet<&str> = test
+        .iter()
+        .map(|(network, _)| network.space.as_str())
+        .collect();
+    for space in spaces {
+        line(space, &of(&|network| network.space == space));
+    }
+    let Interval {
+        factor,
+        rare_factor,
+        coverage_percent,
+    } = costs.interval;
+    println!(
+        "  90 % interval: times and over {factor:.2}; {rare_factor:.2} where more than {:.0} % is of rare \
+         kernels; holds {coverage_percent:.1} %",
+        100.0 * RARE_SHARE
+    );
+}
