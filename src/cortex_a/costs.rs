@@ -28,7 +28,10 @@ pub struct TargetCosts {
     pub kernels: BTreeMap<String, KernelCosts>,
     /// Of estimated instructions, on networks that nothing was fitted to.
     pub error: ErrorSummary,
-    pub interval: Interval,
+    pub usual: Class,
+    /// Networks of fewer than [`SMALL`] instructions, and those of which more than [`RARE_SHARE`] are of
+    /// kernels that fewer than [`COMMON`] networks of the fit have.
+    pub unusual: Class,
 }
 
 /// The operators of one kind and numbers.
@@ -40,18 +43,18 @@ pub struct KernelCosts {
     pub instructions: BTreeMap<String, f64>,
 }
 
-/// How wide the 90 % interval around an estimate is.
+/// Networks whose estimates are off alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    /// It reaches from the estimate over the factor to the estimate times it.
-    pub factor: f64,
-    /// The same where more than [`RARE_SHARE`] of the estimate is of kernels that fewer than
-    /// [`COMMON`] networks of the fit have.
-    pub rare_factor: f64,
+pub struct Class {
+    /// The 90 % interval reaches from the estimate over the factor to the estimate times it.
+    pub interval_factor: f64,
     /// Share of networks that nothing was fitted or calibrated with whose count lies inside, in percent.
     pub coverage_percent: f64,
+    /// Over those networks.
+    pub error: ErrorSummary,
 }
 
+pub const SMALL: f64 = 1e6;
 pub const RARE_SHARE: f64 = 0.1;
 pub const COMMON: usize = 60;
 
@@ -88,28 +91,35 @@ impl TargetCosts {
         works.iter().map(of).collect()
     }
 
-    /// Factor of the interval around the sum of these operators' instructions.
-    pub fn interval_factor(&self, works: &[Work], instructions: &[f64]) -> f64 {
+    /// The class of a network with these operators and as many instructions of each.
+    pub fn class(&self, works: &[Work], instructions: &[f64]) -> &Class {
+        match self.is_unusual(works, instructions) {
+            true => &self.unusual,
+            false => &self.usual,
+        }
+    }
+
+    pub fn is_unusual(&self, works: &[Work], instructions: &[f64]) -> bool {
         let is_rare = |work: &Work| {
             let kernel = self.kernels.get(&work.kernel);
             kernel.is_none_or(|kernel| kernel.n_networks < COMMON)
         };
         let pairs = works.iter().zip(instructions);
         let rare: f64 = pairs.filter(|(w, _)| is_rare(w)).map(|(_, n)| n).sum();
-        match rare > RARE_SHARE * instructions.iter().sum::<f64>() {
-            true => self.interval.rare_factor,
-            false => self.interval.factor,
-        }
+        let all: f64 = instructions.iter().sum();
+        all < SMALL || rare > RARE_SHARE * all
     }
 
     /// The model in words.
     pub fn in_words(&self) -> String {
+        let Class { error, .. } = self.usual;
         format!(
-            "instructions of {}, a sum over operators fitted to {} networks, off by {:.1} % on {} others",
+            "instructions of {}, a sum over operators fitted to {} networks, off by {:.1} % on {} others of \
+             more than a million instructions",
             Costs::shipped().tool,
             self.n_fitted,
-            self.error.capped_mape,
-            self.error.n
+            error.capped_mape,
+            error.n
         )
     }
 }
@@ -131,11 +141,8 @@ mod tests {
             n_fitted: 1,
             kernels: [("ADD int8".to_owned(), kernel)].into(),
             error: ErrorSummary::default(),
-            interval: Interval {
-                factor: 1.1,
-                rare_factor: 2.0,
-                coverage_percent: 90.0,
-            },
+            usual: Class::default(),
+            unusual: Class::default(),
         };
         let work = |kernel: &str| Work {
             kernel: kernel.into(),
@@ -146,7 +153,8 @@ mod tests {
         assert_eq!(costs.instructions(&work("ADD float32")), None);
         let works = [work("ADD int8"), work("ADD float32")];
         assert_eq!(costs.by_operator(&works), [Some(105.0), None]);
-        assert_eq!(costs.interval_factor(&works, &[105.0, 1.0]), 1.1);
-        assert_eq!(costs.interval_factor(&works, &[105.0, 90.0]), 2.0);
+        assert!(costs.is_unusual(&works[..1], &[105.0]), "small");
+        assert!(!costs.is_unusual(&works, &[2e6, 1.0]));
+        assert!(costs.is_unusual(&works, &[2e6, 1e6]), "rare");
     }
 }

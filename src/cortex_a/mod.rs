@@ -7,7 +7,7 @@ mod costs;
 mod work;
 
 pub use self::constants::{Board, Check, Constant, Constants, Energy, Errors, WithStores};
-pub use self::costs::{COMMON, Costs, Interval, KernelCosts, RARE_SHARE, TargetCosts};
+pub use self::costs::{COMMON, Class, Costs, KernelCosts, RARE_SHARE, SMALL, TargetCosts};
 pub use self::work::{Work, inference, work};
 
 /// Whether the latency of a target follows from instructions.

@@ -263,3 +263,64 @@ fn other(shapes: &Shapes, cost: &Cost) -> Vec<(&'static str, f64)> {
         ("tensors written", shapes.n_written),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::analyze;
+    use crate::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
+    use crate::tflite::{Activation, BuiltinOptions, Padding, Tensor};
+
+    fn constant(shape: &[i32]) -> Tensor {
+        Tensor {
+            buffer_idx: 1,
+            ..tensor(TensorType::Int8, shape)
+        }
+    }
+
+    fn term(work: &Work, name: &str) -> Option<f64> {
+        let mut terms = work.terms.iter();
+        terms.find(|(term, _)| *term == name).map(|(_, n)| *n)
+    }
+
+    /// By hand: 5 × 5 pixels of 3 channels, a window of 3 × 3, 17 outputs each, then an addition.
+    #[test]
+    fn counts_are_of_whole_tiles() {
+        let options = BuiltinOptions::Conv2D {
+            padding: Padding::Same,
+            stride_h: 1,
+            stride_w: 1,
+            dilation_h: 1,
+            dilation_w: 1,
+            activation: Activation::None,
+        };
+        let float = TensorType::Float32;
+        let tensors = vec![
+            tensor(TensorType::Int8, &[1, 5, 5, 3]),
+            constant(&[17, 3, 3, 3]),
+            tensor(TensorType::Int8, &[1, 5, 5, 17]),
+            tensor(float, &[1, 5, 5, 17]),
+        ];
+        let operators = vec![
+            calling("CONV_2D", &[0, 1], &[2], options),
+            operator("DEQUANTIZE", &[2], &[3]),
+        ];
+        let model = model(vec![subgraph(tensors, operators)]);
+        let graph = graph_of(&model);
+        let works = work(&graph, &analyze(&graph));
+        assert_eq!(works[0].kernel, "CONV_2D int8");
+        let by_8 = term(&works[0], "products of a window, by 8 channels");
+        assert_eq!(by_8, Some(25.0 * 24.0 * 9.0 * 3.0));
+        let name = "products of a window, by 4 pixels, 16 channels, 4 deep";
+        assert_eq!(term(&works[0], name), Some(28.0 * 32.0 * 9.0 * 4.0));
+        assert_eq!(term(&works[0], "pointers of a window"), Some(25.0 * 9.0));
+        assert_eq!(term(&works[0], "pointers of a point"), None);
+        let tiles = term(&works[0], "tiles of a window, 4 pixels by 16 channels");
+        assert_eq!(tiles, Some(7.0 * 2.0 * 9.0));
+        assert_eq!(works[1].kernel, "DEQUANTIZE float32");
+        assert_eq!(term(&works[1], "outputs"), Some(425.0));
+        assert_eq!(term(&works[1], "operators"), Some(1.0));
+        assert_eq!(inference(&works).kernel, "inference float32");
+        assert_eq!(inference(&works[..1]).kernel, "inference int8");
+    }
+}

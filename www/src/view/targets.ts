@@ -46,10 +46,12 @@ function metricRow(estimate: Estimate): HTMLElement {
 }
 
 /** The interval where there is one, or how far off estimates are in the mean. */
-function errorWords({ lo, hi, unit, expected_error_percent, provenance }: Estimate): string {
+function errorWords({ value, lo, hi, unit, expected_error_percent, provenance }: Estimate): string {
   if (provenance.kind === "exact") return "exact";
   if (lo !== undefined && hi !== undefined) {
-    const [low, high] = [format.measure(lo, unit), format.measure(hi, unit)];
+    // The unit of the value, which stands beside it, is left out.
+    const [low, own, high] = [lo, value, hi].map((end) => format.measure(end, unit));
+    if (low[1] === own[1] && own[1] === high[1]) return `${low[0]} \u2013 ${high[0]}`;
     return `${low[1] === high[1] ? low[0] : format.text(low)} \u2013 ${format.text(high)}`;
   }
   if (typeof expected_error_percent !== "number") return "\u00b1\u202f?";
@@ -88,6 +90,6 @@ function provenances(estimates: Estimate[]): HTMLElement[] {
   }
   return [...by_words].map(([words, configurations]) => {
     const lines = [...configurations].filter((line) => line !== "");
-    return el("p", { class: "provenance" }, words, ...lines.map((line) => el("span", { class: "configuration" }, line)));
+    return el("p", { class: "provenance" }, words, ...lines.map((line) => el("span", { class: "configuration", title: line }, line)));
   });
 }
