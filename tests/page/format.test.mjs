@@ -39,6 +39,17 @@ test("estimates take the unit that reads best", () => {
   for (const [[value, unit], expected] of cases) assert.equal(plain(format.measure(value, unit)), expected);
 });
 
+test("ends of an interval take the unit of the value", () => {
+  const cases = [
+    [[0.0993, "ms", 0.133], "0.0993 ms"],
+    [[0.178, "ms", 0.0532], "178 µs"],
+    [[1300, "ms", 900], "1,300 ms"],
+    [[0.2, "mJ", 0.05], "200 µJ"],
+    [[900, "bytes", 1100], "0.879 KiB"],
+  ];
+  for (const [[value, unit, like], expected] of cases) assert.equal(plain(format.measure(value, unit, like)), expected);
+});
+
 test("shapes name what is not known", () => {
   assert.equal(format.shape([1, 224, 224, 3]), "1×224×224×3");
   assert.equal(format.shape([-1, 10]), "?×10");

@@ -12,8 +12,8 @@ const NPUS = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"];
 const EDGE_TPU = "edgetpu-coral-dev-board";
 const PROCESSORS = { "cortex-a76-rpi5": ["latency", "energy"], "cortex-a72-rpi4": ["latency"] };
 const NPU_METRICS = ["latency", "sram_peak", "offchip_traffic", "sram_traffic", "energy"];
-/** Two ends of an interval, without a unit where it is that of the value. */
-const INTERVAL = String.raw`[\d.,]+(\s\S+)? \u2013 [\d.,]+(\s\S+)?`;
+/** Two ends of an interval, in the unit of the value. */
+const INTERVAL = String.raw`[\d.,]+ \u2013 [\d.,]+`;
 /** Longest time from drop to drawn graph for 1,000 operators. */
 const DRAWN_LIMIT_MS = 1500;
 /** Longest time the page may not answer while it works on 1,000 operators; a busy machine included. */

@@ -7,7 +7,7 @@ import { dropFiles, openBrowser, openPage, waitDrawn } from "./browser.mjs";
 const OUT = fileURLToPath(new URL("../../www/screenshot.png", import.meta.url));
 
 const chromium = await openBrowser();
-const { page } = await openPage(chromium, { options: { viewport: { width: 1280, height: 800 }, colorScheme: "light" } });
+const { page } = await openPage(chromium, { options: { viewport: { width: 1440, height: 900 }, colorScheme: "light" } });
 const model = process.argv[2];
 if (model) {
   await dropFiles(page, [path.resolve(model)]);
@@ -17,6 +17,7 @@ if (model) {
   await page.waitForSelector("body[data-drawn]");
 }
 await page.click(".facts .link"); // the operator at the memory peak
+await page.evaluate(() => scrollTo(0, 0));
 await page.waitForTimeout(200);
 await page.screenshot({ path: OUT });
 await chromium.close();

@@ -10,9 +10,9 @@ pub fn non_negative<const N: usize>(rows: &[[f64; N]]) -> [f64; N] {
     let choices = (0..1u32 << N).filter_map(|choice| {
         let is_free: [bool; N] = std::array::from_fn(|idx| choice >> idx & 1 == 1);
         let constants = solve(rows, is_free)?;
-        let is_allowed = constants.iter().all(|&constant| constant >= 0.0);
-        is_allowed.then(|| (loss(rows, &constants), constants))
+        Some((loss(rows, &constants), constants))
     });
+    let choices = choices.filter(|(_, constants)| constants.iter().all(|&c| c >= 0.0));
     let best = choices.min_by(|a, b| a.0.total_cmp(&b.0));
     best.expect("all constants 0 is always a choice").1
 }
@@ -33,16 +33,16 @@ pub fn dot<const N: usize>(row: &[f64; N], constants: &[f64; N]) -> f64 {
 fn solve<const N: usize>(rows: &[[f64; N]], is_free: [bool; N]) -> Option<[f64; N]> {
     let mut left = [[0.0; N]; N];
     let mut right = [0.0; N];
-    for idx in 0..N {
+    for (idx, (equation, right)) in left.iter_mut().zip(&mut right).enumerate() {
         if !is_free[idx] {
-            left[idx][idx] = 1.0;
+            equation[idx] = 1.0;
             continue;
         }
         for row in rows {
             for other in (0..N).filter(|&other| is_free[other]) {
-                left[idx][other] += row[idx] * row[other];
+                equation[other] += row[idx] * row[other];
             }
-            right[idx] += row[idx];
+            *right += row[idx];
         }
     }
     eliminate(left, right)
@@ -58,12 +58,14 @@ fn eliminate<const N: usize>(mut left: [[f64; N]; N], mut right: [f64; N]) -> Op
         }
         left.swap(column, pivot);
         right.swap(column, pivot);
-        for row in (0..N).filter(|&row| row != column) {
-            let factor = left[row][column] / left[column][column];
-            for idx in 0..N {
-                left[row][idx] -= factor * left[column][idx];
+        let (own, own_right) = (left[column], right[column]);
+        for (row, equation) in left.iter_mut().enumerate() {
+            if row != column {
+                let factor = equation[column] / own[column];
+                let pairs = equation.iter_mut().zip(own);
+                pairs.for_each(|(value, pivot)| *value -= factor * pivot);
+                right[row] -= factor * own_right;
             }
-            right[row] -= factor * right[column];
         }
     }
     Some(std::array::from_fn(|idx| right[idx] / left[idx][idx]))

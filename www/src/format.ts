@@ -14,19 +14,20 @@ export function digits(value: number): string {
   return value.toFixed(Math.min(8, Math.max(0, 2 - magnitude)));
 }
 
-/** Scaled so that rounding to three digits never shows 1024 of a unit. */
-function scaled(value: number, base: number, units: string[]): Quantity {
+/** In the unit of `like`, scaled so that rounding that one to three digits never shows 1024 of a unit. */
+function scaled(value: number, base: number, units: string[], like = value): Quantity {
   let step = 0;
   let rest = value;
-  while (step + 1 < units.length && Math.abs(rest) >= base - 0.5) {
+  while (step + 1 < units.length && Math.abs(like) >= base - 0.5) {
+    like /= base;
     rest /= base;
     step += 1;
   }
   return [step === 0 ? rest.toLocaleString("en") : digits(rest), units[step]];
 }
 
-export function bytes(value: number): Quantity {
-  return value === 1 ? ["1", "byte"] : scaled(value, 1024, BINARY);
+export function bytes(value: number, like = value): Quantity {
+  return like === 1 && value === 1 ? ["1", "byte"] : scaled(value, 1024, BINARY, like);
 }
 
 /** A count with a decimal prefix, for example of MACs. */
@@ -35,22 +36,22 @@ export function count(value: number, unit = ""): Quantity {
   return [number, `${prefix}${prefix && unit ? " " : ""}${unit}`];
 }
 
-function milliseconds(value: number): Quantity {
-  if (Math.abs(value) >= 999.5) return [digits(value / 1000), "s"];
-  if (value !== 0 && Math.abs(value) < 0.1) return [digits(value * 1000), "µs"];
+function milliseconds(value: number, like: number): Quantity {
+  if (Math.abs(like) >= 999.5) return [digits(value / 1000), "s"];
+  if (like !== 0 && Math.abs(like) < 0.1) return [digits(value * 1000), "µs"];
   return [digits(value), "ms"];
 }
 
-function millijoules(value: number): Quantity {
-  if (value !== 0 && Math.abs(value) < 0.1) return [digits(value * 1000), "µJ"];
+function millijoules(value: number, like: number): Quantity {
+  if (like !== 0 && Math.abs(like) < 0.1) return [digits(value * 1000), "µJ"];
   return [digits(value), "mJ"];
 }
 
-/** A value in the unit of the report. */
-export function measure(value: number, unit: string): Quantity {
-  if (unit === "bytes") return bytes(Math.round(value));
-  if (unit === "ms") return milliseconds(value);
-  if (unit === "mJ") return millijoules(value);
+/** A value in the unit of the report, scaled as `like` is: beside a value its interval has the same unit. */
+export function measure(value: number, unit: string, like = value): Quantity {
+  if (unit === "bytes") return bytes(Math.round(value), Math.round(like));
+  if (unit === "ms") return milliseconds(value, like);
+  if (unit === "mJ") return millijoules(value, like);
   return [digits(value), unit];
 }
 

@@ -49,10 +49,8 @@ pub fn run(args: &FitCpuOperatorsArgs) -> Result<()> {
         .filter(|graph| graph.targets.values().any(has_count))
         .map(network)
         .collect::<Result<_>>()?;
-    let counters = provenance.runs.iter();
-    let counter = counters
-        .filter(|run| run.tool.name == "litert-qemu")
-        .next_back();
+    let mut runs = provenance.runs.iter();
+    let counter = runs.rfind(|run| run.tool.name == "litert-qemu");
     let tool = &counter
         .context("expected counted instructions, found none")?
         .tool;

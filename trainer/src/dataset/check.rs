@@ -121,11 +121,15 @@ fn again(
 fn differences_of_vela(stored: &TargetLabels, found: &TargetLabels) -> (Vec<String>, f64) {
     let values = stored.values.iter().filter_map(|(metric, value)| {
         let other = found.values.get(metric).copied().unwrap_or(f64::NAN);
-        (other != *value).then(|| format!("{metric} was {value}, is {other}"))
+        match other == *value {
+            true => None,
+            false => Some(format!("{metric} was {value}, is {other}")),
+        }
     });
-    let operators = stored.operators.iter().filter_map(|(metric, values)| {
-        (found.operators.get(metric) != Some(values)).then(|| format!("{metric} of operators"))
-    });
+    let differs =
+        |(metric, values): &(&String, &Vec<u64>)| found.operators.get(*metric) != Some(values);
+    let operators = stored.operators.iter().filter(differs);
+    let operators = operators.map(|(metric, _)| format!("{metric} of operators"));
     (values.chain(operators).collect(), 0.0)
 }
 

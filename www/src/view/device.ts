@@ -86,13 +86,13 @@ function item({ file, measured_ms }: Kept, remove: (file: string) => void): HTML
 }
 
 function calibrated({ latency_ms, lo_ms, hi_ms, target, n_measurements, left_out_percent }: Calibrated, devices: Map<string, string>): HTMLElement {
-  const [low, high] = [format.measure(lo_ms, "ms"), format.measure(hi_ms, "ms")];
+  const [low, high] = [format.measure(lo_ms, "ms", latency_ms), format.measure(hi_ms, "ms", latency_ms)];
   return el(
     "p",
     {},
     "This file on your device: ",
     el("strong", { class: "calibrated" }, quantity(format.measure(latency_ms, "ms"))),
-    ` (${low[1] === high[1] ? low[0] : format.text(low)} \u2013 ${format.text(high)}), `,
+    ` (${low[0]} \u2013 ${format.text(high)}), `,
     el(
       "span",
       { class: "subtle" },

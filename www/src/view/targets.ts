@@ -49,10 +49,9 @@ function metricRow(estimate: Estimate): HTMLElement {
 function errorWords({ value, lo, hi, unit, expected_error_percent, provenance }: Estimate): string {
   if (provenance.kind === "exact") return "exact";
   if (lo !== undefined && hi !== undefined) {
-    // The unit of the value, which stands beside it, is left out.
-    const [low, own, high] = [lo, value, hi].map((end) => format.measure(end, unit));
-    if (low[1] === own[1] && own[1] === high[1]) return `${low[0]} \u2013 ${high[0]}`;
-    return `${low[1] === high[1] ? low[0] : format.text(low)} \u2013 ${format.text(high)}`;
+    // In the unit of the value, which stands beside it.
+    const [low, high] = [lo, hi].map((end) => format.measure(end, unit, value)[0]);
+    return `${low} \u2013 ${high}`;
   }
   if (typeof expected_error_percent !== "number") return "\u00b1\u202f?";
   return `\u00b1\u202f${format.percent(expected_error_percent)}`;
