@@ -59,6 +59,8 @@ pub struct Accelerator {
     pub memory: BlockMemory,
     /// Cycles for an output element in the output stage.
     pub output_cycles: f64,
+    /// The same where it is looked up in a table of activations.
+    pub table_cycles: f64,
     pub clock_hz: f64,
     /// Multiply-accumulates of 8 bits.
     pub macs_per_cycle: f64,
@@ -79,6 +81,22 @@ pub struct Accelerator {
 impl Accelerator {
     pub fn is_u85(&self) -> bool {
         matches!(self.memory, BlockMemory::Apart { .. })
+    }
+
+    /// Cycles that reading and writing so many bytes of feature maps off chip take. Ethos-U85 does both
+    /// at once.
+    pub fn off_chip_cycles(&self, read_bytes: f64, written_bytes: f64) -> f64 {
+        let bytes = match self.is_u85() {
+            true => read_bytes.max(written_bytes),
+            false => read_bytes + written_bytes,
+        };
+        bytes * self.weights_off_chip.cycles_per_byte
+    }
+
+    /// Bytes of SRAM that may be used, infinitely many where nothing limits them.
+    pub fn sram_bytes(&self) -> f64 {
+        self.sram_limit_bytes
+            .map_or(f64::INFINITY, |bytes| bytes as f64)
     }
 
     /// Where the compiler's first plan has feature maps, from which it decides about weights: off chip
@@ -146,6 +164,7 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         max_block: [32, 64, 128],
         memory: BANKS,
         output_cycles: 0.25,
+        table_cycles: 1.0,
         clock_hz: 500e6,
         macs_per_cycle: 256.0,
         sram: sram(8.0, 32),
@@ -164,6 +183,7 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         max_block: [32, 64, 128],
         memory: BANKS,
         output_cycles: 0.125,
+        table_cycles: 0.5,
         clock_hz: 1e9,
         macs_per_cycle: 512.0,
         sram: sram(16.0, 32),
@@ -185,6 +205,7 @@ pub const ACCELERATORS: [Accelerator; 3] = [
             accumulator_bytes: 16 << 10,
         },
         output_cycles: 0.25,
+        table_cycles: 0.25,
         clock_hz: 1e9,
         macs_per_cycle: 256.0,
         sram: sram(32.0, 64),

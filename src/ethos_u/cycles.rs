@@ -121,6 +121,26 @@ pub fn read_inflation(memory: &Memory, layer: &Layer, block: &Block) -> f64 {
     memory.burst_bytes as f64 / burst as f64
 }
 
+/// Bytes of the output that are written at once.
+fn write_burst(accelerator: &Accelerator, layer: &Layer, block: &Block) -> i64 {
+    match layer.is_brick[1] {
+        true => 16 * block.ofm[1] * accelerator.n_cores,
+        false if layer.ofm[2] == block.ofm[2] && block.ofm[2] <= 16 => block.ofm[1] * block.ofm[2],
+        false => block.ofm[2].min(64).min(16 * accelerator.n_cores),
+    }
+}
+
+/// How many bytes of `memory` are moved for one of the output.
+pub fn write_inflation(
+    accelerator: &Accelerator,
+    memory: &Memory,
+    layer: &Layer,
+    block: &Block,
+) -> f64 {
+    let burst = write_burst(accelerator, layer, block).clamp(1, memory.burst_bytes);
+    memory.burst_bytes as f64 / burst as f64
+}
+
 /// Bytes of the feature map read, as often as blocks overlap or share it.
 pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
     let ifm = capped(block.ifm, layer.ifm);
@@ -172,9 +192,11 @@ pub fn operator_cycles(
         true => (SCALE_BYTES * ofm[2]) as f64 * conditions.scale_latency_cycles / 256.0,
         false => 0.0,
     };
-    let output = (accelerator.output_cycles * volume(ofm) as f64)
-        .ceil()
-        .max(scales);
+    let output_cycles = match layer.has_table {
+        true => accelerator.table_cycles,
+        false => accelerator.output_cycles,
+    };
+    let output = (output_cycles * volume(ofm) as f64).ceil().max(scales);
     let micros = |shape: Hwc| -> f64 {
         (0..3)
             .map(|axis| ceil_div(shape[axis], micro[axis]) as f64)
@@ -182,11 +204,7 @@ pub fn operator_cycles(
     };
     let n_blocks = micros(layer.ofm) / micros(ofm);
     let [from, to] = &conditions.feature_maps;
-    let write_burst = match layer.is_brick[1] {
-        true => 16 * block.ofm[1] * accelerator.n_cores,
-        false if layer.ofm[2] == block.ofm[2] && block.ofm[2] <= 16 => block.ofm[1] * block.ofm[2],
-        false => block.ofm[2].min(64).min(16 * accelerator.n_cores),
-    };
+    let write_burst = write_burst(accelerator, layer, block);
     let read = block_transfer(
         from,
         from.read_latency_cycles,

@@ -9,6 +9,51 @@ use crate::tflite::BuiltinOptions;
 /// as much as a full one.
 pub const BRICK_CHANNELS: f64 = 16.0;
 
+/// By tensor, whether a feature map lies as the file has it instead of in bricks: callers know of no
+/// bricks, nor do views of another shape, nor tensors put together of parts that begin inside a brick.
+pub fn linear(graph: &Graph) -> Vec<bool> {
+    let subgraph = graph.subgraph;
+    let mut is_linear = vec![false; subgraph.tensors.len()];
+    let interface = subgraph.inputs.iter().chain(&subgraph.outputs);
+    interface.for_each(|&t| is_linear[t] = true);
+    let channels = |tensor_idx: usize| graph.tensor(tensor_idx).shape.last().copied();
+    let is_whole = |channels: Option<i32>| channels.unwrap_or(1) % BRICK_CHANNELS as i32 == 0;
+    for operator in graph.nodes.iter().map(|node| node.operator) {
+        let inputs = operator.inputs.iter().flatten().copied();
+        let mut first = inputs.clone().take(1);
+        match operator.code.builtin_name().unwrap_or_default() {
+            "RESHAPE" => {
+                let of_view = first.chain(operator.outputs.iter().copied());
+                of_view.for_each(|t| is_linear[t] = true);
+            }
+            "CONCATENATION" => {
+                let [parts @ .., _] = operator.inputs.as_slice() else {
+                    continue;
+                };
+                let output = operator.outputs.first().copied();
+                let joins_channels =
+                    |t: usize| parts.iter().flatten().any(|&p| channels(p) != channels(t));
+                let is_split = parts.iter().flatten().any(|&t| !is_whole(channels(t)));
+                if let Some(output) = output.filter(|&t| joins_channels(t) && is_split) {
+                    is_linear[output] = true;
+                }
+            }
+            // Zeros behind the channels are a part of their own.
+            "PAD" => {
+                let output = operator.outputs.first().copied();
+                let is_split = first.any(|t| {
+                    !is_whole(channels(t)) && output.is_some_and(|o| channels(o) != channels(t))
+                });
+                if let Some(output) = output.filter(|_| is_split) {
+                    is_linear[output] = true;
+                }
+            }
+            _ => {}
+        }
+    }
+    is_linear
+}
+
 /// How much a feature map grows when its channels are padded to whole bricks.
 pub fn brick_padding(channels: f64) -> f64 {
     if channels == 0.0 {
@@ -32,7 +77,7 @@ pub enum Placing {
 }
 
 /// One for each node. Linear in nodes and edges.
-fn placings(graph: &Graph) -> Vec<Placing> {
+pub fn placings(graph: &Graph) -> Vec<Placing> {
     let of_node = |node: &Node| match node.operator.code.builtin_name().unwrap_or_default() {
         "PAD" if pads_channels(graph, node) => Placing::Apart,
         "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" | "SLICE" | "STRIDED_SLICE" | "SPLIT" | "SPLIT_V"
@@ -44,6 +89,12 @@ fn placings(graph: &Graph) -> Vec<Placing> {
         _ => Placing::Apart,
     };
     let mut placings: Vec<Placing> = graph.nodes.iter().map(of_node).collect();
+    let n_readers = n_readers(graph);
+    for (node_idx, placing) in placings.iter_mut().enumerate() {
+        if is_fused(graph, node_idx, &n_readers) {
+            *placing = Placing::View;
+        }
+    }
     for edge in &graph.edges {
         let is_pad = graph.nodes[edge.src].operator.code.builtin_name() == Some("PAD");
         if is_pad && !has_window(&graph.nodes[edge.dst]) {
@@ -51,6 +102,52 @@ fn placings(graph: &Graph) -> Vec<Placing> {
         }
     }
     placings
+}
+
+/// Whether an activation is looked up in a table by the operator before it, which nothing else reads.
+fn is_fused(graph: &Graph, node_idx: usize, n_readers: &[usize]) -> bool {
+    let operator = graph.nodes[node_idx].operator;
+    let name = operator.code.builtin_name().unwrap_or_default();
+    let is_activation = matches!(
+        name,
+        "ELU"
+            | "GELU"
+            | "HARD_SWISH"
+            | "LEAKY_RELU"
+            | "LOGISTIC"
+            | "RELU"
+            | "RELU6"
+            | "RELU_N1_TO_1"
+            | "TANH"
+    );
+    let input = operator.inputs.first().copied().flatten();
+    let Some(input) = input.filter(|&t| is_activation && n_readers[t] == 1) else {
+        return false;
+    };
+    let edges = &graph.edges;
+    let from = edges.partition_point(|edge| edge.dst < node_idx);
+    edges[from..].first().is_some_and(|edge| {
+        let before = &graph.nodes[edge.src];
+        let name = before.operator.code.builtin_name().unwrap_or_default();
+        let computes = is_binary_elementwise(name)
+            || matches!(
+                name,
+                "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" | "TRANSPOSE_CONV"
+            );
+        edge.dst == node_idx && edge.tensor_idx == input && computes
+    })
+}
+
+/// By tensor, how many nodes read it, and the caller as one more.
+fn n_readers(graph: &Graph) -> Vec<usize> {
+    let mut n_readers = vec![0; graph.subgraph.tensors.len()];
+    for node in &graph.nodes {
+        let inputs = node.operator.inputs.iter().flatten();
+        inputs.for_each(|&tensor_idx| n_readers[tensor_idx] += 1);
+    }
+    let outputs = graph.subgraph.outputs.iter();
+    outputs.for_each(|&tensor_idx| n_readers[tensor_idx] += 1);
+    n_readers
 }
 
 pub(super) fn is_binary_elementwise(name: &str) -> bool {
@@ -91,10 +188,11 @@ fn needed(graph: &Graph, order: &Order) -> Vec<Option<(usize, usize)>> {
     };
     for (step, &node_idx) in order.nodes.iter().enumerate() {
         let operator = graph.nodes[node_idx].operator;
-        let inputs = operator.inputs.iter().flatten();
-        inputs.for_each(|&tensor_idx| mark(tensor_idx, step));
-        let outputs = operator.outputs.iter();
-        outputs.for_each(|&tensor_idx| mark(tensor_idx, order.chain_start[step]));
+        let (first, last) = order.span(step);
+        for &tensor_idx in operator.inputs.iter().flatten().chain(&operator.outputs) {
+            mark(tensor_idx, first);
+            mark(tensor_idx, last);
+        }
     }
     if let Some(last_step) = order.nodes.len().checked_sub(1) {
         subgraph.inputs.iter().for_each(|&t| mark(t, 0));
@@ -120,10 +218,12 @@ fn needed(graph: &Graph, order: &Order) -> Vec<Option<(usize, usize)>> {
 pub struct LiveRange {
     /// As the file has it.
     bytes: f64,
-    /// With channels in whole bricks.
+    /// With channels in whole bricks, where it lies in bricks.
     bytes_padded: f64,
     /// Whether an input or output of the graph lies here: callers know of no bricks.
     pub is_interface: bool,
+    /// Whether a cascade writes it: the compiler leaves that off chip.
+    pub is_of_cascade: bool,
     /// First and last step of the order of execution in which it is needed; none for what no operator
     /// needs.
     pub steps: Option<(usize, usize)>,
@@ -145,6 +245,7 @@ impl LiveRange {
             bytes: self.bytes.max(other.bytes),
             bytes_padded: self.bytes_padded.max(other.bytes_padded),
             is_interface: self.is_interface || other.is_interface,
+            is_of_cascade: self.is_of_cascade || other.is_of_cascade,
             steps: match (self.steps, other.steps) {
                 (Some(own), Some(other)) => Some(both(own, other)),
                 (own, other) => own.or(other),
@@ -172,8 +273,9 @@ impl FeatureMaps {
     pub fn of(graph: &Graph, analysis: &Analysis, order: &Order, is_interface_apart: bool) -> Self {
         let mut feature_maps = Self::apart(graph, analysis, order, is_interface_apart);
         for (step, &node_idx) in order.nodes.iter().enumerate() {
-            // What is chained has no result of the step before to lie over.
-            if order.chain_start[step] == step {
+            // What is chained or cascaded has no result of the step before to lie over.
+            let is_apart = order.span(step) == (step, step);
+            if is_apart || feature_maps.placings[node_idx] == Placing::View {
                 feature_maps.place(graph, node_idx, step);
             }
         }
@@ -190,26 +292,53 @@ impl FeatureMaps {
             bytes: 0.0,
             bytes_padded: 0.0,
             is_interface: false,
+            is_of_cascade: false,
             steps: None,
         };
         let subgraph = graph.subgraph;
         let mut ranges = vec![nothing; subgraph.tensors.len()];
+        let is_linear = linear(graph);
         let plan = analysis.memory_plan.iter();
         let placements = plan.flat_map(|plan| &plan.placements);
         for place in placements.filter(|place| place.subgraph_idx == graph.subgraph_idx) {
             let bytes = place.size_bytes as f64;
             let channels = graph.tensor(place.tensor_idx).shape.last().copied();
+            let padding = match is_linear[place.tensor_idx] {
+                true => 1.0,
+                false => brick_padding(f64::from(channels.unwrap_or(1))),
+            };
             ranges[place.tensor_idx] = LiveRange {
                 bytes,
-                bytes_padded: bytes * brick_padding(f64::from(channels.unwrap_or(1))),
+                bytes_padded: bytes * padding,
                 is_interface: false,
+                is_of_cascade: false,
                 steps: needed[place.tensor_idx],
             };
         }
         let interface = subgraph.inputs.iter().chain(&subgraph.outputs);
         interface.for_each(|&tensor_idx| ranges[tensor_idx].is_interface = true);
+        for (step, &node_idx) in order.nodes.iter().enumerate() {
+            if order.cascade[step].is_some() && !order.is_passed_on(step) {
+                let outputs = graph.nodes[node_idx].operator.outputs.iter();
+                outputs.for_each(|&tensor_idx| ranges[tensor_idx].is_of_cascade = true);
+            }
+        }
+        let placings = placings(graph);
+        for (node, placing) in graph.nodes.iter().zip(&placings) {
+            // The frame is not in memory: who reads beyond the edge adds it.
+            let is_frame = node.operator.code.builtin_name() == Some("PAD");
+            for &output in node
+                .operator
+                .outputs
+                .iter()
+                .filter(|_| is_frame && *placing == Placing::View)
+            {
+                ranges[output].bytes = 0.0;
+                ranges[output].bytes_padded = 0.0;
+            }
+        }
         Self {
-            placings: placings(graph),
+            placings,
             parent: (0..ranges.len()).collect(),
             ranges,
             is_interface_apart,
@@ -257,7 +386,7 @@ impl FeatureMaps {
                     let range = self.range(input);
                     let dies_here = range.steps.is_some_and(|(_, end)| end == step);
                     let is_interface = range.is_interface || own.is_interface;
-                    let is_apart = self.is_interface_apart && is_interface;
+                    let is_apart = self.is_interface_apart && is_interface || range.is_of_cascade;
                     range.bytes == own.bytes && dies_here && !is_apart
                 });
                 if let Some(input) = input {

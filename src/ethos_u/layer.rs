@@ -5,6 +5,9 @@ use super::accelerator::Hwc;
 /// Bias and scale of an output channel.
 pub(super) const SCALE_BYTES: i64 = 10;
 
+/// Positions that a kernel moves at once, at most.
+const MAX_STRIDE: i64 = 3;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Convolution,
@@ -40,6 +43,8 @@ pub struct Layer {
     pub dilation: [i64; 2],
     /// Whether the accelerator skips half of the weights: of 4 input channels 2 at most have any.
     pub is_sparse: bool,
+    /// Whether its output is looked up in a table of activations.
+    pub has_table: bool,
     /// Whether input and output lie in bricks of 16 channels, as they do inside a graph.
     pub is_brick: [bool; 2],
 }
@@ -49,9 +54,36 @@ impl Layer {
         (self.kernel[axis] - 1) * self.dilation[axis] + 1
     }
 
+    /// Where a stride is beyond what the accelerators have, the operator for a single position of the
+    /// output, and how many times the compiler has it run.
+    pub fn in_pieces(self) -> (Self, i64) {
+        if self.stride.iter().all(|&stride| stride <= MAX_STRIDE) {
+            return (self, 1);
+        }
+        let piece = Self {
+            ifm: [
+                self.dilated_kernel(0).min(self.ifm[0]),
+                self.dilated_kernel(1).min(self.ifm[1]),
+                self.ifm[2],
+            ],
+            ofm: [1, 1, self.ofm[2]],
+            stride: [1, 1],
+            ..self
+        };
+        (piece, self.ofm[0] * self.ofm[1])
+    }
+
     /// Whether a 256-MAC array can put four positions of a row beside each other.
     pub fn is_row(&self) -> bool {
         self.ofm[0] == 1 && self.kernel[0] == 1
+    }
+
+    /// The same for some rows of the output and what they need of the input.
+    pub fn with_rows(mut self, rows: i64) -> Self {
+        let needed = (rows - 1) * self.stride[0] + self.dilated_kernel(0);
+        self.ofm[0] = rows;
+        self.ifm[0] = needed.min(self.ifm[0]);
+        self
     }
 
     /// The same for some of the output channels.

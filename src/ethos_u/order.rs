@@ -12,6 +12,8 @@ pub struct Order {
     /// First step of the chain to which each belongs: operators that run as one, block by block,
     /// and keep nothing between them. Mostly the step itself.
     pub chain_start: Vec<usize>,
+    /// First and last step of the cascade to which each belongs.
+    pub cascade: Vec<Option<(usize, usize)>>,
 }
 
 impl Order {
@@ -22,6 +24,7 @@ impl Order {
         let nodes = nodes_in_order(graph);
         Self {
             chain_start: (0..nodes.len()).collect(),
+            cascade: vec![None; nodes.len()],
             nodes,
         }
     }
@@ -51,10 +54,22 @@ impl Order {
         self
     }
 
-    /// Whether the result of a step goes no further than to the next one of its chain.
+    /// The same with steps that run as cascades, each given by its first and last step.
+    pub fn with_cascades(mut self, cascades: impl Iterator<Item = (usize, usize)>) -> Self {
+        for (first, last) in cascades {
+            self.cascade[first..=last].fill(Some((first, last)));
+        }
+        self
+    }
+
+    /// First and last of the steps that run together with this one.
+    pub fn span(&self, step: usize) -> (usize, usize) {
+        self.cascade[step].unwrap_or((self.chain_start[step], step))
+    }
+
+    /// Whether the result of a step goes no further than to the next one of its chain or cascade.
     pub fn is_passed_on(&self, step: usize) -> bool {
-        let next = self.chain_start.get(step + 1);
-        next.is_some_and(|&start| start <= step)
+        step + 1 < self.nodes.len() && self.span(step + 1).0 <= step
     }
 }
 

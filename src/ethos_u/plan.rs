@@ -5,19 +5,25 @@ use crate::analysis::{Analysis, ByteHistogram};
 use crate::graph::Graph;
 use crate::tflite::BuiltinOptions;
 
-use super::accelerator::{Accelerator, Hwc, Memory};
+use super::accelerator::{Accelerator, Memory};
 use super::blocks::{self, Block, SPLIT_DEPTH, round_up};
-use super::cycles::{Conditions, Part, operator_cycles, read_bytes, read_inflation, written_bytes};
+use super::cascades::{Cascade, Link, cascades};
+use super::copies::{Copy, copies};
+use super::cycles::{
+    Conditions, Part, operator_cycles, read_bytes, read_inflation, write_inflation, written_bytes,
+};
 use super::fast_storage::{self, Candidate};
-use super::feature_maps::{FeatureMaps, LiveRange, Placing, is_binary_elementwise};
+use super::feature_maps::{FeatureMaps, LiveRange, Placing, is_binary_elementwise, placings};
+use super::flow::Flow;
 use super::layer::{Kind, Layer, SCALE_BYTES};
 use super::order::Order;
-use super::schedule::{Buffer, Step, Work, buffers};
+use super::schedule::{Buffer, Step, Stripe, Work, buffers, whole_cycles};
+use super::shape::{MAX_DIMENSION, shape};
 use super::weights::ALIGNMENT_BYTES;
 
-/// A dimension beyond this is left to the network: NPU registers hold 16 bits.
-const MAX_DIMENSION: i64 = 1 << 16;
-/// The same for a side of a kernel.
+/// More than any feature map is read and written.
+const MOST_ACCESSES: f64 = 1e15;
+/// A side of a kernel beyond this is left to the network.
 const MAX_KERNEL: i64 = 256;
 
 /// What is planned for one operator.
@@ -47,22 +53,47 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
         true => Order::of(graph).with_chains(graph),
         false => Order::of(graph),
     };
-    let is_interface_apart = accelerator.sram_limit_bytes.is_some();
-    let feature_maps = FeatureMaps::of(graph, analysis, &order, is_interface_apart);
-    let is_linear = linear(graph);
-    let step = |(idx, &node_idx): (usize, &usize)| match feature_maps.placing(node_idx) {
+    let placings = placings(graph);
+    let flow = Flow::of(graph, &order, &placings);
+    let copies: Vec<Vec<Copy>> = (order.nodes.iter().zip(0..))
+        .map(|(&node_idx, idx)| {
+            let node = &graph.nodes[node_idx];
+            copies(graph, node, placings[node_idx], &flow, |t| {
+                flow.is_only_reader(idx, t)
+            })
+        })
+        .collect();
+    let step = |(idx, &node_idx): (usize, &usize)| match placings[node_idx] {
+        _ if !copies[idx].is_empty() => Some(copying(accelerator, &copies[idx])),
         Placing::View | Placing::Joined => None,
         _ if order.chain_start[idx] < idx => None,
-        _ => step(accelerator, graph, analysis, &is_linear, node_idx),
+        _ => step(accelerator, graph, analysis, &flow, [idx, node_idx]).map(|step| Step {
+            can_move_input: flow.source[idx].is_some(),
+            reader: flow.reader[idx],
+            ..step
+        }),
     };
-    let steps: Vec<Option<Step>> = order.nodes.iter().enumerate().map(step).collect();
-    let buffers = buffers(accelerator, &steps);
-    let buffer_bytes = buffer_bytes(&steps, &buffers);
+    let mut steps: Vec<Option<Step>> = order.nodes.iter().enumerate().map(step).collect();
+    let links = links(graph, &order, &flow, &steps);
+    let histogram = |idx: usize| {
+        let weights = analysis.costs[order.nodes[idx]].weights.as_ref()?;
+        Some(weights.histogram.as_ref())
+    };
+    let cascades = cascades(accelerator, &links, &mut steps, |step, idx, stripe| {
+        striped(accelerator, step, histogram(idx), stripe)
+    });
+    let spans = cascades.iter().map(|cascade| (cascade.first, cascade.last));
+    let order = order.with_cascades(spans);
+    let is_interface_apart = accelerator.sram_limit_bytes.is_some();
+    let feature_maps = FeatureMaps::of(graph, analysis, &order, is_interface_apart);
+    let buffers = buffers(accelerator, &steps, &cascades);
+    let weight_buffer_bytes = weight_buffer_bytes(&steps, &buffers);
+    let buffer_bytes = with_cascades(&weight_buffer_bytes, &cascades, &buffers);
     let is_in_sram = in_sram(
         accelerator,
         graph,
         &feature_maps,
-        &order.nodes,
+        &order,
         &steps,
         &buffer_bytes,
     );
@@ -70,7 +101,7 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
     let mut planned = vec![Planned::default(); graph.nodes.len()];
     for (idx, &node_idx) in order.nodes.iter().enumerate() {
         let planned = &mut planned[node_idx];
-        planned.weight_buffer_bytes = buffer_bytes[idx];
+        planned.weight_buffer_bytes = weight_buffer_bytes[idx];
         planned.sram_bytes = alive[idx] + buffer_bytes[idx];
         if let Some(step) = &steps[idx] {
             let operator = graph.nodes[node_idx].operator;
@@ -79,18 +110,102 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
                 true => accelerator.sram,
                 false => accelerator.off_chip,
             };
+            let is_constant = |&(t, _): &(usize, f64)| !graph.constant(t).is_empty();
             let memories = [
                 memory(operator.inputs.first().copied().flatten()),
                 memory(operator.outputs.first().copied()),
+                match step.second.filter(is_constant) {
+                    Some(_) => accelerator.off_chip,
+                    None => memory(step.second.map(|(t, _)| t)),
+                },
             ];
-            of_step(accelerator, step, &buffers[idx], memories, planned);
+            match copies[idx].is_empty() {
+                true => of_step(accelerator, step, &buffers[idx], memories, planned),
+                false => of_copies(accelerator, &copies[idx], memory, planned),
+            }
         }
     }
     planned
 }
 
+/// The steps for which something runs, as cascades see them.
+fn links(graph: &Graph, order: &Order, flow: &Flow, steps: &[Option<Step>]) -> Vec<Link> {
+    let mut links: Vec<Link> = Vec::new();
+    for (idx, step) in steps.iter().enumerate() {
+        let Some(step) = step else { continue };
+        let operator = graph.nodes[order.nodes[idx]].operator;
+        let name = operator.code.builtin_name().unwrap_or_default();
+        let inputs = operator.inputs.iter().flatten().copied();
+        let mut activations = inputs.filter(|&t| graph.constant(t).is_empty());
+        let (Some(input), Some(&output)) = (activations.next(), operator.outputs.first()) else {
+            continue;
+        };
+        let input = flow.unframed[input];
+        let bytes = |tensor_idx: usize| {
+            let [h, w, c] = shape(graph, tensor_idx);
+            let depth = match flow.is_linear[tensor_idx] {
+                true => c,
+                false => round_up(c, SPLIT_DEPTH),
+            };
+            (h * w * depth) as f64
+        };
+        let (ifm, ofm) = (shape(graph, input), shape(graph, output));
+        let is_elementwise = is_binary_elementwise(name) && ifm == ofm;
+        let layer = step.work.layer().map(|(layer, _)| layer);
+        let has_rows = layer.map_or(is_elementwise, |layer| layer.kind != Kind::VectorProduct);
+        let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
+        let is_alone = |before: &Link| {
+            let between = before.step + 1..idx;
+            flow.source[idx] == Some(before.step)
+                && flow.n_readers[before.step] == 1
+                && flow.is_direct[idx]
+                && between
+                    .into_iter()
+                    .all(|k| flow.source[k] == Some(before.step))
+        };
+        let is_brick = !flow.is_linear[input];
+        let follows = is_brick && links.last().is_some_and(is_alone);
+        links.push(Link {
+            step: idx,
+            ifm,
+            ofm,
+            kernel_rows: layer.map_or(1, |layer| layer.dilated_kernel(0)),
+            stride_rows: layer.map_or(1, |layer| layer.stride[0]),
+            bytes: [bytes(input), bytes(output)],
+            other_bytes: activations.next().map_or(0.0, bytes),
+            can_be_striped: has_rows && !is_chained && step.pieces == 1.0,
+            follows,
+            is_in_place: is_elementwise,
+        });
+    }
+    links
+}
+
+/// A step with the block that its stripes are cut into; none where none fits.
+fn striped<'a>(
+    accelerator: &Accelerator,
+    step: &Step<'a>,
+    histogram: Option<&'a ByteHistogram>,
+    stripe: Stripe,
+) -> Option<Step<'a>> {
+    let Some((layer, _)) = step.work.layer() else {
+        return Some(Step {
+            stripe: Some(stripe),
+            ..*step
+        });
+    };
+    let block = blocks::choose(accelerator, &layer.with_rows(stripe.rows))?;
+    Some(Step {
+        cycles: whole_cycles(accelerator, &layer, &block),
+        work: work(accelerator, layer, block, histogram),
+        bytes: [read_bytes(&layer, &block), written_bytes(&layer)],
+        stripe: Some(stripe),
+        ..*step
+    })
+}
+
 /// By step, SRAM for its weights and for those of the next one, as far as they are fetched meanwhile.
-fn buffer_bytes(steps: &[Option<Step>], buffers: &[Buffer]) -> Vec<f64> {
+fn weight_buffer_bytes(steps: &[Option<Step>], buffers: &[Buffer]) -> Vec<f64> {
     let mut fetched_for_next = 0.0;
     let mut bytes = vec![0.0; steps.len()];
     for idx in (0..steps.len()).rev().filter(|&idx| steps[idx].is_some()) {
@@ -103,12 +218,25 @@ fn buffer_bytes(steps: &[Option<Step>], buffers: &[Buffer]) -> Vec<f64> {
     bytes
 }
 
+/// The same with what passes between the operators of cascades; those of a cascade run at once.
+fn with_cascades(bytes: &[f64], cascades: &[Cascade], buffers: &[Buffer]) -> Vec<f64> {
+    let mut bytes = bytes.to_vec();
+    for cascade in cascades {
+        let steps = cascade.first..=cascade.last;
+        // With what is fetched for the operator after it.
+        let of_last = bytes[cascade.last] - buffers[cascade.last].bytes();
+        let weights: f64 = buffers[steps.clone()].iter().map(Buffer::bytes).sum();
+        bytes[steps].fill(cascade.rolling_bytes + weights + of_last);
+    }
+    bytes
+}
+
 /// By range of `feature_maps`, whether it lies in SRAM.
 fn in_sram(
     accelerator: &Accelerator,
     graph: &Graph,
     feature_maps: &FeatureMaps,
-    nodes: &[usize],
+    order: &Order,
     steps: &[Option<Step>],
     buffer_bytes: &[f64],
 ) -> Vec<bool> {
@@ -118,8 +246,9 @@ fn in_sram(
     };
     let mut accesses = vec![0.0; n_tensors];
     let mut pairs = Vec::new();
-    for (&node_idx, step) in nodes.iter().zip(steps) {
+    for (&node_idx, step) in order.nodes.iter().zip(steps) {
         let Some(step) = step else { continue };
+        let is_inside = step.stripe.is_some_and(|stripe| !stripe.is_first);
         let operator = graph.nodes[node_idx].operator;
         let is_activation = |&tensor_idx: &usize| graph.constant(tensor_idx).is_empty();
         let inputs = operator.inputs.iter().flatten().copied();
@@ -137,12 +266,18 @@ fn in_sram(
         if let (Some(first), Some(second)) = (first, second)
             && is_binary_elementwise(name)
         {
-            accesses[second] += step.bytes[0];
-            pairs.push([first, second]);
+            accesses[second] += step.second.map_or(step.bytes[0], |(_, bytes)| bytes);
+            match is_inside {
+                // Its other input is in SRAM anyway.
+                true => accesses[second] = MOST_ACCESSES,
+                false => pairs.push([first, second]),
+            }
         }
     }
     let candidate = |(id, range): (usize, &LiveRange)| {
-        let (first, last) = range.steps.filter(|_| !range.is_interface)?;
+        let (first, last) = range
+            .steps
+            .filter(|_| !range.is_interface && !range.is_of_cascade)?;
         Some(Candidate {
             id,
             first,
@@ -176,42 +311,81 @@ fn scale_bytes(accelerator: &Accelerator, depth: i64) -> f64 {
     }
 }
 
-/// Adds what follows from where an operator's feature maps lie.
+/// The copies as one step: while the last of them runs, the next one's weights can be fetched.
+fn copying<'a>(accelerator: &Accelerator, copies: &[Copy]) -> Step<'a> {
+    let memories = [accelerator.planned_feature_maps(); 2];
+    let last = copies.last();
+    let cycles = last.and_then(|copy| copy.own_cycles(accelerator, memories));
+    Step {
+        work: Work::Other,
+        cycles: cycles.unwrap_or(0.0),
+        bytes: [0.0; 2],
+        second: None,
+        pieces: 1.0,
+        can_move_input: false,
+        reader: None,
+        stripe: None,
+    }
+}
+
+/// Adds what copies take; `memory` is where a tensor lies.
+fn of_copies(
+    accelerator: &Accelerator,
+    copies: &[Copy],
+    memory: impl Fn(Option<usize>) -> Memory,
+    planned: &mut Planned,
+) {
+    for copy in copies {
+        let from = match copy.from {
+            Some(_) => memory(copy.from),
+            None => accelerator.off_chip,
+        };
+        if let Some(cost) = copy.cost(accelerator, [from, memory(Some(copy.to))]) {
+            planned.cycles += cost.cycles;
+            planned.off_chip_bytes += cost.off_chip_bytes;
+            planned.sram_traffic_bytes += cost.sram_bytes;
+        }
+    }
+}
+
+/// Adds what follows from where an operator's feature maps lie: input, output and second input.
 fn of_step(
     accelerator: &Accelerator,
     step: &Step,
     buffer: &Buffer,
-    memories: [Memory; 2],
+    memories: [Memory; 3],
     planned: &mut Planned,
 ) {
-    let mut sram_bytes = 0.0;
-    let mut off_chip_bytes = 0.0;
-    let [mut read_bytes, written_bytes] = step.bytes;
+    let [mut read_bytes, mut written_bytes] = step.bytes;
     let mut own = step.cycles;
     if let Some((layer, block)) = step.work.layer() {
         read_bytes *= read_inflation(&memories[0], &layer, &block);
+        written_bytes *= write_inflation(accelerator, &memories[1], &layer, &block);
         let scales_from = match buffer.bytes() > 0.0 {
             true => accelerator.weights_buffered,
             false => accelerator.weights_off_chip,
         };
         let conditions = Conditions {
-            feature_maps: memories,
+            feature_maps: [memories[0], memories[1]],
             scale_latency_cycles: scales_from.latency_cycles,
             part: Part::WHOLE,
         };
         own = operator_cycles(accelerator, &layer, &block, conditions);
     }
-    for (memory, bytes) in memories.iter().zip([read_bytes, written_bytes]) {
-        match memory.is_off_chip {
-            true => off_chip_bytes += bytes,
-            false => sram_bytes += bytes,
-        }
-    }
-    let mut off_chip_cycles = off_chip_bytes * accelerator.weights_off_chip.cycles_per_byte;
+    let second_bytes = step.second.map_or(0.0, |(_, bytes)| bytes);
+    let moved = [read_bytes, written_bytes, second_bytes];
+    let [read, written, second] = std::array::from_fn(|idx| match memories[idx].is_off_chip {
+        true => moved[idx],
+        false => 0.0,
+    });
+    let mut off_chip_bytes = read + written + second;
+    let mut sram_bytes = moved.iter().sum::<f64>() - off_chip_bytes;
+    let mut off_chip_cycles = accelerator.off_chip_cycles(read + second, written);
     if let Work::Weighted {
         layer,
         block,
         weight_bytes,
+        ..
     } = step.work
     {
         let is_buffered = buffer.bytes() > 0.0;
@@ -247,56 +421,100 @@ fn of_step(
         planned.encoded_weight_bytes = weight_bytes;
         off_chip_bytes += off_chip_weight_bytes;
     }
-    planned.off_chip_bytes = off_chip_bytes;
-    planned.sram_traffic_bytes = sram_bytes;
-    planned.cycles = own
+    let cycles = own
         .max(off_chip_cycles)
         .max(sram_bytes / accelerator.sram.bytes_per_cycle);
+    planned.off_chip_bytes = off_chip_bytes * step.pieces;
+    planned.sram_traffic_bytes = sram_bytes * step.pieces;
+    planned.cycles = cycles * step.pieces;
 }
 
-fn step(
+fn step<'a>(
     accelerator: &Accelerator,
     graph: &Graph,
-    analysis: &Analysis,
-    is_linear: &[bool],
-    node_idx: usize,
-) -> Option<Step> {
-    let node = &graph.nodes[node_idx];
-    let output = node.operator.outputs.first().map(|&t| shape(graph, t))?;
+    analysis: &'a Analysis,
+    flow: &Flow,
+    [idx, node_idx]: [usize; 2],
+) -> Option<Step<'a>> {
     let weights = analysis.costs[node_idx].weights.as_ref();
     let histogram = weights.map(|weights| weights.histogram.as_ref());
-    let layer = layer(accelerator, graph, is_linear, node_idx);
-    let chosen = layer.and_then(|layer| Some((layer, blocks::choose(accelerator, &layer)?)));
-    let Some((layer, block)) = chosen else {
-        let elements = output.iter().product::<i64>() as f64;
-        return Some(Step {
-            work: Work::Other,
-            cycles: elements * element_cycles(accelerator, graph, node_idx),
-            bytes: [elements; 2],
-        });
-    };
-    let conditions = Conditions {
-        feature_maps: [accelerator.planned_feature_maps(); 2],
-        scale_latency_cycles: accelerator.weights_off_chip.latency_cycles,
-        part: Part::WHOLE,
+    let layer = layer(accelerator, graph, flow, [idx, node_idx]).map(Layer::in_pieces);
+    let chosen = layer.and_then(|(layer, n_pieces)| {
+        let block = blocks::choose(accelerator, &layer)?;
+        Some((layer, block, n_pieces))
+    });
+    let Some((layer, block, n_pieces)) = chosen else {
+        return output_stage(accelerator, graph, flow, [idx, node_idx]);
     };
     Some(Step {
-        cycles: operator_cycles(accelerator, &layer, &block, conditions),
+        cycles: whole_cycles(accelerator, &layer, &block),
         work: work(accelerator, layer, block, histogram),
         bytes: [read_bytes(&layer, &block), written_bytes(&layer)],
+        second: None,
+        pieces: n_pieces as f64,
+        can_move_input: false,
+        reader: None,
+        stripe: None,
     })
 }
 
-fn work(
+/// An operator that goes through the output stage only.
+fn output_stage<'a>(
+    accelerator: &Accelerator,
+    graph: &Graph,
+    flow: &Flow,
+    [idx, node_idx]: [usize; 2],
+) -> Option<Step<'a>> {
+    let operator = graph.nodes[node_idx].operator;
+    let elements = |tensor_idx: usize| {
+        let [h, w, c] = shape(graph, tensor_idx);
+        let depth = match flow.is_linear[tensor_idx] {
+            true => c,
+            false => round_up(c, SPLIT_DEPTH),
+        };
+        (h * w * depth) as f64
+    };
+    let written = elements(*operator.outputs.first()?);
+    let name = operator.code.builtin_name().unwrap_or_default();
+    let second = operator.inputs.get(1).copied().flatten();
+    let is_map = |&t: &usize| {
+        is_binary_elementwise(name) && graph.tensor(t).shape.iter().any(|&size| size > 1)
+    };
+    let second = second.filter(is_map).map(|tensor_idx| {
+        // Ethos-U55 and U65 fetch what they broadcast for each element.
+        let bytes = match accelerator.is_u85() {
+            true => elements(tensor_idx),
+            false => written,
+        };
+        (tensor_idx, bytes)
+    });
+    let table_cycles = match flow.has_table[idx] {
+        true => accelerator.table_cycles,
+        false => 0.0,
+    };
+    Some(Step {
+        work: Work::Other,
+        cycles: written * element_cycles(accelerator, name).max(table_cycles),
+        bytes: [written; 2],
+        second,
+        pieces: 1.0,
+        can_move_input: false,
+        reader: None,
+        stripe: None,
+    })
+}
+
+fn work<'a>(
     accelerator: &Accelerator,
     layer: Layer,
     block: Block,
-    histogram: Option<&ByteHistogram>,
-) -> Work {
+    histogram: Option<&'a ByteHistogram>,
+) -> Work<'a> {
     match histogram.filter(|_| layer.kind.has_weights()) {
         Some(histogram) => Work::Weighted {
             layer,
             block,
+            histogram,
             weight_bytes: super::weights::encoded_bytes(accelerator, &layer, &block, histogram),
         },
         None => Work::Unweighted { layer, block },
@@ -304,9 +522,8 @@ fn work(
 }
 
 /// Cycles for an element of the output of an operator that goes through the output stage only.
-fn element_cycles(accelerator: &Accelerator, graph: &Graph, node_idx: usize) -> f64 {
-    let name = graph.nodes[node_idx].operator.code.builtin_name();
-    let more = match name.unwrap_or_default() {
+fn element_cycles(accelerator: &Accelerator, name: &str) -> f64 {
+    let more = match name {
         _ if accelerator.is_u85() => 1.0,
         "ADD" | "SUB" => 3.0,
         "MUL" => 1.5,
@@ -315,34 +532,20 @@ fn element_cycles(accelerator: &Accelerator, graph: &Graph, node_idx: usize) -> 
     more * accelerator.output_cycles
 }
 
-/// Height, width and channels; 1 where there are fewer dimensions, outer ones multiplied into the
-/// height, 2^16 at most.
-fn shape(graph: &Graph, tensor_idx: usize) -> Hwc {
-    let shape = &graph.tensor(tensor_idx).shape;
-    let dimension = |from_end: usize| {
-        let at = shape.len().checked_sub(from_end);
-        at.map_or(1, |at| i64::from(shape[at]).clamp(0, MAX_DIMENSION))
-    };
-    let outer = &shape[..shape.len().saturating_sub(3)];
-    let rows = outer.iter().fold(dimension(3), |rows, &size| {
-        (rows * i64::from(size).max(0)).min(MAX_DIMENSION)
-    });
-    [rows, dimension(2), dimension(1)]
-}
-
 /// The operator as multipliers compute it; none where they do not, or with a shape that no
 /// accelerator takes.
 fn layer(
     accelerator: &Accelerator,
     graph: &Graph,
-    is_linear: &[bool],
-    node_idx: usize,
+    flow: &Flow,
+    [idx, node_idx]: [usize; 2],
 ) -> Option<Layer> {
     let operator = graph.nodes[node_idx].operator;
     let (&input, &output) = (
         operator.inputs.first()?.as_ref()?,
         operator.outputs.first()?,
     );
+    let input = flow.unframed[input];
     let (mut ifm, mut ofm) = (shape(graph, input), shape(graph, output));
     let window = Window::of(graph, node_idx, ifm[2] as f32);
     let (kind, window) = match operator.options {
@@ -387,21 +590,10 @@ fn layer(
         kernel,
         stride,
         dilation,
+        has_table: flow.has_table[idx],
         is_sparse: accelerator.is_u85() && kind == Kind::Convolution && ifm[2] <= 2,
-        is_brick: [!is_linear[input], !is_linear[output]],
+        is_brick: [!flow.is_linear[input], !flow.is_linear[output]],
     })
-}
-
-/// By tensor, whether a feature map lies as the file has it: callers know of no bricks, nor do views.
-fn linear(graph: &Graph) -> Vec<bool> {
-    let subgraph = graph.subgraph;
-    let mut is_linear = vec![false; subgraph.tensors.len()];
-    let views = graph.nodes.iter().map(|node| node.operator);
-    let views = views.filter(|operator| operator.code.builtin_name() == Some("RESHAPE"));
-    let of_views = views.flat_map(|view| view.inputs.iter().flatten().chain(&view.outputs));
-    let interface = subgraph.inputs.iter().chain(&subgraph.outputs);
-    of_views.chain(interface).for_each(|&t| is_linear[t] = true);
-    is_linear
 }
 
 /// Rows of a matrix as height and width: as square as its divisors allow, but on Ethos-U85 as one

@@ -2,8 +2,11 @@
 
 use super::accelerator::{Accelerator, Transfer};
 use super::blocks::{Block, SPLIT_DEPTH, round_up};
+use super::cascades::Cascade;
 use super::cycles::{Conditions, Part, operator_cycles, read_bytes};
 use super::layer::Layer;
+use super::weights::encoded_bytes;
+use crate::analysis::ByteHistogram;
 
 /// Cycles at the start that nobody misses.
 const STARTUP_CYCLES: f64 = 1000.0;
@@ -12,22 +15,54 @@ const LEAST_FILL: f64 = 0.3;
 
 /// An operator with its block, in the order of execution.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
-    pub work: Work,
+pub struct Step<'a> {
+    pub work: Work<'a>,
     /// Cycles it takes when nothing is buffered: the time to fetch weights for the next one.
     pub cycles: f64,
     /// Bytes of a feature map that it reads, and those that it writes.
     pub bytes: [f64; 2],
+    /// Tensor and bytes of its second input, of an elementwise operator that has one.
+    pub second: Option<(usize, f64)>,
+    /// How many times it runs, for a part of its output each.
+    pub pieces: f64,
+    /// Whether its input may be moved into SRAM instead of its weights: where another operator
+    /// computes it.
+    pub can_move_input: bool,
+    /// Index of the step that is first to read its output.
+    pub reader: Option<usize>,
+    /// Set where it is a part of a cascade.
+    pub stripe: Option<Stripe>,
+}
+
+/// Rows of an output that are computed at once, in turn with those of the operators before and after.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stripe {
+    pub rows: i64,
+    pub is_first: bool,
+    /// Of its weights, as far as they were to be in SRAM when the height was chosen.
+    pub planned_weight_bytes: f64,
+}
+
+impl Stripe {
+    /// Of so many rows, with no weights in SRAM yet.
+    pub fn of(rows: i64, is_first: bool) -> Self {
+        Self {
+            rows,
+            is_first,
+            planned_weight_bytes: 0.0,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
-pub enum Work {
+pub enum Work<'a> {
     /// Multiplies by weights.
     Weighted {
         layer: Layer,
         block: Block,
         /// Encoded, with scales.
         weight_bytes: f64,
+        histogram: &'a ByteHistogram,
     },
     /// Goes through the multipliers without weights.
     Unweighted {
@@ -37,13 +72,21 @@ pub enum Work {
     Other,
 }
 
-impl Work {
+impl Work<'_> {
     pub fn layer(&self) -> Option<(Layer, Block)> {
         match *self {
             Work::Weighted { layer, block, .. } | Work::Unweighted { layer, block } => {
                 Some((layer, block))
             }
             Work::Other => None,
+        }
+    }
+
+    /// Encoded, with scales; 0 without weights.
+    pub fn weight_bytes(&self) -> f64 {
+        match *self {
+            Work::Weighted { weight_bytes, .. } => weight_bytes,
+            _ => 0.0,
         }
     }
 }
@@ -78,6 +121,20 @@ impl Buffer {
         self.n_slices.saturating_sub(1) % n_parts
     }
 
+    /// What is left beside it for the step after, where so much SRAM was there for it.
+    pub fn slack(&self, step: &Step, room_bytes: f64) -> Slack {
+        match self.n_slices {
+            0 => Slack {
+                cycles: step.cycles,
+                bytes: room_bytes,
+            },
+            _ => Slack {
+                cycles: self.last_slice_cycles,
+                bytes: room_bytes - self.parts[self.last_part()],
+            },
+        }
+    }
+
     /// Bytes in use at most, where so many are fetched for the operator after it.
     pub fn bytes_beside(&self, fetched_for_next: f64) -> f64 {
         let at_end = self.parts[self.last_part()] + fetched_for_next;
@@ -86,54 +143,146 @@ impl Buffer {
 }
 
 /// Time and space that an operator leaves for fetching the next one's weights.
-#[derive(Clone, Copy)]
-struct Slack {
-    cycles: f64,
-    bytes: f64,
+#[derive(Clone, Copy, Debug)]
+pub struct Slack {
+    pub cycles: f64,
+    pub bytes: f64,
 }
 
-/// A buffer for each step, chosen as Vela 5.2.0 does where nothing is cascaded: what shortens the
-/// operator, transfers being hidden behind the operator before or behind its own slices. None is a
-/// node for which nothing runs.
-pub fn buffers(accelerator: &Accelerator, steps: &[Option<Step>]) -> Vec<Buffer> {
-    let limit = accelerator
-        .sram_limit_bytes
-        .map_or(f64::INFINITY, |bytes| bytes as f64);
+/// A buffer for each step, chosen as Vela 5.2.0 does: what shortens the operator, transfers being
+/// hidden behind the operator before or behind its own slices. None is a node for which nothing runs.
+pub fn buffers(
+    accelerator: &Accelerator,
+    steps: &[Option<Step>],
+    cascades: &[Cascade],
+) -> Vec<Buffer> {
     let mut before: Option<Slack> = None;
-    let choose = |step: &Option<Step>| {
-        let Some(step) = step else {
-            return Buffer::default();
-        };
-        let mut slack = Slack {
-            cycles: step.cycles,
-            bytes: limit,
-        };
-        let mut buffer = Buffer::default();
-        if let Work::Weighted {
-            layer,
-            block,
-            weight_bytes,
-        } = step.work
-        {
-            let weights = Weights {
-                accelerator,
-                layer,
-                block,
-                bytes: weight_bytes,
-                limit,
-                cycles: step.cycles,
-                before,
-            };
-            if let Some(chosen) = weights.buffer() {
-                buffer = chosen;
-                slack.cycles = chosen.last_slice_cycles;
-                slack.bytes = limit - chosen.parts[chosen.last_part()];
-            }
+    let mut buffers = vec![Buffer::default(); steps.len()];
+    let mut cascades = cascades.iter().peekable();
+    // In SRAM while the current cascade runs.
+    let mut weight_bytes = 0.0;
+    for (idx, step) in steps.iter().enumerate() {
+        let Some(step) = step else { continue };
+        if cascades.next_if(|cascade| cascade.last < idx).is_some() {
+            weight_bytes = 0.0;
         }
-        before = Some(slack);
-        buffer
+        let cascade = cascades.peek().filter(|cascade| cascade.first <= idx);
+        let taken_bytes = cascade.map_or(0.0, |cascade| {
+            // The compiler counts what it planned before beside what it has chosen by now.
+            let own = step
+                .stripe
+                .map_or(0.0, |stripe| stripe.planned_weight_bytes);
+            let planned = cascade.planned_weight_bytes - own;
+            cascade.rolling_bytes + (planned + weight_bytes).max(0.0)
+        });
+        let room_bytes = (accelerator.sram_bytes() - taken_bytes).max(0.0);
+        buffers[idx] = choose(accelerator, steps, step, room_bytes, before);
+        before = Some(buffers[idx].slack(step, room_bytes));
+        weight_bytes += buffers[idx].bytes();
+    }
+    buffers
+}
+
+/// The buffer of one of `steps`, where so much SRAM is left for it.
+pub fn choose(
+    accelerator: &Accelerator,
+    steps: &[Option<Step>],
+    step: &Step,
+    room_bytes: f64,
+    before: Option<Slack>,
+) -> Buffer {
+    let Work::Weighted {
+        layer,
+        block,
+        weight_bytes,
+        histogram,
+    } = step.work
+    else {
+        return Buffer::default();
     };
-    steps.iter().map(choose).collect()
+    let reader = step.reader.and_then(|reader| steps[reader].as_ref());
+    let weights = Weights {
+        accelerator,
+        layer,
+        block,
+        bytes: weight_bytes,
+        histogram,
+        room_bytes,
+        unbuffered: Unbuffered::of(accelerator, step),
+        reader: reader.map(|step| Unbuffered::of(accelerator, step)),
+        can_move_input: step.can_move_input && accelerator.sram_limit_bytes.is_some(),
+        stripe: step.stripe,
+        before,
+    };
+    weights.buffer().unwrap_or_default()
+}
+
+/// What an operator waits for as long as no weights are buffered, in cycles.
+#[derive(Clone, Copy, Debug)]
+struct Unbuffered {
+    computing: f64,
+    weights: f64,
+    input: f64,
+    /// Of the input that is read at once.
+    input_bytes: f64,
+}
+
+impl Unbuffered {
+    fn of(accelerator: &Accelerator, step: &Step) -> Self {
+        let Some((layer, block)) = step.work.layer() else {
+            return Self {
+                computing: step.cycles,
+                weights: 0.0,
+                input: 0.0,
+                input_bytes: step.bytes[0],
+            };
+        };
+        let striped = striped(&layer, step.stripe);
+        let repeats = repeats(&layer, step.stripe);
+        let computing = match step.stripe {
+            Some(_) => whole_cycles(accelerator, &striped, &block) * repeats,
+            None => step.cycles,
+        };
+        let off_chip = &accelerator.weights_off_chip;
+        let weights = match step.work {
+            Work::Weighted { weight_bytes, .. } => {
+                off_chip.cycles(weight_bytes) * block.weight_reads(&striped) as f64 * repeats
+            }
+            _ => 0.0,
+        };
+        Self {
+            computing,
+            weights,
+            input: off_chip.cycles(read_bytes(&striped, &block)) * repeats,
+            input_bytes: striped.ifm.iter().product::<i64>() as f64,
+        }
+    }
+
+    fn is_computing_longest(&self) -> bool {
+        self.computing > self.weights && self.computing > self.input
+    }
+}
+
+/// The operator with the rows of one stripe only.
+fn striped(layer: &Layer, stripe: Option<Stripe>) -> Layer {
+    stripe.map_or(*layer, |stripe| layer.with_rows(stripe.rows))
+}
+
+/// How many stripes there are; the last may be a part of one.
+fn repeats(layer: &Layer, stripe: Option<Stripe>) -> f64 {
+    stripe.map_or(1.0, |stripe| {
+        (layer.ofm[0] as f64 / stripe.rows.max(1) as f64).max(1.0)
+    })
+}
+
+/// Of an operator with everything off chip.
+pub fn whole_cycles(accelerator: &Accelerator, layer: &Layer, block: &Block) -> f64 {
+    let conditions = Conditions {
+        feature_maps: [accelerator.planned_feature_maps(); 2],
+        scale_latency_cycles: accelerator.weights_off_chip.latency_cycles,
+        part: Part::WHOLE,
+    };
+    operator_cycles(accelerator, layer, block, conditions)
 }
 
 struct Weights<'a> {
@@ -141,14 +290,19 @@ struct Weights<'a> {
     layer: Layer,
     block: Block,
     bytes: f64,
-    limit: f64,
-    cycles: f64,
+    histogram: &'a ByteHistogram,
+    room_bytes: f64,
+    unbuffered: Unbuffered,
+    reader: Option<Unbuffered>,
+    can_move_input: bool,
+    stripe: Option<Stripe>,
     before: Option<Slack>,
 }
 
 impl Weights<'_> {
+    /// Of the whole operator.
     fn reads(&self) -> f64 {
-        self.block.weight_reads(&self.layer) as f64
+        self.block.weight_reads(&self.layer) as f64 * repeats(&self.layer, self.stripe).ceil()
     }
 
     fn read(&self, from: &Transfer) -> f64 {
@@ -176,25 +330,41 @@ impl Weights<'_> {
             return None;
         }
         let slack_cycles = self.before.map_or(0.0, |slack| slack.cycles);
-        let slack_bytes = self.before.map_or(self.limit, |slack| slack.bytes);
+        let slack_bytes = self.before.map_or(self.room_bytes, |slack| slack.bytes);
         let least_transfer = transfer * depth.min(SPLIT_DEPTH) as f64 / depth as f64;
         let many_reads = self.reads() > 1.0;
         let forced = self.before.is_none()
             && many_reads
             && (least_transfer < unmoved / 10.0 || least_transfer <= STARTUP_CYCLES);
-        let can_prefetch = self.before.is_some();
-        let is_bound = self.cycles > unmoved;
+        let can_prefetch =
+            self.before.is_some() && self.stripe.is_none_or(|stripe| stripe.is_first);
+        let is_bound = self.unbuffered.computing > unmoved;
         let visible = (transfer - slack_cycles).max(0.0);
-        let is_promising = forced
-            || buffered + visible < unmoved
-            || depth / self.block.ofm[2] > 2
-            || can_prefetch && least_transfer < slack_cycles && many_reads;
-        if !is_promising {
-            return None;
-        }
-        let slices = self.slices(slack_cycles, transfer, is_bound)?;
-        let bytes = |depths: &[i64]| (depths[1] - depths[0]) as f64 / depth as f64 * self.bytes;
-        let slice_bytes: Vec<f64> = slices.windows(2).map(bytes).collect();
+        let is_shorter = buffered + visible < unmoved;
+        let slices = match self.stripe {
+            None => {
+                let is_promising = forced
+                    || is_shorter
+                    || depth / self.block.ofm[2] > 2
+                    || can_prefetch && least_transfer < slack_cycles && many_reads;
+                if !is_promising {
+                    return None;
+                }
+                self.slices(slack_cycles, transfer, is_bound)?
+            }
+            // Stripes have no slices: all weights stay in SRAM while the cascade runs.
+            Some(_) => {
+                let n_stripes = repeats(&self.layer, self.stripe).ceil();
+                let is_hidden =
+                    visible < transfer / 20.0 || visible / n_stripes <= STARTUP_CYCLES - 1.0;
+                let fits = self.bytes <= self.room_bytes;
+                if !(fits && (is_hidden || forced) && (is_shorter || !is_bound)) {
+                    return None;
+                }
+                vec![0, depth]
+            }
+        };
+        let slice_bytes = self.slice_bytes(&slices);
         let parts = self.parts(&slice_bytes)?;
         let is_prefetched = can_prefetch && parts[0] < slack_bytes;
         let usable = match (is_prefetched, forced) {
@@ -206,12 +376,10 @@ impl Weights<'_> {
         let weight_reads: f64 = (slice_bytes.iter())
             .map(|&bytes| accelerator.weights_buffered.cycles(bytes) * self.reads())
             .sum();
-        // In SRAM: where weights and input do not both fit, the compiler weighs them against each other.
-        let ifm_bytes = read_bytes(&self.layer, &self.block);
-        let ifm = accelerator.weights_buffered.cycles(ifm_bytes);
-        let original = self.cycles.max(unmoved).max(ifm);
         let full = run.own + run.visible;
-        let mut new = full.max(weight_reads).max(ifm);
+        let input = self.input(&slices, &parts, full.max(weight_reads), slack_bytes)?;
+        let original = self.unbuffered.computing.max(unmoved).max(input);
+        let mut new = full.max(weight_reads).max(input);
         let n_slices = slice_bytes.len();
         if is_bound {
             if run.visible / (n_slices as f64) < STARTUP_CYCLES {
@@ -233,10 +401,85 @@ impl Weights<'_> {
         (!costs_more).then_some(buffer)
     }
 
+    /// Cycles to read the input beside weights that are buffered in such `parts`; none where the SRAM
+    /// is better used for the input, or for that of the next operator. `buffered` is how long
+    /// computing takes with these buffers.
+    fn input(
+        &self,
+        slices: &[i64],
+        parts: &[f64; 2],
+        buffered: f64,
+        slack_bytes: f64,
+    ) -> Option<f64> {
+        let accelerator = self.accelerator;
+        let layer = striped(&self.layer, self.stripe);
+        let repeats = repeats(&self.layer, self.stripe);
+        let of_slice = |cut: &[i64]| read_bytes(&layer.with_depth(cut[1] - cut[0]), &self.block);
+        let bytes: f64 = slices.windows(2).map(of_slice).sum();
+        let is_in_sram = self.stripe.is_some_and(|stripe| !stripe.is_first)
+            || accelerator.sram_limit_bytes.is_none();
+        let staged = &accelerator.weights_buffered;
+        if is_in_sram {
+            return Some(staged.cycles(bytes) * repeats);
+        }
+        let off_chip = accelerator.weights_off_chip.cycles(bytes) * repeats;
+        if !self.can_move_input || self.stripe.is_some_and(|stripe| !stripe.is_first) {
+            return Some(off_chip);
+        }
+        let own = &self.unbuffered;
+        let buffer_bytes = parts[0] + parts[1];
+        let both_fit = own.input_bytes + buffer_bytes <= self.room_bytes;
+        let old_bytes = read_bytes(&layer, &self.block);
+        let with_input = own.computing.max(own.weights).max(staged.cycles(old_bytes));
+        let with_weights = buffered.max(off_chip);
+        let is_better_moved = !both_fit
+            && own.input_bytes < slack_bytes
+            && with_input < with_weights
+            && with_input < off_chip;
+        if is_better_moved || self.leaves_room(off_chip, buffer_bytes, slack_bytes) {
+            return None;
+        }
+        Some(match both_fit {
+            true => staged.cycles(bytes),
+            false => off_chip,
+        })
+    }
+
+    /// Whether the next operator waits for its input, which has no room beside the buffer.
+    fn leaves_room(&self, input_cycles: f64, buffer_bytes: f64, slack_bytes: f64) -> bool {
+        self.reader.is_some_and(|reader| {
+            let waits = !reader.is_computing_longest()
+                && reader.weights > 0.0
+                && reader.input > 2.0 * reader.weights
+                && reader.input_bytes < self.room_bytes;
+            let in_use = reader.input_bytes + self.unbuffered.input_bytes + buffer_bytes;
+            let matters = self.unbuffered.is_computing_longest() || reader.input > input_cycles;
+            waits && in_use > slack_bytes && matters
+        })
+    }
+
+    /// Encoded bytes of the weights between such cuts: each slice is a stream of its own.
+    fn slice_bytes(&self, cuts: &[i64]) -> Vec<f64> {
+        if cuts.len() == 2 {
+            return vec![self.bytes];
+        }
+        let of_slice = |cut: &[i64]| {
+            let depth = cut[1] - cut[0];
+            let share = depth as f64 / self.layer.ofm[2] as f64;
+            let histogram = ByteHistogram {
+                n_bytes: (self.histogram.n_bytes as f64 * share) as usize,
+                ..self.histogram.clone()
+            };
+            let layer = self.layer.with_depth(depth);
+            encoded_bytes(self.accelerator, &layer, &self.block, &histogram)
+        };
+        cuts.windows(2).map(of_slice).collect()
+    }
+
     /// Output channels at which the weights are cut, from 0 to all of them.
     fn slices(&self, slack_cycles: f64, transfer: f64, is_bound: bool) -> Option<Vec<i64>> {
         let depth = self.layer.ofm[2];
-        let half_limit = self.limit / 2.0;
+        let half_room = self.room_bytes / 2.0;
         let least = (SPLIT_DEPTH as f64 / depth as f64).min(1.0);
         let hidden = (slack_cycles / transfer).min(1.0);
         let aligned = (hidden / least).floor() * least;
@@ -249,7 +492,7 @@ impl Weights<'_> {
             share = round_up((depth as f64 * 0.5) as i64, SPLIT_DEPTH) as f64 / depth as f64;
             share = share.clamp(0.5, 1.0);
         }
-        share = share.max(least).min((half_limit / self.bytes).min(1.0));
+        share = share.max(least).min((half_room / self.bytes).min(1.0));
         let mut first = (depth as f64 * share) as i64;
         let granule = self.block.ofm[2];
         first = (first / SPLIT_DEPTH * SPLIT_DEPTH).max(SPLIT_DEPTH);
@@ -264,8 +507,8 @@ impl Weights<'_> {
         let cycles = self.part_cycles(&first_layer, part);
         let mut next = (depth as f64 * cycles / transfer) as i64;
         next = round_up(next.max(SPLIT_DEPTH), granule);
-        if next as f64 / depth as f64 * self.bytes > half_limit {
-            next = (half_limit / self.bytes * depth as f64) as i64;
+        if next as f64 / depth as f64 * self.bytes > half_room {
+            next = (half_room / self.bytes * depth as f64) as i64;
         }
         let mut cuts = vec![0, depth];
         while next != 0 {
@@ -283,7 +526,7 @@ impl Weights<'_> {
                 .map(|cut| cut[1] - cut[0])
                 .max()
                 .unwrap_or(0);
-            let fits = widest as f64 / depth as f64 * self.bytes <= half_limit;
+            let fits = widest as f64 / depth as f64 * self.bytes <= half_room;
             if fits || first == SPLIT_DEPTH && next == SPLIT_DEPTH {
                 break;
             }
@@ -297,7 +540,7 @@ impl Weights<'_> {
             }
         }
         let filled = next as f64 / round_up(next, granule) as f64;
-        (cuts.len() <= 3 || filled >= LEAST_FILL).then_some(cuts)
+        (cuts.len() <= 3 || !is_bound || filled >= LEAST_FILL).then_some(cuts)
     }
 
     /// Two halves if there are slices and both fit, else one piece.
@@ -308,10 +551,10 @@ impl Weights<'_> {
         };
         let [even, odd] = [largest(0), largest(1)];
         let widest = even.max(odd);
-        if even + odd <= self.limit && widest < self.bytes {
+        if even + odd <= self.room_bytes && widest < self.bytes {
             return Some([even, odd]);
         }
-        (widest <= self.limit).then_some([widest, 0.0])
+        (widest <= self.room_bytes).then_some([widest, 0.0])
     }
 
     fn run(&self, slices: &[i64], slice_bytes: &[f64], usable: f64, is_double: bool) -> Run {
@@ -323,7 +566,7 @@ impl Weights<'_> {
         let mut slack = usable;
         let n_slices = slice_bytes.len();
         for (idx, &bytes) in slice_bytes.iter().enumerate() {
-            let layer = self.layer.with_depth(slices[idx + 1] - slices[idx]);
+            let layer = striped(&self.layer, self.stripe).with_depth(slices[idx + 1] - slices[idx]);
             let part = Part {
                 is_first: idx == 0,
                 is_last: idx + 1 == n_slices,
@@ -334,6 +577,7 @@ impl Weights<'_> {
             run.own += run.last;
             slack = if is_double { run.last } else { 0.0 };
         }
+        run.own *= repeats(&self.layer, self.stripe);
         run
     }
 }

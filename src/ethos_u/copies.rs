@@ -1,0 +1,132 @@
+//! Copies that put a tensor together of parts: what PAD and CONCATENATION become.
+
+use super::accelerator::{Accelerator, Memory};
+use super::blocks;
+use super::cycles::{
+    Conditions, Part, operator_cycles, read_bytes, read_inflation, write_inflation, written_bytes,
+};
+use super::feature_maps::Placing;
+use super::flow::Flow;
+use super::layer::{Kind, Layer};
+use super::shape::shape;
+use crate::graph::{Graph, Node};
+
+/// A part that is copied to its place: the compiler does so by pooling over single positions.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    pub layer: Layer,
+    /// Tensor that is copied; none for zeros, which are a constant.
+    pub from: Option<usize>,
+    pub to: usize,
+}
+
+/// What one of them takes.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    pub cycles: f64,
+    pub off_chip_bytes: f64,
+    pub sram_bytes: f64,
+}
+
+/// The copies of the node that runs in a step: of inputs that cannot be written to their place at once,
+/// for others read them too, and of zeros behind the channels. `is_only_reader` tells of an input
+/// whether the node alone reads it.
+pub fn copies(
+    graph: &Graph,
+    node: &Node,
+    placing: Placing,
+    flow: &Flow,
+    is_only_reader: impl Fn(usize) -> bool,
+) -> Vec<Copy> {
+    let operator = node.operator;
+    let (name, Some(&to)) = (operator.code.builtin_name(), operator.outputs.first()) else {
+        return Vec::new();
+    };
+    let copy = |from: usize| Copy {
+        layer: layer(
+            shape(graph, from),
+            [!flow.is_linear[from], !flow.is_linear[to]],
+        ),
+        from: Some(from),
+        to,
+    };
+    let inputs = operator.inputs.iter().flatten().copied();
+    let shared = |inputs: &mut dyn Iterator<Item = usize>| -> Vec<Copy> {
+        inputs.filter(|&t| !is_only_reader(t)).map(copy).collect()
+    };
+    match (name.unwrap_or_default(), placing) {
+        ("CONCATENATION" | "PACK", _) => shared(&mut inputs.clone()),
+        ("PAD", Placing::Apart) => {
+            let Some(from) = inputs.clone().next() else {
+                return Vec::new();
+            };
+            let ([h, w, c], [to_h, to_w, to_c]) = (shape(graph, from), shape(graph, to));
+            if (h, w) != (to_h, to_w) || to_c <= c {
+                return Vec::new();
+            }
+            let zeros = Copy {
+                layer: layer([h, w, to_c - c], [false, !flow.is_linear[to]]),
+                from: None,
+                to,
+            };
+            let mut copies = shared(&mut inputs.take(1));
+            copies.push(zeros);
+            copies
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn layer(shape: [i64; 3], is_brick: [bool; 2]) -> Layer {
+    Layer {
+        kind: Kind::Pooling,
+        ifm: shape,
+        ofm: shape,
+        kernel: [1, 1],
+        stride: [1, 1],
+        dilation: [1, 1],
+        is_sparse: false,
+        has_table: false,
+        is_brick,
+    }
+}
+
+impl Copy {
+    /// Cycles as long as nothing waits for a memory.
+    pub fn own_cycles(&self, accelerator: &Accelerator, memories: [Memory; 2]) -> Option<f64> {
+        let block = blocks::choose(accelerator, &self.layer)?;
+        let conditions = Conditions {
+            feature_maps: memories,
+            scale_latency_cycles: 0.0,
+            part: Part::WHOLE,
+        };
+        Some(operator_cycles(
+            accelerator,
+            &self.layer,
+            &block,
+            conditions,
+        ))
+    }
+
+    /// Between two memories; none for a shape that no accelerator takes.
+    pub fn cost(&self, accelerator: &Accelerator, memories: [Memory; 2]) -> Option<Cost> {
+        let block = blocks::choose(accelerator, &self.layer)?;
+        let own = self.own_cycles(accelerator, memories)?;
+        let [from, to] = &memories;
+        let read = read_bytes(&self.layer, &block) * read_inflation(from, &self.layer, &block);
+        let written =
+            written_bytes(&self.layer) * write_inflation(accelerator, to, &self.layer, &block);
+        let off_chip = |memory: &Memory, bytes: f64| if memory.is_off_chip { bytes } else { 0.0 };
+        let (read_off_chip, written_off_chip) = (off_chip(from, read), off_chip(to, written));
+        let off_chip_bytes = read_off_chip + written_off_chip;
+        let sram_bytes = read + written - off_chip_bytes;
+        let waiting = accelerator
+            .off_chip_cycles(read_off_chip, written_off_chip)
+            .max(sram_bytes / accelerator.sram.bytes_per_cycle);
+        Some(Cost {
+            cycles: own.max(waiting),
+            off_chip_bytes,
+            sram_bytes,
+        })
+    }
+}
