@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use burn::grad_clipping::GradientClippingConfig;
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
+use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer, Optimizer};
 use burn::tensor::{Device, Distribution, Tensor};
 use litecast::features::Features;
 use litecast_trainer::gnn::adam::{Adam, Moments};
@@ -351,7 +351,6 @@ const ADAM: Adam = Adam {
 /// Our pass over memory against the library's optimiser and against tensor operations.
 #[test]
 fn adam_agrees_with_the_library() {
-    use burn::optim::Optimizer;
     let device = Device::flex();
     let theirs = AdamConfig::new().with_epsilon(1e-8).build();
     let clipping = GradientClippingConfig::Norm(1.0).init();
@@ -376,6 +375,19 @@ fn adam_agrees_with_the_library() {
     let portable = max_difference(&floats(a), &floats(c));
     println!("largest difference: library {library:e}, tensor operations {portable:e}");
     assert!(library < 1e-5 && portable < 1e-5);
+}
+
+/// A gradient that is a part of a longer tensor is that part, not the longer one's beginning.
+#[test]
+fn adam_takes_parts_of_tensors() {
+    let device = Device::flex();
+    let _alone = alone_with_generator();
+    let weights = Tensor::<1>::random([40], Distribution::Normal(0.0, 1.0), &device);
+    let slopes = Tensor::<1>::random([100], Distribution::Normal(0.0, 1.0), &device);
+    let part = slopes.narrow(0, 50, 40);
+    let copy = Tensor::from_data(part.to_data(), &device);
+    let stepped = |slope| floats(ADAM.step(1e-2, weights.clone(), slope, None).0);
+    assert_eq!(stepped(part), stepped(copy));
 }
 
 /// Losses of the first steps on a fixed small set. A change here changes every training run:
