@@ -131,10 +131,10 @@ fn cpu_kernels_agree_with_portable_operations() {
         let (sums, maxima) = if ours {
             (
                 concat_neighbour_sums(positive.clone(), topology, neighbours),
-                max_per_graph(positive, topology),
+                max_per_graph(input.clone(), topology),
             )
         } else {
-            let maxima = max_per_graph_portable(positive.clone(), topology);
+            let maxima = max_per_graph_portable(input.clone(), topology);
             let sums = concat_neighbour_sums_portable(positive, topology, neighbours);
             (sums, maxima)
         };

@@ -251,6 +251,25 @@ impl Batch {
             graph_label_of_node,
         }
     }
+
+    /// `[n_nodes, n_columns]`, standardised.
+    pub fn features(&self) -> Tensor<2> {
+        let rows = self.categories.iter().map(|rows| rows.features.clone());
+        Tensor::cat(rows.collect(), 0).select(0, self.row_of_node.clone())
+    }
+
+    /// `[n_nodes, n_kinds]`: 1 in the column of each node's category, all of which are below `n_kinds`.
+    pub fn kinds(&self, n_kinds: usize) -> Tensor<2> {
+        let one_hot = self.categories.iter().flat_map(|rows| {
+            let [n, _] = rows.features.dims();
+            let row = (0..n_kinds).map(move |kind| f32::from(u8::from(kind == rows.category)));
+            std::iter::repeat_n(row, n).flatten()
+        });
+        let shape = [self.topology.n_nodes(), n_kinds];
+        let one_hot = TensorData::new(one_hot.collect(), shape);
+        let one_hot = Tensor::from_data(one_hot, &self.row_of_node.device());
+        one_hot.select(0, self.row_of_node.clone())
+    }
 }
 
 fn node_categories(examples: &[&Example]) -> Vec<usize> {

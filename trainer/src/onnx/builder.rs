@@ -57,6 +57,16 @@ impl GraphBuilder {
         self.initializer(name, dims, data_type::FLOAT, raw)
     }
 
+    /// An axis as an input, one constant however often it is asked for.
+    pub fn axis(&mut self, axis: i64) -> String {
+        let name = format!("axis.{axis}");
+        let initializers = &self.graph.initializer;
+        match initializers.iter().any(|tensor| tensor.name == name) {
+            true => name,
+            false => self.constant_i64(&name, &[axis]),
+        }
+    }
+
     pub fn constant_i64(&mut self, name: &str, values: &[i64]) -> String {
         let raw = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         self.initializer(name, &[values.len()], data_type::INT64, raw)

@@ -175,6 +175,34 @@ impl EdgeSums {
         let inputs = [zeros.as_str(), &self.to, &messages];
         graph.op_with("ScatterND", &inputs, vec![string("reduction", "add")])
     }
+
+    /// `[n_nodes, 1]`: how many rows each node's sum adds up, 1 at least. `ones` is `[n_nodes, 1]`.
+    fn n_summed(&self, graph: &mut GraphBuilder, ones: &str) -> String {
+        let counts = self.of(graph, ones);
+        graph.op("Max", &[&counts, ones])
+    }
+}
+
+/// `[n_nodes, n_kinds]`: 1 in the column of each node's category, all of which are below `n_kinds`.
+fn kinds(graph: &mut GraphBuilder, inputs: &Inputs, n_kinds: usize) -> String {
+    let identity: Vec<f32> = (0..n_kinds * n_kinds)
+        .map(|i| f32::from(i % n_kinds == i / n_kinds))
+        .collect();
+    let identity = graph.constant_f32("kinds", &[n_kinds, n_kinds], &identity);
+    let rows = [identity.as_str(), &inputs.category];
+    graph.op_with("Gather", &rows, vec![int("axis", 0)])
+}
+
+/// `[n_nodes, 1]`: every node is of one kind.
+fn ones(graph: &mut GraphBuilder, kinds: &str) -> String {
+    let axis = graph.axis(1);
+    graph.op_with("ReduceSum", &[kinds, &axis], vec![int("keepdims", 1)])
+}
+
+/// `[n, w]` → `[1, w]`: a reduction over rows.
+fn over_nodes(graph: &mut GraphBuilder, op: &str, rows: &str) -> String {
+    let axis = graph.axis(0);
+    graph.op_with(op, &[rows, &axis], vec![int("keepdims", 1)])
 }
 
 fn linear(graph: &mut GraphBuilder, name: &str, layer: &Linear, input: &str) -> String {
