@@ -10,6 +10,7 @@ use litecast::manifest::{FeatureRange, SpaceCount};
 
 use crate::dataset::{Dataset, LabelKey, LabelledGraph};
 use crate::gnn::prepare::{Example, Labels, OutputRules, Readout, Scaling};
+use crate::gnn::whole_graph::Columns;
 use crate::settings::Settings;
 use crate::split::{Side, side};
 
@@ -125,7 +126,7 @@ impl Data {
             ceilings,
             planned_columns: planned.collect(),
         };
-        let scaling = Scaling::fit(N_COLUMNS, outputs_of, &pairs);
+        let scaling = Scaling::fit(Columns::of_table(), outputs_of, &pairs);
         Ok(Self {
             feature_ranges: feature_ranges(&training),
             training: part(&training, &scaling, &spaces),

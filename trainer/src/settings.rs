@@ -33,6 +33,9 @@ pub struct Settings {
     /// Weight of the loss of single operators, for architectures that estimate them.
     #[arg(long, default_value_t = 1.0)]
     pub operator_weight: f32,
+    /// Blocks of `seernet`.
+    #[arg(long, default_value_t = 1)]
+    pub blocks: usize,
     #[arg(long, default_value_t = 60)]
     pub epochs: usize,
     /// Epochs without a better validation error after which training stops.

@@ -146,6 +146,7 @@ pub fn shape(data: &Data, settings: &Settings) -> Shape {
         embedding: settings.embedding,
         hidden: settings.hidden,
         head: settings.head,
+        blocks: settings.blocks,
     }
 }
 

@@ -29,6 +29,8 @@ pub enum Neighbours {
     Apart,
     /// One over predecessors.
     Predecessors,
+    /// One over successors.
+    Successors,
 }
 
 impl Neighbours {
@@ -44,6 +46,7 @@ impl Neighbours {
             Self::Together => vec![[neighbours, neighbours]],
             Self::Apart => vec![[predecessors, successors], [successors, predecessors]],
             Self::Predecessors => vec![[predecessors, successors]],
+            Self::Successors => vec![[successors, predecessors]],
         }
     }
 
@@ -97,6 +100,20 @@ pub fn concat_neighbour_sums_portable(
 pub fn sum_per_graph(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
     let membership = topology.membership(&values.device()).clone();
     membership.matmul(values)
+}
+
+/// `[n_nodes, w]` → `[n_graphs, w]`: mean of each column over each graph's rows.
+pub fn mean_per_graph(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
+    let n_nodes = topology.graphs().map(|rows| rows.len().max(1) as f32);
+    let n_nodes = TensorData::new(n_nodes.collect(), [topology.n_graphs(), 1]);
+    let n_nodes = Tensor::from_data(n_nodes, &values.device());
+    sum_per_graph(values, topology) / n_nodes
+}
+
+/// `[n_graphs, w]` → `[n_nodes, w]`: for each node the row of its graph.
+pub fn at_nodes(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
+    let membership = topology.membership(&values.device()).clone();
+    membership.transpose().matmul(values)
 }
 
 /// `[n_nodes, w]` → `[n_graphs, w]`: largest value of each column over each graph's rows; 0 for a

@@ -1,14 +1,15 @@
 //! Graph networks from operators to estimates.
 //!
 //! [`prepare`] features → scaled graphs, [`batch`] graphs → tensors, [`aggregate`] operations over
-//! graphs, [`perfsage`] and [`per_operator`] the architectures (both begin with [`encoder`]), [`sage`]
-//! those of peers to compare with,
-//! [`network`] what they have in common. One network estimates every target and metric, where
-//! PerfSAGE's paper trains one for each: the browser downloads it once.
+//! graphs, [`perfsage`] and [`per_operator`] the architectures (both begin with [`encoder`]), [`sage`],
+//! [`seernet`] and [`eagle`] those of peers to compare with, [`network`] what they have in common. One
+//! network estimates every target and metric, where PerfSAGE's paper trains one for each: the browser
+//! downloads it once.
 
 pub mod adam;
 pub mod aggregate;
 pub mod batch;
+pub mod eagle;
 pub mod encoder;
 pub mod loss;
 pub mod network;
@@ -16,4 +17,6 @@ pub mod per_operator;
 pub mod perfsage;
 pub mod prepare;
 pub mod sage;
+pub mod seernet;
 pub mod synthetic;
+pub mod whole_graph;

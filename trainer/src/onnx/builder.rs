@@ -102,6 +102,20 @@ impl GraphBuilder {
         self.push(op_type, inputs, result, attributes)
     }
 
+    /// An operator with two results, of which the first is wanted.
+    pub fn op_of_two(
+        &mut self,
+        op_type: &str,
+        inputs: &[&str],
+        attributes: Vec<Attribute>,
+    ) -> String {
+        let result = self.op_with(op_type, inputs, attributes);
+        let node = self.graph.node.last_mut();
+        let node = node.expect("an operator was added above");
+        node.output.push(format!("{result}_second"));
+        result
+    }
+
     /// The finished file.
     pub fn encode(self, properties: &[(&str, &str)]) -> Vec<u8> {
         let property = |(key, value): &(&str, &str)| Property {
@@ -156,6 +170,16 @@ pub fn int(name: &str, value: i64) -> Attribute {
         name: name.to_owned(),
         i: Some(value),
         r#type: attribute_type::INT,
+        ..Attribute::default()
+    }
+}
+
+/// An attribute of one float.
+pub fn float(name: &str, value: f32) -> Attribute {
+    Attribute {
+        name: name.to_owned(),
+        f: Some(value),
+        r#type: attribute_type::FLOAT,
         ..Attribute::default()
     }
 }

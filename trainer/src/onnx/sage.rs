@@ -53,6 +53,7 @@ fn edge_sums(graph: &mut GraphBuilder, inputs: &Inputs, neighbours: Neighbours) 
     let (src, dst) = (&inputs.edge_src, &inputs.edge_dst);
     match neighbours {
         Neighbours::Predecessors => EdgeSums::new(graph, src, dst),
+        Neighbours::Successors => EdgeSums::new(graph, dst, src),
         Neighbours::Together => {
             let from = graph.op_with("Concat", &[src, dst], vec![int("axis", 0)]);
             let to = graph.op_with("Concat", &[dst, src], vec![int("axis", 0)]);
