@@ -145,6 +145,18 @@ impl Data {
             .collect()
     }
 
+    /// What PCGrad takes for tasks, as PerfSeer does: the metrics, each on every target.
+    pub fn tasks(&self) -> Vec<Scaling> {
+        let outputs = self.outputs.iter().enumerate();
+        let of_metric = |metric: &Metric| -> Vec<usize> {
+            let is_it = |(_, key): &(usize, &LabelKey)| key.metric == metric.id;
+            outputs.clone().filter(is_it).map(|(k, _)| k).collect()
+        };
+        let tasks = METRICS.iter().map(of_metric);
+        let tasks = tasks.filter(|outputs| !outputs.is_empty());
+        tasks.map(|task| self.scaling.of_outputs(&task)).collect()
+    }
+
     pub fn counts(&self) -> Vec<SpaceCount> {
         let count = |part: &Part, space| part.space_of.iter().filter(|&&s| s == space).count();
         let spaces = self.spaces.iter().enumerate();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::gnn::gradients::Gradients;
 use crate::gnn::loss::Objective;
 use crate::gnn::network::Architecture;
 
@@ -36,6 +37,9 @@ pub struct Settings {
     /// Blocks of `seernet`.
     #[arg(long, default_value_t = 1)]
     pub blocks: usize,
+    /// How the outputs' gradients become one.
+    #[arg(long, value_enum, default_value = "summed")]
+    pub gradients: Gradients,
     #[arg(long, default_value_t = 60)]
     pub epochs: usize,
     /// Epochs without a better validation error after which training stops.

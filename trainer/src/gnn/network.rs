@@ -1,6 +1,6 @@
 //! The architectures behind one interface: what training, measuring and exporting hold.
 
-use burn::module::{Module, ModuleMapper, Param};
+use burn::module::{Module, ModuleMapper, Param, ParamId};
 use burn::tensor::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
@@ -134,6 +134,19 @@ impl Network {
                 }
             }
         }
+    }
+
+    /// The weights that belong to one output each: those of the last layer, where there is one.
+    pub fn heads(&self) -> Vec<ParamId> {
+        let layer = match self {
+            Self::PerfSage(network) => &network.output,
+            Self::Dippm(network) | Self::Nnlp(network) => &network.output,
+            Self::SeerNet(network) => &network.output,
+            Self::Eagle(network) => &network.output,
+            Self::PerOperator(_) => return Vec::new(),
+        };
+        let bias = layer.bias.iter().map(|bias| bias.id);
+        bias.chain([layer.weight.id]).collect()
     }
 
     /// Every weight rounded to the nearest half-precision number, as the exported file keeps it.

@@ -336,6 +336,16 @@ impl Scaling {
         }
     }
 
+    /// With a loss in which the labels of these outputs alone count.
+    pub fn of_outputs(&self, outputs: &[usize]) -> Self {
+        let mut scaling = self.clone();
+        let weights = scaling.label_weights.iter_mut().enumerate();
+        weights
+            .filter(|(output, _)| !outputs.contains(output))
+            .for_each(|(_, weight)| *weight = 0.0);
+        scaling
+    }
+
     /// What rules say that an operator with such features costs, of each output; 0 where they do not.
     fn planned(&self, row: &[f32]) -> impl Iterator<Item = f32> {
         let plans = self.plans.iter();

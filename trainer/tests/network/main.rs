@@ -1,6 +1,7 @@
 //! The network against independent views of what it computes.
 
 mod naive;
+mod pcgrad;
 mod whole_graph;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
