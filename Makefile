@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve test cli bundle measure baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
+.PHONY: help serve test cli bundle measure networks baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
 
 PORT ?= 8000
 
@@ -32,10 +32,17 @@ FLAGS_perfsage := --spaces cnn-cifar10,cnn-imagenet,cnn-kws,vit-cifar100 --log-l
 	--min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
 FLAGS_dippm := --hidden 512 --head 512
 FLAGS_nnlp := --hidden 512 --head 512
+FLAGS_seernet := --hidden 256 --gradients pcgrad
+FLAGS_eagle := --hidden 600
 measure: ## Train one architecture on trainer/data and measure it (ARCHITECTURE=perfsage)
 	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
 	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) --dataset trainer/data --out trainer/runs/$(ARCHITECTURE)
 	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) --dataset trainer/data
+
+networks: ## Train and measure all networks to compare with, one after another: hours for each
+	@for network in perfsage dippm nnlp seernet eagle; do \
+	    $(MAKE) --no-print-directory measure ARCHITECTURE=$$network || exit 1; \
+	done
 
 baselines: ## Fit predictors without a neural network, compare them with the shipped one
 	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer

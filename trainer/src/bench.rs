@@ -52,6 +52,7 @@ pub fn run(args: BenchArgs) -> Result<()> {
         embedding: 16,
         hidden: args.hidden,
         head: 1024,
+        blocks: 1,
     };
     device.seed(0);
     let mut model = Network::new(&shape, &device);
@@ -107,7 +108,7 @@ fn random_examples(n: usize, n_nodes: usize, rng: &mut impl Rng) -> (Vec<Example
         ceilings: vec![f32::MAX; N_OUTPUTS],
         planned_columns: (0..N_OUTPUTS).map(|k| (k > 0).then_some(k)).collect(),
     };
-    let scaling = Scaling::fit(N_COLUMNS, rules, &pairs);
+    let scaling = Scaling::fit(synthetic::columns(N_COLUMNS), rules, &pairs);
     let examples = pairs.iter().map(|(g, l)| scaling.example(g, l)).collect();
     (examples, scaling)
 }

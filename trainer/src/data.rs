@@ -10,6 +10,7 @@ use litecast::manifest::{FeatureRange, SpaceCount};
 
 use crate::dataset::{Dataset, LabelKey, LabelledGraph};
 use crate::gnn::prepare::{Example, Labels, OutputRules, Readout, Scaling};
+use crate::gnn::whole_graph::Columns;
 use crate::settings::Settings;
 use crate::split::{Side, side};
 
@@ -125,7 +126,7 @@ impl Data {
             ceilings,
             planned_columns: planned.collect(),
         };
-        let scaling = Scaling::fit(N_COLUMNS, outputs_of, &pairs);
+        let scaling = Scaling::fit(Columns::of_table(), outputs_of, &pairs);
         Ok(Self {
             feature_ranges: feature_ranges(&training),
             training: part(&training, &scaling, &spaces),
@@ -142,6 +143,18 @@ impl Data {
             .iter()
             .map(|key| format!("{} {}", key.target, key.metric))
             .collect()
+    }
+
+    /// What PCGrad takes for tasks, as PerfSeer does: the metrics, each on every target.
+    pub fn tasks(&self) -> Vec<Scaling> {
+        let outputs = self.outputs.iter().enumerate();
+        let of_metric = |metric: &Metric| -> Vec<usize> {
+            let is_it = |(_, key): &(usize, &LabelKey)| key.metric == metric.id;
+            outputs.clone().filter(is_it).map(|(k, _)| k).collect()
+        };
+        let tasks = METRICS.iter().map(of_metric);
+        let tasks = tasks.filter(|outputs| !outputs.is_empty());
+        tasks.map(|task| self.scaling.of_outputs(&task)).collect()
     }
 
     pub fn counts(&self) -> Vec<SpaceCount> {

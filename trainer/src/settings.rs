@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::gnn::gradients::Gradients;
 use crate::gnn::loss::Objective;
 use crate::gnn::network::Architecture;
 
@@ -33,6 +34,12 @@ pub struct Settings {
     /// Weight of the loss of single operators, for architectures that estimate them.
     #[arg(long, default_value_t = 1.0)]
     pub operator_weight: f32,
+    /// Blocks of `seernet`.
+    #[arg(long, default_value_t = 1)]
+    pub blocks: usize,
+    /// How the outputs' gradients become one.
+    #[arg(long, value_enum, default_value = "summed")]
+    pub gradients: Gradients,
     #[arg(long, default_value_t = 60)]
     pub epochs: usize,
     /// Epochs without a better validation error after which training stops.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use burn::module::Module;
-use burn::optim::{GradientsParams, ModuleOptimizer};
+use burn::optim::ModuleOptimizer;
 use burn::tensor::Device;
 use indicatif::{ProgressBar, ProgressStyle};
 use litecast::features::N_COLUMNS;
@@ -19,6 +19,7 @@ use crate::dataset;
 use crate::evaluate;
 use crate::gnn::adam::Adam;
 use crate::gnn::batch::Batch;
+use crate::gnn::gradients::{self, Gradients};
 use crate::gnn::network::{Network, Shape};
 use crate::gnn::prepare::Example;
 use crate::settings::Settings;
@@ -71,6 +72,7 @@ pub fn train(
         progress = last;
     }
     println!("{} parameters", model.num_params());
+    let tasks = data.tasks();
 
     while progress.epoch < settings.epochs && progress.epochs_without_gain() < settings.patience {
         let start = Instant::now();
@@ -92,13 +94,16 @@ pub fn train(
             let examples: Vec<&Example> = graphs.iter().map(|&g| &part.examples[g]).collect();
             let rate = settings.category_dropout;
             let batch = Batch::with_dropout(&examples, rate, &mut rng, N_COLUMNS, device);
-            let outputs = model.forward(&batch, &data.scaling);
-            let loss = objective.loss(outputs, &batch, &data.scaling);
-            loss_sum += loss.clone().inner().into_scalar::<f32>() as f64;
-            let gradients = GradientsParams::from_grads(loss.backward(), &model);
+            let demand = match settings.gradients {
+                Gradients::Summed => gradients::summed(&model, &batch, &objective, &data.scaling),
+                Gradients::Pcgrad => {
+                    gradients::pcgrad(&model, &batch, &objective, &tasks, &mut rng)
+                }
+            };
+            loss_sum += f64::from(demand.loss);
             learning_rate = settings
                 .learning_rate_at(progress.epoch * n_steps + step, settings.epochs * n_steps);
-            model = optimiser.step(learning_rate, model, gradients);
+            model = optimiser.step(learning_rate, model, demand.gradients);
             bar.set_message(format!("loss {:.4}", loss_sum / (step + 1) as f64));
             bar.inc(1);
         }
@@ -129,7 +134,7 @@ pub fn device(cuda: bool) -> Result<Device> {
     if cuda {
         return Ok(Device::cuda(0usize));
     }
-    anyhow::ensure!(
+    ensure!(
         !cuda,
         "expected a build with `--features cuda`, found one without"
     );
@@ -146,6 +151,7 @@ pub fn shape(data: &Data, settings: &Settings) -> Shape {
         embedding: settings.embedding,
         hidden: settings.hidden,
         head: settings.head,
+        blocks: settings.blocks,
     }
 }
 

@@ -13,6 +13,7 @@ use litecast_trainer::baselines::{Method, leave_one_out, network_errors, network
 use litecast_trainer::data::Data;
 use litecast_trainer::dataset;
 use litecast_trainer::gnn::prepare::Example;
+use litecast_trainer::gnn::whole_graph::WholeGraph;
 use litecast_trainer::settings::Settings;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -88,6 +89,7 @@ fn chain(n_convolutions: usize, rng: &mut impl Rng) -> (Features, Example) {
     let example = Example {
         categories: vec![0; n_nodes],
         nodes: Vec::new(),
+        whole: WholeGraph::default(),
         planned: Vec::new(),
         edge_src: features.edge_src.clone(),
         edge_dst: features.edge_dst.clone(),

@@ -32,11 +32,13 @@ struct Fixture {
     file: Vec<u8>,
 }
 
-const ARCHITECTURES: [Architecture; 4] = [
+const ARCHITECTURES: [Architecture; 6] = [
     Architecture::Perfsage,
     Architecture::PerOperator,
     Architecture::Dippm,
     Architecture::Nnlp,
+    Architecture::Seernet,
+    Architecture::Eagle,
 ];
 
 fn fixture(architecture: Architecture) -> Fixture {
@@ -57,7 +59,7 @@ fn fixture(architecture: Architecture) -> Fixture {
         ceilings,
         planned_columns: (0..N_OUTPUTS).map(|k| (k > 0).then_some(k)).collect(),
     };
-    let scaling = Scaling::fit(N_COLUMNS, rules, &pairs);
+    let scaling = Scaling::fit(synthetic::columns(N_COLUMNS), rules, &pairs);
     let shape = Shape {
         architecture,
         n_columns: N_COLUMNS,
@@ -66,6 +68,7 @@ fn fixture(architecture: Architecture) -> Fixture {
         embedding: 16,
         hidden: 64,
         head: 256,
+        blocks: 2,
     };
     let device = Device::flex();
     // The generator belongs to the process, and tests run beside each other.

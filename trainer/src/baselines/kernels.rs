@@ -186,6 +186,7 @@ impl<'f> Neighbours<'f> {
 mod tests {
     use super::*;
     use crate::gnn::prepare::Example;
+    use crate::gnn::whole_graph::WholeGraph;
 
     const PAD: i32 = 34;
     const CONV_2D: i32 = 3;
@@ -206,6 +207,7 @@ mod tests {
         let example = Example {
             categories: vec![0; categories.len()],
             nodes: Vec::new(),
+            whole: WholeGraph::default(),
             planned: Vec::new(),
             edge_src: features.edge_src.clone(),
             edge_dst: features.edge_dst.clone(),

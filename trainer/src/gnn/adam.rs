@@ -197,10 +197,13 @@ fn square_sum(values: &[f32]) -> f64 {
     sums.iter().map(|&s| f64::from(s)).sum::<f64>() + f64::from(rest)
 }
 
+/// Whose storage is the values in order, and no more.
 fn flex<const D: usize>(tensor: Tensor<D>) -> FlexTensor {
     let primitive = tensor.try_into_primitive::<Flex>();
     let primitive = primitive.expect("weights, moments and gradients share a device");
-    if primitive.is_contiguous() {
+    // The storage of a part of a longer tensor is that of the whole.
+    let n_stored = primitive.bytes().len() / size_of::<f32>();
+    if primitive.is_contiguous() && n_stored == primitive.layout().num_elements() {
         primitive
     } else {
         primitive.to_contiguous()

@@ -10,7 +10,7 @@ use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
 use burn::backend::flex::FlexTensor;
 use burn::backend::{Autodiff, Flex};
-use burn::tensor::{IndexingUpdateOp, Tensor, TensorData};
+use burn::tensor::{Device, IndexingUpdateOp, Tensor, TensorData};
 use rayon::prelude::*;
 
 use super::batch::{NodeLists, Topology};
@@ -29,6 +29,8 @@ pub enum Neighbours {
     Apart,
     /// One over predecessors.
     Predecessors,
+    /// One over successors.
+    Successors,
 }
 
 impl Neighbours {
@@ -44,15 +46,16 @@ impl Neighbours {
             Self::Together => vec![[neighbours, neighbours]],
             Self::Apart => vec![[predecessors, successors], [successors, predecessors]],
             Self::Predecessors => vec![[predecessors, successors]],
+            Self::Successors => vec![[successors, predecessors]],
         }
     }
 
-    /// How many rows the first sum of each node adds up.
-    pub fn n_summed(self, topology: &Topology) -> Vec<usize> {
+    /// `[n_nodes, 1]`: how many rows the first sum of each node adds up, 1 at least.
+    pub fn n_summed(self, topology: &Topology, device: &Device) -> Tensor<2> {
         let [summed, _] = self.lists(topology)[0];
-        (0..topology.n_nodes())
-            .map(|node| summed.of(node).len())
-            .collect()
+        let n_nodes = topology.n_nodes();
+        let counts = (0..n_nodes).map(|node| summed.of(node).len().max(1) as f32);
+        Tensor::from_data(TensorData::new(counts.collect(), [n_nodes, 1]), device)
     }
 }
 
@@ -99,8 +102,22 @@ pub fn sum_per_graph(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
     membership.matmul(values)
 }
 
-/// `[n_nodes, w]` → `[n_graphs, w]`: largest value of each column over each graph's rows.
-/// Expects values ≥ 0, as they are after a relu or an exponential.
+/// `[n_nodes, w]` → `[n_graphs, w]`: mean of each column over each graph's rows.
+pub fn mean_per_graph(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
+    let n_nodes = topology.graphs().map(|rows| rows.len().max(1) as f32);
+    let n_nodes = TensorData::new(n_nodes.collect(), [topology.n_graphs(), 1]);
+    let n_nodes = Tensor::from_data(n_nodes, &values.device());
+    sum_per_graph(values, topology) / n_nodes
+}
+
+/// `[n_graphs, w]` → `[n_nodes, w]`: for each node the row of its graph.
+pub fn at_nodes(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
+    let membership = topology.membership(&values.device()).clone();
+    membership.transpose().matmul(values)
+}
+
+/// `[n_nodes, w]` → `[n_graphs, w]`: largest value of each column over each graph's rows; 0 for a
+/// graph without nodes.
 pub fn max_per_graph(hidden: Tensor<2>, topology: &Arc<Topology>) -> Tensor<2> {
     if let Ok(tracked) = hidden.clone().try_into_primitive::<CpuAutodiff>() {
         return max_on_cpu_autodiff(tracked, topology);
@@ -111,12 +128,13 @@ pub fn max_per_graph(hidden: Tensor<2>, topology: &Arc<Topology>) -> Tensor<2> {
     }
 }
 
-/// [`max_per_graph`] from operations that every device has: a padded gather.
+/// [`max_per_graph`] from operations that every device has: a padded gather. Expects graphs with nodes.
 pub fn max_per_graph_portable(hidden: Tensor<2>, topology: &Topology) -> Tensor<2> {
     let [_, width] = hidden.dims();
     let device = hidden.device();
     let padded_rows = topology.padded_rows(&device);
-    let padded = Tensor::cat(vec![hidden, Tensor::zeros([1, width], &device)], 0);
+    let least = Tensor::full([1, width], f32::MIN, &device);
+    let padded = Tensor::cat(vec![hidden, least], 0);
     let rows = padded.select(0, padded_rows.rows.clone());
     rows.reshape([topology.n_graphs(), padded_rows.longest, width])
         .max_dim(1)
@@ -200,6 +218,9 @@ fn max_forward(hidden: &FlexTensor, topology: &Topology) -> (FlexTensor, Vec<u32
         let best = &mut maxima[graph * width..(graph + 1) * width];
         let holder = &mut holders[graph * width..(graph + 1) * width];
         holder.fill(range.start as u32);
+        if !range.is_empty() {
+            best.fill(f32::MIN);
+        }
         for i in range {
             let row = &rows[i * width..(i + 1) * width];
             for ((best, holder), &value) in best.iter_mut().zip(holder.iter_mut()).zip(row) {

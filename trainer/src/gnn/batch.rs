@@ -7,6 +7,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand::Rng;
 
 use super::prepare::Example;
+use super::whole_graph::{N_AMOUNTS, N_GLOBALS};
 
 /// Lists of nodes, one for each node: `nodes[offsets[i]..offsets[i + 1]]` is that of node i.
 #[derive(Debug)]
@@ -165,6 +166,10 @@ pub struct Batch {
     /// `[n_nodes]`: row of each node in the concatenation of `categories`.
     pub row_of_node: Tensor<1, Int>,
     pub topology: Arc<Topology>,
+    /// `[n_nodes, N_AMOUNTS]`: of [`WholeGraph`](super::whole_graph::WholeGraph).
+    pub shares: Tensor<2>,
+    /// `[n_graphs, N_GLOBALS]`, standardised: of the same.
+    pub globals: Tensor<2>,
     /// `[n_nodes, n_outputs]`, natural units: what rules say, 0 where they do not.
     pub planned: Tensor<2>,
     /// `[n_graphs, n_outputs]` natural units; 1 where there is no label.
@@ -243,6 +248,8 @@ impl Batch {
                 .collect(),
             row_of_node: int_tensor(row_of_node.into_iter(), device),
             topology: Arc::new(topology(examples)),
+            shares: side_by_side(examples, N_AMOUNTS, |e| &e.whole.shares, device),
+            globals: side_by_side(examples, N_GLOBALS, |e| &e.whole.globals, device),
             planned,
             labels,
             has_label,
@@ -250,6 +257,25 @@ impl Batch {
             has_operator_label,
             graph_label_of_node,
         }
+    }
+
+    /// `[n_nodes, n_columns]`, standardised.
+    pub fn features(&self) -> Tensor<2> {
+        let rows = self.categories.iter().map(|rows| rows.features.clone());
+        Tensor::cat(rows.collect(), 0).select(0, self.row_of_node.clone())
+    }
+
+    /// `[n_nodes, n_kinds]`: 1 in the column of each node's category, all of which are below `n_kinds`.
+    pub fn kinds(&self, n_kinds: usize) -> Tensor<2> {
+        let one_hot = self.categories.iter().flat_map(|rows| {
+            let [n, _] = rows.features.dims();
+            let row = (0..n_kinds).map(move |kind| f32::from(u8::from(kind == rows.category)));
+            std::iter::repeat_n(row, n).flatten()
+        });
+        let shape = [self.topology.n_nodes(), n_kinds];
+        let one_hot = TensorData::new(one_hot.collect(), shape);
+        let one_hot = Tensor::from_data(one_hot, &self.row_of_node.device());
+        one_hot.select(0, self.row_of_node.clone())
     }
 }
 
@@ -266,6 +292,18 @@ fn gather_rows(rows: &[&[f32]], nodes: &[usize], n_columns: usize, device: &Devi
         .flat_map(|&node| rows[node].iter().copied())
         .collect();
     Tensor::from_data(TensorData::new(values, [nodes.len(), n_columns]), device)
+}
+
+/// `[rows, width]`: the examples' rows, one example after another.
+fn side_by_side(
+    examples: &[&Example],
+    width: usize,
+    rows: fn(&Example) -> &[f32],
+    device: &Device,
+) -> Tensor<2> {
+    let values: Vec<f32> = examples.iter().flat_map(|e| rows(e)).copied().collect();
+    let shape = [values.len() / width, width];
+    Tensor::from_data(TensorData::new(values, shape), device)
 }
 
 fn topology(examples: &[&Example]) -> Topology {

@@ -36,7 +36,7 @@ pub fn log_huber(standardised: Tensor<2>, batch: &Batch, scaling: &Scaling) -> T
 }
 
 /// Huber's loss of the logarithms of the operators' estimates, each with a floor that is a share of
-/// its graph's label: the mean over the operators that have a label.
+/// its graph's label: the mean over the operators that have a label, of outputs whose labels have a weight.
 pub fn operators(estimates: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tensor<1> {
     let floor = |readout: &Readout| match readout {
         Readout::Sum => SUM_FLOOR,
@@ -46,9 +46,12 @@ pub fn operators(estimates: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tens
     let floors = batch.graph_label_of_node.clone() * row(&floors, &estimates.device());
     let found = (estimates + floors.clone()).log();
     let expected = (batch.operator_labels.clone() + floors).log();
+    let counts = |&weight: &f32| f32::from(u8::from(weight > 0.0));
+    let counts: Vec<f32> = scaling.label_weights.iter().map(counts).collect();
+    let counts = row(&counts, &found.device());
     mean_over(
         huber((found - expected).abs()),
-        batch.has_operator_label.clone(),
+        batch.has_operator_label.clone() * counts,
     )
 }
 

@@ -1,15 +1,17 @@
 //! The architectures behind one interface: what training, measuring and exporting hold.
 
-use burn::module::{Module, ModuleMapper, Param};
+use burn::module::{Module, ModuleMapper, Param, ParamId};
 use burn::tensor::{DType, Device, Tensor};
 use serde::{Deserialize, Serialize};
 
 use super::batch::Batch;
+use super::eagle::Eagle;
 use super::encoder::CategoryEncoder;
 use super::per_operator::PerOperator;
 use super::perfsage::PerfSage;
 use super::prepare::Scaling;
 use super::sage::{DIPPM, NNLP, Sage};
+use super::seernet::SeerNet;
 
 /// Which network to train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
@@ -23,6 +25,10 @@ pub enum Architecture {
     Dippm,
     /// NNLP's, which is shallower and sees neighbours on either side.
     Nnlp,
+    /// PerfSeer's, with features of nodes, edges and the whole graph.
+    Seernet,
+    /// BRP-NAS's graph convolutions over operator kinds alone.
+    Eagle,
 }
 
 impl Architecture {
@@ -33,6 +39,8 @@ impl Architecture {
             Self::PerOperator => "per-operator",
             Self::Dippm => "dippm",
             Self::Nnlp => "nnlp",
+            Self::Seernet => "seernet",
+            Self::Eagle => "eagle",
         }
     }
 }
@@ -48,6 +56,8 @@ pub struct Shape {
     pub hidden: usize,
     /// Width of the layers after the readout, where there are any.
     pub head: usize,
+    /// Blocks of `seernet`.
+    pub blocks: usize,
 }
 
 impl Shape {
@@ -70,6 +80,8 @@ pub enum Network {
     PerOperator(PerOperator),
     Dippm(Sage),
     Nnlp(Sage),
+    SeerNet(SeerNet),
+    Eagle(Eagle),
 }
 
 /// What a network says of a batch.
@@ -101,6 +113,8 @@ impl Network {
             Architecture::PerOperator => Self::PerOperator(PerOperator::new(shape, device)),
             Architecture::Dippm => Self::Dippm(Sage::new(shape, DIPPM, device)),
             Architecture::Nnlp => Self::Nnlp(Sage::new(shape, NNLP, device)),
+            Architecture::Seernet => Self::SeerNet(SeerNet::new(shape, device)),
+            Architecture::Eagle => Self::Eagle(Eagle::new(shape, device)),
         }
     }
 
@@ -109,6 +123,8 @@ impl Network {
             Self::PerfSage(network) => Outputs::of_graphs(network.forward(batch)),
             Self::Dippm(network) => Outputs::of_graphs(network.forward(batch, DIPPM)),
             Self::Nnlp(network) => Outputs::of_graphs(network.forward(batch, NNLP)),
+            Self::SeerNet(network) => Outputs::of_graphs(network.forward(batch, &scaling.columns)),
+            Self::Eagle(network) => Outputs::of_graphs(network.forward(batch)),
             Self::PerOperator(network) => {
                 let outputs = network.forward(batch, scaling);
                 Outputs {
@@ -118,6 +134,19 @@ impl Network {
                 }
             }
         }
+    }
+
+    /// The weights that belong to one output each: those of the last layer, where there is one.
+    pub fn heads(&self) -> Vec<ParamId> {
+        let layer = match self {
+            Self::PerfSage(network) => &network.output,
+            Self::Dippm(network) | Self::Nnlp(network) => &network.output,
+            Self::SeerNet(network) => &network.output,
+            Self::Eagle(network) => &network.output,
+            Self::PerOperator(_) => return Vec::new(),
+        };
+        let bias = layer.bias.iter().map(|bias| bias.id);
+        bias.chain([layer.weight.id]).collect()
     }
 
     /// Every weight rounded to the nearest half-precision number, as the exported file keeps it.

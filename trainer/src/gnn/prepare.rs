@@ -5,6 +5,8 @@ use burn::tensor::{Device, Tensor};
 use litecast::features::Features;
 use serde::{Deserialize, Serialize};
 
+use super::whole_graph::{Columns, N_GLOBALS, WholeGraph, amount};
+
 /// Standardised columns are cut off here, so that a graph unlike any in training cannot drive
 /// the network to infinity.
 pub const MAX_DEVIATIONS: f32 = 10.0;
@@ -110,6 +112,19 @@ impl Standard {
         deviations * row(&self.std, &device) + row(&self.mean, &device)
     }
 
+    /// Row-major rows as deviations from the mean, none beyond [`MAX_DEVIATIONS`]; 0 in a column that
+    /// did not vary in training.
+    fn scaled(&self, rows: &[f32]) -> Vec<f32> {
+        let inverse_std = self.inverse_std();
+        let scale = |(column, value): (usize, &f32)| {
+            let scaled = (value - self.mean[column]) * inverse_std[column];
+            scaled.clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS)
+        };
+        rows.chunks_exact(self.mean.len())
+            .flat_map(|row| row.iter().enumerate().map(scale))
+            .collect()
+    }
+
     /// Factor of each column: 0 for a column that did not vary in training.
     pub fn inverse_std(&self) -> Vec<f32> {
         let inverse = |&std: &f32| if std < MIN_STD { 0.0 } else { 1.0 / std };
@@ -145,9 +160,6 @@ pub struct Plan {
     pub unit: f32,
 }
 
-/// No cost's logarithm is larger: e to the power of more would leave the range of numbers.
-pub const MAX_PLANNED_LOG: f32 = 60.0;
-
 impl Plan {
     /// The unit is the median over the operators that have both.
     fn fit(
@@ -176,15 +188,18 @@ impl Plan {
 
     /// Of an operator with such features.
     fn cost(&self, row: &[f32]) -> f32 {
-        row[self.column].clamp(0.0, MAX_PLANNED_LOG).exp_m1() * self.unit
+        amount(row[self.column]) * self.unit
     }
 }
 
 /// Constants of the training graphs that belong to the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
+    pub columns: Columns,
     pub vocabulary: Vocabulary,
     pub features: Standard,
+    /// Of [`WholeGraph::globals`].
+    pub globals: Standard,
     /// Of the logarithm of the labels.
     pub log_labels: Standard,
     /// Of the logarithm of the operators' labels that are not 0.
@@ -235,8 +250,9 @@ impl Labels {
 impl Scaling {
     /// Fits to the training graphs. All labels of graphs must be positive or NaN, those of
     /// operators not negative or NaN.
-    pub fn fit(n_columns: usize, rules: OutputRules, graphs: &[(&Features, &Labels)]) -> Self {
+    pub fn fit(columns: Columns, rules: OutputRules, graphs: &[(&Features, &Labels)]) -> Self {
         let n_outputs = rules.readouts.len();
+        let n_columns = columns.n;
         let rows = graphs
             .iter()
             .flat_map(|(f, _)| f.nodes.chunks_exact(n_columns));
@@ -265,10 +281,15 @@ impl Scaling {
         });
         let even: Vec<Vec<f32>> = even.collect();
         let even = Standard::fit(n_outputs, even.iter().map(Vec::as_slice));
+        let globals = graphs
+            .iter()
+            .map(|(f, _)| WholeGraph::of(f, &columns).globals);
+        let globals: Vec<Vec<f32>> = globals.collect();
         let operator_logs = Standard::fit(n_outputs, operator_logs.chunks_exact(n_outputs));
         Self {
             vocabulary: Vocabulary::fit(graphs.iter().map(|(f, _)| *f)),
             features: Standard::fit(n_columns, rows),
+            globals: Standard::fit(N_GLOBALS, globals.iter().map(Vec::as_slice)),
             // Outputs without labels of operators are taught by the graphs' alone, and begin with even
             // parts of them.
             operator_logs: operator_logs.or(&even),
@@ -280,11 +301,12 @@ impl Scaling {
                 .map(|(output, &column)| Some(Plan::fit(n_columns, column?, output, graphs)))
                 .collect(),
             mean_label: labels.mean,
+            columns,
         }
     }
 
     pub fn n_columns(&self) -> usize {
-        self.features.mean.len()
+        self.columns.n
     }
 
     pub fn n_outputs(&self) -> usize {
@@ -293,27 +315,35 @@ impl Scaling {
 
     /// A graph as the network takes it.
     pub fn example(&self, features: &Features, labels: &Labels) -> Example {
-        let inverse_std = self.features.inverse_std();
-        let scale = |(column, value): (usize, &f32)| {
-            let scaled = (value - self.features.mean[column]) * inverse_std[column];
-            scaled.clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS)
-        };
         let rows = features.nodes.chunks_exact(self.n_columns());
+        let whole = WholeGraph::of(features, &self.columns);
         Example {
             categories: features
                 .categories
                 .iter()
                 .map(|&c| self.vocabulary.index(c))
                 .collect(),
-            nodes: (rows.clone())
-                .flat_map(|row| row.iter().enumerate().map(scale))
-                .collect(),
+            nodes: self.features.scaled(&features.nodes),
+            whole: WholeGraph {
+                globals: self.globals.scaled(&whole.globals),
+                ..whole
+            },
             planned: rows.flat_map(|row| self.planned(row)).collect(),
             edge_src: features.edge_src.clone(),
             edge_dst: features.edge_dst.clone(),
             labels: labels.graph.clone(),
             operator_labels: labels.operators.clone(),
         }
+    }
+
+    /// With a loss in which the labels of these outputs alone count.
+    pub fn of_outputs(&self, outputs: &[usize]) -> Self {
+        let mut scaling = self.clone();
+        let weights = scaling.label_weights.iter_mut().enumerate();
+        weights
+            .filter(|(output, _)| !outputs.contains(output))
+            .for_each(|(_, weight)| *weight = 0.0);
+        scaling
     }
 
     /// What rules say that an operator with such features costs, of each output; 0 where they do not.
@@ -335,6 +365,8 @@ pub struct Example {
     pub categories: Vec<usize>,
     /// Row-major `[n_nodes, n_columns]`, standardised.
     pub nodes: Vec<f32>,
+    /// Its globals standardised.
+    pub whole: WholeGraph,
     /// Row-major `[n_nodes, n_outputs]`, natural units: what rules say, 0 where they do not.
     pub planned: Vec<f32>,
     pub edge_src: Vec<u32>,

@@ -6,18 +6,15 @@
 //! dense layers. Different, so that the networks here are compared and not their inputs: the feature
 //! table and the standardised log outputs of the others, their loss, and no dropout.
 
-use std::sync::Arc;
-
 use burn::module::Module;
 use burn::nn::Linear;
 use burn::tensor::activation::relu;
-use burn::tensor::{Device, Tensor, TensorData};
+use burn::tensor::{Device, Tensor};
 
 use super::aggregate::{Neighbours, concat_neighbour_sums, max_per_graph, sum_per_graph};
-use super::batch::{Batch, Topology};
+use super::batch::Batch;
 use super::encoder::linear;
 use super::network::Shape;
-use super::prepare::MAX_DEVIATIONS;
 
 /// Added to the square of a row's length before it is divided by it: a row of zeros stays one.
 pub const LENGTH_EPSILON: f32 = 1e-12;
@@ -75,9 +72,11 @@ impl Sage {
     /// `[n_graphs, n_outputs]`: standardised logarithms of the estimates.
     pub fn forward(&self, batch: &Batch, plan: SagePlan) -> Tensor<2> {
         let n_inputs = self.convolutions[0].weight.dims()[0] / 2;
-        let (features, kinds) = node_inputs(batch, n_inputs);
+        let features = batch.features();
+        let [_, n_columns] = features.dims();
+        let kinds = batch.kinds(n_inputs - n_columns);
         let topology = &batch.topology;
-        let n_neighbours = n_neighbours(topology, plan.neighbours, &features.device());
+        let n_neighbours = plan.neighbours.n_summed(topology, &features.device());
         let mut hidden = Tensor::cat(vec![features.clone(), kinds.clone()], 1);
         for layer in &self.convolutions {
             let [_, width] = hidden.dims();
@@ -89,7 +88,9 @@ impl Sage {
         }
         let parts = vec![
             sum_per_graph(hidden, topology),
-            largest(features, topology),
+            // The largest of the running sums are the graph's totals, as DIPPM's and NNLP's features of
+            // the whole graph are.
+            max_per_graph(features, topology),
             (sum_per_graph(kinds, topology) + 1.0).log(),
         ];
         let mut graph = Tensor::cat(parts, 1);
@@ -100,42 +101,7 @@ impl Sage {
     }
 }
 
-/// Standardised features of the nodes, and 1 in the column of each node's category.
-fn node_inputs(batch: &Batch, n_inputs: usize) -> (Tensor<2>, Tensor<2>) {
-    let device = batch.row_of_node.device();
-    let parts = batch.categories.iter();
-    let features = Tensor::cat(parts.clone().map(|rows| rows.features.clone()).collect(), 0);
-    let [n_nodes, n_columns] = features.dims();
-    let n_categories = n_inputs - n_columns;
-    let mut kinds = vec![0f32; n_nodes * n_categories];
-    let mut row = 0;
-    for part in parts {
-        let [n, _] = part.features.dims();
-        for _ in 0..n {
-            kinds[row * n_categories + part.category] = 1.0;
-            row += 1;
-        }
-    }
-    let kinds = Tensor::from_data(TensorData::new(kinds, [n_nodes, n_categories]), &device);
-    let in_order = |rows: Tensor<2>| rows.select(0, batch.row_of_node.clone());
-    (in_order(features), in_order(kinds))
-}
-
-/// `[n_nodes, 1]`: how many neighbours' rows are summed, 1 at least.
-fn n_neighbours(topology: &Topology, neighbours: Neighbours, device: &Device) -> Tensor<2> {
-    let n_nodes = topology.n_nodes();
-    let counts = neighbours.n_summed(topology).into_iter();
-    let counts: Vec<f32> = counts.map(|n| n.max(1) as f32).collect();
-    Tensor::from_data(TensorData::new(counts, [n_nodes, 1]), device)
-}
-
 fn of_length_1(rows: Tensor<2>) -> Tensor<2> {
     let squares = rows.clone().square().sum_dim(1) + LENGTH_EPSILON;
     rows / squares.sqrt()
-}
-
-/// `[n_graphs, n_columns]`: the largest value of each column. Those of the running sums are the graph's
-/// totals, as DIPPM's and NNLP's features of the whole graph are.
-fn largest(features: Tensor<2>, topology: &Arc<Topology>) -> Tensor<2> {
-    max_per_graph(features + MAX_DEVIATIONS, topology) - MAX_DEVIATIONS
 }

@@ -5,6 +5,19 @@ use rand::Rng;
 use rand_distr::{Distribution, Normal};
 
 use super::prepare::Labels;
+use super::whole_graph::Columns;
+
+/// The first columns of `n_columns` in the places of those that mean something.
+pub fn columns(n_columns: usize) -> Columns {
+    Columns {
+        n: n_columns,
+        macs: 0,
+        weight_bytes: 1,
+        input_bytes: 2,
+        output_bytes: 3,
+        output_shape: [1, 2, 4, 5],
+    }
+}
 
 /// A chain of `n_nodes` operators with a skip edge every few nodes, `n_columns` normal columns
 /// and categories below `n_categories`.

@@ -57,6 +57,16 @@ impl GraphBuilder {
         self.initializer(name, dims, data_type::FLOAT, raw)
     }
 
+    /// An axis as an input, one constant however often it is asked for.
+    pub fn axis(&mut self, axis: i64) -> String {
+        let name = format!("axis.{axis}");
+        let initializers = &self.graph.initializer;
+        match initializers.iter().any(|tensor| tensor.name == name) {
+            true => name,
+            false => self.constant_i64(&name, &[axis]),
+        }
+    }
+
     pub fn constant_i64(&mut self, name: &str, values: &[i64]) -> String {
         let raw = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         self.initializer(name, &[values.len()], data_type::INT64, raw)
@@ -90,6 +100,20 @@ impl GraphBuilder {
     ) -> String {
         let result = format!("{}_{}", op_type.to_lowercase(), self.graph.node.len());
         self.push(op_type, inputs, result, attributes)
+    }
+
+    /// An operator with two results, of which the first is wanted.
+    pub fn op_of_two(
+        &mut self,
+        op_type: &str,
+        inputs: &[&str],
+        attributes: Vec<Attribute>,
+    ) -> String {
+        let result = self.op_with(op_type, inputs, attributes);
+        let node = self.graph.node.last_mut();
+        let node = node.expect("an operator was added above");
+        node.output.push(format!("{result}_second"));
+        result
     }
 
     /// The finished file.
@@ -146,6 +170,16 @@ pub fn int(name: &str, value: i64) -> Attribute {
         name: name.to_owned(),
         i: Some(value),
         r#type: attribute_type::INT,
+        ..Attribute::default()
+    }
+}
+
+/// An attribute of one float.
+pub fn float(name: &str, value: f32) -> Attribute {
+    Attribute {
+        name: name.to_owned(),
+        f: Some(value),
+        r#type: attribute_type::FLOAT,
         ..Attribute::default()
     }
 }

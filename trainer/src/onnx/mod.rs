@@ -1,10 +1,13 @@
 //! A trained [`Network`] → an ONNX file that takes raw features and gives natural units.
 
 mod builder;
+mod eagle;
 mod per_operator;
 mod perfsage;
 mod proto;
 mod sage;
+mod seernet;
+mod whole_graph;
 
 use burn::nn::Linear;
 use burn::tensor::Tensor;
@@ -15,6 +18,7 @@ use crate::gnn::encoder::CategoryEncoder;
 use crate::gnn::network::Network;
 use crate::gnn::prepare::{MAX_DEVIATIONS, Scaling, Standard};
 use crate::gnn::sage::{DIPPM, NNLP};
+use crate::gnn::whole_graph::MAX_LOG_AMOUNT;
 
 const N_NODES: Dim = Dim::Symbol("n_nodes");
 const N_EDGES: Dim = Dim::Symbol("n_edges");
@@ -32,7 +36,7 @@ pub fn export(network: &Network, scaling: &Scaling, feature_schema_id: &str) -> 
     let edge_src = graph.input_i64(tensor_names::EDGE_SRC, &[N_EDGES]);
     let edge_dst = graph.input_i64(tensor_names::EDGE_DST, &[N_EDGES]);
     let inputs = Inputs {
-        features: standardise(&mut graph, &features, scaling),
+        features: standardise(&mut graph, "features", &features, &scaling.features),
         raw: features,
         category,
         edge_src,
@@ -49,6 +53,14 @@ pub fn export(network: &Network, scaling: &Scaling, feature_schema_id: &str) -> 
         }
         Network::Nnlp(network) => {
             let estimates = sage::export(&mut graph, network, NNLP, &inputs, scaling);
+            (estimates, None)
+        }
+        Network::SeerNet(network) => {
+            let estimates = seernet::export(&mut graph, network, &inputs, scaling);
+            (estimates, None)
+        }
+        Network::Eagle(network) => {
+            let estimates = eagle::export(&mut graph, network, &inputs, scaling);
             (estimates, None)
         }
         Network::PerOperator(network) => {
@@ -80,13 +92,13 @@ struct Inputs {
     edge_dst: String,
 }
 
-fn standardise(graph: &mut GraphBuilder, features: &str, scaling: &Scaling) -> String {
-    let n = [scaling.n_columns()];
-    let mean = graph.constant_f32("features.mean", &n, &scaling.features.mean);
-    let factor = graph.constant_f32("features.inverse_std", &n, &scaling.features.inverse_std());
-    let low = graph.constant_f32("features.low", &[], &[-MAX_DEVIATIONS]);
-    let high = graph.constant_f32("features.high", &[], &[MAX_DEVIATIONS]);
-    let centred = graph.op("Sub", &[features, &mean]);
+fn standardise(graph: &mut GraphBuilder, name: &str, values: &str, by: &Standard) -> String {
+    let n = [by.mean.len()];
+    let mean = graph.constant_f32(&format!("{name}.mean"), &n, &by.mean);
+    let factor = graph.constant_f32(&format!("{name}.inverse_std"), &n, &by.inverse_std());
+    let low = graph.constant_f32(&format!("{name}.low"), &[], &[-MAX_DEVIATIONS]);
+    let high = graph.constant_f32(&format!("{name}.high"), &[], &[MAX_DEVIATIONS]);
+    let centred = graph.op("Sub", &[values, &mean]);
     let scaled = graph.op("Mul", &[&centred, &factor]);
     graph.op("Clip", &[&scaled, &low, &high])
 }
@@ -166,15 +178,65 @@ impl EdgeSums {
         }
     }
 
+    /// Of rows of nodes.
     fn of(&self, graph: &mut GraphBuilder, hidden: &str) -> String {
         let messages = graph.op_with("Gather", &[hidden, &self.from], vec![int("axis", 0)]);
-        let shape = graph.op("Shape", &[hidden]);
+        self.of_edges(graph, &messages, hidden)
+    }
+
+    /// Of rows of edges, in the shape of `nodes`.
+    fn of_edges(&self, graph: &mut GraphBuilder, messages: &str, nodes: &str) -> String {
+        let shape = graph.op("Shape", &[nodes]);
         // ONNX's default is this very zero, but tract takes it for one in double precision.
         let zero = vec![float_tensor("value", 0.0)];
         let zeros = graph.op_with("ConstantOfShape", &[&shape], zero);
-        let inputs = [zeros.as_str(), &self.to, &messages];
+        let inputs = [zeros.as_str(), &self.to, messages];
         graph.op_with("ScatterND", &inputs, vec![string("reduction", "add")])
     }
+
+    /// `[n_nodes, 1]`: how many rows each node's sum adds up, 1 at least. `ones` is `[n_nodes, 1]`.
+    fn n_summed(&self, graph: &mut GraphBuilder, ones: &str) -> String {
+        let counts = self.of(graph, ones);
+        graph.op("Max", &[&counts, ones])
+    }
+}
+
+/// `[n_nodes, n_kinds]`: 1 in the column of each node's category, all of which are below `n_kinds`.
+fn kinds(graph: &mut GraphBuilder, inputs: &Inputs, n_kinds: usize) -> String {
+    let identity: Vec<f32> = (0..n_kinds * n_kinds)
+        .map(|i| f32::from(i % n_kinds == i / n_kinds))
+        .collect();
+    let identity = graph.constant_f32("kinds", &[n_kinds, n_kinds], &identity);
+    let rows = [identity.as_str(), &inputs.category];
+    graph.op_with("Gather", &rows, vec![int("axis", 0)])
+}
+
+/// `[n_nodes, 1]`: every node is of one kind.
+fn ones(graph: &mut GraphBuilder, kinds: &str) -> String {
+    let axis = graph.axis(1);
+    graph.op_with("ReduceSum", &[kinds, &axis], vec![int("keepdims", 1)])
+}
+
+/// `[n, w]` → `[1, w]`: a reduction over rows.
+fn over_nodes(graph: &mut GraphBuilder, op: &str, rows: &str) -> String {
+    let axis = graph.axis(0);
+    graph.op_with(op, &[rows, &axis], vec![int("keepdims", 1)])
+}
+
+/// Columns of raw features that are logarithms of 1 more than an amount → the amounts.
+fn natural_amounts(graph: &mut GraphBuilder, name: &str, raw: &str, columns: &[i64]) -> String {
+    let columns = graph.constant_i64(&format!("{name}.columns"), columns);
+    let low = graph.constant_f32(&format!("{name}.low"), &[], &[0.0]);
+    let high = graph.constant_f32(&format!("{name}.high"), &[], &[MAX_LOG_AMOUNT]);
+    let one = graph.constant_f32(&format!("{name}.one"), &[1, 1], &[1.0]);
+    let logs = graph.op_with("Gather", &[raw, &columns], vec![int("axis", 1)]);
+    let logs = graph.op("Clip", &[&logs, &low, &high]);
+    let more = graph.op("Exp", &[&logs]);
+    graph.op("Sub", &[&more, &one])
+}
+
+fn side_by_side(graph: &mut GraphBuilder, parts: &[&str]) -> String {
+    graph.op_with("Concat", parts, vec![int("axis", 1)])
 }
 
 fn linear(graph: &mut GraphBuilder, name: &str, layer: &Linear, input: &str) -> String {

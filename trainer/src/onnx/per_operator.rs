@@ -3,11 +3,11 @@
 use burn::nn::Linear;
 
 use super::builder::{GraphBuilder, int};
-use super::{EdgeSums, Inputs, encode, linear, linear_relu, natural_units};
+use super::{EdgeSums, Inputs, encode, linear, linear_relu, natural_amounts, natural_units};
 use crate::gnn::per_operator::{
     Corrections, MAX_LOG_DEVIATIONS, N_LAYERS, N_TERMS, PerOperator, n_scores,
 };
-use crate::gnn::prepare::{MAX_PLANNED_LOG, Plan, Readout, Scaling};
+use crate::gnn::prepare::{Plan, Readout, Scaling};
 
 /// Names of the results.
 pub struct Outputs {
@@ -69,16 +69,9 @@ fn planned(graph: &mut GraphBuilder, raw: &str, scaling: &Scaling) -> String {
     };
     let columns = of_each(|plan| plan.column as f32);
     let columns: Vec<i64> = columns.iter().map(|&column| column as i64).collect();
-    let columns = graph.constant_i64("planned.columns", &columns);
     let units = of_each(|plan| plan.unit);
     let units = graph.constant_f32("planned.units", &[1, units.len()], &units);
-    let low = graph.constant_f32("planned.low", &[], &[0.0]);
-    let high = graph.constant_f32("planned.high", &[], &[MAX_PLANNED_LOG]);
-    let one = graph.constant_f32("planned.one", &[1, 1], &[1.0]);
-    let logs = graph.op_with("Gather", &[raw, &columns], vec![int("axis", 1)]);
-    let logs = graph.op("Clip", &[&logs, &low, &high]);
-    let more = graph.op("Exp", &[&logs]);
-    let amounts = graph.op("Sub", &[&more, &one]);
+    let amounts = natural_amounts(graph, "planned", raw, &columns);
     graph.op("Mul", &[&amounts, &units])
 }
 

@@ -12,6 +12,7 @@ pub mod data_type {
 
 /// `AttributeProto.AttributeType`.
 pub mod attribute_type {
+    pub const FLOAT: i32 = 1;
     pub const INT: i32 = 2;
     pub const STRING: i32 = 3;
     pub const TENSOR: i32 = 4;
@@ -81,6 +82,8 @@ pub struct Node {
 pub struct Attribute {
     #[prost(string, tag = "1")]
     pub name: String,
+    #[prost(float, optional, tag = "2")]
+    pub f: Option<f32>,
     #[prost(int64, optional, tag = "3")]
     pub i: Option<i64>,
     #[prost(bytes = "vec", optional, tag = "4")]

@@ -1,7 +1,7 @@
 //! The nodes of [`Sage`].
 
 use super::builder::{GraphBuilder, int};
-use super::{EdgeSums, Inputs, linear, linear_relu, natural_units};
+use super::{EdgeSums, Inputs, kinds, linear, linear_relu, natural_units, ones, over_nodes};
 use crate::gnn::aggregate::Neighbours;
 use crate::gnn::prepare::Scaling;
 use crate::gnn::sage::{LENGTH_EPSILON, Sage, SagePlan};
@@ -17,11 +17,12 @@ pub fn export(
     let features = &inputs.features;
     let kinds = kinds(graph, inputs, scaling.vocabulary.len());
     let sums = edge_sums(graph, inputs, plan.neighbours);
-    let n_neighbours = n_neighbours(graph, &kinds, &sums);
+    let ones = ones(graph, &kinds);
+    let n_neighbours = sums.n_summed(graph, &ones);
     let columns = || vec![int("axis", 1)];
     let mut hidden = graph.op_with("Concat", &[features, &kinds], columns());
     let epsilon = graph.constant_f32("length_epsilon", &[], &[LENGTH_EPSILON]);
-    let last = graph.constant_i64("columns_axis", &[1]);
+    let last = graph.axis(1);
     for (k, layer) in network.convolutions.iter().enumerate() {
         let sum = sums.of(graph, &hidden);
         let mean = graph.op("Div", &[&sum, &n_neighbours]);
@@ -34,10 +35,6 @@ pub fn export(
         let rows = graph.op("Div", &[&rows, &length]);
         hidden = graph.op("Relu", &[&rows]);
     }
-    let nodes = graph.constant_i64("node_axis", &[0]);
-    let over_nodes = |graph: &mut GraphBuilder, op: &str, rows: &str| {
-        graph.op_with(op, &[rows, &nodes], vec![int("keepdims", 1)])
-    };
     let sum = over_nodes(graph, "ReduceSum", &hidden);
     let largest = over_nodes(graph, "ReduceMax", features);
     let counts = over_nodes(graph, "ReduceSum", &kinds);
@@ -52,20 +49,11 @@ pub fn export(
     natural_units(graph, "log_labels", &scaling.log_labels, &outputs)
 }
 
-/// `[n_nodes, n_categories]`: 1 in the column of each node's category.
-fn kinds(graph: &mut GraphBuilder, inputs: &Inputs, n_categories: usize) -> String {
-    let identity: Vec<f32> = (0..n_categories * n_categories)
-        .map(|i| f32::from(i % n_categories == i / n_categories))
-        .collect();
-    let identity = graph.constant_f32("categories", &[n_categories, n_categories], &identity);
-    let rows = [identity.as_str(), &inputs.category];
-    graph.op_with("Gather", &rows, vec![int("axis", 0)])
-}
-
 fn edge_sums(graph: &mut GraphBuilder, inputs: &Inputs, neighbours: Neighbours) -> EdgeSums {
     let (src, dst) = (&inputs.edge_src, &inputs.edge_dst);
     match neighbours {
         Neighbours::Predecessors => EdgeSums::new(graph, src, dst),
+        Neighbours::Successors => EdgeSums::new(graph, dst, src),
         Neighbours::Together => {
             let from = graph.op_with("Concat", &[src, dst], vec![int("axis", 0)]);
             let to = graph.op_with("Concat", &[dst, src], vec![int("axis", 0)]);
@@ -73,13 +61,4 @@ fn edge_sums(graph: &mut GraphBuilder, inputs: &Inputs, neighbours: Neighbours) 
         }
         Neighbours::Apart => unreachable!("one mean is taken over one kind of neighbours"),
     }
-}
-
-/// `[n_nodes, 1]`: neighbours of each node, 1 at least.
-fn n_neighbours(graph: &mut GraphBuilder, kinds: &str, sums: &EdgeSums) -> String {
-    let axis = graph.constant_i64("kinds_axis", &[1]);
-    // Every node is of one kind.
-    let ones = graph.op_with("ReduceSum", &[kinds, &axis], vec![int("keepdims", 1)]);
-    let counts = sums.of(graph, &ones);
-    graph.op("Max", &[&counts, &ones])
 }

@@ -1,0 +1,134 @@
+//! What PerfSeer's network is told of a graph as a whole, and of each operator's part in it, from the
+//! features of the operators.
+
+use litecast::features::{COLUMNS, Features};
+use serde::{Deserialize, Serialize};
+
+/// Amounts of an operator that are set beside those of its graph: multiply-accumulates, bytes moved
+/// (read, written and of weights), bytes of weights.
+pub const N_AMOUNTS: usize = 3;
+
+/// Nodes, edges and edges among all pairs; of each amount the sum, mean, median and maximum over
+/// operators; mean bytes of an edge; multiply-accumulates for each byte moved.
+pub const N_GLOBALS: usize = 3 + 4 * N_AMOUNTS + 2;
+
+/// What is told of an edge: bytes and shape.
+pub const N_EDGE_COLUMNS: usize = 5;
+
+/// No amount's logarithm is larger: e to the power of more would leave the range of numbers.
+pub const MAX_LOG_AMOUNT: f32 = 60.0;
+
+/// The columns of a table of features, as far as they are taken by what they mean.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Columns {
+    /// Of the whole table.
+    pub n: usize,
+    /// Of amounts, as the logarithms of 1 more.
+    pub macs: usize,
+    pub weight_bytes: usize,
+    pub input_bytes: usize,
+    pub output_bytes: usize,
+    /// Of the first output: outermost dimensions, height, width, channels.
+    pub output_shape: [usize; 4],
+}
+
+impl Columns {
+    /// Those of [`COLUMNS`].
+    pub fn of_table() -> Self {
+        let named = |name: &str| {
+            let column = COLUMNS.iter().position(|column| column.name == name);
+            column.expect("the table has the columns that are named here")
+        };
+        Self {
+            n: COLUMNS.len(),
+            macs: named("log1p_macs"),
+            weight_bytes: named("log1p_weight_bytes"),
+            input_bytes: named("log1p_input_bytes"),
+            output_bytes: named("log1p_output_bytes"),
+            output_shape: ["n", "h", "w", "c"].map(|dim| named(&format!("log1p_out_{dim}"))),
+        }
+    }
+
+    /// Those that tell what leads from an operator to its readers.
+    pub fn of_edges(&self) -> [usize; N_EDGE_COLUMNS] {
+        let [n, h, w, c] = self.output_shape;
+        [self.output_bytes, n, h, w, c]
+    }
+
+    /// Of an operator with such features.
+    fn amounts(&self, row: &[f32]) -> [f32; N_AMOUNTS] {
+        let [macs, weights, read, written] = [
+            self.macs,
+            self.weight_bytes,
+            self.input_bytes,
+            self.output_bytes,
+        ]
+        .map(|column| amount(row[column]));
+        [macs, read + written + weights, weights]
+    }
+}
+
+/// ln(1 + amount) → amount.
+pub fn amount(log1p: f32) -> f32 {
+    log1p.clamp(0.0, MAX_LOG_AMOUNT).exp_m1()
+}
+
+/// Of one graph.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WholeGraph {
+    /// Row-major `[n_nodes, N_AMOUNTS]`: each operator's share of its graph's amounts, 0 where the
+    /// graph has none.
+    pub shares: Vec<f32>,
+    /// [`N_GLOBALS`] values: counts and density as they are, amounts as logarithms of 1 more.
+    pub globals: Vec<f32>,
+}
+
+impl WholeGraph {
+    /// Linear in nodes and edges, but for sorting.
+    pub fn of(features: &Features, columns: &Columns) -> Self {
+        let rows = features.nodes.chunks_exact(columns.n);
+        let amounts: Vec<[f32; N_AMOUNTS]> = rows.map(|row| columns.amounts(row)).collect();
+        let totals: [f32; N_AMOUNTS] =
+            std::array::from_fn(|k| amounts.iter().map(|amounts| amounts[k]).sum());
+        let share = |amounts: &[f32; N_AMOUNTS]| {
+            let share = |k: usize| amounts[k] / totals[k].max(1.0);
+            std::array::from_fn::<f32, N_AMOUNTS, _>(share)
+        };
+        Self {
+            shares: amounts.iter().flat_map(share).collect(),
+            globals: globals(features, columns, &amounts, totals),
+        }
+    }
+}
+
+fn globals(
+    features: &Features,
+    columns: &Columns,
+    amounts: &[[f32; N_AMOUNTS]],
+    totals: [f32; N_AMOUNTS],
+) -> Vec<f32> {
+    let n_nodes = features.n_nodes() as f32;
+    let n_edges = features.edge_src.len() as f32;
+    let mut sorted: [Vec<f32>; N_AMOUNTS] =
+        std::array::from_fn(|k| amounts.iter().map(|amounts| amounts[k]).collect());
+    sorted.iter_mut().for_each(|v| v.sort_by(f32::total_cmp));
+    // Of an even number, the smaller of the two in the middle.
+    let median = |values: &Vec<f32>| values.get(values.len().saturating_sub(1) / 2).copied();
+    let written =
+        |&src: &u32| amount(features.nodes[src as usize * columns.n + columns.output_bytes]);
+    let edge_bytes: f32 = features.edge_src.iter().map(written).sum();
+
+    let mut globals = vec![
+        n_nodes,
+        n_edges,
+        n_edges / (n_nodes * (n_nodes - 1.0)).max(1.0),
+    ];
+    let mut tell = |amounts: &[f32]| globals.extend(amounts.iter().map(|amount| amount.ln_1p()));
+    tell(&totals);
+    tell(&totals.map(|total| total / n_nodes.max(1.0)));
+    tell(&sorted.each_ref().map(|v| median(v).unwrap_or(0.0)));
+    tell(&sorted.each_ref().map(|v| v.last().copied().unwrap_or(0.0)));
+    tell(&[edge_bytes / n_edges.max(1.0)]);
+    tell(&[totals[0] / totals[1].max(1.0)]);
+    globals
+}

@@ -1,0 +1,68 @@
+//! The nodes of [`Eagle`].
+
+use super::builder::{GraphBuilder, float};
+use super::{EdgeSums, Inputs, floats, kinds, linear, natural_units, over_nodes};
+use crate::gnn::eagle::{Convolution, Eagle, NORM_EPSILON};
+use crate::gnn::prepare::Scaling;
+
+/// Name of the estimates.
+pub fn export(
+    graph: &mut GraphBuilder,
+    network: &Eagle,
+    inputs: &Inputs,
+    scaling: &Scaling,
+) -> String {
+    let n_kinds = scaling.vocabulary.len() + 1;
+    let mut nodes = kinds(graph, inputs, n_kinds);
+    let last: Vec<f32> = (1..=n_kinds)
+        .map(|kind| f32::from(u8::from(kind == n_kinds)))
+        .collect();
+    let mut above = graph.constant_f32("above", &[1, n_kinds], &last);
+    let successors = EdgeSums::new(graph, &inputs.edge_dst, &inputs.edge_src);
+    for (k, layer) in network.layers.iter().enumerate() {
+        let name = format!("layers.{k}");
+        let dims = layer.weight.dims();
+        let weight = floats(layer.weight.val());
+        let weight = graph.weights_f16(&format!("{name}.weight"), &dims, &weight);
+        let activation = Activation::new(graph, &name, layer);
+        let rows = graph.op("MatMul", &[&nodes, &weight]);
+        let of_all = over_nodes(graph, "ReduceSum", &rows);
+        let own = graph.op("MatMul", &[&above, &weight]);
+        let sum = graph.op("Add", &[&own, &of_all]);
+        above = activation.of(graph, &sum);
+        let sums = successors.of(graph, &rows);
+        let sums = graph.op("Add", &[&rows, &sums]);
+        nodes = activation.of(graph, &sums);
+    }
+    let outputs = linear(graph, "output", &network.output, &above);
+    natural_units(graph, "log_labels", &scaling.log_labels, &outputs)
+}
+
+/// Names of a layer's weights but for those of its product.
+struct Activation {
+    bias: String,
+    gamma: String,
+    beta: String,
+}
+
+impl Activation {
+    fn new(graph: &mut GraphBuilder, name: &str, layer: &Convolution) -> Self {
+        let beta = layer.norm.beta.as_ref();
+        let mut weights = |part: &str, values: Vec<f32>| {
+            graph.weights_f16(&format!("{name}.{part}"), &[values.len()], &values)
+        };
+        Self {
+            bias: weights("bias", floats(layer.bias.val())),
+            gamma: weights("gamma", floats(layer.norm.gamma.val())),
+            beta: weights("beta", floats(beta.expect("the norm has one").val())),
+        }
+    }
+
+    fn of(&self, graph: &mut GraphBuilder, sums: &str) -> String {
+        let sums = graph.op("Add", &[sums, &self.bias]);
+        let inputs = [sums.as_str(), &self.gamma, &self.beta];
+        let epsilon = vec![float("epsilon", NORM_EPSILON as f32)];
+        let rows = graph.op_with("LayerNormalization", &inputs, epsilon);
+        graph.op("Relu", &[&rows])
+    }
+}
