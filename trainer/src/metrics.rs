@@ -1,5 +1,6 @@
 //! How far estimates are from labels.
 
+use litecast::familiarity::COVERAGE;
 use litecast::manifest::{ErrorSummary, MAX_ERROR_PERCENT};
 
 /// Errors of `estimates` against `labels`; pairs whose label is NaN do not count.
@@ -30,6 +31,22 @@ pub fn summarise(estimates: &[f32], labels: &[f32]) -> ErrorSummary {
         spearman: spearman(&pairs),
         n,
     }
+}
+
+/// The same of pairs of estimate and label.
+pub fn summarise_pairs(pairs: &[(f64, f64)]) -> ErrorSummary {
+    let pairs = pairs.iter().map(|(e, l)| (*e as f32, *l as f32));
+    let (estimates, labels): (Vec<f32>, Vec<f32>) = pairs.unzip();
+    summarise(&estimates, &labels)
+}
+
+/// The smallest of `errors` that, with one more like them, holds [`COVERAGE`] of them (split conformal
+/// prediction); the largest where there are too few to say. None where there are none.
+pub fn conformal_quantile(errors: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = errors.collect();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (COVERAGE * (sorted.len() + 1) as f64).ceil() as usize;
+    sorted.get(rank.clamp(1, sorted.len().max(1)) - 1).copied()
 }
 
 /// Linear between the two nearest of `sorted`, which is not empty.

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::measurements::{self, RPI4, RPI4_SOURCE, RPI5, RPI5_SOURCE, Source};
 use super::networks;
@@ -53,12 +53,7 @@ const BOARDS: [MeasuredBoard; 2] = [
 ];
 
 pub fn run(args: &LabelBoardsArgs) -> Result<()> {
-    ensure!(
-        args.measurements.is_dir(),
-        "no {}: the measured latencies are not part of this repository and lie in `shared/data` \
-         beside it",
-        args.measurements.display()
-    );
+    measurements::ensure_there(&args.measurements)?;
     BOARDS.iter().try_for_each(|board| label(board, args))
 }
 

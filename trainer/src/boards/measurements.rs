@@ -47,6 +47,17 @@ pub enum Source {
 pub const RPI5: Source = Source::HwNasBench360("pi5");
 pub const RPI4: Source = Source::Help("raspi4");
 
+/// Says where the measurements are, should they not be in `folder`.
+pub fn ensure_there(folder: &Path) -> Result<()> {
+    ensure!(
+        folder.is_dir(),
+        "no {}: the measured latencies are not part of this repository and lie in `shared/data` beside \
+         it",
+        folder.display()
+    );
+    Ok(())
+}
+
 /// What was measured on one device: the tasks `cifar100`, `ninapro` and `darcy` of HW-NAS-Bench-360,
 /// `cifar10` of HELP.
 pub fn read_device(folder: &Path, source: Source) -> Result<ByNetwork> {

@@ -65,12 +65,7 @@ pub struct FitCpuArgs {
 
 /// Draws, counts, fits, prints and writes.
 pub fn run(args: &FitCpuArgs) -> Result<()> {
-    ensure!(
-        args.measurements.is_dir(),
-        "no {}: the measured latencies are not part of this repository and lie in `shared/data` \
-         beside it",
-        args.measurements.display()
-    );
+    measurements::ensure_there(&args.measurements)?;
     let rpi5 = measurements::read_device(&args.measurements, measurements::RPI5)?;
     let rpi4 = measurements::read_device(&args.measurements, measurements::RPI4)?;
     let graphs = networks::draw(&rpi5, args.graphs, args.seed);

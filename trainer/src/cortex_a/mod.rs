@@ -9,14 +9,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use litecast::cortex_a::{Class, Costs, KernelCosts, TargetCosts, Work, inference, work};
-use litecast::familiarity::COVERAGE;
 use litecast::manifest::ErrorSummary;
 use litecast::{analysis, graph, tflite};
 use rayon::prelude::*;
 
 use crate::dataset::{self, GraphLabels, structure_hash};
 use crate::labels::bytes_of;
-use crate::metrics::summarise;
+use crate::metrics::{conformal_quantile, summarise_pairs};
 use crate::settings::Settings;
 use crate::split::{Side, side};
 
@@ -121,7 +120,7 @@ fn costs_of(target: &str, networks: &[Network]) -> Result<TargetCosts> {
         .iter()
         .map(|(network, count)| (estimate(&costs, network), *count))
         .collect();
-    costs.error = errors(&pairs);
+    costs.error = summarise_pairs(&pairs);
     print(&costs, &test, &pairs);
     Ok(costs)
 }
@@ -204,14 +203,10 @@ fn class(
             .map(|(network, count)| (estimate(costs, network), *count))
             .collect()
     };
-    let mut factors: Vec<f64> = pairs(validation)
-        .iter()
-        .map(|(found, count)| (found / count).ln().abs().exp())
-        .collect();
-    factors.sort_by(f64::total_cmp);
-    let rank = (COVERAGE * (factors.len() + 1) as f64).ceil() as usize;
-    let factor = factors.get(rank.saturating_sub(1)).copied();
-    let interval_factor = factor.context("expected networks to calibrate with, found too few")?;
+    let factors = pairs(validation).into_iter();
+    let factors = factors.map(|(found, count)| (found / count).ln().abs().exp());
+    let interval_factor =
+        conformal_quantile(factors).context("expected networks to calibrate with, found none")?;
     let test = pairs(test);
     let is_inside = |(found, count): &&(f64, f64)| {
         (found / interval_factor..=found * interval_factor).contains(count)
@@ -220,14 +215,8 @@ fn class(
     Ok(Class {
         interval_factor,
         coverage_percent: 100.0 * n_inside as f64 / test.len().max(1) as f64,
-        error: errors(&test),
+        error: summarise_pairs(&test),
     })
-}
-
-fn errors(pairs: &[(f64, f64)]) -> ErrorSummary {
-    let pairs = pairs.iter().map(|(e, n)| (*e as f32, *n as f32));
-    let (estimates, counts): (Vec<f32>, Vec<f32>) = pairs.unzip();
-    summarise(&estimates, &counts)
 }
 
 fn print(costs: &TargetCosts, test: &[Counted], pairs: &[(f64, f64)]) {
@@ -251,7 +240,7 @@ fn print(costs: &TargetCosts, test: &[Counted], pairs: &[(f64, f64)]) {
             .iter()
             .zip(pairs)
             .filter(|((network, _), _)| is_in(network));
-        errors(&chosen.map(|(_, pair)| *pair).collect::<Vec<_>>())
+        summarise_pairs(&chosen.map(|(_, pair)| *pair).collect::<Vec<_>>())
     };
     line("int8", &of(&|network| network.is_int8));
     line("float32", &of(&|network| !network.is_int8));

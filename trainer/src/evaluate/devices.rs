@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use super::files::load_bundle;
 use crate::boards::measurements::{self, RPI4, RPI5, Source};
 use crate::boards::networks::{self, DEPLOYMENTS, Deployment};
-use crate::metrics::summarise;
+use crate::metrics::summarise_pairs;
 
 /// Compares the bundle's estimates with measured boards and phones, after 0, 3, 10 and 30 measurements.
 #[derive(Clone, Debug, clap::Args)]
@@ -66,13 +66,7 @@ const N_TEST: usize = 100;
 const N_DRAWS: u64 = 50;
 
 pub fn run(args: &EvaluateDevicesArgs) -> Result<()> {
-    let folder = &args.measurements;
-    ensure!(
-        folder.is_dir(),
-        "no {}: the measured latencies are not part of this repository and lie in `shared/data` beside \
-         it",
-        folder.display()
-    );
+    measurements::ensure_there(&args.measurements)?;
     let most = N_TEST + N_MEASURED[N_MEASURED.len() - 1];
     ensure!(
         args.graphs >= most,
@@ -136,9 +130,7 @@ fn row(name: &'static str, measurements: &[Measurement], seed: u64) -> Result<Ro
     let missing = || format!("expected estimates of {UNCALIBRATED}, found none");
     let estimates: Option<Vec<f64>> = measurements.iter().map(as_is).collect();
     let errors = |pairs: Vec<(f64, f64)>| {
-        let pairs = pairs.into_iter().map(|(e, m)| (e as f32, m as f32));
-        let (estimates, measured): (Vec<f32>, Vec<f32>) = pairs.unzip();
-        let summary = summarise(&estimates, &measured);
+        let summary = summarise_pairs(&pairs);
         [summary.mape, summary.median_ape]
     };
     let pairs = estimates

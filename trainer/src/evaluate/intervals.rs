@@ -1,9 +1,10 @@
 //! 90 % intervals by split conformal prediction (Vovk et al. 2005; Lei et al. 2018): the errors on
 //! the graphs that stopped the training set the widths, the held-out graphs tell the coverage.
 
-use litecast::familiarity::{Band, COVERAGE, Interval, Landmarks, N_SUMMARY, mean_square};
+use litecast::familiarity::{Band, Interval, Landmarks, N_SUMMARY, mean_square};
 
 use crate::data::{Data, Part};
+use crate::metrics::conformal_quantile;
 
 /// Enough that every family has several, few enough that the manifest stays small.
 const N_LANDMARKS: usize = 192;
@@ -126,7 +127,7 @@ fn bands(mut errors: Vec<Error>) -> Vec<Band> {
     let mut groups: Vec<Vec<Error>> = Vec::new();
     for mut group in errors.chunks(size).map(<[Error]>::to_vec) {
         while let Some(before) =
-            groups.pop_if(|before| conformal_quantile(before) >= conformal_quantile(&group))
+            groups.pop_if(|before| log_half_width(before) >= log_half_width(&group))
         {
             group = [before, group].concat();
         }
@@ -134,18 +135,14 @@ fn bands(mut errors: Vec<Error>) -> Vec<Band> {
     }
     let band = |group: &Vec<Error>| Band {
         max_distance: group.last().map_or(0.0, |error| error.distance),
-        log_half_width: conformal_quantile(group),
+        log_half_width: log_half_width(group),
     };
     groups.iter().map(band).collect()
 }
 
-/// The smallest error that, with one more graph like these, holds [`COVERAGE`] of them; the largest
-/// where there are too few to say.
-fn conformal_quantile(errors: &[Error]) -> f32 {
-    let mut sorted: Vec<f32> = errors.iter().map(|error| error.log_error).collect();
-    sorted.sort_by(f32::total_cmp);
-    let rank = (COVERAGE * (sorted.len() + 1) as f64).ceil() as usize;
-    sorted[rank.clamp(1, sorted.len()) - 1]
+fn log_half_width(errors: &[Error]) -> f32 {
+    let errors = errors.iter().map(|error| f64::from(error.log_error));
+    conformal_quantile(errors).unwrap_or(0.0) as f32
 }
 
 #[cfg(test)]
@@ -203,9 +200,6 @@ mod tests {
             distance: 1.0,
             log_error,
         };
-        assert_eq!(
-            conformal_quantile(&[error(0.1), error(0.4), error(0.2)]),
-            0.4
-        );
+        assert_eq!(log_half_width(&[error(0.1), error(0.4), error(0.2)]), 0.4);
     }
 }
