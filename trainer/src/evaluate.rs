@@ -2,6 +2,7 @@
 
 mod attribution;
 pub mod devices;
+pub mod families;
 pub mod files;
 pub mod intervals;
 mod plot;
@@ -102,10 +103,13 @@ pub struct Trained {
 impl Trained {
     pub fn load(folder: &Path, dataset: &Dataset) -> Result<Self> {
         let checkpoint = Checkpoint::new(folder)?;
-        let progress = checkpoint.load_progress()?;
-        let progress = progress
-            .with_context(|| format!("{}: expected a run, found none", folder.display()))?;
-        let data = Data::new(dataset, &progress.settings)?;
+        let settings = progress(&checkpoint)?.settings;
+        Self::new(&checkpoint, Data::new(dataset, &settings)?)
+    }
+
+    /// The run of a checkpoint on `data`, split by its settings.
+    pub fn new(checkpoint: &Checkpoint, data: Data) -> Result<Self> {
+        let progress = progress(checkpoint)?;
         let shape = train::shape(&data, &progress.settings);
         let model = checkpoint.load_best_model(Network::new(&shape, &Device::flex()))?;
         Ok(Self {
@@ -128,6 +132,12 @@ impl Trained {
         let intervals = intervals::intervals(&landmarks, &validation, test, &self.data);
         (landmarks, intervals)
     }
+}
+
+fn progress(checkpoint: &Checkpoint) -> Result<Progress> {
+    let folder = checkpoint.folder().display();
+    let progress = checkpoint.load_progress()?;
+    progress.with_context(|| format!("{folder}: expected a run, found none"))
 }
 
 /// Natural units, by graph, then by output.

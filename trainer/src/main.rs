@@ -45,6 +45,8 @@ enum Command {
     Export(export::ExportArgs),
     /// Measure a trained predictor on held-out graphs
     Evaluate(evaluate::EvaluateArgs),
+    /// Measure how a network does on each design space when it was trained without it
+    EvaluateFamilies(evaluate::families::EvaluateFamiliesArgs),
     /// Compare the shipped predictor with Vela on real files
     EvaluateFiles(evaluate::files::EvaluateFilesArgs),
     /// Compare the shipped predictor with measured boards and phones, calibrated and not
@@ -72,6 +74,7 @@ fn main() -> Result<()> {
         Command::Train(args) => train::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
+        Command::EvaluateFamilies(args) => evaluate::families::run(&args),
         Command::EvaluateFiles(args) => evaluate::files::run(&args),
         Command::EvaluateDevices(args) => evaluate::devices::run(&args),
         Command::Baselines(args) => baselines::run(&args),
