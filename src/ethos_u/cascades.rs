@@ -5,9 +5,10 @@ use super::accelerator::{Accelerator, Hwc};
 use super::blocks::{SPLIT_DEPTH, round_up};
 use super::schedule::{Buffer, Slack, Step, Stripe, choose};
 
-/// Heights of a stripe that are tried for one cascade. The compiler tries all; what fits into the SRAM
-/// of a network that was not made for it ends far below.
-const MAX_STRIPES: usize = 128;
+/// Operators times heights of their stripes that are tried in a graph, some tenths of a second's worth.
+/// Beyond them the highest found so far stand. Sampled networks need a hundred; this bounds what a file
+/// made for it can cost.
+const MAX_TRIES: usize = 1 << 14;
 
 /// What a step is to its neighbours.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +76,8 @@ struct Run {
 
 /// The cascades that Vela 5.2.0 makes where the SRAM does not hold all feature maps: of operators
 /// whose input and output do not fit together, as long as stripes of them do, with stripes as high as
-/// fit. Replaces the steps of their operators by striped ones, which `stripe` makes of a step.
+/// fit. Replaces the steps of their operators by striped ones, which `stripe` makes of a step. Linear in
+/// `links`, but for the heights that are tried.
 pub fn cascades<'a>(
     accelerator: &Accelerator,
     links: &[Link],
@@ -90,6 +92,7 @@ pub fn cascades<'a>(
     let no_weights = vec![0.0; links.len()];
     let limit_bytes = limit_bytes as f64;
     let mut cascades = Vec::new();
+    let mut tries_left = MAX_TRIES;
     for run in runs(links, &rows, &no_weights, limit_bytes) {
         let stripes = Stripes {
             accelerator,
@@ -101,15 +104,17 @@ pub fn cascades<'a>(
                 .map(|step| Buffer::default().slack(&step, limit_bytes)),
         };
         let least = &rows[run.first..=run.last];
-        let (rows, found, planned) = (stripes.highest(steps, least, run.rolling_bytes))
-            .unwrap_or_else(|| {
-                let whole = Run {
-                    first: 0,
-                    last: least.len() - 1,
-                    ..run
-                };
-                (least.to_vec(), vec![whole], vec![0.0; least.len()])
-            });
+        let (rows, found, planned) =
+            (stripes.highest(steps, least, run.rolling_bytes, &mut tries_left)).unwrap_or_else(
+                || {
+                    let whole = Run {
+                        first: 0,
+                        last: least.len() - 1,
+                        ..run
+                    };
+                    (least.to_vec(), vec![whole], vec![0.0; least.len()])
+                },
+            );
         for part in found {
             let of_links = part.first..=part.last;
             let links = &stripes.links[of_links.clone()];
@@ -202,6 +207,7 @@ impl<'a, F: Fn(&Step<'a>, usize, Stripe) -> Option<Step<'a>>> Stripes<'_, F> {
         steps: &[Option<Step<'a>>],
         least_rows: &[i64],
         rolling_bytes: f64,
+        tries_left: &mut usize,
     ) -> Option<(Vec<i64>, Vec<Run>, Vec<f64>)> {
         let is_buffered = self.is_buffered(steps, least_rows, rolling_bytes);
         let last = self.links.last()?;
@@ -209,7 +215,11 @@ impl<'a, F: Fn(&Step<'a>, usize, Stripe) -> Option<Step<'a>>> Stripes<'_, F> {
         let to = (last.ofm[0] + 1) / 2;
         let mut best = None;
         let mut most_runs = None;
-        for height in (from..=to).take(MAX_STRIPES) {
+        for height in from..=to {
+            *tries_left = tries_left.saturating_sub(self.links.len());
+            if *tries_left == 0 {
+                break;
+            }
             let rows = self.rows(height);
             let weight_bytes: Vec<f64> = (self.links.iter().zip(&rows).zip(&is_buffered).zip(0..))
                 .map(|(((link, &rows), &is_buffered), idx)| {
@@ -236,7 +246,9 @@ impl<'a, F: Fn(&Step<'a>, usize, Stripe) -> Option<Step<'a>>> Stripes<'_, F> {
     fn rows(&self, last: i64) -> Vec<i64> {
         let mut rows = vec![last; self.links.len()];
         for idx in (1..rows.len()).rev() {
-            rows[idx - 1] = rows[idx].saturating_mul(self.links[idx].stride_rows);
+            // Rows of a whole operator are no stripe, nor are more.
+            let most = self.links[idx - 1].ofm[0];
+            rows[idx - 1] = (rows[idx] * self.links[idx].stride_rows).min(most);
         }
         rows
     }

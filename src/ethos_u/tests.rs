@@ -593,6 +593,26 @@ fn only_what_helps_is_cascaded() {
     assert_eq!(n_cascades(112, 32, &|link| link.can_be_striped = false), 0);
 }
 
+/// Tall, narrow feature maps fit in stripes of thousands of heights: not all are tried.
+#[test]
+fn stripes_are_tried_in_bounded_number() {
+    let accelerator = &ACCELERATORS[U65];
+    let map = [65536, 1, 16];
+    let layers = [(layer(Kind::Convolution, map, map, [3, 3], [1, 1]), 1000.0); 500];
+    let histogram = histogram(&[0]);
+    let (links, mut steps) = sequence(accelerator, &layers, &histogram);
+    let n_striped = std::cell::Cell::new(0);
+    let cascades = cascades(accelerator, &links, &mut steps, |step, _, stripe| {
+        n_striped.set(n_striped.get() + 1);
+        Some(Step {
+            stripe: Some(stripe),
+            ..*step
+        })
+    });
+    println!("{} cascades, {} striped", cascades.len(), n_striped.get());
+    assert!(!cascades.is_empty() && n_striped.get() < 20_000);
+}
+
 /// Any shape within the limits gets a block, in bounded time.
 #[test]
 fn odd_shapes_get_blocks() {
