@@ -34,13 +34,9 @@ pub fn export(
         let rows = graph.op("Div", &[&rows, &length]);
         hidden = graph.op("Relu", &[&rows]);
     }
-    let nodes = graph.constant_i64("node_axis", &[0]);
-    let over_nodes = |graph: &mut GraphBuilder, op: &str, rows: &str| {
-        graph.op_with(op, &[rows, &nodes], vec![int("keepdims", 1)])
-    };
-    let sum = over_nodes(graph, "ReduceSum", &hidden);
-    let largest = over_nodes(graph, "ReduceMax", features);
-    let counts = over_nodes(graph, "ReduceSum", &kinds);
+    let sum = inputs.graphs.sum(graph, &hidden);
+    let largest = inputs.graphs.max(graph, features);
+    let counts = inputs.graphs.sum(graph, &kinds);
     let one = graph.constant_f32("one", &[], &[1.0]);
     let counts = graph.op("Add", &[&counts, &one]);
     let counts = graph.op("Log", &[&counts]);
