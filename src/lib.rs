@@ -27,4 +27,6 @@ pub mod support;
 pub mod tflite;
 
 #[cfg(target_arch = "wasm32")]
+mod constructors;
+#[cfg(target_arch = "wasm32")]
 mod wasm;

@@ -179,6 +179,8 @@ fn has_nodes(graph: &&Features) -> bool {
 }
 
 fn runnable(onnx: &[u8]) -> TractResult<Arc<TypedRunnableModel>> {
+    #[cfg(target_arch = "wasm32")]
+    crate::constructors::run_once();
     let model = tract_onnx::onnx().model_for_read(&mut &*onnx)?;
     // Operators on rows are vectorised only where there are known to be any.
     model.symbols.add_assertion(format!("{N_NODES} >= 1"))?;
