@@ -54,7 +54,7 @@ pub fn export(network: &Network, scaling: &Scaling, feature_schema_id: &str) -> 
         edge_src,
         edge_dst,
         groups,
-        graphs: Graphs::new(&mut graph, &of_node, first_node),
+        graphs: Graphs::new(&mut graph, of_node, first_node),
     };
     let (estimates, operators) = match network {
         Network::PerfSage(network) => {
@@ -155,18 +155,13 @@ fn encode_columns(
     let biases = graph.constant_f32(&format!("{name}.bias"), &[n_categories, n], &biases);
     let flat = graph.constant_i64(&format!("{name}.flat_shape"), &[-1, n as i64]);
 
-    let mut rows_of = |table: &str, rows: &str| {
-        let axis = vec![int("axis", 0)];
-        graph.op_with("Gather", &[table, rows], axis)
-    };
     let groups = &inputs.groups;
-    let features = rows_of(&inputs.features, &groups.nodes);
-    let weights = rows_of(&weights, &groups.category);
-    let bias = rows_of(&biases, &inputs.category);
+    let features = rows_at(graph, &inputs.features, &groups.nodes);
+    let weights = rows_at(graph, &weights, &groups.category);
+    let bias = rows_at(graph, &biases, &inputs.category);
     let products = graph.op("MatMul", &[&features, &weights]);
     let products = graph.op("Reshape", &[&products, &flat]);
-    let of_nodes = [products.as_str(), &groups.place_of_node];
-    let products = graph.op_with("Gather", &of_nodes, vec![int("axis", 0)]);
+    let products = rows_at(graph, &products, &groups.place_of_node);
     graph.op("Add", &[&products, &bias])
 }
 
@@ -208,7 +203,7 @@ impl EdgeSums {
 
     /// `rows` and, of `hidden`, the sums.
     fn added_to(&self, graph: &mut GraphBuilder, rows: &str, hidden: &str) -> String {
-        let messages = graph.op_with("Gather", &[hidden, &self.from], vec![int("axis", 0)]);
+        let messages = rows_at(graph, hidden, &self.from);
         self.scattered(graph, rows, &messages)
     }
 
@@ -236,20 +231,13 @@ fn kinds(graph: &mut GraphBuilder, inputs: &Inputs, n_kinds: usize) -> String {
         .map(|i| f32::from(i % n_kinds == i / n_kinds))
         .collect();
     let identity = graph.constant_f32("kinds", &[n_kinds, n_kinds], &identity);
-    let rows = [identity.as_str(), &inputs.category];
-    graph.op_with("Gather", &rows, vec![int("axis", 0)])
+    rows_at(graph, &identity, &inputs.category)
 }
 
 /// `[n_nodes, 1]`: every node is of one kind.
 fn ones(graph: &mut GraphBuilder, kinds: &str) -> String {
     let axis = graph.axis(1);
     graph.op_with("ReduceSum", &[kinds, &axis], vec![int("keepdims", 1)])
-}
-
-/// `[n, w]` → `[1, w]`: a reduction over rows.
-fn over_nodes(graph: &mut GraphBuilder, op: &str, rows: &str) -> String {
-    let axis = graph.axis(0);
-    graph.op_with(op, &[rows, &axis], vec![int("keepdims", 1)])
 }
 
 /// Columns of raw features that are logarithms of 1 more than an amount → the amounts.
@@ -275,41 +263,52 @@ fn zeros_like(graph: &mut GraphBuilder, values: &str) -> String {
     graph.op_with("ConstantOfShape", &[&shape], zero)
 }
 
-/// Sums and maxima of rows of nodes over each graph.
+/// The parts of a table along its first axis that stand at `places`, which may come more than once.
+fn rows_at(graph: &mut GraphBuilder, table: &str, places: &str) -> String {
+    graph.op_with("Gather", &[table, places], vec![int("axis", 0)])
+}
+
+/// Rows of nodes over each graph, and rows of graphs for their nodes.
 struct Graphs {
+    /// `[n_nodes]`.
     of_node: String,
+    /// The same, `[n_nodes, 1]`: where a row is added to.
+    places: String,
+    /// `[n_graphs]`.
     first_node: String,
 }
 
 impl Graphs {
     /// From names of index tensors, `[n_nodes]` and `[n_graphs]`.
-    fn new(graph: &mut GraphBuilder, of_node: &str, first_node: String) -> Self {
-        let axis = graph.constant_i64("graph_of_node.axis", &[1]);
+    fn new(graph: &mut GraphBuilder, of_node: String, first_node: String) -> Self {
+        let axis = graph.axis(1);
         Self {
-            of_node: graph.op("Unsqueeze", &[of_node, &axis]),
+            places: graph.op("Unsqueeze", &[&of_node, &axis]),
+            of_node,
             first_node,
         }
     }
 
+    /// `[n_graphs, width]` → `[n_nodes, width]`: each graph's row for every node of it.
+    fn at_nodes(&self, graph: &mut GraphBuilder, rows: &str) -> String {
+        rows_at(graph, rows, &self.of_node)
+    }
+
     /// `[n_graphs, width]`.
     fn sum(&self, graph: &mut GraphBuilder, rows: &str) -> String {
-        let first = self.first_rows(graph, rows);
+        let first = rows_at(graph, rows, &self.first_node);
         let zeros = zeros_like(graph, &first);
         self.reduced(graph, &zeros, rows, "add")
     }
 
     /// `[n_graphs, width]`.
     fn max(&self, graph: &mut GraphBuilder, rows: &str) -> String {
-        let first = self.first_rows(graph, rows);
+        let first = rows_at(graph, rows, &self.first_node);
         self.reduced(graph, &first, rows, "max")
     }
 
-    fn first_rows(&self, graph: &mut GraphBuilder, rows: &str) -> String {
-        graph.op_with("Gather", &[rows, &self.first_node], vec![int("axis", 0)])
-    }
-
     fn reduced(&self, graph: &mut GraphBuilder, start: &str, rows: &str, how: &str) -> String {
-        let inputs = [start, &self.of_node, rows];
+        let inputs = [start, &self.places, rows];
         graph.op_with("ScatterND", &inputs, vec![string("reduction", how)])
     }
 }
