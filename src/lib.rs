@@ -3,12 +3,13 @@
 //! The modules are the stages of the data, in order:
 //! [`tflite`] bytes → model, [`graph`] model → operators and tensors, [`analysis`] exact facts,
 //! [`ethos_u`] what a compiler for Arm's NPUs makes of it, [`features`] the predictor's input,
-//! [`predictor`] estimates, [`familiarity`] how sure they are, [`energy`] what follows from them,
+//! [`batch`] several graphs' at once, [`predictor`] estimates, [`familiarity`] how sure they are, [`energy`] what follows from them,
 //! [`cortex_a`] what their milliseconds on processors rest on,
 //! [`edge_tpu`] a target modelled without the predictor, [`report`] what a person or a program reads,
 //! [`calibration`] a device of one's own beside the known targets.
 
 pub mod analysis;
+pub mod batch;
 pub mod calibration;
 pub mod cortex_a;
 pub mod diagnostic;
@@ -25,5 +26,7 @@ pub mod report;
 pub mod support;
 pub mod tflite;
 
+#[cfg(target_arch = "wasm32")]
+mod constructors;
 #[cfg(target_arch = "wasm32")]
 mod wasm;

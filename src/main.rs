@@ -1,13 +1,13 @@
 //! The native command: `litecast predict FILE...`.
 
 use std::error::Error;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::{fs, io};
 
 use clap::{Parser, Subcommand};
-use litecast::estimate::estimate;
-use litecast::predictor::Predictor;
+use litecast::estimate::{ModelFile, estimate_many};
+use litecast::predictor::{Predictor, PredictorError};
 use litecast::report::{self, Report};
 
 mod table;
@@ -66,23 +66,76 @@ fn main() -> ExitCode {
     }
 }
 
+/// Files that are held and estimated at a time: so many, or as few as have so many bytes.
+const FILES_AT_A_TIME: usize = 64;
+const BYTES_AT_A_TIME: usize = 64 << 20;
+
 fn predict(files: &[PathBuf], predictor: &Predictor, json: bool, operators: bool) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
-    for file in files {
-        match report_of(file, predictor).and_then(|report| text_of(&report, json, operators)) {
-            Ok(text) => print!("{text}"),
+    let mut pending = files;
+    while !pending.is_empty() {
+        let contents = read_some(pending);
+        let (files, rest) = pending.split_at(contents.len());
+        let reports = match reports_of(files, contents, predictor) {
+            Ok(reports) => reports,
             Err(error) => {
-                eprintln!("litecast: {}: {error}", file.display());
-                code = ExitCode::FAILURE;
+                eprintln!("litecast: {error}");
+                return ExitCode::FAILURE;
+            }
+        };
+        for (file, report) in files.iter().zip(reports) {
+            match report.and_then(|report| text_of(&report, json, operators)) {
+                Ok(text) => print!("{text}"),
+                Err(error) => {
+                    eprintln!("litecast: {}: {error}", file.display());
+                    code = ExitCode::FAILURE;
+                }
             }
         }
+        pending = rest;
     }
     code
 }
 
-fn report_of(file: &Path, predictor: &Predictor) -> Result<Report, Box<dyn Error>> {
-    let bytes = fs::read(file)?;
-    Ok(estimate(&bytes, &file.to_string_lossy(), Some(predictor))?)
+/// Contents of the first files, at least of one.
+fn read_some(files: &[PathBuf]) -> Vec<io::Result<Vec<u8>>> {
+    let mut n_bytes = 0;
+    let mut contents = Vec::new();
+    for file in files.iter().take(FILES_AT_A_TIME) {
+        if n_bytes >= BYTES_AT_A_TIME {
+            break;
+        }
+        let bytes = fs::read(file);
+        n_bytes += bytes.as_ref().map_or(0, Vec::len);
+        contents.push(bytes);
+    }
+    contents
+}
+
+type ReportOrError = Result<Report, Box<dyn Error>>;
+
+/// In the order of `files`.
+fn reports_of(
+    files: &[PathBuf],
+    contents: Vec<io::Result<Vec<u8>>>,
+    predictor: &Predictor,
+) -> Result<Vec<ReportOrError>, PredictorError> {
+    let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+    let named = names.iter().zip(&contents);
+    let readable: Vec<ModelFile> = named
+        .filter_map(|(name, bytes)| {
+            let bytes = bytes.as_ref().ok()?;
+            Some(ModelFile { name, bytes })
+        })
+        .collect();
+    let mut reports = estimate_many(&readable, Some(predictor))?.into_iter();
+    let report = |bytes: io::Result<Vec<u8>>| {
+        bytes?;
+        Ok(reports
+            .next()
+            .expect("every file that was read has a result")?)
+    };
+    Ok(contents.into_iter().map(report).collect())
 }
 
 fn text_of(report: &Report, json: bool, operators: bool) -> Result<String, Box<dyn Error>> {

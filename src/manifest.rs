@@ -8,9 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::familiarity::{Interval, Landmarks};
 
 /// Raised whenever a field changes its meaning; a reader refuses any other number.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
-/// Names of the exported network's inputs and output, as the ONNX file spells them.
+/// How the ONNX file spells the number of nodes.
+pub const N_NODES: &str = "n_nodes";
+
+/// Names of the exported network's inputs and outputs, as the ONNX file spells them. All graphs of a
+/// run are one graph of separate parts: a node's index counts the nodes of the graphs before its own.
 pub mod tensor_names {
     /// f32 `[n_nodes, n_columns]`, raw features of [`crate::features`].
     pub const NODE_FEATURES: &str = "node_features";
@@ -20,7 +24,18 @@ pub mod tensor_names {
     pub const EDGE_SRC: &str = "edge_src";
     /// i64 `[n_edges]`, node index of each edge's reader.
     pub const EDGE_DST: &str = "edge_dst";
-    /// f32 `[1, n_outputs]`, natural units, in the order of [`super::Manifest::outputs`].
+    /// i64 `[n_groups]`, of the nodes of each group, from [`super::Manifest::category_index`].
+    pub const GROUP_CATEGORY: &str = "group_category";
+    /// i64 `[n_groups, group_size]`, node indices: each node is in one group of its category, and may
+    /// be there more often to fill it up.
+    pub const GROUP_NODES: &str = "group_nodes";
+    /// i64 `[n_nodes]`, an index of each node in [`GROUP_NODES`], row after row.
+    pub const PLACE_OF_NODE: &str = "place_of_node";
+    /// i64 `[n_nodes]`, index of the graph that each node belongs to, ascending.
+    pub const GRAPH_OF_NODE: &str = "graph_of_node";
+    /// i64 `[n_graphs]`, node index of each graph's first node.
+    pub const FIRST_NODE: &str = "first_node";
+    /// f32 `[n_graphs, n_outputs]`, natural units, in the order of [`super::Manifest::outputs`].
     pub const ESTIMATES: &str = "estimates";
     /// f32 `[n_nodes, n_outputs]`, natural units: each operator's part of the estimates. The second
     /// output, absent where a network estimates whole graphs only.

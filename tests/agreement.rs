@@ -4,24 +4,42 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use litecast::estimate::{ModelFile, estimate, estimate_many};
+use litecast::features::{self, Features};
 use litecast::predictor::Predictor;
-use litecast::{analysis, features, graph, tflite};
+use litecast::{analysis, graph, tflite};
 
 /// Largest relative difference between two ways to run the same network.
 const TOLERANCE: f32 = 1e-4;
 
+fn read_artifact(name: &str) -> Vec<u8> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::read(root.join("trainer/artifact").join(name)).unwrap()
+}
+
+fn predictor() -> Predictor {
+    let manifest = String::from_utf8(read_artifact("manifest.json")).unwrap();
+    Predictor::load(&read_artifact("predictor.onnx"), &manifest).unwrap()
+}
+
+fn example(file: &str) -> Vec<u8> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::read(root.join("www/examples").join(file)).unwrap()
+}
+
+/// Example file → estimates of the training forward pass.
+fn reference() -> BTreeMap<String, Vec<f32>> {
+    let reference: BTreeMap<_, _> =
+        serde_json::from_slice(&read_artifact("reference.json")).unwrap();
+    assert_eq!(reference.len(), 3, "three example models");
+    reference
+}
+
 #[test]
 fn tract_gives_what_the_training_forward_pass_gave() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let artifact = |name: &str| root.join("trainer/artifact").join(name);
-    let onnx = fs::read(artifact("predictor.onnx")).unwrap();
-    let manifest = fs::read_to_string(artifact("manifest.json")).unwrap();
-    let predictor = Predictor::load(&onnx, &manifest).unwrap();
-    let reference = fs::read_to_string(artifact("reference.json")).unwrap();
-    let reference: BTreeMap<String, Vec<f32>> = serde_json::from_str(&reference).unwrap();
-    assert_eq!(reference.len(), 3, "three example models");
-    for (file, expected) in &reference {
-        let bytes = fs::read(root.join("www/examples").join(file)).unwrap();
+    let predictor = predictor();
+    for (file, expected) in &reference() {
+        let bytes = example(file);
         let found = estimates(&predictor, &bytes);
         let difference = largest_difference(&found, expected);
         println!("{file}: largest relative difference {difference:.1e}");
@@ -32,11 +50,57 @@ fn tract_gives_what_the_training_forward_pass_gave() {
     }
 }
 
+#[test]
+fn graphs_at_once_have_the_estimates_that_each_has_alone() {
+    let predictor = predictor();
+    let read = |file: &String| features_of(&example(file));
+    let mut graphs: Vec<Features> = reference().keys().map(read).collect();
+    graphs.insert(1, Features::default());
+    // More than one run of the network takes.
+    let graphs: Vec<&Features> = graphs.iter().cycle().take(40).collect();
+    let at_once = predictor.predict_many(&graphs).unwrap();
+    assert_eq!(at_once.len(), graphs.len());
+    for (graph, found) in graphs.iter().zip(&at_once) {
+        let alone = predictor.predict(graph).unwrap();
+        assert!(largest_difference(&found.graph, &alone.graph) <= TOLERANCE);
+        let [found, alone] = [found, &alone].map(|estimates| estimates.operators.as_deref());
+        let [found, alone] = [found, alone].map(Option::unwrap_or_default);
+        assert!(largest_difference(found, alone) <= TOLERANCE);
+    }
+}
+
+#[test]
+fn a_file_without_a_report_leaves_the_others_theirs() {
+    let predictor = predictor();
+    let names: Vec<String> = reference().into_keys().collect();
+    let mut contents: Vec<Vec<u8>> = names.iter().map(|name| example(name)).collect();
+    contents[1].truncate(100);
+    let named = names.iter().zip(&contents);
+    let files: Vec<_> = named
+        .map(|(name, bytes)| ModelFile { name, bytes })
+        .collect();
+    let reports = estimate_many(&files, Some(&predictor)).unwrap();
+    for (file, found) in files.iter().zip(reports) {
+        let alone = estimate(file.bytes, file.name, Some(&predictor));
+        match (found, alone) {
+            (Ok(found), Ok(alone)) => {
+                assert_eq!(found.file, file.name);
+                assert_eq!(found.operators.len(), alone.operators.len());
+            }
+            (Err(found), Err(alone)) => assert_eq!(found.to_string(), alone.to_string()),
+            (found, _) => panic!("{}: {found:?}", file.name),
+        }
+    }
+}
+
 fn estimates(predictor: &Predictor, bytes: &[u8]) -> Vec<f32> {
+    predictor.predict(&features_of(bytes)).unwrap().graph
+}
+
+fn features_of(bytes: &[u8]) -> Features {
     let model = tflite::parse(bytes).unwrap();
     let graph = graph::build(&model, 0).unwrap();
-    let features = features::extract(&graph, &analysis::analyze(&graph));
-    predictor.predict(&features).unwrap().graph
+    features::extract(&graph, &analysis::analyze(&graph))
 }
 
 fn largest_difference(found: &[f32], expected: &[f32]) -> f32 {
@@ -44,6 +108,6 @@ fn largest_difference(found: &[f32], expected: &[f32]) -> f32 {
     let differences = found
         .iter()
         .zip(expected)
-        .map(|(f, e)| (f - e).abs() / e.abs());
+        .map(|(f, e)| (f - e).abs() / e.abs().max(f32::MIN_POSITIVE));
     differences.fold(0.0, f32::max)
 }

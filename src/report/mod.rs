@@ -8,7 +8,7 @@ mod targets;
 use serde::Serialize;
 
 pub(crate) use facts::{edges, model_facts, operators, tensors};
-pub(crate) use results::{results, scope};
+pub(crate) use results::{Learned, results, scope};
 pub use targets::{MetricInfo, TargetInfo, targets};
 
 use crate::diagnostic::Diagnostic;

@@ -121,6 +121,12 @@ export interface Diagnostic {
   operator_idx?: number;
 }
 
+/** What `estimateMany` takes. */
+export interface ModelFile {
+  name: string;
+  bytes: Uint8Array;
+}
+
 /** A target and what is estimated for it. */
 export interface TargetInfo {
   id: string;

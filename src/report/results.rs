@@ -12,8 +12,8 @@ use crate::energy::{Coefficients, coefficients};
 use crate::familiarity::summary;
 use crate::features::{COLUMNS, Features, N_COLUMNS};
 use crate::graph::{Graph, Node};
-use crate::manifest::{Output, Provenance};
-use crate::predictor::{Predictor, PredictorError};
+use crate::manifest::{Manifest, Output, Provenance};
+use crate::predictor::Estimates;
 use crate::support::{self, Fallback, Npu};
 use crate::tflite::{BuiltinOptions, CUSTOM, Model};
 
@@ -42,25 +42,33 @@ pub(crate) fn scope(model: &Model, graph: &Graph) -> Option<Diagnostic> {
     })
 }
 
+/// What a predictor says of a graph, and what it says of itself.
+pub(crate) struct Learned<'p> {
+    pub manifest: &'p Manifest,
+    pub estimates: Estimates,
+}
+
 /// One result for each target and metric, and what makes the estimates doubtful.
 pub(crate) fn results(
     graph: &Graph,
     analysis: &Analysis,
     features: &Features,
-    predictor: Option<&Predictor>,
-) -> Result<(Vec<TargetResult>, Vec<Diagnostic>), PredictorError> {
+    learned: Option<&Learned>,
+) -> (Vec<TargetResult>, Vec<Diagnostic>) {
     let mut results = Vec::new();
     let mut doubts = Vec::new();
-    if let Some(predictor) = predictor {
-        let manifest = predictor.manifest();
-        let unseen = never_trained(graph, predictor);
+    if let Some(Learned {
+        manifest,
+        estimates,
+    }) = learned
+    {
+        let unseen = never_trained(graph, manifest);
         let is_known = unseen.is_none();
         doubts.extend(unseen);
-        doubts.extend(outside_range(features, predictor));
+        doubts.extend(outside_range(features, manifest));
         let is_familiar = doubts.is_empty();
         let distance = manifest.landmarks.distance(&summary(features));
-        doubts.extend(far_from_training(distance, predictor));
-        let estimates = predictor.predict(features)?;
+        doubts.extend(far_from_training(distance, manifest));
         for (idx, output) in manifest.outputs.iter().enumerate() {
             let refusal = refusal(graph, analysis, &output.target);
             let interval = manifest.interval(&output.target, &output.metric);
@@ -98,7 +106,7 @@ pub(crate) fn results(
     doubts.extend(uncounted);
     results.push(on_edge_tpu(graph, analysis));
     results.push(arena(analysis));
-    Ok((results, doubts))
+    (results, doubts)
 }
 
 const NO_OPERATORS: &str = "the main subgraph has no operators";
@@ -328,8 +336,8 @@ fn cpu_fallbacks(graph: &Graph, results: &[TargetResult]) -> Vec<Diagnostic> {
 }
 
 /// Operators that no training graph had.
-fn never_trained(graph: &Graph, predictor: &Predictor) -> Option<Diagnostic> {
-    let is_new = |builtin| builtin == CUSTOM || predictor.manifest().category_index(builtin) == 0;
+fn never_trained(graph: &Graph, manifest: &Manifest) -> Option<Diagnostic> {
+    let is_new = |builtin| builtin == CUSTOM || manifest.category_index(builtin) == 0;
     let new = graph
         .nodes
         .iter()
@@ -352,8 +360,8 @@ fn never_trained(graph: &Graph, predictor: &Predictor) -> Option<Diagnostic> {
 }
 
 /// Columns whose values leave what training graphs had, most extreme first.
-fn outside_range(features: &Features, predictor: &Predictor) -> Option<Diagnostic> {
-    let ranges = &predictor.manifest().feature_ranges;
+fn outside_range(features: &Features, manifest: &Manifest) -> Option<Diagnostic> {
+    let ranges = &manifest.feature_ranges;
     let mut outside: Vec<(f32, usize)> = Vec::new();
     for (column_idx, range) in ranges.iter().enumerate().take(N_COLUMNS) {
         let values = features.nodes.iter().skip(column_idx).step_by(N_COLUMNS);
@@ -379,8 +387,8 @@ fn outside_range(features: &Features, predictor: &Predictor) -> Option<Diagnosti
 }
 
 /// A graph farther from all of training than those that the intervals were calibrated on.
-fn far_from_training(distance: f32, predictor: &Predictor) -> Option<Diagnostic> {
-    let intervals = &predictor.manifest().intervals;
+fn far_from_training(distance: f32, manifest: &Manifest) -> Option<Diagnostic> {
+    let intervals = &manifest.intervals;
     let calibrated = intervals
         .iter()
         .map(|i| i.max_distance())

@@ -1,6 +1,8 @@
 /**
  * Times of the page in headless Chromium: `node tests/page/bench.mjs [MODEL] [--runs 9]`. Each line is the median of the
  * runs, with the fastest and the slowest; the first run of a page is reported apart, since the browser still compiles then.
+ * Before them, estimates a second of the npm package on one thread, for networks of 70 operators: all of it, and the
+ * predictor alone, whose time is what the same files take more than without it.
  *
  *   ready      navigation to an estimator that has made its first prediction
  *   estimates  drop to estimates on the screen
@@ -10,9 +12,16 @@
 import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { dropFiles, measures, openBrowser, openPage, SHARED_MODELS, waitDrawn } from "./browser.mjs";
 import { residualModel } from "./model.mjs";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const PACKAGE_ORIGIN = "http://localhost:1";
+const N_OPERATORS = 70;
+const N_FILES = 64;
+const BATCH_SIZES = [1, 8, 64];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -63,9 +72,68 @@ async function bench(chromium, name, file) {
   for (const key of ["estimates", "drawn", "task"]) console.log(line(key, runs.map((run) => run[key])));
 }
 
+/** A blank page of an origin of its own that serves the package and the bundle. */
+async function openPackage({ browser }) {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const served = { "/": null, "/litecast.js": "pkg", "/litecast_bg.wasm": "pkg", "/predictor.onnx": "trainer/artifact", "/manifest.json": "trainer/artifact" };
+  await page.route(`${PACKAGE_ORIGIN}/**`, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const folder = served[pathname];
+    if (folder) await route.fulfill({ path: path.join(ROOT, folder, pathname) });
+    else await route.fulfill({ contentType: "text/html", body: "" });
+  });
+  await page.goto(PACKAGE_ORIGIN);
+  return { page, close: () => context.close() };
+}
+
+/** Runs in the page. Milliseconds of each run: `read` without the predictor, and by the number of files of a call. */
+async function timePackage({ base64, n_files, batch_sizes, n_runs }) {
+  const { default: init, Predictor, analyze } = await import("/litecast.js");
+  await init();
+  const [onnx, manifest] = await Promise.all([
+    fetch("/predictor.onnx").then((response) => response.arrayBuffer()),
+    fetch("/manifest.json").then((response) => response.text()),
+  ]);
+  const predictor = new Predictor(new Uint8Array(onnx), manifest);
+  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+  const files = new Array(n_files).fill({ name: "network.tflite", bytes });
+  const time = (run) => {
+    const started = performance.now();
+    run();
+    return performance.now() - started;
+  };
+  const runs = [];
+  for (let i = 0; i < n_runs + 1; i++) {
+    const read = time(() => files.forEach((file) => analyze(file.bytes, file.name)));
+    const estimated = batch_sizes.map((size) =>
+      time(() => {
+        for (let start = 0; start < n_files; start += size) predictor.estimateMany(files.slice(start, start + size));
+      }),
+    );
+    runs.push({ read, estimated });
+  }
+  return runs.slice(1); // the browser still compiles in the first
+}
+
+async function benchPackage(chromium) {
+  const { page, close } = await openPackage(chromium);
+  const base64 = residualModel(N_OPERATORS).toString("base64");
+  const runs = await page.evaluate(timePackage, { base64, n_files: N_FILES, batch_sizes: BATCH_SIZES, n_runs: Number(values.runs) });
+  await close();
+  const rate = (ms) => ((1e3 * N_FILES) / median(ms)).toFixed(0).padStart(6);
+  console.log(`npm package, networks of ${N_OPERATORS} operators, ${runs.length} runs`);
+  for (const [index, size] of BATCH_SIZES.entries()) {
+    const all = rate(runs.map(({ estimated }) => estimated[index]));
+    const predictor = rate(runs.map(({ estimated, read }) => estimated[index] - read));
+    console.log(`  ${String(size).padStart(2)} at a time ${all} reports/s, predictor alone ${predictor} graphs/s`);
+  }
+}
+
 const folder = await mkdtemp(path.join(tmpdir(), "litecast-bench-"));
 const chromium = await openBrowser();
 try {
+  await benchPackage(chromium);
   const found = await access(model).then(() => true, () => false);
   if (found) await bench(chromium, path.basename(model), model);
   else console.log(`skipped: ${model} is not here`);

@@ -1,9 +1,9 @@
-"""Runs an exported network on graphs with ONNX Runtime: the independent view of the export test.
+"""Runs an exported network on batches with ONNX Runtime: the independent view of the export test.
 
-usage: run_onnx.py MODEL.onnx GRAPHS.json
+usage: run_onnx.py MODEL.onnx BATCHES.json
 
-GRAPHS.json is a list of {"node_features", "category", "edge_src", "edge_dst"}; the outputs of each
-graph, one after the other and flat, are printed as one JSON list.
+BATCHES.json is a list of batches, each {INPUT: {"shape", "values"}} with the values row after row; the
+outputs of each batch, one after the other and flat, are printed as one JSON list.
 """
 
 import json
@@ -14,20 +14,21 @@ import onnx
 import onnxruntime
 
 
-def main(model_path: str, graphs_path: str) -> None:
+DTYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64}
+
+
+def main(model_path: str, batches_path: str) -> None:
     onnx.checker.check_model(model_path, full_check=True)
     session = onnxruntime.InferenceSession(model_path, providers=["CPUExecutionProvider"])
-    n_columns = session.get_inputs()[0].shape[1]
-    with open(graphs_path, encoding="utf-8") as file:
-        graphs = json.load(file)
+    dtypes = {value.name: DTYPES[value.type] for value in session.get_inputs()}
+    with open(batches_path, encoding="utf-8") as file:
+        batches = json.load(file)
     estimates = []
-    for graph in graphs:
+    for batch in batches:
         feeds = {
-            name: numpy.array(graph[name], dtype=numpy.int64)
-            for name in ("category", "edge_src", "edge_dst")
+            name: numpy.array(batch[name]["values"], dtype=dtype).reshape(batch[name]["shape"])
+            for name, dtype in dtypes.items()
         }
-        rows = numpy.array(graph["node_features"], dtype=numpy.float32)
-        feeds["node_features"] = rows.reshape(-1, n_columns)
         outputs = session.run(None, feeds)
         estimates.append(numpy.concatenate([output.ravel() for output in outputs]).tolist())
     print(json.dumps(estimates))

@@ -11,6 +11,7 @@ pub mod edge_tpu;
 pub mod labels;
 
 pub mod bench;
+pub mod bench_predictor;
 pub mod checkpoint;
 pub mod curve;
 pub mod data;

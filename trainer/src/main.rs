@@ -3,7 +3,8 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use litecast_trainer::{
-    baselines, bench, boards, cortex_a, dataset, edge_tpu, evaluate, export, labels, spaces, train,
+    baselines, bench, bench_predictor, boards, cortex_a, dataset, edge_tpu, evaluate, export,
+    labels, spaces, train,
 };
 
 /// Training frees and allocates megabytes at every operation, which glibc gives back to the
@@ -55,6 +56,8 @@ enum Command {
     Baselines(baselines::BaselinesArgs),
     /// Measure the time of a training step
     Bench(bench::BenchArgs),
+    /// Measure how many graphs a second the shipped predictor estimates
+    BenchPredictor(bench_predictor::BenchPredictorArgs),
 }
 
 fn main() -> Result<()> {
@@ -79,5 +82,6 @@ fn main() -> Result<()> {
         Command::EvaluateDevices(args) => evaluate::devices::run(&args),
         Command::Baselines(args) => baselines::run(&args),
         Command::Bench(args) => bench::run(args),
+        Command::BenchPredictor(args) => bench_predictor::run(&args),
     }
 }

@@ -102,18 +102,19 @@ impl GraphBuilder {
         self.push(op_type, inputs, result, attributes)
     }
 
-    /// An operator with two results, of which the first is wanted.
+    /// An operator with two results.
     pub fn op_of_two(
         &mut self,
         op_type: &str,
         inputs: &[&str],
         attributes: Vec<Attribute>,
-    ) -> String {
-        let result = self.op_with(op_type, inputs, attributes);
+    ) -> [String; 2] {
+        let first = self.op_with(op_type, inputs, attributes);
+        let second = format!("{first}_second");
         let node = self.graph.node.last_mut();
         let node = node.expect("an operator was added above");
-        node.output.push(format!("{result}_second"));
-        result
+        node.output.push(second.clone());
+        [first, second]
     }
 
     /// The finished file.

@@ -1,7 +1,7 @@
 //! The nodes of [`Eagle`].
 
 use super::builder::{GraphBuilder, float};
-use super::{EdgeSums, Inputs, floats, kinds, linear, natural_units, over_nodes};
+use super::{EdgeSums, Inputs, floats, kinds, linear, natural_units};
 use crate::gnn::eagle::{Convolution, Eagle, NORM_EPSILON};
 use crate::gnn::prepare::Scaling;
 
@@ -17,6 +17,7 @@ pub fn export(
     let last: Vec<f32> = (1..=n_kinds)
         .map(|kind| f32::from(u8::from(kind == n_kinds)))
         .collect();
+    // The same for every graph before the first layer, `[n_graphs, hidden]` after it.
     let mut above = graph.constant_f32("above", &[1, n_kinds], &last);
     let successors = EdgeSums::new(graph, &inputs.edge_dst, &inputs.edge_src);
     for (k, layer) in network.layers.iter().enumerate() {
@@ -26,7 +27,7 @@ pub fn export(
         let weight = graph.weights_f16(&format!("{name}.weight"), &dims, &weight);
         let activation = Activation::new(graph, &name, layer);
         let rows = graph.op("MatMul", &[&nodes, &weight]);
-        let of_all = over_nodes(graph, "ReduceSum", &rows);
+        let of_all = inputs.graphs.sum(graph, &rows);
         let own = graph.op("MatMul", &[&above, &weight]);
         let sum = graph.op("Add", &[&own, &of_all]);
         above = activation.of(graph, &sum);

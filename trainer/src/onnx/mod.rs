@@ -9,9 +9,11 @@ mod sage;
 mod seernet;
 mod whole_graph;
 
+use std::ops::Range;
+
 use burn::nn::Linear;
 use burn::tensor::Tensor;
-use litecast::manifest::tensor_names;
+use litecast::manifest::{self, tensor_names};
 
 use self::builder::{Dim, GraphBuilder, float_tensor, int, string};
 use crate::gnn::encoder::CategoryEncoder;
@@ -20,8 +22,11 @@ use crate::gnn::prepare::{MAX_DEVIATIONS, Scaling, Standard};
 use crate::gnn::sage::{DIPPM, NNLP};
 use crate::gnn::whole_graph::MAX_LOG_AMOUNT;
 
-const N_NODES: Dim = Dim::Symbol("n_nodes");
+const N_NODES: Dim = Dim::Symbol(manifest::N_NODES);
 const N_EDGES: Dim = Dim::Symbol("n_edges");
+const N_GRAPHS: Dim = Dim::Symbol("n_graphs");
+const N_GROUPS: Dim = Dim::Symbol("n_groups");
+const GROUP_SIZE: Dim = Dim::Symbol("group_size");
 
 /// Metadata key under which the file carries the id of the features it expects.
 pub const SCHEMA_ID_KEY: &str = "feature_schema_id";
@@ -35,12 +40,21 @@ pub fn export(network: &Network, scaling: &Scaling, feature_schema_id: &str) -> 
     let category = graph.input_i64(tensor_names::CATEGORY, &[N_NODES]);
     let edge_src = graph.input_i64(tensor_names::EDGE_SRC, &[N_EDGES]);
     let edge_dst = graph.input_i64(tensor_names::EDGE_DST, &[N_EDGES]);
+    let groups = Groups {
+        category: graph.input_i64(tensor_names::GROUP_CATEGORY, &[N_GROUPS]),
+        nodes: graph.input_i64(tensor_names::GROUP_NODES, &[N_GROUPS, GROUP_SIZE]),
+        place_of_node: graph.input_i64(tensor_names::PLACE_OF_NODE, &[N_NODES]),
+    };
+    let of_node = graph.input_i64(tensor_names::GRAPH_OF_NODE, &[N_NODES]);
+    let first_node = graph.input_i64(tensor_names::FIRST_NODE, &[N_GRAPHS]);
     let inputs = Inputs {
         features: standardise(&mut graph, "features", &features, &scaling.features),
         raw: features,
         category,
         edge_src,
         edge_dst,
+        groups,
+        graphs: Graphs::new(&mut graph, of_node, first_node),
     };
     let (estimates, operators) = match network {
         Network::PerfSage(network) => {
@@ -69,11 +83,7 @@ pub fn export(network: &Network, scaling: &Scaling, feature_schema_id: &str) -> 
         }
     };
     let n_outputs = Dim::Fixed(scaling.n_outputs());
-    graph.output_f32(
-        tensor_names::ESTIMATES,
-        &estimates,
-        &[Dim::Fixed(1), n_outputs],
-    );
+    graph.output_f32(tensor_names::ESTIMATES, &estimates, &[N_GRAPHS, n_outputs]);
     if let Some(operators) = operators {
         let name = tensor_names::OPERATOR_ESTIMATES;
         graph.output_f32(name, &operators, &[N_NODES, n_outputs]);
@@ -90,6 +100,15 @@ struct Inputs {
     category: String,
     edge_src: String,
     edge_dst: String,
+    groups: Groups,
+    graphs: Graphs,
+}
+
+/// Names of nodes by category, see [`litecast::batch`].
+struct Groups {
+    category: String,
+    nodes: String,
+    place_of_node: String,
 }
 
 fn standardise(graph: &mut GraphBuilder, name: &str, values: &str, by: &Standard) -> String {
@@ -103,49 +122,47 @@ fn standardise(graph: &mut GraphBuilder, name: &str, values: &str, by: &Standard
     graph.op("Clip", &[&scaled, &low, &high])
 }
 
-/// Eq. 1 without a choice of weights by category, which runtimes do slowly: each row of features
-/// is placed in its category's columns of a row that is otherwise zero, so that one product with
-/// all categories' weights picks the right ones. The embedding's part of the layer is the same
-/// for all nodes of a category and is added to its bias.
+/// Eq. 1, `[n_nodes, hidden]`.
 fn encode(graph: &mut GraphBuilder, encoder: &CategoryEncoder, inputs: &Inputs) -> String {
+    let [_, n_outputs] = encoder.layers[0].weight.dims();
+    encode_columns(graph, "first", encoder, inputs, 0..n_outputs)
+}
+
+/// Some columns of eq. 1, `[n_nodes, n]`: a product for each group of nodes with the weights of their
+/// category. The embedding's part of the layer is the same for all nodes of a category and is added
+/// to its bias.
+fn encode_columns(
+    graph: &mut GraphBuilder,
+    name: &str,
+    encoder: &CategoryEncoder,
+    inputs: &Inputs,
+    columns: Range<usize>,
+) -> String {
     let n_categories = encoder.layers.len();
     let n_columns = n_columns(encoder);
-    let identity: Vec<f32> = (0..n_categories * n_categories)
-        .map(|i| f32::from(i % n_categories == i / n_categories))
-        .collect();
+    let n = columns.len();
+    let of_columns = |rows: Tensor<2>| floats(rows.narrow(1, columns.start, n));
     let weights: Vec<f32> = encoder
         .layers
         .iter()
-        .flat_map(|l| floats(l.weight.val().narrow(0, 0, n_columns)))
+        .flat_map(|layer| of_columns(layer.weight.val().narrow(0, 0, n_columns)))
         .collect();
     let biases: Vec<f32> = (0..n_categories)
-        .flat_map(|c| category_bias(encoder, n_columns, c))
+        .flat_map(|category| of_columns(category_bias(encoder, n_columns, category)))
         .collect();
-    let hidden = biases.len() / n_categories;
+    let dims = [n_categories, n_columns, n];
+    let weights = graph.weights_f16(&format!("{name}.weight"), &dims, &weights);
+    let biases = graph.constant_f32(&format!("{name}.bias"), &[n_categories, n], &biases);
+    let flat = graph.constant_i64(&format!("{name}.flat_shape"), &[-1, n as i64]);
 
-    let identity = graph.constant_f32("categories", &[n_categories, n_categories], &identity);
-    let weights = graph.weights_f16(
-        "first.weight",
-        &[n_categories * n_columns, hidden],
-        &weights,
-    );
-    let biases = graph.constant_f32("first.bias", &[n_categories, hidden], &biases);
-    let last = graph.constant_i64("last_axis", &[2]);
-    let middle = graph.constant_i64("middle_axis", &[1]);
-    let flat = graph.constant_i64("flat_shape", &[-1, (n_categories * n_columns) as i64]);
-
-    let one_hot = graph.op_with(
-        "Gather",
-        &[&identity, &inputs.category],
-        vec![int("axis", 0)],
-    );
-    let one_hot = graph.op("Unsqueeze", &[&one_hot, &last]);
-    let row = graph.op("Unsqueeze", &[&inputs.features, &middle]);
-    let placed = graph.op("Mul", &[&one_hot, &row]);
-    let placed = graph.op("Reshape", &[&placed, &flat]);
-    let product = graph.op("MatMul", &[&placed, &weights]);
-    let bias = graph.op_with("Gather", &[&biases, &inputs.category], vec![int("axis", 0)]);
-    graph.op("Add", &[&product, &bias])
+    let groups = &inputs.groups;
+    let features = rows_at(graph, &inputs.features, &groups.nodes);
+    let weights = rows_at(graph, &weights, &groups.category);
+    let bias = rows_at(graph, &biases, &inputs.category);
+    let products = graph.op("MatMul", &[&features, &weights]);
+    let products = graph.op("Reshape", &[&products, &flat]);
+    let products = rows_at(graph, &products, &groups.place_of_node);
+    graph.op("Add", &[&products, &bias])
 }
 
 fn n_columns(encoder: &CategoryEncoder) -> usize {
@@ -154,12 +171,12 @@ fn n_columns(encoder: &CategoryEncoder) -> usize {
 }
 
 /// `b_c` plus the embedding's part of `w_c`.
-fn category_bias(encoder: &CategoryEncoder, n_columns: usize, category: usize) -> Vec<f32> {
+fn category_bias(encoder: &CategoryEncoder, n_columns: usize, category: usize) -> Tensor<2> {
     let layer = &encoder.layers[category];
     let embedding = encoder.embedding.val().narrow(0, category, 1);
     let [_, width] = embedding.dims();
     let constant = embedding.matmul(layer.weight.val().narrow(0, n_columns, width));
-    floats(constant + bias(layer).unsqueeze())
+    constant + bias(layer).unsqueeze()
 }
 
 /// Sums of rows over edges, each edge read at one end and added to the other.
@@ -180,17 +197,24 @@ impl EdgeSums {
 
     /// Of rows of nodes.
     fn of(&self, graph: &mut GraphBuilder, hidden: &str) -> String {
-        let messages = graph.op_with("Gather", &[hidden, &self.from], vec![int("axis", 0)]);
-        self.of_edges(graph, &messages, hidden)
+        let zeros = zeros_like(graph, hidden);
+        self.added_to(graph, &zeros, hidden)
+    }
+
+    /// `rows` and, of `hidden`, the sums.
+    fn added_to(&self, graph: &mut GraphBuilder, rows: &str, hidden: &str) -> String {
+        let messages = rows_at(graph, hidden, &self.from);
+        self.scattered(graph, rows, &messages)
     }
 
     /// Of rows of edges, in the shape of `nodes`.
     fn of_edges(&self, graph: &mut GraphBuilder, messages: &str, nodes: &str) -> String {
-        let shape = graph.op("Shape", &[nodes]);
-        // ONNX's default is this very zero, but tract takes it for one in double precision.
-        let zero = vec![float_tensor("value", 0.0)];
-        let zeros = graph.op_with("ConstantOfShape", &[&shape], zero);
-        let inputs = [zeros.as_str(), &self.to, messages];
+        let zeros = zeros_like(graph, nodes);
+        self.scattered(graph, &zeros, messages)
+    }
+
+    fn scattered(&self, graph: &mut GraphBuilder, rows: &str, messages: &str) -> String {
+        let inputs = [rows, &self.to, messages];
         graph.op_with("ScatterND", &inputs, vec![string("reduction", "add")])
     }
 
@@ -207,20 +231,13 @@ fn kinds(graph: &mut GraphBuilder, inputs: &Inputs, n_kinds: usize) -> String {
         .map(|i| f32::from(i % n_kinds == i / n_kinds))
         .collect();
     let identity = graph.constant_f32("kinds", &[n_kinds, n_kinds], &identity);
-    let rows = [identity.as_str(), &inputs.category];
-    graph.op_with("Gather", &rows, vec![int("axis", 0)])
+    rows_at(graph, &identity, &inputs.category)
 }
 
 /// `[n_nodes, 1]`: every node is of one kind.
 fn ones(graph: &mut GraphBuilder, kinds: &str) -> String {
     let axis = graph.axis(1);
     graph.op_with("ReduceSum", &[kinds, &axis], vec![int("keepdims", 1)])
-}
-
-/// `[n, w]` → `[1, w]`: a reduction over rows.
-fn over_nodes(graph: &mut GraphBuilder, op: &str, rows: &str) -> String {
-    let axis = graph.axis(0);
-    graph.op_with(op, &[rows, &axis], vec![int("keepdims", 1)])
 }
 
 /// Columns of raw features that are logarithms of 1 more than an amount → the amounts.
@@ -239,16 +256,78 @@ fn side_by_side(graph: &mut GraphBuilder, parts: &[&str]) -> String {
     graph.op_with("Concat", parts, vec![int("axis", 1)])
 }
 
+fn zeros_like(graph: &mut GraphBuilder, values: &str) -> String {
+    let shape = graph.op("Shape", &[values]);
+    // ONNX's default is this very zero, but tract takes it for one in double precision.
+    let zero = vec![float_tensor("value", 0.0)];
+    graph.op_with("ConstantOfShape", &[&shape], zero)
+}
+
+/// The parts of a table along its first axis that stand at `places`, which may come more than once.
+fn rows_at(graph: &mut GraphBuilder, table: &str, places: &str) -> String {
+    graph.op_with("Gather", &[table, places], vec![int("axis", 0)])
+}
+
+/// Rows of nodes over each graph, and rows of graphs for their nodes.
+struct Graphs {
+    /// `[n_nodes]`.
+    of_node: String,
+    /// The same, `[n_nodes, 1]`: where a row is added to.
+    places: String,
+    /// `[n_graphs]`.
+    first_node: String,
+}
+
+impl Graphs {
+    /// From names of index tensors, `[n_nodes]` and `[n_graphs]`.
+    fn new(graph: &mut GraphBuilder, of_node: String, first_node: String) -> Self {
+        let axis = graph.axis(1);
+        Self {
+            places: graph.op("Unsqueeze", &[&of_node, &axis]),
+            of_node,
+            first_node,
+        }
+    }
+
+    /// `[n_graphs, width]` → `[n_nodes, width]`: each graph's row for every node of it.
+    fn at_nodes(&self, graph: &mut GraphBuilder, rows: &str) -> String {
+        rows_at(graph, rows, &self.of_node)
+    }
+
+    /// `[n_graphs, width]`.
+    fn sum(&self, graph: &mut GraphBuilder, rows: &str) -> String {
+        let first = rows_at(graph, rows, &self.first_node);
+        let zeros = zeros_like(graph, &first);
+        self.reduced(graph, &zeros, rows, "add")
+    }
+
+    /// `[n_graphs, width]`.
+    fn max(&self, graph: &mut GraphBuilder, rows: &str) -> String {
+        let first = rows_at(graph, rows, &self.first_node);
+        self.reduced(graph, &first, rows, "max")
+    }
+
+    fn reduced(&self, graph: &mut GraphBuilder, start: &str, rows: &str, how: &str) -> String {
+        let inputs = [start, &self.places, rows];
+        graph.op_with("ScatterND", &inputs, vec![string("reduction", how)])
+    }
+}
+
 fn linear(graph: &mut GraphBuilder, name: &str, layer: &Linear, input: &str) -> String {
-    let dims = layer.weight.dims();
-    let weight = graph.weights_f16(
-        &format!("{name}.weight"),
-        &dims,
-        &floats(layer.weight.val()),
-    );
-    let bias = graph.weights_f16(&format!("{name}.bias"), &[dims[1]], &floats(bias(layer)));
-    let product = graph.op("MatMul", &[input, &weight]);
-    graph.op("Add", &[&product, &bias])
+    let product = product(graph, name, layer.weight.val(), input);
+    with_bias(graph, name, layer, &product)
+}
+
+fn product(graph: &mut GraphBuilder, name: &str, weights: Tensor<2>, input: &str) -> String {
+    let name = format!("{name}.weight");
+    let weights = graph.weights_f16(&name, &weights.dims(), &floats(weights));
+    graph.op("MatMul", &[input, &weights])
+}
+
+fn with_bias(graph: &mut GraphBuilder, name: &str, layer: &Linear, product: &str) -> String {
+    let bias = floats(bias(layer));
+    let bias = graph.weights_f16(&format!("{name}.bias"), &[bias.len()], &bias);
+    graph.op("Add", &[product, &bias])
 }
 
 fn linear_relu(graph: &mut GraphBuilder, name: &str, layer: &Linear, input: &str) -> String {

@@ -1,13 +1,18 @@
 //! The nodes of [`PerOperator`].
 
+use std::ops::Range;
+
 use burn::nn::Linear;
 
 use super::builder::{GraphBuilder, int};
-use super::{EdgeSums, Inputs, encode, linear, linear_relu, natural_amounts, natural_units};
+use super::{
+    EdgeSums, Graphs, Inputs, encode_columns, linear, linear_relu, natural_amounts, natural_units,
+    product, with_bias,
+};
 use crate::gnn::per_operator::{
     Corrections, MAX_LOG_DEVIATIONS, N_LAYERS, N_TERMS, PerOperator, n_scores,
 };
-use crate::gnn::prepare::{Plan, Readout, Scaling};
+use crate::gnn::prepare::{Plan, Readout, Scaling, Standard};
 
 /// Names of the results.
 pub struct Outputs {
@@ -21,12 +26,12 @@ pub fn export(
     inputs: &Inputs,
     scaling: &Scaling,
 ) -> Outputs {
-    let encoded = encode(graph, &network.encoder, inputs);
-    let width = network.encoder.layers[0].weight.dims()[1];
+    let encoder = &network.encoder;
+    let width = encoder.layers[0].weight.dims()[1];
     let n_outputs = scaling.n_outputs();
     let n_hidden = width - n_scores(n_outputs);
-    let hidden = columns(graph, &encoded, 0, n_hidden);
-    let scores = columns(graph, &encoded, n_hidden, width);
+    let hidden = encode_columns(graph, "first.rows", encoder, inputs, 0..n_hidden);
+    let scores = encode_columns(graph, "first.scores", encoder, inputs, n_hidden..width);
     let mut hidden = graph.op("Relu", &[&hidden]);
     let predecessors = EdgeSums::new(graph, &inputs.edge_src, &inputs.edge_dst);
     let successors = EdgeSums::new(graph, &inputs.edge_dst, &inputs.edge_src);
@@ -40,25 +45,34 @@ pub fn export(
     hidden = graph.op("Add", &[&hidden, &change]);
     hidden = exchange(graph, hidden, "second", second_layers, &sums);
     let scores = corrected(graph, "second", &network.second, &hidden, &first);
-    let logs = &scaling.operator_logs;
-    let mut part = |k| columns(graph, &scores, k * n_outputs, (k + 1) * n_outputs);
-    let parts: Vec<String> = (0..=N_TERMS).map(&mut part).collect();
-    let (gates, terms) = parts.split_last().expect("there is a gate");
-    let mut terms: Vec<String> = (terms.iter().enumerate())
-        .map(|(k, term)| natural_units(graph, &format!("term_{k}"), logs, term))
-        .collect();
-    let gates = graph.op("Sigmoid", &[gates]);
+    let laws = laws(graph, &scores, &scaling.operator_logs);
+    let gates = columns(graph, &scores, N_TERMS * n_outputs..n_scores(n_outputs));
+    let gates = graph.op("Sigmoid", &[&gates]);
     let planned = planned(graph, &inputs.raw, scaling);
-    terms.push(graph.op("Mul", &[&gates, &planned]));
-    let terms: Vec<&str> = terms.iter().map(String::as_str).collect();
-    let operators = graph.op("Sum", &terms);
+    let planned = graph.op("Mul", &[&gates, &planned]);
+    let operators = graph.op("Add", &[&planned, &laws]);
     let ceilings = graph.constant_f32("ceilings", &[1, n_outputs], &scaling.ceilings);
     let operators = graph.op("Min", &[&operators, &ceilings]);
-    let estimates = read_out(graph, &operators, &scaling.readouts);
+    let estimates = read_out(graph, &operators, &inputs.graphs, &scaling.readouts);
     Outputs {
         operators,
         estimates,
     }
+}
+
+/// `[n_nodes, n_outputs]`, natural units: the sum of the power laws.
+fn laws(graph: &mut GraphBuilder, scores: &str, logs: &Standard) -> String {
+    let n_outputs = logs.mean.len();
+    let of_terms = Standard {
+        mean: logs.mean.repeat(N_TERMS),
+        std: logs.std.repeat(N_TERMS),
+    };
+    let terms = columns(graph, scores, 0..N_TERMS * n_outputs);
+    let terms = natural_units(graph, "laws", &of_terms, &terms);
+    let by_term = graph.constant_i64("laws.by_term", &[-1, N_TERMS as i64, n_outputs as i64]);
+    let terms = graph.op("Reshape", &[&terms, &by_term]);
+    let axis = graph.constant_i64("laws.term_axis", &[1]);
+    graph.op_with("ReduceSum", &[&terms, &axis], vec![int("keepdims", 0)])
 }
 
 /// `[n_nodes, n_outputs]`, natural units: what rules say, 0 where they do not.
@@ -75,7 +89,9 @@ fn planned(graph: &mut GraphBuilder, raw: &str, scaling: &Scaling) -> String {
     graph.op("Mul", &[&amounts, &units])
 }
 
-/// Rounds of message passing.
+/// Rounds of message passing. What a layer makes of a sum of neighbours' rows is the sum of what it
+/// makes of each: so all its products are of the nodes' own rows, and are added up along the edges
+/// after, not before.
 fn exchange(
     graph: &mut GraphBuilder,
     mut hidden: String,
@@ -84,10 +100,18 @@ fn exchange(
     sums: &[EdgeSums; 2],
 ) -> String {
     for (k, layer) in layers.iter().enumerate() {
-        let [before, after] = sums.each_ref().map(|sums| sums.of(graph, &hidden));
-        let rows = [hidden.as_str(), &before, &after];
-        let rows = graph.op_with("Concat", &rows, vec![int("axis", 1)]);
-        let change = linear_relu(graph, &format!("{name}.layers.{k}"), layer, &rows);
+        let name = format!("{name}.layers.{k}");
+        let [_, width] = layer.weight.dims();
+        let mut part = |k: usize, part: &str| {
+            let weights = layer.weight.val().narrow(0, k * width, width);
+            product(graph, &format!("{name}.{part}"), weights, &hidden)
+        };
+        let own = part(0, "own");
+        let [before, after] = [part(1, "before"), part(2, "after")];
+        let own = with_bias(graph, &name, layer, &own);
+        let change = sums[0].added_to(graph, &own, &before);
+        let change = sums[1].added_to(graph, &change, &after);
+        let change = graph.op("Relu", &[&change]);
         hidden = graph.op("Add", &[&hidden, &change]);
     }
     hidden
@@ -109,20 +133,24 @@ fn corrected(
     graph.op("Clip", &[&scores, &low, &high])
 }
 
-/// Columns `start..end` of `[n, width]`.
-fn columns(graph: &mut GraphBuilder, values: &str, start: usize, end: usize) -> String {
-    let from = graph.constant_i64(&format!("columns.{start}.{end}.start"), &[start as i64]);
-    let to = graph.constant_i64(&format!("columns.{start}.{end}.end"), &[end as i64]);
-    let axis = graph.constant_i64(&format!("columns.{start}.{end}.axis"), &[1]);
-    graph.op("Slice", &[values, &from, &to, &axis])
+/// Some columns of `[n, width]`. Not a slice: tract would make a product of its own of each slice of
+/// a product, which takes as long as one of many more columns.
+fn columns(graph: &mut GraphBuilder, values: &str, columns: Range<usize>) -> String {
+    let name = format!("columns.{}.{}", columns.start, columns.end);
+    let columns: Vec<i64> = columns.map(|column| column as i64).collect();
+    let columns = graph.constant_i64(&name, &columns);
+    graph.op_with("Gather", &[values, &columns], vec![int("axis", 1)])
 }
 
-/// `[1, n_outputs]`: the sum or the maximum over operators, as each output asks.
-fn read_out(graph: &mut GraphBuilder, operators: &str, readouts: &[Readout]) -> String {
-    let axis = graph.constant_i64("node_axis", &[0]);
-    let keep = || vec![int("keepdims", 1)];
-    let sums = graph.op_with("ReduceSum", &[operators, &axis], keep());
-    let maxima = graph.op_with("ReduceMax", &[operators, &axis], keep());
+/// `[n_graphs, n_outputs]`: the sum or the maximum over operators, as each output asks.
+fn read_out(
+    graph: &mut GraphBuilder,
+    operators: &str,
+    graphs: &Graphs,
+    readouts: &[Readout],
+) -> String {
+    let sums = graphs.sum(graph, operators);
+    let maxima = graphs.max(graph, operators);
     let mask = |wanted: Readout| -> Vec<f32> {
         let is_it = |readout: &Readout| f32::from(u8::from(*readout == wanted));
         readouts.iter().map(is_it).collect()

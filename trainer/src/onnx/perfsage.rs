@@ -23,8 +23,7 @@ pub fn export(
         let inputs = graph.op_with("Concat", &[&hidden, &sums], vec![int("axis", 1)]);
         hidden = linear_relu(graph, &format!("layers.{k}"), layer, &inputs);
     }
-    let axis = graph.constant_i64("node_axis", &[0]);
-    let mut readout = graph.op_with("ReduceMax", &[&hidden, &axis], vec![int("keepdims", 1)]);
+    let mut readout = inputs.graphs.max(graph, &hidden);
     for (k, layer) in network.head.iter().enumerate() {
         readout = linear_relu(graph, &format!("head.{k}"), layer, &readout);
     }

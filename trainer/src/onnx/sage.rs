@@ -1,7 +1,7 @@
 //! The nodes of [`Sage`].
 
 use super::builder::{GraphBuilder, int};
-use super::{EdgeSums, Inputs, kinds, linear, linear_relu, natural_units, ones, over_nodes};
+use super::{EdgeSums, Inputs, kinds, linear, linear_relu, natural_units, ones};
 use crate::gnn::aggregate::Neighbours;
 use crate::gnn::prepare::Scaling;
 use crate::gnn::sage::{LENGTH_EPSILON, Sage, SagePlan};
@@ -35,9 +35,9 @@ pub fn export(
         let rows = graph.op("Div", &[&rows, &length]);
         hidden = graph.op("Relu", &[&rows]);
     }
-    let sum = over_nodes(graph, "ReduceSum", &hidden);
-    let largest = over_nodes(graph, "ReduceMax", features);
-    let counts = over_nodes(graph, "ReduceSum", &kinds);
+    let sum = inputs.graphs.sum(graph, &hidden);
+    let largest = inputs.graphs.max(graph, features);
+    let counts = inputs.graphs.sum(graph, &kinds);
     let one = graph.constant_f32("one", &[], &[1.0]);
     let counts = graph.op("Add", &[&counts, &one]);
     let counts = graph.op("Log", &[&counts]);

@@ -3,7 +3,8 @@
 use super::builder::{GraphBuilder, int};
 use super::whole_graph::WholeGraph;
 use super::{
-    EdgeSums, Inputs, floats, kinds, linear, linear_relu, natural_units, over_nodes, side_by_side,
+    EdgeSums, Graphs, Inputs, floats, kinds, linear, linear_relu, natural_units, rows_at,
+    side_by_side,
 };
 use crate::gnn::prepare::Scaling;
 use crate::gnn::seernet::{Attention, Block, Mlp, SeerNet};
@@ -21,10 +22,12 @@ pub fn export(
     let edges = Edges {
         writers: &inputs.edge_src,
         readers: &inputs.edge_dst,
+        graphs: rows_at(graph, &inputs.graphs.of_node, &inputs.edge_src),
         n_incoming: incoming.n_summed(graph, &ones),
         incoming,
     };
     let whole = WholeGraph::new(graph, inputs, &ones, scaling);
+    let graphs = &inputs.graphs;
     let told = [inputs.features.as_str(), &kinds, &whole.shares];
     let told = side_by_side(graph, &told);
     let nodes = linear(graph, "nodes", &network.nodes, &told);
@@ -32,35 +35,53 @@ pub fn export(
     let of_edges = graph.constant_i64("edges.columns", &of_edges);
     let of_edges = [inputs.features.as_str(), &of_edges];
     let of_edges = graph.op_with("Gather", &of_edges, vec![int("axis", 1)]);
-    let of_edges = at(graph, &of_edges, edges.writers);
+    let of_edges = rows_at(graph, &of_edges, edges.writers);
     let mut rows = Rows {
         edges: linear(graph, "edges", &network.edges, &of_edges),
-        graph: linear(graph, "graph", &network.graph, &whole.globals),
-        pooled: pool(graph, "attention", &network.attention, &nodes),
+        graphs: linear(graph, "graph", &network.graph, &whole.globals),
+        pooled: pool(graph, "attention", &network.attention, &nodes, graphs),
         nodes,
     };
+    let topology = Topology {
+        graphs,
+        n_nodes: whole.n_nodes,
+        edges,
+    };
     for (k, block) in network.blocks.iter().enumerate() {
-        rows = exchange(graph, &format!("blocks.{k}"), block, &rows, &edges);
+        rows = exchange(graph, &format!("blocks.{k}"), block, &rows, &topology);
     }
-    let head = linear_relu(graph, "head", &network.head, &rows.graph);
+    let head = linear_relu(graph, "head", &network.head, &rows.graphs);
     let outputs = linear(graph, "output", &network.output, &head);
     natural_units(graph, "log_labels", &scaling.log_labels, &outputs)
 }
 
-/// Names of the edges' ends, and of what is summed over them.
+/// Names of what belongs together.
+struct Topology<'i> {
+    graphs: &'i Graphs,
+    /// `[n_graphs, 1]`.
+    n_nodes: String,
+    edges: Edges<'i>,
+}
+
+/// Names of the edges' ends and graphs, and of what is summed over them.
 struct Edges<'i> {
     writers: &'i str,
     readers: &'i str,
+    /// `[n_edges]`.
+    graphs: String,
     /// From rows of edges to rows of their readers.
     incoming: EdgeSums,
+    /// `[n_nodes, 1]`, 1 at least.
     n_incoming: String,
 }
 
-/// Names of the rows between blocks.
+/// Names of the rows between blocks, each `hidden` wide.
 struct Rows {
     nodes: String,
     edges: String,
-    graph: String,
+    /// Of the graphs.
+    graphs: String,
+    /// Likewise, what attention pooled.
     pooled: String,
 }
 
@@ -69,36 +90,43 @@ fn exchange(
     name: &str,
     block: &Block,
     rows: &Rows,
-    edges: &Edges,
+    topology: &Topology,
 ) -> Rows {
+    let Topology {
+        graphs,
+        n_nodes,
+        edges,
+    } = topology;
     let part = |part: &str| format!("{name}.{part}");
     let told = [
         rows.edges.clone(),
-        at(graph, &rows.nodes, edges.writers),
-        at(graph, &rows.nodes, edges.readers),
-        repeated(graph, &rows.graph, &rows.edges),
+        rows_at(graph, &rows.nodes, edges.writers),
+        rows_at(graph, &rows.nodes, edges.readers),
+        rows_at(graph, &rows.graphs, &edges.graphs),
     ];
     let new_edges = mlp(graph, &part("edges"), &block.edges, &told);
     let sums = edges.incoming.of_edges(graph, &new_edges, &rows.nodes);
+    let pooled = graphs.at_nodes(graph, &rows.pooled);
     let told = [
         graph.op("Div", &[&sums, &edges.n_incoming]),
-        graph.op("Add", &[&rows.nodes, &rows.pooled]),
-        repeated(graph, &rows.graph, &rows.nodes),
+        graph.op("Add", &[&rows.nodes, &pooled]),
+        graphs.at_nodes(graph, &rows.graphs),
     ];
     let nodes = mlp(graph, &part("nodes"), &block.nodes, &told);
-    let pooled = pool(graph, &part("attention"), &block.attention, &nodes);
+    let pooled = pool(graph, &part("attention"), &block.attention, &nodes, graphs);
     let pooled = graph.op("Add", &[&pooled, &rows.pooled]);
     let pooled = mlp(graph, &part("pooled"), &block.pooled, &[pooled]);
-    let maximum = over_nodes(graph, "ReduceMax", &nodes);
-    let mean = over_nodes(graph, "ReduceMean", &nodes);
+    let maximum = graphs.max(graph, &nodes);
+    let sum = graphs.sum(graph, &nodes);
+    let mean = graph.op("Div", &[&sum, n_nodes]);
     let both = side_by_side(graph, &[&maximum, &mean]);
     let both = linear(graph, &part("max_and_mean"), &block.max_and_mean, &both);
-    let told = [both, pooled.clone(), rows.graph.clone()];
-    let of_graph = mlp(graph, &part("graph"), &block.graph, &told);
+    let told = [both, pooled.clone(), rows.graphs.clone()];
+    let of_graphs = mlp(graph, &part("graph"), &block.graph, &told);
     Rows {
         nodes: graph.op("Add", &[&rows.nodes, &nodes]),
         edges: graph.op("Add", &[&rows.edges, &new_edges]),
-        graph: graph.op("Add", &[&rows.graph, &of_graph]),
+        graphs: graph.op("Add", &[&rows.graphs, &of_graphs]),
         pooled: graph.op("Add", &[&rows.pooled, &pooled]),
     }
 }
@@ -115,23 +143,23 @@ fn mlp(graph: &mut GraphBuilder, name: &str, mlp: &Mlp, parts: &[String]) -> Str
     rows
 }
 
-/// `[1, hidden]`.
-fn pool(graph: &mut GraphBuilder, name: &str, attention: &Attention, nodes: &str) -> String {
+/// `[n_graphs, hidden]`.
+fn pool(
+    graph: &mut GraphBuilder,
+    name: &str,
+    attention: &Attention,
+    nodes: &str,
+    graphs: &Graphs,
+) -> String {
     let dims = attention.score.dims();
     let score = graph.weights_f16(name, &dims, &floats(attention.score.val()));
     let scores = graph.op("MatMul", &[nodes, &score]);
-    let weights = graph.op_with("Softmax", &[&scores], vec![int("axis", 0)]);
+    let largest = graphs.max(graph, &scores);
+    let largest = graphs.at_nodes(graph, &largest);
+    let scores = graph.op("Sub", &[&scores, &largest]);
+    let weights = graph.op("Exp", &[&scores]);
     let weighted = graph.op("Mul", &[nodes, &weights]);
-    over_nodes(graph, "ReduceSum", &weighted)
-}
-
-/// Rows of nodes at the ends of edges.
-fn at(graph: &mut GraphBuilder, nodes: &str, ends: &str) -> String {
-    graph.op_with("Gather", &[nodes, ends], vec![int("axis", 0)])
-}
-
-/// The one row `of`, as often as `like` has rows of that width.
-fn repeated(graph: &mut GraphBuilder, of: &str, like: &str) -> String {
-    let shape = graph.op("Shape", &[like]);
-    graph.op("Expand", &[of, &shape])
+    let weighted = graphs.sum(graph, &weighted);
+    let weights = graphs.sum(graph, &weights);
+    graph.op("Div", &[&weighted, &weights])
 }

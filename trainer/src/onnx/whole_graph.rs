@@ -1,8 +1,8 @@
-//! The nodes of [`whole_graph`](crate::gnn::whole_graph): the same from raw features, of one graph.
+//! The nodes of [`whole_graph`](crate::gnn::whole_graph): the same from raw features, of each graph.
 
 use super::builder::{GraphBuilder, int};
 use super::proto::data_type;
-use super::{Inputs, natural_amounts, over_nodes, side_by_side, standardise};
+use super::{EdgeSums, Graphs, Inputs, natural_amounts, rows_at, side_by_side, standardise};
 use crate::gnn::prepare::Scaling;
 use crate::gnn::whole_graph::N_AMOUNTS;
 
@@ -10,8 +10,10 @@ use crate::gnn::whole_graph::N_AMOUNTS;
 pub struct WholeGraph {
     /// `[n_nodes, N_AMOUNTS]`.
     pub shares: String,
-    /// `[1, N_GLOBALS]`, standardised.
+    /// `[n_graphs, N_GLOBALS]`, standardised.
     pub globals: String,
+    /// `[n_graphs, 1]`.
+    pub n_nodes: String,
 }
 
 /// Rows: multiply-accumulates, bytes of weights, bytes read, bytes written. Columns: the amounts that each
@@ -41,11 +43,15 @@ impl WholeGraph {
         let parts = graph.constant_f32("whole.parts", &dims, PARTS.as_flattened());
         let amounts = graph.op("MatMul", &[&read, &parts]);
         let one = graph.constant_f32("one", &[], &[1.0]);
-        let totals = over_nodes(graph, "ReduceSum", &amounts);
-        let n_nodes = over_nodes(graph, "ReduceSum", ones);
-        let n_edges = over_edges(graph, ones, inputs);
+        let graphs = &inputs.graphs;
+        let totals = graphs.sum(graph, &amounts);
+        let n_nodes = graphs.sum(graph, ones);
+        let readers = EdgeSums::new(graph, &inputs.edge_dst, &inputs.edge_src);
+        let n_readers = readers.of(graph, ones);
+        let n_edges = graphs.sum(graph, &n_readers);
         let written = column(graph, &read, WRITTEN);
-        let edge_bytes = over_edges(graph, &written, inputs);
+        let edge_bytes = graph.op("Mul", &[&written, &n_readers]);
+        let edge_bytes = graphs.sum(graph, &edge_bytes);
 
         let others = graph.op("Sub", &[&n_nodes, &one]);
         let pairs = graph.op("Mul", &[&n_nodes, &others]);
@@ -53,8 +59,8 @@ impl WholeGraph {
         let told = [
             totals.clone(),
             graph.op("Div", &[&totals, &n_nodes]),
-            medians(graph, &amounts, &n_nodes, &one),
-            over_nodes(graph, "ReduceMax", &amounts),
+            medians(graph, &amounts, graphs, [&n_nodes, &others]),
+            graphs.max(graph, &amounts),
             ratio(graph, &edge_bytes, &n_edges, &one),
             intensity(graph, &totals, &one),
         ];
@@ -62,18 +68,13 @@ impl WholeGraph {
         let told = graph.op("Add", &[&told, &one]);
         let told = graph.op("Log", &[&told]);
         let globals = side_by_side(graph, &[&n_nodes, &n_edges, &density, &told]);
+        let totals = graphs.at_nodes(graph, &totals);
         Self {
             shares: ratio(graph, &amounts, &totals, &one),
             globals: standardise(graph, "globals", &globals, &scaling.globals),
+            n_nodes,
         }
     }
-}
-
-/// `[1, 1]`: sum of `[n_nodes, 1]` over the writers of all edges.
-fn over_edges(graph: &mut GraphBuilder, values: &str, inputs: &Inputs) -> String {
-    let of_edges = [values, &inputs.edge_src];
-    let of_edges = graph.op_with("Gather", &of_edges, vec![int("axis", 0)]);
-    over_nodes(graph, "ReduceSum", &of_edges)
 }
 
 /// `part / max(whole, 1)`.
@@ -88,19 +89,45 @@ fn intensity(graph: &mut GraphBuilder, totals: &str, one: &str) -> String {
     ratio(graph, &macs, &moved, one)
 }
 
-/// `[1, w]`: of an even number, the smaller of the two in the middle.
-fn medians(graph: &mut GraphBuilder, values: &str, n_nodes: &str, one: &str) -> String {
+/// `[n_graphs, w]`: of an even number, the smaller of the two in the middle. Each column is sorted twice, by
+/// value and then by graph; the second time equals stay in the order of the first.
+fn medians(
+    graph: &mut GraphBuilder,
+    values: &str,
+    graphs: &Graphs,
+    [n_nodes, others]: [&str; 2],
+) -> String {
+    // Not the shape of a tensor, which tract's TopK does not take for a number.
+    let axis = graph.axis(0);
+    let n_of_all = graph.op_with("ReduceSum", &[n_nodes, &axis], vec![int("keepdims", 0)]);
+    let n_of_all = integers(graph, &n_of_all);
+    let sorted = |graph: &mut GraphBuilder, values: &str| {
+        let ascending = vec![int("axis", 0), int("largest", 0)];
+        graph.op_of_two("TopK", &[values, &n_of_all], ascending)
+    };
+    let [values, nodes] = sorted(graph, values);
+    let graph_of_value = rows_at(graph, &graphs.of_node, &nodes);
+    let [_, places] = sorted(graph, &graph_of_value);
+    let middle = middle(graph, graphs, others);
+    let places = rows_at(graph, &places, &middle);
+    let inputs = [values.as_str(), &places];
+    graph.op_with("GatherElements", &inputs, vec![int("axis", 0)])
+}
+
+/// `[n_graphs]`: where the median of each graph stands among all nodes, graph after graph.
+fn middle(graph: &mut GraphBuilder, graphs: &Graphs, others: &str) -> String {
     let half = graph.constant_f32("whole.half", &[], &[0.5]);
-    let shape = graph.axis(1);
-    let n_smallest = graph.op("Add", &[n_nodes, one]);
-    let n_smallest = graph.op("Mul", &[&n_smallest, &half]);
-    let n_smallest = graph.op("Floor", &[&n_smallest]);
-    let integer = vec![int("to", data_type::INT64.into())];
-    let n_smallest = graph.op_with("Cast", &[&n_smallest], integer);
-    let n_smallest = graph.op("Reshape", &[&n_smallest, &shape]);
-    let of_columns = vec![int("axis", 0), int("largest", 0)];
-    let smallest = graph.op_of_two("TopK", &[values, &n_smallest], of_columns);
-    over_nodes(graph, "ReduceMax", &smallest)
+    let flat = graph.constant_i64("whole.flat", &[-1]);
+    let before = graph.op("Mul", &[others, &half]);
+    let before = graph.op("Floor", &[&before]);
+    let before = graph.op("Reshape", &[&before, &flat]);
+    let before = integers(graph, &before);
+    graph.op("Add", &[&graphs.first_node, &before])
+}
+
+fn integers(graph: &mut GraphBuilder, values: &str) -> String {
+    let to = vec![int("to", data_type::INT64.into())];
+    graph.op_with("Cast", &[values], to)
 }
 
 fn column(graph: &mut GraphBuilder, values: &str, column: usize) -> String {
