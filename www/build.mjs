@@ -1,5 +1,6 @@
 /** Builds www/dist: everything the page needs, ready for any static server. */
-import { cp, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { cp, mkdir, readFile, readdir, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -16,6 +17,15 @@ const COPIES = [
   ["trainer/artifact/predictor.onnx", "assets/predictor.onnx", "the trainer"],
   ["trainer/artifact/manifest.json", "assets/manifest.json", "the trainer"],
 ];
+
+/** The module and the predictor: nothing else decides what a file is estimated at. */
+const ESTIMATED_WITH = ["pkg/litecast_bg.wasm", "trainer/artifact/predictor.onnx"];
+
+async function estimatesId() {
+  const hash = createHash("sha256");
+  for (const file of ESTIMATED_WITH) hash.update(await readFile(path.join(root, file)));
+  return hash.digest("hex").slice(0, 16);
+}
 
 async function copy([from, to, maker]) {
   const source = path.join(root, from);
@@ -46,10 +56,12 @@ async function bundle() {
     target: "es2022",
     minify: true,
     sourcemap: true,
+    define: { ESTIMATES_ID: JSON.stringify(await estimatesId()) },
     logLevel: "warning",
   });
 }
 
 await rm(dist, { recursive: true, force: true });
-await Promise.all([...COPIES.map(copy), copyExamples(), bundle()]);
+await Promise.all([...COPIES.map(copy), copyExamples()]);
+await bundle();
 console.log(`built ${path.relative(process.cwd(), dist)}`);

@@ -1,14 +1,17 @@
 /** Measurements of a device of one's own, kept in this browser. */
 import { type Measurement, type Report, isEstimate } from "./report.ts";
 
+/** Of everything that estimates are computed with: another build may estimate otherwise. Put in by www/build.mjs. */
+declare const ESTIMATES_ID: string;
+
 export interface Kept extends Measurement {
   file: string;
-  /** Of the predictor that the estimates come from. */
-  predictor_id: string;
+  /** Of the build that the estimates come from. */
+  estimates_id: string;
 }
 
 /** Another format gets another key. */
-const KEY = "litecast.measurements.1";
+const KEY = "litecast.measurements.2";
 /** The storage of a page ends at some megabytes; nobody measures more by hand. */
 const MAX_KEPT = 1000;
 
@@ -16,6 +19,16 @@ const MAX_KEPT = 1000;
 export function estimatesOf(report: Report): Record<string, number> {
   const latencies = report.results.filter(isEstimate).filter(({ metric }) => metric === "latency");
   return Object.fromEntries(latencies.map(({ target, value }) => [target, value]));
+}
+
+/** What was measured of a report's file. */
+export function measurementOf(report: Report, measured_ms: number): Kept {
+  return { file: report.file, estimates_id: ESTIMATES_ID, measured_ms, estimates_ms: estimatesOf(report) };
+}
+
+/** Whether its estimates are those of this build. */
+export function isCurrent({ estimates_id }: Kept): boolean {
+  return estimates_id === ESTIMATES_ID;
 }
 
 /** Whatever else is stored there counts as nothing. */
@@ -40,10 +53,10 @@ export function keep(kept: Kept[]): boolean {
 
 function isKept(value: unknown): value is Kept {
   if (typeof value !== "object" || value === null) return false;
-  const { file, predictor_id, measured_ms, estimates_ms } = value as Partial<Kept>;
+  const { file, estimates_id, measured_ms, estimates_ms } = value as Partial<Kept>;
   return (
     typeof file === "string" &&
-    typeof predictor_id === "string" &&
+    typeof estimates_id === "string" &&
     typeof measured_ms === "number" &&
     typeof estimates_ms === "object" &&
     estimates_ms !== null &&

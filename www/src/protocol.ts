@@ -22,8 +22,6 @@ export interface Failure {
 
 export interface Started {
   targets: TargetInfo[];
-  /** Tells estimates of one predictor from those of another. */
-  predictor_id: string;
   /** Why there are no learned estimates, where the predictor could not be loaded. */
   predictor_failure: Failure | null;
 }

@@ -1,5 +1,5 @@
 /** A device of one's own: what was measured on it, and what that makes of the estimates. */
-import { type Kept, keep, estimatesOf, measurements } from "../device.ts";
+import { type Kept, estimatesOf, isCurrent, keep, measurementOf, measurements } from "../device.ts";
 import { el, quantity } from "../dom.ts";
 import type { Estimator } from "../estimator.ts";
 import * as format from "../format.ts";
@@ -15,9 +15,7 @@ export function devicePanel(report: Report, estimator: Estimator): HTMLElement |
   const outcome = el("div", { class: "device-outcome", role: "status" });
   const list = el("ul", { class: "device-list" });
   const input = el("input", { type: "number", min: "0", step: "any", id: "measured", placeholder: "12.5", required: true });
-  let predictor_id = "";
 
-  const mine = (): Kept[] => measurements().filter((kept) => kept.predictor_id === predictor_id);
   const change = (kept: Kept[]): void => {
     if (!keep(kept)) outcome.replaceChildren(el("p", { class: "doubt" }, "This browser keeps nothing for this page."));
     else void draw();
@@ -27,13 +25,12 @@ export function devicePanel(report: Report, estimator: Estimator): HTMLElement |
     const measured_ms = input.valueAsNumber;
     if (!(measured_ms > 0)) return;
     const others = measurements().filter(({ file }) => file !== report.file);
-    change([...others, { file: report.file, predictor_id, measured_ms, estimates_ms }]);
+    change([...others, measurementOf(report, measured_ms)]);
   };
   const remove = (file: string): void => change(measurements().filter((kept) => kept.file !== file));
 
   async function draw(): Promise<void> {
-    ({ predictor_id } = await estimator.started);
-    const kept = mine();
+    const kept = measurements().filter(isCurrent);
     list.replaceChildren(...kept.map((measurement) => item(measurement, remove)));
     input.value = String(kept.find(({ file }) => file === report.file)?.measured_ms ?? "");
     outcome.replaceChildren(await words(kept));

@@ -17,16 +17,11 @@ async function start({ urls }: StartCall): Promise<Started> {
     const [onnx, manifest] = await bundle;
     predictor = new Predictor(onnx, manifest);
     if (warm_up) warmUp(predictor, await warm_up);
-    return { targets: predictor.targets(), predictor_id: await hashOf(onnx), predictor_failure: null };
+    return { targets: predictor.targets(), predictor_failure: null };
   } catch (error) {
     predictor = null;
-    return { targets: [], predictor_id: "", predictor_failure: describe(error) };
+    return { targets: [], predictor_failure: describe(error) };
   }
-}
-
-async function hashOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /**
