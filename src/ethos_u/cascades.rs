@@ -3,7 +3,8 @@
 
 use super::accelerator::{Accelerator, Hwc};
 use super::blocks::{SPLIT_DEPTH, round_up};
-use super::schedule::{Buffer, Slack, Step, Stripe, choose};
+use super::schedule::{Buffer, Slack, choose};
+use super::step::{Step, Stripe};
 
 /// Operators times heights of their stripes that are tried in a graph, some tenths of a second's worth.
 /// Beyond them the highest found so far stand. Sampled networks need a hundred; this bounds what a file

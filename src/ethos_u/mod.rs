@@ -18,6 +18,7 @@ pub mod order;
 pub mod plan;
 pub mod schedule;
 mod shape;
+pub mod step;
 #[cfg(test)]
 mod tests;
 pub mod weights;

@@ -5,6 +5,7 @@ use super::blocks::{Block, SPLIT_DEPTH, round_up};
 use super::cascades::Cascade;
 use super::cycles::{Conditions, Part, operator_cycles, read_bytes};
 use super::layer::Layer;
+use super::step::{Step, Stripe, Work, whole_cycles};
 use super::weights::encoded_bytes;
 use crate::analysis::ByteHistogram;
 
@@ -12,84 +13,6 @@ use crate::analysis::ByteHistogram;
 const STARTUP_CYCLES: f64 = 1000.0;
 /// Slices filled to less than this share of a block waste too much.
 const LEAST_FILL: f64 = 0.3;
-
-/// An operator with its block, in the order of execution.
-#[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
-    pub work: Work<'a>,
-    /// Cycles it takes when nothing is buffered: the time to fetch weights for the next one.
-    pub cycles: f64,
-    /// Bytes of a feature map that it reads, and those that it writes.
-    pub bytes: [f64; 2],
-    /// Tensor and bytes of its second input, of an elementwise operator that has one.
-    pub second: Option<(usize, f64)>,
-    /// How many times it runs, for a part of its output each.
-    pub pieces: f64,
-    /// Whether its input may be moved into SRAM instead of its weights: where another operator
-    /// computes it.
-    pub can_move_input: bool,
-    /// Index of the step that is first to read its output.
-    pub reader: Option<usize>,
-    /// Set where it is a part of a cascade.
-    pub stripe: Option<Stripe>,
-}
-
-/// Rows of an output that are computed at once, in turn with those of the operators before and after.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stripe {
-    pub rows: i64,
-    pub is_first: bool,
-    /// Of its weights, as far as they were to be in SRAM when the height was chosen.
-    pub planned_weight_bytes: f64,
-}
-
-impl Stripe {
-    /// Of so many rows, with no weights in SRAM yet.
-    pub fn of(rows: i64, is_first: bool) -> Self {
-        Self {
-            rows,
-            is_first,
-            planned_weight_bytes: 0.0,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub enum Work<'a> {
-    /// Multiplies by weights.
-    Weighted {
-        layer: Layer,
-        block: Block,
-        /// Encoded, with scales.
-        weight_bytes: f64,
-        histogram: &'a ByteHistogram,
-    },
-    /// Goes through the multipliers without weights.
-    Unweighted {
-        layer: Layer,
-        block: Block,
-    },
-    Other,
-}
-
-impl Work<'_> {
-    pub fn layer(&self) -> Option<(Layer, Block)> {
-        match *self {
-            Work::Weighted { layer, block, .. } | Work::Unweighted { layer, block } => {
-                Some((layer, block))
-            }
-            Work::Other => None,
-        }
-    }
-
-    /// Encoded, with scales; 0 without weights.
-    pub fn weight_bytes(&self) -> f64 {
-        match *self {
-            Work::Weighted { weight_bytes, .. } => weight_bytes,
-            _ => 0.0,
-        }
-    }
-}
 
 /// SRAM that holds weights of one operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -273,16 +196,6 @@ fn repeats(layer: &Layer, stripe: Option<Stripe>) -> f64 {
     stripe.map_or(1.0, |stripe| {
         (layer.ofm[0] as f64 / stripe.rows.max(1) as f64).max(1.0)
     })
-}
-
-/// Of an operator with everything off chip.
-pub fn whole_cycles(accelerator: &Accelerator, layer: &Layer, block: &Block) -> f64 {
-    let conditions = Conditions {
-        feature_maps: [accelerator.planned_feature_maps(); 2],
-        scale_latency_cycles: accelerator.weights_off_chip.latency_cycles,
-        part: Part::WHOLE,
-    };
-    operator_cycles(accelerator, layer, block, conditions)
 }
 
 struct Weights<'a> {

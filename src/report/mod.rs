@@ -2,6 +2,7 @@
 //! command. The only types of this crate that are written out as JSON, besides the manifest.
 
 mod facts;
+mod modelled;
 mod results;
 mod targets;
 

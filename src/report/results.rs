@@ -2,17 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::precision;
-use super::{Outcome, Precision, TargetResult};
+use super::modelled::{arena, modelled, on_edge_tpu, on_processors};
+use super::{Outcome, TargetResult};
 use crate::analysis::{Analysis, Cost};
-use crate::cortex_a;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::edge_tpu;
 use crate::energy::{Coefficients, coefficients};
 use crate::familiarity::summary;
 use crate::features::{COLUMNS, Features, N_COLUMNS};
 use crate::graph::{Graph, Node};
-use crate::manifest::{Manifest, Output, Provenance};
+use crate::manifest::{Manifest, Output};
 use crate::predictor::Estimates;
 use crate::support::{self, Fallback, Npu};
 use crate::tflite::{BuiltinOptions, CUSTOM, Model};
@@ -150,16 +148,6 @@ fn energy(target: &str, results: &[TargetResult], analysis: &Analysis) -> Option
     })
 }
 
-/// Of this program's own model.
-fn modelled(configuration: String) -> Provenance {
-    Provenance {
-        kind: "modelled".into(),
-        tool: "litecast".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        configuration,
-    }
-}
-
 /// The ends of the interval are those of both traffics together: wider than needed where one errs
 /// to the other side.
 fn energy_outcome(
@@ -231,7 +219,7 @@ fn refusal(graph: &Graph, analysis: &Analysis, target: &str) -> Option<String> {
 }
 
 /// Why the file does not tell what a graph costs, whatever runs it.
-fn unknowable(graph: &Graph, analysis: &Analysis) -> Option<String> {
+pub(super) fn unknowable(graph: &Graph, analysis: &Analysis) -> Option<String> {
     if graph.nodes.is_empty() {
         return Some(NO_OPERATORS.into());
     }
@@ -300,7 +288,7 @@ fn mostly_cpu_words(graph: &Graph, fallbacks: &[Fallback]) -> String {
 }
 
 /// Items of a list that a message spells out.
-const SHOWN: usize = 3;
+pub(super) const SHOWN: usize = 3;
 
 /// Operators left to the CPU, for each family of targets with an estimate.
 fn cpu_fallbacks(graph: &Graph, results: &[TargetResult]) -> Vec<Diagnostic> {
@@ -407,177 +395,3 @@ fn far_from_training(distance: f32, manifest: &Manifest) -> Option<Diagnostic> {
 
 /// Share of a column's range by which a value may leave it without a word.
 const RANGE_SLACK: f32 = 0.05;
-
-/// Modelled, whether there is a predictor or not: latency on each processor, energy where its power was
-/// measured; and the operators whose cost is not known.
-fn on_processors(graph: &Graph, analysis: &Analysis) -> (Vec<TargetResult>, Option<Diagnostic>) {
-    let refusal = unknowable(graph, analysis).or_else(|| uncounted_precision(graph, analysis));
-    let works = cortex_a::work(graph, analysis);
-    let mut results = Vec::new();
-    let mut uncounted = BTreeSet::new();
-    for costs in &cortex_a::Costs::shipped().targets {
-        let Some(board) = cortex_a::Constants::shipped().board(&costs.target) else {
-            continue;
-        };
-        let instructions = costs.by_operator(&works);
-        let unknown = instructions.iter().zip(&works).zip(&graph.nodes);
-        let unknown = unknown.filter(|((n, _), _)| n.is_none());
-        uncounted.extend(unknown.map(|((_, work), node)| (&work.kernel, node.operator_idx)));
-        let outcome = match &refusal {
-            Some(words) => Outcome::Unavailable {
-                unavailable: words.clone(),
-            },
-            None => processor_outcome(costs, board, &works, &instructions),
-        };
-        let result = |metric: &str, outcome| TargetResult {
-            target: board.target.clone(),
-            device: board.device.clone(),
-            metric: metric.into(),
-            outcome,
-        };
-        let energy = board.energy.as_ref();
-        let energy = energy.map(|energy| result("energy", energy_of(&outcome, energy)));
-        results.push(result("latency", outcome));
-        results.extend(energy);
-    }
-    let first = uncounted.first().filter(|_| refusal.is_none());
-    let diagnostic = first.map(|&(_, operator_idx)| {
-        let names: BTreeSet<&str> = uncounted.iter().map(|(name, _)| name.as_str()).collect();
-        let listed: Vec<&str> = names.iter().copied().take(SHOWN).collect();
-        let more = if names.len() > SHOWN { ", …" } else { "" };
-        Diagnostic {
-            severity: Severity::Warning,
-            code: "operator-never-counted",
-            message: format!(
-                "on processors, {}{more} was never counted and adds nothing to the estimate",
-                listed.join(", ")
-            ),
-            operator_idx: Some(operator_idx),
-        }
-    });
-    (results, diagnostic)
-}
-
-fn processor_outcome(
-    costs: &cortex_a::TargetCosts,
-    board: &cortex_a::Board,
-    works: &[cortex_a::Work],
-    instructions: &[Option<f64>],
-) -> Outcome {
-    let is_known = instructions.iter().all(Option::is_some);
-    let instructions: Vec<f64> = instructions.iter().map(|n| n.unwrap_or(0.0)).collect();
-    let pairs = works.iter().zip(&instructions);
-    let parts: Vec<f64> = pairs
-        .map(|(work, &n)| board.latency_ms(n, work.is_int8))
-        .collect();
-    let value: f64 = parts.iter().sum();
-    let class = costs.class(works, &instructions);
-    let factor = class.interval_factor;
-    let end = |end: f64| is_known.then_some(end);
-    Outcome::Estimate {
-        value,
-        lo: end(value / factor),
-        hi: end(value * factor),
-        unit: "ms".into(),
-        provenance: modelled(format!("{}; {}", costs.in_words(), board.in_words())),
-        expected_error_percent: end(class.error.capped_mape),
-        operators: Some(parts),
-    }
-}
-
-/// A latency times the power that a board was measured at.
-fn energy_of(latency: &Outcome, energy: &cortex_a::Energy) -> Outcome {
-    let watts = energy.watts.value;
-    match latency {
-        Outcome::Estimate {
-            value,
-            lo,
-            hi,
-            operators,
-            ..
-        } => Outcome::Estimate {
-            value: watts * value,
-            lo: lo.map(|lo| watts * lo),
-            hi: hi.map(|hi| watts * hi),
-            unit: "mJ".into(),
-            provenance: modelled(energy.in_words()),
-            expected_error_percent: None,
-            operators: operators
-                .as_ref()
-                .map(|parts| parts.iter().map(|part| watts * part).collect()),
-        },
-        unavailable => unavailable.clone(),
-    }
-}
-
-/// Other numbers run by other kernels, none of which was counted.
-fn uncounted_precision(graph: &Graph, analysis: &Analysis) -> Option<String> {
-    let numbers = match precision(graph, analysis) {
-        Precision::Int16x8 => "16-bit activations",
-        Precision::Float16 => "float16 weights",
-        Precision::DynamicRange => "float activations with integer weights",
-        _ => return None,
-    };
-    Some(format!(
-        "int8 and float32 networks are known of this processor, not {numbers}"
-    ))
-}
-
-/// Modelled, whether there is a predictor or not.
-fn on_edge_tpu(graph: &Graph, analysis: &Analysis) -> TargetResult {
-    let refusal = unknowable(graph, analysis).or_else(|| edge_tpu::refusal(graph));
-    let outcome = match refusal {
-        Some(unavailable) => Outcome::Unavailable { unavailable },
-        None => edge_tpu_outcome(&edge_tpu::work(graph, analysis)),
-    };
-    TargetResult {
-        target: edge_tpu::TARGET.into(),
-        device: edge_tpu::DEVICE.into(),
-        metric: edge_tpu::METRIC.into(),
-        outcome,
-    }
-}
-
-fn edge_tpu_outcome(work: &[edge_tpu::Work]) -> Outcome {
-    let constants = edge_tpu::Constants::shipped();
-    let latency_ms = |work: &edge_tpu::Work| constants.coefficients.latency_ms(work);
-    let value = latency_ms(&edge_tpu::Work::total(work));
-    let (lo, hi) = constants.leave_one_out.around(value);
-    Outcome::Estimate {
-        value,
-        lo: Some(lo),
-        hi: Some(hi),
-        unit: edge_tpu::UNIT.into(),
-        provenance: modelled(constants.in_words()),
-        expected_error_percent: Some(constants.leave_one_out.mean_percent),
-        operators: Some(work.iter().map(latency_ms).collect()),
-    }
-}
-
-fn arena(analysis: &Analysis) -> TargetResult {
-    let outcome = match &analysis.memory_plan {
-        Some(plan) => Outcome::Estimate {
-            value: plan.arena_bytes as f64,
-            lo: None,
-            hi: None,
-            unit: "bytes".into(),
-            provenance: Provenance {
-                kind: "exact".into(),
-                tool: "litecast".into(),
-                version: env!("CARGO_PKG_VERSION").into(),
-                configuration: "greedy memory planner, activations only".into(),
-            },
-            expected_error_percent: None,
-            operators: None,
-        },
-        None => Outcome::Unavailable {
-            unavailable: "a tensor's shape is known only at run time".into(),
-        },
-    };
-    TargetResult {
-        target: "tflite-micro".into(),
-        device: "TensorFlow Lite Micro, any microcontroller".into(),
-        metric: "arena".into(),
-        outcome,
-    }
-}
