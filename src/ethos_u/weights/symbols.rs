@@ -87,9 +87,15 @@ impl Symbols {
         let distances = || values.iter().map(|&(value, _)| value);
         let largest = distances().max().unwrap_or(0);
         let direct_offset = distances().min().unwrap_or(0).min(MAX_DIRECT_OFFSET);
-        values.sort_by(|(value, count), (other, other_count)| {
+        let by_count = |(value, count): &(usize, f64), (other, other_count): &(usize, f64)| {
             other_count.total_cmp(count).then(other.cmp(value))
-        });
+        };
+        // Only what may be in a palette needs its rank.
+        if values.len() > PALETTE_SIZE {
+            values.select_nth_unstable_by(PALETTE_SIZE, by_count);
+        }
+        let n_ranked = values.len().min(PALETTE_SIZE);
+        values[..n_ranked].sort_unstable_by(by_count);
         let is_whole = values.len() <= PALETTE_SIZE;
         let room = match is_whole {
             true => PALETTE_SIZE,
