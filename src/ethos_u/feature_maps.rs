@@ -70,10 +70,20 @@ pub enum Placing {
     Apart,
     /// In the memory of its first input, which it only names anew, cuts or frames: no bytes move.
     View,
+    /// The same for what the operator before or after it does: a frame around the input of a window, an
+    /// activation that is looked up in a table.
+    Fused,
     /// In memory into which the writers of all its inputs write their parts.
     Joined,
     /// Over an input of the same size that nothing else reads.
     InPlace,
+}
+
+impl Placing {
+    /// Whether nothing runs, and the result is the first input by another name.
+    pub fn is_of_input(self) -> bool {
+        matches!(self, Placing::View | Placing::Fused)
+    }
 }
 
 /// One for each node. Linear in nodes and edges.
@@ -81,7 +91,8 @@ pub fn placings(graph: &Graph) -> Vec<Placing> {
     let of_node = |node: &Node| match node.operator.code.builtin_name().unwrap_or_default() {
         "PAD" if pads_channels(graph, node) => Placing::Apart,
         "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" | "SLICE" | "STRIDED_SLICE" | "SPLIT" | "SPLIT_V"
-        | "UNPACK" | "PAD" => Placing::View,
+        | "UNPACK" => Placing::View,
+        "PAD" => Placing::Fused,
         "CONCATENATION" | "PACK" => Placing::Joined,
         "ABS" | "ELU" | "EXP" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOGISTIC" | "QUANTIZE"
         | "RELU" | "RELU6" | "RELU_N1_TO_1" | "RSQRT" | "SQUARE" | "TANH" => Placing::InPlace,
@@ -92,7 +103,7 @@ pub fn placings(graph: &Graph) -> Vec<Placing> {
     let n_readers = n_readers(graph);
     for (node_idx, placing) in placings.iter_mut().enumerate() {
         if is_fused(graph, node_idx, &n_readers) {
-            *placing = Placing::View;
+            *placing = Placing::Fused;
         }
     }
     for edge in &graph.edges {
@@ -275,7 +286,7 @@ impl FeatureMaps {
         for (step, &node_idx) in order.nodes.iter().enumerate() {
             // What is chained or cascaded has no result of the step before to lie over.
             let is_apart = order.span(step) == (step, step);
-            if is_apart || feature_maps.placings[node_idx] == Placing::View {
+            if is_apart || feature_maps.placings[node_idx].is_of_input() {
                 feature_maps.place(graph, node_idx, step);
             }
         }
@@ -331,7 +342,7 @@ impl FeatureMaps {
                 .operator
                 .outputs
                 .iter()
-                .filter(|_| is_frame && *placing == Placing::View)
+                .filter(|_| is_frame && *placing == Placing::Fused)
             {
                 ranges[output].bytes = 0.0;
                 ranges[output].bytes_padded = 0.0;
@@ -374,7 +385,7 @@ impl FeatureMaps {
         };
         match self.placings[node_idx] {
             Placing::Apart => {}
-            Placing::View => {
+            Placing::View | Placing::Fused => {
                 if let Some(input) = activations.next() {
                     operator.outputs.iter().for_each(|&t| self.share(input, t));
                 }
@@ -394,10 +405,6 @@ impl FeatureMaps {
                 }
             }
         }
-    }
-
-    pub fn placing(&self, node_idx: usize) -> Placing {
-        self.placings[node_idx]
     }
 
     /// Index of the range in which a tensor lies.

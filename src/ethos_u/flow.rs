@@ -51,27 +51,27 @@ impl Flow {
             let from = first.and_then(|input| writer[input]);
             flow.source[idx] = from.map(|(step, _)| step);
             flow.is_direct[idx] = from.is_none_or(|(_, is_direct)| is_direct);
-            let is_view = placings[node_idx] == Placing::View;
+            let is_of_input = placings[node_idx].is_of_input();
             let written = match placings[node_idx] {
-                Placing::View => {
-                    let is_kept = is_fused_view(name);
+                Placing::View => from.map(|(step, _)| (step, false)),
+                Placing::Fused => {
                     if let Some((step, _)) = from.filter(|_| is_table(name)) {
                         flow.has_table[step] = true;
                     }
-                    from.map(|(step, is_direct)| (step, is_direct && is_kept))
+                    from
                 }
                 Placing::Joined => None,
                 _ => Some((idx, true)),
             };
             for input in inputs {
-                if let Some((step, _)) = writer[input].filter(|_| !is_view) {
+                if let Some((step, _)) = writer[input].filter(|_| !is_of_input) {
                     flow.reader[step].get_or_insert(idx);
                     flow.n_readers[step] += 1;
                 }
             }
             for &output in &operator.outputs {
                 writer[output] = written;
-                if let Some(first) = first.filter(|_| is_view && name == "PAD") {
+                if let Some(first) = first.filter(|_| is_of_input && name == "PAD") {
                     flow.unframed[output] = flow.unframed[first];
                 }
             }
@@ -100,20 +100,5 @@ fn is_table(name: &str) -> bool {
     matches!(
         name,
         "ELU" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOGISTIC" | "TANH"
-    )
-}
-
-/// Whether a view takes part in the operator before or after it, with the tensor's shape its own.
-fn is_fused_view(name: &str) -> bool {
-    !matches!(
-        name,
-        "RESHAPE"
-            | "SQUEEZE"
-            | "EXPAND_DIMS"
-            | "SLICE"
-            | "STRIDED_SLICE"
-            | "SPLIT"
-            | "SPLIT_V"
-            | "UNPACK"
     )
 }

@@ -59,7 +59,7 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
         .collect();
     let step = |(idx, &node_idx): (usize, &usize)| match placings[node_idx] {
         _ if !copies[idx].is_empty() => Some(copying(accelerator, &copies[idx])),
-        Placing::View | Placing::Joined => None,
+        Placing::View | Placing::Fused | Placing::Joined => None,
         _ if order.chain_start[idx] < idx => None,
         _ => step(accelerator, graph, analysis, &flow, [idx, node_idx]).map(|step| Step {
             can_move_input: flow.source[idx].is_some(),
