@@ -41,7 +41,7 @@ pub struct Planned {
 
 /// One for each node. An operator that the accelerator's multipliers do not compute counts with its
 /// output's elements; one that only names memory anew with nothing. Proportional to nodes, but for
-/// the choice of feature maps, for which see [`fast_storage::kept`].
+/// the choices of feature maps and of stripes, for which see [`fast_storage::kept`] and [`cascades`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<Planned> {
     let order = match accelerator.is_u85() {
         true => Order::of(graph).with_chains(graph),
