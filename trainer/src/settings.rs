@@ -29,7 +29,7 @@ pub struct Settings {
     pub alpha: f32,
     /// First epochs, with a loss in log space that bounds the pull of far-off estimates; PerfSAGE's
     /// hybrid loss after them.
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 36)]
     pub log_loss_epochs: usize,
     /// Weight of the loss of single operators, for architectures that estimate them.
     #[arg(long, default_value_t = 1.0)]
@@ -40,7 +40,7 @@ pub struct Settings {
     /// How the outputs' gradients become one.
     #[arg(long, value_enum, default_value = "summed")]
     pub gradients: Gradients,
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = 36)]
     pub epochs: usize,
     /// Epochs without a better validation error after which training stops.
     #[arg(long, default_value_t = 60)]
