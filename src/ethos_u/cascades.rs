@@ -83,7 +83,7 @@ pub fn cascades<'a>(
     accelerator: &Accelerator,
     links: &[Link],
     steps: &mut [Option<Step<'a>>],
-    stripe: impl Fn(&Step<'a>, usize, Stripe) -> Option<Step<'a>>,
+    stripe: impl Fn(&Step<'a>, Stripe) -> Option<Step<'a>>,
 ) -> Vec<Cascade> {
     let Some(limit_bytes) = accelerator.sram_limit_bytes else {
         return Vec::new();
@@ -196,9 +196,9 @@ struct Stripes<'a, F> {
     before: Option<Slack>,
 }
 
-impl<'a, F: Fn(&Step<'a>, usize, Stripe) -> Option<Step<'a>>> Stripes<'_, F> {
+impl<'a, F: Fn(&Step<'a>, Stripe) -> Option<Step<'a>>> Stripes<'_, F> {
     fn step(&self, steps: &[Option<Step<'a>>], link: &Link, stripe: Stripe) -> Option<Step<'a>> {
-        (self.stripe)(steps[link.step].as_ref()?, link.step, stripe)
+        (self.stripe)(steps[link.step].as_ref()?, stripe)
     }
 
     /// Rows of each link, the cascades they make and the bytes of weights they count with, for the

@@ -1,7 +1,7 @@
 //! Copies that put a tensor together of parts: what PAD and CONCATENATION become.
 
 use super::accelerator::{Accelerator, Memory};
-use super::blocks;
+use super::blocks::{self, Block};
 use super::cycles::{
     Conditions, Part, operator_cycles, read_bytes, read_inflation, write_inflation, written_bytes,
 };
@@ -95,23 +95,22 @@ impl Copy {
     /// Cycles as long as nothing waits for a memory.
     pub fn own_cycles(&self, accelerator: &Accelerator, memories: [Memory; 2]) -> Option<f64> {
         let block = blocks::choose(accelerator, &self.layer)?;
+        Some(self.in_blocks(accelerator, &block, memories))
+    }
+
+    fn in_blocks(&self, accelerator: &Accelerator, block: &Block, memories: [Memory; 2]) -> f64 {
         let conditions = Conditions {
             feature_maps: memories,
             scale_latency_cycles: 0.0,
             part: Part::WHOLE,
         };
-        Some(operator_cycles(
-            accelerator,
-            &self.layer,
-            &block,
-            conditions,
-        ))
+        operator_cycles(accelerator, &self.layer, block, conditions)
     }
 
     /// Between two memories; none for a shape that no accelerator takes.
     pub fn cost(&self, accelerator: &Accelerator, memories: [Memory; 2]) -> Option<Cost> {
         let block = blocks::choose(accelerator, &self.layer)?;
-        let own = self.own_cycles(accelerator, memories)?;
+        let own = self.in_blocks(accelerator, &block, memories);
         let [from, to] = &memories;
         let read = read_bytes(&self.layer, &block) * read_inflation(from, &self.layer, &block);
         let written =

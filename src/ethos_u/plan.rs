@@ -61,20 +61,12 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
         _ if !copies[idx].is_empty() => Some(copying(accelerator, &copies[idx])),
         Placing::View | Placing::Fused | Placing::Joined => None,
         _ if order.chain_start[idx] < idx => None,
-        _ => step(accelerator, graph, analysis, &flow, [idx, node_idx]).map(|step| Step {
-            can_move_input: flow.source[idx].is_some(),
-            reader: flow.reader[idx],
-            ..step
-        }),
+        _ => step(accelerator, graph, analysis, &flow, [idx, node_idx]),
     };
     let mut steps: Vec<Option<Step>> = order.nodes.iter().enumerate().map(step).collect();
     let links = links(graph, &order, &flow, &steps);
-    let histogram = |idx: usize| {
-        let weights = analysis.costs[order.nodes[idx]].weights.as_ref()?;
-        Some(weights.histogram.as_ref())
-    };
-    let cascades = cascades(accelerator, &links, &mut steps, |step, idx, stripe| {
-        striped(accelerator, step, histogram(idx), stripe)
+    let cascades = cascades(accelerator, &links, &mut steps, |step, stripe| {
+        striped(accelerator, step, stripe)
     });
     let spans = cascades.iter().map(|cascade| (cascade.first, cascade.last));
     let order = order.with_cascades(spans);

@@ -1,6 +1,7 @@
 //! Feature maps as accelerators see them.
 
 use super::accelerator::Hwc;
+use super::blocks::{SPLIT_DEPTH, round_up};
 use crate::graph::Graph;
 
 /// A dimension beyond this is left to the network: NPU registers hold 16 bits.
@@ -19,4 +20,14 @@ pub(super) fn shape(graph: &Graph, tensor_idx: usize) -> Hwc {
         (rows * i64::from(size).max(0)).min(MAX_DIMENSION)
     });
     [rows, dimension(2), dimension(1)]
+}
+
+/// Bytes of an 8-bit feature map in memory: in bricks its channels are whole ones.
+pub(super) fn stored_bytes(graph: &Graph, tensor_idx: usize, is_linear: &[bool]) -> f64 {
+    let [h, w, c] = shape(graph, tensor_idx);
+    let depth = match is_linear[tensor_idx] {
+        true => c,
+        false => round_up(c, SPLIT_DEPTH),
+    };
+    (h * w * depth) as f64
 }

@@ -6,7 +6,7 @@ use crate::graph::Graph;
 use crate::tflite::BuiltinOptions;
 
 use super::accelerator::Accelerator;
-use super::blocks::{self, Block, SPLIT_DEPTH, round_up};
+use super::blocks::{self, Block};
 use super::cascades::Link;
 use super::copies::Copy;
 use super::cycles::{Conditions, Part, operator_cycles, read_bytes, written_bytes};
@@ -14,7 +14,7 @@ use super::feature_maps::is_binary_elementwise;
 use super::flow::Flow;
 use super::layer::{Kind, Layer};
 use super::order::Order;
-use super::shape::{MAX_DIMENSION, shape};
+use super::shape::{MAX_DIMENSION, shape, stored_bytes};
 
 /// A side of a kernel beyond this is left to the network.
 const MAX_KERNEL: i64 = 256;
@@ -38,6 +38,22 @@ pub struct Step<'a> {
     pub reader: Option<usize>,
     /// Set where it is a part of a cascade.
     pub stripe: Option<Stripe>,
+}
+
+impl<'a> Step<'a> {
+    /// One that runs once, apart from others, with one input.
+    pub fn new(work: Work<'a>, cycles: f64, bytes: [f64; 2]) -> Self {
+        Self {
+            work,
+            cycles,
+            bytes,
+            second: None,
+            pieces: 1.0,
+            can_move_input: false,
+            reader: None,
+            stripe: None,
+        }
+    }
 }
 
 /// Rows of an output that are computed at once, in turn with those of the operators before and after.
@@ -78,7 +94,14 @@ pub enum Work<'a> {
     Other,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    fn histogram(&self) -> Option<&'a ByteHistogram> {
+        match *self {
+            Work::Weighted { histogram, .. } => Some(histogram),
+            _ => None,
+        }
+    }
+
     pub fn layer(&self) -> Option<(Layer, Block)> {
         match *self {
             Work::Weighted { layer, block, .. } | Work::Unweighted { layer, block } => {
@@ -122,19 +145,30 @@ pub fn step<'a>(
         let block = blocks::choose(accelerator, &layer)?;
         Some((layer, block, n_pieces))
     });
-    let Some((layer, block, n_pieces)) = chosen else {
-        return output_stage(accelerator, graph, flow, [idx, node_idx]);
+    let step = match chosen {
+        Some((layer, block, n_pieces)) => Step {
+            pieces: n_pieces as f64,
+            ..of_layer(accelerator, layer, block, histogram)
+        },
+        None => output_stage(accelerator, graph, flow, [idx, node_idx])?,
     };
     Some(Step {
-        cycles: whole_cycles(accelerator, &layer, &block),
-        work: work(accelerator, layer, block, histogram),
-        bytes: [read_bytes(&layer, &block), written_bytes(&layer)],
-        second: None,
-        pieces: n_pieces as f64,
-        can_move_input: false,
-        reader: None,
-        stripe: None,
+        can_move_input: flow.source[idx].is_some(),
+        reader: flow.reader[idx],
+        ..step
     })
+}
+
+/// An operator that goes through the multipliers.
+fn of_layer<'a>(
+    accelerator: &Accelerator,
+    layer: Layer,
+    block: Block,
+    histogram: Option<&'a ByteHistogram>,
+) -> Step<'a> {
+    let bytes = [read_bytes(&layer, &block), written_bytes(&layer)];
+    let cycles = whole_cycles(accelerator, &layer, &block);
+    Step::new(work(accelerator, layer, block, histogram), cycles, bytes)
 }
 
 /// An operator that goes through the output stage only.
@@ -145,15 +179,8 @@ fn output_stage<'a>(
     [idx, node_idx]: [usize; 2],
 ) -> Option<Step<'a>> {
     let operator = graph.nodes[node_idx].operator;
-    let elements = |tensor_idx: usize| {
-        let [h, w, c] = shape(graph, tensor_idx);
-        let depth = match flow.is_linear[tensor_idx] {
-            true => c,
-            false => round_up(c, SPLIT_DEPTH),
-        };
-        (h * w * depth) as f64
-    };
-    let written = elements(*operator.outputs.first()?);
+    let bytes = |tensor_idx: usize| stored_bytes(graph, tensor_idx, &flow.is_linear);
+    let written = bytes(*operator.outputs.first()?);
     let name = operator.code.builtin_name().unwrap_or_default();
     let second = operator.inputs.get(1).copied().flatten();
     let is_map = |&t: &usize| {
@@ -162,7 +189,7 @@ fn output_stage<'a>(
     let second = second.filter(is_map).map(|tensor_idx| {
         // Ethos-U55 and U65 fetch what they broadcast for each element.
         let bytes = match accelerator.is_u85() {
-            true => elements(tensor_idx),
+            true => bytes(tensor_idx),
             false => written,
         };
         (tensor_idx, bytes)
@@ -171,15 +198,10 @@ fn output_stage<'a>(
         true => accelerator.table_cycles,
         false => 0.0,
     };
+    let cycles = written * element_cycles(accelerator, name).max(table_cycles);
     Some(Step {
-        work: Work::Other,
-        cycles: written * element_cycles(accelerator, name).max(table_cycles),
-        bytes: [written; 2],
         second,
-        pieces: 1.0,
-        can_move_input: false,
-        reader: None,
-        stripe: None,
+        ..Step::new(Work::Other, cycles, [written; 2])
     })
 }
 
@@ -290,16 +312,7 @@ pub fn copying<'a>(accelerator: &Accelerator, copies: &[Copy]) -> Step<'a> {
     let memories = [accelerator.planned_feature_maps(); 2];
     let last = copies.last();
     let cycles = last.and_then(|copy| copy.own_cycles(accelerator, memories));
-    Step {
-        work: Work::Other,
-        cycles: cycles.unwrap_or(0.0),
-        bytes: [0.0; 2],
-        second: None,
-        pieces: 1.0,
-        can_move_input: false,
-        reader: None,
-        stripe: None,
-    }
+    Step::new(Work::Other, cycles.unwrap_or(0.0), [0.0; 2])
 }
 
 /// The steps for which something runs, as cascades see them.
@@ -315,14 +328,7 @@ pub fn links(graph: &Graph, order: &Order, flow: &Flow, steps: &[Option<Step>]) 
             continue;
         };
         let input = flow.unframed[input];
-        let bytes = |tensor_idx: usize| {
-            let [h, w, c] = shape(graph, tensor_idx);
-            let depth = match flow.is_linear[tensor_idx] {
-                true => c,
-                false => round_up(c, SPLIT_DEPTH),
-            };
-            (h * w * depth) as f64
-        };
+        let bytes = |tensor_idx: usize| stored_bytes(graph, tensor_idx, &flow.is_linear);
         let (ifm, ofm) = (shape(graph, input), shape(graph, output));
         let is_elementwise = is_binary_elementwise(name) && ifm == ofm;
         let layer = step.work.layer().map(|(layer, _)| layer);
@@ -356,12 +362,7 @@ pub fn links(graph: &Graph, order: &Order, flow: &Flow, steps: &[Option<Step>]) 
 }
 
 /// A step with the block that its stripes are cut into; none where none fits.
-pub fn striped<'a>(
-    accelerator: &Accelerator,
-    step: &Step<'a>,
-    histogram: Option<&'a ByteHistogram>,
-    stripe: Stripe,
-) -> Option<Step<'a>> {
+pub fn striped<'a>(accelerator: &Accelerator, step: &Step<'a>, stripe: Stripe) -> Option<Step<'a>> {
     let Some((layer, _)) = step.work.layer() else {
         return Some(Step {
             stripe: Some(stripe),
@@ -369,10 +370,17 @@ pub fn striped<'a>(
         });
     };
     let block = blocks::choose(accelerator, &layer.with_rows(stripe.rows))?;
+    let histogram = step.work.histogram();
+    let Step {
+        work,
+        cycles,
+        bytes,
+        ..
+    } = of_layer(accelerator, layer, block, histogram);
     Some(Step {
-        cycles: whole_cycles(accelerator, &layer, &block),
-        work: work(accelerator, layer, block, histogram),
-        bytes: [read_bytes(&layer, &block), written_bytes(&layer)],
+        work,
+        cycles,
+        bytes,
         stripe: Some(stripe),
         ..*step
     })

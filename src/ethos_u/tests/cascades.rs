@@ -1,0 +1,135 @@
+use super::super::cascades::{Cascade, Link, cascades};
+use super::*;
+
+/// Links and steps of layers that follow each other, with so many bytes of weights.
+fn sequence<'a>(
+    accelerator: &Accelerator,
+    layers: &[(Layer, f64)],
+    histogram: &'a ByteHistogram,
+) -> (Vec<Link>, Vec<Option<Step<'a>>>) {
+    let bytes = |[h, w, c]: Hwc| (h * w * (c + 15) / 16 * 16) as f64;
+    let link = |(step, (layer, _)): (usize, &(Layer, f64))| Link {
+        step,
+        ifm: layer.ifm,
+        ofm: layer.ofm,
+        kernel_rows: layer.kernel[0],
+        stride_rows: layer.stride[0],
+        bytes: [bytes(layer.ifm), bytes(layer.ofm)],
+        other_bytes: 0.0,
+        can_be_striped: true,
+        follows: step > 0,
+        is_in_place: false,
+    };
+    let steps = layers
+        .iter()
+        .map(|&(layer, weight_bytes)| Some(weighted(accelerator, layer, weight_bytes, histogram)));
+    (
+        layers.iter().enumerate().map(link).collect(),
+        steps.collect(),
+    )
+}
+
+/// The first convolutions of a network as Vela 5.2.0 runs them on Ethos-U65, from the table
+/// `perf_debug` of its database: four rows at a time, all weights in SRAM, 364,480 bytes of it in use.
+#[test]
+fn large_feature_maps_are_cascaded() {
+    use Kind::*;
+    let accelerator = &ACCELERATORS[U65];
+    let map = |channels| [112, 112, channels];
+    let mut first = layer(Convolution, [224, 224, 3], map(24), [3, 3], [2, 2]);
+    first.is_brick[0] = false;
+    let layers = [
+        (first, 480.0 + 240.0),
+        (
+            layer(Depthwise, map(24), map(24), [5, 5], [1, 1]),
+            288.0 + 240.0,
+        ),
+        (
+            layer(Convolution, map(24), map(16), [1, 1], [1, 1]),
+            176.0 + 160.0,
+        ),
+        (
+            layer(Convolution, map(16), map(96), [1, 1], [1, 1]),
+            752.0 + 960.0,
+        ),
+        (
+            layer(Depthwise, map(96), map(96), [5, 5], [1, 1]),
+            704.0 + 960.0,
+        ),
+        (
+            layer(Convolution, map(96), map(28), [1, 1], [1, 1]),
+            800.0 + 288.0,
+        ),
+    ];
+    let histogram = histogram(&[0]);
+    let (links, mut steps) = sequence(accelerator, &layers, &histogram);
+    // Keeps the bytes of the table, whatever the blocks.
+    let cascades = cascades(accelerator, &links, &mut steps, |step, stripe| {
+        Some(Step {
+            stripe: Some(stripe),
+            ..*step
+        })
+    });
+    let weights: f64 = layers.iter().map(|(_, bytes)| bytes).sum();
+    let expected = Cascade {
+        first: 0,
+        last: 5,
+        rolling_bytes: 112.0 * (16.0 * 32.0 + 8.0 * 32.0 + 8.0 * 16.0 + 16.0 * 96.0 + 8.0 * 96.0),
+        planned_weight_bytes: weights,
+    };
+    assert_eq!(cascades, [expected]);
+    let rows = steps.iter().flatten().map(|step| step.stripe.unwrap().rows);
+    assert_eq!(rows.collect::<Vec<_>>(), [4; 6]);
+    let buffers = buffers(accelerator, &steps, &cascades);
+    let buffered: f64 = buffers.iter().map(Buffer::bytes).sum();
+    println!("{} bytes in SRAM", expected.rolling_bytes + buffered);
+    assert_eq!(buffered, weights);
+    // Tensors are aligned to 16 bytes there.
+    assert!((expected.rolling_bytes + weights - 364_480.0).abs() <= 6.0 * 16.0);
+}
+
+/// Nothing is striped where the SRAM holds it whole, where another operator reads it too, or where no
+/// stripe fits.
+#[test]
+fn only_what_helps_is_cascaded() {
+    let accelerator = &ACCELERATORS[U65];
+    let n_cascades = |side: i64, channels: i64, change: &dyn Fn(&mut Link)| {
+        let map = [side, side, channels];
+        let layers = [(layer(Kind::Convolution, map, map, [3, 3], [1, 1]), 1000.0); 3];
+        let histogram = histogram(&[0]);
+        let (mut links, mut steps) = sequence(accelerator, &layers, &histogram);
+        links.iter_mut().for_each(change);
+        cascades(accelerator, &links, &mut steps, |step, stripe| {
+            Some(Step {
+                stripe: Some(stripe),
+                ..*step
+            })
+        })
+        .len()
+    };
+    assert_eq!(n_cascades(112, 32, &|_| ()), 1);
+    assert_eq!(n_cascades(56, 32, &|_| ()), 0);
+    assert_eq!(n_cascades(112, 1024, &|_| ()), 0);
+    assert_eq!(n_cascades(112, 32, &|link| link.follows = false), 0);
+    assert_eq!(n_cascades(112, 32, &|link| link.can_be_striped = false), 0);
+}
+
+/// Tall, narrow feature maps fit in stripes of thousands of heights: not all are tried.
+#[test]
+fn stripes_are_tried_in_bounded_number() {
+    let accelerator = &ACCELERATORS[U65];
+    let map = [65536, 1, 16];
+    let layers = [(layer(Kind::Convolution, map, map, [3, 3], [1, 1]), 1000.0); 500];
+    let histogram = histogram(&[0]);
+    let (links, mut steps) = sequence(accelerator, &layers, &histogram);
+    let n_striped = std::cell::Cell::new(0);
+    let cascades = cascades(accelerator, &links, &mut steps, |step, stripe| {
+        n_striped.set(n_striped.get() + 1);
+        Some(Step {
+            stripe: Some(stripe),
+            ..*step
+        })
+    });
+    println!("{} cascades, {} striped", cascades.len(), n_striped.get());
+    assert!(!cascades.is_empty() && n_striped.get() < 20_000);
+}
