@@ -5,17 +5,15 @@ use super::blocks::{self, Block};
 use super::cycles::{
     Conditions, Part, operator_cycles, read_bytes, read_inflation, write_inflation, written_bytes,
 };
-use super::feature_maps::Placing;
 use super::flow::Flow;
 use super::layer::{Kind, Layer};
-use super::shape::shape;
-use crate::graph::{Graph, Node};
+use super::program::{Action, Placing, Program};
 
 /// A part that is copied to its place: the compiler does so by pooling over single positions.
 #[derive(Clone, Copy, Debug)]
 pub struct Copy {
     pub layer: Layer,
-    /// Tensor that is copied; none for zeros, which are a constant.
+    /// Map that is copied; none for zeros, which are a constant.
     pub from: Option<usize>,
     pub to: usize,
 }
@@ -28,48 +26,40 @@ pub struct Cost {
     pub sram_bytes: f64,
 }
 
-/// The copies of the node that runs in a step: of inputs that cannot be written to their place at once,
-/// for others read them too, and of zeros behind the channels. `is_only_reader` tells of an input
-/// whether the node alone reads it.
-pub fn copies(
-    graph: &Graph,
-    node: &Node,
-    placing: Placing,
-    flow: &Flow,
-    is_only_reader: impl Fn(usize) -> bool,
-) -> Vec<Copy> {
-    let operator = node.operator;
-    let (name, Some(&to)) = (operator.code.builtin_name(), operator.outputs.first()) else {
+/// The copies of the operation that runs in a step: of inputs that cannot be written to their place at
+/// once, for others read them too, and of zeros behind the channels.
+pub fn copies(program: &Program, flow: &Flow, [step, operation_idx]: [usize; 2]) -> Vec<Copy> {
+    let operation = &program.operations[operation_idx];
+    let Some(&to) = operation.outputs.first() else {
         return Vec::new();
     };
+    let maps = &program.maps;
     let copy = |from: usize| Copy {
         layer: layer(
-            shape(graph, from),
-            [!flow.is_linear[from], !flow.is_linear[to]],
+            maps[from].shape,
+            [!maps[from].is_linear, !maps[to].is_linear],
         ),
         from: Some(from),
         to,
     };
-    let inputs = operator.inputs.iter().flatten().copied();
-    let shared = |inputs: &mut dyn Iterator<Item = usize>| -> Vec<Copy> {
-        inputs.filter(|&t| !is_only_reader(t)).map(copy).collect()
+    let shared = |inputs: &[usize]| -> Vec<Copy> {
+        let inputs = inputs.iter().copied();
+        let shared = inputs.filter(|&map_idx| !flow.is_only_reader(step, map_idx));
+        shared.map(copy).collect()
     };
-    match (name.unwrap_or_default(), placing) {
-        ("CONCATENATION" | "PACK", _) => shared(&mut inputs.clone()),
-        ("PAD", Placing::Apart) => {
-            let Some(from) = inputs.clone().next() else {
-                return Vec::new();
-            };
-            let ([h, w, c], [to_h, to_w, to_c]) = (shape(graph, from), shape(graph, to));
+    match (operation.action, operation.inputs.as_slice()) {
+        (Action::Join, inputs) => shared(inputs),
+        (Action::PadChannels, &[from, ..]) if operation.placing == Placing::Apart => {
+            let ([h, w, c], [to_h, to_w, to_c]) = (maps[from].shape, maps[to].shape);
             if (h, w) != (to_h, to_w) || to_c <= c {
                 return Vec::new();
             }
             let zeros = Copy {
-                layer: layer([h, w, to_c - c], [false, !flow.is_linear[to]]),
+                layer: layer([h, w, to_c - c], [false, !maps[to].is_linear]),
                 from: None,
                 to,
             };
-            let mut copies = shared(&mut inputs.take(1));
+            let mut copies = shared(&[from]);
             copies.push(zeros);
             copies
         }

@@ -1,10 +1,9 @@
-//! What passes from operator to operator.
+//! What passes from operation to operation.
 
-use super::feature_maps::{Placing, linear};
 use super::order::Order;
-use crate::graph::Graph;
+use super::program::{Action, Placing, Program};
 
-/// What passes between steps, with views of a tensor taken for the tensor.
+/// What passes between steps, with views of a map taken for the map.
 pub struct Flow {
     /// By step, the one that computes its first input.
     pub source: Vec<Option<usize>>,
@@ -12,50 +11,44 @@ pub struct Flow {
     pub reader: Vec<Option<usize>>,
     /// By step, how many read its output, the caller among them.
     pub n_readers: Vec<usize>,
-    /// By tensor, the step that computes it.
+    /// By map, the step that computes it.
     writer: Vec<Option<usize>>,
     /// By step, whether between it and its source are only frames and activations, which the
-    /// operators do by themselves.
+    /// operations do by themselves.
     pub is_direct: Vec<bool>,
     /// By step, whether the activation after it is looked up in a table.
     pub has_table: Vec<bool>,
-    /// By tensor, the one without the frame that is put around it for an operator with a window.
+    /// By map, the one without the frame that is put around it for an operation with a window.
     pub unframed: Vec<usize>,
-    /// See [`linear`].
-    pub is_linear: Vec<bool>,
 }
 
 impl Flow {
-    /// Linear in nodes, tensors and edges.
-    pub fn of(graph: &Graph, order: &Order, placings: &[Placing]) -> Self {
-        let n_steps = order.nodes.len();
-        let n_tensors = graph.subgraph.tensors.len();
+    /// Linear in operations, maps and inputs.
+    pub fn of(program: &Program, order: &Order) -> Self {
+        let n_steps = order.operations.len();
+        let n_maps = program.maps.len();
         let mut flow = Self {
             source: vec![None; n_steps],
             reader: vec![None; n_steps],
             n_readers: vec![0; n_steps],
-            writer: vec![None; n_tensors],
+            writer: vec![None; n_maps],
             is_direct: vec![true; n_steps],
             has_table: vec![false; n_steps],
-            unframed: (0..n_tensors).collect(),
-            is_linear: linear(graph),
+            unframed: (0..n_maps).collect(),
         };
-        // By tensor, the step that computes it, and whether directly.
-        let mut writer: Vec<Option<(usize, bool)>> = vec![None; n_tensors];
-        for (idx, &node_idx) in order.nodes.iter().enumerate() {
-            let operator = graph.nodes[node_idx].operator;
-            let name = operator.code.builtin_name().unwrap_or_default();
-            let inputs = operator.inputs.iter().flatten().copied();
-            let mut activations = inputs.clone().filter(|&t| graph.constant(t).is_empty());
-            let first = activations.next();
+        // By map, the step that computes it, and whether directly.
+        let mut writer: Vec<Option<(usize, bool)>> = vec![None; n_maps];
+        for (idx, &operation_idx) in order.operations.iter().enumerate() {
+            let operation = &program.operations[operation_idx];
+            let first = program.activations(operation).next();
             let from = first.and_then(|input| writer[input]);
             flow.source[idx] = from.map(|(step, _)| step);
             flow.is_direct[idx] = from.is_none_or(|(_, is_direct)| is_direct);
-            let is_of_input = placings[node_idx].is_of_input();
-            let written = match placings[node_idx] {
+            let is_of_input = operation.placing.is_of_input();
+            let written = match operation.placing {
                 Placing::View => from.map(|(step, _)| (step, false)),
                 Placing::Fused => {
-                    if let Some((step, _)) = from.filter(|_| is_table(name)) {
+                    if let Some((step, _)) = from.filter(|_| operation.action == Action::Table) {
                         flow.has_table[step] = true;
                     }
                     from
@@ -63,20 +56,22 @@ impl Flow {
                 Placing::Joined => None,
                 _ => Some((idx, true)),
             };
-            for input in inputs {
+            for &input in &operation.inputs {
                 if let Some((step, _)) = writer[input].filter(|_| !is_of_input) {
                     flow.reader[step].get_or_insert(idx);
                     flow.n_readers[step] += 1;
                 }
             }
-            for &output in &operator.outputs {
+            for &output in &operation.outputs {
                 writer[output] = written;
-                if let Some(first) = first.filter(|_| is_of_input && name == "PAD") {
+                if let Some(first) =
+                    first.filter(|_| is_of_input && operation.action == Action::Frame)
+                {
                     flow.unframed[output] = flow.unframed[first];
                 }
             }
         }
-        for &output in &graph.subgraph.outputs {
+        for &output in &program.outputs {
             if let Some((step, _)) = writer[output] {
                 flow.n_readers[step] += 1;
             }
@@ -89,16 +84,8 @@ impl Flow {
     }
 
     /// Whether a step alone reads what another has computed for it.
-    pub fn is_only_reader(&self, step: usize, tensor_idx: usize) -> bool {
-        self.writer[tensor_idx]
+    pub fn is_only_reader(&self, step: usize, map_idx: usize) -> bool {
+        self.writer[map_idx]
             .is_some_and(|from| self.n_readers[from] == 1 && self.reader[from] == Some(step))
     }
-}
-
-/// An activation that is no mere limit.
-fn is_table(name: &str) -> bool {
-    matches!(
-        name,
-        "ELU" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOGISTIC" | "TANH"
-    )
 }

@@ -14,10 +14,11 @@ pub mod fast_storage;
 pub mod feature_maps;
 pub mod flow;
 pub mod layer;
+pub mod lower;
 pub mod order;
 pub mod plan;
+pub mod program;
 pub mod schedule;
-mod shape;
 pub mod step;
 #[cfg(test)]
 mod tests;

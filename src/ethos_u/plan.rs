@@ -9,10 +9,12 @@ use super::cascades::{Cascade, cascades};
 use super::copies::{Copy, copies};
 use super::cycles::{Conditions, Part, operator_cycles, read_inflation, write_inflation};
 use super::fast_storage::{self, Candidate};
-use super::feature_maps::{FeatureMaps, LiveRange, Placing, is_binary_elementwise, placings};
+use super::feature_maps::{FeatureMaps, LiveRange};
 use super::flow::Flow;
 use super::layer::SCALE_BYTES;
+use super::lower::one_to_one;
 use super::order::Order;
+use super::program::{Placing, Program};
 use super::schedule::{Buffer, buffers};
 use super::step::{Step, Work, copying, links, step, striped};
 use super::weights::ALIGNMENT_BYTES;
@@ -40,69 +42,65 @@ pub struct Planned {
 }
 
 /// One for each node. An operator that the accelerator's multipliers do not compute counts with its
-/// output's elements; one that only names memory anew with nothing. Proportional to nodes, but for
+/// output's elements; one that only names memory anew with nothing. Proportional to operations, but for
 /// the choices of feature maps and of stripes, for which see [`fast_storage::kept`] and [`cascades`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<Planned> {
+    let program = one_to_one(graph, analysis);
     let order = match accelerator.is_u85() {
-        true => Order::of(graph).with_chains(graph),
-        false => Order::of(graph),
+        true => Order::of(&program).with_chains(&program),
+        false => Order::of(&program),
     };
-    let placings = placings(graph);
-    let flow = Flow::of(graph, &order, &placings);
-    let copies: Vec<Vec<Copy>> = (order.nodes.iter().zip(0..))
-        .map(|(&node_idx, idx)| {
-            let node = &graph.nodes[node_idx];
-            copies(graph, node, placings[node_idx], &flow, |t| {
-                flow.is_only_reader(idx, t)
-            })
-        })
+    let flow = Flow::of(&program, &order);
+    let copies: Vec<Vec<Copy>> = (order.operations.iter().enumerate())
+        .map(|(step, &idx)| copies(&program, &flow, [step, idx]))
         .collect();
-    let step = |(idx, &node_idx): (usize, &usize)| match placings[node_idx] {
-        _ if !copies[idx].is_empty() => Some(copying(accelerator, &copies[idx])),
+    let step = |(step_idx, &idx): (usize, &usize)| match program.operations[idx].placing {
+        _ if !copies[step_idx].is_empty() => Some(copying(accelerator, &copies[step_idx])),
         Placing::View | Placing::Fused | Placing::Joined => None,
-        _ if order.chain_start[idx] < idx => None,
-        _ => step(accelerator, graph, analysis, &flow, [idx, node_idx]),
+        _ if order.chain_start[step_idx] < step_idx => None,
+        _ => step(accelerator, &program, &flow, [step_idx, idx]),
     };
-    let mut steps: Vec<Option<Step>> = order.nodes.iter().enumerate().map(step).collect();
-    let links = links(graph, &order, &flow, &steps);
+    let mut steps: Vec<Option<Step>> = order.operations.iter().enumerate().map(step).collect();
+    let links = links(&program, &order, &flow, &steps);
     let cascades = cascades(accelerator, &links, &mut steps, |step, stripe| {
         striped(accelerator, step, stripe)
     });
     let spans = cascades.iter().map(|cascade| (cascade.first, cascade.last));
     let order = order.with_cascades(spans);
     let is_interface_apart = accelerator.sram_limit_bytes.is_some();
-    let feature_maps = FeatureMaps::of(graph, analysis, &order, is_interface_apart);
+    let feature_maps = FeatureMaps::of(&program, &order, is_interface_apart);
     let buffers = buffers(accelerator, &steps, &cascades);
     let weight_buffer_bytes = weight_buffer_bytes(&steps, &buffers);
     let buffer_bytes = with_cascades(&weight_buffer_bytes, &cascades, &buffers);
     let is_in_sram = in_sram(
         accelerator,
-        graph,
+        &program,
         &feature_maps,
         &order,
         &steps,
         &buffer_bytes,
     );
-    let alive = feature_maps.live_bytes(order.nodes.len(), |range_idx| is_in_sram[range_idx]);
+    let n_steps = order.operations.len();
+    let alive = feature_maps.live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
     let mut planned = vec![Planned::default(); graph.nodes.len()];
-    for (idx, &node_idx) in order.nodes.iter().enumerate() {
-        let planned = &mut planned[node_idx];
-        planned.weight_buffer_bytes = weight_buffer_bytes[idx];
-        planned.sram_bytes = alive[idx] + buffer_bytes[idx];
+    for (idx, &operation_idx) in order.operations.iter().enumerate() {
+        let operation = &program.operations[operation_idx];
+        let planned = &mut planned[operation.node_idx];
+        planned.weight_buffer_bytes = planned.weight_buffer_bytes.max(weight_buffer_bytes[idx]);
+        planned.sram_bytes = planned.sram_bytes.max(alive[idx] + buffer_bytes[idx]);
         if let Some(step) = &steps[idx] {
-            let operator = graph.nodes[node_idx].operator;
-            let is_in_sram = |tensor_idx: usize| is_in_sram[feature_maps.range_of(tensor_idx)];
-            let memory = |tensor_idx: Option<usize>| match tensor_idx.is_none_or(is_in_sram) {
+            let is_in_sram = |map_idx: usize| is_in_sram[feature_maps.range_of(map_idx)];
+            let memory = |map_idx: Option<usize>| match map_idx.is_none_or(is_in_sram) {
                 true => accelerator.sram,
                 false => accelerator.off_chip,
             };
-            let is_constant = |&(t, _): &(usize, f64)| !graph.constant(t).is_empty();
+            let is_constant = |&(map_idx, _): &(usize, f64)| program.maps[map_idx].is_constant;
             let memories = [
-                memory(operator.inputs.first().copied().flatten()),
-                memory(operator.outputs.first().copied()),
+                memory(operation.inputs.first().copied()),
+                memory(operation.outputs.first().copied()),
                 match step.second.filter(is_constant) {
                     Some(_) => accelerator.off_chip,
-                    None => memory(step.second.map(|(t, _)| t)),
+                    None => memory(step.second.map(|(map_idx, _)| map_idx)),
                 },
             ];
             match copies[idx].is_empty() {
@@ -144,37 +142,33 @@ fn with_cascades(bytes: &[f64], cascades: &[Cascade], buffers: &[Buffer]) -> Vec
 /// By range of `feature_maps`, whether it lies in SRAM.
 fn in_sram(
     accelerator: &Accelerator,
-    graph: &Graph,
+    program: &Program,
     feature_maps: &FeatureMaps,
     order: &Order,
     steps: &[Option<Step>],
     buffer_bytes: &[f64],
 ) -> Vec<bool> {
-    let n_tensors = graph.subgraph.tensors.len();
+    let n_maps = program.maps.len();
     let Some(limit_bytes) = accelerator.sram_limit_bytes else {
-        return vec![true; n_tensors];
+        return vec![true; n_maps];
     };
-    let mut accesses = vec![0.0; n_tensors];
+    let mut accesses = vec![0.0; n_maps];
     let mut pairs = Vec::new();
-    for (&node_idx, step) in order.nodes.iter().zip(steps) {
+    for (&idx, step) in order.operations.iter().zip(steps) {
         let Some(step) = step else { continue };
         let is_inside = step.stripe.is_some_and(|stripe| !stripe.is_first);
-        let operator = graph.nodes[node_idx].operator;
-        let is_activation = |&tensor_idx: &usize| graph.constant(tensor_idx).is_empty();
-        let inputs = operator.inputs.iter().flatten().copied();
-        let mut inputs = inputs
-            .filter(is_activation)
-            .map(|t| feature_maps.range_of(t));
+        let operation = &program.operations[idx];
+        let inputs = program.activations(operation);
+        let mut inputs = inputs.map(|map_idx| feature_maps.range_of(map_idx));
         let (first, second) = (inputs.next(), inputs.next());
         if let Some(first) = first {
             accesses[first] += step.bytes[0];
         }
-        for &output in &operator.outputs {
+        for &output in &operation.outputs {
             accesses[feature_maps.range_of(output)] += step.bytes[1];
         }
-        let name = operator.code.builtin_name().unwrap_or_default();
         if let (Some(first), Some(second)) = (first, second)
-            && is_binary_elementwise(name)
+            && operation.is_binary()
         {
             accesses[second] += step.second.map_or(step.bytes[0], |(_, bytes)| bytes);
             match is_inside {
@@ -197,7 +191,7 @@ fn in_sram(
         })
     };
     let candidates = feature_maps.ranges().filter_map(candidate).collect();
-    let mut kept = vec![false; n_tensors];
+    let mut kept = vec![false; n_maps];
     for id in fast_storage::kept(candidates, limit_bytes as f64, buffer_bytes) {
         kept[id] = true;
     }
@@ -221,7 +215,7 @@ fn scale_bytes(accelerator: &Accelerator, depth: i64) -> f64 {
     }
 }
 
-/// Adds what copies take; `memory` is where a tensor lies.
+/// Adds what copies take; `memory` is where a map lies.
 fn of_copies(
     accelerator: &Accelerator,
     copies: &[Copy],
@@ -311,13 +305,13 @@ fn of_step(
             true => off_chip_cycles.max(weights).max(scales),
             false => off_chip_cycles + weights + scales,
         };
-        planned.encoded_weight_bytes = weight_bytes;
+        planned.encoded_weight_bytes += weight_bytes;
         off_chip_bytes += off_chip_weight_bytes;
     }
     let cycles = own
         .max(off_chip_cycles)
         .max(sram_bytes / accelerator.sram.bytes_per_cycle);
-    planned.off_chip_bytes = off_chip_bytes * step.pieces;
-    planned.sram_traffic_bytes = sram_bytes * step.pieces;
-    planned.cycles = cycles * step.pieces;
+    planned.off_chip_bytes += off_chip_bytes * step.pieces;
+    planned.sram_traffic_bytes += sram_bytes * step.pieces;
+    planned.cycles += cycles * step.pieces;
 }

@@ -1,20 +1,17 @@
 //! Operators as the compiler schedules them.
 
-use crate::analysis::window::Window;
-use crate::analysis::{Analysis, ByteHistogram};
-use crate::graph::Graph;
-use crate::tflite::BuiltinOptions;
+use crate::analysis::ByteHistogram;
 
 use super::accelerator::Accelerator;
 use super::blocks::{self, Block};
 use super::cascades::Link;
 use super::copies::Copy;
 use super::cycles::{Conditions, Part, operator_cycles, read_bytes, written_bytes};
-use super::feature_maps::is_binary_elementwise;
 use super::flow::Flow;
 use super::layer::{Kind, Layer};
+use super::lower::MAX_DIMENSION;
 use super::order::Order;
-use super::shape::{MAX_DIMENSION, shape, stored_bytes};
+use super::program::{Action, Arithmetic, Operation, Program, Window};
 
 /// A side of a kernel beyond this is left to the network.
 const MAX_KERNEL: i64 = 256;
@@ -27,7 +24,7 @@ pub struct Step<'a> {
     pub cycles: f64,
     /// Bytes of a feature map that it reads, and those that it writes.
     pub bytes: [f64; 2],
-    /// Tensor and bytes of its second input, of an elementwise operator that has one.
+    /// Map and bytes of its second input, of an elementwise operator that has one.
     pub second: Option<(usize, f64)>,
     /// How many times it runs, for a part of its output each.
     pub pieces: f64,
@@ -130,17 +127,16 @@ pub fn whole_cycles(accelerator: &Accelerator, layer: &Layer, block: &Block) -> 
     operator_cycles(accelerator, layer, block, conditions)
 }
 
-/// The operator of a node as one step; none where it has no output.
+/// An operation as a step; none where it has no output.
 pub fn step<'a>(
     accelerator: &Accelerator,
-    graph: &Graph,
-    analysis: &'a Analysis,
+    program: &'a Program,
     flow: &Flow,
-    [idx, node_idx]: [usize; 2],
+    [idx, operation_idx]: [usize; 2],
 ) -> Option<Step<'a>> {
-    let weights = analysis.costs[node_idx].weights.as_ref();
-    let histogram = weights.map(|weights| weights.histogram.as_ref());
-    let layer = layer(accelerator, graph, flow, [idx, node_idx]).map(Layer::in_pieces);
+    let operation = &program.operations[operation_idx];
+    let has_table = flow.has_table[idx];
+    let layer = layer(accelerator, program, flow, operation, has_table).map(Layer::in_pieces);
     let chosen = layer.and_then(|(layer, n_pieces)| {
         let block = blocks::choose(accelerator, &layer)?;
         Some((layer, block, n_pieces))
@@ -148,11 +144,12 @@ pub fn step<'a>(
     let step = match chosen {
         Some((layer, block, n_pieces)) => Step {
             pieces: n_pieces as f64,
-            ..of_layer(accelerator, layer, block, histogram)
+            ..of_layer(accelerator, layer, block, operation.weights.as_deref())
         },
-        None => output_stage(accelerator, graph, flow, [idx, node_idx])?,
+        None => output_stage(accelerator, program, operation, has_table)?,
     };
     Some(Step {
+        pieces: step.pieces * operation.repeats,
         can_move_input: flow.source[idx].is_some(),
         reader: flow.reader[idx],
         ..step
@@ -171,34 +168,31 @@ fn of_layer<'a>(
     Step::new(work(accelerator, layer, block, histogram), cycles, bytes)
 }
 
-/// An operator that goes through the output stage only.
+/// An operation that goes through the output stage only.
 fn output_stage<'a>(
     accelerator: &Accelerator,
-    graph: &Graph,
-    flow: &Flow,
-    [idx, node_idx]: [usize; 2],
+    program: &Program,
+    operation: &Operation,
+    has_table: bool,
 ) -> Option<Step<'a>> {
-    let operator = graph.nodes[node_idx].operator;
-    let bytes = |tensor_idx: usize| stored_bytes(graph, tensor_idx, &flow.is_linear);
-    let written = bytes(*operator.outputs.first()?);
-    let name = operator.code.builtin_name().unwrap_or_default();
-    let second = operator.inputs.get(1).copied().flatten();
-    let is_map = |&t: &usize| {
-        is_binary_elementwise(name) && graph.tensor(t).shape.iter().any(|&size| size > 1)
+    let written = program.maps[*operation.outputs.first()?].stored_bytes();
+    let second = operation.inputs.get(1).copied();
+    let is_map = |&map_idx: &usize| {
+        operation.is_binary() && program.maps[map_idx].shape.iter().any(|&size| size > 1)
     };
-    let second = second.filter(is_map).map(|tensor_idx| {
+    let second = second.filter(is_map).map(|map_idx| {
         // Ethos-U55 and U65 fetch what they broadcast for each element.
         let bytes = match accelerator.is_u85() {
-            true => bytes(tensor_idx),
+            true => program.maps[map_idx].stored_bytes(),
             false => written,
         };
-        (tensor_idx, bytes)
+        (map_idx, bytes)
     });
-    let table_cycles = match flow.has_table[idx] {
+    let table_cycles = match has_table {
         true => accelerator.table_cycles,
         false => 0.0,
     };
-    let cycles = written * element_cycles(accelerator, name).max(table_cycles);
+    let cycles = written * element_cycles(accelerator, operation.action).max(table_cycles);
     Some(Step {
         second,
         ..Step::new(Work::Other, cycles, [written; 2])
@@ -222,63 +216,48 @@ fn work<'a>(
     }
 }
 
-/// Cycles for an element of the output of an operator that goes through the output stage only.
-fn element_cycles(accelerator: &Accelerator, name: &str) -> f64 {
-    let more = match name {
+/// Cycles for an element of the output of an operation that goes through the output stage only.
+fn element_cycles(accelerator: &Accelerator, action: Action) -> f64 {
+    let more = match action {
         _ if accelerator.is_u85() => 1.0,
-        "ADD" | "SUB" => 3.0,
-        "MUL" => 1.5,
+        Action::Binary(Arithmetic::Sum) => 3.0,
+        Action::Binary(Arithmetic::Product) => 1.5,
         _ => 1.0,
     };
     more * accelerator.output_cycles
 }
 
-/// The operator as multipliers compute it; none where they do not, or with a shape that no
+/// The operation as multipliers compute it; none where they do not, or with a shape that no
 /// accelerator takes.
 fn layer(
     accelerator: &Accelerator,
-    graph: &Graph,
+    program: &Program,
     flow: &Flow,
-    [idx, node_idx]: [usize; 2],
+    operation: &Operation,
+    has_table: bool,
 ) -> Option<Layer> {
-    let operator = graph.nodes[node_idx].operator;
-    let (&input, &output) = (
-        operator.inputs.first()?.as_ref()?,
-        operator.outputs.first()?,
-    );
+    let Action::Layer(kind) = operation.action else {
+        return None;
+    };
+    let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
     let input = flow.unframed[input];
-    let (mut ifm, mut ofm) = (shape(graph, input), shape(graph, output));
-    let window = Window::of(graph, node_idx, ifm[2] as f32);
-    let (kind, window) = match operator.options {
-        // Vela makes an ordinary convolution of one that has a single input channel.
-        BuiltinOptions::DepthwiseConv2D { .. } if ifm[2] != 1 => (Kind::Depthwise, window),
-        BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. } => {
-            (Kind::Convolution, window)
-        }
-        BuiltinOptions::Pool2D { .. } => (Kind::Pooling, window),
-        BuiltinOptions::FullyConnected { .. } => {
-            let filter = operator.inputs.get(1).copied().flatten()?;
-            let &[out_depth, depth] = graph.tensor(filter).shape.as_slice() else {
-                return None;
-            };
-            let (out_depth, depth) = (i64::from(out_depth), i64::from(depth));
-            let rows = ifm.iter().product::<i64>() / depth.max(1);
-            let [h, w] = rows_as_area(accelerator, rows);
-            (ifm, ofm) = ([h, w, depth], [h, w, out_depth]);
-            (Kind::VectorProduct, Window::POINT)
-        }
-        _ => return None,
-    };
-    let pair = |h: i32, w: i32| [i64::from(h), i64::from(w)];
-    let kernel = pair(window.filter_h, window.filter_w);
-    let stride = pair(window.stride_h, window.stride_w);
-    let dilation = pair(window.dilation_h, window.dilation_w);
-    let is_sane = |sizes: &[i64], limit: i64| sizes.iter().all(|size| (1..=limit).contains(size));
-    let stride = match kind {
+    let maps = &program.maps;
+    let [mut ifm, mut ofm] = (operation.seen).unwrap_or([maps[input].shape, maps[output].shape]);
+    if kind == Kind::VectorProduct {
+        let area = rows_as_area(accelerator, ifm[1]);
+        ifm = [area[0], area[1], ifm[2]];
+        ofm = [area[0], area[1], ofm[2]];
+    }
+    let Window {
+        kernel,
+        mut stride,
+        dilation,
+    } = operation.window;
+    if kind == Kind::Pooling {
         // A window that is nowhere else has no stride.
-        Kind::Pooling => std::array::from_fn(|axis| if ofm[axis] == 1 { 1 } else { stride[axis] }),
-        _ => stride,
-    };
+        stride = std::array::from_fn(|axis| if ofm[axis] == 1 { 1 } else { stride[axis] });
+    }
+    let is_sane = |sizes: &[i64], limit: i64| sizes.iter().all(|size| (1..=limit).contains(size));
     let is_whole = is_sane(&ifm, MAX_DIMENSION)
         && is_sane(&ofm, MAX_DIMENSION)
         && is_sane(&kernel, MAX_KERNEL)
@@ -291,16 +270,15 @@ fn layer(
         kernel,
         stride,
         dilation,
-        has_table: flow.has_table[idx],
+        has_table,
         is_sparse: accelerator.is_u85() && kind == Kind::Convolution && ifm[2] <= 2,
-        is_brick: [!flow.is_linear[input], !flow.is_linear[output]],
+        is_brick: [!maps[input].is_linear, !maps[output].is_linear],
     })
 }
 
 /// Rows of a matrix as height and width: as square as its divisors allow, but on Ethos-U85 as one
 /// row.
 fn rows_as_area(accelerator: &Accelerator, rows: i64) -> [i64; 2] {
-    let rows = rows.clamp(1, MAX_DIMENSION);
     let divides = |height: &i64| !accelerator.is_u85() && rows % height == 0;
     let side = (rows as f64).sqrt() as i64;
     let height = (1..=side).rev().find(divides).unwrap_or(1);
@@ -316,21 +294,19 @@ pub fn copying<'a>(accelerator: &Accelerator, copies: &[Copy]) -> Step<'a> {
 }
 
 /// The steps for which something runs, as cascades see them.
-pub fn links(graph: &Graph, order: &Order, flow: &Flow, steps: &[Option<Step>]) -> Vec<Link> {
+pub fn links(program: &Program, order: &Order, flow: &Flow, steps: &[Option<Step>]) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     for (idx, step) in steps.iter().enumerate() {
         let Some(step) = step else { continue };
-        let operator = graph.nodes[order.nodes[idx]].operator;
-        let name = operator.code.builtin_name().unwrap_or_default();
-        let inputs = operator.inputs.iter().flatten().copied();
-        let mut activations = inputs.filter(|&t| graph.constant(t).is_empty());
-        let (Some(input), Some(&output)) = (activations.next(), operator.outputs.first()) else {
+        let operation = &program.operations[order.operations[idx]];
+        let mut activations = program.activations(operation);
+        let (Some(input), Some(&output)) = (activations.next(), operation.outputs.first()) else {
             continue;
         };
+        let maps = &program.maps;
         let input = flow.unframed[input];
-        let bytes = |tensor_idx: usize| stored_bytes(graph, tensor_idx, &flow.is_linear);
-        let (ifm, ofm) = (shape(graph, input), shape(graph, output));
-        let is_elementwise = is_binary_elementwise(name) && ifm == ofm;
+        let (ifm, ofm) = (maps[input].shape, maps[output].shape);
+        let is_elementwise = operation.is_binary() && ifm == ofm;
         let layer = step.work.layer().map(|(layer, _)| layer);
         let has_rows = layer.map_or(is_elementwise, |layer| layer.kind != Kind::VectorProduct);
         let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
@@ -343,7 +319,7 @@ pub fn links(graph: &Graph, order: &Order, flow: &Flow, steps: &[Option<Step>]) 
                     .into_iter()
                     .all(|k| flow.source[k] == Some(before.step))
         };
-        let is_brick = !flow.is_linear[input];
+        let is_brick = !maps[input].is_linear;
         let follows = is_brick && links.last().is_some_and(is_alone);
         links.push(Link {
             step: idx,
@@ -351,8 +327,8 @@ pub fn links(graph: &Graph, order: &Order, flow: &Flow, steps: &[Option<Step>]) 
             ofm,
             kernel_rows: layer.map_or(1, |layer| layer.dilated_kernel(0)),
             stride_rows: layer.map_or(1, |layer| layer.stride[0]),
-            bytes: [bytes(input), bytes(output)],
-            other_bytes: activations.next().map_or(0.0, bytes),
+            bytes: [maps[input].stored_bytes(), maps[output].stored_bytes()],
+            other_bytes: (activations.next()).map_or(0.0, |map_idx| maps[map_idx].stored_bytes()),
             can_be_striped: has_rows && !is_chained && step.pieces == 1.0,
             follows,
             is_in_place: is_elementwise,

@@ -5,6 +5,7 @@ use super::blocks::{self, Block};
 use super::fast_storage::{Candidate, kept};
 use super::feature_maps::FeatureMaps;
 use super::layer::{Kind, Layer};
+use super::lower::one_to_one;
 use super::order::Order;
 use super::schedule::{Buffer, buffers};
 use super::step::{Step, Work, whole_cycles};
@@ -406,11 +407,12 @@ fn branches_run_depth_first_from_the_last_input() {
     let (tensors, operators) = residual_block();
     let model = model(vec![subgraph(tensors, operators)]);
     let graph = graph_of(&model);
-    let order = Order::of(&graph);
-    assert_eq!(order.nodes, [0, 3, 1, 2, 4]);
+    let program = one_to_one(&graph, &analyze(&graph));
+    let order = Order::of(&program);
+    assert_eq!(order.operations, [0, 3, 1, 2, 4]);
     assert_eq!(order.chain_start, [0, 1, 2, 3, 4]);
     // On Ethos-U85 the sum takes its place in the convolution before it.
-    let order = order.with_chains(&graph);
+    let order = order.with_chains(&program);
     assert_eq!(order.chain_start, [0, 1, 2, 3, 3]);
     assert!(order.is_passed_on(3) && !order.is_passed_on(2));
 }
@@ -423,15 +425,16 @@ fn feature_maps_are_alive_while_they_are_needed() {
     let graph = graph_of(&model);
     let analysis = analyze(&graph);
     assert!(analysis.memory_plan.is_some(), "{:?}", analysis.diagnostics);
-    let order = Order::of(&graph);
+    let program = one_to_one(&graph, &analysis);
+    let order = Order::of(&program);
     let [input, small, large] = [3.0, 16.0, 32.0].map(|channels| 64.0 * channels);
     let alive = |order: &Order, is_apart| {
-        let feature_maps = FeatureMaps::of(&graph, &analysis, order, is_apart);
+        let feature_maps = FeatureMaps::of(&program, order, is_apart);
         let inside = |range_idx: usize| {
             let mut ranges = feature_maps.ranges();
             ranges.any(|(idx, range)| idx == range_idx && !(is_apart && range.is_interface))
         };
-        feature_maps.live_bytes(order.nodes.len(), inside)
+        feature_maps.live_bytes(order.operations.len(), inside)
     };
     // The sum lies over one of its inputs, which lives on to be the graph's output.
     let all = [
@@ -450,7 +453,7 @@ fn feature_maps_are_alive_while_they_are_needed() {
         2.0 * large,
     ];
     assert_eq!(alive(&order, true), inside);
-    let chained = order.with_chains(&graph);
+    let chained = order.with_chains(&program);
     let inside = [
         small,
         small + large,

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::analysis::Analysis;
 use crate::ethos_u::accelerator::ACCELERATORS;
 use crate::ethos_u::feature_maps::FeatureMaps;
+use crate::ethos_u::lower::one_to_one;
 use crate::ethos_u::order::Order;
 use crate::ethos_u::plan::plan;
 use crate::graph::Graph;
@@ -60,16 +61,17 @@ pub fn extract(graph: &Graph, analysis: &Analysis) -> Features {
     let n_predecessors = degrees(&edge_dst, n_nodes);
     let n_successors = degrees(&edge_src, n_nodes);
     let mut nodes = Vec::with_capacity(n_nodes * N_COLUMNS);
-    let order = Order::of(graph);
-    let feature_maps = FeatureMaps::of(graph, analysis, &order, false);
+    let program = one_to_one(graph, analysis);
+    let order = Order::of(&program);
+    let feature_maps = FeatureMaps::of(&program, &order, false);
     let alive = feature_maps.live_bytes(n_nodes, |_| true);
     let mut contexts: Vec<NodeContext> = (0..n_nodes)
         .map(|node_idx| NodeContext::of(graph, analysis, node_idx))
         .collect();
     let work: Vec<Work> = contexts.iter().map(|context| context.work).collect();
-    for (step, &node_idx) in order.nodes.iter().enumerate() {
+    for (step, &node_idx) in order.operations.iter().enumerate() {
         let work_at = |step: Option<usize>| {
-            step.and_then(|step| order.nodes.get(step))
+            step.and_then(|step| order.operations.get(step))
                 .map(|&at| work[at])
         };
         contexts[node_idx].before = work_at(step.checked_sub(1)).unwrap_or_default();

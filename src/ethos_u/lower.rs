@@ -1,0 +1,224 @@
+//! [`Graph`] and [`Analysis`] → [`Program`]: which operations the compiler makes of operators.
+
+use super::accelerator::Hwc;
+use super::blocks::SPLIT_DEPTH;
+use super::layer::Kind;
+use super::program::{Action, Arithmetic, Map, Operation, Placing, Program, Window};
+use crate::analysis::{self, Analysis};
+use crate::graph::{Graph, Node};
+use crate::tflite::{BuiltinOptions, Tensor};
+
+/// A dimension beyond this is left to the network: NPU registers hold 16 bits.
+pub(super) const MAX_DIMENSION: i64 = 1 << 16;
+
+/// One operation for each node, as they stand in the file. Linear in nodes and tensors.
+pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
+    let mut program = Program {
+        maps: maps(graph, analysis),
+        operations: Vec::with_capacity(graph.nodes.len()),
+        outputs: graph.subgraph.outputs.clone(),
+    };
+    for node_idx in 0..graph.nodes.len() {
+        let operation = operation(graph, analysis, node_idx);
+        mark_linear(&mut program.maps, &operation);
+        program.operations.push(operation);
+    }
+    fuse(&mut program);
+    program
+}
+
+fn maps(graph: &Graph, analysis: &Analysis) -> Vec<Map> {
+    let tensors = &graph.subgraph.tensors;
+    let map = |(tensor_idx, tensor): (usize, &Tensor)| Map {
+        shape: shape(&tensor.shape),
+        element_bytes: 1,
+        is_constant: !graph.constant(tensor_idx).is_empty(),
+        is_variable: tensor.is_variable,
+        ..Map::default()
+    };
+    let mut maps: Vec<Map> = tensors.iter().enumerate().map(map).collect();
+    let plan = analysis.memory_plan.iter();
+    for place in plan.flat_map(|plan| &plan.placements) {
+        if place.subgraph_idx == graph.subgraph_idx {
+            maps[place.tensor_idx].bytes = Some(place.size_bytes as f64);
+        }
+    }
+    for &input in &graph.subgraph.inputs {
+        maps[input].is_input = true;
+        maps[input].is_linear = true;
+    }
+    for &output in &graph.subgraph.outputs {
+        maps[output].is_output = true;
+        maps[output].is_linear = true;
+    }
+    maps
+}
+
+/// Height, width and channels; 1 where there are fewer dimensions, outer ones multiplied into the
+/// height, 2^16 at most.
+fn shape(shape: &[i32]) -> Hwc {
+    let dimension = |from_end: usize| {
+        let at = shape.len().checked_sub(from_end);
+        at.map_or(1, |at| i64::from(shape[at]).clamp(0, MAX_DIMENSION))
+    };
+    let outer = &shape[..shape.len().saturating_sub(3)];
+    let rows = outer.iter().fold(dimension(3), |rows, &size| {
+        (rows * i64::from(size).max(0)).min(MAX_DIMENSION)
+    });
+    [rows, dimension(2), dimension(1)]
+}
+
+/// A node as one operation.
+fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operation {
+    let node = &graph.nodes[node_idx];
+    let operator = node.operator;
+    let name = operator.code.builtin_name().unwrap_or_default();
+    let (action, placing) = match name {
+        "RESHAPE" => (Action::View, Placing::View),
+        "SQUEEZE" | "EXPAND_DIMS" | "SLICE" | "STRIDED_SLICE" | "SPLIT" | "SPLIT_V" | "UNPACK" => {
+            (Action::Slice, Placing::View)
+        }
+        "PAD" if pads_channels(graph, node) => (Action::PadChannels, Placing::Apart),
+        "PAD" => (Action::Frame, Placing::Fused),
+        "CONCATENATION" | "PACK" => (Action::Join, Placing::Joined),
+        "ELU" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOGISTIC" | "TANH" => {
+            (Action::Table, Placing::InPlace)
+        }
+        "RELU" | "RELU6" | "RELU_N1_TO_1" => (Action::Limit, Placing::InPlace),
+        "ABS" | "EXP" | "QUANTIZE" | "RSQRT" | "SQUARE" => (Action::Unary, Placing::InPlace),
+        "ADD" | "SUB" => (Action::Binary(Arithmetic::Sum), Placing::InPlace),
+        "MUL" => (Action::Binary(Arithmetic::Product), Placing::InPlace),
+        "DIV" | "MAXIMUM" | "MINIMUM" | "PRELU" | "SQUARED_DIFFERENCE" => {
+            (Action::Binary(Arithmetic::Other), Placing::InPlace)
+        }
+        _ => match layer(graph, analysis, node_idx) {
+            Some(operation) => return operation,
+            None => (Action::Other, Placing::Apart),
+        },
+    };
+    let inputs = operator.inputs.iter().flatten().copied().collect();
+    Operation {
+        placing,
+        ..Operation::new(node_idx, action, inputs, operator.outputs.clone())
+    }
+}
+
+/// A node as the multipliers compute it; none where they do not.
+fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operation> {
+    let operator = graph.nodes[node_idx].operator;
+    let input = operator.inputs.first().copied().flatten()?;
+    let &output = operator.outputs.first()?;
+    let ifm = shape(&graph.tensor(input).shape);
+    let window = window(graph, node_idx);
+    let (kind, seen, window) = match operator.options {
+        // Vela makes an ordinary convolution of one that has a single input channel.
+        BuiltinOptions::DepthwiseConv2D { .. } if ifm[2] != 1 => (Kind::Depthwise, None, window),
+        BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. } => {
+            (Kind::Convolution, None, window)
+        }
+        BuiltinOptions::Pool2D { .. } => (Kind::Pooling, None, window),
+        BuiltinOptions::FullyConnected { .. } => {
+            let filter = operator.inputs.get(1).copied().flatten()?;
+            let &[out_depth, depth] = graph.tensor(filter).shape.as_slice() else {
+                return None;
+            };
+            let (out_depth, depth) = (i64::from(out_depth), i64::from(depth));
+            let rows = ifm.iter().product::<i64>() / depth.max(1);
+            let rows = rows.clamp(1, MAX_DIMENSION);
+            let seen = [[1, rows, depth], [1, rows, out_depth]];
+            (Kind::VectorProduct, Some(seen), Window::POINT)
+        }
+        _ => return None,
+    };
+    let weights = analysis.costs[node_idx].weights.as_ref();
+    Some(Operation {
+        seen,
+        window,
+        weights: weights.map(|weights| weights.histogram.clone()),
+        ..Operation::new(node_idx, Action::Layer(kind), vec![input], vec![output])
+    })
+}
+
+fn window(graph: &Graph, node_idx: usize) -> Window {
+    let window = analysis::window::Window::of(graph, node_idx, 1.0);
+    let pair = |h: i32, w: i32| [i64::from(h), i64::from(w)];
+    Window {
+        kernel: pair(window.filter_h, window.filter_w),
+        stride: pair(window.stride_h, window.stride_w),
+        dilation: pair(window.dilation_h, window.dilation_w),
+    }
+}
+
+fn pads_channels(graph: &Graph, pad: &Node) -> bool {
+    let (Some(&Some(input)), Some(&output)) =
+        (pad.operator.inputs.first(), pad.operator.outputs.first())
+    else {
+        return true;
+    };
+    graph.tensor(input).shape.last() != graph.tensor(output).shape.last()
+}
+
+/// What an operation has lie as the file has it.
+fn mark_linear(maps: &mut [Map], operation: &Operation) {
+    let channels = |map_idx: usize| maps[map_idx].shape[2];
+    let is_whole = |map_idx: usize| channels(map_idx) % SPLIT_DEPTH == 0;
+    let (Some(&input), Some(&output)) = (operation.inputs.first(), operation.outputs.first())
+    else {
+        return;
+    };
+    match operation.action {
+        Action::Join => {
+            let [parts @ .., _] = operation.inputs.as_slice() else {
+                return;
+            };
+            let joins_channels = parts.iter().any(|&part| channels(part) != channels(output));
+            let is_split = parts.iter().any(|&part| !is_whole(part));
+            maps[output].is_linear |= joins_channels && is_split;
+        }
+        // Zeros behind the channels are a part of their own.
+        Action::PadChannels => {
+            maps[output].is_linear |= !is_whole(input) && channels(output) != channels(input);
+        }
+        Action::View => {
+            maps[input].is_linear = true;
+            maps[output].is_linear = true;
+        }
+        _ => {}
+    }
+}
+
+/// Marks what operations before or after do by themselves: activations behind a computation that nothing
+/// else reads, frames around what has a window.
+fn fuse(program: &mut Program) {
+    let n_readers = program.n_readers();
+    let writers = program.writers();
+    let mut is_fused = vec![false; program.operations.len()];
+    for (idx, operation) in program.operations.iter().enumerate() {
+        let is_activation = matches!(operation.action, Action::Table | Action::Limit);
+        let input = operation.inputs.first().copied();
+        let input = input.filter(|&map_idx| is_activation && n_readers[map_idx] == 1);
+        let before = input.and_then(|map_idx| writers[map_idx]);
+        is_fused[idx] = before.is_some_and(|before| {
+            matches!(
+                program.operations[before].action,
+                Action::Binary(_)
+                    | Action::Layer(Kind::Convolution | Kind::Depthwise | Kind::VectorProduct)
+            )
+        });
+    }
+    for (operation, is_fused) in program.operations.iter_mut().zip(is_fused) {
+        if is_fused {
+            operation.placing = Placing::Fused;
+        }
+    }
+    let has_window = |operation: &Operation| matches!(operation.action, Action::Layer(kind) if kind != Kind::VectorProduct);
+    let apart: Vec<usize> = (program.operations.iter())
+        .filter(|operation| !has_window(operation))
+        .flat_map(|operation| &operation.inputs)
+        .filter_map(|&map_idx| writers[map_idx])
+        .filter(|&before| program.operations[before].action == Action::Frame)
+        .collect();
+    for idx in apart {
+        program.operations[idx].placing = Placing::Apart;
+    }
+}
