@@ -1,5 +1,8 @@
 //! The accelerators and their memories, as Vela configures them.
 
+use super::layer::{Kind, Layer};
+use super::program::Arithmetic;
+
 /// A block or shape: height, width, channels.
 pub type Hwc = [i64; 3];
 
@@ -44,6 +47,76 @@ pub enum BlockMemory {
     },
 }
 
+/// Cycles for an output element in the output stage.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputCycles {
+    /// Of elementwise operations on 32 bits.
+    pub wide_unary: f64,
+    pub wide_binary: f64,
+    /// Of 32-bit products of narrower numbers.
+    pub product_to_wide: f64,
+    /// Of products, and of sums in 40-bit accumulators.
+    pub product: f64,
+    pub sum: f64,
+    pub max_pooling: f64,
+    pub other: f64,
+    /// Least where it is looked up in a table of activations.
+    pub table: f64,
+}
+
+impl OutputCycles {
+    const fn times(&self, factor: f64) -> Self {
+        Self {
+            wide_unary: self.wide_unary * factor,
+            wide_binary: self.wide_binary * factor,
+            product_to_wide: self.product_to_wide * factor,
+            product: self.product * factor,
+            sum: self.sum * factor,
+            max_pooling: self.max_pooling * factor,
+            other: self.other * factor,
+            table: self.table * factor,
+        }
+    }
+
+    /// Of an operation that goes through the multipliers.
+    pub fn of_layer(&self, layer: &Layer) -> f64 {
+        let is_wide = layer.element_bytes[0] == 2 && !layer.kind.is_pooling();
+        let own = match layer.kind {
+            Kind::MaxPooling => self.max_pooling,
+            _ if is_wide => self.product,
+            _ => self.other,
+        };
+        self.with_table(own, layer.has_table)
+    }
+
+    /// Of an elementwise operation on elements of so many bytes, input and output.
+    pub fn of_elementwise(
+        &self,
+        arithmetic: Option<Arithmetic>,
+        element_bytes: [i64; 2],
+        has_table: bool,
+    ) -> f64 {
+        let own = match (arithmetic, element_bytes) {
+            (None, [4, _]) => self.wide_unary,
+            (Some(_), [4, _]) => self.wide_binary,
+            (Some(Arithmetic::WideProduct), _) | (Some(Arithmetic::Product), [_, 4]) => {
+                self.product_to_wide
+            }
+            (Some(Arithmetic::Product), _) => self.product,
+            (Some(Arithmetic::Sum), _) => self.sum,
+            _ => self.other,
+        };
+        self.with_table(own, has_table)
+    }
+
+    fn with_table(&self, own: f64, has_table: bool) -> f64 {
+        match has_table {
+            true => own.max(self.table),
+            false => own,
+        }
+    }
+}
+
 /// One Ethos-U in one system configuration and memory mode of Arm's `vela.ini`.
 #[derive(Clone, Copy, Debug)]
 pub struct Accelerator {
@@ -57,10 +130,7 @@ pub struct Accelerator {
     pub micro_blocks_by_channel: &'static [Hwc],
     pub max_block: Hwc,
     pub memory: BlockMemory,
-    /// Cycles for an output element in the output stage.
-    pub output_cycles: f64,
-    /// The same where it is looked up in a table of activations.
-    pub table_cycles: f64,
+    pub output: OutputCycles,
     pub clock_hz: f64,
     /// Multiply-accumulates of 8 bits.
     pub macs_per_cycle: f64,
@@ -144,6 +214,30 @@ const FLASH: Memory = Memory {
     is_off_chip: true,
 };
 
+/// Of Ethos-U55 with 256 MACs.
+const OUTPUT_256: OutputCycles = OutputCycles {
+    wide_unary: 0.625,
+    wide_binary: 1.125,
+    product_to_wide: 0.5,
+    product: 0.375,
+    sum: 0.75,
+    max_pooling: 0.125,
+    other: 0.25,
+    table: 1.0,
+};
+
+/// Of Ethos-U85 with 256 MACs.
+const OUTPUT_U85_256: OutputCycles = OutputCycles {
+    wide_unary: 0.25,
+    wide_binary: 0.5,
+    product_to_wide: 0.25,
+    product: 0.25,
+    sum: 0.25,
+    max_pooling: 0.25,
+    other: 0.25,
+    table: 0.25,
+};
+
 /// Of Ethos-U55 with 256 MACs and of each core of Ethos-U65 with 512.
 const BANKS: BlockMemory = BlockMemory::Banks {
     n_banks: 48,
@@ -163,8 +257,7 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         micro_blocks_by_channel: &[[2, 2, 8]],
         max_block: [32, 64, 128],
         memory: BANKS,
-        output_cycles: 0.25,
-        table_cycles: 1.0,
+        output: OUTPUT_256,
         clock_hz: 500e6,
         macs_per_cycle: 256.0,
         sram: sram(8.0, 32),
@@ -182,8 +275,7 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         micro_blocks_by_channel: &[[2, 2, 8]],
         max_block: [32, 64, 128],
         memory: BANKS,
-        output_cycles: 0.125,
-        table_cycles: 0.5,
+        output: OUTPUT_256.times(0.5),
         clock_hz: 1e9,
         macs_per_cycle: 512.0,
         sram: sram(16.0, 32),
@@ -204,8 +296,7 @@ pub const ACCELERATORS: [Accelerator; 3] = [
             input_bytes: 16 << 10,
             accumulator_bytes: 16 << 10,
         },
-        output_cycles: 0.25,
-        table_cycles: 0.25,
+        output: OUTPUT_U85_256,
         clock_hz: 1e9,
         macs_per_cycle: 256.0,
         sram: sram(32.0, 64),

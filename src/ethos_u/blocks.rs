@@ -87,7 +87,8 @@ fn micro_block(accelerator: &Accelerator, layer: &Layer) -> Hwc {
 fn input_area(layer: &Layer, ofm: [i64; 2], unit: Hwc) -> [i64; 2] {
     std::array::from_fn(|axis| {
         let kernel = layer.dilated_kernel(axis).min(SUB_KERNEL);
-        round_up((ofm[axis] - 1) * layer.stride[axis] + kernel, unit[axis])
+        let seen = (ofm[axis] - 1) * layer.stride[axis] + kernel;
+        round_up(ceil_div(seen, layer.upscale), unit[axis])
     })
 }
 
@@ -119,7 +120,7 @@ fn fits(
             input_granule,
             accumulator_granule,
         } => {
-            let ifm_bytes = ifm[0] * ifm[1] * round_up(ifm[2], 8);
+            let ifm_bytes = ifm[0] * ifm[1] * round_up(ifm[2] * layer.element_bytes[0], 8);
             let ifm_banks = round_up(ceil_div(ifm_bytes, BANK_BYTES) * 2, input_granule);
             let acc_bytes = ofm[0] * ofm[1] * round_up(ofm[2], 8) * ACCUMULATOR_BYTES;
             let acc_banks = round_up(ceil_div(acc_bytes, BANK_BYTES) * 2, accumulator_granule);
@@ -133,7 +134,8 @@ fn fits(
                 true => ofm[2],
                 false => ifm[2].min(layer.ifm[2]),
             };
-            let ifm_bytes = ifm[0] * ifm[1] * round_up(depth, unit[2]) * copies;
+            let ifm_bytes =
+                ifm[0] * ifm[1] * round_up(depth, unit[2]) * copies * layer.element_bytes[0];
             let acc_bytes =
                 ofm[0] * ofm[1] * round_up(ofm[2], SPLIT_DEPTH) * ACCUMULATOR_BYTES * copies;
             ifm_bytes <= input_bytes && acc_bytes <= accumulator_bytes
@@ -152,7 +154,7 @@ pub fn choose(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
                 input_bytes,
                 accumulator_bytes,
             },
-            Kind::Depthwise | Kind::Pooling,
+            Kind::Depthwise | Kind::Pooling | Kind::MaxPooling,
         ) => area_fit::choose(accelerator, layer, micro, [input_bytes, accumulator_bytes]),
         // Two blocks in memory, so that one is read while the other is computed, or else one.
         (BlockMemory::Apart { .. }, _) => [2, 1]

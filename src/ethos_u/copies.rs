@@ -75,9 +75,11 @@ fn layer(shape: [i64; 3], is_brick: [bool; 2]) -> Layer {
         kernel: [1, 1],
         stride: [1, 1],
         dilation: [1, 1],
+        upscale: 1,
         is_sparse: false,
         has_table: false,
         is_brick,
+        element_bytes: [1; 2],
     }
 }
 

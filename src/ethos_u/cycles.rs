@@ -21,10 +21,11 @@ fn multiplier_cycles(
     ofm: Hwc,
 ) -> i64 {
     let ifm_depth = block.ifm[2].min(layer.ifm[2]);
+    let element_bytes = layer.element_bytes[0];
     let n: Hwc = std::array::from_fn(|axis| ceil_div(ofm[axis], micro[axis]));
     let positions = n[0] * n[1];
     let weights_decoded = 32 * micro[2] / 8;
-    let limit = if layer.kind == Kind::VectorProduct {
+    let limit = if matches!(layer.kind, Kind::VectorProduct | Kind::ReduceSum) {
         1
     } else {
         SUB_KERNEL
@@ -34,24 +35,28 @@ fn multiplier_cycles(
         for part_w in parts(layer.kernel[1], limit) {
             let elements = part_h * part_w;
             let (steps, own) = match layer.kind {
-                Kind::Pooling => (1, elements.max(4) * positions * n[2] * 4),
+                Kind::Pooling | Kind::MaxPooling => {
+                    (1, elements.max(4) * positions * n[2] * 4 * element_bytes)
+                }
                 Kind::Depthwise => {
                     let steps = ceil_div(elements, 4);
-                    (steps, weights_decoded.max(4 * positions) * steps * n[2])
+                    let once = weights_decoded.max(4 * positions * element_bytes);
+                    (steps, once * steps * n[2])
                 }
                 _ if block.is_part_kernel => {
-                    let steps = ceil_div(elements, 4);
+                    let at_once = if element_bytes == 2 { 2 } else { 4 };
+                    let steps = ceil_div(elements, at_once);
                     let once = weights_decoded.max(4 * positions) * steps * n[2];
                     (steps, once * ceil_div(ifm_depth, 8))
                 }
                 _ => {
-                    let channel_steps = if accelerator.is_u85() {
-                        ifm_depth / 8
+                    let (channel_steps, times) = if accelerator.is_u85() {
+                        (ifm_depth / 8, element_bytes)
                     } else {
-                        4
+                        (4, 1)
                     };
                     let once = weights_decoded.max(channel_steps * positions);
-                    (elements, once * elements * n[2])
+                    (elements, once * elements * n[2] * times)
                 }
             };
             let mut delay = match (positions, n[2]) {
@@ -108,11 +113,12 @@ pub struct Conditions {
 
 /// Bytes of the input that are read at once.
 fn read_burst(layer: &Layer, block: &Block) -> i64 {
-    match layer.is_brick[0] {
+    let elements = match layer.is_brick[0] {
         true => 16 * block.ifm[1],
         false if layer.ifm[2] == block.ifm[2] => block.ifm[1] * block.ifm[2],
         false => block.ifm[2],
-    }
+    };
+    elements * layer.element_bytes[0]
 }
 
 /// How many bytes of `memory` are moved for one of the input, where less is read at once than moved.
@@ -123,11 +129,16 @@ pub fn read_inflation(memory: &Memory, layer: &Layer, block: &Block) -> f64 {
 
 /// Bytes of the output that are written at once.
 fn write_burst(accelerator: &Accelerator, layer: &Layer, block: &Block) -> i64 {
-    match layer.is_brick[1] {
+    let element_bytes = layer.element_bytes[1];
+    let elements = match layer.is_brick[1] {
         true => 16 * block.ofm[1] * accelerator.n_cores,
         false if layer.ofm[2] == block.ofm[2] && block.ofm[2] <= 16 => block.ofm[1] * block.ofm[2],
-        false => block.ofm[2].min(64).min(16 * accelerator.n_cores),
-    }
+        false => {
+            let most = (64 / element_bytes).min(16 * accelerator.n_cores);
+            block.ofm[2].min(most)
+        }
+    };
+    elements * element_bytes
 }
 
 /// How many bytes of `memory` are moved for one of the output.
@@ -156,7 +167,7 @@ pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
     if !layer.kind.is_by_channel() {
         bytes *= n_blocks(2);
     }
-    bytes
+    bytes * layer.element_bytes[0] as f64
 }
 
 /// Bytes of the feature map written.
@@ -165,7 +176,35 @@ pub fn written_bytes(layer: &Layer) -> f64 {
         true => round_up(layer.ofm[2], 16),
         false => layer.ofm[2],
     };
-    (layer.ofm[0] * layer.ofm[1] * depth) as f64
+    (layer.ofm[0] * layer.ofm[1] * depth * layer.element_bytes[1]) as f64
+}
+
+/// Cycles to read and write so many bytes at once.
+pub fn move_cycles([from, to]: [Memory; 2], [read_bytes, written_bytes]: [f64; 2]) -> f64 {
+    let read = from.read_latency_cycles + read_bytes / from.bytes_per_cycle;
+    read.max(to.write_latency_cycles + written_bytes / to.bytes_per_cycle)
+}
+
+/// An operation that goes through the output stage only, element by element.
+#[derive(Clone, Copy, Debug)]
+pub struct Elementwise {
+    /// Of the output, with channels in whole bricks where it lies so.
+    pub n_elements: f64,
+    pub cycles_per_element: f64,
+    pub block_elements: f64,
+    /// Bytes of a block of the input and of the output.
+    pub block_bytes: [f64; 2],
+}
+
+/// Cycles of one that reads from and writes to such memories: what is issued for each block takes its
+/// time too.
+pub fn elementwise_cycles(elementwise: &Elementwise, [from, to]: [Memory; 2]) -> f64 {
+    let [read_bytes, written_bytes] = elementwise.block_bytes;
+    let read = from.read_latency_cycles + read_bytes / from.bytes_per_cycle;
+    let written = to.write_latency_cycles + written_bytes / to.bytes_per_cycle;
+    let block_cycles = read.max(written) / elementwise.block_elements.max(1.0);
+    let issue = (block_cycles + elementwise.cycles_per_element) / 4.0;
+    (elementwise.n_elements * issue.max(elementwise.cycles_per_element)).ceil()
 }
 
 /// Cycles of a part of `layer` in such blocks; scales come from where the weights are.
@@ -192,10 +231,7 @@ pub fn operator_cycles(
         true => (SCALE_BYTES * ofm[2]) as f64 * conditions.scale_latency_cycles / 256.0,
         false => 0.0,
     };
-    let output_cycles = match layer.has_table {
-        true => accelerator.table_cycles,
-        false => accelerator.output_cycles,
-    };
+    let output_cycles = accelerator.output.of_layer(layer);
     let output = (output_cycles * volume(ofm) as f64).ceil().max(scales);
     let micros = |shape: Hwc| -> f64 {
         (0..3)
@@ -208,10 +244,15 @@ pub fn operator_cycles(
     let read = block_transfer(
         from,
         from.read_latency_cycles,
-        volume(ifm),
+        volume(ifm) * layer.element_bytes[0],
         read_burst(layer, block),
     );
-    let written = block_transfer(to, to.write_latency_cycles, volume(ofm), write_burst);
+    let written = block_transfer(
+        to,
+        to.write_latency_cycles,
+        volume(ofm) * layer.element_bytes[1],
+        write_burst,
+    );
     let apart = if n_blocks > 1.0 {
         (written - read).abs()
     } else {

@@ -128,7 +128,7 @@ impl FeatureMaps {
         let range = |(map, steps): (&Map, Option<(usize, usize)>)| LiveRange {
             bytes: map.bytes.unwrap_or(0.0),
             bytes_padded: map.bytes.unwrap_or(0.0) * map.padding(),
-            is_interface: map.is_interface(),
+            is_interface: map.is_apart(),
             is_of_cascade: false,
             steps: map.bytes.and(steps),
         };

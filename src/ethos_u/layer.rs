@@ -14,13 +14,21 @@ pub enum Kind {
     Depthwise,
     /// FULLY_CONNECTED.
     VectorProduct,
+    /// Of averages, or of single positions: a copy.
     Pooling,
+    MaxPooling,
+    /// Over the channels.
+    ReduceSum,
 }
 
 impl Kind {
     /// Whether a channel of the output depends on the same channel of the input only.
     pub fn is_by_channel(self) -> bool {
-        matches!(self, Kind::Depthwise | Kind::Pooling)
+        self == Kind::Depthwise || self.is_pooling()
+    }
+
+    pub fn is_pooling(self) -> bool {
+        matches!(self, Kind::Pooling | Kind::MaxPooling)
     }
 
     pub fn has_weights(self) -> bool {
@@ -31,7 +39,7 @@ impl Kind {
     }
 }
 
-/// Shapes and window of an operator with 8-bit inputs and outputs.
+/// Shapes and window of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layer {
     pub kind: Kind,
@@ -41,12 +49,16 @@ pub struct Layer {
     pub kernel: [i64; 2],
     pub stride: [i64; 2],
     pub dilation: [i64; 2],
+    /// Rows and columns that each of the input counts as.
+    pub upscale: i64,
     /// Whether the accelerator skips half of the weights: of 4 input channels 2 at most have any.
     pub is_sparse: bool,
     /// Whether its output is looked up in a table of activations.
     pub has_table: bool,
     /// Whether input and output lie in bricks of 16 channels, as they do inside a graph.
     pub is_brick: [bool; 2],
+    /// Bytes of an element of input and output.
+    pub element_bytes: [i64; 2],
 }
 
 impl Layer {
@@ -81,6 +93,7 @@ impl Layer {
     /// The same for some rows of the output and what they need of the input.
     pub fn with_rows(mut self, rows: i64) -> Self {
         let needed = (rows - 1) * self.stride[0] + self.dilated_kernel(0);
+        let needed = (needed + self.upscale - 1) / self.upscale;
         self.ofm[0] = rows;
         self.ifm[0] = needed.min(self.ifm[0]);
         self

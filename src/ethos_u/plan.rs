@@ -7,12 +7,15 @@ use super::accelerator::{Accelerator, Memory};
 use super::blocks::{SPLIT_DEPTH, round_up};
 use super::cascades::{Cascade, cascades};
 use super::copies::{Copy, copies};
-use super::cycles::{Conditions, Part, operator_cycles, read_inflation, write_inflation};
+use super::cycles::{
+    Conditions, Part, elementwise_cycles, move_cycles, operator_cycles, read_inflation,
+    write_inflation,
+};
 use super::fast_storage::{self, Candidate};
 use super::feature_maps::{FeatureMaps, LiveRange};
 use super::flow::Flow;
 use super::layer::SCALE_BYTES;
-use super::lower::one_to_one;
+use super::lower::lower;
 use super::order::Order;
 use super::program::{Placing, Program};
 use super::schedule::{Buffer, buffers};
@@ -45,7 +48,7 @@ pub struct Planned {
 /// output's elements; one that only names memory anew with nothing. Proportional to operations, but for
 /// the choices of feature maps and of stripes, for which see [`fast_storage::kept`] and [`cascades`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<Planned> {
-    let program = one_to_one(graph, analysis);
+    let program = lower(accelerator, graph, analysis);
     let order = match accelerator.is_u85() {
         true => Order::of(&program).with_chains(&program),
         false => Order::of(&program),
@@ -90,19 +93,15 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
         planned.sram_bytes = planned.sram_bytes.max(alive[idx] + buffer_bytes[idx]);
         if let Some(step) = &steps[idx] {
             let is_in_sram = |map_idx: usize| is_in_sram[feature_maps.range_of(map_idx)];
-            let memory = |map_idx: Option<usize>| match map_idx.is_none_or(is_in_sram) {
-                true => accelerator.sram,
-                false => accelerator.off_chip,
+            let memory = |map_idx: Option<usize>| {
+                let is_constant = map_idx.is_some_and(|map_idx| program.maps[map_idx].is_constant);
+                match !is_constant && map_idx.is_none_or(is_in_sram) {
+                    true => accelerator.sram,
+                    false => accelerator.off_chip,
+                }
             };
-            let is_constant = |&(map_idx, _): &(usize, f64)| program.maps[map_idx].is_constant;
-            let memories = [
-                memory(operation.inputs.first().copied()),
-                memory(operation.outputs.first().copied()),
-                match step.second.filter(is_constant) {
-                    Some(_) => accelerator.off_chip,
-                    None => memory(step.second.map(|(map_idx, _)| map_idx)),
-                },
-            ];
+            let second = step.second.map(|(map_idx, _)| map_idx);
+            let memories = [step.maps[0], step.maps[1], second].map(memory);
             match copies[idx].is_empty() {
                 true => of_step(accelerator, step, &buffers[idx], memories, planned),
                 false => of_copies(accelerator, &copies[idx], memory, planned),
@@ -257,7 +256,15 @@ fn of_step(
             scale_latency_cycles: scales_from.latency_cycles,
             part: Part::WHOLE,
         };
-        own = operator_cycles(accelerator, &layer, &block, conditions);
+        own = match step.work {
+            Work::Move { .. } => {
+                move_cycles([memories[0], memories[1]], [read_bytes, written_bytes])
+            }
+            _ => operator_cycles(accelerator, &layer, &block, conditions),
+        };
+    }
+    if let Work::Elementwise(elementwise) = &step.work {
+        own = elementwise_cycles(elementwise, [memories[0], memories[1]]);
     }
     let second_bytes = step.second.map_or(0.0, |(_, bytes)| bytes);
     let moved = [read_bytes, written_bytes, second_bytes];

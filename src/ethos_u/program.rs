@@ -31,14 +31,21 @@ pub struct Map {
     pub is_variable: bool,
     pub is_input: bool,
     pub is_output: bool,
+    /// Whether it stays where the compiler has feature maps at first.
+    pub is_off_chip: bool,
     /// Whether it lies as the file has it instead of in bricks of channels: callers know of no bricks,
     /// nor do views of another shape, nor maps put together of parts that begin inside a brick.
     pub is_linear: bool,
 }
 
 impl Map {
-    pub fn is_interface(&self) -> bool {
-        self.is_input || self.is_output
+    /// Whether it lies where callers can see it.
+    pub fn is_apart(&self) -> bool {
+        self.is_input || self.is_output || self.is_off_chip
+    }
+
+    pub fn n_elements(&self) -> i64 {
+        self.shape.iter().product()
     }
 
     /// Bytes in memory: in bricks its channels are whole ones.
@@ -83,6 +90,10 @@ pub enum Action {
     View,
     /// Names parts of its input.
     Slice,
+    /// Moves its input to its output as fast as the memory allows.
+    Move,
+    /// Enlarges height and width.
+    Resize,
     /// Something else, for which nothing but its output's size is known.
     Other,
 }
@@ -92,6 +103,8 @@ pub enum Action {
 pub enum Arithmetic {
     Sum,
     Product,
+    /// To 32 bits.
+    WideProduct,
     Other,
 }
 
@@ -124,6 +137,8 @@ pub struct Window {
     pub kernel: [i64; 2],
     pub stride: [i64; 2],
     pub dilation: [i64; 2],
+    /// Rows and columns that each of the input counts as.
+    pub upscale: i64,
 }
 
 impl Window {
@@ -132,6 +147,7 @@ impl Window {
         kernel: [1; 2],
         stride: [1; 2],
         dilation: [1; 2],
+        upscale: 1,
     };
 }
 

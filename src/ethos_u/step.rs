@@ -2,19 +2,27 @@
 
 use crate::analysis::ByteHistogram;
 
-use super::accelerator::Accelerator;
-use super::blocks::{self, Block};
+use super::accelerator::{Accelerator, Hwc};
+use super::blocks::{self, Block, SPLIT_DEPTH, round_up};
 use super::cascades::Link;
 use super::copies::Copy;
-use super::cycles::{Conditions, Part, operator_cycles, read_bytes, written_bytes};
+use super::cycles::{
+    Conditions, Elementwise, Part, elementwise_cycles, operator_cycles, read_bytes, written_bytes,
+};
 use super::flow::Flow;
 use super::layer::{Kind, Layer};
 use super::lower::MAX_DIMENSION;
 use super::order::Order;
-use super::program::{Action, Arithmetic, Operation, Program, Window};
+use super::program::{Action, Map, Operation, Program, Window};
 
 /// A side of a kernel beyond this is left to the network.
-const MAX_KERNEL: i64 = 256;
+const MAX_KERNEL: i64 = 4096;
+/// Kernels of more positions are left to the network too.
+const MAX_KERNEL_AREA: i64 = 64 * 64;
+/// Of an element of 32 bits.
+const WIDE_BYTES: i64 = 4;
+/// Of one input of an elementwise operation that fit into an accelerator at once.
+const ELEMENTWISE_BYTES: i64 = 8 << 10;
 
 /// An operator with its block, in the order of execution.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +34,8 @@ pub struct Step<'a> {
     pub bytes: [f64; 2],
     /// Map and bytes of its second input, of an elementwise operator that has one.
     pub second: Option<(usize, f64)>,
+    /// Of its first input and its output: maps of the program.
+    pub maps: [Option<usize>; 2],
     /// How many times it runs, for a part of its output each.
     pub pieces: f64,
     /// Whether its input may be moved into SRAM instead of its weights: where another operator
@@ -45,6 +55,7 @@ impl<'a> Step<'a> {
             cycles,
             bytes,
             second: None,
+            maps: [None; 2],
             pieces: 1.0,
             can_move_input: false,
             reader: None,
@@ -88,6 +99,13 @@ pub enum Work<'a> {
         layer: Layer,
         block: Block,
     },
+    /// Goes through no multiplier; blocks as if it did.
+    Move {
+        layer: Layer,
+        block: Block,
+    },
+    Elementwise(Elementwise),
+    /// Copies that no multiplier sees.
     Other,
 }
 
@@ -101,10 +119,10 @@ impl<'a> Work<'a> {
 
     pub fn layer(&self) -> Option<(Layer, Block)> {
         match *self {
-            Work::Weighted { layer, block, .. } | Work::Unweighted { layer, block } => {
-                Some((layer, block))
-            }
-            Work::Other => None,
+            Work::Weighted { layer, block, .. }
+            | Work::Unweighted { layer, block }
+            | Work::Move { layer, block } => Some((layer, block)),
+            Work::Elementwise(_) | Work::Other => None,
         }
     }
 
@@ -142,13 +160,25 @@ pub fn step<'a>(
         Some((layer, block, n_pieces))
     });
     let step = match chosen {
-        Some((layer, block, n_pieces)) => Step {
-            pieces: n_pieces as f64,
-            ..of_layer(accelerator, layer, block, operation.weights.as_deref())
-        },
+        Some((layer, block, n_pieces)) => {
+            let step = of_layer(accelerator, layer, block, operation.weights.as_deref());
+            Step {
+                pieces: n_pieces as f64,
+                work: match operation.action {
+                    Action::Move => Work::Move { layer, block },
+                    _ => step.work,
+                },
+                second: (operation.inputs.get(1)).map(|&map_idx| {
+                    let bytes = program.maps[map_idx].stored_bytes() / operation.repeats;
+                    (map_idx, bytes)
+                }),
+                ..step
+            }
+        }
         None => output_stage(accelerator, program, operation, has_table)?,
     };
     Some(Step {
+        maps: [operation.inputs.first(), operation.outputs.first()].map(|map| map.copied()),
         pieces: step.pieces * operation.repeats,
         can_move_input: flow.source[idx].is_some(),
         reader: flow.reader[idx],
@@ -175,28 +205,67 @@ fn output_stage<'a>(
     operation: &Operation,
     has_table: bool,
 ) -> Option<Step<'a>> {
-    let written = program.maps[*operation.outputs.first()?].stored_bytes();
-    let second = operation.inputs.get(1).copied();
-    let is_map = |&map_idx: &usize| {
-        operation.is_binary() && program.maps[map_idx].shape.iter().any(|&size| size > 1)
+    let output = &program.maps[*operation.outputs.first()?];
+    let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
+    let shape = operation.seen.map_or(output.shape, |[_, ofm]| ofm);
+    let of_shape = |map: &Map, shape: Hwc| Map { shape, ..*map }.stored_bytes();
+    let written = of_shape(output, shape);
+    // Ethos-U55 and U65 fetch what they broadcast for each element.
+    let read = |map: &Map| match map.n_elements() == 1 {
+        true if map.element_bytes == 1 => 0.0,
+        true => scalar_bytes(accelerator, input, shape),
+        false if accelerator.is_u85() || operation.action == Action::Resize => map.stored_bytes(),
+        false => of_shape(map, shape),
     };
-    let second = second.filter(is_map).map(|map_idx| {
-        // Ethos-U55 and U65 fetch what they broadcast for each element.
-        let bytes = match accelerator.is_u85() {
-            true => program.maps[map_idx].stored_bytes(),
-            false => written,
-        };
-        (map_idx, bytes)
-    });
-    let table_cycles = match has_table {
-        true => accelerator.table_cycles,
-        false => 0.0,
+    let second = (operation.inputs.get(1)).filter(|_| operation.is_binary());
+    let second = second.map(|&map_idx| (map_idx, read(&program.maps[map_idx])));
+    let arithmetic = match operation.action {
+        Action::Binary(arithmetic) => Some(arithmetic),
+        _ => None,
     };
-    let cycles = written * element_cycles(accelerator, operation.action).max(table_cycles);
+    let element_bytes = [input.unwrap_or(output).element_bytes, output.element_bytes];
+    let of_output = &accelerator.output;
+    let cycles_per_element = match operation.action {
+        Action::Resize => of_output.other,
+        _ => of_output.of_elementwise(arithmetic, element_bytes, has_table),
+    };
+    let n_elements = written / output.element_bytes as f64;
+    let block_elements = block_elements(accelerator, shape, element_bytes[0]);
+    let elementwise = Elementwise {
+        n_elements,
+        cycles_per_element,
+        block_elements,
+        block_bytes: element_bytes.map(|bytes| block_elements.min(n_elements) * bytes as f64),
+    };
+    let cycles = elementwise_cycles(&elementwise, [accelerator.planned_feature_maps(); 2]);
+    let bytes = [input.map_or(0.0, read), written];
     Some(Step {
         second,
-        ..Step::new(Work::Other, cycles, [written; 2])
+        ..Step::new(Work::Elementwise(elementwise), cycles, bytes)
     })
+}
+
+/// Bytes that are fetched for a number of more than 8 bits beside a feature map: a burst, or the part of
+/// one that the feature map's layout asks for.
+fn scalar_bytes(accelerator: &Accelerator, beside: Option<&Map>, shape: Hwc) -> f64 {
+    if accelerator.is_u85() {
+        return 0.0;
+    }
+    let n_read = match beside.is_some_and(|map| !map.is_linear) {
+        true => SPLIT_DEPTH,
+        false => 1,
+    };
+    let burst = (WIDE_BYTES * round_up(shape[2], 8).min(32)).min(accelerator.off_chip.burst_bytes);
+    (n_read * WIDE_BYTES * accelerator.off_chip.burst_bytes / burst) as f64
+}
+
+/// Elements of the blocks in which an output of such a `shape` is computed, about as many as inputs of so
+/// many bytes fit.
+fn block_elements(accelerator: &Accelerator, shape: Hwc, element_bytes: i64) -> f64 {
+    let micro = accelerator.micro_blocks[0];
+    let whole: Hwc = std::array::from_fn(|axis| round_up(shape[axis].max(1), micro[axis]));
+    let most = ELEMENTWISE_BYTES / element_bytes.max(1);
+    whole.iter().product::<i64>().min(most) as f64
 }
 
 fn work<'a>(
@@ -216,17 +285,6 @@ fn work<'a>(
     }
 }
 
-/// Cycles for an element of the output of an operation that goes through the output stage only.
-fn element_cycles(accelerator: &Accelerator, action: Action) -> f64 {
-    let more = match action {
-        _ if accelerator.is_u85() => 1.0,
-        Action::Binary(Arithmetic::Sum) => 3.0,
-        Action::Binary(Arithmetic::Product) => 1.5,
-        _ => 1.0,
-    };
-    more * accelerator.output_cycles
-}
-
 /// The operation as multipliers compute it; none where they do not, or with a shape that no
 /// accelerator takes.
 fn layer(
@@ -236,8 +294,10 @@ fn layer(
     operation: &Operation,
     has_table: bool,
 ) -> Option<Layer> {
-    let Action::Layer(kind) = operation.action else {
-        return None;
+    let kind = match operation.action {
+        Action::Layer(kind) => kind,
+        Action::Move => Kind::Pooling,
+        _ => return None,
     };
     let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
     let input = flow.unframed[input];
@@ -252,8 +312,9 @@ fn layer(
         kernel,
         mut stride,
         dilation,
+        upscale,
     } = operation.window;
-    if kind == Kind::Pooling {
+    if kind.is_pooling() {
         // A window that is nowhere else has no stride.
         stride = std::array::from_fn(|axis| if ofm[axis] == 1 { 1 } else { stride[axis] });
     }
@@ -261,6 +322,7 @@ fn layer(
     let is_whole = is_sane(&ifm, MAX_DIMENSION)
         && is_sane(&ofm, MAX_DIMENSION)
         && is_sane(&kernel, MAX_KERNEL)
+        && kernel[0] * kernel[1] <= MAX_KERNEL_AREA
         && is_sane(&stride, MAX_KERNEL)
         && is_sane(&dilation, MAX_KERNEL);
     is_whole.then_some(Layer {
@@ -270,9 +332,11 @@ fn layer(
         kernel,
         stride,
         dilation,
+        upscale,
         has_table,
         is_sparse: accelerator.is_u85() && kind == Kind::Convolution && ifm[2] <= 2,
         is_brick: [!maps[input].is_linear, !maps[output].is_linear],
+        element_bytes: [maps[input].element_bytes, maps[output].element_bytes],
     })
 }
 

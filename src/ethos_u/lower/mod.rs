@@ -1,12 +1,23 @@
 //! [`Graph`] and [`Analysis`] → [`Program`]: which operations the compiler makes of operators.
 
-use super::accelerator::Hwc;
+mod convolution;
+mod elementwise;
+mod lowering;
+mod matmul;
+mod recurrent;
+mod reduce;
+mod resize;
+mod softmax;
+mod transpose;
+
+use self::lowering::Lowering;
+use super::accelerator::{Accelerator, Hwc};
 use super::blocks::SPLIT_DEPTH;
 use super::layer::Kind;
 use super::program::{Action, Arithmetic, Map, Operation, Placing, Program, Window};
 use crate::analysis::{self, Analysis};
 use crate::graph::{Graph, Node};
-use crate::tflite::{BuiltinOptions, Tensor};
+use crate::tflite::{BuiltinOptions, Tensor, TensorType};
 
 /// A dimension beyond this is left to the network: NPU registers hold 16 bits.
 pub(super) const MAX_DIMENSION: i64 = 1 << 16;
@@ -27,11 +38,59 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
     program
 }
 
+/// The operations that the compiler makes of a graph for an accelerator. Linear in nodes and tensors.
+pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Program {
+    let mut lowering = Lowering {
+        accelerator,
+        graph,
+        analysis,
+        program: Program {
+            maps: maps(graph, analysis),
+            operations: Vec::with_capacity(graph.nodes.len()),
+            outputs: graph.subgraph.outputs.clone(),
+        },
+        node_idx: 0,
+    };
+    for node_idx in 0..graph.nodes.len() {
+        lowering.node_idx = node_idx;
+        let n_before = lowering.program.operations.len();
+        if replace(&mut lowering).is_none() {
+            lowering.program.operations.truncate(n_before);
+            lowering.push_node();
+        }
+    }
+    let mut program = lowering.program;
+    for operation in &program.operations {
+        mark_linear(&mut program.maps, operation);
+    }
+    fuse(&mut program);
+    program
+}
+
+/// Adds what an operator is replaced by; none where it stays one operation.
+fn replace(lowering: &mut Lowering) -> Option<()> {
+    match lowering.operator().code.builtin_name()? {
+        "ADD" | "SUB" => elementwise::broadcast(lowering, Arithmetic::Sum),
+        "MUL" => elementwise::broadcast(lowering, Arithmetic::Product),
+        "BATCH_MATMUL" => matmul::batch_matmul(lowering),
+        "MAXIMUM" | "MINIMUM" => elementwise::broadcast(lowering, Arithmetic::Other),
+        "MEAN" => reduce::mean(lowering),
+        "PRELU" => elementwise::prelu(lowering),
+        "RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR" => resize::resize(lowering),
+        "SOFTMAX" => softmax::softmax(lowering),
+        "SQUARED_DIFFERENCE" => elementwise::squared_difference(lowering),
+        "TRANSPOSE" => transpose::transpose(lowering),
+        "TRANSPOSE_CONV" => convolution::transpose_conv(lowering),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM" => recurrent::lstm(lowering),
+        _ => None,
+    }
+}
+
 fn maps(graph: &Graph, analysis: &Analysis) -> Vec<Map> {
     let tensors = &graph.subgraph.tensors;
     let map = |(tensor_idx, tensor): (usize, &Tensor)| Map {
         shape: shape(&tensor.shape),
-        element_bytes: 1,
+        element_bytes: element_bytes(tensor.tensor_type),
         is_constant: !graph.constant(tensor_idx).is_empty(),
         is_variable: tensor.is_variable,
         ..Map::default()
@@ -52,6 +111,12 @@ fn maps(graph: &Graph, analysis: &Analysis) -> Vec<Map> {
         maps[output].is_linear = true;
     }
     maps
+}
+
+/// Bytes of an element, 1 where it has fewer bits.
+fn element_bytes(tensor_type: TensorType) -> i64 {
+    let bits = tensor_type.bits_per_value().unwrap_or(8);
+    i64::from(bits.div_ceil(8))
 }
 
 /// Height, width and channels; 1 where there are fewer dimensions, outer ones multiplied into the
@@ -116,7 +181,10 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
         BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. } => {
             (Kind::Convolution, None, window)
         }
-        BuiltinOptions::Pool2D { .. } => (Kind::Pooling, None, window),
+        BuiltinOptions::Pool2D { .. } => match operator.code.builtin_name() {
+            Some("MAX_POOL_2D") => (Kind::MaxPooling, None, window),
+            _ => (Kind::Pooling, None, window),
+        },
         BuiltinOptions::FullyConnected { .. } => {
             let filter = operator.inputs.get(1).copied().flatten()?;
             let &[out_depth, depth] = graph.tensor(filter).shape.as_slice() else {
@@ -146,7 +214,9 @@ fn window(graph: &Graph, node_idx: usize) -> Window {
         kernel: pair(window.filter_h, window.filter_w),
         stride: pair(window.stride_h, window.stride_w),
         dilation: pair(window.dilation_h, window.dilation_w),
+        ..Window::POINT
     }
+    .with_zeros_in_gaps()
 }
 
 fn pads_channels(graph: &Graph, pad: &Node) -> bool {

@@ -1,0 +1,87 @@
+//! TRANSPOSE_CONV, and windows with gaps wider than the accelerators have.
+
+use std::sync::Arc;
+
+use super::lowering::Lowering;
+use crate::analysis::ByteHistogram;
+use crate::ethos_u::layer::Kind;
+use crate::ethos_u::program::{Action, Operation, Window};
+use crate::tflite::BuiltinOptions;
+
+/// Positions between two of a kernel, at most.
+const MAX_DILATION: i64 = 2;
+
+impl Window {
+    /// The same with gaps that the accelerators have: wider ones are filled with zeros.
+    pub fn with_zeros_in_gaps(mut self) -> Self {
+        if self
+            .dilation
+            .iter()
+            .all(|&dilation| dilation <= MAX_DILATION)
+        {
+            return self;
+        }
+        for axis in 0..2 {
+            let dilation = self.dilation[axis];
+            let own = if dilation % 2 == 0 { 2 } else { 1 };
+            let filled = dilation / own;
+            self.kernel[axis] = (self.kernel[axis] - 1).saturating_mul(filled) + 1;
+            self.dilation[axis] = own;
+        }
+        self
+    }
+}
+
+/// A convolution over an input with zeros between its rows and columns; on Ethos-U85 one for each place
+/// in a stride, with the part of the kernel that meets no zeros.
+pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
+    let BuiltinOptions::TransposeConv {
+        stride_h, stride_w, ..
+    } = lowering.operator().options
+    else {
+        return None;
+    };
+    let (weights, input, output) = (lowering.input(1)?, lowering.input(2)?, lowering.output()?);
+    let &[_, kernel_h, kernel_w, _] = lowering.tensor(weights).shape.as_slice() else {
+        return None;
+    };
+    let kernel = [i64::from(kernel_h), i64::from(kernel_w)];
+    let stride = [i64::from(stride_h).max(1), i64::from(stride_w).max(1)];
+    let histogram = lowering.histogram(weights)?;
+    let upscale = stride[0].max(stride[1]);
+    let ([h, w, c], [to_h, to_w, units]) = (lowering.shape(input), lowering.shape(output));
+    let operation = lowering.operation(Action::Layer(Kind::Convolution), &[input], output);
+    if !lowering.accelerator.is_u85() {
+        if upscale > 2 {
+            return None;
+        }
+        lowering.push(Operation {
+            window: Window {
+                kernel,
+                upscale,
+                ..Window::POINT
+            },
+            weights: Some(histogram),
+            ..operation
+        });
+        return Some(());
+    }
+    let part = |size: i64, by: i64| (size + by - 1) / by;
+    let n_parts = stride[0].checked_mul(stride[1])?;
+    let histogram = ByteHistogram {
+        n_bytes: histogram.n_bytes / usize::try_from(n_parts).ok()?,
+        ..histogram.as_ref().clone()
+    };
+    let seen_output = [part(to_h, stride[0]), part(to_w, stride[1]), units];
+    lowering.push(Operation {
+        seen: Some([[h, w, c], seen_output]),
+        window: Window {
+            kernel: [part(kernel[0], stride[0]), part(kernel[1], stride[1])],
+            ..Window::POINT
+        },
+        weights: Some(Arc::new(histogram)),
+        repeats: n_parts as f64,
+        ..operation
+    });
+    Some(())
+}

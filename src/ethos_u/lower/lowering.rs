@@ -1,0 +1,182 @@
+//! A program while it is made of a graph.
+
+use std::sync::Arc;
+
+use super::{element_bytes, operation, shape};
+use crate::analysis::weights::weight_stats;
+use crate::analysis::{Analysis, ByteHistogram};
+use crate::ethos_u::accelerator::{Accelerator, Hwc};
+use crate::ethos_u::layer::Kind;
+use crate::ethos_u::program::{Action, Arithmetic, Map, Operation, Placing, Program, Window};
+use crate::graph::{Graph, Node};
+use crate::tflite::{Operator, Tensor};
+
+/// Adds operations for one node of the graph after the other.
+pub struct Lowering<'a> {
+    pub accelerator: &'a Accelerator,
+    pub graph: &'a Graph<'a>,
+    pub analysis: &'a Analysis,
+    pub program: Program,
+    /// For which operations are added.
+    pub node_idx: usize,
+}
+
+impl<'a> Lowering<'a> {
+    pub fn node(&self) -> &'a Node<'a> {
+        &self.graph.nodes[self.node_idx]
+    }
+
+    pub fn operator(&self) -> &'a Operator {
+        self.node().operator
+    }
+
+    /// The operator's input at this place, a tensor of the graph, if there is one.
+    pub fn input(&self, place: usize) -> Option<usize> {
+        self.operator().inputs.get(place).copied().flatten()
+    }
+
+    pub fn output(&self) -> Option<usize> {
+        self.operator().outputs.first().copied()
+    }
+
+    pub fn tensor(&self, tensor_idx: usize) -> &'a Tensor {
+        self.graph.tensor(tensor_idx)
+    }
+
+    /// Integers of a constant.
+    pub fn integers(&self, tensor_idx: usize) -> Vec<i32> {
+        let (values, _) = self.graph.constant(tensor_idx).as_chunks::<4>();
+        values
+            .iter()
+            .map(|&value| i32::from_le_bytes(value))
+            .collect()
+    }
+
+    /// How a constant's values are distributed.
+    pub fn histogram(&self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
+        let contents = self.graph.constant(tensor_idx);
+        weight_stats(contents, self.tensor(tensor_idx)).map(|stats| stats.histogram)
+    }
+
+    /// A feature map that the compiler adds.
+    pub fn map(&mut self, shape: Hwc, element_bytes: i64) -> usize {
+        let n_bytes = shape.iter().product::<i64>() * element_bytes;
+        self.program.maps.push(Map {
+            shape,
+            element_bytes,
+            bytes: Some(n_bytes as f64),
+            ..Map::default()
+        });
+        self.program.maps.len() - 1
+    }
+
+    /// The same as it lies in a file.
+    pub fn linear_map(&mut self, shape: Hwc, element_bytes: i64) -> usize {
+        let map = self.map(shape, element_bytes);
+        self.program.maps[map].is_linear = true;
+        map
+    }
+
+    /// A constant that the compiler adds.
+    pub fn constant(&mut self, shape: Hwc, element_bytes: i64) -> usize {
+        self.program.maps.push(Map {
+            shape,
+            element_bytes,
+            is_constant: true,
+            is_linear: true,
+            ..Map::default()
+        });
+        self.program.maps.len() - 1
+    }
+
+    pub fn shape(&self, map: usize) -> Hwc {
+        self.program.maps[map].shape
+    }
+
+    /// Has maps lie as the file has them, for an operation sees them in another shape.
+    pub fn make_linear(&mut self, maps: &[usize]) {
+        for &map in maps {
+            self.program.maps[map].is_linear = true;
+        }
+    }
+
+    pub fn push(&mut self, operation: Operation) {
+        self.program.operations.push(operation);
+    }
+
+    pub fn operation(&self, action: Action, inputs: &[usize], output: usize) -> Operation {
+        Operation::new(self.node_idx, action, inputs.to_vec(), vec![output])
+    }
+
+    /// Of two maps, or of a map and a number, to a map that may lie over one of them.
+    pub fn binary(&mut self, arithmetic: Arithmetic, inputs: [usize; 2], output: usize) -> usize {
+        self.push(Operation {
+            placing: Placing::InPlace,
+            ..self.operation(Action::Binary(arithmetic), &inputs, output)
+        });
+        output
+    }
+
+    /// A copy, into elements of another size or in another layout.
+    pub fn copy(&mut self, input: usize, output: usize) -> usize {
+        let shape = self.shape(input);
+        self.push(Operation {
+            seen: Some([shape, self.shape(output)]),
+            ..self.operation(Action::Layer(Kind::Pooling), &[input], output)
+        });
+        output
+    }
+
+    /// A window that goes over `seen` input and output.
+    pub fn window(
+        &mut self,
+        kind: Kind,
+        [input, output]: [usize; 2],
+        seen: [Hwc; 2],
+        kernel: [i64; 2],
+    ) {
+        let window = Window {
+            kernel,
+            ..Window::POINT
+        };
+        self.push(Operation {
+            seen: Some(seen),
+            window,
+            ..self.operation(Action::Layer(kind), &[input], output)
+        });
+    }
+
+    /// Products with the weights in a tensor of shape `[output, input]`, bias apart.
+    pub fn fully_connected(&mut self, input: usize, weights: usize, output: usize) {
+        let [_, units, features] = shape(&self.tensor(weights).shape);
+        let operation = Operation {
+            seen: Some([[1, 1, features], [1, 1, units]]),
+            weights: self.histogram(weights),
+            ..self.operation(Action::Layer(Kind::VectorProduct), &[input], output)
+        };
+        self.push(operation);
+    }
+
+    /// The node as one operation.
+    pub fn push_node(&mut self) {
+        let operation = operation(self.graph, self.analysis, self.node_idx);
+        self.push(operation);
+    }
+
+    /// Bytes of an element of a tensor of the graph.
+    pub fn element_bytes(&self, tensor_idx: usize) -> i64 {
+        element_bytes(self.tensor(tensor_idx).tensor_type)
+    }
+}
+
+/// So many times the byte 1.
+pub fn ones(n_bytes: i64) -> Arc<ByteHistogram> {
+    let mut counts = [0; 256];
+    counts[1] = n_bytes as u64;
+    Arc::new(ByteHistogram {
+        counts,
+        zero: 0,
+        is_signed: false,
+        n_bytes: n_bytes as usize,
+    })
+}

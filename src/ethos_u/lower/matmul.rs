@@ -1,0 +1,79 @@
+//! BATCH_MATMUL.
+
+use super::lowering::Lowering;
+use super::transpose::{swaps_last, transpose_before};
+use crate::ethos_u::layer::Kind;
+use crate::ethos_u::program::{Action, Arithmetic, Operation};
+use crate::tflite::BuiltinOptions;
+
+/// Of a partial product.
+const WIDE: f64 = 4.0;
+
+/// Ethos-U85 multiplies feature maps as it multiplies by weights, one batch after the other. For the
+/// others each column of the second matrix is multiplied by the rows of the first one and summed.
+pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
+    let BuiltinOptions::BatchMatMul { adj_x, adj_y } = lowering.operator().options else {
+        return None;
+    };
+    let (first, second, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    if lowering.element_bytes(output) != 1 {
+        return None;
+    }
+    let matrices = |shape: &[i32]| -> Option<[i64; 3]> {
+        let [outer @ .., rows, columns] = shape else {
+            return None;
+        };
+        let n = outer
+            .iter()
+            .fold(1, |n: i64, &size| n.saturating_mul(i64::from(size)));
+        Some([n, i64::from(*rows), i64::from(*columns)])
+    };
+    let [n, rows, columns] = matrices(&lowering.tensor(output).shape)?;
+    let [_, one, other] = matrices(&lowering.tensor(first).shape)?;
+    let inner = if adj_x { one } else { other };
+    let first = match adj_x {
+        true => transposed(lowering, first, [n, inner, rows]),
+        false => first,
+    };
+    // What is in the graph before it or in its options may undo the transposition.
+    let is_done = adj_y || transpose_before(lowering.graph, second).is_some_and(swaps_last);
+    let second = match is_done {
+        true => second,
+        false => transposed(lowering, second, [n, inner, columns]),
+    };
+    if lowering.accelerator.is_u85() {
+        lowering.push(Operation {
+            seen: Some([[1, rows, inner], [1, rows, columns]]),
+            repeats: n as f64,
+            ..lowering.operation(Action::Layer(Kind::VectorProduct), &[first, second], output)
+        });
+        return Some(());
+    }
+    lowering.make_linear(&[first, second, output]);
+    let products = lowering.linear_map([n, rows, inner], 1);
+    let map = &mut lowering.program.maps[products];
+    map.is_off_chip = true;
+    map.bytes = map.bytes.map(|bytes| bytes * WIDE);
+    let repeats = columns as f64;
+    lowering.push(Operation {
+        repeats,
+        seen: Some([[n, rows, inner]; 2]),
+        ..lowering.operation(
+            Action::Binary(Arithmetic::WideProduct),
+            &[first, second],
+            products,
+        )
+    });
+    lowering.push(Operation {
+        repeats,
+        seen: Some([[n, rows, inner], [n, rows, 1]]),
+        ..lowering.operation(Action::Layer(Kind::ReduceSum), &[products], output)
+    });
+    Some(())
+}
+
+fn transposed(lowering: &mut Lowering, input: usize, [n, rows, columns]: [i64; 3]) -> usize {
+    let output = lowering.linear_map([n, columns, rows], 1);
+    lowering.transpose_pass([input, output], [n, rows, columns]);
+    output
+}

@@ -1,0 +1,90 @@
+//! MEAN.
+
+use super::lowering::{Lowering, ones};
+use crate::ethos_u::layer::Kind;
+use crate::ethos_u::program::{Action, Arithmetic, Operation, Window};
+
+/// Positions of a kernel, and rows of it, at most.
+const MAX_KERNEL: i64 = 64 * 64;
+const MAX_ROWS: i64 = 64;
+const WIDE: i64 = 4;
+
+/// Sums by a depthwise convolution with ones, in parts where there are many positions, then scaled. None
+/// where axes are unknown.
+pub fn mean(lowering: &mut Lowering) -> Option<()> {
+    let (input, output, axes) = (lowering.input(0)?, lowering.output()?, lowering.input(1)?);
+    let shape = &lowering.tensor(input).shape;
+    let rank = shape.len();
+    if rank > 4 {
+        return None;
+    }
+    // Four dimensions, with whether each is averaged.
+    let mut dims: Vec<(i64, bool)> = vec![(1, false); 4 - rank];
+    dims.extend(shape.iter().map(|&size| (i64::from(size).max(0), false)));
+    for axis in lowering.integers(axes) {
+        let axis = if axis < 0 { axis + rank as i32 } else { axis };
+        let at = usize::try_from(axis).ok().filter(|&axis| axis < rank)?;
+        dims[4 - rank + at].1 = true;
+    }
+    if dims[3].1 && dims[3].0 > 1 {
+        // Channels take the place of the columns, and there is a single one.
+        dims.remove(if dims[2].0 == 1 { 2 } else { 1 });
+        dims.push((1, false));
+    }
+    let [_, (mut height, is_high), (mut width, is_wide), (depth, _)] = dims[..] else {
+        return None;
+    };
+    let rows = if is_high { height } else { 1 };
+    let columns = if is_wide { width } else { 1 };
+    let mut kernel = [rows, columns];
+    if rows > MAX_ROWS && is_high && is_wide && rows * columns <= MAX_KERNEL {
+        (height, width) = (1, rows * columns);
+        kernel = [1, rows * columns];
+    }
+    if kernel[1] > MAX_KERNEL || kernel[0] * kernel[1] == 0 {
+        return None;
+    }
+    let rows_at_once = (MAX_KERNEL / kernel[1]).min(kernel[0]).min(MAX_ROWS);
+    let n_parts = (kernel[0] + rows_at_once - 1) / rows_at_once;
+    let at_once = [rows_at_once, kernel[1]];
+    let out_height = if is_high { 1 } else { height };
+    let out_width = if is_wide { 1 } else { width };
+    let read = [if is_high { at_once[0] } else { height }, width, depth];
+    let sums = [out_height, out_width, depth];
+    if lowering.shape(input) != [height, width, depth] {
+        lowering.make_linear(&[input]);
+    }
+    let sum = lowering.map(sums, WIDE);
+    lowering.push(Operation {
+        seen: Some([read, sums]),
+        window: Window {
+            kernel: at_once,
+            ..Window::POINT
+        },
+        weights: Some(ones(at_once[0] * at_once[1] * depth)),
+        repeats: n_parts as f64,
+        ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], sum)
+    });
+    if n_parts > 1 {
+        let so_far = lowering.map(sums, WIDE);
+        lowering.push(Operation {
+            repeats: (n_parts - 1) as f64,
+            ..lowering.operation(Action::Binary(Arithmetic::Sum), &[sum, sum], so_far)
+        });
+        return scale(lowering, so_far, output);
+    }
+    scale(lowering, sum, output)
+}
+
+fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
+    let number = lowering.constant([1, 1, 1], WIDE);
+    let seen = lowering.shape(sum);
+    if lowering.shape(output) != seen {
+        lowering.make_linear(&[output]);
+    }
+    lowering.push(Operation {
+        seen: Some([seen; 2]),
+        ..lowering.operation(Action::Binary(Arithmetic::Product), &[sum, number], output)
+    });
+    Some(())
+}

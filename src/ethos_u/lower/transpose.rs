@@ -1,0 +1,182 @@
+//! TRANSPOSE.
+
+use super::lowering::Lowering;
+use crate::ethos_u::accelerator::Hwc;
+use crate::ethos_u::layer::Kind;
+use crate::ethos_u::program::{Action, Operation, Placing};
+use crate::graph::Graph;
+
+impl Lowering<'_> {
+    /// One exchange of height, width and channels, of an input that is seen in such a `shape`. Ethos-U85
+    /// does it while it copies, the others are as fast as the memory.
+    pub fn transpose_pass(&mut self, [input, output]: [usize; 2], shape: Hwc) {
+        let is_u85 = self.accelerator.is_u85();
+        let action = match is_u85 {
+            true => Action::Layer(Kind::Pooling),
+            false => Action::Move,
+        };
+        if !is_u85 || self.shape(input) != shape {
+            self.make_linear(&[input]);
+        }
+        if !is_u85 {
+            self.make_linear(&[output]);
+        }
+        let operation = Operation {
+            seen: Some([shape; 2]),
+            ..self.operation(action, &[input], output)
+        };
+        self.push(operation);
+    }
+}
+
+/// Order and sizes of the dimensions of a TRANSPOSE, those that stay together as one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    order: Vec<usize>,
+    sizes: Vec<i64>,
+}
+
+impl Exchange {
+    /// `order[k]` is the dimension that comes to be the `k`th. None where it is no such order.
+    fn of(order: &[i32], sizes: &[i32]) -> Option<Self> {
+        let mut is_there = vec![false; sizes.len()];
+        let mut kept: Vec<usize> = Vec::with_capacity(order.len());
+        for &dimension in order {
+            let dimension = usize::try_from(dimension)
+                .ok()
+                .filter(|&d| d < sizes.len())?;
+            if std::mem::replace(&mut is_there[dimension], true) {
+                return None;
+            }
+            if sizes[dimension] != 1 {
+                kept.push(dimension);
+            }
+        }
+        if is_there.contains(&false) {
+            return None;
+        }
+        // Ranks among those of more than one element.
+        let mut ranked = kept.clone();
+        ranked.sort_unstable();
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for &dimension in &kept {
+            let rank = ranked.binary_search(&dimension).ok()?;
+            match runs.last_mut() {
+                Some((first, n)) if *first + *n == rank => *n += 1,
+                _ => runs.push((rank, 1)),
+            }
+        }
+        let mut firsts: Vec<(usize, usize)> = runs.clone();
+        firsts.sort_unstable();
+        let size = |&(first, n): &(usize, usize)| -> i64 {
+            let sizes = ranked[first..first + n]
+                .iter()
+                .map(|&d| i64::from(sizes[d]).max(0));
+            sizes.fold(1, i64::saturating_mul)
+        };
+        Some(Self {
+            order: (runs.iter())
+                .map(|run| firsts.binary_search(run))
+                .collect::<Result<_, _>>()
+                .ok()?,
+            sizes: firsts.iter().map(size).collect(),
+        })
+    }
+
+    pub fn is_nothing(&self) -> bool {
+        self.order.is_sorted()
+    }
+
+    /// Exchanges of two dimensions beside each other that together do the same, each as the input is seen:
+    /// outer ones as rows.
+    fn passes(&self, can_rotate: bool) -> Vec<Hwc> {
+        let outer = |sizes: &[i64]| sizes.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
+        match (self.order.as_slice(), self.sizes.as_slice()) {
+            ([1, 0], &[a, b]) => vec![[1, a, b]],
+            ([1, 0, 2] | [0, 2, 1] | [2, 1, 0], &[a, b, c]) => vec![[a, b, c]],
+            ([_, _, _], &[a, b, c]) if can_rotate => vec![[a, b, c]],
+            _ => {
+                let mut order = self.order.clone();
+                let mut passes = Vec::new();
+                // Sorting backwards: of what is to come first, neighbours in the wrong order.
+                while let Some(at) = (1..order.len()).find(|&at| order[at - 1] > order[at]) {
+                    let sizes: Vec<i64> = order.iter().map(|&d| self.sizes[d]).collect();
+                    order.swap(at - 1, at);
+                    let behind = outer(&sizes[at + 1..]);
+                    passes.push(match behind {
+                        1 => [outer(&sizes[..at - 1]), sizes[at], sizes[at - 1]],
+                        _ => [sizes[at], sizes[at - 1], behind],
+                    });
+                }
+                passes.reverse();
+                passes
+            }
+        }
+    }
+}
+
+/// The exchange that the operator does which writes a tensor, if it is one and nothing else reads it.
+pub fn transpose_before(graph: &Graph, tensor_idx: usize) -> Option<Exchange> {
+    let readers = (graph.edges.iter()).filter(|edge| edge.tensor_idx == tensor_idx);
+    let mut sources = readers.map(|edge| edge.src);
+    let before = sources.next().filter(|_| sources.next().is_none())?;
+    exchange(graph, before)
+}
+
+/// What a TRANSPOSE does; none for other operators, and where the order is not known.
+fn exchange(graph: &Graph, node_idx: usize) -> Option<Exchange> {
+    let operator = graph.nodes[node_idx].operator;
+    if operator.code.builtin_name() != Some("TRANSPOSE") {
+        return None;
+    }
+    let [Some(input), Some(order)] = operator.inputs[..] else {
+        return None;
+    };
+    let (order, _) = graph.constant(order).as_chunks::<4>();
+    let order: Vec<i32> = order.iter().map(|&d| i32::from_le_bytes(d)).collect();
+    Exchange::of(&order, &graph.tensor(input).shape)
+}
+
+/// Whether it exchanges the last two dimensions and nothing else.
+pub fn swaps_last(exchange: Exchange) -> bool {
+    matches!(exchange.order[..], [1, 0] | [0, 2, 1])
+}
+
+/// Whether the only reader of a tensor undoes the exchange of its last two dimensions.
+fn is_undone(graph: &Graph, tensor_idx: usize) -> bool {
+    let mut readers = (graph.edges.iter()).filter(|edge| edge.tensor_idx == tensor_idx);
+    let (Some(reader), None) = (readers.next(), readers.next()) else {
+        return false;
+    };
+    let operator = graph.nodes[reader.dst].operator;
+    operator.code.builtin_name() == Some("BATCH_MATMUL")
+        && operator.inputs.get(1) == Some(&Some(tensor_idx))
+}
+
+/// One pass for each exchange of dimensions that the accelerator cannot do together; nothing where memory
+/// stays as it is.
+pub fn transpose(lowering: &mut Lowering) -> Option<()> {
+    let exchange = exchange(lowering.graph, lowering.node_idx)?;
+    let (input, output) = (lowering.input(0)?, lowering.output()?);
+    let is_undone = is_undone(lowering.graph, output) && swaps_last(exchange.clone());
+    if exchange.is_nothing() || is_undone {
+        lowering.make_linear(&[input, output]);
+        lowering.push(Operation {
+            placing: Placing::View,
+            ..lowering.operation(Action::View, &[input], output)
+        });
+        return Some(());
+    }
+    let passes = exchange.passes(lowering.accelerator.is_u85());
+    let element_bytes = lowering.element_bytes(input);
+    let mut from = input;
+    for (idx, &shape) in passes.iter().enumerate() {
+        let to = match idx + 1 == passes.len() {
+            true => output,
+            false => lowering.linear_map(lowering.shape(output), element_bytes),
+        };
+        lowering.transpose_pass([from, to], shape);
+        from = to;
+    }
+    Some(())
+}
