@@ -99,9 +99,7 @@ impl OutputCycles {
         let own = match (arithmetic, element_bytes) {
             (None, [4, _]) => self.wide_unary,
             (Some(_), [4, _]) => self.wide_binary,
-            (Some(Arithmetic::WideProduct), _) | (Some(Arithmetic::Product), [_, 4]) => {
-                self.product_to_wide
-            }
+            (Some(Arithmetic::Product), [_, 4]) => self.product_to_wide,
             (Some(Arithmetic::Product), _) => self.product,
             (Some(Arithmetic::Sum), _) => self.sum,
             _ => self.other,

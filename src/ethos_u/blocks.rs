@@ -1,6 +1,7 @@
 //! How an operator's output is cut into blocks that fit the accelerator's own memory.
 
 mod area_fit;
+pub mod elementwise;
 
 use super::accelerator::{Accelerator, BlockMemory, Hwc};
 use super::layer::{Kind, Layer};

@@ -188,23 +188,84 @@ pub fn move_cycles([from, to]: [Memory; 2], [read_bytes, written_bytes]: [f64; 2
 /// An operation that goes through the output stage only, element by element.
 #[derive(Clone, Copy, Debug)]
 pub struct Elementwise {
-    /// Of the output, with channels in whole bricks where it lies so.
-    pub n_elements: f64,
+    pub block: Hwc,
+    /// Input and output.
+    pub shapes: [Hwc; 2],
+    pub element_bytes: [i64; 2],
+    /// Whether they lie in bricks of channels.
+    pub is_brick: [bool; 2],
     pub cycles_per_element: f64,
-    pub block_elements: f64,
-    /// Bytes of a block of the input and of the output.
-    pub block_bytes: [f64; 2],
 }
 
-/// Cycles of one that reads from and writes to such memories: what is issued for each block takes its
-/// time too.
-pub fn elementwise_cycles(elementwise: &Elementwise, [from, to]: [Memory; 2]) -> f64 {
-    let [read_bytes, written_bytes] = elementwise.block_bytes;
-    let read = from.read_latency_cycles + read_bytes / from.bytes_per_cycle;
-    let written = to.write_latency_cycles + written_bytes / to.bytes_per_cycle;
-    let block_cycles = read.max(written) / elementwise.block_elements.max(1.0);
-    let issue = (block_cycles + elementwise.cycles_per_element) / 4.0;
-    (elementwise.n_elements * issue.max(elementwise.cycles_per_element)).ceil()
+impl Elementwise {
+    /// Cycles where input and output lie in such memories: what is issued for each block takes its time
+    /// too.
+    pub fn cycles(&self, accelerator: &Accelerator, [from, to]: [Memory; 2]) -> f64 {
+        let [h, w, c] = self.shapes[1];
+        let depth = match self.is_brick[1] {
+            true => round_up(c, 16),
+            false => c,
+        };
+        let n_elements = (h * w * depth) as f64;
+        let bytes =
+            |at: usize| volume(capped(self.block, self.shapes[at])) * self.element_bytes[at];
+        let read = block_transfer(
+            &from,
+            from.read_latency_cycles,
+            bytes(0),
+            self.read_burst(self.shapes[0], self.element_bytes[0], self.is_brick[0]),
+        );
+        let written = block_transfer(
+            &to,
+            to.write_latency_cycles,
+            bytes(1),
+            self.write_burst(accelerator),
+        );
+        let block_cycles = read.max(written) / volume(self.block) as f64;
+        let issue = (block_cycles + self.cycles_per_element) / 4.0;
+        (n_elements * issue.max(self.cycles_per_element)).ceil()
+    }
+
+    /// Bytes of an input of such a shape that are read at once.
+    fn read_burst(&self, shape: Hwc, element_bytes: i64, is_brick: bool) -> i64 {
+        let elements = match is_brick {
+            true => 16 * self.block[1],
+            false if shape[2] * element_bytes == self.block[2] => self.block[1] * self.block[2],
+            false => self.block[2],
+        };
+        elements * element_bytes
+    }
+
+    /// How many bytes of `memory` are moved for one of such an input.
+    pub fn read_inflation(
+        &self,
+        memory: &Memory,
+        shape: Hwc,
+        element_bytes: i64,
+        is_brick: bool,
+    ) -> f64 {
+        let burst = self.read_burst(shape, element_bytes, is_brick);
+        memory.burst_bytes as f64 / burst.clamp(1, memory.burst_bytes) as f64
+    }
+
+    fn write_burst(&self, accelerator: &Accelerator) -> i64 {
+        let element_bytes = self.element_bytes[1];
+        let depth = self.block[2];
+        let elements = match self.is_brick[1] {
+            true => 16 * self.block[1] * accelerator.n_cores,
+            false if self.shapes[1][2] * element_bytes == depth && depth <= 16 => {
+                self.block[1] * depth
+            }
+            false => depth.min((64 / element_bytes).min(16 * accelerator.n_cores)),
+        };
+        elements * element_bytes
+    }
+
+    /// How many bytes of `memory` are moved for one of the output.
+    pub fn write_inflation(&self, accelerator: &Accelerator, memory: &Memory) -> f64 {
+        let burst = self.write_burst(accelerator);
+        memory.burst_bytes as f64 / burst.clamp(1, memory.burst_bytes) as f64
+    }
 }
 
 /// Cycles of a part of `layer` in such blocks; scales come from where the weights are.

@@ -8,8 +8,7 @@ use super::blocks::{SPLIT_DEPTH, round_up};
 use super::cascades::{Cascade, cascades};
 use super::copies::{Copy, copies};
 use super::cycles::{
-    Conditions, Part, elementwise_cycles, move_cycles, operator_cycles, read_inflation,
-    write_inflation,
+    Conditions, Part, move_cycles, operator_cycles, read_inflation, write_inflation,
 };
 use super::fast_storage::{self, Candidate};
 use super::feature_maps::{FeatureMaps, LiveRange};
@@ -17,9 +16,9 @@ use super::flow::Flow;
 use super::layer::SCALE_BYTES;
 use super::lower::lower;
 use super::order::Order;
-use super::program::{Placing, Program};
+use super::program::{Map, Placing, Program};
 use super::schedule::{Buffer, buffers};
-use super::step::{Step, Work, copying, links, step, striped};
+use super::step::{Step, Work, copying, links, mat_mul_cycles, step, striped};
 use super::weights::ALIGNMENT_BYTES;
 
 /// More than any feature map is read and written.
@@ -102,8 +101,9 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
             };
             let second = step.second.map(|(map_idx, _)| map_idx);
             let memories = [step.maps[0], step.maps[1], second].map(memory);
+            let second = second.map(|map_idx| &program.maps[map_idx]);
             match copies[idx].is_empty() {
-                true => of_step(accelerator, step, &buffers[idx], memories, planned),
+                true => of_step(accelerator, step, &buffers[idx], memories, second, planned),
                 false => of_copies(accelerator, &copies[idx], memory, planned),
             }
         }
@@ -240,6 +240,7 @@ fn of_step(
     step: &Step,
     buffer: &Buffer,
     memories: [Memory; 3],
+    second: Option<&Map>,
     planned: &mut Planned,
 ) {
     let [mut read_bytes, mut written_bytes] = step.bytes;
@@ -263,10 +264,38 @@ fn of_step(
             _ => operator_cycles(accelerator, &layer, &block, conditions),
         };
     }
+    let mut second_bytes = step.second.map_or(0.0, |(_, bytes)| bytes);
     if let Work::Elementwise(elementwise) = &step.work {
-        own = elementwise_cycles(elementwise, [memories[0], memories[1]]);
+        own = elementwise.cycles(accelerator, [memories[0], memories[1]]);
+        let [ifm, _] = elementwise.shapes;
+        let [ifm_bytes, _] = elementwise.element_bytes;
+        read_bytes *=
+            elementwise.read_inflation(&memories[0], ifm, ifm_bytes, elementwise.is_brick[0]);
+        written_bytes *= elementwise.write_inflation(accelerator, &memories[1]);
+        if let Some(second) = second {
+            second_bytes *= elementwise.read_inflation(
+                &memories[2],
+                second.shape,
+                second.element_bytes,
+                !second.is_linear,
+            );
+        }
     }
-    let second_bytes = step.second.map_or(0.0, |(_, bytes)| bytes);
+    let mut between_bytes = 0.0;
+    if let Work::MatMul {
+        product,
+        sum: (sum, block),
+        n_columns,
+    } = &step.work
+    {
+        let parts = (product, sum, block, *n_columns);
+        own = mat_mul_cycles(accelerator, parts, [memories[0], memories[1]]);
+        between_bytes = 2.0 * read_bytes;
+        let [ifm, _] = product.shapes;
+        read_bytes *= product.read_inflation(&memories[0], ifm, 1, false);
+        written_bytes *= write_inflation(accelerator, &memories[1], sum, block);
+        second_bytes *= product.read_inflation(&memories[2], ifm, 1, false);
+    }
     let moved = [read_bytes, written_bytes, second_bytes];
     let [read, written, second] = std::array::from_fn(|idx| match memories[idx].is_off_chip {
         true => moved[idx],
@@ -275,6 +304,13 @@ fn of_step(
     let mut off_chip_bytes = read + written + second;
     let mut sram_bytes = moved.iter().sum::<f64>() - off_chip_bytes;
     let mut off_chip_cycles = accelerator.off_chip_cycles(read + second, written);
+    match accelerator.planned_feature_maps().is_off_chip {
+        true => {
+            off_chip_bytes += between_bytes;
+            off_chip_cycles += accelerator.off_chip_cycles(between_bytes, 0.0);
+        }
+        false => sram_bytes += between_bytes,
+    }
     if let Work::Weighted {
         layer,
         block,

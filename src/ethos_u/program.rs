@@ -90,10 +90,14 @@ pub enum Action {
     View,
     /// Names parts of its input.
     Slice,
+    /// Multiplies rows of one matrix with so many columns of another.
+    MatMul { n_columns: i64 },
     /// Moves its input to its output as fast as the memory allows.
     Move,
     /// Enlarges height and width.
     Resize,
+    /// Left to the CPU.
+    Cpu,
     /// Something else, for which nothing but its output's size is known.
     Other,
 }
@@ -103,8 +107,6 @@ pub enum Action {
 pub enum Arithmetic {
     Sum,
     Product,
-    /// To 32 bits.
-    WideProduct,
     Other,
 }
 

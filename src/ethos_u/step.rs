@@ -2,13 +2,11 @@
 
 use crate::analysis::ByteHistogram;
 
-use super::accelerator::{Accelerator, Hwc};
-use super::blocks::{self, Block, SPLIT_DEPTH, round_up};
+use super::accelerator::{Accelerator, Hwc, Memory};
+use super::blocks::{self, Block, elementwise};
 use super::cascades::Link;
 use super::copies::Copy;
-use super::cycles::{
-    Conditions, Elementwise, Part, elementwise_cycles, operator_cycles, read_bytes, written_bytes,
-};
+use super::cycles::{Conditions, Elementwise, Part, operator_cycles, read_bytes, written_bytes};
 use super::flow::Flow;
 use super::layer::{Kind, Layer};
 use super::lower::MAX_DIMENSION;
@@ -19,11 +17,6 @@ use super::program::{Action, Map, Operation, Program, Window};
 const MAX_KERNEL: i64 = 4096;
 /// Kernels of more positions are left to the network too.
 const MAX_KERNEL_AREA: i64 = 64 * 64;
-/// Of an element of 32 bits.
-const WIDE_BYTES: i64 = 4;
-/// Of one input of an elementwise operation that fit into an accelerator at once.
-const ELEMENTWISE_BYTES: i64 = 8 << 10;
-
 /// An operator with its block, in the order of execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
@@ -105,6 +98,12 @@ pub enum Work<'a> {
         block: Block,
     },
     Elementwise(Elementwise),
+    /// Products of each row with a column, and their sum, for so many columns.
+    MatMul {
+        product: Elementwise,
+        sum: (Layer, Block),
+        n_columns: f64,
+    },
     /// Copies that no multiplier sees.
     Other,
 }
@@ -122,7 +121,7 @@ impl<'a> Work<'a> {
             Work::Weighted { layer, block, .. }
             | Work::Unweighted { layer, block }
             | Work::Move { layer, block } => Some((layer, block)),
-            Work::Elementwise(_) | Work::Other => None,
+            Work::Elementwise(_) | Work::MatMul { .. } | Work::Other => None,
         }
     }
 
@@ -153,8 +152,20 @@ pub fn step<'a>(
     [idx, operation_idx]: [usize; 2],
 ) -> Option<Step<'a>> {
     let operation = &program.operations[operation_idx];
+    if operation.action == Action::Cpu {
+        return None;
+    }
     let has_table = flow.has_table[idx];
     let layer = layer(accelerator, program, flow, operation, has_table).map(Layer::in_pieces);
+    if let (Action::MatMul { n_columns }, Some((layer, _))) = (operation.action, layer) {
+        let step = mat_mul(accelerator, program, operation, layer, n_columns as f64)?;
+        return Some(Step {
+            maps: [operation.inputs.first(), operation.outputs.first()].map(|map| map.copied()),
+            can_move_input: flow.source[idx].is_some(),
+            reader: flow.reader[idx],
+            ..step
+        });
+    }
     let chosen = layer.and_then(|(layer, n_pieces)| {
         let block = blocks::choose(accelerator, &layer)?;
         Some((layer, block, n_pieces))
@@ -198,6 +209,67 @@ fn of_layer<'a>(
     Step::new(work(accelerator, layer, block, histogram), cycles, bytes)
 }
 
+/// Products and their sums, `sum` of each row.
+fn mat_mul<'a>(
+    accelerator: &Accelerator,
+    program: &Program,
+    operation: &Operation,
+    sum: Layer,
+    n_columns: f64,
+) -> Option<Step<'a>> {
+    let [_, second] = operation.inputs[..] else {
+        return None;
+    };
+    let output = &program.maps[*operation.outputs.first()?];
+    let rows = sum.ifm;
+    let block = blocks::choose(accelerator, &sum)?;
+    let shapes = elementwise::Shapes {
+        ofm: rows,
+        ifm: rows,
+        second: Some(rows),
+        element_bytes: 1,
+    };
+    let product = Elementwise {
+        block: elementwise::choose(accelerator, &shapes),
+        shapes: [rows; 2],
+        element_bytes: [1, 4],
+        is_brick: [false; 2],
+        cycles_per_element: accelerator.output.product_to_wide,
+    };
+    let work = Work::MatMul {
+        product,
+        sum: (sum, block),
+        n_columns,
+    };
+    let read = rows.iter().product::<i64>() as f64 * n_columns;
+    let feature_maps = [accelerator.planned_feature_maps(); 2];
+    let cycles = mat_mul_cycles(
+        accelerator,
+        (&product, &sum, &block, n_columns),
+        feature_maps,
+    );
+    Some(Step {
+        second: Some((second, program.maps[second].stored_bytes())),
+        ..Step::new(work, cycles, [read, output.stored_bytes()])
+    })
+}
+
+/// Cycles of products and sums; what is between lies where the compiler has feature maps at first.
+pub fn mat_mul_cycles(
+    accelerator: &Accelerator,
+    (product, sum, block, n_columns): (&Elementwise, &Layer, &Block, f64),
+    [from, to]: [Memory; 2],
+) -> f64 {
+    let between = accelerator.planned_feature_maps();
+    let conditions = Conditions {
+        feature_maps: [between, to],
+        scale_latency_cycles: 0.0,
+        part: Part::WHOLE,
+    };
+    let sums = operator_cycles(accelerator, sum, block, conditions);
+    (product.cycles(accelerator, [from, between]) + sums) * n_columns
+}
+
 /// An operation that goes through the output stage only.
 fn output_stage<'a>(
     accelerator: &Accelerator,
@@ -207,65 +279,62 @@ fn output_stage<'a>(
 ) -> Option<Step<'a>> {
     let output = &program.maps[*operation.outputs.first()?];
     let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
-    let shape = operation.seen.map_or(output.shape, |[_, ofm]| ofm);
-    let of_shape = |map: &Map, shape: Hwc| Map { shape, ..*map }.stored_bytes();
-    let written = of_shape(output, shape);
-    // Ethos-U55 and U65 fetch what they broadcast for each element.
-    let read = |map: &Map| match map.n_elements() == 1 {
-        true if map.element_bytes == 1 => 0.0,
-        true => scalar_bytes(accelerator, input, shape),
-        false if accelerator.is_u85() || operation.action == Action::Resize => map.stored_bytes(),
-        false => of_shape(map, shape),
+    let input = input.unwrap_or(output);
+    let second_idx = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
+    let second = second_idx.map(|map_idx| &program.maps[map_idx]);
+    let [ifm, ofm] = operation.seen.unwrap_or([input.shape, output.shape]);
+    let is_resize = operation.action == Action::Resize;
+    let shapes = elementwise::Shapes {
+        ofm,
+        ifm,
+        second: second.map(|second| second.shape),
+        element_bytes: input.element_bytes.max(1),
     };
-    let second = (operation.inputs.get(1)).filter(|_| operation.is_binary());
-    let second = second.map(|&map_idx| (map_idx, read(&program.maps[map_idx])));
     let arithmetic = match operation.action {
         Action::Binary(arithmetic) => Some(arithmetic),
         _ => None,
     };
-    let element_bytes = [input.unwrap_or(output).element_bytes, output.element_bytes];
-    let of_output = &accelerator.output;
-    let cycles_per_element = match operation.action {
-        Action::Resize => of_output.other,
-        _ => of_output.of_elementwise(arithmetic, element_bytes, has_table),
+    let element_bytes = [input.element_bytes, output.element_bytes];
+    let cycles_per_element = match is_resize {
+        true => accelerator.output.other,
+        false => accelerator
+            .output
+            .of_elementwise(arithmetic, element_bytes, has_table),
     };
-    let n_elements = written / output.element_bytes as f64;
-    let block_elements = block_elements(accelerator, shape, element_bytes[0]);
-    let elementwise = Elementwise {
-        n_elements,
+    let own = Elementwise {
+        block: elementwise::choose(accelerator, &shapes),
+        shapes: [ifm, ofm],
+        element_bytes,
+        is_brick: [!input.is_linear, !output.is_linear],
         cycles_per_element,
-        block_elements,
-        block_bytes: element_bytes.map(|bytes| block_elements.min(n_elements) * bytes as f64),
     };
-    let cycles = elementwise_cycles(&elementwise, [accelerator.planned_feature_maps(); 2]);
-    let bytes = [input.map_or(0.0, read), written];
+    let of_shape = |map: &Map, shape: Hwc, is_linear: bool| {
+        let seen = Map {
+            shape,
+            is_linear,
+            ..*map
+        };
+        seen.stored_bytes()
+    };
+    // Ethos-U55 and U65 fetch what they broadcast for each element; of what is a number they know 8 bits.
+    let read = |map: &Map, shape: Hwc| match map.n_elements() == 1 {
+        true if map.element_bytes == 1 || accelerator.is_u85() => 0.0,
+        true => of_shape(map, shape, input.is_linear),
+        false if accelerator.is_u85() || is_resize => map.stored_bytes(),
+        false => of_shape(map, ofm, input.is_linear),
+    };
+    let is_number = input.n_elements() == 1;
+    let second_bytes = |second: &Map| match is_number && input.element_bytes > 1 {
+        true => 0.0,
+        false => read(second, second.shape),
+    };
+    let second = second_idx.zip(second);
+    let cycles = own.cycles(accelerator, [accelerator.planned_feature_maps(); 2]);
+    let bytes = [read(input, ifm), of_shape(output, ofm, output.is_linear)];
     Some(Step {
-        second,
-        ..Step::new(Work::Elementwise(elementwise), cycles, bytes)
+        second: second.map(|(map_idx, map)| (map_idx, second_bytes(map))),
+        ..Step::new(Work::Elementwise(own), cycles, bytes)
     })
-}
-
-/// Bytes that are fetched for a number of more than 8 bits beside a feature map: a burst, or the part of
-/// one that the feature map's layout asks for.
-fn scalar_bytes(accelerator: &Accelerator, beside: Option<&Map>, shape: Hwc) -> f64 {
-    if accelerator.is_u85() {
-        return 0.0;
-    }
-    let n_read = match beside.is_some_and(|map| !map.is_linear) {
-        true => SPLIT_DEPTH,
-        false => 1,
-    };
-    let burst = (WIDE_BYTES * round_up(shape[2], 8).min(32)).min(accelerator.off_chip.burst_bytes);
-    (n_read * WIDE_BYTES * accelerator.off_chip.burst_bytes / burst) as f64
-}
-
-/// Elements of the blocks in which an output of such a `shape` is computed, about as many as inputs of so
-/// many bytes fit.
-fn block_elements(accelerator: &Accelerator, shape: Hwc, element_bytes: i64) -> f64 {
-    let micro = accelerator.micro_blocks[0];
-    let whole: Hwc = std::array::from_fn(|axis| round_up(shape[axis].max(1), micro[axis]));
-    let most = ELEMENTWISE_BYTES / element_bytes.max(1);
-    whole.iter().product::<i64>().min(most) as f64
 }
 
 fn work<'a>(
@@ -296,7 +365,8 @@ fn layer(
 ) -> Option<Layer> {
     let kind = match operation.action {
         Action::Layer(kind) => kind,
-        Action::Move => Kind::Pooling,
+        Action::Move | Action::Table | Action::Limit => Kind::Pooling,
+        Action::MatMul { .. } => Kind::ReduceSum,
         _ => return None,
     };
     let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);

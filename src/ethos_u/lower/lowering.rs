@@ -163,6 +163,16 @@ impl<'a> Lowering<'a> {
         self.push(operation);
     }
 
+    /// The node as what the CPU does: it knows of no bricks.
+    pub fn push_left_to_cpu(&mut self) {
+        let operator = self.operator();
+        let inputs: Vec<usize> = operator.inputs.iter().flatten().copied().collect();
+        self.make_linear(&inputs);
+        self.make_linear(&operator.outputs);
+        let outputs = operator.outputs.clone();
+        self.push(Operation::new(self.node_idx, Action::Cpu, inputs, outputs));
+    }
+
     /// Bytes of an element of a tensor of the graph.
     pub fn element_bytes(&self, tensor_idx: usize) -> i64 {
         element_bytes(self.tensor(tensor_idx).tensor_type)

@@ -3,7 +3,7 @@
 use super::lowering::Lowering;
 use super::transpose::{swaps_last, transpose_before};
 use crate::ethos_u::layer::Kind;
-use crate::ethos_u::program::{Action, Arithmetic, Operation};
+use crate::ethos_u::program::{Action, Operation};
 use crate::tflite::BuiltinOptions;
 
 /// Of a partial product.
@@ -54,20 +54,14 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     let map = &mut lowering.program.maps[products];
     map.is_off_chip = true;
     map.bytes = map.bytes.map(|bytes| bytes * WIDE);
-    let repeats = columns as f64;
     lowering.push(Operation {
-        repeats,
-        seen: Some([[n, rows, inner]; 2]),
-        ..lowering.operation(
-            Action::Binary(Arithmetic::WideProduct),
-            &[first, second],
-            products,
-        )
-    });
-    lowering.push(Operation {
-        repeats,
+        outputs: vec![output, products],
         seen: Some([[n, rows, inner], [n, rows, 1]]),
-        ..lowering.operation(Action::Layer(Kind::ReduceSum), &[products], output)
+        ..lowering.operation(
+            Action::MatMul { n_columns: columns },
+            &[first, second],
+            output,
+        )
     });
     Some(())
 }

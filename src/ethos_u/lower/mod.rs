@@ -17,6 +17,7 @@ use super::layer::Kind;
 use super::program::{Action, Arithmetic, Map, Operation, Placing, Program, Window};
 use crate::analysis::{self, Analysis};
 use crate::graph::{Graph, Node};
+use crate::support::{Npu, fallbacks};
 use crate::tflite::{BuiltinOptions, Tensor, TensorType};
 
 /// A dimension beyond this is left to the network: NPU registers hold 16 bits.
@@ -51,8 +52,20 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         },
         node_idx: 0,
     };
-    for node_idx in 0..graph.nodes.len() {
+    let npu = match accelerator.is_u85() {
+        true => Npu::EthosU85,
+        false => Npu::EthosU55U65,
+    };
+    let mut is_left = vec![false; graph.nodes.len()];
+    for fallback in fallbacks(graph, npu) {
+        is_left[fallback.node_idx] = true;
+    }
+    for (node_idx, is_left) in is_left.into_iter().enumerate() {
         lowering.node_idx = node_idx;
+        if is_left {
+            lowering.push_left_to_cpu();
+            continue;
+        }
         let n_before = lowering.program.operations.len();
         if replace(&mut lowering).is_none() {
             lowering.program.operations.truncate(n_before);
@@ -92,6 +105,7 @@ fn maps(graph: &Graph, analysis: &Analysis) -> Vec<Map> {
         shape: shape(&tensor.shape),
         element_bytes: element_bytes(tensor.tensor_type),
         is_constant: !graph.constant(tensor_idx).is_empty(),
+        is_linear: !graph.constant(tensor_idx).is_empty(),
         is_variable: tensor.is_variable,
         ..Map::default()
     };
@@ -139,18 +153,18 @@ fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operation {
     let operator = node.operator;
     let name = operator.code.builtin_name().unwrap_or_default();
     let (action, placing) = match name {
-        "RESHAPE" => (Action::View, Placing::View),
-        "SQUEEZE" | "EXPAND_DIMS" | "SLICE" | "STRIDED_SLICE" | "SPLIT" | "SPLIT_V" | "UNPACK" => {
+        "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" => (Action::View, Placing::View),
+        "SLICE" | "STRIDED_SLICE" | "SPLIT" | "SPLIT_V" | "UNPACK" => {
             (Action::Slice, Placing::View)
         }
         "PAD" if pads_channels(graph, node) => (Action::PadChannels, Placing::Apart),
         "PAD" => (Action::Frame, Placing::Fused),
         "CONCATENATION" | "PACK" => (Action::Join, Placing::Joined),
-        "ELU" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOGISTIC" | "TANH" => {
-            (Action::Table, Placing::InPlace)
-        }
-        "RELU" | "RELU6" | "RELU_N1_TO_1" => (Action::Limit, Placing::InPlace),
-        "ABS" | "EXP" | "QUANTIZE" | "RSQRT" | "SQUARE" => (Action::Unary, Placing::InPlace),
+        "ELU" | "EXP" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOG" | "LOGISTIC" | "RSQRT"
+        | "TANH" => (Action::Table, Placing::InPlace),
+        "RELU" | "RELU6" | "RELU_0_TO_1" | "RELU_N1_TO_1" => (Action::Limit, Placing::InPlace),
+        "ABS" | "QUANTIZE" => (Action::Layer(Kind::Pooling), Placing::InPlace),
+        "SQUARE" => (Action::Unary, Placing::InPlace),
         "ADD" | "SUB" => (Action::Binary(Arithmetic::Sum), Placing::InPlace),
         "MUL" => (Action::Binary(Arithmetic::Product), Placing::InPlace),
         "DIV" | "MAXIMUM" | "MINIMUM" | "PRELU" | "SQUARED_DIFFERENCE" => {

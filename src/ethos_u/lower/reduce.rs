@@ -45,35 +45,45 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
         return None;
     }
     let rows_at_once = (MAX_KERNEL / kernel[1]).min(kernel[0]).min(MAX_ROWS);
-    let n_parts = (kernel[0] + rows_at_once - 1) / rows_at_once;
-    let at_once = [rows_at_once, kernel[1]];
     let out_height = if is_high { 1 } else { height };
     let out_width = if is_wide { 1 } else { width };
-    let read = [if is_high { at_once[0] } else { height }, width, depth];
     let sums = [out_height, out_width, depth];
     if lowering.shape(input) != [height, width, depth] {
         lowering.make_linear(&[input]);
     }
-    let sum = lowering.map(sums, WIDE);
-    lowering.push(Operation {
-        seen: Some([read, sums]),
-        window: Window {
-            kernel: at_once,
-            ..Window::POINT
-        },
-        weights: Some(ones(at_once[0] * at_once[1] * depth)),
-        repeats: n_parts as f64,
-        ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], sum)
-    });
-    if n_parts > 1 {
-        let so_far = lowering.map(sums, WIDE);
+    let mut so_far = None;
+    for (rows, n_times) in [
+        (rows_at_once, kernel[0] / rows_at_once),
+        (kernel[0] % rows_at_once, 1),
+    ] {
+        if rows == 0 || n_times == 0 {
+            continue;
+        }
+        let read = [if is_high { rows } else { height }, width, depth];
+        let sum = lowering.map(sums, WIDE);
         lowering.push(Operation {
-            repeats: (n_parts - 1) as f64,
-            ..lowering.operation(Action::Binary(Arithmetic::Sum), &[sum, sum], so_far)
+            seen: Some([read, sums]),
+            window: Window {
+                kernel: [rows, kernel[1]],
+                ..Window::POINT
+            },
+            weights: Some(ones(rows * kernel[1] * depth)),
+            repeats: n_times as f64,
+            ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], sum)
         });
-        return scale(lowering, so_far, output);
+        let n_additions = n_times - i64::from(so_far.is_none());
+        let before = so_far.unwrap_or(sum);
+        so_far = Some(sum);
+        if n_additions > 0 {
+            let all = lowering.map(sums, WIDE);
+            lowering.push(Operation {
+                repeats: n_additions as f64,
+                ..lowering.operation(Action::Binary(Arithmetic::Sum), &[before, sum], all)
+            });
+            so_far = Some(all);
+        }
     }
-    scale(lowering, sum, output)
+    scale(lowering, so_far?, output)
 }
 
 fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
