@@ -80,6 +80,8 @@ pub enum Action {
     Table,
     /// Cuts values off at limits.
     Limit,
+    /// Copies each element, into another size maybe.
+    Copy,
     /// Puts zeros around the rows and columns.
     Frame,
     /// Puts zeros behind the channels.

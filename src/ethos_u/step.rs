@@ -287,7 +287,10 @@ fn output_stage<'a>(
     let shapes = elementwise::Shapes {
         ofm,
         ifm,
-        second: second.map(|second| second.shape),
+        second: second.map(|second| match second.shape == output.shape {
+            true => ofm,
+            false => second.shape,
+        }),
         element_bytes: input.element_bytes.max(1),
     };
     let arithmetic = match operation.action {
@@ -365,7 +368,7 @@ fn layer(
 ) -> Option<Layer> {
     let kind = match operation.action {
         Action::Layer(kind) => kind,
-        Action::Move | Action::Table | Action::Limit => Kind::Pooling,
+        Action::Copy | Action::Limit | Action::Move | Action::Table => Kind::Pooling,
         Action::MatMul { .. } => Kind::ReduceSum,
         _ => return None,
     };

@@ -93,13 +93,6 @@ impl<'a> Lowering<'a> {
         self.program.maps[map].shape
     }
 
-    /// Has maps lie as the file has them, for an operation sees them in another shape.
-    pub fn make_linear(&mut self, maps: &[usize]) {
-        for &map in maps {
-            self.program.maps[map].is_linear = true;
-        }
-    }
-
     pub fn push(&mut self, operation: Operation) {
         self.program.operations.push(operation);
     }
@@ -122,7 +115,7 @@ impl<'a> Lowering<'a> {
         let shape = self.shape(input);
         self.push(Operation {
             seen: Some([shape, self.shape(output)]),
-            ..self.operation(Action::Layer(Kind::Pooling), &[input], output)
+            ..self.operation(Action::Copy, &[input], output)
         });
         output
     }
@@ -167,8 +160,6 @@ impl<'a> Lowering<'a> {
     pub fn push_left_to_cpu(&mut self) {
         let operator = self.operator();
         let inputs: Vec<usize> = operator.inputs.iter().flatten().copied().collect();
-        self.make_linear(&inputs);
-        self.make_linear(&operator.outputs);
         let outputs = operator.outputs.clone();
         self.push(Operation::new(self.node_idx, Action::Cpu, inputs, outputs));
     }

@@ -49,7 +49,6 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
         });
         return Some(());
     }
-    lowering.make_linear(&[first, second, output]);
     let products = lowering.linear_map([n, rows, inner], 1);
     let map = &mut lowering.program.maps[products];
     map.is_off_chip = true;

@@ -2,6 +2,7 @@
 
 mod convolution;
 mod elementwise;
+mod layout;
 mod lowering;
 mod matmul;
 mod recurrent;
@@ -10,9 +11,9 @@ mod resize;
 mod softmax;
 mod transpose;
 
+use self::layout::lay_out;
 use self::lowering::Lowering;
 use super::accelerator::{Accelerator, Hwc};
-use super::blocks::SPLIT_DEPTH;
 use super::layer::Kind;
 use super::program::{Action, Arithmetic, Map, Operation, Placing, Program, Window};
 use crate::analysis::{self, Analysis};
@@ -31,11 +32,12 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
         outputs: graph.subgraph.outputs.clone(),
     };
     for node_idx in 0..graph.nodes.len() {
-        let operation = operation(graph, analysis, node_idx);
-        mark_linear(&mut program.maps, &operation);
-        program.operations.push(operation);
+        program
+            .operations
+            .push(operation(graph, analysis, node_idx));
     }
     fuse(&mut program);
+    lay_out(&mut program);
     program
 }
 
@@ -73,10 +75,8 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         }
     }
     let mut program = lowering.program;
-    for operation in &program.operations {
-        mark_linear(&mut program.maps, operation);
-    }
     fuse(&mut program);
+    lay_out(&mut program);
     program
 }
 
@@ -105,7 +105,6 @@ fn maps(graph: &Graph, analysis: &Analysis) -> Vec<Map> {
         shape: shape(&tensor.shape),
         element_bytes: element_bytes(tensor.tensor_type),
         is_constant: !graph.constant(tensor_idx).is_empty(),
-        is_linear: !graph.constant(tensor_idx).is_empty(),
         is_variable: tensor.is_variable,
         ..Map::default()
     };
@@ -118,11 +117,9 @@ fn maps(graph: &Graph, analysis: &Analysis) -> Vec<Map> {
     }
     for &input in &graph.subgraph.inputs {
         maps[input].is_input = true;
-        maps[input].is_linear = true;
     }
     for &output in &graph.subgraph.outputs {
         maps[output].is_output = true;
-        maps[output].is_linear = true;
     }
     maps
 }
@@ -163,8 +160,8 @@ fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operation {
         "ELU" | "EXP" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOG" | "LOGISTIC" | "RSQRT"
         | "TANH" => (Action::Table, Placing::InPlace),
         "RELU" | "RELU6" | "RELU_0_TO_1" | "RELU_N1_TO_1" => (Action::Limit, Placing::InPlace),
-        "ABS" | "QUANTIZE" => (Action::Layer(Kind::Pooling), Placing::InPlace),
-        "SQUARE" => (Action::Unary, Placing::InPlace),
+        "QUANTIZE" => (Action::Copy, Placing::InPlace),
+        "ABS" => (Action::Unary, Placing::InPlace),
         "ADD" | "SUB" => (Action::Binary(Arithmetic::Sum), Placing::InPlace),
         "MUL" => (Action::Binary(Arithmetic::Product), Placing::InPlace),
         "DIV" | "MAXIMUM" | "MINIMUM" | "PRELU" | "SQUARED_DIFFERENCE" => {
@@ -240,35 +237,6 @@ fn pads_channels(graph: &Graph, pad: &Node) -> bool {
         return true;
     };
     graph.tensor(input).shape.last() != graph.tensor(output).shape.last()
-}
-
-/// What an operation has lie as the file has it.
-fn mark_linear(maps: &mut [Map], operation: &Operation) {
-    let channels = |map_idx: usize| maps[map_idx].shape[2];
-    let is_whole = |map_idx: usize| channels(map_idx) % SPLIT_DEPTH == 0;
-    let (Some(&input), Some(&output)) = (operation.inputs.first(), operation.outputs.first())
-    else {
-        return;
-    };
-    match operation.action {
-        Action::Join => {
-            let [parts @ .., _] = operation.inputs.as_slice() else {
-                return;
-            };
-            let joins_channels = parts.iter().any(|&part| channels(part) != channels(output));
-            let is_split = parts.iter().any(|&part| !is_whole(part));
-            maps[output].is_linear |= joins_channels && is_split;
-        }
-        // Zeros behind the channels are a part of their own.
-        Action::PadChannels => {
-            maps[output].is_linear |= !is_whole(input) && channels(output) != channels(input);
-        }
-        Action::View => {
-            maps[input].is_linear = true;
-            maps[output].is_linear = true;
-        }
-        _ => {}
-    }
 }
 
 /// Marks what operations before or after do by themselves: activations behind a computation that nothing

@@ -53,7 +53,6 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
     if n_steps < 1.0 || rows < 1 || n_sequences < 1.0 {
         return None;
     }
-    lowering.make_linear(&[input, lowering.output()?]);
     Step {
         lowering,
         rows,
@@ -126,11 +125,7 @@ impl Step<'_, '_> {
         let seen = [1, self.rows, units];
         self.push_operation(Operation {
             seen: Some([seen; 2]),
-            ..self.lowering.operation(
-                Action::Layer(crate::ethos_u::layer::Kind::Pooling),
-                &[result],
-                output,
-            )
+            ..self.lowering.operation(Action::Copy, &[result], output)
         });
         Some(())
     }
@@ -189,11 +184,7 @@ impl Step<'_, '_> {
         let seen = self.lowering.shape(output);
         self.push_operation(Operation {
             seen: Some([seen; 2]),
-            ..self.lowering.operation(
-                Action::Layer(crate::ethos_u::layer::Kind::Pooling),
-                &[input],
-                output,
-            )
+            ..self.lowering.operation(Action::Copy, &[input], output)
         });
     }
 

@@ -82,7 +82,6 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
         let seen = [[c, rows, columns], [1, rows, columns]];
         lowering.window(Kind::MaxPooling, [transposed, largest], seen, [c, 1]);
     } else {
-        lowering.make_linear(&[input]);
         let seen = [[h * w, c, 1], [h * w, 1, 1]];
         lowering.window(Kind::MaxPooling, [input, largest], seen, [1, c]);
     }
@@ -108,7 +107,6 @@ fn view(lowering: &mut Lowering, map: usize, shape: Hwc) -> usize {
         return map;
     }
     let seen = lowering.linear_map(shape, WIDE);
-    lowering.make_linear(&[map]);
     lowering.push(Operation {
         placing: Placing::View,
         ..lowering.operation(Action::View, &[map], seen)

@@ -15,12 +15,8 @@ impl Lowering<'_> {
             true => Action::Layer(Kind::Pooling),
             false => Action::Move,
         };
-        if !is_u85 || self.shape(input) != shape {
-            self.make_linear(&[input]);
-        }
-        if !is_u85 {
-            self.make_linear(&[output]);
-        }
+        if !is_u85 || self.shape(input) != shape {}
+        if !is_u85 {}
         let operation = Operation {
             seen: Some([shape; 2]),
             ..self.operation(action, &[input], output)
@@ -160,7 +156,6 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     let is_undone = is_undone(lowering.graph, output) && swaps_last(exchange.clone());
     if exchange.is_nothing() || is_undone {
-        lowering.make_linear(&[input, output]);
         lowering.push(Operation {
             placing: Placing::View,
             ..lowering.operation(Action::View, &[input], output)
