@@ -11,8 +11,6 @@ pub struct Flow {
     pub reader: Vec<Option<usize>>,
     /// By step, how many read its output, the caller among them.
     pub n_readers: Vec<usize>,
-    /// By map, the step that computes it.
-    writer: Vec<Option<usize>>,
     /// By step, whether between it and its source are only frames and activations, which the
     /// operations do by themselves.
     pub is_direct: Vec<bool>,
@@ -31,7 +29,6 @@ impl Flow {
             source: vec![None; n_steps],
             reader: vec![None; n_steps],
             n_readers: vec![0; n_steps],
-            writer: vec![None; n_maps],
             is_direct: vec![true; n_steps],
             has_table: vec![false; n_steps],
             unframed: (0..n_maps).collect(),
@@ -76,16 +73,6 @@ impl Flow {
                 flow.n_readers[step] += 1;
             }
         }
-        flow.writer = writer
-            .iter()
-            .map(|from| from.map(|(step, _)| step))
-            .collect();
         flow
-    }
-
-    /// Whether a step alone reads what another has computed for it.
-    pub fn is_only_reader(&self, step: usize, map_idx: usize) -> bool {
-        self.writer[map_idx]
-            .is_some_and(|from| self.n_readers[from] == 1 && self.reader[from] == Some(step))
     }
 }

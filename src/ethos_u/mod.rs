@@ -8,7 +8,6 @@
 pub mod accelerator;
 pub mod blocks;
 pub mod cascades;
-pub mod copies;
 pub mod cycles;
 pub mod fast_storage;
 pub mod feature_maps;

@@ -6,7 +6,6 @@ use crate::graph::Graph;
 use super::accelerator::{Accelerator, Memory};
 use super::blocks::{SPLIT_DEPTH, round_up};
 use super::cascades::{Cascade, cascades};
-use super::copies::{Copy, copies};
 use super::cycles::{
     Conditions, Part, move_cycles, operator_cycles, read_inflation, write_inflation,
 };
@@ -18,7 +17,7 @@ use super::lower::lower;
 use super::order::Order;
 use super::program::{Map, Placing, Program};
 use super::schedule::{Buffer, buffers};
-use super::step::{Step, Work, copying, links, mat_mul_cycles, step, striped};
+use super::step::{Step, Work, links, mat_mul_cycles, step, striped};
 use super::weights::ALIGNMENT_BYTES;
 
 /// More than any feature map is read and written.
@@ -53,11 +52,7 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
         false => Order::of(&program),
     };
     let flow = Flow::of(&program, &order);
-    let copies: Vec<Vec<Copy>> = (order.operations.iter().enumerate())
-        .map(|(step, &idx)| copies(&program, &flow, [step, idx]))
-        .collect();
     let step = |(step_idx, &idx): (usize, &usize)| match program.operations[idx].placing {
-        _ if !copies[step_idx].is_empty() => Some(copying(accelerator, &copies[step_idx])),
         Placing::View | Placing::Fused | Placing::Joined => None,
         _ if order.chain_start[step_idx] < step_idx => None,
         _ => step(accelerator, &program, &flow, [step_idx, idx]),
@@ -102,10 +97,7 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
             let second = step.second.map(|(map_idx, _)| map_idx);
             let memories = [step.maps[0], step.maps[1], second].map(memory);
             let second = second.map(|map_idx| &program.maps[map_idx]);
-            match copies[idx].is_empty() {
-                true => of_step(accelerator, step, &buffers[idx], memories, second, planned),
-                false => of_copies(accelerator, &copies[idx], memory, planned),
-            }
+            of_step(accelerator, step, &buffers[idx], memories, second, planned);
         }
     }
     planned
@@ -211,26 +203,6 @@ fn scale_bytes(accelerator: &Accelerator, depth: i64) -> f64 {
     match accelerator.is_u85() {
         true => (SCALE_BYTES * round_up(depth, SPLIT_DEPTH)) as f64,
         false => round_up(SCALE_BYTES * depth, ALIGNMENT_BYTES) as f64,
-    }
-}
-
-/// Adds what copies take; `memory` is where a map lies.
-fn of_copies(
-    accelerator: &Accelerator,
-    copies: &[Copy],
-    memory: impl Fn(Option<usize>) -> Memory,
-    planned: &mut Planned,
-) {
-    for copy in copies {
-        let from = match copy.from {
-            Some(_) => memory(copy.from),
-            None => accelerator.off_chip,
-        };
-        if let Some(cost) = copy.cost(accelerator, [from, memory(Some(copy.to))]) {
-            planned.cycles += cost.cycles;
-            planned.off_chip_bytes += cost.off_chip_bytes;
-            planned.sram_traffic_bytes += cost.sram_bytes;
-        }
     }
 }
 

@@ -84,10 +84,9 @@ pub enum Action {
     Copy,
     /// Puts zeros around the rows and columns.
     Frame,
-    /// Puts zeros behind the channels.
-    PadChannels,
-    /// Puts its inputs beside each other.
-    Join,
+    /// Puts its inputs beside each other, some of them maybe so that they begin inside a brick of
+    /// channels.
+    Join { is_in_brick: bool },
     /// Names its input anew, in another shape.
     View,
     /// Names parts of its input.

@@ -5,7 +5,6 @@ use crate::analysis::ByteHistogram;
 use super::accelerator::{Accelerator, Hwc, Memory};
 use super::blocks::{self, Block, elementwise};
 use super::cascades::Link;
-use super::copies::Copy;
 use super::cycles::{Conditions, Elementwise, Part, operator_cycles, read_bytes, written_bytes};
 use super::flow::Flow;
 use super::layer::{Kind, Layer};
@@ -420,14 +419,6 @@ fn rows_as_area(accelerator: &Accelerator, rows: i64) -> [i64; 2] {
     let side = (rows as f64).sqrt() as i64;
     let height = (1..=side).rev().find(divides).unwrap_or(1);
     [height, rows / height]
-}
-
-/// The copies as one step: while the last of them runs, the next one's weights can be fetched.
-pub fn copying<'a>(accelerator: &Accelerator, copies: &[Copy]) -> Step<'a> {
-    let memories = [accelerator.planned_feature_maps(); 2];
-    let last = copies.last();
-    let cycles = last.and_then(|copy| copy.own_cycles(accelerator, memories));
-    Step::new(Work::Other, cycles.unwrap_or(0.0), [0.0; 2])
 }
 
 /// The steps for which something runs, as cascades see them.

@@ -100,19 +100,10 @@ impl Tensors {
                 }
                 return;
             }
-            Action::Join | Action::PadChannels => {
-                let Some(&output) = output else { return };
-                let channels = |map_idx: &usize| maps[*map_idx].shape[2];
-                let parts = match operation.inputs.as_slice() {
-                    inputs if operation.action == Action::PadChannels => {
-                        &inputs[..1.min(inputs.len())]
-                    }
-                    [parts @ .., _] => parts,
-                    [] => &[],
-                };
-                let joins_channels = parts.iter().any(|part| channels(part) != channels(&output));
-                let is_split = parts.iter().any(|part| channels(part) % SPLIT_DEPTH != 0);
-                self.is_linear[self.of_map[output]] |= joins_channels && is_split;
+            Action::Join { is_in_brick } => {
+                if let Some(&output) = output {
+                    self.is_linear[self.of_map[output]] |= is_in_brick;
+                }
                 return;
             }
             _ => {}

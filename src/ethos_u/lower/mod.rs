@@ -5,6 +5,8 @@ mod elementwise;
 mod layout;
 mod lowering;
 mod matmul;
+mod pad;
+mod parts;
 mod recurrent;
 mod reduce;
 mod resize;
@@ -13,7 +15,9 @@ mod transpose;
 
 use self::layout::lay_out;
 use self::lowering::Lowering;
+use self::parts::copy_parts;
 use super::accelerator::{Accelerator, Hwc};
+use super::blocks::SPLIT_DEPTH;
 use super::layer::Kind;
 use super::program::{Action, Arithmetic, Map, Operation, Placing, Program, Window};
 use crate::analysis::{self, Analysis};
@@ -75,6 +79,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         }
     }
     let mut program = lowering.program;
+    copy_parts(&mut program);
     fuse(&mut program);
     lay_out(&mut program);
     program
@@ -88,6 +93,7 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
         "BATCH_MATMUL" => matmul::batch_matmul(lowering),
         "MAXIMUM" | "MINIMUM" => elementwise::broadcast(lowering, Arithmetic::Other),
         "MEAN" => reduce::mean(lowering),
+        "PAD" | "PADV2" => pad::pad(lowering),
         "PRELU" => elementwise::prelu(lowering),
         "RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR" => resize::resize(lowering),
         "SOFTMAX" => softmax::softmax(lowering),
@@ -154,9 +160,11 @@ fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operation {
         "SLICE" | "STRIDED_SLICE" | "SPLIT" | "SPLIT_V" | "UNPACK" => {
             (Action::Slice, Placing::View)
         }
-        "PAD" if pads_channels(graph, node) => (Action::PadChannels, Placing::Apart),
         "PAD" => (Action::Frame, Placing::Fused),
-        "CONCATENATION" | "PACK" => (Action::Join, Placing::Joined),
+        "CONCATENATION" | "PACK" => {
+            let is_in_brick = joins_in_brick(graph, node);
+            (Action::Join { is_in_brick }, Placing::Joined)
+        }
         "ELU" | "EXP" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOG" | "LOGISTIC" | "RSQRT"
         | "TANH" => (Action::Table, Placing::InPlace),
         "RELU" | "RELU6" | "RELU_0_TO_1" | "RELU_N1_TO_1" => (Action::Limit, Placing::InPlace),
@@ -230,13 +238,17 @@ fn window(graph: &Graph, node_idx: usize) -> Window {
     .with_zeros_in_gaps()
 }
 
-fn pads_channels(graph: &Graph, pad: &Node) -> bool {
-    let (Some(&Some(input)), Some(&output)) =
-        (pad.operator.inputs.first(), pad.operator.outputs.first())
+/// Whether parts are put behind each other's channels, and one begins inside a brick of them.
+fn joins_in_brick(graph: &Graph, node: &Node) -> bool {
+    let channels = |tensor_idx: usize| shape(&graph.tensor(tensor_idx).shape)[2];
+    let operator = node.operator;
+    let ([parts @ .., _], Some(&output)) = (operator.inputs.as_slice(), operator.outputs.first())
     else {
-        return true;
+        return false;
     };
-    graph.tensor(input).shape.last() != graph.tensor(output).shape.last()
+    let mut parts = parts.iter().flatten().map(|&part| channels(part));
+    parts.clone().any(|depth| depth != channels(output))
+        && parts.any(|depth| depth % SPLIT_DEPTH != 0)
 }
 
 /// Marks what operations before or after do by themselves: activations behind a computation that nothing
