@@ -5,9 +5,6 @@ use super::accelerator::Hwc;
 /// Bias and scale of an output channel.
 pub(super) const SCALE_BYTES: i64 = 10;
 
-/// Positions that a kernel moves at once, at most.
-const MAX_STRIDE: i64 = 3;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Convolution,
@@ -64,25 +61,6 @@ pub struct Layer {
 impl Layer {
     pub fn dilated_kernel(&self, axis: usize) -> i64 {
         (self.kernel[axis] - 1) * self.dilation[axis] + 1
-    }
-
-    /// Where a stride is beyond what the accelerators have, the operator for a single position of the
-    /// output, and how many times the compiler has it run.
-    pub fn in_pieces(self) -> (Self, i64) {
-        if self.stride.iter().all(|&stride| stride <= MAX_STRIDE) {
-            return (self, 1);
-        }
-        let piece = Self {
-            ifm: [
-                self.dilated_kernel(0).min(self.ifm[0]),
-                self.dilated_kernel(1).min(self.ifm[1]),
-                self.ifm[2],
-            ],
-            ofm: [1, 1, self.ofm[2]],
-            stride: [1, 1],
-            ..self
-        };
-        (piece, self.ofm[0] * self.ofm[1])
     }
 
     /// Whether a 256-MAC array can put four positions of a row beside each other.

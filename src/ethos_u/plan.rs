@@ -85,7 +85,7 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
         let planned = &mut planned[operation.node_idx];
         planned.weight_buffer_bytes = planned.weight_buffer_bytes.max(weight_buffer_bytes[idx]);
         planned.sram_bytes = planned.sram_bytes.max(alive[idx] + buffer_bytes[idx]);
-        if let Some(step) = &steps[idx] {
+        if let Some(step) = steps[idx].as_ref().filter(|step| !step.is_of_cpu()) {
             let is_in_sram = |map_idx: usize| is_in_sram[feature_maps.range_of(map_idx)];
             let memory = |map_idx: Option<usize>| {
                 let is_constant = map_idx.is_some_and(|map_idx| program.maps[map_idx].is_constant);
@@ -153,10 +153,10 @@ fn in_sram(
         let mut inputs = inputs.map(|map_idx| feature_maps.range_of(map_idx));
         let (first, second) = (inputs.next(), inputs.next());
         if let Some(first) = first {
-            accesses[first] += step.bytes[0];
+            accesses[first] += step.bytes[0] * step.pieces;
         }
         for &output in &operation.outputs {
-            accesses[feature_maps.range_of(output)] += step.bytes[1];
+            accesses[feature_maps.range_of(output)] += step.bytes[1] * step.pieces;
         }
         if let (Some(first), Some(second)) = (first, second)
             && operation.is_binary()

@@ -86,6 +86,10 @@ pub fn buffers(
     let mut weight_bytes = 0.0;
     for (idx, step) in steps.iter().enumerate() {
         let Some(step) = step else { continue };
+        if step.is_of_cpu() {
+            before = None;
+            continue;
+        }
         if cascades.next_if(|cascade| cascade.last < idx).is_some() {
             weight_bytes = 0.0;
         }

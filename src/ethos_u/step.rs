@@ -56,6 +56,12 @@ impl<'a> Step<'a> {
     }
 }
 
+impl Step<'_> {
+    pub fn is_of_cpu(&self) -> bool {
+        matches!(self.work, Work::Cpu)
+    }
+}
+
 /// Rows of an output that are computed at once, in turn with those of the operators before and after.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stripe {
@@ -103,8 +109,8 @@ pub enum Work<'a> {
         sum: (Layer, Block),
         n_columns: f64,
     },
-    /// Copies that no multiplier sees.
-    Other,
+    /// Nothing that the accelerator does, nor does it fetch anything meanwhile.
+    Cpu,
 }
 
 impl<'a> Work<'a> {
@@ -120,7 +126,7 @@ impl<'a> Work<'a> {
             Work::Weighted { layer, block, .. }
             | Work::Unweighted { layer, block }
             | Work::Move { layer, block } => Some((layer, block)),
-            Work::Elementwise(_) | Work::MatMul { .. } | Work::Other => None,
+            Work::Elementwise(_) | Work::MatMul { .. } | Work::Cpu => None,
         }
     }
 
@@ -152,11 +158,11 @@ pub fn step<'a>(
 ) -> Option<Step<'a>> {
     let operation = &program.operations[operation_idx];
     if operation.action == Action::Cpu {
-        return None;
+        return Some(Step::new(Work::Cpu, 0.0, [0.0; 2]));
     }
     let has_table = flow.has_table[idx];
-    let layer = layer(accelerator, program, flow, operation, has_table).map(Layer::in_pieces);
-    if let (Action::MatMul { n_columns }, Some((layer, _))) = (operation.action, layer) {
+    let layer = layer(accelerator, program, flow, operation, has_table);
+    if let (Action::MatMul { n_columns }, Some(layer)) = (operation.action, layer) {
         let step = mat_mul(accelerator, program, operation, layer, n_columns as f64)?;
         return Some(Step {
             maps: [operation.inputs.first(), operation.outputs.first()].map(|map| map.copied()),
@@ -165,15 +171,11 @@ pub fn step<'a>(
             ..step
         });
     }
-    let chosen = layer.and_then(|(layer, n_pieces)| {
-        let block = blocks::choose(accelerator, &layer)?;
-        Some((layer, block, n_pieces))
-    });
+    let chosen = layer.and_then(|layer| Some((layer, blocks::choose(accelerator, &layer)?)));
     let step = match chosen {
-        Some((layer, block, n_pieces)) => {
+        Some((layer, block)) => {
             let step = of_layer(accelerator, layer, block, operation.weights.as_deref());
             Step {
-                pieces: n_pieces as f64,
                 work: match operation.action {
                     Action::Move => Work::Move { layer, block },
                     _ => step.work,
@@ -189,7 +191,7 @@ pub fn step<'a>(
     };
     Some(Step {
         maps: [operation.inputs.first(), operation.outputs.first()].map(|map| map.copied()),
-        pieces: step.pieces * operation.repeats,
+        pieces: operation.repeats,
         can_move_input: flow.source[idx].is_some(),
         reader: flow.reader[idx],
         ..step

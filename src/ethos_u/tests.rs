@@ -140,7 +140,7 @@ fn blocks_and_cycles_are_those_of_vela() {
 
 /// Nothing is read.
 fn idle() -> Step<'static> {
-    Step::new(Work::Other, 10.0, [0.0; 2])
+    Step::new(Work::Cpu, 10.0, [0.0; 2])
 }
 
 fn weighted<'a>(
@@ -171,7 +171,7 @@ fn weights_are_buffered_where_it_pays() {
         [3, 3],
         [1, 1],
     );
-    let busy = Step::new(Work::Other, 1e6, [0.0; 2]);
+    let busy = Step::new(Work::Cpu, 1e6, [0.0; 2]);
     let histogram = histogram(&[1, 2]);
     let step = |layer| weighted(accelerator, layer, 4096.0, &histogram);
     let nothing = Buffer::default();

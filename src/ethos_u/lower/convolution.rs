@@ -5,11 +5,13 @@ use std::sync::Arc;
 use super::lowering::Lowering;
 use crate::analysis::ByteHistogram;
 use crate::ethos_u::layer::Kind;
-use crate::ethos_u::program::{Action, Operation, Window};
+use crate::ethos_u::program::{Action, Operation, Program, Window};
 use crate::tflite::BuiltinOptions;
 
 /// Positions between two of a kernel, at most.
 const MAX_DILATION: i64 = 2;
+/// Positions that a kernel moves at once, at most.
+const MAX_STRIDE: i64 = 3;
 
 impl Window {
     /// The same with gaps that the accelerators have: wider ones are filled with zeros.
@@ -30,6 +32,37 @@ impl Window {
         }
         self
     }
+}
+
+/// Where a stride is beyond what the accelerators have, the operation for a single position of the output,
+/// once and then as often as there are others.
+pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation; 2]> {
+    let Action::Layer(Kind::Convolution | Kind::Depthwise) = operation.action else {
+        return None;
+    };
+    let window = operation.window;
+    if window.stride.iter().all(|&stride| stride <= MAX_STRIDE) {
+        return None;
+    }
+    let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
+    let [ifm, ofm] = [input, output].map(|map_idx| program.maps[map_idx].shape);
+    let reach = |axis: usize| {
+        let dilated = (window.kernel[axis] - 1).saturating_mul(window.dilation[axis]);
+        dilated.saturating_add(1).min(ifm[axis])
+    };
+    let first = Operation {
+        seen: Some([[reach(0), reach(1), ifm[2]], [1, 1, ofm[2]]]),
+        window: Window {
+            stride: [1; 2],
+            ..window
+        },
+        ..operation.clone()
+    };
+    let others = Operation {
+        repeats: (ofm[0] * ofm[1] - 1).max(0) as f64,
+        ..first.clone()
+    };
+    Some([first, others])
 }
 
 /// A convolution over an input with zeros between its rows and columns; on Ethos-U85 one for each place
@@ -66,6 +99,8 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
         });
         return Some(());
     }
+    // Every other column is written at once.
+    lowering.program.maps[output].is_linear |= stride[1] > 1;
     let part = |size: i64, by: i64| (size + by - 1) / by;
     let n_parts = stride[0].checked_mul(stride[1])?;
     let histogram = ByteHistogram {

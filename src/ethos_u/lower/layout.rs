@@ -133,7 +133,10 @@ impl Tensors {
             see(second, ofm.filter(|_| is_like_output).unwrap_or(shape));
         }
         if let Some(&output) = output.filter(|&&output| !self.is_part[output]) {
-            see(output, ofm.unwrap_or(maps[output].shape));
+            // What is written in pieces is a whole all the same.
+            let whole = maps[output].shape;
+            let is_whole = |seen: &Hwc| volume(*seen) == volume(whole);
+            see(output, ofm.filter(is_whole).unwrap_or(whole));
         }
         let is_wide_sum = operation.action == Action::Layer(Kind::ReduceSum)
             && first.is_some_and(|&first| maps[first].element_bytes == WIDE_BYTES);
@@ -141,6 +144,10 @@ impl Tensors {
             self.is_linear[self.of_map[first]] = true;
         }
     }
+}
+
+fn volume(shape: Hwc) -> i64 {
+    shape.iter().product()
 }
 
 /// Whether an operation goes over its input element by element.
@@ -162,21 +169,20 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
             let first = operation.inputs.first().unwrap_or(&output);
             [maps[*first].shape, maps[output].shape]
         });
-        let n_elements = |shape: Hwc| shape.iter().product::<i64>();
         let is_number = |map_idx: usize| maps[map_idx].n_elements() == 1;
         let second = operation
             .inputs
             .get(1)
             .copied()
             .filter(|&second| !is_number(second));
-        let is_broadcast = n_elements(ifm) != 1
+        let is_broadcast = volume(ifm) != 1
             && (ifm != ofm
                 || second.is_some_and(|second| maps[second].shape != maps[output].shape));
         let has_part = (operation.inputs.iter().chain([&output])).any(|&idx| tensors.is_part[idx]);
-        if is_broadcast || has_part || n_elements(ofm) <= LEAST_ELEMENTS || ofm[2] >= LEAST_DEPTH {
+        if is_broadcast || has_part || volume(ofm) <= LEAST_ELEMENTS || ofm[2] >= LEAST_DEPTH {
             continue;
         }
-        let deeper = |shape: Hwc| match n_elements(shape) {
+        let deeper = |shape: Hwc| match volume(shape) {
             1 => shape,
             n_elements => of_depth(n_elements, SPLIT_DEPTH),
         };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::convolution::in_pieces;
 use super::{element_bytes, operation, shape};
 use crate::analysis::weights::weight_stats;
 use crate::analysis::{Analysis, ByteHistogram};
@@ -153,14 +154,20 @@ impl<'a> Lowering<'a> {
     /// The node as one operation.
     pub fn push_node(&mut self) {
         let operation = operation(self.graph, self.analysis, self.node_idx);
-        self.push(operation);
+        match in_pieces(&self.program, &operation) {
+            Some(pieces) => pieces.into_iter().for_each(|piece| self.push(piece)),
+            None => self.push(operation),
+        }
     }
 
-    /// The node as what the CPU does: it knows of no bricks.
+    /// The node as what the CPU does, on what lies where feature maps are at first.
     pub fn push_left_to_cpu(&mut self) {
         let operator = self.operator();
         let inputs: Vec<usize> = operator.inputs.iter().flatten().copied().collect();
         let outputs = operator.outputs.clone();
+        for &map_idx in inputs.iter().chain(&outputs) {
+            self.program.maps[map_idx].is_off_chip = true;
+        }
         self.push(Operation::new(self.node_idx, Action::Cpu, inputs, outputs));
     }
 

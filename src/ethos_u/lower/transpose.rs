@@ -91,6 +91,17 @@ impl Exchange {
             ([1, 0], &[a, b]) => vec![[1, a, b]],
             ([1, 0, 2] | [0, 2, 1] | [2, 1, 0], &[a, b, c]) => vec![[a, b, c]],
             ([_, _, _], &[a, b, c]) if can_rotate => vec![[a, b, c]],
+            // Outer and inner dimensions move out of the way and back.
+            ([0, 2, 1, 3], &[a, b, c, d]) => {
+                let times = |one: i64, other: i64| one.saturating_mul(other);
+                vec![
+                    [a, b, times(c, d)],
+                    [times(b, a), c, d],
+                    [b, times(a, d), c],
+                    [times(c, a), d, b],
+                    [c, a, times(b, d)],
+                ]
+            }
             _ => {
                 let mut order = self.order.clone();
                 let mut passes = Vec::new();
