@@ -193,12 +193,16 @@ impl FeatureMaps {
             Placing::Joined => activations.for_each(|input| self.share(output, input)),
             Placing::InPlace => {
                 let own = self.range(output);
+                let to = program.maps[output];
                 let input = activations.find(|&input| {
                     let range = self.range(input);
                     let dies_here = range.steps.is_some_and(|(_, end)| end == step);
                     let is_interface = range.is_interface || own.is_interface;
                     let is_apart = self.is_interface_apart && is_interface || range.is_of_cascade;
-                    range.bytes == own.bytes && dies_here && !is_apart
+                    let from = program.maps[input];
+                    let is_alike = (from.shape, from.element_bytes, from.is_linear)
+                        == (to.shape, to.element_bytes, to.is_linear);
+                    is_alike && dies_here && !is_apart && !from.is_variable && !to.is_variable
                 });
                 if let Some(input) = input {
                     self.share(input, output);

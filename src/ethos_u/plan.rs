@@ -86,10 +86,10 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
         planned.weight_buffer_bytes = planned.weight_buffer_bytes.max(weight_buffer_bytes[idx]);
         planned.sram_bytes = planned.sram_bytes.max(alive[idx] + buffer_bytes[idx]);
         if let Some(step) = steps[idx].as_ref().filter(|step| !step.is_of_cpu()) {
-            let is_in_sram = |map_idx: usize| is_in_sram[feature_maps.range_of(map_idx)];
             let memory = |map_idx: Option<usize>| {
                 let is_constant = map_idx.is_some_and(|map_idx| program.maps[map_idx].is_constant);
-                match !is_constant && map_idx.is_none_or(is_in_sram) {
+                let is_there = map_idx.is_none_or(|map_idx| is_in_sram[map_idx]);
+                match !is_constant && is_there {
                     true => accelerator.sram,
                     false => accelerator.off_chip,
                 }
@@ -130,7 +130,7 @@ fn with_cascades(bytes: &[f64], cascades: &[Cascade], buffers: &[Buffer]) -> Vec
     bytes
 }
 
-/// By range of `feature_maps`, whether it lies in SRAM.
+/// By map, whether it lies in SRAM.
 fn in_sram(
     accelerator: &Accelerator,
     program: &Program,
@@ -144,7 +144,6 @@ fn in_sram(
         return vec![true; n_maps];
     };
     let mut accesses = vec![0.0; n_maps];
-    let mut pairs = Vec::new();
     for (&idx, step) in order.operations.iter().zip(steps) {
         let Some(step) = step else { continue };
         let is_inside = step.stripe.is_some_and(|stripe| !stripe.is_first);
@@ -152,28 +151,35 @@ fn in_sram(
         let inputs = program.activations(operation);
         let mut inputs = inputs.map(|map_idx| feature_maps.range_of(map_idx));
         let (first, second) = (inputs.next(), inputs.next());
+        let [read, written] = step.accesses(program);
         if let Some(first) = first {
-            accesses[first] += step.bytes[0] * step.pieces;
+            accesses[first] += read;
         }
         for &output in &operation.outputs {
-            accesses[feature_maps.range_of(output)] += step.bytes[1] * step.pieces;
+            accesses[feature_maps.range_of(output)] += written;
         }
-        if let (Some(first), Some(second)) = (first, second)
-            && operation.is_binary()
-        {
-            accesses[second] += step.second.map_or(step.bytes[0], |(_, bytes)| bytes);
-            match is_inside {
+        if let Some(second) = second.filter(|_| operation.is_binary()) {
+            accesses[second] += step.second.map_or(read, |(_, bytes)| bytes);
+            if is_inside {
                 // Its other input is in SRAM anyway.
-                true => accesses[second] = MOST_ACCESSES,
-                false => pairs.push([first, second]),
+                accesses[second] = MOST_ACCESSES;
             }
         }
     }
+    // What is there before the CPU runs may not be there after it.
+    let is_cpu = |step: &Option<Step>| step.as_ref().is_some_and(Step::is_of_cpu);
+    let n_cpu_before: Vec<usize> = std::iter::once(0)
+        .chain(steps.iter().scan(0, |n, step| {
+            *n += usize::from(is_cpu(step));
+            Some(*n)
+        }))
+        .collect();
     let candidate = |(id, range): (usize, &LiveRange)| {
         let (first, last) = range
             .steps
             .filter(|_| !range.is_interface && !range.is_of_cascade)?;
-        Some(Candidate {
+        let is_whole = n_cpu_before[first] == n_cpu_before[last + 1];
+        is_whole.then_some(Candidate {
             id,
             first,
             last,
@@ -186,16 +192,55 @@ fn in_sram(
     for id in fast_storage::kept(candidates, limit_bytes as f64, buffer_bytes) {
         kept[id] = true;
     }
-    // Both inputs of an elementwise operator come from the same memory.
-    for pair in pairs {
-        let both = kept[pair[0]] && kept[pair[1]];
-        pair.iter().for_each(|&range_idx| kept[range_idx] = both);
-    }
     // What is passed on inside a chain comes by no memory.
     for (range_idx, range) in feature_maps.ranges() {
         kept[range_idx] |= range.steps.is_none();
     }
-    kept
+    let mut is_in_sram: Vec<bool> = (0..n_maps)
+        .map(|map_idx| kept[feature_maps.range_of(map_idx)])
+        .collect();
+    same_memory(program, order, steps, &mut is_in_sram);
+    is_in_sram
+}
+
+/// Moves inputs of elementwise operations off chip that have another one there, if nothing but such
+/// operations reads them.
+fn same_memory(program: &Program, order: &Order, steps: &[Option<Step>], is_in_sram: &mut [bool]) {
+    let maps = &program.maps;
+    // By map, the one that it names anew.
+    let mut named: Vec<usize> = (0..maps.len()).collect();
+    let mut is_read_whole = vec![false; maps.len()];
+    for &idx in &order.operations {
+        let operation = &program.operations[idx];
+        if operation.placing.is_of_input() {
+            if let Some(input) = program.activations(operation).next() {
+                let input = named[input];
+                operation
+                    .outputs
+                    .iter()
+                    .for_each(|&output| named[output] = input);
+            }
+        } else if !operation.is_binary() {
+            let inputs = operation.inputs.iter();
+            inputs.for_each(|&input| is_read_whole[named[input]] = true);
+        }
+    }
+    for (&idx, step) in order.operations.iter().zip(steps) {
+        let operation = &program.operations[idx];
+        let is_inside = (step.as_ref().and_then(|step| step.stripe)).is_some_and(|s| !s.is_first);
+        if step.is_none() || is_inside || !operation.is_binary() {
+            continue;
+        }
+        let inputs = || program.activations(operation).map(|input| named[input]);
+        if inputs().any(|input| !is_in_sram[input]) {
+            for input in inputs().filter(|&input| !is_read_whole[input]) {
+                is_in_sram[input] = false;
+            }
+        }
+    }
+    for map_idx in 0..maps.len() {
+        is_in_sram[map_idx] = is_in_sram[named[map_idx]];
+    }
 }
 
 /// Biases and scales of so many output channels.

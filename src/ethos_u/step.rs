@@ -57,6 +57,15 @@ impl<'a> Step<'a> {
 }
 
 impl Step<'_> {
+    /// Elements of input and output that are read and written.
+    pub fn accesses(&self, program: &Program) -> [f64; 2] {
+        std::array::from_fn(|at| {
+            let map = self.maps[at].map(|map_idx| &program.maps[map_idx]);
+            let element_bytes = map.map_or(1, |map| map.element_bytes.max(1));
+            self.bytes[at] * self.pieces / element_bytes as f64
+        })
+    }
+
     pub fn is_of_cpu(&self) -> bool {
         matches!(self.work, Work::Cpu)
     }

@@ -9,6 +9,12 @@ pub fn copy_parts(program: &mut Program) {
     let n_readers = program.n_readers();
     let writers = program.writers();
     let is_copied = slices_to_copy(program, &writers);
+    let is_fill: Vec<bool> = (program.operations.iter())
+        .map(|operation| {
+            let is_copy = operation.action == Action::Copy;
+            is_copy && program.activations(operation).next().is_none()
+        })
+        .collect();
     let can_write_part: Vec<bool> = program.operations.iter().map(can_write_part).collect();
     let mut operations = Vec::with_capacity(program.operations.len());
     for (idx, mut operation) in std::mem::take(&mut program.operations)
@@ -33,14 +39,20 @@ pub fn copy_parts(program: &mut Program) {
                 }
             }
             Action::Join { .. } => {
-                for input in &mut operation.inputs {
-                    let map = program.maps[*input];
-                    let is_free = n_readers[*input] == 1
+                let mut copied = Vec::new();
+                let mut direct = Vec::new();
+                for &input in &operation.inputs {
+                    let map = program.maps[input];
+                    let is_free = n_readers[input] == 1
                         && !map.is_constant
                         && !map.is_apart()
                         && !map.is_variable;
-                    let can_write = writers[*input].is_some_and(|writer| can_write_part[writer]);
+                    let can_write = writers[input].is_some_and(|writer| can_write_part[writer]);
                     if is_free && can_write {
+                        match writers[input].is_some_and(|writer| is_fill[writer]) {
+                            true => copied.push(input),
+                            false => direct.push(input),
+                        }
                         continue;
                     }
                     let part = program.maps.len();
@@ -53,15 +65,17 @@ pub fn copy_parts(program: &mut Program) {
                         is_off_chip: false,
                         ..map
                     });
-                    let from = std::mem::replace(input, part);
                     let node_idx = operation.node_idx;
                     operations.push(Operation::new(
                         node_idx,
                         Action::Copy,
-                        vec![from],
+                        vec![input],
                         vec![part],
                     ));
+                    copied.push(part);
                 }
+                // The compiler goes through copies from the last one on after what needs none.
+                operation.inputs = copied.into_iter().chain(direct.into_iter().rev()).collect();
                 operations.push(operation);
             }
             _ => operations.push(operation),
