@@ -47,6 +47,10 @@ pub enum BlockMemory {
     },
 }
 
+/// Of what Ethos-U85 writes off chip: 32 bursts of 128 bytes are under way at most, for 250 cycles each,
+/// both used to 80 %.
+const WRITE_CYCLES_PER_BYTE: f64 = 250.0 / (0.8 * 32.0 * 0.8 * 128.0);
+
 /// Cycles for an output element in the output stage.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputCycles {
@@ -86,7 +90,7 @@ impl OutputCycles {
             _ if is_wide => self.product,
             _ => self.other,
         };
-        self.with_table(own, layer.has_table)
+        self.with_table(own, layer.has_table) + self.other * layer.n_chained_passes as f64
     }
 
     /// Of an elementwise operation on elements of so many bytes, input and output.
@@ -153,14 +157,18 @@ impl Accelerator {
         matches!(self.memory, BlockMemory::Apart { .. })
     }
 
-    /// Cycles that reading and writing so many bytes of feature maps off chip take. Ethos-U85 does both
-    /// at once.
-    pub fn off_chip_cycles(&self, read_bytes: f64, written_bytes: f64) -> f64 {
-        let bytes = match self.is_u85() {
-            true => read_bytes.max(written_bytes),
-            false => read_bytes + written_bytes,
-        };
-        bytes * self.weights_off_chip.cycles_per_byte
+    /// Cycles that reading and writing so many bytes of feature maps off chip take. Ethos-U85 reads what
+    /// multipliers need, streams what elementwise operations need and writes all at once.
+    pub fn off_chip_cycles(&self, read_bytes: f64, streamed_bytes: f64, written_bytes: f64) -> f64 {
+        let all_bytes = read_bytes + streamed_bytes + written_bytes;
+        let at_once = all_bytes / self.off_chip.bytes_per_cycle;
+        match self.is_u85() {
+            true => {
+                let read = read_bytes.max(streamed_bytes) * self.weights_off_chip.cycles_per_byte;
+                at_once.max(read).max(written_bytes * WRITE_CYCLES_PER_BYTE)
+            }
+            false => at_once,
+        }
     }
 
     /// Bytes of SRAM that may be used, infinitely many where nothing limits them.

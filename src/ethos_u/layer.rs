@@ -50,6 +50,8 @@ pub struct Layer {
     pub upscale: i64,
     /// Whether the accelerator skips half of the weights: of 4 input channels 2 at most have any.
     pub is_sparse: bool,
+    /// What the output stage does besides for operations chained to it, in passes over 8-bit elements.
+    pub n_chained_passes: i64,
     /// Whether its output is looked up in a table of activations.
     pub has_table: bool,
     /// Whether input and output lie in bricks of 16 channels, as they do inside a graph.

@@ -1,7 +1,7 @@
 //! In which order the compiler has the operators run.
 
-use super::layer::Kind;
-use super::program::{Action, Program};
+use super::accelerator::Hwc;
+use super::program::{Action, Operation, Placing, Program};
 
 /// The steps of a program, one for each operation.
 #[derive(Clone, Debug)]
@@ -28,27 +28,44 @@ impl Order {
         }
     }
 
-    /// The same with elementwise operations chained to the convolution or elementwise operation before
-    /// them, as Ethos-U85 runs them.
+    /// The same with elementwise operations chained to the operations before them, as Ethos-U85 runs them.
     pub fn with_chains(mut self, program: &Program) -> Self {
-        let writers = program.writers();
         let n_readers = program.n_readers();
-        for step in 1..self.operations.len() {
-            let [before, own] = [step - 1, step].map(|step| self.operations[step]);
-            let [before_idx, own_idx] = [before, own];
-            let [before, own] = [before, own].map(|idx| &program.operations[idx]);
-            let reads_it = (own.inputs.iter()).any(|&map_idx| writers[map_idx] == Some(before_idx));
-            let is_read_once = (before.outputs.iter()).all(|&output| n_readers[output] == 1);
-            let can_follow = is_sum(program, before_idx)
-                || matches!(
-                    before.action,
-                    Action::Layer(Kind::Convolution | Kind::Depthwise)
-                );
-            if reads_it && is_read_once && is_sum(program, own_idx) && can_follow {
-                self.chain_start[step] = self.chain_start[step - 1];
-            }
+        let mut chain: Option<Chain> = None;
+        for step in 0..self.operations.len() {
+            let operation = &program.operations[self.operations[step]];
+            let before = chain.filter(|chain| n_readers[chain.end] == 1);
+            chain = match (before, operation.placing) {
+                // What the operation before it does by itself.
+                (Some(before), Placing::Fused) if operation.inputs.first() == Some(&before.end) => {
+                    operation
+                        .outputs
+                        .first()
+                        .map(|&end| Chain { end, ..before })
+                }
+                (Some(before), _) => match before.with(program, operation) {
+                    Some(longer) => {
+                        self.chain_start[before.start + 1..=step].fill(before.start);
+                        Some(longer)
+                    }
+                    None => Chain::starting(program, operation, step),
+                },
+                (None, _) => Chain::starting(program, operation, step),
+            };
         }
         self
+    }
+
+    /// Steps that are chained to this one, but for what others do by themselves.
+    pub fn chained<'a>(
+        &'a self,
+        program: &'a Program,
+        step: usize,
+    ) -> impl Iterator<Item = &'a Operation> {
+        let behind = self.operations.iter().zip(&self.chain_start).skip(step + 1);
+        let chained = behind.take_while(move |&(_, &start)| start == step);
+        let operations = chained.map(|(&idx, _)| &program.operations[idx]);
+        operations.filter(|operation| !operation.placing.is_of_input())
     }
 
     /// The same with steps that run as cascades, each given by its first and last step.
@@ -70,14 +87,86 @@ impl Order {
     }
 }
 
-/// Of two feature maps of one shape.
-fn is_sum(program: &Program, idx: usize) -> bool {
-    let operation = &program.operations[idx];
-    let [one, other] = operation.inputs[..] else {
-        return false;
+/// Operations in a chain, and inputs of it that come from memory, at most.
+const MAX_CHAIN: usize = 4;
+const MAX_INPUTS: usize = 3;
+
+/// Operations that run as one, as far as they are known.
+#[derive(Clone, Copy, Debug)]
+struct Chain {
+    /// First step.
+    start: usize,
+    /// Map that the last one writes.
+    end: usize,
+    /// Shape in which the first one sees its output, and the last one.
+    shapes: [Hwc; 2],
+    n_operations: usize,
+    n_inputs: usize,
+}
+
+impl Chain {
+    /// None where nothing can follow.
+    fn starting(program: &Program, operation: &Operation, step: usize) -> Option<Self> {
+        let &end = operation.outputs.first()?;
+        let can_start = match operation.action {
+            Action::Layer(_) | Action::Copy | Action::Limit | Action::Table => true,
+            Action::Binary(_) | Action::Unary => true,
+            _ => false,
+        };
+        let map = &program.maps[end];
+        let is_free = !map.is_apart() && !map.is_variable && !operation.placing.is_of_input();
+        let shape = operation.seen.map_or(map.shape, |[_, ofm]| ofm);
+        (can_start && is_free).then_some(Self {
+            start: step,
+            end,
+            shapes: [shape; 2],
+            n_operations: 1,
+            n_inputs: n_inputs(program, operation),
+        })
+    }
+
+    /// With one more operation; none where it does not go on with what the last one computes, as it is.
+    fn with(self, program: &Program, operation: &Operation) -> Option<Self> {
+        let is_elementwise = operation.is_binary() || operation.action == Action::Unary;
+        let &output = operation.outputs.first().filter(|_| is_elementwise)?;
+        let at = operation
+            .inputs
+            .iter()
+            .position(|&input| input == self.end)?;
+        let map = &program.maps[output];
+        let shape = operation.seen.map_or(map.shape, |[_, ofm]| ofm);
+        let other = operation
+            .inputs
+            .get(1 - at.min(1))
+            .filter(|_| operation.inputs.len() > 1);
+        let is_free = |&other: &usize| {
+            let other = &program.maps[other];
+            other.n_elements() == 1 || other.shape == map.shape || shape == self.shapes[0]
+        };
+        let n_inputs = self.n_inputs + n_inputs(program, operation) - 1;
+        let goes_on = shape == self.shapes[1]
+            && other.is_none_or(is_free)
+            && self.n_operations < MAX_CHAIN
+            && n_inputs <= MAX_INPUTS
+            && !map.is_output
+            && !map.is_variable;
+        goes_on.then_some(Self {
+            end: output,
+            shapes: [self.shapes[0], shape],
+            n_operations: self.n_operations + 1,
+            n_inputs,
+            ..self
+        })
+    }
+}
+
+/// Inputs that come from memory: numbers come with the operation.
+fn n_inputs(program: &Program, operation: &Operation) -> usize {
+    let is_number = |&&input: &&usize| {
+        let map = &program.maps[input];
+        map.is_constant && map.n_elements() == 1
     };
-    let [one, other] = [one, other].map(|map_idx| &program.maps[map_idx]);
-    operation.is_binary() && !one.is_constant && !other.is_constant && one.shape == other.shape
+    operation.inputs.len() - operation.inputs.iter().filter(is_number).count()
 }
 
 fn depth_first(program: &Program) -> Vec<usize> {

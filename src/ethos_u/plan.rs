@@ -55,7 +55,7 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
     let step = |(step_idx, &idx): (usize, &usize)| match program.operations[idx].placing {
         Placing::View | Placing::Fused | Placing::Joined => None,
         _ if order.chain_start[step_idx] < step_idx => None,
-        _ => step(accelerator, &program, &flow, [step_idx, idx]),
+        _ => step(accelerator, &program, &order, &flow, [step_idx, idx]),
     };
     let mut steps: Vec<Option<Step>> = order.operations.iter().enumerate().map(step).collect();
     let links = links(&program, &order, &flow, &steps);
@@ -97,7 +97,20 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
             let second = step.second.map(|(map_idx, _)| map_idx);
             let memories = [step.maps[0], step.maps[1], second].map(memory);
             let second = second.map(|map_idx| &program.maps[map_idx]);
-            of_step(accelerator, step, &buffers[idx], memories, second, planned);
+            let mut other_bytes = [0.0; 2];
+            for &(map_idx, bytes) in step.others.iter().flatten() {
+                let is_off_chip = memory(Some(map_idx)).is_off_chip;
+                other_bytes[usize::from(is_off_chip)] += bytes;
+            }
+            of_step(
+                accelerator,
+                step,
+                &buffers[idx],
+                memories,
+                second,
+                other_bytes,
+                planned,
+            );
         }
     }
     planned
@@ -251,13 +264,15 @@ fn scale_bytes(accelerator: &Accelerator, depth: i64) -> f64 {
     }
 }
 
-/// Adds what follows from where an operator's feature maps lie: input, output and second input.
+/// Adds what follows from where an operator's feature maps lie: input, output and second input, and of what
+/// is chained to it, bytes in SRAM and off chip.
 fn of_step(
     accelerator: &Accelerator,
     step: &Step,
     buffer: &Buffer,
     memories: [Memory; 3],
     second: Option<&Map>,
+    [sram_others, off_chip_others]: [f64; 2],
     planned: &mut Planned,
 ) {
     let [mut read_bytes, mut written_bytes] = step.bytes;
@@ -319,12 +334,17 @@ fn of_step(
         false => 0.0,
     });
     let mut off_chip_bytes = read + written + second;
-    let mut sram_bytes = moved.iter().sum::<f64>() - off_chip_bytes;
-    let mut off_chip_cycles = accelerator.off_chip_cycles(read + second, written);
+    let mut sram_bytes = moved.iter().sum::<f64>() - off_chip_bytes + sram_others;
+    off_chip_bytes += off_chip_others;
+    let (fetched, streamed) = match step.work {
+        Work::Elementwise(_) => (0.0, read + second + off_chip_others),
+        _ => (read, second + off_chip_others),
+    };
+    let mut off_chip_cycles = accelerator.off_chip_cycles(fetched, streamed, written);
     match accelerator.planned_feature_maps().is_off_chip {
         true => {
             off_chip_bytes += between_bytes;
-            off_chip_cycles += accelerator.off_chip_cycles(between_bytes, 0.0);
+            off_chip_cycles += accelerator.off_chip_cycles(between_bytes, 0.0, 0.0);
         }
         false => sram_bytes += between_bytes,
     }

@@ -16,6 +16,11 @@ use super::program::{Action, Map, Operation, Program, Window};
 const MAX_KERNEL: i64 = 4096;
 /// Kernels of more positions are left to the network too.
 const MAX_KERNEL_AREA: i64 = 64 * 64;
+/// Of an element of 32 bits.
+const WIDE_BYTES: i64 = 4;
+/// Inputs of operations that are chained to another one, at most.
+const MAX_OTHERS: usize = 3;
+
 /// An operator with its block, in the order of execution.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
@@ -26,6 +31,8 @@ pub struct Step<'a> {
     pub bytes: [f64; 2],
     /// Map and bytes of its second input, of an elementwise operator that has one.
     pub second: Option<(usize, f64)>,
+    /// The same of what operations chained to it read besides.
+    pub others: [Option<(usize, f64)>; MAX_OTHERS],
     /// Of its first input and its output: maps of the program.
     pub maps: [Option<usize>; 2],
     /// How many times it runs, for a part of its output each.
@@ -47,6 +54,7 @@ impl<'a> Step<'a> {
             cycles,
             bytes,
             second: None,
+            others: [None; MAX_OTHERS],
             maps: [None; 2],
             pieces: 1.0,
             can_move_input: false,
@@ -162,6 +170,7 @@ pub fn whole_cycles(accelerator: &Accelerator, layer: &Layer, block: &Block) -> 
 pub fn step<'a>(
     accelerator: &Accelerator,
     program: &'a Program,
+    order: &Order,
     flow: &Flow,
     [idx, operation_idx]: [usize; 2],
 ) -> Option<Step<'a>> {
@@ -170,7 +179,9 @@ pub fn step<'a>(
         return Some(Step::new(Work::Cpu, 0.0, [0.0; 2]));
     }
     let has_table = flow.has_table[idx];
+    let chained: Vec<&Operation> = order.chained(program, idx).collect();
     let layer = layer(accelerator, program, flow, operation, has_table);
+    let layer = layer.map(|layer| with_chained(program, operation, layer, &chained));
     if let (Action::MatMul { n_columns }, Some(layer)) = (operation.action, layer) {
         let step = mat_mul(accelerator, program, operation, layer, n_columns as f64)?;
         return Some(Step {
@@ -186,7 +197,7 @@ pub fn step<'a>(
             let step = of_layer(accelerator, layer, block, operation.weights.as_deref());
             Step {
                 work: match operation.action {
-                    Action::Move => Work::Move { layer, block },
+                    Action::Move if !accelerator.is_u85() => Work::Move { layer, block },
                     _ => step.work,
                 },
                 second: (operation.inputs.get(1)).map(|&map_idx| {
@@ -196,15 +207,77 @@ pub fn step<'a>(
                 ..step
             }
         }
-        None => output_stage(accelerator, program, operation, has_table)?,
+        None => output_stage(accelerator, program, operation, &chained, has_table)?,
     };
+    let last = chained.last().map_or(operation, |last| *last);
+    let mut bytes = step.bytes;
+    if let Some(&output) = last.outputs.first().filter(|_| !chained.is_empty()) {
+        bytes[1] = program.maps[output].stored_bytes();
+    }
     Some(Step {
-        maps: [operation.inputs.first(), operation.outputs.first()].map(|map| map.copied()),
+        bytes,
+        others: others(program, operation, &chained),
+        maps: [operation.inputs.first(), last.outputs.first()].map(|map| map.copied()),
         pieces: operation.repeats,
         can_move_input: flow.source[idx].is_some(),
         reader: flow.reader[idx],
         ..step
     })
+}
+
+/// What a layer does for operations that are chained to it.
+fn with_chained(
+    program: &Program,
+    operation: &Operation,
+    mut layer: Layer,
+    chained: &[&Operation],
+) -> Layer {
+    let Some(&last) = chained.last().and_then(|last| last.outputs.first()) else {
+        return layer;
+    };
+    layer.n_chained_passes = chained_passes(program, operation, chained);
+    let last = &program.maps[last];
+    layer.element_bytes[1] = last.element_bytes;
+    layer.is_brick[1] = !last.is_linear;
+    layer
+}
+
+/// Passes over 8-bit elements that the output stage makes besides its own: two for 32 bits.
+fn chained_passes(program: &Program, operation: &Operation, chained: &[&Operation]) -> i64 {
+    let is_wide = |map: Option<&usize>| {
+        map.is_some_and(|&map_idx| program.maps[map_idx].element_bytes >= WIDE_BYTES)
+    };
+    let passes = |operation: &&Operation| {
+        let wide = is_wide(operation.outputs.first()) || is_wide(operation.inputs.first());
+        1 + i64::from(wide)
+    };
+    let own = i64::from(!chained.is_empty() && is_wide(operation.outputs.first()));
+    own + chained.iter().map(passes).sum::<i64>()
+}
+
+/// What chained operations read from memory.
+fn others(
+    program: &Program,
+    operation: &Operation,
+    chained: &[&Operation],
+) -> [Option<(usize, f64)>; MAX_OTHERS] {
+    let mut others = [None; MAX_OTHERS];
+    let mut within: Vec<usize> = operation.outputs.clone();
+    let mut free = others.iter_mut();
+    for operation in chained {
+        // What an activation between them writes counts as what the last one wrote.
+        let from_memory = operation
+            .inputs
+            .iter()
+            .filter(|&&input| program.maps[input].n_elements() > 1 && !within.contains(&input));
+        for &input in from_memory.take(1) {
+            if let Some(other) = free.next() {
+                *other = Some((input, program.maps[input].stored_bytes()));
+            }
+        }
+        within.extend(&operation.outputs);
+    }
+    others
 }
 
 /// An operator that goes through the multipliers.
@@ -285,6 +358,7 @@ fn output_stage<'a>(
     accelerator: &Accelerator,
     program: &Program,
     operation: &Operation,
+    chained: &[&Operation],
     has_table: bool,
 ) -> Option<Step<'a>> {
     let output = &program.maps[*operation.outputs.first()?];
@@ -314,6 +388,8 @@ fn output_stage<'a>(
             .output
             .of_elementwise(arithmetic, element_bytes, has_table),
     };
+    let passes = chained_passes(program, operation, chained) as f64;
+    let cycles_per_element = cycles_per_element + accelerator.output.other * passes;
     let own = Elementwise {
         block: elementwise::choose(accelerator, &shapes),
         shapes: [ifm, ofm],
@@ -416,6 +492,7 @@ fn layer(
         stride,
         dilation,
         upscale,
+        n_chained_passes: 0,
         has_table,
         is_sparse: accelerator.is_u85() && kind == Kind::Convolution && ifm[2] <= 2,
         is_brick: [!maps[input].is_linear, !maps[output].is_linear],

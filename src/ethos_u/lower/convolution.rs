@@ -10,6 +10,8 @@ use crate::tflite::BuiltinOptions;
 
 /// Positions between two of a kernel, at most.
 const MAX_DILATION: i64 = 2;
+/// Rows and columns of a stride that are looked at one by one.
+const MAX_PARTS: i64 = 16;
 /// Positions that a kernel moves at once, at most.
 const MAX_STRIDE: i64 = 3;
 
@@ -101,22 +103,31 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     }
     // Every other column is written at once.
     lowering.program.maps[output].is_linear |= stride[1] > 1;
-    let part = |size: i64, by: i64| (size + by - 1) / by;
-    let n_parts = stride[0].checked_mul(stride[1])?;
-    let histogram = ByteHistogram {
-        n_bytes: histogram.n_bytes / usize::try_from(n_parts).ok()?,
-        ..histogram.as_ref().clone()
-    };
-    let seen_output = [part(to_h, stride[0]), part(to_w, stride[1]), units];
-    lowering.push(Operation {
-        seen: Some([[h, w, c], seen_output]),
-        window: Window {
-            kernel: [part(kernel[0], stride[0]), part(kernel[1], stride[1])],
-            ..Window::POINT
-        },
-        weights: Some(Arc::new(histogram)),
-        repeats: n_parts as f64,
-        ..operation
-    });
+    let part = |size: i64, from: i64, by: i64| ((size - from + by - 1) / by).max(1);
+    let n_positions = (kernel[0] * kernel[1]).max(1) as f64;
+    for from_h in 0..stride[0].min(MAX_PARTS) {
+        for from_w in 0..stride[1].min(MAX_PARTS) {
+            let own = [
+                part(kernel[0], from_h, stride[0]),
+                part(kernel[1], from_w, stride[1]),
+            ];
+            let share = (own[0] * own[1]) as f64 / n_positions;
+            let histogram = ByteHistogram {
+                n_bytes: (histogram.n_bytes as f64 * share) as usize,
+                ..histogram.as_ref().clone()
+            };
+            // As far as the compiler counts, all rows and columns behind the first are written.
+            let written = [(to_h - from_h).max(1), (to_w - from_w).max(1), units];
+            lowering.push(Operation {
+                seen: Some([[h, w, c], written]),
+                window: Window {
+                    kernel: own,
+                    ..Window::POINT
+                },
+                weights: Some(Arc::new(histogram)),
+                ..operation.clone()
+            });
+        }
+    }
     Some(())
 }

@@ -14,9 +14,10 @@ const WIDE_BYTES: i64 = 4;
 const MAX_FACTOR: i64 = 1 << 10;
 
 /// Has operations element by element see shallow feature maps as deeper ones, and marks the feature maps
-/// that cannot lie in bricks of channels. Linear in operations, maps and inputs.
-pub fn lay_out(program: &mut Program) {
-    let mut tensors = Tensors::of(program);
+/// that cannot lie in bricks of channels. `moves_bricks` is whether dimensions of what lies in bricks can be
+/// exchanged. Linear in operations, maps and inputs.
+pub fn lay_out(program: &mut Program, moves_bricks: bool) {
+    let mut tensors = Tensors::of(program, moves_bricks);
     deepen(program, &tensors);
     tensors.mark_linear(program);
     for (map_idx, map) in program.maps.iter_mut().enumerate() {
@@ -32,10 +33,11 @@ struct Tensors {
     /// Of a map, without the frame around it.
     shape: Vec<Hwc>,
     is_linear: Vec<bool>,
+    moves_bricks: bool,
 }
 
 impl Tensors {
-    fn of(program: &Program) -> Self {
+    fn of(program: &Program, moves_bricks: bool) -> Self {
         let n_maps = program.maps.len();
         let n_readers = program.n_readers();
         let mut tensors = Self {
@@ -43,6 +45,7 @@ impl Tensors {
             is_part: vec![false; n_maps],
             shape: program.maps.iter().map(|map| map.shape).collect(),
             is_linear: vec![false; n_maps],
+            moves_bricks,
         };
         // What is joined takes the place of its parts, whatever they are themselves: from the end.
         for operation in program.operations.iter().rev() {
@@ -94,6 +97,7 @@ impl Tensors {
         let (first, output) = (operation.inputs.first(), operation.outputs.first());
         match operation.action {
             // Neither the CPU nor what moves memory knows of bricks.
+            Action::Move if self.moves_bricks => {}
             Action::Cpu | Action::Move | Action::MatMul { .. } => {
                 for &map_idx in operation.inputs.iter().chain(&operation.outputs) {
                     self.is_linear[self.of_map[map_idx]] = true;
@@ -132,7 +136,8 @@ impl Tensors {
             let is_like_output = output.is_some_and(|&output| maps[output].shape == shape);
             see(second, ofm.filter(|_| is_like_output).unwrap_or(shape));
         }
-        if let Some(&output) = output.filter(|&&output| !self.is_part[output]) {
+        let is_exchanged = operation.action == Action::Move;
+        if let Some(&output) = output.filter(|&&output| !self.is_part[output] && !is_exchanged) {
             // What is written in pieces is a whole all the same.
             let whole = maps[output].shape;
             let is_whole = |seen: &Hwc| volume(*seen) == volume(whole);

@@ -41,7 +41,7 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
             .push(operation(graph, analysis, node_idx));
     }
     fuse(&mut program);
-    lay_out(&mut program);
+    lay_out(&mut program, false);
     program
 }
 
@@ -81,7 +81,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     let mut program = lowering.program;
     copy_parts(&mut program);
     fuse(&mut program);
-    lay_out(&mut program);
+    lay_out(&mut program, accelerator.is_u85());
     program
 }
 

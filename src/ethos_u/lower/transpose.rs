@@ -2,7 +2,6 @@
 
 use super::lowering::Lowering;
 use crate::ethos_u::accelerator::Hwc;
-use crate::ethos_u::layer::Kind;
 use crate::ethos_u::program::{Action, Operation, Placing};
 use crate::graph::Graph;
 
@@ -10,16 +9,9 @@ impl Lowering<'_> {
     /// One exchange of height, width and channels, of an input that is seen in such a `shape`. Ethos-U85
     /// does it while it copies, the others are as fast as the memory.
     pub fn transpose_pass(&mut self, [input, output]: [usize; 2], shape: Hwc) {
-        let is_u85 = self.accelerator.is_u85();
-        let action = match is_u85 {
-            true => Action::Layer(Kind::Pooling),
-            false => Action::Move,
-        };
-        if !is_u85 || self.shape(input) != shape {}
-        if !is_u85 {}
         let operation = Operation {
             seen: Some([shape; 2]),
-            ..self.operation(action, &[input], output)
+            ..self.operation(Action::Move, &[input], output)
         };
         self.push(operation);
     }
