@@ -171,28 +171,39 @@ fn n_inputs(program: &Program, operation: &Operation) -> usize {
 
 fn depth_first(program: &Program) -> Vec<usize> {
     let n_operations = program.operations.len();
-    let writers = program.writers();
-    let needed = (program.outputs.iter().rev()).filter_map(|&map_idx| writers[map_idx]);
+    // By map, the operations that write it or parts of it, the last one first.
+    let mut writers = vec![Vec::new(); program.maps.len()];
+    for (idx, operation) in program.operations.iter().enumerate().rev() {
+        operation
+            .outputs
+            .iter()
+            .for_each(|&output| writers[output].push(idx));
+    }
+    let before = |idx: usize| -> Vec<usize> {
+        let inputs = program.operations[idx].inputs.iter();
+        inputs.flat_map(|&input| &writers[input]).copied().collect()
+    };
+    let needed = program
+        .outputs
+        .iter()
+        .rev()
+        .flat_map(|&output| writers[output].iter().rev());
     let mut order = Vec::with_capacity(n_operations);
     let mut is_seen = vec![false; n_operations];
-    for root in needed.chain(0..n_operations) {
-        // Operations with how many of their inputs are still to be looked at.
+    for root in needed.copied().chain(0..n_operations) {
+        // Operations with those before them that are still to be looked at.
         let mut open = Vec::new();
         if !std::mem::replace(&mut is_seen[root], true) {
-            open.push((root, program.operations[root].inputs.len()));
+            open.push((root, before(root)));
         }
-        while let Some((idx, n_left)) = open.last_mut() {
-            if *n_left == 0 {
+        while let Some((idx, left)) = open.last_mut() {
+            let Some(next) = left.pop() else {
                 order.push(*idx);
                 open.pop();
                 continue;
-            }
-            *n_left -= 1;
-            let input = program.operations[*idx].inputs[*n_left];
-            if let Some(next) = writers[input]
-                && !std::mem::replace(&mut is_seen[next], true)
-            {
-                open.push((next, program.operations[next].inputs.len()));
+            };
+            if !std::mem::replace(&mut is_seen[next], true) {
+                open.push((next, before(next)));
             }
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::lowering::Lowering;
 use crate::analysis::ByteHistogram;
+use crate::ethos_u::blocks::SPLIT_DEPTH;
 use crate::ethos_u::layer::Kind;
 use crate::ethos_u::program::{Action, Operation, Program, Window};
 use crate::tflite::BuiltinOptions;
@@ -65,6 +66,40 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
         ..first.clone()
     };
     Some([first, others])
+}
+
+/// A convolution for each group of channels, the first and then as many as there are others. None where
+/// there is one group.
+pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
+    let (input, filter, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let &[_, _, _, depth] = lowering.tensor(filter).shape.as_slice() else {
+        return None;
+    };
+    let ([h, w, c], [to_h, to_w, units]) = (lowering.shape(input), lowering.shape(output));
+    let depth = i64::from(depth);
+    if depth < 1 || c <= depth || c % depth != 0 || units % (c / depth) != 0 {
+        return None;
+    }
+    let n_groups = c / depth;
+    lowering.push_node();
+    let whole = lowering.program.operations.pop()?;
+    let units = units / n_groups;
+    lowering.program.maps[output].is_linear |= units % SPLIT_DEPTH != 0;
+    let weights = whole.weights.as_ref().map(|histogram| {
+        Arc::new(ByteHistogram {
+            n_bytes: histogram.n_bytes / n_groups as usize,
+            ..histogram.as_ref().clone()
+        })
+    });
+    for repeats in [1, n_groups - 1] {
+        lowering.push(Operation {
+            seen: Some([[h, w, depth], [to_h, to_w, units]]),
+            weights: weights.clone(),
+            repeats: repeats as f64,
+            ..whole.clone()
+        });
+    }
+    Some(())
 }
 
 /// A convolution over an input with zeros between its rows and columns; on Ethos-U85 one for each place

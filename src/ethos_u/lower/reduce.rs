@@ -1,4 +1,4 @@
-//! MEAN.
+//! MEAN, ARG_MAX, REDUCE_MAX and REDUCE_MIN.
 
 use super::lowering::{Lowering, ones};
 use crate::ethos_u::layer::Kind;
@@ -8,6 +8,7 @@ use crate::ethos_u::program::{Action, Arithmetic, Operation, Window};
 const MAX_KERNEL: i64 = 64 * 64;
 const MAX_ROWS: i64 = 64;
 const WIDE: i64 = 4;
+const HALF: i64 = 2;
 
 /// Sums by a depthwise convolution with ones, in parts where there are many positions, then scaled. None
 /// where axes are unknown.
@@ -91,6 +92,72 @@ fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
     lowering.push(Operation {
         seen: Some([seen; 2]),
         ..lowering.operation(Action::Binary(Arithmetic::Product), &[sum, number], output)
+    });
+    Some(())
+}
+
+/// The largest along an axis by pooling: as it is for REDUCE_MAX and REDUCE_MIN.
+pub fn largest(lowering: &mut Lowering) -> Option<()> {
+    let (input, axes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let [axis] = lowering.integers(axes)[..] else {
+        return None;
+    };
+    let seen = around(lowering, input, axis)?;
+    let n = seen[0][1];
+    lowering.window(Kind::MaxPooling, [input, output], seen, [1, n]);
+    Some(())
+}
+
+/// An input and its output as they are seen where one axis is reduced: what is before it as rows.
+fn around(lowering: &Lowering, input: usize, axis: i32) -> Option<[[i64; 3]; 2]> {
+    let shape = &lowering.tensor(input).shape;
+    let axis = if axis < 0 {
+        axis + shape.len() as i32
+    } else {
+        axis
+    };
+    let axis = usize::try_from(axis)
+        .ok()
+        .filter(|&axis| axis < shape.len())?;
+    let product = |sizes: &[i32]| {
+        let sizes = sizes.iter().map(|&size| i64::from(size).max(0));
+        sizes.fold(1, i64::saturating_mul)
+    };
+    let (rows, depth) = (product(&shape[..axis]), product(&shape[axis + 1..]));
+    let n = i64::from(shape[axis]);
+    (1..=MAX_KERNEL)
+        .contains(&n)
+        .then_some([[rows, n, depth], [rows, 1, depth]])
+}
+
+/// Ethos-U85 has an operation for it. For the others the place in each channel goes into its lower bits
+/// before the largest is looked for, and is taken out again.
+pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
+    let (input, axis, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let [axis] = lowering.integers(axis)[..] else {
+        return None;
+    };
+    let seen = around(lowering, input, axis)?;
+    let n = seen[0][1];
+    if lowering.accelerator.is_u85() {
+        lowering.window(Kind::MaxPooling, [input, output], seen, [1, n]);
+        return Some(());
+    }
+    let shape = lowering.shape(input);
+    let placed = lowering.map(shape, HALF);
+    lowering.push(Operation {
+        weights: Some(ones(shape[2])),
+        ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], placed)
+    });
+    let [h, w, c] = seen[1];
+    let largest = lowering.map([h, w, c], HALF);
+    lowering.window(Kind::MaxPooling, [placed, largest], seen, [1, n]);
+    let place = lowering.map([h, w, c], HALF);
+    lowering.copy(largest, place);
+    let number = lowering.constant([1, 1, 1], HALF);
+    lowering.push(Operation {
+        seen: Some([[h, w, c]; 2]),
+        ..lowering.operation(Action::Binary(Arithmetic::Sum), &[place, number], output)
     });
     Some(())
 }
