@@ -15,7 +15,7 @@ use super::flow::Flow;
 use super::layer::SCALE_BYTES;
 use super::lower::lower;
 use super::order::Order;
-use super::program::{Map, Placing, Program};
+use super::program::{Map, Operation, Placing, Program};
 use super::schedule::{Buffer, buffers};
 use super::step::{Step, Work, links, mat_mul_cycles, step, striped};
 use super::weights::ALIGNMENT_BYTES;
@@ -216,8 +216,8 @@ fn in_sram(
     is_in_sram
 }
 
-/// Moves inputs of elementwise operations off chip that have another one there, if nothing but such
-/// operations reads them.
+/// Moves inputs of elementwise operations, and of chains with such, off chip that have another one there, if
+/// nothing but elementwise operations reads them.
 fn same_memory(program: &Program, order: &Order, steps: &[Option<Step>], is_in_sram: &mut [bool]) {
     let maps = &program.maps;
     // By map, the one that it names anew.
@@ -238,15 +238,25 @@ fn same_memory(program: &Program, order: &Order, steps: &[Option<Step>], is_in_s
             inputs.for_each(|&input| is_read_whole[named[input]] = true);
         }
     }
-    for (&idx, step) in order.operations.iter().zip(steps) {
-        let operation = &program.operations[idx];
+    for (step_idx, (&idx, step)) in order.operations.iter().zip(steps).enumerate() {
         let is_inside = (step.as_ref().and_then(|step| step.stripe)).is_some_and(|s| !s.is_first);
-        if step.is_none() || is_inside || !operation.is_binary() {
+        let group: Vec<&Operation> = std::iter::once(&program.operations[idx])
+            .chain(order.chained(program, step_idx))
+            .collect();
+        if step.is_none() || is_inside || !group.iter().any(|operation| operation.is_binary()) {
             continue;
         }
-        let inputs = || program.activations(operation).map(|input| named[input]);
-        if inputs().any(|input| !is_in_sram[input]) {
-            for input in inputs().filter(|&input| !is_read_whole[input]) {
+        let inside: Vec<usize> = (group.iter().flat_map(|operation| &operation.outputs))
+            .map(|&map| named[map])
+            .collect();
+        let inputs: Vec<usize> = (group
+            .iter()
+            .flat_map(|operation| program.activations(operation)))
+        .map(|input| named[input])
+        .filter(|input| !inside.contains(input))
+        .collect();
+        if inputs.iter().any(|&input| !is_in_sram[input]) {
+            for &input in inputs.iter().filter(|&&input| !is_read_whole[input]) {
                 is_in_sram[input] = false;
             }
         }
@@ -323,10 +333,9 @@ fn of_step(
         let parts = (product, sum, block, *n_columns);
         own = mat_mul_cycles(accelerator, parts, [memories[0], memories[1]]);
         between_bytes = 2.0 * read_bytes;
-        let [ifm, _] = product.shapes;
-        read_bytes *= product.read_inflation(&memories[0], ifm, 1, false);
+        read_bytes *= read_inflation(&memories[0], sum, block);
         written_bytes *= write_inflation(accelerator, &memories[1], sum, block);
-        second_bytes *= product.read_inflation(&memories[2], ifm, 1, false);
+        second_bytes *= read_inflation(&memories[2], sum, block);
     }
     let moved = [read_bytes, written_bytes, second_bytes];
     let [read, written, second] = std::array::from_fn(|idx| match memories[idx].is_off_chip {

@@ -89,11 +89,8 @@ fn in_banks(accelerator: &Accelerator, shapes: &Shapes, n_banks: i64, granule: i
     let mut depth = cut_depth(micro[2].max(end[2].min(SPLIT_DEPTH)));
     while depth <= end[2] {
         for height in (micro[0]..=end[0]).step_by(micro[0] as usize) {
-            // One of two heights that stand for the single row there is.
-            let rows = height.min(shapes.ofm[0].max(1));
-            let rows = if shapes.ofm[0] == 1 { rows } else { height };
             let widths = (micro[1]..=end[1]).step_by(micro[1] as usize);
-            for width in widths.take_while(|&width| fits([rows, width, depth])) {
+            for width in widths.take_while(|&width| fits([height, width, depth])) {
                 let volume = height * width * depth;
                 let mut cost = n_output / volume as f32;
                 if n_input < volume * 2 {

@@ -97,7 +97,7 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
         "MEAN" => reduce::mean(lowering),
         "PAD" | "PADV2" => pad::pad(lowering),
         "PRELU" => elementwise::prelu(lowering),
-        "REDUCE_MAX" | "REDUCE_MIN" => reduce::largest(lowering),
+        "REDUCE_ALL" | "REDUCE_ANY" | "REDUCE_MAX" | "REDUCE_MIN" => reduce::largest(lowering),
         "RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR" => resize::resize(lowering),
         "SOFTMAX" => softmax::softmax(lowering),
         "SQUARED_DIFFERENCE" => elementwise::squared_difference(lowering),
@@ -172,10 +172,11 @@ fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operation {
         | "TANH" => (Action::Table, Placing::InPlace),
         "RELU" | "RELU6" | "RELU_0_TO_1" | "RELU_N1_TO_1" => (Action::Limit, Placing::InPlace),
         "QUANTIZE" => (Action::Copy, Placing::InPlace),
-        "ABS" => (Action::Unary, Placing::InPlace),
+        "ABS" | "LOGICAL_NOT" | "NEG" => (Action::Unary, Placing::InPlace),
         "ADD" | "SUB" => (Action::Binary(Arithmetic::Sum), Placing::InPlace),
         "MUL" => (Action::Binary(Arithmetic::Product), Placing::InPlace),
-        "DIV" | "MAXIMUM" | "MINIMUM" | "PRELU" | "SQUARED_DIFFERENCE" => {
+        "DIV" | "EQUAL" | "GREATER" | "GREATER_EQUAL" | "LESS" | "LESS_EQUAL" | "LOGICAL_AND"
+        | "LOGICAL_OR" | "MAXIMUM" | "MINIMUM" | "NOT_EQUAL" | "PRELU" | "SQUARED_DIFFERENCE" => {
             (Action::Binary(Arithmetic::Other), Placing::InPlace)
         }
         _ => match layer(graph, analysis, node_idx) {
