@@ -16,6 +16,8 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     let [one, other] = inputs.map(|input| {
         let shape = lowering.shape(input);
         let wide = lowering.map(shape, WIDE);
+        // Only Ethos-U85 widens into bricks.
+        lowering.program.maps[wide].is_linear = !lowering.accelerator.is_u85();
         lowering.copy(input, wide);
         let scaled = lowering.map(shape, WIDE);
         lowering.binary(Arithmetic::Product, [wide, number], scaled)

@@ -102,10 +102,14 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
         })
         .collect();
     for operation in &program.operations {
-        let cannot_read = matches!(
-            operation.action,
-            Action::Cpu | Action::MatMul { .. } | Action::Move | Action::Slice | Action::View
-        );
+        let shape = |map: Option<&usize>| map.map(|&map_idx| reduced(program.maps[map_idx].shape));
+        let names_anew = operation.action == Action::View
+            && shape(operation.inputs.first()) == shape(operation.outputs.first());
+        let cannot_read = !names_anew
+            && matches!(
+                operation.action,
+                Action::Cpu | Action::MatMul { .. } | Action::Move | Action::Slice | Action::View
+            );
         for (place, &input) in operation.inputs.iter().enumerate() {
             let Some(writer) = writers[input] else {
                 continue;
