@@ -67,8 +67,8 @@ fn is_part_kernel(accelerator: &Accelerator, layer: &Layer) -> bool {
 }
 
 fn micro_block(accelerator: &Accelerator, layer: &Layer) -> Hwc {
-    let is_by_channel = layer.kind.is_by_channel();
-    let candidates = match is_by_channel {
+    let is_narrow = layer.element_bytes[0] == 1;
+    let candidates = match layer.kind.is_by_channel() && is_narrow {
         true => accelerator.micro_blocks_by_channel,
         false => accelerator.micro_blocks,
     };

@@ -62,7 +62,9 @@ impl Order {
         program: &'a Program,
         step: usize,
     ) -> impl Iterator<Item = &'a Operation> {
-        let behind = self.operations.iter().zip(&self.chain_start).skip(step + 1);
+        let behind = self.operations[step + 1..]
+            .iter()
+            .zip(&self.chain_start[step + 1..]);
         let chained = behind.take_while(move |&(_, &start)| start == step);
         let operations = chained.map(|(&idx, _)| &program.operations[idx]);
         operations.filter(|operation| !operation.placing.is_of_input())
@@ -148,7 +150,6 @@ impl Chain {
             && other.is_none_or(is_free)
             && self.n_operations < MAX_CHAIN
             && n_inputs <= MAX_INPUTS
-            && !map.is_output
             && !map.is_variable;
         goes_on.then_some(Self {
             end: output,

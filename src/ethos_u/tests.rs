@@ -2,6 +2,7 @@ mod cascades;
 
 use super::accelerator::{ACCELERATORS, Accelerator, Hwc};
 use super::blocks::{self, Block};
+use super::cycles::Elementwise;
 use super::fast_storage::{Candidate, kept};
 use super::feature_maps::FeatureMaps;
 use super::layer::{Kind, Layer};
@@ -28,7 +29,10 @@ fn layer(kind: Kind, ifm: Hwc, ofm: Hwc, kernel: [i64; 2], stride: [i64; 2]) -> 
         dilation: [1, 1],
         is_sparse: false,
         has_table: false,
+        upscale: 1,
+        n_chained_passes: 0,
         is_brick: [true, true],
+        element_bytes: [1, 1],
     }
 }
 
@@ -138,9 +142,18 @@ fn blocks_and_cycles_are_those_of_vela() {
     assert!(largest < 0.001);
 }
 
+/// Whatever takes some time.
+const SOMETHING: Work = Work::Elementwise(Elementwise {
+    block: [1; 3],
+    shapes: [[1; 3]; 2],
+    element_bytes: [1; 2],
+    is_brick: [false; 2],
+    cycles_per_element: 1.0,
+});
+
 /// Nothing is read.
 fn idle() -> Step<'static> {
-    Step::new(Work::Cpu, 10.0, [0.0; 2])
+    Step::new(SOMETHING, 10.0, [0.0; 2])
 }
 
 fn weighted<'a>(
@@ -171,7 +184,7 @@ fn weights_are_buffered_where_it_pays() {
         [3, 3],
         [1, 1],
     );
-    let busy = Step::new(Work::Cpu, 1e6, [0.0; 2]);
+    let busy = Step::new(SOMETHING, 1e6, [0.0; 2]);
     let histogram = histogram(&[1, 2]);
     let step = |layer| weighted(accelerator, layer, 4096.0, &histogram);
     let nothing = Buffer::default();
@@ -436,13 +449,13 @@ fn feature_maps_are_alive_while_they_are_needed() {
         };
         feature_maps.live_bytes(order.operations.len(), inside)
     };
-    // The sum lies over one of its inputs, which lives on to be the graph's output.
+    // The sum lies over none of its inputs: those lie in bricks, and callers know of none.
     let all = [
         input + small,
         small + large,
         small + 2.0 * large,
         3.0 * large,
-        2.0 * large,
+        3.0 * large,
     ];
     assert_eq!(alive(&order, false), all);
     let inside = [

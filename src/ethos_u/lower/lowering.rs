@@ -1,9 +1,10 @@
 //! A program while it is made of a graph.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::convolution::in_pieces;
-use super::{element_bytes, operation, shape};
+use super::{MAX_DIMENSION, element_bytes, maps, operation, shape};
 use crate::analysis::weights::weight_stats;
 use crate::analysis::{Analysis, ByteHistogram};
 use crate::ethos_u::accelerator::{Accelerator, Hwc};
@@ -20,9 +21,39 @@ pub struct Lowering<'a> {
     pub program: Program,
     /// For which operations are added.
     pub node_idx: usize,
+    /// By tensor, the nodes that read it.
+    readers: Vec<Vec<usize>>,
+    /// By tensor, of the constants that were asked for.
+    histograms: HashMap<usize, Option<Arc<ByteHistogram>>>,
 }
 
 impl<'a> Lowering<'a> {
+    /// With the graph's tensors as maps, and no operations yet.
+    pub fn new(accelerator: &'a Accelerator, graph: &'a Graph<'a>, analysis: &'a Analysis) -> Self {
+        let mut readers = vec![Vec::new(); graph.subgraph.tensors.len()];
+        for edge in &graph.edges {
+            readers[edge.tensor_idx].push(edge.dst);
+        }
+        Self {
+            accelerator,
+            graph,
+            analysis,
+            program: Program {
+                maps: maps(graph, analysis),
+                operations: Vec::with_capacity(graph.nodes.len()),
+                outputs: graph.subgraph.outputs.clone(),
+            },
+            node_idx: 0,
+            readers,
+            histograms: HashMap::new(),
+        }
+    }
+
+    /// Nodes that read a tensor that a node writes.
+    pub fn readers(&self, tensor_idx: usize) -> &[usize] {
+        &self.readers[tensor_idx]
+    }
+
     pub fn node(&self) -> &'a Node<'a> {
         &self.graph.nodes[self.node_idx]
     }
@@ -54,13 +85,18 @@ impl<'a> Lowering<'a> {
     }
 
     /// How a constant's values are distributed.
-    pub fn histogram(&self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
-        let contents = self.graph.constant(tensor_idx);
-        weight_stats(contents, self.tensor(tensor_idx)).map(|stats| stats.histogram)
+    pub fn histogram(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
+        let graph = self.graph;
+        let known = self.histograms.entry(tensor_idx).or_insert_with(|| {
+            let contents = graph.constant(tensor_idx);
+            weight_stats(contents, graph.tensor(tensor_idx)).map(|stats| stats.histogram)
+        });
+        known.clone()
     }
 
     /// A feature map that the compiler adds.
     pub fn map(&mut self, shape: Hwc, element_bytes: i64) -> usize {
+        let shape = within_limits(shape);
         let n_bytes = shape.iter().product::<i64>() * element_bytes;
         self.program.maps.push(Map {
             shape,
@@ -81,7 +117,7 @@ impl<'a> Lowering<'a> {
     /// A constant that the compiler adds.
     pub fn constant(&mut self, shape: Hwc, element_bytes: i64) -> usize {
         self.program.maps.push(Map {
-            shape,
+            shape: within_limits(shape),
             element_bytes,
             is_constant: true,
             is_linear: true,
@@ -95,7 +131,10 @@ impl<'a> Lowering<'a> {
     }
 
     pub fn push(&mut self, operation: Operation) {
-        self.program.operations.push(operation);
+        self.program.operations.push(Operation {
+            seen: operation.seen.map(|seen| seen.map(within_limits)),
+            ..operation
+        });
     }
 
     pub fn operation(&self, action: Action, inputs: &[usize], output: usize) -> Operation {
@@ -143,9 +182,10 @@ impl<'a> Lowering<'a> {
     /// Products with the weights in a tensor of shape `[output, input]`, bias apart.
     pub fn fully_connected(&mut self, input: usize, weights: usize, output: usize) {
         let [_, units, features] = shape(&self.tensor(weights).shape);
+        let histogram = self.histogram(weights);
         let operation = Operation {
             seen: Some([[1, 1, features], [1, 1, units]]),
-            weights: self.histogram(weights),
+            weights: histogram,
             ..self.operation(Action::Layer(Kind::VectorProduct), &[input], output)
         };
         self.push(operation);
@@ -175,6 +215,11 @@ impl<'a> Lowering<'a> {
     pub fn element_bytes(&self, tensor_idx: usize) -> i64 {
         element_bytes(self.tensor(tensor_idx).tensor_type)
     }
+}
+
+/// As far as registers hold its sizes: what is larger is left to the network.
+fn within_limits(shape: Hwc) -> Hwc {
+    shape.map(|size| size.clamp(0, MAX_DIMENSION))
 }
 
 /// So many times the byte 1.

@@ -36,7 +36,7 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
         false => first,
     };
     // What is in the graph before it or in its options may undo the transposition.
-    let is_done = adj_y || transpose_before(lowering.graph, second).is_some_and(swaps_last);
+    let is_done = adj_y || transpose_before(lowering, second).is_some_and(swaps_last);
     let second = match is_done {
         true => second,
         false => transposed(lowering, second, [n, inner, columns]),

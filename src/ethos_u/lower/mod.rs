@@ -47,17 +47,7 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
 
 /// The operations that the compiler makes of a graph for an accelerator. Linear in nodes and tensors.
 pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Program {
-    let mut lowering = Lowering {
-        accelerator,
-        graph,
-        analysis,
-        program: Program {
-            maps: maps(graph, analysis),
-            operations: Vec::with_capacity(graph.nodes.len()),
-            outputs: graph.subgraph.outputs.clone(),
-        },
-        node_idx: 0,
-    };
+    let mut lowering = Lowering::new(accelerator, graph, analysis);
     let npu = match accelerator.is_u85() {
         true => Npu::EthosU85,
         false => Npu::EthosU55U65,

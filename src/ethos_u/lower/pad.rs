@@ -63,11 +63,11 @@ fn is_frame(lowering: &Lowering, output: usize) -> bool {
                 | BuiltinOptions::Pool2D { .. }
         )
     };
-    let mut readers = (lowering.graph.edges.iter()).filter(|edge| edge.tensor_idx == output);
+    let readers = lowering.readers(output);
     let (Some(input), false) = (lowering.input(0), lowering.program.maps[output].is_output) else {
         return false;
     };
     lowering.shape(input)[2] == lowering.shape(output)[2]
-        && readers.clone().next().is_some()
-        && readers.all(|edge| has_window(&lowering.graph.nodes[edge.dst].operator.options))
+        && !readers.is_empty()
+        && (readers.iter()).all(|&at| has_window(&lowering.graph.nodes[at].operator.options))
 }

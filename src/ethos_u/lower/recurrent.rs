@@ -95,7 +95,11 @@ impl Step<'_, '_> {
         let feature = self
             .lowering
             .linear_map([1, self.rows, self.features], NARROW);
-        self.copy(input, feature);
+        let slice = self.lowering.operation(Action::Slice, &[input], feature);
+        self.push_operation(Operation {
+            placing: Placing::View,
+            ..slice
+        });
         if self.is_first {
             for (state, element_bytes) in [(output_state, NARROW), (cell_state, HALF)] {
                 let own = self

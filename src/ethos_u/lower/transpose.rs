@@ -115,11 +115,16 @@ impl Exchange {
 }
 
 /// The exchange that the operator does which writes a tensor, if it is one and nothing else reads it.
-pub fn transpose_before(graph: &Graph, tensor_idx: usize) -> Option<Exchange> {
-    let readers = (graph.edges.iter()).filter(|edge| edge.tensor_idx == tensor_idx);
-    let mut sources = readers.map(|edge| edge.src);
-    let before = sources.next().filter(|_| sources.next().is_none())?;
-    exchange(graph, before)
+pub fn transpose_before(lowering: &Lowering, tensor_idx: usize) -> Option<Exchange> {
+    let own = lowering.node_idx;
+    let is_alone = lowering.readers(tensor_idx) == [own];
+    let edges = &lowering.graph.edges;
+    let of_node = edges[edges.partition_point(|edge| edge.dst < own)..].iter();
+    let mut of_node = of_node.take_while(|edge| edge.dst == own);
+    let before = of_node
+        .find(|edge| is_alone && edge.tensor_idx == tensor_idx)?
+        .src;
+    exchange(lowering.graph, before)
 }
 
 /// What a TRANSPOSE does; none for other operators, and where the order is not known.
@@ -142,12 +147,11 @@ pub fn swaps_last(exchange: Exchange) -> bool {
 }
 
 /// Whether the only reader of a tensor undoes the exchange of its last two dimensions.
-fn is_undone(graph: &Graph, tensor_idx: usize) -> bool {
-    let mut readers = (graph.edges.iter()).filter(|edge| edge.tensor_idx == tensor_idx);
-    let (Some(reader), None) = (readers.next(), readers.next()) else {
+fn is_undone(lowering: &Lowering, tensor_idx: usize) -> bool {
+    let &[reader] = lowering.readers(tensor_idx) else {
         return false;
     };
-    let operator = graph.nodes[reader.dst].operator;
+    let operator = lowering.graph.nodes[reader].operator;
     operator.code.builtin_name() == Some("BATCH_MATMUL")
         && operator.inputs.get(1) == Some(&Some(tensor_idx))
 }
@@ -157,7 +161,7 @@ fn is_undone(graph: &Graph, tensor_idx: usize) -> bool {
 pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     let exchange = exchange(lowering.graph, lowering.node_idx)?;
     let (input, output) = (lowering.input(0)?, lowering.output()?);
-    let is_undone = is_undone(lowering.graph, output) && swaps_last(exchange.clone());
+    let is_undone = is_undone(lowering, output) && swaps_last(exchange.clone());
     if exchange.is_nothing() || is_undone {
         lowering.push(Operation {
             placing: Placing::View,
