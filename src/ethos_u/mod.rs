@@ -1,9 +1,13 @@
-//! How Arm's compiler Vela runs a graph on its Ethos-U accelerators: the order of execution, blocks,
-//! cascades, cycles, encoded weights, weight buffers and the feature maps that lie in SRAM, by rules
-//! that its published source states, without compiling anything.
+//! How Arm's compiler Vela runs a graph on its Ethos-U accelerators, by rules that its published source
+//! states, without compiling anything.
 //!
-//! Not modelled: what Vela makes of operators that it replaces by several. A trained network corrects
-//! for that.
+//! [`lower`] makes a [`program`] of the graph: the operations that Vela makes of its operators, some thirty
+//! of a SOFTMAX for example, and the feature maps between them. [`order`] says when they run and which run
+//! as one, [`cascades`] which run a few rows at a time, [`blocks`] how they are cut up, [`cycles`] how long a
+//! block takes, [`schedule`] and [`weights`] which encoded weights are fetched ahead, [`feature_maps`] and
+//! [`fast_storage`] what lies in SRAM. [`plan`] puts it together, by operator of the graph.
+//!
+//! What is left out, a trained network corrects for.
 
 pub mod accelerator;
 pub mod blocks;

@@ -42,8 +42,8 @@ pub struct Planned {
     pub sram_traffic_bytes: f64,
 }
 
-/// One for each node. An operator that the accelerator's multipliers do not compute counts with its
-/// output's elements; one that only names memory anew with nothing. Proportional to operations, but for
+/// One for each node. An operator of which nothing else is known counts with its output's
+/// elements; one that only names memory anew, or that the CPU runs, with nothing. Proportional to operations, but for
 /// the choices of feature maps and of stripes, for which see [`fast_storage::kept`] and [`cascades`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<Planned> {
     let program = lower(accelerator, graph, analysis);

@@ -8,6 +8,10 @@ use super::feature_maps::brick_padding;
 use super::layer::Kind;
 use crate::analysis::ByteHistogram;
 
+/// Of elements of 16 bits, and of 32.
+pub const HALF_BYTES: i64 = 2;
+pub const WIDE_BYTES: i64 = 4;
+
 /// A graph as its accelerator runs it.
 #[derive(Clone, Debug, Default)]
 pub struct Program {

@@ -10,14 +10,12 @@ use super::flow::Flow;
 use super::layer::{Kind, Layer};
 use super::lower::MAX_DIMENSION;
 use super::order::Order;
-use super::program::{Action, Map, Operation, Program, Window};
+use super::program::{Action, Map, Operation, Program, WIDE_BYTES, Window};
 
 /// A side of a kernel beyond this is left to the network.
 const MAX_KERNEL: i64 = 4096;
 /// Kernels of more positions are left to the network too.
 const MAX_KERNEL_AREA: i64 = 64 * 64;
-/// Of an element of 32 bits.
-const WIDE_BYTES: i64 = 4;
 /// Inputs of operations that are chained to another one, at most.
 const MAX_OTHERS: usize = 3;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use common::python;
 use litecast::analysis::analyze;
-use litecast::ethos_u::accelerator::ACCELERATORS;
-use litecast::ethos_u::plan::plan;
+use litecast::ethos_u::accelerator::{ACCELERATORS, Accelerator};
+use litecast::ethos_u::plan::{Planned, plan};
 use litecast_trainer::labels::bytes_of;
 use litecast_trainer::labels::record::{Label, Origin, Outcome};
 use litecast_trainer::labels::vela::{Vela, default_targets};
@@ -18,6 +18,19 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// Networks of keyword spotting, most of whose weights are worth a buffer, and large ones, most of which
 /// are cascaded on Ethos-U65 and U85.
 const GRAPHS: [(&str, u64); 2] = [("cnn-kws", 16), ("cnn-imagenet", 4)];
+/// Networks of operators that the compiler replaces by several: of each space so many.
+const REPLACED: [(&str, u64); 10] = [
+    ("lstm", 3),
+    ("gru", 3),
+    ("deeplab", 2),
+    ("unet", 2),
+    ("text-encoder", 2),
+    ("mobilenet-v3", 2),
+    ("convnext", 2),
+    ("resnext", 2),
+    ("upscaler", 3),
+    ("densenet", 2),
+];
 /// Of an output channel, which the compiler does not count as weights.
 const SCALE_BYTES: f64 = 10.0;
 
@@ -61,17 +74,59 @@ fn plans_are_close_to_the_compiler() {
     }
 }
 
+/// Whole networks: what one operator becomes is too much to go through by itself.
+#[test]
+fn replaced_operators_are_planned_as_what_replaces_them() {
+    let Some(python) = python() else { return };
+    let targets = default_targets();
+    let mut worker = Worker::start(&Vela { python }, &targets).unwrap();
+    for (target_idx, accelerator) in ACCELERATORS.iter().enumerate() {
+        let mut all = Differences::default();
+        for (space, n_graphs) in REPLACED {
+            let mut cycles = Differences::default();
+            for index in 0..n_graphs {
+                let bytes = bytes_of(&sampled(space, index)).unwrap();
+                let label = worker.label(target_idx, &bytes, LIMIT).outcome;
+                let Outcome::Ok(Label::Vela(label)) = label else {
+                    panic!("expected a label of {space} {index}");
+                };
+                let planned = planned(accelerator, &bytes);
+                let total = planned.iter().map(|planned| planned.cycles).sum::<f64>();
+                cycles.add(total, label.total_cycles as f64);
+            }
+            println!("{}, {space}: {:.4?}", accelerator.target, cycles.0);
+            all.0.extend(cycles.0);
+        }
+        let median = all.median();
+        println!(
+            "{}: median difference of cycles {median:.4}",
+            accelerator.target
+        );
+        assert!(median < 0.03);
+    }
+}
+
+fn sampled(space: &str, index: u64) -> Origin {
+    Origin::Sampled {
+        space: space.into(),
+        seed: 7,
+        index,
+        precision: Precision::Int8,
+    }
+}
+
+fn planned(accelerator: &Accelerator, bytes: &[u8]) -> Vec<Planned> {
+    let model = litecast::tflite::parse(bytes).unwrap();
+    let graph = litecast::graph::build(&model, 0).unwrap();
+    plan(accelerator, &graph, &analyze(&graph))
+}
+
 /// Of an operator's cycles, and of a network's encoded weights and SRAM.
 fn medians(worker: &mut Worker, target_idx: usize, space: &str, n_graphs: u64) -> [f64; 3] {
     let accelerator = &ACCELERATORS[target_idx];
     let [mut cycles, mut weights, mut sram] = [(); 3].map(|()| Differences::default());
     for index in 0..n_graphs {
-        let origin = Origin::Sampled {
-            space: space.into(),
-            seed: 7,
-            index,
-            precision: Precision::Int8,
-        };
+        let origin = sampled(space, index);
         let bytes = bytes_of(&origin).unwrap();
         let Outcome::Ok(Label::Vela(label)) = worker.label(target_idx, &bytes, LIMIT).outcome
         else {

@@ -4,9 +4,8 @@ use super::{
     BANK_BYTES, BlockMemory, OUTPUT_BANKS, SMALL_SIDE, SPLIT_DEPTH, TABLE_BANKS, ceil_div, round_up,
 };
 use crate::ethos_u::accelerator::{Accelerator, Hwc};
+use crate::ethos_u::program::WIDE_BYTES;
 
-/// From this width of elements on, banks of Ethos-U55 and U65 come in granules twice as large.
-const WIDE_BYTES: i64 = 4;
 /// Bytes of Ethos-U85's buffers for outputs and for what is chained or broadcast, and parts of the latter.
 const OUTPUT_BUFFER_BYTES: i64 = 2048;
 const CHAIN_BUFFER_BYTES: i64 = 1536;
@@ -46,6 +45,7 @@ pub fn choose(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
             input_granule,
             ..
         } => {
+            // For elements this wide banks come in granules twice as large.
             let granule = match shapes.element_bytes {
                 WIDE_BYTES.. => 2 * input_granule,
                 _ => input_granule,

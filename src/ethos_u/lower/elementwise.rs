@@ -1,9 +1,7 @@
 //! Elementwise operators that the compiler puts together of several.
 
 use super::lowering::Lowering;
-use crate::ethos_u::program::Arithmetic;
-
-const WIDE: i64 = 4;
+use crate::ethos_u::program::{Arithmetic, WIDE_BYTES};
 
 /// Both inputs in 32 bits and scaled, their difference squared and scaled.
 pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
@@ -12,26 +10,26 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     if lowering.element_bytes(output) != 1 {
         return None;
     }
-    let number = lowering.constant([1, 1, 1], WIDE);
+    let number = lowering.constant([1, 1, 1], WIDE_BYTES);
     let [one, other] = inputs.map(|input| {
         let shape = lowering.shape(input);
-        let wide = lowering.map(shape, WIDE);
+        let wide = lowering.map(shape, WIDE_BYTES);
         // Only Ethos-U85 widens into bricks.
         lowering.program.maps[wide].is_linear = !lowering.accelerator.is_u85();
         lowering.copy(input, wide);
-        let scaled = lowering.map(shape, WIDE);
+        let scaled = lowering.map(shape, WIDE_BYTES);
         lowering.binary(Arithmetic::Product, [wide, number], scaled)
     });
     let shape = lowering.shape(output);
-    let difference = lowering.map(shape, WIDE);
+    let difference = lowering.map(shape, WIDE_BYTES);
     lowering.binary(Arithmetic::Sum, [one, other], difference);
-    let mut square = lowering.map(shape, WIDE);
+    let mut square = lowering.map(shape, WIDE_BYTES);
     lowering.binary(Arithmetic::Product, [difference, difference], square);
     let rank = lowering.tensor(output).shape.len();
     if !lowering.accelerator.is_u85() && rank < 4 {
         // The square has four dimensions whatever the output has: the compiler adds zeros of its shape.
-        let zeros = lowering.constant(shape, WIDE);
-        let sum = lowering.map(shape, WIDE);
+        let zeros = lowering.constant(shape, WIDE_BYTES);
+        let sum = lowering.map(shape, WIDE_BYTES);
         square = lowering.binary(Arithmetic::Sum, [zeros, square], sum);
     }
     lowering.binary(Arithmetic::Product, [square, number], output);

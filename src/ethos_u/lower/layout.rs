@@ -3,13 +3,12 @@
 use crate::ethos_u::accelerator::Hwc;
 use crate::ethos_u::blocks::SPLIT_DEPTH;
 use crate::ethos_u::layer::Kind;
-use crate::ethos_u::program::{Action, Operation, Placing, Program};
+use crate::ethos_u::program::{Action, Operation, Placing, Program, WIDE_BYTES};
 
 /// Feature maps of fewer channels are seen deeper element by element, if they have more elements than so
 /// many.
 const LEAST_DEPTH: i64 = 8;
 const LEAST_ELEMENTS: i64 = 16;
-const WIDE_BYTES: i64 = 4;
 /// Numbers are not taken apart any further: a file's shapes may have huge prime factors.
 const MAX_FACTOR: i64 = 1 << 10;
 

@@ -3,11 +3,8 @@
 use super::lowering::Lowering;
 use super::transpose::{swaps_last, transpose_before};
 use crate::ethos_u::layer::Kind;
-use crate::ethos_u::program::{Action, Operation};
+use crate::ethos_u::program::{Action, Operation, WIDE_BYTES};
 use crate::tflite::BuiltinOptions;
-
-/// Of a partial product.
-const WIDE: f64 = 4.0;
 
 /// Ethos-U85 multiplies feature maps as it multiplies by weights, one batch after the other. For the
 /// others each column of the second matrix is multiplied by the rows of the first one and summed.
@@ -52,7 +49,7 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     let products = lowering.linear_map([n, rows, inner], 1);
     let map = &mut lowering.program.maps[products];
     map.is_off_chip = true;
-    map.bytes = map.bytes.map(|bytes| bytes * WIDE);
+    map.bytes = map.bytes.map(|bytes| bytes * WIDE_BYTES as f64);
     lowering.push(Operation {
         outputs: vec![output, products],
         seen: Some([[n, rows, inner], [n, rows, 1]]),

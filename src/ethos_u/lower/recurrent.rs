@@ -1,7 +1,7 @@
 //! UNIDIRECTIONAL_SEQUENCE_LSTM.
 
 use super::lowering::Lowering;
-use crate::ethos_u::program::{Action, Arithmetic, Operation, Placing};
+use crate::ethos_u::program::{Action, Arithmetic, HALF_BYTES, Operation, Placing};
 use crate::tflite::BuiltinOptions;
 
 /// Inputs of the operator, in the order of [`GATES`].
@@ -10,7 +10,6 @@ const STATE_WEIGHTS: [usize; 4] = [5, 6, 7, 8];
 const OUTPUT_STATE: usize = 18;
 const CELL_STATE: usize = 19;
 const NARROW: i64 = 1;
-const HALF: i64 = 2;
 
 /// What a gate's sum goes through.
 #[derive(Clone, Copy, PartialEq)]
@@ -101,7 +100,7 @@ impl Step<'_, '_> {
             ..slice
         });
         if self.is_first {
-            for (state, element_bytes) in [(output_state, NARROW), (cell_state, HALF)] {
+            for (state, element_bytes) in [(output_state, NARROW), (cell_state, HALF_BYTES)] {
                 let own = self
                     .lowering
                     .linear_map([1, self.rows, units], element_bytes);
@@ -109,7 +108,7 @@ impl Step<'_, '_> {
             }
         }
         let state = self.state(units, NARROW);
-        let cell = self.state(units, HALF);
+        let cell = self.state(units, HALF_BYTES);
         let mut gates = [0; GATES.len()];
         for (idx, gate) in gates.iter_mut().enumerate() {
             *gate = self.gate(idx, [feature, state], units)?;
@@ -117,11 +116,11 @@ impl Step<'_, '_> {
         let [input_gate, forget_gate, cell_gate, output_gate] = gates;
         let kept = self.binary(Arithmetic::Product, [cell, forget_gate], units);
         let added = self.binary(Arithmetic::Product, [cell_gate, input_gate], units);
-        let next = self.state(units, HALF);
+        let next = self.state(units, HALF_BYTES);
         self.push_binary(Arithmetic::Sum, [kept, added], next);
-        let clipped = self.state(units, HALF);
+        let clipped = self.state(units, HALF_BYTES);
         self.copy(next, clipped);
-        let activated = self.lowering.map([1, self.rows, units], HALF);
+        let activated = self.lowering.map([1, self.rows, units], HALF_BYTES);
         self.copy(clipped, activated);
         let result = self.state(units, NARROW);
         self.push_binary(Arithmetic::Product, [activated, output_gate], result);
@@ -150,7 +149,7 @@ impl Step<'_, '_> {
         let mut sums = [0; 2];
         for ((sum, weights), input) in sums.iter_mut().zip(weights).zip(inputs) {
             let weights = self.lowering.input(weights)?;
-            *sum = self.lowering.map([1, self.rows, units], HALF);
+            *sum = self.lowering.map([1, self.rows, units], HALF_BYTES);
             self.lowering.fully_connected(input, weights, *sum);
             let last = self.lowering.program.operations.last_mut()?;
             last.repeats = self.repeats;
@@ -159,7 +158,7 @@ impl Step<'_, '_> {
             }
         }
         let sum = self.binary(Arithmetic::Sum, sums, units);
-        let gate = self.lowering.map([1, self.rows, units], HALF);
+        let gate = self.lowering.map([1, self.rows, units], HALF_BYTES);
         self.push_operation(Operation {
             placing: Placing::Fused,
             ..self.lowering.operation(Action::Table, &[sum], gate)
@@ -167,13 +166,13 @@ impl Step<'_, '_> {
         if GATES[idx] == Activation::Tanh {
             return Some(gate);
         }
-        let limited = self.lowering.map([1, self.rows, units], HALF);
+        let limited = self.lowering.map([1, self.rows, units], HALF_BYTES);
         self.copy(gate, limited);
         Some(limited)
     }
 
     fn binary(&mut self, arithmetic: Arithmetic, inputs: [usize; 2], units: i64) -> usize {
-        let output = self.lowering.map([1, self.rows, units], HALF);
+        let output = self.lowering.map([1, self.rows, units], HALF_BYTES);
         self.push_binary(arithmetic, inputs, output);
         output
     }

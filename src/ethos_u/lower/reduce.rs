@@ -2,13 +2,11 @@
 
 use super::lowering::{Lowering, ones};
 use crate::ethos_u::layer::Kind;
-use crate::ethos_u::program::{Action, Arithmetic, Operation, Window};
+use crate::ethos_u::program::{Action, Arithmetic, HALF_BYTES, Operation, WIDE_BYTES, Window};
 
 /// Positions of a kernel, and rows of it, at most.
 const MAX_KERNEL: i64 = 64 * 64;
 const MAX_ROWS: i64 = 64;
-const WIDE: i64 = 4;
-const HALF: i64 = 2;
 
 /// Sums by a depthwise convolution with ones, in parts where there are many positions, then scaled. None
 /// where axes are unknown.
@@ -59,7 +57,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
             continue;
         }
         let read = [if is_high { rows } else { height }, width, depth];
-        let sum = lowering.map(sums, WIDE);
+        let sum = lowering.map(sums, WIDE_BYTES);
         lowering.push(Operation {
             seen: Some([read, sums]),
             window: Window {
@@ -74,7 +72,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
         let before = so_far.unwrap_or(sum);
         so_far = Some(sum);
         if n_additions > 0 {
-            let all = lowering.map(sums, WIDE);
+            let all = lowering.map(sums, WIDE_BYTES);
             lowering.push(Operation {
                 repeats: n_additions as f64,
                 ..lowering.operation(Action::Binary(Arithmetic::Sum), &[before, sum], all)
@@ -86,7 +84,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
 }
 
 fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
-    let number = lowering.constant([1, 1, 1], WIDE);
+    let number = lowering.constant([1, 1, 1], WIDE_BYTES);
     let seen = lowering.shape(sum);
     if lowering.shape(output) != seen {}
     lowering.push(Operation {
@@ -144,17 +142,17 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
         return Some(());
     }
     let shape = lowering.shape(input);
-    let placed = lowering.map(shape, HALF);
+    let placed = lowering.map(shape, HALF_BYTES);
     lowering.push(Operation {
         weights: Some(ones(shape[2])),
         ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], placed)
     });
     let [h, w, c] = seen[1];
-    let largest = lowering.map([h, w, c], HALF);
+    let largest = lowering.map([h, w, c], HALF_BYTES);
     lowering.window(Kind::MaxPooling, [placed, largest], seen, [1, n]);
-    let place = lowering.map([h, w, c], HALF);
+    let place = lowering.map([h, w, c], HALF_BYTES);
     lowering.copy(largest, place);
-    let number = lowering.constant([1, 1, 1], HALF);
+    let number = lowering.constant([1, 1, 1], HALF_BYTES);
     lowering.push(Operation {
         seen: Some([[h, w, c]; 2]),
         ..lowering.operation(Action::Binary(Arithmetic::Sum), &[place, number], output)

@@ -3,13 +3,12 @@
 use super::lowering::Lowering;
 use crate::ethos_u::accelerator::Hwc;
 use crate::ethos_u::layer::Kind;
-use crate::ethos_u::program::{Action, Arithmetic, Operation, Placing};
+use crate::ethos_u::program::{Action, Arithmetic, Operation, Placing, WIDE_BYTES};
 
 /// Channels from which on Ethos-U85 transposes before it looks for the largest of them.
 const LEAST_TRANSPOSED: i64 = 16;
 /// Newton's steps towards the reciprocal of the sum.
 const N_STEPS: usize = 3;
-const WIDE: i64 = 4;
 
 /// The largest of each row is taken away, exponents are looked up, summed and divided by the sum: some
 /// thirty operations. None for numbers of more than 8 bits.
@@ -19,27 +18,27 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
         return None;
     }
     let shape = lowering.shape(input);
-    let [h, w, c] = shape;
+    let [h, w, _] = shape;
     let by_row = [h, w, 1];
     let of_rows = flat([h, w, 1]);
     let largest = largest(lowering, input);
-    let exponents = lowering.map(shape, WIDE);
+    let exponents = lowering.map(shape, WIDE_BYTES);
     let difference = lowering.map(shape, 1);
     lowering.binary(Arithmetic::Sum, [input, largest], difference);
     lowering.push(Operation {
         placing: Placing::Fused,
         ..lowering.operation(Action::Table, &[difference], exponents)
     });
-    let number = lowering.constant([1, 1, 1], WIDE);
-    let rescaled = lowering.linear_map(shape, WIDE);
+    let number = lowering.constant([1, 1, 1], WIDE_BYTES);
+    let rescaled = lowering.linear_map(shape, WIDE_BYTES);
     lowering.binary(Arithmetic::Other, [exponents, number], rescaled);
-    let sum = lowering.linear_map(by_row, WIDE);
+    let sum = lowering.linear_map(by_row, WIDE_BYTES);
     lowering.window(Kind::ReduceSum, [rescaled, sum], [shape, by_row], [1, 1]);
     let sum = view(lowering, sum, of_rows);
     let headroom = wide(lowering, of_rows);
     let of_sum = lowering.operation(Action::Unary, &[sum], headroom);
     lowering.push(of_sum);
-    let shift = lowering.linear_map(of_rows, WIDE);
+    let shift = lowering.linear_map(of_rows, WIDE_BYTES);
     lowering.binary(Arithmetic::Sum, [number, headroom], shift);
     let one = sums(lowering, [headroom, number], of_rows);
     let half = binary(lowering, Arithmetic::Other, [sum, one], of_rows);
@@ -58,13 +57,12 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
         true => scaled,
         // The shapes of what comes next do not agree in rank: the compiler adds zeros of the output's.
         false => {
-            let zeros = lowering.constant(shape, WIDE);
+            let zeros = lowering.constant(shape, WIDE_BYTES);
             sums(lowering, [zeros, scaled], shape)
         }
     };
     let shift = view(lowering, shift, by_row);
     lowering.binary(Arithmetic::Other, [scaled, shift], output);
-    debug_assert!(c > 0 || h * w == 0);
     Some(())
 }
 
@@ -98,7 +96,7 @@ fn flat([h, w, c]: Hwc) -> Hwc {
 }
 
 fn wide(lowering: &mut Lowering, shape: Hwc) -> usize {
-    lowering.map(shape, WIDE)
+    lowering.map(shape, WIDE_BYTES)
 }
 
 /// The same map in another shape.
@@ -106,7 +104,7 @@ fn view(lowering: &mut Lowering, map: usize, shape: Hwc) -> usize {
     if lowering.shape(map) == shape {
         return map;
     }
-    let seen = lowering.linear_map(shape, WIDE);
+    let seen = lowering.linear_map(shape, WIDE_BYTES);
     lowering.push(Operation {
         placing: Placing::View,
         ..lowering.operation(Action::View, &[map], seen)
