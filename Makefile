@@ -24,9 +24,11 @@ cli: ## Build the native command, target/release/litecast
 TRAINER := target/release/litecast-trainer
 bundle: ## Train the shipped predictor again on trainer/data, measure and export it
 	@$(MAKE) --no-print-directory measure ARCHITECTURE=per-operator
-	$(TRAINER) export --run trainer/runs/per-operator --dataset trainer/data
+	$(TRAINER) export --run trainer/runs/per-operator --dataset trainer/data $(LEFT_OUT)
 
 ARCHITECTURE ?= perfsage
+# Written by `litecast-trainer evaluate-families`.
+LEFT_OUT := --left-out trainer/results/left-out.csv
 # As the paper has it, on its four spaces.
 FLAGS_perfsage := --spaces cnn-cifar10,cnn-imagenet,cnn-kws,vit-cifar100 --log-loss-epochs 5 \
 	--min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
@@ -37,7 +39,7 @@ FLAGS_eagle := --hidden 600
 measure: ## Train one architecture on trainer/data and measure it (ARCHITECTURE=perfsage)
 	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
 	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) --dataset trainer/data --out trainer/runs/$(ARCHITECTURE)
-	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) --dataset trainer/data
+	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) --dataset trainer/data $(if $(filter per-operator,$(ARCHITECTURE)),$(LEFT_OUT))
 
 networks: ## Train and measure all networks to compare with, one after another: hours for each
 	@for network in perfsage dippm nnlp seernet eagle; do \

@@ -5,6 +5,7 @@ pub mod devices;
 pub mod families;
 pub mod files;
 pub mod intervals;
+pub mod left_out;
 mod plot;
 pub mod table;
 
@@ -18,6 +19,7 @@ use litecast::features::N_COLUMNS;
 use litecast::manifest::{ALL, OutputError, PERFSAGE_SPACES};
 
 use self::attribution::attribution;
+use self::left_out::LeftOut;
 use crate::checkpoint::{Checkpoint, Progress};
 use crate::data::{Data, Part};
 use crate::dataset::{self, Dataset};
@@ -47,6 +49,10 @@ pub struct EvaluateArgs {
     /// `<name>-curve.csv` and `<name>-curve.svg`; the architecture where it is not given.
     #[arg(long)]
     pub name: Option<String>,
+    /// Table of errors on spaces that were left out, `left-out.csv` of `litecast-trainer
+    /// evaluate-families`, for intervals that count with them.
+    #[arg(long)]
+    pub left_out: Option<PathBuf>,
 }
 
 pub fn run(args: &EvaluateArgs) -> Result<()> {
@@ -54,7 +60,8 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     let estimates = trained.estimates(&trained.data.test);
     let errors = errors(&estimates, &trained.data.test, &trained.data);
     let attributions = attribution(&trained.model, &trained.data.test, &trained.data);
-    let (_, intervals) = trained.intervals(&estimates);
+    let left_out = trained.left_out(args.left_out.as_deref())?;
+    let (_, intervals) = trained.intervals(&estimates, &left_out);
     let text = table::markdown(&errors, &trained.data)
         + &table::attributions(&attributions, &trained.data)
         + &table::intervals(&intervals);
@@ -124,12 +131,19 @@ impl Trained {
         estimates(&self.model, part, &self.data, &Device::flex())
     }
 
-    /// What intervals follow from the validation graphs, and how they do on the estimates of the
-    /// held-out graphs.
-    pub fn intervals(&self, test: &[Vec<f32>]) -> (Landmarks, Vec<Interval>) {
+    /// Errors on spaces that were left out, from a table of them; none without one.
+    pub fn left_out(&self, path: Option<&Path>) -> Result<Vec<LeftOut>> {
+        path.map_or(Ok(Vec::new()), |path| {
+            left_out::read(path, &self.data.outputs)
+        })
+    }
+
+    /// What intervals follow from the validation graphs and from spaces that were left out, and how they do
+    /// on the estimates of the held-out graphs.
+    pub fn intervals(&self, test: &[Vec<f32>], left_out: &[LeftOut]) -> (Landmarks, Vec<Interval>) {
         let landmarks = intervals::landmarks(&self.data.training);
         let validation = self.estimates(&self.data.validation);
-        let intervals = intervals::intervals(&landmarks, &validation, test, &self.data);
+        let intervals = intervals::intervals(&landmarks, &validation, test, &self.data, left_out);
         (landmarks, intervals)
     }
 }

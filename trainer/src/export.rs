@@ -34,6 +34,9 @@ pub struct ExportArgs {
     pub examples: PathBuf,
     #[arg(long, default_value = "trainer/artifact")]
     pub out: PathBuf,
+    /// Table of errors on spaces that were left out, as `litecast-trainer evaluate` takes it.
+    #[arg(long)]
+    pub left_out: Option<PathBuf>,
 }
 
 pub fn run(args: &ExportArgs) -> Result<()> {
@@ -81,7 +84,8 @@ fn manifest(trained: &Trained, dataset: &Dataset, args: &ExportArgs) -> Result<M
     let data = &trained.data;
     let categories = data.scaling.vocabulary.codes.clone();
     let estimates = trained.estimates(&data.test);
-    let (landmarks, intervals) = trained.intervals(&estimates);
+    let left_out = trained.left_out(args.left_out.as_deref())?;
+    let (landmarks, intervals) = trained.intervals(&estimates, &left_out);
     let outputs = data.outputs.iter().map(|key| output(key, dataset));
     Ok(Manifest {
         format_version: FORMAT_VERSION,

@@ -7,10 +7,11 @@ use anyhow::{Result, ensure};
 use litecast::familiarity::Interval;
 use litecast::manifest::{ErrorSummary, OutputError};
 
-use super::{Trained, errors};
+use super::left_out::{self, LeftOut, some_of};
+use super::{Trained, errors, intervals};
 use crate::checkpoint::Checkpoint;
 use crate::data::Data;
-use crate::dataset;
+use crate::dataset::{self, LabelKey};
 use crate::settings::Settings;
 use crate::train;
 
@@ -23,7 +24,7 @@ pub struct EvaluateFamiliesArgs {
     /// Folder for the runs, one folder each; those found there are resumed.
     #[arg(long, default_value = "trainer/runs/families")]
     pub runs: PathBuf,
-    /// Folder for the table, `families.md`.
+    /// Folder for the tables: `families.md`, and `left-out.csv` with errors of graphs for intervals.
     #[arg(long, default_value = "trainer/results")]
     pub out: PathBuf,
     /// Design spaces to leave out, one after the other; all of the dataset where none is given.
@@ -38,6 +39,9 @@ struct Family {
     name: String,
     /// Of the outputs that have labels there.
     errors: Vec<OutputError>,
+    graphs: Vec<LeftOut>,
+    /// Of the network's own validation graphs.
+    validation: Vec<LeftOut>,
     intervals: Vec<Interval>,
 }
 
@@ -54,6 +58,7 @@ pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
     };
     let device = train::device(false)?.autodiff();
     let mut families = Vec::new();
+    let mut outputs = Vec::new();
     for name in names {
         let settings = Settings {
             leave_out: vec![name.clone()],
@@ -68,20 +73,34 @@ pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
         let checkpoint = Checkpoint::new(&args.runs.join(&name))?;
         train::train(&data, &settings, &checkpoint, &device)?;
         let trained = Trained::new(&checkpoint, data)?;
-        let estimates = trained.estimates(&trained.data.test);
-        let (_, intervals) = trained.intervals(&estimates);
-        let errors = errors(&estimates, &trained.data.test, &trained.data);
-        let here = |error: &OutputError| error.space == name && error.error.n > 0;
-        families.push(Family {
-            errors: errors.into_iter().filter(here).collect(),
-            intervals,
-            name,
-        });
+        outputs.clone_from(&trained.data.outputs);
+        families.push(Family::of(name, &trained));
+    }
+    for idx in 0..families.len() {
+        families[idx].intervals = intervals_for(idx, &families, &outputs);
     }
     let text = markdown(&families, &args.settings);
     println!("{text}");
     fs::create_dir_all(&args.out)?;
+    let graphs: Vec<LeftOut> = families
+        .iter()
+        .flat_map(|f| some_of(f.graphs.clone()))
+        .collect();
+    left_out::write(&args.out.join("left-out.csv"), &outputs, &graphs)?;
     Ok(fs::write(args.out.join("families.md"), text)?)
+}
+
+/// From the validation graphs of one family's network and from all other families, measured on the family:
+/// nothing of it had a part in them.
+fn intervals_for(idx: usize, families: &[Family], outputs: &[LabelKey]) -> Vec<Interval> {
+    let own = &families[idx];
+    let others = families.iter().filter(|family| family.name != own.name);
+    let others = others.flat_map(|family| some_of(family.graphs.clone()));
+    let calibration: Vec<LeftOut> = own.validation.iter().cloned().chain(others).collect();
+    let interval = |(output, key): (usize, &LabelKey)| {
+        intervals::calibrated(key, &calibration, &own.graphs, output)
+    };
+    outputs.iter().enumerate().map(interval).collect()
 }
 
 /// A row for each family, columns for the latency of each target.
@@ -97,8 +116,8 @@ fn markdown(families: &[Family], settings: &Settings) -> String {
     let mut text = format!(
         "# Latency of design spaces that were left out\n\nEach row is a network of its own, trained for {} \
          epochs on all other design spaces and measured on all graphs of this one: mean absolute \
-         percentage error, median, and the share of labels inside the intervals that were made to hold \
-         90 %.\n\n| left out | graphs |",
+         percentage error, median, and the share of labels inside intervals that were made to hold 90 %, from \
+         the network's own validation graphs and from all other left-out spaces.\n\n| left out | graphs |",
         settings.epochs
     );
     for target in &targets {
@@ -145,6 +164,25 @@ fn markdown(families: &[Family], settings: &Settings) -> String {
 const LATENCY: &str = "latency";
 
 impl Family {
+    /// Without intervals, which need all families.
+    fn of(name: String, trained: &Trained) -> Self {
+        let data = &trained.data;
+        let landmarks = intervals::landmarks(&data.training);
+        let estimates = trained.estimates(&data.test);
+        let validation = trained.estimates(&data.validation);
+        let graphs =
+            |part, estimates: &[Vec<f32>]| intervals::left_out(&name, &landmarks, part, estimates);
+        let here = |error: &OutputError| error.space == name && error.error.n > 0;
+        let errors = errors(&estimates, &data.test, data);
+        Self {
+            graphs: graphs(&data.test, &estimates),
+            validation: graphs(&data.validation, &validation),
+            errors: errors.into_iter().filter(here).collect(),
+            intervals: Vec::new(),
+            name,
+        }
+    }
+
     /// Error and coverage in percent of one target.
     fn latency(&self, target: &str) -> Option<(&ErrorSummary, f64)> {
         let is_it = |of: &str, metric: &str| of == target && metric == LATENCY;

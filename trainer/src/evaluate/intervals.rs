@@ -1,9 +1,13 @@
 //! 90 % intervals by split conformal prediction (Vovk et al. 2005; Lei et al. 2018): the errors on
-//! the graphs that stopped the training set the widths, the held-out graphs tell the coverage.
+//! the graphs that stopped the training set the widths, the held-out graphs tell the coverage. Where errors
+//! on spaces that were left out are known, they count beside them: near to training there are few of them.
 
 use litecast::familiarity::{Band, Interval, Landmarks, N_SUMMARY, mean_square};
 
+use super::left_out::LeftOut;
 use crate::data::{Data, Part};
+use crate::dataset::LabelKey;
+use crate::gnn::prepare::Example;
 use crate::metrics::conformal_quantile;
 
 /// Enough that every family has several, few enough that the manifest stays small.
@@ -44,20 +48,26 @@ pub fn landmarks(training: &Part) -> Landmarks {
     landmarks
 }
 
-/// One for each output, from estimates by graph, then by output, of the validation and test parts.
+/// One for each output, from estimates by graph, then by output, of the validation and test parts, and from
+/// graphs of spaces that were left out.
 pub fn intervals(
     landmarks: &Landmarks,
     validation: &[Vec<f32>],
     test: &[Vec<f32>],
     data: &Data,
+    left_out: &[LeftOut],
 ) -> Vec<Interval> {
     let calibration = Distances::new(landmarks, &data.validation);
     let measured = Distances::new(landmarks, &data.test);
-    let interval = |(output, key): (usize, &crate::dataset::LabelKey)| {
+    let interval = |(output, key): (usize, &LabelKey)| {
         let mut interval = Interval {
             target: key.target.clone(),
             metric: key.metric.clone(),
-            bands: bands(calibration.errors(validation, output)),
+            bands: bands(with_left_out(
+                calibration.errors(validation, output),
+                left_out,
+                output,
+            )),
             coverage_percent: 0.0,
             n: 0,
         };
@@ -67,6 +77,56 @@ pub fn intervals(
         interval
     };
     data.outputs.iter().enumerate().map(interval).collect()
+}
+
+fn with_left_out(mut errors: Vec<Error>, left_out: &[LeftOut], output: usize) -> Vec<Error> {
+    let of_output = left_out.iter().map(|graph| Error {
+        distance: graph.distance,
+        log_error: graph.log_errors[output],
+    });
+    errors.extend(of_output.filter(|error| !error.log_error.is_nan()));
+    errors
+}
+
+/// The interval of one output that holds what some graphs tell, measured on others.
+pub fn calibrated(
+    key: &LabelKey,
+    calibration: &[LeftOut],
+    measured: &[LeftOut],
+    output: usize,
+) -> Interval {
+    let mut interval = Interval {
+        target: key.target.clone(),
+        metric: key.metric.clone(),
+        bands: bands(with_left_out(Vec::new(), calibration, output)),
+        coverage_percent: 0.0,
+        n: 0,
+    };
+    let errors = with_left_out(Vec::new(), measured, output);
+    interval.n = errors.len();
+    interval.coverage_percent = coverage_percent(&interval, &errors);
+    interval
+}
+
+/// The graphs of a part, all of one space, with how far they are from training and what the estimates err.
+pub fn left_out(
+    space: &str,
+    landmarks: &Landmarks,
+    part: &Part,
+    estimates: &[Vec<f32>],
+) -> Vec<LeftOut> {
+    let graphs = part.examples.iter().zip(estimates).zip(&part.summaries);
+    let graph = |((example, estimates), summary): ((&Example, &Vec<f32>), &Vec<f32>)| {
+        let pairs = example.labels.iter().zip(estimates);
+        LeftOut {
+            space: space.to_owned(),
+            distance: landmarks.distance(summary),
+            log_errors: pairs
+                .map(|(label, estimate)| (label / estimate).ln().abs())
+                .collect(),
+        }
+    };
+    graphs.map(graph).collect()
 }
 
 /// Share of errors that an interval holds, in percent.

@@ -1,0 +1,112 @@
+//! Errors on design spaces that networks were trained without, as a table: intervals count with them, for
+//! a file from outside is of no design space at all.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::dataset::LabelKey;
+
+/// Of one design space so many graphs: no space tells more than another.
+const MAX_GRAPHS: usize = 100;
+
+/// A graph of a space that its network had not seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeftOut {
+    pub space: String,
+    /// From the graphs that the network had seen.
+    pub distance: f32,
+    /// By output, between estimate and label, of the logarithms, absolute; NaN without label.
+    pub log_errors: Vec<f32>,
+}
+
+/// Graphs spread evenly over those of a space.
+pub fn some_of(graphs: Vec<LeftOut>) -> Vec<LeftOut> {
+    let step = graphs.len().div_ceil(MAX_GRAPHS).max(1);
+    graphs.into_iter().step_by(step).collect()
+}
+
+fn header(outputs: &[LabelKey]) -> Vec<String> {
+    let of_outputs = outputs
+        .iter()
+        .map(|key| format!("{} {}", key.target, key.metric));
+    ["space".to_owned(), "distance".to_owned()]
+        .into_iter()
+        .chain(of_outputs)
+        .collect()
+}
+
+/// One row for each graph: space, distance, then an error for each output, empty without label.
+pub fn write(path: &Path, outputs: &[LabelKey], graphs: &[LeftOut]) -> Result<()> {
+    let mut writer = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
+    writer.write_record(header(outputs))?;
+    for graph in graphs {
+        let errors = graph.log_errors.iter().map(|error| match error.is_nan() {
+            true => String::new(),
+            false => format!("{error:.5}"),
+        });
+        let start = [graph.space.clone(), format!("{:.4}", graph.distance)];
+        writer.write_record(start.into_iter().chain(errors))?;
+    }
+    Ok(writer.flush()?)
+}
+
+/// What [`write`] wrote, of the same outputs.
+pub fn read(path: &Path, outputs: &[LabelKey]) -> Result<Vec<LeftOut>> {
+    let place = || path.display().to_string();
+    let mut reader = csv::Reader::from_path(path).with_context(place)?;
+    let found: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
+    let expected = header(outputs);
+    ensure!(
+        found == expected,
+        "{}: expected columns {expected:?}, found {found:?}",
+        place()
+    );
+    let mut graphs = Vec::new();
+    for record in reader.records() {
+        let record = record.with_context(place)?;
+        let number = |column: usize| -> Result<f32> {
+            match &record[column] {
+                "" => Ok(f32::NAN),
+                text => text.parse().with_context(|| format!("{}: {text}", place())),
+            }
+        };
+        graphs.push(LeftOut {
+            space: record[0].to_owned(),
+            distance: number(1)?,
+            log_errors: (2..record.len()).map(number).collect::<Result<_>>()?,
+        });
+    }
+    Ok(graphs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_read_as_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("left-out.csv");
+        let key = |metric: &str| LabelKey {
+            target: "t".into(),
+            metric: metric.into(),
+        };
+        let outputs = [key("latency"), key("sram_peak")];
+        let graphs: Vec<LeftOut> = (0..250)
+            .map(|idx| LeftOut {
+                space: "s".into(),
+                distance: idx as f32,
+                log_errors: vec![0.5, f32::NAN],
+            })
+            .collect();
+        let some = some_of(graphs);
+        assert!(some.len() <= MAX_GRAPHS && some.len() > MAX_GRAPHS / 2);
+        write(&path, &outputs, &some).unwrap();
+        let read_again = read(&path, &outputs).unwrap();
+        assert_eq!(read_again.len(), some.len());
+        assert_eq!(read_again[1].distance, some[1].distance);
+        assert!(read_again[1].log_errors[1].is_nan());
+        assert!(read(&path, &outputs[..1]).is_err());
+    }
+}
