@@ -8,11 +8,12 @@ use litecast::familiarity::summary;
 use litecast::features::{COLUMNS, N_COLUMNS};
 use litecast::manifest::{FeatureRange, SpaceCount};
 
+use crate::columns::amounts;
 use crate::dataset::{Dataset, LabelKey, LabelledGraph};
 use crate::gnn::prepare::{Example, Labels, OutputRules, Readout, Scaling};
 use crate::gnn::whole_graph::Columns;
 use crate::settings::Settings;
-use crate::split::{Side, side};
+use crate::split::{Side, Sizes, side};
 
 /// What the network estimates, for every target that has such labels.
 pub const METRICS: [Metric; 4] = [
@@ -100,11 +101,23 @@ impl Data {
                 "expected one of {spaces:?} to leave out, found {space}"
             );
         }
+        let macs =
+            |graph: &LabelledGraph| amounts(&graph.features, "log1p_macs").iter().sum::<f64>();
+        let sizes = settings.hold_out_large.then(|| {
+            Sizes::of(
+                dataset
+                    .graphs
+                    .iter()
+                    .map(|graph| (graph.space.as_str(), macs(graph))),
+            )
+        });
+        let side_of = |g: &LabelledGraph| match &sizes {
+            Some(sizes) => sizes.side(&g.space, macs(g), &g.structure_hash, settings),
+            None => Some(side(&g.structure_hash, &g.space, settings)),
+        };
         let on_side = |wanted: Side| {
             let pairs = dataset.graphs.iter().zip(&labels);
-            let here = |g: &LabelledGraph| {
-                spaces.contains(&g.space) && side(&g.structure_hash, &g.space, settings) == wanted
-            };
+            let here = |g: &LabelledGraph| spaces.contains(&g.space) && side_of(g) == Some(wanted);
             // A graph without a label of any output teaches nothing.
             let is_labelled = |labels: &Labels| labels.graph.iter().any(|y| !y.is_nan());
             pairs

@@ -86,6 +86,11 @@ fn heading(trained: &Trained) -> String {
         |of: fn(&litecast::manifest::SpaceCount) -> usize| counts.iter().map(of).sum::<usize>();
     let left_out = trained.progress.settings.leave_out.join(", ");
     let left_out = match left_out.is_empty() {
+        true if trained.progress.settings.hold_out_large => {
+            "Of each design space, trained on graphs with fewer multiply-accumulates than the median, \
+             measured on those with more than nine tenths of the graphs.\n\n"
+                .to_owned()
+        }
         true => String::new(),
         false => format!("No graph of these spaces was trained on: {left_out}.\n\n"),
     };

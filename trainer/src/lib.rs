@@ -5,6 +5,7 @@ pub mod spaces;
 pub mod writer;
 
 pub mod boards;
+pub mod columns;
 pub mod cortex_a;
 pub mod dataset;
 pub mod edge_tpu;

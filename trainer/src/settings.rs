@@ -80,6 +80,11 @@ pub struct Settings {
     /// Design spaces to hold out whole: they make up the test set.
     #[arg(long, value_delimiter = ',')]
     pub leave_out: Vec<String>,
+    /// Train on graphs with fewer multiply-accumulates than the median of their design space, and measure
+    /// on those with more than nine tenths of it.
+    #[arg(long, default_value_t = false, action = clap::ArgAction::Set)]
+    #[serde(default)]
+    pub hold_out_large: bool,
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }

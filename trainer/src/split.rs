@@ -1,5 +1,7 @@
 //! Which graphs are trained on, which stop the training, and which measure it.
 
+use std::collections::BTreeMap;
+
 use rand::Rng;
 use rand::seq::SliceRandom;
 use sha2::{Digest, Sha256};
@@ -31,6 +33,50 @@ pub fn side(structure_hash: &str, space: &str, settings: &Settings) -> Side {
         Side::Validation
     } else {
         Side::Training
+    }
+}
+
+/// How large graphs of each design space are.
+pub struct Sizes {
+    /// By space, the multiply-accumulates of its median graph, and of one larger than nine tenths of them.
+    limits: BTreeMap<String, [f64; 2]>,
+}
+
+impl Sizes {
+    /// From the space and the multiply-accumulates of each graph.
+    pub fn of<'a>(graphs: impl Iterator<Item = (&'a str, f64)>) -> Self {
+        let mut by_space: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        for (space, macs) in graphs {
+            by_space.entry(space.to_owned()).or_default().push(macs);
+        }
+        let limits = by_space.into_iter().map(|(space, mut macs)| {
+            macs.sort_by(f64::total_cmp);
+            let at = |share: f64| macs[(share * (macs.len() - 1) as f64) as usize];
+            (space, [at(0.5), at(0.9)])
+        });
+        Self {
+            limits: limits.collect(),
+        }
+    }
+
+    /// Large graphs measure, small ones are trained on or stop the training; none is one between.
+    pub fn side(
+        &self,
+        space: &str,
+        macs: f64,
+        structure_hash: &str,
+        settings: &Settings,
+    ) -> Option<Side> {
+        let &[median, large] = self.limits.get(space)?;
+        let small = Settings {
+            test_share: 0.0,
+            ..settings.clone()
+        };
+        match macs {
+            _ if macs > large => Some(Side::Test),
+            _ if macs < median => Some(side(structure_hash, space, &small)),
+            _ => None,
+        }
     }
 }
 
@@ -81,6 +127,23 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+
+    #[test]
+    fn large_graphs_are_held_out_by_space() {
+        let graphs = |space, scale: f64| (1..=100).map(move |n| (space, scale * f64::from(n)));
+        let sizes = Sizes::of(graphs("a", 1.0).chain(graphs("b", 1000.0)));
+        let settings = Settings::default();
+        for (space, scale) in [("a", 1.0), ("b", 1000.0)] {
+            let side = |n: f64| sizes.side(space, scale * n, "hash", &settings);
+            assert!(matches!(
+                side(49.0),
+                Some(Side::Training | Side::Validation)
+            ));
+            assert_eq!(side(50.0), None);
+            assert_eq!(side(90.0), None);
+            assert_eq!(side(91.0), Some(Side::Test));
+        }
+    }
 
     #[test]
     fn small_spaces_make_up_their_share() {

@@ -5,7 +5,8 @@ use anyhow::{Context, Result};
 use litecast::ethos_u::accelerator::Accelerator;
 use litecast::features::{COLUMNS, Features};
 
-use super::problem::{Graph, Problem, amounts};
+use super::problem::{Graph, Problem};
+use crate::columns::amounts;
 use crate::data::Metric;
 use crate::dataset::LabelKey;
 use crate::gnn::prepare::Readout;
@@ -137,7 +138,7 @@ mod tests {
     use litecast::ethos_u::accelerator::ACCELERATORS;
 
     use super::*;
-    use crate::baselines::problem::column;
+    use crate::columns::column;
 
     /// Operators of given multiply-accumulates and bytes of weights, inputs and outputs.
     fn features(operators: &[[f64; 4]]) -> Features {

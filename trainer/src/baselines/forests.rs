@@ -18,7 +18,8 @@ use smartcore::ensemble::random_forest_regressor::{
 use smartcore::linalg::basic::matrix::DenseMatrix;
 
 use super::kernels::{FusionRules, Kernel};
-use super::problem::{Graph, column};
+use super::problem::Graph;
+use crate::columns::column;
 
 /// Depth at which a tree stops at the latest, as nn-Meter's of convolutions on the CPU.
 const MAX_DEPTH: u16 = 70;

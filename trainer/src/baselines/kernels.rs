@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use litecast::features::{Features, N_COLUMNS};
 
-use super::problem::{Graph, column};
+use super::problem::Graph;
+use crate::columns::column;
 
 /// A pair of operator kinds, `BuiltinOperator` numbers of writer and reader.
 type Pair = (i32, i32);

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result};
-use litecast::features::{COLUMNS, Features, N_COLUMNS};
+use litecast::features::Features;
 
 use crate::data::{Data, Part};
 use crate::dataset::Dataset;
@@ -63,17 +63,4 @@ impl<'d> Problem<'d> {
             test: graphs(&data.test)?,
         })
     }
-}
-
-/// Index into [`COLUMNS`]. Panics where there is no such column: names are constants of this program.
-pub fn column(name: &str) -> usize {
-    let found = COLUMNS.iter().position(|column| column.name == name);
-    found.unwrap_or_else(|| panic!("expected a feature column {name}"))
-}
-
-/// One value a node, taken out of the logarithm that a `log1p_` column keeps it in.
-pub fn amounts(features: &Features, log1p_column: &str) -> Vec<f64> {
-    let values = features.nodes.iter().skip(column(log1p_column));
-    let values = values.step_by(N_COLUMNS);
-    values.map(|&value| f64::from(value).exp_m1()).collect()
 }
