@@ -116,7 +116,7 @@ fn markdown(families: &[Family], settings: &Settings) -> String {
     let mut text = format!(
         "# Latency of design spaces that were left out\n\nEach row is a network of its own, trained for {} \
          epochs on all other design spaces and measured on all graphs of this one: mean absolute \
-         percentage error, median, and the share of labels inside intervals that were made to hold 90 %, from \
+         percentage error, errors above 100 % counted as that, median, and the share of labels inside intervals that were made to hold 90 %, from \
          the network's own validation graphs and from all other left-out spaces.\n\n| left out | graphs |",
         settings.epochs
     );
@@ -138,7 +138,7 @@ fn markdown(families: &[Family], settings: &Settings) -> String {
             text += &match family.latency(target) {
                 Some((error, coverage_percent)) => format!(
                     " {:.1} % | {:.1} % | {coverage_percent:.0} % |",
-                    error.mape, error.median_ape
+                    error.capped_mape, error.median_ape
                 ),
                 None => " - | - | - |".to_owned(),
             };
@@ -153,7 +153,7 @@ fn markdown(families: &[Family], settings: &Settings) -> String {
         };
         text += &format!(
             " {:.1} % | {:.1} % | {:.0} % |",
-            mean(&|(error, _)| error.mape),
+            mean(&|(error, _)| error.capped_mape),
             mean(&|(error, _)| error.median_ape),
             mean(&|(_, coverage_percent)| *coverage_percent)
         );
