@@ -110,11 +110,15 @@ impl Chain {
     /// None where nothing can follow.
     fn starting(program: &Program, operation: &Operation, step: usize) -> Option<Self> {
         let &end = operation.outputs.first()?;
-        let can_start = match operation.action {
-            Action::Layer(_) | Action::Copy | Action::Limit | Action::Table => true,
-            Action::Binary(_) | Action::Unary => true,
-            _ => false,
-        };
+        let can_start = matches!(
+            operation.action,
+            Action::Layer(_)
+                | Action::Copy
+                | Action::Limit
+                | Action::Table
+                | Action::Binary(_)
+                | Action::Unary
+        );
         let map = &program.maps[end];
         let is_free = !map.is_apart() && !map.is_variable && !operation.placing.is_of_input();
         let shape = operation.seen.map_or(map.shape, |[_, ofm]| ofm);

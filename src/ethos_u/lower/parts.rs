@@ -86,11 +86,16 @@ pub fn copy_parts(program: &mut Program) {
 
 /// Whether an operation can write a part of a feature map.
 fn can_write_part(operation: &Operation) -> bool {
-    match operation.action {
-        Action::Cpu | Action::Frame | Action::Slice | Action::View => false,
-        Action::Join { .. } | Action::MatMul { .. } | Action::Move => false,
-        _ => true,
-    }
+    !matches!(
+        operation.action,
+        Action::Cpu
+            | Action::Frame
+            | Action::Slice
+            | Action::View
+            | Action::Join { .. }
+            | Action::MatMul { .. }
+            | Action::Move
+    )
 }
 
 /// By operation, whether it is a slice that some reader cannot read where it lies.

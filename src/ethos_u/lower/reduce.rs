@@ -47,7 +47,6 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
     let out_height = if is_high { 1 } else { height };
     let out_width = if is_wide { 1 } else { width };
     let sums = [out_height, out_width, depth];
-    if lowering.shape(input) != [height, width, depth] {}
     let mut so_far = None;
     for (rows, n_times) in [
         (rows_at_once, kernel[0] / rows_at_once),
@@ -86,7 +85,6 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
 fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
     let number = lowering.constant([1, 1, 1], WIDE_BYTES);
     let seen = lowering.shape(sum);
-    if lowering.shape(output) != seen {}
     lowering.push(Operation {
         seen: Some([seen; 2]),
         ..lowering.operation(Action::Binary(Arithmetic::Product), &[sum, number], output)
