@@ -3,6 +3,10 @@
 
 use super::accelerator::{Accelerator, Hwc};
 use super::blocks::{SPLIT_DEPTH, round_up};
+use super::flow::Flow;
+use super::layer::Kind;
+use super::order::Order;
+use super::program::Program;
 use super::schedule::{Buffer, Slack, choose};
 use super::step::{Step, Stripe};
 
@@ -52,6 +56,50 @@ impl Link {
             false => self.bytes[0] + self.bytes[1],
         }
     }
+}
+
+/// The steps for which something runs, as cascades see them.
+pub fn links(program: &Program, order: &Order, flow: &Flow, steps: &[Option<Step>]) -> Vec<Link> {
+    let mut links: Vec<Link> = Vec::new();
+    for (idx, step) in steps.iter().enumerate() {
+        let Some(step) = step else { continue };
+        let operation = &program.operations[order.operations[idx]];
+        let mut activations = program.activations(operation);
+        let (Some(input), Some(&output)) = (activations.next(), operation.outputs.first()) else {
+            continue;
+        };
+        let maps = &program.maps;
+        let input = flow.unframed[input];
+        let (ifm, ofm) = (maps[input].shape, maps[output].shape);
+        let is_elementwise = operation.is_binary() && ifm == ofm;
+        let layer = step.work.layer().map(|(layer, _)| layer);
+        let has_rows = layer.map_or(is_elementwise, |layer| layer.kind != Kind::VectorProduct);
+        let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
+        let is_alone = |before: &Link| {
+            let between = before.step + 1..idx;
+            flow.source[idx] == Some(before.step)
+                && flow.n_readers[before.step] == 1
+                && flow.is_direct[idx]
+                && between
+                    .into_iter()
+                    .all(|k| flow.source[k] == Some(before.step))
+        };
+        let is_brick = !maps[input].is_linear;
+        let follows = is_brick && links.last().is_some_and(is_alone);
+        links.push(Link {
+            step: idx,
+            ifm,
+            ofm,
+            kernel_rows: layer.map_or(1, |layer| layer.dilated_kernel(0)),
+            stride_rows: layer.map_or(1, |layer| layer.stride[0]),
+            bytes: [maps[input].stored_bytes(), maps[output].stored_bytes()],
+            other_bytes: (activations.next()).map_or(0.0, |map_idx| maps[map_idx].stored_bytes()),
+            can_be_striped: has_rows && !is_chained && step.pieces == 1.0,
+            follows,
+            is_in_place: is_elementwise,
+        });
+    }
+    links
 }
 
 /// Steps `first..=last` as one.

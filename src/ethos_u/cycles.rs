@@ -1,8 +1,11 @@
 //! Cycles of an operator whose data arrive in time.
 
 use super::accelerator::{Accelerator, Hwc, Memory};
-use super::blocks::{Block, SUB_KERNEL, ceil_div, round_up};
+use super::blocks::{Block, SPLIT_DEPTH, SUB_KERNEL, ceil_div, round_up};
 use super::layer::{Kind, Layer, SCALE_BYTES};
+
+/// Written at once at most, where a feature map lies as the file has it.
+const MAX_WRITE_BYTES: i64 = 64;
 
 fn capped(block: Hwc, shape: Hwc) -> Hwc {
     std::array::from_fn(|axis| block[axis].min(shape[axis]))
@@ -111,34 +114,68 @@ pub struct Conditions {
     pub part: Part,
 }
 
-/// Bytes of the input that are read at once.
-fn read_burst(layer: &Layer, block: &Block) -> i64 {
-    let elements = match layer.is_brick[0] {
-        true => 16 * block.ifm[1],
-        false if layer.ifm[2] == block.ifm[2] => block.ifm[1] * block.ifm[2],
-        false => block.ifm[2],
-    };
-    elements * layer.element_bytes[0]
+/// How blocks of a feature map lie in memory.
+#[derive(Clone, Copy, Debug)]
+struct Blocks {
+    block: Hwc,
+    /// Channels of the feature map, as its layout is told from those of a block.
+    depth: i64,
+    element_bytes: i64,
+    /// Whether in bricks of channels.
+    is_brick: bool,
+}
+
+impl Blocks {
+    /// Bytes that are read at once.
+    fn read_burst(&self) -> i64 {
+        let [_, width, depth] = self.block;
+        let n_elements = match self.is_brick {
+            true => SPLIT_DEPTH * width,
+            false if self.depth == depth => width * depth,
+            false => depth,
+        };
+        n_elements * self.element_bytes
+    }
+
+    /// Bytes that are written at once.
+    fn write_burst(&self, accelerator: &Accelerator) -> i64 {
+        let [_, width, depth] = self.block;
+        let most = SPLIT_DEPTH * accelerator.n_cores;
+        let n_elements = match self.is_brick {
+            true => width * most,
+            false if self.depth == depth && depth <= SPLIT_DEPTH => width * depth,
+            false => depth.min(most).min(MAX_WRITE_BYTES / self.element_bytes),
+        };
+        n_elements * self.element_bytes
+    }
+}
+
+/// How many bytes of `memory` are moved for one, where so many are read or written at once.
+fn inflation(memory: &Memory, burst: i64) -> f64 {
+    memory.burst_bytes as f64 / burst.clamp(1, memory.burst_bytes) as f64
+}
+
+fn input_blocks(layer: &Layer, block: &Block) -> Blocks {
+    Blocks {
+        block: block.ifm,
+        depth: layer.ifm[2],
+        element_bytes: layer.element_bytes[0],
+        is_brick: layer.is_brick[0],
+    }
+}
+
+fn output_blocks(layer: &Layer, block: &Block) -> Blocks {
+    Blocks {
+        block: block.ofm,
+        depth: layer.ofm[2],
+        element_bytes: layer.element_bytes[1],
+        is_brick: layer.is_brick[1],
+    }
 }
 
 /// How many bytes of `memory` are moved for one of the input, where less is read at once than moved.
 pub fn read_inflation(memory: &Memory, layer: &Layer, block: &Block) -> f64 {
-    let burst = read_burst(layer, block).clamp(1, memory.burst_bytes);
-    memory.burst_bytes as f64 / burst as f64
-}
-
-/// Bytes of the output that are written at once.
-fn write_burst(accelerator: &Accelerator, layer: &Layer, block: &Block) -> i64 {
-    let element_bytes = layer.element_bytes[1];
-    let elements = match layer.is_brick[1] {
-        true => 16 * block.ofm[1] * accelerator.n_cores,
-        false if layer.ofm[2] == block.ofm[2] && block.ofm[2] <= 16 => block.ofm[1] * block.ofm[2],
-        false => {
-            let most = (64 / element_bytes).min(16 * accelerator.n_cores);
-            block.ofm[2].min(most)
-        }
-    };
-    elements * element_bytes
+    inflation(memory, input_blocks(layer, block).read_burst())
 }
 
 /// How many bytes of `memory` are moved for one of the output.
@@ -148,8 +185,8 @@ pub fn write_inflation(
     layer: &Layer,
     block: &Block,
 ) -> f64 {
-    let burst = write_burst(accelerator, layer, block).clamp(1, memory.burst_bytes);
-    memory.burst_bytes as f64 / burst as f64
+    let burst = output_blocks(layer, block).write_burst(accelerator);
+    inflation(memory, burst)
 }
 
 /// Bytes of the feature map read, as often as blocks overlap or share it.
@@ -159,7 +196,7 @@ pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
     let n_blocks = |axis: usize| ceil_div(layer.ofm[axis], ofm[axis]) as f64;
     let n_parts = |axis: usize| ceil_div(layer.kernel[axis], SUB_KERNEL) as f64;
     let depth = match layer.is_brick[0] {
-        true => round_up(layer.ifm[2], 16),
+        true => round_up(layer.ifm[2], SPLIT_DEPTH),
         false => layer.ifm[2],
     };
     let mut bytes = (ifm[0] * ifm[1] * depth) as f64 * n_parts(0) * n_parts(1);
@@ -173,7 +210,7 @@ pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
 /// Bytes of the feature map written.
 pub fn written_bytes(layer: &Layer) -> f64 {
     let depth = match layer.is_brick[1] {
-        true => round_up(layer.ofm[2], 16),
+        true => round_up(layer.ofm[2], SPLIT_DEPTH),
         false => layer.ofm[2],
     };
     (layer.ofm[0] * layer.ofm[1] * depth * layer.element_bytes[1]) as f64
@@ -203,7 +240,7 @@ impl Elementwise {
     pub fn cycles(&self, accelerator: &Accelerator, [from, to]: [Memory; 2]) -> f64 {
         let [h, w, c] = self.shapes[1];
         let depth = match self.is_brick[1] {
-            true => round_up(c, 16),
+            true => round_up(c, SPLIT_DEPTH),
             false => c,
         };
         let n_elements = (h * w * depth) as f64;
@@ -213,7 +250,8 @@ impl Elementwise {
             &from,
             from.read_latency_cycles,
             bytes(0),
-            self.read_burst(self.shapes[0], self.element_bytes[0], self.is_brick[0]),
+            self.blocks(self.shapes[0], self.element_bytes[0], self.is_brick[0])
+                .read_burst(),
         );
         let written = block_transfer(
             &to,
@@ -226,14 +264,14 @@ impl Elementwise {
         (n_elements * issue.max(self.cycles_per_element)).ceil()
     }
 
-    /// Bytes of an input of such a shape that are read at once.
-    fn read_burst(&self, shape: Hwc, element_bytes: i64, is_brick: bool) -> i64 {
-        let elements = match is_brick {
-            true => 16 * self.block[1],
-            false if shape[2] * element_bytes == self.block[2] => self.block[1] * self.block[2],
-            false => self.block[2],
-        };
-        elements * element_bytes
+    /// Of an input or output of such a shape, whose channels the compiler counts in bytes here.
+    fn blocks(&self, shape: Hwc, element_bytes: i64, is_brick: bool) -> Blocks {
+        Blocks {
+            block: self.block,
+            depth: shape[2] * element_bytes,
+            element_bytes,
+            is_brick,
+        }
     }
 
     /// How many bytes of `memory` are moved for one of such an input.
@@ -244,27 +282,20 @@ impl Elementwise {
         element_bytes: i64,
         is_brick: bool,
     ) -> f64 {
-        let burst = self.read_burst(shape, element_bytes, is_brick);
-        memory.burst_bytes as f64 / burst.clamp(1, memory.burst_bytes) as f64
+        inflation(
+            memory,
+            self.blocks(shape, element_bytes, is_brick).read_burst(),
+        )
     }
 
     fn write_burst(&self, accelerator: &Accelerator) -> i64 {
-        let element_bytes = self.element_bytes[1];
-        let depth = self.block[2];
-        let elements = match self.is_brick[1] {
-            true => 16 * self.block[1] * accelerator.n_cores,
-            false if self.shapes[1][2] * element_bytes == depth && depth <= 16 => {
-                self.block[1] * depth
-            }
-            false => depth.min((64 / element_bytes).min(16 * accelerator.n_cores)),
-        };
-        elements * element_bytes
+        self.blocks(self.shapes[1], self.element_bytes[1], self.is_brick[1])
+            .write_burst(accelerator)
     }
 
     /// How many bytes of `memory` are moved for one of the output.
     pub fn write_inflation(&self, accelerator: &Accelerator, memory: &Memory) -> f64 {
-        let burst = self.write_burst(accelerator);
-        memory.burst_bytes as f64 / burst.clamp(1, memory.burst_bytes) as f64
+        inflation(memory, self.write_burst(accelerator))
     }
 }
 
@@ -301,12 +332,12 @@ pub fn operator_cycles(
     };
     let n_blocks = micros(layer.ofm) / micros(ofm);
     let [from, to] = &conditions.feature_maps;
-    let write_burst = write_burst(accelerator, layer, block);
+    let write_burst = output_blocks(layer, block).write_burst(accelerator);
     let read = block_transfer(
         from,
         from.read_latency_cycles,
         volume(ifm) * layer.element_bytes[0],
-        read_burst(layer, block),
+        input_blocks(layer, block).read_burst(),
     );
     let written = block_transfer(
         to,

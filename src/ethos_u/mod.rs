@@ -12,6 +12,7 @@
 pub mod accelerator;
 pub mod blocks;
 pub mod cascades;
+pub mod cost;
 pub mod cycles;
 pub mod fast_storage;
 pub mod feature_maps;

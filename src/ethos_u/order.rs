@@ -110,17 +110,9 @@ impl Chain {
     /// None where nothing can follow.
     fn starting(program: &Program, operation: &Operation, step: usize) -> Option<Self> {
         let &end = operation.outputs.first()?;
-        let can_start = matches!(
-            operation.action,
-            Action::Layer(_)
-                | Action::Copy
-                | Action::Limit
-                | Action::Table
-                | Action::Binary(_)
-                | Action::Unary
-        );
+        let can_start = matches!(operation.action, Action::Layer(_)) || operation.is_elementwise();
         let map = &program.maps[end];
-        let is_free = !map.is_apart() && !map.is_variable && !operation.placing.is_of_input();
+        let is_free = map.is_internal() && !operation.placing.is_of_input();
         let shape = operation.seen.map_or(map.shape, |[_, ofm]| ofm);
         (can_start && is_free).then_some(Self {
             start: step,

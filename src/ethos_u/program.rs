@@ -12,6 +12,9 @@ use crate::analysis::ByteHistogram;
 pub const HALF_BYTES: i64 = 2;
 pub const WIDE_BYTES: i64 = 4;
 
+/// A dimension beyond this is left to the network: NPU registers hold 16 bits.
+pub const MAX_DIMENSION: i64 = 1 << 16;
+
 /// A graph as its accelerator runs it.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
@@ -46,6 +49,11 @@ impl Map {
     /// Whether it lies where callers can see it.
     pub fn is_apart(&self) -> bool {
         self.is_input || self.is_output || self.is_off_chip
+    }
+
+    /// Whether only the operations that read it care where it lies, and how.
+    pub fn is_internal(&self) -> bool {
+        !self.is_apart() && !self.is_variable && !self.is_constant
     }
 
     pub fn n_elements(&self) -> i64 {
@@ -193,6 +201,14 @@ impl Operation {
 
     pub fn is_binary(&self) -> bool {
         matches!(self.action, Action::Binary(_))
+    }
+
+    /// Whether it goes over its input element by element.
+    pub fn is_elementwise(&self) -> bool {
+        matches!(
+            self.action,
+            Action::Binary(_) | Action::Unary | Action::Table | Action::Limit | Action::Copy
+        )
     }
 }
 

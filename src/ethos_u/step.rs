@@ -1,16 +1,19 @@
 //! Operators as the compiler schedules them.
 
+pub mod mat_mul;
+mod output_stage;
+
 use crate::analysis::ByteHistogram;
 
-use super::accelerator::{Accelerator, Hwc, Memory};
-use super::blocks::{self, Block, elementwise};
-use super::cascades::Link;
+use self::mat_mul::mat_mul;
+use self::output_stage::{chained_passes, output_stage};
+use super::accelerator::Accelerator;
+use super::blocks::{self, Block};
 use super::cycles::{Conditions, Elementwise, Part, operator_cycles, read_bytes, written_bytes};
 use super::flow::Flow;
 use super::layer::{Kind, Layer};
-use super::lower::MAX_DIMENSION;
 use super::order::Order;
-use super::program::{Action, Map, Operation, Program, WIDE_BYTES, Window};
+use super::program::{Action, MAX_DIMENSION, Operation, Program, Window};
 
 /// A side of a kernel beyond this is left to the network.
 const MAX_KERNEL: i64 = 4096;
@@ -240,19 +243,6 @@ fn with_chained(
     layer
 }
 
-/// Passes over 8-bit elements that the output stage makes besides its own: two for 32 bits.
-fn chained_passes(program: &Program, operation: &Operation, chained: &[&Operation]) -> i64 {
-    let is_wide = |map: Option<&usize>| {
-        map.is_some_and(|&map_idx| program.maps[map_idx].element_bytes >= WIDE_BYTES)
-    };
-    let passes = |operation: &&Operation| {
-        let wide = is_wide(operation.outputs.first()) || is_wide(operation.inputs.first());
-        1 + i64::from(wide)
-    };
-    let own = i64::from(!chained.is_empty() && is_wide(operation.outputs.first()));
-    own + chained.iter().map(passes).sum::<i64>()
-}
-
 /// What chained operations read from memory.
 fn others(
     program: &Program,
@@ -288,140 +278,6 @@ fn of_layer<'a>(
     let bytes = [read_bytes(&layer, &block), written_bytes(&layer)];
     let cycles = whole_cycles(accelerator, &layer, &block);
     Step::new(work(accelerator, layer, block, histogram), cycles, bytes)
-}
-
-/// Products and their sums, `sum` of each row.
-fn mat_mul<'a>(
-    accelerator: &Accelerator,
-    program: &Program,
-    operation: &Operation,
-    sum: Layer,
-    n_columns: f64,
-) -> Option<Step<'a>> {
-    let [_, second] = operation.inputs[..] else {
-        return None;
-    };
-    let output = &program.maps[*operation.outputs.first()?];
-    let rows = sum.ifm;
-    let block = blocks::choose(accelerator, &sum)?;
-    let shapes = elementwise::Shapes {
-        ofm: rows,
-        ifm: rows,
-        second: Some(rows),
-        element_bytes: 1,
-    };
-    let product = Elementwise {
-        block: elementwise::choose(accelerator, &shapes),
-        shapes: [rows; 2],
-        element_bytes: [1, 4],
-        is_brick: [false; 2],
-        cycles_per_element: accelerator.output.product_to_wide,
-    };
-    let work = Work::MatMul {
-        product,
-        sum: (sum, block),
-        n_columns,
-    };
-    let read = rows.iter().product::<i64>() as f64 * n_columns;
-    let feature_maps = [accelerator.planned_feature_maps(); 2];
-    let cycles = mat_mul_cycles(
-        accelerator,
-        (&product, &sum, &block, n_columns),
-        feature_maps,
-    );
-    Some(Step {
-        second: Some((second, program.maps[second].stored_bytes())),
-        ..Step::new(work, cycles, [read, output.stored_bytes()])
-    })
-}
-
-/// Cycles of products and sums; what is between lies where the compiler has feature maps at first.
-pub fn mat_mul_cycles(
-    accelerator: &Accelerator,
-    (product, sum, block, n_columns): (&Elementwise, &Layer, &Block, f64),
-    [from, to]: [Memory; 2],
-) -> f64 {
-    let between = accelerator.planned_feature_maps();
-    let conditions = Conditions {
-        feature_maps: [between, to],
-        scale_latency_cycles: 0.0,
-        part: Part::WHOLE,
-    };
-    let sums = operator_cycles(accelerator, sum, block, conditions);
-    (product.cycles(accelerator, [from, between]) + sums) * n_columns
-}
-
-/// An operation that goes through the output stage only.
-fn output_stage<'a>(
-    accelerator: &Accelerator,
-    program: &Program,
-    operation: &Operation,
-    chained: &[&Operation],
-    has_table: bool,
-) -> Option<Step<'a>> {
-    let output = &program.maps[*operation.outputs.first()?];
-    let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
-    let input = input.unwrap_or(output);
-    let second_idx = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
-    let second = second_idx.map(|map_idx| &program.maps[map_idx]);
-    let [ifm, ofm] = operation.seen.unwrap_or([input.shape, output.shape]);
-    let is_resize = operation.action == Action::Resize;
-    let shapes = elementwise::Shapes {
-        ofm,
-        ifm,
-        second: second.map(|second| match second.shape == output.shape {
-            true => ofm,
-            false => second.shape,
-        }),
-        element_bytes: input.element_bytes.max(1),
-    };
-    let arithmetic = match operation.action {
-        Action::Binary(arithmetic) => Some(arithmetic),
-        _ => None,
-    };
-    let element_bytes = [input.element_bytes, output.element_bytes];
-    let cycles_per_element = match is_resize {
-        true => accelerator.output.other,
-        false => accelerator
-            .output
-            .of_elementwise(arithmetic, element_bytes, has_table),
-    };
-    let passes = chained_passes(program, operation, chained) as f64;
-    let cycles_per_element = cycles_per_element + accelerator.output.other * passes;
-    let own = Elementwise {
-        block: elementwise::choose(accelerator, &shapes),
-        shapes: [ifm, ofm],
-        element_bytes,
-        is_brick: [!input.is_linear, !output.is_linear],
-        cycles_per_element,
-    };
-    let of_shape = |map: &Map, shape: Hwc, is_linear: bool| {
-        let seen = Map {
-            shape,
-            is_linear,
-            ..*map
-        };
-        seen.stored_bytes()
-    };
-    // Ethos-U55 and U65 fetch what they broadcast for each element; of what is a number they know 8 bits.
-    let read = |map: &Map, shape: Hwc| match map.n_elements() == 1 {
-        true if map.element_bytes == 1 || accelerator.is_u85() => 0.0,
-        true => of_shape(map, shape, input.is_linear),
-        false if accelerator.is_u85() || is_resize => map.stored_bytes(),
-        false => of_shape(map, ofm, input.is_linear),
-    };
-    let is_number = input.n_elements() == 1;
-    let second_bytes = |second: &Map| match is_number && input.element_bytes > 1 {
-        true => 0.0,
-        false => read(second, second.shape),
-    };
-    let second = second_idx.zip(second);
-    let cycles = own.cycles(accelerator, [accelerator.planned_feature_maps(); 2]);
-    let bytes = [read(input, ifm), of_shape(output, ofm, output.is_linear)];
-    Some(Step {
-        second: second.map(|(map_idx, map)| (map_idx, second_bytes(map))),
-        ..Step::new(Work::Elementwise(own), cycles, bytes)
-    })
 }
 
 fn work<'a>(
@@ -505,50 +361,6 @@ fn rows_as_area(accelerator: &Accelerator, rows: i64) -> [i64; 2] {
     let side = (rows as f64).sqrt() as i64;
     let height = (1..=side).rev().find(divides).unwrap_or(1);
     [height, rows / height]
-}
-
-/// The steps for which something runs, as cascades see them.
-pub fn links(program: &Program, order: &Order, flow: &Flow, steps: &[Option<Step>]) -> Vec<Link> {
-    let mut links: Vec<Link> = Vec::new();
-    for (idx, step) in steps.iter().enumerate() {
-        let Some(step) = step else { continue };
-        let operation = &program.operations[order.operations[idx]];
-        let mut activations = program.activations(operation);
-        let (Some(input), Some(&output)) = (activations.next(), operation.outputs.first()) else {
-            continue;
-        };
-        let maps = &program.maps;
-        let input = flow.unframed[input];
-        let (ifm, ofm) = (maps[input].shape, maps[output].shape);
-        let is_elementwise = operation.is_binary() && ifm == ofm;
-        let layer = step.work.layer().map(|(layer, _)| layer);
-        let has_rows = layer.map_or(is_elementwise, |layer| layer.kind != Kind::VectorProduct);
-        let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
-        let is_alone = |before: &Link| {
-            let between = before.step + 1..idx;
-            flow.source[idx] == Some(before.step)
-                && flow.n_readers[before.step] == 1
-                && flow.is_direct[idx]
-                && between
-                    .into_iter()
-                    .all(|k| flow.source[k] == Some(before.step))
-        };
-        let is_brick = !maps[input].is_linear;
-        let follows = is_brick && links.last().is_some_and(is_alone);
-        links.push(Link {
-            step: idx,
-            ifm,
-            ofm,
-            kernel_rows: layer.map_or(1, |layer| layer.dilated_kernel(0)),
-            stride_rows: layer.map_or(1, |layer| layer.stride[0]),
-            bytes: [maps[input].stored_bytes(), maps[output].stored_bytes()],
-            other_bytes: (activations.next()).map_or(0.0, |map_idx| maps[map_idx].stored_bytes()),
-            can_be_striped: has_rows && !is_chained && step.pieces == 1.0,
-            follows,
-            is_in_place: is_elementwise,
-        });
-    }
-    links
 }
 
 /// A step with the block that its stripes are cut into; none where none fits.

@@ -1,9 +1,9 @@
 mod cascades;
+mod hostile;
 
 use super::accelerator::{ACCELERATORS, Accelerator, Hwc};
 use super::blocks::{self, Block};
 use super::cycles::Elementwise;
-use super::fast_storage::{Candidate, kept};
 use super::feature_maps::FeatureMaps;
 use super::layer::{Kind, Layer};
 use super::lower::one_to_one;
@@ -11,7 +11,7 @@ use super::order::Order;
 use super::schedule::{Buffer, buffers};
 use super::step::{Step, Work, whole_cycles};
 use super::weights::{coded_bytes, encoded_bytes};
-use crate::analysis::fixtures::{Random, calling, graph_of, model, operator, subgraph, tensor};
+use crate::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
 use crate::analysis::{ByteHistogram, analyze};
 use crate::tflite::{Activation, BuiltinOptions, Operator, Padding, Tensor, TensorType};
 
@@ -318,62 +318,6 @@ fn zeros_are_coded_as_runs() {
     let bits = 8.0 * coded_bytes(&histogram(&bytes), 0.0);
     println!("{bits} bits");
     assert!((own + 201) as f64 <= bits && bits <= (own + 201 + 600) as f64);
-}
-
-/// Every choice, the best one found by looking at all.
-fn best_choice(candidates: &[Candidate], limit: f64, buffers: &[f64]) -> f64 {
-    let fits = |choice: u32| {
-        (0..buffers.len()).all(|step| {
-            let there = candidates.iter().enumerate().filter(|(idx, candidate)| {
-                choice >> idx & 1 == 1 && (candidate.first..=candidate.last).contains(&step)
-            });
-            buffers[step] + there.map(|(_, one)| one.bytes).sum::<f64>() <= limit
-        })
-    };
-    let score = |choice: u32| {
-        let kept = candidates.iter().enumerate();
-        let kept = kept.filter(|(idx, _)| choice >> idx & 1 == 1);
-        kept.map(|(_, one)| one.accesses).sum::<f64>()
-    };
-    let choices = (0..1u32 << candidates.len()).filter(|&choice| fits(choice));
-    choices.map(score).fold(0.0, f64::max)
-}
-
-/// Where all that compete overlap, no other choice has more accesses.
-#[test]
-fn what_is_kept_in_sram_has_most_accesses() {
-    const LIMIT: f64 = 100.0;
-    let mut random = Random::new(5);
-    let mut n_evicted = 0;
-    for _ in 0..300 {
-        let n_steps = 6;
-        let buffers: Vec<f64> = (0..n_steps).map(|_| random.below(60) as f64).collect();
-        let candidates: Vec<Candidate> = (0..8)
-            .map(|id| {
-                let first = random.below(3) as usize;
-                Candidate {
-                    id,
-                    first,
-                    last: 2 + random.below(4) as usize,
-                    bytes: 1.0 + random.below(70) as f64,
-                    accesses: 1.0 + random.below(1000) as f64,
-                }
-            })
-            .collect();
-        let kept = kept(candidates.clone(), LIMIT, &buffers);
-        n_evicted += candidates.len() - kept.len();
-        let score: f64 = kept.iter().map(|&id| candidates[id].accesses).sum();
-        let best = best_choice(&candidates, LIMIT, &buffers);
-        for (step, buffer) in buffers.iter().enumerate() {
-            let here = kept.iter().map(|&id| &candidates[id]);
-            let here = here.filter(|one| (one.first..=one.last).contains(&step));
-            assert!(buffer + here.map(|one| one.bytes).sum::<f64>() <= LIMIT);
-        }
-        // What always fits is kept first, whatever it displaces.
-        assert!(score <= best && score >= 0.8 * best, "{score} of {best}");
-    }
-    println!("{n_evicted} of 2400 evicted");
-    assert!(n_evicted > 300);
 }
 
 /// conv → pad, and conv → conv → add with the padded one, as in a residual block: the branch of the

@@ -81,8 +81,7 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
         return None;
     }
     let n_groups = c / depth;
-    lowering.push_node();
-    let whole = lowering.program.operations.pop()?;
+    let whole = lowering.whole_node();
     let units = units / n_groups;
     lowering.program.maps[output].is_linear |= units % SPLIT_DEPTH != 0;
     let weights = whole.weights.as_ref().map(|histogram| {

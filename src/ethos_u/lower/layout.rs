@@ -53,8 +53,7 @@ impl Tensors {
             };
             if operation.placing == Placing::Joined {
                 for input in program.activations(operation) {
-                    let map = &program.maps[input];
-                    if n_readers[input] == 1 && !map.is_apart() && !map.is_variable {
+                    if n_readers[input] == 1 && program.maps[input].is_internal() {
                         tensors.of_map[input] = tensors.of_map[output];
                         tensors.is_part[input] = true;
                     }
@@ -154,18 +153,10 @@ fn volume(shape: Hwc) -> i64 {
     shape.iter().product()
 }
 
-/// Whether an operation goes over its input element by element.
-fn is_elementwise(operation: &Operation) -> bool {
-    matches!(
-        operation.action,
-        Action::Binary(_) | Action::Unary | Action::Table | Action::Limit | Action::Copy
-    )
-}
-
 fn deepen(program: &mut Program, tensors: &Tensors) {
     let maps = &program.maps;
     for operation in &mut program.operations {
-        let is_own = is_elementwise(operation) && operation.placing != Placing::Fused;
+        let is_own = operation.is_elementwise() && operation.placing != Placing::Fused;
         let Some(&output) = operation.outputs.first().filter(|_| is_own) else {
             continue;
         };

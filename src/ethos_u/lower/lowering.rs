@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::convolution::in_pieces;
-use super::{MAX_DIMENSION, element_bytes, maps, operation, shape};
+use super::{maps, operation, shape};
 use crate::analysis::weights::weight_stats;
 use crate::analysis::{Analysis, ByteHistogram};
 use crate::ethos_u::accelerator::{Accelerator, Hwc};
 use crate::ethos_u::layer::Kind;
-use crate::ethos_u::program::{Action, Arithmetic, Map, Operation, Placing, Program, Window};
+use crate::ethos_u::program::{
+    Action, Arithmetic, MAX_DIMENSION, Map, Operation, Placing, Program, Window,
+};
 use crate::graph::{Graph, Node};
 use crate::tflite::{Operator, Tensor};
 
@@ -130,6 +132,10 @@ impl<'a> Lowering<'a> {
         self.program.maps[map].shape
     }
 
+    pub fn element_bytes(&self, map: usize) -> i64 {
+        self.program.maps[map].element_bytes
+    }
+
     pub fn push(&mut self, operation: Operation) {
         self.program.operations.push(Operation {
             seen: operation.seen.map(|seen| seen.map(within_limits)),
@@ -192,8 +198,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// The node as one operation.
+    pub fn whole_node(&self) -> Operation {
+        operation(self.graph, self.analysis, self.node_idx)
+    }
+
+    /// The node as one operation, or as pieces of it that the accelerator can do.
     pub fn push_node(&mut self) {
-        let operation = operation(self.graph, self.analysis, self.node_idx);
+        let operation = self.whole_node();
         match in_pieces(&self.program, &operation) {
             Some(pieces) => pieces.into_iter().for_each(|piece| self.push(piece)),
             None => self.push(operation),
@@ -210,16 +221,27 @@ impl<'a> Lowering<'a> {
         }
         self.push(Operation::new(self.node_idx, Action::Cpu, inputs, outputs));
     }
-
-    /// Bytes of an element of a tensor of the graph.
-    pub fn element_bytes(&self, tensor_idx: usize) -> i64 {
-        element_bytes(self.tensor(tensor_idx).tensor_type)
-    }
 }
 
 /// As far as registers hold its sizes: what is larger is left to the network.
 fn within_limits(shape: Hwc) -> Hwc {
     shape.map(|size| size.clamp(0, MAX_DIMENSION))
+}
+
+/// Elements of a tensor of such sizes, or of some of its dimensions; 0 where a size is negative.
+pub fn n_elements(sizes: &[i32]) -> i64 {
+    let sizes = sizes.iter().map(|&size| i64::from(size).max(0));
+    sizes.fold(1, i64::saturating_mul)
+}
+
+/// Place of a dimension that may be counted from the end; none where there is no such one.
+pub fn dimension(axis: i32, rank: usize) -> Option<usize> {
+    let from_end = axis.unsigned_abs() as usize;
+    let at = match axis < 0 {
+        true => rank.checked_sub(from_end)?,
+        false => from_end,
+    };
+    (at < rank).then_some(at)
 }
 
 /// So many times the byte 1.

@@ -1,7 +1,7 @@
 //! BATCH_MATMUL.
 
-use super::lowering::Lowering;
-use super::transpose::{swaps_last, transpose_before};
+use super::lowering::{Lowering, n_elements};
+use super::transpose::transpose_before;
 use crate::ethos_u::layer::Kind;
 use crate::ethos_u::program::{Action, Operation, WIDE_BYTES};
 use crate::tflite::BuiltinOptions;
@@ -20,10 +20,12 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
         let [outer @ .., rows, columns] = shape else {
             return None;
         };
-        let n = outer
-            .iter()
-            .fold(1, |n: i64, &size| n.saturating_mul(i64::from(size)));
-        Some([n, i64::from(*rows), i64::from(*columns)])
+        let sizes = [
+            n_elements(outer),
+            n_elements(&[*rows]),
+            n_elements(&[*columns]),
+        ];
+        sizes.iter().all(|&size| size > 0).then_some(sizes)
     };
     let [n, rows, columns] = matrices(&lowering.tensor(output).shape)?;
     let [_, one, other] = matrices(&lowering.tensor(first).shape)?;
@@ -33,7 +35,8 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
         false => first,
     };
     // What is in the graph before it or in its options may undo the transposition.
-    let is_done = adj_y || transpose_before(lowering, second).is_some_and(swaps_last);
+    let is_done =
+        adj_y || transpose_before(lowering, second).is_some_and(|exchange| exchange.swaps_last());
     let second = match is_done {
         true => second,
         false => transposed(lowering, second, [n, inner, columns]),

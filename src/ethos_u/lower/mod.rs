@@ -19,14 +19,11 @@ use self::parts::copy_parts;
 use super::accelerator::{Accelerator, Hwc};
 use super::blocks::SPLIT_DEPTH;
 use super::layer::Kind;
-use super::program::{Action, Arithmetic, Map, Operation, Placing, Program, Window};
+use super::program::{Action, Arithmetic, MAX_DIMENSION, Map, Operation, Placing, Program, Window};
 use crate::analysis::{self, Analysis};
 use crate::graph::{Graph, Node};
 use crate::support::{Npu, fallbacks};
 use crate::tflite::{BuiltinOptions, Tensor, TensorType};
-
-/// A dimension beyond this is left to the network: NPU registers hold 16 bits.
-pub(super) const MAX_DIMENSION: i64 = 1 << 16;
 
 /// One operation for each node, as they stand in the file. Linear in nodes and tensors.
 pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {

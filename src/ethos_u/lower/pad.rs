@@ -41,9 +41,12 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
     let [.., before, _] = sides[..] else {
         return None;
     };
-    let begins = [before, before + lowering.shape(input)[2] as i32];
-    let is_in_brick =
-        begins.iter().any(|begin| begin % SPLIT_DEPTH as i32 != 0) && lowering.shape(input)[2] != c;
+    let depth = lowering.shape(input)[2];
+    let before = i64::from(before);
+    let begins_in_brick = [before, before + depth]
+        .iter()
+        .any(|begin| begin % SPLIT_DEPTH != 0);
+    let is_in_brick = begins_in_brick && depth != c;
     // What is computed before it comes before the constants.
     parts.push(input);
     lowering.push(Operation {

@@ -43,10 +43,7 @@ pub fn copy_parts(program: &mut Program) {
                 let mut direct = Vec::new();
                 for &input in &operation.inputs {
                     let map = program.maps[input];
-                    let is_free = n_readers[input] == 1
-                        && !map.is_constant
-                        && !map.is_apart()
-                        && !map.is_variable;
+                    let is_free = n_readers[input] == 1 && map.is_internal();
                     let can_write = writers[input].is_some_and(|writer| can_write_part[writer]);
                     if is_free && can_write {
                         match writers[input].is_some_and(|writer| is_fill[writer]) {

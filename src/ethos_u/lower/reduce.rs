@@ -1,6 +1,6 @@
 //! MEAN, ARG_MAX, REDUCE_MAX and REDUCE_MIN.
 
-use super::lowering::{Lowering, ones};
+use super::lowering::{Lowering, dimension, n_elements, ones};
 use crate::ethos_u::layer::Kind;
 use crate::ethos_u::program::{Action, Arithmetic, HALF_BYTES, Operation, WIDE_BYTES, Window};
 
@@ -21,9 +21,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
     let mut dims: Vec<(i64, bool)> = vec![(1, false); 4 - rank];
     dims.extend(shape.iter().map(|&size| (i64::from(size).max(0), false)));
     for axis in lowering.integers(axes) {
-        let axis = if axis < 0 { axis + rank as i32 } else { axis };
-        let at = usize::try_from(axis).ok().filter(|&axis| axis < rank)?;
-        dims[4 - rank + at].1 = true;
+        dims[4 - rank + dimension(axis, rank)?].1 = true;
     }
     if dims[3].1 && dims[3].0 > 1 {
         // Channels take the place of the columns, and there is a single one.
@@ -107,19 +105,8 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
 /// An input and its output as they are seen where one axis is reduced: what is before it as rows.
 fn around(lowering: &Lowering, input: usize, axis: i32) -> Option<[[i64; 3]; 2]> {
     let shape = &lowering.tensor(input).shape;
-    let axis = if axis < 0 {
-        axis + shape.len() as i32
-    } else {
-        axis
-    };
-    let axis = usize::try_from(axis)
-        .ok()
-        .filter(|&axis| axis < shape.len())?;
-    let product = |sizes: &[i32]| {
-        let sizes = sizes.iter().map(|&size| i64::from(size).max(0));
-        sizes.fold(1, i64::saturating_mul)
-    };
-    let (rows, depth) = (product(&shape[..axis]), product(&shape[axis + 1..]));
+    let axis = dimension(axis, shape.len())?;
+    let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
     let n = i64::from(shape[axis]);
     (1..=MAX_KERNEL)
         .contains(&n)

@@ -1,9 +1,8 @@
 //! TRANSPOSE.
 
-use super::lowering::Lowering;
+use super::lowering::{Lowering, n_elements};
 use crate::ethos_u::accelerator::Hwc;
 use crate::ethos_u::program::{Action, Operation, Placing};
-use crate::graph::Graph;
 
 impl Lowering<'_> {
     /// One exchange of height, width and channels, of an input that is seen in such a `shape`. Ethos-U85
@@ -57,10 +56,8 @@ impl Exchange {
         let mut firsts: Vec<(usize, usize)> = runs.clone();
         firsts.sort_unstable();
         let size = |&(first, n): &(usize, usize)| -> i64 {
-            let sizes = ranked[first..first + n]
-                .iter()
-                .map(|&d| i64::from(sizes[d]).max(0));
-            sizes.fold(1, i64::saturating_mul)
+            let sizes = ranked[first..first + n].iter().map(|&d| sizes[d]);
+            n_elements(&sizes.collect::<Vec<_>>())
         };
         Some(Self {
             order: (runs.iter())
@@ -73,6 +70,11 @@ impl Exchange {
 
     pub fn is_nothing(&self) -> bool {
         self.order.is_sorted()
+    }
+
+    /// Whether it exchanges the last two dimensions and nothing else.
+    pub fn swaps_last(&self) -> bool {
+        matches!(self.order[..], [1, 0] | [0, 2, 1])
     }
 
     /// Exchanges of two dimensions beside each other that together do the same, each as the input is seen:
@@ -124,26 +126,19 @@ pub fn transpose_before(lowering: &Lowering, tensor_idx: usize) -> Option<Exchan
     let before = of_node
         .find(|edge| is_alone && edge.tensor_idx == tensor_idx)?
         .src;
-    exchange(lowering.graph, before)
+    exchange(lowering, before)
 }
 
 /// What a TRANSPOSE does; none for other operators, and where the order is not known.
-fn exchange(graph: &Graph, node_idx: usize) -> Option<Exchange> {
-    let operator = graph.nodes[node_idx].operator;
+fn exchange(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
+    let operator = lowering.graph.nodes[node_idx].operator;
     if operator.code.builtin_name() != Some("TRANSPOSE") {
         return None;
     }
     let [Some(input), Some(order)] = operator.inputs[..] else {
         return None;
     };
-    let (order, _) = graph.constant(order).as_chunks::<4>();
-    let order: Vec<i32> = order.iter().map(|&d| i32::from_le_bytes(d)).collect();
-    Exchange::of(&order, &graph.tensor(input).shape)
-}
-
-/// Whether it exchanges the last two dimensions and nothing else.
-pub fn swaps_last(exchange: Exchange) -> bool {
-    matches!(exchange.order[..], [1, 0] | [0, 2, 1])
+    Exchange::of(&lowering.integers(order), &lowering.tensor(input).shape)
 }
 
 /// Whether the only reader of a tensor undoes the exchange of its last two dimensions.
@@ -159,9 +154,9 @@ fn is_undone(lowering: &Lowering, tensor_idx: usize) -> bool {
 /// One pass for each exchange of dimensions that the accelerator cannot do together; nothing where memory
 /// stays as it is.
 pub fn transpose(lowering: &mut Lowering) -> Option<()> {
-    let exchange = exchange(lowering.graph, lowering.node_idx)?;
+    let exchange = exchange(lowering, lowering.node_idx)?;
     let (input, output) = (lowering.input(0)?, lowering.output()?);
-    let is_undone = is_undone(lowering, output) && swaps_last(exchange.clone());
+    let is_undone = is_undone(lowering, output) && exchange.swaps_last();
     if exchange.is_nothing() || is_undone {
         lowering.push(Operation {
             placing: Placing::View,

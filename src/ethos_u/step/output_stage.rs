@@ -1,0 +1,93 @@
+//! What goes through the output stage only, element by element.
+
+use super::{Step, Work};
+use crate::ethos_u::accelerator::{Accelerator, Hwc};
+use crate::ethos_u::blocks::elementwise;
+use crate::ethos_u::cycles::Elementwise;
+use crate::ethos_u::program::{Action, Map, Operation, Program, WIDE_BYTES};
+
+/// An operation that goes through the output stage only.
+pub fn output_stage<'a>(
+    accelerator: &Accelerator,
+    program: &Program,
+    operation: &Operation,
+    chained: &[&Operation],
+    has_table: bool,
+) -> Option<Step<'a>> {
+    let output = &program.maps[*operation.outputs.first()?];
+    let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
+    let input = input.unwrap_or(output);
+    let second_idx = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
+    let second = second_idx.map(|map_idx| &program.maps[map_idx]);
+    let [ifm, ofm] = operation.seen.unwrap_or([input.shape, output.shape]);
+    let is_resize = operation.action == Action::Resize;
+    let shapes = elementwise::Shapes {
+        ofm,
+        ifm,
+        second: second.map(|second| match second.shape == output.shape {
+            true => ofm,
+            false => second.shape,
+        }),
+        element_bytes: input.element_bytes.max(1),
+    };
+    let arithmetic = match operation.action {
+        Action::Binary(arithmetic) => Some(arithmetic),
+        _ => None,
+    };
+    let element_bytes = [input.element_bytes, output.element_bytes];
+    let cycles_per_element = match is_resize {
+        true => accelerator.output.other,
+        false => accelerator
+            .output
+            .of_elementwise(arithmetic, element_bytes, has_table),
+    };
+    let passes = chained_passes(program, operation, chained) as f64;
+    let cycles_per_element = cycles_per_element + accelerator.output.other * passes;
+    let own = Elementwise {
+        block: elementwise::choose(accelerator, &shapes),
+        shapes: [ifm, ofm],
+        element_bytes,
+        is_brick: [!input.is_linear, !output.is_linear],
+        cycles_per_element,
+    };
+    let of_shape = |map: &Map, shape: Hwc, is_linear: bool| {
+        let seen = Map {
+            shape,
+            is_linear,
+            ..*map
+        };
+        seen.stored_bytes()
+    };
+    // Ethos-U55 and U65 fetch what they broadcast for each element; of what is a number they know 8 bits.
+    let read = |map: &Map, shape: Hwc| match map.n_elements() == 1 {
+        true if map.element_bytes == 1 || accelerator.is_u85() => 0.0,
+        true => of_shape(map, shape, input.is_linear),
+        false if accelerator.is_u85() || is_resize => map.stored_bytes(),
+        false => of_shape(map, ofm, input.is_linear),
+    };
+    let is_number = input.n_elements() == 1;
+    let second_bytes = |second: &Map| match is_number && input.element_bytes > 1 {
+        true => 0.0,
+        false => read(second, second.shape),
+    };
+    let second = second_idx.zip(second);
+    let cycles = own.cycles(accelerator, [accelerator.planned_feature_maps(); 2]);
+    let bytes = [read(input, ifm), of_shape(output, ofm, output.is_linear)];
+    Some(Step {
+        second: second.map(|(map_idx, map)| (map_idx, second_bytes(map))),
+        ..Step::new(Work::Elementwise(own), cycles, bytes)
+    })
+}
+
+/// Passes over 8-bit elements that the output stage makes besides its own: two for 32 bits.
+pub fn chained_passes(program: &Program, operation: &Operation, chained: &[&Operation]) -> i64 {
+    let is_wide = |map: Option<&usize>| {
+        map.is_some_and(|&map_idx| program.maps[map_idx].element_bytes >= WIDE_BYTES)
+    };
+    let passes = |operation: &&Operation| {
+        let wide = is_wide(operation.outputs.first()) || is_wide(operation.inputs.first());
+        1 + i64::from(wide)
+    };
+    let own = i64::from(!chained.is_empty() && is_wide(operation.outputs.first()));
+    own + chained.iter().map(passes).sum::<i64>()
+}
