@@ -19,7 +19,7 @@ use litecast::features::N_COLUMNS;
 use litecast::manifest::{ALL, OutputError, PERFSAGE_SPACES};
 
 use self::attribution::attribution;
-use self::left_out::LeftOut;
+use self::intervals::GraphErrors;
 use crate::checkpoint::{Checkpoint, Progress};
 use crate::data::{Data, Part};
 use crate::dataset::{self, Dataset};
@@ -137,7 +137,7 @@ impl Trained {
     }
 
     /// Errors on spaces that were left out, from a table of them; none without one.
-    pub fn left_out(&self, path: Option<&Path>) -> Result<Vec<LeftOut>> {
+    pub fn left_out(&self, path: Option<&Path>) -> Result<Vec<GraphErrors>> {
         path.map_or(Ok(Vec::new()), |path| {
             left_out::read(path, &self.data.outputs)
         })
@@ -145,10 +145,20 @@ impl Trained {
 
     /// What intervals follow from the validation graphs and from spaces that were left out, and how they do
     /// on the estimates of the held-out graphs.
-    pub fn intervals(&self, test: &[Vec<f32>], left_out: &[LeftOut]) -> (Landmarks, Vec<Interval>) {
-        let landmarks = intervals::landmarks(&self.data.training);
-        let validation = self.estimates(&self.data.validation);
-        let intervals = intervals::intervals(&landmarks, &validation, test, &self.data, left_out);
+    pub fn intervals(
+        &self,
+        test: &[Vec<f32>],
+        left_out: &[GraphErrors],
+    ) -> (Landmarks, Vec<Interval>) {
+        let data = &self.data;
+        let landmarks = intervals::landmarks(&data.training);
+        let errors = |part, estimates: &[Vec<f32>]| {
+            GraphErrors::of_part(&landmarks, part, estimates, &data.spaces)
+        };
+        let validation = errors(&data.validation, &self.estimates(&data.validation));
+        let calibration: Vec<&GraphErrors> = validation.iter().chain(left_out).collect();
+        let test = errors(&data.test, test);
+        let intervals = intervals::intervals(&data.outputs, &calibration, &test);
         (landmarks, intervals)
     }
 }

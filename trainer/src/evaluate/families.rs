@@ -7,8 +7,9 @@ use anyhow::{Result, ensure};
 use litecast::familiarity::Interval;
 use litecast::manifest::{ErrorSummary, OutputError};
 
-use super::left_out::{self, LeftOut, some_of};
-use super::{Trained, errors, intervals};
+use super::intervals::{self, GraphErrors};
+use super::left_out::{self, some_of};
+use super::{Trained, errors};
 use crate::checkpoint::Checkpoint;
 use crate::data::Data;
 use crate::dataset::{self, LabelKey};
@@ -39,9 +40,9 @@ struct Family {
     name: String,
     /// Of the outputs that have labels there.
     errors: Vec<OutputError>,
-    graphs: Vec<LeftOut>,
+    graphs: Vec<GraphErrors>,
     /// Of the network's own validation graphs.
-    validation: Vec<LeftOut>,
+    validation: Vec<GraphErrors>,
     intervals: Vec<Interval>,
 }
 
@@ -82,10 +83,8 @@ pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
     let text = markdown(&families, &args.settings);
     println!("{text}");
     fs::create_dir_all(&args.out)?;
-    let graphs: Vec<LeftOut> = families
-        .iter()
-        .flat_map(|f| some_of(f.graphs.clone()))
-        .collect();
+    let graphs = families.iter().flat_map(|family| some_of(&family.graphs));
+    let graphs: Vec<&GraphErrors> = graphs.collect();
     left_out::write(&args.out.join("left-out.csv"), &outputs, &graphs)?;
     Ok(fs::write(args.out.join("families.md"), text)?)
 }
@@ -95,12 +94,9 @@ pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
 fn intervals_for(idx: usize, families: &[Family], outputs: &[LabelKey]) -> Vec<Interval> {
     let own = &families[idx];
     let others = families.iter().filter(|family| family.name != own.name);
-    let others = others.flat_map(|family| some_of(family.graphs.clone()));
-    let calibration: Vec<LeftOut> = own.validation.iter().cloned().chain(others).collect();
-    let interval = |(output, key): (usize, &LabelKey)| {
-        intervals::calibrated(key, &calibration, &own.graphs, output)
-    };
-    outputs.iter().enumerate().map(interval).collect()
+    let others = others.flat_map(|family| some_of(&family.graphs));
+    let calibration: Vec<&GraphErrors> = own.validation.iter().chain(others).collect();
+    intervals::intervals(outputs, &calibration, &own.graphs)
 }
 
 /// A row for each family, columns for the latency of each target.
@@ -116,8 +112,9 @@ fn markdown(families: &[Family], settings: &Settings) -> String {
     let mut text = format!(
         "# Latency of design spaces that were left out\n\nEach row is a network of its own, trained for {} \
          epochs on all other design spaces and measured on all graphs of this one: mean absolute \
-         percentage error, errors above 100 % counted as that, median, and the share of labels inside intervals that were made to hold 90 %, from \
-         the network's own validation graphs and from all other left-out spaces.\n\n| left out | graphs |",
+         percentage error, errors above 100 % counted as that, median, and the share of labels inside \
+         intervals that were made to hold 90 %, from the network's own validation graphs and from all \
+         other left-out spaces.\n\n| left out | graphs |",
         settings.epochs
     );
     for target in &targets {
@@ -170,8 +167,9 @@ impl Family {
         let landmarks = intervals::landmarks(&data.training);
         let estimates = trained.estimates(&data.test);
         let validation = trained.estimates(&data.validation);
-        let graphs =
-            |part, estimates: &[Vec<f32>]| intervals::left_out(&name, &landmarks, part, estimates);
+        let graphs = |part, estimates: &[Vec<f32>]| {
+            GraphErrors::of_part(&landmarks, part, estimates, &data.spaces)
+        };
         let here = |error: &OutputError| error.space == name && error.error.n > 0;
         let errors = errors(&estimates, &data.test, data);
         Self {

@@ -4,10 +4,8 @@
 
 use litecast::familiarity::{Band, Interval, Landmarks, N_SUMMARY, mean_square};
 
-use super::left_out::LeftOut;
-use crate::data::{Data, Part};
+use crate::data::Part;
 use crate::dataset::LabelKey;
-use crate::gnn::prepare::Example;
 use crate::metrics::conformal_quantile;
 
 /// Enough that every family has several, few enough that the manifest stays small.
@@ -48,85 +46,66 @@ pub fn landmarks(training: &Part) -> Landmarks {
     landmarks
 }
 
-/// One for each output, from estimates by graph, then by output, of the validation and test parts, and from
-/// graphs of spaces that were left out.
+/// What the estimates of one graph err.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GraphErrors {
+    pub space: String,
+    /// From the graphs that the network had seen.
+    pub distance: f32,
+    /// By output, between estimate and label, of the logarithms, absolute; NaN without label.
+    pub log_errors: Vec<f32>,
+}
+
+impl GraphErrors {
+    /// Of each graph of a part, from estimates by graph, then by output.
+    pub fn of_part(
+        landmarks: &Landmarks,
+        part: &Part,
+        estimates: &[Vec<f32>],
+        spaces: &[String],
+    ) -> Vec<Self> {
+        let log_error = |(label, estimate): (&f32, &f32)| (label / estimate).ln().abs();
+        let graph = |(idx, estimates): (usize, &Vec<f32>)| Self {
+            space: spaces[part.space_of[idx]].clone(),
+            distance: landmarks.distance(&part.summaries[idx]),
+            log_errors: (part.examples[idx].labels.iter().zip(estimates))
+                .map(log_error)
+                .collect(),
+        };
+        estimates.iter().enumerate().map(graph).collect()
+    }
+}
+
+/// One for each output, that holds what some graphs tell, measured on others.
 pub fn intervals(
-    landmarks: &Landmarks,
-    validation: &[Vec<f32>],
-    test: &[Vec<f32>],
-    data: &Data,
-    left_out: &[LeftOut],
+    outputs: &[LabelKey],
+    calibration: &[&GraphErrors],
+    measured: &[GraphErrors],
 ) -> Vec<Interval> {
-    let calibration = Distances::new(landmarks, &data.validation);
-    let measured = Distances::new(landmarks, &data.test);
+    let measured: Vec<&GraphErrors> = measured.iter().collect();
     let interval = |(output, key): (usize, &LabelKey)| {
         let mut interval = Interval {
             target: key.target.clone(),
             metric: key.metric.clone(),
-            bands: bands(with_left_out(
-                calibration.errors(validation, output),
-                left_out,
-                output,
-            )),
+            bands: bands(of_output(calibration, output)),
             coverage_percent: 0.0,
             n: 0,
         };
-        let errors = measured.errors(test, output);
+        let errors = of_output(&measured, output);
         interval.n = errors.len();
         interval.coverage_percent = coverage_percent(&interval, &errors);
         interval
     };
-    data.outputs.iter().enumerate().map(interval).collect()
+    outputs.iter().enumerate().map(interval).collect()
 }
 
-fn with_left_out(mut errors: Vec<Error>, left_out: &[LeftOut], output: usize) -> Vec<Error> {
-    let of_output = left_out.iter().map(|graph| Error {
+/// Of the graphs that have a label.
+fn of_output(graphs: &[&GraphErrors], output: usize) -> Vec<Error> {
+    let errors = graphs.iter().map(|graph| Error {
         distance: graph.distance,
         log_error: graph.log_errors[output],
     });
-    errors.extend(of_output.filter(|error| !error.log_error.is_nan()));
-    errors
-}
-
-/// The interval of one output that holds what some graphs tell, measured on others.
-pub fn calibrated(
-    key: &LabelKey,
-    calibration: &[LeftOut],
-    measured: &[LeftOut],
-    output: usize,
-) -> Interval {
-    let mut interval = Interval {
-        target: key.target.clone(),
-        metric: key.metric.clone(),
-        bands: bands(with_left_out(Vec::new(), calibration, output)),
-        coverage_percent: 0.0,
-        n: 0,
-    };
-    let errors = with_left_out(Vec::new(), measured, output);
-    interval.n = errors.len();
-    interval.coverage_percent = coverage_percent(&interval, &errors);
-    interval
-}
-
-/// The graphs of a part, all of one space, with how far they are from training and what the estimates err.
-pub fn left_out(
-    space: &str,
-    landmarks: &Landmarks,
-    part: &Part,
-    estimates: &[Vec<f32>],
-) -> Vec<LeftOut> {
-    let graphs = part.examples.iter().zip(estimates).zip(&part.summaries);
-    let graph = |((example, estimates), summary): ((&Example, &Vec<f32>), &Vec<f32>)| {
-        let pairs = example.labels.iter().zip(estimates);
-        LeftOut {
-            space: space.to_owned(),
-            distance: landmarks.distance(summary),
-            log_errors: pairs
-                .map(|(label, estimate)| (label / estimate).ln().abs())
-                .collect(),
-        }
-    };
-    graphs.map(graph).collect()
+    errors.filter(|error| !error.log_error.is_nan()).collect()
 }
 
 /// Share of errors that an interval holds, in percent.
@@ -145,37 +124,6 @@ struct Error {
     distance: f32,
     /// Of the logarithms, absolute.
     log_error: f32,
-}
-
-/// Of each graph of a part.
-struct Distances<'p> {
-    part: &'p Part,
-    distances: Vec<f32>,
-}
-
-impl<'p> Distances<'p> {
-    fn new(landmarks: &Landmarks, part: &'p Part) -> Self {
-        let distances = part.summaries.iter().map(|s| landmarks.distance(s));
-        Self {
-            part,
-            distances: distances.collect(),
-        }
-    }
-
-    /// Of the graphs that have a label.
-    fn errors(&self, estimates: &[Vec<f32>], output: usize) -> Vec<Error> {
-        let graphs = self
-            .part
-            .examples
-            .iter()
-            .zip(estimates)
-            .zip(&self.distances);
-        let errors = graphs.map(|((example, estimates), &distance)| Error {
-            distance,
-            log_error: (example.labels[output] / estimates[output]).ln().abs(),
-        });
-        errors.filter(|error| !error.log_error.is_nan()).collect()
-    }
 }
 
 /// Bands of equally many graphs, by distance, each wide enough for its own; neighbours that would

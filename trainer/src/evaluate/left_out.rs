@@ -5,26 +5,17 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use super::intervals::GraphErrors;
 use crate::dataset::LabelKey;
 
 /// Of one design space so many graphs: no space tells more than another, and all of them together stay few
 /// beside the held-out graphs of known spaces, whose intervals would widen past what they need.
 const MAX_GRAPHS: usize = 12;
 
-/// A graph of a space that its network had not seen.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LeftOut {
-    pub space: String,
-    /// From the graphs that the network had seen.
-    pub distance: f32,
-    /// By output, between estimate and label, of the logarithms, absolute; NaN without label.
-    pub log_errors: Vec<f32>,
-}
-
 /// Graphs spread evenly over those of a space.
-pub fn some_of(graphs: Vec<LeftOut>) -> Vec<LeftOut> {
+pub fn some_of(graphs: &[GraphErrors]) -> impl Iterator<Item = &GraphErrors> {
     let step = graphs.len().div_ceil(MAX_GRAPHS).max(1);
-    graphs.into_iter().step_by(step).collect()
+    graphs.iter().step_by(step)
 }
 
 fn header(outputs: &[LabelKey]) -> Vec<String> {
@@ -38,7 +29,7 @@ fn header(outputs: &[LabelKey]) -> Vec<String> {
 }
 
 /// One row for each graph: space, distance, then an error for each output, empty without label.
-pub fn write(path: &Path, outputs: &[LabelKey], graphs: &[LeftOut]) -> Result<()> {
+pub fn write(path: &Path, outputs: &[LabelKey], graphs: &[&GraphErrors]) -> Result<()> {
     let mut writer = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
     writer.write_record(header(outputs))?;
     for graph in graphs {
@@ -53,7 +44,7 @@ pub fn write(path: &Path, outputs: &[LabelKey], graphs: &[LeftOut]) -> Result<()
 }
 
 /// What [`write`] wrote, of the same outputs.
-pub fn read(path: &Path, outputs: &[LabelKey]) -> Result<Vec<LeftOut>> {
+pub fn read(path: &Path, outputs: &[LabelKey]) -> Result<Vec<GraphErrors>> {
     let place = || path.display().to_string();
     let mut reader = csv::Reader::from_path(path).with_context(place)?;
     let found: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
@@ -72,7 +63,7 @@ pub fn read(path: &Path, outputs: &[LabelKey]) -> Result<Vec<LeftOut>> {
                 text => text.parse().with_context(|| format!("{}: {text}", place())),
             }
         };
-        graphs.push(LeftOut {
+        graphs.push(GraphErrors {
             space: record[0].to_owned(),
             distance: number(1)?,
             log_errors: (2..record.len()).map(number).collect::<Result<_>>()?,
@@ -94,14 +85,14 @@ mod tests {
             metric: metric.into(),
         };
         let outputs = [key("latency"), key("sram_peak")];
-        let graphs: Vec<LeftOut> = (0..250)
-            .map(|idx| LeftOut {
+        let graphs: Vec<GraphErrors> = (0..250)
+            .map(|idx| GraphErrors {
                 space: "s".into(),
                 distance: idx as f32,
                 log_errors: vec![0.5, f32::NAN],
             })
             .collect();
-        let some = some_of(graphs);
+        let some: Vec<&GraphErrors> = some_of(&graphs).collect();
         assert!(some.len() <= MAX_GRAPHS && some.len() > MAX_GRAPHS / 2);
         write(&path, &outputs, &some).unwrap();
         let read_again = read(&path, &outputs).unwrap();
