@@ -37,14 +37,12 @@ pub struct CheckArgs {
 
 /// Of one file on one target.
 const LIMIT: Duration = Duration::from_secs(300);
-/// Relative difference of two counts of one inference.
+/// Relative difference of two counts of one inference: on one machine there is none, on another one QEMU
+/// may lay out memory otherwise.
 const COUNT_TOLERANCE: f64 = 1e-4;
-/// Instructions by which counts differ whatever the network: memory lies elsewhere in another process,
-/// which changes how many steps a copy or a lookup takes.
-const COUNT_SLACK: f64 = 2000.0;
 
 /// Prints what differs, and fails where a label of Vela differs at all or a count of instructions by more
-/// than [`COUNT_TOLERANCE`] and [`COUNT_SLACK`].
+/// than [`COUNT_TOLERANCE`].
 pub fn run(args: &CheckArgs) -> Result<()> {
     let (graphs, _) = remake::read_labels(&args.folder)?;
     let vela = Vela {
@@ -147,6 +145,6 @@ fn differences_of_counts(stored: &TargetLabels, found: &TargetLabels) -> (Vec<St
     };
     let difference = (is / was - 1.0).abs();
     let words = format!("{was} instructions were counted, now {is}");
-    let is_far = difference > COUNT_TOLERANCE && (is - was).abs() > COUNT_SLACK;
+    let is_far = difference > COUNT_TOLERANCE;
     (is_far.then_some(words).into_iter().collect(), difference)
 }

@@ -16,6 +16,9 @@ const WORKER: &str = include_str!("../../python/litert_qemu_worker.py");
 /// Where `tools/install-qemu.sh` installs, seen from the repository's root.
 pub const DEFAULT_EMULATOR: &str = ".tools/litert-qemu";
 
+/// Where Debian has `setarch` and QEMU.
+const GUEST_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 /// LiteRT for arm64 in the folder that `tools/install-qemu.sh` made.
 #[derive(Clone, Debug)]
 pub struct LitertQemu {
@@ -51,20 +54,19 @@ impl LabellingTool for LitertQemu {
             anyhow::bail!("expected one target, found {}", targets.len());
         };
         let processor = processor(target)?;
-        // Paths that QEMU's prefix must not be searched for start at the root.
         let folder = fs::canonicalize(&self.emulator)
             .with_context(|| format!("no emulator at {}", self.emulator.display()))?;
         let environment = fs::read_to_string(folder.join("environment"))
             .with_context(|| format!("no emulator at {}", folder.display()))?;
         let mut command = Command::new("setarch");
-        // Without address space randomisation, counts repeat: alignment decides how many steps
-        // a copy takes.
-        command.args(["-R", "qemu-aarch64", "-cpu", processor, "-L"]);
-        command.arg(folder.join(processor));
-        command.arg("-plugin").arg(folder.join("counter.so"));
-        command.arg(folder.join("root/usr/bin/python3.11"));
-        // -E: the variables of the host's Python are not meant for this one.
-        command.args(["-E", "-c", WORKER, environment.trim()]);
+        // Where memory lies decides how many steps a copy takes. So that counts repeat, nothing of
+        // what puts things into memory is the machine's own: no randomised addresses, no variables,
+        // no path of the folder.
+        command.args(["-R", "qemu-aarch64", "-cpu", processor, "-L", processor]);
+        command.args(["-plugin", "./counter.so"]);
+        command.args(["root/usr/bin/python3.11", "-c", WORKER, environment.trim()]);
+        command.current_dir(&folder).env_clear();
+        command.env("PATH", GUEST_PATH).env("PYTHONHASHSEED", "0");
         Ok(command)
     }
 
