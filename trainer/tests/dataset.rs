@@ -44,6 +44,7 @@ impl Fixture {
                 .to_vec(),
             seed: SEED,
             precision: Precision::Int8,
+            batches: vec![1],
             files: Vec::new(),
             jobs: 2,
             shard: Shard { index: 0, n: 1 },

@@ -112,6 +112,7 @@ fn sampled(space: &str, index: u64) -> Origin {
         seed: 7,
         index,
         precision: Precision::Int8,
+        batch: 1,
     }
 }
 

@@ -18,6 +18,7 @@ fn measurements_of_others_become_labels() {
         seed: 7,
         index: 1,
         precision: Precision::Int8,
+        batch: 1,
     };
     fs::write(path("a.tflite"), bytes_of(&origin).unwrap()).unwrap();
     let import = |table: &str| {

@@ -93,6 +93,7 @@ impl Fixture {
             }],
             seed: SEED,
             precision: Precision::Int8,
+            batches: vec![1],
             files: Vec::new(),
             jobs: 1,
             shard: Shard { index: 0, n: 1 },

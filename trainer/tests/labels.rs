@@ -103,6 +103,7 @@ fn one_of_each_space() -> Vec<Origin> {
         seed: 7,
         index: 1,
         precision: Precision::Int8,
+        batch: 1,
     };
     Space::PAPER.iter().map(origin).collect()
 }
@@ -289,6 +290,7 @@ fn arguments(python: &Path, out: &Path) -> LabelArgs {
         }],
         seed: 5,
         precision: Precision::Int8,
+        batches: vec![1],
         files: Vec::new(),
         jobs: 2,
         shard: Shard { index: 0, n: 1 },
@@ -393,10 +395,16 @@ fn counts() -> Vec<SpaceCount> {
 
 #[test]
 fn shards_split_the_whole_without_overlap() {
-    let whole = sampled(&counts(), 1, Precision::Int8, Shard { index: 0, n: 1 });
+    let whole = sampled(
+        &counts(),
+        1,
+        Precision::Int8,
+        &[1],
+        Shard { index: 0, n: 1 },
+    );
     assert_eq!(whole.len(), 351);
     let mut parts: Vec<Origin> = (0..16)
-        .flat_map(|index| sampled(&counts(), 1, Precision::Int8, Shard { index, n: 16 }))
+        .flat_map(|index| sampled(&counts(), 1, Precision::Int8, &[1], Shard { index, n: 16 }))
         .collect();
     let mut expected = whole;
     parts.sort_by_key(Origin::graph_id);
@@ -407,7 +415,13 @@ fn shards_split_the_whole_without_overlap() {
 /// A run that is stopped early has every space in its share, to one graph.
 #[test]
 fn spaces_are_mixed_evenly() {
-    let origins = sampled(&counts(), 1, Precision::Int8, Shard { index: 0, n: 1 });
+    let origins = sampled(
+        &counts(),
+        1,
+        Precision::Int8,
+        &[1],
+        Shard { index: 0, n: 1 },
+    );
     for stopped_at in 1..=origins.len() {
         for count in counts() {
             let found = origins[..stopped_at]

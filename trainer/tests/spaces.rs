@@ -376,3 +376,28 @@ fn precisions_agree() {
         assert!(correlation > 0.4, "{result}");
     }
 }
+
+/// Several inputs at a time give what each gives alone, in LiteRT; and most spaces have such files.
+#[test]
+fn batches_compute_each_input_by_itself() {
+    const BATCH: u32 = 3;
+    let batched: Vec<_> = samples(1)
+        .filter_map(|sample| Some([sample.clone(), sample.in_batches_of(BATCH)?]))
+        .map(|pair| pair.map(|sample| sample.in_precision(Precision::Float32)))
+        .collect();
+    let spaces: Vec<_> = batched.iter().map(|[one, _]| one.space.id()).collect();
+    println!("{} spaces: {}", spaces.len(), spaces.join(", "));
+    assert!(spaces.len() >= 15);
+    let Some(python) = python() else {
+        println!("skipped: no Python with LiteRT and Vela (neither LITECAST_PYTHON nor .venv)");
+        return;
+    };
+    let n_pairs = batched.len();
+    let results = checked(&python, "compare_batches.py", batched.into_iter().flatten());
+    assert_eq!(results.len(), n_pairs);
+    for result in &results {
+        println!("{result}");
+        assert_eq!(result["batch"], BATCH);
+        assert!(result["difference"].as_f64().expect("a number") < 1e-4);
+    }
+}

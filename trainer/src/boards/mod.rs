@@ -177,6 +177,7 @@ fn label(args: &FitCpuArgs, files: Vec<PathBuf>, target: &str) -> Result<()> {
         spaces: Vec::new(),
         seed: args.seed,
         precision: Precision::Float32,
+        batches: vec![1],
         files,
         jobs: 1,
         shard: Shard { index: 0, n: 1 },

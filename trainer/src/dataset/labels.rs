@@ -193,14 +193,15 @@ pub fn join(older: Vec<GraphLabels>, newer: Vec<GraphLabels>) -> Vec<GraphLabels
     graphs.into_values().collect()
 }
 
-fn sort_key(origin: &Origin) -> (String, u64, u64, String) {
+fn sort_key(origin: &Origin) -> (String, u64, u64, String, u32) {
     match origin {
         Origin::Sampled {
             space,
             seed,
             index,
             precision,
-        } => (space.clone(), *seed, *index, precision.to_string()),
-        Origin::File(_) => (origin.space().to_string(), 0, 0, origin.graph_id()),
+            batch,
+        } => (space.clone(), *seed, *index, precision.to_string(), *batch),
+        Origin::File(_) => (origin.space().to_string(), 0, 0, origin.graph_id(), 1),
     }
 }

@@ -10,8 +10,7 @@ use super::labels::{GraphLabels, OPERATOR_METRICS, TargetLabels};
 use super::provenance::Provenance;
 use super::read::{Table, Tables};
 use super::tables::operator_column;
-use crate::labels::record::Origin;
-use crate::writer::Precision;
+use crate::labels::record::{Origin, precision_and_batch};
 
 /// The labels of the dataset in `folder`, whatever its features mean.
 pub fn read_labels(folder: &Path) -> Result<(Vec<GraphLabels>, Provenance)> {
@@ -34,8 +33,13 @@ fn read_graphs(table: &Table) -> Result<Vec<GraphLabels>> {
     let mut graphs = Vec::new();
     let graph_ids = table.texts("graph_id")?;
     for (row, sha256) in table.texts("sha256")?.into_iter().enumerate() {
-        let precision = precision_of(graph_ids[row]);
-        let origin = origin(spaces[row], seeds[row], indices[row], precision, paths[row]);
+        let origin = origin(
+            graph_ids[row],
+            spaces[row],
+            seeds[row],
+            indices[row],
+            paths[row],
+        );
         let origin = origin.with_context(|| format!("{}: row {row} has no origin", table.name))?;
         graphs.push(GraphLabels {
             origin,
@@ -46,25 +50,21 @@ fn read_graphs(table: &Table) -> Result<Vec<GraphLabels>> {
     Ok(graphs)
 }
 
-/// A graph id ends in its precision where that is not int8.
-fn precision_of(graph_id: &str) -> Precision {
-    let end = graph_id.rsplit('/').next();
-    end.and_then(|end| end.parse().ok()).unwrap_or_default()
-}
-
 fn origin(
+    graph_id: &str,
     space: &str,
     seed: Option<u64>,
     index: Option<u64>,
-    precision: Precision,
     path: Option<&str>,
 ) -> Option<Origin> {
+    let (precision, batch) = precision_and_batch(graph_id);
     match (seed, index, path) {
         (Some(seed), Some(index), None) => Some(Origin::Sampled {
             space: space.into(),
             seed,
             index,
             precision,
+            batch,
         }),
         (None, None, Some(path)) => Some(Origin::File(PathBuf::from(path))),
         _ => None,

@@ -66,6 +66,10 @@ pub struct LabelArgs {
     /// Numbers of the samples; NPUs take int8 alone.
     #[arg(long, default_value = "int8")]
     pub precision: Precision,
+    /// Batch sizes that the samples take in turn; those that have no such dimension are left out. NPUs
+    /// take 1 alone.
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    pub batches: Vec<u32>,
     /// `.tflite` files, or folders of them, to label.
     #[arg(long, num_args = 1..)]
     pub files: Vec<PathBuf>,
@@ -118,8 +122,11 @@ pub fn bytes_of(origin: &Origin) -> Result<Vec<u8>> {
             seed,
             index,
             precision,
+            batch,
         } => {
             let sample = spaces::sample(parse_space(space)?, *seed, *index);
+            let sample = sample.in_batches_of(*batch);
+            let sample = sample.with_context(|| format!("{}: no batches", origin.graph_id()))?;
             Ok(sample.in_precision(*precision).to_tflite())
         }
         Origin::File(path) => {
@@ -150,9 +157,25 @@ pub fn run(args: &LabelArgs) -> Result<()> {
         "expected int8 networks for Vela, found {}",
         args.precision
     );
+    ensure!(
+        args.batches == [1] || matches!(args.tool, ToolChoice::LitertQemu),
+        "expected batches of 1 for Vela, found {:?}",
+        args.batches
+    );
+    ensure!(
+        !args.batches.is_empty() && !args.batches.contains(&0),
+        "expected batches of at least 1, found {:?}",
+        args.batches
+    );
     fs::create_dir_all(&args.out)
         .with_context(|| format!("could not create {}", args.out.display()))?;
-    let mut origins = plan::sampled(&args.spaces, args.seed, args.precision, args.shard);
+    let mut origins = plan::sampled(
+        &args.spaces,
+        args.seed,
+        args.precision,
+        &args.batches,
+        args.shard,
+    );
     origins.extend(plan::files(&args.files, args.shard)?);
     let session = Session::open(args, origins)?;
     thread::scope(|scope| {
@@ -318,12 +341,16 @@ fn describe_run(args: &LabelArgs, tool: &dyn LabellingTool, groups: &[Vec<Target
         .map(|count| format!("{}:{}", count.space.id(), count.n));
     let files = args.files.iter().map(|path| path.display().to_string());
     let request: Vec<String> = spaces.chain(files).collect();
+    let batches = match args.batches.as_slice() {
+        [1] => String::new(),
+        batches => format!(", batches of {batches:?}"),
+    };
     Ok(Run {
         tool: Worker::start(tool, group)?.tool.clone(),
         targets: groups.concat(),
         time_limit_s: args.time_limit_s,
         request: format!(
-            "seed {}, {}: {}",
+            "seed {}, {}{batches}: {}",
             args.seed,
             args.precision,
             request.join(",")

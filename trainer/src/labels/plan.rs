@@ -7,7 +7,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, anyhow, ensure};
 
 use super::record::Origin;
-use crate::spaces::Space;
+use crate::spaces::{Space, sample};
 use crate::writer::Precision;
 
 /// A number of samples of one design space: the indices `0..n`.
@@ -77,11 +77,13 @@ impl std::fmt::Display for Shard {
 /// The samples of one shard. Spaces are mixed in proportion to their counts, so that a run that
 /// is stopped early is balanced.
 ///
-/// Which shard a sample belongs to depends on its index alone, not on the counts.
+/// Which shard a sample belongs to depends on its index alone, not on the counts; so does which of the
+/// `batches` it takes. Samples without a dimension for that are left out.
 pub fn sampled(
     counts: &[SpaceCount],
     seed: u64,
     precision: Precision,
+    batches: &[u32],
     shard: Shard,
 ) -> Vec<Origin> {
     let mut positions = Vec::new();
@@ -93,13 +95,21 @@ pub fn sampled(
         }
     }
     positions.sort_by(|a, b| a.partial_cmp(b).expect("places are numbers"));
-    let origin = |(_, order, index): (f64, usize, u64)| Origin::Sampled {
-        space: counts[order].space.id().to_string(),
-        seed,
-        index,
-        precision,
+    let origin = |(_, order, index): (f64, usize, u64)| {
+        let space = counts[order].space;
+        let batch = batches[index as usize % batches.len()];
+        if batch != 1 {
+            sample(space, seed, index).in_batches_of(batch)?;
+        }
+        Some(Origin::Sampled {
+            space: space.id().to_string(),
+            seed,
+            index,
+            precision,
+            batch,
+        })
     };
-    positions.into_iter().map(origin).collect()
+    positions.into_iter().filter_map(origin).collect()
 }
 
 /// The `.tflite` files among `paths` and in the folders among them, sorted, without copies.

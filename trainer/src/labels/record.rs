@@ -91,13 +91,35 @@ pub enum Origin {
         index: u64,
         #[serde(default, skip_serializing_if = "Precision::is_int8")]
         precision: Precision,
+        /// Inputs at a time.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        batch: u32,
     },
     File(PathBuf),
 }
 
+/// Before the number in a graph's id.
+const BATCH: &str = "batch";
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(batch: &u32) -> bool {
+    *batch == 1
+}
+
+/// Precision and batch size of the sample with such an id.
+pub fn precision_and_batch(graph_id: &str) -> (Precision, u32) {
+    let parts = || graph_id.split('/').skip(3);
+    let precision = parts().find_map(|part| part.parse().ok());
+    let batch = parts().find_map(|part| part.strip_prefix(BATCH)?.parse().ok());
+    (precision.unwrap_or_default(), batch.unwrap_or(1))
+}
+
 impl Origin {
     /// Name of the graph in every table: `cnn-kws/1/17` for a sample (`cnn-kws/1/17/float32` where it
-    /// is not int8), `file/NAME` for a file.
+    /// is not int8, `cnn-kws/1/17/batch4` for several inputs at a time), `file/NAME` for a file.
     pub fn graph_id(&self) -> String {
         match self {
             Self::Sampled {
@@ -105,10 +127,17 @@ impl Origin {
                 seed,
                 index,
                 precision,
-            } => match precision {
-                Precision::Int8 => format!("{space}/{seed}/{index}"),
-                Precision::Float32 => format!("{space}/{seed}/{index}/{precision}"),
-            },
+                batch,
+            } => {
+                let mut id = format!("{space}/{seed}/{index}");
+                if !precision.is_int8() {
+                    id += &format!("/{precision}");
+                }
+                if *batch != 1 {
+                    id += &format!("/{BATCH}{batch}");
+                }
+                id
+            }
             Self::File(path) => {
                 let name = path.file_name().unwrap_or(path.as_os_str());
                 format!("file/{}", name.to_string_lossy())

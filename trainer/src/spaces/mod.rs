@@ -147,6 +147,8 @@ pub struct Sample {
     pub seed: u64,
     pub index: u64,
     pub precision: Precision,
+    /// Inputs at a time.
+    pub batch: u32,
     pub weight_distribution: WeightDistribution,
     /// As planned in int8, whatever the precision.
     pub network: Network,
@@ -167,6 +169,7 @@ pub fn sample(space: Space, seed: u64, index: u64) -> Sample {
         seed,
         index,
         precision: Precision::Int8,
+        batch: 1,
         weight_distribution,
         network,
         values_seed,
@@ -177,9 +180,27 @@ impl Sample {
     /// The same network, to be written in `precision`; a name that is not int8's says so.
     pub fn in_precision(mut self, precision: Precision) -> Self {
         self.precision = precision;
-        self.network.name = format!("{}-s{}-i{}", self.space.id(), self.seed, self.index);
-        if !precision.is_int8() {
-            self.network.name += &format!("-{precision}");
+        self.with_name()
+    }
+
+    /// The same network for `batch` inputs at a time, which its name says where it is not one; none where
+    /// it has no such dimension. See [`Network::in_batches_of`].
+    pub fn in_batches_of(mut self, batch: u32) -> Option<Self> {
+        if batch != 1 {
+            self.network = self.network.in_batches_of(batch.try_into().ok()?)?;
+        }
+        self.batch = batch;
+        Some(self.with_name())
+    }
+
+    fn with_name(mut self) -> Self {
+        let name = &mut self.network.name;
+        *name = format!("{}-s{}-i{}", self.space.id(), self.seed, self.index);
+        if !self.precision.is_int8() {
+            *name += &format!("-{}", self.precision);
+        }
+        if self.batch != 1 {
+            *name += &format!("-batch{}", self.batch);
         }
         self
     }

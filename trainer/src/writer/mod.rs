@@ -5,6 +5,7 @@
 
 mod activations;
 mod arrange;
+mod batch;
 mod builder;
 mod codes;
 mod elementwise;
