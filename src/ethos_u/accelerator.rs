@@ -6,16 +6,46 @@ use super::program::Arithmetic;
 /// A block or shape: height, width, channels.
 pub type Hwc = [i64; 3];
 
+/// What moves bytes between an accelerator and its memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// From memory to memory.
+    Copy,
+    /// What elementwise operations read, and what is enlarged.
+    Stream,
+    Weights,
+    /// What the multipliers read.
+    Input,
+    Scales,
+    Write,
+}
+
+/// How many there are.
+pub const N_CHANNELS: usize = 6;
+
 /// Where bytes come from and go to.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
     /// Bytes in a cycle of the accelerator's clock.
     pub bytes_per_cycle: f64,
+    /// Cycles for a byte of each [`Channel`] by itself, 0 where nothing but the memory limits it.
+    pub channel_cycles_per_byte: [f64; N_CHANNELS],
     pub read_latency_cycles: f64,
     pub write_latency_cycles: f64,
     /// Bytes that one burst moves: a shorter one takes as long.
     pub burst_bytes: i64,
     pub is_off_chip: bool,
+}
+
+impl Memory {
+    /// Cycles to move so many bytes by each [`Channel`] at once.
+    pub fn cycles(&self, bytes: &[f64; N_CHANNELS]) -> f64 {
+        let channels = bytes.iter().zip(&self.channel_cycles_per_byte);
+        let at_once = bytes.iter().sum::<f64>() / self.bytes_per_cycle;
+        channels.fold(at_once, |most, (bytes, cycles_per_byte)| {
+            most.max(bytes * cycles_per_byte)
+        })
+    }
 }
 
 /// Cycles to move some bytes: latency and bytes over bandwidth.
@@ -46,10 +76,6 @@ pub enum BlockMemory {
         accumulator_bytes: i64,
     },
 }
-
-/// Of what Ethos-U85 writes off chip: 32 bursts of 128 bytes are under way at most, for 250 cycles each,
-/// both used to 80 %.
-const WRITE_CYCLES_PER_BYTE: f64 = 250.0 / (0.8 * 32.0 * 0.8 * 128.0);
 
 /// Cycles for an output element in the output stage.
 #[derive(Clone, Copy, Debug)]
@@ -146,8 +172,6 @@ pub struct Accelerator {
     /// Weights read where they lie off chip, and from a buffer in SRAM.
     pub weights_off_chip: Transfer,
     pub weights_buffered: Transfer,
-    /// Of biases and scales, which are read in short bursts; counted as off chip wherever they lie.
-    pub scale_cycles_per_byte: f64,
     /// SRAM that may be used; none where it holds all feature maps anyway.
     pub sram_limit_bytes: Option<i64>,
 }
@@ -155,20 +179,6 @@ pub struct Accelerator {
 impl Accelerator {
     pub fn is_u85(&self) -> bool {
         matches!(self.memory, BlockMemory::Apart { .. })
-    }
-
-    /// Cycles that reading and writing so many bytes of feature maps off chip take. Ethos-U85 reads what
-    /// multipliers need, streams what elementwise operations need and writes all at once.
-    pub fn off_chip_cycles(&self, read_bytes: f64, streamed_bytes: f64, written_bytes: f64) -> f64 {
-        let all_bytes = read_bytes + streamed_bytes + written_bytes;
-        let at_once = all_bytes / self.off_chip.bytes_per_cycle;
-        match self.is_u85() {
-            true => {
-                let read = read_bytes.max(streamed_bytes) * self.weights_off_chip.cycles_per_byte;
-                at_once.max(read).max(written_bytes * WRITE_CYCLES_PER_BYTE)
-            }
-            false => at_once,
-        }
     }
 
     /// Bytes of SRAM that may be used, infinitely many where nothing limits them.
@@ -197,6 +207,7 @@ const fn transfer(cycles_per_byte: f64, latency_cycles: f64) -> Transfer {
 const fn sram(bytes_per_cycle: f64, burst_bytes: i64) -> Memory {
     Memory {
         bytes_per_cycle,
+        channel_cycles_per_byte: [0.0; N_CHANNELS],
         read_latency_cycles: 32.0,
         write_latency_cycles: 32.0,
         burst_bytes,
@@ -207,6 +218,7 @@ const fn sram(bytes_per_cycle: f64, burst_bytes: i64) -> Memory {
 const fn dram(bytes_per_cycle: f64) -> Memory {
     Memory {
         bytes_per_cycle,
+        channel_cycles_per_byte: [0.0; N_CHANNELS],
         read_latency_cycles: 500.0,
         write_latency_cycles: 250.0,
         burst_bytes: 128,
@@ -216,11 +228,44 @@ const fn dram(bytes_per_cycle: f64) -> Memory {
 
 const FLASH: Memory = Memory {
     bytes_per_cycle: 1.0,
+    channel_cycles_per_byte: [0.0; N_CHANNELS],
     read_latency_cycles: 64.0,
     write_latency_cycles: 0.0,
     burst_bytes: 128,
     is_off_chip: true,
 };
+
+/// What each [`Channel`] of Ethos-U85 with 256 MACs may have under way, in words of 16 bytes; writes are
+/// limited by their number alone.
+const WORDS_U85_256: [f64; N_CHANNELS] = [104.0, 104.0, 128.0, 128.0, 16.0, f64::INFINITY];
+/// Share of the bursts under way, and of each of them, that is made use of.
+const USED: f64 = 0.8;
+
+/// A memory of Ethos-U85 with 256 MACs, of which so many bursts are read and written at once at most.
+const fn with_channels(mut memory: Memory, max_reads: f64, max_writes: f64) -> Memory {
+    let words_in_burst = memory.burst_bytes as f64 / 16.0;
+    let mut channel = 0;
+    while channel < N_CHANNELS {
+        let (most, latency_cycles) = match channel == Channel::Write as usize {
+            true => (max_writes, memory.write_latency_cycles),
+            false => (max_reads, memory.read_latency_cycles),
+        };
+        let n_bursts = (WORDS_U85_256[channel] / words_in_burst).min(USED * most);
+        let bytes = USED * n_bursts * memory.burst_bytes as f64;
+        memory.channel_cycles_per_byte[channel] = latency_cycles / bytes;
+        channel += 1;
+    }
+    memory
+}
+
+/// Two ports, each with 8 bursts under way.
+const SRAM_U85: Memory = with_channels(sram(32.0, 64), 16.0, 16.0);
+const DRAM_U85: Memory = with_channels(dram(12.0), 64.0, 32.0);
+
+const fn by_channel(memory: &Memory, channel: Channel) -> Transfer {
+    let cycles_per_byte = memory.channel_cycles_per_byte[channel as usize];
+    transfer(cycles_per_byte, memory.read_latency_cycles)
+}
 
 /// Of Ethos-U55 with 256 MACs.
 const OUTPUT_256: OutputCycles = OutputCycles {
@@ -254,9 +299,7 @@ const BANKS: BlockMemory = BlockMemory::Banks {
 };
 
 /// Those that the project has labels for. Clocks, latencies and bursts are those of Vela's `vela.ini`,
-/// shapes and memories of blocks those of its architecture files. What Ethos-U85's channels move in a
-/// cycle is read off the database that the compiler writes (`weight_transfer_cycles`,
-/// `est_weight_read_cycles`).
+/// shapes and memories of blocks, and words of channels, those of its architecture files.
 pub const ACCELERATORS: [Accelerator; 3] = [
     Accelerator {
         target: "ethos-u55-256",
@@ -273,7 +316,6 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         buffering: transfer(1.0, 64.0),
         weights_off_chip: transfer(1.0, 64.0),
         weights_buffered: transfer(1.0 / 8.0, 32.0),
-        scale_cycles_per_byte: 1.0,
         sram_limit_bytes: None,
     },
     Accelerator {
@@ -291,7 +333,6 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         buffering: transfer(1.0 / 3.75, 500.0),
         weights_off_chip: transfer(1.0 / 3.75, 500.0),
         weights_buffered: transfer(1.0 / 16.0, 32.0),
-        scale_cycles_per_byte: 1.0 / 3.75,
         sram_limit_bytes: Some(384 << 10),
     },
     Accelerator {
@@ -307,12 +348,11 @@ pub const ACCELERATORS: [Accelerator; 3] = [
         output: OUTPUT_U85_256,
         clock_hz: 1e9,
         macs_per_cycle: 256.0,
-        sram: sram(32.0, 64),
-        off_chip: dram(12.0),
-        buffering: transfer(0.3756, 500.0),
-        weights_off_chip: transfer(0.30518, 500.0),
-        weights_buffered: transfer(0.048_83, 32.0),
-        scale_cycles_per_byte: 8.0 * 0.30518,
+        sram: SRAM_U85,
+        off_chip: DRAM_U85,
+        buffering: by_channel(&DRAM_U85, Channel::Copy),
+        weights_off_chip: by_channel(&DRAM_U85, Channel::Weights),
+        weights_buffered: by_channel(&SRAM_U85, Channel::Weights),
         sram_limit_bytes: Some(384 << 10),
     },
 ];

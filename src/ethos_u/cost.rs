@@ -1,6 +1,6 @@
 //! What a step costs with its feature maps and weights where they lie.
 
-use super::accelerator::{Accelerator, Memory};
+use super::accelerator::{Accelerator, Channel, Memory, N_CHANNELS};
 use super::blocks::{Block, SPLIT_DEPTH, round_up};
 use super::cycles::{
     Conditions, Elementwise, Part, move_cycles, operator_cycles, read_inflation, write_inflation,
@@ -9,7 +9,7 @@ use super::layer::{Layer, SCALE_BYTES};
 use super::program::Map;
 use super::schedule::Buffer;
 use super::step::mat_mul::mat_mul_cycles;
-use super::step::{Step, Work};
+use super::step::{MAX_OTHERS, Step, Work};
 use super::weights::ALIGNMENT_BYTES;
 
 /// Where what a step reads and writes lies.
@@ -19,8 +19,8 @@ pub struct Places<'a> {
     pub maps: [Memory; 2],
     /// Of its second input, and what that is.
     pub second: Option<(Memory, &'a Map)>,
-    /// Bytes that operations chained to it read in SRAM, and off chip.
-    pub other_bytes: [f64; 2],
+    /// The same of what operations chained to it read.
+    pub others: [Option<(Memory, &'a Map)>; MAX_OTHERS],
 }
 
 /// Of all pieces of a step.
@@ -38,32 +38,8 @@ impl Cost {
     pub fn of(accelerator: &Accelerator, step: &Step, buffer: &Buffer, places: &Places) -> Self {
         let run = Run::of(accelerator, step, buffer, places);
         let mut own = run.cycles;
-        let [from, to] = &places.maps;
-        let off_chip = |memory: &Memory, bytes: f64| match memory.is_off_chip {
-            true => bytes,
-            false => 0.0,
-        };
-        let [sram_others, off_chip_others] = places.other_bytes;
-        let read = off_chip(from, run.read_bytes);
-        let written = off_chip(to, run.written_bytes);
-        let second =
-            (places.second.as_ref()).map_or(0.0, |(memory, _)| off_chip(memory, run.second_bytes));
-        let mut off_chip_bytes = read + written + second;
-        let moved = run.read_bytes + run.written_bytes + run.second_bytes;
-        let mut sram_bytes = moved - off_chip_bytes + sram_others;
-        off_chip_bytes += off_chip_others;
-        let (fetched, streamed) = match step.work {
-            Work::Elementwise(_) => (0.0, read + second + off_chip_others),
-            _ => (read, second + off_chip_others),
-        };
-        let mut off_chip_cycles = accelerator.off_chip_cycles(fetched, streamed, written);
-        match accelerator.planned_feature_maps().is_off_chip {
-            true => {
-                off_chip_bytes += run.between_bytes;
-                off_chip_cycles += accelerator.off_chip_cycles(run.between_bytes, 0.0, 0.0);
-            }
-            false => sram_bytes += run.between_bytes,
-        }
+        let mut traffic = run.traffic(accelerator, step, places);
+        let [mut sram_bytes, mut off_chip_bytes] = traffic.bytes();
         if let Work::Weighted {
             layer,
             block,
@@ -71,47 +47,64 @@ impl Cost {
             ..
         } = step.work
         {
-            let is_buffered = buffer.bytes() > 0.0;
-            let all_reads_bytes = weight_bytes * block.weight_reads(&layer) as f64;
-            let off_chip_weight_bytes = match is_buffered {
-                true => weight_bytes,
-                false => all_reads_bytes,
-            };
-            let fetched_before = match buffer.is_prefetched {
-                true => buffer.first_bytes,
-                false => 0.0,
-            };
-            let fetched_during = off_chip_weight_bytes - fetched_before;
-            if is_buffered {
+            let n_reads = block.weight_reads(&layer) as f64;
+            let scale_bytes = scale_bytes(accelerator, layer.ofm[2]) * n_reads;
+            let off_chip = &accelerator.off_chip;
+            traffic.add(off_chip, Channel::Scales, scale_bytes);
+            if buffer.bytes() > 0.0 {
                 let transfer =
                     |bytes: f64| accelerator.buffering.cycles(bytes) - buffer.slack_cycles;
                 let computing = own + transfer(buffer.first_bytes).max(0.0);
                 own = computing.max(transfer(weight_bytes) + buffer.last_slice_cycles);
-                sram_bytes += fetched_during + all_reads_bytes;
+                let fetched_before = match buffer.is_prefetched {
+                    true => buffer.first_bytes,
+                    false => 0.0,
+                };
+                let fetched_bytes = weight_bytes - fetched_before;
+                let read_bytes = weight_bytes * n_reads;
+                traffic.add(off_chip, Channel::Copy, fetched_bytes);
+                traffic.add(&accelerator.sram, Channel::Write, fetched_bytes);
+                traffic.add(&accelerator.sram, Channel::Weights, read_bytes);
+                sram_bytes += fetched_bytes + read_bytes;
+                off_chip_bytes += weight_bytes;
+            } else {
+                let read_bytes = weight_bytes * n_reads;
+                // Scales are in the stream, but come by a way of their own.
+                let stream_bytes = (read_bytes - scale_bytes).max(0.0);
+                traffic.add(off_chip, Channel::Weights, stream_bytes);
+                off_chip_bytes += read_bytes;
             }
-            let scale_bytes =
-                scale_bytes(accelerator, layer.ofm[2]) * block.weight_reads(&layer) as f64;
-            let scales = scale_bytes * accelerator.scale_cycles_per_byte;
-            // What comes from a buffer was moved there with the scales, what does not comes without.
-            let stream_bytes = match is_buffered {
-                true => fetched_during,
-                false => (fetched_during - scale_bytes).max(0.0),
-            };
-            let weights = stream_bytes * accelerator.weights_off_chip.cycles_per_byte;
-            off_chip_cycles = match accelerator.is_u85() {
-                true => off_chip_cycles.max(weights).max(scales),
-                false => off_chip_cycles + weights + scales,
-            };
-            off_chip_bytes += off_chip_weight_bytes;
         }
         let cycles = own
-            .max(off_chip_cycles)
-            .max(sram_bytes / accelerator.sram.bytes_per_cycle);
+            .max(accelerator.sram.cycles(&traffic.sram))
+            .max(accelerator.off_chip.cycles(&traffic.off_chip));
         Self {
             cycles: cycles * step.pieces,
             off_chip_bytes: off_chip_bytes * step.pieces,
             sram_bytes: sram_bytes * step.pieces,
         }
+    }
+}
+
+/// Bytes that a step waits for, by [`Channel`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Traffic {
+    sram: [f64; N_CHANNELS],
+    off_chip: [f64; N_CHANNELS],
+}
+
+impl Traffic {
+    fn add(&mut self, memory: &Memory, channel: Channel, bytes: f64) {
+        let by_channel = match memory.is_off_chip {
+            true => &mut self.off_chip,
+            false => &mut self.sram,
+        };
+        by_channel[channel as usize] += bytes;
+    }
+
+    /// In SRAM and off chip.
+    fn bytes(&self) -> [f64; 2] {
+        [self.sram, self.off_chip].map(|bytes| bytes.iter().sum())
     }
 }
 
@@ -133,7 +126,7 @@ impl Run {
             cycles: step.cycles,
             read_bytes,
             written_bytes,
-            second_bytes: step.second.map_or(0.0, |(_, bytes)| bytes),
+            second_bytes: step.second.map_or(0.0, |second| second.bytes),
             between_bytes: 0.0,
         };
         match &step.work {
@@ -159,7 +152,9 @@ impl Run {
                     ..run
                 }
             }
-            Work::Elementwise(elementwise) => run.elementwise(accelerator, elementwise, places),
+            Work::Elementwise(elementwise) => {
+                run.elementwise(accelerator, elementwise, step, places)
+            }
             Work::MatMul {
                 product,
                 sum: (sum, block),
@@ -179,6 +174,30 @@ impl Run {
         }
     }
 
+    /// Feature maps that it moves.
+    fn traffic(&self, accelerator: &Accelerator, step: &Step, places: &Places) -> Traffic {
+        let [from, to] = &places.maps;
+        let read_by = match step.work {
+            Work::Elementwise(_) => Channel::Stream,
+            _ => Channel::Input,
+        };
+        let mut traffic = Traffic::default();
+        traffic.add(from, read_by, self.read_bytes);
+        traffic.add(to, Channel::Write, self.written_bytes);
+        if let Some((memory, _)) = &places.second {
+            traffic.add(memory, Channel::Stream, self.second_bytes);
+        }
+        for (read, place) in step.others.iter().zip(&places.others) {
+            if let (Some(read), Some((memory, _))) = (read, place) {
+                traffic.add(memory, Channel::Stream, read.bytes);
+            }
+        }
+        let between = &accelerator.planned_feature_maps();
+        traffic.add(between, Channel::Write, self.between_bytes / 2.0);
+        traffic.add(between, Channel::Input, self.between_bytes / 2.0);
+        traffic
+    }
+
     fn inflated(
         mut self,
         accelerator: &Accelerator,
@@ -195,6 +214,7 @@ impl Run {
         mut self,
         accelerator: &Accelerator,
         elementwise: &Elementwise,
+        step: &Step,
         places: &Places,
     ) -> Self {
         let [from, to] = &places.maps;
@@ -204,12 +224,12 @@ impl Run {
         self.cycles = elementwise.cycles(accelerator, places.maps);
         self.read_bytes *= elementwise.read_inflation(from, ifm, ifm_bytes, is_brick);
         self.written_bytes *= elementwise.write_inflation(accelerator, to);
-        if let Some((memory, second)) = &places.second {
+        if let Some((second, (memory, map))) = step.second.zip(places.second) {
             self.second_bytes *= elementwise.read_inflation(
-                memory,
+                &memory,
                 second.shape,
-                second.element_bytes,
-                !second.is_linear,
+                map.element_bytes,
+                !map.is_linear,
             );
         }
         self

@@ -45,7 +45,7 @@ pub fn in_sram(
             accesses[feature_maps.range_of(output)] += written;
         }
         if let Some(second) = second.filter(|_| operation.is_binary()) {
-            accesses[second] += step.second.map_or(read, |(_, bytes)| bytes);
+            accesses[second] += step.second.map_or(read, |second| second.bytes);
             if is_inside {
                 // Its other input is in SRAM anyway.
                 accesses[second] = MOST_ACCESSES;

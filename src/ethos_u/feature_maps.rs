@@ -7,6 +7,9 @@ use super::program::{Action, Map, Operation, Placing, Program};
 /// as much as a full one.
 pub const BRICK_CHANNELS: f64 = 16.0;
 
+/// Feature maps take whole units of memory.
+const ALIGNMENT_BYTES: f64 = 16.0;
+
 /// How much a feature map grows when its channels are padded to whole bricks.
 pub fn brick_padding(channels: f64) -> f64 {
     if channels == 0.0 {
@@ -69,10 +72,11 @@ pub struct LiveRange {
 
 impl LiveRange {
     pub fn bytes_in_memory(&self) -> f64 {
-        match self.is_interface {
+        let bytes = match self.is_interface {
             true => self.bytes,
             false => self.bytes_padded,
-        }
+        };
+        (bytes / ALIGNMENT_BYTES).ceil() * ALIGNMENT_BYTES
     }
 
     fn with(self, other: Self) -> Self {
@@ -92,6 +96,49 @@ impl LiveRange {
     }
 }
 
+/// How often memory is written and read, by the map that stands for it.
+struct Uses {
+    of_map: Vec<usize>,
+    n_writers: Vec<usize>,
+    n_readers: Vec<usize>,
+}
+
+impl Uses {
+    /// Of maps that already share memory with those they name.
+    fn of(program: &Program, feature_maps: &mut FeatureMaps) -> Self {
+        let n_maps = program.maps.len();
+        let mut uses = Self {
+            of_map: (0..n_maps).map(|idx| feature_maps.root(idx)).collect(),
+            n_writers: vec![0; n_maps],
+            n_readers: vec![0; n_maps],
+        };
+        let names = |operation: &&Operation| {
+            operation.placing.is_of_input() || operation.placing == Placing::Joined
+        };
+        for operation in program.operations.iter().filter(|one| !names(one)) {
+            for &input in &operation.inputs {
+                uses.n_readers[uses.of_map[input]] += 1;
+            }
+            for &output in &operation.outputs {
+                uses.n_writers[uses.of_map[output]] += 1;
+            }
+        }
+        // Callers read their outputs after all.
+        for &output in &program.outputs {
+            uses.n_readers[uses.of_map[output]] += 1;
+        }
+        uses
+    }
+
+    fn is_written_once(&self, map_idx: usize) -> bool {
+        self.n_writers[self.of_map[map_idx]] <= 1
+    }
+
+    fn is_read_once(&self, map_idx: usize) -> bool {
+        self.n_readers[self.of_map[map_idx]] == 1
+    }
+}
+
 /// The feature maps of a program, those that share memory as one.
 #[derive(Debug)]
 pub struct FeatureMaps {
@@ -108,12 +155,14 @@ impl FeatureMaps {
     /// Linear in operations, maps and inputs.
     pub fn of(program: &Program, order: &Order, is_interface_apart: bool) -> Self {
         let mut feature_maps = Self::apart(program, order, is_interface_apart);
-        for (step, &idx) in order.operations.iter().enumerate() {
-            let operation = &program.operations[idx];
-            // What is chained or cascaded has no result of the step before to lie over.
-            let is_apart = order.span(step) == (step, step);
-            if is_apart || operation.placing.is_of_input() {
-                feature_maps.place(program, operation, step);
+        for operation in &program.operations {
+            feature_maps.name(program, operation);
+        }
+        let uses = Uses::of(program, &mut feature_maps);
+        for step in 0..order.operations.len() {
+            // The results of a cascade lie nowhere whole.
+            if order.cascade[step].is_none() && !order.is_passed_on(step) {
+                feature_maps.lay_over(program, order, step, &uses);
             }
         }
         for map_idx in 0..feature_maps.parent.len() {
@@ -174,40 +223,49 @@ impl FeatureMaps {
         self.parent[other] = one;
     }
 
-    /// Lets the results of an operation lie where the compiler places them.
-    fn place(&mut self, program: &Program, operation: &Operation, step: usize) {
+    /// Has maps share memory that are parts of another one, or that one by another name.
+    fn name(&mut self, program: &Program, operation: &Operation) {
         let mut activations = program.activations(operation);
-        let Some(&output) = operation.outputs.first() else {
-            return;
-        };
         match operation.placing {
-            Placing::Apart => {}
+            Placing::Apart | Placing::InPlace => {}
             Placing::View | Placing::Fused => {
                 if let Some(input) = activations.next() {
-                    operation
-                        .outputs
-                        .iter()
-                        .for_each(|&map_idx| self.share(input, map_idx));
+                    let outputs = operation.outputs.iter();
+                    outputs.for_each(|&output| self.share(input, output));
                 }
             }
-            Placing::Joined => activations.for_each(|input| self.share(output, input)),
-            Placing::InPlace => {
-                let own = self.range(output);
-                let to = program.maps[output];
-                let input = activations.find(|&input| {
-                    let range = self.range(input);
-                    let dies_here = range.steps.is_some_and(|(_, end)| end == step);
-                    let is_interface = range.is_interface || own.is_interface;
-                    let is_apart = self.is_interface_apart && is_interface || range.is_of_cascade;
-                    let from = program.maps[input];
-                    let is_alike = (from.shape, from.element_bytes, from.is_linear)
-                        == (to.shape, to.element_bytes, to.is_linear);
-                    is_alike && dies_here && !is_apart && !from.is_variable && !to.is_variable
-                });
-                if let Some(input) = input {
-                    self.share(input, output);
+            Placing::Joined => {
+                if let Some(&output) = operation.outputs.first() {
+                    activations.for_each(|input| self.share(output, input));
                 }
             }
+        }
+    }
+
+    /// Has the result of what runs until a step lie over an input that nothing else reads, where it goes over
+    /// that element by element.
+    fn lay_over(&mut self, program: &Program, order: &Order, step: usize, uses: &Uses) {
+        let (start, _) = order.span(step);
+        let [first, last] = [start, step].map(|step| &program.operations[order.operations[step]]);
+        let Some(&output) = last.outputs.first() else {
+            return;
+        };
+        let to = program.maps[output];
+        let own = self.range(output);
+        if first.placing != Placing::InPlace || to.is_variable || !uses.is_written_once(output) {
+            return;
+        }
+        let input = program.activations(first).find(|&input| {
+            let from = program.maps[input];
+            let range = self.range(input);
+            let is_interface = range.is_interface || own.is_interface;
+            let is_apart = self.is_interface_apart && is_interface || range.is_of_cascade;
+            let is_alike = (from.shape, from.element_bytes, from.is_linear)
+                == (to.shape, to.element_bytes, to.is_linear);
+            is_alike && !is_apart && !from.is_variable && uses.is_read_once(input)
+        });
+        if let Some(input) = input {
+            self.share(input, output);
         }
     }
 

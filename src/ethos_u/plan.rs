@@ -13,7 +13,7 @@ use super::lower::lower;
 use super::order::Order;
 use super::program::{Placing, Program};
 use super::schedule::{Buffer, buffers};
-use super::step::{Step, step, striped};
+use super::step::{Read, Step, step, striped};
 
 /// What is planned for one operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -100,14 +100,11 @@ fn places<'a>(
         true => accelerator.sram,
         false => accelerator.off_chip,
     };
-    let mut other_bytes = [0.0; 2];
-    for &(map_idx, bytes) in step.others.iter().flatten() {
-        other_bytes[usize::from(memory(map_idx).is_off_chip)] += bytes;
-    }
+    let place = |read: Read| (memory(read.map_idx), &program.maps[read.map_idx]);
     Places {
         maps: (step.maps).map(|map_idx| map_idx.map_or(accelerator.sram, memory)),
-        second: (step.second).map(|(map_idx, _)| (memory(map_idx), &program.maps[map_idx])),
-        other_bytes,
+        second: step.second.map(place),
+        others: step.others.map(|other| other.map(place)),
     }
 }
 

@@ -70,6 +70,11 @@ impl Map {
         (h * w * depth * self.element_bytes) as f64
     }
 
+    /// The same as an operation sees it, in another shape.
+    pub fn seen_bytes(&self, shape: Hwc) -> f64 {
+        Self { shape, ..*self }.stored_bytes()
+    }
+
     /// How much larger it is in memory than in the file.
     pub fn padding(&self) -> f64 {
         match self.is_linear {

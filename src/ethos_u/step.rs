@@ -7,7 +7,7 @@ use crate::analysis::ByteHistogram;
 
 use self::mat_mul::mat_mul;
 use self::output_stage::{chained_passes, output_stage};
-use super::accelerator::Accelerator;
+use super::accelerator::{Accelerator, Hwc};
 use super::blocks::{self, Block};
 use super::cycles::{Conditions, Elementwise, Part, operator_cycles, read_bytes, written_bytes};
 use super::flow::Flow;
@@ -20,7 +20,7 @@ const MAX_KERNEL: i64 = 4096;
 /// Kernels of more positions are left to the network too.
 const MAX_KERNEL_AREA: i64 = 64 * 64;
 /// Inputs of operations that are chained to another one, at most.
-const MAX_OTHERS: usize = 3;
+pub const MAX_OTHERS: usize = 3;
 
 /// An operator with its block, in the order of execution.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +30,10 @@ pub struct Step<'a> {
     pub cycles: f64,
     /// Bytes of a feature map that it reads, and those that it writes.
     pub bytes: [f64; 2],
-    /// Map and bytes of its second input, of an elementwise operator that has one.
-    pub second: Option<(usize, f64)>,
-    /// The same of what operations chained to it read besides.
-    pub others: [Option<(usize, f64)>; MAX_OTHERS],
+    /// Its second input, if it has one.
+    pub second: Option<Read>,
+    /// What operations chained to it read besides.
+    pub others: [Option<Read>; MAX_OTHERS],
     /// Of its first input and its output: maps of the program.
     pub maps: [Option<usize>; 2],
     /// How many times it runs, for a part of its output each.
@@ -45,6 +45,37 @@ pub struct Step<'a> {
     pub reader: Option<usize>,
     /// Set where it is a part of a cascade.
     pub stripe: Option<Stripe>,
+}
+
+/// What an operation reads besides its first input.
+#[derive(Clone, Copy, Debug)]
+pub struct Read {
+    /// Map of the program.
+    pub map_idx: usize,
+    /// As it is seen.
+    pub shape: Hwc,
+    /// Before what memories add.
+    pub bytes: f64,
+}
+
+impl Read {
+    /// All of a map.
+    fn whole(program: &Program, map_idx: usize) -> Self {
+        let map = &program.maps[map_idx];
+        Self {
+            map_idx,
+            shape: map.shape,
+            bytes: map.stored_bytes(),
+        }
+    }
+
+    /// The same in pieces, one after the other.
+    fn in_pieces(self, n: f64) -> Self {
+        Self {
+            bytes: self.bytes / n,
+            ..self
+        }
+    }
 }
 
 impl<'a> Step<'a> {
@@ -201,10 +232,8 @@ pub fn step<'a>(
                     Action::Move if !accelerator.is_u85() => Work::Move { layer, block },
                     _ => step.work,
                 },
-                second: (operation.inputs.get(1)).map(|&map_idx| {
-                    let bytes = program.maps[map_idx].stored_bytes() / operation.repeats;
-                    (map_idx, bytes)
-                }),
+                second: (operation.inputs.get(1))
+                    .map(|&map_idx| Read::whole(program, map_idx).in_pieces(operation.repeats)),
                 ..step
             }
         }
@@ -213,7 +242,8 @@ pub fn step<'a>(
     let last = chained.last().map_or(operation, |last| *last);
     let mut bytes = step.bytes;
     if let Some(&output) = last.outputs.first().filter(|_| !chained.is_empty()) {
-        bytes[1] = program.maps[output].stored_bytes();
+        let output = &program.maps[output];
+        bytes[1] = output.seen_bytes(last.seen.map_or(output.shape, |[_, ofm]| ofm));
     }
     Some(Step {
         bytes,
@@ -248,7 +278,7 @@ fn others(
     program: &Program,
     operation: &Operation,
     chained: &[&Operation],
-) -> [Option<(usize, f64)>; MAX_OTHERS] {
+) -> [Option<Read>; MAX_OTHERS] {
     let mut others = [None; MAX_OTHERS];
     let mut within: Vec<usize> = operation.outputs.clone();
     let mut free = others.iter_mut();
@@ -258,14 +288,30 @@ fn others(
             .inputs
             .iter()
             .filter(|&&input| program.maps[input].n_elements() > 1 && !within.contains(&input));
-        for &input in from_memory.take(1) {
+        for &map_idx in from_memory.take(1) {
             if let Some(other) = free.next() {
-                *other = Some((input, program.maps[input].stored_bytes()));
+                let shape = seen_beside_output(program, operation, map_idx);
+                *other = Some(Read {
+                    map_idx,
+                    shape,
+                    bytes: program.maps[map_idx].seen_bytes(shape),
+                });
             }
         }
         within.extend(&operation.outputs);
     }
     others
+}
+
+/// Shape of an input of an elementwise operation as it sees that: as it sees its output, where they are
+/// alike.
+fn seen_beside_output(program: &Program, operation: &Operation, map_idx: usize) -> Hwc {
+    let shape = program.maps[map_idx].shape;
+    let is_like_output = |&output: &usize| program.maps[output].shape == shape;
+    let seen = operation
+        .seen
+        .filter(|_| operation.outputs.first().is_some_and(is_like_output));
+    seen.map_or(shape, |[_, ofm]| ofm)
 }
 
 /// An operator that goes through the multipliers.
@@ -315,12 +361,7 @@ fn layer(
     let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
     let input = flow.unframed[input];
     let maps = &program.maps;
-    let [mut ifm, mut ofm] = (operation.seen).unwrap_or([maps[input].shape, maps[output].shape]);
-    if kind == Kind::VectorProduct {
-        let area = rows_as_area(accelerator, ifm[1]);
-        ifm = [area[0], area[1], ifm[2]];
-        ofm = [area[0], area[1], ofm[2]];
-    }
+    let [ifm, ofm] = (operation.seen).unwrap_or([maps[input].shape, maps[output].shape]);
     let Window {
         kernel,
         mut stride,
@@ -352,15 +393,6 @@ fn layer(
         is_brick: [!maps[input].is_linear, !maps[output].is_linear],
         element_bytes: [maps[input].element_bytes, maps[output].element_bytes],
     })
-}
-
-/// Rows of a matrix as height and width: as square as its divisors allow, but on Ethos-U85 as one
-/// row.
-fn rows_as_area(accelerator: &Accelerator, rows: i64) -> [i64; 2] {
-    let divides = |height: &i64| !accelerator.is_u85() && rows % height == 0;
-    let side = (rows as f64).sqrt() as i64;
-    let height = (1..=side).rev().find(divides).unwrap_or(1);
-    [height, rows / height]
 }
 
 /// A step with the block that its stripes are cut into; none where none fits.

@@ -1,7 +1,8 @@
 //! Elementwise operators that the compiler puts together of several.
 
 use super::lowering::Lowering;
-use crate::ethos_u::program::{Arithmetic, WIDE_BYTES};
+use crate::ethos_u::program::{Action, Arithmetic, Operation, Placing, WIDE_BYTES};
+use crate::tflite::TensorType;
 
 /// Both inputs in 32 bits and scaled, their difference squared and scaled.
 pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
@@ -36,26 +37,72 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// The larger of the input and its product with the slopes. None where there is a single slope: that is
-/// looked up in a table.
+/// The larger of the input and its product with the slopes, where none is above 1; otherwise products of what
+/// is negative, and the sum with what is positive. A single slope is looked up in a table. None where the
+/// slopes are not known.
 pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     let (input, slopes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let slope = slopes_of(lowering, slopes)?;
     let shape = lowering.shape(output);
-    let is_one = lowering
-        .graph
-        .constant(slopes)
-        .windows(2)
-        .all(|pair| pair[0] == pair[1]);
-    if is_one {
-        return None;
+    let element_bytes = lowering.element_bytes(output);
+    if slope.is_one {
+        lowering.push(Operation {
+            placing: Placing::InPlace,
+            ..lowering.operation(Action::Table, &[input], output)
+        });
+        return Some(());
     }
-    let product = lowering.map(shape, 1);
+    let number = lowering.constant([1, 1, 1], element_bytes);
+    if slope.most > 1.0 {
+        let negative = lowering.map(shape, element_bytes);
+        lowering.binary(Arithmetic::Other, [input, number], negative);
+        let product = lowering.map(shape, element_bytes);
+        lowering.binary(Arithmetic::Product, [negative, slopes], product);
+        let positive = lowering.map(shape, element_bytes);
+        lowering.push(Operation {
+            placing: Placing::InPlace,
+            ..lowering.operation(Action::Limit, &[input], positive)
+        });
+        lowering.binary(Arithmetic::Sum, [product, positive], output);
+        return Some(());
+    }
+    let product = lowering.map(shape, element_bytes);
     lowering.binary(Arithmetic::Product, [input, slopes], product);
-    let number = lowering.constant([1, 1, 1], 1);
-    let rescaled = lowering.map(shape, 1);
-    lowering.binary(Arithmetic::Product, [input, number], rescaled);
-    lowering.binary(Arithmetic::Other, [product, rescaled], output);
+    let quantization = |tensor_idx: usize| lowering.tensor(tensor_idx).quantization.as_ref();
+    let same = match quantization(input) == quantization(output) {
+        true => input,
+        false => {
+            let rescaled = lowering.map(shape, element_bytes);
+            lowering.binary(Arithmetic::Product, [input, number], rescaled)
+        }
+    };
+    lowering.binary(Arithmetic::Other, [product, same], output);
     Some(())
+}
+
+/// What is asked of the slopes of a PRELU.
+struct Slopes {
+    /// Whether all are the same.
+    is_one: bool,
+    most: f32,
+}
+
+fn slopes_of(lowering: &Lowering, slopes: usize) -> Option<Slopes> {
+    let tensor = lowering.tensor(slopes);
+    let contents = lowering.graph.constant(slopes);
+    let values: Vec<i32> = match tensor.tensor_type {
+        TensorType::Int8 => (contents.iter().map(|&byte| i32::from(byte as i8))).collect(),
+        TensorType::UInt8 => contents.iter().map(|&byte| i32::from(byte)).collect(),
+        _ => return None,
+    };
+    let (least, most) = (values.iter().min()?, values.iter().max()?);
+    let quantization = tensor.quantization.as_ref()?;
+    let scale = *quantization.scale.first()?;
+    let zero_point = quantization.zero_point.first().copied().unwrap_or(0);
+    Some(Slopes {
+        is_one: least == most,
+        most: (i64::from(*most) - zero_point) as f32 * scale,
+    })
 }
 
 /// Where both inputs are broadcast, Ethos-U55 and U65 add the first to zeros of the output's shape.

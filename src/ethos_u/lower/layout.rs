@@ -31,6 +31,8 @@ struct Tensors {
     is_part: Vec<bool>,
     /// Of a map, without the frame around it.
     shape: Vec<Hwc>,
+    /// Of a tensor, as operations have seen it so far.
+    width_and_depth: Vec<Option<[i64; 2]>>,
     is_linear: Vec<bool>,
     moves_bricks: bool,
 }
@@ -43,6 +45,7 @@ impl Tensors {
             of_map: (0..n_maps).collect(),
             is_part: vec![false; n_maps],
             shape: program.maps.iter().map(|map| map.shape).collect(),
+            width_and_depth: vec![None; n_maps],
             is_linear: vec![false; n_maps],
             moves_bricks,
         };
@@ -90,6 +93,14 @@ impl Tensors {
         }
     }
 
+    /// Bricks are for who agrees on width and channels.
+    fn see(&mut self, map_idx: usize, shape: Hwc) {
+        let tensor = self.of_map[map_idx];
+        let [_, width, depth] = shape;
+        let agreed = self.width_and_depth[tensor].get_or_insert([width, depth]);
+        self.is_linear[tensor] |= *agreed != [width, depth];
+    }
+
     fn mark_operation(&mut self, program: &Program, operation: &Operation) {
         let maps = &program.maps;
         let (first, output) = (operation.inputs.first(), operation.outputs.first());
@@ -110,16 +121,13 @@ impl Tensors {
             }
             _ => {}
         }
-        let is_linear = &mut self.is_linear;
-        let mut see = |map_idx: usize, shape: Hwc| {
-            let tensor = self.of_map[map_idx];
-            is_linear[tensor] |= shape[1..] != self.shape[tensor][1..];
-        };
         if operation.placing == Placing::View {
-            operation
-                .outputs
-                .iter()
-                .for_each(|&output| see(output, maps[output].shape));
+            // What is cut out of a map is read by its own shape.
+            if operation.action == Action::Slice {
+                for &map_idx in first.into_iter().chain(&operation.outputs) {
+                    self.see(map_idx, self.shape[map_idx]);
+                }
+            }
             return;
         }
         if operation.placing == Placing::Fused {
@@ -127,19 +135,23 @@ impl Tensors {
         }
         let [ifm, ofm] = operation.seen.map_or([None; 2], |seen| seen.map(Some));
         if let Some(&first) = first {
-            see(first, ifm.unwrap_or(self.shape[first]));
+            self.see(first, ifm.unwrap_or(self.shape[first]));
         }
         if let Some(&second) = operation.inputs.get(1) {
             let shape = maps[second].shape;
             let is_like_output = output.is_some_and(|&output| maps[output].shape == shape);
-            see(second, ofm.filter(|_| is_like_output).unwrap_or(shape));
+            self.see(second, ofm.filter(|_| is_like_output).unwrap_or(shape));
         }
-        let is_exchanged = operation.action == Action::Move;
-        if let Some(&output) = output.filter(|&&output| !self.is_part[output] && !is_exchanged) {
-            // What is written in pieces is a whole all the same.
-            let whole = maps[output].shape;
+        if let Some(&output) = output {
+            // What is written in pieces, or beside others, is a whole all the same.
+            let whole = self.shape[match self.is_part[output] {
+                true => self.of_map[output],
+                false => output,
+            }];
             let is_whole = |seen: &Hwc| volume(*seen) == volume(whole);
-            see(output, ofm.filter(is_whole).unwrap_or(whole));
+            let is_exchanged = operation.action == Action::Move;
+            let ofm = ofm.filter(|seen| is_whole(seen) && !is_exchanged);
+            self.see(output, ofm.unwrap_or(whole));
         }
         let is_wide_sum = operation.action == Action::Layer(Kind::ReduceSum)
             && first.is_some_and(|&first| maps[first].element_bytes == WIDE_BYTES);

@@ -25,6 +25,9 @@ use crate::graph::{Graph, Node};
 use crate::support::{Npu, fallbacks};
 use crate::tflite::{BuiltinOptions, Tensor, TensorType};
 
+/// Of rows of a matrix that are put beside and above each other, at most or a little more.
+const MAX_AREA_HEIGHT: i64 = 16;
+
 /// One operation for each node, as they stand in the file. Linear in nodes and tensors.
 pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
     let mut program = Program {
@@ -203,7 +206,8 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
             let (out_depth, depth) = (i64::from(out_depth), i64::from(depth));
             let rows = ifm.iter().product::<i64>() / depth.max(1);
             let rows = rows.clamp(1, MAX_DIMENSION);
-            let seen = [[1, rows, depth], [1, rows, out_depth]];
+            let [height, width] = rows_as_area(rows);
+            let seen = [[height, width, depth], [height, width, out_depth]];
             (Kind::VectorProduct, Some(seen), Window::POINT)
         }
         _ => return None,
@@ -215,6 +219,16 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
         weights: weights.map(|weights| weights.histogram.clone()),
         ..Operation::new(node_idx, Action::Layer(kind), vec![input], vec![output])
     })
+}
+
+/// Rows of a matrix that is multiplied by weights, as height and width: as square as its divisors allow, 16
+/// high or a little more at most.
+fn rows_as_area(rows: i64) -> [i64; 2] {
+    let side = (rows as f64).sqrt().ceil() as i64;
+    let least_width = side.max(rows / MAX_AREA_HEIGHT);
+    let divides = |width: &i64| rows % width == 0;
+    let width = (least_width..rows).find(divides).unwrap_or(rows);
+    [rows / width, width]
 }
 
 fn window(graph: &Graph, node_idx: usize) -> Window {

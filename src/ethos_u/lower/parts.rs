@@ -1,6 +1,7 @@
 //! Feature maps put together of parts, and taken apart.
 
 use crate::ethos_u::accelerator::Hwc;
+use crate::ethos_u::layer::Kind;
 use crate::ethos_u::program::{Action, Map, Operation, Program};
 
 /// Adds copies of parts that cannot be written to their place at once, or read where they are: what
@@ -81,18 +82,22 @@ pub fn copy_parts(program: &mut Program) {
     program.operations = operations;
 }
 
-/// Whether an operation can write a part of a feature map.
+/// Whether an operation can write a part of a feature map. Rows that weights multiply are written as height
+/// and width, whatever they are in the feature map.
 fn can_write_part(operation: &Operation) -> bool {
-    !matches!(
-        operation.action,
-        Action::Cpu
-            | Action::Frame
-            | Action::Slice
-            | Action::View
-            | Action::Join { .. }
-            | Action::MatMul { .. }
-            | Action::Move
-    )
+    let has_rows = operation.seen.is_some_and(|[_, ofm]| ofm[0] * ofm[1] > 1);
+    let is_rows = operation.action == Action::Layer(Kind::VectorProduct) && has_rows;
+    !is_rows
+        && !matches!(
+            operation.action,
+            Action::Cpu
+                | Action::Frame
+                | Action::Slice
+                | Action::View
+                | Action::Join { .. }
+                | Action::MatMul { .. }
+                | Action::Move
+        )
 }
 
 /// By operation, whether it is a slice that some reader cannot read where it lies.

@@ -20,7 +20,6 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
     let shape = lowering.shape(input);
     let [h, w, _] = shape;
     let by_row = [h, w, 1];
-    let of_rows = flat([h, w, 1]);
     let largest = largest(lowering, input);
     let exponents = lowering.map(shape, WIDE_BYTES);
     let difference = lowering.map(shape, 1);
@@ -30,28 +29,26 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
         ..lowering.operation(Action::Table, &[difference], exponents)
     });
     let number = lowering.constant([1, 1, 1], WIDE_BYTES);
-    let rescaled = lowering.linear_map(shape, WIDE_BYTES);
+    let rescaled = lowering.map(shape, WIDE_BYTES);
     lowering.binary(Arithmetic::Other, [exponents, number], rescaled);
-    let sum = lowering.linear_map(by_row, WIDE_BYTES);
+    let sum = lowering.map(by_row, WIDE_BYTES);
     lowering.window(Kind::ReduceSum, [rescaled, sum], [shape, by_row], [1, 1]);
-    let sum = view(lowering, sum, of_rows);
-    let headroom = wide(lowering, of_rows);
+    let headroom = lowering.map(by_row, WIDE_BYTES);
     let of_sum = lowering.operation(Action::Unary, &[sum], headroom);
     lowering.push(of_sum);
-    let shift = lowering.linear_map(of_rows, WIDE_BYTES);
+    let shift = lowering.map(by_row, WIDE_BYTES);
     lowering.binary(Arithmetic::Sum, [number, headroom], shift);
-    let one = sums(lowering, [headroom, number], of_rows);
-    let half = binary(lowering, Arithmetic::Other, [sum, one], of_rows);
-    let rescaled = products(lowering, [half, number], of_rows);
-    let mut reciprocal = sums(lowering, [rescaled, number], of_rows);
+    let one = sums(lowering, [headroom, number], by_row);
+    let half = binary(lowering, Arithmetic::Other, [sum, one], by_row);
+    let rescaled = products(lowering, [half, number], by_row);
+    let mut reciprocal = sums(lowering, [rescaled, number], by_row);
     for _ in 0..N_STEPS {
-        let product = products(lowering, [reciprocal, half], of_rows);
-        let error = sums(lowering, [number, product], of_rows);
-        let product = products(lowering, [reciprocal, error], of_rows);
-        let change = products(lowering, [product, number], of_rows);
-        reciprocal = sums(lowering, [reciprocal, change], of_rows);
+        let product = products(lowering, [reciprocal, half], by_row);
+        let error = sums(lowering, [number, product], by_row);
+        let product = products(lowering, [reciprocal, error], by_row);
+        let change = products(lowering, [product, number], by_row);
+        reciprocal = sums(lowering, [reciprocal, change], by_row);
     }
-    let reciprocal = view(lowering, reciprocal, by_row);
     let scaled = products(lowering, [exponents, reciprocal], shape);
     let scaled = match lowering.accelerator.is_u85() {
         true => scaled,
@@ -61,7 +58,6 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
             sums(lowering, [zeros, scaled], shape)
         }
     };
-    let shift = view(lowering, shift, by_row);
     lowering.binary(Arithmetic::Other, [scaled, shift], output);
     Some(())
 }
@@ -69,7 +65,7 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
 /// The largest of each row.
 fn largest(lowering: &mut Lowering, input: usize) -> usize {
     let [h, w, c] = lowering.shape(input);
-    let largest = lowering.linear_map([h, w, 1], 1);
+    let largest = lowering.map([h, w, 1], 1);
     let [rows, columns] = if w > 1 { [h, w] } else { [w, h] };
     if lowering.accelerator.is_u85() && columns >= LEAST_TRANSPOSED && c > 1 {
         let transposed = lowering.map([c, rows, columns], 1);
@@ -86,39 +82,13 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
     largest
 }
 
-/// As many elements in whole bricks, where they fill some.
-fn flat([h, w, c]: Hwc) -> Hwc {
-    let n_elements = h * w * c;
-    match n_elements % 16 {
-        0 => [1, n_elements / 16, 16],
-        _ => [h, w, c],
-    }
-}
-
-fn wide(lowering: &mut Lowering, shape: Hwc) -> usize {
-    lowering.map(shape, WIDE_BYTES)
-}
-
-/// The same map in another shape.
-fn view(lowering: &mut Lowering, map: usize, shape: Hwc) -> usize {
-    if lowering.shape(map) == shape {
-        return map;
-    }
-    let seen = lowering.linear_map(shape, WIDE_BYTES);
-    lowering.push(Operation {
-        placing: Placing::View,
-        ..lowering.operation(Action::View, &[map], seen)
-    });
-    seen
-}
-
 fn binary(
     lowering: &mut Lowering,
     arithmetic: Arithmetic,
     inputs: [usize; 2],
     shape: Hwc,
 ) -> usize {
-    let output = wide(lowering, shape);
+    let output = lowering.map(shape, WIDE_BYTES);
     lowering.binary(arithmetic, inputs, output)
 }
 

@@ -1,6 +1,6 @@
 //! Products of matrices by accelerators that multiply by weights only.
 
-use super::{Step, Work};
+use super::{Read, Step, Work};
 use crate::ethos_u::accelerator::{Accelerator, Memory};
 use crate::ethos_u::blocks::{self, Block, elementwise};
 use crate::ethos_u::cycles::{Conditions, Elementwise, Part, operator_cycles};
@@ -47,7 +47,7 @@ pub fn mat_mul<'a>(
         feature_maps,
     );
     Some(Step {
-        second: Some((second, program.maps[second].stored_bytes())),
+        second: Some(Read::whole(program, second)),
         ..Step::new(work, cycles, [read, output.stored_bytes()])
     })
 }

@@ -1,6 +1,6 @@
 //! What goes through the output stage only, element by element.
 
-use super::{Step, Work};
+use super::{Read, Step, Work, seen_beside_output};
 use crate::ethos_u::accelerator::{Accelerator, Hwc};
 use crate::ethos_u::blocks::elementwise;
 use crate::ethos_u::cycles::Elementwise;
@@ -17,17 +17,17 @@ pub fn output_stage<'a>(
     let output = &program.maps[*operation.outputs.first()?];
     let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
     let input = input.unwrap_or(output);
-    let second_idx = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
-    let second = second_idx.map(|map_idx| &program.maps[map_idx]);
+    let second = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
+    let second = second.map(|map_idx| {
+        let shape = seen_beside_output(program, operation, map_idx);
+        (map_idx, &program.maps[map_idx], shape)
+    });
     let [ifm, ofm] = operation.seen.unwrap_or([input.shape, output.shape]);
     let is_resize = operation.action == Action::Resize;
     let shapes = elementwise::Shapes {
         ofm,
         ifm,
-        second: second.map(|second| match second.shape == output.shape {
-            true => ofm,
-            false => second.shape,
-        }),
+        second: second.map(|(.., shape)| shape),
         element_bytes: input.element_bytes.max(1),
     };
     let arithmetic = match operation.action {
@@ -50,31 +50,30 @@ pub fn output_stage<'a>(
         is_brick: [!input.is_linear, !output.is_linear],
         cycles_per_element,
     };
-    let of_shape = |map: &Map, shape: Hwc, is_linear: bool| {
+    let like_input = |map: &Map, shape: Hwc| {
         let seen = Map {
-            shape,
-            is_linear,
+            is_linear: input.is_linear,
             ..*map
         };
-        seen.stored_bytes()
+        seen.seen_bytes(shape)
     };
     // Ethos-U55 and U65 fetch what they broadcast for each element; of what is a number they know 8 bits.
     let read = |map: &Map, shape: Hwc| match map.n_elements() == 1 {
         true if map.element_bytes == 1 || accelerator.is_u85() => 0.0,
-        true => of_shape(map, shape, input.is_linear),
-        false if accelerator.is_u85() || is_resize => map.stored_bytes(),
-        false => of_shape(map, ofm, input.is_linear),
+        true => like_input(map, shape),
+        false if accelerator.is_u85() || is_resize => map.seen_bytes(shape),
+        false => like_input(map, ofm),
     };
-    let is_number = input.n_elements() == 1;
-    let second_bytes = |second: &Map| match is_number && input.element_bytes > 1 {
-        true => 0.0,
-        false => read(second, second.shape),
-    };
-    let second = second_idx.zip(second);
+    let is_number = input.n_elements() == 1 && input.element_bytes > 1;
+    let second = second.map(|(map_idx, map, shape)| Read {
+        map_idx,
+        shape,
+        bytes: if is_number { 0.0 } else { read(map, shape) },
+    });
     let cycles = own.cycles(accelerator, [accelerator.planned_feature_maps(); 2]);
-    let bytes = [read(input, ifm), of_shape(output, ofm, output.is_linear)];
+    let bytes = [read(input, ifm), output.seen_bytes(ofm)];
     Some(Step {
-        second: second.map(|(map_idx, map)| (map_idx, second_bytes(map))),
+        second,
         ..Step::new(Work::Elementwise(own), cycles, bytes)
     })
 }
