@@ -56,17 +56,17 @@ impl Cost {
                     |bytes: f64| accelerator.buffering.cycles(bytes) - buffer.slack_cycles;
                 let computing = own + transfer(buffer.first_bytes).max(0.0);
                 own = computing.max(transfer(weight_bytes) + buffer.last_slice_cycles);
-                let fetched_before = match buffer.is_prefetched {
-                    true => buffer.first_bytes,
-                    false => 0.0,
+                let own_bytes = if buffer.is_shared { 0.0 } else { weight_bytes };
+                let fetched_bytes = match buffer.is_prefetched {
+                    true => (own_bytes - buffer.first_bytes).max(0.0),
+                    false => own_bytes,
                 };
-                let fetched_bytes = weight_bytes - fetched_before;
                 let read_bytes = weight_bytes * n_reads;
                 traffic.add(off_chip, Channel::Copy, fetched_bytes);
                 traffic.add(&accelerator.sram, Channel::Write, fetched_bytes);
                 traffic.add(&accelerator.sram, Channel::Weights, read_bytes);
                 sram_bytes += fetched_bytes + read_bytes;
-                off_chip_bytes += weight_bytes;
+                off_chip_bytes += own_bytes;
             } else {
                 let read_bytes = weight_bytes * n_reads;
                 // Scales are in the stream, but come by a way of their own.

@@ -114,10 +114,8 @@ fn weight_buffer_bytes(steps: &[Option<Step>], buffers: &[Buffer]) -> Vec<f64> {
     let mut bytes = vec![0.0; steps.len()];
     for idx in (0..steps.len()).rev().filter(|&idx| steps[idx].is_some()) {
         bytes[idx] = buffers[idx].bytes_beside(fetched_for_next);
-        fetched_for_next = match buffers[idx].is_prefetched {
-            true => buffers[idx].parts[0],
-            false => 0.0,
-        };
+        let is_new = buffers[idx].is_prefetched && !buffers[idx].is_shared;
+        fetched_for_next = if is_new { buffers[idx].parts[0] } else { 0.0 };
     }
     bytes
 }

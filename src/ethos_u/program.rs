@@ -184,8 +184,20 @@ pub struct Operation {
     pub seen: Option<[Hwc; 2]>,
     pub window: Window,
     pub weights: Option<Arc<ByteHistogram>>,
+    pub sharing: Sharing,
     /// How many times it runs, for a part of its output each.
     pub repeats: f64,
+}
+
+/// Whether operations that run one after the other have the very same weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    #[default]
+    None,
+    /// The one after it has them too.
+    First,
+    /// The one before it has had them.
+    Again,
 }
 
 impl Operation {
@@ -200,6 +212,7 @@ impl Operation {
             seen: None,
             window: Window::POINT,
             weights: None,
+            sharing: Sharing::None,
             repeats: 1.0,
         }
     }

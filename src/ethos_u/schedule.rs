@@ -5,6 +5,7 @@ use super::blocks::{Block, SPLIT_DEPTH, round_up};
 use super::cascades::Cascade;
 use super::cycles::{Conditions, Part, operator_cycles, read_bytes};
 use super::layer::Layer;
+use super::program::Sharing;
 use super::step::{Step, Stripe, Work, whole_cycles};
 use super::weights::encoded_bytes;
 use crate::analysis::ByteHistogram;
@@ -30,6 +31,8 @@ pub struct Buffer {
     pub slack_cycles: f64,
     /// Cycles of its last slice.
     pub last_slice_cycles: f64,
+    /// Whether it is the one of the step before, with the same weights.
+    pub is_shared: bool,
 }
 
 impl Buffer {
@@ -139,6 +142,7 @@ pub fn choose(
         reader: reader.map(|step| Unbuffered::of(accelerator, step)),
         can_move_input: step.can_move_input && accelerator.sram_limit_bytes.is_some(),
         stripe: step.stripe,
+        sharing: step.sharing,
         before,
     };
     weights.buffer().unwrap_or_default()
@@ -213,6 +217,7 @@ struct Weights<'a> {
     reader: Option<Unbuffered>,
     can_move_input: bool,
     stripe: Option<Stripe>,
+    sharing: Sharing,
     before: Option<Slack>,
 }
 
@@ -258,7 +263,11 @@ impl Weights<'_> {
         let is_bound = self.unbuffered.computing > unmoved;
         let visible = (transfer - slack_cycles).max(0.0);
         let is_shorter = buffered + visible < unmoved;
+        let fits = self.bytes <= self.room_bytes;
+        let is_whole = self.sharing != Sharing::None && fits && (is_shorter || !is_bound);
         let slices = match self.stripe {
+            // Who has the same weights finds them there.
+            _ if is_whole => vec![0, depth],
             None => {
                 let is_promising = forced
                     || is_shorter
@@ -274,7 +283,6 @@ impl Weights<'_> {
                 let n_stripes = repeats(&self.layer, self.stripe).ceil();
                 let is_hidden =
                     visible < transfer / 20.0 || visible / n_stripes <= STARTUP_CYCLES - 1.0;
-                let fits = self.bytes <= self.room_bytes;
                 if !(fits && (is_hidden || forced) && (is_shorter || !is_bound)) {
                     return None;
                 }
@@ -290,6 +298,25 @@ impl Weights<'_> {
             (false, false) => 0.0,
         };
         let run = self.run(&slices, &slice_bytes, usable, parts[1] > 0.0);
+        let buffer = Buffer {
+            parts,
+            is_prefetched,
+            n_slices: slice_bytes.len(),
+            first_bytes: slice_bytes[0],
+            slack_cycles,
+            last_slice_cycles: run.last,
+            is_shared: is_whole && self.sharing == Sharing::Again,
+        };
+        if is_whole {
+            // The operation before it is mostly one of its own repeats.
+            return Some(match buffer.is_shared {
+                true => Buffer {
+                    slack_cycles: run.last,
+                    ..buffer
+                },
+                false => buffer,
+            });
+        }
         let weight_reads: f64 = (slice_bytes.iter())
             .map(|&bytes| accelerator.weights_buffered.cycles(bytes) * self.reads())
             .sum();
@@ -307,14 +334,6 @@ impl Weights<'_> {
             }
         }
         let costs_more = original < new || !many_reads && transfer + weight_reads > original;
-        let buffer = Buffer {
-            parts,
-            is_prefetched,
-            n_slices,
-            first_bytes: slice_bytes[0],
-            slack_cycles,
-            last_slice_cycles: run.last,
-        };
         (!costs_more).then_some(buffer)
     }
 

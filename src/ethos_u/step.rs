@@ -13,7 +13,7 @@ use super::cycles::{Conditions, Elementwise, Part, operator_cycles, read_bytes, 
 use super::flow::Flow;
 use super::layer::{Kind, Layer};
 use super::order::Order;
-use super::program::{Action, MAX_DIMENSION, Operation, Program, Window};
+use super::program::{Action, MAX_DIMENSION, Operation, Program, Sharing, Window};
 
 /// A side of a kernel beyond this is left to the network.
 const MAX_KERNEL: i64 = 4096;
@@ -36,6 +36,7 @@ pub struct Step<'a> {
     pub others: [Option<Read>; MAX_OTHERS],
     /// Of its first input and its output: maps of the program.
     pub maps: [Option<usize>; 2],
+    pub sharing: Sharing,
     /// How many times it runs, for a part of its output each.
     pub pieces: f64,
     /// Whether its input may be moved into SRAM instead of its weights: where another operator
@@ -88,6 +89,7 @@ impl<'a> Step<'a> {
             second: None,
             others: [None; MAX_OTHERS],
             maps: [None; 2],
+            sharing: Sharing::None,
             pieces: 1.0,
             can_move_input: false,
             reader: None,
@@ -249,6 +251,7 @@ pub fn step<'a>(
         bytes,
         others: others(program, operation, &chained),
         maps: [operation.inputs.first(), last.outputs.first()].map(|map| map.copied()),
+        sharing: operation.sharing,
         pieces: operation.repeats,
         can_move_input: flow.source[idx].is_some(),
         reader: flow.reader[idx],

@@ -6,7 +6,7 @@ use super::lowering::Lowering;
 use crate::analysis::ByteHistogram;
 use crate::ethos_u::blocks::SPLIT_DEPTH;
 use crate::ethos_u::layer::Kind;
-use crate::ethos_u::program::{Action, Operation, Program, Window};
+use crate::ethos_u::program::{Action, Operation, Program, Sharing, Window};
 use crate::tflite::BuiltinOptions;
 
 /// Positions between two of a kernel, at most.
@@ -53,16 +53,22 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
         let dilated = (window.kernel[axis] - 1).saturating_mul(window.dilation[axis]);
         dilated.saturating_add(1).min(ifm[axis])
     };
+    let n_others = ofm[0].saturating_mul(ofm[1]) - 1;
     let first = Operation {
         seen: Some([[reach(0), reach(1), ifm[2]], [1, 1, ofm[2]]]),
         window: Window {
             stride: [1; 2],
             ..window
         },
+        sharing: match n_others > 0 {
+            true => Sharing::First,
+            false => Sharing::None,
+        },
         ..operation.clone()
     };
     let others = Operation {
-        repeats: (ofm[0] * ofm[1] - 1).max(0) as f64,
+        sharing: Sharing::Again,
+        repeats: n_others.max(0) as f64,
         ..first.clone()
     };
     Some([first, others])
