@@ -221,7 +221,8 @@ impl Run {
         let [ifm, _] = elementwise.shapes;
         let [ifm_bytes, _] = elementwise.element_bytes;
         let [is_brick, _] = elementwise.is_brick;
-        self.cycles = elementwise.cycles(accelerator, places.maps);
+        let second = places.second.map(|(memory, _)| memory);
+        self.cycles = elementwise.cycles(accelerator, places.maps, second);
         self.read_bytes *= elementwise.read_inflation(from, ifm, ifm_bytes, is_brick);
         self.written_bytes *= elementwise.write_inflation(accelerator, to);
         if let Some((second, (memory, map))) = step.second.zip(places.second) {

@@ -231,32 +231,47 @@ pub struct Elementwise {
     pub element_bytes: [i64; 2],
     /// Whether they lie in bricks of channels.
     pub is_brick: [bool; 2],
+    /// Shape of its second input, and whether that lies in bricks.
+    pub second: Option<(Hwc, bool)>,
     pub cycles_per_element: f64,
 }
 
 impl Elementwise {
-    /// Cycles where input and output lie in such memories: what is issued for each block takes its time
-    /// too.
-    pub fn cycles(&self, accelerator: &Accelerator, [from, to]: [Memory; 2]) -> f64 {
+    /// Cycles where input and output, and the second input, lie in such memories: what is issued for each
+    /// block takes its time too.
+    pub fn cycles(
+        &self,
+        accelerator: &Accelerator,
+        [from, to]: [Memory; 2],
+        second: Option<Memory>,
+    ) -> f64 {
         let [h, w, c] = self.shapes[1];
         let depth = match self.is_brick[1] {
             true => round_up(c, SPLIT_DEPTH),
             false => c,
         };
         let n_elements = (h * w * depth) as f64;
-        let bytes =
-            |at: usize| volume(capped(self.block, self.shapes[at])) * self.element_bytes[at];
-        let read = block_transfer(
-            &from,
-            from.read_latency_cycles,
-            bytes(0),
-            self.blocks(self.shapes[0], self.element_bytes[0], self.is_brick[0])
-                .read_burst(),
-        );
+        let [input_bytes, output_bytes] = self.element_bytes;
+        let bytes = |shape: Hwc, element_bytes: i64| {
+            volume(capped(self.block, shape)) * element_bytes
+        };
+        // Numbers are as wide in both inputs.
+        let read = |memory: &Memory, shape: Hwc, is_brick: bool| {
+            block_transfer(
+                memory,
+                memory.read_latency_cycles,
+                bytes(shape, input_bytes),
+                self.blocks(shape, input_bytes, is_brick).read_burst(),
+            )
+        };
+        let first = read(&from, self.shapes[0], self.is_brick[0]);
+        let second = (self.second.zip(second))
+            .map_or(0.0, |((shape, is_brick), memory)| read(&memory, shape, is_brick));
+        let read = first.max(second);
         let written = block_transfer(
             &to,
             to.write_latency_cycles,
-            bytes(1),
+            bytes(self.shapes[1], output_bytes),
             self.write_burst(accelerator),
         );
         let block_cycles = read.max(written) / volume(self.block) as f64;

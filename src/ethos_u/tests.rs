@@ -148,6 +148,7 @@ const SOMETHING: Work = Work::Elementwise(Elementwise {
     shapes: [[1; 3]; 2],
     element_bytes: [1; 2],
     is_brick: [false; 2],
+    second: None,
     cycles_per_element: 1.0,
 });
 

@@ -32,6 +32,7 @@ pub fn mat_mul<'a>(
         shapes: [rows; 2],
         element_bytes: [1, 4],
         is_brick: [false; 2],
+        second: None,
         cycles_per_element: accelerator.output.product_to_wide,
     };
     let work = Work::MatMul {
@@ -65,5 +66,5 @@ pub fn mat_mul_cycles(
         part: Part::WHOLE,
     };
     let sums = operator_cycles(accelerator, sum, block, conditions);
-    (product.cycles(accelerator, [from, between]) + sums) * n_columns
+    (product.cycles(accelerator, [from, between], None) + sums) * n_columns
 }

@@ -48,6 +48,7 @@ pub fn output_stage<'a>(
         shapes: [ifm, ofm],
         element_bytes,
         is_brick: [!input.is_linear, !output.is_linear],
+        second: second.map(|(_, map, shape)| (shape, !map.is_linear)),
         cycles_per_element,
     };
     let like_input = |map: &Map, shape: Hwc| {
@@ -70,7 +71,12 @@ pub fn output_stage<'a>(
         shape,
         bytes: if is_number { 0.0 } else { read(map, shape) },
     });
-    let cycles = own.cycles(accelerator, [accelerator.planned_feature_maps(); 2]);
+    let planned = accelerator.planned_feature_maps();
+    let of_second = second.map(|read| match program.maps[read.map_idx].is_constant {
+        true => accelerator.off_chip,
+        false => planned,
+    });
+    let cycles = own.cycles(accelerator, [planned; 2], of_second);
     let bytes = [read(input, ifm), output.seen_bytes(ofm)];
     Some(Step {
         second,
