@@ -50,7 +50,7 @@ fn is_part_kernel(accelerator: &Accelerator, layer: &Layer) -> bool {
     let k = layer.kernel[0] * layer.kernel[1];
     let share = |value: i64, to: i64| value as f64 / round_up(value, to) as f64;
     match (layer.kind, accelerator.is_u85()) {
-        (Kind::Convolution, true) => {
+        (Kind::Convolution | Kind::VectorProduct, true) => {
             let (at_once, least, whole) = if layer.is_sparse {
                 (10, 4, 128)
             } else {
@@ -259,7 +259,8 @@ impl Best {
         }
         let covered = layer.ifm[0].min(ifm[0]) * layer.ifm[1].min(ifm[1]);
         let coverage = (layer.ifm[0] * layer.ifm[1]) as f32 / covered.max(1) as f32;
-        let is_small = ofm[0] <= SMALL_SIDE && ofm[1] <= SMALL_SIDE;
+        let is_small =
+            ofm[0] <= SMALL_SIDE && ofm[1] <= SMALL_SIDE || layer.kind == Kind::MatrixProduct;
         if cost < self.cost {
             self.coverage = f32::INFINITY;
         } else if cost == self.cost && coverage <= self.coverage && is_small {
@@ -277,7 +278,7 @@ fn fetched(layer: &Layer, ofm: Hwc, ifm: Hwc) -> f32 {
     let full: Hwc = std::array::from_fn(|axis| ceil_div(layer.ofm[axis], ofm[axis]));
     let blocks: [f32; 3] = std::array::from_fn(|axis| layer.ofm[axis] as f32 / ofm[axis] as f32);
     let mut weights = 0.0;
-    if layer.kind.has_weights() {
+    if layer.kind.has_weights() || layer.kind == Kind::MatrixProduct {
         let kernel = layer.kernel[0] * layer.kernel[1];
         weights = (kernel * layer.ifm[2] * full[0] * full[1]) as f32;
         if layer.kind != Kind::Depthwise {

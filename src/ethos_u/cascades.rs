@@ -73,7 +73,9 @@ pub fn links(program: &Program, order: &Order, flow: &Flow, steps: &[Option<Step
         let (ifm, ofm) = (maps[input].shape, maps[output].shape);
         let is_elementwise = operation.is_binary() && ifm == ofm;
         let layer = step.work.layer().map(|(layer, _)| layer);
-        let has_rows = layer.map_or(is_elementwise, |layer| layer.kind != Kind::VectorProduct);
+        let has_rows = layer.map_or(is_elementwise, |layer| {
+            !matches!(layer.kind, Kind::VectorProduct | Kind::MatrixProduct)
+        });
         let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
         let is_alone = |before: &Link| {
             let between = before.step + 1..idx;

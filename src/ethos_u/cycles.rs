@@ -28,10 +28,9 @@ fn multiplier_cycles(
     let n: Hwc = std::array::from_fn(|axis| ceil_div(ofm[axis], micro[axis]));
     let positions = n[0] * n[1];
     let weights_decoded = 32 * micro[2] / 8;
-    let limit = if matches!(layer.kind, Kind::VectorProduct | Kind::ReduceSum) {
-        1
-    } else {
-        SUB_KERNEL
+    let limit = match layer.kind {
+        Kind::VectorProduct | Kind::MatrixProduct | Kind::ReduceSum => 1,
+        _ => SUB_KERNEL,
     };
     let mut cycles = 0;
     for part_h in parts(layer.kernel[0], limit) {
@@ -252,9 +251,8 @@ impl Elementwise {
         };
         let n_elements = (h * w * depth) as f64;
         let [input_bytes, output_bytes] = self.element_bytes;
-        let bytes = |shape: Hwc, element_bytes: i64| {
-            volume(capped(self.block, shape)) * element_bytes
-        };
+        let bytes =
+            |shape: Hwc, element_bytes: i64| volume(capped(self.block, shape)) * element_bytes;
         // Numbers are as wide in both inputs.
         let read = |memory: &Memory, shape: Hwc, is_brick: bool| {
             block_transfer(
@@ -265,8 +263,9 @@ impl Elementwise {
             )
         };
         let first = read(&from, self.shapes[0], self.is_brick[0]);
-        let second = (self.second.zip(second))
-            .map_or(0.0, |((shape, is_brick), memory)| read(&memory, shape, is_brick));
+        let second = (self.second.zip(second)).map_or(0.0, |((shape, is_brick), memory)| {
+            read(&memory, shape, is_brick)
+        });
         let read = first.max(second);
         let written = block_transfer(
             &to,

@@ -11,6 +11,8 @@ pub enum Kind {
     Depthwise,
     /// FULLY_CONNECTED.
     VectorProduct,
+    /// Of two feature maps, BATCH_MATMUL.
+    MatrixProduct,
     /// Of averages, or of single positions: a copy.
     Pooling,
     MaxPooling,

@@ -45,7 +45,7 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
         lowering.push(Operation {
             seen: Some([[1, rows, inner], [1, rows, columns]]),
             repeats: n as f64,
-            ..lowering.operation(Action::Layer(Kind::VectorProduct), &[first, second], output)
+            ..lowering.operation(Action::Layer(Kind::MatrixProduct), &[first, second], output)
         });
         return Some(());
     }

@@ -280,7 +280,7 @@ fn fuse(program: &mut Program) {
             operation.placing = Placing::Fused;
         }
     }
-    let has_window = |operation: &Operation| matches!(operation.action, Action::Layer(kind) if kind != Kind::VectorProduct);
+    let has_window = |operation: &Operation| matches!(operation.action, Action::Layer(kind) if !matches!(kind, Kind::VectorProduct | Kind::MatrixProduct));
     let apart: Vec<usize> = (program.operations.iter())
         .filter(|operation| !has_window(operation))
         .flat_map(|operation| &operation.inputs)
