@@ -2,7 +2,7 @@
 //! anywhere whole.
 
 use super::accelerator::{Accelerator, Hwc};
-use super::blocks::{SPLIT_DEPTH, round_up};
+use super::blocks::{SPLIT_DEPTH, ceil_div, round_up};
 use super::flow::Flow;
 use super::layer::Kind;
 use super::order::Order;
@@ -25,6 +25,8 @@ pub struct Link {
     /// Rows that a row of the output needs, dilated.
     pub kernel_rows: i64,
     pub stride_rows: i64,
+    /// Rows that each of the input counts as.
+    pub upscale: i64,
     /// Of input and output in memory.
     pub bytes: [f64; 2],
     /// Of its other input.
@@ -39,7 +41,8 @@ pub struct Link {
 impl Link {
     /// Rows of the input for so many of the output.
     fn input_rows(&self, rows: i64) -> i64 {
-        ((rows - 1) * self.stride_rows + self.kernel_rows).clamp(1, self.ifm[0].max(1))
+        let seen = (rows - 1) * self.stride_rows + self.kernel_rows;
+        ceil_div(seen, self.upscale).clamp(1, self.ifm[0].max(1))
     }
 
     /// Bytes that hold rows on their way from `before`, as it computes so many at once, to this link.
@@ -94,6 +97,7 @@ pub fn links(program: &Program, order: &Order, flow: &Flow, steps: &[Option<Step
             ofm,
             kernel_rows: layer.map_or(1, |layer| layer.dilated_kernel(0)),
             stride_rows: layer.map_or(1, |layer| layer.stride[0]),
+            upscale: layer.map_or(1, |layer| layer.upscale),
             bytes: [maps[input].stored_bytes(), maps[output].stored_bytes()],
             other_bytes: (activations.next()).map_or(0.0, |map_idx| maps[map_idx].stored_bytes()),
             can_be_striped: has_rows && !is_chained && step.pieces == 1.0,
@@ -138,7 +142,10 @@ pub fn cascades<'a>(
     let Some(limit_bytes) = accelerator.sram_limit_bytes else {
         return Vec::new();
     };
-    let least_rows = |idx: usize| links.get(idx + 1).map_or(1, |next| next.stride_rows);
+    let least_rows = |idx: usize| {
+        let rows = links.get(idx + 1).map_or(1, |next| next.stride_rows);
+        round_up(rows, links[idx].upscale)
+    };
     let rows: Vec<i64> = (0..links.len()).map(least_rows).collect();
     let no_weights = vec![0.0; links.len()];
     let limit_bytes = limit_bytes as f64;
@@ -299,7 +306,9 @@ impl<'a, F: Fn(&Step<'a>, Stripe) -> Option<Step<'a>>> Stripes<'_, F> {
         for idx in (1..rows.len()).rev() {
             // Rows of a whole operator are no stripe, nor are more.
             let most = self.links[idx - 1].ofm[0];
-            rows[idx - 1] = (rows[idx] * self.links[idx].stride_rows).min(most);
+            let link = &self.links[idx];
+            rows[idx] = round_up(rows[idx], link.upscale);
+            rows[idx - 1] = (rows[idx] / link.upscale * link.stride_rows).min(most);
         }
         rows
     }

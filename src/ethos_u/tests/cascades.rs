@@ -14,6 +14,7 @@ fn sequence<'a>(
         ofm: layer.ofm,
         kernel_rows: layer.kernel[0],
         stride_rows: layer.stride[0],
+        upscale: 1,
         bytes: [bytes(layer.ifm), bytes(layer.ofm)],
         other_bytes: 0.0,
         can_be_striped: true,
