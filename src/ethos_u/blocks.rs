@@ -224,7 +224,7 @@ fn search(
                 if !fits(accelerator, layer, fitted, ifm, unit, copies) {
                     break;
                 }
-                best.consider(layer, ofm, fitted, ifm);
+                best.consider(accelerator, layer, [ofm, fitted, ifm]);
             }
         }
         depth = cut_depth(depth + micro[2]);
@@ -250,9 +250,10 @@ impl Default for Best {
 }
 
 impl Best {
-    /// Takes the cheaper block; of equals a small one that covers more of the input.
-    fn consider(&mut self, layer: &Layer, ofm: Hwc, fitted: Hwc, ifm: Hwc) {
-        let mut cost = fetched(layer, fitted, ifm);
+    /// Takes the cheaper block; of equals a small one that covers more of the input. Blocks of the output, of
+    /// what is computed of it and of the input.
+    fn consider(&mut self, accelerator: &Accelerator, layer: &Layer, [ofm, fitted, ifm]: [Hwc; 3]) {
+        let mut cost = fetched(accelerator, layer, fitted, ifm);
         let elements = |shape: &Hwc| shape.iter().product::<i64>();
         if elements(&layer.ifm) < elements(&ifm) * 2 {
             cost /= 2.0;
@@ -273,8 +274,9 @@ impl Best {
     }
 }
 
-/// Input and weight elements fetched for each element of the output.
-fn fetched(layer: &Layer, ofm: Hwc, ifm: Hwc) -> f32 {
+/// Input and weight elements fetched for each element of the output. Where blocks cost the same but for
+/// rounding, rounding decides: operations are in the compiler's order.
+fn fetched(accelerator: &Accelerator, layer: &Layer, ofm: Hwc, ifm: Hwc) -> f32 {
     let full: Hwc = std::array::from_fn(|axis| ceil_div(layer.ofm[axis], ofm[axis]));
     let blocks: [f32; 3] = std::array::from_fn(|axis| layer.ofm[axis] as f32 / ofm[axis] as f32);
     let mut weights = 0.0;
@@ -286,8 +288,11 @@ fn fetched(layer: &Layer, ofm: Hwc, ifm: Hwc) -> f32 {
         }
     }
     let n_parts = |axis: usize| ceil_div(layer.dilated_kernel(axis), SUB_KERNEL);
-    let elements = ifm[0] * ifm[1] * layer.ifm[2] * n_parts(0) * n_parts(1);
-    let mut input = elements as f32 * blocks[0] * blocks[1];
+    let elements = (ifm[0] * ifm[1] * layer.ifm[2] * n_parts(0) * n_parts(1)) as f32;
+    let mut input = match accelerator.is_u85() {
+        true => elements * (blocks[1] * blocks[0]),
+        false => elements * blocks[1] * blocks[0],
+    };
     if !layer.kind.is_by_channel() {
         input *= full[2] as f32;
     }
