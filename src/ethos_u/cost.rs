@@ -161,12 +161,11 @@ impl Run {
                 n_columns,
             } => {
                 let parts = (product, sum, block, *n_columns);
-                let second = places.second.as_ref();
-                let second = second.map_or(1.0, |(memory, _)| read_inflation(memory, sum, block));
+                let second = places.second.map_or(accelerator.sram, |(memory, _)| memory);
                 Self {
-                    cycles: mat_mul_cycles(accelerator, parts, places.maps),
+                    cycles: mat_mul_cycles(accelerator, parts, places.maps, second),
                     between_bytes: 2.0 * read_bytes,
-                    second_bytes: run.second_bytes * second,
+                    second_bytes: run.second_bytes * read_inflation(&second, sum, block),
                     ..run.inflated(accelerator, &places.maps, sum, block)
                 }
             }

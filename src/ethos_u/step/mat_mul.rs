@@ -1,11 +1,14 @@
 //! Products of matrices by accelerators that multiply by weights only.
 
 use super::{Read, Step, Work};
-use crate::ethos_u::accelerator::{Accelerator, Memory};
-use crate::ethos_u::blocks::{self, Block, elementwise};
+use crate::ethos_u::accelerator::{Accelerator, Hwc, Memory};
+use crate::ethos_u::blocks::{self, Block, ceil_div, elementwise};
 use crate::ethos_u::cycles::{Conditions, Elementwise, Part, operator_cycles};
 use crate::ethos_u::layer::Layer;
-use crate::ethos_u::program::{Operation, Program};
+use crate::ethos_u::program::{Operation, Program, WIDE_BYTES};
+
+/// Of a block, at least.
+const LEAST_SIDE: i64 = 4;
 
 /// Products and their sums, `sum` of each row.
 pub fn mat_mul<'a>(
@@ -20,11 +23,21 @@ pub fn mat_mul<'a>(
     };
     let output = &program.maps[*operation.outputs.first()?];
     let rows = sum.ifm;
-    let block = blocks::choose(accelerator, &sum)?;
+    let [batches, ..] = rows;
+    let several = in_several_blocks(accelerator, rows);
+    let block = blocks::choose(
+        accelerator,
+        &Layer {
+            ifm: several,
+            ofm: [several[0], several[1], 1],
+            element_bytes: [WIDE_BYTES, sum.element_bytes[1]],
+            ..sum
+        },
+    )?;
     let shapes = elementwise::Shapes {
-        ofm: rows,
-        ifm: rows,
-        second: Some(rows),
+        ofm: several,
+        ifm: several,
+        second: Some([batches, 1, rows[2]]),
         element_bytes: 1,
     };
     let product = Elementwise {
@@ -32,7 +45,7 @@ pub fn mat_mul<'a>(
         shapes: [rows; 2],
         element_bytes: [1, 4],
         is_brick: [false; 2],
-        second: None,
+        second: Some((rows, false)),
         cycles_per_element: accelerator.output.product_to_wide,
     };
     let work = Work::MatMul {
@@ -46,6 +59,7 @@ pub fn mat_mul<'a>(
         accelerator,
         (&product, &sum, &block, n_columns),
         feature_maps,
+        feature_maps[0],
     );
     Some(Step {
         second: Some(Read::whole(program, second)),
@@ -53,11 +67,22 @@ pub fn mat_mul<'a>(
     })
 }
 
+/// Rows of which a block holds a part at most, so that one is computed while another is waited for.
+fn in_several_blocks(accelerator: &Accelerator, mut rows: Hwc) -> Hwc {
+    let axis = usize::from(rows[0] <= accelerator.max_block[0]);
+    if rows[axis] <= accelerator.max_block[axis] {
+        let n_blocks = [3, 2].into_iter().find(|n| rows[axis] >= LEAST_SIDE * n);
+        rows[axis] = ceil_div(rows[axis], n_blocks.unwrap_or(1));
+    }
+    rows
+}
+
 /// Cycles of products and sums; what is between lies where the compiler has feature maps at first.
 pub fn mat_mul_cycles(
     accelerator: &Accelerator,
     (product, sum, block, n_columns): (&Elementwise, &Layer, &Block, f64),
     [from, to]: [Memory; 2],
+    second: Memory,
 ) -> f64 {
     let between = accelerator.planned_feature_maps();
     let conditions = Conditions {
@@ -66,5 +91,5 @@ pub fn mat_mul_cycles(
         part: Part::WHOLE,
     };
     let sums = operator_cycles(accelerator, sum, block, conditions);
-    (product.cycles(accelerator, [from, between], None) + sums) * n_columns
+    (product.cycles(accelerator, [from, between], Some(second)) + sums) * n_columns
 }
