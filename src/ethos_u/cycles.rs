@@ -37,7 +37,7 @@ fn multiplier_cycles(
         for part_w in parts(layer.kernel[1], limit) {
             let elements = part_h * part_w;
             let (steps, own) = match layer.kind {
-                Kind::Pooling | Kind::MaxPooling => {
+                Kind::Pooling | Kind::MaxPooling | Kind::Copy => {
                     (1, elements.max(4) * positions * n[2] * 4 * element_bytes)
                 }
                 Kind::Depthwise => {

@@ -13,9 +13,11 @@ pub enum Kind {
     VectorProduct,
     /// Of two feature maps, BATCH_MATMUL.
     MatrixProduct,
-    /// Of averages, or of single positions: a copy.
+    /// Of averages, or of single positions.
     Pooling,
     MaxPooling,
+    /// From one place to another: pooling of single positions, in blocks of its own.
+    Copy,
     /// Over the channels.
     ReduceSum,
 }
@@ -27,7 +29,7 @@ impl Kind {
     }
 
     pub fn is_pooling(self) -> bool {
-        matches!(self, Kind::Pooling | Kind::MaxPooling)
+        matches!(self, Kind::Pooling | Kind::MaxPooling | Kind::Copy)
     }
 
     pub fn has_weights(self) -> bool {

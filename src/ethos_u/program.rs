@@ -99,6 +99,8 @@ pub enum Action {
     Limit,
     /// Copies each element, into another size maybe.
     Copy,
+    /// Counts each element in other steps.
+    Rescale,
     /// Puts zeros around the rows and columns.
     Frame,
     /// Puts its inputs beside each other, some of them maybe so that they begin inside a brick of
@@ -225,7 +227,12 @@ impl Operation {
     pub fn is_elementwise(&self) -> bool {
         matches!(
             self.action,
-            Action::Binary(_) | Action::Unary | Action::Table | Action::Limit | Action::Copy
+            Action::Binary(_)
+                | Action::Unary
+                | Action::Table
+                | Action::Limit
+                | Action::Copy
+                | Action::Rescale
         )
     }
 }

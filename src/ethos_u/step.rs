@@ -357,7 +357,8 @@ fn layer(
 ) -> Option<Layer> {
     let kind = match operation.action {
         Action::Layer(kind) => kind,
-        Action::Copy | Action::Limit | Action::Move | Action::Table => Kind::Pooling,
+        Action::Copy => Kind::Copy,
+        Action::Limit | Action::Move | Action::Rescale | Action::Table => Kind::Pooling,
         Action::MatMul { .. } => Kind::ReduceSum,
         _ => return None,
     };

@@ -161,7 +161,7 @@ fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operation {
         "ELU" | "EXP" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOG" | "LOGISTIC" | "RSQRT"
         | "TANH" => (Action::Table, Placing::InPlace),
         "RELU" | "RELU6" | "RELU_0_TO_1" | "RELU_N1_TO_1" => (Action::Limit, Placing::InPlace),
-        "QUANTIZE" => (Action::Copy, Placing::InPlace),
+        "QUANTIZE" => (Action::Rescale, Placing::InPlace),
         "ABS" | "LOGICAL_NOT" | "NEG" => (Action::Unary, Placing::InPlace),
         "ADD" | "SUB" => (Action::Binary(Arithmetic::Sum), Placing::InPlace),
         "MUL" => (Action::Binary(Arithmetic::Product), Placing::InPlace),
