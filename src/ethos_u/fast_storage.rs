@@ -52,6 +52,11 @@ pub fn in_sram(
             }
         }
     }
+    for (map_idx, map) in program.maps.iter().enumerate() {
+        if map.is_staged {
+            accesses[feature_maps.range_of(map_idx)] = MOST_ACCESSES;
+        }
+    }
     // What is there before the CPU runs may not be there after it.
     let is_cpu = |step: &Option<Step>| step.as_ref().is_some_and(Step::is_of_cpu);
     let n_cpu_before: Vec<usize> = std::iter::once(0)

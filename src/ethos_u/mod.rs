@@ -4,7 +4,7 @@
 //! [`lower`] makes a [`program`] of the graph: the operations that Vela makes of its operators, some thirty
 //! of a SOFTMAX for example, and the feature maps between them. [`order`] says when they run and which run
 //! as one, [`cascades`] which run a few rows at a time, [`blocks`] how they are cut up, [`cycles`] how long a
-//! block takes, [`schedule`] and [`weights`] which encoded weights are fetched ahead, [`feature_maps`] and
+//! block takes, [`schedule`] and [`weights`] which encoded weights are fetched ahead, [`staging`] which inputs are, [`feature_maps`] and
 //! [`fast_storage`] what lies in SRAM. [`plan`] puts it together, by operator of the graph.
 //!
 //! What is left out, a trained network corrects for.
@@ -23,6 +23,7 @@ pub mod order;
 pub mod plan;
 pub mod program;
 pub mod schedule;
+pub mod staging;
 pub mod step;
 #[cfg(test)]
 mod tests;

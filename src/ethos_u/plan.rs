@@ -13,6 +13,7 @@ use super::lower::lower;
 use super::order::Order;
 use super::program::{Placing, Program};
 use super::schedule::{Buffer, buffers};
+use super::staging::stage_inputs;
 use super::step::{Read, Step, step, striped};
 
 /// What is planned for one operator.
@@ -38,12 +39,19 @@ pub struct Planned {
 /// that only names memory anew, or that the CPU runs, with nothing. Proportional to operations, but for the
 /// choices of feature maps and of stripes, for which see [`in_sram`] and [`cascades`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<Planned> {
-    let program = lower(accelerator, graph, analysis);
-    let order = match accelerator.is_u85() {
-        true => Order::of(&program).with_chains(&program),
-        false => Order::of(&program),
+    let mut program = lower(accelerator, graph, analysis);
+    let ordered = |program: &Program| {
+        let order = match accelerator.is_u85() {
+            true => Order::of(program).with_chains(program),
+            false => Order::of(program),
+        };
+        let flow = Flow::of(program, &order);
+        (order, flow)
     };
-    let flow = Flow::of(&program, &order);
+    let (mut order, mut flow) = ordered(&program);
+    if stage_inputs(accelerator, &mut program, &order, &flow) {
+        (order, flow) = ordered(&program);
+    }
     let step = |(step_idx, &idx): (usize, &usize)| match program.operations[idx].placing {
         Placing::View | Placing::Fused | Placing::Joined => None,
         _ if order.chain_start[step_idx] < step_idx => None,

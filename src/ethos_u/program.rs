@@ -40,6 +40,8 @@ pub struct Map {
     pub is_output: bool,
     /// Whether it stays where the compiler has feature maps at first.
     pub is_off_chip: bool,
+    /// Whether it is a copy in SRAM of what lies off chip.
+    pub is_staged: bool,
     /// Whether it lies as the file has it instead of in bricks of channels: callers know of no bricks,
     /// nor do views of another shape, nor maps put together of parts that begin inside a brick.
     pub is_linear: bool,

@@ -150,16 +150,16 @@ pub fn choose(
 
 /// What an operator waits for as long as no weights are buffered, in cycles.
 #[derive(Clone, Copy, Debug)]
-struct Unbuffered {
-    computing: f64,
-    weights: f64,
-    input: f64,
+pub struct Unbuffered {
+    pub computing: f64,
+    pub weights: f64,
+    pub input: f64,
     /// Of the input that is read at once.
     input_bytes: f64,
 }
 
 impl Unbuffered {
-    fn of(accelerator: &Accelerator, step: &Step) -> Self {
+    pub fn of(accelerator: &Accelerator, step: &Step) -> Self {
         let Some((layer, block)) = step.work.layer() else {
             return Self {
                 computing: step.cycles,
@@ -189,7 +189,7 @@ impl Unbuffered {
         }
     }
 
-    fn is_computing_longest(&self) -> bool {
+    pub fn is_computing_longest(&self) -> bool {
         self.computing > self.weights && self.computing > self.input
     }
 }

@@ -1,0 +1,125 @@
+//! Inputs of the graph that are copied into SRAM before a convolution reads them.
+
+use super::accelerator::Accelerator;
+use super::blocks::{self, SPLIT_DEPTH, ceil_div};
+use super::cycles::{Conditions, Part, operator_cycles};
+use super::flow::Flow;
+use super::layer::{Kind, Layer};
+use super::order::Order;
+use super::program::{Action, Map, Operation, Program};
+use super::schedule::Unbuffered;
+use super::step::{Step, Work, step};
+
+/// Adds a copy for each convolution that would wait for an input of the graph longer than for its copy, as
+/// Vela 5.2.0 does. `order` and `flow` are of the program as it is before. Whether it added one. Linear in
+/// operations.
+pub fn stage_inputs(
+    accelerator: &Accelerator,
+    program: &mut Program,
+    order: &Order,
+    flow: &Flow,
+) -> bool {
+    let Some(limit_bytes) = accelerator.sram_limit_bytes else {
+        return false;
+    };
+    let mut room_bytes = limit_bytes as f64;
+    let n_readers = program.n_readers();
+    let mut staged = Vec::new();
+    for (step_idx, &idx) in order.operations.iter().enumerate() {
+        let operation = &program.operations[idx];
+        let is_convolution = matches!(
+            operation.action,
+            Action::Layer(Kind::Convolution | Kind::Depthwise)
+        );
+        let Some(&input) = operation.inputs.first().filter(|_| is_convolution) else {
+            continue;
+        };
+        let map = &program.maps[input];
+        let is_own = map.is_input && !map.is_variable && n_readers[input] == 1;
+        let bytes = map.n_elements() as f64 * map.element_bytes as f64;
+        if !is_own || bytes > room_bytes {
+            continue;
+        }
+        let step = step(accelerator, program, order, flow, [step_idx, idx]);
+        if step.is_some_and(|step| pays(accelerator, &step)) {
+            room_bytes -= bytes;
+            staged.push(idx);
+        }
+    }
+    staged.sort_unstable();
+    // From the end, so that indices stay what they are.
+    for &idx in staged.iter().rev() {
+        stage(program, idx);
+    }
+    !staged.is_empty()
+}
+
+/// Whether a copy and reads of it take less than reading off chip.
+fn pays(accelerator: &Accelerator, step: &Step) -> bool {
+    let Work::Weighted {
+        layer,
+        block,
+        weight_bytes,
+        ..
+    } = step.work
+    else {
+        return false;
+    };
+    let unbuffered = Unbuffered::of(accelerator, step);
+    let [read_bytes, _] = step.bytes;
+    let n_elements = layer.ifm.iter().product::<i64>();
+    if unbuffered.is_computing_longest() || read_bytes <= n_elements as f64 {
+        return false;
+    }
+    let least_weights = weight_bytes / ceil_div(layer.ofm[2], SPLIT_DEPTH).max(1) as f64;
+    let transfer = match unbuffered.weights > unbuffered.input {
+        true => accelerator.buffering.cycles(least_weights),
+        false => 0.0,
+    };
+    let staged = &accelerator.weights_buffered;
+    let weight_reads = staged.cycles(weight_bytes * block.weight_reads(&layer) as f64);
+    if weight_reads > transfer + unbuffered.input {
+        return false;
+    }
+    let copy = Layer {
+        kind: Kind::Copy,
+        ofm: layer.ifm,
+        kernel: [1; 2],
+        stride: [1; 2],
+        dilation: [1; 2],
+        upscale: 1,
+        is_sparse: false,
+        n_chained_passes: 0,
+        has_table: false,
+        is_brick: [false; 2],
+        element_bytes: [layer.element_bytes[0]; 2],
+        ..layer
+    };
+    let conditions = Conditions {
+        feature_maps: [accelerator.off_chip, accelerator.sram],
+        scale_latency_cycles: 0.0,
+        part: Part::WHOLE,
+    };
+    blocks::choose(accelerator, &copy).is_some_and(|block| {
+        let copied = operator_cycles(accelerator, &copy, &block, conditions);
+        copied + staged.cycles(read_bytes) < unbuffered.input
+    })
+}
+
+/// Has an operation read a copy of its first input.
+fn stage(program: &mut Program, idx: usize) {
+    let operation = &program.operations[idx];
+    let input = operation.inputs[0];
+    let map = program.maps[input];
+    let copy = program.maps.len();
+    program.maps.push(Map {
+        bytes: Some((map.n_elements() * map.element_bytes) as f64),
+        is_input: false,
+        is_linear: true,
+        is_staged: true,
+        ..map
+    });
+    let copying = Operation::new(operation.node_idx, Action::Copy, vec![input], vec![copy]);
+    program.operations[idx].inputs[0] = copy;
+    program.operations.insert(idx, copying);
+}
