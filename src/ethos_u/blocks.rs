@@ -224,7 +224,8 @@ fn search(
                 if !fits(accelerator, layer, fitted, ifm, unit, copies) {
                     break;
                 }
-                best.consider(accelerator, layer, [ofm, fitted, ifm]);
+                let depth = round_up(ifm_depth, unit[2]);
+                best.consider(accelerator, layer, [ofm, fitted, ifm], depth);
             }
         }
         depth = cut_depth(depth + micro[2]);
@@ -251,11 +252,20 @@ impl Default for Best {
 
 impl Best {
     /// Takes the cheaper block; of equals a small one that covers more of the input. Blocks of the output, of
-    /// what is computed of it and of the input.
-    fn consider(&mut self, accelerator: &Accelerator, layer: &Layer, [ofm, fitted, ifm]: [Hwc; 3]) {
-        let mut cost = fetched(accelerator, layer, fitted, ifm);
+    /// what is computed of it and of the input, of which so many channels are held.
+    fn consider(
+        &mut self,
+        accelerator: &Accelerator,
+        layer: &Layer,
+        [ofm, fitted, ifm]: [Hwc; 3],
+        held_depth: i64,
+    ) {
         let elements = |shape: &Hwc| shape.iter().product::<i64>();
-        if elements(&layer.ifm) < elements(&ifm) * 2 {
+        let mut cost = match counts_volume(accelerator, layer) {
+            true => elements(&layer.ofm) as f32 / elements(&ofm) as f32,
+            false => fetched(accelerator, layer, fitted, ifm),
+        };
+        if elements(&layer.ifm) < ifm[0] * ifm[1] * held_depth * 2 {
             cost /= 2.0;
         }
         let covered = layer.ifm[0].min(ifm[0]) * layer.ifm[1].min(ifm[1]);
@@ -272,6 +282,15 @@ impl Best {
         self.cost = cost;
         self.blocks = Some((ofm, ifm));
     }
+}
+
+/// Whether a larger block is cheaper whatever it fetches.
+fn counts_volume(accelerator: &Accelerator, layer: &Layer) -> bool {
+    let [height, width, _] = layer.ifm;
+    let is_one_position = [layer.dilated_kernel(0), layer.dilated_kernel(1)] == [height, width]
+        && layer.ofm[0] * layer.ofm[1] == 1;
+    accelerator.is_u85()
+        && (layer.kind == Kind::MatrixProduct || layer.kind.has_weights() && is_one_position)
 }
 
 /// Input and weight elements fetched for each element of the output. Where blocks cost the same but for

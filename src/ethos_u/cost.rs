@@ -135,8 +135,14 @@ impl Run {
                     true => accelerator.weights_buffered,
                     false => accelerator.weights_off_chip,
                 };
+                // What is passed on to chained operations counts as if it lay where feature maps do at
+                // first: no memory was chosen for it.
+                let [from, mut to] = places.maps;
+                if step.is_chained {
+                    to = accelerator.planned_feature_maps();
+                }
                 let conditions = Conditions {
-                    feature_maps: places.maps,
+                    feature_maps: [from, to],
                     scale_latency_cycles: scales_from.latency_cycles,
                     part: Part::WHOLE,
                 };

@@ -37,6 +37,8 @@ pub struct Step<'a> {
     /// Of its first input and its output: maps of the program.
     pub maps: [Option<usize>; 2],
     pub sharing: Sharing,
+    /// Whether operations are chained to it.
+    pub is_chained: bool,
     /// How many times it runs, for a part of its output each.
     pub pieces: f64,
     /// Whether its input may be moved into SRAM instead of its weights: where another operator
@@ -90,6 +92,7 @@ impl<'a> Step<'a> {
             others: [None; MAX_OTHERS],
             maps: [None; 2],
             sharing: Sharing::None,
+            is_chained: false,
             pieces: 1.0,
             can_move_input: false,
             reader: None,
@@ -252,6 +255,7 @@ pub fn step<'a>(
         others: others(program, operation, &chained),
         maps: [operation.inputs.first(), last.outputs.first()].map(|map| map.copied()),
         sharing: operation.sharing,
+        is_chained: !chained.is_empty(),
         pieces: operation.repeats,
         can_move_input: flow.source[idx].is_some(),
         reader: flow.reader[idx],

@@ -93,6 +93,10 @@ pub fn chained_passes(program: &Program, operation: &Operation, chained: &[&Oper
         let wide = is_wide(operation.outputs.first()) || is_wide(operation.inputs.first());
         1 + i64::from(wide)
     };
-    let own = i64::from(!chained.is_empty() && is_wide(operation.outputs.first()));
+    let [reads_wide, writes_wide] =
+        [&operation.inputs, &operation.outputs].map(|maps| is_wide(maps.first()));
+    // Of two wide inputs it is counted with the operation's own pass.
+    let passes_wide = (reads_wide || writes_wide) && !(operation.is_binary() && reads_wide);
+    let own = i64::from(!chained.is_empty() && passes_wide);
     own + chained.iter().map(passes).sum::<i64>()
 }
