@@ -1,7 +1,7 @@
 //! BATCH_MATMUL.
 
 use super::lowering::{Lowering, n_elements};
-use super::transpose::transpose_before;
+use super::transpose::is_exchanged_before;
 use crate::ethos_u::layer::Kind;
 use crate::ethos_u::program::{Action, Operation, WIDE_BYTES};
 use crate::tflite::BuiltinOptions;
@@ -34,9 +34,8 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
         true => transposed(lowering, first, [n, inner, rows]),
         false => first,
     };
-    // What is in the graph before it or in its options may undo the transposition.
-    let is_done =
-        adj_y || transpose_before(lowering, second).is_some_and(|exchange| exchange.swaps_last());
+    // What is in the graph before it may do the transposition too.
+    let is_done = adj_y || is_exchanged_before(lowering, second);
     let second = match is_done {
         true => second,
         false => transposed(lowering, second, [n, inner, columns]),

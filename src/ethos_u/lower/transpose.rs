@@ -3,6 +3,7 @@
 use super::lowering::{Lowering, n_elements};
 use crate::ethos_u::accelerator::Hwc;
 use crate::ethos_u::program::{Action, Operation, Placing};
+use crate::tflite::BuiltinOptions;
 
 impl Lowering<'_> {
     /// One exchange of height, width and channels, of an input that is seen in such a `shape`. Ethos-U85
@@ -72,11 +73,6 @@ impl Exchange {
         self.order.is_sorted()
     }
 
-    /// Whether it exchanges the last two dimensions and nothing else.
-    pub fn swaps_last(&self) -> bool {
-        matches!(self.order[..], [1, 0] | [0, 2, 1])
-    }
-
     /// Exchanges of two dimensions beside each other that together do the same, each as the input is seen:
     /// outer ones as rows.
     fn passes(&self, can_rotate: bool) -> Vec<Hwc> {
@@ -116,39 +112,49 @@ impl Exchange {
     }
 }
 
-/// The exchange that the operator does which writes a tensor, if it is one and nothing else reads it.
-pub fn transpose_before(lowering: &Lowering, tensor_idx: usize) -> Option<Exchange> {
+/// Whether the operator that writes a tensor exchanges its dimensions, and the one at hand alone reads it: the
+/// compiler then has both exchanges done at once.
+pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
     let own = lowering.node_idx;
     let is_alone = lowering.readers(tensor_idx) == [own];
     let edges = &lowering.graph.edges;
     let of_node = edges[edges.partition_point(|edge| edge.dst < own)..].iter();
     let mut of_node = of_node.take_while(|edge| edge.dst == own);
-    let before = of_node
-        .find(|edge| is_alone && edge.tensor_idx == tensor_idx)?
-        .src;
-    exchange(lowering, before)
+    let before = of_node.find(|edge| is_alone && edge.tensor_idx == tensor_idx);
+    before.is_some_and(|edge| exchange(lowering, edge.src).is_some())
 }
 
-/// What a TRANSPOSE does; none for other operators, and where the order is not known.
+/// What a TRANSPOSE does, and the BATCH_MATMUL that alone reads it would do after it. None for other
+/// operators, and where the order is not known.
 fn exchange(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
     let operator = lowering.graph.nodes[node_idx].operator;
     if operator.code.builtin_name() != Some("TRANSPOSE") {
         return None;
     }
-    let [Some(input), Some(order)] = operator.inputs[..] else {
+    let ([Some(input), Some(order)], &[output]) = (&operator.inputs[..], &operator.outputs[..])
+    else {
         return None;
     };
-    Exchange::of(&lowering.integers(order), &lowering.tensor(input).shape)
+    let mut order = lowering.integers(*order);
+    if let ([.., last, before_last], true) = (&mut order[..], is_multiplied(lowering, output)) {
+        std::mem::swap(last, before_last);
+    }
+    Exchange::of(&order, &lowering.tensor(*input).shape)
 }
 
-/// Whether the only reader of a tensor undoes the exchange of its last two dimensions.
-fn is_undone(lowering: &Lowering, tensor_idx: usize) -> bool {
+/// Whether the only reader of a tensor multiplies by its columns.
+fn is_multiplied(lowering: &Lowering, tensor_idx: usize) -> bool {
     let &[reader] = lowering.readers(tensor_idx) else {
         return false;
     };
     let operator = lowering.graph.nodes[reader].operator;
-    operator.code.builtin_name() == Some("BATCH_MATMUL")
-        && operator.inputs.get(1) == Some(&Some(tensor_idx))
+    let is_second = operator.inputs.get(1) == Some(&Some(tensor_idx))
+        && operator.inputs.first() != Some(&Some(tensor_idx));
+    is_second
+        && matches!(
+            operator.options,
+            BuiltinOptions::BatchMatMul { adj_y: false, .. }
+        )
 }
 
 /// One pass for each exchange of dimensions that the accelerator cannot do together; nothing where memory
@@ -156,8 +162,10 @@ fn is_undone(lowering: &Lowering, tensor_idx: usize) -> bool {
 pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     let exchange = exchange(lowering, lowering.node_idx)?;
     let (input, output) = (lowering.input(0)?, lowering.output()?);
-    let is_undone = is_undone(lowering, output) && exchange.swaps_last();
-    if exchange.is_nothing() || is_undone {
+    if is_multiplied(lowering, output) {
+        lowering.program.maps[output].shape.swap(1, 2);
+    }
+    if exchange.is_nothing() {
         lowering.push(Operation {
             placing: Placing::View,
             ..lowering.operation(Action::View, &[input], output)
