@@ -114,8 +114,8 @@ pub enum Action {
     Slice,
     /// Multiplies rows of one matrix with so many columns of another.
     MatMul { n_columns: i64 },
-    /// Moves its input to its output as fast as the memory allows.
-    Move,
+    /// Exchanges dimensions, so that the output has such a shape.
+    Move { written: Hwc },
     /// Enlarges height and width.
     Resize,
     /// Left to the CPU.

@@ -234,7 +234,7 @@ pub fn step<'a>(
             let step = of_layer(accelerator, layer, block, operation.weights.as_deref());
             Step {
                 work: match operation.action {
-                    Action::Move if !accelerator.is_u85() => Work::Move { layer, block },
+                    Action::Move { .. } if !accelerator.is_u85() => Work::Move { layer, block },
                     _ => step.work,
                 },
                 second: (operation.inputs.get(1))
@@ -246,6 +246,16 @@ pub fn step<'a>(
     };
     let last = chained.last().map_or(operation, |last| *last);
     let mut bytes = step.bytes;
+    if let (Action::Move { written }, Work::Unweighted { layer, block }) =
+        (operation.action, &step.work)
+    {
+        // Blocks of the input are counted as if it were the output that is cut into them.
+        let exchanged = Layer {
+            ofm: written,
+            ..*layer
+        };
+        bytes[0] = read_bytes(&exchanged, block);
+    }
     if let Some(&output) = last.outputs.first().filter(|_| !chained.is_empty()) {
         let output = &program.maps[output];
         bytes[1] = output.seen_bytes(last.seen.map_or(output.shape, |[_, ofm]| ofm));
@@ -362,7 +372,7 @@ fn layer(
     let kind = match operation.action {
         Action::Layer(kind) => kind,
         Action::Copy => Kind::Copy,
-        Action::Limit | Action::Move | Action::Rescale | Action::Table => Kind::Pooling,
+        Action::Limit | Action::Move { .. } | Action::Rescale | Action::Table => Kind::Pooling,
         Action::MatMul { .. } => Kind::ReduceSum,
         _ => return None,
     };

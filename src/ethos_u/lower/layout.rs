@@ -106,8 +106,8 @@ impl Tensors {
         let (first, output) = (operation.inputs.first(), operation.outputs.first());
         match operation.action {
             // Neither the CPU nor what moves memory knows of bricks.
-            Action::Move if self.moves_bricks => {}
-            Action::Cpu | Action::Move | Action::MatMul { .. } => {
+            Action::Move { .. } if self.moves_bricks => {}
+            Action::Cpu | Action::Move { .. } | Action::MatMul { .. } => {
                 for &map_idx in operation.inputs.iter().chain(&operation.outputs) {
                     self.is_linear[self.of_map[map_idx]] = true;
                 }
@@ -149,7 +149,7 @@ impl Tensors {
                 false => output,
             }];
             let is_whole = |seen: &Hwc| volume(*seen) == volume(whole);
-            let is_exchanged = operation.action == Action::Move;
+            let is_exchanged = matches!(operation.action, Action::Move { .. });
             let ofm = ofm.filter(|seen| is_whole(seen) && !is_exchanged);
             self.see(output, ofm.unwrap_or(whole));
         }

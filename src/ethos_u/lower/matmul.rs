@@ -66,6 +66,6 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
 
 fn transposed(lowering: &mut Lowering, input: usize, [n, rows, columns]: [i64; 3]) -> usize {
     let output = lowering.linear_map([n, columns, rows], 1);
-    lowering.transpose_pass([input, output], [n, rows, columns]);
+    lowering.transpose_pass([input, output], [[n, rows, columns], [n, columns, rows]]);
     output
 }

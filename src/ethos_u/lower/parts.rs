@@ -96,7 +96,7 @@ fn can_write_part(operation: &Operation) -> bool {
                 | Action::View
                 | Action::Join { .. }
                 | Action::MatMul { .. }
-                | Action::Move
+                | Action::Move { .. }
         )
 }
 
@@ -115,7 +115,11 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
         let cannot_read = !names_anew
             && matches!(
                 operation.action,
-                Action::Cpu | Action::MatMul { .. } | Action::Move | Action::Slice | Action::View
+                Action::Cpu
+                    | Action::MatMul { .. }
+                    | Action::Move { .. }
+                    | Action::Slice
+                    | Action::View
             );
         for (place, &input) in operation.inputs.iter().enumerate() {
             let Some(writer) = writers[input] else {

@@ -71,7 +71,13 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
         let transposed = lowering.map([c, rows, columns], 1);
         lowering.push(Operation {
             seen: Some([[h, w, c]; 2]),
-            ..lowering.operation(Action::Move, &[input], transposed)
+            ..lowering.operation(
+                Action::Move {
+                    written: [c, rows, columns],
+                },
+                &[input],
+                transposed,
+            )
         });
         let seen = [[c, rows, columns], [1, rows, columns]];
         lowering.window(Kind::MaxPooling, [transposed, largest], seen, [c, 1]);

@@ -6,12 +6,12 @@ use crate::ethos_u::program::{Action, Operation, Placing};
 use crate::tflite::BuiltinOptions;
 
 impl Lowering<'_> {
-    /// One exchange of height, width and channels, of an input that is seen in such a `shape`. Ethos-U85
-    /// does it while it copies, the others are as fast as the memory.
-    pub fn transpose_pass(&mut self, [input, output]: [usize; 2], shape: Hwc) {
+    /// One exchange of height, width and channels, of an input and to an output that are seen in such shapes.
+    /// Ethos-U85 does it while it copies, the others are as fast as the memory.
+    pub fn transpose_pass(&mut self, [input, output]: [usize; 2], [read, written]: [Hwc; 2]) {
         let operation = Operation {
-            seen: Some([shape; 2]),
-            ..self.operation(Action::Move, &[input], output)
+            seen: Some([read; 2]),
+            ..self.operation(Action::Move { written }, &[input], output)
         };
         self.push(operation);
     }
@@ -73,23 +73,24 @@ impl Exchange {
         self.order.is_sorted()
     }
 
-    /// Exchanges of two dimensions beside each other that together do the same, each as the input is seen:
-    /// outer ones as rows.
-    fn passes(&self, can_rotate: bool) -> Vec<Hwc> {
+    /// Exchanges of two dimensions beside each other that together do the same, each as input and output are
+    /// seen: outer ones as rows.
+    fn passes(&self, can_rotate: bool) -> Vec<[Hwc; 2]> {
         let outer = |sizes: &[i64]| sizes.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
+        let permuted = |sizes: Hwc| [sizes, [0, 1, 2].map(|at| sizes[self.order[at]])];
         match (self.order.as_slice(), self.sizes.as_slice()) {
-            ([1, 0], &[a, b]) => vec![[1, a, b]],
-            ([1, 0, 2] | [0, 2, 1] | [2, 1, 0], &[a, b, c]) => vec![[a, b, c]],
-            ([_, _, _], &[a, b, c]) if can_rotate => vec![[a, b, c]],
+            ([1, 0], &[a, b]) => vec![[[1, a, b], [1, b, a]]],
+            ([1, 0, 2] | [0, 2, 1] | [2, 1, 0], &[a, b, c]) => vec![permuted([a, b, c])],
+            ([_, _, _], &[a, b, c]) if can_rotate => vec![permuted([a, b, c])],
             // Outer and inner dimensions move out of the way and back.
             ([0, 2, 1, 3], &[a, b, c, d]) => {
                 let times = |one: i64, other: i64| one.saturating_mul(other);
                 vec![
-                    [a, b, times(c, d)],
-                    [times(b, a), c, d],
-                    [b, times(a, d), c],
-                    [times(c, a), d, b],
-                    [c, a, times(b, d)],
+                    [[a, b, times(c, d)], [b, a, times(c, d)]],
+                    [[times(b, a), c, d], [times(b, a), d, c]],
+                    [[b, times(a, d), c], [c, times(a, d), b]],
+                    [[times(c, a), d, b], [times(c, a), b, d]],
+                    [[c, a, times(b, d)], [a, c, times(b, d)]],
                 ]
             }
             _ => {
@@ -99,10 +100,10 @@ impl Exchange {
                 while let Some(at) = (1..order.len()).find(|&at| order[at - 1] > order[at]) {
                     let sizes: Vec<i64> = order.iter().map(|&d| self.sizes[d]).collect();
                     order.swap(at - 1, at);
-                    let behind = outer(&sizes[at + 1..]);
-                    passes.push(match behind {
-                        1 => [outer(&sizes[..at - 1]), sizes[at], sizes[at - 1]],
-                        _ => [sizes[at], sizes[at - 1], behind],
+                    let (first, second) = (sizes[at], sizes[at - 1]);
+                    passes.push(match (outer(&sizes[..at - 1]), outer(&sizes[at + 1..])) {
+                        (rows, 1) => [[rows, first, second], [rows, second, first]],
+                        (_, behind) => [[first, second, behind], [second, first, behind]],
                     });
                 }
                 passes.reverse();
@@ -175,12 +176,12 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     let passes = exchange.passes(lowering.accelerator.is_u85());
     let element_bytes = lowering.element_bytes(input);
     let mut from = input;
-    for (idx, &shape) in passes.iter().enumerate() {
+    for (idx, &[read, written]) in passes.iter().enumerate() {
         let to = match idx + 1 == passes.len() {
             true => output,
-            false => lowering.linear_map(lowering.shape(output), element_bytes),
+            false => lowering.linear_map(written, element_bytes),
         };
-        lowering.transpose_pass([from, to], shape);
+        lowering.transpose_pass([from, to], [read, written]);
         from = to;
     }
     Some(())
