@@ -128,8 +128,6 @@ impl OutputCycles {
     ) -> f64 {
         let own = match (arithmetic, element_bytes) {
             (None, [4, _]) => self.wide_unary,
-            // Absolute values are looked up.
-            (None, _) => self.table,
             (Some(_), [4, _]) => self.wide_binary,
             (Some(Arithmetic::Product), [_, 4]) => self.product_to_wide,
             (Some(Arithmetic::Product), _) => self.product,

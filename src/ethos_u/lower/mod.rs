@@ -271,7 +271,15 @@ fn fuse(program: &mut Program) {
             matches!(
                 program.operations[before].action,
                 Action::Binary(_)
-                    | Action::Layer(Kind::Convolution | Kind::Depthwise | Kind::VectorProduct)
+                    | Action::Unary
+                    | Action::Rescale
+                    | Action::Layer(
+                        Kind::Convolution
+                            | Kind::Depthwise
+                            | Kind::VectorProduct
+                            | Kind::MaxPooling
+                            | Kind::ReduceSum
+                    )
             )
         });
     }
