@@ -226,9 +226,9 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
 fn rows_as_area(rows: i64) -> [i64; 2] {
     let side = (rows as f64).sqrt().ceil() as i64;
     let least_width = side.max(rows / MAX_AREA_HEIGHT);
-    let divides = |width: &i64| rows % width == 0;
-    let width = (least_width..rows).find(divides).unwrap_or(rows);
-    [rows / width, width]
+    let divides = |height: &i64| rows % height == 0;
+    let height = (1..=rows / least_width).rev().find(divides).unwrap_or(1);
+    [height, rows / height]
 }
 
 fn window(graph: &Graph, node_idx: usize) -> Window {
