@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// are cascaded on Ethos-U65 and U85.
 const GRAPHS: [(&str, u64); 2] = [("cnn-kws", 16), ("cnn-imagenet", 4)];
 /// Networks of operators that the compiler replaces by several: of each space so many.
-const REPLACED: [(&str, u64); 10] = [
+const REPLACED: [(&str, u64); 13] = [
     ("lstm", 3),
     ("gru", 3),
     ("deeplab", 2),
@@ -30,6 +30,9 @@ const REPLACED: [(&str, u64); 10] = [
     ("resnext", 2),
     ("upscaler", 3),
     ("densenet", 2),
+    ("mlp-mixer", 2),
+    ("svdf", 2),
+    ("vit-cifar100", 1),
 ];
 /// Of an output channel, which the compiler does not count as weights.
 const SCALE_BYTES: f64 = 10.0;
@@ -69,7 +72,7 @@ fn plans_are_close_to_the_compiler() {
                 "{}, {space}: median difference of cycles {:.4}, encoded weights {:.4}, peak of the SRAM {:.4}",
                 accelerator.target, medians[0], medians[1], medians[2]
             );
-            assert!(medians.iter().all(|&median| median < 0.02));
+            assert!(medians.iter().all(|&median| median < 0.01));
         }
     }
 }
@@ -81,9 +84,9 @@ fn replaced_operators_are_planned_as_what_replaces_them() {
     let targets = default_targets();
     let mut worker = Worker::start(&Vela { python }, &targets).unwrap();
     for (target_idx, accelerator) in ACCELERATORS.iter().enumerate() {
-        let mut all = Differences::default();
+        let [mut all, mut all_peaks] = [(); 2].map(|()| Differences::default());
         for (space, n_graphs) in REPLACED {
-            let mut cycles = Differences::default();
+            let [mut cycles, mut peaks] = [(); 2].map(|()| Differences::default());
             for index in 0..n_graphs {
                 let bytes = bytes_of(&sampled(space, index)).unwrap();
                 let label = worker.label(target_idx, &bytes, LIMIT).outcome;
@@ -93,16 +96,22 @@ fn replaced_operators_are_planned_as_what_replaces_them() {
                 let planned = planned(accelerator, &bytes);
                 let total = planned.iter().map(|planned| planned.cycles).sum::<f64>();
                 cycles.add(total, label.total_cycles as f64);
+                let peak = (planned.iter()).fold(0.0, |peak, one| f64::max(peak, one.sram_bytes));
+                peaks.add(peak, label.sram_peak_bytes as f64);
             }
-            println!("{}, {space}: {:.4?}", accelerator.target, cycles.0);
+            println!(
+                "{}, {space}: cycles {:.4?}, peak of the SRAM {:.4?}",
+                accelerator.target, cycles.0, peaks.0
+            );
             all.0.extend(cycles.0);
+            all_peaks.0.extend(peaks.0);
         }
-        let median = all.median();
+        let medians = [all.median(), all_peaks.median()];
         println!(
-            "{}: median difference of cycles {median:.4}",
-            accelerator.target
+            "{}: median difference of cycles {:.4}, peak of the SRAM {:.4}",
+            accelerator.target, medians[0], medians[1]
         );
-        assert!(median < 0.03);
+        assert!(medians.iter().all(|&median| median < 0.015));
     }
 }
 
