@@ -81,13 +81,11 @@ pub fn links(program: &Program, order: &Order, flow: &Flow, steps: &[Option<Step
         });
         let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
         let is_alone = |before: &Link| {
-            let between = before.step + 1..idx;
+            let mut between = before.step + 1..idx;
             flow.source[idx] == Some(before.step)
                 && flow.n_readers[before.step] == 1
                 && flow.is_direct[idx]
-                && between
-                    .into_iter()
-                    .all(|k| flow.source[k] == Some(before.step))
+                && between.all(|k| flow.source[k] == Some(before.step))
         };
         let is_brick = !maps[input].is_linear;
         let follows = is_brick && links.last().is_some_and(is_alone);

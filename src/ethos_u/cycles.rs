@@ -125,6 +125,24 @@ struct Blocks {
 }
 
 impl Blocks {
+    fn of_input(layer: &Layer, block: &Block) -> Self {
+        Self::of(layer, 0, layer.ifm, block.ifm)
+    }
+
+    fn of_output(layer: &Layer, block: &Block) -> Self {
+        Self::of(layer, 1, layer.ofm, block.ofm)
+    }
+
+    /// `end`: 0 of the input, 1 of the output.
+    fn of(layer: &Layer, end: usize, [_, _, depth]: Hwc, block: Hwc) -> Self {
+        Self {
+            block,
+            depth,
+            element_bytes: layer.element_bytes[end],
+            is_brick: layer.is_brick[end],
+        }
+    }
+
     /// Bytes that are read at once.
     fn read_burst(&self) -> i64 {
         let [_, width, depth] = self.block;
@@ -154,27 +172,9 @@ fn inflation(memory: &Memory, burst: i64) -> f64 {
     memory.burst_bytes as f64 / burst.clamp(1, memory.burst_bytes) as f64
 }
 
-fn input_blocks(layer: &Layer, block: &Block) -> Blocks {
-    Blocks {
-        block: block.ifm,
-        depth: layer.ifm[2],
-        element_bytes: layer.element_bytes[0],
-        is_brick: layer.is_brick[0],
-    }
-}
-
-fn output_blocks(layer: &Layer, block: &Block) -> Blocks {
-    Blocks {
-        block: block.ofm,
-        depth: layer.ofm[2],
-        element_bytes: layer.element_bytes[1],
-        is_brick: layer.is_brick[1],
-    }
-}
-
 /// How many bytes of `memory` are moved for one of the input, where less is read at once than moved.
 pub fn read_inflation(memory: &Memory, layer: &Layer, block: &Block) -> f64 {
-    inflation(memory, input_blocks(layer, block).read_burst())
+    inflation(memory, Blocks::of_input(layer, block).read_burst())
 }
 
 /// How many bytes of `memory` are moved for one of the output.
@@ -184,7 +184,7 @@ pub fn write_inflation(
     layer: &Layer,
     block: &Block,
 ) -> f64 {
-    let burst = output_blocks(layer, block).write_burst(accelerator);
+    let burst = Blocks::of_output(layer, block).write_burst(accelerator);
     inflation(memory, burst)
 }
 
@@ -346,12 +346,12 @@ pub fn operator_cycles(
     };
     let n_blocks = micros(layer.ofm) / micros(ofm);
     let [from, to] = &conditions.feature_maps;
-    let write_burst = output_blocks(layer, block).write_burst(accelerator);
+    let write_burst = Blocks::of_output(layer, block).write_burst(accelerator);
     let read = block_transfer(
         from,
         from.read_latency_cycles,
         volume(ifm) * layer.element_bytes[0],
-        input_blocks(layer, block).read_burst(),
+        Blocks::of_input(layer, block).read_burst(),
     );
     let written = block_transfer(
         to,
