@@ -8,7 +8,7 @@ use std::process::Command;
 use common::python;
 use litecast::{analysis, features, graph, tflite};
 use litecast_trainer::dataset::{
-    self, Dataset, DatasetCommand, LabelledGraph, operator_column, structure_hash,
+    self, BuildArgs, Dataset, DatasetCommand, LabelledGraph, operator_column, structure_hash,
 };
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::record::{Label, Labelled, Outcome};
@@ -59,11 +59,11 @@ impl Fixture {
     }
 
     fn build(&self) {
-        let command = DatasetCommand::Build {
+        let command = DatasetCommand::Build(BuildArgs {
             labels: self.labels(),
-            onto: None,
             out: self.tables(),
-        };
+            ..BuildArgs::default()
+        });
         dataset::run(&command).unwrap();
     }
 
@@ -115,6 +115,7 @@ fn tables_hold_the_labels_and_the_features_of_today() {
     check_features(&dataset, &Labels::read(&fixture.labels()).unwrap());
     check_with_pyarrow(&fixture, &dataset);
     check_features_are_remade(&fixture, &dataset);
+    check_graphs_and_tools_go(&fixture);
 }
 
 fn check_labels(dataset: &Dataset, labels: &Labels) {
@@ -292,6 +293,32 @@ fn check_features_are_remade(fixture: &Fixture, dataset: &Dataset) {
     .unwrap();
 }
 
+/// Tables that stay beside new ones lose what they are told to: a space's graphs, a tool's labels.
+fn check_graphs_and_tools_go(fixture: &Fixture) {
+    let (tables, none) = (fixture.tables(), fixture.folder.path().join("none"));
+    let build = |without: &str, without_tool: &str| {
+        let texts = |text: &str| text.split_terminator(',').map(str::to_owned).collect();
+        dataset::run(&DatasetCommand::Build(BuildArgs {
+            labels: none.clone(),
+            onto: Some(tables.clone()),
+            without: texts(without),
+            without_tool: texts(without_tool),
+            out: fixture.folder.path().join("rest"),
+        }))
+    };
+    build("cnn-kws/,vit-cifar100/", "").unwrap();
+    let rest = dataset::load(&fixture.folder.path().join("rest")).unwrap();
+    assert_eq!(rest.graphs.len() as u64, 2 * PER_SPACE);
+    assert!(rest.graphs.iter().all(|graph| graph.space != "cnn-kws"));
+    let error = build("", "another").unwrap_err().to_string();
+    assert!(error.contains("labels of another, found none"), "{error}");
+    let error = build("", "ethos-u-vela").unwrap_err().to_string();
+    assert!(
+        error.contains("expected labelled graphs, found none"),
+        "{error}"
+    );
+}
+
 fn assert_same(found: &Dataset, expected: &Dataset) {
     assert_eq!(found.provenance, expected.provenance);
     assert_eq!(found.label_keys, expected.label_keys);
@@ -323,11 +350,11 @@ fn replace_in_labels(folder: &Path, seed: u64, other: u64) {
 
 impl Fixture {
     fn build_expecting_nothing(&self) {
-        let command = DatasetCommand::Build {
+        let command = DatasetCommand::Build(BuildArgs {
             labels: self.labels(),
-            onto: None,
             out: self.tables(),
-        };
+            ..BuildArgs::default()
+        });
         let error = dataset::run(&command).unwrap_err().to_string();
         assert!(error.contains("8 left out: Stale"), "{error}");
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use common::python;
-use litecast_trainer::dataset::{self, DatasetCommand};
+use litecast_trainer::dataset::{self, BuildArgs, DatasetCommand};
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::{LabelArgs, ToolChoice, run};
 use litecast_trainer::writer::Precision;
@@ -94,8 +94,12 @@ impl Fixture {
         })
         .unwrap();
         let out = fixture.tables();
-        let onto = None;
-        dataset::run(&DatasetCommand::Build { labels, onto, out }).unwrap();
+        let args = BuildArgs {
+            labels,
+            out,
+            ..BuildArgs::default()
+        };
+        dataset::run(&DatasetCommand::Build(args)).unwrap();
         Some(fixture)
     }
 
@@ -202,6 +206,9 @@ fn the_card_counts_what_pyarrow_counts() {
     check_outcomes(&card, &expected["outcomes"]);
     check_columns(&card, &expected["columns"]);
     check_pictures(&fixture, &card);
+    let remade = "label --out labels --tool vela --seed 7 \
+                  --spaces autoencoder:2,cnn-kws:3,random-truth:3,upscaler-d2s:1\n";
+    assert!(card.contains(remade), "{card}");
     let n_graphs: u64 = spaces.iter().map(|row| number(&row["graphs"])).sum();
     println!(
         "{n_graphs} graphs, {} operator kinds: difference 0",

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use litecast_trainer::dataset::{self, DatasetCommand};
+use litecast_trainer::dataset::{self, BuildArgs, DatasetCommand};
 use litecast_trainer::labels::bytes_of;
 use litecast_trainer::labels::import::{ImportArgs, run};
 use litecast_trainer::labels::record::Origin;
@@ -51,11 +51,11 @@ fn measurements_of_others_become_labels() {
         assert!(error.contains(words));
     }
     import("file,metric,value,unit\na.tflite,latency,1500,us\na.tflite,energy,2,mJ\n").unwrap();
-    let command = DatasetCommand::Build {
+    let command = DatasetCommand::Build(BuildArgs {
         labels: path("labels"),
-        onto: None,
         out: path("data"),
-    };
+        ..BuildArgs::default()
+    });
     dataset::run(&command).unwrap();
     let tables = dataset::load(&path("data")).unwrap();
     let [graph] = tables.graphs.as_slice() else {

@@ -4,6 +4,7 @@
 //! dataset's card ([`card`]). The features are made from the bytes of each graph ([`features`]), so that
 //! another feature table needs no new labels.
 
+mod build;
 mod card;
 mod check;
 mod cortex_a;
@@ -24,13 +25,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use litecast::features::Features;
 
+pub use self::build::BuildArgs;
 pub use self::labels::{GraphLabels, METRICS, OPERATOR_METRICS, TargetLabels};
 pub use self::load::{load, load_labels, load_spaces};
 pub use self::provenance::Provenance;
 pub use self::remake::read_labels;
 pub use self::structure::structure_hash;
 pub use self::tables::operator_column;
-use crate::labels::store::{Labels, ensure_same_tool};
 
 pub const GRAPHS_FILE: &str = "graphs.parquet";
 pub const OPERATORS_FILE: &str = "operators.parquet";
@@ -85,16 +86,7 @@ pub struct LabelledGraph {
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum DatasetCommand {
     /// Writes the tables from label files.
-    Build {
-        /// Folder that `litecast-trainer label --out` wrote.
-        #[arg(long)]
-        labels: PathBuf,
-        /// Folder of tables whose graphs stay beside the new ones; may be that of `--out`.
-        #[arg(long)]
-        onto: Option<PathBuf>,
-        #[arg(long)]
-        out: PathBuf,
-    },
+    Build(build::BuildArgs),
     /// Writes the tables again, with the labels that they hold and what today's constants and features
     /// make of them.
     Remake { folder: PathBuf },
@@ -115,34 +107,12 @@ pub enum DatasetCommand {
 /// Runs one of the commands.
 pub fn run(command: &DatasetCommand) -> Result<()> {
     match command {
-        DatasetCommand::Build { labels, onto, out } => {
-            build(&Labels::read(labels)?, onto.as_deref(), out)
-        }
+        DatasetCommand::Build(args) => build::run(args),
         DatasetCommand::Remake { folder } => remake(folder),
         DatasetCommand::Check(args) => check::run(args),
         DatasetCommand::Info { folder } => info::print(folder),
         DatasetCommand::Card { dataset, out } => card::write(dataset, out),
     }
-}
-
-fn build(labels: &Labels, onto: Option<&Path>, out: &Path) -> Result<()> {
-    let (mut graphs, mut runs) = (Vec::new(), Vec::new());
-    if let Some(folder) = onto {
-        let (kept, provenance) = remake::read_labels(folder)?;
-        (graphs, runs) = (kept, provenance.runs);
-    }
-    for run in &labels.runs {
-        if let Some(earlier) = runs.first() {
-            ensure_same_tool(earlier, run)?;
-        }
-        if !runs.contains(run) {
-            runs.push(run.clone());
-        }
-    }
-    let graphs = labels::join(graphs, labels::group(&labels.labelled));
-    let summary = write::write(graphs, &Provenance { runs }, out)?;
-    println!("{summary}");
-    Ok(())
 }
 
 fn remake(folder: &Path) -> Result<()> {

@@ -41,7 +41,7 @@ use crate::spaces;
 use crate::writer::Precision;
 
 /// The labelling tools by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum ToolChoice {
     /// Arm's compiler for Ethos-U NPUs.
     Vela,

@@ -31,6 +31,13 @@ pub struct Run {
     pub shard: String,
 }
 
+impl Run {
+    /// Whether it labelled for the target with this id.
+    pub fn is_for(&self, target: &str) -> bool {
+        self.targets.iter().any(|other| other.id == target)
+    }
+}
+
 /// The labelling tool as it describes itself when it starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {

@@ -3,6 +3,8 @@
 use litecast::cortex_a::Constants;
 use serde::{Deserialize, Serialize};
 
+use super::ToolChoice;
+
 /// Hardware as a labelling tool is told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
@@ -72,6 +74,15 @@ impl Target {
             .strip_prefix("Dedicated_Sram_")?
             .strip_suffix("KB")?;
         Some(kib.parse::<u64>().ok()? * 1024)
+    }
+
+    /// The tool that labels for it; none for a device that someone measured.
+    pub fn tool(&self) -> Option<ToolChoice> {
+        match &self.configuration {
+            Configuration::EthosU { .. } => Some(ToolChoice::Vela),
+            Configuration::CortexA { .. } => Some(ToolChoice::LitertQemu),
+            Configuration::Measured { .. } => None,
+        }
     }
 
     /// Where its labels come from: a word of `Provenance::kind`.

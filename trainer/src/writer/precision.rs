@@ -9,7 +9,9 @@ use super::network::{ElementType, Network, Quantization, Tensor, TensorIdx};
 use super::operator_kind::OperatorKind;
 
 /// Of activations and weights.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Precision {
     #[default]

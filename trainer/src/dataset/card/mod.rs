@@ -7,6 +7,7 @@ mod counts;
 mod histograms;
 mod markdown;
 mod origins;
+mod requests;
 mod schema;
 
 use std::fs;
@@ -47,6 +48,7 @@ fn card(tables: &Tables, pictures: &[histograms::Picture]) -> Result<String> {
         section("Distributions", &histograms::markdown(pictures)),
         section("PerfSAGE's Table 2", &table2_as_markdown(&counts)),
         section("Provenance", &origins::markdown(&tables.provenance)),
+        section("Remaking", &requests::markdown(tables)?),
         section("Columns", &columns(tables)?),
     ];
     Ok(sections.join("\n"))

@@ -1,19 +1,12 @@
 //! With what the labels were made.
 
-use std::collections::BTreeMap;
-
 use super::markdown::{Head, table};
 use crate::dataset::Provenance;
 use crate::labels::record::{Run, Tool};
 
-/// Tools, targets and requests of all runs.
+/// Tools and targets of all runs.
 pub fn markdown(provenance: &Provenance) -> String {
-    format!(
-        "{}\n{}\nRequests, of which the tables hold what was labelled:\n\n{}",
-        tools(&provenance.runs),
-        targets(provenance),
-        requests(&provenance.runs)
-    )
+    format!("{}\n{}", tools(&provenance.runs), targets(provenance))
 }
 
 fn tools(runs: &[Run]) -> String {
@@ -68,22 +61,4 @@ fn targets(provenance: &Provenance) -> String {
         ]
     });
     table(&heads, rows)
-}
-
-/// A row for each request and limit; shards of one request together.
-fn requests(runs: &[Run]) -> String {
-    let mut shards: BTreeMap<(&str, String), usize> = BTreeMap::new();
-    for run in runs {
-        let key = (run.request.as_str(), run.time_limit_s.to_string());
-        *shards.entry(key).or_default() += 1;
-    }
-    let heads = [
-        Head::Text("request"),
-        Head::Number("limit for a file (s)"),
-        Head::Number("runs"),
-    ];
-    let row = |((request, limit_s), n): ((&str, String), usize)| {
-        vec![request.to_owned(), limit_s, n.to_string()]
-    };
-    table(&heads, shards.into_iter().map(row))
 }

@@ -1,0 +1,73 @@
+//! Label files, and tables that are there already → tables.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+
+use super::labels::{self, GraphLabels};
+use super::{Provenance, remake, write};
+use crate::labels::record::Run;
+use crate::labels::store::{Labels, ensure_same_tool};
+
+/// Writes the tables from label files.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct BuildArgs {
+    /// Folder that `litecast-trainer label --out` wrote.
+    #[arg(long)]
+    pub labels: PathBuf,
+    /// Folder of tables whose graphs stay beside the new ones; may be that of `--out`.
+    #[arg(long)]
+    pub onto: Option<PathBuf>,
+    /// Graphs of `--onto` that go: beginnings of their ids, for example `cnn-kws/1/`.
+    #[arg(long, value_delimiter = ',', requires = "onto")]
+    pub without: Vec<String>,
+    /// Tools whose labels of `--onto` go, for example `litert-qemu`: the new ones are of another version
+    /// or configuration, and mean something else.
+    #[arg(long, value_delimiter = ',', requires = "onto")]
+    pub without_tool: Vec<String>,
+    #[arg(long)]
+    pub out: PathBuf,
+}
+
+/// Writes the tables and prints what they hold.
+pub fn run(args: &BuildArgs) -> Result<()> {
+    let labels = Labels::read(&args.labels)?;
+    let (kept, mut runs) = match &args.onto {
+        Some(folder) => kept(folder, args)?,
+        None => Default::default(),
+    };
+    for run in labels.runs {
+        let earlier = &mut runs.iter();
+        earlier.try_for_each(|earlier| ensure_same_tool(earlier, &run))?;
+        if !runs.contains(&run) {
+            runs.push(run);
+        }
+    }
+    let graphs = labels::join(kept, labels::group(&labels.labelled));
+    let summary = write::write(graphs, &Provenance { runs }, &args.out)?;
+    println!("{summary}");
+    Ok(())
+}
+
+/// What stays of the tables in `folder`: graphs that still have labels, and how these were made.
+fn kept(folder: &Path, args: &BuildArgs) -> Result<(Vec<GraphLabels>, Vec<Run>)> {
+    let (mut graphs, provenance) = remake::read_labels(folder)?;
+    let is_gone = |run: &Run| args.without_tool.contains(&run.tool.name);
+    let (gone, runs): (Vec<_>, Vec<_>) = provenance.runs.into_iter().partition(is_gone);
+    ensure!(
+        args.without_tool.is_empty() || !gone.is_empty(),
+        "{}: expected labels of {}, found none",
+        folder.display(),
+        args.without_tool.join(", ")
+    );
+    let goes = |target: &str| gone.iter().any(|run| run.is_for(target));
+    for graph in &mut graphs {
+        graph.targets.retain(|target, _| !goes(target));
+    }
+    graphs.retain(|graph| {
+        let graph_id = graph.origin.graph_id();
+        let is_without = args.without.iter().any(|start| graph_id.starts_with(start));
+        !is_without && !graph.targets.is_empty()
+    });
+    Ok((graphs, runs))
+}
