@@ -1,6 +1,9 @@
 //! The whole path, for one file or many: bytes → [`Report`].
 
+use std::num::NonZeroU32;
+
 use crate::analysis::{self, Analysis};
+use crate::batch_size::{self, BatchError};
 use crate::features::{self, Features};
 use crate::graph::{self, CycleError, Graph};
 use crate::predictor::{Predictor, PredictorError};
@@ -14,6 +17,8 @@ pub enum EstimateError {
     #[error(transparent)]
     Parse(#[from] ParseError),
     #[error(transparent)]
+    Batch(#[from] BatchError),
+    #[error(transparent)]
     Cycle(#[from] CycleError),
     #[error(transparent)]
     Predictor(#[from] PredictorError),
@@ -24,30 +29,62 @@ impl EstimateError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Parse(error) => error.kind(),
+            Self::Batch(_) => "batch",
             Self::Cycle(_) => "cycle",
             Self::Predictor(error) => error.kind(),
         }
     }
 }
 
-/// Bytes of a `.tflite` file, and the name to report.
+/// What an estimate is asked of.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelFile<'f> {
+    /// To report.
     pub name: &'f str,
+    /// A `.tflite` file.
     pub bytes: &'f [u8],
+    /// Inputs at a time, in a file that has one: see [`batch_size`].
+    pub batch: NonZeroU32,
 }
 
-/// Everything there is to say about the `.tflite` file in `bytes`.
+impl<'f> ModelFile<'f> {
+    /// The file as it is.
+    pub fn new(name: &'f str, bytes: &'f [u8]) -> Self {
+        Self {
+            name,
+            bytes,
+            batch: NonZeroU32::MIN,
+        }
+    }
+
+    fn read(&self) -> Result<Model<'f>, Unread> {
+        let mut model = tflite::parse(self.bytes).map_err(Unread::Parse)?;
+        batch_size::set_batch(&mut model, self.batch).map_err(Unread::Batch)?;
+        Ok(model)
+    }
+}
+
+/// Why there is no model.
+#[derive(Clone)]
+enum Unread {
+    Parse(ParseError),
+    Batch(BatchError),
+}
+
+impl From<Unread> for EstimateError {
+    fn from(unread: Unread) -> Self {
+        match unread {
+            Unread::Parse(error) => error.into(),
+            Unread::Batch(error) => error.into(),
+        }
+    }
+}
+
+/// Everything there is to say about a file.
 ///
-/// `file` is the name to report. Without a predictor the report holds the exact facts, and what is
-/// modelled from them alone.
+/// Without a predictor the report holds the exact facts, and what is modelled from them alone.
 /// Estimates are those of the main subgraph (the first one), for one inference.
-pub fn estimate(
-    bytes: &[u8],
-    file: &str,
-    predictor: Option<&Predictor>,
-) -> Result<Report, EstimateError> {
-    let file = ModelFile { name: file, bytes };
+pub fn estimate(file: ModelFile, predictor: Option<&Predictor>) -> Result<Report, EstimateError> {
     let mut reports = estimate_many(&[file], predictor)?;
     reports.pop().expect("every file has its own result")
 }
@@ -61,7 +98,7 @@ pub fn estimate_many(
     files: &[ModelFile],
     predictor: Option<&Predictor>,
 ) -> Result<Vec<Result<Report, EstimateError>>, PredictorError> {
-    let models: Vec<_> = files.iter().map(|file| tflite::parse(file.bytes)).collect();
+    let models: Vec<_> = files.iter().map(ModelFile::read).collect();
     let read: Vec<_> = models.iter().map(Facts::of).collect();
     let features: Vec<&Features> = read.iter().flatten().map(|facts| &facts.features).collect();
     let learned = match predictor {
@@ -70,7 +107,7 @@ pub fn estimate_many(
     };
     let mut learned = learned.into_iter();
     let report = |(facts, file): (Result<Facts, EstimateError>, &ModelFile)| {
-        Ok(facts?.report(file.name, learned.next().as_ref()))
+        Ok(facts?.report(file, learned.next().as_ref()))
     };
     Ok(read.into_iter().zip(files).map(report).collect())
 }
@@ -98,8 +135,8 @@ struct Facts<'m> {
 }
 
 impl<'m> Facts<'m> {
-    fn of(parsed: &'m Result<Model<'m>, ParseError>) -> Result<Self, EstimateError> {
-        let model = parsed.as_ref().map_err(ParseError::clone)?;
+    fn of(read: &'m Result<Model<'m>, Unread>) -> Result<Self, EstimateError> {
+        let model = read.as_ref().map_err(Unread::clone)?;
         let graph = graph::build(model, MAIN_SUBGRAPH)?;
         let analysis = analysis::analyze(&graph);
         Ok(Self {
@@ -110,7 +147,7 @@ impl<'m> Facts<'m> {
         })
     }
 
-    fn report(&self, file: &str, learned: Option<&Learned>) -> Report {
+    fn report(&self, file: &ModelFile, learned: Option<&Learned>) -> Report {
         let Self {
             model,
             graph,
@@ -124,7 +161,8 @@ impl<'m> Facts<'m> {
         diagnostics.extend(doubts);
         Report {
             schema_version: REPORT_VERSION,
-            file: file.to_owned(),
+            file: file.name.to_owned(),
+            batch: file.batch.get(),
             model: report::model_facts(model, graph, analysis),
             results,
             operators: report::operators(graph, analysis),

@@ -1,6 +1,7 @@
 //! The native command: `litecast predict FILE...`.
 
 use std::error::Error;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::{fs, io};
@@ -29,6 +30,9 @@ enum Command {
         /// Files to estimate.
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+        /// Inputs at a time, for files that have one. NPUs take one.
+        #[arg(long, value_name = "N", default_value = "1")]
+        batch: NonZeroU32,
         /// Print one JSON document per file and line instead of tables.
         #[arg(long)]
         json: bool,
@@ -56,9 +60,12 @@ fn main() -> ExitCode {
     match args.command {
         Command::Predict {
             files,
+            batch,
             json,
             operators,
-        } => predict(&files, &predictor, json, operators),
+        } => predict(&files, batch, &predictor, |report| {
+            text_of(report, json, operators)
+        }),
         Command::Targets => {
             println!("{}", table::targets(&report::targets(predictor.manifest())));
             ExitCode::SUCCESS
@@ -70,13 +77,18 @@ fn main() -> ExitCode {
 const FILES_AT_A_TIME: usize = 64;
 const BYTES_AT_A_TIME: usize = 64 << 20;
 
-fn predict(files: &[PathBuf], predictor: &Predictor, json: bool, operators: bool) -> ExitCode {
+fn predict(
+    files: &[PathBuf],
+    batch: NonZeroU32,
+    predictor: &Predictor,
+    text_of: impl Fn(&Report) -> Result<String, Box<dyn Error>>,
+) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     let mut pending = files;
     while !pending.is_empty() {
         let contents = read_some(pending);
         let (files, rest) = pending.split_at(contents.len());
-        let reports = match reports_of(files, contents, predictor) {
+        let reports = match reports_of(files, contents, batch, predictor) {
             Ok(reports) => reports,
             Err(error) => {
                 eprintln!("litecast: {error}");
@@ -84,7 +96,7 @@ fn predict(files: &[PathBuf], predictor: &Predictor, json: bool, operators: bool
             }
         };
         for (file, report) in files.iter().zip(reports) {
-            match report.and_then(|report| text_of(&report, json, operators)) {
+            match report.and_then(|report| text_of(&report)) {
                 Ok(text) => print!("{text}"),
                 Err(error) => {
                     eprintln!("litecast: {}: {error}", file.display());
@@ -118,6 +130,7 @@ type ReportOrError = Result<Report, Box<dyn Error>>;
 fn reports_of(
     files: &[PathBuf],
     contents: Vec<io::Result<Vec<u8>>>,
+    batch: NonZeroU32,
     predictor: &Predictor,
 ) -> Result<Vec<ReportOrError>, PredictorError> {
     let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
@@ -125,7 +138,7 @@ fn reports_of(
     let readable: Vec<ModelFile> = named
         .filter_map(|(name, bytes)| {
             let bytes = bytes.as_ref().ok()?;
-            Some(ModelFile { name, bytes })
+            Some(ModelFile { name, bytes, batch })
         })
         .collect();
     let mut reports = estimate_many(&readable, Some(predictor))?.into_iter();

@@ -35,8 +35,12 @@ pub fn report(report: &Report, with_operators: bool) -> String {
 
 fn facts(report: &Report) -> String {
     let model = &report.model;
+    let batch = match report.batch {
+        1 => String::new(),
+        n => format!(", {n} inputs at a time"),
+    };
     format!(
-        "{} operators, {} MACs, {} parameters, {} file",
+        "{} operators, {} MACs, {} parameters, {} file{batch}",
         model.n_operators,
         count(model.macs),
         count(model.parameters),

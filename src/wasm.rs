@@ -1,6 +1,7 @@
 //! The border to JavaScript. The only file that names wasm_bindgen, js_sys and web_sys.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
@@ -53,22 +54,32 @@ impl Predictor {
             .map_err(|error| predictor_error(&error))
     }
 
-    /// What the file `bytes` costs on every target. Throws an `Error` with a string `kind`.
-    pub fn estimate(&self, bytes: &[u8], file: &str) -> Result<Report, JsValue> {
-        report_of(bytes, file, Some(&self.0))
+    /// What the file `bytes` costs on every target, for `batch` inputs at a time (1 without it). Throws
+    /// an `Error` with a string `kind`.
+    pub fn estimate(
+        &self,
+        bytes: &[u8],
+        file: &str,
+        batch: Option<u32>,
+    ) -> Result<Report, JsValue> {
+        report_of(bytes, file, batch, Some(&self.0))
     }
 
     /// As `estimate` of each file, in less time: several small networks share a run of the predictor.
     /// Where a file has no report, what `estimate` throws stands in its place.
     #[wasm_bindgen(js_name = estimateMany)]
     pub fn estimate_many(&self, files: ModelFiles) -> Result<ReportsOrErrors, JsValue> {
-        let files: Vec<(String, Vec<u8>)> = js_sys::Array::from(&files)
+        let files: Vec<(String, Vec<u8>, NonZeroU32)> = js_sys::Array::from(&files)
             .iter()
             .map(|file| model_file(&file))
             .collect::<Result<_, _>>()?;
         let files: Vec<ModelFile> = files
             .iter()
-            .map(|(name, bytes)| ModelFile { name, bytes })
+            .map(|(name, bytes, batch)| ModelFile {
+                name,
+                bytes,
+                batch: *batch,
+            })
             .collect();
         let reports = estimate_many(&files, Some(&self.0));
         let reports = reports.map_err(|error| predictor_error(&error))?;
@@ -82,10 +93,14 @@ impl Predictor {
 
     /// As `estimate`, for a `File` as a drop or a file picker gives it.
     #[wasm_bindgen(js_name = estimateFile)]
-    pub async fn estimate_file(&self, file: web_sys::File) -> Result<Report, JsValue> {
+    pub async fn estimate_file(
+        &self,
+        file: web_sys::File,
+        batch: Option<u32>,
+    ) -> Result<Report, JsValue> {
         let contents = JsFuture::from(file.array_buffer()).await?;
         let bytes = js_sys::Uint8Array::new(&contents).to_vec();
-        report_of(&bytes, &file.name(), Some(&self.0))
+        report_of(&bytes, &file.name(), batch, Some(&self.0))
     }
 
     /// What is estimated, and how well that did on held-out networks.
@@ -94,10 +109,11 @@ impl Predictor {
     }
 }
 
-/// The exact facts of the file `bytes` and what is modelled from them, without learned estimates.
+/// The exact facts of the file `bytes` and what is modelled from them, without learned estimates, for
+/// `batch` inputs at a time (1 without it).
 #[wasm_bindgen]
-pub fn analyze(bytes: &[u8], file: &str) -> Result<Report, JsValue> {
-    report_of(bytes, file, None)
+pub fn analyze(bytes: &[u8], file: &str, batch: Option<u32>) -> Result<Report, JsValue> {
+    report_of(bytes, file, batch, None)
 }
 
 /// The latency of a network on a device of one's own, on which at least three networks were measured.
@@ -119,13 +135,15 @@ pub fn calibrate(
     Ok(to_js(&applied)?.unchecked_into())
 }
 
-/// Name and contents of a `ModelFile`.
-fn model_file(file: &JsValue) -> Result<(String, Vec<u8>), JsValue> {
+/// Name, contents and inputs at a time of a `ModelFile`.
+fn model_file(file: &JsValue) -> Result<(String, Vec<u8>, NonZeroU32), JsValue> {
     let field = |name: &str| js_sys::Reflect::get(file, &name.into()).ok();
     let name = field("name").and_then(|name| name.as_string());
     let bytes = field("bytes").and_then(|bytes| bytes.dyn_into::<js_sys::Uint8Array>().ok());
+    let batch = field("batch").filter(|batch| !batch.is_undefined());
+    let batch = batch.map(|batch| batch.as_f64().unwrap_or_default() as u32);
     match (name, bytes) {
-        (Some(name), Some(bytes)) => Ok((name, bytes.to_vec())),
+        (Some(name), Some(bytes)) => Ok((name, bytes.to_vec(), at_least_one(batch)?)),
         _ => Err(js_error(
             "wrong-argument",
             "expected files as { name, bytes }",
@@ -133,12 +151,20 @@ fn model_file(file: &JsValue) -> Result<(String, Vec<u8>), JsValue> {
     }
 }
 
+fn at_least_one(batch: Option<u32>) -> Result<NonZeroU32, JsValue> {
+    let batch = NonZeroU32::new(batch.unwrap_or(1));
+    batch.ok_or_else(|| js_error("wrong-argument", "expected a batch of at least 1"))
+}
+
 fn report_of(
     bytes: &[u8],
-    file: &str,
+    name: &str,
+    batch: Option<u32>,
     predictor: Option<&predictor::Predictor>,
 ) -> Result<Report, JsValue> {
-    let report = estimate(bytes, file, predictor).map_err(|error| estimate_error(&error))?;
+    let batch = at_least_one(batch)?;
+    let file = ModelFile { name, bytes, batch };
+    let report = estimate(file, predictor).map_err(|error| estimate_error(&error))?;
     Ok(to_js(&report)?.unchecked_into())
 }
 

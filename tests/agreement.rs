@@ -77,11 +77,11 @@ fn a_file_without_a_report_leaves_the_others_theirs() {
     contents[1].truncate(100);
     let named = names.iter().zip(&contents);
     let files: Vec<_> = named
-        .map(|(name, bytes)| ModelFile { name, bytes })
+        .map(|(name, bytes)| ModelFile::new(name, bytes))
         .collect();
     let reports = estimate_many(&files, Some(&predictor)).unwrap();
     for (file, found) in files.iter().zip(reports) {
-        let alone = estimate(file.bytes, file.name, Some(&predictor));
+        let alone = estimate(*file, Some(&predictor));
         match (found, alone) {
             (Ok(found), Ok(alone)) => {
                 assert_eq!(found.file, file.name);

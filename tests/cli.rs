@@ -52,6 +52,42 @@ fn json_has_one_document_a_line_with_the_promised_names() {
     }
 }
 
+/// Work grows with the batch on processors; NPUs take one input at a time.
+#[test]
+fn a_batch_multiplies_the_work() {
+    let file = examples()[1].to_str().unwrap().to_owned();
+    let report = |batch: &str| -> Value {
+        let output = litecast(&["predict", "--json", "--batch", batch, &file]);
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    let [one, four] = [report("1"), report("4")];
+    assert_eq!([&one["batch"], &four["batch"]], [1, 4]);
+    let macs = |report: &Value| report["model"]["macs"].as_u64().unwrap();
+    assert_eq!(macs(&four), 4 * macs(&one));
+    let of = |report: &Value, target: &str| {
+        let results = report["results"].as_array().unwrap();
+        let mut latencies = results.iter().filter(|r| r["metric"] == "latency");
+        latencies.find(|r| r["target"] == target).unwrap().clone()
+    };
+    let ms = |report| of(report, "cortex-a76-rpi5")["value"].as_f64().unwrap();
+    let ratio = ms(&four) / ms(&one);
+    println!("four inputs take {ratio:.2} times as long as one");
+    assert!((3.0..4.0).contains(&ratio), "{ratio}");
+    let npu = of(&four, "ethos-u55-256");
+    assert!(
+        npu["unavailable"]
+            .as_str()
+            .unwrap()
+            .ends_with("at a time, found 4")
+    );
+    let output = litecast(&["predict", "--batch", "5000", &file]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        error.contains("expected a batch of at most 1024, found 5000"),
+        "{error}"
+    );
+}
+
 /// Every NPU has latency, SRAM and traffic with a unit and a provenance; the arena is exact.
 fn check_results(report: &Value) {
     let results = report["results"].as_array().unwrap();

@@ -25,6 +25,8 @@ pub struct Report {
     pub schema_version: u32,
     /// Name of the file, as the caller gave it.
     pub file: String,
+    /// Inputs at a time that were asked for; 1 for the file as it is.
+    pub batch: u32,
     pub model: ModelFacts,
     /// One for each target and metric.
     pub results: Vec<TargetResult>,

@@ -3,6 +3,8 @@
 export interface Report {
   schema_version: number;
   file: string;
+  /** Inputs at a time that were asked for; 1 for the file as it is. */
+  batch: number;
   model: ModelFacts;
   results: Result[];
   /** Of the main subgraph, in topological order. */
@@ -125,6 +127,8 @@ export interface Diagnostic {
 export interface ModelFile {
   name: string;
   bytes: Uint8Array;
+  /** Inputs at a time, 1 without it. */
+  batch?: number;
 }
 
 /** A target and what is estimated for it. */

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::modelled::{arena, modelled, on_edge_tpu, on_processors};
 use super::{Outcome, TargetResult};
 use crate::analysis::{Analysis, Cost};
+use crate::batch_size::refusal_of_several;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::energy::{Coefficients, coefficients};
 use crate::familiarity::summary;
@@ -214,7 +215,11 @@ fn refusal(graph: &Graph, analysis: &Analysis, target: &str) -> Option<String> {
     if let Some(words) = unknowable(graph, analysis) {
         return Some(words);
     }
-    let fallbacks = support::fallbacks(graph, Npu::of_target(target)?);
+    let npu = Npu::of_target(target)?;
+    if let Some(words) = refusal_of_several(graph) {
+        return Some(words);
+    }
+    let fallbacks = support::fallbacks(graph, npu);
     is_mostly_cpu(graph, analysis, &fallbacks).then(|| mostly_cpu_words(graph, &fallbacks))
 }
 

@@ -31,6 +31,19 @@ test("many files at once have the reports that each has alone, or its error", ()
   assert.deepEqual(predictor.estimateMany([]), []);
 });
 
+test("a batch multiplies the work on processors, alone and among others", () => {
+  const bytes = residualModel(12);
+  const [one, four] = predictor.estimateMany([{ name: "one", bytes }, { name: "four", bytes, batch: 4 }]);
+  assert.equal(four.model.macs, 4 * one.model.macs);
+  assert.deepEqual(predictor.estimate(bytes, "four", 4), four);
+  const latency = ({ results }) => results.find(({ target, metric }) => target === "cortex-a76-rpi5" && metric === "latency");
+  const ratio = latency(four).value / latency(one).value;
+  assert.ok(ratio > 3 && ratio < 4, `${ratio}`);
+  assert.match(four.results[0].unavailable, /^takes one input at a time, found 4/);
+  assert.throws(() => predictor.estimate(bytes, "none", 0), { kind: "wrong-argument" });
+  assert.throws(() => predictor.estimate(bytes, "many", 5000), { kind: "batch" });
+});
+
 test("what is no file is refused", () => {
   assert.throws(() => predictor.estimateMany([{ name: "a.tflite" }]), { kind: "wrong-argument" });
   assert.throws(() => predictor.estimateMany(["a.tflite"]), { kind: "wrong-argument" });

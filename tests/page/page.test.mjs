@@ -204,6 +204,30 @@ test("three measured files calibrate every report to a device of one's own", () 
     await page.waitForSelector('.device-outcome:has-text("1 more measured file")');
   }));
 
+test("a batch is estimated anew, and one that cannot be is refused in words", () =>
+  withPage(async (page) => {
+    await dropBytes(page, "batch.tflite", residualModel(12));
+    await waitDrawn(page, "batch.tflite");
+    const cpu = async () => millisecondsOf((await readCards(page))["cortex-a76-rpi5"].metrics.latency.value);
+    const one = await cpu();
+    const change = async (batch) => {
+      await page.fill(".batch input", batch);
+      await page.press(".batch input", "Enter");
+    };
+    await change("4");
+    await page.waitForSelector('h1:has-text("4 inputs at a time")');
+    await waitDrawn(page, "batch.tflite");
+    const ratio = (await cpu()) / one;
+    assert.ok(ratio > 3 && ratio < 4, `${ratio}`);
+    assert.match((await readCards(page))[NPUS[0]].reason, /^No estimate: takes one input at a time, found 4/);
+    await change("5000");
+    await page.waitForSelector('.failure-panel[data-kind="batch"]');
+    assert.match(await page.textContent(".failure-panel .message"), /batch of at most 1024, found 5000/);
+    await change("1");
+    await waitDrawn(page, "batch.tflite");
+    assert.equal(await cpu(), one);
+  }));
+
 test("the file picker opens files", () =>
   withPage(async (page) => {
     const chooser = page.waitForEvent("filechooser");

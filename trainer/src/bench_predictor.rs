@@ -60,7 +60,7 @@ pub fn run(args: &BenchPredictorArgs) -> Result<()> {
     print_rates("files to features", &rates(args.runs, read)?);
     let files: Vec<ModelFile> = files
         .iter()
-        .map(|bytes| ModelFile { name: "", bytes })
+        .map(|bytes| ModelFile::new("", bytes))
         .collect();
     let report = || Ok(estimate_many(&files, Some(&predictor)).map(drop)?);
     print_rates("files to reports", &rates(args.runs, report)?);

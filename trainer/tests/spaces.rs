@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use litecast::batch_size::set_batch;
+use litecast::tflite::{Operator, Subgraph, parse};
 use litecast_trainer::spaces::table2::paper;
 use litecast_trainer::spaces::{Sample, Space, sample};
 use litecast_trainer::writer::{Content, OperatorKind, Precision, Tensor};
@@ -375,6 +377,36 @@ fn precisions_agree() {
         println!("{}: correlation {correlation:.4}", result["file"]);
         assert!(correlation > 0.4, "{result}");
     }
+}
+
+/// The engine takes a file for several inputs at a time as the writer writes it for them.
+#[test]
+fn the_engine_batches_as_the_writer_does() {
+    const BATCH: u32 = 3;
+    let mut n_tensors = 0;
+    for sample in samples(3) {
+        let Some(batched) = sample.clone().in_batches_of(BATCH) else {
+            continue;
+        };
+        let name = sample.network.name.clone();
+        let (one, several) = (sample.to_tflite(), batched.to_tflite());
+        let (mut found, expected) = (parse(&one).unwrap(), parse(&several).unwrap());
+        set_batch(&mut found, BATCH.try_into().unwrap()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let [found, expected] = [&found, &expected].map(|model| &model.subgraphs[0]);
+        for operators in found.operators.iter().zip(&expected.operators) {
+            let shapes = |subgraph: &Subgraph, operator: &Operator| -> Vec<Vec<i32>> {
+                let outputs = operator.outputs.iter();
+                outputs
+                    .map(|&t| subgraph.tensors[t].shape.clone())
+                    .collect()
+            };
+            let shapes = [shapes(found, operators.0), shapes(expected, operators.1)];
+            assert_eq!(shapes[0], shapes[1], "{name}");
+            n_tensors += shapes[0].len();
+        }
+    }
+    println!("{n_tensors} shapes: difference 0");
+    assert!(n_tensors > 1000);
 }
 
 /// Several inputs at a time give what each gives alone, in LiteRT; and most spaces have such files.

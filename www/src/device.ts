@@ -21,9 +21,14 @@ export function estimatesOf(report: Report): Record<string, number> {
   return Object.fromEntries(latencies.map(({ target, value }) => [target, value]));
 }
 
+/** Of the file, and of the batch where there is one. */
+export function nameOf({ file, batch }: Report): string {
+  return batch > 1 ? `${file}, batch ${batch}` : file;
+}
+
 /** What was measured of a report's file. */
 export function measurementOf(report: Report, measured_ms: number): Kept {
-  return { file: report.file, estimates_id: ESTIMATES_ID, measured_ms, estimates_ms: estimatesOf(report) };
+  return { file: nameOf(report), estimates_id: ESTIMATES_ID, measured_ms, estimates_ms: estimatesOf(report) };
 }
 
 /** Whether its estimates are those of this build. */

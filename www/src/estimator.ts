@@ -19,13 +19,14 @@ export class Estimator {
     [this.#messenger, this.started] = this.#start();
   }
 
-  async estimate(file: File, signal: AbortSignal): Promise<Report> {
+  /** For `batch` inputs at a time. */
+  async estimate(file: File, batch: number, signal: AbortSignal): Promise<Report> {
     const bytes = await readFile(file);
     signal.throwIfAborted();
     if (!this.#messenger.alive) [this.#messenger, this.started] = this.#start();
     await this.started;
     signal.throwIfAborted();
-    const call: EstimateCall = { kind: "estimate", file: file.name, bytes };
+    const call: EstimateCall = { kind: "estimate", file: file.name, batch, bytes };
     try {
       return await this.#messenger.request<Report>(call, [bytes], signal);
     } catch (error) {

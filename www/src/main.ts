@@ -3,7 +3,9 @@ import { el } from "./dom.ts";
 import { Estimator, LayoutClient } from "./estimator.ts";
 import { EXAMPLES, fetchExample, warmUpUrl } from "./examples.ts";
 import * as format from "./format.ts";
+import { KnownError } from "./messenger.ts";
 import type { Report } from "./report.ts";
+import { batchControl } from "./view/batch.ts";
 import { ComparisonView } from "./view/comparison.ts";
 import { sentence } from "./view/diagnostics.ts";
 import { acceptFiles } from "./view/drop.ts";
@@ -71,35 +73,36 @@ function begin(name: string): AbortSignal {
   return current.signal;
 }
 
-async function open(files: File[]): Promise<void> {
+async function open(files: File[], batch = 1): Promise<void> {
   const signal = begin(files.length === 1 ? files[0].name : format.plural(files.length, "file"));
-  if (files.length > 1) return compare(files, signal);
+  const control = batchControl(batch, (wanted) => void open(files, wanted));
+  if (files.length > 1) return compare(files, batch, control, signal);
   try {
-    const report = await estimator.estimate(files[0], signal);
-    if (!signal.aborted) await showReport(report, signal);
+    const report = await estimator.estimate(files[0], batch, signal);
+    if (!signal.aborted) await showReport(report, signal, control);
   } catch (error) {
-    if (!signal.aborted) showFailure(files[0].name, error);
+    if (!signal.aborted) showFailure(files[0].name, error, control);
   }
 }
 
-async function compare(files: File[], signal: AbortSignal): Promise<void> {
+async function compare(files: File[], batch: number, control: HTMLElement, signal: AbortSignal): Promise<void> {
   let last: AbortController | null = null;
   const table = new ComparisonView(files, (report) => {
     last?.abort();
     last = new AbortController();
     signal.addEventListener("abort", () => last?.abort());
     performance.mark("litecast:drop");
-    void showReport(report, last.signal, showTable);
+    void showReport(report, last.signal, el("button", { type: "button", onclick: showTable }, "← All files"));
   });
   const showTable = (): void => {
     last?.abort();
-    show("comparison", format.plural(files.length, "file"), [], [table.element]);
+    show("comparison", format.plural(files.length, "file"), [control], [table.element]);
   };
   showTable();
   for (const [place, file] of files.entries()) {
     status.textContent = `Reading ${file.name}, ${place + 1} of ${files.length}…`;
     try {
-      table.show(place, await estimator.estimate(file, signal));
+      table.show(place, await estimator.estimate(file, batch, signal));
     } catch (error) {
       if (signal.aborted) return;
       table.fail(place, error);
@@ -120,11 +123,12 @@ function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLEl
   scrollTo(0, 0);
 }
 
-async function showReport(report: Report, signal: AbortSignal, back?: () => void): Promise<void> {
+async function showReport(report: Report, signal: AbortSignal, tool: HTMLElement): Promise<void> {
   const parts = reportView(report, estimator, layouts, signal);
   const { file_bytes, precision, n_operators } = report.model;
   const facts = [format.text(format.bytes(file_bytes)), precision === "none" ? "" : precision, format.plural(n_operators, "operator")];
-  const buttons = [back ? el("button", { type: "button", onclick: back }, "← All files") : null, shareButtons(report)].filter((button) => button !== null);
+  if (report.batch > 1) facts.push(`${report.batch} inputs at a time`);
+  const buttons = [tool, shareButtons(report)];
   show("report", report.file, buttons, parts.elements);
   title.append(el("span", { class: "subtle" }, facts.filter(Boolean).join(" · ")));
   status.textContent = "";
@@ -137,9 +141,11 @@ async function showReport(report: Report, signal: AbortSignal, back?: () => void
   document.body.dataset["drawn"] = report.file;
 }
 
-function showFailure(name: string, error: unknown): void {
+/** A file that takes one input at a time may be estimated for one after all. */
+function showFailure(name: string, error: unknown, batch_control?: HTMLElement): void {
+  const is_batch = error instanceof KnownError && error.kind === "batch";
   status.textContent = "";
-  show("failure", name, [], [failurePanel(name, error)]);
+  show("failure", name, is_batch && batch_control ? [batch_control] : [], [failurePanel(name, error)]);
 }
 
 function showStart(): void {

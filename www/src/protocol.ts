@@ -35,6 +35,8 @@ export interface StartCall {
 export interface EstimateCall {
   kind: "estimate";
   file: string;
+  /** Inputs at a time. */
+  batch: number;
   bytes: ArrayBuffer;
 }
 

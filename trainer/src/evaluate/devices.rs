@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use litecast::calibration::{Calibration, Measurement};
-use litecast::estimate::estimate;
+use litecast::estimate::{ModelFile, estimate};
 use litecast::predictor::Predictor;
 use litecast::report::{Outcome, Report};
 use rand::SeedableRng;
@@ -98,7 +98,8 @@ fn measurements_of(
         .context("every task is deployed")?;
     let graphs = networks::draw(&measured, args.graphs, args.seed);
     let measurement = |graph: &networks::Graph| {
-        let report = estimate(&graph.to_tflite(deployment), &graph.arch, Some(predictor))?;
+        let bytes = graph.to_tflite(deployment);
+        let report = estimate(ModelFile::new(&graph.arch, &bytes), Some(predictor))?;
         let key = (graph.arch.clone(), task.to_owned());
         let value = measured.get(&key).context("a drawn graph was measured")?;
         Ok(Measurement {

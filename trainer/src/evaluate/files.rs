@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use litecast::estimate::estimate;
+use litecast::estimate::{ModelFile, estimate};
 use litecast::predictor::Predictor;
 use litecast::report;
 
@@ -141,7 +141,8 @@ fn estimates(
     predictor: &Predictor,
     target: &str,
 ) -> Result<[f64; 2], String> {
-    let report = estimate(bytes, file, Some(predictor)).map_err(|error| error.to_string())?;
+    let report = estimate(ModelFile::new(file, bytes), Some(predictor));
+    let report = report.map_err(|error| error.to_string())?;
     let value = |metric: &str| {
         let results = report.results.iter();
         let mut results = results.filter(|r| r.target == target && r.metric == metric);

@@ -1,5 +1,5 @@
 /** A device of one's own: what was measured on it, and what that makes of the estimates. */
-import { type Kept, estimatesOf, isCurrent, keep, measurementOf, measurements } from "../device.ts";
+import { type Kept, estimatesOf, isCurrent, keep, measurementOf, measurements, nameOf } from "../device.ts";
 import { el, quantity } from "../dom.ts";
 import type { Estimator } from "../estimator.ts";
 import * as format from "../format.ts";
@@ -24,7 +24,7 @@ export function devicePanel(report: Report, estimator: Estimator): HTMLElement |
     event.preventDefault();
     const measured_ms = input.valueAsNumber;
     if (!(measured_ms > 0)) return;
-    const others = measurements().filter(({ file }) => file !== report.file);
+    const others = measurements().filter(({ file }) => file !== nameOf(report));
     change([...others, measurementOf(report, measured_ms)]);
   };
   const remove = (file: string): void => change(measurements().filter((kept) => kept.file !== file));
@@ -32,7 +32,7 @@ export function devicePanel(report: Report, estimator: Estimator): HTMLElement |
   async function draw(): Promise<void> {
     const kept = measurements().filter(isCurrent);
     list.replaceChildren(...kept.map((measurement) => item(measurement, remove)));
-    input.value = String(kept.find(({ file }) => file === report.file)?.measured_ms ?? "");
+    input.value = String(kept.find(({ file }) => file === nameOf(report))?.measured_ms ?? "");
     outcome.replaceChildren(await words(kept));
   }
 

@@ -35,9 +35,9 @@ function warmUp(predictor: Predictor, bytes: Uint8Array): void {
   while (performance.now() - started < WARM_UP_MS) predictor.estimate(bytes, "warm-up.tflite");
 }
 
-function estimate({ bytes, file }: EstimateCall): Report {
+function estimate({ bytes, file, batch }: EstimateCall): Report {
   const model = new Uint8Array(bytes);
-  return predictor ? predictor.estimate(model, file) : analyze(model, file);
+  return predictor ? predictor.estimate(model, file, batch) : analyze(model, file, batch);
 }
 
 function answer(call: StartCall | EstimateCall | CalibrateCall): Promise<Started> | Report | Calibrated {
