@@ -8,7 +8,8 @@ use std::process::Command;
 use common::python;
 use litecast::{analysis, features, graph, tflite};
 use litecast_trainer::dataset::{
-    self, BuildArgs, Dataset, DatasetCommand, LabelledGraph, operator_column, structure_hash,
+    self, BuildArgs, Dataset, DatasetCommand, LabelledGraph, Samples, operator_column,
+    structure_hash,
 };
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::record::{Label, Labelled, Outcome};
@@ -293,30 +294,37 @@ fn check_features_are_remade(fixture: &Fixture, dataset: &Dataset) {
     .unwrap();
 }
 
-/// Tables that stay beside new ones lose what they are told to: a space's graphs, a tool's labels.
+/// Tables that stay beside new ones lose what they are told to: samples, a tool's labels.
 fn check_graphs_and_tools_go(fixture: &Fixture) {
-    let (tables, none) = (fixture.tables(), fixture.folder.path().join("none"));
-    let build = |without: &str, without_tool: &str| {
-        let texts = |text: &str| text.split_terminator(',').map(str::to_owned).collect();
+    let rest = fixture.folder.path().join("rest");
+    let build = |without: &[&str], without_tool: &[&str]| {
+        let without = without.iter().map(|samples| samples.parse().unwrap());
+        let tools = without_tool.iter().map(|tool| tool.to_string());
         dataset::run(&DatasetCommand::Build(BuildArgs {
-            labels: none.clone(),
-            onto: Some(tables.clone()),
-            without: texts(without),
-            without_tool: texts(without_tool),
-            out: fixture.folder.path().join("rest"),
+            labels: fixture.folder.path().join("none"),
+            onto: Some(fixture.tables()),
+            without: without.collect(),
+            without_tool: tools.collect(),
+            out: rest.clone(),
         }))
     };
-    build("cnn-kws/,vit-cifar100/", "").unwrap();
-    let rest = dataset::load(&fixture.folder.path().join("rest")).unwrap();
-    assert_eq!(rest.graphs.len() as u64, 2 * PER_SPACE);
-    assert!(rest.graphs.iter().all(|graph| graph.space != "cnn-kws"));
-    let error = build("", "another").unwrap_err().to_string();
+    let kws = format!("cnn-kws/{SEED}");
+    let vit = format!("vit-cifar100/{SEED}/1..");
+    build(&[&kws, &vit, "cnn-imagenet/12345"], &[]).unwrap();
+    let found = dataset::load(&rest).unwrap();
+    assert_eq!(found.graphs.len() as u64, 2 * PER_SPACE + 1);
+    assert!(found.graphs.iter().all(|graph| graph.space != "cnn-kws"));
+    let error = build(&[], &["another"]).unwrap_err().to_string();
     assert!(error.contains("labels of another, found none"), "{error}");
-    let error = build("", "ethos-u-vela").unwrap_err().to_string();
+    let error = build(&[], &["ethos-u-vela"]).unwrap_err().to_string();
     assert!(
         error.contains("expected labelled graphs, found none"),
         "{error}"
     );
+    for wrong in ["cnn-kws", "cnn-kws/a", "cnn-kws/1/2"] {
+        let error = wrong.parse::<Samples>().unwrap_err().to_string();
+        assert!(error.contains("expected SPACE/SEED"), "{error}");
+    }
 }
 
 fn assert_same(found: &Dataset, expected: &Dataset) {

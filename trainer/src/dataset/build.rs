@@ -1,12 +1,13 @@
 //! Label files, and tables that are there already → tables.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::labels::{self, GraphLabels};
 use super::{Provenance, remake, write};
-use crate::labels::record::Run;
+use crate::labels::record::{Origin, Run};
 use crate::labels::store::{Labels, ensure_same_tool};
 
 /// Writes the tables from label files.
@@ -18,15 +19,49 @@ pub struct BuildArgs {
     /// Folder of tables whose graphs stay beside the new ones; may be that of `--out`.
     #[arg(long)]
     pub onto: Option<PathBuf>,
-    /// Graphs of `--onto` that go: beginnings of their ids, for example `cnn-kws/1/`.
+    /// Samples of `--onto` that go: a space and a seed (`cnn-kws/1`), from an index on (`cnn-kws/4/1450..`).
     #[arg(long, value_delimiter = ',', requires = "onto")]
-    pub without: Vec<String>,
+    pub without: Vec<Samples>,
     /// Tools whose labels of `--onto` go, for example `litert-qemu`: the new ones are of another version
     /// or configuration, and mean something else.
     #[arg(long, value_delimiter = ',', requires = "onto")]
     pub without_tool: Vec<String>,
     #[arg(long)]
     pub out: PathBuf,
+}
+
+/// Samples of one space and seed, from an index on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Samples {
+    space: String,
+    seed: u64,
+    first: u64,
+}
+
+impl FromStr for Samples {
+    type Err = anyhow::Error;
+
+    /// Reads `cnn-kws/4` and `cnn-kws/4/1450..`.
+    fn from_str(text: &str) -> Result<Self> {
+        let expected = || format!("expected SPACE/SEED or SPACE/SEED/INDEX.., found `{text}`");
+        let (space, rest) = text.split_once('/').with_context(expected)?;
+        let (seed, first) = match rest.split_once('/') {
+            Some((seed, first)) => (seed, first.strip_suffix("..").with_context(expected)?),
+            None => (rest, "0"),
+        };
+        Ok(Self {
+            space: space.to_owned(),
+            seed: seed.parse().with_context(expected)?,
+            first: first.parse().with_context(expected)?,
+        })
+    }
+}
+
+impl Samples {
+    fn contain(&self, origin: &Origin) -> bool {
+        matches!(origin, Origin::Sampled { space, seed, index, .. }
+            if *space == self.space && *seed == self.seed && *index >= self.first)
+    }
 }
 
 /// Writes the tables and prints what they hold.
@@ -65,9 +100,8 @@ fn kept(folder: &Path, args: &BuildArgs) -> Result<(Vec<GraphLabels>, Vec<Run>)>
         graph.targets.retain(|target, _| !goes(target));
     }
     graphs.retain(|graph| {
-        let graph_id = graph.origin.graph_id();
-        let is_without = args.without.iter().any(|start| graph_id.starts_with(start));
-        !is_without && !graph.targets.is_empty()
+        let mut without = args.without.iter();
+        !without.any(|samples| samples.contain(&graph.origin)) && !graph.targets.is_empty()
     });
     Ok((graphs, runs))
 }

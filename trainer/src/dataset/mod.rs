@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use litecast::features::Features;
 
-pub use self::build::BuildArgs;
+pub use self::build::{BuildArgs, Samples};
 pub use self::labels::{GraphLabels, METRICS, OPERATOR_METRICS, TargetLabels};
 pub use self::load::{load, load_labels, load_spaces};
 pub use self::provenance::Provenance;

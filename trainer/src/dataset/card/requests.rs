@@ -11,8 +11,8 @@ use crate::labels::ToolChoice;
 use crate::labels::record::precision_and_batch;
 use crate::writer::Precision;
 
-/// What one command asks for.
-type Request = (ToolChoice, u64, Precision);
+/// What one command asks for: a tool, a seed, the numbers and, where not all, the targets.
+type Request<'t> = (ToolChoice, u64, Precision, Option<BTreeSet<&'t str>>);
 
 /// The samples of a request that are in the tables.
 #[derive(Default)]
@@ -22,8 +22,17 @@ struct Samples<'t> {
     n_by_space: BTreeMap<&'t str, u64>,
 }
 
-/// A command for each tool, seed and precision. Of each space they label all indices up to the largest
-/// one that the tables hold.
+/// The samples of one space with one seed.
+#[derive(Default)]
+struct OfSpace<'t> {
+    targets: BTreeSet<&'t str>,
+    batches: BTreeSet<u32>,
+    /// One more than the largest index.
+    n: u64,
+}
+
+/// A command for each tool, seed, precision and choice of targets. Of each space they label all indices
+/// up to the largest one that the tables hold.
 pub fn markdown(tables: &Tables) -> Result<String> {
     let mut text = String::from(
         "Labels are made again by these commands, and tables of them by `litecast-trainer dataset build`:\n\n```sh\n",
@@ -34,7 +43,7 @@ pub fn markdown(tables: &Tables) -> Result<String> {
     Ok(text + "```\n")
 }
 
-fn requests(tables: &Tables) -> Result<BTreeMap<Request, Samples<'_>>> {
+fn requests(tables: &Tables) -> Result<BTreeMap<Request<'_>, Samples<'_>>> {
     let graphs = &tables.graphs;
     let spaces = graphs.texts("space")?;
     let seeds = graphs.optional_values::<UInt64Type>("seed")?;
@@ -45,33 +54,42 @@ fn requests(tables: &Tables) -> Result<BTreeMap<Request, Samples<'_>>> {
         .iter()
         .filter_map(|target| Some((target.id.as_str(), target.tool()?)))
         .collect();
-    let mut requests: BTreeMap<Request, Samples> = BTreeMap::new();
     let labels = &tables.labels;
-    for (graph_id, target) in labels
-        .texts("graph_id")?
-        .into_iter()
-        .zip(labels.texts("target")?)
-    {
-        let Some((tool, row)) = tools.get(target).zip(rows.get(graph_id)) else {
+    let labelled = labels.texts("graph_id")?.into_iter();
+    let mut of_spaces: BTreeMap<_, OfSpace> = BTreeMap::new();
+    for (graph_id, target) in labelled.zip(labels.texts("target")?) {
+        let found = tools.get(target).zip(rows.get(graph_id));
+        let Some((tool, row)) = found.map(|(tool, row): (_, &usize)| (*tool, *row)) else {
             continue;
         };
-        let row: usize = *row;
         let Some((seed, index)) = seeds[row].zip(indices[row]) else {
             continue;
         };
         let (precision, batch) = precision_and_batch(graph_id);
-        let samples = requests.entry((*tool, seed, precision)).or_default();
-        samples.batches.insert(batch);
-        let n = samples.n_by_space.entry(spaces[row]).or_default();
-        *n = (*n).max(index + 1);
+        let key = (tool, seed, precision, spaces[row]);
+        let of_space = of_spaces.entry(key).or_default();
+        of_space.targets.insert(target);
+        of_space.batches.insert(batch);
+        of_space.n = of_space.n.max(index + 1);
+    }
+    let mut requests: BTreeMap<Request, Samples> = BTreeMap::new();
+    for ((tool, seed, precision, space), of_space) in of_spaces {
+        let n_targets = tools.values().filter(|other| **other == tool).count();
+        let some = Some(of_space.targets).filter(|some| some.len() < n_targets);
+        let request = requests.entry((tool, seed, precision, some)).or_default();
+        request.batches.extend(of_space.batches);
+        request.n_by_space.insert(space, of_space.n);
     }
     Ok(requests)
 }
 
-fn command((tool, seed, precision): Request, samples: &Samples) -> String {
+fn command((tool, seed, precision, targets): Request, samples: &Samples) -> String {
     let mut text = String::from("litecast-trainer label --out labels");
     if let Some(name) = tool.to_possible_value() {
         text += &format!(" --tool {}", name.get_name());
+    }
+    if let Some(targets) = targets {
+        text += &format!(" --targets {}", joined(targets.into_iter()));
     }
     text += &format!(" --seed {seed}");
     if precision != Precision::default() {
