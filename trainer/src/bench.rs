@@ -1,8 +1,10 @@
 //! `litecast-trainer bench`: milliseconds of one training step.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use burn::module::Module;
 use burn::optim::{GradientsParams, ModuleOptimizer};
 use burn::tensor::Device;
@@ -37,9 +39,60 @@ pub struct BenchArgs {
     nodes_per_graph: usize,
     #[arg(long, default_value_t = 10)]
     steps: usize,
+    /// Interpreter that has `torch`: times the same steps of `perfsage` in PyTorch too, before and after.
+    #[arg(long)]
+    pytorch: Option<PathBuf>,
 }
 
 pub fn run(args: BenchArgs) -> Result<()> {
+    let Some(python) = &args.pytorch else {
+        steps_ms(&args);
+        return Ok(());
+    };
+    ensure!(
+        args.architecture == Architecture::Perfsage,
+        "expected the architecture perfsage beside PyTorch, found {}",
+        args.architecture.id()
+    );
+    let before_ms = pytorch_ms(python, &args)?;
+    let here_ms = steps_ms(&args);
+    let after_ms = pytorch_ms(python, &args)?;
+    let ratio = 0.5 * (before_ms + after_ms) / here_ms;
+    println!(
+        "PyTorch: {before_ms:.1} ms per step before, {after_ms:.1} after: {ratio:.2} times as long"
+    );
+    Ok(())
+}
+
+/// What `python/bench_pytorch.py` measures.
+fn pytorch_ms(python: &Path, args: &BenchArgs) -> Result<f64> {
+    let mut command = Command::new(python);
+    command.args(["-c", PYTORCH]);
+    for (name, value) in [
+        ("--hidden", args.hidden),
+        ("--graphs", args.graphs),
+        ("--nodes-per-graph", args.nodes_per_graph),
+        ("--steps", args.steps),
+    ] {
+        command.args([name, &value.to_string()]);
+    }
+    let output = command
+        .output()
+        .with_context(|| python.display().to_string())?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{}: {errors}", python.display());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let ms = text
+        .split_once(" ms per step")
+        .and_then(|(before, _)| before.lines().last());
+    let ms = ms.with_context(|| format!("expected `… ms per step`, found {text}"))?;
+    Ok(ms.parse()?)
+}
+
+const PYTORCH: &str = include_str!("../python/bench_pytorch.py");
+
+/// Milliseconds of a step, printed by part.
+fn steps_ms(args: &BenchArgs) -> f64 {
     let device = Device::flex().autodiff();
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let examples = random_examples(args.graphs, args.nodes_per_graph, &mut rng);
@@ -48,6 +101,7 @@ pub fn run(args: BenchArgs) -> Result<()> {
         architecture: args.architecture,
         n_columns: N_COLUMNS,
         n_categories: examples.1.vocabulary.len(),
+        n_encoders: examples.1.vocabulary.len(),
         n_outputs: N_OUTPUTS,
         embedding: 16,
         hidden: args.hidden,
@@ -82,15 +136,15 @@ pub fn run(args: BenchArgs) -> Result<()> {
         }
     }
     let mean = |k: usize| parts[k] * 1e3 / args.steps as f64;
+    let all_ms = (0..parts.len()).map(mean).sum();
     println!(
-        "{:.1} ms per step: batch {:.1}, forward {:.1}, backward {:.1}, optimiser {:.1}",
-        parts.iter().sum::<f64>() * 1e3 / args.steps as f64,
+        "{all_ms:.1} ms per step: batch {:.1}, forward {:.1}, backward {:.1}, optimiser {:.1}",
         mean(0),
         mean(1),
         mean(2),
         mean(3)
     );
-    Ok(())
+    all_ms
 }
 
 fn random_examples(n: usize, n_nodes: usize, rng: &mut impl Rng) -> (Vec<Example>, Scaling) {
