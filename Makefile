@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve test cli bundle measure networks baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
+.PHONY: help serve test cli bundle measure networks specialised ablations ablations-of baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
 
 PORT ?= 8000
 
@@ -30,7 +30,7 @@ ARCHITECTURE ?= perfsage
 # Written by `litecast-trainer evaluate-families`.
 LEFT_OUT := --left-out trainer/results/left-out.csv
 # As the paper has it, on its four spaces.
-FLAGS_perfsage := --spaces cnn-cifar10,cnn-imagenet,cnn-kws,vit-cifar100 --log-loss-epochs 5 \
+FLAGS_perfsage := --spaces cnn-cifar10,cnn-imagenet,cnn-kws,vit-cifar100 --hidden 128 --log-loss-epochs 5 \
 	--min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
 FLAGS_dippm := --hidden 512 --head 512
 FLAGS_nnlp := --hidden 512 --head 512
@@ -45,6 +45,30 @@ networks: ## Train and measure all networks to compare with, one after another: 
 	@for network in perfsage dippm nnlp seernet eagle; do \
 	    $(MAKE) --no-print-directory measure ARCHITECTURE=$$network || exit 1; \
 	done
+
+PAPER_SPACES := cnn-cifar10 cnn-imagenet cnn-kws vit-cifar100
+specialised: ## Train one architecture for each of PerfSAGE's spaces alone, measure it, write table6.md
+	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
+	@for space in $(PAPER_SPACES); do \
+	    run=$(ARCHITECTURE)-$$space; \
+	    $(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) --spaces $$space \
+	        --dataset trainer/data --out trainer/runs/$$run || exit 1; \
+	    $(TRAINER) evaluate --run trainer/runs/$$run --dataset trainer/data --name $$run || exit 1; \
+	done
+	$(TRAINER) table6
+
+# A third of the shipped network's epochs: rows are compared with each other.
+ABLATION_FLAGS_perfsage := --epochs 12
+ABLATION_FLAGS_per-operator := --epochs 12 --log-loss-epochs 12
+ablations: ## Train PerfSAGE's network and ours again without each of their ideas: hours
+	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
+	@for network in perfsage per-operator; do \
+	    $(MAKE) --no-print-directory ablations-of ARCHITECTURE=$$network || exit 1; \
+	done
+
+ablations-of:
+	$(TRAINER) ablations --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) \
+	    $(ABLATION_FLAGS_$(ARCHITECTURE)) --dataset trainer/data
 
 baselines: ## Fit predictors without a neural network, compare them with the shipped one
 	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer

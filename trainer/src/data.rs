@@ -132,14 +132,17 @@ impl Data {
             .collect();
         let readouts = columns.metrics.iter().map(|metric| metric.readout);
         let ceilings = ceilings(dataset, &outputs);
+        let hidden = hidden_columns(settings)?;
         let planned = outputs.iter().zip(&columns.metrics);
         let planned = planned.map(|(output, metric)| metric.planned_column(&output.target));
+        let planned = planned.map(|column| column.filter(|column| !hidden.contains(column)));
         let outputs_of = OutputRules {
             readouts: readouts.collect(),
             ceilings,
             planned_columns: planned.collect(),
         };
-        let scaling = Scaling::fit(Columns::of_table(), outputs_of, &pairs);
+        let mut scaling = Scaling::fit(Columns::of_table(), outputs_of, &pairs);
+        scaling.features.hide(&hidden);
         Ok(Self {
             feature_ranges: feature_ranges(&training),
             training: part(&training, &scaling, &spaces),
@@ -256,12 +259,31 @@ impl OutputColumns {
                 Readout::Max => 1.0,
             };
             let rows = labels.operators.iter_mut().skip(output).step_by(n_outputs);
-            // Tensors that share memory were counted twice in some labels of peaks.
             rows.zip(values)
-                .for_each(|(label, value)| *label = (value * unit).min(total));
+                .for_each(|(label, value)| *label = value * unit);
         }
         labels
     }
+}
+
+/// Indices of the feature columns that the settings keep from the network.
+fn hidden_columns(settings: &Settings) -> Result<Vec<usize>> {
+    let groups: BTreeSet<&str> = COLUMNS.iter().map(|column| column.group.name()).collect();
+    for group in &settings.without_columns {
+        ensure!(
+            groups.contains(group.as_str()),
+            "expected one of the groups of columns {groups:?}, found {group}"
+        );
+    }
+    let is_hidden = |column: &litecast::features::Column| {
+        let mut without = settings.without_columns.iter();
+        without.any(|group| group == column.group.name())
+    };
+    let columns = COLUMNS.iter().enumerate();
+    Ok(columns
+        .filter(|(_, column)| is_hidden(column))
+        .map(|(idx, _)| idx)
+        .collect())
 }
 
 /// Those of the dataset that the settings ask for, sorted.

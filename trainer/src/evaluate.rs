@@ -1,5 +1,6 @@
 //! `litecast-trainer evaluate`: errors of a trained network on graphs it never saw.
 
+pub mod ablations;
 mod attribution;
 pub mod devices;
 pub mod families;
@@ -8,6 +9,7 @@ pub mod intervals;
 pub mod left_out;
 mod plot;
 pub mod table;
+pub mod table6;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -48,6 +48,10 @@ enum Command {
     Evaluate(evaluate::EvaluateArgs),
     /// Measure how a network does on each design space when it was trained without it
     EvaluateFamilies(evaluate::families::EvaluateFamiliesArgs),
+    /// Print PerfSAGE's Table 6 with the paper's numbers beside those measured here, as Markdown
+    Table6(evaluate::table6::Table6Args),
+    /// Train a network again without each of its ideas, and measure what that costs
+    Ablations(evaluate::ablations::AblationsArgs),
     /// Compare the shipped predictor with Vela on real files
     EvaluateFiles(evaluate::files::EvaluateFilesArgs),
     /// Compare the shipped predictor with measured boards and phones, calibrated and not
@@ -78,6 +82,8 @@ fn main() -> Result<()> {
         Command::Export(args) => export::run(&args),
         Command::Evaluate(args) => evaluate::run(&args),
         Command::EvaluateFamilies(args) => evaluate::families::run(&args),
+        Command::Table6(args) => evaluate::table6::run(&args),
+        Command::Ablations(args) => evaluate::ablations::run(&args),
         Command::EvaluateFiles(args) => evaluate::files::run(&args),
         Command::EvaluateDevices(args) => evaluate::devices::run(&args),
         Command::Baselines(args) => baselines::run(&args),

@@ -15,11 +15,21 @@ pub struct Settings {
     #[arg(long, value_enum, default_value = "per-operator")]
     pub architecture: Architecture,
     /// Width of the node vectors.
-    #[arg(long, default_value_t = 128)]
+    #[arg(long, default_value_t = 112)]
     pub hidden: usize,
     /// Width of the operator category embedding.
     #[arg(long, default_value_t = 16)]
     pub embedding: usize,
+    /// One first layer for all categories of operators in place of one each (PerfSAGE's eq. 1 without what
+    /// its Table 4 calls CFE).
+    #[arg(long, default_value_t = false, action = clap::ArgAction::Set)]
+    #[serde(default)]
+    pub shared_encoder: bool,
+    /// Groups of feature columns that the network does not see, for example `plan`, without which there
+    /// are no rules either that its estimates start from.
+    #[arg(long, value_delimiter = ',')]
+    #[serde(default)]
+    pub without_columns: Vec<String>,
     /// Width of the layers after the readout, where an architecture has any.
     #[arg(long, default_value_t = 1024)]
     pub head: usize,

@@ -148,6 +148,10 @@ pub fn shape(data: &Data, settings: &Settings) -> Shape {
         n_columns: data.scaling.n_columns(),
         n_categories: data.scaling.vocabulary.len(),
         n_outputs: data.scaling.n_outputs(),
+        n_encoders: match settings.shared_encoder {
+            true => 1,
+            false => data.scaling.vocabulary.len(),
+        },
         embedding: settings.embedding,
         hidden: settings.hidden,
         head: settings.head,

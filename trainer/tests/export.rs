@@ -34,16 +34,24 @@ struct Fixture {
     file: Vec<u8>,
 }
 
-const ARCHITECTURES: [Architecture; 6] = [
-    Architecture::Perfsage,
-    Architecture::PerOperator,
-    Architecture::Dippm,
-    Architecture::Nnlp,
-    Architecture::Seernet,
-    Architecture::Eagle,
+/// A first layer for each category, or one for all.
+#[derive(Clone, Copy)]
+enum Encoders {
+    Own,
+    Shared,
+}
+
+const NETWORKS: [(Architecture, Encoders); 7] = [
+    (Architecture::Perfsage, Encoders::Own),
+    (Architecture::Perfsage, Encoders::Shared),
+    (Architecture::PerOperator, Encoders::Own),
+    (Architecture::Dippm, Encoders::Own),
+    (Architecture::Nnlp, Encoders::Own),
+    (Architecture::Seernet, Encoders::Own),
+    (Architecture::Eagle, Encoders::Own),
 ];
 
-fn fixture(architecture: Architecture) -> Fixture {
+fn fixture((architecture, encoders): (Architecture, Encoders)) -> Fixture {
     let mut rng = ChaCha8Rng::seed_from_u64(17);
     let sizes = SIZES.iter().chain(&[30; 20]);
     let graphs: Vec<Features> = sizes
@@ -66,6 +74,10 @@ fn fixture(architecture: Architecture) -> Fixture {
         architecture,
         n_columns: N_COLUMNS,
         n_categories: scaling.vocabulary.len(),
+        n_encoders: match encoders {
+            Encoders::Own => scaling.vocabulary.len(),
+            Encoders::Shared => 1,
+        },
         n_outputs: N_OUTPUTS,
         embedding: 16,
         hidden: 64,
@@ -149,11 +161,11 @@ fn check(runtime: &str, fixture: &Fixture, estimates: &[Vec<f32>]) {
 
 #[test]
 fn tract_agrees() -> TractResult<()> {
-    ARCHITECTURES.into_iter().try_for_each(check_tract)
+    NETWORKS.into_iter().try_for_each(check_tract)
 }
 
-fn check_tract(architecture: Architecture) -> TractResult<()> {
-    let fixture = fixture(architecture);
+fn check_tract(network: (Architecture, Encoders)) -> TractResult<()> {
+    let fixture = fixture(network);
     let plan = tract_onnx::onnx()
         .model_for_read(&mut fixture.file.as_slice())?
         .into_optimized()?
@@ -187,13 +199,13 @@ fn onnx_runtime_agrees() {
         println!("skipped: {python} has no onnxruntime (set LITECAST_PYTHON to one that has)");
         return;
     }
-    for architecture in ARCHITECTURES {
-        check_onnx_runtime(&python, architecture);
+    for network in NETWORKS {
+        check_onnx_runtime(&python, network);
     }
 }
 
-fn check_onnx_runtime(python: &str, architecture: Architecture) {
-    let fixture = fixture(architecture);
+fn check_onnx_runtime(python: &str, network: (Architecture, Encoders)) {
+    let fixture = fixture(network);
     let folder = env::temp_dir().join(format!("litecast-export-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("network.onnx"), &fixture.file).unwrap();

@@ -5,31 +5,32 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Distribution, Tensor};
 
 use super::batch::Batch;
+use super::network::Shape;
 
 /// Each node through the layer of its own operator category.
 #[derive(Module, Debug)]
 pub struct CategoryEncoder {
     /// `E_cat` of eq. 1: `[n_categories, embedding]`.
     pub embedding: Param<Tensor<2>>,
-    /// `w_c` and `b_c` of eq. 1, one layer per category: features ‖ embedding → outputs.
+    /// `w_c` and `b_c` of eq. 1, one layer per category or one for all: features ‖ embedding → outputs.
     pub layers: Vec<Linear>,
 }
 
 impl CategoryEncoder {
-    pub fn new(
-        n_columns: usize,
-        n_categories: usize,
-        embedding: usize,
-        n_outputs: usize,
-        device: &Device,
-    ) -> Self {
+    pub fn new(shape: &Shape, n_outputs: usize, device: &Device) -> Self {
+        let n_inputs = shape.n_columns + shape.embedding;
         let scores = Distribution::Normal(0.0, 1.0);
-        let table = Tensor::random([n_categories, embedding], scores, device);
-        let layer = |_| linear(n_columns + embedding, n_outputs, 2f64.sqrt(), device);
+        let table = Tensor::random([shape.n_categories, shape.embedding], scores, device);
+        let layer = |_| linear(n_inputs, n_outputs, 2f64.sqrt(), device);
         Self {
             embedding: Param::from_tensor(table),
-            layers: (0..n_categories).map(layer).collect(),
+            layers: (0..shape.n_encoders).map(layer).collect(),
         }
+    }
+
+    /// That of a category.
+    pub fn layer(&self, category: usize) -> &Linear {
+        &self.layers[category.min(self.layers.len() - 1)]
     }
 
     /// `[n_nodes, n_outputs]`, before any activation.
@@ -39,7 +40,7 @@ impl CategoryEncoder {
             let embedding = self.embedding.val().narrow(0, rows.category, 1);
             let [_, width] = embedding.dims();
             let inputs = vec![rows.features.clone(), embedding.expand([n, width])];
-            self.layers[rows.category].forward(Tensor::cat(inputs, 1))
+            self.layer(rows.category).forward(Tensor::cat(inputs, 1))
         });
         Tensor::cat(encoded.collect(), 0).select(0, batch.row_of_node.clone())
     }

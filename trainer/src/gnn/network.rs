@@ -51,6 +51,8 @@ pub struct Shape {
     pub architecture: Architecture,
     pub n_columns: usize,
     pub n_categories: usize,
+    /// First layers: one for each category, or one for all.
+    pub n_encoders: usize,
     pub n_outputs: usize,
     pub embedding: usize,
     pub hidden: usize,
@@ -62,13 +64,7 @@ pub struct Shape {
 
 impl Shape {
     pub(super) fn encoder(&self, n_outputs: usize, device: &Device) -> CategoryEncoder {
-        CategoryEncoder::new(
-            self.n_columns,
-            self.n_categories,
-            self.embedding,
-            n_outputs,
-            device,
-        )
+        CategoryEncoder::new(self, n_outputs, device)
     }
 }
 

@@ -100,6 +100,11 @@ impl Standard {
         }
     }
 
+    /// Takes columns for such that did not vary in training.
+    pub fn hide(&mut self, columns: &[usize]) {
+        columns.iter().for_each(|&column| self.std[column] = 0.0);
+    }
+
     /// Rows of values as deviations from the mean.
     pub fn standardise(&self, values: Tensor<2>) -> Tensor<2> {
         let device = values.device();

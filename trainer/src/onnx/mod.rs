@@ -138,14 +138,13 @@ fn encode_columns(
     inputs: &Inputs,
     columns: Range<usize>,
 ) -> String {
-    let n_categories = encoder.layers.len();
+    let [n_categories, _] = encoder.embedding.dims();
     let n_columns = n_columns(encoder);
     let n = columns.len();
     let of_columns = |rows: Tensor<2>| floats(rows.narrow(1, columns.start, n));
-    let weights: Vec<f32> = encoder
-        .layers
-        .iter()
-        .flat_map(|layer| of_columns(layer.weight.val().narrow(0, 0, n_columns)))
+    let weights: Vec<f32> = (0..n_categories)
+        .map(|category| encoder.layer(category).weight.val())
+        .flat_map(|weight| of_columns(weight.narrow(0, 0, n_columns)))
         .collect();
     let biases: Vec<f32> = (0..n_categories)
         .flat_map(|category| of_columns(category_bias(encoder, n_columns, category)))
@@ -172,7 +171,7 @@ fn n_columns(encoder: &CategoryEncoder) -> usize {
 
 /// `b_c` plus the embedding's part of `w_c`.
 fn category_bias(encoder: &CategoryEncoder, n_columns: usize, category: usize) -> Tensor<2> {
-    let layer = &encoder.layers[category];
+    let layer = encoder.layer(category);
     let embedding = encoder.embedding.val().narrow(0, category, 1);
     let [_, width] = embedding.dims();
     let constant = embedding.matmul(layer.weight.val().narrow(0, n_columns, width));

@@ -87,6 +87,7 @@ impl Fixture {
             architecture,
             n_columns: N_COLUMNS,
             n_categories: self.scaling.vocabulary.len(),
+            n_encoders: self.scaling.vocabulary.len(),
             n_outputs: N_OUTPUTS,
             embedding: 3,
             hidden: 8,

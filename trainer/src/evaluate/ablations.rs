@@ -1,0 +1,246 @@
+//! `litecast-trainer ablations`: what a network loses with each of its ideas. PerfSAGE's Tables 4 and 5
+//! and Figures 3 and 4, and the same for ideas of ours.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use litecast::manifest::{ALL, OutputError, PERFSAGE_SPACES};
+
+use super::{Trained, errors};
+use crate::checkpoint::Checkpoint;
+use crate::data::Data;
+use crate::dataset;
+use crate::gnn::network::Architecture;
+use crate::metrics::summarise;
+use crate::settings::Settings;
+use crate::spaces::Space;
+use crate::train;
+
+/// Trains a network again and again, each time with one thing changed, and measures it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct AblationsArgs {
+    /// Folder that `litecast-trainer dataset build` wrote.
+    #[arg(long)]
+    pub dataset: PathBuf,
+    /// Folder for the runs, one folder each; those found there are resumed.
+    #[arg(long, default_value = "trainer/runs/ablations")]
+    pub runs: PathBuf,
+    /// Folder for the table, `ablations-<architecture>.md`.
+    #[arg(long, default_value = "trainer/results")]
+    pub out: PathBuf,
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+/// One thing that is changed.
+struct Ablation {
+    /// Of its folder.
+    id: &'static str,
+    words: &'static str,
+    /// Whether it changes anything of an architecture.
+    concerns: fn(Architecture) -> bool,
+    change: fn(&mut Settings),
+}
+
+const ABLATIONS: [Ablation; 10] = [
+    ablation("none", "as it is", any, |_| {}),
+    ablation(
+        "shared-encoder",
+        "one first layer for all kinds of operators (no CFE)",
+        any,
+        |s| s.shared_encoder = true,
+    ),
+    ablation("no-upsampling", "no upsampling of small spaces", any, |s| {
+        s.min_space_share = 0.0;
+    }),
+    ablation("alpha-0", "relative error alone (α = 0)", hybrid, |s| {
+        s.alpha = 0.0
+    }),
+    ablation("alpha-1", "hybrid loss, α = 1", hybrid, |s| s.alpha = 1.0),
+    ablation("alpha-10", "hybrid loss, α = 10", hybrid, |s| {
+        s.alpha = 10.0
+    }),
+    ablation("hybrid", "hybrid loss in place of logarithms", ours, |s| {
+        s.log_loss_epochs = 0;
+    }),
+    ablation("no-operator-labels", "labels of graphs alone", ours, |s| {
+        s.operator_weight = 0.0;
+    }),
+    ablation("no-plan", "no rules of the compiler", any, |s| {
+        s.without_columns.push("plan".into());
+    }),
+    ablation("no-weights", "no statistics of weights", any, |s| {
+        s.without_columns.push("weights".into());
+    }),
+];
+
+const fn ablation(
+    id: &'static str,
+    words: &'static str,
+    concerns: fn(Architecture) -> bool,
+    change: fn(&mut Settings),
+) -> Ablation {
+    Ablation {
+        id,
+        words,
+        concerns,
+        change,
+    }
+}
+
+fn any(_: Architecture) -> bool {
+    true
+}
+
+fn ours(architecture: Architecture) -> bool {
+    architecture == Architecture::PerOperator
+}
+
+/// Trained with PerfSAGE's loss.
+fn hybrid(architecture: Architecture) -> bool {
+    !ours(architecture)
+}
+
+/// What was measured of one.
+struct Measured {
+    words: &'static str,
+    errors: Vec<OutputError>,
+    tenths: Vec<f64>,
+}
+
+pub fn run(args: &AblationsArgs) -> Result<()> {
+    let dataset = dataset::load(&args.dataset)?;
+    let architecture = args.settings.architecture;
+    let device = train::device(false)?.autodiff();
+    let mut measured = Vec::new();
+    for ablation in ABLATIONS.iter().filter(|a| (a.concerns)(architecture)) {
+        let mut settings = args.settings.clone();
+        (ablation.change)(&mut settings);
+        println!("{}:{}", ablation.words, settings.arguments());
+        let data = Data::new(&dataset, &settings)?;
+        let folder = args.runs.join(architecture.id()).join(ablation.id);
+        let checkpoint = Checkpoint::new(&folder)?;
+        train::train(&data, &settings, &checkpoint, &device)?;
+        let trained = Trained::new(&checkpoint, data)?;
+        let estimates = trained.estimates(&trained.data.test);
+        measured.push(Measured {
+            words: ablation.words,
+            errors: errors(&estimates, &trained.data.test, &trained.data),
+            tenths: tenths(&estimates, &trained),
+        });
+    }
+    let text = markdown(&measured, &args.settings);
+    println!("{text}");
+    fs::create_dir_all(&args.out)?;
+    let file = format!("ablations-{}.md", architecture.id());
+    Ok(fs::write(args.out.join(file), text)?)
+}
+
+/// The output and the space of PerfSAGE's Figure 3; the paper has them on a CPU.
+const BINNED_METRIC: &str = "latency";
+const BINNED_SPACE: Space = Space::CNN_IMAGENET;
+const N_BINS: usize = 10;
+
+/// Capped mean error in each tenth of the graphs of [`BINNED_SPACE`] by the label of the first target's
+/// latency; none where there are too few.
+fn tenths(estimates: &[Vec<f32>], trained: &Trained) -> Vec<f64> {
+    let data = &trained.data;
+    let outputs = data.outputs.iter();
+    let Some(output) = outputs
+        .into_iter()
+        .position(|key| key.metric == BINNED_METRIC)
+    else {
+        return Vec::new();
+    };
+    let is_there = |g: &usize| data.spaces[data.test.space_of[*g]] == BINNED_SPACE.id();
+    let graphs = (0..estimates.len()).filter(is_there);
+    let pair = |g: usize| (data.test.examples[g].labels[output], estimates[g][output]);
+    let mut pairs: Vec<(f32, f32)> = graphs.map(pair).filter(|(y, _)| !y.is_nan()).collect();
+    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let n = pairs.len();
+    if n < N_BINS {
+        return Vec::new();
+    }
+    let bin = |k: usize| &pairs[k * n / N_BINS..(k + 1) * n / N_BINS];
+    let error = |pairs: &[(f32, f32)]| {
+        let (labels, estimates): (Vec<f32>, Vec<f32>) = pairs.iter().copied().unzip();
+        summarise(&estimates, &labels).capped_mape
+    };
+    (0..N_BINS).map(|k| error(bin(k))).collect()
+}
+
+fn markdown(measured: &[Measured], settings: &Settings) -> String {
+    let mut text = format!(
+        "# What each idea is worth\n\nEach row is a network of its own, trained for {} epochs on the same \
+         graphs with one thing changed, and measured on the same held-out graphs: mean absolute percentage \
+         error over all targets, errors above 100 % counted as that. Settings:{}.\n",
+        settings.epochs,
+        settings.arguments(),
+    );
+    let groups = groups(measured);
+    for (metric, title) in [("latency", "Latency"), ("sram_peak", "SRAM peak")] {
+        text += &format!("\n{title}:\n\n| changed |");
+        groups
+            .iter()
+            .for_each(|group| text += &format!(" {group} |"));
+        text += "\n|---|";
+        groups.iter().for_each(|_| text += "---:|");
+        text += "\n";
+        for Measured { words, errors, .. } in measured {
+            text += &format!("| {words} |");
+            for group in &groups {
+                let cell = mean(errors, metric, group).map(|mean| format!(" {mean:.2} % |"));
+                text += &cell.unwrap_or_else(|| " - |".to_owned());
+            }
+            text += "\n";
+        }
+    }
+    text + &tenths_as_markdown(measured)
+}
+
+/// PerfSAGE's spaces and the groups of spaces, those that were measured.
+fn groups(measured: &[Measured]) -> Vec<&'static str> {
+    let spaces = Space::PAPER.iter().map(|space| space.id());
+    let all = spaces.chain([PERFSAGE_SPACES, ALL]);
+    let is_there = |group: &&str| {
+        let mut errors = measured.iter().flat_map(|one| &one.errors);
+        errors.any(|error| error.space == *group)
+    };
+    all.filter(is_there).collect()
+}
+
+/// Over targets.
+fn mean(errors: &[OutputError], metric: &str, group: &str) -> Option<f64> {
+    let is_it = |error: &&OutputError| error.metric == metric && error.space == group;
+    let of_targets = errors
+        .iter()
+        .filter(is_it)
+        .filter(|error| error.error.n > 0);
+    let of_targets: Vec<f64> = of_targets.map(|error| error.error.capped_mape).collect();
+    let n = of_targets.len() as f64;
+    (!of_targets.is_empty()).then(|| of_targets.iter().sum::<f64>() / n)
+}
+
+fn tenths_as_markdown(measured: &[Measured]) -> String {
+    if measured.iter().any(|one| one.tenths.is_empty()) {
+        return String::new();
+    }
+    let mut text = format!(
+        "\nLatency on the first target by tenths of the graphs of {}, from the fastest to the slowest \
+         (PerfSAGE's Figure 3):\n\n| changed |",
+        BINNED_SPACE.id()
+    );
+    (1..=N_BINS).for_each(|k| text += &format!(" {k} |"));
+    text += "\n|---|";
+    (0..N_BINS).for_each(|_| text += "---:|");
+    text += "\n";
+    for Measured { words, tenths, .. } in measured {
+        text += &format!("| {words} |");
+        tenths
+            .iter()
+            .for_each(|error| text += &format!(" {error:.2} % |"));
+        text += "\n";
+    }
+    text
+}
