@@ -29,16 +29,18 @@ bundle: ## Train the shipped predictor again on trainer/data, measure and export
 ARCHITECTURE ?= perfsage
 # Written by `litecast-trainer evaluate-families`.
 LEFT_OUT := --left-out trainer/results/left-out.csv
+PAPER_SPACES := cnn-cifar10 cnn-imagenet cnn-kws vit-cifar100
 # As the paper has it, on its four spaces.
-FLAGS_perfsage := --spaces cnn-cifar10,cnn-imagenet,cnn-kws,vit-cifar100 --hidden 128 --log-loss-epochs 5 \
-	--min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
+SPACES_perfsage := $(PAPER_SPACES:%=--spaces %)
+FLAGS_perfsage := --hidden 128 --log-loss-epochs 5 --min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
 FLAGS_dippm := --hidden 512 --head 512
 FLAGS_nnlp := --hidden 512 --head 512
 FLAGS_seernet := --hidden 256 --gradients pcgrad
 FLAGS_eagle := --hidden 600
 measure: ## Train one architecture on trainer/data and measure it (ARCHITECTURE=perfsage)
 	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
-	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) --dataset trainer/data --out trainer/runs/$(ARCHITECTURE)
+	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES_$(ARCHITECTURE)) \
+	    --dataset trainer/data --out trainer/runs/$(ARCHITECTURE)
 	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) --dataset trainer/data $(if $(filter per-operator,$(ARCHITECTURE)),$(LEFT_OUT))
 
 networks: ## Train and measure all networks to compare with, one after another: hours for each
@@ -46,7 +48,6 @@ networks: ## Train and measure all networks to compare with, one after another: 
 	    $(MAKE) --no-print-directory measure ARCHITECTURE=$$network || exit 1; \
 	done
 
-PAPER_SPACES := cnn-cifar10 cnn-imagenet cnn-kws vit-cifar100
 specialised: ## Train one architecture for each of PerfSAGE's spaces alone, measure it, write table6.md
 	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
 	@for space in $(PAPER_SPACES); do \
@@ -67,7 +68,7 @@ ablations: ## Train PerfSAGE's network and ours again without each of their idea
 	done
 
 ablations-of:
-	$(TRAINER) ablations --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) \
+	$(TRAINER) ablations --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES_$(ARCHITECTURE)) \
 	    $(ABLATION_FLAGS_$(ARCHITECTURE)) --dataset trainer/data
 
 baselines: ## Fit predictors without a neural network, compare them with the shipped one
