@@ -18,7 +18,7 @@ use anyhow::{Context, Result};
 use burn::tensor::Device;
 use litecast::familiarity::{Interval, Landmarks};
 use litecast::features::N_COLUMNS;
-use litecast::manifest::{ALL, OutputError, PERFSAGE_SPACES};
+use litecast::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 
 use self::attribution::attribution;
 use self::intervals::GraphErrors;
@@ -29,7 +29,7 @@ use crate::gnn::batch::Batch;
 use crate::gnn::network::Network;
 use crate::gnn::prepare::Example;
 use crate::metrics::summarise;
-use crate::spaces::Space;
+use crate::spaces::{Space, has_networks};
 use crate::train;
 
 /// Graphs per forward pass.
@@ -208,7 +208,7 @@ pub fn capped_mape_by_output(
 }
 
 /// Names of the groups of spaces that errors are told of, and their indices: each space, PerfSAGE's
-/// together where they are there beside others, and all.
+/// and those of networks together where they are there beside others, and all.
 fn groups(spaces: &[String]) -> Vec<(String, Vec<usize>)> {
     let mut groups: Vec<_> = spaces
         .iter()
@@ -219,6 +219,12 @@ fn groups(spaces: &[String]) -> Vec<(String, Vec<usize>)> {
     let of_paper: Vec<usize> = (0..spaces.len()).filter(is_of_paper).collect();
     if of_paper.len() == Space::PAPER.len() && spaces.len() > of_paper.len() {
         groups.push((PERFSAGE_SPACES.to_owned(), of_paper));
+    }
+    let of_networks: Vec<usize> = (0..spaces.len())
+        .filter(|&idx| has_networks(&spaces[idx]))
+        .collect();
+    if !of_networks.is_empty() && spaces.len() > of_networks.len() {
+        groups.push((NETWORKS.to_owned(), of_networks));
     }
     groups.push((ALL.to_owned(), (0..spaces.len()).collect()));
     groups

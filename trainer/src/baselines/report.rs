@@ -1,6 +1,8 @@
 //! Errors of the baselines and of the network, as Markdown.
 
-use litecast::manifest::{ALL, ErrorSummary, MAX_ERROR_PERCENT, OutputError, PERFSAGE_SPACES};
+use litecast::manifest::{
+    ALL, ErrorSummary, MAX_ERROR_PERCENT, NETWORKS, OutputError, PERFSAGE_SPACES,
+};
 
 use super::{LeftOut, Measured, Method};
 use crate::data::Data;
@@ -58,12 +60,13 @@ fn methods<'m>(
     baselines.chain([(NETWORK, network)])
 }
 
-/// A row for each method, a column for each output, for all spaces and for PerfSAGE's four.
+/// A row for each method, a column for each output, for all spaces, those of networks and PerfSAGE's four.
 pub fn overview(measured: &[Measured], network: &[OutputError], data: &Data) -> String {
     let outputs = answered(measured, data);
     let mut text = String::new();
     for (space, words) in [
         (ALL, "All spaces"),
+        (NETWORKS, "All but single random operators"),
         (PERFSAGE_SPACES, "PerfSAGE's four spaces"),
     ] {
         text += &format!(

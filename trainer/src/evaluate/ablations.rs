@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use litecast::manifest::{ALL, OutputError, PERFSAGE_SPACES};
+use litecast::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 
 use super::{Trained, errors};
 use crate::checkpoint::Checkpoint;
@@ -202,7 +202,7 @@ fn markdown(measured: &[Measured], settings: &Settings) -> String {
 /// PerfSAGE's spaces and the groups of spaces, those that were measured.
 fn groups(measured: &[Measured]) -> Vec<&'static str> {
     let spaces = Space::PAPER.iter().map(|space| space.id());
-    let all = spaces.chain([PERFSAGE_SPACES, ALL]);
+    let all = spaces.chain([PERFSAGE_SPACES, NETWORKS, ALL]);
     let is_there = |group: &&str| {
         let mut errors = measured.iter().flat_map(|one| &one.errors);
         errors.any(|error| error.space == *group)

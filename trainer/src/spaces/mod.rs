@@ -129,6 +129,12 @@ impl Space {
     }
 }
 
+/// Whether a space's graphs are networks, and not a few random operators each; a space that is not
+/// known, of files for example, counts as one of networks.
+pub fn has_networks(id: &str) -> bool {
+    !id.starts_with("random-")
+}
+
 impl FromStr for Space {
     type Err = String;
 
