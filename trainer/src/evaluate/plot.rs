@@ -9,10 +9,12 @@ use plotters::prelude::*;
 use crate::data::Data;
 
 const PANEL: u32 = 320;
+/// Of a panel; thousands would hide each other and make the file megabytes long.
+const MAX_POINTS: usize = 1000;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Draws the test graphs into an SVG file.
+/// Draws the test graphs, or every so many of them, into an SVG file.
 pub fn write(estimates: &[Vec<f32>], data: &Data, path: &Path) -> Result<()> {
     draw(estimates, data, path).map_err(|e| anyhow!("{}: {e}", path.display()))
 }
@@ -71,7 +73,9 @@ fn draw_panel(
         .y_label_formatter(&short)
         .draw()?;
     chart.draw_series(LineSeries::new([(low, low), (high, high)], BLACK.mix(0.4)))?;
-    chart.draw_series(points.iter().map(|&(label, estimate, space)| {
+    let step = points.len().div_ceil(MAX_POINTS);
+    let some = points.iter().step_by(step);
+    chart.draw_series(some.map(|&(label, estimate, space)| {
         let color = Palette99::pick(space).mix(0.5);
         Circle::new((label, estimate.clamp(low, high)), 2, color.filled())
     }))?;
