@@ -35,6 +35,8 @@ struct Network {
     space: String,
     side: Side,
     is_int8: bool,
+    /// Takes several inputs at a time.
+    is_batched: bool,
     works: Vec<Work>,
     inference: Work,
     /// By target.
@@ -90,6 +92,7 @@ fn network(labels: &GraphLabels) -> Result<Network> {
         inference: inference(&works),
         side: side(&structure_hash(&graph), &space, &Settings::default()),
         is_int8: labels.origin.is_int8(),
+        is_batched: labels.origin.batch() > 1,
         works,
         instructions: counts.collect(),
         space,
@@ -244,6 +247,7 @@ fn print(costs: &TargetCosts, test: &[Counted], pairs: &[(f64, f64)]) {
     };
     line("int8", &of(&|network| network.is_int8));
     line("float32", &of(&|network| !network.is_int8));
+    line("batches", &of(&|network| network.is_batched));
     let spaces: std::collections::BTreeSet<&str> = test
         .iter()
         .map(|(network, _)| network.space.as_str())

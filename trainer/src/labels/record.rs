@@ -157,6 +157,14 @@ impl Origin {
         matches!(self, Self::Sampled { precision, .. } if precision.is_int8())
     }
 
+    /// Inputs at a time; of a file, which nothing tells this of, 1.
+    pub fn batch(&self) -> u32 {
+        match self {
+            Self::Sampled { batch, .. } => *batch,
+            Self::File(_) => 1,
+        }
+    }
+
     /// The design space, or `file`.
     pub fn space(&self) -> &str {
         match self {
