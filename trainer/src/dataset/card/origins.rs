@@ -42,7 +42,7 @@ fn targets(provenance: &Provenance) -> String {
         Head::Text("hardware"),
         Head::Text("configuration"),
         Head::Number("clock (MHz)"),
-        Head::Text("labels are"),
+        Head::Text("a label is"),
     ];
     let facts = || provenance.runs.iter().flat_map(|run| &run.tool.targets);
     let clock_mhz = |id: &str| {
@@ -57,7 +57,7 @@ fn targets(provenance: &Provenance) -> String {
             target.device(),
             target.settings(),
             clock_mhz(&target.id),
-            format!("{}s", target.provenance()),
+            target.provenance().to_owned(),
         ]
     });
     table(&heads, rows)
