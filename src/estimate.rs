@@ -8,7 +8,7 @@ use crate::features::{self, Features};
 use crate::graph::{self, CycleError, Graph};
 use crate::predictor::{Predictor, PredictorError};
 use crate::report::{self, Learned, REPORT_VERSION, Report};
-use crate::tflite::{self, Model, ParseError};
+use crate::tflite::{self, MAIN_SUBGRAPH, Model, ParseError};
 
 /// Why a file has no report.
 #[derive(Debug, thiserror::Error)]
@@ -172,5 +172,3 @@ impl<'m> Facts<'m> {
         }
     }
 }
-
-const MAIN_SUBGRAPH: usize = 0;

@@ -1,7 +1,8 @@
 //! What a TensorFlow Lite model costs on edge hardware, estimated before any deployment.
 //!
 //! The modules are the stages of the data, in order:
-//! [`tflite`] bytes → model, [`batch_size`] the same for several inputs at a time, [`graph`] model → operators and tensors, [`analysis`] exact facts,
+//! [`tflite`] bytes → model, [`batch_size`] the same for several inputs at a time,
+//! [`graph`] model → operators and tensors, [`analysis`] exact facts,
 //! [`ethos_u`] what a compiler for Arm's NPUs makes of it, [`features`] the predictor's input,
 //! [`batch`] several graphs' at once, [`predictor`] estimates, [`familiarity`] how sure they are, [`energy`] what follows from them,
 //! [`cortex_a`] what their milliseconds on processors rest on,

@@ -4,7 +4,7 @@
 //! kind, element types, strides and shapes decide; quantisation values are not looked at.
 
 use crate::graph::{Graph, Node};
-use crate::tflite::{BuiltinOptions, Padding, Tensor, TensorType};
+use crate::tflite::{BuiltinOptions, Padding, Tensor, TensorType, integers};
 
 /// A family of NPUs with one operator list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,28 @@ pub fn fallbacks(graph: &Graph, npu: Npu) -> Vec<Fallback> {
         Some(Fallback { node_idx, reason })
     };
     graph.nodes.iter().enumerate().filter_map(check).collect()
+}
+
+/// Why there is no saying what an Ethos-U makes of a graph that convolves several inputs at a time, in
+/// words: Vela repeats such an operator for each input and lays out memory for all of them, which no
+/// estimate here knows of. `None` where it takes one.
+pub fn refusal_of_several(graph: &Graph) -> Option<String> {
+    let of_node = |node: &Node| {
+        let output = graph.tensor(*node.operator.outputs.first()?);
+        match node.operator.options {
+            BuiltinOptions::Conv2D { .. }
+            | BuiltinOptions::DepthwiseConv2D { .. }
+            | BuiltinOptions::TransposeConv { .. }
+            | BuiltinOptions::Pool2D { .. } => output.shape.first().copied(),
+            // Of three dimensions, time and batch.
+            BuiltinOptions::UnidirectionalSequenceLstm { time_major, .. } => {
+                output.shape.get(usize::from(time_major)).copied()
+            }
+            _ => None,
+        }
+    };
+    let most = graph.nodes.iter().filter_map(of_node).max()?;
+    (most > 1).then(|| format!("takes one input at a time, found {most}"))
 }
 
 fn refusal(graph: &Graph, node: &Node, npu: Npu) -> Option<String> {
@@ -127,10 +149,10 @@ fn refused_mean(graph: &Graph, node: &Node) -> Option<String> {
     let axes = (*node.operator.inputs.get(1)?)?;
     let shape = &graph.tensor(input).shape;
     let last_axis = i32::try_from(shape.len()).ok()? - 1;
-    let (words, _) = graph.constant(axes).as_chunks::<4>();
-    let is_last = |word: &[u8; 4]| [-1, last_axis].contains(&i32::from_le_bytes(*word));
+    let mut axes = integers(graph.constant(axes));
     let is_image = shape.len() >= 3 && shape.iter().rev().take(3).all(|&dim| dim > 1);
-    (is_image && words.iter().any(is_last)).then(|| "mean over channels of an image".into())
+    (is_image && axes.any(|axis| [-1, last_axis].contains(&axis)))
+        .then(|| "mean over channels of an image".into())
 }
 
 /// Resizes run by powers of two, the same in height and width.

@@ -5,10 +5,10 @@
 //! options decide. The compiler leaves further ones for reasons that it does not publish, large
 //! resizes for example.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::graph::{Graph, Node};
-use crate::tflite::{Activation, BuiltinOptions, TensorType};
+use crate::tflite::{Activation, BuiltinOptions, TensorType, integers};
 
 /// Why there is no estimate, in words: an operator left to the CPU leaves all after it there too, and
 /// their time is not modelled. `None` where every operator is mapped.
@@ -20,46 +20,56 @@ pub fn refusal(graph: &Graph) -> Option<String> {
                 .into(),
         );
     }
-    let left: Vec<String> = graph
-        .nodes
-        .iter()
-        .filter_map(|node| left(graph, node))
-        .collect();
-    if left.is_empty() {
+    let mut n_left = 0;
+    let mut reasons: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for node in &graph.nodes {
+        if let Some(reason) = left(graph, node) {
+            n_left += 1;
+            let name = node.operator.code.name();
+            reasons.entry(reason).or_default().insert(name);
+        }
+    }
+    if n_left == 0 {
         return None;
     }
-    let reasons: BTreeSet<&str> = left.iter().map(String::as_str).collect();
-    let more = if reasons.len() > SHOWN { ", …" } else { "" };
-    let shown: Vec<&str> = reasons.into_iter().take(SHOWN).collect();
-    let is_float = left.iter().any(|reason| reason.contains("FLOAT"));
+    let is_float = reasons.keys().any(|reason| reason.contains("FLOAT"));
+    let shown = |(reason, names): (&String, &BTreeSet<&str>)| {
+        format!("{}: {reason}", some_of(names.iter().copied()))
+    };
     let advice = if is_float {
         "; quantise the whole model to int8"
     } else {
         ""
     };
     Some(format!(
-        "{} of {} operators do not run on the Edge TPU as modelled ({}{more}){advice}",
-        left.len(),
+        "{n_left} of {} operators do not run on the Edge TPU as modelled ({}){advice}",
         graph.nodes.len(),
-        shown.join(", "),
+        some_of(reasons.iter().map(shown)),
     ))
+}
+
+/// The first few of a list, in words.
+fn some_of<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>) -> String {
+    let more = if items.len() > SHOWN { ", …" } else { "" };
+    let shown: Vec<T> = items.take(SHOWN).collect();
+    let shown: Vec<&str> = shown.iter().map(T::as_ref).collect();
+    shown.join(", ") + more
 }
 
 /// Name of the operator that Coral's compiler writes.
 const COMPILED: &str = "edgetpu-custom-op";
-/// Reasons that a message spells out.
+/// Reasons, and operators of each, that a message spells out.
 const SHOWN: usize = 3;
 
-/// The operator and why it is left to the CPU.
+/// Why an operator is left to the CPU.
 fn left(graph: &Graph, node: &Node) -> Option<String> {
     let name = node.operator.code.name();
     let is_supported = !node.operator.code.is_custom() && SUPPORTED.contains(&name);
-    let reason = match name {
-        RECURRENT => "no published latency tells its time".to_owned(),
-        _ if !is_supported => "not supported".to_owned(),
-        _ => refused_type(graph, node).or_else(|| refused_shape(graph, node, name))?,
-    };
-    Some(format!("{name}: {reason}"))
+    match name {
+        RECURRENT => Some("no published latency tells its time".to_owned()),
+        _ if !is_supported => Some("not supported".to_owned()),
+        _ => refused_type(graph, node).or_else(|| refused_shape(graph, node, name)),
+    }
 }
 
 /// Tensors are int8 or uint8; biases and what only shapes an operator are constants of 32 bits.
@@ -131,8 +141,7 @@ fn refused_shape(graph: &Graph, node: &Node, name: &str) -> Option<String> {
 fn has_strides(graph: &Graph, node: &Node) -> bool {
     let strides = node.operator.inputs.get(3).copied().flatten();
     let bytes = strides.map(|t| graph.constant(t)).unwrap_or_default();
-    let (words, _) = bytes.as_chunks::<4>();
-    words.iter().any(|word| i32::from_le_bytes(*word) != 1)
+    integers(bytes).any(|stride| stride != 1)
 }
 
 /// "If a tensor has more than 3 dimensions, then only the 3 innermost dimensions may have a size

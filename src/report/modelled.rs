@@ -6,7 +6,6 @@ use super::facts::precision;
 use super::results::{SHOWN, unknowable};
 use super::{Outcome, Precision, TargetResult};
 use crate::analysis::Analysis;
-use crate::batch_size::refusal_of_several;
 use crate::cortex_a;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::edge_tpu;
@@ -143,9 +142,7 @@ fn uncounted_precision(graph: &Graph, analysis: &Analysis) -> Option<String> {
 
 /// Modelled, whether there is a predictor or not.
 pub fn on_edge_tpu(graph: &Graph, analysis: &Analysis) -> TargetResult {
-    let refusal = unknowable(graph, analysis)
-        .or_else(|| refusal_of_several(graph))
-        .or_else(|| edge_tpu::refusal(graph));
+    let refusal = unknowable(graph, analysis).or_else(|| edge_tpu::refusal(graph));
     let outcome = match refusal {
         Some(unavailable) => Outcome::Unavailable { unavailable },
         None => edge_tpu_outcome(&edge_tpu::work(graph, analysis)),

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::modelled::{arena, modelled, on_edge_tpu, on_processors};
 use super::{Outcome, TargetResult};
 use crate::analysis::{Analysis, Cost};
-use crate::batch_size::refusal_of_several;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::energy::{Coefficients, coefficients};
 use crate::familiarity::summary;
@@ -216,7 +215,7 @@ fn refusal(graph: &Graph, analysis: &Analysis, target: &str) -> Option<String> {
         return Some(words);
     }
     let npu = Npu::of_target(target)?;
-    if let Some(words) = refusal_of_several(graph) {
+    if let Some(words) = support::refusal_of_several(graph) {
         return Some(words);
     }
     let fallbacks = support::fallbacks(graph, npu);

@@ -28,6 +28,7 @@ mod read_options;
 mod sparsity;
 mod tensor_type;
 mod tensors;
+mod values;
 
 #[rustfmt::skip]
 #[allow(clippy::all, clippy::pedantic, clippy::restriction, missing_docs, unused, non_snake_case, unsafe_op_in_unsafe_fn, mismatched_lifetime_syntaxes)]
@@ -39,6 +40,7 @@ pub use options::*;
 /// Code that `flatc` generated from `schema.fbs`. Public for programs that write files.
 pub use schema_generated::tflite as schema;
 pub use tensor_type::TensorType;
+pub use values::{dimension, integers};
 
 use context::{Context, checked_index};
 use flatbuffers::VerifierOptions;

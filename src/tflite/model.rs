@@ -6,6 +6,9 @@ use super::schema;
 use super::tensor_type::TensorType;
 use crate::diagnostic::Diagnostic;
 
+/// Index into [`Model::subgraphs`] of the one that a plain inference runs.
+pub const MAIN_SUBGRAPH: usize = 0;
+
 /// A whole file. Weights stay in the bytes the file was read from.
 #[derive(Clone, Debug)]
 pub struct Model<'a> {

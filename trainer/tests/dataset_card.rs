@@ -256,9 +256,9 @@ fn check_columns(card: &str, expected: &Value) {
     }
 }
 
-/// A picture lies beside the card for each metric that predictors learn, with a bar in it.
+/// A picture lies beside the card for each metric, with a bar in it.
 fn check_pictures(fixture: &Fixture, card: &str) {
-    for metric in ["latency", "sram-peak", "offchip-traffic"] {
+    for metric in ["latency", "energy", "sram-peak", "offchip-traffic", "macs"] {
         let name = format!("histogram-{metric}.svg");
         assert!(card.contains(&format!("]({name})")));
         let svg = fs::read_to_string(fixture.folder.path().join("card").join(&name)).unwrap();

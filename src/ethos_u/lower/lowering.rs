@@ -13,7 +13,7 @@ use crate::ethos_u::program::{
     Action, Arithmetic, MAX_DIMENSION, Map, Operation, Placing, Program, Window,
 };
 use crate::graph::{Graph, Node};
-use crate::tflite::{Operator, Tensor};
+use crate::tflite::{self, Operator, Tensor};
 
 /// Adds operations for one node of the graph after the other.
 pub struct Lowering<'a> {
@@ -79,11 +79,7 @@ impl<'a> Lowering<'a> {
 
     /// Integers of a constant.
     pub fn integers(&self, tensor_idx: usize) -> Vec<i32> {
-        let (values, _) = self.graph.constant(tensor_idx).as_chunks::<4>();
-        values
-            .iter()
-            .map(|&value| i32::from_le_bytes(value))
-            .collect()
+        tflite::integers(self.graph.constant(tensor_idx)).collect()
     }
 
     /// How a constant's values are distributed.
@@ -232,16 +228,6 @@ fn within_limits(shape: Hwc) -> Hwc {
 pub fn n_elements(sizes: &[i32]) -> i64 {
     let sizes = sizes.iter().map(|&size| i64::from(size).max(0));
     sizes.fold(1, i64::saturating_mul)
-}
-
-/// Place of a dimension that may be counted from the end; none where there is no such one.
-pub fn dimension(axis: i32, rank: usize) -> Option<usize> {
-    let from_end = axis.unsigned_abs() as usize;
-    let at = match axis < 0 {
-        true => rank.checked_sub(from_end)?,
-        false => from_end,
-    };
-    (at < rank).then_some(at)
 }
 
 /// So many times the byte 1.

@@ -1,8 +1,9 @@
 //! MEAN, ARG_MAX, REDUCE_MAX and REDUCE_MIN.
 
-use super::lowering::{Lowering, dimension, n_elements, ones};
+use super::lowering::{Lowering, n_elements, ones};
 use crate::ethos_u::layer::Kind;
 use crate::ethos_u::program::{Action, Arithmetic, HALF_BYTES, Operation, WIDE_BYTES, Window};
+use crate::tflite::dimension;
 
 /// Positions of a kernel, and rows of it, at most.
 const MAX_KERNEL: i64 = 64 * 64;

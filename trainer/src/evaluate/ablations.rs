@@ -146,11 +146,8 @@ const N_BINS: usize = 10;
 /// latency; none where there are too few.
 fn tenths(estimates: &[Vec<f32>], trained: &Trained) -> Vec<f64> {
     let data = &trained.data;
-    let outputs = data.outputs.iter();
-    let Some(output) = outputs
-        .into_iter()
-        .position(|key| key.metric == BINNED_METRIC)
-    else {
+    let mut outputs = data.outputs.iter();
+    let Some(output) = outputs.position(|key| key.metric == BINNED_METRIC) else {
         return Vec::new();
     };
     let is_there = |g: &usize| data.spaces[data.test.space_of[*g]] == BINNED_SPACE.id();

@@ -8,7 +8,6 @@ use arrow::datatypes::{Float64Type, UInt32Type};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use crate::data;
 use crate::dataset::METRICS;
 use crate::dataset::read::{Table, Tables};
 
@@ -34,11 +33,10 @@ struct Panel<'t> {
     n_zeros: usize,
 }
 
-/// Draws every metric that predictors learn, where the tables have it.
+/// Draws every metric that the tables have.
 pub fn write(tables: &Tables, folder: &Path) -> Result<Vec<Picture>> {
     let mut pictures = Vec::new();
-    let learned = |id: &str| data::METRICS.iter().any(|metric| metric.id == id);
-    for metric in METRICS.iter().filter(|metric| learned(metric.id)) {
+    for metric in &METRICS {
         let panels = panels(&tables.labels, metric.id)?;
         if panels.iter().all(|panel| panel.values.is_empty()) {
             continue;

@@ -1,0 +1,17 @@
+//! What constants that shape an operator say: sizes, axes, paddings.
+
+/// The values of an int32 constant. A rest that is shorter than a value is left out.
+pub fn integers(contents: &[u8]) -> impl Iterator<Item = i32> {
+    let (words, _) = contents.as_chunks::<4>();
+    words.iter().map(|word| i32::from_le_bytes(*word))
+}
+
+/// Place of a dimension that may be counted from the end; none where there is no such one.
+pub fn dimension(axis: i32, rank: usize) -> Option<usize> {
+    let from_end = usize::try_from(axis.unsigned_abs()).ok()?;
+    let at = match axis < 0 {
+        true => rank.checked_sub(from_end)?,
+        false => from_end,
+    };
+    (at < rank).then_some(at)
+}
