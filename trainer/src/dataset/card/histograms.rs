@@ -185,7 +185,14 @@ fn axis_name(picture: &Picture) -> String {
 /// A power of ten as one reads it.
 fn tick(value: f64, unit: &str) -> String {
     if unit != "bytes" {
-        return value.to_string();
+        // Ticks are powers of ten but for what their logarithms lose; long ones would overlap.
+        return match (0.001..10_000.0).contains(&value) {
+            true => format!("{value:.3}")
+                .trim_end_matches('0')
+                .trim_end_matches('.')
+                .to_owned(),
+            false => format!("{value:.0e}"),
+        };
     }
     let (divisor, name) = match value {
         v if v < 1e3 => (1.0, "B"),
@@ -215,6 +222,8 @@ mod tests {
     #[test]
     fn ticks_are_short() {
         assert_eq!(tick(0.01, "ms"), "0.01");
+        assert_eq!(tick(1000.0, "mJ"), "1000");
+        assert_eq!(tick(0.000_000_999_999_9, "mJ"), "1e-6");
         assert_eq!(tick(1e5, "bytes"), "100 kB");
         assert_eq!(tick(1e9, "bytes"), "1 GB");
     }
