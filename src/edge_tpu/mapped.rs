@@ -34,7 +34,7 @@ pub fn refusal(graph: &Graph) -> Option<String> {
     }
     let is_float = reasons.keys().any(|reason| reason.contains("FLOAT"));
     let shown = |(reason, names): (&String, &BTreeSet<&str>)| {
-        format!("{}: {reason}", some_of(names.iter().copied()))
+        format!("{}: {reason}", some_of(names.iter().copied(), ", "))
     };
     let advice = if is_float {
         "; quantise the whole model to int8"
@@ -44,22 +44,23 @@ pub fn refusal(graph: &Graph) -> Option<String> {
     Some(format!(
         "{n_left} of {} operators do not run on the Edge TPU as modelled ({}){advice}",
         graph.nodes.len(),
-        some_of(reasons.iter().map(shown)),
+        some_of(reasons.iter().map(shown), "; "),
     ))
 }
 
 /// The first few of a list, in words.
-fn some_of<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>) -> String {
-    let more = if items.len() > SHOWN { ", …" } else { "" };
-    let shown: Vec<T> = items.take(SHOWN).collect();
-    let shown: Vec<&str> = shown.iter().map(T::as_ref).collect();
-    shown.join(", ") + more
+fn some_of<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, separator: &str) -> String {
+    let has_more = items.len() > SHOWN;
+    let items: Vec<T> = items.take(SHOWN).collect();
+    let shown = items.iter().map(T::as_ref);
+    let shown: Vec<&str> = shown.chain(has_more.then_some("…")).collect();
+    shown.join(separator)
 }
 
 /// Name of the operator that Coral's compiler writes.
 const COMPILED: &str = "edgetpu-custom-op";
 /// Reasons, and operators of each, that a message spells out.
-const SHOWN: usize = 3;
+const SHOWN: usize = 4;
 
 /// Why an operator is left to the CPU.
 fn left(graph: &Graph, node: &Node) -> Option<String> {
