@@ -55,6 +55,9 @@ pub struct EvaluateArgs {
     /// evaluate-families`, for intervals that count with them.
     #[arg(long)]
     pub left_out: Option<PathBuf>,
+    /// Write `<name>.md` and `<name>.csv` alone.
+    #[arg(long)]
+    pub tables_only: bool,
 }
 
 pub fn run(args: &EvaluateArgs) -> Result<()> {
@@ -73,7 +76,11 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     let name = args.name.as_deref().unwrap_or(architecture);
     let file = |extension: &str| args.out.join(format!("{name}.{extension}"));
     fs::write(file("md"), heading(&trained) + &text)?;
-    fs::write(file("csv"), table::csv(&errors))?;
+    let rows = errors.iter().map(|error| (architecture, error));
+    table::write_csv(&file("csv"), rows)?;
+    if args.tables_only {
+        return Ok(());
+    }
     for extension in ["csv", "svg"] {
         let curve = args.run.join(format!("curve.{extension}"));
         let copy = args.out.join(format!("{name}-curve.{extension}"));

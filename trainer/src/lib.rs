@@ -25,5 +25,6 @@ pub mod baselines;
 pub mod evaluate;
 pub mod export;
 pub mod least_squares;
+pub mod markdown;
 pub mod metrics;
 pub mod onnx;

@@ -176,15 +176,15 @@ fn left_out_spaces_are_measured_whole() {
         for measured in &left.measured {
             let of_target = measured.errors.iter();
             for e in of_target.filter(|e| e.target == "ethos-u55-256" && e.metric == "latency") {
-                println!("{} on {}: {:?}", measured.method, left.space, e.error);
+                println!("{} on {}: {:?}", measured.method.id(), left.space, e.error);
                 assert_eq!((e.space.as_str(), e.error.n), (ALL, n_labelled));
             }
         }
     }
     // No kernel of an LSTM is known from elsewhere: nearly all of its cost is missed.
-    let name = Method::KernelForests(Columns::NnMeter).name();
+    let method = Method::KernelForests(Columns::NnMeter);
     let mut of_lstm = left_out[1].measured.iter();
-    let forests = of_lstm.find(|measured| measured.method == name);
+    let forests = of_lstm.find(|measured| measured.method == method);
     let forests = forests.expect("a method");
     assert!(forests.errors.iter().all(|e| e.error.median_ape > 50.0));
 }

@@ -24,7 +24,7 @@ use self::forests::{Columns, Growth, KernelForests};
 use self::problem::Problem;
 use crate::data::{Data, Metric};
 use crate::dataset::{self, Dataset};
-use crate::evaluate::errors;
+use crate::evaluate::{errors, table};
 use crate::settings::Settings;
 
 /// Fits the baselines and writes their errors beside those of the shipped network.
@@ -36,7 +36,7 @@ pub struct BaselinesArgs {
     /// What the exporter wrote of the network: its split is taken, and its errors are the last row.
     #[arg(long, default_value = "trainer/artifact/manifest.json")]
     pub manifest: PathBuf,
-    /// Folder for `baselines.md`.
+    /// Folder for `baselines.md` and `baselines.csv`.
     #[arg(long, default_value = "trainer/results")]
     pub out: PathBuf,
     /// Trees of each forest.
@@ -74,6 +74,18 @@ impl Method {
         Self::KernelForests(Columns::NnMeter),
         Self::KernelForests(Columns::All),
     ];
+
+    /// In CSV tables.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::LiveSet => "largest-live-set",
+            Self::Roofline => "roofline",
+            Self::Linear => "linear",
+            Self::Plan => "compiler-rules",
+            Self::KernelForests(Columns::NnMeter) => "kernel-forests",
+            Self::KernelForests(Columns::All) => "kernel-forests-all-columns",
+        }
+    }
 
     pub fn name(self) -> &'static str {
         match self {
@@ -186,7 +198,7 @@ fn kernel_forests(problem: &Problem, output: usize, growth: Growth) -> Result<(V
 
 /// Errors of one method, and what it fitted, by output.
 pub struct Measured {
-    pub method: &'static str,
+    pub method: Method,
     /// Of the outputs that it has an answer for.
     pub errors: Vec<OutputError>,
     /// Target and metric, and what was fitted.
@@ -212,7 +224,11 @@ pub fn run(args: &BaselinesArgs) -> Result<()> {
     println!("{text}");
     fs::create_dir_all(&args.out)?;
     fs::write(args.out.join("baselines.md"), text)?;
-    Ok(())
+    let rows = measured.iter().flat_map(|m| {
+        let errors = m.errors.iter();
+        errors.map(|error| (m.method.id(), error))
+    });
+    table::write_csv(&args.out.join("baselines.csv"), rows)
 }
 
 fn read_manifest(path: &Path) -> Result<Manifest> {
@@ -256,7 +272,7 @@ pub fn network_errors(manifest: &Manifest, data: &Data) -> Result<Vec<OutputErro
 pub fn measure(problem: &Problem, data: &Data, n_trees: usize, seed: u64) -> Result<Vec<Measured>> {
     let measure = |method: Method| {
         let mut measured = Measured {
-            method: method.name(),
+            method,
             errors: Vec::new(),
             fitted: Vec::new(),
         };

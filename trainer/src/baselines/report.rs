@@ -8,6 +8,7 @@ use super::{LeftOut, Measured, Method};
 use crate::data::Data;
 use crate::dataset::LabelKey;
 use crate::evaluate::table;
+use crate::markdown::{self, Head, percent};
 
 /// How the network's rows are called.
 const NETWORK: &str = "LiteCast";
@@ -56,13 +57,18 @@ fn methods<'m>(
     measured: &'m [Measured],
     network: &'m [OutputError],
 ) -> impl Iterator<Item = (&'m str, &'m [OutputError])> {
-    let baselines = measured.iter().map(|m| (m.method, m.errors.as_slice()));
+    let baselines = measured
+        .iter()
+        .map(|m| (m.method.name(), m.errors.as_slice()));
     baselines.chain([(NETWORK, network)])
 }
 
 /// A row for each method, a column for each output, for all spaces, those of networks and PerfSAGE's four.
 pub fn overview(measured: &[Measured], network: &[OutputError], data: &Data) -> String {
     let outputs = answered(measured, data);
+    let mut heads = vec![Head::text("method")];
+    let name = |key: &LabelKey| Head::number(format!("{} {}", key.target, key.metric));
+    heads.extend(outputs.iter().map(name));
     let mut text = String::new();
     for (space, words) in [
         (ALL, "All spaces"),
@@ -73,42 +79,31 @@ pub fn overview(measured: &[Measured], network: &[OutputError], data: &Data) -> 
             "{words}, mean (median) absolute percentage error, errors above {MAX_ERROR_PERCENT} % \
              counted as that:\n\n"
         );
-        text += &header("method", &outputs);
-        for (method, errors) in methods(measured, network) {
-            text += &format!("| {method} |");
-            for key in &outputs {
-                text += &match of_space(errors, key, space) {
-                    Some(e) => format!(" {:.2} % ({:.2} %) |", e.capped_mape, e.median_ape),
-                    None => " - |".to_owned(),
-                };
-            }
-            text += "\n";
-        }
+        let cell = |error: &ErrorSummary| {
+            let [mean, median] = [error.capped_mape, error.median_ape].map(|e| percent(Some(e)));
+            format!("{mean} ({median})")
+        };
+        let rows = methods(measured, network).map(|(method, errors)| {
+            let errors = outputs.iter().map(|key| of_space(errors, key, space));
+            let errors = errors.map(|error| error.map_or("-".to_owned(), cell));
+            [method.to_owned()].into_iter().chain(errors).collect()
+        });
+        text += &markdown::table(&heads, rows);
         text += "\n";
     }
     text
 }
 
-fn header(first: &str, outputs: &[LabelKey]) -> String {
-    let names = outputs
-        .iter()
-        .map(|key| format!(" {} {} |", key.target, key.metric));
-    let names: String = names.collect();
-    format!(
-        "| {first} |{names}\n|---|{}\n",
-        "---:|".repeat(outputs.len())
-    )
-}
-
 /// What each method found on the training graphs.
 pub fn fitted(measured: &[Measured]) -> String {
-    let mut text = "What was fitted:\n\n| method | output | fitted |\n|---|---|---|\n".to_owned();
-    for m in measured {
-        for (output, fitted) in &m.fitted {
-            text += &format!("| {} | {output} | {fitted} |\n", m.method);
-        }
-    }
-    text + "\n"
+    let heads = ["method", "output", "fitted"].map(Head::text);
+    let rows = measured.iter().flat_map(|m| {
+        let row = |(output, fitted): &(String, String)| {
+            vec![m.method.name().to_owned(), output.clone(), fitted.clone()]
+        };
+        m.fitted.iter().map(row)
+    });
+    format!("What was fitted:\n\n{}\n", markdown::table(&heads, rows))
 }
 
 /// A row for each space that was left out and their mean, a column for each method and output.
@@ -123,15 +118,10 @@ pub fn left_out(spaces: &[LeftOut], data: &Data, n_trees: usize) -> String {
             outputs.map(move |key| (method, key))
         })
         .collect();
-    let names = columns
-        .iter()
-        .map(|(method, key)| format!(" {} {} {} |", key.target, key.metric, method.name()));
-    let mut text = format!(
-        "Mean error on each space, errors above {MAX_ERROR_PERCENT} % counted as that, of what was fitted \
-         without it; forests of {n_trees} trees:\n\n| left out | graphs |{}\n|---|---:|{}\n",
-        names.collect::<String>(),
-        "---:|".repeat(columns.len())
-    );
+    let mut heads = vec![Head::text("left out"), Head::number("graphs")];
+    heads.extend(columns.iter().map(|(method, key)| {
+        Head::number(format!("{} {} {}", key.target, key.metric, method.name()))
+    }));
     let errors: Vec<Vec<Option<&ErrorSummary>>> = spaces
         .iter()
         .map(|space| {
@@ -141,14 +131,12 @@ pub fn left_out(spaces: &[LeftOut], data: &Data, n_trees: usize) -> String {
                 .collect()
         })
         .collect();
-    for (space, errors) in spaces.iter().zip(&errors) {
+    let rows = spaces.iter().zip(&errors).map(|(space, errors)| {
         let n_graphs = errors.iter().flatten().map(|e| e.n).max().unwrap_or(0);
-        let cells: String = errors
-            .iter()
-            .map(|e| cell(e.map(|e| e.capped_mape)))
-            .collect();
-        text += &format!("| {} | {n_graphs} |{cells}\n", space.space);
-    }
+        let mut cells = vec![space.space.clone(), n_graphs.to_string()];
+        cells.extend(errors.iter().map(|e| percent(e.map(|e| e.capped_mape))));
+        cells
+    });
     let mean = |column: usize| {
         let known: Vec<f64> = errors
             .iter()
@@ -156,52 +144,47 @@ pub fn left_out(spaces: &[LeftOut], data: &Data, n_trees: usize) -> String {
             .collect();
         (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
     };
-    let means: String = (0..columns.len())
-        .map(|column| cell(mean(column)))
-        .collect();
-    text + &format!("| mean over spaces | |{means}\n\n")
+    let mut means = vec!["mean over spaces".to_owned(), String::new()];
+    means.extend((0..columns.len()).map(|column| percent(mean(column))));
+    format!(
+        "Mean error on each space, errors above {MAX_ERROR_PERCENT} % counted as that, of what was fitted \
+         without it; forests of {n_trees} trees:\n\n{}\n",
+        markdown::table(&heads, rows.chain([means]))
+    )
 }
 
 fn on_space<'s>(
     space: &'s LeftOut,
     (method, key): (Method, &LabelKey),
 ) -> Option<&'s ErrorSummary> {
-    let measured = space.measured.iter().find(|m| m.method == method.name())?;
+    let measured = space.measured.iter().find(|m| m.method == method)?;
     of_space(&measured.errors, key, ALL)
-}
-
-fn cell(mape: Option<f64>) -> String {
-    mape.map_or(" - |".to_owned(), |mape| format!(" {mape:.2} % |"))
 }
 
 /// Every figure of every method, by output and space.
 pub fn details(measured: &[Measured], network: &[OutputError]) -> String {
-    let mut text = format!(
-        "| target | metric | space | method | capped MAPE | {}\n|{}\n",
-        table::FIGURES,
-        "---|".repeat(5 + table::FIGURES.matches('|').count())
-    );
+    let heads = ["target", "metric", "space", "method"].map(Head::text);
+    let figures = ["capped MAPE"].into_iter().chain(table::FIGURES);
+    let heads: Vec<Head> = heads.into_iter().chain(figures.map(Head::number)).collect();
+    let mut rows = Vec::new();
     for of_network in network.iter().filter(|e| e.error.n > 0) {
         let key = LabelKey {
             target: of_network.target.clone(),
             metric: of_network.metric.clone(),
         };
-        let rows: Vec<(&str, &ErrorSummary)> = methods(measured, network)
+        let errors: Vec<(&str, &ErrorSummary)> = methods(measured, network)
             .filter_map(|(method, errors)| {
                 Some((method, of_space(errors, &key, &of_network.space)?))
             })
             .collect();
         // The network alone is no comparison.
-        for (method, error) in rows.iter().filter(|_| rows.len() > 1) {
-            text += &format!(
-                "| {} | {} | {} | {method} | {:.2} % | {}\n",
-                key.target,
-                key.metric,
-                of_network.space,
-                error.capped_mape,
-                table::figures(error)
-            );
+        for (method, error) in errors.iter().filter(|_| errors.len() > 1) {
+            let words = [&key.target, &key.metric, &of_network.space, *method];
+            let mut cells: Vec<String> = words.map(str::to_owned).to_vec();
+            cells.push(percent(Some(error.capped_mape)));
+            cells.extend(table::figures(error));
+            rows.push(cells);
         }
     }
-    text
+    markdown::table(&heads, rows)
 }

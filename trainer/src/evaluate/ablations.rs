@@ -12,6 +12,7 @@ use crate::checkpoint::Checkpoint;
 use crate::data::Data;
 use crate::dataset;
 use crate::gnn::network::Architecture;
+use crate::markdown::{Head, percent, table};
 use crate::metrics::summarise;
 use crate::settings::Settings;
 use crate::spaces::Space;
@@ -176,22 +177,15 @@ fn markdown(measured: &[Measured], settings: &Settings) -> String {
         settings.arguments(),
     );
     let groups = groups(measured);
+    let mut heads = vec![Head::text("changed")];
+    heads.extend(groups.iter().map(|group| Head::number(*group)));
     for (metric, title) in [("latency", "Latency"), ("sram_peak", "SRAM peak")] {
-        text += &format!("\n{title}:\n\n| changed |");
-        groups
-            .iter()
-            .for_each(|group| text += &format!(" {group} |"));
-        text += "\n|---|";
-        groups.iter().for_each(|_| text += "---:|");
-        text += "\n";
-        for Measured { words, errors, .. } in measured {
-            text += &format!("| {words} |");
-            for group in &groups {
-                let cell = mean(errors, metric, group).map(|mean| format!(" {mean:.2} % |"));
-                text += &cell.unwrap_or_else(|| " - |".to_owned());
-            }
-            text += "\n";
-        }
+        let row = |one: &Measured| {
+            let errors = groups.iter().map(|group| mean(&one.errors, metric, group));
+            let errors = errors.map(percent);
+            [one.words.to_owned()].into_iter().chain(errors).collect()
+        };
+        text += &format!("\n{title}:\n\n{}", table(&heads, measured.iter().map(row)));
     }
     text + &tenths_as_markdown(measured)
 }
@@ -223,21 +217,16 @@ fn tenths_as_markdown(measured: &[Measured]) -> String {
     if measured.iter().any(|one| one.tenths.is_empty()) {
         return String::new();
     }
-    let mut text = format!(
+    let mut heads = vec![Head::text("changed")];
+    heads.extend((1..=N_BINS).map(|k| Head::number(k.to_string())));
+    let row = |one: &Measured| {
+        let errors = one.tenths.iter().map(|error| percent(Some(*error)));
+        [one.words.to_owned()].into_iter().chain(errors).collect()
+    };
+    format!(
         "\nLatency on the first target by tenths of the graphs of {}, from the fastest to the slowest \
-         (PerfSAGE's Figure 3):\n\n| changed |",
-        BINNED_SPACE.id()
-    );
-    (1..=N_BINS).for_each(|k| text += &format!(" {k} |"));
-    text += "\n|---|";
-    (0..N_BINS).for_each(|_| text += "---:|");
-    text += "\n";
-    for Measured { words, tenths, .. } in measured {
-        text += &format!("| {words} |");
-        tenths
-            .iter()
-            .for_each(|error| text += &format!(" {error:.2} % |"));
-        text += "\n";
-    }
-    text
+         (PerfSAGE's Figure 3):\n\n{}",
+        BINNED_SPACE.id(),
+        table(&heads, measured.iter().map(row))
+    )
 }

@@ -2,7 +2,6 @@
 //! boards and phones, as it is and calibrated with a few of the measurements.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +18,7 @@ use rayon::prelude::*;
 use super::files::load_bundle;
 use crate::boards::measurements::{self, RPI4, RPI5, Source};
 use crate::boards::networks::{self, DEPLOYMENTS, Deployment};
+use crate::markdown::{Head, table};
 use crate::metrics::summarise_pairs;
 
 /// Compares the bundle's estimates with measured boards and phones, after 0, 3, 10 and 30 measurements.
@@ -159,27 +159,24 @@ fn row(name: &'static str, measurements: &[Measurement], seed: u64) -> Result<Ro
 }
 
 fn text(rows: &[Row], args: &EvaluateDevicesArgs) -> String {
-    let mut text = format!(
+    let mut heads = vec![Head::text("device"), Head::number("none")];
+    heads.extend(N_MEASURED.map(|n| Head::number(format!("{n} measurements"))));
+    let row = |row: &Row| {
+        let errors = row.errors.iter();
+        let errors = errors.map(|[mean, median]| format!("{mean:.1} % ({median:.1} %)"));
+        [row.name.to_owned()].into_iter().chain(errors).collect()
+    };
+    format!(
         "# Measured boards and phones\n\n\
          Mean (median) absolute percentage error of latency on float32 networks of NAS-Bench-201 that others \
          measured, {} of each device, drawn anew. Without measurements: the estimate of `{UNCALIBRATED}` as it \
          is. With {} of them: `litecast::calibration`, the error on {N_TEST} others, mean of {N_DRAWS} draws. No \
          network was trained on these measurements; the constant of each Raspberry Pi was fitted to some of \
-         them. Written by `litecast-trainer evaluate-devices`.\n\n\
-         | device | none | {} |\n| --- | ---: |{}\n",
+         them. Written by `litecast-trainer evaluate-devices`.\n\n{}\n\
+         Latencies of Pixel 2, Galaxy A50, Galaxy S7 and Essential PH-1 were published in whole \
+         milliseconds; their runtime, and the Raspberry Pi 4's, is not told.\n",
         args.graphs,
         N_MEASURED.map(|n| n.to_string()).join(", "),
-        N_MEASURED.map(|n| format!("{n} measurements")).join(" | "),
-        " ---: |".repeat(N_MEASURED.len()),
-    );
-    for row in rows {
-        let cells = row
-            .errors
-            .iter()
-            .map(|[mean, median]| format!("{mean:.1} % ({median:.1} %)"));
-        let cells: Vec<String> = cells.collect();
-        let _ = writeln!(text, "| {} | {} |", row.name, cells.join(" | "));
-    }
-    text + "\nLatencies of Pixel 2, Galaxy A50, Galaxy S7 and Essential PH-1 were published in whole \
-            milliseconds; their runtime, and the Raspberry Pi 4's, is not told.\n"
+        table(&heads, rows.iter().map(row)),
+    )
 }

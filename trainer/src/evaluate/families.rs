@@ -13,6 +13,7 @@ use super::{Trained, errors};
 use crate::checkpoint::Checkpoint;
 use crate::data::Data;
 use crate::dataset::{self, LabelKey};
+use crate::markdown::{Head, table};
 use crate::settings::Settings;
 use crate::train;
 
@@ -109,53 +110,50 @@ fn markdown(families: &[Family], settings: &Settings) -> String {
         .collect();
     targets.sort_unstable();
     targets.dedup();
-    let mut text = format!(
-        "# Latency of design spaces that were left out\n\nEach row is a network of its own, trained for {} \
-         epochs on all other design spaces and measured on all graphs of this one: mean absolute \
-         percentage error, errors above 100 % counted as that, median, and the share of labels inside \
-         intervals that were made to hold 90 %, from the network's own validation graphs and from all \
-         other left-out spaces.\n\n| left out | graphs |",
-        settings.epochs
-    );
-    for target in &targets {
-        text += &format!(" {target}: mean | median | inside |");
-    }
-    text += "\n|---|---:|";
-    targets.iter().for_each(|_| text += "---:|---:|---:|");
-    text += "\n";
-    for family in families {
-        let of = |target: &&str| family.latency(target);
-        let n_graphs = targets
-            .iter()
-            .filter_map(of)
-            .map(|(error, _)| error.n)
-            .max();
-        text += &format!("| {} | {} |", family.name, n_graphs.unwrap_or(0));
-        for target in &targets {
-            text += &match family.latency(target) {
-                Some((error, coverage_percent)) => format!(
-                    " {:.1} % | {:.1} % | {coverage_percent:.0} % |",
-                    error.capped_mape, error.median_ape
-                ),
-                None => " - | - | - |".to_owned(),
-            };
-        }
-        text += "\n";
-    }
-    text += "| mean over families | |";
-    for target in &targets {
+    let row = |family: &Family| {
+        let errors: Vec<_> = targets.iter().map(|t| family.latency(t)).collect();
+        let n_graphs = errors.iter().flatten().map(|(error, _)| error.n).max();
+        let mut cells = vec![family.name.clone(), n_graphs.unwrap_or(0).to_string()];
+        cells.extend(errors.into_iter().flat_map(|found| match found {
+            Some((error, inside)) => figures(error.capped_mape, error.median_ape, inside),
+            None => ["-"; 3].map(str::to_owned),
+        }));
+        cells
+    };
+    let mut means = vec!["mean over families".to_owned(), String::new()];
+    means.extend(targets.iter().flat_map(|target| {
         let of_all: Vec<_> = families.iter().filter_map(|f| f.latency(target)).collect();
         let mean = |of: &dyn Fn(&(&ErrorSummary, f64)) -> f64| {
             of_all.iter().map(of).sum::<f64>() / of_all.len() as f64
         };
-        text += &format!(
-            " {:.1} % | {:.1} % | {:.0} % |",
+        figures(
             mean(&|(error, _)| error.capped_mape),
             mean(&|(error, _)| error.median_ape),
-            mean(&|(_, coverage_percent)| *coverage_percent)
-        );
-    }
-    text + "\n"
+            mean(&|(_, coverage_percent)| *coverage_percent),
+        )
+    }));
+    let mut heads = vec![Head::text("left out"), Head::number("graphs")];
+    heads.extend(targets.iter().flat_map(|target| {
+        [format!("{target}: mean"), "median".into(), "inside".into()].map(Head::number)
+    }));
+    format!(
+        "# Latency of design spaces that were left out\n\nEach row is a network of its own, trained for {} \
+         epochs on all other design spaces and measured on all graphs of this one: mean absolute \
+         percentage error, errors above 100 % counted as that, median, and the share of labels inside \
+         intervals that were made to hold 90 %, from the network's own validation graphs and from all \
+         other left-out spaces.\n\n{}",
+        settings.epochs,
+        table(&heads, families.iter().map(row).chain([means]))
+    )
+}
+
+/// Cells of one target, in percent.
+fn figures(mean: f64, median: f64, inside: f64) -> [String; 3] {
+    [
+        format!("{mean:.1} %"),
+        format!("{median:.1} %"),
+        format!("{inside:.0} %"),
+    ]
 }
 
 const LATENCY: &str = "latency";

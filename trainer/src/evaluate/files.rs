@@ -1,7 +1,6 @@
 //! `litecast-trainer evaluate-files`: the shipped predictor on real files that it was not trained
 //! on, beside the compiler.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,6 +14,7 @@ use crate::labels::record::{Label, Outcome};
 use crate::labels::target::Target;
 use crate::labels::vela::{Vela, VelaLabel, default_targets};
 use crate::labels::worker::Worker;
+use crate::markdown::{Head, table};
 use crate::metrics::summarise;
 
 /// Of one file on one target: the compiler takes seconds for the largest.
@@ -103,6 +103,8 @@ struct Comparison {
 }
 
 const METRICS: [&str; 2] = ["latency", "sram_peak"];
+/// Of a [`Comparison`]: file, target, and three for each of [`METRICS`].
+const N_CELLS: usize = 2 + 3 * METRICS.len();
 
 impl Comparison {
     /// The compiler's figures and the estimates, of a file that the compiler takes whole.
@@ -111,6 +113,34 @@ impl Comparison {
             return None;
         };
         (self.n_cpu_operators == 0 && compiler[0] > 0.0).then_some([*compiler, *estimates])
+    }
+
+    /// A row: both latencies and peaks and how far apart they are, or why there are none.
+    fn cells(&self) -> Vec<String> {
+        let mut cells = vec![self.file.clone(), self.target.clone()];
+        let error =
+            |found: f64, expected: f64| format!("{:+.1} %", 100.0 * (found / expected - 1.0));
+        match (&self.compiler, &self.estimates, self.pair()) {
+            (Ok(_), Ok(_), Some([[ms, bytes], [estimated_ms, estimated_bytes]])) => cells.extend([
+                format!("{ms:.3} ms"),
+                format!("{estimated_ms:.3} ms"),
+                error(estimated_ms, ms),
+                format!("{bytes:.0}"),
+                format!("{estimated_bytes:.0}"),
+                error(estimated_bytes, bytes),
+            ]),
+            (Ok(_), Ok(_), None) => {
+                cells.push(format!(
+                    "{} operators left to the CPU",
+                    self.n_cpu_operators
+                ));
+            }
+            (Err(reason), _, _) | (_, Err(reason), _) => {
+                cells.push(reason.lines().next().unwrap_or_default().to_owned());
+            }
+        }
+        cells.resize(N_CELLS, String::new());
+        cells
     }
 }
 
@@ -156,50 +186,46 @@ fn estimates(
 }
 
 fn markdown(comparisons: &[Comparison], targets: &[Target]) -> String {
-    let mut text =
-        "# Real files beside the compiler\n\nFiles that the predictor was not trained on: its \
-                    estimates against those of Vela, where Vela takes the file whole.\n\n"
-            .to_owned();
-    text += "| target | files | median error of latency | mean | median error of SRAM | mean |\n";
-    text += "|---|---:|---:|---:|---:|---:|\n";
-    for target in targets {
+    let mut heads = vec![Head::text("target")];
+    heads.extend(
+        [
+            "files",
+            "median error of latency",
+            "mean",
+            "median error of SRAM",
+            "mean",
+        ]
+        .map(Head::number),
+    );
+    let summary = |target: &Target| {
         let here = comparisons.iter().filter(|c| c.target == target.id);
         let pairs: Vec<[[f64; 2]; 2]> = here.filter_map(Comparison::pair).collect();
         let column = |side: usize, metric: usize| -> Vec<f32> {
             pairs.iter().map(|pair| pair[side][metric] as f32).collect()
         };
-        let [latency, sram] =
-            [0, 1].map(|metric| summarise(&column(1, metric), &column(0, metric)));
-        let _ = writeln!(
-            text,
-            "| {} | {} | {:.1} % | {:.1} % | {:.1} % | {:.1} % |",
-            target.id, latency.n, latency.median_ape, latency.mape, sram.median_ape, sram.mape,
-        );
-    }
-    text += "\n| file | target | Vela's latency | estimate | error | Vela's SRAM | estimate | error |\n";
-    text += "|---|---|---:|---:|---:|---:|---:|---:|\n";
-    for c in comparisons {
-        let error = |found: f64, expected: f64| 100.0 * (found / expected - 1.0);
-        let _ = match (&c.compiler, &c.estimates, c.pair()) {
-            (Ok(_), Ok(_), Some([[ms, bytes], [estimated_ms, estimated_bytes]])) => writeln!(
-                text,
-                "| {} | {} | {ms:.3} ms | {estimated_ms:.3} ms | {:+.1} % | {bytes:.0} | \
-                 {estimated_bytes:.0} | {:+.1} % |",
-                c.file,
-                c.target,
-                error(estimated_ms, ms),
-                error(estimated_bytes, bytes),
-            ),
-            (Ok(_), Ok(_), None) => writeln!(
-                text,
-                "| {} | {} | {} operators left to the CPU | | | | | |",
-                c.file, c.target, c.n_cpu_operators
-            ),
-            (Err(reason), _, _) | (_, Err(reason), _) => {
-                let line = reason.lines().next().unwrap_or_default().replace('|', "/");
-                writeln!(text, "| {} | {} | {line} | | | | | |", c.file, c.target)
-            }
-        };
-    }
-    text
+        let errors = [0, 1].map(|metric| summarise(&column(1, metric), &column(0, metric)));
+        let mut cells = vec![target.id.clone(), pairs.len().to_string()];
+        cells.extend(errors.iter().flat_map(|error| {
+            [error.median_ape, error.mape].map(|percent| format!("{percent:.1} %"))
+        }));
+        cells
+    };
+    let mut details = vec![Head::text("file"), Head::text("target")];
+    details.extend(
+        [
+            "Vela's latency",
+            "estimate",
+            "error",
+            "Vela's SRAM",
+            "estimate",
+            "error",
+        ]
+        .map(Head::number),
+    );
+    format!(
+        "# Real files beside the compiler\n\nFiles that the predictor was not trained on: its estimates \
+         against those of Vela, where Vela takes the file whole.\n\n{}\n{}",
+        table(&heads, targets.iter().map(summary)),
+        table(&details, comparisons.iter().map(Comparison::cells)),
+    )
 }

@@ -1,10 +1,15 @@
 //! Errors as Markdown and CSV.
 
+use std::path::Path;
+
+use anyhow::{Context, Result};
 use litecast::familiarity::{Band, COVERAGE, Interval};
 use litecast::manifest::{ErrorSummary, MAX_ERROR_PERCENT, OutputError};
+use serde::{Deserialize, Serialize};
 
 use super::attribution::{Attribution, N_COSTLIEST};
 use crate::data::Data;
+use crate::markdown::{Head, percent, table};
 
 /// Mean errors side by side, then every figure.
 pub fn markdown(errors: &[OutputError], data: &Data) -> String {
@@ -13,55 +18,64 @@ pub fn markdown(errors: &[OutputError], data: &Data) -> String {
 
 /// A row for each group of spaces, a column for each output.
 fn overview(errors: &[OutputError], data: &Data) -> String {
-    let mut text = format!(
-        "Mean absolute percentage error, errors above {MAX_ERROR_PERCENT} % counted as that:\n\n| space | \
-         graphs |"
-    );
-    data.output_names()
-        .iter()
-        .for_each(|name| text += &format!(" {name} |"));
-    text += "\n|---|---:|";
-    data.outputs.iter().for_each(|_| text += "---:|");
-    text += "\n";
-    let n_outputs = data.outputs.len();
-    let n_groups = errors.len() / n_outputs.max(1);
-    for group in 0..n_groups {
+    let outputs = data.output_names();
+    let n_groups = errors.len() / outputs.len().max(1);
+    let row = |group: usize| {
         let of_group = || errors.iter().skip(group).step_by(n_groups);
         let n_graphs = of_group().map(|e| e.error.n).max().unwrap_or(0);
-        text += &format!("| {} | {n_graphs} |", errors[group].space);
-        of_group().for_each(|e| text += &cell(&e.error));
-        text += "\n";
-    }
-    text
-}
-
-fn cell(error: &ErrorSummary) -> String {
-    match error.n {
-        0 => " - |".to_owned(),
-        _ => format!(" {:.2} % |", error.capped_mape),
-    }
-}
-
-/// Titles of [`figures`].
-pub const FIGURES: &str = "MAPE | median | P95 | within 5 % | within 10 % | Spearman | graphs |";
-
-/// Cells of a row of Markdown: every figure of an error.
-pub fn figures(s: &ErrorSummary) -> String {
+        let mut cells = vec![errors[group].space.clone(), n_graphs.to_string()];
+        cells.extend(of_group().map(|e| capped(&e.error)));
+        cells
+    };
+    let mut heads = vec![Head::text("space"), Head::number("graphs")];
+    heads.extend(outputs.iter().map(Head::number));
     format!(
-        "{:.2} % | {:.2} % | {:.2} % | {:.1} % | {:.1} % | {:.4} | {} |",
-        s.mape, s.median_ape, s.p95_ape, s.within_5, s.within_10, s.spearman, s.n
+        "Mean absolute percentage error, errors above {MAX_ERROR_PERCENT} % counted as that:\n\n{}",
+        table(&heads, (0..n_groups).map(row))
     )
 }
 
+fn capped(error: &ErrorSummary) -> String {
+    percent((error.n > 0).then_some(error.capped_mape))
+}
+
+/// Heads of [`figures`].
+pub const FIGURES: [&str; 7] = [
+    "MAPE",
+    "median",
+    "P95",
+    "within 5 %",
+    "within 10 %",
+    "Spearman",
+    "graphs",
+];
+
+/// Cells of every figure of an error.
+pub fn figures(s: &ErrorSummary) -> [String; FIGURES.len()] {
+    let [mape, median_ape, p95_ape] =
+        [s.mape, s.median_ape, s.p95_ape].map(|error| percent(Some(error)));
+    let [within_5, within_10] = [s.within_5, s.within_10].map(|share| format!("{share:.1} %"));
+    let spearman = format!("{:.4}", s.spearman);
+    [
+        mape,
+        median_ape,
+        p95_ape,
+        within_5,
+        within_10,
+        spearman,
+        s.n.to_string(),
+    ]
+}
+
 fn details(errors: &[OutputError]) -> String {
-    let mut text = format!(
-        "| target | metric | space | {FIGURES}\n|---|---|---|---|---|---|---|---|---|---|\n"
-    );
-    for e in errors.iter().filter(|e| e.error.n > 0) {
-        let figures = figures(&e.error);
-        text += &format!("| {} | {} | {} | {figures}\n", e.target, e.metric, e.space);
-    }
-    text
+    let heads = ["target", "metric", "space"].map(Head::text);
+    let heads: Vec<Head> = heads.into_iter().chain(FIGURES.map(Head::number)).collect();
+    let row = |e: &OutputError| {
+        let mut cells = vec![e.target.clone(), e.metric.clone(), e.space.clone()];
+        cells.extend(figures(&e.error));
+        cells
+    };
+    table(&heads, errors.iter().filter(|e| e.error.n > 0).map(row))
 }
 
 /// How many of the costliest operators are found; empty where a network does not estimate them.
@@ -69,65 +83,108 @@ pub fn attributions(attributions: &[Attribution], data: &Data) -> String {
     if attributions.is_empty() {
         return String::new();
     }
-    let mut text = format!(
+    let heads = [
+        Head::text("output"),
+        Head::number("found"),
+        Head::number("graphs"),
+    ];
+    let row = |a: &Attribution| {
+        let output = data.output_names()[a.output].clone();
+        vec![output, format!("{:.1} %", a.found), a.n_graphs.to_string()]
+    };
+    format!(
         "\nOf the {N_COSTLIEST} operators with the highest label, these are among the {N_COSTLIEST} with \
-         the highest estimate:\n\n| output | found | graphs |\n|---|---|---|\n"
-    );
-    for Attribution {
-        output,
-        found,
-        n_graphs,
-    } in attributions
-    {
-        let name = &data.output_names()[*output];
-        text += &format!("| {name} | {found:.1} % | {n_graphs} |\n");
-    }
-    text
+         the highest estimate:\n\n{}",
+        table(&heads, attributions.iter().map(row))
+    )
 }
 
 /// How many labels of held-out graphs the intervals hold, and how wide they are.
 pub fn intervals(intervals: &[Interval]) -> String {
-    let mut text = format!(
-        "\nIntervals made to hold {:.0} % of labels, by distance from training; nearest and farthest \
-         band:\n\n| output | inside | width, near | width, far | graphs |\n|---|---|---|---|---|\n",
-        100.0 * COVERAGE
-    );
-    for i in intervals {
-        let half_width = |band: Option<&Band>| {
-            let log_half_width = band.map_or(0.0, |band| band.log_half_width);
-            format!("×/÷ {:.3}", log_half_width.exp())
-        };
-        text += &format!(
-            "| {} {} | {:.1} % | {} | {} | {} |\n",
-            i.target,
-            i.metric,
-            i.coverage_percent,
+    let heads = [
+        Head::text("output"),
+        Head::number("inside"),
+        Head::number("width, near"),
+        Head::number("width, far"),
+        Head::number("graphs"),
+    ];
+    let half_width = |band: Option<&Band>| {
+        let log_half_width = band.map_or(0.0, |band| band.log_half_width);
+        format!("×/÷ {:.3}", log_half_width.exp())
+    };
+    let row = |i: &Interval| {
+        vec![
+            format!("{} {}", i.target, i.metric),
+            format!("{:.1} %", i.coverage_percent),
             half_width(i.bands.first()),
             half_width(i.bands.last()),
-            i.n
-        );
-    }
-    text
+            i.n.to_string(),
+        ]
+    };
+    format!(
+        "\nIntervals made to hold {:.0} % of labels, by distance from training; nearest and farthest \
+         band:\n\n{}",
+        100.0 * COVERAGE,
+        table(&heads, intervals.iter().map(row))
+    )
 }
 
-pub fn csv(errors: &[OutputError]) -> String {
-    let mut text =
-        "target,metric,space,mape,median_ape,p95_ape,within_5,within_10,spearman,n\n".to_owned();
-    for e in errors {
+/// A line of a table in CSV. Errors and shares in percent.
+#[derive(Serialize, Deserialize)]
+pub struct CsvRow {
+    /// A network's architecture, or [`Method::id`](crate::baselines::Method::id).
+    pub method: String,
+    pub target: String,
+    pub metric: String,
+    pub space: String,
+    pub mape: f64,
+    pub median_ape: f64,
+    pub p95_ape: f64,
+    pub within_5: f64,
+    pub within_10: f64,
+    pub spearman: f64,
+    pub n: usize,
+}
+
+impl CsvRow {
+    fn new(method: &str, e: &OutputError) -> Self {
         let s = &e.error;
-        text += &format!(
-            "{},{},{},{:.4},{:.4},{:.4},{:.3},{:.3},{:.5},{}\n",
-            e.target,
-            e.metric,
-            e.space,
-            s.mape,
-            s.median_ape,
-            s.p95_ape,
-            s.within_5,
-            s.within_10,
-            s.spearman,
-            s.n
-        );
+        let rounded = |value: f64| (value * 1e4).round() / 1e4;
+        Self {
+            method: method.to_owned(),
+            target: e.target.clone(),
+            metric: e.metric.clone(),
+            space: e.space.clone(),
+            mape: rounded(s.mape),
+            median_ape: rounded(s.median_ape),
+            p95_ape: rounded(s.p95_ape),
+            within_5: rounded(s.within_5),
+            within_10: rounded(s.within_10),
+            spearman: rounded(s.spearman),
+            n: s.n,
+        }
     }
-    text
+}
+
+/// Every figure, with the method that it is of.
+pub fn write_csv<'e>(
+    path: &Path,
+    errors: impl IntoIterator<Item = (&'e str, &'e OutputError)>,
+) -> Result<()> {
+    let mut writer = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
+    for (method, error) in errors {
+        writer.serialize(CsvRow::new(method, error))?;
+    }
+    Ok(writer.flush()?)
+}
+
+/// What [`write_csv`] wrote; nothing where the file is absent.
+pub fn read_csv(path: &Path) -> Result<Vec<CsvRow>> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let place = || path.display().to_string();
+    let mut reader = csv::Reader::from_path(path).with_context(place)?;
+    let rows = reader.deserialize().collect::<Result<_, _>>();
+    rows.with_context(place)
 }

@@ -1,44 +1,66 @@
 //! `litecast-trainer table6`: PerfSAGE's Table 6, specialised and generalised networks on the paper's four
-//! design spaces, with the paper's numbers beside those that `evaluate` measured here.
+//! design spaces, with the paper's numbers beside those measured here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
-use serde::Deserialize;
 
+use super::table::{self, CsvRow};
+use crate::baselines::Method;
 use crate::gnn::network::Architecture;
+use crate::markdown::{self, Head, percent};
 use crate::spaces::Space;
 
-/// Brings the tables of `evaluate` together.
+/// Brings the tables of `evaluate` and `baselines` together.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Table6Args {
-    /// Folder of `evaluate`'s tables, `<architecture>.csv` of a network for all spaces and
-    /// `<architecture>-<space>.csv` of one for a single space; `table6.md` is written there.
+    /// Folder of the tables: `<architecture>.csv` of a network for all spaces,
+    /// `<architecture>-<space>.csv` of one for a single space, `baselines.csv`; `table6.md` is written
+    /// there.
     #[arg(long, default_value = "trainer/results")]
     pub results: PathBuf,
 }
 
 pub fn run(args: &Table6Args) -> Result<()> {
-    let mut networks = Vec::new();
-    for architecture in Architecture::value_variants() {
-        for mode in [Mode::Specialised, Mode::Generalised] {
-            networks.push(Measured::read(&args.results, *architecture, mode)?);
+    let read = |name: String| table::read_csv(&args.results.join(name));
+    let mut methods = Vec::new();
+    for architecture in Architecture::value_variants().iter().map(|a| a.id()) {
+        let specialised = Space::PAPER.map(|space| format!("{architecture}-{}.csv", space.id()));
+        for (mode, tables) in [
+            (Mode::Specialised, Vec::from(specialised)),
+            (Mode::Generalised, vec![format!("{architecture}.csv")]),
+        ] {
+            let mut mape = BTreeMap::new();
+            for table in tables {
+                mape.extend(by_column(&read(table)?, architecture));
+            }
+            methods.push(Measured {
+                method: architecture,
+                mode,
+                mape,
+            });
         }
     }
+    let baselines = read("baselines.csv".to_owned())?;
+    methods.extend(Method::ALL.map(|method| Measured {
+        method: method.id(),
+        mode: Mode::Generalised,
+        mape: by_column(&baselines, method.id()),
+    }));
     ensure!(
-        networks.iter().any(|network| !network.mape.is_empty()),
+        methods.iter().any(|method| !method.mape.is_empty()),
         "{}: expected tables of `evaluate`, found none",
         args.results.display()
     );
-    let text = markdown(&networks);
+    let text = markdown(&methods);
     println!("{text}");
     Ok(fs::write(args.results.join("table6.md"), text)?)
 }
 
-/// What a network was trained on.
+/// What a method was fitted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// The design space that it is measured on.
@@ -56,22 +78,12 @@ impl Mode {
     }
 }
 
-/// A row of `evaluate`'s table.
-#[derive(Deserialize)]
-struct Row {
-    target: String,
-    metric: String,
-    space: String,
-    mape: f64,
-    n: usize,
-}
-
 /// (metric, target).
 type Column = (&'static str, String);
 
-/// One architecture in one mode.
+/// A network or a baseline in one mode.
 struct Measured {
-    architecture: Architecture,
+    method: &'static str,
     mode: Mode,
     /// MAPE in percent by space and column.
     mape: BTreeMap<(&'static str, Column), f64>,
@@ -80,50 +92,25 @@ struct Measured {
 /// In the order of the paper's columns for the NPU.
 const METRICS: [(&str, &str); 2] = [("latency", "latency"), ("sram_peak", "memory")];
 
-impl Measured {
-    /// What the tables that are there say.
-    fn read(folder: &Path, architecture: Architecture, mode: Mode) -> Result<Self> {
-        let mut mape = BTreeMap::new();
-        for space in Space::PAPER.map(Space::id) {
-            let name = match mode {
-                Mode::Specialised => format!("{}-{space}.csv", architecture.id()),
-                Mode::Generalised => format!("{}.csv", architecture.id()),
-            };
-            let path = folder.join(name);
-            if !path.exists() {
-                continue;
-            }
-            let place = || path.display().to_string();
-            for row in csv::Reader::from_path(&path)
-                .with_context(place)?
-                .deserialize()
-            {
-                let row: Row = row.with_context(place)?;
-                let metric = METRICS.iter().find(|(metric, _)| *metric == row.metric);
-                if let Some((metric, _)) = metric
-                    && row.space == space
-                    && row.n > 0
-                {
-                    mape.insert((space, (*metric, row.target)), row.mape);
-                }
-            }
-        }
-        Ok(Self {
-            architecture,
-            mode,
-            mape,
-        })
-    }
+/// What a table says of a method on the paper's spaces.
+fn by_column(rows: &[CsvRow], method: &str) -> BTreeMap<(&'static str, Column), f64> {
+    let rows = rows.iter().filter(|row| row.method == method && row.n > 0);
+    let found = rows.filter_map(|row| {
+        let space = Space::PAPER.iter().find(|space| space.id() == row.space)?;
+        let (metric, _) = METRICS.iter().find(|(metric, _)| *metric == row.metric)?;
+        Some(((space.id(), (*metric, row.target.clone())), row.mape))
+    });
+    found.collect()
 }
 
 /// MAPE in percent as the paper's Table 6 has it of the NPU: latency, memory.
-fn paper(architecture: Architecture, mode: Mode, space: Space) -> [Option<f64>; 2] {
+fn paper(method: &str, mode: Mode, space: Space) -> [Option<f64>; 2] {
     let spaces = Space::PAPER.iter();
     let idx = spaces.take_while(|other| **other != space).count();
-    let rows: [[Option<f64>; 2]; 4] = match (architecture, mode) {
-        (Architecture::Perfsage, Mode::Specialised) => PERFSAGE_SPECIALISED,
-        (Architecture::Perfsage, Mode::Generalised) => PERFSAGE_GENERALISED,
-        (Architecture::Eagle, Mode::Specialised) => EAGLE_SPECIALISED,
+    let rows = match mode {
+        Mode::Specialised if method == Architecture::Perfsage.id() => PERFSAGE_SPECIALISED,
+        Mode::Generalised if method == Architecture::Perfsage.id() => PERFSAGE_GENERALISED,
+        Mode::Specialised if method == Architecture::Eagle.id() => EAGLE_SPECIALISED,
         _ => return [None; 2],
     };
     rows.get(idx).copied().unwrap_or([None; 2])
@@ -149,71 +136,71 @@ const EAGLE_SPECIALISED: [[Option<f64>; 2]; 4] = [
     [None, Some(50.503)],
 ];
 
-fn markdown(networks: &[Measured]) -> String {
-    let all = networks.iter().flat_map(|network| network.mape.keys());
+fn markdown(methods: &[Measured]) -> String {
+    let all = methods.iter().flat_map(|method| method.mape.keys());
     let targets: BTreeSet<&String> = all.map(|(_, (_, target))| target).collect();
     let columns: Vec<Column> = METRICS
         .iter()
         .flat_map(|(metric, _)| targets.iter().map(|target| (*metric, (*target).clone())))
         .collect();
-    let mut text = String::from(
-        "# PerfSAGE's Table 6\n\nMean absolute percentage error on held-out graphs of the paper's design \
-         spaces, of networks trained on the one space (specialised) or on many (generalised; PerfSAGE's on \
-         these four, ours on all). The paper's numbers are of its own samples of these spaces and of an \
-         Ethos-U65; labels here are Vela's estimates.\n\n| network | \
-         trained | space |",
+    let mut heads = Vec::from(["method", "trained", "space"].map(Head::text));
+    heads.extend(
+        columns
+            .iter()
+            .map(|(metric, target)| Head::number(format!("{target} {metric}"))),
     );
-    columns
+    heads.extend(METRICS.map(|(_, words)| Head::number(format!("paper: NPU {words}"))));
+    let pairs = methods
         .iter()
-        .for_each(|(metric, target)| text += &format!(" {target} {metric} |"));
-    METRICS
-        .iter()
-        .for_each(|(_, words)| text += &format!(" paper: NPU {words} |"));
-    text += "\n|---|---|---|";
-    (0..columns.len() + METRICS.len()).for_each(|_| text += "---:|");
-    text += "\n";
-    let cell = |percent: Option<f64>| match percent {
-        Some(percent) => format!(" {percent:.2} % |"),
-        None => " - |".to_owned(),
-    };
-    for Measured {
-        architecture,
-        mode,
-        mape,
-    } in networks
-    {
-        for space in Space::PAPER {
-            let of = |column: &Column| mape.get(&(space.id(), column.clone())).copied();
-            let of_paper = paper(*architecture, *mode, space);
-            let is_measured = columns.iter().any(|column| of(column).is_some());
-            if !is_measured && of_paper == [None; 2] {
-                continue;
-            }
-            let (network, mode_words) = (architecture.id(), mode.words());
-            text += &format!("| {network} | {mode_words} | {} |", space.id());
-            columns.iter().for_each(|column| text += &cell(of(column)));
-            of_paper.iter().for_each(|percent| text += &cell(*percent));
-            text += "\n";
-        }
-    }
-    text
+        .flat_map(|method| Space::PAPER.map(|space| (method, space)));
+    let rows = pairs.filter_map(|(method, space)| {
+        let of = |column: &Column| method.mape.get(&(space.id(), column.clone())).copied();
+        let measured: Vec<Option<f64>> = columns.iter().map(of).collect();
+        let of_paper = paper(method.method, method.mode, space);
+        let errors = || measured.iter().chain(&of_paper);
+        errors().any(Option::is_some).then(|| {
+            let words = [method.method, method.mode.words(), space.id()].map(str::to_owned);
+            let errors = errors().map(|error| percent(*error));
+            words.into_iter().chain(errors).collect()
+        })
+    });
+    format!(
+        "# PerfSAGE's Table 6\n\nMean absolute percentage error on held-out graphs of the paper's design \
+         spaces, of what was trained on the one space (specialised) or on many (generalised: \
+         `per-operator`, which ships, and methods without a network on all of the dataset, other networks \
+         on these four). The paper's numbers are of its own samples of these spaces and of an \
+         Ethos-U65; labels here are Vela's estimates.\n\n{}",
+        markdown::table(&heads, rows)
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use litecast::manifest::{ErrorSummary, OutputError};
+
     use super::*;
 
     #[test]
     fn rows_stand_beside_the_papers() {
         let folder = tempfile::tempdir().unwrap();
-        let row = |space: &str, metric: &str| {
-            format!(
-                "target,metric,space,mape,n\nnpu,{metric},{space},1.5,7\nnpu,{metric},other,9,7\n"
-            )
+        let write = |name: &str, space: &str, metric: &str| {
+            let row = |space: &str| OutputError {
+                target: "npu".into(),
+                metric: metric.into(),
+                space: space.into(),
+                error: ErrorSummary {
+                    n: 7,
+                    mape: 1.5,
+                    ..ErrorSummary::default()
+                },
+            };
+            let method = name.split("-cnn").next().unwrap();
+            let rows = [row(space), row("other")];
+            let path = folder.path().join(format!("{name}.csv"));
+            table::write_csv(&path, rows.iter().map(|row| (method, row))).unwrap();
         };
-        let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
-        write("perfsage-cnn-kws.csv", row("cnn-kws", "latency"));
-        write("per-operator.csv", row("cnn-kws", "sram_peak"));
+        write("perfsage-cnn-kws", "cnn-kws", "latency");
+        write("per-operator", "cnn-kws", "sram_peak");
         let results = folder.path().to_owned();
         run(&Table6Args { results }).unwrap();
         let text = fs::read_to_string(folder.path().join("table6.md")).unwrap();

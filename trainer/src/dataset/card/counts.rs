@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use arrow::datatypes::{Float64Type, UInt32Type, UInt64Type};
 
-use super::markdown::{Head, table};
 use crate::dataset::METRICS;
 use crate::dataset::read::{Table, Tables};
+use crate::markdown::{Head, table};
 use crate::spaces::table2::{Characteristics, range, union};
 
 /// Graphs and operators by design space and by kind.
@@ -108,15 +108,15 @@ impl<'t> Counts<'t> {
 
     pub fn spaces_as_markdown(&self) -> String {
         let heads = [
-            Head::Text("space"),
-            Head::Number("graphs"),
-            Head::Number("structures"),
-            Head::Number("operators"),
-            Head::Number("operators a graph"),
-            Head::Number("tensors a graph"),
-            Head::Number("size (MB)"),
-            Head::Number("operator kinds"),
-            Head::Text("seeds"),
+            Head::text("space"),
+            Head::number("graphs"),
+            Head::number("structures"),
+            Head::number("operators"),
+            Head::number("operators a graph"),
+            Head::number("tensors a graph"),
+            Head::number("size (MB)"),
+            Head::number("operator kinds"),
+            Head::text("seeds"),
         ];
         let row = |(space, counts): (&&str, &SpaceCounts)| {
             let graphs = &counts.characteristics;
@@ -141,10 +141,10 @@ impl<'t> Counts<'t> {
 
     pub fn kinds_as_markdown(&self) -> String {
         let heads = [
-            Head::Text("operator"),
-            Head::Number("operators"),
-            Head::Number("graphs"),
-            Head::Number("spaces"),
+            Head::text("operator"),
+            Head::number("operators"),
+            Head::number("graphs"),
+            Head::number("spaces"),
         ];
         let mut kinds: Vec<_> = self.kinds.iter().collect();
         kinds.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.n_operators));
@@ -229,11 +229,11 @@ impl<'t> LabelCounts<'t> {
     /// A row for each metric and target.
     pub fn metrics_as_markdown(&self) -> String {
         let heads = [
-            Head::Text("metric"),
-            Head::Text("unit"),
-            Head::Text("meaning"),
-            Head::Text("target"),
-            Head::Number("graphs"),
+            Head::text("metric"),
+            Head::text("unit"),
+            Head::text("meaning"),
+            Head::text("target"),
+            Head::number("graphs"),
         ];
         let rows = METRICS.iter().flat_map(|metric| {
             let counts = self.values.iter().filter(|((id, _), _)| *id == metric.id);
@@ -256,11 +256,11 @@ impl<'t> LabelCounts<'t> {
     /// A row for each target and outcome.
     pub fn outcomes_as_markdown(&self) -> String {
         let heads = [
-            Head::Text("target"),
-            Head::Text("status"),
-            Head::Text("reason"),
-            Head::Number("graphs"),
-            Head::Text("spaces"),
+            Head::text("target"),
+            Head::text("status"),
+            Head::text("reason"),
+            Head::number("graphs"),
+            Head::text("spaces"),
         ];
         let row = |(outcome, counts): (&Outcome, &OutcomeCounts)| {
             let reason = match outcome.leaves_operators_to_cpu {

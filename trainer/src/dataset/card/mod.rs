@@ -5,7 +5,6 @@
 
 mod counts;
 mod histograms;
-mod markdown;
 mod origins;
 mod requests;
 mod schema;

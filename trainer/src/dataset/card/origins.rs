@@ -1,8 +1,8 @@
 //! With what the labels were made.
 
-use super::markdown::{Head, table};
 use crate::dataset::Provenance;
 use crate::labels::record::{Run, Tool};
+use crate::markdown::{Head, table};
 
 /// Tools and targets of all runs.
 pub fn markdown(provenance: &Provenance) -> String {
@@ -16,7 +16,7 @@ fn tools(runs: &[Run]) -> String {
             tools.push(&run.tool);
         }
     }
-    let heads = ["tool", "version", "Python", "settings"].map(Head::Text);
+    let heads = ["tool", "version", "Python", "settings"].map(Head::text);
     let row = |tool: &Tool| {
         let settings = tool.settings.iter();
         let settings: Vec<_> = settings
@@ -38,11 +38,11 @@ fn is_same(a: &Tool, b: &Tool) -> bool {
 
 fn targets(provenance: &Provenance) -> String {
     let heads = [
-        Head::Text("target"),
-        Head::Text("hardware"),
-        Head::Text("configuration"),
-        Head::Number("clock (MHz)"),
-        Head::Text("a label is"),
+        Head::text("target"),
+        Head::text("hardware"),
+        Head::text("configuration"),
+        Head::number("clock (MHz)"),
+        Head::text("a label is"),
     ];
     let facts = || provenance.runs.iter().flat_map(|run| &run.tool.targets);
     let clock_mhz = |id: &str| {

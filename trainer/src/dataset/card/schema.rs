@@ -2,8 +2,8 @@
 
 use arrow::datatypes::{DataType, Field, Schema};
 
-use super::markdown::{Head, table};
 use crate::dataset::tables::{MEANING, UNIT};
+use crate::markdown::{Head, table};
 
 /// What the metadata of every file holds: the keys of `dataset::provenance`.
 pub const METADATA: &str = "\
@@ -18,7 +18,7 @@ beside the others, a row for each of `operators.parquet`, with the columns of `s
 /// A heading with the file's name, and a row for each column.
 pub fn markdown(file: &str, rows: &str, schema: &Schema) -> String {
     let of = |field: &Field, key| field.metadata().get(key).cloned().unwrap_or_default();
-    let heads = ["column", "type", "unit", "meaning"].map(Head::Text);
+    let heads = ["column", "type", "unit", "meaning"].map(Head::text);
     let row = |field: &Field| {
         vec![
             format!("`{}`", field.name()),

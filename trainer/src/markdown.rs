@@ -1,0 +1,69 @@
+//! Tables as Markdown.
+
+use std::borrow::Cow;
+
+/// A column's head, and whether its cells are numbers, which stand to the right.
+pub struct Head<'h> {
+    name: Cow<'h, str>,
+    is_number: bool,
+}
+
+impl<'h> Head<'h> {
+    pub fn text(name: impl Into<Cow<'h, str>>) -> Self {
+        Self {
+            name: name.into(),
+            is_number: false,
+        }
+    }
+
+    pub fn number(name: impl Into<Cow<'h, str>>) -> Self {
+        Self {
+            name: name.into(),
+            is_number: true,
+        }
+    }
+}
+
+/// The table; what would end a cell is escaped.
+pub fn table(heads: &[Head], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let rule = |head: &Head| if head.is_number { "---:" } else { "---" };
+    let mut text = row(heads.iter().map(|head| head.name.to_string()))
+        + &row(heads.iter().map(|head| rule(head).to_owned()));
+    for cells in rows {
+        text += &row(cells.into_iter().map(|cell| escape(&cell)));
+    }
+    text
+}
+
+/// A cell of an error; a dash where there is none.
+pub fn percent(error: Option<f64>) -> String {
+    error.map_or("-".to_owned(), |error| format!("{error:.2} %"))
+}
+
+fn row(cells: impl Iterator<Item = String>) -> String {
+    format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
+}
+
+fn escape(cell: &str) -> String {
+    cell.replace('|', "\\|").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_cannot_end_its_row() {
+        let cells = vec!["a|b\nc".to_owned(), percent(None), percent(Some(0.126))];
+        let found = table(
+            &[
+                Head::text("reason"),
+                Head::number("n"),
+                Head::number("error"),
+            ],
+            [cells],
+        );
+        let expected = "| reason | n | error |\n| --- | ---: | ---: |\n| a\\|b c | - | 0.13 % |\n";
+        assert_eq!(found, expected);
+    }
+}
