@@ -2,7 +2,9 @@
 
 use super::lowering::{Lowering, n_elements, ones};
 use crate::ethos_u::layer::Kind;
-use crate::ethos_u::program::{Action, Arithmetic, HALF_BYTES, Operation, WIDE_BYTES, Window};
+use crate::ethos_u::program::{
+    Action, Arithmetic, HALF_BYTES, MAX_DIMENSION, Operation, WIDE_BYTES, Window,
+};
 use crate::tflite::dimension;
 
 /// Positions of a kernel, and rows of it, at most.
@@ -98,9 +100,30 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
         return None;
     };
     let seen = around(lowering, input, axis)?;
-    let n = seen[0][1];
-    lowering.window(Kind::MaxPooling, [input, output], seen, [1, n]);
+    pool(lowering, [input, output], seen);
     Some(())
+}
+
+/// Pools columns to a single one, in parts where there are more rows than an operation sees.
+fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2]) {
+    let [[rows, n, depth], _] = seen;
+    for (rows, n_times) in [
+        (MAX_DIMENSION, rows / MAX_DIMENSION),
+        (rows % MAX_DIMENSION, 1),
+    ] {
+        if rows == 0 || n_times == 0 {
+            continue;
+        }
+        lowering.push(Operation {
+            seen: Some([[rows, n, depth], [rows, 1, depth]]),
+            window: Window {
+                kernel: [1, n],
+                ..Window::POINT
+            },
+            repeats: n_times as f64,
+            ..lowering.operation(Action::Layer(Kind::MaxPooling), &[input], output)
+        });
+    }
 }
 
 /// An input and its output as they are seen where one axis is reduced: what is before it as rows.
@@ -122,9 +145,8 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
         return None;
     };
     let seen = around(lowering, input, axis)?;
-    let n = seen[0][1];
     if lowering.accelerator.is_u85() {
-        lowering.window(Kind::MaxPooling, [input, output], seen, [1, n]);
+        pool(lowering, [input, output], seen);
         return Some(());
     }
     let shape = lowering.shape(input);
@@ -135,7 +157,7 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     });
     let [h, w, c] = seen[1];
     let largest = lowering.map([h, w, c], HALF_BYTES);
-    lowering.window(Kind::MaxPooling, [placed, largest], seen, [1, n]);
+    pool(lowering, [placed, largest], seen);
     let place = lowering.map([h, w, c], HALF_BYTES);
     lowering.copy(largest, place);
     let number = lowering.constant([1, 1, 1], HALF_BYTES);
