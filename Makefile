@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve test cli bundle measure networks specialised ablations ablations-of baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
+.PHONY: help serve test cli bundle measure evaluation families sizes networks specialised ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
 
 PORT ?= 8000
 
@@ -22,58 +22,74 @@ cli: ## Build the native command, target/release/litecast
 	cargo build --release --bin litecast
 
 TRAINER := target/release/litecast-trainer
-bundle: ## Train the shipped predictor again on trainer/data, measure and export it
-	@$(MAKE) --no-print-directory measure ARCHITECTURE=per-operator
-	$(TRAINER) export --run trainer/runs/per-operator --dataset trainer/data $(LEFT_OUT)
-
-ARCHITECTURE ?= perfsage
-# Written by `litecast-trainer evaluate-families`.
+DATASET := --dataset trainer/data
+# Written by `families`.
 LEFT_OUT := --left-out trainer/results/left-out.csv
 PAPER_SPACES := cnn-cifar10 cnn-imagenet cnn-kws vit-cifar100
-# As the paper has it, on its four spaces.
-SPACES_perfsage := $(PAPER_SPACES:%=--spaces %)
+
+trainer-native:
+	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
+
+bundle: ## Train the shipped predictor again on trainer/data, measure and export it
+	@$(MAKE) --no-print-directory measure ARCHITECTURE=per-operator
+	$(TRAINER) export --run trainer/runs/per-operator $(DATASET) $(LEFT_OUT)
+
+evaluation: families bundle sizes networks ## Write all of trainer/results/ anew: a day of two cores
+	@for network in per-operator perfsage eagle; do \
+	    $(MAKE) --no-print-directory specialised ARCHITECTURE=$$network || exit 1; \
+	done
+	@$(MAKE) --no-print-directory ablations baselines
+	$(TRAINER) evaluate-files ../shared/models
+	$(TRAINER) evaluate-devices
+
+ARCHITECTURE ?= perfsage
+# The published networks: on the paper's four spaces, with the widths and losses of their papers.
 FLAGS_perfsage := --hidden 128 --log-loss-epochs 5 --min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
 FLAGS_dippm := --hidden 512 --head 512
 FLAGS_nnlp := --hidden 512 --head 512
 FLAGS_seernet := --hidden 256 --gradients pcgrad
 FLAGS_eagle := --hidden 600
-measure: ## Train one architecture on trainer/data and measure it (ARCHITECTURE=perfsage)
-	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
-	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES_$(ARCHITECTURE)) \
-	    --dataset trainer/data --out trainer/runs/$(ARCHITECTURE)
-	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) --dataset trainer/data $(if $(filter per-operator,$(ARCHITECTURE)),$(LEFT_OUT))
+SPACES := $(if $(filter per-operator,$(ARCHITECTURE)),,$(PAPER_SPACES:%=--spaces %))
+measure: trainer-native ## Train one architecture on trainer/data and measure it (ARCHITECTURE=perfsage)
+	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES) \
+	    $(DATASET) --out trainer/runs/$(ARCHITECTURE)
+	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) $(DATASET) $(if $(filter per-operator,$(ARCHITECTURE)),$(LEFT_OUT))
 
-networks: ## Train and measure all networks to compare with, one after another: hours for each
+families: trainer-native ## Train the shipped network without each design space in turn, and measure it there
+	$(TRAINER) evaluate-families --epochs 2 $(DATASET)
+
+sizes: trainer-native ## Train the shipped network on small graphs, and measure it on large ones
+	$(TRAINER) train --hold-out-large true --epochs 3 $(DATASET) --out trainer/runs/sizes
+	$(TRAINER) evaluate --run trainer/runs/sizes $(DATASET) --name sizes --tables-only
+
+networks: ## Train and measure all networks to compare with, one after another: hours
 	@for network in perfsage dippm nnlp seernet eagle; do \
 	    $(MAKE) --no-print-directory measure ARCHITECTURE=$$network || exit 1; \
 	done
 
-specialised: ## Train one architecture for each of PerfSAGE's spaces alone, measure it, write table6.md
-	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
+specialised: trainer-native ## Train one architecture for each of PerfSAGE's spaces alone, measure it, write table6.md
 	@for space in $(PAPER_SPACES); do \
 	    run=$(ARCHITECTURE)-$$space; \
 	    $(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) --spaces $$space \
-	        --dataset trainer/data --out trainer/runs/$$run || exit 1; \
-	    $(TRAINER) evaluate --run trainer/runs/$$run --dataset trainer/data --name $$run || exit 1; \
+	        $(DATASET) --out trainer/runs/$$run || exit 1; \
+	    $(TRAINER) evaluate --run trainer/runs/$$run $(DATASET) --name $$run --tables-only || exit 1; \
 	done
 	$(TRAINER) table6
 
-# A third of the shipped network's epochs: rows are compared with each other.
+# Less than the shipped network's epochs: rows are compared with each other.
 ABLATION_FLAGS_perfsage := --epochs 12
-ABLATION_FLAGS_per-operator := --epochs 12 --log-loss-epochs 12
+ABLATION_FLAGS_per-operator := --epochs 8 --log-loss-epochs 8
 ablations: ## Train PerfSAGE's network and ours again without each of their ideas: hours
-	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
 	@for network in perfsage per-operator; do \
 	    $(MAKE) --no-print-directory ablations-of ARCHITECTURE=$$network || exit 1; \
 	done
 
-ablations-of:
-	$(TRAINER) ablations --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES_$(ARCHITECTURE)) \
-	    $(ABLATION_FLAGS_$(ARCHITECTURE)) --dataset trainer/data
+ablations-of: trainer-native
+	$(TRAINER) ablations --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES) \
+	    $(ABLATION_FLAGS_$(ARCHITECTURE)) $(DATASET)
 
-baselines: ## Fit predictors without a neural network, compare them with the shipped one
-	RUSTFLAGS="-C target-cpu=native" cargo build --release -p litecast-trainer
-	$(TRAINER) baselines --dataset trainer/data
+baselines: trainer-native ## Fit predictors without a neural network, compare them with the shipped one
+	$(TRAINER) baselines $(DATASET)
 
 card: ## Write the dataset's card, trainer/data/README.md, and its pictures from the tables
 	cargo build --release -p litecast-trainer
