@@ -24,7 +24,12 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     let ([h, w, c], [to_h, to_w, _]) = (lowering.shape(input), lowering.shape(output));
     if h * w == 1 {
-        let zeros = lowering.constant([to_h, to_w, c], lowering.element_bytes(output));
+        // For Ethos-U85 the compiler counts no bytes of the zeros.
+        let shape = match lowering.accelerator.is_u85() {
+            true => [1; 3],
+            false => [to_h, to_w, c],
+        };
+        let zeros = lowering.constant(shape, lowering.element_bytes(output));
         lowering.binary(Arithmetic::Sum, [input, zeros], output);
         return Some(());
     }
