@@ -19,7 +19,7 @@ use crate::split::{Side, Sizes, side};
 pub const METRICS: [Metric; 4] = [
     Metric {
         id: "latency",
-        operators: "cycles",
+        operators: CYCLES,
         planned: "cycles",
         readout: Readout::Sum,
     },
@@ -221,6 +221,10 @@ struct OutputColumns {
     graph: Vec<usize>,
     /// Index into [`LabelledGraph::operator_labels`].
     operators: Vec<Option<usize>>,
+    /// Index into [`LabelledGraph::labels`]: what the labels of operators that add up are parts of.
+    whole: Vec<Option<usize>>,
+    /// Total cycles of the output's target, and the cycles of operators.
+    cycles: Vec<Option<(usize, usize)>>,
 }
 
 impl OutputColumns {
@@ -229,15 +233,26 @@ impl OutputColumns {
             metrics: Vec::new(),
             graph: Vec::new(),
             operators: Vec::new(),
+            whole: Vec::new(),
+            cycles: Vec::new(),
         };
         for LabelKey { target, metric } in outputs {
             let idx = dataset.label_idx(target, metric);
             let missing = || format!("expected labels of {target} {metric}, found none");
-            columns.graph.push(idx.with_context(missing)?);
+            let idx = idx.with_context(missing)?;
+            columns.graph.push(idx);
             let metric = Metric::by_id(metric).context("outputs are made of METRICS")?;
-            let mut keys = dataset.operator_keys.iter();
-            let is_it = |key: &LabelKey| key.target == *target && key.metric == metric.operators;
-            columns.operators.push(keys.position(is_it));
+            let of_operators = |id: &str| {
+                let mut keys = dataset.operator_keys.iter();
+                keys.position(|key| key.target == *target && key.metric == id)
+            };
+            columns.operators.push(of_operators(metric.operators));
+            let total_cycles = dataset.label_idx(target, CYCLES);
+            columns.whole.push(match metric.operators {
+                CYCLES => total_cycles,
+                _ => Some(idx),
+            });
+            columns.cycles.push(total_cycles.zip(of_operators(CYCLES)));
             columns.metrics.push(metric);
         }
         Ok(columns)
@@ -255,16 +270,44 @@ impl OutputColumns {
             let values = self.operators[output].and_then(|k| graph.operator_labels[k].as_ref());
             let Some(values) = values else { continue };
             let unit = match self.metrics[output].readout {
-                Readout::Sum => total / values.iter().sum::<f32>(),
+                Readout::Sum => {
+                    let whole = self.whole[output].and_then(|k| graph.labels[k]);
+                    total / whole.unwrap_or_else(|| values.iter().sum())
+                }
                 Readout::Max => 1.0,
             };
+            let is_all = self.attributes_all(graph, output);
             let rows = labels.operators.iter_mut().skip(output).step_by(n_outputs);
-            rows.zip(values)
-                .for_each(|(label, value)| *label = value * unit);
+            for (label, &value) in rows.zip(values) {
+                *label = match is_all || value > 0.0 {
+                    true => value * unit,
+                    false => f32::NAN,
+                };
+            }
         }
         labels
     }
+
+    /// Whether all that a graph takes stands with some operator. Vela names no source of some operations
+    /// that it makes, those of an ARG_MAX on Ethos-U55 and U65 among them: any operator that it gives
+    /// nothing may be theirs.
+    fn attributes_all(&self, graph: &LabelledGraph, output: usize) -> bool {
+        let Some((total, operators)) = self.cycles[output] else {
+            return true;
+        };
+        let (Some(total), Some(cycles)) = (graph.labels[total], &graph.operator_labels[operators])
+        else {
+            return true;
+        };
+        let sum: f64 = cycles.iter().map(|&cycles| f64::from(cycles)).sum();
+        sum >= f64::from(total) * (1.0 - ROUNDING)
+    }
 }
+
+/// Figure of operators, and label of graphs.
+const CYCLES: &str = "cycles";
+/// Of single-precision cycles, relative.
+const ROUNDING: f64 = 1e-5;
 
 /// Indices of the feature columns that the settings keep from the network.
 fn hidden_columns(settings: &Settings) -> Result<Vec<usize>> {
