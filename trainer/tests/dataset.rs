@@ -264,11 +264,12 @@ fn check_features_columns(features: &Value, dataset: &Dataset) {
     println!("pyarrow reads the same {n_values} feature values, difference 0");
 }
 
-/// Features of another schema or of other graphs, or none, are made anew.
+/// Features of another schema, other code or other graphs, or none, are made anew.
 fn check_features_are_remade(fixture: &Fixture, dataset: &Dataset) {
     for (key, value) in [
         ("feature_schema_id", "0123456789abcdef"),
         ("graphs_sha256", "0"),
+        ("featurizer_sha256", "0"),
     ] {
         fixture.ask_python(&format!(
             "path = f'{{folder}}/features.parquet'\n\

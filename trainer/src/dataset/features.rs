@@ -1,6 +1,6 @@
 //! The table of features. It follows from the bytes of the graphs, which are remade from their seeds,
 //! and lies beside the other tables only to save that time: where it is missing, or of other graphs, or
-//! of other columns than today's, it is made anew.
+//! of other columns or other code than today's, it is made anew.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,6 +22,9 @@ pub const FEATURES_FILE: &str = "features.parquet";
 const SCHEMA_KEY: &str = "litecast.feature_schema_id";
 /// Hash of the hashes of the graphs, in order.
 const GRAPHS_KEY: &str = "litecast.graphs_sha256";
+/// Hash of the code that made the features.
+const CODE_KEY: &str = "litecast.featurizer_sha256";
+const CODE: &str = env!("LITECAST_FEATURIZER_SHA256");
 
 /// It is read on the machine that wrote it.
 const ZSTD_LEVEL: i32 = 1;
@@ -29,7 +32,11 @@ const ZSTD_LEVEL: i32 = 1;
 /// [`COLUMNS`] of all operators of a dataset, in the order of its table of operators.
 pub fn load(folder: &Path, tables: &Tables) -> Result<Vec<Vec<f32>>> {
     let path = folder.join(FEATURES_FILE);
-    let expected = [(SCHEMA_KEY, schema_id()), (GRAPHS_KEY, hash_of(tables)?)];
+    let expected = [
+        (SCHEMA_KEY, schema_id()),
+        (CODE_KEY, CODE.to_owned()),
+        (GRAPHS_KEY, hash_of(tables)?),
+    ];
     if !path.exists() || !read::has_metadata(&path, &expected)? {
         println!("making the features of {} anew", folder.display());
         make(folder)?;
@@ -84,7 +91,8 @@ pub struct FeatureTable {
 impl FeatureTable {
     pub fn create(folder: &Path) -> Result<Self> {
         let schema = tables::features(&[])?.schema();
-        let entries = vec![(SCHEMA_KEY.to_owned(), schema_id())];
+        let entries = [(SCHEMA_KEY, schema_id()), (CODE_KEY, CODE.to_owned())];
+        let entries = entries.map(|(key, value)| (key.to_owned(), value)).to_vec();
         Ok(Self {
             table: write::Table::create(folder, FEATURES_FILE, schema, entries, ZSTD_LEVEL)?,
             graphs: String::new(),
