@@ -43,12 +43,13 @@ evaluation: families bundle sizes networks ## Write all of trainer/results/ anew
 	$(TRAINER) evaluate-devices
 
 ARCHITECTURE ?= perfsage
-# The published networks: on the paper's four spaces, with the widths and losses of their papers.
+# The published networks: on the paper's four spaces, with the widths and losses of their papers; wide ones
+# and PCGrad, which passes over each batch four times, for fewer epochs.
 FLAGS_perfsage := --hidden 128 --log-loss-epochs 5 --min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
-FLAGS_dippm := --hidden 512 --head 512
+FLAGS_dippm := --hidden 512 --head 512 --epochs 24
 FLAGS_nnlp := --hidden 512 --head 512
-FLAGS_seernet := --hidden 256 --gradients pcgrad
-FLAGS_eagle := --hidden 600
+FLAGS_seernet := --hidden 256 --gradients pcgrad --epochs 24
+FLAGS_eagle := --hidden 600 --epochs 24
 SPACES := $(if $(filter per-operator,$(ARCHITECTURE)),,$(PAPER_SPACES:%=--spaces %))
 measure: trainer-native ## Train one architecture on trainer/data and measure it (ARCHITECTURE=perfsage)
 	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES) \
@@ -78,7 +79,7 @@ specialised: trainer-native ## Train one architecture for each of PerfSAGE's spa
 
 # Less than the shipped network's epochs: rows are compared with each other.
 ABLATION_FLAGS_perfsage := --epochs 12
-ABLATION_FLAGS_per-operator := --epochs 8 --log-loss-epochs 8
+ABLATION_FLAGS_per-operator := --epochs 4 --log-loss-epochs 4
 ablations: ## Train PerfSAGE's network and ours again without each of their ideas: hours
 	@for network in perfsage per-operator; do \
 	    $(MAKE) --no-print-directory ablations-of ARCHITECTURE=$$network || exit 1; \

@@ -1,16 +1,20 @@
 //! `litecast-trainer ablations`: what a network loses with each of its ideas. PerfSAGE's Tables 4 and 5
 //! and Figures 3 and 4, and the same for ideas of ours.
 
+mod plot;
+
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use litecast::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 
+use self::plot::Line;
 use super::{Trained, errors};
 use crate::checkpoint::Checkpoint;
 use crate::data::Data;
 use crate::dataset;
+use crate::gnn::gradients::Gradients;
 use crate::gnn::network::Architecture;
 use crate::markdown::{Head, percent, table};
 use crate::metrics::summarise;
@@ -27,7 +31,7 @@ pub struct AblationsArgs {
     /// Folder for the runs, one folder each; those found there are resumed.
     #[arg(long, default_value = "trainer/runs/ablations")]
     pub runs: PathBuf,
-    /// Folder for the table, `ablations-<architecture>.md`.
+    /// Folder for `ablations-<architecture>.md` and its picture.
     #[arg(long, default_value = "trainer/results")]
     pub out: PathBuf,
     #[command(flatten)]
@@ -44,7 +48,7 @@ struct Ablation {
     change: fn(&mut Settings),
 }
 
-const ABLATIONS: [Ablation; 10] = [
+const ABLATIONS: [Ablation; 11] = [
     ablation("none", "as it is", any, |_| {}),
     ablation(
         "shared-encoder",
@@ -73,6 +77,9 @@ const ABLATIONS: [Ablation; 10] = [
     }),
     ablation("no-weights", "no statistics of weights", any, |s| {
         s.without_columns.push("weights".into());
+    }),
+    ablation("pcgrad", "PCGrad in place of summed gradients", ours, |s| {
+        s.gradients = Gradients::Pcgrad
     }),
 ];
 
@@ -131,11 +138,20 @@ pub fn run(args: &AblationsArgs) -> Result<()> {
             tenths: tenths(&estimates, &trained),
         });
     }
-    let text = markdown(&measured, &args.settings);
+    let name = format!("ablations-{}", architecture.id());
+    let text = markdown(&measured, &args.settings, &name);
     println!("{text}");
     fs::create_dir_all(&args.out)?;
-    let file = format!("ablations-{}.md", architecture.id());
-    Ok(fs::write(args.out.join(file), text)?)
+    if has_tenths(&measured) {
+        let lines = measured.iter().map(|one| Line {
+            name: one.words,
+            errors: &one.tenths,
+        });
+        let lines: Vec<Line> = lines.collect();
+        let title = format!("Latency of {} on the first target", BINNED_SPACE.id());
+        plot::write(&lines, &title, &args.out.join(format!("{name}.svg")))?;
+    }
+    Ok(fs::write(args.out.join(format!("{name}.md")), text)?)
 }
 
 /// The output and the space of PerfSAGE's Figure 3; the paper has them on a CPU.
@@ -168,7 +184,7 @@ fn tenths(estimates: &[Vec<f32>], trained: &Trained) -> Vec<f64> {
     (0..N_BINS).map(|k| error(bin(k))).collect()
 }
 
-fn markdown(measured: &[Measured], settings: &Settings) -> String {
+fn markdown(measured: &[Measured], settings: &Settings, name: &str) -> String {
     let mut text = format!(
         "# What each idea is worth\n\nEach row is a network of its own, trained for {} epochs on the same \
          graphs with one thing changed, and measured on the same held-out graphs: mean absolute percentage \
@@ -187,7 +203,7 @@ fn markdown(measured: &[Measured], settings: &Settings) -> String {
         };
         text += &format!("\n{title}:\n\n{}", table(&heads, measured.iter().map(row)));
     }
-    text + &tenths_as_markdown(measured)
+    text + &tenths_as_markdown(measured, name)
 }
 
 /// PerfSAGE's spaces and the groups of spaces, those that were measured.
@@ -213,8 +229,12 @@ fn mean(errors: &[OutputError], metric: &str, group: &str) -> Option<f64> {
     (!of_targets.is_empty()).then(|| of_targets.iter().sum::<f64>() / n)
 }
 
-fn tenths_as_markdown(measured: &[Measured]) -> String {
-    if measured.iter().any(|one| one.tenths.is_empty()) {
+fn has_tenths(measured: &[Measured]) -> bool {
+    measured.iter().all(|one| !one.tenths.is_empty())
+}
+
+fn tenths_as_markdown(measured: &[Measured], name: &str) -> String {
+    if !has_tenths(measured) {
         return String::new();
     }
     let mut heads = vec![Head::text("changed")];
@@ -225,7 +245,7 @@ fn tenths_as_markdown(measured: &[Measured]) -> String {
     };
     format!(
         "\nLatency on the first target by tenths of the graphs of {}, from the fastest to the slowest \
-         (PerfSAGE's Figure 3):\n\n{}",
+         (PerfSAGE's Figure 3):\n\n![Errors by tenths]({name}.svg)\n\n{}",
         BINNED_SPACE.id(),
         table(&heads, measured.iter().map(row))
     )
