@@ -24,3 +24,30 @@ pub struct Diagnostic {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_idx: Option<usize>,
 }
+
+/// Items of a list that a message spells out.
+const SHOWN: usize = 4;
+
+/// The first items of a list in words, with an ellipsis where there are more.
+pub(crate) fn some_of<T: AsRef<str>>(
+    items: impl IntoIterator<Item = T>,
+    separator: &str,
+) -> String {
+    let items: Vec<T> = items.into_iter().take(SHOWN + 1).collect();
+    let more = (items.len() > SHOWN).then_some("…");
+    let shown = items.iter().take(SHOWN).map(T::as_ref).chain(more);
+    shown.collect::<Vec<_>>().join(separator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_end_in_an_ellipsis() {
+        let names = ["a", "b", "c", "d", "e"];
+        assert_eq!(some_of(&names[..0], ", "), "");
+        assert_eq!(some_of(&names[..4], ", "), "a, b, c, d");
+        assert_eq!(some_of(names, "; "), "a; b; c; d; …");
+    }
+}

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::diagnostic::some_of;
 use crate::graph::{Graph, Node};
 use crate::tflite::{Activation, BuiltinOptions, TensorType, integers};
 
@@ -33,9 +34,8 @@ pub fn refusal(graph: &Graph) -> Option<String> {
         return None;
     }
     let is_float = reasons.keys().any(|reason| reason.contains("FLOAT"));
-    let shown = |(reason, names): (&String, &BTreeSet<&str>)| {
-        format!("{}: {reason}", some_of(names.iter().copied(), ", "))
-    };
+    let shown =
+        |(reason, names): (&String, &BTreeSet<&str>)| format!("{}: {reason}", some_of(names, ", "));
     let advice = if is_float {
         "; quantise the whole model to int8"
     } else {
@@ -48,19 +48,8 @@ pub fn refusal(graph: &Graph) -> Option<String> {
     ))
 }
 
-/// The first few of a list, in words.
-fn some_of<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, separator: &str) -> String {
-    let has_more = items.len() > SHOWN;
-    let items: Vec<T> = items.take(SHOWN).collect();
-    let shown = items.iter().map(T::as_ref);
-    let shown: Vec<&str> = shown.chain(has_more.then_some("…")).collect();
-    shown.join(separator)
-}
-
 /// Name of the operator that Coral's compiler writes.
 const COMPILED: &str = "edgetpu-custom-op";
-/// Reasons, and operators of each, that a message spells out.
-const SHOWN: usize = 4;
 
 /// Why an operator is left to the CPU.
 fn left(graph: &Graph, node: &Node) -> Option<String> {

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::facts::precision;
-use super::results::{SHOWN, unknowable};
+use super::results::unknowable;
 use super::{Outcome, Precision, TargetResult};
 use crate::analysis::Analysis;
 use crate::cortex_a;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::edge_tpu;
 use crate::graph::Graph;
 use crate::manifest::Provenance;
@@ -60,14 +60,12 @@ pub fn on_processors(
     let first = uncounted.first().filter(|_| refusal.is_none());
     let diagnostic = first.map(|&(_, operator_idx)| {
         let names: BTreeSet<&str> = uncounted.iter().map(|(name, _)| name.as_str()).collect();
-        let listed: Vec<&str> = names.iter().copied().take(SHOWN).collect();
-        let more = if names.len() > SHOWN { ", …" } else { "" };
         Diagnostic {
             severity: Severity::Warning,
             code: "operator-never-counted",
             message: format!(
-                "on processors, {}{more} was never counted and adds nothing to the estimate",
-                listed.join(", ")
+                "on processors, {} was never counted and adds nothing to the estimate",
+                some_of(names, ", ")
             ),
             operator_idx: Some(operator_idx),
         }

@@ -1,11 +1,11 @@
 //! What each target makes of a graph, and the doubts about it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::modelled::{arena, modelled, on_edge_tpu, on_processors};
 use super::{Outcome, TargetResult};
 use crate::analysis::{Analysis, Cost};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::energy::{Coefficients, coefficients};
 use crate::familiarity::summary;
 use crate::features::{COLUMNS, Features, N_COLUMNS};
@@ -283,48 +283,45 @@ fn mostly_cpu_words(graph: &Graph, fallbacks: &[Fallback]) -> String {
     };
     let n = fallbacks.len();
     let all = graph.nodes.len();
-    let why = reasons
-        .into_iter()
-        .take(SHOWN)
-        .collect::<Vec<_>>()
-        .join(", ");
+    let why = some_of(reasons, ", ");
     format!("{n} of {all} operators do not run on the NPU ({why}){advice}")
 }
 
-/// Items of a list that a message spells out.
-pub(super) const SHOWN: usize = 3;
-
-/// Operators left to the CPU, for each family of targets with an estimate.
+/// Operators left to the CPU: a doubt for all targets with an estimate that leave the same ones.
 fn cpu_fallbacks(graph: &Graph, results: &[TargetResult]) -> Vec<Diagnostic> {
     let estimated = results
         .iter()
         .filter(|r| matches!(r.outcome, Outcome::Estimate { .. }));
     let targets: BTreeSet<&str> = estimated.map(|r| r.target.as_str()).collect();
-    let words = |target: &&str| {
-        let fallbacks = support::fallbacks(graph, Npu::of_target(target)?);
-        let first = fallbacks.first()?;
-        let listed = fallbacks.iter().take(SHOWN).map(|f| {
-            format!(
-                "{} ({})",
-                graph.nodes[f.node_idx].operator.code.name(),
-                f.reason
-            )
+    let mut left: BTreeMap<(usize, String), Vec<&str>> = BTreeMap::new();
+    for target in targets {
+        let npu = Npu::of_target(target);
+        let fallbacks = npu.map_or_else(Vec::new, |npu| support::fallbacks(graph, npu));
+        let Some(first) = fallbacks.first() else {
+            continue;
+        };
+        let operators = fallbacks.iter().map(|f| {
+            let name = graph.nodes[f.node_idx].operator.code.name();
+            format!("{name} ({})", f.reason)
         });
-        let more = if fallbacks.len() > SHOWN { ", …" } else { "" };
-        let message = format!(
-            "{target}: {} operators stay on the CPU, whose time is not in the estimate: {}{more}",
-            fallbacks.len(),
-            listed.collect::<Vec<_>>().join(", "),
+        let stay = match fallbacks.len() {
+            1 => "1 operator stays".to_owned(),
+            n => format!("{n} operators stay"),
+        };
+        let words = format!(
+            "{stay} on the CPU, whose time is not in the estimate: {}",
+            some_of(operators, ", ")
         );
-        let operator_idx = Some(graph.nodes[first.node_idx].operator_idx);
-        Some(Diagnostic {
-            severity: Severity::Warning,
-            code: "cpu-fallback",
-            message,
-            operator_idx,
-        })
+        let operator_idx = graph.nodes[first.node_idx].operator_idx;
+        left.entry((operator_idx, words)).or_default().push(target);
+    }
+    let doubt = |((operator_idx, words), targets): ((usize, String), Vec<&str>)| Diagnostic {
+        severity: Severity::Warning,
+        code: "cpu-fallback",
+        message: format!("on {}, {words}", targets.join(" and ")),
+        operator_idx: Some(operator_idx),
     };
-    targets.iter().filter_map(words).collect()
+    left.into_iter().map(doubt).collect()
 }
 
 /// Operators that no training graph had.
@@ -336,17 +333,11 @@ fn never_trained(graph: &Graph, manifest: &Manifest) -> Option<Diagnostic> {
         .filter(|node| is_new(node.operator.code.builtin));
     let first = new.clone().next()?;
     let names: BTreeSet<_> = new.map(|node| node.operator.code.name()).collect();
-    let listed = names
-        .iter()
-        .copied()
-        .take(SHOWN)
-        .collect::<Vec<_>>()
-        .join(", ");
-    let more = if names.len() > SHOWN { ", …" } else { "" };
+    let names = some_of(names, ", ");
     Some(Diagnostic {
         severity: Severity::Warning,
         code: "operator-never-trained",
-        message: format!("the predictor never saw {listed}{more}; its error here is unknown"),
+        message: format!("the predictor never saw {names}; its error here is unknown"),
         operator_idx: Some(first.operator_idx),
     })
 }
@@ -365,11 +356,8 @@ fn outside_range(features: &Features, manifest: &Manifest) -> Option<Diagnostic>
         }
     }
     outside.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let meanings = outside
-        .iter()
-        .take(SHOWN)
-        .map(|&(_, idx)| COLUMNS[idx].meaning);
-    let listed = meanings.collect::<Vec<_>>().join("; ");
+    let meanings = outside.iter().map(|&(_, idx)| COLUMNS[idx].meaning);
+    let listed = some_of(meanings, "; ");
     (!outside.is_empty()).then(|| Diagnostic {
         severity: Severity::Warning,
         code: "outside-training-range",
