@@ -198,6 +198,28 @@ mod tests {
         assert_eq!(found.unwrap_err().to_string(), words);
     }
 
+    /// Rows of a constant table for each input's indices; of no axis that the table has not.
+    #[test]
+    fn a_table_is_gathered_from_along_its_first_axis() {
+        let gathered = |axis| {
+            let shapes: [&[i32]; 3] = [&[1, 6], &[9, 4], &[1, 6, 4]];
+            let mut tensors: Vec<_> = shapes.map(|shape| tensor(INT8, shape)).into();
+            tensors[1].buffer_idx = 1;
+            let options = BuiltinOptions::Gather {
+                axis,
+                batch_dims: 0,
+            };
+            let gather = calling("GATHER", &[1, 0], &[2], options);
+            set_batch(
+                &mut model(vec![subgraph(tensors, vec![gather])]),
+                NonZeroU32::new(2).unwrap(),
+            )
+        };
+        for (axis, is_first) in [(0, true), (-2, true), (1, false), (7, false), (-3, false)] {
+            assert_eq!(gathered(axis).is_ok(), is_first, "axis {axis}");
+        }
+    }
+
     #[test]
     fn inputs_have_to_be_single_and_batches_small() {
         let graph = || subgraph(vec![tensor(INT8, &[2, 6])], vec![]);

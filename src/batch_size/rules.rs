@@ -219,10 +219,10 @@ impl Call<'_, '_> {
     /// Rows of a table for each input's indices, or a part of each input.
     fn gather(&self, axis: i32, batch_dims: i32) -> Result<(), &'static str> {
         require(batch_dims == 0, UNKNOWN)?;
-        let is_later = is_later(axis, self.shape(0).len());
+        let axis = dimension(axis, self.shape(0).len());
         match (self.is_batched(0), self.is_batched(1)) {
-            (false, true) => require(!is_later, JOINED),
-            (true, false) => require(is_later, JOINED),
+            (false, true) => require(axis == Some(0), JOINED),
+            (true, false) => require(axis > Some(0), JOINED),
             _ => Err(UNKNOWN),
         }
     }
