@@ -49,13 +49,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
     let out_width = if is_wide { 1 } else { width };
     let sums = [out_height, out_width, depth];
     let mut so_far = None;
-    for (rows, n_times) in [
-        (rows_at_once, kernel[0] / rows_at_once),
-        (kernel[0] % rows_at_once, 1),
-    ] {
-        if rows == 0 || n_times == 0 {
-            continue;
-        }
+    for (rows, n_times) in parts(kernel[0], rows_at_once) {
         let read = [if is_high { rows } else { height }, width, depth];
         let sum = lowering.map(sums, WIDE_BYTES);
         lowering.push(Operation {
@@ -104,16 +98,17 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
+/// So many rows, as often as they fit, and once what is left of them.
+fn parts(n_rows: i64, at_once: i64) -> impl Iterator<Item = (i64, i64)> {
+    let parts = [(at_once, n_rows / at_once), (n_rows % at_once, 1)];
+    let is_there = |&(rows, n_times): &(i64, i64)| rows > 0 && n_times > 0;
+    parts.into_iter().filter(is_there)
+}
+
 /// Pools columns to a single one, in parts where there are more rows than an operation sees.
 fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2]) {
     let [[rows, n, depth], _] = seen;
-    for (rows, n_times) in [
-        (MAX_DIMENSION, rows / MAX_DIMENSION),
-        (rows % MAX_DIMENSION, 1),
-    ] {
-        if rows == 0 || n_times == 0 {
-            continue;
-        }
+    for (rows, n_times) in parts(rows, MAX_DIMENSION) {
         lowering.push(Operation {
             seen: Some([[rows, n, depth], [rows, 1, depth]]),
             window: Window {
@@ -155,15 +150,28 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
         weights: Some(ones(shape[2])),
         ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], placed)
     });
-    let [h, w, c] = seen[1];
-    let largest = lowering.map([h, w, c], HALF_BYTES);
-    pool(lowering, [placed, largest], seen);
-    let place = lowering.map([h, w, c], HALF_BYTES);
-    lowering.copy(largest, place);
-    let number = lowering.constant([1, 1, 1], HALF_BYTES);
-    lowering.push(Operation {
-        seen: Some([[h, w, c]; 2]),
-        ..lowering.operation(Action::Binary(Arithmetic::Sum), &[place, number], output)
+    let [n_rows, width, depth] = seen[1];
+    let [largest, place] = [0; 2].map(|_| {
+        let map = lowering.map(seen[1], HALF_BYTES);
+        // Of all rows, whatever an operation sees of them.
+        let n_elements = seen[1].map(|size| size as f64).iter().product::<f64>();
+        lowering.program.maps[map].bytes = Some(n_elements * HALF_BYTES as f64);
+        map
     });
+    pool(lowering, [placed, largest], seen);
+    let number = lowering.constant([1, 1, 1], HALF_BYTES);
+    let sum = Action::Binary(Arithmetic::Sum);
+    for (action, inputs, output) in [
+        (Action::Copy, &[largest][..], place),
+        (sum, &[place, number], output),
+    ] {
+        for (rows, n_times) in parts(n_rows, MAX_DIMENSION) {
+            lowering.push(Operation {
+                seen: Some([[rows, width, depth]; 2]),
+                repeats: n_times as f64,
+                ..lowering.operation(action, inputs, output)
+            });
+        }
+    }
     Some(())
 }
