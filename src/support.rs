@@ -26,7 +26,7 @@ impl Npu {
 }
 
 /// An operator that the NPU leaves to the CPU.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fallback {
     pub node_idx: usize,
     /// Lower case, no full stop, for example `FLOAT32 activations`.
@@ -305,3 +305,34 @@ const ONLY_U85: &[&str] = &[
     "SELECT",
     "SELECT_V2",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
+    use crate::tflite::{Activation, TensorType};
+
+    /// Of three steps or three inputs, by which dimension comes first.
+    #[test]
+    fn inputs_of_an_lstm_are_told_from_its_steps() {
+        for (time_major, shape, expected) in [
+            (true, [3, 1, 8], None),
+            (true, [1, 3, 8], Some("takes one input at a time, found 3")),
+            (false, [3, 1, 8], Some("takes one input at a time, found 3")),
+            (false, [1, 3, 8], None),
+        ] {
+            let options = BuiltinOptions::UnidirectionalSequenceLstm {
+                time_major,
+                diagonal_recurrent_tensors: false,
+                cell_clip: 0.0,
+                proj_clip: 0.0,
+                activation: Activation::Tanh,
+            };
+            let lstm = calling("UNIDIRECTIONAL_SEQUENCE_LSTM", &[0], &[1], options);
+            let tensors = [shape, shape].map(|shape| tensor(TensorType::Int8, &shape));
+            let model = model(vec![subgraph(tensors.to_vec(), vec![lstm])]);
+            let found = refusal_of_several(&graph_of(&model));
+            assert_eq!(found.as_deref(), expected, "{time_major} {shape:?}");
+        }
+    }
+}

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::diagnostic::some_of;
+use crate::diagnostic::{do_not_run, some_of};
 use crate::graph::{Graph, Node};
 use crate::tflite::{Activation, BuiltinOptions, TensorType, integers};
 
@@ -42,8 +42,8 @@ pub fn refusal(graph: &Graph) -> Option<String> {
         ""
     };
     Some(format!(
-        "{n_left} of {} operators do not run on the Edge TPU as modelled ({}){advice}",
-        graph.nodes.len(),
+        "{} on the Edge TPU as modelled ({}){advice}",
+        do_not_run(n_left, graph.nodes.len()),
         some_of(reasons.iter().map(shown), "; "),
     ))
 }

@@ -64,7 +64,7 @@ pub fn on_processors(
             severity: Severity::Warning,
             code: "operator-never-counted",
             message: format!(
-                "on processors, {} was never counted and adds nothing to the estimate",
+                "the estimate on processors leaves out what was never counted: {}",
                 some_of(names, ", ")
             ),
             operator_idx: Some(operator_idx),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::modelled::{arena, modelled, on_edge_tpu, on_processors};
 use super::{Outcome, TargetResult};
 use crate::analysis::{Analysis, Cost};
-use crate::diagnostic::{Diagnostic, Severity, some_of};
+use crate::diagnostic::{Diagnostic, Severity, do_not_run, some_of};
 use crate::energy::{Coefficients, coefficients};
 use crate::familiarity::summary;
 use crate::features::{COLUMNS, Features, N_COLUMNS};
@@ -281,10 +281,8 @@ fn mostly_cpu_words(graph: &Graph, fallbacks: &[Fallback]) -> String {
     } else {
         ""
     };
-    let n = fallbacks.len();
-    let all = graph.nodes.len();
-    let why = some_of(reasons, ", ");
-    format!("{n} of {all} operators do not run on the NPU ({why}){advice}")
+    let left = do_not_run(fallbacks.len(), graph.nodes.len());
+    format!("{left} on the NPU ({}){advice}", some_of(reasons, ", "))
 }
 
 /// Operators left to the CPU: a doubt for all targets with an estimate that leave the same ones.
@@ -293,35 +291,36 @@ fn cpu_fallbacks(graph: &Graph, results: &[TargetResult]) -> Vec<Diagnostic> {
         .iter()
         .filter(|r| matches!(r.outcome, Outcome::Estimate { .. }));
     let targets: BTreeSet<&str> = estimated.map(|r| r.target.as_str()).collect();
-    let mut left: BTreeMap<(usize, String), Vec<&str>> = BTreeMap::new();
+    let mut left: BTreeMap<Vec<Fallback>, Vec<&str>> = BTreeMap::new();
     for target in targets {
-        let npu = Npu::of_target(target);
-        let fallbacks = npu.map_or_else(Vec::new, |npu| support::fallbacks(graph, npu));
-        let Some(first) = fallbacks.first() else {
-            continue;
-        };
-        let operators = fallbacks.iter().map(|f| {
+        if let Some(npu) = Npu::of_target(target) {
+            let fallbacks = support::fallbacks(graph, npu);
+            left.entry(fallbacks).or_default().push(target);
+        }
+    }
+    let doubt = |(fallbacks, targets): (Vec<Fallback>, Vec<&str>)| {
+        let first = &graph.nodes[fallbacks.first()?.node_idx];
+        let words = |f: &Fallback| {
             let name = graph.nodes[f.node_idx].operator.code.name();
             format!("{name} ({})", f.reason)
-        });
+        };
+        let kinds: BTreeSet<String> = fallbacks.iter().map(words).collect();
         let stay = match fallbacks.len() {
             1 => "1 operator stays".to_owned(),
             n => format!("{n} operators stay"),
         };
-        let words = format!(
-            "{stay} on the CPU, whose time is not in the estimate: {}",
-            some_of(operators, ", ")
-        );
-        let operator_idx = graph.nodes[first.node_idx].operator_idx;
-        left.entry((operator_idx, words)).or_default().push(target);
-    }
-    let doubt = |((operator_idx, words), targets): ((usize, String), Vec<&str>)| Diagnostic {
-        severity: Severity::Warning,
-        code: "cpu-fallback",
-        message: format!("on {}, {words}", targets.join(" and ")),
-        operator_idx: Some(operator_idx),
+        Some(Diagnostic {
+            severity: Severity::Warning,
+            code: "cpu-fallback",
+            message: format!(
+                "on {}, {stay} on the CPU, whose time is not in the estimate: {}",
+                targets.join(" and "),
+                some_of(kinds, ", ")
+            ),
+            operator_idx: Some(first.operator_idx),
+        })
     };
-    left.into_iter().map(doubt).collect()
+    left.into_iter().filter_map(doubt).collect()
 }
 
 /// Operators that no training graph had.
@@ -387,3 +386,49 @@ fn far_from_training(distance: f32, manifest: &Manifest) -> Option<Diagnostic> {
 
 /// Share of a column's range by which a value may leave it without a word.
 const RANGE_SLACK: f32 = 0.05;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::fixtures::{graph_of, model, operator, subgraph, tensor};
+    use crate::tflite::TensorType;
+
+    #[test]
+    fn targets_that_leave_the_same_operators_are_named_together() {
+        let tensors = vec![tensor(TensorType::Int8, &[1, 4, 4, 8]); 4];
+        let operators = vec![
+            operator("SIN", &[0], &[1]),
+            operator("SIN", &[1], &[2]),
+            operator("LESS", &[2, 2], &[3]),
+        ];
+        let model = model(vec![subgraph(tensors, operators)]);
+        let results = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"].map(|target| {
+            let outcome = Outcome::Estimate {
+                value: 1.0,
+                lo: None,
+                hi: None,
+                unit: "ms".into(),
+                provenance: modelled(String::new()),
+                expected_error_percent: None,
+                operators: None,
+            };
+            TargetResult {
+                target: target.into(),
+                device: String::new(),
+                metric: "latency".into(),
+                outcome,
+            }
+        });
+        let found = cpu_fallbacks(&graph_of(&model), &results);
+        let messages: Vec<&str> = found.iter().map(|doubt| doubt.message.as_str()).collect();
+        assert_eq!(
+            messages,
+            [
+                "on ethos-u85-256, 2 operators stay on the CPU, whose time is not in the estimate: SIN \
+                 (operator not on the NPU's list)",
+                "on ethos-u55-256 and ethos-u65-512, 3 operators stay on the CPU, whose time is not in the \
+                 estimate: LESS (operator not on the NPU's list), SIN (operator not on the NPU's list)",
+            ]
+        );
+    }
+}

@@ -115,6 +115,17 @@ fn refusal_of(bytes: &[u8]) -> Option<String> {
     refusal(&graph::build(&model, 0).unwrap())
 }
 
+/// Whether a refusal gives this reason for this operator.
+fn gives(words: &str, operator: &str, reason: &str) -> bool {
+    let mut parts = words
+        .split(['(', ';'])
+        .filter_map(|part| part.split_once(": "));
+    parts.any(|(operators, found)| {
+        let mut operators = operators.split(',').map(str::trim);
+        operators.any(|name| name == operator) && found.contains(reason)
+    })
+}
+
 #[test]
 fn what_the_edge_tpu_does_not_run_is_refused_in_words() {
     let network = network("MobileNet v1 0.25", 128).unwrap();
@@ -122,10 +133,7 @@ fn what_the_edge_tpu_does_not_run_is_refused_in_words() {
     assert_eq!(refusal_of(&int8), None);
     let float32 = to_tflite(&network, WEIGHT_SEED, Precision::Float32);
     let words = refusal_of(&float32).unwrap();
-    assert!(
-        words.contains(" CONV_2D, ") && words.contains(": FLOAT32 activations"),
-        "{words}"
-    );
+    assert!(gives(&words, "CONV_2D", "FLOAT32 activations"), "{words}");
     assert!(
         words.ends_with("quantise the whole model to int8"),
         "{words}"
@@ -145,9 +153,7 @@ fn what_the_edge_tpu_does_not_run_is_refused_in_words() {
             .filter_map(|index| refusal_of(&sample(space, 1, index).to_tflite()))
             .collect();
         assert!(
-            refusals
-                .iter()
-                .any(|words| words.contains(operator) && words.contains(reason)),
+            refusals.iter().any(|words| gives(words, operator, reason)),
             "{operator}, {reason}: {refusals:?}"
         );
     }
