@@ -7,7 +7,14 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 /// What a feature depends on, from the engine's sources.
-const SOURCES: [&str; 5] = ["analysis", "ethos_u", "features", "graph.rs", "tflite"];
+const SOURCES: [&str; 6] = [
+    "analysis",
+    "ethos_u",
+    "features",
+    "graph.rs",
+    "support.rs",
+    "tflite",
+];
 
 fn main() -> io::Result<()> {
     let engine = Path::new("../src");

@@ -136,7 +136,8 @@ impl Table {
         zstd_level: i32,
     ) -> Result<Self> {
         let path = folder.join(name);
-        let unfinished = folder.join(format!("{name}.unfinished"));
+        // Two processes that miss the same table both write it.
+        let unfinished = folder.join(format!("{name}.{}.unfinished", std::process::id()));
         let file = File::create(&unfinished)
             .with_context(|| format!("could not create {}", unfinished.display()))?;
         let options = ArrowWriterOptions::new()
