@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use burn::module::Module;
 use burn::optim::ModuleOptimizer;
-use litecast::features;
 use serde::{Deserialize, Serialize};
 
 use crate::curve::CurveRow;
@@ -18,8 +17,8 @@ use crate::settings::Settings;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     pub settings: Settings,
-    pub feature_schema_id: String,
-    pub n_training: usize,
+    /// [`Data::training_sha256`].
+    pub training_sha256: String,
     /// Epochs done.
     pub epoch: usize,
     pub best_epoch: usize,
@@ -32,8 +31,7 @@ impl Progress {
     pub fn new(settings: &Settings, data: &Data) -> Self {
         Self {
             settings: settings.clone(),
-            feature_schema_id: features::schema_id(),
-            n_training: data.training.examples.len(),
+            training_sha256: data.training_sha256(),
             epoch: 0,
             best_epoch: 0,
             best_mape: f64::MAX,
@@ -92,18 +90,30 @@ impl Checkpoint {
         ))
     }
 
-    /// As [`Checkpoint::load_progress`], refusing a run of other settings.
-    pub fn load_last(&self, settings: &Settings) -> Result<Option<Progress>> {
+    /// As [`Checkpoint::load_progress`], refusing a run of other settings or on other data.
+    pub fn load_last(&self, settings: &Settings, data: &Data) -> Result<Option<Progress>> {
         let progress = self.load_progress()?;
         if let Some(found) = &progress {
-            let (expected, found) = (settings.by_name(), found.settings.by_name());
+            let (expected, settings) = (settings.by_name(), found.settings.by_name());
             let folder = self.folder.display();
             ensure!(
-                expected == found,
-                "{folder}: expected a run of {expected:?}, found {found:?}"
+                expected == settings,
+                "{folder}: expected a run of {expected:?}, found {settings:?}"
             );
+            self.expect_trained_on(found, data)?;
         }
         Ok(progress)
+    }
+
+    /// Refuses a run on other training graphs, features or labels than `data` has.
+    pub fn expect_trained_on(&self, progress: &Progress, data: &Data) -> Result<()> {
+        ensure!(
+            progress.training_sha256 == data.training_sha256(),
+            "{}: expected a run on the training graphs, features and labels of today, found one on \
+             others; remove it, or name another folder",
+            self.folder.display()
+        );
+        Ok(())
     }
 
     pub fn load_last_model(&self, model: Network) -> Result<Network> {

@@ -7,11 +7,14 @@ use litecast::cortex_a;
 use litecast::familiarity::summary;
 use litecast::features::{COLUMNS, N_COLUMNS};
 use litecast::manifest::{FeatureRange, SpaceCount};
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
 
 use crate::columns::amounts;
 use crate::dataset::{Dataset, LabelKey, LabelledGraph};
 use crate::gnn::prepare::{Example, Labels, OutputRules, Readout, Scaling};
 use crate::gnn::whole_graph::Columns;
+use crate::labels::sha256_hex;
 use crate::settings::Settings;
 use crate::split::{Side, Sizes, side};
 
@@ -154,6 +157,25 @@ impl Data {
         })
     }
 
+    /// Hash of all that a network learns from: two runs on the same have the same. Linear in the values of
+    /// the training graphs, a second for thirty thousand.
+    pub fn training_sha256(&self) -> String {
+        let of_example = |example: &Example| {
+            let mut hash = Sha256::new();
+            for values in [&example.nodes, &example.labels, &example.operator_labels] {
+                let bytes: Vec<u8> = values
+                    .iter()
+                    .flat_map(|value| value.to_le_bytes())
+                    .collect();
+                hash.update(bytes);
+            }
+            hash.finalize()
+        };
+        let examples = self.training.examples.par_iter();
+        let hashes: Vec<_> = examples.map(of_example).collect();
+        sha256_hex(&hashes.concat())
+    }
+
     pub fn output_names(&self) -> Vec<String> {
         self.outputs
             .iter()
@@ -289,8 +311,8 @@ impl OutputColumns {
     }
 
     /// Whether all that a graph takes stands with some operator. Vela names no source of some operations
-    /// that it makes, those of an ARG_MAX on Ethos-U55 and U65 among them: any operator that it gives
-    /// nothing may be theirs.
+    /// that it makes, those of an ARG_MAX on Ethos-U55 and U65 among them: where it gives an operator
+    /// nothing of something, that may be theirs.
     fn attributes_all(&self, graph: &LabelledGraph, output: usize) -> bool {
         let Some((total, operators)) = self.cycles[output] else {
             return true;
