@@ -1,12 +1,12 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve test cli bundle measure evaluation families sizes networks specialised ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
+.PHONY: help serve test cli bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
 
 PORT ?= 8000
 
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 serve: ## Build the page and serve it at http://127.0.0.1:8000/ (PORT=... for another port)
 	@tools/announce.sh serve
@@ -21,7 +21,7 @@ test: ## Install what is missing, then check and test everything
 cli: ## Build the native command, target/release/litecast
 	cargo build --release --bin litecast
 
-TRAINER := target/release/litecast-trainer
+TRAINER := $(or $(CARGO_TARGET_DIR),target)/release/litecast-trainer
 DATASET := --dataset trainer/data
 # Written by `families`.
 LEFT_OUT := --left-out trainer/results/left-out.csv
@@ -34,17 +34,22 @@ bundle: ## Train the shipped predictor again on trainer/data, measure and export
 	@$(MAKE) --no-print-directory measure ARCHITECTURE=per-operator
 	$(TRAINER) export --run trainer/runs/per-operator $(DATASET) $(LEFT_OUT)
 
-evaluation: families bundle sizes networks ## Write all of trainer/results/ anew: a day of two cores
+evaluation: venv ## Write all of trainer/results/ anew, from ../shared too: a day of two cores
+	@test -d ../shared/models -a -d ../shared/data || { echo "expected ../shared/models and ../shared/data"; exit 1; }
+	@$(MAKE) --no-print-directory families
+	@$(MAKE) --no-print-directory bundle
+	@$(MAKE) --no-print-directory sizes networks
 	@for network in per-operator perfsage eagle; do \
 	    $(MAKE) --no-print-directory specialised ARCHITECTURE=$$network || exit 1; \
 	done
 	@$(MAKE) --no-print-directory ablations baselines
+	@$(MAKE) --no-print-directory table6
 	$(TRAINER) evaluate-files ../shared/models
 	$(TRAINER) evaluate-devices
 
 ARCHITECTURE ?= perfsage
-# The published networks: on the paper's four spaces, with the widths and losses of their papers; wide ones
-# and PCGrad, which passes over each batch four times, for fewer epochs.
+# The published networks: on the paper's four spaces, with the widths of their papers, PerfSAGE's with its loss
+# and schedule. The widest, and PCGrad, which passes over each batch four times, for fewer epochs.
 FLAGS_perfsage := --hidden 128 --log-loss-epochs 5 --min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
 FLAGS_dippm := --hidden 512 --head 512 --epochs 24
 FLAGS_nnlp := --hidden 512 --head 512
@@ -68,13 +73,15 @@ networks: ## Train and measure all networks to compare with, one after another: 
 	    $(MAKE) --no-print-directory measure ARCHITECTURE=$$network || exit 1; \
 	done
 
-specialised: trainer-native ## Train one architecture for each of PerfSAGE's spaces alone, measure it, write table6.md
+specialised: trainer-native ## Train one architecture for each of PerfSAGE's spaces alone, and measure it
 	@for space in $(PAPER_SPACES); do \
 	    run=$(ARCHITECTURE)-$$space; \
 	    $(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) --spaces $$space \
 	        $(DATASET) --out trainer/runs/$$run || exit 1; \
 	    $(TRAINER) evaluate --run trainer/runs/$$run $(DATASET) --name $$run --tables-only || exit 1; \
 	done
+
+table6: trainer-native ## Write PerfSAGE's Table 6 from what the others measured
 	$(TRAINER) table6
 
 # Less than the shipped network's epochs: rows are compared with each other.

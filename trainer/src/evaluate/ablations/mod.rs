@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use anyhow::Result;
 use litecast::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 
-use self::plot::Line;
 use super::{Trained, errors};
 use crate::checkpoint::Checkpoint;
 use crate::data::Data;
@@ -114,7 +113,13 @@ fn hybrid(architecture: Architecture) -> bool {
 struct Measured {
     words: &'static str,
     errors: Vec<OutputError>,
-    tenths: Vec<f64>,
+    tenths: Option<Tenths>,
+}
+
+/// Capped mean error of [`BINNED_METRIC`] on one target in each tenth of the graphs of [`BINNED_SPACE`].
+struct Tenths {
+    target: String,
+    errors: Vec<f64>,
 }
 
 pub fn run(args: &AblationsArgs) -> Result<()> {
@@ -139,18 +144,18 @@ pub fn run(args: &AblationsArgs) -> Result<()> {
         });
     }
     let name = format!("ablations-{}", architecture.id());
-    let text = markdown(&measured, &args.settings, &name);
-    println!("{text}");
+    let mut text = markdown(&measured, &args.settings);
     fs::create_dir_all(&args.out)?;
-    if has_tenths(&measured) {
-        let lines = measured.iter().map(|one| Line {
-            name: one.words,
-            errors: &one.tenths,
-        });
-        let lines: Vec<Line> = lines.collect();
-        let title = format!("Latency of {} on the first target", BINNED_SPACE.id());
-        plot::write(&lines, &title, &args.out.join(format!("{name}.svg")))?;
+    let lines = measured.iter().map(|one| {
+        let tenths = one.tenths.as_ref()?;
+        Some((one.words, tenths))
+    });
+    if let Some(lines) = lines.collect::<Option<Vec<_>>>() {
+        let picture = format!("{name}.svg");
+        text += &tenths_as_markdown(&lines, &picture);
+        plot::write(&lines, &args.out.join(picture))?;
     }
+    println!("{text}");
     Ok(fs::write(args.out.join(format!("{name}.md")), text)?)
 }
 
@@ -159,14 +164,11 @@ const BINNED_METRIC: &str = "latency";
 const BINNED_SPACE: Space = Space::CNN_IMAGENET;
 const N_BINS: usize = 10;
 
-/// Capped mean error in each tenth of the graphs of [`BINNED_SPACE`] by the label of the first target's
-/// latency; none where there are too few.
-fn tenths(estimates: &[Vec<f32>], trained: &Trained) -> Vec<f64> {
+/// By the labels of the first target; none where there are too few.
+fn tenths(estimates: &[Vec<f32>], trained: &Trained) -> Option<Tenths> {
     let data = &trained.data;
     let mut outputs = data.outputs.iter();
-    let Some(output) = outputs.position(|key| key.metric == BINNED_METRIC) else {
-        return Vec::new();
-    };
+    let output = outputs.position(|key| key.metric == BINNED_METRIC)?;
     let is_there = |g: &usize| data.spaces[data.test.space_of[*g]] == BINNED_SPACE.id();
     let graphs = (0..estimates.len()).filter(is_there);
     let pair = |g: usize| (data.test.examples[g].labels[output], estimates[g][output]);
@@ -174,17 +176,20 @@ fn tenths(estimates: &[Vec<f32>], trained: &Trained) -> Vec<f64> {
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let n = pairs.len();
     if n < N_BINS {
-        return Vec::new();
+        return None;
     }
     let bin = |k: usize| &pairs[k * n / N_BINS..(k + 1) * n / N_BINS];
     let error = |pairs: &[(f32, f32)]| {
         let (labels, estimates): (Vec<f32>, Vec<f32>) = pairs.iter().copied().unzip();
         summarise(&estimates, &labels).capped_mape
     };
-    (0..N_BINS).map(|k| error(bin(k))).collect()
+    Some(Tenths {
+        target: data.outputs[output].target.clone(),
+        errors: (0..N_BINS).map(|k| error(bin(k))).collect(),
+    })
 }
 
-fn markdown(measured: &[Measured], settings: &Settings, name: &str) -> String {
+fn markdown(measured: &[Measured], settings: &Settings) -> String {
     let mut text = format!(
         "# What each idea is worth\n\nEach row is a network of its own, trained for {} epochs on the same \
          graphs with one thing changed, and measured on the same held-out graphs: mean absolute percentage \
@@ -203,7 +208,7 @@ fn markdown(measured: &[Measured], settings: &Settings, name: &str) -> String {
         };
         text += &format!("\n{title}:\n\n{}", table(&heads, measured.iter().map(row)));
     }
-    text + &tenths_as_markdown(measured, name)
+    text
 }
 
 /// PerfSAGE's spaces and the groups of spaces, those that were measured.
@@ -229,24 +234,19 @@ fn mean(errors: &[OutputError], metric: &str, group: &str) -> Option<f64> {
     (!of_targets.is_empty()).then(|| of_targets.iter().sum::<f64>() / n)
 }
 
-fn has_tenths(measured: &[Measured]) -> bool {
-    measured.iter().all(|one| !one.tenths.is_empty())
-}
-
-fn tenths_as_markdown(measured: &[Measured], name: &str) -> String {
-    if !has_tenths(measured) {
-        return String::new();
-    }
+/// A row for each network, and the picture of the same.
+fn tenths_as_markdown(lines: &[(&str, &Tenths)], picture: &str) -> String {
+    let target = lines.first().map_or("", |(_, tenths)| &tenths.target);
     let mut heads = vec![Head::text("changed")];
     heads.extend((1..=N_BINS).map(|k| Head::number(k.to_string())));
-    let row = |one: &Measured| {
-        let errors = one.tenths.iter().map(|error| percent(Some(*error)));
-        [one.words.to_owned()].into_iter().chain(errors).collect()
+    let row = |(words, tenths): &(&str, &Tenths)| {
+        let errors = tenths.errors.iter().map(|error| percent(Some(*error)));
+        [(*words).to_owned()].into_iter().chain(errors).collect()
     };
     format!(
-        "\nLatency on the first target by tenths of the graphs of {}, from the fastest to the slowest \
-         (PerfSAGE's Figure 3):\n\n![Errors by tenths]({name}.svg)\n\n{}",
+        "\nLatency on {target} by tenths of the graphs of {}, from the fastest to the slowest (PerfSAGE's \
+         Figure 3):\n\n![Errors by tenths]({picture})\n\n{}",
         BINNED_SPACE.id(),
-        table(&heads, measured.iter().map(row))
+        table(&heads, lines.iter().map(row))
     )
 }

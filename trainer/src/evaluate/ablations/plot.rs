@@ -5,53 +5,54 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 
+use super::{BINNED_SPACE, N_BINS, Tenths};
+
 const SIZE: (u32, u32) = (960, 480);
 /// Of an error in percent, for a logarithmic axis.
 const LEAST: f64 = 0.05;
 const MOST: f64 = 100.0;
 
-/// One line: a name, and an error in percent for each bin.
-pub struct Line<'l> {
-    pub name: &'l str,
-    pub errors: &'l [f64],
+/// Draws a line with a name for each network into an SVG file.
+pub fn write(lines: &[(&str, &Tenths)], path: &Path) -> Result<()> {
+    draw(lines, path).map_err(|e| anyhow!("{}: {e}", path.display()))
 }
 
-/// Draws the lines into an SVG file.
-pub fn write(lines: &[Line], title: &str, path: &Path) -> Result<()> {
-    draw(lines, title, path).map_err(|e| anyhow!("{}: {e}", path.display()))
-}
-
-fn draw(lines: &[Line], title: &str, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
+fn draw(lines: &[(&str, &Tenths)], path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let root = SVGBackend::new(path, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
-    let all = || lines.iter().flat_map(|line| line.errors.iter().copied());
+    let target = lines.first().map_or("", |(_, tenths)| &tenths.target);
+    let title = format!("Latency of {} on {target}", BINNED_SPACE.id());
+    let all = || {
+        lines
+            .iter()
+            .flat_map(|(_, tenths)| tenths.errors.iter().copied())
+    };
     let low = all().fold(MOST, f64::min).max(LEAST) / 1.3;
     let high = all().fold(LEAST, f64::max).min(MOST) * 1.3;
-    let n_bins = lines.iter().map(|line| line.errors.len()).max();
-    let n_bins = n_bins.unwrap_or(0) as f64;
+    let last = N_BINS as f64 + 0.5;
     let (plot, legend) = root.split_horizontally(SIZE.0 * 2 / 3);
     let mut chart = ChartBuilder::on(&plot)
         .caption(title, ("sans-serif", 16))
         .margin(12)
         .x_label_area_size(36)
         .y_label_area_size(52)
-        .build_cartesian_2d(0.5..n_bins + 0.5, (low..high).log_scale())?;
+        .build_cartesian_2d(0.5..last, (low..high).log_scale())?;
     chart
         .configure_mesh()
         .x_desc("tenth of the graphs, by latency")
         .y_desc("MAPE, %")
-        .x_labels(10)
+        .x_labels(N_BINS)
         .x_label_formatter(&|x| format!("{x:.0}"))
         .draw()?;
-    for (k, line) in lines.iter().enumerate() {
+    for (k, (name, tenths)) in lines.iter().enumerate() {
         let color = Palette99::pick(k).to_rgba();
-        let points = (1..).map(f64::from).zip(line.errors);
+        let points = (1..).map(f64::from).zip(&tenths.errors);
         let points = points.map(|(bin, error)| (bin, error.clamp(low, high)));
         chart.draw_series(LineSeries::new(points, color.stroke_width(2)).point_size(3))?;
         let y = 40 + 22 * k as i32;
         legend.draw(&PathElement::new([(0, y), (20, y)], color.stroke_width(3)))?;
         let font = ("sans-serif", 13).into_font();
-        legend.draw(&Text::new(line.name.to_owned(), (28, y - 6), font))?;
+        legend.draw(&Text::new(*name, (28, y - 6), font))?;
     }
     root.present()?;
     Ok(())
