@@ -51,10 +51,10 @@ ARCHITECTURE ?= perfsage
 # The published networks: on the paper's four spaces, with the widths of their papers, PerfSAGE's with its loss
 # and schedule. The widest, and PCGrad, which passes over each batch four times, for fewer epochs.
 FLAGS_perfsage := --hidden 128 --log-loss-epochs 5 --min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
-FLAGS_dippm := --hidden 512 --head 512 --epochs 24
+FLAGS_dippm := --hidden 512 --head 512 --epochs 12
 FLAGS_nnlp := --hidden 512 --head 512
 FLAGS_seernet := --hidden 256 --gradients pcgrad --epochs 24
-FLAGS_eagle := --hidden 600 --epochs 24
+FLAGS_eagle := --hidden 600 --epochs 12
 SPACES := $(if $(filter per-operator,$(ARCHITECTURE)),,$(PAPER_SPACES:%=--spaces %))
 measure: trainer-native ## Train one architecture on trainer/data and measure it (ARCHITECTURE=perfsage)
 	$(TRAINER) train --architecture $(ARCHITECTURE) $(FLAGS_$(ARCHITECTURE)) $(SPACES) \

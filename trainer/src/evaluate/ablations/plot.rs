@@ -8,9 +8,6 @@ use plotters::prelude::*;
 use super::{BINNED_SPACE, N_BINS, Tenths};
 
 const SIZE: (u32, u32) = (960, 480);
-/// Of an error in percent, for a logarithmic axis.
-const LEAST: f64 = 0.05;
-const MOST: f64 = 100.0;
 
 /// Draws a line with a name for each network into an SVG file.
 pub fn write(lines: &[(&str, &Tenths)], path: &Path) -> Result<()> {
@@ -22,13 +19,8 @@ fn draw(lines: &[(&str, &Tenths)], path: &Path) -> Result<(), Box<dyn std::error
     root.fill(&WHITE)?;
     let target = lines.first().map_or("", |(_, tenths)| &tenths.target);
     let title = format!("Latency of {} on {target}", BINNED_SPACE.id());
-    let all = || {
-        lines
-            .iter()
-            .flat_map(|(_, tenths)| tenths.errors.iter().copied())
-    };
-    let low = all().fold(MOST, f64::min).max(LEAST) / 1.3;
-    let high = all().fold(LEAST, f64::max).min(MOST) * 1.3;
+    let all = lines.iter().flat_map(|(_, tenths)| &tenths.errors);
+    let high = 1.1 * all.copied().fold(0.0, f64::max);
     let last = N_BINS as f64 + 0.5;
     let (plot, legend) = root.split_horizontally(SIZE.0 * 2 / 3);
     let mut chart = ChartBuilder::on(&plot)
@@ -36,18 +28,20 @@ fn draw(lines: &[(&str, &Tenths)], path: &Path) -> Result<(), Box<dyn std::error
         .margin(12)
         .x_label_area_size(36)
         .y_label_area_size(52)
-        .build_cartesian_2d(0.5..last, (low..high).log_scale())?;
+        .build_cartesian_2d(0.5..last, 0.0..high)?;
     chart
         .configure_mesh()
         .x_desc("tenth of the graphs, by latency")
         .y_desc("MAPE, %")
         .x_labels(N_BINS)
         .x_label_formatter(&|x| format!("{x:.0}"))
+        .y_label_formatter(&|y| format!("{y:.1}"))
+        .disable_x_mesh()
+        .light_line_style(TRANSPARENT)
         .draw()?;
     for (k, (name, tenths)) in lines.iter().enumerate() {
         let color = Palette99::pick(k).to_rgba();
-        let points = (1..).map(f64::from).zip(&tenths.errors);
-        let points = points.map(|(bin, error)| (bin, error.clamp(low, high)));
+        let points = (1..).map(f64::from).zip(tenths.errors.iter().copied());
         chart.draw_series(LineSeries::new(points, color.stroke_width(2)).point_size(3))?;
         let y = 40 + 22 * k as i32;
         legend.draw(&PathElement::new([(0, y), (20, y)], color.stroke_width(3)))?;
