@@ -34,7 +34,7 @@ bundle: ## Train the shipped predictor again on trainer/data, measure and export
 	@$(MAKE) --no-print-directory measure ARCHITECTURE=per-operator
 	$(TRAINER) export --run trainer/runs/per-operator $(DATASET) $(LEFT_OUT)
 
-evaluation: venv ## Write all of trainer/results/ anew, from ../shared too: a day of two cores
+evaluation: venv ## Write all of trainer/results/ anew, from ../shared too: some six hours
 	@test -d ../shared/models -a -d ../shared/data || { echo "expected ../shared/models and ../shared/data"; exit 1; }
 	@$(MAKE) --no-print-directory families
 	@$(MAKE) --no-print-directory bundle
