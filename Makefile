@@ -49,7 +49,7 @@ evaluation: venv ## Write all of trainer/results/ anew, from ../shared too: some
 
 ARCHITECTURE ?= perfsage
 # The published networks: on the paper's four spaces, with the widths of their papers, PerfSAGE's with its loss
-# and schedule. The widest, and PCGrad, which passes over each batch four times, for fewer epochs.
+# and schedule. Those that take a minute or more an epoch, for fewer epochs.
 FLAGS_perfsage := --hidden 128 --log-loss-epochs 5 --min-space-share 0.1 --learning-rate 0.001 --weight-decay 0
 FLAGS_dippm := --hidden 512 --head 512 --epochs 12
 FLAGS_nnlp := --hidden 512 --head 512

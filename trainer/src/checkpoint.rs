@@ -90,25 +90,25 @@ impl Checkpoint {
         ))
     }
 
-    /// As [`Checkpoint::load_progress`], refusing a run of other settings or on other data.
-    pub fn load_last(&self, settings: &Settings, data: &Data) -> Result<Option<Progress>> {
+    /// As [`Checkpoint::load_progress`], refusing a run of other settings or on other data than `fresh`.
+    pub fn load_last(&self, fresh: &Progress) -> Result<Option<Progress>> {
         let progress = self.load_progress()?;
         if let Some(found) = &progress {
-            let (expected, settings) = (settings.by_name(), found.settings.by_name());
+            let (expected, settings) = (fresh.settings.by_name(), found.settings.by_name());
             let folder = self.folder.display();
             ensure!(
                 expected == settings,
                 "{folder}: expected a run of {expected:?}, found {settings:?}"
             );
-            self.expect_trained_on(found, data)?;
+            self.expect_trained_on(&fresh.training_sha256, found)?;
         }
         Ok(progress)
     }
 
-    /// Refuses a run on other training graphs, features or labels than `data` has.
-    pub fn expect_trained_on(&self, progress: &Progress, data: &Data) -> Result<()> {
+    /// Refuses a run on other training graphs, features or labels than those of this hash.
+    pub fn expect_trained_on(&self, training_sha256: &str, found: &Progress) -> Result<()> {
         ensure!(
-            progress.training_sha256 == data.training_sha256(),
+            found.training_sha256 == training_sha256,
             "{}: expected a run on the training graphs, features and labels of today, found one on \
              others; remove it, or name another folder",
             self.folder.display()

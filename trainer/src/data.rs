@@ -158,7 +158,7 @@ impl Data {
     }
 
     /// Hash of all that a network learns from: two runs on the same have the same. Linear in the values of
-    /// the training graphs, a second for thirty thousand.
+    /// the training graphs.
     pub fn training_sha256(&self) -> String {
         let of_example = |example: &Example| {
             let mut hash = Sha256::new();

@@ -131,7 +131,7 @@ impl Trained {
     /// The run of a checkpoint on `data`, split by its settings.
     pub fn new(checkpoint: &Checkpoint, data: Data) -> Result<Self> {
         let progress = progress(checkpoint)?;
-        checkpoint.expect_trained_on(&progress, &data)?;
+        checkpoint.expect_trained_on(&data.training_sha256(), &progress)?;
         let shape = train::shape(&data, &progress.settings);
         let model = checkpoint.load_best_model(Network::new(&shape, &Device::flex()))?;
         Ok(Self {

@@ -66,7 +66,7 @@ pub fn train(
     let mut model = Network::new(&shape(data, settings), device);
     let mut optimiser = optimiser(settings);
     let mut progress = Progress::new(settings, data);
-    if let Some(last) = checkpoint.load_last(settings, data)? {
+    if let Some(last) = checkpoint.load_last(&progress)? {
         model = checkpoint.load_last_model(model)?;
         optimiser = checkpoint.load_optimiser(optimiser)?;
         progress = last;
