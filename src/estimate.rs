@@ -2,13 +2,14 @@
 
 use std::num::NonZeroU32;
 
-use crate::analysis::{self, Analysis};
-use crate::batch_size::{self, BatchError};
-use crate::features::{self, Features};
+use crate::formats::tflite::{self, MAIN_SUBGRAPH, Model, ParseError};
+use crate::graph::analysis::{self, Analysis};
+use crate::graph::batch_size::{self, BatchError};
 use crate::graph::{self, CycleError, Graph};
-use crate::predictor::{Predictor, PredictorError};
+use crate::learned::features::Features;
+use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::{self, Learned, REPORT_VERSION, Report};
-use crate::tflite::{self, MAIN_SUBGRAPH, Model, ParseError};
+use crate::targets::ethos_u;
 
 /// Why a file has no report.
 #[derive(Debug, thiserror::Error)]
@@ -140,7 +141,7 @@ impl<'m> Facts<'m> {
         let graph = graph::build(model, MAIN_SUBGRAPH)?;
         let analysis = analysis::analyze(&graph);
         Ok(Self {
-            features: features::extract(&graph, &analysis),
+            features: ethos_u::features(&graph, &analysis),
             model,
             graph,
             analysis,

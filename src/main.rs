@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use clap::{Parser, Subcommand};
 use litecast::estimate::{ModelFile, estimate_many};
-use litecast::predictor::{Predictor, PredictorError};
+use litecast::learned::predictor::{Predictor, PredictorError};
 use litecast::report::{self, Report};
 
 mod table;

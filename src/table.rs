@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
 use litecast::diagnostic::Severity;
-use litecast::manifest::Provenance;
+use litecast::learned::manifest::Provenance;
 use litecast::report::{OperatorFacts, Outcome, Report, TargetInfo, TargetResult};
 
 /// The report of one file, ending with an empty line.

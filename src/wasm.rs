@@ -9,7 +9,7 @@ use wasm_bindgen_futures::JsFuture;
 
 use crate::calibration::{Calibration, Measurement};
 use crate::estimate::{EstimateError, ModelFile, estimate, estimate_many};
-use crate::predictor::{self, PredictorError};
+use crate::learned::predictor::{self, PredictorError};
 use crate::report;
 
 /// Turns a panic, which is always a defect of this crate, into a readable line of the console.

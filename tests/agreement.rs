@@ -5,9 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use litecast::estimate::{ModelFile, estimate, estimate_many};
-use litecast::features::{self, Features};
-use litecast::predictor::Predictor;
-use litecast::{analysis, graph, tflite};
+use litecast::learned::features::Features;
+use litecast::learned::predictor::Predictor;
+use litecast::targets::ethos_u;
+use litecast::{
+    formats::tflite,
+    graph::{self, analysis},
+};
 
 /// Largest relative difference between two ways to run the same network.
 const TOLERANCE: f32 = 1e-4;
@@ -100,7 +104,7 @@ fn estimates(predictor: &Predictor, bytes: &[u8]) -> Vec<f32> {
 fn features_of(bytes: &[u8]) -> Features {
     let model = tflite::parse(bytes).unwrap();
     let graph = graph::build(&model, 0).unwrap();
-    features::extract(&graph, &analysis::analyze(&graph))
+    ethos_u::features(&graph, &analysis::analyze(&graph))
 }
 
 fn largest_difference(found: &[f32], expected: &[f32]) -> f32 {

@@ -8,10 +8,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use litecast::analysis::memory_plan::{Scratch, memory_plan};
-use litecast::analysis::{Analysis, analyze};
+use litecast::formats::tflite::{self, Operator, TensorType};
+use litecast::graph::analysis::memory_plan::{Scratch, memory_plan};
+use litecast::graph::analysis::{Analysis, analyze};
 use litecast::graph::{self, Graph};
-use litecast::tflite::{self, Operator, TensorType};
 use serde_json::Value;
 
 #[test]
@@ -313,8 +313,8 @@ fn every_plan_of_real_files_is_sound() {
 
 /// No two tensors of the graph needed at the same node share a byte, and all lie inside the arena.
 /// (Those of a called subgraph live within one node, one after the other.)
-fn check_soundness(plan: &litecast::analysis::MemoryPlan) {
-    let end = |p: &litecast::analysis::Placement| p.offset_bytes + p.size_bytes;
+fn check_soundness(plan: &litecast::graph::analysis::MemoryPlan) {
+    let end = |p: &litecast::graph::analysis::Placement| p.offset_bytes + p.size_bytes;
     assert_eq!(
         plan.arena_bytes,
         plan.placements.iter().map(end).max().unwrap_or(0)

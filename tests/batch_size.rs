@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use litecast::batch_size::set_batch;
-use litecast::tflite::{TensorType, parse};
+use litecast::formats::tflite::{TensorType, parse};
+use litecast::graph::batch_size::set_batch;
 use serde_json::Value;
 
 const BATCH: u32 = 3;

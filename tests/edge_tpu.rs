@@ -1,13 +1,13 @@
 //! The Edge TPU's model on small networks whose cycles and bytes are counted by hand.
 #![cfg(not(target_arch = "wasm32"))]
 
-use litecast::analysis::analyze;
-use litecast::edge_tpu::{CACHE_BYTES, Coefficients, Work, refusal, work};
-use litecast::graph::build;
-use litecast::tflite::{
+use litecast::formats::tflite::{
     Activation, BuiltinOptions, Model, Operator, OperatorCode, Padding, Subgraph, Tensor,
     TensorType,
 };
+use litecast::graph::analysis::analyze;
+use litecast::graph::build;
+use litecast::targets::edge_tpu::{CACHE_BYTES, Coefficients, Work, refusal, work};
 
 const ADD: i32 = 0;
 const CONV_2D: i32 = 3;

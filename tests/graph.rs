@@ -3,10 +3,10 @@
 
 use std::time::Instant;
 
-use litecast::graph::{Graph, build};
-use litecast::tflite::{
+use litecast::formats::tflite::{
     BuiltinOptions, Model, Operator, OperatorCode, Subgraph, Tensor, TensorType,
 };
+use litecast::graph::{Graph, build};
 
 struct Case {
     why: &'static str,
@@ -343,7 +343,7 @@ fn shared_models_make_graphs() {
             .is_some_and(|extension| extension == "tflite")
         {
             let file = std::fs::read(&path).unwrap();
-            let model = litecast::tflite::parse(&file).unwrap();
+            let model = litecast::formats::tflite::parse(&file).unwrap();
             for subgraph_idx in 0..model.subgraphs.len() {
                 let graph = build(&model, subgraph_idx).unwrap();
                 // Converters write operators in an order that runs, which must then be kept.

@@ -104,13 +104,13 @@ fn only_the_border_names_javascript() {
 
 #[test]
 fn only_the_predictor_names_tract() {
-    check_only(&["src/predictor.rs"], "src", &["rs"], &["tract"]);
+    check_only(&["src/learned/predictor.rs"], "src", &["rs"], &["tract"]);
 }
 
 #[test]
 fn only_the_reader_knows_flatbuffers() {
     check_only(
-        &["src/tflite/"],
+        &["src/formats/tflite/"],
         "src",
         &["rs"],
         &["flatbuffers", "schema_generated"],

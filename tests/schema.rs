@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const SCHEMA: &str = include_str!("../src/tflite/schema.fbs");
-const GENERATED: &str = include_str!("../src/tflite/schema_generated.rs");
+const SCHEMA: &str = include_str!("../src/formats/tflite/schema.fbs");
+const GENERATED: &str = include_str!("../src/formats/tflite/schema_generated.rs");
 /// The version that `Cargo.toml` asks of the crate `flatbuffers`; generated code must match it.
 const FLATC_VERSION: &str = "25.12.19";
 
@@ -163,7 +163,7 @@ fn flatc_writes_the_committed_code() {
         return println!("skipped: expected flatc {FLATC_VERSION}, found {version}");
     }
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tflite/schema.fbs");
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/formats/tflite/schema.fbs");
     let status = Command::new("flatc")
         .arg("--rust")
         .arg("-o")
@@ -174,7 +174,7 @@ fn flatc_writes_the_committed_code() {
     let fresh = std::fs::read_to_string(out.join("schema_generated.rs")).unwrap();
     assert!(
         fresh == GENERATED,
-        "flatc writes other code than src/tflite/schema_generated.rs"
+        "flatc writes other code than src/formats/tflite/schema_generated.rs"
     );
     println!(
         "flatc {FLATC_VERSION} writes the same {} bytes",

@@ -2,7 +2,7 @@
 //! Chromium.
 #![cfg(target_arch = "wasm32")]
 
-use litecast::tflite;
+use litecast::formats::tflite;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 
 wasm_bindgen_test_configure!(run_in_browser);
@@ -81,14 +81,18 @@ const TOLERANCE: f32 = 1e-4;
 
 #[wasm_bindgen_test]
 fn tract_gives_what_the_training_forward_pass_gave() {
-    use litecast::{analysis, features, graph, predictor::Predictor};
+    use litecast::{
+        graph::{self, analysis},
+        learned::predictor::Predictor,
+        targets::ethos_u,
+    };
     let predictor = Predictor::load(bundle::NETWORK, bundle::MANIFEST).unwrap();
     let reference: std::collections::BTreeMap<String, Vec<f32>> =
         serde_json::from_str(bundle::REFERENCE).unwrap();
     for (file, bytes) in bundle::EXAMPLES {
         let model = tflite::parse(bytes).unwrap();
         let graph = graph::build(&model, 0).unwrap();
-        let features = features::extract(&graph, &analysis::analyze(&graph));
+        let features = ethos_u::features(&graph, &analysis::analyze(&graph));
         let found = predictor.predict(&features).unwrap().graph;
         let pairs = found.iter().zip(&reference[file]);
         let difference = pairs

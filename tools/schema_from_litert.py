@@ -1,12 +1,12 @@
-"""Writes src/tflite/schema.fbs from the schema module of the PyPI package ai-edge-litert.
+"""Writes src/formats/tflite/schema.fbs from the schema module of the PyPI package ai-edge-litert.
 
 The package ships the newest public TFLite schema as generated Python
 (`ai_edge_litert/schema_py_generated.py`). Slot numbers, scalar types, vectors, unions, enum
 numbers and defaults are all in that code; only the enum type of a field is lost (Python shows
 the enum's integer type), so ENUM_OF_FIELD below names it.
 
-    python tools/schema_from_litert.py src/tflite/schema.fbs     # writes the file
-    flatc --rust -o src/tflite src/tflite/schema.fbs             # flatc of the crate's version
+    python tools/schema_from_litert.py src/formats/tflite/schema.fbs     # writes the file
+    flatc --rust -o src/formats/tflite src/formats/tflite/schema.fbs             # flatc of the crate's version
 """
 
 import ast

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use super::{
     EdgeFacts, ModelFacts, OperatorFacts, Precision, QuantizationFacts, SubgraphFacts, TensorFacts,
 };
-use crate::analysis::Analysis;
+use crate::formats::tflite::{Model, Quantization, Tensor, TensorType};
+use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
-use crate::tflite::{Model, Quantization, Tensor, TensorType};
 
 pub(crate) fn model_facts(model: &Model, graph: &Graph, analysis: &Analysis) -> ModelFacts {
     let plan = analysis.memory_plan.as_ref();
@@ -31,7 +31,7 @@ pub(crate) fn model_facts(model: &Model, graph: &Graph, analysis: &Analysis) -> 
     }
 }
 
-fn subgraph_facts(subgraph: &crate::tflite::Subgraph) -> SubgraphFacts {
+fn subgraph_facts(subgraph: &crate::formats::tflite::Subgraph) -> SubgraphFacts {
     SubgraphFacts {
         name: subgraph.name.clone(),
         n_operators: subgraph.operators.len(),

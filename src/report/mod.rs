@@ -13,8 +13,8 @@ pub(crate) use results::{Learned, results, scope};
 pub use targets::{MetricInfo, TargetInfo, targets};
 
 use crate::diagnostic::Diagnostic;
-use crate::manifest::Provenance;
-use crate::tflite::BuiltinOptions;
+use crate::formats::tflite::BuiltinOptions;
+use crate::learned::manifest::Provenance;
 
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
 pub const REPORT_VERSION: u32 = 1;

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::facts::precision;
 use super::results::unknowable;
 use super::{Outcome, Precision, TargetResult};
-use crate::analysis::Analysis;
-use crate::cortex_a;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
-use crate::edge_tpu;
 use crate::graph::Graph;
-use crate::manifest::Provenance;
+use crate::graph::analysis::Analysis;
+use crate::learned::manifest::Provenance;
+use crate::targets::cortex_a;
+use crate::targets::edge_tpu;
 
 /// Of this program's own model.
 pub fn modelled(configuration: String) -> Provenance {

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::modelled::{arena, modelled, on_edge_tpu, on_processors};
 use super::{Outcome, TargetResult};
-use crate::analysis::{Analysis, Cost};
 use crate::diagnostic::{Diagnostic, Severity, do_not_run, some_of};
-use crate::energy::{Coefficients, coefficients};
-use crate::familiarity::summary;
-use crate::features::{COLUMNS, Features, N_COLUMNS};
+use crate::formats::tflite::{BuiltinOptions, CUSTOM, Model};
+use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
-use crate::manifest::{Manifest, Output};
-use crate::predictor::Estimates;
-use crate::support::{self, Fallback, Npu};
-use crate::tflite::{BuiltinOptions, CUSTOM, Model};
+use crate::learned::familiarity::summary;
+use crate::learned::features::{COLUMNS, Features, N_COLUMNS};
+use crate::learned::manifest::{Manifest, Output};
+use crate::learned::predictor::Estimates;
+use crate::targets::ethos_u::energy::{Coefficients, coefficients};
+use crate::targets::ethos_u::support::{self, Fallback, Npu};
 
 /// What the estimates leave out by their scope: other subgraphs.
 pub(crate) fn scope(model: &Model, graph: &Graph) -> Option<Diagnostic> {
@@ -390,8 +390,8 @@ const RANGE_SLACK: f32 = 0.05;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::fixtures::{graph_of, model, operator, subgraph, tensor};
-    use crate::tflite::TensorType;
+    use crate::formats::tflite::TensorType;
+    use crate::graph::analysis::fixtures::{graph_of, model, operator, subgraph, tensor};
 
     #[test]
     fn targets_that_leave_the_same_operators_are_named_together() {

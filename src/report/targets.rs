@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::cortex_a;
-use crate::edge_tpu;
-use crate::manifest::{Manifest, Output};
+use crate::learned::manifest::{Manifest, Output};
+use crate::targets::cortex_a;
+use crate::targets::edge_tpu;
 
 /// A target and what is estimated for it.
 #[derive(Clone, Debug, Serialize)]

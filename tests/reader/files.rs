@@ -1,6 +1,6 @@
 //! Small TFLite files, described in plain data.
 
-use litecast::tflite::schema;
+use litecast::formats::tflite::schema;
 
 use crate::write::flatbuffer;
 

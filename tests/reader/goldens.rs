@@ -37,7 +37,7 @@ fn cases_give_their_goldens() {
     different.extend(check("README.md", &index()));
     for Case { id, file, .. } in CASES {
         let bytes = file();
-        let text = render(&litecast::tflite::parse(&bytes));
+        let text = render(&litecast::formats::tflite::parse(&bytes));
         let is_refused = text.starts_with("error ");
         assert_eq!(is_refused, id.starts_with("REFUSE"), "{id}: {text}");
         different.extend(check(&format!("{id}.txt"), &text));

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use litecast::tflite::{BuiltinOptions, Model, ParseError, parse};
+use litecast::formats::tflite::{BuiltinOptions, Model, ParseError, parse};
 
 use crate::cases::CASES;
 use crate::files::File;
@@ -230,7 +230,7 @@ fn as_many_tensors_as_the_limits_allow() {
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn files_beyond_2_gib_are_refused() {
-    let file = vec![0; litecast::tflite::limits::MAX_FILE_BYTES + 1];
+    let file = vec![0; litecast::formats::tflite::limits::MAX_FILE_BYTES + 1];
     let error = parse(&file).unwrap_err();
     assert_eq!(error.kind(), "too-large");
     println!("{error}");

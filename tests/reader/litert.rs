@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use litecast::tflite::{Model, Operator, Subgraph, Tensor, parse};
+use litecast::formats::tflite::{Model, Operator, Subgraph, Tensor, parse};
 use serde_json::{Value, json};
 
 /// Values that were compared.

@@ -1,7 +1,7 @@
 //! How far real files stay from the reader's limits.
 
 use flatbuffers::VerifierOptions;
-use litecast::tflite::{limits, schema};
+use litecast::formats::tflite::{limits, schema};
 
 /// The smallest value up to `most` with which the verifier accepts the file.
 fn least(file: &[u8], most: usize, limit: impl Fn(&mut VerifierOptions, usize)) -> usize {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use litecast::tflite::{Model, Operator, ParseError, Tensor};
+use litecast::formats::tflite::{Model, Operator, ParseError, Tensor};
 
 pub fn render(parsed: &Result<Model, ParseError>) -> String {
     match parsed {

@@ -1,6 +1,6 @@
 //! What the reader promises of every model it returns.
 
-use litecast::tflite::{BuiltinOptions, CUSTOM, Model, Operator, Subgraph, limits};
+use litecast::formats::tflite::{BuiltinOptions, CUSTOM, Model, Operator, Subgraph, limits};
 
 /// Panics where a promise is broken.
 pub fn assert_sound(model: &Model) {

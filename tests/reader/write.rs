@@ -1,7 +1,7 @@
 //! Files of `files.rs` as bytes, written with the generated builders.
 
 use flatbuffers::{FlatBufferBuilder, UnionWIPOffset, Vector, WIPOffset};
-use litecast::tflite::schema::{self, BuiltinOptions, BuiltinOptions2};
+use litecast::formats::tflite::schema::{self, BuiltinOptions, BuiltinOptions2};
 
 use crate::files::{Buffer, Code, Dimension, File, Operator, Options, Subgraph, Tensor};
 

@@ -5,8 +5,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use litecast::estimate::{ModelFile, estimate_many};
-use litecast::features::{self, Features};
-use litecast::{analysis, graph, tflite};
+use litecast::learned::features::Features;
+use litecast::targets::ethos_u;
+use litecast::{
+    formats::tflite,
+    graph::{self, analysis},
+};
 
 use crate::evaluate::files::load_bundle;
 use crate::spaces::{Space, sample};
@@ -80,7 +84,7 @@ fn networks(n_operators: usize) -> Vec<Vec<u8>> {
 fn features_of(file: &[u8]) -> Result<Features> {
     let model = tflite::parse(file)?;
     let graph = graph::build(&model, 0)?;
-    Ok(features::extract(&graph, &analysis::analyze(&graph)))
+    Ok(ethos_u::features(&graph, &analysis::analyze(&graph)))
 }
 
 /// Graphs a second of processor time, of each run, ascending. The first pass does not count.

@@ -1,6 +1,6 @@
 //! Feature columns by name.
 
-use litecast::features::{COLUMNS, Features, N_COLUMNS};
+use litecast::learned::features::{COLUMNS, Features, N_COLUMNS};
 
 /// Index into [`COLUMNS`]. Panics where there is no such column: names are constants of this program.
 pub fn column(name: &str) -> usize {

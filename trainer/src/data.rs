@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
-use litecast::cortex_a;
-use litecast::familiarity::summary;
-use litecast::features::{COLUMNS, N_COLUMNS};
-use litecast::manifest::{FeatureRange, SpaceCount};
+use litecast::learned::familiarity::summary;
+use litecast::learned::features::{COLUMNS, N_COLUMNS};
+use litecast::learned::manifest::{FeatureRange, SpaceCount};
+use litecast::targets::cortex_a;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
@@ -76,7 +76,7 @@ pub struct Part {
     pub examples: Vec<Example>,
     /// Index into [`Data::spaces`].
     pub space_of: Vec<usize>,
-    /// Of [`litecast::familiarity`].
+    /// Of [`litecast::learned::familiarity`].
     pub summaries: Vec<Vec<f32>>,
 }
 
@@ -209,7 +209,7 @@ impl Data {
     }
 }
 
-/// Processors are modelled without a network ([`litecast::cortex_a`]).
+/// Processors are modelled without a network ([`litecast::targets::cortex_a`]).
 fn outputs(dataset: &Dataset) -> Vec<LabelKey> {
     let key = |target: &String, metric: &Metric| LabelKey {
         target: target.clone(),
@@ -340,7 +340,7 @@ fn hidden_columns(settings: &Settings) -> Result<Vec<usize>> {
             "expected one of the groups of columns {groups:?}, found {group}"
         );
     }
-    let is_hidden = |column: &litecast::features::Column| {
+    let is_hidden = |column: &litecast::learned::features::Column| {
         let mut without = settings.without_columns.iter();
         without.any(|group| group == column.group.name())
     };
@@ -385,7 +385,7 @@ fn part(graphs: &[(&LabelledGraph, &Labels)], scaling: &Scaling, spaces: &[Strin
 }
 
 fn feature_ranges(graphs: &[(&LabelledGraph, &Labels)]) -> Vec<FeatureRange> {
-    let range = |(idx, column): (usize, &litecast::features::Column)| {
+    let range = |(idx, column): (usize, &litecast::learned::features::Column)| {
         let values = graphs
             .iter()
             .flat_map(|(g, _)| g.features.nodes.iter().skip(idx).step_by(N_COLUMNS));

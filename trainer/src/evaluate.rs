@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
-use litecast::familiarity::{Interval, Landmarks};
-use litecast::features::N_COLUMNS;
-use litecast::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
+use litecast::learned::familiarity::{Interval, Landmarks};
+use litecast::learned::features::N_COLUMNS;
+use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 
 use self::attribution::attribution;
 use self::intervals::GraphErrors;
@@ -91,8 +91,9 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
 
 fn heading(trained: &Trained) -> String {
     let counts = trained.data.counts();
-    let sum =
-        |of: fn(&litecast::manifest::SpaceCount) -> usize| counts.iter().map(of).sum::<usize>();
+    let sum = |of: fn(&litecast::learned::manifest::SpaceCount) -> usize| {
+        counts.iter().map(of).sum::<usize>()
+    };
     let left_out = trained.progress.settings.leave_out.join(", ");
     let left_out = match left_out.is_empty() {
         true if trained.progress.settings.hold_out_large => {

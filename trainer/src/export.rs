@@ -5,10 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use litecast::features::{self, Features, schema_id};
-use litecast::manifest::{FORMAT_VERSION, Manifest, Output, Provenance, Training};
-use litecast::tflite::{self, OperatorCode};
-use litecast::{analysis, graph};
+use litecast::formats::tflite::{self, OperatorCode};
+use litecast::graph::{self, analysis};
+use litecast::learned::features::{Features, schema_id};
+use litecast::learned::manifest::{FORMAT_VERSION, Manifest, Output, Provenance, Training};
+use litecast::targets::ethos_u;
 
 use crate::data::Part;
 use crate::dataset::{self, Dataset, LabelKey, METRICS};
@@ -77,7 +78,7 @@ fn reference(trained: &Trained, folder: &Path) -> Result<BTreeMap<String, Vec<f3
 fn features_of(bytes: &[u8]) -> Result<Features> {
     let model = tflite::parse(bytes)?;
     let graph = graph::build(&model, 0)?;
-    Ok(features::extract(&graph, &analysis::analyze(&graph)))
+    Ok(ethos_u::features(&graph, &analysis::analyze(&graph)))
 }
 
 fn manifest(trained: &Trained, dataset: &Dataset, args: &ExportArgs) -> Result<Manifest> {

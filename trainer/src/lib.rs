@@ -4,12 +4,10 @@
 pub mod spaces;
 pub mod writer;
 
-pub mod boards;
 pub mod columns;
-pub mod cortex_a;
 pub mod dataset;
-pub mod edge_tpu;
 pub mod labels;
+pub mod targets;
 
 pub mod bench;
 pub mod bench_predictor;

@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use litecast_trainer::targets::cortex_a::{self, boards};
+use litecast_trainer::targets::edge_tpu;
 use litecast_trainer::{
-    baselines, bench, bench_predictor, boards, cortex_a, dataset, edge_tpu, evaluate, export,
-    labels, spaces, train,
+    baselines, bench, bench_predictor, dataset, evaluate, export, labels, spaces, train,
 };
 
 /// Training frees and allocates megabytes at every operation, which glibc gives back to the

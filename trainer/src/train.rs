@@ -8,7 +8,7 @@ use burn::module::Module;
 use burn::optim::ModuleOptimizer;
 use burn::tensor::Device;
 use indicatif::{ProgressBar, ProgressStyle};
-use litecast::features::N_COLUMNS;
+use litecast::learned::features::N_COLUMNS;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 

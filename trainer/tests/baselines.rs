@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
-use litecast::features::{Features, N_COLUMNS};
-use litecast::manifest::{ALL, Manifest};
+use litecast::learned::features::{Features, N_COLUMNS};
+use litecast::learned::manifest::{ALL, Manifest};
 use litecast_trainer::baselines::forests::{Columns, Forest, Growth, KernelForests};
 use litecast_trainer::baselines::kernels::Kernel;
 use litecast_trainer::baselines::problem::{Graph, Problem};
@@ -209,7 +209,7 @@ fn split_is_the_networks() {
             .iter()
             .filter(|g| g.label(output).is_some())
             .count();
-        let is_it = |e: &&litecast::manifest::OutputError| {
+        let is_it = |e: &&litecast::learned::manifest::OutputError| {
             e.target == key.target && e.metric == key.metric && e.space == ALL
         };
         assert_eq!(network.iter().find(is_it).unwrap().error.n, labelled);

@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::python;
-use litecast::{analysis, features, graph, tflite};
+use litecast::{
+    formats::tflite,
+    graph::{self, analysis},
+    targets::ethos_u,
+};
 use litecast_trainer::dataset::{
     self, BuildArgs, Dataset, DatasetCommand, LabelledGraph, Samples, operator_column,
     structure_hash,
@@ -177,7 +181,7 @@ fn check_features(dataset: &Dataset, labels: &Labels) {
         let analysis = analysis::analyze(&built);
         assert_eq!(
             graph.features,
-            features::extract(&built, &analysis),
+            ethos_u::features(&built, &analysis),
             "{}",
             graph.graph_id
         );

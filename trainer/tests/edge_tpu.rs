@@ -5,11 +5,14 @@ mod common;
 use std::path::Path;
 
 use common::shared_model;
-use litecast::edge_tpu::{Constants, Work, refusal, work};
-use litecast::{analysis, graph, tflite};
-use litecast_trainer::edge_tpu::{Found, find, published::Device};
+use litecast::targets::edge_tpu::{Constants, Work, refusal, work};
+use litecast::{
+    formats::tflite,
+    graph::{self, analysis},
+};
 use litecast_trainer::spaces::published::{WEIGHT_SEED, network};
 use litecast_trainer::spaces::{Space, sample};
+use litecast_trainer::targets::edge_tpu::{Found, find, published::Device};
 use litecast_trainer::writer::{Precision, to_tflite};
 
 fn found() -> Option<Found> {

@@ -5,9 +5,9 @@ mod common;
 use std::time::Duration;
 
 use common::python;
-use litecast::analysis::analyze;
-use litecast::ethos_u::accelerator::{ACCELERATORS, Accelerator};
-use litecast::ethos_u::plan::{Planned, plan};
+use litecast::graph::analysis::analyze;
+use litecast::targets::ethos_u::accelerator::{ACCELERATORS, Accelerator};
+use litecast::targets::ethos_u::plan::{Planned, plan};
 use litecast_trainer::labels::bytes_of;
 use litecast_trainer::labels::record::{Label, Origin, Outcome};
 use litecast_trainer::labels::vela::{Vela, default_targets};
@@ -126,7 +126,7 @@ fn sampled(space: &str, index: u64) -> Origin {
 }
 
 fn planned(accelerator: &Accelerator, bytes: &[u8]) -> Vec<Planned> {
-    let model = litecast::tflite::parse(bytes).unwrap();
+    let model = litecast::formats::tflite::parse(bytes).unwrap();
     let graph = litecast::graph::build(&model, 0).unwrap();
     plan(accelerator, &graph, &analyze(&graph))
 }
@@ -142,7 +142,7 @@ fn medians(worker: &mut Worker, target_idx: usize, space: &str, n_graphs: u64) -
         else {
             panic!("expected a label of {}", origin.graph_id());
         };
-        let model = litecast::tflite::parse(&bytes).unwrap();
+        let model = litecast::formats::tflite::parse(&bytes).unwrap();
         let graph = litecast::graph::build(&model, 0).unwrap();
         let analysis = analyze(&graph);
         let planned = plan(accelerator, &graph, &analysis);

@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::{env, fs};
 
 use burn::tensor::{Device, Tensor as BurnTensor};
-use litecast::batch::Batch;
-use litecast::features::Features;
-use litecast::manifest::tensor_names;
+use litecast::learned::features::Features;
+use litecast::learned::manifest::tensor_names;
+use litecast::learned::packed::Batch;
 use litecast_trainer::gnn::batch::Batch as TrainingBatch;
 use litecast_trainer::gnn::network::{Architecture, Network, Shape};
 use litecast_trainer::gnn::prepare::{Labels, OutputRules, Readout, Scaling};

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use common::{python, shared_model};
-use litecast::analysis::analyze;
-use litecast::features::{COLUMNS, N_COLUMNS, extract};
+use litecast::graph::analysis::analyze;
+use litecast::learned::features::{COLUMNS, N_COLUMNS};
+use litecast::targets::ethos_u;
 use litecast_trainer::labels::plan::{Shard, SpaceCount, sampled};
 use litecast_trainer::labels::record::{Label, Origin, Outcome, Record};
 use litecast_trainer::labels::store::{LabelFile, Labels};
@@ -175,9 +176,9 @@ fn feature_maps_alive_are_those_of_the_compiler() {
     {
         let found = ok(outcomes.swap_remove(0)).operators.unwrap();
         let bytes = bytes_of(origin).unwrap();
-        let model = litecast::tflite::parse(&bytes).unwrap();
+        let model = litecast::formats::tflite::parse(&bytes).unwrap();
         let graph = litecast::graph::build(&model, 0).unwrap();
-        let features = extract(&graph, &analyze(&graph));
+        let features = ethos_u::features(&graph, &analyze(&graph));
         let rows = graph
             .nodes
             .iter()

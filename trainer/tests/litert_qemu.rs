@@ -7,8 +7,11 @@ use std::fs;
 use std::time::Duration;
 
 use common::{litert_qemu, shared_model};
-use litecast::cortex_a::{self, Costs};
-use litecast::{analysis, graph, tflite};
+use litecast::targets::cortex_a::{self, Costs};
+use litecast::{
+    formats::tflite,
+    graph::{self, analysis},
+};
 use litecast_trainer::labels::litert_qemu::{Instructions, LitertQemu};
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::record::{Label, Outcome};

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use litecast::batch_size::set_batch;
-use litecast::tflite::{Operator, Subgraph, parse};
+use litecast::formats::tflite::{Operator, Subgraph, parse};
+use litecast::graph::batch_size::set_batch;
 use litecast_trainer::spaces::table2::paper;
 use litecast_trainer::spaces::{Sample, Space, sample};
 use litecast_trainer::writer::{Content, OperatorKind, Precision, Tensor};
@@ -235,7 +235,7 @@ fn check_fixed(name: &str, tensor: &Tensor, expected_scale: f32, expected_zero_p
 fn our_reader_agrees_with_the_description() {
     for sample in samples(5) {
         let file = sample.to_tflite();
-        let model = litecast::tflite::parse(&file).expect("a sampled file is read");
+        let model = litecast::formats::tflite::parse(&file).expect("a sampled file is read");
         assert!(model.diagnostics.is_empty(), "{:?}", model.diagnostics);
         let network = &sample.network;
         let [subgraph] = &model.subgraphs[..] else {

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use common::{python, shared_models};
-use litecast::support::{self, Npu};
-use litecast::{graph, tflite};
+use litecast::targets::ethos_u::support::{self, Npu};
+use litecast::{formats::tflite, graph};
 use litecast_trainer::labels::record::{Label, Outcome};
 use litecast_trainer::labels::vela::{Vela, default_targets};
 use litecast_trainer::labels::worker::Worker;

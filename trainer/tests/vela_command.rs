@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use common::{python, shared_model, shared_models};
-use litecast::tflite;
+use litecast::formats::tflite;
 use litecast_trainer::labels::record::{Label, Outcome};
 use litecast_trainer::labels::target::{Configuration, Target};
 use litecast_trainer::labels::vela::{Vela, VelaLabel, default_targets};

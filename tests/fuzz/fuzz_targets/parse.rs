@@ -5,13 +5,13 @@
 
 use std::num::NonZeroU32;
 
-use litecast::batch_size::set_batch;
+use litecast::graph::batch_size::set_batch;
 
 #[path = "../../reader/sound.rs"]
 mod sound;
 
 libfuzzer_sys::fuzz_target!(|file: &[u8]| {
-    if let Ok(mut model) = litecast::tflite::parse(file) {
+    if let Ok(mut model) = litecast::formats::tflite::parse(file) {
         sound::assert_sound(&model);
         for subgraph_idx in 0..model.subgraphs.len() {
             let _ = litecast::graph::build(&model, subgraph_idx);

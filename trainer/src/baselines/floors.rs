@@ -2,8 +2,8 @@
 //! set. A network that is no better than these has learned nothing.
 
 use anyhow::{Context, Result};
-use litecast::ethos_u::accelerator::Accelerator;
-use litecast::features::{COLUMNS, Features};
+use litecast::learned::features::{COLUMNS, Features};
+use litecast::targets::ethos_u::accelerator::Accelerator;
 
 use super::problem::{Graph, Problem};
 use crate::columns::amounts;
@@ -32,7 +32,7 @@ pub fn largest_live_set(features: &Features) -> f64 {
     alive.into_iter().fold(0.0, f64::max)
 }
 
-/// What `litecast::ethos_u` plans for the target of an output: all cycles for a latency, and the most
+/// What `litecast::targets::ethos_u` plans for the target of an output: all cycles for a latency, and the most
 /// SRAM in use at once for a peak.
 pub fn planned(features: &Features, output: &LabelKey) -> f64 {
     let metric = Metric::by_id(&output.metric).expect("outputs are made of METRICS");
@@ -128,9 +128,9 @@ fn labelled<'g>(
 
 #[cfg(test)]
 mod tests {
-    use litecast::features::N_COLUMNS;
+    use litecast::learned::features::N_COLUMNS;
 
-    use litecast::ethos_u::accelerator::ACCELERATORS;
+    use litecast::targets::ethos_u::accelerator::ACCELERATORS;
 
     use super::*;
     use crate::columns::column;

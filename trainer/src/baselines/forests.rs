@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use litecast::features::{COLUMNS, Features, N_COLUMNS};
+use litecast::learned::features::{COLUMNS, Features, N_COLUMNS};
 use rayon::prelude::*;
 use smartcore::ensemble::random_forest_regressor::{
     RandomForestRegressor, RandomForestRegressorParameters,

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use litecast::features::{Features, N_COLUMNS};
+use litecast::learned::features::{Features, N_COLUMNS};
 
 use super::problem::Graph;
 use crate::columns::column;

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use litecast::ethos_u::accelerator::ACCELERATORS;
-use litecast::features::Features;
-use litecast::manifest::{ALL, Manifest, OutputError};
+use litecast::learned::features::Features;
+use litecast::learned::manifest::{ALL, Manifest, OutputError};
+use litecast::targets::ethos_u::accelerator::ACCELERATORS;
 
 use self::forests::{Columns, Growth, KernelForests};
 use self::problem::Problem;

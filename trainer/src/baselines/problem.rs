@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result};
-use litecast::features::Features;
+use litecast::learned::features::Features;
 
 use crate::data::{Data, Part};
 use crate::dataset::Dataset;

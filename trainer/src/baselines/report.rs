@@ -1,6 +1,6 @@
 //! Errors of the baselines and of the network, as Markdown.
 
-use litecast::manifest::{
+use litecast::learned::manifest::{
     ALL, ErrorSummary, MAX_ERROR_PERCENT, NETWORKS, OutputError, PERFSAGE_SPACES,
 };
 
@@ -15,8 +15,9 @@ const NETWORK: &str = "LiteCast";
 
 pub fn heading(data: &Data, measured: &[Measured], n_trees: usize) -> String {
     let counts = data.counts();
-    let sum =
-        |of: fn(&litecast::manifest::SpaceCount) -> usize| counts.iter().map(of).sum::<usize>();
+    let sum = |of: fn(&litecast::learned::manifest::SpaceCount) -> usize| {
+        counts.iter().map(of).sum::<usize>()
+    };
     format!(
         "# Baselines on held-out graphs\n\nFitted to {} graphs and measured on {}, those of the network \
          that ships; {} methods without a neural network, forests of {n_trees} trees. Errors are of \

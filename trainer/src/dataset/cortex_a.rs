@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use litecast::cortex_a::Constants;
+use litecast::targets::cortex_a::Constants;
 
 /// Adds latency and energy to the values of a target whose instructions are among them, where its board
 /// was measured.

@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use arrow::datatypes::Float32Type;
 use indicatif::ProgressBar;
-use litecast::features::{COLUMNS, Features, schema_id};
+use litecast::learned::features::{COLUMNS, Features, schema_id};
 
 use super::featurize::GraphRow;
 use super::read::{self, Tables};

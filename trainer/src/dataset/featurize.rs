@@ -1,8 +1,12 @@
 //! Labels and the bytes of their graph → everything the tables say of it.
 
 use anyhow::{Context, Result};
-use litecast::features::Features;
-use litecast::{analysis, features, graph, tflite};
+use litecast::learned::features::Features;
+use litecast::{
+    formats::tflite,
+    graph::{self, analysis},
+    targets::ethos_u,
+};
 
 use super::labels::GraphLabels;
 use super::structure::structure_hash;
@@ -54,7 +58,7 @@ fn read(labels: GraphLabels, weight_distribution: String, bytes: &[u8]) -> Resul
         structure_hash: structure_hash(&graph),
         file_bytes: bytes.len() as u64,
         n_tensors: graph.subgraph.tensors.len() as u32,
-        features: features::extract(&graph, &analysis),
+        features: ethos_u::features(&graph, &analysis),
         operator_idx: graph.nodes.iter().map(index).collect(),
         operator_names: graph.nodes.iter().map(name).collect(),
     })

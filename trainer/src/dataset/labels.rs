@@ -142,11 +142,11 @@ impl TargetLabels {
 
 impl TargetLabels {
     /// What today's constants make of the values that are there: energies of NPUs
-    /// ([`litecast::energy`]), latencies and energies of processors ([`litecast::cortex_a`]).
+    /// ([`litecast::targets::ethos_u::energy`]), latencies and energies of processors ([`litecast::targets::cortex_a`]).
     pub fn fill_modelled(&mut self, origin: &Origin, target: &str) {
         cortex_a::fill(target, origin.is_int8(), &mut self.values);
         let value = |metric: &str| self.values.get(metric).copied();
-        let coefficients = litecast::energy::coefficients(target);
+        let coefficients = litecast::targets::ethos_u::energy::coefficients(target);
         let work = (
             value("macs"),
             value("sram_traffic"),

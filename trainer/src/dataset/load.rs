@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use arrow::datatypes::{Float64Type, Int32Type, UInt32Type, UInt64Type};
-use litecast::features::{Features, N_COLUMNS};
+use litecast::learned::features::{Features, N_COLUMNS};
 
 use super::labels::OPERATOR_METRICS;
 use super::read::{Table, Tables};

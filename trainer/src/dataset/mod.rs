@@ -23,7 +23,7 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
-use litecast::features::Features;
+use litecast::learned::features::Features;
 
 pub use self::build::{BuildArgs, Samples};
 pub use self::labels::{GraphLabels, METRICS, OPERATOR_METRICS, TargetLabels};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use litecast::formats::tflite::Operator;
 use litecast::graph::Graph;
-use litecast::tflite::Operator;
 use sha2::{Digest, Sha256};
 
 /// Digits of the hash: 64 bits, so that a million structures collide with a chance of 3e-8.

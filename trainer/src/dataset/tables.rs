@@ -9,7 +9,7 @@ use arrow::array::{
     UInt32Array, UInt32Builder, UInt64Array,
 };
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use litecast::features::{COLUMNS, N_COLUMNS};
+use litecast::learned::features::{COLUMNS, N_COLUMNS};
 
 use super::featurize::GraphRow;
 use super::labels::{METRICS, OPERATOR_METRICS, TargetLabels};

@@ -1,7 +1,7 @@
 //! Whether a network knows which operators cost the most.
 
 use burn::tensor::{Device, Tensor};
-use litecast::features::N_COLUMNS;
+use litecast::learned::features::N_COLUMNS;
 
 use super::BATCH;
 use crate::data::{Data, Part};

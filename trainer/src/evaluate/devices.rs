@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use litecast::calibration::{Calibration, Measurement};
 use litecast::estimate::{ModelFile, estimate};
-use litecast::predictor::Predictor;
+use litecast::learned::predictor::Predictor;
 use litecast::report::{Outcome, Report};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -16,10 +16,10 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::files::load_bundle;
-use crate::boards::measurements::{self, RPI4, RPI5, Source};
-use crate::boards::networks::{self, DEPLOYMENTS, Deployment};
 use crate::markdown::{Head, table};
 use crate::metrics::summarise_pairs;
+use crate::targets::cortex_a::boards::measurements::{self, RPI4, RPI5, Source};
+use crate::targets::cortex_a::boards::networks::{self, DEPLOYMENTS, Deployment};
 
 /// Compares the bundle's estimates with measured boards and phones, after 0, 3, 10 and 30 measurements.
 #[derive(Clone, Debug, clap::Args)]

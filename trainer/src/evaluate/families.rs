@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use litecast::familiarity::Interval;
-use litecast::manifest::{ErrorSummary, OutputError};
+use litecast::learned::familiarity::Interval;
+use litecast::learned::manifest::{ErrorSummary, OutputError};
 
 use super::intervals::{self, GraphErrors};
 use super::left_out::{self, some_of};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use litecast::estimate::{ModelFile, estimate};
-use litecast::predictor::Predictor;
+use litecast::learned::predictor::Predictor;
 use litecast::report;
 
 use crate::labels::record::{Label, Outcome};

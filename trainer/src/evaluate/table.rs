@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use litecast::familiarity::{Band, COVERAGE, Interval};
-use litecast::manifest::{ErrorSummary, MAX_ERROR_PERCENT, OutputError};
+use litecast::learned::familiarity::{Band, COVERAGE, Interval};
+use litecast::learned::manifest::{ErrorSummary, MAX_ERROR_PERCENT, OutputError};
 use serde::{Deserialize, Serialize};
 
 use super::attribution::{Attribution, N_COSTLIEST};

@@ -176,7 +176,7 @@ fn markdown(methods: &[Measured]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use litecast::manifest::{ErrorSummary, OutputError};
+    use litecast::learned::manifest::{ErrorSummary, OutputError};
 
     use super::*;
 

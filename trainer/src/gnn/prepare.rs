@@ -2,7 +2,7 @@
 //! labels scaled by constants of the training graphs.
 
 use burn::tensor::{Device, Tensor};
-use litecast::features::Features;
+use litecast::learned::features::Features;
 use serde::{Deserialize, Serialize};
 
 use super::whole_graph::{Columns, N_GLOBALS, WholeGraph, amount};

@@ -1,6 +1,6 @@
 //! Random graphs, for tests and for measuring speed. They mean nothing.
 
-use litecast::features::Features;
+use litecast::learned::features::Features;
 use rand::Rng;
 use rand_distr::{Distribution, Normal};
 

@@ -1,7 +1,7 @@
 //! What PerfSeer's network is told of a graph as a whole, and of each operator's part in it, from the
 //! features of the operators.
 
-use litecast::features::{COLUMNS, Features};
+use litecast::learned::features::{COLUMNS, Features};
 use serde::{Deserialize, Serialize};
 
 /// Amounts of an operator that are set beside those of its graph: multiply-accumulates, bytes moved

@@ -59,7 +59,7 @@ pub fn run(args: &ImportArgs) -> Result<()> {
     file.append(&Record::Run(Box::new(describe_run(args))))?;
     for (path, measured) in &labels {
         let bytes = fs::read(path).with_context(|| path.display().to_string())?;
-        let model = litecast::tflite::parse(&bytes);
+        let model = litecast::formats::tflite::parse(&bytes);
         model.with_context(|| path.display().to_string())?;
         let origin = Origin::File(path.clone());
         file.append(&Record::Label(Box::new(Labelled {

@@ -1,6 +1,6 @@
 //! The hardware that labels are made for.
 
-use litecast::cortex_a::Constants;
+use litecast::targets::cortex_a::Constants;
 use serde::{Deserialize, Serialize};
 
 use super::ToolChoice;

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use burn::nn::Linear;
 use burn::tensor::Tensor;
-use litecast::manifest::{self, tensor_names};
+use litecast::learned::manifest::{self, tensor_names};
 
 use self::builder::{Dim, GraphBuilder, float_tensor, int, string};
 use crate::gnn::encoder::CategoryEncoder;
@@ -104,7 +104,7 @@ struct Inputs {
     graphs: Graphs,
 }
 
-/// Names of nodes by category, see [`litecast::batch`].
+/// Names of nodes by category, see [`litecast::learned::packed`].
 struct Groups {
     category: String,
     nodes: String,

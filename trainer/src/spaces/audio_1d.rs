@@ -2,7 +2,7 @@
 //! them: height 1 around CONV_2D, plain stacks, dilated residual blocks (WaveNet-like), and
 //! streaming keyword spotting, where the past comes in as an input and goes out again.
 
-use litecast::tflite::Padding;
+use litecast::formats::tflite::Padding;
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N};

@@ -1,7 +1,7 @@
 //! CNN-KWS: depthwise-separable networks on 49×10 MFCC features, after MicroNets, with kernels that
 //! need not be square.
 
-use litecast::tflite::{Activation, Padding};
+use litecast::formats::tflite::{Activation, Padding};
 
 use super::Choices;
 use super::mobile_cnn::classifier;

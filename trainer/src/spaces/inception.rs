@@ -1,7 +1,7 @@
 //! Inception-like networks (Szegedy et al. 2015, 2016): branches of different kernels side by side,
 //! among them factorised ones (1×7 and 7×1) and pooling.
 
-use litecast::tflite::Padding;
+use litecast::formats::tflite::Padding;
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N, width};

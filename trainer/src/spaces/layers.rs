@@ -1,6 +1,6 @@
 //! What families share: layers that name themselves.
 
-use litecast::tflite::{Activation, Padding};
+use litecast::formats::tflite::{Activation, Padding};
 
 use super::Choices;
 use crate::writer::{Network, NetworkBuilder, Reduction, Sampling, TensorIdx, Window};

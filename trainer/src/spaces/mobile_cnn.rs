@@ -1,7 +1,7 @@
 //! The network that CNN-ImageNet and CNN-CIFAR10 share: blocks of nodes in the manner of
 //! EfficientNet-EdgeTPU.
 
-use litecast::tflite::{Activation, Padding};
+use litecast::formats::tflite::{Activation, Padding};
 
 use super::Choices;
 use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};

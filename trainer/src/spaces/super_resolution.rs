@@ -2,7 +2,7 @@
 //! an enlargement, which files write as a transposed convolution, a resize, or a shuffle of channels
 //! into pixels.
 
-use litecast::tflite::Padding;
+use litecast::formats::tflite::Padding;
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N};

@@ -1,7 +1,7 @@
 //! Encoder transformers for text (Devlin et al. 2019), from embedded tokens on: the table of
 //! embeddings is read by the CPU and stays outside of what is deployed on an NPU.
 
-use litecast::tflite::Activation;
+use litecast::formats::tflite::Activation;
 
 use super::Choices;
 use super::transformer::{Middle, Transformer, layer_norm};

@@ -3,7 +3,7 @@
 //!
 //! GELU's cube is written as two MUL: Vela's list of supported operators has no POW.
 
-use litecast::tflite::Activation;
+use litecast::formats::tflite::Activation;
 
 use crate::writer::{NetworkBuilder, TensorIdx};
 

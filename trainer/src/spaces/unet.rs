@@ -1,6 +1,6 @@
 //! U-Net (Ronneberger et al. 2015): an encoder, and a decoder that reads each of its stages again.
 
-use litecast::tflite::Padding;
+use litecast::formats::tflite::Padding;
 
 use super::Choices;
 use super::layers::{Layers, Nonlinearity as N};

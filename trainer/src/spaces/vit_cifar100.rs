@@ -1,7 +1,7 @@
 //! ViT-CIFAR100: vision transformers on 32×32×3, written in the operators that TensorFlow's
 //! converter makes of them.
 
-use litecast::tflite::Activation;
+use litecast::formats::tflite::Activation;
 
 use super::Choices;
 use super::transformer::{Middle, Transformer, layer_norm};

@@ -1,6 +1,6 @@
 //! [`OperatorKind`] → operator code and version of the schema.
 
-use litecast::tflite::schema::BuiltinOperator as Code;
+use litecast::formats::tflite::schema::BuiltinOperator as Code;
 
 use super::images::Sampling;
 use super::logic::{Comparison, Logic};

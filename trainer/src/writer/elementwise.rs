@@ -1,6 +1,6 @@
 //! The builder's operators without weights that compute new values.
 
-use litecast::tflite::Activation;
+use litecast::formats::tflite::Activation;
 
 use super::builder::NetworkBuilder;
 use super::network::{Content, ElementType, TensorIdx};

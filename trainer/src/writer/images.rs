@@ -1,6 +1,6 @@
 //! The builder's operators of images that have no weights, and the transposed convolution.
 
-use litecast::tflite::{Activation, Padding};
+use litecast::formats::tflite::{Activation, Padding};
 
 use super::builder::NetworkBuilder;
 use super::network::TensorIdx;

@@ -1,6 +1,6 @@
 //! The builder's operators that have weights and a bias.
 
-use litecast::tflite::Activation;
+use litecast::formats::tflite::Activation;
 
 use super::builder::NetworkBuilder;
 use super::network::{Content, ElementType, Quantization, TensorIdx};

@@ -1,6 +1,6 @@
 //! [`OperatorKind`]: what an operator computes.
 
-use litecast::tflite::{Activation, Padding};
+use litecast::formats::tflite::{Activation, Padding};
 
 use super::images::Sampling;
 use super::logic::{Comparison, Logic};

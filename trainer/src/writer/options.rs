@@ -1,8 +1,8 @@
 //! [`OperatorKind`] → options table of the schema.
 
 use flatbuffers::{FlatBufferBuilder, UnionWIPOffset, WIPOffset};
-use litecast::tflite::schema;
-use litecast::tflite::{Activation, Padding};
+use litecast::formats::tflite::schema;
+use litecast::formats::tflite::{Activation, Padding};
 use schema::BuiltinOptions;
 
 use super::images::Sampling;

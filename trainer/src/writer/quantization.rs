@@ -1,7 +1,7 @@
 //! Scales and zero points that integer kernels accept and that keep the values of a random network
 //! in range: no layer saturates, none dies.
 
-use litecast::tflite::Activation;
+use litecast::formats::tflite::Activation;
 
 use super::network::Quantization;
 use super::random::SplitMix64;

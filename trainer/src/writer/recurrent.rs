@@ -1,6 +1,6 @@
 //! The builder's recurrent operators.
 
-use litecast::tflite::Activation;
+use litecast::formats::tflite::Activation;
 
 use super::builder::NetworkBuilder;
 use super::network::{ABSENT, Content, ElementType, Operator, TensorIdx};

@@ -1,7 +1,7 @@
 //! [`Network`] → the bytes of a `.tflite` file.
 
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, Push, PushAlignment, Vector, WIPOffset};
-use litecast::tflite::schema;
+use litecast::formats::tflite::schema;
 use schema::{BuiltinOperator, TensorType};
 
 use super::network::{

@@ -1,6 +1,6 @@
 //! What convolution and pooling share.
 
-use litecast::tflite::Padding;
+use litecast::formats::tflite::Padding;
 
 /// Pairs are `[height, width]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use burn::grad_clipping::GradientClippingConfig;
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer, Optimizer};
 use burn::tensor::{Device, Distribution, Tensor};
-use litecast::features::Features;
+use litecast::learned::features::Features;
 use litecast_trainer::gnn::adam::{Adam, Moments};
 use litecast_trainer::gnn::aggregate::{
     Neighbours, concat_neighbour_sums, concat_neighbour_sums_portable, max_per_graph,

@@ -1,6 +1,6 @@
 //! What networks are told of a whole graph, counted by hand.
 
-use litecast::features::Features;
+use litecast::learned::features::Features;
 use litecast_trainer::gnn::synthetic;
 use litecast_trainer::gnn::whole_graph::{N_GLOBALS, WholeGraph};
 

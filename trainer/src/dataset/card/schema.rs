@@ -16,7 +16,7 @@ Ethos-U85. In such a graph a 0 of an operator may be theirs; training takes it f
 
 What a predictor sees of each operator is no part of the dataset, for it follows from the bytes of the \
 graphs: the first command that needs it, or `litecast-trainer dataset remake`, writes `features.parquet` \
-beside the others, a row for each of `operators.parquet`, with the columns of `src/features/columns.rs`.
+beside the others, a row for each of `operators.parquet`, with the columns of `src/learned/features/columns.rs`.
 ";
 
 /// A heading with the file's name, and a row for each column.

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use litecast::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
+use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 
 use super::{Trained, errors};
 use crate::checkpoint::Checkpoint;

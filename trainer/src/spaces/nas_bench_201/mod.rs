@@ -9,7 +9,7 @@
 
 mod cell;
 
-use litecast::tflite::{Activation, Padding};
+use litecast::formats::tflite::{Activation, Padding};
 
 pub use self::cell::Cell;
 use self::cell::{NODES, Operation};

@@ -1,7 +1,7 @@
 //! Inception V2 (Ioffe and Szegedy 2015), with the channels of its published files
 //! (`inception_v2.py` of github tensorflow/models, research/slim).
 
-use litecast::tflite::{Activation, Padding};
+use litecast::formats::tflite::{Activation, Padding};
 
 use crate::spaces::layers::{Layers, Nonlinearity as N};
 use crate::writer::{TensorIdx, Window};

@@ -1,6 +1,6 @@
 //! Inception V4 (Szegedy et al. 2016, Figures 3 to 9).
 
-use litecast::tflite::Padding;
+use litecast::formats::tflite::Padding;
 
 use crate::spaces::layers::{Layers, Nonlinearity as N};
 use crate::writer::{TensorIdx, Window};

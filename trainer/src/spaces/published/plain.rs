@@ -1,6 +1,6 @@
 //! Networks of plain convolutions.
 
-use litecast::tflite::Padding;
+use litecast::formats::tflite::Padding;
 
 use crate::spaces::layers::{Layers, Nonlinearity as N};
 use crate::spaces::squeezenet::fire;

@@ -1,6 +1,6 @@
 //! Operators with weights, pools and resizes.
 
-use litecast::tflite::{Activation, Padding};
+use litecast::formats::tflite::{Activation, Padding};
 
 use super::{Graph, Step};
 use crate::writer::{Sampling, TensorIdx, Window};

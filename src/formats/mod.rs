@@ -1,0 +1,3 @@
+//! Readers of model files. Nothing after them knows a file format.
+
+pub mod tflite;

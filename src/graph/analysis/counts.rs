@@ -1,0 +1,193 @@
+//! MACs, parameters and bytes of a subgraph's operators, those of the subgraphs they run
+//! included.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::calls::{Calls, MAX_CALL_DEPTH};
+use super::constants::Constants;
+use super::macs::{Uncountable, macs};
+use super::{Cost, Totals, builtin_name};
+use crate::formats::tflite::{Model, Operator, Subgraph, Tensor};
+
+/// Indices of operators whose MACs are not known, by reason and name.
+pub type Uncounted = BTreeMap<(Uncountable, String), Vec<usize>>;
+
+/// What is counted of one subgraph.
+#[derive(Default)]
+pub struct SubgraphCounts {
+    /// Parallel to [`Subgraph::operators`]; without [`Cost::weights`].
+    pub costs: Vec<Cost>,
+    /// For each operator the stored tensors it computes with.
+    pub parameters: Vec<Vec<usize>>,
+    pub uncounted: Uncounted,
+    /// Of `costs`, kept because a subgraph may be called often.
+    sums: Totals,
+}
+
+impl SubgraphCounts {
+    fn push(&mut self, cost: Cost, parameters: Vec<usize>) {
+        self.sums.macs = self.sums.macs.saturating_add(cost.macs);
+        self.sums.parameters = self.sums.parameters.saturating_add(cost.parameters);
+        self.sums.weight_bytes = self.sums.weight_bytes.saturating_add(cost.weight_bytes);
+        self.costs.push(cost);
+        self.parameters.push(parameters);
+    }
+
+    fn constants(&self) -> BTreeSet<usize> {
+        self.parameters.iter().flatten().copied().collect()
+    }
+}
+
+/// Counts subgraphs, each once however often it is called.
+pub struct Counter<'m> {
+    model: &'m Model<'m>,
+    counted: BTreeMap<usize, SubgraphCounts>,
+    /// Subgraphs on the way from the root, to find circles.
+    path: Vec<usize>,
+}
+
+impl<'m> Counter<'m> {
+    /// Counts `root` and what it calls.
+    pub fn count(model: &'m Model<'m>, root: usize) -> Self {
+        let mut counter = Self {
+            model,
+            counted: BTreeMap::new(),
+            path: Vec::new(),
+        };
+        counter.visit(root);
+        counter
+    }
+
+    /// The counts by subgraph index: the root and every subgraph called from it.
+    pub fn subgraphs(&self) -> &BTreeMap<usize, SubgraphCounts> {
+        &self.counted
+    }
+
+    /// Totals of one inference of `root`. Sums stop at the largest 64-bit number.
+    pub fn totals(&self, root: usize) -> Totals {
+        let mut buffers = BTreeSet::new();
+        let mut totals = Totals {
+            macs: self.counted[&root].sums.macs,
+            ..Totals::default()
+        };
+        for (&subgraph_idx, counts) in &self.counted {
+            let tensors = &self.model.subgraphs[subgraph_idx].tensors;
+            for tensor in counts
+                .constants()
+                .into_iter()
+                .map(|tensor_idx| &tensors[tensor_idx])
+            {
+                totals.parameters = totals
+                    .parameters
+                    .saturating_add(stored_values(self.model, tensor));
+                if buffers.insert(tensor.buffer_idx) {
+                    totals.weight_bytes = totals
+                        .weight_bytes
+                        .saturating_add(stored_bytes(self.model, tensor));
+                }
+            }
+        }
+        totals
+    }
+
+    fn visit(&mut self, subgraph_idx: usize) {
+        let Some(subgraph) = self.model.subgraphs.get(subgraph_idx) else {
+            return;
+        };
+        self.path.push(subgraph_idx);
+        let names: Vec<&str> = subgraph.operators.iter().map(builtin_name).collect();
+        let constants = Constants::of(subgraph, &self.model.buffers, &names);
+        let mut counts = SubgraphCounts::default();
+        for (operator_idx, (operator, name)) in subgraph.operators.iter().zip(&names).enumerate() {
+            let parameters = constants.parameters_of(subgraph, name, operator);
+            let mut cost = own_cost(self.model, subgraph, operator, &constants, &parameters);
+            let n_macs = match Calls::of(&operator.options) {
+                Calls::Nothing => macs(name, operator, &subgraph.tensors),
+                calls => self.add_callees(&calls, &mut cost),
+            };
+            cost.macs = n_macs.unwrap_or_else(|reason| {
+                let key = (reason, operator.code.name().to_owned());
+                counts.uncounted.entry(key).or_default().push(operator_idx);
+                0
+            });
+            counts.push(cost, parameters);
+        }
+        self.path.pop();
+        self.counted.insert(subgraph_idx, counts);
+    }
+
+    /// Adds the parameters of what an operator calls to its own, and returns the MACs of that.
+    fn add_callees(&mut self, calls: &Calls, cost: &mut Cost) -> Result<u64, Uncountable> {
+        let mut macs = Vec::new();
+        for &callee in calls.subgraphs() {
+            if self.path.contains(&callee) || self.path.len() > MAX_CALL_DEPTH {
+                return Err(Uncountable::Operator);
+            }
+            if !self.counted.contains_key(&callee) {
+                self.visit(callee);
+            }
+            let sums = self.counted.get(&callee).ok_or(Uncountable::Operator)?.sums;
+            cost.parameters = cost.parameters.saturating_add(sums.parameters);
+            cost.weight_bytes = cost.weight_bytes.saturating_add(sums.weight_bytes);
+            macs.push(sums.macs);
+        }
+        Ok(match calls {
+            Calls::Nothing | Calls::Initially(_) => 0,
+            Calls::Always(_) | Calls::Loop(..) => macs.into_iter().fold(0, u64::saturating_add),
+            Calls::OneOf(_) => macs.into_iter().max().unwrap_or(0),
+        })
+    }
+}
+
+fn own_cost(
+    model: &Model,
+    subgraph: &Subgraph,
+    operator: &Operator,
+    constants: &Constants,
+    parameters: &[usize],
+) -> Cost {
+    let tensor = |tensor_idx: usize| &subgraph.tensors[tensor_idx];
+    let sum = |of: fn(&Model, &Tensor) -> u64| {
+        parameters
+            .iter()
+            .map(|&tensor_idx| of(model, tensor(tensor_idx)))
+            .fold(0, u64::saturating_add)
+    };
+    let activation_bytes = |tensor_indices: BTreeSet<usize>| {
+        let activations = tensor_indices
+            .into_iter()
+            .filter(|&tensor_idx| !constants.contains(tensor_idx));
+        let bytes = activations.map(|tensor_idx| tensor(tensor_idx).byte_len().unwrap_or(0));
+        bytes.fold(0, u64::saturating_add)
+    };
+    Cost {
+        parameters: sum(stored_values),
+        weight_bytes: sum(stored_bytes),
+        input_bytes: activation_bytes(operator.inputs.iter().flatten().copied().collect()),
+        output_bytes: activation_bytes(operator.outputs.iter().copied().collect()),
+        ..Cost::default()
+    }
+}
+
+/// Values of a constant that the file holds: of a sparse tensor those it stores, and never more
+/// than the buffer has room for.
+fn stored_values(model: &Model, tensor: &Tensor) -> u64 {
+    let sparse = tensor
+        .sparsity
+        .as_ref()
+        .and_then(|sparsity| sparsity.stored_values);
+    let values = sparse
+        .or_else(|| tensor.element_count())
+        .unwrap_or(u64::MAX);
+    match tensor.tensor_type.bits_per_value() {
+        Some(bits) => values.min(stored_bytes(model, tensor).saturating_mul(8) / u64::from(bits)),
+        None => values.min(stored_bytes(model, tensor)),
+    }
+}
+
+fn stored_bytes(model: &Model, tensor: &Tensor) -> u64 {
+    model
+        .buffers
+        .get(tensor.buffer_idx)
+        .map_or(0, |buffer| buffer.len() as u64)
+}

@@ -1,0 +1,34 @@
+//! Shapes, in checked arithmetic.
+
+use crate::formats::tflite::Tensor;
+
+/// Number of values of a shape or of a part of one; `None` where it does not fit 64 bits.
+pub fn element_count(shape: &[i32]) -> Option<u64> {
+    // A zero anywhere makes the product zero, whatever the other dimensions are.
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1u64, |count, &dimension| {
+        count.checked_mul(u64::try_from(dimension).ok()?)
+    })
+}
+
+/// What a shape signature says is known only at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dynamic {
+    Nothing,
+    /// The first dimension alone: the batch, in most networks.
+    FirstDimension,
+    OtherDimensions,
+}
+
+pub fn dynamic(tensor: &Tensor) -> Dynamic {
+    let Some(signature) = &tensor.shape_signature else {
+        return Dynamic::Nothing;
+    };
+    match signature.iter().rposition(|&dimension| dimension < 0) {
+        None => Dynamic::Nothing,
+        Some(0) => Dynamic::FirstDimension,
+        Some(_) => Dynamic::OtherDimensions,
+    }
+}

@@ -1,0 +1,231 @@
+//! [`Model`] for one input at a time → the same model for several: what converting it with another
+//! batch size would give.
+//!
+//! The batch is the first dimension of the main subgraph's inputs and of all that is computed from
+//! them. LiteRT's `ResizeInputTensor` propagates it in the same way, but fails where a constant holds
+//! a shape (`RESHAPE` to `[1, 1000]`, for example), which a converter would write anew.
+
+mod rules;
+
+use std::num::NonZeroU32;
+
+use self::rules::{Call, require};
+use crate::formats::tflite::{MAIN_SUBGRAPH, Model, Tensor};
+
+/// Inputs at a time. None that is measured has more, and a thousand times as many values as a shape in
+/// the file have 64 bits left for products.
+pub const MAX_BATCH: u32 = 1024;
+
+/// Why a model cannot be taken for several inputs at a time.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    #[error("expected a batch of at most {MAX_BATCH}, found {batch}")]
+    TooLarge { batch: u32 },
+    #[error(
+        "no batch of {batch}: input `{name}` has shape {shape:?}, expected a first dimension of 1"
+    )]
+    Input {
+        batch: u32,
+        name: String,
+        shape: Vec<i32>,
+    },
+    #[error("no batch of {batch}: operator {operator_idx} ({operator}) {problem}")]
+    Operator {
+        batch: u32,
+        operator_idx: usize,
+        operator: String,
+        problem: &'static str,
+    },
+}
+
+/// Changes the shapes of the main subgraph. A batch of 1 is the model as it is, whatever its inputs.
+/// Linear in operators.
+///
+/// # Errors
+/// Where the inputs have another first dimension than 1, and where an operator joins, cuts or moves that
+/// dimension, or is not known to leave it alone. `model` then holds shapes of both sizes.
+pub fn set_batch(model: &mut Model, batch: NonZeroU32) -> Result<(), BatchError> {
+    let n = batch.get();
+    if n > MAX_BATCH {
+        return Err(BatchError::TooLarge { batch: n });
+    }
+    if n == 1 {
+        return Ok(());
+    }
+    let Model {
+        subgraphs, buffers, ..
+    } = model;
+    let subgraph = &mut subgraphs[MAIN_SUBGRAPH];
+    let mut batched = vec![false; subgraph.tensors.len()];
+    for &input in &subgraph.inputs {
+        let tensor = &mut subgraph.tensors[input];
+        if tensor.shape.first() != Some(&1) || !enlarge(tensor, n) {
+            return Err(BatchError::Input {
+                batch: n,
+                name: tensor.name.clone(),
+                shape: tensor.shape.clone(),
+            });
+        }
+        batched[input] = true;
+    }
+    for operator_idx in 0..subgraph.operators.len() {
+        let call = Call {
+            subgraph,
+            buffers,
+            batched: &batched,
+            batch: n,
+            operator: &subgraph.operators[operator_idx],
+        };
+        let grown = call.grown();
+        let grown = grown.and_then(|tensors| {
+            let fits = tensors.into_iter().all(|tensor_idx| {
+                let is_grown = std::mem::replace(&mut batched[tensor_idx], true);
+                is_grown || enlarge(&mut subgraph.tensors[tensor_idx], n)
+            });
+            require(fits, "has a result whose first dimension cannot grow")
+        });
+        grown.map_err(|problem| BatchError::Operator {
+            batch: n,
+            operator_idx,
+            operator: subgraph.operators[operator_idx].code.name().to_owned(),
+            problem,
+        })?;
+    }
+    Ok(())
+}
+
+/// Whether the shape, and with it all sizes that follow, has room for it.
+fn enlarge(tensor: &mut Tensor, n: u32) -> bool {
+    let first = tensor.shape.first_mut();
+    let grown = first.and_then(|first| Some((i32::try_from(n).ok()?.checked_mul(*first)?, first)));
+    let Some((grown, first)) = grown else {
+        return false;
+    };
+    *first = grown;
+    // As the reader promises of every tensor.
+    tensor.element_count().is_some() && tensor.byte_len().is_some()
+        || tensor.tensor_type.bits_per_value().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rules::{JOINED, UNKNOWN};
+    use super::*;
+    use crate::formats::tflite::{BuiltinOptions, TensorType};
+    use crate::graph::analysis::fixtures::{calling, model, operator, subgraph, tensor};
+
+    const INT8: TensorType = TensorType::Int8;
+
+    /// An operator from a tensor of one shape to one of another, and the constants in buffers.
+    fn batched(
+        shapes: [&[i32]; 2],
+        name: &str,
+        options: BuiltinOptions,
+        constants: &[&'static [u8]],
+    ) -> Result<Vec<i32>, BatchError> {
+        let mut tensors = vec![tensor(INT8, shapes[0])];
+        for (buffer_idx, constant) in constants.iter().enumerate() {
+            tensors.push(Tensor {
+                buffer_idx: buffer_idx + 1,
+                ..tensor(TensorType::Int32, &[constant.len() as i32 / 4])
+            });
+        }
+        tensors.push(tensor(INT8, shapes[1]));
+        let inputs: Vec<usize> = (0..=constants.len()).collect();
+        let call = calling(name, &inputs, &[constants.len() + 1], options);
+        let mut model = model(vec![subgraph(tensors, vec![call])]);
+        model.buffers = [&[][..]]
+            .into_iter()
+            .chain(constants.iter().copied())
+            .collect();
+        set_batch(&mut model, NonZeroU32::new(4).unwrap())?;
+        Ok(model.subgraphs[0].tensors.last().unwrap().shape.clone())
+    }
+
+    fn problem(found: Result<Vec<i32>, BatchError>) -> &'static str {
+        match found.unwrap_err() {
+            BatchError::Operator { problem, .. } => problem,
+            error => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn the_first_dimension_grows() {
+        let none = BuiltinOptions::Absent;
+        let found = batched([&[1, 5, 5, 2], &[1, 50]], "RESHAPE", none.clone(), &[]);
+        assert_eq!(found, Ok(vec![4, 50]));
+        let last = &[3, 0, 0, 0];
+        let found = batched(
+            [&[1, 5, 5, 2], &[1, 5, 5]],
+            "ARG_MAX",
+            none.clone(),
+            &[last],
+        );
+        assert_eq!(found, Ok(vec![4, 5, 5]));
+        let heads = batched([&[1, 6, 8], &[2, 6, 4]], "RESHAPE", none, &[]);
+        assert_eq!(heads, Ok(vec![8, 6, 4]));
+    }
+
+    #[test]
+    fn what_works_across_inputs_is_refused() {
+        let none = BuiltinOptions::Absent;
+        let reducer = BuiltinOptions::Reducer { keep_dims: false };
+        let first = &[0, 0, 0, 0];
+        let found = batched([&[1, 6], &[6]], "MEAN", reducer.clone(), &[first]);
+        assert_eq!(problem(found), JOINED);
+        // Counted from the last dimension it is the first, too.
+        let found = batched([&[1, 6], &[6]], "MEAN", reducer, &[&[254, 255, 255, 255]]);
+        assert_eq!(problem(found), JOINED);
+        let turned = &[1, 0, 0, 0, 0, 0, 0, 0];
+        let found = batched([&[1, 6], &[6, 1]], "TRANSPOSE", none.clone(), &[turned]);
+        assert_eq!(problem(found), JOINED);
+        let found = batched([&[1, 6], &[1, 6]], "WHERE", none.clone(), &[]);
+        assert_eq!(problem(found), UNKNOWN);
+        let found = batched([&[1, 6], &[]], "RESHAPE", none, &[]);
+        assert!(problem(found).contains("cannot grow"));
+    }
+
+    #[test]
+    fn an_addition_needs_operands_that_grow_alike() {
+        let shapes: [&[i32]; 3] = [&[1, 6], &[3, 6], &[3, 6]];
+        let mut tensors: Vec<_> = shapes.map(|shape| tensor(INT8, shape)).into();
+        tensors[1].buffer_idx = 1;
+        let graph = subgraph(tensors, vec![operator("ADD", &[0, 1], &[2])]);
+        let found = set_batch(&mut model(vec![graph]), NonZeroU32::new(2).unwrap());
+        let words = "no batch of 2: operator 0 (ADD) meets the inputs with values whose first \
+                     dimension does not grow";
+        assert_eq!(found.unwrap_err().to_string(), words);
+    }
+
+    /// Rows of a constant table for each input's indices; of no axis that the table has not.
+    #[test]
+    fn a_table_is_gathered_from_along_its_first_axis() {
+        let gathered = |axis| {
+            let shapes: [&[i32]; 3] = [&[1, 6], &[9, 4], &[1, 6, 4]];
+            let mut tensors: Vec<_> = shapes.map(|shape| tensor(INT8, shape)).into();
+            tensors[1].buffer_idx = 1;
+            let options = BuiltinOptions::Gather {
+                axis,
+                batch_dims: 0,
+            };
+            let gather = calling("GATHER", &[1, 0], &[2], options);
+            set_batch(
+                &mut model(vec![subgraph(tensors, vec![gather])]),
+                NonZeroU32::new(2).unwrap(),
+            )
+        };
+        for (axis, is_first) in [(0, true), (-2, true), (1, false), (7, false), (-3, false)] {
+            assert_eq!(gathered(axis).is_ok(), is_first, "axis {axis}");
+        }
+    }
+
+    #[test]
+    fn inputs_have_to_be_single_and_batches_small() {
+        let graph = || subgraph(vec![tensor(INT8, &[2, 6])], vec![]);
+        let set = |n: u32| set_batch(&mut model(vec![graph()]), NonZeroU32::new(n).unwrap());
+        assert_eq!(set(1), Ok(()));
+        assert!(matches!(set(2), Err(BatchError::Input { batch: 2, .. })));
+        assert_eq!(set(1025), Err(BatchError::TooLarge { batch: 1025 }));
+    }
+}

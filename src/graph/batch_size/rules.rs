@@ -1,0 +1,320 @@
+//! What each operator does with the first dimension of what it reads.
+
+use crate::formats::tflite::{BuiltinOptions, Operator, Subgraph, TensorType, dimension, integers};
+
+pub const JOINED: &str = "works across the first dimension";
+const CONSTANT: &str = "meets the inputs with values whose first dimension does not grow";
+pub const UNKNOWN: &str = "is not known to leave the first dimension alone";
+
+/// One operator, with what is known of its inputs.
+pub struct Call<'c, 'm> {
+    pub subgraph: &'c Subgraph,
+    pub buffers: &'c [&'m [u8]],
+    /// By tensor: whether its first dimension is the batch, or a multiple of it.
+    pub batched: &'c [bool],
+    pub batch: u32,
+    pub operator: &'c Operator,
+}
+
+impl Call<'_, '_> {
+    /// The tensors whose first dimension grows with the batch, or why there is no saying.
+    pub fn grown(&self) -> Result<Vec<usize>, &'static str> {
+        let mut read = self.operator.inputs.iter().flatten();
+        if !read.any(|&tensor_idx| self.batched[tensor_idx]) {
+            return Ok(Vec::new());
+        }
+        self.check()?;
+        let states = self.states().iter();
+        let states = states.filter_map(|&position| self.input(position));
+        Ok(states
+            .chain(self.operator.outputs.iter().copied())
+            .collect())
+    }
+
+    fn check(&self) -> Result<(), &'static str> {
+        use BuiltinOptions as O;
+        match (self.operator.code.name(), &self.operator.options) {
+            (name, _) if ONE_BY_ONE.contains(&name) => self.only_first_is_batched(),
+            (name, _) if BROADCASTING.contains(&name) => self.all_grow_alike(),
+            ("SOFTMAX" | "LOG_SOFTMAX" | "L2_NORMALIZATION", _) => self.keeps_first(2),
+            ("FULLY_CONNECTED", _) => self.only_first_is_batched().and(self.result_of_rank(2)),
+            ("TRANSPOSE_CONV", _) => require(self.is_batched(2) && !self.is_batched(1), UNKNOWN),
+            ("BATCH_MATMUL", _) => self.matrix_product(),
+            ("CONCATENATION", O::Concatenation { axis, .. }) => self.join(*axis),
+            ("PACK", O::Pack { axis, .. }) => self.join(*axis),
+            ("UNPACK", O::Unpack { axis, .. }) => self.off_axes(&[*axis]),
+            ("SPLIT", _) => self.off_axes_of(0, 1),
+            ("SPLIT_V", _) => self.off_axes_of(2, 0),
+            ("ARG_MAX" | "ARG_MIN" | "CUMSUM" | "EXPAND_DIMS" | "REVERSE_V2", _) => {
+                self.off_axes_of(1, 0)
+            }
+            (name, O::Reducer { .. }) if REDUCING.contains(&name) => self.off_axes_of(1, 0),
+            ("TRANSPOSE", _) => require(self.integers(1)?.first() == Some(&0), JOINED),
+            // In row-major order a block of values for each input stays one.
+            ("RESHAPE", _) => require(!self.is_batched(1), UNKNOWN),
+            ("SQUEEZE", _) => self.keeps_first(1),
+            ("PAD" | "PADV2" | "MIRROR_PAD", _) => {
+                require(self.integers(1)?.get(..2) == Some(&[0, 0]), JOINED)
+            }
+            ("TILE", _) => require(self.integers(1)?.first() == Some(&1), JOINED),
+            ("SLICE", _) => self.slice(),
+            (
+                "STRIDED_SLICE",
+                O::StridedSlice {
+                    begin_mask,
+                    end_mask,
+                    ellipsis_mask,
+                    new_axis_mask,
+                    shrink_axis_mask,
+                    ..
+                },
+            ) => {
+                require(
+                    *ellipsis_mask == 0 && (new_axis_mask | shrink_axis_mask) & 1 == 0,
+                    JOINED,
+                )?;
+                self.strided_slice(begin_mask & 1 != 0, end_mask & 1 != 0)
+            }
+            ("GATHER", O::Gather { axis, batch_dims }) => self.gather(*axis, *batch_dims),
+            ("EMBEDDING_LOOKUP", _) => self.only_first_is_batched(),
+            ("SVDF", _) => self.only_first_is_batched(),
+            ("UNIDIRECTIONAL_SEQUENCE_LSTM", O::UnidirectionalSequenceLstm { time_major, .. })
+            | ("UNIDIRECTIONAL_SEQUENCE_RNN", O::SequenceRnn { time_major, .. }) => {
+                require(!time_major, JOINED).and(self.only_first_is_batched())
+            }
+            _ => Err(UNKNOWN),
+        }
+    }
+
+    /// Positions of inputs that keep values from one inference to the next, for each input of the batch.
+    fn states(&self) -> &'static [usize] {
+        match self.operator.code.name() {
+            "SVDF" => &[4],
+            "UNIDIRECTIONAL_SEQUENCE_LSTM" => &[18, 19],
+            "UNIDIRECTIONAL_SEQUENCE_RNN" => &[4],
+            _ => &[],
+        }
+    }
+
+    fn input(&self, position: usize) -> Option<usize> {
+        self.operator.inputs.get(position).copied().flatten()
+    }
+
+    fn is_batched(&self, position: usize) -> bool {
+        self.input(position)
+            .is_some_and(|tensor_idx| self.batched[tensor_idx])
+    }
+
+    fn shape(&self, position: usize) -> &[i32] {
+        let tensor_idx = self.input(position);
+        tensor_idx.map_or(&[], |tensor_idx| &self.subgraph.tensors[tensor_idx].shape)
+    }
+
+    /// Of one input of the batch.
+    fn first(&self, position: usize) -> Option<i32> {
+        let first = self.shape(position).first().copied()?;
+        let batch = i32::try_from(self.batch).ok()?;
+        Some(if self.is_batched(position) {
+            first / batch
+        } else {
+            first
+        })
+    }
+
+    /// Of one input of the batch.
+    fn result(&self) -> &[i32] {
+        let tensor_idx = self.operator.outputs.first();
+        tensor_idx.map_or(&[], |&tensor_idx| &self.subgraph.tensors[tensor_idx].shape)
+    }
+
+    /// The values of a constant input.
+    fn integers(&self, position: usize) -> Result<Vec<i32>, &'static str> {
+        let tensor = &self.subgraph.tensors[self.input(position).ok_or(UNKNOWN)?];
+        let contents = self.buffers.get(tensor.buffer_idx).copied();
+        let values: Vec<i32> = integers(contents.unwrap_or_default()).collect();
+        let is_known = tensor.tensor_type == TensorType::Int32 && !values.is_empty();
+        require(is_known, UNKNOWN).map(|()| values)
+    }
+
+    fn only_first_is_batched(&self) -> Result<(), &'static str> {
+        let mut others = 1..self.operator.inputs.len();
+        require(
+            self.is_batched(0) && !others.any(|position| self.is_batched(position)),
+            UNKNOWN,
+        )
+    }
+
+    fn result_of_rank(&self, at_least: usize) -> Result<(), &'static str> {
+        require(self.result().len() >= at_least, JOINED)
+    }
+
+    /// The result's first dimension is the first operand's, and is not the one that is worked along.
+    fn keeps_first(&self, at_least: usize) -> Result<(), &'static str> {
+        let is_kept = self.first(0) == self.result().first().copied();
+        require(is_kept, JOINED).and(self.result_of_rank(at_least))
+    }
+
+    /// What grows has the result's rank, and what does not is repeated along the first dimension.
+    fn all_grow_alike(&self) -> Result<(), &'static str> {
+        let rank = self.result().len();
+        let fits = |position: usize| {
+            let (shape, first) = (self.shape(position), self.first(position));
+            match self.is_batched(position) {
+                true => shape.len() == rank && first == self.result().first().copied(),
+                false => shape.len() < rank || first == Some(1),
+            }
+        };
+        require((0..self.operator.inputs.len()).all(fits), CONSTANT)
+    }
+
+    /// Stacks of matrices, each with its own or all with the same.
+    fn matrix_product(&self) -> Result<(), &'static str> {
+        let stacked =
+            |position: usize| !self.is_batched(position) || self.shape(position).len() > 2;
+        require(stacked(0) && stacked(1), JOINED).and(self.all_grow_alike())
+    }
+
+    fn join(&self, axis: i32) -> Result<(), &'static str> {
+        let mut positions = 0..self.operator.inputs.len();
+        require(
+            positions.all(|position| self.is_batched(position)),
+            CONSTANT,
+        )?;
+        require(is_later(axis, self.result().len()), JOINED)
+    }
+
+    /// The constant at `axes` names none that is the first of the operand.
+    fn off_axes_of(&self, axes: usize, operand: usize) -> Result<(), &'static str> {
+        let others = (0..self.operator.inputs.len()).filter(|&position| position != operand);
+        require(
+            !others.into_iter().any(|position| self.is_batched(position)),
+            UNKNOWN,
+        )?;
+        let axes = self.integers(axes)?;
+        let rank = self.shape(operand).len();
+        // A negative axis of EXPAND_DIMS counts in the result, which has one more.
+        let rank = rank.max(self.result().len());
+        require(axes.iter().all(|&axis| is_later(axis, rank)), JOINED)
+    }
+
+    fn off_axes(&self, axes: &[i32]) -> Result<(), &'static str> {
+        let rank = self.shape(0).len();
+        require(axes.iter().all(|&axis| is_later(axis, rank)), JOINED)
+    }
+
+    fn slice(&self) -> Result<(), &'static str> {
+        let (begin, size) = (self.integers(1)?, self.integers(2)?);
+        let is_whole = size.first() == Some(&-1) || size.first().copied() == self.first(0);
+        require(begin.first() == Some(&0) && is_whole, JOINED)
+    }
+
+    fn strided_slice(&self, from_start: bool, to_end: bool) -> Result<(), &'static str> {
+        let (begin, end, strides) = (self.integers(1)?, self.integers(2)?, self.integers(3)?);
+        let of = |values: &[i32]| values.first().copied();
+        let starts = from_start || of(&begin) == Some(0);
+        let ends = to_end || of(&end) >= self.first(0);
+        require(starts && ends && of(&strides) == Some(1), JOINED)
+    }
+
+    /// Rows of a table for each input's indices, or a part of each input.
+    fn gather(&self, axis: i32, batch_dims: i32) -> Result<(), &'static str> {
+        require(batch_dims == 0, UNKNOWN)?;
+        let axis = dimension(axis, self.shape(0).len());
+        match (self.is_batched(0), self.is_batched(1)) {
+            (false, true) => require(axis == Some(0), JOINED),
+            (true, false) => require(axis > Some(0), JOINED),
+            _ => Err(UNKNOWN),
+        }
+    }
+}
+
+pub fn require(holds: bool, problem: &'static str) -> Result<(), &'static str> {
+    if holds { Ok(()) } else { Err(problem) }
+}
+
+/// Whether an axis is another one than the first.
+fn is_later(axis: i32, rank: usize) -> bool {
+    dimension(axis, rank).is_some_and(|dimension| dimension > 0)
+}
+
+/// Each input of the batch by itself; other operands are constants.
+const ONE_BY_ONE: &[&str] = &[
+    "AVERAGE_POOL_2D",
+    "BATCH_TO_SPACE_ND",
+    "CONV_2D",
+    "CONV_3D",
+    "DEPTHWISE_CONV_2D",
+    "DEPTH_TO_SPACE",
+    "L2_POOL_2D",
+    "LOCAL_RESPONSE_NORMALIZATION",
+    "MAX_POOL_2D",
+    "RESIZE_BILINEAR",
+    "RESIZE_NEAREST_NEIGHBOR",
+    "SPACE_TO_BATCH_ND",
+    "SPACE_TO_DEPTH",
+];
+
+/// Each value by itself, or with those at its place.
+const BROADCASTING: &[&str] = &[
+    "ABS",
+    "ADD",
+    "ADD_N",
+    "CAST",
+    "CEIL",
+    "COS",
+    "DEQUANTIZE",
+    "DIV",
+    "ELU",
+    "EQUAL",
+    "EXP",
+    "FAKE_QUANT",
+    "FLOOR",
+    "FLOOR_DIV",
+    "FLOOR_MOD",
+    "GELU",
+    "GREATER",
+    "GREATER_EQUAL",
+    "HARD_SWISH",
+    "LEAKY_RELU",
+    "LESS",
+    "LESS_EQUAL",
+    "LOG",
+    "LOGICAL_AND",
+    "LOGICAL_NOT",
+    "LOGICAL_OR",
+    "LOGISTIC",
+    "MAXIMUM",
+    "MINIMUM",
+    "MUL",
+    "NEG",
+    "NOT_EQUAL",
+    "POW",
+    "PRELU",
+    "QUANTIZE",
+    "RELU",
+    "RELU6",
+    "RELU_0_TO_1",
+    "RELU_N1_TO_1",
+    "ROUND",
+    "RSQRT",
+    "SELECT",
+    "SELECT_V2",
+    "SIGN",
+    "SIN",
+    "SQRT",
+    "SQUARE",
+    "SQUARED_DIFFERENCE",
+    "SUB",
+    "TANH",
+    "ZEROS_LIKE",
+];
+
+const REDUCING: &[&str] = &[
+    "MEAN",
+    "REDUCE_ALL",
+    "REDUCE_ANY",
+    "REDUCE_MAX",
+    "REDUCE_MIN",
+    "REDUCE_PROD",
+    "SUM",
+];

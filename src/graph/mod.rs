@@ -1,0 +1,233 @@
+//! [`Model`] → [`Graph`]: operators as nodes in topological order, tensors as edges.
+
+pub mod analysis;
+pub mod batch_size;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::formats::tflite::{Model, Operator, Subgraph, Tensor};
+
+/// One subgraph, borrowed from its model.
+#[derive(Clone, Debug)]
+pub struct Graph<'m> {
+    /// What the subgraph is part of: operators may call other subgraphs.
+    pub model: &'m Model<'m>,
+    /// Index of `subgraph` in its model.
+    pub subgraph_idx: usize,
+    pub subgraph: &'m Subgraph,
+    /// Buffers of the model, for constant tensors.
+    pub buffers: &'m [&'m [u8]],
+    /// In topological order; ties keep file order.
+    pub nodes: Vec<Node<'m>>,
+    /// One for each (producer, consumer, tensor), sorted by (dst, src, tensor).
+    pub edges: Vec<Edge>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Node<'m> {
+    /// Index of the operator in its subgraph.
+    pub operator_idx: usize,
+    pub operator: &'m Operator,
+}
+
+/// A tensor that one operator writes and another reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// Node index of the reader.
+    pub dst: usize,
+    /// Node index of the writer.
+    pub src: usize,
+    /// Tensor index in the subgraph.
+    pub tensor_idx: usize,
+}
+
+impl<'m> Graph<'m> {
+    /// The tensor with this index in the subgraph.
+    ///
+    /// # Panics
+    /// Where there is none; the indices in operators and edges always have one.
+    pub fn tensor(&self, tensor_idx: usize) -> &'m Tensor {
+        &self.subgraph.tensors[tensor_idx]
+    }
+
+    /// Contents of a constant tensor, or an empty slice.
+    ///
+    /// # Panics
+    /// Where there is no such tensor.
+    pub fn constant(&self, tensor_idx: usize) -> &'m [u8] {
+        let buffer_idx = self.tensor(tensor_idx).buffer_idx;
+        self.buffers.get(buffer_idx).copied().unwrap_or_default()
+    }
+}
+
+/// A subgraph whose operators depend on each other in a circle.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "subgraph {subgraph_idx}: expected operators in an order that can run, found a cycle through operator {operator_idx}"
+)]
+pub struct CycleError {
+    pub subgraph_idx: usize,
+    pub operator_idx: usize,
+}
+
+impl CycleError {
+    /// Stable identifier for programs, kebab-case.
+    pub fn kind(&self) -> &'static str {
+        "cycle"
+    }
+}
+
+/// The graph of one subgraph of `model`. Linear in operators and inputs, but for a logarithmic
+/// factor that keeps file order.
+///
+/// An operator reads a tensor from the operator that wrote it; where several write it, from the
+/// last of them before it in the file. Variable tensors keep their values between inferences and
+/// make no edges.
+///
+/// # Errors
+/// [`CycleError`] where no order can run.
+///
+/// # Panics
+/// Where `subgraph_idx` is not a subgraph of `model`.
+pub fn build<'m>(model: &'m Model<'m>, subgraph_idx: usize) -> Result<Graph<'m>, CycleError> {
+    let subgraph = &model.subgraphs[subgraph_idx];
+    let dependencies = dependencies(subgraph);
+    let order =
+        topological_order(subgraph.operators.len(), &dependencies).map_err(|operator_idx| {
+            CycleError {
+                subgraph_idx,
+                operator_idx,
+            }
+        })?;
+    let node = |&operator_idx: &usize| {
+        let operator = subgraph.operators.get(operator_idx)?;
+        Some(Node {
+            operator_idx,
+            operator,
+        })
+    };
+    Ok(Graph {
+        model,
+        subgraph_idx,
+        subgraph,
+        buffers: &model.buffers,
+        nodes: order.iter().filter_map(node).collect(),
+        edges: edges_between_nodes(dependencies, &order),
+    })
+}
+
+/// `src` and `dst` are operator indices here. Sorted, each once.
+fn dependencies(subgraph: &Subgraph) -> Vec<Edge> {
+    let writers = writers_by_tensor(subgraph);
+    let mut dependencies = Vec::new();
+    for (dst, operator) in subgraph.operators.iter().enumerate() {
+        for &tensor_idx in operator.inputs.iter().flatten() {
+            if let Some(src) = writer_for(dst, writers.get(tensor_idx)) {
+                dependencies.push(Edge {
+                    dst,
+                    src,
+                    tensor_idx,
+                });
+            }
+        }
+    }
+    dependencies.sort_unstable();
+    dependencies.dedup();
+    dependencies
+}
+
+/// For each tensor the operators that write it, in file order. None for variable tensors.
+fn writers_by_tensor(subgraph: &Subgraph) -> Vec<Vec<usize>> {
+    let mut writers = vec![Vec::new(); subgraph.tensors.len()];
+    for (operator_idx, operator) in subgraph.operators.iter().enumerate() {
+        for &tensor_idx in &operator.outputs {
+            let is_variable = subgraph
+                .tensors
+                .get(tensor_idx)
+                .is_none_or(|t| t.is_variable);
+            if let (false, Some(writers)) = (is_variable, writers.get_mut(tensor_idx)) {
+                writers.push(operator_idx);
+            }
+        }
+    }
+    writers
+}
+
+/// The operator whose result `reader` reads.
+fn writer_for(reader: usize, writers: Option<&Vec<usize>>) -> Option<usize> {
+    match writers?.as_slice() {
+        [] => None,
+        [only] => Some(*only),
+        several => {
+            let n_before = several.partition_point(|&writer| writer < reader);
+            several.get(n_before.checked_sub(1)?).copied()
+        }
+    }
+}
+
+/// Of all operators that can run next, the first in the file runs. The error is an operator on a
+/// cycle.
+fn topological_order(n_operators: usize, dependencies: &[Edge]) -> Result<Vec<usize>, usize> {
+    let mut waits_for = vec![0usize; n_operators];
+    let mut readers = vec![Vec::new(); n_operators];
+    for dependency in dependencies {
+        waits_for[dependency.dst] += 1;
+        readers[dependency.src].push(dependency.dst);
+    }
+    let mut ready: BinaryHeap<_> = (0..n_operators)
+        .filter(|&idx| waits_for[idx] == 0)
+        .map(Reverse)
+        .collect();
+    let mut order = Vec::with_capacity(n_operators);
+    while let Some(Reverse(operator_idx)) = ready.pop() {
+        order.push(operator_idx);
+        for &reader in &readers[operator_idx] {
+            waits_for[reader] -= 1;
+            if waits_for[reader] == 0 {
+                ready.push(Reverse(reader));
+            }
+        }
+    }
+    match waits_for.iter().position(|&n| n > 0) {
+        None => Ok(order),
+        Some(stuck) => Err(on_cycle(stuck, &waits_for, dependencies)),
+    }
+}
+
+/// Each operator that could not run waits for another that could not: going back from one
+/// arrives on a cycle.
+fn on_cycle(stuck: usize, waits_for: &[usize], dependencies: &[Edge]) -> usize {
+    let mut source = vec![None; waits_for.len()];
+    for dependency in dependencies
+        .iter()
+        .filter(|dependency| waits_for[dependency.src] > 0)
+    {
+        source[dependency.dst] = Some(dependency.src);
+    }
+    let mut seen = vec![false; waits_for.len()];
+    let mut operator_idx = stuck;
+    while !std::mem::replace(&mut seen[operator_idx], true) {
+        operator_idx = source[operator_idx].unwrap_or(operator_idx);
+    }
+    operator_idx
+}
+
+fn edges_between_nodes(dependencies: Vec<Edge>, order: &[usize]) -> Vec<Edge> {
+    let mut node_of_operator = vec![0; order.len()];
+    for (node_idx, &operator_idx) in order.iter().enumerate() {
+        node_of_operator[operator_idx] = node_idx;
+    }
+    let edge = |Edge {
+                    dst,
+                    src,
+                    tensor_idx,
+                }: Edge| Edge {
+        dst: node_of_operator[dst],
+        src: node_of_operator[src],
+        tensor_idx,
+    };
+    let mut edges: Vec<_> = dependencies.into_iter().map(edge).collect();
+    edges.sort_unstable();
+    edges
+}

@@ -1,0 +1,37 @@
+//! What a target's compiler plans for a graph, as far as features are made of it.
+
+/// Accelerators whose plans are features, in the order of the columns of
+/// [`Group::Plan`](super::Group::Plan): Ethos-U55-256, U65-512, U85-256.
+pub const N_ACCELERATORS: usize = 3;
+
+/// The compiler's plan of one graph.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CompilerPlan {
+    /// Node indices in the order in which the compiler runs them, each once.
+    pub execution_order: Vec<usize>,
+    /// By position in [`Self::execution_order`]: bytes of feature maps alive while it runs.
+    pub live_feature_map_bytes: Vec<f64>,
+    /// By node: bytes of its largest constant in the compiler's weight code, 0 where it has none.
+    pub coded_weight_bytes: Vec<f64>,
+    /// By accelerator, then by node.
+    pub operators: [Vec<PlannedOperator>; N_ACCELERATORS],
+}
+
+/// The compiler's plan of one operator on one accelerator.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PlannedOperator {
+    /// Cycles it takes: computing, or waiting for weights.
+    pub cycles: f64,
+    /// SRAM for its weights and for those of the operator after it, as far as they are fetched while
+    /// it runs.
+    pub weight_buffer_bytes: f64,
+    /// The same and the feature maps alive, as far as they are kept in SRAM.
+    pub sram_bytes: f64,
+    /// Its weights and scales in the stream that the accelerator decodes.
+    pub encoded_weight_bytes: f64,
+    /// Bytes read and written off chip: feature maps that are not kept in SRAM, and weights as often
+    /// as they are fetched.
+    pub off_chip_bytes: f64,
+    /// The same in SRAM.
+    pub sram_traffic_bytes: f64,
+}

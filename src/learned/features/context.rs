@@ -1,0 +1,205 @@
+//! What the columns of one node are computed from.
+
+use std::ops::AddAssign;
+
+use super::compiler::{N_ACCELERATORS, PlannedOperator};
+use crate::formats::tflite::{Activation, BuiltinOptions, Tensor, TensorType};
+use crate::graph::Graph;
+use crate::graph::analysis::window::Window;
+use crate::graph::analysis::{Analysis, Cost};
+
+/// A shape as four dimensions: missing leading ones are 1, surplus ones are multiplied into `n`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Shape4 {
+    pub n: f32,
+    pub h: f32,
+    pub w: f32,
+    pub c: f32,
+    pub rank: f32,
+}
+
+impl Shape4 {
+    pub fn of(tensor: &Tensor) -> Self {
+        let dim = |from_end: usize| {
+            let at = tensor.shape.len().checked_sub(from_end);
+            at.map_or(1.0, |at| tensor.shape[at] as f32)
+        };
+        let outer = tensor.shape.len().saturating_sub(3);
+        let n = tensor.shape[..outer].iter().map(|&d| d as f32).product();
+        Self {
+            n,
+            h: dim(3),
+            w: dim(2),
+            c: dim(1),
+            rank: tensor.shape.len() as f32,
+        }
+    }
+
+    /// Channels in whole multiples of [`CHANNEL_MULTIPLE`].
+    pub fn c_padded(self) -> f32 {
+        (f64::from(self.c) * self.channel_padding()) as f32
+    }
+
+    /// Factor by which the tensor grows when its channels are padded to whole multiples of
+    /// [`CHANNEL_MULTIPLE`].
+    pub fn channel_padding(self) -> f64 {
+        let channels = f64::from(self.c);
+        if channels == 0.0 {
+            1.0
+        } else {
+            (channels / CHANNEL_MULTIPLE).ceil() * CHANNEL_MULTIPLE / channels
+        }
+    }
+}
+
+/// Channels of one element of the NHCWB16 layout in which Ethos-U stores feature maps.
+const CHANNEL_MULTIPLE: f64 = 16.0;
+
+/// Amounts that add up along a graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Work {
+    pub macs: f64,
+    pub macs_padded: f64,
+    pub weight_bytes: f64,
+    pub weight_bytes_coded: f64,
+    pub input_bytes: f64,
+    pub output_bytes: f64,
+    pub output_bytes_padded: f64,
+}
+
+impl Work {
+    fn of(cost: &Cost, coded_weight_bytes: f64, input: Shape4, output: Shape4) -> Self {
+        let macs = cost.macs as f64;
+        Self {
+            macs,
+            macs_padded: macs * input.channel_padding() * output.channel_padding(),
+            weight_bytes: cost.weight_bytes as f64,
+            weight_bytes_coded: coded_weight_bytes,
+            input_bytes: cost.input_bytes as f64,
+            output_bytes: cost.output_bytes as f64,
+            output_bytes_padded: cost.output_bytes as f64 * output.channel_padding(),
+        }
+    }
+
+    pub fn bytes_moved(&self) -> f64 {
+        self.weight_bytes + self.input_bytes + self.output_bytes
+    }
+}
+
+impl AddAssign for Work {
+    fn add_assign(&mut self, more: Self) {
+        self.macs += more.macs;
+        self.macs_padded += more.macs_padded;
+        self.weight_bytes += more.weight_bytes;
+        self.weight_bytes_coded += more.weight_bytes_coded;
+        self.input_bytes += more.input_bytes;
+        self.output_bytes += more.output_bytes;
+        self.output_bytes_padded += more.output_bytes_padded;
+    }
+}
+
+/// One node, seen from all sides that the columns need.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NodeContext {
+    pub window: Window,
+    pub fused_relu: f32,
+    pub fused_other: f32,
+    pub input: Shape4,
+    pub output: Shape4,
+    pub element_bytes_out: f32,
+    pub n_activations_in: f32,
+    pub n_out: f32,
+    pub work: Work,
+    pub so_far: Work,
+    pub live_bytes: f64,
+    pub feature_map_bytes_alive: f64,
+    /// What the compiler plans on each accelerator.
+    pub planned: [PlannedOperator; N_ACCELERATORS],
+    /// Of the node before it in the order of execution.
+    pub before: Work,
+    /// Of the node after it.
+    pub next: Work,
+    pub weight_std: f32,
+    pub weight_zero_share: f32,
+    pub weight_entropy_bits: f32,
+    pub n_predecessors: f32,
+    pub n_successors: f32,
+    pub reads_graph_input: f32,
+    pub writes_graph_output: f32,
+    pub index: f32,
+}
+
+impl NodeContext {
+    /// The node's own side of things; degrees, running sums, neighbours and padded live
+    /// bytes are the caller's.
+    pub fn of(
+        graph: &Graph,
+        analysis: &Analysis,
+        coded_weight_bytes: f64,
+        node_idx: usize,
+    ) -> Self {
+        let operator = graph.nodes[node_idx].operator;
+        let cost = &analysis.costs[node_idx];
+        let is_activation = |&t: &usize| graph.constant(t).is_empty();
+        let activations: Vec<usize> = operator
+            .inputs
+            .iter()
+            .flatten()
+            .copied()
+            .filter(is_activation)
+            .collect();
+        let input = activations
+            .first()
+            .map_or(Shape4::default(), |&t| Shape4::of(graph.tensor(t)));
+        let first_out = operator.outputs.first().map(|&t| graph.tensor(t));
+        let output = first_out.map_or(Shape4::default(), Shape4::of);
+        let (fused_relu, fused_other) = fused(&operator.options);
+        let weights = cost.weights.as_ref();
+        let plan = analysis.memory_plan.as_ref();
+        Self {
+            window: Window::of(graph, node_idx, input.c),
+            fused_relu,
+            fused_other,
+            input,
+            output,
+            element_bytes_out: first_out.map_or(0.0, |t| element_bytes(t.tensor_type)),
+            n_activations_in: activations.len() as f32,
+            n_out: operator.outputs.len() as f32,
+            work: Work::of(cost, coded_weight_bytes, input, output),
+            live_bytes: plan.map_or(0.0, |p| p.live_bytes[node_idx] as f64),
+            weight_std: weights.map_or(0.0, |w| w.std),
+            weight_zero_share: weights.map_or(0.0, |w| w.zero_share),
+            weight_entropy_bits: weights.map_or(0.0, |w| w.entropy_bits),
+            reads_graph_input: any_of(&activations, &graph.subgraph.inputs),
+            writes_graph_output: any_of(&operator.outputs, &graph.subgraph.outputs),
+            index: node_idx as f32,
+            ..Self::default()
+        }
+    }
+}
+
+fn element_bytes(tensor_type: TensorType) -> f32 {
+    tensor_type
+        .bits_per_value()
+        .map_or(0.0, |bits| bits as f32 / 8.0)
+}
+
+fn any_of(tensors: &[usize], of: &[usize]) -> f32 {
+    f32::from(u8::from(tensors.iter().any(|t| of.contains(t))))
+}
+
+fn fused(options: &BuiltinOptions) -> (f32, f32) {
+    use BuiltinOptions::*;
+    let (Conv2D { activation, .. }
+    | DepthwiseConv2D { activation, .. }
+    | Pool2D { activation, .. }
+    | FullyConnected { activation, .. }) = options
+    else {
+        return (0.0, 0.0);
+    };
+    match activation {
+        Activation::None => (0.0, 0.0),
+        Activation::Relu | Activation::Relu6 | Activation::ReluN1To1 => (1.0, 0.0),
+        _ => (0.0, 1.0),
+    }
+}

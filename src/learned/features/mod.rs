@@ -1,0 +1,118 @@
+//! [`Graph`] and [`Analysis`] → [`Features`]: the one featurizer, shared by trainer and browser.
+
+mod columns;
+mod compiler;
+mod context;
+
+pub use columns::{COLUMNS, Column, Group, N_COLUMNS};
+pub use compiler::{CompilerPlan, N_ACCELERATORS, PlannedOperator};
+
+use sha2::{Digest, Sha256};
+
+use crate::graph::Graph;
+use crate::graph::analysis::Analysis;
+use context::{NodeContext, Work};
+
+/// What a predictor sees of a graph.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Features {
+    /// Operator kind of each node: the `BuiltinOperator` number (32 for custom operators).
+    pub categories: Vec<i32>,
+    /// Row-major `[n_nodes, N_COLUMNS]`, every value finite, units as [`COLUMNS`] says. Scaling to
+    /// a network's liking belongs to the trained network.
+    pub nodes: Vec<f32>,
+    /// Node index of the writer of each edge, duplicates removed, sorted by reader, then writer.
+    pub edge_src: Vec<u32>,
+    /// Node index of the reader of each edge.
+    pub edge_dst: Vec<u32>,
+}
+
+impl Features {
+    pub fn n_nodes(&self) -> usize {
+        self.categories.len()
+    }
+}
+
+/// Identifies the meaning of [`Features::nodes`]: 16 hexadecimal digits of a SHA-256 over the table.
+/// A trained bundle carries it, and is refused where it differs.
+pub fn schema_id() -> String {
+    let mut hash = Sha256::new();
+    hash.update(columns::REVISION.to_le_bytes());
+    for column in COLUMNS {
+        for text in [column.name, column.group.name(), column.meaning] {
+            hash.update(text);
+            hash.update([0]);
+        }
+    }
+    hash.finalize()
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The predictor's input for one graph. Linear in nodes and edges.
+///
+/// `compiler` is what the target's compiler plans for the same graph.
+pub fn extract(graph: &Graph, analysis: &Analysis, compiler: &CompilerPlan) -> Features {
+    let (edge_src, edge_dst) = distinct_edges(graph);
+    let n_nodes = graph.nodes.len();
+    let n_predecessors = degrees(&edge_dst, n_nodes);
+    let n_successors = degrees(&edge_src, n_nodes);
+    let mut nodes = Vec::with_capacity(n_nodes * N_COLUMNS);
+    let mut contexts: Vec<NodeContext> = (0..n_nodes)
+        .map(|node_idx| {
+            let coded_weight_bytes = compiler.coded_weight_bytes[node_idx];
+            NodeContext::of(graph, analysis, coded_weight_bytes, node_idx)
+        })
+        .collect();
+    let work: Vec<Work> = contexts.iter().map(|context| context.work).collect();
+    let order = &compiler.execution_order;
+    for (step, &node_idx) in order.iter().enumerate() {
+        let work_at =
+            |step: Option<usize>| step.and_then(|step| order.get(step)).map(|&at| work[at]);
+        contexts[node_idx].before = work_at(step.checked_sub(1)).unwrap_or_default();
+        contexts[node_idx].next = work_at(Some(step + 1)).unwrap_or_default();
+        contexts[node_idx].feature_map_bytes_alive = compiler.live_feature_map_bytes[step];
+    }
+    let mut so_far = Work::default();
+    for (node_idx, mut context) in contexts.into_iter().enumerate() {
+        so_far += context.work;
+        context.so_far = so_far;
+        context.planned = compiler.operators.each_ref().map(|plan| plan[node_idx]);
+        context.n_predecessors = n_predecessors[node_idx];
+        context.n_successors = n_successors[node_idx];
+        nodes.extend(COLUMNS.iter().map(|column| (column.value)(&context)));
+    }
+    let categories = graph
+        .nodes
+        .iter()
+        .map(|node| node.operator.code.builtin)
+        .collect();
+    Features {
+        categories,
+        nodes,
+        edge_src,
+        edge_dst,
+    }
+}
+
+/// (writers, readers) of the edges, each pair of nodes once however many tensors join it.
+fn distinct_edges(graph: &Graph) -> (Vec<u32>, Vec<u32>) {
+    let mut pairs: Vec<(u32, u32)> = graph
+        .edges
+        .iter()
+        .map(|edge| (edge.dst as u32, edge.src as u32))
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs.into_iter().map(|(dst, src)| (src, dst)).unzip()
+}
+
+fn degrees(ends: &[u32], n_nodes: usize) -> Vec<f32> {
+    let mut degrees = vec![0.0; n_nodes];
+    for &end in ends {
+        degrees[end as usize] += 1.0;
+    }
+    degrees
+}

@@ -1,0 +1,190 @@
+//! What stands in `manifest.json` beside `predictor.onnx`: written by the trainer, read by the
+//! predictor. One type for both, so that neither can misread the other.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::learned::familiarity::{Interval, Landmarks};
+
+/// Raised whenever a field changes its meaning; a reader refuses any other number.
+pub const FORMAT_VERSION: u32 = 3;
+
+/// How the ONNX file spells the number of nodes.
+pub const N_NODES: &str = "n_nodes";
+
+/// Names of the exported network's inputs and outputs, as the ONNX file spells them. All graphs of a
+/// run are one graph of separate parts: a node's index counts the nodes of the graphs before its own.
+pub mod tensor_names {
+    /// f32 `[n_nodes, n_columns]`, raw features of [`crate::learned::features`].
+    pub const NODE_FEATURES: &str = "node_features";
+    /// i64 `[n_nodes]`, from [`super::Manifest::category_index`].
+    pub const CATEGORY: &str = "category";
+    /// i64 `[n_edges]`, node index of each edge's writer.
+    pub const EDGE_SRC: &str = "edge_src";
+    /// i64 `[n_edges]`, node index of each edge's reader.
+    pub const EDGE_DST: &str = "edge_dst";
+    /// i64 `[n_groups]`, of the nodes of each group, from [`super::Manifest::category_index`].
+    pub const GROUP_CATEGORY: &str = "group_category";
+    /// i64 `[n_groups, group_size]`, node indices: each node is in one group of its category, and may
+    /// be there more often to fill it up.
+    pub const GROUP_NODES: &str = "group_nodes";
+    /// i64 `[n_nodes]`, an index of each node in [`GROUP_NODES`], row after row.
+    pub const PLACE_OF_NODE: &str = "place_of_node";
+    /// i64 `[n_nodes]`, index of the graph that each node belongs to, ascending.
+    pub const GRAPH_OF_NODE: &str = "graph_of_node";
+    /// i64 `[n_graphs]`, node index of each graph's first node.
+    pub const FIRST_NODE: &str = "first_node";
+    /// f32 `[n_graphs, n_outputs]`, natural units, in the order of [`super::Manifest::outputs`].
+    pub const ESTIMATES: &str = "estimates";
+    /// f32 `[n_nodes, n_outputs]`, natural units: each operator's part of the estimates. The second
+    /// output, absent where a network estimates whole graphs only.
+    pub const OPERATOR_ESTIMATES: &str = "operator_estimates";
+}
+
+/// The trained bundle's description.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub format_version: u32,
+    /// Must equal the featurizer's own id, or the columns mean something else.
+    pub feature_schema_id: String,
+    /// `BuiltinOperator` number of each category index; entry 0 is -1 and stands for any other.
+    pub categories: Vec<i32>,
+    /// Name of each category, for people.
+    pub operator_names: Vec<String>,
+    /// What each column of the network's output estimates.
+    pub outputs: Vec<Output>,
+    pub training: Training,
+    /// Measured on held-out graphs, with the weights as shipped.
+    pub errors: Vec<OutputError>,
+    /// Smallest and largest value of each feature column over the training graphs.
+    pub feature_ranges: Vec<FeatureRange>,
+    /// What was trained on, to tell how near a graph is to it.
+    pub landmarks: Landmarks,
+    /// One for each output that was calibrated.
+    pub intervals: Vec<Interval>,
+}
+
+impl Manifest {
+    /// The category index of a `BuiltinOperator` number; 0 when training never saw it.
+    pub fn category_index(&self, builtin_code: i32) -> i64 {
+        let known = self.categories.iter().skip(1);
+        known
+            .zip(1..)
+            .find(|(code, _)| **code == builtin_code)
+            .map_or(0, |(_, index)| index)
+    }
+}
+
+impl Manifest {
+    /// The interval of an output, where it was calibrated.
+    pub fn interval(&self, target: &str, metric: &str) -> Option<&Interval> {
+        let is_it = |i: &&Interval| i.target == target && i.metric == metric;
+        self.intervals.iter().find(is_it)
+    }
+
+    /// [`ErrorSummary::capped_mape`] over the held-out graphs of [`NETWORKS`], where measured, or of all
+    /// spaces.
+    pub fn expected_error_percent(&self, target: &str, metric: &str) -> Option<f64> {
+        let of = |space: &str| {
+            let is_it =
+                |e: &&OutputError| e.target == target && e.metric == metric && e.space == space;
+            self.errors.iter().find(is_it)
+        };
+        let error = of(NETWORKS).or_else(|| of(ALL))?;
+        Some(error.error.capped_mape)
+    }
+}
+
+/// Value of [`OutputError::space`] for all spaces together.
+pub const ALL: &str = "all";
+
+/// Value of [`OutputError::space`] for all spaces but those of a few random operators each.
+pub const NETWORKS: &str = "networks";
+
+/// Value of [`OutputError::space`] for the four design spaces of PerfSAGE §3.2 together.
+pub const PERFSAGE_SPACES: &str = "perfsage-spaces";
+
+/// One estimate: what it is and where its labels come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Output {
+    pub target: String,
+    /// The hardware in words.
+    pub device: String,
+    pub metric: String,
+    pub unit: String,
+    pub provenance: Provenance,
+}
+
+/// Origin of a number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// For example "learned from compiler estimate".
+    pub kind: String,
+    pub tool: String,
+    pub version: String,
+    pub configuration: String,
+}
+
+/// How the bundle was trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Training {
+    /// The trainer's settings by name, as its command line takes them.
+    pub settings: BTreeMap<String, String>,
+    pub seed: u64,
+    /// Graphs used to fit, to stop and to measure, per design space.
+    pub n_graphs: Vec<SpaceCount>,
+    /// The command that remakes the bundle.
+    pub command: String,
+    pub wall_time_s: f64,
+}
+
+/// Graphs of one design space on each side of the split.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpaceCount {
+    pub space: String,
+    pub training: usize,
+    pub validation: usize,
+    pub test: usize,
+}
+
+/// Error of one output on the held-out graphs of one design space.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputError {
+    pub target: String,
+    pub metric: String,
+    /// A design space, [`PERFSAGE_SPACES`], [`NETWORKS`] or [`ALL`].
+    pub space: String,
+    #[serde(flatten)]
+    pub error: ErrorSummary,
+}
+
+/// Networks of a few bytes and nanoseconds are easily off by factors, and would drown all others in
+/// a plain mean.
+pub const MAX_ERROR_PERCENT: f64 = 100.0;
+
+/// Errors of an estimate over `n` graphs, in percent of the label.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ErrorSummary {
+    /// Mean absolute percentage error.
+    pub mape: f64,
+    /// The same with single errors of more than [`MAX_ERROR_PERCENT`] counted as that.
+    pub capped_mape: f64,
+    pub median_ape: f64,
+    pub p95_ape: f64,
+    /// Share of graphs within 5 % of the label, in percent.
+    pub within_5: f64,
+    /// Share of graphs within 10 % of the label, in percent.
+    pub within_10: f64,
+    /// Rank correlation, -1 to 1.
+    pub spearman: f64,
+    pub n: usize,
+}
+
+/// Range of one feature column over the training graphs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FeatureRange {
+    pub column: String,
+    pub min: f32,
+    pub max: f32,
+}

@@ -1,0 +1,188 @@
+//! The learned predictor: [`Features`] → one number for each target and metric. The only file that
+//! names tract.
+
+use tract_onnx::prelude::*;
+
+use crate::learned::features::{self, Features, N_COLUMNS};
+use crate::learned::manifest::{FORMAT_VERSION, Manifest, N_NODES};
+use crate::learned::packed::Batch;
+
+/// A trained network, ready to run, with what it says of itself.
+pub struct Predictor {
+    network: Arc<TypedRunnableModel>,
+    manifest: Manifest,
+}
+
+/// What a network says of one graph.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Estimates {
+    /// One for each output.
+    pub graph: Vec<f32>,
+    /// Row-major `[n_nodes, n_outputs]`: each operator's part. Absent where the network estimates
+    /// whole graphs only.
+    pub operators: Option<Vec<f32>>,
+}
+
+impl Estimates {
+    /// The parts of one output, by node.
+    pub fn operators_of(&self, output_idx: usize) -> Option<Vec<f64>> {
+        let values = self.operators.as_ref()?.iter().skip(output_idx);
+        let parts = values.step_by(self.graph.len().max(1));
+        Some(parts.map(|&value| f64::from(value)).collect())
+    }
+}
+
+/// A bundle that cannot be used, or a network that failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PredictorError {
+    #[error("predictor manifest: {0}")]
+    Manifest(#[from] serde_json::Error),
+    #[error("predictor manifest: expected format version {FORMAT_VERSION}, found {found}")]
+    FormatVersion { found: u32 },
+    #[error("predictor bundle: expected feature schema {expected}, found {found}")]
+    FeatureSchema { expected: String, found: String },
+    #[error("predictor network: {0:#}")]
+    Network(TractError),
+    #[error("predictor network: expected {expected} values, found {found}")]
+    Outputs { expected: usize, found: usize },
+}
+
+impl PredictorError {
+    /// Stable identifier for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Manifest(_) | Self::FormatVersion { .. } => "predictor-manifest",
+            Self::FeatureSchema { .. } => "predictor-feature-schema",
+            Self::Network(_) | Self::Outputs { .. } => "predictor-network",
+        }
+    }
+}
+
+impl Predictor {
+    /// Reads the network (`predictor.onnx`) and its manifest (`manifest.json`), as the trainer
+    /// exported them, and prepares the network to run.
+    pub fn load(onnx: &[u8], manifest_json: &str) -> Result<Self, PredictorError> {
+        let manifest: Manifest = serde_json::from_str(manifest_json)?;
+        if manifest.format_version != FORMAT_VERSION {
+            let found = manifest.format_version;
+            return Err(PredictorError::FormatVersion { found });
+        }
+        let expected = features::schema_id();
+        if manifest.feature_schema_id != expected {
+            let found = manifest.feature_schema_id;
+            return Err(PredictorError::FeatureSchema { expected, found });
+        }
+        let network = runnable(onnx).map_err(PredictorError::Network)?;
+        Ok(Self { network, manifest })
+    }
+
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Estimates in the order and units of the manifest's outputs.
+    ///
+    /// A graph without nodes has no estimate: the result is empty. Linear in nodes and edges.
+    pub fn predict(&self, features: &Features) -> Result<Estimates, PredictorError> {
+        let mut estimates = self.predict_many(&[features])?;
+        Ok(estimates.pop().unwrap_or_default())
+    }
+
+    /// As [`Predictor::predict`] of each graph, in less time where graphs are small: several share a
+    /// run of the network.
+    pub fn predict_many(&self, graphs: &[&Features]) -> Result<Vec<Estimates>, PredictorError> {
+        let mut estimates = Vec::with_capacity(graphs.len());
+        let mut pending = graphs;
+        while !pending.is_empty() {
+            let (of_a_run, rest) = pending.split_at(n_of_a_run(pending));
+            estimates.extend(self.run(of_a_run)?);
+            pending = rest;
+        }
+        Ok(estimates)
+    }
+
+    /// One run of the network.
+    fn run(&self, graphs: &[&Features]) -> Result<Vec<Estimates>, PredictorError> {
+        let with_nodes: Vec<&Features> = graphs.iter().copied().filter(has_nodes).collect();
+        if with_nodes.is_empty() {
+            return Ok(vec![Estimates::default(); graphs.len()]);
+        }
+        let batch = Batch::new(&with_nodes, |builtin| self.manifest.category_index(builtin));
+        let n_outputs = self.manifest.outputs.len();
+        let outputs = self.outputs(&batch).map_err(PredictorError::Network)?;
+        let mut outputs = outputs.into_iter();
+        let mut take = |n_rows: usize| {
+            let values = outputs.next()?;
+            Some(match values.len() {
+                found if found == n_rows * n_outputs => Ok(values),
+                found => Err(PredictorError::Outputs {
+                    expected: n_rows * n_outputs,
+                    found,
+                }),
+            })
+        };
+        let of_graphs = take(batch.n_graphs()).transpose()?.unwrap_or_default();
+        let of_operators = take(batch.n_nodes()).transpose()?;
+        let mut rows = of_graphs.chunks_exact(n_outputs.max(1));
+        let mut operators = of_operators.as_deref();
+        let estimates = |graph: &&Features| {
+            if !has_nodes(graph) {
+                return Estimates::default();
+            }
+            let n_values = graph.n_nodes() * n_outputs;
+            let parts = operators
+                .as_mut()
+                .and_then(|rest| rest.split_off(..n_values));
+            Estimates {
+                graph: rows.next().unwrap_or_default().to_vec(),
+                operators: parts.map(<[f32]>::to_vec),
+            }
+        };
+        Ok(graphs.iter().map(estimates).collect())
+    }
+
+    /// Values of each output of the network, flat.
+    fn outputs(&self, batch: &Batch) -> TractResult<Vec<Vec<f32>>> {
+        let rows = Tensor::from_shape(&[batch.n_nodes(), N_COLUMNS], &batch.nodes)?;
+        let mut inputs = tvec![rows.into_tvalue()];
+        for indices in batch.indices() {
+            inputs.push(Tensor::from_shape(&indices.shape, indices.values)?.into_tvalue());
+        }
+        let values = |output: &TValue| -> TractResult<Vec<f32>> {
+            Ok(output
+                .to_plain_array_view::<f32>()?
+                .iter()
+                .copied()
+                .collect())
+        };
+        self.network.run(inputs)?.iter().map(values).collect()
+    }
+}
+
+/// Nodes of one run: enough that what a run costs whatever its size is little of it, and no more than
+/// keeps a layer's rows in a core's own cache.
+const MAX_NODES: usize = 640;
+
+/// How many of the first graphs make one run: as many as fit, and one at least.
+fn n_of_a_run(graphs: &[&Features]) -> usize {
+    let mut n_nodes = 0;
+    let fits = |graph: &&&Features| {
+        n_nodes += graph.n_nodes();
+        n_nodes <= MAX_NODES
+    };
+    graphs.iter().take_while(fits).count().max(1)
+}
+
+fn has_nodes(graph: &&Features) -> bool {
+    graph.n_nodes() > 0
+}
+
+fn runnable(onnx: &[u8]) -> TractResult<Arc<TypedRunnableModel>> {
+    #[cfg(target_arch = "wasm32")]
+    crate::constructors::run_once();
+    let model = tract_onnx::onnx().model_for_read(&mut &*onnx)?;
+    // Operators on rows are vectorised only where there are known to be any.
+    model.symbols.add_assertion(format!("{N_NODES} >= 1"))?;
+    model.into_optimized()?.into_runnable()
+}

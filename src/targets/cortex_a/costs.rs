@@ -1,0 +1,160 @@
+//! Counts of work → executed instructions: `costs.json`, which `litecast-trainer fit-cpu-operators`
+//! writes.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Work, inference};
+use crate::learned::manifest::ErrorSummary;
+
+/// What a fit found, with how it was made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Costs {
+    /// What remakes the file.
+    pub command: String,
+    /// What counted.
+    pub tool: String,
+    pub targets: Vec<TargetCosts>,
+}
+
+/// One processor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetCosts {
+    pub target: String,
+    /// Networks that the costs were fitted to.
+    pub n_fitted: usize,
+    pub kernels: BTreeMap<String, KernelCosts>,
+    /// Of estimated instructions, on networks that nothing was fitted to.
+    pub error: ErrorSummary,
+    pub usual: Class,
+    /// Networks of fewer than [`SMALL`] instructions, and those of which more than [`RARE_SHARE`] are of
+    /// kernels that fewer than [`COMMON`] networks of the fit have.
+    pub unusual: Class,
+}
+
+/// The operators of one kind and numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KernelCosts {
+    /// Networks of the fit that have such an operator.
+    pub n_networks: usize,
+    /// Instructions for one of each of [`Work::terms`] that they follow from.
+    pub instructions: BTreeMap<String, f64>,
+}
+
+/// Networks whose estimates are off alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Class {
+    /// The 90 % interval reaches from the estimate over the factor to the estimate times it.
+    pub interval_factor: f64,
+    /// Share of networks that nothing was fitted or calibrated with whose count lies inside, in percent.
+    pub coverage_percent: f64,
+    /// Over those networks.
+    pub error: ErrorSummary,
+}
+
+pub const SMALL: f64 = 1e6;
+pub const RARE_SHARE: f64 = 0.1;
+pub const COMMON: usize = 60;
+
+impl Costs {
+    /// Those of this version.
+    pub fn shipped() -> &'static Self {
+        static SHIPPED: LazyLock<Costs> = LazyLock::new(|| {
+            serde_json::from_str(include_str!("costs.json"))
+                .expect("the shipped file is what `fit-cpu-operators` wrote")
+        });
+        &SHIPPED
+    }
+
+    pub fn target(&self, target: &str) -> Option<&TargetCosts> {
+        self.targets.iter().find(|costs| costs.target == target)
+    }
+}
+
+impl TargetCosts {
+    /// Instructions of one operator or of [`super::inference`]; `None` where no network with such an
+    /// operator was counted.
+    pub fn instructions(&self, work: &Work) -> Option<f64> {
+        let kernel = self.kernels.get(&work.kernel)?;
+        let cost = |(term, count): &(&str, f64)| Some(kernel.instructions.get(*term)? * count);
+        Some(work.terms.iter().filter_map(cost).sum())
+    }
+
+    /// Instructions of each operator of a network, those of the inference spread evenly over them, so
+    /// that they add up; `None` as in [`Self::instructions`].
+    pub fn by_operator(&self, works: &[Work]) -> Vec<Option<f64>> {
+        let inference = self.instructions(&inference(works)).unwrap_or(0.0);
+        let share = inference / works.len().max(1) as f64;
+        let of = |work: &Work| Some(self.instructions(work)? + share);
+        works.iter().map(of).collect()
+    }
+
+    /// The class of a network with these operators and as many instructions of each.
+    pub fn class(&self, works: &[Work], instructions: &[f64]) -> &Class {
+        match self.is_unusual(works, instructions) {
+            true => &self.unusual,
+            false => &self.usual,
+        }
+    }
+
+    pub fn is_unusual(&self, works: &[Work], instructions: &[f64]) -> bool {
+        let is_rare = |work: &Work| {
+            let kernel = self.kernels.get(&work.kernel);
+            kernel.is_none_or(|kernel| kernel.n_networks < COMMON)
+        };
+        let pairs = works.iter().zip(instructions);
+        let rare: f64 = pairs.filter(|(w, _)| is_rare(w)).map(|(_, n)| n).sum();
+        let all: f64 = instructions.iter().sum();
+        all < SMALL || rare > RARE_SHARE * all
+    }
+
+    /// The model in words.
+    pub fn in_words(&self) -> String {
+        let Class { error, .. } = self.usual;
+        format!(
+            "instructions of {}, a sum over operators fitted to {} networks, off by {:.1} % on {} others of \
+             more than a million instructions",
+            Costs::shipped().tool,
+            self.n_fitted,
+            error.capped_mape,
+            error.n
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_are_as_by_hand() {
+        let kernel = KernelCosts {
+            n_networks: COMMON,
+            instructions: [("outputs", 0.5), ("operators", 100.0)]
+                .map(|(term, n)| (term.to_owned(), n))
+                .into(),
+        };
+        let costs = TargetCosts {
+            target: "t".into(),
+            n_fitted: 1,
+            kernels: [("ADD int8".to_owned(), kernel)].into(),
+            error: ErrorSummary::default(),
+            usual: Class::default(),
+            unusual: Class::default(),
+        };
+        let work = |kernel: &str| Work {
+            kernel: kernel.into(),
+            is_int8: true,
+            terms: vec![("inputs", 7.0), ("outputs", 10.0), ("operators", 1.0)],
+        };
+        assert_eq!(costs.instructions(&work("ADD int8")), Some(105.0));
+        assert_eq!(costs.instructions(&work("ADD float32")), None);
+        let works = [work("ADD int8"), work("ADD float32")];
+        assert_eq!(costs.by_operator(&works), [Some(105.0), None]);
+        assert!(costs.is_unusual(&works[..1], &[105.0]), "small");
+        assert!(!costs.is_unusual(&works, &[2e6, 1.0]));
+        assert!(costs.is_unusual(&works, &[2e6, 1e6]), "rare");
+    }
+}

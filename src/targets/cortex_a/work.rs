@@ -1,0 +1,326 @@
+//! What an operator's instructions are a sum of: counts in the shapes that XNNPACK's kernels work in.
+//!
+//! A matrix kernel makes a tile of outputs at a time (so many pixels by 8 or 16 channels), and reads
+//! products 1, 4 or 8 deep, so that odd sizes cost as much as the next whole tile. Which tile a
+//! processor has for which numbers is not said here: a fit finds which of the counts tell its
+//! instructions ([`super::costs`]).
+
+use crate::formats::tflite::TensorType;
+use crate::graph::analysis::window::Window;
+use crate::graph::analysis::{Analysis, Cost};
+use crate::graph::{Graph, Node};
+
+/// One operator's counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// Operators whose instructions follow one rule: kind and numbers, for example `CONV_2D int8`.
+    pub kernel: String,
+    pub is_int8: bool,
+    /// Names and values; counts of 0 are left out.
+    pub terms: Vec<(&'static str, f64)>,
+}
+
+/// Of each node, in the order of [`Graph::nodes`]. Linear in nodes.
+pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
+    let nodes = graph.nodes.iter().zip(&analysis.costs).enumerate();
+    nodes
+        .map(|(node_idx, (node, cost))| work_of(graph, node_idx, node, cost))
+        .collect()
+}
+
+/// What an inference takes beside its operators: the interpreter's and the delegate's own steps.
+pub fn inference(works: &[Work]) -> Work {
+    let is_int8 = works.iter().all(|work| work.is_int8);
+    Work {
+        kernel: format!("inference {}", if is_int8 { "int8" } else { "float32" }),
+        is_int8,
+        terms: vec![("inferences", 1.0)],
+    }
+}
+
+fn work_of(graph: &Graph, node_idx: usize, node: &Node, cost: &Cost) -> Work {
+    let name = node.operator.code.name();
+    let shapes = Shapes::of(graph, node);
+    let window = Window::of(graph, node_idx, shapes.in_c as f32);
+    let mut terms = match name {
+        "CONV_2D" => convolution(&shapes, &window),
+        "DEPTHWISE_CONV_2D" => depthwise(&shapes, &window),
+        "FULLY_CONNECTED" => dense(&shapes),
+        "AVERAGE_POOL_2D" | "MAX_POOL_2D" => pool(&shapes, &window),
+        _ => other(&shapes, cost),
+    };
+    terms.push(("operators", 1.0));
+    terms.retain(|(_, count)| *count > 0.0 && count.is_finite());
+    let is_int8 = !touches_floats(graph, node);
+    let numbers = if is_int8 { "int8" } else { "float32" };
+    Work {
+        kernel: format!("{name} {numbers}"),
+        is_int8,
+        terms,
+    }
+}
+
+/// What does not, works on integers, all of which count as int8.
+fn touches_floats(graph: &Graph, node: &Node) -> bool {
+    let read = node.operator.inputs.iter().flatten();
+    let mut tensors = read.chain(&node.operator.outputs).map(|&t| graph.tensor(t));
+    tensors.any(|tensor| tensor.tensor_type == TensorType::Float32)
+}
+
+/// Sizes of what an operator reads and writes, as numbers of values.
+struct Shapes {
+    /// Of the first activation's last dimension.
+    in_c: f64,
+    /// Of the first output's last dimension.
+    out_c: f64,
+    /// Positions of the first output: all dimensions but the last.
+    pixels: f64,
+    in_values: f64,
+    out_values: f64,
+    n_read: f64,
+    n_written: f64,
+}
+
+impl Shapes {
+    fn of(graph: &Graph, node: &Node) -> Self {
+        let operator = node.operator;
+        let read = operator.inputs.iter().flatten().copied();
+        let read: Vec<usize> = read.filter(|&t| graph.constant(t).is_empty()).collect();
+        let shape = |t: usize| graph.tensor(t).shape.as_slice();
+        let first_out = operator.outputs.first().map_or(&[][..], |&t| shape(t));
+        let last = |shape: &[i32]| shape.last().map_or(1.0, |&c| f64::from(c).max(0.0));
+        let out_c = last(first_out);
+        Self {
+            in_c: read.first().map_or(1.0, |&t| last(shape(t))),
+            out_c,
+            pixels: values(first_out) / out_c.max(1.0),
+            in_values: read.iter().map(|&t| values(shape(t))).sum(),
+            out_values: operator.outputs.iter().map(|&t| values(shape(t))).sum(),
+            n_read: read.len() as f64,
+            n_written: operator.outputs.len() as f64,
+        }
+    }
+}
+
+fn values(shape: &[i32]) -> f64 {
+    shape.iter().map(|&d| f64::from(d).max(0.0)).product()
+}
+
+/// The next whole multiple.
+fn whole(count: f64, unit: f64) -> f64 {
+    (count / unit).ceil() * unit
+}
+
+fn taps(window: &Window) -> f64 {
+    f64::from(window.filter_h.max(1)) * f64::from(window.filter_w.max(1))
+}
+
+/// A window of one pixel is a plain product of matrices; others read through a table of pointers.
+fn convolution(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
+    let taps = taps(window);
+    let groups = f64::from(window.groups).max(1.0);
+    let (in_c, out_c) = (shapes.in_c / groups, shapes.out_c / groups);
+    let pixels = shapes.pixels;
+    let pixels_4 = whole(pixels, 4.0);
+    let products = [
+        pixels * groups * whole(out_c, 8.0) * taps * in_c,
+        pixels_4 * groups * whole(out_c, 16.0) * taps * whole(in_c, 4.0),
+        pixels_4 * groups * whole(out_c, 8.0) * taps * whole(in_c, 8.0),
+    ];
+    let rest = [
+        pixels * taps * groups,
+        pixels * groups * whole(out_c, 8.0),
+        pixels_4 / 4.0 * groups * (out_c / 16.0).ceil() * taps,
+        (pixels / 6.0).ceil() * groups * (out_c / 8.0).ceil() * taps,
+    ];
+    let names = match taps == 1.0 && window.stride_h * window.stride_w == 1 {
+        true => [
+            "products of a point, by 8 channels",
+            "products of a point, by 4 pixels, 16 channels, 4 deep",
+            "products of a point, by 4 pixels, 8 channels, 8 deep",
+            "pointers of a point",
+            "outputs of a point, by 8 channels",
+            "tiles of a point, 4 pixels by 16 channels",
+            "tiles of a point, 6 pixels by 8 channels",
+        ],
+        false => [
+            "products of a window, by 8 channels",
+            "products of a window, by 4 pixels, 16 channels, 4 deep",
+            "products of a window, by 4 pixels, 8 channels, 8 deep",
+            "pointers of a window",
+            "outputs of a window, by 8 channels",
+            "tiles of a window, 4 pixels by 16 channels",
+            "tiles of a window, 6 pixels by 8 channels",
+        ],
+    };
+    let counts = products.into_iter().chain(rest);
+    let mut terms: Vec<_> = names.into_iter().zip(counts).collect();
+    terms.push(("groups", groups));
+    terms
+}
+
+/// Kernels are made for windows of 3, 4, 9 and 25 taps; larger windows take several passes.
+fn depthwise(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
+    let taps = taps(window);
+    let (pixels, c) = (shapes.pixels, shapes.out_c);
+    let passes = taps > 25.0;
+    let held = match taps {
+        _ if taps <= 9.0 => 9.0,
+        _ if taps <= 25.0 => 25.0,
+        _ => whole(taps, 5.0),
+    };
+    let held_or_few = match taps {
+        _ if taps <= 3.0 => 3.0,
+        _ if taps <= 4.0 => 4.0,
+        _ => held,
+    };
+    let names = match passes {
+        true => [
+            "products of passes, by 8 channels",
+            "products of passes, by 4 channels",
+            "products of passes, by 16 channels",
+        ],
+        false => [
+            "products of a pass, by 8 channels",
+            "products of a pass, by 4 channels",
+            "products of a pass, by 16 channels",
+        ],
+    };
+    let products = [
+        pixels * whole(c, 8.0) * held,
+        pixels * whole(c, 4.0) * held_or_few,
+        pixels * whole(c, 16.0) * held,
+    ];
+    let mut terms: Vec<_> = names.into_iter().zip(products).collect();
+    terms.extend([
+        ("outputs, by 8 channels", pixels * whole(c, 8.0)),
+        ("outputs, by 16 channels", pixels * whole(c, 16.0)),
+        ("pixels", pixels),
+        ("pointers", pixels * taps),
+    ]);
+    terms
+}
+
+fn dense(shapes: &Shapes) -> Vec<(&'static str, f64)> {
+    let (rows, in_c, out_c) = (shapes.pixels, shapes.in_c, shapes.out_c);
+    vec![
+        ("products, by 8 channels", rows * whole(out_c, 8.0) * in_c),
+        (
+            "products, by 16 channels, 4 deep",
+            rows * whole(out_c, 16.0) * whole(in_c, 4.0),
+        ),
+        (
+            "products, by 8 channels, 8 deep",
+            rows * whole(out_c, 8.0) * whole(in_c, 8.0),
+        ),
+        (
+            "products, by 4 rows, 16 channels, 4 deep",
+            whole(rows, 4.0) * whole(out_c, 16.0) * whole(in_c, 4.0),
+        ),
+        (
+            "products, by 6 rows, 8 channels",
+            whole(rows, 6.0) * whole(out_c, 8.0) * in_c,
+        ),
+        ("tiles of 16 channels", rows * (out_c / 16.0).ceil()),
+        ("inputs", shapes.in_values),
+        ("outputs", shapes.out_values),
+    ]
+}
+
+/// Pools take 9 taps in their first pass and 8 in each further one.
+fn pool(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
+    let taps = taps(window);
+    let held = 9.0 + 8.0 * ((taps - 9.0) / 8.0).ceil().max(0.0);
+    let pixels = shapes.pixels;
+    vec![
+        (
+            "taps of passes, by 4 channels",
+            pixels * whole(shapes.out_c, 4.0) * held,
+        ),
+        (
+            "taps, by 8 channels",
+            pixels * whole(shapes.out_c, 8.0) * taps,
+        ),
+        ("pointers", pixels * taps),
+        ("pixels", pixels),
+        ("inputs", shapes.in_values),
+        ("outputs", shapes.out_values),
+    ]
+}
+
+fn other(shapes: &Shapes, cost: &Cost) -> Vec<(&'static str, f64)> {
+    vec![
+        ("products", cost.macs as f64),
+        ("inputs", shapes.in_values),
+        ("outputs", shapes.out_values),
+        (
+            "outputs, by 16 channels",
+            shapes.pixels * whole(shapes.out_c, 16.0),
+        ),
+        ("input rows", shapes.in_values / shapes.in_c.max(1.0)),
+        ("output rows", shapes.pixels),
+        ("tensors read", shapes.n_read),
+        ("tensors written", shapes.n_written),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::tflite::{Activation, BuiltinOptions, Padding, Tensor};
+    use crate::graph::analysis::analyze;
+    use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
+
+    fn constant(shape: &[i32]) -> Tensor {
+        Tensor {
+            buffer_idx: 1,
+            ..tensor(TensorType::Int8, shape)
+        }
+    }
+
+    fn term(work: &Work, name: &str) -> Option<f64> {
+        let mut terms = work.terms.iter();
+        terms.find(|(term, _)| *term == name).map(|(_, n)| *n)
+    }
+
+    /// By hand: 5 × 5 pixels of 3 channels, a window of 3 × 3, 17 outputs each, then an addition.
+    #[test]
+    fn counts_are_of_whole_tiles() {
+        let options = BuiltinOptions::Conv2D {
+            padding: Padding::Same,
+            stride_h: 1,
+            stride_w: 1,
+            dilation_h: 1,
+            dilation_w: 1,
+            activation: Activation::None,
+        };
+        let float = TensorType::Float32;
+        let tensors = vec![
+            tensor(TensorType::Int8, &[1, 5, 5, 3]),
+            constant(&[17, 3, 3, 3]),
+            tensor(TensorType::Int8, &[1, 5, 5, 17]),
+            tensor(float, &[1, 5, 5, 17]),
+        ];
+        let operators = vec![
+            calling("CONV_2D", &[0, 1], &[2], options),
+            operator("DEQUANTIZE", &[2], &[3]),
+        ];
+        let model = model(vec![subgraph(tensors, operators)]);
+        let graph = graph_of(&model);
+        let works = work(&graph, &analyze(&graph));
+        assert_eq!(works[0].kernel, "CONV_2D int8");
+        let by_8 = term(&works[0], "products of a window, by 8 channels");
+        assert_eq!(by_8, Some(25.0 * 24.0 * 9.0 * 3.0));
+        let name = "products of a window, by 4 pixels, 16 channels, 4 deep";
+        assert_eq!(term(&works[0], name), Some(28.0 * 32.0 * 9.0 * 4.0));
+        assert_eq!(term(&works[0], "pointers of a window"), Some(25.0 * 9.0));
+        assert_eq!(term(&works[0], "pointers of a point"), None);
+        let tiles = term(&works[0], "tiles of a window, 4 pixels by 16 channels");
+        assert_eq!(tiles, Some(7.0 * 2.0 * 9.0));
+        assert_eq!(works[1].kernel, "DEQUANTIZE float32");
+        assert_eq!(term(&works[1], "outputs"), Some(425.0));
+        assert_eq!(term(&works[1], "operators"), Some(1.0));
+        assert_eq!(inference(&works).kernel, "inference float32");
+        assert_eq!(inference(&works[..1]).kernel, "inference int8");
+    }
+}

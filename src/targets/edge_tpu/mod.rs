@@ -1,0 +1,218 @@
+//! Latency on the Edge TPU of Coral's Dev Board: an analytical model of few constants, fitted to
+//! latencies that Coral published. Not a measurement, and not the estimate of Coral's compiler, which
+//! tells none.
+//!
+//! The model: an operator takes a fixed time; products run on an array of 64 × 64 multipliers of int8
+//! at 480 MHz, which holds a tile of weights and takes one position of the output a cycle; parameters
+//! lie on the chip, operator by operator in the order of the graph, until 8 MiB are full, and all others
+//! come over the link to the host at every inference, as do the network's inputs and outputs.
+
+mod constants;
+mod mapped;
+
+use std::collections::BTreeMap;
+
+pub use constants::{Coefficients, Constants, LeaveOneOut, array_ms, link_megabytes};
+pub use mapped::refusal;
+
+use crate::graph::analysis::Analysis;
+use crate::graph::{Graph, Node};
+
+pub const TARGET: &str = "edgetpu-coral-dev-board";
+pub const DEVICE: &str = "Coral Dev Board, Edge TPU";
+pub const METRIC: &str = "latency";
+pub const UNIT: &str = "ms";
+
+/// Rows and columns of the array.
+pub const ARRAY_SIDE: u64 = 64;
+pub const CLOCK_HZ: f64 = 480e6;
+/// "Roughly 8 MB of SRAM" (coral.ai/docs/edgetpu/compiler); what the compiler keeps of it for the
+/// program is not published.
+pub const CACHE_BYTES: u64 = 8 << 20;
+
+/// What one operator does for one inference. Counts stop at the largest number instead of overflowing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// 1, or 0 where an operator only names a tensor anew. Of a sum: how many operators take time.
+    pub operators: u64,
+    /// Cycles of the array when nothing stalls it.
+    pub array_cycles: u64,
+    /// Bytes of parameters on the chip, weights padded to whole tiles.
+    pub parameter_bytes: u64,
+    /// Bytes over the link to the host: parameters that the chip has no room for, inputs and outputs of
+    /// the network.
+    pub link_bytes: u64,
+}
+
+impl Work {
+    /// Sums of each field.
+    pub fn total(operators: &[Self]) -> Self {
+        operators
+            .iter()
+            .fold(Self::default(), |sum, operator| Self {
+                operators: sum.operators.saturating_add(operator.operators),
+                array_cycles: sum.array_cycles.saturating_add(operator.array_cycles),
+                parameter_bytes: sum.parameter_bytes.saturating_add(operator.parameter_bytes),
+                link_bytes: sum.link_bytes.saturating_add(operator.link_bytes),
+            })
+    }
+}
+
+/// The work of each node, in the order of [`Graph::nodes`]. Linear in nodes, but for a logarithmic
+/// factor.
+pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
+    let mut cache = Cache::default();
+    let mut unread: Vec<usize> = graph.subgraph.inputs.clone();
+    let mut works = Vec::with_capacity(graph.nodes.len());
+    for (node, cost) in graph.nodes.iter().zip(&analysis.costs) {
+        let matrix = Matrix::of(graph, node).unwrap_or_default();
+        let parameter_bytes = match matrix.weights {
+            Some(weights) => {
+                let stored = graph.constant(weights).len() as u64;
+                let others = cost.weight_bytes.saturating_sub(stored);
+                matrix.weight_bytes().saturating_add(others)
+            }
+            None => cost.weight_bytes,
+        };
+        let is_read = |t: &usize| node.operator.inputs.contains(&Some(*t));
+        let arriving: u64 = unread
+            .iter()
+            .filter(|t| is_read(t))
+            .map(|&t| bytes(graph, t))
+            .sum();
+        unread.retain(|t| !is_read(t));
+        let outputs = node.operator.outputs.iter();
+        let leaving = outputs.filter(|t| graph.subgraph.outputs.contains(t));
+        let streamed = cache.streamed(graph, matrix.weights, parameter_bytes);
+        works.push(Work {
+            operators: u64::from(!RENAMING.contains(&node.operator.code.name())),
+            array_cycles: matrix.cycles(),
+            parameter_bytes,
+            link_bytes: leaving
+                .map(|&t| bytes(graph, t))
+                .fold(arriving, u64::saturating_add)
+                .saturating_add(streamed),
+        });
+    }
+    works
+}
+
+/// Operators that leave every value where it is.
+const RENAMING: &[&str] = &["RESHAPE", "SQUEEZE", "EXPAND_DIMS"];
+
+fn bytes(graph: &Graph, tensor_idx: usize) -> u64 {
+    graph.tensor(tensor_idx).byte_len().unwrap_or(0)
+}
+
+/// Parameters on the chip. An operator's lie there as a whole or not at all; those that several
+/// operators share lie there once.
+#[derive(Default)]
+struct Cache {
+    used_bytes: u64,
+    /// Whether the weights in a buffer are on the chip.
+    is_cached: BTreeMap<usize, bool>,
+}
+
+impl Cache {
+    /// Bytes that have to come over the link for an operator.
+    fn streamed(&mut self, graph: &Graph, weights: Option<usize>, parameter_bytes: u64) -> u64 {
+        let buffer_idx = weights.map(|t| graph.tensor(t).buffer_idx);
+        let known = buffer_idx.and_then(|buffer| self.is_cached.get(&buffer).copied());
+        let is_cached = known.unwrap_or_else(|| self.place(parameter_bytes));
+        if let Some(buffer) = buffer_idx {
+            self.is_cached.insert(buffer, is_cached);
+        }
+        if is_cached { 0 } else { parameter_bytes }
+    }
+
+    fn place(&mut self, parameter_bytes: u64) -> bool {
+        let end = self.used_bytes.saturating_add(parameter_bytes);
+        let fits = end <= CACHE_BYTES;
+        if fits {
+            self.used_bytes = end;
+        }
+        fits
+    }
+}
+
+/// An operator's product with its weights, which are cut into tiles of the array. All zero for an
+/// operator that multiplies none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Matrix {
+    /// Tensor index.
+    weights: Option<usize>,
+    /// Vectors that each tile is multiplied with, one a cycle.
+    positions: u64,
+    /// Tiles of the array that hold the weights.
+    tiles: u64,
+    /// Of one tile.
+    tile_bytes: u64,
+}
+
+impl Matrix {
+    /// `None` where the operator multiplies no weights, or its shapes are none that it can have.
+    fn of(graph: &Graph, node: &Node) -> Option<Self> {
+        let shape = |t: usize| graph.tensor(t).shape.as_slice();
+        let input = |position: usize| node.operator.inputs.get(position).copied().flatten();
+        let weights = input(1)?;
+        let output = shape(*node.operator.outputs.first()?);
+        let dense = |positions: u64, depth: u64, columns: u64| Self {
+            weights: Some(weights),
+            positions,
+            tiles: tiles(depth).saturating_mul(tiles(columns)),
+            tile_bytes: ARRAY_SIDE * ARRAY_SIDE,
+        };
+        match (node.operator.code.name(), shape(weights)) {
+            ("CONV_2D", &[filters, h, w, c]) => {
+                let depth = product(&[h, w, c]);
+                Some(dense(positions(output), depth, product(&[filters])))
+            }
+            // Channels meet nothing but their own filter: they lie along the array's diagonal, and each
+            // tap of the window is a pass.
+            ("DEPTHWISE_CONV_2D", &[_, h, w, c]) => Some(Self {
+                weights: Some(weights),
+                positions: positions(output),
+                tiles: product(&[h, w]).saturating_mul(tiles(product(&[c]))),
+                tile_bytes: ARRAY_SIDE,
+            }),
+            // Each position of the input makes a window of the output.
+            ("TRANSPOSE_CONV", &[filters, h, w, c]) => {
+                let activations = shape(input(2)?);
+                Some(dense(
+                    positions(activations),
+                    product(&[c]),
+                    product(&[filters, h, w]),
+                ))
+            }
+            ("FULLY_CONNECTED", &[units, depth]) => Some(dense(
+                positions(output),
+                product(&[depth]),
+                product(&[units]),
+            )),
+            _ => None,
+        }
+    }
+
+    fn cycles(&self) -> u64 {
+        self.positions.saturating_mul(self.tiles)
+    }
+
+    fn weight_bytes(&self) -> u64 {
+        self.tiles.saturating_mul(self.tile_bytes)
+    }
+}
+
+/// Rows or columns of the array as whole tiles.
+fn tiles(values: u64) -> u64 {
+    values.div_ceil(ARRAY_SIDE)
+}
+
+/// All dimensions but the last.
+fn positions(shape: &[i32]) -> u64 {
+    shape.split_last().map_or(0, |(_, rest)| product(rest))
+}
+
+fn product(dimensions: &[i32]) -> u64 {
+    let dimensions = dimensions.iter().map(|&d| u64::try_from(d).unwrap_or(0));
+    dimensions.fold(1, u64::saturating_mul)
+}

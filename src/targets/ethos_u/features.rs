@@ -1,0 +1,44 @@
+//! [`Graph`] and [`Analysis`] → [`Features`] of the network that corrects the compiler's rules.
+
+use super::accelerator::ACCELERATORS;
+use super::feature_maps::{FeatureMaps, brick_padding};
+use super::lower::one_to_one;
+use super::order::Order;
+use super::plan::plan;
+use super::weights::coded_bytes;
+use crate::graph::Graph;
+use crate::graph::analysis::Analysis;
+use crate::learned::features::{self, CompilerPlan, Features};
+
+/// The predictor's input for one graph: the only way to make it, for the trainer too.
+pub fn features(graph: &Graph, analysis: &Analysis) -> Features {
+    features::extract(graph, analysis, &compiler_plan(graph, analysis))
+}
+
+fn compiler_plan(graph: &Graph, analysis: &Analysis) -> CompilerPlan {
+    let program = one_to_one(graph, analysis);
+    let order = Order::of(&program);
+    let feature_maps = FeatureMaps::of(&program, &order, false);
+    CompilerPlan {
+        live_feature_map_bytes: feature_maps.live_bytes(graph.nodes.len(), |_| true),
+        execution_order: order.operations,
+        coded_weight_bytes: (0..graph.nodes.len())
+            .map(|node_idx| coded_weight_bytes(graph, analysis, node_idx))
+            .collect(),
+        operators: ACCELERATORS.map(|accelerator| plan(&accelerator, graph, analysis)),
+    }
+}
+
+fn coded_weight_bytes(graph: &Graph, analysis: &Analysis, node_idx: usize) -> f64 {
+    let Some(weights) = &analysis.costs[node_idx].weights else {
+        return 0.0;
+    };
+    let mut inputs = graph.nodes[node_idx].operator.inputs.iter().flatten();
+    let activation = inputs.find(|&&t| graph.constant(t).is_empty());
+    // As single precision, in which the feature table holds channels.
+    let channels = activation.map_or(0.0, |&t| {
+        let shape = &graph.tensor(t).shape;
+        shape.last().map_or(1.0, |&channels| channels as f32)
+    });
+    coded_bytes(&weights.histogram, brick_padding(f64::from(channels)) - 1.0)
+}

@@ -1,0 +1,173 @@
+//! TRANSPOSE_CONV, and windows with gaps wider than the accelerators have.
+
+use std::sync::Arc;
+
+use super::lowering::Lowering;
+use crate::formats::tflite::BuiltinOptions;
+use crate::graph::analysis::ByteHistogram;
+use crate::targets::ethos_u::blocks::SPLIT_DEPTH;
+use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::program::{Action, Operation, Program, Sharing, Window};
+
+/// Positions between two of a kernel, at most.
+const MAX_DILATION: i64 = 2;
+/// Rows and columns of a stride that are looked at one by one.
+const MAX_PARTS: i64 = 16;
+/// Positions that a kernel moves at once, at most.
+const MAX_STRIDE: i64 = 3;
+
+impl Window {
+    /// The same with gaps that the accelerators have: wider ones are filled with zeros.
+    pub fn with_zeros_in_gaps(mut self) -> Self {
+        if self
+            .dilation
+            .iter()
+            .all(|&dilation| dilation <= MAX_DILATION)
+        {
+            return self;
+        }
+        for axis in 0..2 {
+            let dilation = self.dilation[axis];
+            let own = if dilation % 2 == 0 { 2 } else { 1 };
+            let filled = dilation / own;
+            self.kernel[axis] = (self.kernel[axis] - 1).saturating_mul(filled) + 1;
+            self.dilation[axis] = own;
+        }
+        self
+    }
+}
+
+/// Where a stride is beyond what the accelerators have, the operation for a single position of the output,
+/// once and then as often as there are others.
+pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation; 2]> {
+    let Action::Layer(Kind::Convolution | Kind::Depthwise) = operation.action else {
+        return None;
+    };
+    let window = operation.window;
+    if window.stride.iter().all(|&stride| stride <= MAX_STRIDE) {
+        return None;
+    }
+    let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
+    let [ifm, ofm] = [input, output].map(|map_idx| program.maps[map_idx].shape);
+    let reach = |axis: usize| {
+        let dilated = (window.kernel[axis] - 1).saturating_mul(window.dilation[axis]);
+        dilated.saturating_add(1).min(ifm[axis])
+    };
+    let n_others = ofm[0].saturating_mul(ofm[1]) - 1;
+    let first = Operation {
+        seen: Some([[reach(0), reach(1), ifm[2]], [1, 1, ofm[2]]]),
+        window: Window {
+            stride: [1; 2],
+            ..window
+        },
+        sharing: match n_others > 0 {
+            true => Sharing::First,
+            false => Sharing::None,
+        },
+        ..operation.clone()
+    };
+    let others = Operation {
+        sharing: Sharing::Again,
+        repeats: n_others.max(0) as f64,
+        ..first.clone()
+    };
+    Some([first, others])
+}
+
+/// A convolution for each group of channels, the first and then as many as there are others. None where
+/// there is one group.
+pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
+    let (input, filter, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let &[_, _, _, depth] = lowering.tensor(filter).shape.as_slice() else {
+        return None;
+    };
+    let ([h, w, c], [to_h, to_w, units]) = (lowering.shape(input), lowering.shape(output));
+    let depth = i64::from(depth);
+    if depth < 1 || c <= depth || c % depth != 0 || units % (c / depth) != 0 {
+        return None;
+    }
+    let n_groups = c / depth;
+    let whole = lowering.whole_node();
+    let units = units / n_groups;
+    lowering.program.maps[output].is_linear |= units % SPLIT_DEPTH != 0;
+    let weights = whole.weights.as_ref().map(|histogram| {
+        Arc::new(ByteHistogram {
+            n_bytes: histogram.n_bytes / n_groups as usize,
+            ..histogram.as_ref().clone()
+        })
+    });
+    for repeats in [1, n_groups - 1] {
+        lowering.push(Operation {
+            seen: Some([[h, w, depth], [to_h, to_w, units]]),
+            weights: weights.clone(),
+            repeats: repeats as f64,
+            ..whole.clone()
+        });
+    }
+    Some(())
+}
+
+/// A convolution over an input with zeros between its rows and columns; on Ethos-U85 one for each place
+/// in a stride, with the part of the kernel that meets no zeros.
+pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
+    let BuiltinOptions::TransposeConv {
+        stride_h, stride_w, ..
+    } = lowering.operator().options
+    else {
+        return None;
+    };
+    let (weights, input, output) = (lowering.input(1)?, lowering.input(2)?, lowering.output()?);
+    let &[_, kernel_h, kernel_w, _] = lowering.tensor(weights).shape.as_slice() else {
+        return None;
+    };
+    let kernel = [i64::from(kernel_h), i64::from(kernel_w)];
+    let stride = [i64::from(stride_h).max(1), i64::from(stride_w).max(1)];
+    let histogram = lowering.histogram(weights)?;
+    let upscale = stride[0].max(stride[1]);
+    let ([h, w, c], [to_h, to_w, units]) = (lowering.shape(input), lowering.shape(output));
+    let operation = lowering.operation(Action::Layer(Kind::Convolution), &[input], output);
+    if !lowering.accelerator.is_u85() {
+        if upscale > 2 {
+            return None;
+        }
+        lowering.push(Operation {
+            window: Window {
+                kernel,
+                upscale,
+                ..Window::POINT
+            },
+            weights: Some(histogram),
+            ..operation
+        });
+        return Some(());
+    }
+    // Every other column is written at once.
+    lowering.program.maps[output].is_linear |= stride[1] > 1;
+    let part = |size: i64, from: i64, by: i64| ((size - from + by - 1) / by).max(1);
+    let n_positions = (kernel[0] * kernel[1]).max(1) as f64;
+    for from_h in 0..stride[0].min(MAX_PARTS) {
+        for from_w in 0..stride[1].min(MAX_PARTS) {
+            let own = [
+                part(kernel[0], from_h, stride[0]),
+                part(kernel[1], from_w, stride[1]),
+            ];
+            let share = (own[0] * own[1]) as f64 / n_positions;
+            let histogram = ByteHistogram {
+                n_bytes: (histogram.n_bytes as f64 * share) as usize,
+                ..histogram.as_ref().clone()
+            };
+            // As far as the compiler counts, all rows and columns behind the first are written.
+            let written = [(to_h - from_h).max(1), (to_w - from_w).max(1), units];
+            lowering.push(Operation {
+                seen: Some([[h, w, c], written]),
+                window: Window {
+                    kernel: own,
+                    ..Window::POINT
+                },
+                weights: Some(Arc::new(histogram)),
+                ..operation.clone()
+            });
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,129 @@
+//! Elementwise operators that the compiler puts together of several.
+
+use super::lowering::Lowering;
+use crate::formats::tflite::TensorType;
+use crate::targets::ethos_u::program::{Action, Arithmetic, Operation, Placing, WIDE_BYTES};
+
+/// Both inputs in 32 bits and scaled, their difference squared and scaled.
+pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
+    let inputs = [lowering.input(0)?, lowering.input(1)?];
+    let output = lowering.output()?;
+    if lowering.element_bytes(output) != 1 {
+        return None;
+    }
+    let number = lowering.constant([1, 1, 1], WIDE_BYTES);
+    let [one, other] = inputs.map(|input| {
+        let shape = lowering.shape(input);
+        let wide = lowering.map(shape, WIDE_BYTES);
+        // Only Ethos-U85 widens into bricks.
+        lowering.program.maps[wide].is_linear = !lowering.accelerator.is_u85();
+        lowering.copy(input, wide);
+        let scaled = lowering.map(shape, WIDE_BYTES);
+        lowering.binary(Arithmetic::Product, [wide, number], scaled)
+    });
+    let shape = lowering.shape(output);
+    let difference = lowering.map(shape, WIDE_BYTES);
+    lowering.binary(Arithmetic::Sum, [one, other], difference);
+    let mut square = lowering.map(shape, WIDE_BYTES);
+    lowering.binary(Arithmetic::Product, [difference, difference], square);
+    let rank = lowering.tensor(output).shape.len();
+    if !lowering.accelerator.is_u85() && rank < 4 {
+        // The square has four dimensions whatever the output has: the compiler adds zeros of its shape.
+        let zeros = lowering.constant(shape, WIDE_BYTES);
+        let sum = lowering.map(shape, WIDE_BYTES);
+        square = lowering.binary(Arithmetic::Sum, [zeros, square], sum);
+    }
+    lowering.binary(Arithmetic::Product, [square, number], output);
+    Some(())
+}
+
+/// The larger of the input and its product with the slopes, where none is above 1; otherwise products of what
+/// is negative, and the sum with what is positive. A single slope is looked up in a table. None where the
+/// slopes are not known.
+pub fn prelu(lowering: &mut Lowering) -> Option<()> {
+    let (input, slopes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let slope = slopes_of(lowering, slopes)?;
+    let shape = lowering.shape(output);
+    let element_bytes = lowering.element_bytes(output);
+    if slope.is_one {
+        lowering.push(Operation {
+            placing: Placing::InPlace,
+            ..lowering.operation(Action::Table, &[input], output)
+        });
+        return Some(());
+    }
+    let number = lowering.constant([1, 1, 1], element_bytes);
+    if slope.most > 1.0 {
+        let negative = lowering.map(shape, element_bytes);
+        lowering.binary(Arithmetic::Other, [input, number], negative);
+        let product = lowering.map(shape, element_bytes);
+        lowering.binary(Arithmetic::Product, [negative, slopes], product);
+        let positive = lowering.map(shape, element_bytes);
+        lowering.push(Operation {
+            placing: Placing::InPlace,
+            ..lowering.operation(Action::Limit, &[input], positive)
+        });
+        lowering.binary(Arithmetic::Sum, [product, positive], output);
+        return Some(());
+    }
+    let product = lowering.map(shape, element_bytes);
+    lowering.binary(Arithmetic::Product, [input, slopes], product);
+    let quantization = |tensor_idx: usize| lowering.tensor(tensor_idx).quantization.as_ref();
+    let same = match quantization(input) == quantization(output) {
+        true => input,
+        false => {
+            let rescaled = lowering.map(shape, element_bytes);
+            lowering.binary(Arithmetic::Product, [input, number], rescaled)
+        }
+    };
+    lowering.binary(Arithmetic::Other, [product, same], output);
+    Some(())
+}
+
+/// What is asked of the slopes of a PRELU.
+struct Slopes {
+    /// Whether all are the same.
+    is_one: bool,
+    most: f32,
+}
+
+fn slopes_of(lowering: &Lowering, slopes: usize) -> Option<Slopes> {
+    let tensor = lowering.tensor(slopes);
+    let contents = lowering.graph.constant(slopes);
+    let values: Vec<i32> = match tensor.tensor_type {
+        TensorType::Int8 => (contents.iter().map(|&byte| i32::from(byte as i8))).collect(),
+        TensorType::UInt8 => contents.iter().map(|&byte| i32::from(byte)).collect(),
+        _ => return None,
+    };
+    let (least, most) = (values.iter().min()?, values.iter().max()?);
+    let quantization = tensor.quantization.as_ref()?;
+    let scale = *quantization.scale.first()?;
+    let zero_point = quantization.zero_point.first().copied().unwrap_or(0);
+    Some(Slopes {
+        is_one: least == most,
+        most: (i64::from(*most) - zero_point) as f32 * scale,
+    })
+}
+
+/// Where both inputs are broadcast, Ethos-U55 and U65 add the first to zeros of the output's shape.
+pub fn broadcast(lowering: &mut Lowering, arithmetic: Arithmetic) -> Option<()> {
+    let inputs = [lowering.input(0)?, lowering.input(1)?];
+    let output = lowering.output()?;
+    let of_output = &lowering.tensor(output).shape;
+    let is_broadcast = |&input: &usize| {
+        let own = &lowering.tensor(input).shape;
+        let missing = of_output.len().saturating_sub(own.len());
+        let own = std::iter::repeat_n(&1, missing).chain(own);
+        !own.eq(of_output)
+    };
+    if lowering.accelerator.is_u85() || !inputs.iter().all(is_broadcast) {
+        return None;
+    }
+    let shape = lowering.shape(output);
+    let element_bytes = lowering.element_bytes(inputs[0]);
+    let zeros = lowering.constant(shape, element_bytes);
+    let whole = lowering.map(shape, element_bytes);
+    lowering.binary(Arithmetic::Sum, [zeros, inputs[0]], whole);
+    lowering.binary(arithmetic, [whole, inputs[1]], output);
+    Some(())
+}

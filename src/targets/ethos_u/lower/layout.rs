@@ -1,0 +1,226 @@
+//! How operations see feature maps, and how those lie in memory for it.
+
+use crate::targets::ethos_u::accelerator::Hwc;
+use crate::targets::ethos_u::blocks::SPLIT_DEPTH;
+use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::program::{Action, Operation, Placing, Program, WIDE_BYTES};
+
+/// Feature maps of fewer channels are seen deeper element by element, if they have more elements than so
+/// many.
+const LEAST_DEPTH: i64 = 8;
+const LEAST_ELEMENTS: i64 = 16;
+/// Numbers are not taken apart any further: a file's shapes may have huge prime factors.
+const MAX_FACTOR: i64 = 1 << 10;
+
+/// Has operations element by element see shallow feature maps as deeper ones, and marks the feature maps
+/// that cannot lie in bricks of channels. `moves_bricks` is whether dimensions of what lies in bricks can be
+/// exchanged. Linear in operations, maps and inputs.
+pub fn lay_out(program: &mut Program, moves_bricks: bool) {
+    let mut tensors = Tensors::of(program, moves_bricks);
+    deepen(program, &tensors);
+    tensors.mark_linear(program);
+    for (map_idx, map) in program.maps.iter_mut().enumerate() {
+        map.is_linear = tensors.is_linear[tensors.of_map[map_idx]];
+    }
+}
+
+/// Of maps that name one and the same memory, or parts of it, one that stands for all.
+struct Tensors {
+    of_map: Vec<usize>,
+    /// Whether a map is a part of its tensor.
+    is_part: Vec<bool>,
+    /// Of a map, without the frame around it.
+    shape: Vec<Hwc>,
+    /// Of a tensor, as operations have seen it so far.
+    width_and_depth: Vec<Option<[i64; 2]>>,
+    is_linear: Vec<bool>,
+    moves_bricks: bool,
+}
+
+impl Tensors {
+    fn of(program: &Program, moves_bricks: bool) -> Self {
+        let n_maps = program.maps.len();
+        let n_readers = program.n_readers();
+        let mut tensors = Self {
+            of_map: (0..n_maps).collect(),
+            is_part: vec![false; n_maps],
+            shape: program.maps.iter().map(|map| map.shape).collect(),
+            width_and_depth: vec![None; n_maps],
+            is_linear: vec![false; n_maps],
+            moves_bricks,
+        };
+        // What is joined takes the place of its parts, whatever they are themselves: from the end.
+        for operation in program.operations.iter().rev() {
+            let Some(&output) = operation.outputs.first() else {
+                continue;
+            };
+            if operation.placing == Placing::Joined {
+                for input in program.activations(operation) {
+                    if n_readers[input] == 1 && program.maps[input].is_internal() {
+                        tensors.of_map[input] = tensors.of_map[output];
+                        tensors.is_part[input] = true;
+                    }
+                }
+            }
+        }
+        for operation in &program.operations {
+            let is_slice = operation.action == Action::Slice;
+            let input = program.activations(operation).next();
+            if let Some(input) = input.filter(|_| operation.placing.is_of_input()) {
+                for &output in &operation.outputs {
+                    if operation.action == Action::Frame {
+                        tensors.shape[output] = tensors.shape[input];
+                    }
+                    let is_free = tensors.of_map[output] == output;
+                    if is_free {
+                        tensors.of_map[output] = tensors.of_map[input];
+                        tensors.is_part[output] = is_slice || tensors.is_part[input];
+                    }
+                }
+            }
+        }
+        tensors
+    }
+
+    fn mark_linear(&mut self, program: &Program) {
+        for (map_idx, map) in program.maps.iter().enumerate() {
+            let is_seen_outside = map.is_input || map.is_output || map.is_variable;
+            self.is_linear[self.of_map[map_idx]] |=
+                map.is_linear || map.is_constant || is_seen_outside;
+        }
+        for operation in &program.operations {
+            self.mark_operation(program, operation);
+        }
+    }
+
+    /// Bricks are for who agrees on width and channels.
+    fn see(&mut self, map_idx: usize, shape: Hwc) {
+        let tensor = self.of_map[map_idx];
+        let [_, width, depth] = shape;
+        let agreed = self.width_and_depth[tensor].get_or_insert([width, depth]);
+        self.is_linear[tensor] |= *agreed != [width, depth];
+    }
+
+    fn mark_operation(&mut self, program: &Program, operation: &Operation) {
+        let maps = &program.maps;
+        let (first, output) = (operation.inputs.first(), operation.outputs.first());
+        match operation.action {
+            // Neither the CPU nor what moves memory knows of bricks.
+            Action::Move { .. } if self.moves_bricks => {}
+            Action::Cpu | Action::Move { .. } | Action::MatMul { .. } => {
+                for &map_idx in operation.inputs.iter().chain(&operation.outputs) {
+                    self.is_linear[self.of_map[map_idx]] = true;
+                }
+                return;
+            }
+            Action::Join { is_in_brick } => {
+                if let Some(&output) = output {
+                    self.is_linear[self.of_map[output]] |= is_in_brick;
+                }
+                return;
+            }
+            _ => {}
+        }
+        if operation.placing == Placing::View {
+            // What is cut out of a map is read by its own shape.
+            if operation.action == Action::Slice {
+                for &map_idx in first.into_iter().chain(&operation.outputs) {
+                    self.see(map_idx, self.shape[map_idx]);
+                }
+            }
+            return;
+        }
+        if operation.placing == Placing::Fused {
+            return;
+        }
+        let [ifm, ofm] = operation.seen.map_or([None; 2], |seen| seen.map(Some));
+        if let Some(&first) = first {
+            self.see(first, ifm.unwrap_or(self.shape[first]));
+        }
+        if let Some(&second) = operation.inputs.get(1) {
+            let shape = maps[second].shape;
+            let is_like_output = output.is_some_and(|&output| maps[output].shape == shape);
+            self.see(second, ofm.filter(|_| is_like_output).unwrap_or(shape));
+        }
+        if let Some(&output) = output {
+            // What is written in pieces, or beside others, is a whole all the same.
+            let whole = self.shape[match self.is_part[output] {
+                true => self.of_map[output],
+                false => output,
+            }];
+            let is_whole = |seen: &Hwc| volume(*seen) == volume(whole);
+            let is_exchanged = matches!(operation.action, Action::Move { .. });
+            let ofm = ofm.filter(|seen| is_whole(seen) && !is_exchanged);
+            self.see(output, ofm.unwrap_or(whole));
+        }
+        let is_wide_sum = operation.action == Action::Layer(Kind::ReduceSum)
+            && first.is_some_and(|&first| maps[first].element_bytes == WIDE_BYTES);
+        if let Some(&first) = first.filter(|_| is_wide_sum) {
+            self.is_linear[self.of_map[first]] = true;
+        }
+    }
+}
+
+fn volume(shape: Hwc) -> i64 {
+    shape.iter().product()
+}
+
+fn deepen(program: &mut Program, tensors: &Tensors) {
+    let maps = &program.maps;
+    for operation in &mut program.operations {
+        let is_own = operation.is_elementwise() && operation.placing != Placing::Fused;
+        let Some(&output) = operation.outputs.first().filter(|_| is_own) else {
+            continue;
+        };
+        let [ifm, ofm] = operation.seen.unwrap_or_else(|| {
+            let first = operation.inputs.first().unwrap_or(&output);
+            [maps[*first].shape, maps[output].shape]
+        });
+        let is_number = |map_idx: usize| maps[map_idx].n_elements() == 1;
+        let second = operation
+            .inputs
+            .get(1)
+            .copied()
+            .filter(|&second| !is_number(second));
+        let is_broadcast = volume(ifm) != 1
+            && (ifm != ofm
+                || second.is_some_and(|second| maps[second].shape != maps[output].shape));
+        let has_part = (operation.inputs.iter().chain([&output])).any(|&idx| tensors.is_part[idx]);
+        if is_broadcast || has_part || volume(ofm) <= LEAST_ELEMENTS || ofm[2] >= LEAST_DEPTH {
+            continue;
+        }
+        let deeper = |shape: Hwc| match volume(shape) {
+            1 => shape,
+            n_elements => of_depth(n_elements, SPLIT_DEPTH),
+        };
+        operation.seen = Some([deeper(ifm), deeper(ofm)]);
+    }
+}
+
+/// As many elements in channels of at least such a depth, the rest in height and width: its prime factors
+/// in turn.
+fn of_depth(n_elements: i64, least_depth: i64) -> Hwc {
+    let [mut height, mut width, mut depth] = [1; 3];
+    let mut place = |factor: i64| {
+        if depth < least_depth {
+            depth *= factor;
+        } else if width < height {
+            width *= factor;
+        } else {
+            height *= factor;
+        }
+    };
+    let mut left = n_elements;
+    let mut factor = 2;
+    while factor * factor <= left && factor <= MAX_FACTOR {
+        while left % factor == 0 {
+            place(factor);
+            left /= factor;
+        }
+        factor += if factor == 2 { 1 } else { 2 };
+    }
+    if left > 1 {
+        place(left);
+    }
+    [height.max(width), height.min(width), depth]
+}

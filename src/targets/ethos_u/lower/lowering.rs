@@ -1,0 +1,243 @@
+//! A program while it is made of a graph.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::convolution::in_pieces;
+use super::{maps, operation, shape};
+use crate::formats::tflite::{self, Operator, Tensor};
+use crate::graph::analysis::weights::weight_stats;
+use crate::graph::analysis::{Analysis, ByteHistogram};
+use crate::graph::{Graph, Node};
+use crate::targets::ethos_u::accelerator::{Accelerator, Hwc};
+use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::program::{
+    Action, Arithmetic, MAX_DIMENSION, Map, Operation, Placing, Program, Window,
+};
+
+/// Adds operations for one node of the graph after the other.
+pub struct Lowering<'a> {
+    pub accelerator: &'a Accelerator,
+    pub graph: &'a Graph<'a>,
+    pub analysis: &'a Analysis,
+    pub program: Program,
+    /// For which operations are added.
+    pub node_idx: usize,
+    /// By tensor, the nodes that read it.
+    readers: Vec<Vec<usize>>,
+    /// By tensor, of the constants that were asked for.
+    histograms: HashMap<usize, Option<Arc<ByteHistogram>>>,
+}
+
+impl<'a> Lowering<'a> {
+    /// With the graph's tensors as maps, and no operations yet.
+    pub fn new(accelerator: &'a Accelerator, graph: &'a Graph<'a>, analysis: &'a Analysis) -> Self {
+        let mut readers = vec![Vec::new(); graph.subgraph.tensors.len()];
+        for edge in &graph.edges {
+            readers[edge.tensor_idx].push(edge.dst);
+        }
+        Self {
+            accelerator,
+            graph,
+            analysis,
+            program: Program {
+                maps: maps(graph, analysis),
+                operations: Vec::with_capacity(graph.nodes.len()),
+                outputs: graph.subgraph.outputs.clone(),
+            },
+            node_idx: 0,
+            readers,
+            histograms: HashMap::new(),
+        }
+    }
+
+    /// Nodes that read a tensor that a node writes.
+    pub fn readers(&self, tensor_idx: usize) -> &[usize] {
+        &self.readers[tensor_idx]
+    }
+
+    pub fn node(&self) -> &'a Node<'a> {
+        &self.graph.nodes[self.node_idx]
+    }
+
+    pub fn operator(&self) -> &'a Operator {
+        self.node().operator
+    }
+
+    /// The operator's input at this place, a tensor of the graph, if there is one.
+    pub fn input(&self, place: usize) -> Option<usize> {
+        self.operator().inputs.get(place).copied().flatten()
+    }
+
+    pub fn output(&self) -> Option<usize> {
+        self.operator().outputs.first().copied()
+    }
+
+    pub fn tensor(&self, tensor_idx: usize) -> &'a Tensor {
+        self.graph.tensor(tensor_idx)
+    }
+
+    /// Integers of a constant.
+    pub fn integers(&self, tensor_idx: usize) -> Vec<i32> {
+        tflite::integers(self.graph.constant(tensor_idx)).collect()
+    }
+
+    /// How a constant's values are distributed.
+    pub fn histogram(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
+        let graph = self.graph;
+        let known = self.histograms.entry(tensor_idx).or_insert_with(|| {
+            let contents = graph.constant(tensor_idx);
+            weight_stats(contents, graph.tensor(tensor_idx)).map(|stats| stats.histogram)
+        });
+        known.clone()
+    }
+
+    /// A feature map that the compiler adds.
+    pub fn map(&mut self, shape: Hwc, element_bytes: i64) -> usize {
+        let shape = within_limits(shape);
+        let n_bytes = shape.iter().product::<i64>() * element_bytes;
+        self.program.maps.push(Map {
+            shape,
+            element_bytes,
+            bytes: Some(n_bytes as f64),
+            ..Map::default()
+        });
+        self.program.maps.len() - 1
+    }
+
+    /// The same as it lies in a file.
+    pub fn linear_map(&mut self, shape: Hwc, element_bytes: i64) -> usize {
+        let map = self.map(shape, element_bytes);
+        self.program.maps[map].is_linear = true;
+        map
+    }
+
+    /// A constant that the compiler adds.
+    pub fn constant(&mut self, shape: Hwc, element_bytes: i64) -> usize {
+        self.program.maps.push(Map {
+            shape: within_limits(shape),
+            element_bytes,
+            is_constant: true,
+            is_linear: true,
+            ..Map::default()
+        });
+        self.program.maps.len() - 1
+    }
+
+    pub fn shape(&self, map: usize) -> Hwc {
+        self.program.maps[map].shape
+    }
+
+    pub fn element_bytes(&self, map: usize) -> i64 {
+        self.program.maps[map].element_bytes
+    }
+
+    pub fn push(&mut self, operation: Operation) {
+        self.program.operations.push(Operation {
+            seen: operation.seen.map(|seen| seen.map(within_limits)),
+            ..operation
+        });
+    }
+
+    pub fn operation(&self, action: Action, inputs: &[usize], output: usize) -> Operation {
+        Operation::new(self.node_idx, action, inputs.to_vec(), vec![output])
+    }
+
+    /// Of two maps, or of a map and a number, to a map that may lie over one of them.
+    pub fn binary(&mut self, arithmetic: Arithmetic, inputs: [usize; 2], output: usize) -> usize {
+        self.push(Operation {
+            placing: Placing::InPlace,
+            ..self.operation(Action::Binary(arithmetic), &inputs, output)
+        });
+        output
+    }
+
+    /// A copy, into elements of another size or in another layout.
+    pub fn copy(&mut self, input: usize, output: usize) -> usize {
+        let shape = self.shape(input);
+        self.push(Operation {
+            seen: Some([shape, self.shape(output)]),
+            ..self.operation(Action::Copy, &[input], output)
+        });
+        output
+    }
+
+    /// A window that goes over `seen` input and output.
+    pub fn window(
+        &mut self,
+        kind: Kind,
+        [input, output]: [usize; 2],
+        seen: [Hwc; 2],
+        kernel: [i64; 2],
+    ) {
+        let window = Window {
+            kernel,
+            ..Window::POINT
+        };
+        self.push(Operation {
+            seen: Some(seen),
+            window,
+            ..self.operation(Action::Layer(kind), &[input], output)
+        });
+    }
+
+    /// Products with the weights in a tensor of shape `[output, input]`, bias apart.
+    pub fn fully_connected(&mut self, input: usize, weights: usize, output: usize) {
+        let [_, units, features] = shape(&self.tensor(weights).shape);
+        let histogram = self.histogram(weights);
+        let operation = Operation {
+            seen: Some([[1, 1, features], [1, 1, units]]),
+            weights: histogram,
+            ..self.operation(Action::Layer(Kind::VectorProduct), &[input], output)
+        };
+        self.push(operation);
+    }
+
+    /// The node as one operation.
+    pub fn whole_node(&self) -> Operation {
+        operation(self.graph, self.analysis, self.node_idx)
+    }
+
+    /// The node as one operation, or as pieces of it that the accelerator can do.
+    pub fn push_node(&mut self) {
+        let operation = self.whole_node();
+        match in_pieces(&self.program, &operation) {
+            Some(pieces) => pieces.into_iter().for_each(|piece| self.push(piece)),
+            None => self.push(operation),
+        }
+    }
+
+    /// The node as what the CPU does, on what lies where feature maps are at first.
+    pub fn push_left_to_cpu(&mut self) {
+        let operator = self.operator();
+        let inputs: Vec<usize> = operator.inputs.iter().flatten().copied().collect();
+        let outputs = operator.outputs.clone();
+        for &map_idx in inputs.iter().chain(&outputs) {
+            self.program.maps[map_idx].is_off_chip = true;
+        }
+        self.push(Operation::new(self.node_idx, Action::Cpu, inputs, outputs));
+    }
+}
+
+/// As far as registers hold its sizes: what is larger is left to the network.
+fn within_limits(shape: Hwc) -> Hwc {
+    shape.map(|size| size.clamp(0, MAX_DIMENSION))
+}
+
+/// Elements of a tensor of such sizes, or of some of its dimensions; 0 where a size is negative.
+pub fn n_elements(sizes: &[i32]) -> i64 {
+    let sizes = sizes.iter().map(|&size| i64::from(size).max(0));
+    sizes.fold(1, i64::saturating_mul)
+}
+
+/// So many times the byte 1.
+pub fn ones(n_bytes: i64) -> Arc<ByteHistogram> {
+    let mut counts = [0; 256];
+    counts[1] = n_bytes as u64;
+    Arc::new(ByteHistogram {
+        counts,
+        zero: 0,
+        is_signed: false,
+        n_bytes: n_bytes as usize,
+    })
+}

@@ -1,0 +1,76 @@
+//! PAD and PADV2.
+
+use super::lowering::Lowering;
+use crate::formats::tflite::BuiltinOptions;
+use crate::targets::ethos_u::blocks::SPLIT_DEPTH;
+use crate::targets::ethos_u::program::{Action, Operation, Placing};
+
+/// A constant is copied to each side that is filled, and the input between them. None where the readers
+/// have windows that go over the edge by themselves, or where sides are unknown.
+pub fn pad(lowering: &mut Lowering) -> Option<()> {
+    let (input, sides, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let tensor = lowering.tensor(output);
+    let rank = tensor.shape.len();
+    let sides = lowering.integers(sides);
+    if rank > 4 || sides.len() != 2 * rank || is_frame(lowering, output) {
+        return None;
+    }
+    let [h, w, c] = lowering.shape(output);
+    let element_bytes = lowering.element_bytes(output);
+    let mut parts = Vec::new();
+    for (axis, amounts) in sides.as_chunks::<2>().0.iter().enumerate() {
+        for amount in amounts.iter().map(|&amount| i64::from(amount)) {
+            if amount < 0 {
+                return None;
+            }
+            // What comes before height counts as height.
+            let filled = match rank - axis {
+                1 => [h, w, amount],
+                2 => [h, amount, c],
+                _ => [amount, w, c],
+            };
+            if amount > 0 {
+                let constant = lowering.constant(filled, element_bytes);
+                let part = lowering.map(filled, element_bytes);
+                // Over what else is written there.
+                lowering.program.maps[part].bytes = None;
+                parts.push(lowering.copy(constant, part));
+            }
+        }
+    }
+    let [.., before, _] = sides[..] else {
+        return None;
+    };
+    let depth = lowering.shape(input)[2];
+    let before = i64::from(before);
+    let begins_in_brick = [before, before + depth]
+        .iter()
+        .any(|begin| begin % SPLIT_DEPTH != 0);
+    let is_in_brick = begins_in_brick && depth != c;
+    // What is computed before it comes before the constants.
+    parts.push(input);
+    lowering.push(Operation {
+        placing: Placing::Joined,
+        ..lowering.operation(Action::Join { is_in_brick }, &parts, output)
+    });
+    Some(())
+}
+
+/// Whether all readers are windows that can reach over the edge of height and width.
+fn is_frame(lowering: &Lowering, output: usize) -> bool {
+    let has_window = |options: &BuiltinOptions| {
+        matches!(
+            options,
+            BuiltinOptions::Conv2D { .. }
+                | BuiltinOptions::DepthwiseConv2D { .. }
+                | BuiltinOptions::Pool2D { .. }
+        )
+    };
+    let readers = lowering.readers(output);
+    let (Some(input), false) = (lowering.input(0), lowering.program.maps[output].is_output) else {
+        return false;
+    };
+    lowering.shape(input)[2] == lowering.shape(output)[2]
+        && !readers.is_empty()
+        && (readers.iter()).all(|&at| has_window(&lowering.graph.nodes[at].operator.options))
+}

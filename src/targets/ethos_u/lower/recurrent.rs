@@ -1,0 +1,204 @@
+//! UNIDIRECTIONAL_SEQUENCE_LSTM.
+
+use super::lowering::Lowering;
+use crate::formats::tflite::BuiltinOptions;
+use crate::targets::ethos_u::program::{Action, Arithmetic, HALF_BYTES, Operation, Placing};
+
+/// Inputs of the operator, in the order of [`GATES`].
+const INPUT_WEIGHTS: [usize; 4] = [1, 2, 3, 4];
+const STATE_WEIGHTS: [usize; 4] = [5, 6, 7, 8];
+const OUTPUT_STATE: usize = 18;
+const CELL_STATE: usize = 19;
+const NARROW: i64 = 1;
+
+/// What a gate's sum goes through.
+#[derive(Clone, Copy, PartialEq)]
+enum Activation {
+    Sigmoid,
+    Tanh,
+}
+
+/// Input, forget, cell and output gate.
+const GATES: [Activation; 4] = [
+    Activation::Sigmoid,
+    Activation::Sigmoid,
+    Activation::Tanh,
+    Activation::Sigmoid,
+];
+
+/// One step after the other; all but the first count as one that is repeated. None with projection or
+/// without states.
+pub fn lstm(lowering: &mut Lowering) -> Option<()> {
+    let BuiltinOptions::UnidirectionalSequenceLstm { time_major, .. } = lowering.operator().options
+    else {
+        return None;
+    };
+    let input = lowering.input(0)?;
+    let shape = &lowering.tensor(input).shape;
+    let &[outer, inner, features] = shape.as_slice() else {
+        return None;
+    };
+    let [batches, steps] = match time_major {
+        true => [inner, outer],
+        false => [outer, inner],
+    };
+    // All of a batch at once where steps come first, else one after the other.
+    let (rows, n_sequences) = match time_major {
+        true => (i64::from(batches), 1.0),
+        false => (1, f64::from(batches)),
+    };
+    let n_steps = f64::from(steps);
+    let features = i64::from(features);
+    if n_steps < 1.0 || rows < 1 || n_sequences < 1.0 {
+        return None;
+    }
+    Step {
+        lowering,
+        rows,
+        features,
+        repeats: n_sequences,
+        is_first: true,
+    }
+    .push()?;
+    if n_steps > 1.0 {
+        Step {
+            lowering,
+            rows,
+            features,
+            repeats: n_sequences * (n_steps - 1.0),
+            is_first: false,
+        }
+        .push()?;
+    }
+    Some(())
+}
+
+struct Step<'a, 'b> {
+    lowering: &'a mut Lowering<'b>,
+    rows: i64,
+    features: i64,
+    repeats: f64,
+    is_first: bool,
+}
+
+impl Step<'_, '_> {
+    fn push(&mut self) -> Option<()> {
+        let input = self.lowering.input(0)?;
+        let output = self.lowering.output()?;
+        let [output_state, cell_state] = [
+            self.lowering.input(OUTPUT_STATE)?,
+            self.lowering.input(CELL_STATE)?,
+        ];
+        let units = *self.lowering.tensor(cell_state).shape.last()?;
+        let units = i64::from(units);
+        let feature = self
+            .lowering
+            .linear_map([1, self.rows, self.features], NARROW);
+        let slice = self.lowering.operation(Action::Slice, &[input], feature);
+        self.push_operation(Operation {
+            placing: Placing::View,
+            ..slice
+        });
+        if self.is_first {
+            for (state, element_bytes) in [(output_state, NARROW), (cell_state, HALF_BYTES)] {
+                let own = self
+                    .lowering
+                    .linear_map([1, self.rows, units], element_bytes);
+                self.copy(state, own);
+            }
+        }
+        let state = self.state(units, NARROW);
+        let cell = self.state(units, HALF_BYTES);
+        let mut gates = [0; GATES.len()];
+        for (idx, gate) in gates.iter_mut().enumerate() {
+            *gate = self.gate(idx, [feature, state], units)?;
+        }
+        let [input_gate, forget_gate, cell_gate, output_gate] = gates;
+        let kept = self.binary(Arithmetic::Product, [cell, forget_gate], units);
+        let added = self.binary(Arithmetic::Product, [cell_gate, input_gate], units);
+        let next = self.state(units, HALF_BYTES);
+        self.push_binary(Arithmetic::Sum, [kept, added], next);
+        let clipped = self.state(units, HALF_BYTES);
+        self.copy(next, clipped);
+        let activated = self.lowering.map([1, self.rows, units], HALF_BYTES);
+        self.copy(clipped, activated);
+        let result = self.state(units, NARROW);
+        self.push_binary(Arithmetic::Product, [activated, output_gate], result);
+        // Into its place in the sequence.
+        let seen = [1, self.rows, units];
+        self.push_operation(Operation {
+            seen: Some([seen; 2]),
+            ..self.lowering.operation(Action::Copy, &[result], output)
+        });
+        Some(())
+    }
+
+    /// What is kept from step to step lies as the file has it, where callers see it.
+    fn state(&mut self, units: i64, element_bytes: i64) -> usize {
+        let map = self
+            .lowering
+            .linear_map([1, self.rows, units], element_bytes);
+        self.lowering.program.maps[map].is_variable = true;
+        self.lowering.program.maps[map].is_input = true;
+        self.lowering.program.maps[map].bytes = Some(0.0);
+        map
+    }
+
+    fn gate(&mut self, idx: usize, inputs: [usize; 2], units: i64) -> Option<usize> {
+        let weights = [INPUT_WEIGHTS[idx], STATE_WEIGHTS[idx]];
+        let mut sums = [0; 2];
+        for ((sum, weights), input) in sums.iter_mut().zip(weights).zip(inputs) {
+            let weights = self.lowering.input(weights)?;
+            *sum = self.lowering.map([1, self.rows, units], HALF_BYTES);
+            self.lowering.fully_connected(input, weights, *sum);
+            let last = self.lowering.program.operations.last_mut()?;
+            last.repeats = self.repeats;
+            if let Some([ifm, ofm]) = &mut last.seen {
+                (ifm[1], ofm[1]) = (self.rows, self.rows);
+            }
+        }
+        let sum = self.binary(Arithmetic::Sum, sums, units);
+        let gate = self.lowering.map([1, self.rows, units], HALF_BYTES);
+        self.push_operation(Operation {
+            placing: Placing::Fused,
+            ..self.lowering.operation(Action::Table, &[sum], gate)
+        });
+        if GATES[idx] == Activation::Tanh {
+            return Some(gate);
+        }
+        let limited = self.lowering.map([1, self.rows, units], HALF_BYTES);
+        self.copy(gate, limited);
+        Some(limited)
+    }
+
+    fn binary(&mut self, arithmetic: Arithmetic, inputs: [usize; 2], units: i64) -> usize {
+        let output = self.lowering.map([1, self.rows, units], HALF_BYTES);
+        self.push_binary(arithmetic, inputs, output);
+        output
+    }
+
+    fn push_binary(&mut self, arithmetic: Arithmetic, inputs: [usize; 2], output: usize) {
+        self.lowering.binary(arithmetic, inputs, output);
+        self.repeat_last();
+    }
+
+    /// A copy, or an activation that is looked up, of one row of units.
+    fn copy(&mut self, input: usize, output: usize) {
+        let seen = self.lowering.shape(output);
+        self.push_operation(Operation {
+            seen: Some([seen; 2]),
+            ..self.lowering.operation(Action::Copy, &[input], output)
+        });
+    }
+
+    fn push_operation(&mut self, operation: Operation) {
+        self.lowering.push(operation);
+        self.repeat_last();
+    }
+
+    fn repeat_last(&mut self) {
+        if let Some(last) = self.lowering.program.operations.last_mut() {
+            last.repeats = self.repeats;
+        }
+    }
+}

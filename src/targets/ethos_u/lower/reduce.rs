@@ -1,0 +1,177 @@
+//! MEAN, ARG_MAX, REDUCE_MAX and REDUCE_MIN.
+
+use super::lowering::{Lowering, n_elements, ones};
+use crate::formats::tflite::dimension;
+use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::program::{
+    Action, Arithmetic, HALF_BYTES, MAX_DIMENSION, Operation, WIDE_BYTES, Window,
+};
+
+/// Positions of a kernel, and rows of it, at most.
+const MAX_KERNEL: i64 = 64 * 64;
+const MAX_ROWS: i64 = 64;
+
+/// Sums by a depthwise convolution with ones, in parts where there are many positions, then scaled. None
+/// where axes are unknown.
+pub fn mean(lowering: &mut Lowering) -> Option<()> {
+    let (input, output, axes) = (lowering.input(0)?, lowering.output()?, lowering.input(1)?);
+    let shape = &lowering.tensor(input).shape;
+    let rank = shape.len();
+    if rank > 4 {
+        return None;
+    }
+    // Four dimensions, with whether each is averaged.
+    let mut dims: Vec<(i64, bool)> = vec![(1, false); 4 - rank];
+    dims.extend(shape.iter().map(|&size| (i64::from(size).max(0), false)));
+    for axis in lowering.integers(axes) {
+        dims[4 - rank + dimension(axis, rank)?].1 = true;
+    }
+    if dims[3].1 && dims[3].0 > 1 {
+        // Channels take the place of the columns, and there is a single one.
+        dims.remove(if dims[2].0 == 1 { 2 } else { 1 });
+        dims.push((1, false));
+    }
+    let [_, (mut height, is_high), (mut width, is_wide), (depth, _)] = dims[..] else {
+        return None;
+    };
+    let rows = if is_high { height } else { 1 };
+    let columns = if is_wide { width } else { 1 };
+    let mut kernel = [rows, columns];
+    if rows > MAX_ROWS && is_high && is_wide && rows * columns <= MAX_KERNEL {
+        (height, width) = (1, rows * columns);
+        kernel = [1, rows * columns];
+    }
+    if kernel[1] > MAX_KERNEL || kernel[0] * kernel[1] == 0 {
+        return None;
+    }
+    let rows_at_once = (MAX_KERNEL / kernel[1]).min(kernel[0]).min(MAX_ROWS);
+    let out_height = if is_high { 1 } else { height };
+    let out_width = if is_wide { 1 } else { width };
+    let sums = [out_height, out_width, depth];
+    let mut so_far = None;
+    for (rows, n_times) in parts(kernel[0], rows_at_once) {
+        let read = [if is_high { rows } else { height }, width, depth];
+        let sum = lowering.map(sums, WIDE_BYTES);
+        lowering.push(Operation {
+            seen: Some([read, sums]),
+            window: Window {
+                kernel: [rows, kernel[1]],
+                ..Window::POINT
+            },
+            weights: Some(ones(rows * kernel[1] * depth)),
+            repeats: n_times as f64,
+            ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], sum)
+        });
+        let n_additions = n_times - i64::from(so_far.is_none());
+        let before = so_far.unwrap_or(sum);
+        so_far = Some(sum);
+        if n_additions > 0 {
+            let all = lowering.map(sums, WIDE_BYTES);
+            lowering.push(Operation {
+                repeats: n_additions as f64,
+                ..lowering.operation(Action::Binary(Arithmetic::Sum), &[before, sum], all)
+            });
+            so_far = Some(all);
+        }
+    }
+    scale(lowering, so_far?, output)
+}
+
+fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
+    let number = lowering.constant([1, 1, 1], WIDE_BYTES);
+    let seen = lowering.shape(sum);
+    lowering.push(Operation {
+        seen: Some([seen; 2]),
+        ..lowering.operation(Action::Binary(Arithmetic::Product), &[sum, number], output)
+    });
+    Some(())
+}
+
+/// The largest along an axis by pooling: as it is for REDUCE_MAX and REDUCE_MIN.
+pub fn largest(lowering: &mut Lowering) -> Option<()> {
+    let (input, axes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let [axis] = lowering.integers(axes)[..] else {
+        return None;
+    };
+    let seen = around(lowering, input, axis)?;
+    pool(lowering, [input, output], seen);
+    Some(())
+}
+
+/// So many rows, as often as they fit, and once what is left of them.
+fn parts(n_rows: i64, at_once: i64) -> impl Iterator<Item = (i64, i64)> {
+    let parts = [(at_once, n_rows / at_once), (n_rows % at_once, 1)];
+    let is_there = |&(rows, n_times): &(i64, i64)| rows > 0 && n_times > 0;
+    parts.into_iter().filter(is_there)
+}
+
+/// Pools columns to a single one, in parts where there are more rows than an operation sees.
+fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2]) {
+    let [[rows, n, depth], _] = seen;
+    for (rows, n_times) in parts(rows, MAX_DIMENSION) {
+        lowering.push(Operation {
+            seen: Some([[rows, n, depth], [rows, 1, depth]]),
+            window: Window {
+                kernel: [1, n],
+                ..Window::POINT
+            },
+            repeats: n_times as f64,
+            ..lowering.operation(Action::Layer(Kind::MaxPooling), &[input], output)
+        });
+    }
+}
+
+/// An input and its output as they are seen where one axis is reduced: what is before it as rows.
+fn around(lowering: &Lowering, input: usize, axis: i32) -> Option<[[i64; 3]; 2]> {
+    let shape = &lowering.tensor(input).shape;
+    let axis = dimension(axis, shape.len())?;
+    let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
+    let n = i64::from(shape[axis]);
+    (1..=MAX_KERNEL)
+        .contains(&n)
+        .then_some([[rows, n, depth], [rows, 1, depth]])
+}
+
+/// Ethos-U85 has an operation for it. For the others the place in each channel goes into its lower bits
+/// before the largest is looked for, and is taken out again.
+pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
+    let (input, axis, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let [axis] = lowering.integers(axis)[..] else {
+        return None;
+    };
+    let seen = around(lowering, input, axis)?;
+    if lowering.accelerator.is_u85() {
+        pool(lowering, [input, output], seen);
+        return Some(());
+    }
+    let shape = lowering.shape(input);
+    let placed = lowering.map(shape, HALF_BYTES);
+    lowering.push(Operation {
+        weights: Some(ones(shape[2])),
+        ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], placed)
+    });
+    let [n_rows, width, depth] = seen[1];
+    let [largest, place] = [0; 2].map(|_| {
+        let map = lowering.map(seen[1], HALF_BYTES);
+        // Of all rows, whatever an operation sees of them.
+        let n_elements = seen[1].map(|size| size as f64).iter().product::<f64>();
+        lowering.program.maps[map].bytes = Some(n_elements * HALF_BYTES as f64);
+        map
+    });
+    pool(lowering, [placed, largest], seen);
+    let number = lowering.constant([1, 1, 1], HALF_BYTES);
+    let sum = Action::Binary(Arithmetic::Sum);
+    for (action, inputs, output) in [
+        (Action::Copy, &[largest][..], place),
+        (sum, &[place, number], output),
+    ] {
+        for (rows, n_times) in parts(n_rows, MAX_DIMENSION) {
+            lowering.push(Operation {
+                seen: Some([[rows, width, depth]; 2]),
+                repeats: n_times as f64,
+                ..lowering.operation(action, inputs, output)
+            });
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,115 @@
+//! RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR.
+
+use super::lowering::{Lowering, ones};
+use crate::formats::tflite::BuiltinOptions;
+use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::program::{Action, Arithmetic, Operation, Window};
+
+/// Largest factor that is put together of doublings.
+const MAX_FACTOR: i64 = 8;
+
+/// Ethos-U85 has an operation for it. For the others rows and columns are doubled by copies, the last of
+/// which averages; centres of pixels between the input's take four depthwise convolutions.
+pub fn resize(lowering: &mut Lowering) -> Option<()> {
+    let (is_bilinear, align_corners, half_pixel_centers) = match lowering.operator().options {
+        BuiltinOptions::ResizeBilinear {
+            align_corners,
+            half_pixel_centers,
+        } => (true, align_corners, half_pixel_centers),
+        BuiltinOptions::ResizeNearestNeighbor { align_corners, .. } => {
+            (false, align_corners, !align_corners)
+        }
+        _ => return None,
+    };
+    let (input, output) = (lowering.input(0)?, lowering.output()?);
+    let ([h, w, c], [to_h, to_w, _]) = (lowering.shape(input), lowering.shape(output));
+    if h * w == 1 {
+        // For Ethos-U85 the compiler counts no bytes of the zeros.
+        let shape = match lowering.accelerator.is_u85() {
+            true => [1; 3],
+            false => [to_h, to_w, c],
+        };
+        let zeros = lowering.constant(shape, lowering.element_bytes(output));
+        lowering.binary(Arithmetic::Sum, [input, zeros], output);
+        return Some(());
+    }
+    if lowering.accelerator.is_u85() {
+        let operation = lowering.operation(Action::Resize, &[input], output);
+        lowering.push(operation);
+        return Some(());
+    }
+    let factor = |from: i64, to: i64| match align_corners && from > 1 && to > 1 {
+        true => (to - 1) / (from - 1),
+        false => to / from.max(1),
+    };
+    let factor = factor(h, to_h).max(factor(w, to_w));
+    if !(2..=MAX_FACTOR).contains(&factor) || factor.count_ones() != 1 {
+        return None;
+    }
+    if is_bilinear && half_pixel_centers {
+        return between_pixels(lowering, [input, output]);
+    }
+    let mut from = input;
+    let mut left = factor;
+    while left > 2 {
+        let [h, w, _] = lowering.shape(from);
+        let doubled = [(2 * h).min(to_h), (2 * w).min(to_w), c];
+        let to = lowering.map(doubled, lowering.element_bytes(output));
+        doubling(lowering, Kind::Pooling, [from, to], 1);
+        from = to;
+        left /= 2;
+    }
+    match (is_bilinear, align_corners) {
+        (true, _) => doubling(lowering, Kind::Pooling, [from, output], factor),
+        (false, true) => doubling(lowering, Kind::Depthwise, [from, output], factor),
+        (false, false) => doubling(lowering, Kind::Pooling, [from, output], 1),
+    }
+    Some(())
+}
+
+/// Rows and columns twice, seen through a window of so many.
+fn doubling(lowering: &mut Lowering, kind: Kind, [from, to]: [usize; 2], kernel: i64) {
+    let depth = lowering.shape(to)[2];
+    lowering.push(Operation {
+        window: Window {
+            kernel: [kernel; 2],
+            upscale: 2,
+            ..Window::POINT
+        },
+        weights: (kind == Kind::Depthwise).then(|| ones(kernel * kernel * depth)),
+        ..lowering.operation(Action::Layer(kind), &[from], to)
+    });
+}
+
+/// A frame is put around the input, then each of four convolutions writes every other row and column.
+fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Option<()> {
+    let [h, w, c] = lowering.shape(input);
+    let [to_h, to_w, _] = lowering.shape(output);
+    let element_bytes = lowering.element_bytes(input);
+    // Every other column is written at once.
+    lowering.program.maps[output].is_linear = true;
+    let framed = lowering.linear_map([h + 2, w + 2, c], element_bytes);
+    for seen in [
+        [h, w, c],
+        [1, w, c],
+        [1, w, c],
+        [h + 2, 1, c],
+        [h + 2, 1, c],
+    ] {
+        lowering.push(Operation {
+            seen: Some([seen; 2]),
+            ..lowering.operation(Action::Layer(Kind::Pooling), &[input], framed)
+        });
+    }
+    lowering.push(Operation {
+        seen: Some([[h + 1, w + 1, c], [to_h - 1, to_w - 1, c]]),
+        window: Window {
+            kernel: [2; 2],
+            ..Window::POINT
+        },
+        weights: Some(ones(4 * c)),
+        repeats: 4.0,
+        ..lowering.operation(Action::Layer(Kind::Depthwise), &[framed], output)
+    });
+    Some(())
+}

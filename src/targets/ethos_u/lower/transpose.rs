@@ -1,0 +1,188 @@
+//! TRANSPOSE.
+
+use super::lowering::{Lowering, n_elements};
+use crate::formats::tflite::BuiltinOptions;
+use crate::targets::ethos_u::accelerator::Hwc;
+use crate::targets::ethos_u::program::{Action, Operation, Placing};
+
+impl Lowering<'_> {
+    /// One exchange of height, width and channels, of an input and to an output that are seen in such shapes.
+    /// Ethos-U85 does it while it copies, the others are as fast as the memory.
+    pub fn transpose_pass(&mut self, [input, output]: [usize; 2], [read, written]: [Hwc; 2]) {
+        let operation = Operation {
+            seen: Some([read; 2]),
+            ..self.operation(Action::Move { written }, &[input], output)
+        };
+        self.push(operation);
+    }
+}
+
+/// Order and sizes of the dimensions of a TRANSPOSE, those that stay together as one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Exchange {
+    order: Vec<usize>,
+    sizes: Vec<i64>,
+}
+
+impl Exchange {
+    /// `order[k]` is the dimension that comes to be the `k`th. None where it is no such order.
+    fn of(order: &[i32], sizes: &[i32]) -> Option<Self> {
+        let mut is_there = vec![false; sizes.len()];
+        let mut kept: Vec<usize> = Vec::with_capacity(order.len());
+        for &dimension in order {
+            let dimension = usize::try_from(dimension)
+                .ok()
+                .filter(|&d| d < sizes.len())?;
+            if std::mem::replace(&mut is_there[dimension], true) {
+                return None;
+            }
+            if sizes[dimension] != 1 {
+                kept.push(dimension);
+            }
+        }
+        if is_there.contains(&false) {
+            return None;
+        }
+        // Ranks among those of more than one element.
+        let mut ranked = kept.clone();
+        ranked.sort_unstable();
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for &dimension in &kept {
+            let rank = ranked.binary_search(&dimension).ok()?;
+            match runs.last_mut() {
+                Some((first, n)) if *first + *n == rank => *n += 1,
+                _ => runs.push((rank, 1)),
+            }
+        }
+        let mut firsts: Vec<(usize, usize)> = runs.clone();
+        firsts.sort_unstable();
+        let size = |&(first, n): &(usize, usize)| -> i64 {
+            let sizes = ranked[first..first + n].iter().map(|&d| sizes[d]);
+            n_elements(&sizes.collect::<Vec<_>>())
+        };
+        Some(Self {
+            order: (runs.iter())
+                .map(|run| firsts.binary_search(run))
+                .collect::<Result<_, _>>()
+                .ok()?,
+            sizes: firsts.iter().map(size).collect(),
+        })
+    }
+
+    pub fn is_nothing(&self) -> bool {
+        self.order.is_sorted()
+    }
+
+    /// Exchanges of two dimensions beside each other that together do the same, each as input and output are
+    /// seen: outer ones as rows.
+    fn passes(&self, can_rotate: bool) -> Vec<[Hwc; 2]> {
+        let outer = |sizes: &[i64]| sizes.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
+        let permuted = |sizes: Hwc| [sizes, [0, 1, 2].map(|at| sizes[self.order[at]])];
+        match (self.order.as_slice(), self.sizes.as_slice()) {
+            ([1, 0], &[a, b]) => vec![[[1, a, b], [1, b, a]]],
+            ([1, 0, 2] | [0, 2, 1] | [2, 1, 0], &[a, b, c]) => vec![permuted([a, b, c])],
+            ([_, _, _], &[a, b, c]) if can_rotate => vec![permuted([a, b, c])],
+            // Outer and inner dimensions move out of the way and back.
+            ([0, 2, 1, 3], &[a, b, c, d]) => {
+                let times = |one: i64, other: i64| one.saturating_mul(other);
+                vec![
+                    [[a, b, times(c, d)], [b, a, times(c, d)]],
+                    [[times(b, a), c, d], [times(b, a), d, c]],
+                    [[b, times(a, d), c], [c, times(a, d), b]],
+                    [[times(c, a), d, b], [times(c, a), b, d]],
+                    [[c, a, times(b, d)], [a, c, times(b, d)]],
+                ]
+            }
+            _ => {
+                let mut order = self.order.clone();
+                let mut passes = Vec::new();
+                // Sorting backwards: of what is to come first, neighbours in the wrong order.
+                while let Some(at) = (1..order.len()).find(|&at| order[at - 1] > order[at]) {
+                    let sizes: Vec<i64> = order.iter().map(|&d| self.sizes[d]).collect();
+                    order.swap(at - 1, at);
+                    let (first, second) = (sizes[at], sizes[at - 1]);
+                    passes.push(match (outer(&sizes[..at - 1]), outer(&sizes[at + 1..])) {
+                        (rows, 1) => [[rows, first, second], [rows, second, first]],
+                        (_, behind) => [[first, second, behind], [second, first, behind]],
+                    });
+                }
+                passes.reverse();
+                passes
+            }
+        }
+    }
+}
+
+/// Whether the operator that writes a tensor exchanges its dimensions, and the one at hand alone reads it: the
+/// compiler then has both exchanges done at once.
+pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
+    let own = lowering.node_idx;
+    let is_alone = lowering.readers(tensor_idx) == [own];
+    let edges = &lowering.graph.edges;
+    let of_node = edges[edges.partition_point(|edge| edge.dst < own)..].iter();
+    let mut of_node = of_node.take_while(|edge| edge.dst == own);
+    let before = of_node.find(|edge| is_alone && edge.tensor_idx == tensor_idx);
+    before.is_some_and(|edge| exchange(lowering, edge.src).is_some())
+}
+
+/// What a TRANSPOSE does, and the BATCH_MATMUL that alone reads it would do after it. None for other
+/// operators, and where the order is not known.
+fn exchange(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
+    let operator = lowering.graph.nodes[node_idx].operator;
+    if operator.code.builtin_name() != Some("TRANSPOSE") {
+        return None;
+    }
+    let ([Some(input), Some(order)], &[output]) = (&operator.inputs[..], &operator.outputs[..])
+    else {
+        return None;
+    };
+    let mut order = lowering.integers(*order);
+    if let ([.., last, before_last], true) = (&mut order[..], is_multiplied(lowering, output)) {
+        std::mem::swap(last, before_last);
+    }
+    Exchange::of(&order, &lowering.tensor(*input).shape)
+}
+
+/// Whether the only reader of a tensor multiplies by its columns.
+fn is_multiplied(lowering: &Lowering, tensor_idx: usize) -> bool {
+    let &[reader] = lowering.readers(tensor_idx) else {
+        return false;
+    };
+    let operator = lowering.graph.nodes[reader].operator;
+    let is_second = operator.inputs.get(1) == Some(&Some(tensor_idx))
+        && operator.inputs.first() != Some(&Some(tensor_idx));
+    is_second
+        && matches!(
+            operator.options,
+            BuiltinOptions::BatchMatMul { adj_y: false, .. }
+        )
+}
+
+/// One pass for each exchange of dimensions that the accelerator cannot do together; nothing where memory
+/// stays as it is.
+pub fn transpose(lowering: &mut Lowering) -> Option<()> {
+    let exchange = exchange(lowering, lowering.node_idx)?;
+    let (input, output) = (lowering.input(0)?, lowering.output()?);
+    if is_multiplied(lowering, output) {
+        lowering.program.maps[output].shape.swap(1, 2);
+    }
+    if exchange.is_nothing() {
+        lowering.push(Operation {
+            placing: Placing::View,
+            ..lowering.operation(Action::View, &[input], output)
+        });
+        return Some(());
+    }
+    let passes = exchange.passes(lowering.accelerator.is_u85());
+    let element_bytes = lowering.element_bytes(input);
+    let mut from = input;
+    for (idx, &[read, written]) in passes.iter().enumerate() {
+        let to = match idx + 1 == passes.len() {
+            true => output,
+            false => lowering.linear_map(written, element_bytes),
+        };
+        lowering.transpose_pass([from, to], [read, written]);
+        from = to;
+    }
+    Some(())
+}

@@ -1,0 +1,35 @@
+//! How Arm's compiler Vela runs a graph on its Ethos-U accelerators, by rules that its published source
+//! states, without compiling anything.
+//!
+//! [`lower`] makes a [`program`] of the graph: the operations that Vela makes of its operators, some thirty
+//! of a SOFTMAX for example, and the feature maps between them. [`order`] says when they run and which run
+//! as one, [`cascades`] which run a few rows at a time, [`blocks`] how they are cut up, [`cycles`] how long a
+//! block takes, [`schedule`] and [`weights`] which encoded weights are fetched ahead, [`staging`] which inputs are, [`feature_maps`] and
+//! [`fast_storage`] what lies in SRAM. [`plan`] puts it together, by operator of the graph.
+//!
+//! What is left out, a trained network corrects for.
+
+pub mod accelerator;
+pub mod blocks;
+pub mod cascades;
+pub mod cost;
+pub mod cycles;
+pub mod energy;
+pub mod fast_storage;
+pub mod feature_maps;
+pub mod features;
+pub mod flow;
+pub mod layer;
+pub mod lower;
+pub mod order;
+pub mod plan;
+pub mod program;
+pub mod schedule;
+pub mod staging;
+pub mod step;
+pub mod support;
+#[cfg(test)]
+mod tests;
+pub mod weights;
+
+pub use features::features;

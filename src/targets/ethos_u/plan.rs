@@ -1,0 +1,124 @@
+//! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator.
+
+use crate::graph::Graph;
+use crate::graph::analysis::Analysis;
+use crate::learned::features::PlannedOperator;
+
+use super::accelerator::Accelerator;
+use super::cascades::{Cascade, cascades, links};
+use super::cost::{Cost, Places};
+use super::fast_storage::in_sram;
+use super::feature_maps::FeatureMaps;
+use super::flow::Flow;
+use super::lower::lower;
+use super::order::Order;
+use super::program::{Placing, Program};
+use super::schedule::{Buffer, buffers};
+use super::staging::stage_inputs;
+use super::step::{Read, Step, step, striped};
+
+/// One for each node. An operator of which nothing else is known counts with its output's elements; one
+/// that only names memory anew, or that the CPU runs, with nothing. Proportional to operations, but for the
+/// choices of feature maps and of stripes, for which see [`in_sram`] and [`cascades`].
+pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<PlannedOperator> {
+    let mut program = lower(accelerator, graph, analysis);
+    let ordered = |program: &Program| {
+        let order = match accelerator.is_u85() {
+            true => Order::of(program).with_chains(program),
+            false => Order::of(program),
+        };
+        let flow = Flow::of(program, &order);
+        (order, flow)
+    };
+    let (mut order, mut flow) = ordered(&program);
+    if stage_inputs(accelerator, &mut program, &order, &flow) {
+        (order, flow) = ordered(&program);
+    }
+    let step = |(step_idx, &idx): (usize, &usize)| match program.operations[idx].placing {
+        Placing::View | Placing::Fused | Placing::Joined => None,
+        _ if order.chain_start[step_idx] < step_idx => None,
+        _ => step(accelerator, &program, &order, &flow, [step_idx, idx]),
+    };
+    let mut steps: Vec<Option<Step>> = order.operations.iter().enumerate().map(step).collect();
+    let links = links(&program, &order, &flow, &steps);
+    let cascades = cascades(accelerator, &links, &mut steps, |step, stripe| {
+        striped(accelerator, step, stripe)
+    });
+    let spans = cascades.iter().map(|cascade| (cascade.first, cascade.last));
+    let order = order.with_cascades(spans);
+    let is_interface_apart = accelerator.sram_limit_bytes.is_some();
+    let feature_maps = FeatureMaps::of(&program, &order, is_interface_apart);
+    let buffers = buffers(accelerator, &steps, &cascades);
+    let weight_buffer_bytes = weight_buffer_bytes(&steps, &buffers);
+    let buffer_bytes = with_cascades(&weight_buffer_bytes, &cascades, &buffers);
+    let is_in_sram = in_sram(
+        accelerator,
+        &program,
+        &feature_maps,
+        &order,
+        &steps,
+        &buffer_bytes,
+    );
+    let n_steps = order.operations.len();
+    let alive = feature_maps.live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
+    let mut planned = vec![PlannedOperator::default(); graph.nodes.len()];
+    for (idx, &operation_idx) in order.operations.iter().enumerate() {
+        let operation = &program.operations[operation_idx];
+        let planned = &mut planned[operation.node_idx];
+        planned.weight_buffer_bytes = planned.weight_buffer_bytes.max(weight_buffer_bytes[idx]);
+        planned.sram_bytes = planned.sram_bytes.max(alive[idx] + buffer_bytes[idx]);
+        if let Some(step) = steps[idx].as_ref().filter(|step| !step.is_of_cpu()) {
+            let places = places(accelerator, &program, step, &is_in_sram);
+            let cost = Cost::of(accelerator, step, &buffers[idx], &places);
+            planned.cycles += cost.cycles;
+            planned.encoded_weight_bytes += step.work.weight_bytes();
+            planned.off_chip_bytes += cost.off_chip_bytes;
+            planned.sram_traffic_bytes += cost.sram_bytes;
+        }
+    }
+    planned
+}
+
+/// Where what a step reads and writes lies: constants off chip, feature maps by `is_in_sram`.
+fn places<'a>(
+    accelerator: &Accelerator,
+    program: &'a Program,
+    step: &Step,
+    is_in_sram: &[bool],
+) -> Places<'a> {
+    let memory = |map_idx: usize| match is_in_sram[map_idx] && !program.maps[map_idx].is_constant {
+        true => accelerator.sram,
+        false => accelerator.off_chip,
+    };
+    let place = |read: Read| (memory(read.map_idx), &program.maps[read.map_idx]);
+    Places {
+        maps: (step.maps).map(|map_idx| map_idx.map_or(accelerator.sram, memory)),
+        second: step.second.map(place),
+        others: step.others.map(|other| other.map(place)),
+    }
+}
+
+/// By step, SRAM for its weights and for those of the next one, as far as they are fetched meanwhile.
+fn weight_buffer_bytes(steps: &[Option<Step>], buffers: &[Buffer]) -> Vec<f64> {
+    let mut fetched_for_next = 0.0;
+    let mut bytes = vec![0.0; steps.len()];
+    for idx in (0..steps.len()).rev().filter(|&idx| steps[idx].is_some()) {
+        bytes[idx] = buffers[idx].bytes_beside(fetched_for_next);
+        let is_new = buffers[idx].is_prefetched && !buffers[idx].is_shared;
+        fetched_for_next = if is_new { buffers[idx].parts[0] } else { 0.0 };
+    }
+    bytes
+}
+
+/// The same with what passes between the operators of cascades; those of a cascade run at once.
+fn with_cascades(bytes: &[f64], cascades: &[Cascade], buffers: &[Buffer]) -> Vec<f64> {
+    let mut bytes = bytes.to_vec();
+    for cascade in cascades {
+        let steps = cascade.first..=cascade.last;
+        // With what is fetched for the operator after it.
+        let of_last = bytes[cascade.last] - buffers[cascade.last].bytes();
+        let weights: f64 = buffers[steps.clone()].iter().map(Buffer::bytes).sum();
+        bytes[steps].fill(cascade.rolling_bytes + weights + of_last);
+    }
+    bytes
+}

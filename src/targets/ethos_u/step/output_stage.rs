@@ -1,0 +1,102 @@
+//! What goes through the output stage only, element by element.
+
+use super::{Read, Step, Work, seen_beside_output};
+use crate::targets::ethos_u::accelerator::{Accelerator, Hwc};
+use crate::targets::ethos_u::blocks::elementwise;
+use crate::targets::ethos_u::cycles::Elementwise;
+use crate::targets::ethos_u::program::{Action, Map, Operation, Program, WIDE_BYTES};
+
+/// An operation that goes through the output stage only.
+pub fn output_stage<'a>(
+    accelerator: &Accelerator,
+    program: &Program,
+    operation: &Operation,
+    chained: &[&Operation],
+    has_table: bool,
+) -> Option<Step<'a>> {
+    let output = &program.maps[*operation.outputs.first()?];
+    let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
+    let input = input.unwrap_or(output);
+    let second = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
+    let second = second.map(|map_idx| {
+        let shape = seen_beside_output(program, operation, map_idx);
+        (map_idx, &program.maps[map_idx], shape)
+    });
+    let [ifm, ofm] = operation.seen.unwrap_or([input.shape, output.shape]);
+    let is_resize = operation.action == Action::Resize;
+    let shapes = elementwise::Shapes {
+        ofm,
+        ifm,
+        second: second.map(|(.., shape)| shape),
+        element_bytes: input.element_bytes.max(1),
+    };
+    let arithmetic = match operation.action {
+        Action::Binary(arithmetic) => Some(arithmetic),
+        _ => None,
+    };
+    let element_bytes = [input.element_bytes, output.element_bytes];
+    let cycles_per_element = match is_resize {
+        true => accelerator.output.other,
+        false => accelerator
+            .output
+            .of_elementwise(arithmetic, element_bytes, has_table),
+    };
+    let passes = chained_passes(program, operation, chained) as f64;
+    let cycles_per_element = cycles_per_element + accelerator.output.other * passes;
+    let own = Elementwise {
+        block: elementwise::choose(accelerator, &shapes),
+        shapes: [ifm, ofm],
+        element_bytes,
+        is_brick: [!input.is_linear, !output.is_linear],
+        second: second.map(|(_, map, shape)| (shape, !map.is_linear)),
+        cycles_per_element,
+    };
+    let like_input = |map: &Map, shape: Hwc| {
+        let seen = Map {
+            is_linear: input.is_linear,
+            ..*map
+        };
+        seen.seen_bytes(shape)
+    };
+    // Ethos-U55 and U65 fetch what they broadcast for each element; of what is a number they know 8 bits.
+    let read = |map: &Map, shape: Hwc| match map.n_elements() == 1 {
+        true if map.element_bytes == 1 || accelerator.is_u85() => 0.0,
+        true => like_input(map, shape),
+        false if accelerator.is_u85() || is_resize => map.seen_bytes(shape),
+        false => like_input(map, ofm),
+    };
+    let is_number = input.n_elements() == 1 && input.element_bytes > 1;
+    let second = second.map(|(map_idx, map, shape)| Read {
+        map_idx,
+        shape,
+        bytes: if is_number { 0.0 } else { read(map, shape) },
+    });
+    let planned = accelerator.planned_feature_maps();
+    let of_second = second.map(|read| match program.maps[read.map_idx].is_constant {
+        true => accelerator.off_chip,
+        false => planned,
+    });
+    let cycles = own.cycles(accelerator, [planned; 2], of_second);
+    let bytes = [read(input, ifm), output.seen_bytes(ofm)];
+    Some(Step {
+        second,
+        ..Step::new(Work::Elementwise(own), cycles, bytes)
+    })
+}
+
+/// Passes over 8-bit elements that the output stage makes besides its own: two for 32 bits.
+pub fn chained_passes(program: &Program, operation: &Operation, chained: &[&Operation]) -> i64 {
+    let is_wide = |map: Option<&usize>| {
+        map.is_some_and(|&map_idx| program.maps[map_idx].element_bytes >= WIDE_BYTES)
+    };
+    let passes = |operation: &&Operation| {
+        let wide = is_wide(operation.outputs.first()) || is_wide(operation.inputs.first());
+        1 + i64::from(wide)
+    };
+    let [reads_wide, writes_wide] =
+        [&operation.inputs, &operation.outputs].map(|maps| is_wide(maps.first()));
+    // Of two wide inputs it is counted with the operation's own pass.
+    let passes_wide = (reads_wide || writes_wide) && !(operation.is_binary() && reads_wide);
+    let own = i64::from(!chained.is_empty() && passes_wide);
+    own + chained.iter().map(passes).sum::<i64>()
+}

@@ -1,0 +1,338 @@
+//! Which operators an Ethos-U runs itself, and why it leaves others to the CPU.
+//!
+//! The rules are those of Vela 5.2.0's own list (`vela --supported-ops-report`), as far as operator
+//! kind, element types, strides and shapes decide; quantisation values are not looked at.
+
+use crate::formats::tflite::{BuiltinOptions, Padding, Tensor, TensorType, integers};
+use crate::graph::{Graph, Node};
+
+/// A family of NPUs with one operator list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Npu {
+    EthosU55U65,
+    EthosU85,
+}
+
+impl Npu {
+    /// The family of a target, or `None` for a target that is no NPU of these.
+    pub fn of_target(target: &str) -> Option<Self> {
+        match target {
+            _ if target.starts_with("ethos-u55-") => Some(Npu::EthosU55U65),
+            _ if target.starts_with("ethos-u65-") => Some(Npu::EthosU55U65),
+            _ if target.starts_with("ethos-u85-") => Some(Npu::EthosU85),
+            _ => None,
+        }
+    }
+}
+
+/// An operator that the NPU leaves to the CPU.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fallback {
+    pub node_idx: usize,
+    /// Lower case, no full stop, for example `FLOAT32 activations`.
+    pub reason: String,
+}
+
+/// The operators of `graph` that `npu` leaves to the CPU, in topological order.
+pub fn fallbacks(graph: &Graph, npu: Npu) -> Vec<Fallback> {
+    let check = |(node_idx, node)| {
+        let reason = refusal(graph, node, npu)?;
+        Some(Fallback { node_idx, reason })
+    };
+    graph.nodes.iter().enumerate().filter_map(check).collect()
+}
+
+/// Why there is no saying what an Ethos-U makes of a graph that convolves several inputs at a time, in
+/// words: Vela repeats such an operator for each input and lays out memory for all of them, which no
+/// estimate here knows of. `None` where it takes one.
+pub fn refusal_of_several(graph: &Graph) -> Option<String> {
+    let of_node = |node: &Node| {
+        let output = graph.tensor(*node.operator.outputs.first()?);
+        match node.operator.options {
+            BuiltinOptions::Conv2D { .. }
+            | BuiltinOptions::DepthwiseConv2D { .. }
+            | BuiltinOptions::TransposeConv { .. }
+            | BuiltinOptions::Pool2D { .. } => output.shape.first().copied(),
+            // Of three dimensions, time and batch.
+            BuiltinOptions::UnidirectionalSequenceLstm { time_major, .. } => {
+                output.shape.get(usize::from(time_major)).copied()
+            }
+            _ => None,
+        }
+    };
+    let most = graph.nodes.iter().filter_map(of_node).max()?;
+    (most > 1).then(|| format!("takes one input at a time, found {most}"))
+}
+
+fn refusal(graph: &Graph, node: &Node, npu: Npu) -> Option<String> {
+    let name = node.operator.code.name();
+    if node.operator.code.is_custom() {
+        return Some("custom operator".into());
+    }
+    if !is_listed(name, npu) {
+        return Some("operator not on the NPU's list".into());
+    }
+    refused_type(graph, node, name, npu).or_else(|| refused_shape(graph, node, name, npu))
+}
+
+fn is_listed(name: &str, npu: Npu) -> bool {
+    let own = match npu {
+        Npu::EthosU55U65 => &[][..],
+        Npu::EthosU85 => ONLY_U85,
+    };
+    BOTH.contains(&name) || own.contains(&name)
+}
+
+/// Feature maps are 8-, 16- or, where the operator allows it, 32-bit integers; weights 8-bit.
+fn refused_type(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<String> {
+    let operator = node.operator;
+    let read = operator
+        .inputs
+        .iter()
+        .flatten()
+        .filter(|&&t| graph.constant(t).is_empty());
+    let feature_maps = read.chain(&operator.outputs).map(|&t| graph.tensor(t));
+    for tensor in feature_maps {
+        let tensor_type = tensor.tensor_type;
+        if !runs_type(tensor_type, name, npu) {
+            return Some(format!("{} activations", tensor_type.name()));
+        }
+    }
+    let weights = operator
+        .inputs
+        .get(1)
+        .copied()
+        .flatten()
+        .map(|t| graph.tensor(t))?;
+    let is_wide = !matches!(weights.tensor_type, TensorType::Int8 | TensorType::UInt8);
+    (WEIGHTED.contains(&name) && is_wide).then(|| format!("{} weights", weights.tensor_type.name()))
+}
+
+fn runs_type(tensor_type: TensorType, name: &str, npu: Npu) -> bool {
+    use TensorType::*;
+    match tensor_type {
+        Int8 | UInt8 | Int16 => true,
+        Int32 => npu == Npu::EthosU85 || RUNS_INT32.contains(&name),
+        Int64 => name == "ARG_MAX",
+        Bool => npu == Npu::EthosU85,
+        Resource => npu == Npu::EthosU85 && VARIABLES.contains(&name),
+        _ => false,
+    }
+}
+
+fn refused_shape(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<String> {
+    match &node.operator.options {
+        BuiltinOptions::Pool2D {
+            padding: Padding::Same,
+            filter_h,
+            filter_w,
+            ..
+        } if name == "AVERAGE_POOL_2D" && *filter_h.max(filter_w) > AVERAGE_POOL_MAX_SAME => Some(
+            format!("pooling window {filter_h}x{filter_w} with SAME padding, at most 8x8"),
+        ),
+        BuiltinOptions::DepthwiseConv2D {
+            stride_h, stride_w, ..
+        } if npu == Npu::EthosU55U65 && *stride_h.max(stride_w) > DEPTHWISE_MAX_STRIDE => {
+            Some(format!("stride {stride_h}x{stride_w}, at most 3x3"))
+        }
+        _ if name.starts_with("RESIZE_") && npu == Npu::EthosU55U65 => {
+            refused_resize(graph, node, name)
+        }
+        _ if name == "MEAN" => refused_mean(graph, node),
+        _ => None,
+    }
+}
+
+/// A mean over channels runs only where height, width or channels are 1.
+fn refused_mean(graph: &Graph, node: &Node) -> Option<String> {
+    let input = (*node.operator.inputs.first()?)?;
+    let axes = (*node.operator.inputs.get(1)?)?;
+    let shape = &graph.tensor(input).shape;
+    let last_axis = i32::try_from(shape.len()).ok()? - 1;
+    let mut axes = integers(graph.constant(axes));
+    let is_image = shape.len() >= 3 && shape.iter().rev().take(3).all(|&dim| dim > 1);
+    (is_image && axes.any(|axis| [-1, last_axis].contains(&axis)))
+        .then(|| "mean over channels of an image".into())
+}
+
+/// Resizes run by powers of two, the same in height and width.
+fn refused_resize(graph: &Graph, node: &Node, name: &str) -> Option<String> {
+    use BuiltinOptions::{ResizeBilinear, ResizeNearestNeighbor};
+    let (ResizeBilinear {
+        align_corners,
+        half_pixel_centers,
+    }
+    | ResizeNearestNeighbor {
+        align_corners,
+        half_pixel_centers,
+    }) = node.operator.options
+    else {
+        return None;
+    };
+    let input = graph.tensor(node.operator.inputs.first().copied().flatten()?);
+    let output = graph.tensor(*node.operator.outputs.first()?);
+    let (in_h, in_w) = height_width(input)?;
+    let (out_h, out_w) = height_width(output)?;
+    if (in_h, in_w) == (1, 1) || (in_h, in_w) == (out_h, out_w) {
+        return None;
+    }
+    let less = i32::from(align_corners);
+    let scale = |out: i32, input: i32| f64::from(out - less) / f64::from(input - less);
+    let (scale_h, scale_w) = (scale(out_h, in_h), scale(out_w, in_w));
+    let only_2 = half_pixel_centers && name == "RESIZE_BILINEAR";
+    let is_one_row = (in_h, out_h) == (1, 1) || (in_w, out_w) == (1, 1);
+    let is_allowed = |s: f64| s == 2.0 || (!only_2 && (s == 4.0 || s == 8.0));
+    let is_fit = is_one_row || (scale_h == scale_w && is_allowed(scale_h));
+    (!is_fit).then(|| {
+        format!("resize from {in_h}x{in_w} to {out_h}x{out_w}, a factor of 2, 4 or 8 runs")
+    })
+}
+
+fn height_width(tensor: &Tensor) -> Option<(i32, i32)> {
+    match tensor.shape.as_slice() {
+        &[_, h, w, _] => Some((h, w)),
+        _ => None,
+    }
+}
+
+/// Largest side of an average pooling window with SAME padding.
+const AVERAGE_POOL_MAX_SAME: i32 = 8;
+/// Largest stride of a depthwise convolution on Ethos-U55 and U65.
+const DEPTHWISE_MAX_STRIDE: i32 = 3;
+
+const WEIGHTED: &[&str] = &[
+    "CONV_2D",
+    "DEPTHWISE_CONV_2D",
+    "FULLY_CONNECTED",
+    "TRANSPOSE_CONV",
+];
+const VARIABLES: &[&str] = &["ASSIGN_VARIABLE", "READ_VARIABLE"];
+
+/// Operators of the Ethos-U55 and U65 list without the constraint "32-bit feature-maps are not
+/// supported".
+const RUNS_INT32: &[&str] = &[
+    "ADD",
+    "ARG_MAX",
+    "EXPAND_DIMS",
+    "FULLY_CONNECTED",
+    "MIRROR_PAD",
+    "MUL",
+    "RESHAPE",
+    "SQUEEZE",
+    "SUB",
+    "SUM",
+    "TRANSPOSE",
+];
+
+/// On both lists.
+const BOTH: &[&str] = &[
+    "ABS",
+    "ADD",
+    "ARG_MAX",
+    "AVERAGE_POOL_2D",
+    "BATCH_MATMUL",
+    "CONCATENATION",
+    "CONV_2D",
+    "DEPTHWISE_CONV_2D",
+    "ELU",
+    "EXP",
+    "EXPAND_DIMS",
+    "FULLY_CONNECTED",
+    "GELU",
+    "HARD_SWISH",
+    "LEAKY_RELU",
+    "LOG",
+    "LOGISTIC",
+    "MAXIMUM",
+    "MAX_POOL_2D",
+    "MEAN",
+    "MINIMUM",
+    "MIRROR_PAD",
+    "MUL",
+    "NEG",
+    "PACK",
+    "PAD",
+    "PADV2",
+    "PRELU",
+    "QUANTIZE",
+    "REDUCE_MAX",
+    "REDUCE_MIN",
+    "RELU",
+    "RELU6",
+    "RELU_0_TO_1",
+    "RELU_N1_TO_1",
+    "RESHAPE",
+    "RESIZE_BILINEAR",
+    "RESIZE_NEAREST_NEIGHBOR",
+    "REVERSE_V2",
+    "RSQRT",
+    "SLICE",
+    "SOFTMAX",
+    "SPLIT",
+    "SPLIT_V",
+    "SQUARED_DIFFERENCE",
+    "SQUEEZE",
+    "STRIDED_SLICE",
+    "SUB",
+    "SUM",
+    "TANH",
+    "TILE",
+    "TRANSPOSE",
+    "TRANSPOSE_CONV",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM",
+    "UNPACK",
+];
+
+/// On the Ethos-U85 list alone.
+const ONLY_U85: &[&str] = &[
+    "ASSIGN_VARIABLE",
+    "CAST",
+    "DIV",
+    "EQUAL",
+    "GATHER",
+    "GREATER",
+    "GREATER_EQUAL",
+    "LESS",
+    "LESS_EQUAL",
+    "LOGICAL_AND",
+    "LOGICAL_NOT",
+    "LOGICAL_OR",
+    "NOT_EQUAL",
+    "READ_VARIABLE",
+    "REDUCE_ALL",
+    "REDUCE_ANY",
+    "SCATTER_ND",
+    "SELECT",
+    "SELECT_V2",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::tflite::{Activation, TensorType};
+    use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
+
+    /// Of three steps or three inputs, by which dimension comes first.
+    #[test]
+    fn inputs_of_an_lstm_are_told_from_its_steps() {
+        for (time_major, shape, expected) in [
+            (true, [3, 1, 8], None),
+            (true, [1, 3, 8], Some("takes one input at a time, found 3")),
+            (false, [3, 1, 8], Some("takes one input at a time, found 3")),
+            (false, [1, 3, 8], None),
+        ] {
+            let options = BuiltinOptions::UnidirectionalSequenceLstm {
+                time_major,
+                diagonal_recurrent_tensors: false,
+                cell_clip: 0.0,
+                proj_clip: 0.0,
+                activation: Activation::Tanh,
+            };
+            let lstm = calling("UNIDIRECTIONAL_SEQUENCE_LSTM", &[0], &[1], options);
+            let tensors = [shape, shape].map(|shape| tensor(TensorType::Int8, &shape));
+            let model = model(vec![subgraph(tensors.to_vec(), vec![lstm])]);
+            let found = refusal_of_several(&graph_of(&model));
+            assert_eq!(found.as_deref(), expected, "{time_major} {shape:?}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! How many bytes an operator's weights take in the stream that the accelerator decodes: the
+//! length that Vela's encoder reaches, without encoding them.
+
+mod brick;
+mod symbols;
+
+use self::brick::{Brick, ZeroRuns};
+use self::symbols::Symbols;
+use super::accelerator::Accelerator;
+use super::blocks::{Block, round_up};
+use super::layer::{Layer, SCALE_BYTES};
+use crate::graph::analysis::ByteHistogram;
+
+/// Streams are moved in such pieces.
+pub(super) const ALIGNMENT_BYTES: i64 = 16;
+/// Weights that are coded in one way at most.
+const SLICE_VALUES: f64 = 32767.0;
+/// In front of each such slice.
+const SLICE_BITS: f64 = 23.0;
+const END_BITS: f64 = 3.0;
+/// Zeros are coded as runs if they are so many times as frequent as any other value.
+const RUN_THRESHOLD: f64 = 5.0;
+/// Of a run's length, as of a code's remainder.
+const MAX_RUN_REMAINDER_BITS: i32 = 3;
+/// Distances of a byte from its zero point.
+const N_DISTANCES: usize = 512;
+
+/// Weights and, beside them, biases and scales of all output channels. Proportional to 256.
+pub fn encoded_bytes(
+    accelerator: &Accelerator,
+    layer: &Layer,
+    block: &Block,
+    histogram: &ByteHistogram,
+) -> f64 {
+    let brick = Brick::of(accelerator, layer, block);
+    let padding = (brick.n_values() - histogram.n_bytes as f64).max(0.0);
+    let values = Values::of(histogram, padding, &brick.zero_runs());
+    let n_cores = accelerator.n_cores as f64;
+    let n_slices = (brick.n_values() / n_cores / SLICE_VALUES).ceil();
+    let front_bits = n_slices * SLICE_BITS + values.symbols.header_bits() + END_BITS;
+    let stream_bits = values.bits(&brick.zero_runs()) / n_cores + front_bits;
+    let stream_bytes = round_up((stream_bits / 8.0).ceil() as i64, ALIGNMENT_BYTES) as f64;
+    stream_bytes * n_cores + round_up(SCALE_BYTES * layer.ofm[2], ALIGNMENT_BYTES) as f64
+}
+
+/// Bytes of a constant in such a code, with `padding` times as many zeros more, none of them beside
+/// each other, and no header.
+pub fn coded_bytes(histogram: &ByteHistogram, padding: f64) -> f64 {
+    Values::of(histogram, histogram.n_bytes as f64 * padding, &[]).bits(&[]) / 8.0
+}
+
+/// Distance of a stored byte from zero, twice, and one more below it.
+fn distance(byte: u8, histogram: &ByteHistogram) -> usize {
+    let value = match histogram.is_signed {
+        true => i32::from(byte as i8) - i32::from(histogram.zero as i8),
+        false => i32::from(byte) - i32::from(histogram.zero),
+    };
+    2 * value.unsigned_abs() as usize + usize::from(value < 0)
+}
+
+/// What is coded.
+struct Values {
+    symbols: Symbols,
+    /// Whether zeros are no symbols but runs between them.
+    has_runs: bool,
+    /// Those among zeros that have another one beside them by how the stream is filled up.
+    n_zeros_in_runs: f64,
+    n_zeros: f64,
+    n_others: f64,
+}
+
+impl Values {
+    /// Those of the histogram and `padding` zeros more, of which some lie in such runs.
+    fn of(histogram: &ByteHistogram, padding: f64, zero_runs: &[ZeroRuns]) -> Self {
+        let n_sampled = histogram.counts.iter().sum::<u64>() as f64;
+        let scale = histogram.n_bytes as f64 / n_sampled.max(1.0);
+        let mut counts = [0.0; N_DISTANCES];
+        for byte in 0..=u8::MAX {
+            let count = histogram.counts[usize::from(byte)] as f64 * scale;
+            counts[distance(byte, histogram)] += count;
+        }
+        counts[0] += padding;
+        let n_zeros = counts[0];
+        let n_all: f64 = counts.iter().sum();
+        let most_frequent = counts[1..].iter().copied().fold(0.0, f64::max);
+        let runs = zero_runs.iter().filter(|runs| runs.length > 1.0);
+        let n_zeros_in_runs = runs.map(|runs| runs.length * runs.count).sum::<f64>();
+        let n_zeros_in_runs = n_zeros_in_runs.min(padding);
+        // Of the other zeros, so many have one beside them by chance.
+        let n_scattered = n_zeros - n_zeros_in_runs;
+        let alone = (1.0 - n_scattered / (n_all - n_zeros_in_runs).max(1.0)).powi(2);
+        let n_beside = n_zeros_in_runs + n_scattered * (1.0 - alone);
+        let has_runs = n_zeros > RUN_THRESHOLD * most_frequent && n_beside >= n_zeros / 2.0;
+        let present = counts.iter().copied().enumerate();
+        let present = present.filter(|&(value, count)| count > 0.0 && !(has_runs && value == 0));
+        Self {
+            symbols: Symbols::new(present.collect()),
+            has_runs,
+            n_zeros_in_runs,
+            n_zeros,
+            n_others: n_all - n_zeros,
+        }
+    }
+
+    fn bits(&self, zero_runs: &[ZeroRuns]) -> f64 {
+        match self.has_runs {
+            true => self.symbols.bits(&[]) + self.run_bits(zero_runs),
+            false => self.symbols.bits(zero_runs),
+        }
+    }
+
+    /// Of the zeros between other values, where such runs of them fill the stream up and the lengths of
+    /// all other runs have a geometric distribution, as they do by chance.
+    fn run_bits(&self, zero_runs: &[ZeroRuns]) -> f64 {
+        let mean = (self.n_zeros - self.n_zeros_in_runs) / self.n_others.max(1.0);
+        let share = mean / (1.0 + mean);
+        let coded = |remainder_bits: i32| {
+            let step = f64::from(1 << remainder_bits);
+            let whole = share.powf(step);
+            let quotient = whole / (1.0 - whole).max(f64::EPSILON);
+            let by_chance = 1.0 + f64::from(remainder_bits) + quotient;
+            let filled = |runs: &ZeroRuns| (runs.length / step).floor() * runs.count;
+            let filled = zero_runs.iter().map(filled).sum::<f64>();
+            by_chance * (self.n_others + 1.0) + filled.min(self.n_zeros_in_runs)
+        };
+        (0..=MAX_RUN_REMAINDER_BITS)
+            .map(coded)
+            .fold(f64::INFINITY, f64::min)
+    }
+}

@@ -1,0 +1,269 @@
+//! `litecast-trainer fit-cpu-operators`: counted instructions of whole networks → what each kind of
+//! operator costs, on networks of one side of the split, with the error on the other.
+
+pub mod boards;
+mod fit;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use litecast::learned::manifest::ErrorSummary;
+use litecast::targets::cortex_a::{Class, Costs, KernelCosts, TargetCosts, Work, inference, work};
+use litecast::{
+    formats::tflite,
+    graph::{self, analysis},
+};
+use rayon::prelude::*;
+
+use crate::dataset::{self, GraphLabels, structure_hash};
+use crate::labels::bytes_of;
+use crate::metrics::{conformal_quantile, summarise_pairs};
+use crate::settings::Settings;
+use crate::split::{Side, side};
+
+/// Fits what each kind of operator executes to instructions that were counted of whole networks.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FitCpuOperatorsArgs {
+    /// Folder of the tables.
+    #[arg(long, default_value = "trainer/data")]
+    pub dataset: PathBuf,
+    /// File for the costs.
+    #[arg(long, default_value = "src/targets/cortex_a/costs.json")]
+    pub out: PathBuf,
+}
+
+/// A counted network.
+struct Network {
+    space: String,
+    side: Side,
+    is_int8: bool,
+    /// Takes several inputs at a time.
+    is_batched: bool,
+    works: Vec<Work>,
+    inference: Work,
+    /// By target.
+    instructions: BTreeMap<String, f64>,
+}
+
+pub fn run(args: &FitCpuOperatorsArgs) -> Result<()> {
+    let (graphs, provenance) = dataset::read_labels(&args.dataset)?;
+    let networks: Vec<Network> = graphs
+        .par_iter()
+        .filter(|graph| graph.targets.values().any(has_count))
+        .map(network)
+        .collect::<Result<_>>()?;
+    let mut runs = provenance.runs.iter();
+    let counter = runs.rfind(|run| run.tool.name == "litert-qemu");
+    let tool = &counter
+        .context("expected counted instructions, found none")?
+        .tool;
+    let targets: Vec<String> = networks
+        .iter()
+        .flat_map(|network| network.instructions.keys().cloned())
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .rev()
+        .collect();
+    let costs = Costs {
+        command: "litecast-trainer fit-cpu-operators".into(),
+        tool: format!("LiteRT {} under QEMU", tool.version),
+        targets: targets
+            .iter()
+            .map(|target| costs_of(target, &networks))
+            .collect::<Result<_>>()?,
+    };
+    let text = serde_json::to_string_pretty(&costs)? + "\n";
+    fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+}
+
+fn has_count(labels: &dataset::TargetLabels) -> bool {
+    labels.values.contains_key("instructions")
+}
+
+fn network(labels: &GraphLabels) -> Result<Network> {
+    let bytes = bytes_of(&labels.origin)?;
+    let model = tflite::parse(&bytes)?;
+    let graph = graph::build(&model, 0)?;
+    let space = labels.origin.space().to_owned();
+    let counts = labels.targets.iter().filter_map(|(target, labels)| {
+        let count = labels.values.get("instructions")?;
+        Some((target.clone(), *count))
+    });
+    let works = work(&graph, &analysis::analyze(&graph));
+    Ok(Network {
+        inference: inference(&works),
+        side: side(&structure_hash(&graph), &space, &Settings::default()),
+        is_int8: labels.origin.is_int8(),
+        is_batched: labels.origin.batch() > 1,
+        works,
+        instructions: counts.collect(),
+        space,
+    })
+}
+
+fn costs_of(target: &str, networks: &[Network]) -> Result<TargetCosts> {
+    let on = |wanted: Side| {
+        let counted = networks.iter().filter_map(|network| {
+            let count = *network.instructions.get(target)?;
+            (network.side == wanted).then_some((network, count))
+        });
+        counted.collect::<Vec<_>>()
+    };
+    let training = on(Side::Training);
+    let mut costs = TargetCosts {
+        target: target.to_owned(),
+        n_fitted: training.len(),
+        kernels: kernels(&training)?,
+        error: ErrorSummary::default(),
+        usual: Class::default(),
+        unusual: Class::default(),
+    };
+    let (validation, test) = (on(Side::Validation), on(Side::Test));
+    costs.usual = class(&costs, false, &validation, &test)?;
+    costs.unusual = class(&costs, true, &validation, &test)?;
+    let pairs: Vec<(f64, f64)> = test
+        .iter()
+        .map(|(network, count)| (estimate(&costs, network), *count))
+        .collect();
+    costs.error = summarise_pairs(&pairs);
+    print(&costs, &test, &pairs);
+    Ok(costs)
+}
+
+type Counted<'n> = (&'n Network, f64);
+
+/// Costs by kernel.
+fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
+    let mut kernels: BTreeMap<String, KernelCosts> = BTreeMap::new();
+    let mut columns: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut rows = Vec::new();
+    for (network, count) in training {
+        let mut row: BTreeMap<usize, f64> = BTreeMap::new();
+        let mut seen: Vec<&str> = Vec::new();
+        for work in network.works.iter().chain([&network.inference]) {
+            for (term, amount) in &work.terms {
+                let n_columns = columns.len();
+                let column = columns.entry((&work.kernel, *term)).or_insert(n_columns);
+                *row.entry(*column).or_default() += amount / count;
+            }
+            if !seen.contains(&work.kernel.as_str()) {
+                seen.push(&work.kernel);
+            }
+        }
+        for kernel in seen {
+            kernels.entry(kernel.to_owned()).or_default().n_networks += 1;
+        }
+        rows.push(row);
+    }
+    let costs = fit::least_deviations(&rows, &weights(training), columns.len())?;
+    for ((kernel, term), column) in columns {
+        if costs[column] > 0.0
+            && let Some(kernel) = kernels.get_mut(kernel)
+        {
+            // Six digits: counts repeat to four.
+            let cost = format!("{:.5e}", costs[column]).parse()?;
+            kernel.instructions.insert(term.to_owned(), cost);
+        }
+    }
+    Ok(kernels)
+}
+
+/// So that each design space weighs alike, but for the smallest and largest.
+fn weights(training: &[Counted]) -> Vec<f64> {
+    let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
+    for (network, _) in training {
+        *sizes.entry(&network.space).or_default() += 1.0;
+    }
+    let even = training.len() as f64 / sizes.len() as f64;
+    let weight = |(network, _): &Counted| (even / sizes[network.space.as_str()]).clamp(0.1, 10.0);
+    training.iter().map(weight).collect()
+}
+
+fn parts(costs: &TargetCosts, network: &Network) -> Vec<f64> {
+    let parts = costs.by_operator(&network.works).into_iter();
+    parts.map(|part| part.unwrap_or(0.0)).collect()
+}
+
+fn estimate(costs: &TargetCosts, network: &Network) -> f64 {
+    parts(costs, network).iter().sum()
+}
+
+fn is_unusual(costs: &TargetCosts, network: &Network) -> bool {
+    costs.is_unusual(&network.works, &parts(costs, network))
+}
+
+/// Split conformal prediction on networks of the class that nothing was fitted to, and what others say
+/// of it.
+fn class(
+    costs: &TargetCosts,
+    unusual: bool,
+    validation: &[Counted],
+    test: &[Counted],
+) -> Result<Class> {
+    let pairs = |counted: &[Counted]| -> Vec<(f64, f64)> {
+        let of_class = counted
+            .iter()
+            .filter(|(network, _)| is_unusual(costs, network) == unusual);
+        of_class
+            .map(|(network, count)| (estimate(costs, network), *count))
+            .collect()
+    };
+    let factors = pairs(validation).into_iter();
+    let factors = factors.map(|(found, count)| (found / count).ln().abs().exp());
+    let interval_factor =
+        conformal_quantile(factors).context("expected networks to calibrate with, found none")?;
+    let test = pairs(test);
+    let is_inside = |(found, count): &&(f64, f64)| {
+        (found / interval_factor..=found * interval_factor).contains(count)
+    };
+    let n_inside = test.iter().filter(is_inside).count();
+    Ok(Class {
+        interval_factor,
+        coverage_percent: 100.0 * n_inside as f64 / test.len().max(1) as f64,
+        error: summarise_pairs(&test),
+    })
+}
+
+fn print(costs: &TargetCosts, test: &[Counted], pairs: &[(f64, f64)]) {
+    let n_costs: usize = costs.kernels.values().map(|k| k.instructions.len()).sum();
+    println!(
+        "{}: {n_costs} costs of {} kernels, fitted to {} networks",
+        costs.target,
+        costs.kernels.len(),
+        costs.n_fitted
+    );
+    let line = |what: &str, error: &ErrorSummary| {
+        println!(
+            "  {what:20} {:4} networks, mean error {:5.1} % (single errors up to 100 %), median {:4.1} %, \
+             95th percentile {:5.1} %",
+            error.n, error.capped_mape, error.median_ape, error.p95_ape
+        );
+    };
+    line("held out", &costs.error);
+    let of = |is_in: &dyn Fn(&Network) -> bool| {
+        let chosen = test
+            .iter()
+            .zip(pairs)
+            .filter(|((network, _), _)| is_in(network));
+        summarise_pairs(&chosen.map(|(_, pair)| *pair).collect::<Vec<_>>())
+    };
+    line("int8", &of(&|network| network.is_int8));
+    line("float32", &of(&|network| !network.is_int8));
+    line("batches", &of(&|network| network.is_batched));
+    let spaces: std::collections::BTreeSet<&str> = test
+        .iter()
+        .map(|(network, _)| network.space.as_str())
+        .collect();
+    for space in spaces {
+        line(space, &of(&|network| network.space == space));
+    }
+    for (what, class) in [("usual", costs.usual), ("unusual", costs.unusual)] {
+        line(what, &class.error);
+        println!(
+            "    90 % interval: times and over {:.3}, holds {:.1} %",
+            class.interval_factor, class.coverage_percent
+        );
+    }
+}

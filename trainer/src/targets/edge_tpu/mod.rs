@@ -1,0 +1,269 @@
+//! Published latencies of the Edge TPU → the constants of `litecast::targets::edge_tpu`, and the error on
+//! networks that they were not fitted to.
+
+pub mod published;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use litecast::learned::manifest::MAX_ERROR_PERCENT;
+use litecast::targets::edge_tpu::{
+    Coefficients, Constants, LeaveOneOut, Work, array_ms, link_megabytes, work,
+};
+use litecast::{
+    formats::tflite,
+    graph::{self, analysis},
+};
+
+use self::published::{Device, Latency, read};
+use crate::least_squares;
+use crate::spaces::published::{WEIGHT_SEED, network};
+use crate::writer::{Precision, to_tflite};
+
+const SOURCE: &str = "Coral's benchmark page: int8 networks on the Coral Dev Board and on a USB \
+                      Accelerator at USB 3, C++ benchmark";
+
+/// Fits the constants of the Edge TPU to published latencies.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FitEdgetpuArgs {
+    /// Table of published latencies.
+    #[arg(long, default_value = "../shared/data/edgetpu_published.csv")]
+    pub published: PathBuf,
+    /// File for the constants.
+    #[arg(long, default_value = "src/targets/edge_tpu/constants.json")]
+    pub out: PathBuf,
+}
+
+/// Builds the networks, fits, prints and writes.
+pub fn run(args: &FitEdgetpuArgs) -> Result<()> {
+    let found = find(&args.published)?;
+    print(&found);
+    let text = serde_json::to_string_pretty(&found.constants)? + "\n";
+    fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+}
+
+/// A fit and what it was made of.
+pub struct Found {
+    pub constants: Constants,
+    pub samples: Vec<Sample>,
+}
+
+/// A published latency beside what the model says of the network.
+pub struct Sample {
+    pub latency: Latency,
+    pub work: Work,
+    /// With the constants that are fitted to all networks.
+    pub fitted_ms: f64,
+    /// With constants that are fitted to all other networks.
+    pub left_out_ms: f64,
+}
+
+impl Sample {
+    fn error_percent(&self, estimate_ms: f64) -> f64 {
+        100.0 * (estimate_ms / self.latency.ms - 1.0)
+    }
+
+    pub fn left_out_percent(&self) -> f64 {
+        self.error_percent(self.left_out_ms)
+    }
+
+    fn factor(&self) -> f64 {
+        let ratio = self.left_out_ms / self.latency.ms;
+        ratio.max(1.0 / ratio)
+    }
+}
+
+/// The constants for the latencies in the table `published`.
+pub fn find(published: &Path) -> Result<Found> {
+    ensure!(
+        published.is_file(),
+        "no {}: the published latencies are not part of this repository and lie in `shared/data` beside it",
+        published.display()
+    );
+    let latencies = read(published)?;
+    let works: Vec<Work> = latencies.iter().map(total_work).collect::<Result<_>>()?;
+    let rows: Vec<Row> = latencies.iter().zip(&works).map(row).collect();
+    let all = fit(&rows.iter().collect::<Vec<_>>());
+    let samples: Vec<Sample> = (latencies.iter().zip(&works).zip(&rows))
+        .map(|((latency, work), row)| {
+            let others: Vec<&Row> = latencies
+                .iter()
+                .zip(&rows)
+                .filter(|(other, _)| other.network != latency.network)
+                .map(|(_, row)| row)
+                .collect();
+            Sample {
+                latency: latency.clone(),
+                work: *work,
+                fitted_ms: least_squares::dot(&row.counted, &all),
+                left_out_ms: least_squares::dot(&row.counted, &fit(&others)),
+            }
+        })
+        .collect();
+    let constants = constants(&all, &samples)?;
+    Ok(Found { constants, samples })
+}
+
+fn total_work(latency: &Latency) -> Result<Work> {
+    let Latency {
+        network: name,
+        side,
+        ..
+    } = latency;
+    let network = network(name, *side)
+        .with_context(|| format!("expected a network of `spaces::published`, found `{name}`"))?;
+    let bytes = to_tflite(&network, WEIGHT_SEED, Precision::Int8);
+    let model = tflite::parse(&bytes)?;
+    let graph = graph::build(&model, 0)?;
+    Ok(Work::total(&work(&graph, &analysis::analyze(&graph))))
+}
+
+/// What is counted of a network on a device: operators, milliseconds of the array, megabytes over the
+/// link of either device.
+struct Row {
+    counted: [f64; 4],
+    latency_ms: f64,
+}
+
+/// A constant for each count.
+fn fit(rows: &[&Row]) -> [f64; 4] {
+    let relative = rows
+        .iter()
+        .map(|row| row.counted.map(|n| n / row.latency_ms));
+    least_squares::non_negative(&relative.collect::<Vec<_>>())
+}
+
+/// The link of each device has a rate of its own; what is on the chip takes the same time on both.
+fn row((latency, work): (&Latency, &Work)) -> Row {
+    let megabytes = |device| match device == latency.device {
+        true => link_megabytes(work),
+        false => 0.0,
+    };
+    Row {
+        counted: [
+            work.operators as f64,
+            array_ms(work),
+            megabytes(Device::DevBoard),
+            megabytes(Device::Usb3),
+        ],
+        latency_ms: latency.ms,
+    }
+}
+
+fn constants(fitted: &[f64; 4], samples: &[Sample]) -> Result<Constants> {
+    let [
+        ms_per_operator,
+        cycles_per_array_cycle,
+        ms_per_link_megabyte,
+        _,
+    ] = *fitted;
+    let on_board = samples
+        .iter()
+        .filter(|s| s.latency.device == Device::DevBoard);
+    let mut errors: Vec<(f64, &str)> = on_board
+        .map(|s| (s.left_out_percent().abs(), s.latency.network.as_str()))
+        .collect();
+    errors.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let n = errors.len();
+    let &(worst_percent, worst) = errors.last().context("expected latencies, found none")?;
+    let capped = errors.iter().map(|(error, _)| error.min(MAX_ERROR_PERCENT));
+    let mut networks: Vec<&str> = samples.iter().map(|s| s.latency.network.as_str()).collect();
+    networks.sort_unstable();
+    networks.dedup();
+    Ok(Constants {
+        command: "litecast-trainer fit-edgetpu".into(),
+        source: SOURCE.into(),
+        n_latencies: samples.len(),
+        coefficients: Coefficients {
+            ms_per_operator: rounded(ms_per_operator),
+            cycles_per_array_cycle: rounded(cycles_per_array_cycle),
+            ms_per_link_megabyte: rounded(ms_per_link_megabyte),
+        },
+        leave_one_out: LeaveOneOut {
+            n,
+            mean_percent: rounded(capped.sum::<f64>() / n as f64),
+            median_percent: rounded((errors[n / 2].0 + errors[(n - 1) / 2].0) / 2.0),
+            worst_percent: rounded(worst_percent),
+            worst: worst.into(),
+            n_networks: networks.len(),
+            interval_factor: rounded(samples.iter().map(Sample::factor).fold(1.0, f64::max)),
+        },
+    })
+}
+
+/// Five significant digits: more than the latencies have.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.4e}")
+        .parse()
+        .expect("a printed number is one")
+}
+
+fn print(found: &Found) {
+    let Constants {
+        coefficients,
+        leave_one_out,
+        n_latencies,
+        ..
+    } = &found.constants;
+    println!(
+        "fitted to {n_latencies} latencies of {} networks",
+        leave_one_out.n_networks
+    );
+    println!("  {:.4} ms an operator", coefficients.ms_per_operator);
+    println!(
+        "  {:.4} cycles for one of the array",
+        coefficients.cycles_per_array_cycle
+    );
+    println!(
+        "  {:.4} ms a megabyte over the board's link",
+        coefficients.ms_per_link_megabyte
+    );
+    println!(
+        "{:24} {:>5} {:9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>15} {:>15}",
+        "network",
+        "side",
+        "device",
+        "operators",
+        "array ms",
+        "cache MB",
+        "link MB",
+        "published",
+        "fitted",
+        "left out"
+    );
+    for sample in &found.samples {
+        let Sample {
+            latency,
+            work,
+            fitted_ms,
+            left_out_ms,
+        } = sample;
+        let beside = |ms: f64| format!("{ms:7.2} ({:+3.0} %)", sample.error_percent(ms));
+        println!(
+            "{:24} {:5} {:9} {:9} {:9.2} {:9.2} {:9.2} {:9.1} {:>15} {:>15}",
+            latency.network,
+            latency.side,
+            latency.device.id(),
+            work.operators,
+            array_ms(work),
+            work.parameter_bytes as f64 / 1e6,
+            link_megabytes(work),
+            latency.ms,
+            beside(*fitted_ms),
+            beside(*left_out_ms),
+        );
+    }
+    println!(
+        "left out, Coral Dev Board: {} networks, mean error {:.1} %, median {:.1} %, worst {:.1} % ({})",
+        leave_one_out.n,
+        leave_one_out.mean_percent,
+        leave_one_out.median_percent,
+        leave_one_out.worst_percent,
+        leave_one_out.worst,
+    );
+    println!(
+        "interval: the estimate over and times {:.3}, the widest of {} networks",
+        leave_one_out.interval_factor, leave_one_out.n_networks
+    );
+}

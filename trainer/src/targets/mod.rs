@@ -1,0 +1,4 @@
+//! What is fitted for each target, in folders of the same names as in the engine.
+
+pub mod cortex_a;
+pub mod edge_tpu;
