@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use common::python;
 use litecast::graph::analysis::analyze;
+use litecast::learned::features::PlannedOperator;
 use litecast::targets::ethos_u::accelerator::{ACCELERATORS, Accelerator};
-use litecast::targets::ethos_u::plan::{Planned, plan};
+use litecast::targets::ethos_u::plan::plan;
 use litecast_trainer::labels::bytes_of;
 use litecast_trainer::labels::record::{Label, Origin, Outcome};
 use litecast_trainer::labels::vela::{Vela, default_targets};
@@ -125,7 +126,7 @@ fn sampled(space: &str, index: u64) -> Origin {
     }
 }
 
-fn planned(accelerator: &Accelerator, bytes: &[u8]) -> Vec<Planned> {
+fn planned(accelerator: &Accelerator, bytes: &[u8]) -> Vec<PlannedOperator> {
     let model = litecast::formats::tflite::parse(bytes).unwrap();
     let graph = litecast::graph::build(&model, 0).unwrap();
     plan(accelerator, &graph, &analyze(&graph))
