@@ -25,12 +25,6 @@ pub struct Diagnostic {
     pub operator_idx: Option<usize>,
 }
 
-/// How a message about operators that are left out begins.
-pub(crate) fn do_not_run(n_left: usize, n_operators: usize) -> String {
-    let verb = if n_left == 1 { "does" } else { "do" };
-    format!("{n_left} of {n_operators} operators {verb} not run")
-}
-
 /// Items of a list that a message spells out.
 const SHOWN: usize = 4;
 

@@ -7,9 +7,10 @@ use crate::graph::analysis::{self, Analysis};
 use crate::graph::batch_size::{self, BatchError};
 use crate::graph::{self, CycleError, Graph};
 use crate::learned::features::Features;
+use crate::learned::out_of_distribution::Learned;
 use crate::learned::predictor::{Predictor, PredictorError};
-use crate::report::{self, Learned, REPORT_VERSION, Report};
-use crate::targets::ethos_u;
+use crate::report::{self, REPORT_VERSION, Report};
+use crate::targets::{Network, ethos_u};
 
 /// Why a file has no report.
 #[derive(Debug, thiserror::Error)]
@@ -102,29 +103,25 @@ pub fn estimate_many(
     let models: Vec<_> = files.iter().map(ModelFile::read).collect();
     let read: Vec<_> = models.iter().map(Facts::of).collect();
     let features: Vec<&Features> = read.iter().flatten().map(|facts| &facts.features).collect();
-    let learned = match predictor {
-        Some(predictor) => learned(predictor, &features)?,
-        None => Vec::new(),
+    let mut estimates = match predictor {
+        Some(predictor) => predictor.predict_many(&features)?.into_iter(),
+        None => Vec::new().into_iter(),
     };
-    let mut learned = learned.into_iter();
     let report = |(facts, file): (Result<Facts, EstimateError>, &ModelFile)| {
-        Ok(facts?.report(file, learned.next().as_ref()))
+        let facts = facts?;
+        let learned = predictor
+            .zip(estimates.next())
+            .map(|(predictor, estimates)| {
+                Learned::new(
+                    predictor.manifest(),
+                    estimates,
+                    &facts.graph,
+                    &facts.features,
+                )
+            });
+        Ok(facts.report(file, learned.as_ref()))
     };
     Ok(read.into_iter().zip(files).map(report).collect())
-}
-
-fn learned<'p>(
-    predictor: &'p Predictor,
-    features: &[&Features],
-) -> Result<Vec<Learned<'p>>, PredictorError> {
-    let manifest = predictor.manifest();
-    let of_each = predictor.predict_many(features)?.into_iter();
-    Ok(of_each
-        .map(|estimates| Learned {
-            manifest,
-            estimates,
-        })
-        .collect())
 }
 
 /// What a file says by itself.
@@ -155,9 +152,14 @@ impl<'m> Facts<'m> {
             analysis,
             features,
         } = self;
-        let (results, doubts) = report::results(graph, analysis, features, learned);
+        let (results, doubts) = report::results(&Network {
+            graph,
+            analysis,
+            features,
+            learned,
+        });
         let mut diagnostics = model.diagnostics.clone();
-        diagnostics.extend(report::scope(model, graph));
+        diagnostics.extend(report::other_subgraphs(model, graph));
         diagnostics.extend(analysis.diagnostics.iter().cloned());
         diagnostics.extend(doubts);
         Report {

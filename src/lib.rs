@@ -12,6 +12,7 @@ pub mod estimate;
 pub mod formats;
 pub mod graph;
 pub mod learned;
+pub mod provenance;
 pub mod report;
 pub mod targets;
 

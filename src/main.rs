@@ -9,7 +9,7 @@ use std::{fs, io};
 use clap::{Parser, Subcommand};
 use litecast::estimate::{ModelFile, estimate_many};
 use litecast::learned::predictor::{Predictor, PredictorError};
-use litecast::report::{self, Report};
+use litecast::report::Report;
 
 mod table;
 
@@ -67,7 +67,10 @@ fn main() -> ExitCode {
             text_of(report, json, operators)
         }),
         Command::Targets => {
-            println!("{}", table::targets(&report::targets(predictor.manifest())));
+            println!(
+                "{}",
+                table::targets(&litecast::targets::infos(Some(predictor.manifest())))
+            );
             ExitCode::SUCCESS
         }
     }

@@ -4,8 +4,10 @@ use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
 use litecast::diagnostic::Severity;
-use litecast::learned::manifest::Provenance;
-use litecast::report::{OperatorFacts, Outcome, Report, TargetInfo, TargetResult};
+use litecast::provenance::Provenance;
+use litecast::provenance::ProvenanceKind;
+use litecast::report::{OperatorFacts, Report, TargetResult};
+use litecast::targets::{Metric, Outcome, TargetInfo};
 
 /// The report of one file, ending with an empty line.
 pub fn report(report: &Report, with_operators: bool) -> String {
@@ -60,8 +62,8 @@ fn results(results: &[TargetResult]) -> Table {
     for result in results {
         let [estimate, interval, error, provenance] = outcome(&result.outcome);
         table.add_row([
-            &result.target,
-            &result.metric,
+            result.target.as_str(),
+            result.metric.id(),
             &estimate,
             &interval,
             &error,
@@ -94,7 +96,7 @@ fn outcome(outcome: &Outcome) -> [String; 4] {
                 self::provenance(provenance),
             ]
         }
-        Outcome::Unavailable { unavailable } => [
+        Outcome::Unavailable { unavailable, .. } => [
             "–".into(),
             String::new(),
             String::new(),
@@ -104,9 +106,14 @@ fn outcome(outcome: &Outcome) -> [String; 4] {
 }
 
 fn provenance(provenance: &Provenance) -> String {
-    match provenance.kind.as_str() {
-        "exact" => format!("exact ({})", provenance.configuration),
-        kind => format!("{kind} ({} {})", provenance.tool, provenance.version),
+    match provenance.kind {
+        ProvenanceKind::Exact => format!("exact ({})", provenance.configuration),
+        kind => format!(
+            "{} ({} {})",
+            kind.words(),
+            provenance.tool,
+            provenance.version
+        ),
     }
 }
 
@@ -148,7 +155,7 @@ fn latency_parts(result: &TargetResult) -> Option<(&str, &[f64], &str)> {
             operators: Some(parts),
             unit,
             ..
-        } if result.metric == "latency" => Some((&result.target, parts, unit)),
+        } if result.metric == Metric::Latency => Some((&result.target, parts, unit)),
         _ => None,
     }
 }

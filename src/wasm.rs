@@ -11,6 +11,7 @@ use crate::calibration::{Calibration, Measurement};
 use crate::estimate::{EstimateError, ModelFile, estimate, estimate_many};
 use crate::learned::predictor::{self, PredictorError};
 use crate::report;
+use crate::targets;
 
 /// Turns a panic, which is always a defect of this crate, into a readable line of the console.
 #[wasm_bindgen(start)]
@@ -105,7 +106,7 @@ impl Predictor {
 
     /// What is estimated, and how well that did on held-out networks.
     pub fn targets(&self) -> Result<TargetInfos, JsValue> {
-        Ok(to_js(&report::targets(self.0.manifest()))?.unchecked_into())
+        Ok(to_js(&targets::infos(Some(self.0.manifest())))?.unchecked_into())
     }
 }
 

@@ -114,7 +114,7 @@ impl Built {
     }
 
     fn refusal(&self) -> Option<String> {
-        self.with(refusal)
+        self.with(refusal).map(|reason| reason.to_string())
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::learned::familiarity::{Interval, Landmarks};
+use crate::learned::intervals::{Interval, Landmarks};
+use crate::provenance::{ErrorSummary, Provenance};
 
 /// Raised whenever a field changes its meaning; a reader refuses any other number.
 pub const FORMAT_VERSION: u32 = 3;
@@ -116,16 +117,6 @@ pub struct Output {
     pub provenance: Provenance,
 }
 
-/// Origin of a number.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Provenance {
-    /// For example "learned from compiler estimate".
-    pub kind: String,
-    pub tool: String,
-    pub version: String,
-    pub configuration: String,
-}
-
 /// How the bundle was trained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Training {
@@ -157,28 +148,6 @@ pub struct OutputError {
     pub space: String,
     #[serde(flatten)]
     pub error: ErrorSummary,
-}
-
-/// Networks of a few bytes and nanoseconds are easily off by factors, and would drown all others in
-/// a plain mean.
-pub const MAX_ERROR_PERCENT: f64 = 100.0;
-
-/// Errors of an estimate over `n` graphs, in percent of the label.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ErrorSummary {
-    /// Mean absolute percentage error.
-    pub mape: f64,
-    /// The same with single errors of more than [`MAX_ERROR_PERCENT`] counted as that.
-    pub capped_mape: f64,
-    pub median_ape: f64,
-    pub p95_ape: f64,
-    /// Share of graphs within 5 % of the label, in percent.
-    pub within_5: f64,
-    /// Share of graphs within 10 % of the label, in percent.
-    pub within_10: f64,
-    /// Rank correlation, -1 to 1.
-    pub spearman: f64,
-    pub n: usize,
 }
 
 /// Range of one feature column over the training graphs.

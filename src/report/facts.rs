@@ -1,12 +1,8 @@
 //! Exact facts of a model, its operators and its tensors, as the report words them.
 
-use std::collections::HashMap;
-
-use super::{
-    EdgeFacts, ModelFacts, OperatorFacts, Precision, QuantizationFacts, SubgraphFacts, TensorFacts,
-};
-use crate::formats::tflite::{Model, Quantization, Tensor, TensorType};
-use crate::graph::analysis::Analysis;
+use super::{EdgeFacts, ModelFacts, OperatorFacts, QuantizationFacts, SubgraphFacts, TensorFacts};
+use crate::formats::tflite::{Model, Quantization, Tensor};
+use crate::graph::analysis::{Analysis, precision};
 use crate::graph::{Graph, Node};
 
 pub(crate) fn model_facts(model: &Model, graph: &Graph, analysis: &Analysis) -> ModelFacts {
@@ -37,62 +33,6 @@ fn subgraph_facts(subgraph: &crate::formats::tflite::Subgraph) -> SubgraphFacts 
         n_operators: subgraph.operators.len(),
         n_tensors: subgraph.tensors.len(),
     }
-}
-
-/// The one precision that all operators that multiply share, or `Mixed`.
-pub fn precision(graph: &Graph, analysis: &Analysis) -> Precision {
-    let unpacked = unpacked_from(graph);
-    let multiplying = graph
-        .nodes
-        .iter()
-        .zip(&analysis.costs)
-        .filter(|(_, cost)| cost.macs > 0);
-    let mut found = multiplying.filter_map(|(node, _)| node_precision(graph, node, &unpacked));
-    let Some(first) = found.next() else {
-        return Precision::None;
-    };
-    if found.all(|other| other == first) {
-        first
-    } else {
-        Precision::Mixed
-    }
-}
-
-/// Tensor that an operator unpacks → tensor that the file stores.
-fn unpacked_from(graph: &Graph) -> HashMap<usize, usize> {
-    let unpacks = |node: &&Node| ["DEQUANTIZE", "DENSIFY"].contains(&node.operator.code.name());
-    let ends = |node: &Node| {
-        Some((
-            *node.operator.outputs.first()?,
-            (*node.operator.inputs.first()?)?,
-        ))
-    };
-    graph
-        .nodes
-        .iter()
-        .filter(unpacks)
-        .filter_map(ends)
-        .collect()
-}
-
-fn node_precision(
-    graph: &Graph,
-    node: &Node,
-    unpacked: &HashMap<usize, usize>,
-) -> Option<Precision> {
-    let output = graph.tensor(*node.operator.outputs.first()?).tensor_type;
-    let weights = node.operator.inputs.get(1).copied().flatten();
-    let stored = weights.map(|t| graph.tensor(*unpacked.get(&t).unwrap_or(&t)).tensor_type);
-    Some(match (output, stored) {
-        (TensorType::Int8, _) => Precision::Int8,
-        (TensorType::UInt8, _) => Precision::Uint8,
-        (TensorType::Int16, _) => Precision::Int16x8,
-        (TensorType::Float32, Some(TensorType::Float16)) => Precision::Float16,
-        (TensorType::Float32, Some(TensorType::Float32) | None) => Precision::Float32,
-        (TensorType::Float32, Some(_)) => Precision::DynamicRange,
-        (TensorType::Float16, _) => Precision::Float16,
-        _ => Precision::Mixed,
-    })
 }
 
 pub(crate) fn operators(graph: &Graph, analysis: &Analysis) -> Vec<OperatorFacts> {

@@ -2,19 +2,17 @@
 //! command. The only types of this crate that are written out as JSON, besides the manifest.
 
 mod facts;
-mod modelled;
 mod results;
-mod targets;
 
 use serde::Serialize;
 
 pub(crate) use facts::{edges, model_facts, operators, tensors};
-pub(crate) use results::{Learned, results, scope};
-pub use targets::{MetricInfo, TargetInfo, targets};
+pub(crate) use results::{other_subgraphs, results};
 
 use crate::diagnostic::Diagnostic;
 use crate::formats::tflite::BuiltinOptions;
-use crate::learned::manifest::Provenance;
+use crate::graph::analysis::Precision;
+use crate::targets::{Metric, Outcome};
 
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
 pub const REPORT_VERSION: u32 = 1;
@@ -62,24 +60,6 @@ pub struct ModelFacts {
     pub subgraphs: Vec<SubgraphFacts>,
 }
 
-/// What the operators that multiply compute in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Precision {
-    Int8,
-    Uint8,
-    /// 16-bit activations with 8-bit weights.
-    Int16x8,
-    Float32,
-    /// Weights stored as float16.
-    Float16,
-    /// Float activations with 8-bit or narrower weights.
-    DynamicRange,
-    Mixed,
-    /// No operator multiplies.
-    None,
-}
-
 #[derive(Clone, Debug, Serialize)]
 pub struct SubgraphFacts {
     pub name: String,
@@ -93,39 +73,9 @@ pub struct TargetResult {
     pub target: String,
     /// The target in words.
     pub device: String,
-    pub metric: String,
+    pub metric: Metric,
     #[serde(flatten)]
     pub outcome: Outcome,
-}
-
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-pub enum Outcome {
-    Estimate {
-        value: f64,
-        /// Lower and upper end of an interval that was made to hold 90 % of labels, of a learned
-        /// estimate wider for a graph unlike those of training; absent where nothing is known of the
-        /// error, and for exact numbers.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        lo: Option<f64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        hi: Option<f64>,
-        unit: String,
-        provenance: Provenance,
-        /// Mean absolute percentage error on graphs held out of training or fit, single errors above
-        /// 100 % counted as that; where it was measured.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        expected_error_percent: Option<f64>,
-        /// The part of each of [`Report::operators`], in the same unit: parts of a latency or a
-        /// traffic add up to the value, the largest of a peak is the value. Absent where the
-        /// estimate is of the whole graph only.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        operators: Option<Vec<f64>>,
-    },
-    Unavailable {
-        /// Why, in words.
-        unavailable: String,
-    },
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -1,5 +1,132 @@
-//! The hardware that costs are estimated for: one folder each.
+//! The hardware that costs are estimated for: one folder each, behind one interface, [`Target`].
+//!
+//! [`registry`] lists them. The report, the command, the page and the trainer iterate over it, so
+//! that a new target is a folder, a line in [`registry`] and its tests.
 
 pub mod cortex_a;
 pub mod edge_tpu;
 pub mod ethos_u;
+mod outcome;
+mod support;
+pub mod tflite_micro;
+
+use std::sync::LazyLock;
+
+use serde::Serialize;
+
+pub use outcome::{Metric, MetricEstimate, Outcome, UnavailableReason};
+pub use support::{UnsupportedOperator, UnsupportedReason};
+
+use crate::diagnostic::Diagnostic;
+use crate::formats::tflite::BuiltinOptions;
+use crate::graph::analysis::{Analysis, Cost};
+use crate::graph::{Graph, Node};
+use crate::learned::features::Features;
+use crate::learned::manifest::Manifest;
+use crate::learned::out_of_distribution::Learned;
+
+/// One network, as every target is asked about it.
+pub struct Network<'n> {
+    pub graph: &'n Graph<'n>,
+    pub analysis: &'n Analysis,
+    /// Input of the trained network; its estimates are [`Self::learned`].
+    pub features: &'n Features,
+    /// Absent where no trained network is loaded.
+    pub learned: Option<&'n Learned<'n>>,
+}
+
+/// One kind of hardware, or one way to run a network.
+pub trait Target: Send + Sync {
+    /// Stable identifier, kebab-case, for example `ethos-u55-256`.
+    fn id(&self) -> &str;
+
+    /// What is estimated for it. Targets that only a trained network knows need its manifest.
+    fn info(&self, manifest: Option<&Manifest>) -> Option<TargetInfo>;
+
+    /// The operators that it does not run, in topological order; empty where it runs all of them, or
+    /// where running the file as a whole is no question of operators.
+    fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator>;
+
+    /// One estimate, or the reason for none, by metric. Empty where the target needs a trained network
+    /// and none is loaded.
+    fn estimate(&self, network: &Network) -> TargetEstimate;
+}
+
+/// What one target makes of one network.
+#[derive(Clone, Debug, Default)]
+pub struct TargetEstimate {
+    /// The hardware in words.
+    pub device: String,
+    pub metrics: Vec<MetricEstimate>,
+    /// Doubts about these estimates.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A target and what is estimated for it, as the first screen and `litecast targets` list it.
+#[derive(Clone, Debug, Serialize)]
+pub struct TargetInfo {
+    pub id: String,
+    /// The hardware in words.
+    pub device: String,
+    pub metrics: Vec<MetricInfo>,
+    /// Tool, version and configuration whose numbers were learned, or what a model was fitted to.
+    pub learned_from: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct MetricInfo {
+    pub metric: Metric,
+    pub unit: &'static str,
+    /// Mean absolute percentage error on graphs that nothing was fitted to; null where it was not
+    /// measured.
+    pub expected_error_percent: Option<f64>,
+}
+
+/// Every target, in the order in which reports list them.
+pub fn registry() -> &'static [Box<dyn Target>] {
+    static REGISTRY: LazyLock<Vec<Box<dyn Target>>> = LazyLock::new(|| {
+        let mut targets = ethos_u::targets();
+        targets.extend(cortex_a::targets());
+        targets.extend(edge_tpu::targets());
+        targets.extend(tflite_micro::targets());
+        targets
+    });
+    &REGISTRY
+}
+
+/// What is estimated for each target of the registry.
+pub fn infos(manifest: Option<&Manifest>) -> Vec<TargetInfo> {
+    let infos = registry().iter().map(|target| target.info(manifest));
+    infos.flatten().collect()
+}
+
+/// Why the file does not tell what a graph costs, whatever runs it.
+fn uncountable(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
+    if graph.nodes.is_empty() {
+        return Some(UnavailableReason::NoOperators);
+    }
+    let is_compiled = |node: &Node| node.operator.code.custom.as_deref() == Some(ethos_u::COMPILED);
+    if graph.nodes.iter().any(is_compiled) {
+        return Some(UnavailableReason::CompiledForEthosU);
+    }
+    missing_shapes(graph, analysis)
+}
+
+/// Operators whose work nobody can count would look free.
+fn missing_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
+    use BuiltinOptions::{Conv2D, DepthwiseConv2D, FullyConnected};
+    let has_no_work = |(node, cost): &(&Node, &Cost)| {
+        let options = &node.operator.options;
+        let multiplies = matches!(
+            options,
+            Conv2D { .. } | DepthwiseConv2D { .. } | FullyConnected { .. }
+        );
+        multiplies && cost.macs == 0
+    };
+    let nodes = graph.nodes.iter().zip(&analysis.costs);
+    let n_operators = nodes.filter(has_no_work).count();
+    (n_operators > 0).then_some(UnavailableReason::MissingShapes {
+        n_operators,
+        of: graph.nodes.len(),
+    })
+}

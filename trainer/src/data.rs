@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, ensure};
-use litecast::learned::familiarity::summary;
 use litecast::learned::features::{COLUMNS, N_COLUMNS};
+use litecast::learned::intervals::summary;
 use litecast::learned::manifest::{FeatureRange, SpaceCount};
 use litecast::targets::cortex_a;
 use rayon::prelude::*;
@@ -76,7 +76,7 @@ pub struct Part {
     pub examples: Vec<Example>,
     /// Index into [`Data::spaces`].
     pub space_of: Vec<usize>,
-    /// Of [`litecast::learned::familiarity`].
+    /// Of [`litecast::learned::intervals`].
     pub summaries: Vec<Vec<f32>>,
 }
 

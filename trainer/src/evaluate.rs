@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burn::tensor::Device;
-use litecast::learned::familiarity::{Interval, Landmarks};
 use litecast::learned::features::N_COLUMNS;
+use litecast::learned::intervals::{Interval, Landmarks};
 use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 
 use self::attribution::attribution;

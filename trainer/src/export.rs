@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 use litecast::formats::tflite::{self, OperatorCode};
 use litecast::graph::{self, analysis};
 use litecast::learned::features::{Features, schema_id};
-use litecast::learned::manifest::{FORMAT_VERSION, Manifest, Output, Provenance, Training};
+use litecast::learned::manifest::{FORMAT_VERSION, Manifest, Output, Training};
+use litecast::provenance::Provenance;
 use litecast::targets::ethos_u;
 
 use crate::data::Part;
@@ -127,7 +128,7 @@ fn output(key: &LabelKey, dataset: &Dataset) -> Result<Output> {
         metric: key.metric.clone(),
         unit: metric.unit.to_owned(),
         provenance: Provenance {
-            kind: format!("learned from {}", target.provenance()),
+            kind: target.provenance_of_learned(),
             tool: run.tool.name.clone(),
             version: run.tool.version.clone(),
             configuration: target.settings(),

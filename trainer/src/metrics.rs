@@ -1,7 +1,7 @@
 //! How far estimates are from labels.
 
-use litecast::learned::familiarity::COVERAGE;
-use litecast::learned::manifest::{ErrorSummary, MAX_ERROR_PERCENT};
+use litecast::learned::intervals::COVERAGE;
+use litecast::provenance::{ErrorSummary, MAX_ERROR_PERCENT};
 
 /// Errors of `estimates` against `labels`; pairs whose label is NaN do not count.
 pub fn summarise(estimates: &[f32], labels: &[f32]) -> ErrorSummary {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::python;
+use litecast::learned::features::{COLUMNS, N_COLUMNS};
 use litecast::{
     formats::tflite,
     graph::{self, analysis},
@@ -246,7 +247,7 @@ fn check_with_pyarrow(fixture: &Fixture, dataset: &Dataset) {
 
 fn check_features_columns(features: &Value, dataset: &Dataset) {
     let mut n_values = 0;
-    for (column_idx, column) in features::COLUMNS.iter().enumerate() {
+    for (column_idx, column) in COLUMNS.iter().enumerate() {
         let found = features[column.name]
             .as_array()
             .unwrap_or_else(|| panic!("no column {}", column.name));
@@ -254,7 +255,7 @@ fn check_features_columns(features: &Value, dataset: &Dataset) {
             graph
                 .features
                 .nodes
-                .chunks_exact(features::N_COLUMNS)
+                .chunks_exact(N_COLUMNS)
                 .map(|node| node[column_idx])
         });
         let expected: Vec<f32> = expected.collect();

@@ -115,7 +115,7 @@ fn our_network_is_as_much_work_as_corals_file() {
 
 fn refusal_of(bytes: &[u8]) -> Option<String> {
     let model = tflite::parse(bytes).unwrap();
-    refusal(&graph::build(&model, 0).unwrap())
+    refusal(&graph::build(&model, 0).unwrap()).map(|reason| reason.to_string())
 }
 
 /// Whether a refusal gives this reason for this operator.

@@ -38,7 +38,7 @@ fn rules_name_the_operators_that_vela_leaves() {
             continue;
         };
         for (target_idx, target) in targets.iter().enumerate() {
-            let ours = fallbacks(&bytes, &target.id);
+            let ours = left_to_cpu(&bytes, &target.id);
             let theirs = match worker.label(target_idx, &bytes, LIMIT).outcome {
                 Outcome::Ok(Label::Vela(label)) => match label.cpu_operators {
                     Some(left) => left.iter().map(|left| left.operator_idx).collect(),
@@ -62,11 +62,14 @@ fn rules_name_the_operators_that_vela_leaves() {
 }
 
 /// Indices in the file.
-fn fallbacks(bytes: &[u8], target: &str) -> BTreeSet<usize> {
+fn left_to_cpu(bytes: &[u8], target_id: &str) -> BTreeSet<usize> {
     let model = tflite::parse(bytes).unwrap();
     let graph = graph::build(&model, 0).unwrap();
-    let left = support::fallbacks(&graph, Npu::of_target(target).unwrap());
-    left.iter()
-        .map(|left| graph.nodes[left.node_idx].operator_idx)
+    let npu = match target_id.starts_with("ethos-u85-") {
+        true => Npu::EthosU85,
+        false => Npu::EthosU55U65,
+    };
+    let left = support::unsupported(&graph, npu).into_iter();
+    left.map(|operator| graph.nodes[operator.node_idx].operator_idx)
         .collect()
 }

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use super::schema;
 
 /// `TensorType` of the schema. `Unknown` holds a number newer than the schema here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TensorType {
     Float32,
     Float16,
@@ -88,6 +88,15 @@ impl TensorType {
         schema::TensorType(self.number())
             .variant_name()
             .unwrap_or("UNKNOWN")
+    }
+
+    /// Whether values have an exponent.
+    pub fn is_float(self) -> bool {
+        use TensorType::*;
+        matches!(
+            self,
+            Float16 | Float32 | Float64 | BFloat16 | Float8E4M3FN | Float8E5M2
+        )
     }
 
     /// Bits of one value in a buffer, where values narrower than a byte are packed; `None` for

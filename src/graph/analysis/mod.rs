@@ -13,11 +13,14 @@ pub mod greedy;
 mod lifetimes;
 pub mod macs;
 pub mod memory_plan;
+mod precision;
 pub mod shape;
 #[cfg(test)]
 mod tests;
 pub mod weights;
 pub mod window;
+
+pub use precision::{Precision, precision};
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::{Work, inference};
-use crate::learned::manifest::ErrorSummary;
+use crate::provenance::ErrorSummary;
 
 /// What a fit found, with how it was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

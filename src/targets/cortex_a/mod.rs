@@ -4,10 +4,12 @@
 
 mod constants;
 mod costs;
+mod target;
 mod work;
 
 pub use self::constants::{Board, Check, Constant, Constants, Energy, Errors, WithStores};
 pub use self::costs::{COMMON, Class, Costs, KernelCosts, RARE_SHARE, SMALL, TargetCosts};
+pub use self::target::targets;
 pub use self::work::{Work, inference, work};
 
 /// Whether the latency of a target follows from instructions.

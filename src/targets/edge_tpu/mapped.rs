@@ -7,63 +7,68 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::diagnostic::{do_not_run, some_of};
+use crate::diagnostic::some_of;
 use crate::formats::tflite::{Activation, BuiltinOptions, TensorType, integers};
 use crate::graph::{Graph, Node};
+use crate::targets::{UnavailableReason, UnsupportedOperator, UnsupportedReason};
 
-/// Why there is no estimate, in words: an operator left to the CPU leaves all after it there too, and
-/// their time is not modelled. `None` where every operator is mapped.
-pub fn refusal(graph: &Graph) -> Option<String> {
+/// Why there is no estimate: an operator left to the CPU leaves all after it there too, and their time
+/// is not modelled. `None` where every operator is mapped.
+pub fn refusal(graph: &Graph) -> Option<UnavailableReason> {
     let is_compiled = |node: &Node| node.operator.code.custom.as_deref() == Some(COMPILED);
     if graph.nodes.iter().any(is_compiled) {
-        return Some(
-            "the file is already compiled for an Edge TPU; give the model before its compiler"
-                .into(),
-        );
+        return Some(UnavailableReason::CompiledForEdgeTpu);
     }
-    let mut n_left = 0;
-    let mut reasons: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for node in &graph.nodes {
-        if let Some(reason) = left(graph, node) {
-            n_left += 1;
-            let name = node.operator.code.name();
-            reasons.entry(reason).or_default().insert(name);
-        }
-    }
-    if n_left == 0 {
+    let left = unsupported(graph);
+    if left.is_empty() {
         return None;
     }
-    let is_float = reasons.keys().any(|reason| reason.contains("FLOAT"));
+    let mut names: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for operator in &left {
+        let name = graph.nodes[operator.node_idx].operator.code.name();
+        let reason = operator.reason.to_string();
+        names.entry(reason).or_default().insert(name);
+    }
     let shown =
         |(reason, names): (&String, &BTreeSet<&str>)| format!("{}: {reason}", some_of(names, ", "));
-    let advice = if is_float {
-        "; quantise the whole model to int8"
-    } else {
-        ""
+    let is_float = left.iter().any(|operator| operator.reason.is_float());
+    Some(UnavailableReason::UnsupportedOperators {
+        n_operators: left.len(),
+        of: graph.nodes.len(),
+        place: "on the Edge TPU as modelled",
+        reasons: some_of(names.iter().map(shown), "; "),
+        advice: match is_float {
+            true => "; quantise the whole model to int8",
+            false => "",
+        },
+    })
+}
+
+/// The operators that the Edge TPU's compiler leaves to the CPU, in topological order.
+pub fn unsupported(graph: &Graph) -> Vec<UnsupportedOperator> {
+    let check = |(node_idx, node)| {
+        let reason = left(graph, node)?;
+        Some(UnsupportedOperator { node_idx, reason })
     };
-    Some(format!(
-        "{} on the Edge TPU as modelled ({}){advice}",
-        do_not_run(n_left, graph.nodes.len()),
-        some_of(reasons.iter().map(shown), "; "),
-    ))
+    graph.nodes.iter().enumerate().filter_map(check).collect()
 }
 
 /// Name of the operator that Coral's compiler writes.
 const COMPILED: &str = "edgetpu-custom-op";
 
 /// Why an operator is left to the CPU.
-fn left(graph: &Graph, node: &Node) -> Option<String> {
+fn left(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let name = node.operator.code.name();
     let is_supported = !node.operator.code.is_custom() && SUPPORTED.contains(&name);
     match name {
-        RECURRENT => Some("no published latency tells its time".to_owned()),
-        _ if !is_supported => Some("not supported".to_owned()),
+        RECURRENT => Some(UnsupportedReason::NeverMeasured),
+        _ if !is_supported => Some(UnsupportedReason::NotSupported),
         _ => refused_type(graph, node).or_else(|| refused_shape(graph, node, name)),
     }
 }
 
 /// Tensors are int8 or uint8; biases and what only shapes an operator are constants of 32 bits.
-fn refused_type(graph: &Graph, node: &Node) -> Option<String> {
+fn refused_type(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let of_tensor = |&t: &usize| {
         let tensor_type = graph.tensor(t).tensor_type;
         let is_constant = !graph.constant(t).is_empty();
@@ -72,29 +77,28 @@ fn refused_type(graph: &Graph, node: &Node) -> Option<String> {
             TensorType::Int32 => is_constant,
             _ => false,
         };
-        let kind = if is_constant {
-            "constants"
-        } else {
-            "activations"
+        let reason = match is_constant {
+            true => UnsupportedReason::ConstantType(tensor_type),
+            false => UnsupportedReason::ActivationType(tensor_type),
         };
-        (!is_allowed).then(|| format!("{} {kind}", tensor_type.name()))
+        (!is_allowed).then_some(reason)
     };
     let tensors = node.operator.inputs.iter().flatten();
     tensors.chain(&node.operator.outputs).find_map(of_tensor)
 }
 
-fn refused_shape(graph: &Graph, node: &Node, name: &str) -> Option<String> {
+fn refused_shape(graph: &Graph, node: &Node, name: &str) -> Option<UnsupportedReason> {
     let operator = node.operator;
     let output = &graph.tensor(*operator.outputs.first()?).shape;
     let innermost = output.len().saturating_sub(MAX_DIMENSIONS);
     if output[..innermost].iter().any(|&dimension| dimension > 1) {
-        return Some("more than three dimensions, or several inputs at once".into());
+        return Some(UnsupportedReason::MoreThanThreeDimensions);
     }
     let weights = operator.inputs.get(1).copied().flatten();
     let is_computed = weights.is_some_and(|t| graph.constant(t).is_empty());
     let rows = output.iter().rev().skip(1).any(|&dimension| dimension > 1);
     match operator.options {
-        _ if WEIGHTED.contains(&name) && is_computed => Some("weights computed at run time".into()),
+        _ if WEIGHTED.contains(&name) && is_computed => Some(UnsupportedReason::WeightsComputed),
         BuiltinOptions::Conv2D {
             dilation_h,
             dilation_w,
@@ -104,25 +108,28 @@ fn refused_shape(graph: &Graph, node: &Node, name: &str) -> Option<String> {
             dilation_h,
             dilation_w,
             ..
-        } if dilation_h != dilation_w => Some(format!("dilation {dilation_h}x{dilation_w}")),
+        } if dilation_h != dilation_w => Some(UnsupportedReason::Dilation {
+            height: dilation_h,
+            width: dilation_w,
+        }),
         BuiltinOptions::Pool2D { activation, .. }
         | BuiltinOptions::Concatenation { activation, .. }
             if activation != Activation::None =>
         {
-            Some("fused activation".into())
+            Some(UnsupportedReason::FusedActivation)
         }
         BuiltinOptions::StridedSlice {
             ellipsis_mask,
             new_axis_mask,
             ..
-        } if ellipsis_mask != 0 || new_axis_mask != 0 => Some("new axes".into()),
+        } if ellipsis_mask != 0 || new_axis_mask != 0 => Some(UnsupportedReason::NewAxes),
         _ if name == "STRIDED_SLICE" && has_strides(graph, node) => {
-            Some("strides other than 1".into())
+            Some(UnsupportedReason::SliceStrides)
         }
-        _ if name == "FULLY_CONNECTED" && rows => Some("output of several rows".into()),
-        _ if name == "SOFTMAX" && rows => Some("input of several rows".into()),
+        _ if name == "FULLY_CONNECTED" && rows => Some(UnsupportedReason::SeveralOutputRows),
+        _ if name == "SOFTMAX" && rows => Some(UnsupportedReason::SeveralInputRows),
         _ if name == "SOFTMAX" && output.last().is_some_and(|&n| n > MAX_SOFTMAX) => {
-            Some(format!("more than {MAX_SOFTMAX} values"))
+            Some(UnsupportedReason::TooManyValues { max: MAX_SOFTMAX })
         }
         _ => None,
     }

@@ -9,19 +9,19 @@
 
 mod constants;
 mod mapped;
+mod target;
 
 use std::collections::BTreeMap;
 
 pub use constants::{Coefficients, Constants, LeaveOneOut, array_ms, link_megabytes};
 pub use mapped::refusal;
+pub use target::targets;
 
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
 
 pub const TARGET: &str = "edgetpu-coral-dev-board";
 pub const DEVICE: &str = "Coral Dev Board, Edge TPU";
-pub const METRIC: &str = "latency";
-pub const UNIT: &str = "ms";
 
 /// Rows and columns of the array.
 pub const ARRAY_SIDE: u64 = 64;

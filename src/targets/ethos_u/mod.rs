@@ -28,8 +28,13 @@ pub mod schedule;
 pub mod staging;
 pub mod step;
 pub mod support;
+mod target;
 #[cfg(test)]
 mod tests;
 pub mod weights;
 
 pub use features::features;
+pub use target::targets;
+
+/// Name of the custom operator that Vela writes in the place of what it compiled.
+pub const COMPILED: &str = "ethos-u";

@@ -5,6 +5,7 @@
 
 use crate::formats::tflite::{BuiltinOptions, Padding, Tensor, TensorType, integers};
 use crate::graph::{Graph, Node};
+use crate::targets::{UnsupportedOperator, UnsupportedReason};
 
 /// A family of NPUs with one operator list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,39 +14,18 @@ pub enum Npu {
     EthosU85,
 }
 
-impl Npu {
-    /// The family of a target, or `None` for a target that is no NPU of these.
-    pub fn of_target(target: &str) -> Option<Self> {
-        match target {
-            _ if target.starts_with("ethos-u55-") => Some(Npu::EthosU55U65),
-            _ if target.starts_with("ethos-u65-") => Some(Npu::EthosU55U65),
-            _ if target.starts_with("ethos-u85-") => Some(Npu::EthosU85),
-            _ => None,
-        }
-    }
-}
-
-/// An operator that the NPU leaves to the CPU.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fallback {
-    pub node_idx: usize,
-    /// Lower case, no full stop, for example `FLOAT32 activations`.
-    pub reason: String,
-}
-
 /// The operators of `graph` that `npu` leaves to the CPU, in topological order.
-pub fn fallbacks(graph: &Graph, npu: Npu) -> Vec<Fallback> {
+pub fn unsupported(graph: &Graph, npu: Npu) -> Vec<UnsupportedOperator> {
     let check = |(node_idx, node)| {
         let reason = refusal(graph, node, npu)?;
-        Some(Fallback { node_idx, reason })
+        Some(UnsupportedOperator { node_idx, reason })
     };
     graph.nodes.iter().enumerate().filter_map(check).collect()
 }
 
-/// Why there is no saying what an Ethos-U makes of a graph that convolves several inputs at a time, in
-/// words: Vela repeats such an operator for each input and lays out memory for all of them, which no
-/// estimate here knows of. `None` where it takes one.
-pub fn refusal_of_several(graph: &Graph) -> Option<String> {
+/// The largest batch of an operator that works through inputs one after another. Vela repeats such an
+/// operator for each input and lays out memory for all of them, which no estimate here knows of.
+pub fn inputs_at_a_time(graph: &Graph) -> i32 {
     let of_node = |node: &Node| {
         let output = graph.tensor(*node.operator.outputs.first()?);
         match node.operator.options {
@@ -60,17 +40,16 @@ pub fn refusal_of_several(graph: &Graph) -> Option<String> {
             _ => None,
         }
     };
-    let most = graph.nodes.iter().filter_map(of_node).max()?;
-    (most > 1).then(|| format!("takes one input at a time, found {most}"))
+    graph.nodes.iter().filter_map(of_node).max().unwrap_or(1)
 }
 
-fn refusal(graph: &Graph, node: &Node, npu: Npu) -> Option<String> {
+fn refusal(graph: &Graph, node: &Node, npu: Npu) -> Option<UnsupportedReason> {
     let name = node.operator.code.name();
     if node.operator.code.is_custom() {
-        return Some("custom operator".into());
+        return Some(UnsupportedReason::CustomOperator);
     }
     if !is_listed(name, npu) {
-        return Some("operator not on the NPU's list".into());
+        return Some(UnsupportedReason::NotListed);
     }
     refused_type(graph, node, name, npu).or_else(|| refused_shape(graph, node, name, npu))
 }
@@ -84,7 +63,7 @@ fn is_listed(name: &str, npu: Npu) -> bool {
 }
 
 /// Feature maps are 8-, 16- or, where the operator allows it, 32-bit integers; weights 8-bit.
-fn refused_type(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<String> {
+fn refused_type(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<UnsupportedReason> {
     let operator = node.operator;
     let read = operator
         .inputs
@@ -95,7 +74,7 @@ fn refused_type(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<Stri
     for tensor in feature_maps {
         let tensor_type = tensor.tensor_type;
         if !runs_type(tensor_type, name, npu) {
-            return Some(format!("{} activations", tensor_type.name()));
+            return Some(UnsupportedReason::ActivationType(tensor_type));
         }
     }
     let weights = operator
@@ -105,7 +84,8 @@ fn refused_type(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<Stri
         .flatten()
         .map(|t| graph.tensor(t))?;
     let is_wide = !matches!(weights.tensor_type, TensorType::Int8 | TensorType::UInt8);
-    (WEIGHTED.contains(&name) && is_wide).then(|| format!("{} weights", weights.tensor_type.name()))
+    (WEIGHTED.contains(&name) && is_wide)
+        .then_some(UnsupportedReason::WeightType(weights.tensor_type))
 }
 
 fn runs_type(tensor_type: TensorType, name: &str, npu: Npu) -> bool {
@@ -120,20 +100,28 @@ fn runs_type(tensor_type: TensorType, name: &str, npu: Npu) -> bool {
     }
 }
 
-fn refused_shape(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<String> {
+fn refused_shape(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<UnsupportedReason> {
     match &node.operator.options {
         BuiltinOptions::Pool2D {
             padding: Padding::Same,
             filter_h,
             filter_w,
             ..
-        } if name == "AVERAGE_POOL_2D" && *filter_h.max(filter_w) > AVERAGE_POOL_MAX_SAME => Some(
-            format!("pooling window {filter_h}x{filter_w} with SAME padding, at most 8x8"),
-        ),
+        } if name == "AVERAGE_POOL_2D" && *filter_h.max(filter_w) > AVERAGE_POOL_MAX_SAME => {
+            Some(UnsupportedReason::PoolingWindow {
+                height: *filter_h,
+                width: *filter_w,
+                max: AVERAGE_POOL_MAX_SAME,
+            })
+        }
         BuiltinOptions::DepthwiseConv2D {
             stride_h, stride_w, ..
         } if npu == Npu::EthosU55U65 && *stride_h.max(stride_w) > DEPTHWISE_MAX_STRIDE => {
-            Some(format!("stride {stride_h}x{stride_w}, at most 3x3"))
+            Some(UnsupportedReason::Stride {
+                height: *stride_h,
+                width: *stride_w,
+                max: DEPTHWISE_MAX_STRIDE,
+            })
         }
         _ if name.starts_with("RESIZE_") && npu == Npu::EthosU55U65 => {
             refused_resize(graph, node, name)
@@ -144,7 +132,7 @@ fn refused_shape(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<Str
 }
 
 /// A mean over channels runs only where height, width or channels are 1.
-fn refused_mean(graph: &Graph, node: &Node) -> Option<String> {
+fn refused_mean(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let input = (*node.operator.inputs.first()?)?;
     let axes = (*node.operator.inputs.get(1)?)?;
     let shape = &graph.tensor(input).shape;
@@ -152,11 +140,11 @@ fn refused_mean(graph: &Graph, node: &Node) -> Option<String> {
     let mut axes = integers(graph.constant(axes));
     let is_image = shape.len() >= 3 && shape.iter().rev().take(3).all(|&dim| dim > 1);
     (is_image && axes.any(|axis| [-1, last_axis].contains(&axis)))
-        .then(|| "mean over channels of an image".into())
+        .then_some(UnsupportedReason::MeanOverChannels)
 }
 
 /// Resizes run by powers of two, the same in height and width.
-fn refused_resize(graph: &Graph, node: &Node, name: &str) -> Option<String> {
+fn refused_resize(graph: &Graph, node: &Node, name: &str) -> Option<UnsupportedReason> {
     use BuiltinOptions::{ResizeBilinear, ResizeNearestNeighbor};
     let (ResizeBilinear {
         align_corners,
@@ -183,8 +171,9 @@ fn refused_resize(graph: &Graph, node: &Node, name: &str) -> Option<String> {
     let is_one_row = (in_h, out_h) == (1, 1) || (in_w, out_w) == (1, 1);
     let is_allowed = |s: f64| s == 2.0 || (!only_2 && (s == 4.0 || s == 8.0));
     let is_fit = is_one_row || (scale_h == scale_w && is_allowed(scale_h));
-    (!is_fit).then(|| {
-        format!("resize from {in_h}x{in_w} to {out_h}x{out_w}, a factor of 2, 4 or 8 runs")
+    (!is_fit).then_some(UnsupportedReason::ResizeFactor {
+        input: (in_h, in_w),
+        output: (out_h, out_w),
     })
 }
 
@@ -316,10 +305,10 @@ mod tests {
     #[test]
     fn inputs_of_an_lstm_are_told_from_its_steps() {
         for (time_major, shape, expected) in [
-            (true, [3, 1, 8], None),
-            (true, [1, 3, 8], Some("takes one input at a time, found 3")),
-            (false, [3, 1, 8], Some("takes one input at a time, found 3")),
-            (false, [1, 3, 8], None),
+            (true, [3, 1, 8], 1),
+            (true, [1, 3, 8], 3),
+            (false, [3, 1, 8], 3),
+            (false, [1, 3, 8], 1),
         ] {
             let options = BuiltinOptions::UnidirectionalSequenceLstm {
                 time_major,
@@ -331,8 +320,8 @@ mod tests {
             let lstm = calling("UNIDIRECTIONAL_SEQUENCE_LSTM", &[0], &[1], options);
             let tensors = [shape, shape].map(|shape| tensor(TensorType::Int8, &shape));
             let model = model(vec![subgraph(tensors.to_vec(), vec![lstm])]);
-            let found = refusal_of_several(&graph_of(&model));
-            assert_eq!(found.as_deref(), expected, "{time_major} {shape:?}");
+            let found = inputs_at_a_time(&graph_of(&model));
+            assert_eq!(found, expected, "{time_major} {shape:?}");
         }
     }
 }

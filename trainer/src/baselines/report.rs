@@ -1,8 +1,7 @@
 //! Errors of the baselines and of the network, as Markdown.
 
-use litecast::learned::manifest::{
-    ALL, ErrorSummary, MAX_ERROR_PERCENT, NETWORKS, OutputError, PERFSAGE_SPACES,
-};
+use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
+use litecast::provenance::{ErrorSummary, MAX_ERROR_PERCENT};
 
 use super::{LeftOut, Measured, Method};
 use crate::data::Data;

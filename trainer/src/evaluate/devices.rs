@@ -9,7 +9,8 @@ use anyhow::{Context, Result, ensure};
 use litecast::calibration::{Calibration, Measurement};
 use litecast::estimate::{ModelFile, estimate};
 use litecast::learned::predictor::Predictor;
-use litecast::report::{Outcome, Report};
+use litecast::report::Report;
+use litecast::targets::{Metric, Outcome};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -112,7 +113,10 @@ fn measurements_of(
 
 /// By target, those that the predictor estimates.
 fn latencies_ms(report: &Report) -> BTreeMap<String, f64> {
-    let latencies = report.results.iter().filter(|r| r.metric == "latency");
+    let latencies = report
+        .results
+        .iter()
+        .filter(|r| r.metric == Metric::Latency);
     let pair = |result: &litecast::report::TargetResult| match &result.outcome {
         Outcome::Estimate { value, .. } => Some((result.target.clone(), *value)),
         Outcome::Unavailable { .. } => None,

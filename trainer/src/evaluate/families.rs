@@ -4,8 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use litecast::learned::familiarity::Interval;
-use litecast::learned::manifest::{ErrorSummary, OutputError};
+use litecast::learned::intervals::Interval;
+use litecast::learned::manifest::OutputError;
+use litecast::provenance::ErrorSummary;
 
 use super::intervals::{self, GraphErrors};
 use super::left_out::{self, some_of};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use litecast::estimate::{ModelFile, estimate};
 use litecast::learned::predictor::Predictor;
-use litecast::report;
+use litecast::targets;
 
 use crate::labels::record::{Label, Outcome};
 use crate::labels::target::Target;
@@ -175,10 +175,10 @@ fn estimates(
     let report = report.map_err(|error| error.to_string())?;
     let value = |metric: &str| {
         let results = report.results.iter();
-        let mut results = results.filter(|r| r.target == target && r.metric == metric);
+        let mut results = results.filter(|r| r.target == target && r.metric.id() == metric);
         match results.next().map(|result| &result.outcome) {
-            Some(report::Outcome::Estimate { value, .. }) => Ok(*value),
-            Some(report::Outcome::Unavailable { unavailable }) => Err(unavailable.clone()),
+            Some(targets::Outcome::Estimate { value, .. }) => Ok(*value),
+            Some(targets::Outcome::Unavailable { unavailable, .. }) => Err(unavailable.to_string()),
             None => Err("no such output".to_owned()),
         }
     };

@@ -2,7 +2,7 @@
 //! the graphs that stopped the training set the widths, the held-out graphs tell the coverage. Where errors
 //! on spaces that were left out are known, they count beside them: near to training there are few of them.
 
-use litecast::learned::familiarity::{Band, Interval, Landmarks, N_SUMMARY, mean_square};
+use litecast::learned::intervals::{Band, Interval, Landmarks, N_SUMMARY, mean_square};
 
 use crate::data::Part;
 use crate::dataset::LabelKey;

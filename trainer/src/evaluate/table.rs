@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use litecast::learned::familiarity::{Band, COVERAGE, Interval};
-use litecast::learned::manifest::{ErrorSummary, MAX_ERROR_PERCENT, OutputError};
+use litecast::learned::intervals::{Band, COVERAGE, Interval};
+use litecast::learned::manifest::OutputError;
+use litecast::provenance::{ErrorSummary, MAX_ERROR_PERCENT};
 use serde::{Deserialize, Serialize};
 
 use super::attribution::{Attribution, N_COSTLIEST};

@@ -176,7 +176,8 @@ fn markdown(methods: &[Measured]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use litecast::learned::manifest::{ErrorSummary, OutputError};
+    use litecast::learned::manifest::OutputError;
+    use litecast::provenance::ErrorSummary;
 
     use super::*;
 

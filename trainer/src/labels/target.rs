@@ -1,5 +1,6 @@
 //! The hardware that labels are made for.
 
+use litecast::provenance::ProvenanceKind;
 use litecast::targets::cortex_a::Constants;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +86,16 @@ impl Target {
         }
     }
 
-    /// Where its labels come from: a word of `Provenance::kind`.
+    /// What an estimate is that was learned from its labels.
+    pub fn provenance_of_learned(&self) -> ProvenanceKind {
+        match &self.configuration {
+            Configuration::EthosU { .. } => ProvenanceKind::LearnedFromCompiler,
+            Configuration::CortexA { .. } => ProvenanceKind::LearnedFromEmulator,
+            Configuration::Measured { .. } => ProvenanceKind::LearnedFromMeasurements,
+        }
+    }
+
+    /// Where its labels come from, in words.
     pub fn provenance(&self) -> &'static str {
         match &self.configuration {
             Configuration::EthosU { .. } => "compiler estimate",

@@ -23,7 +23,7 @@ use super::program::{Action, Arithmetic, MAX_DIMENSION, Map, Operation, Placing,
 use crate::formats::tflite::{BuiltinOptions, Tensor, TensorType};
 use crate::graph::analysis::{self, Analysis};
 use crate::graph::{Graph, Node};
-use crate::targets::ethos_u::support::{Npu, fallbacks};
+use crate::targets::ethos_u::support::{Npu, unsupported};
 
 /// Of rows of a matrix that are put beside and above each other, at most or a little more.
 const MAX_AREA_HEIGHT: i64 = 16;
@@ -53,8 +53,8 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         false => Npu::EthosU55U65,
     };
     let mut is_left = vec![false; graph.nodes.len()];
-    for fallback in fallbacks(graph, npu) {
-        is_left[fallback.node_idx] = true;
+    for operator in unsupported(graph, npu) {
+        is_left[operator.node_idx] = true;
     }
     for (node_idx, is_left) in is_left.into_iter().enumerate() {
         lowering.node_idx = node_idx;

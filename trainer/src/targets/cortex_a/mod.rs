@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use litecast::learned::manifest::ErrorSummary;
+use litecast::provenance::ErrorSummary;
 use litecast::targets::cortex_a::{Class, Costs, KernelCosts, TargetCosts, Work, inference, work};
 use litecast::{
     formats::tflite,

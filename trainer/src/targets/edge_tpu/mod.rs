@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use litecast::learned::manifest::MAX_ERROR_PERCENT;
+use litecast::provenance::MAX_ERROR_PERCENT;
 use litecast::targets::edge_tpu::{
     Coefficients, Constants, LeaveOneOut, Work, array_ms, link_megabytes, work,
 };

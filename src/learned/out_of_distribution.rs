@@ -1,0 +1,119 @@
+//! What a trained network says of a graph, and how far that graph is from those it was trained on.
+
+use std::collections::BTreeSet;
+
+use super::features::{COLUMNS, Features, N_COLUMNS};
+use super::intervals::summary;
+use super::manifest::Manifest;
+use super::predictor::Estimates;
+use crate::diagnostic::{Diagnostic, Severity, some_of};
+use crate::formats::tflite::CUSTOM;
+use crate::graph::Graph;
+
+/// Estimates of one graph, with the doubts about them.
+pub struct Learned<'p> {
+    pub manifest: &'p Manifest,
+    pub estimates: Estimates,
+    /// Distance from the nearest landmark of training, see
+    /// [`Landmarks::distance`](super::intervals::Landmarks::distance).
+    pub distance: f32,
+    /// Whether training had every operator kind of the graph.
+    pub has_only_trained_operators: bool,
+    /// Whether, besides, every feature lies within the range that training had.
+    pub is_in_training_range: bool,
+    /// Why the estimates may be further off than their stated error.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl<'p> Learned<'p> {
+    /// `estimates` are those of `graph`, whose features are `features`. Linear in nodes and landmarks.
+    pub fn new(
+        manifest: &'p Manifest,
+        estimates: Estimates,
+        graph: &Graph,
+        features: &Features,
+    ) -> Self {
+        let distance = manifest.landmarks.distance(&summary(features));
+        let never_trained = never_trained(graph, manifest);
+        let outside_range = outside_range(features, manifest);
+        Self {
+            manifest,
+            estimates,
+            distance,
+            has_only_trained_operators: never_trained.is_none(),
+            is_in_training_range: never_trained.is_none() && outside_range.is_none(),
+            diagnostics: [
+                never_trained,
+                outside_range,
+                far_from_training(distance, manifest),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
+        }
+    }
+}
+
+/// Operators that no training graph had.
+fn never_trained(graph: &Graph, manifest: &Manifest) -> Option<Diagnostic> {
+    let is_new = |builtin| builtin == CUSTOM || manifest.category_index(builtin) == 0;
+    let new = graph
+        .nodes
+        .iter()
+        .filter(|node| is_new(node.operator.code.builtin));
+    let first = new.clone().next()?;
+    let names: BTreeSet<_> = new.map(|node| node.operator.code.name()).collect();
+    let names = some_of(names, ", ");
+    Some(Diagnostic {
+        severity: Severity::Warning,
+        code: "operator-never-trained",
+        message: format!("the predictor never saw {names}; its error here is unknown"),
+        operator_idx: Some(first.operator_idx),
+    })
+}
+
+/// Columns whose values leave what training graphs had, most extreme first.
+fn outside_range(features: &Features, manifest: &Manifest) -> Option<Diagnostic> {
+    let ranges = &manifest.feature_ranges;
+    let mut outside: Vec<(f32, usize)> = Vec::new();
+    for (column_idx, range) in ranges.iter().enumerate().take(N_COLUMNS) {
+        let values = features.nodes.iter().skip(column_idx).step_by(N_COLUMNS);
+        let width = (range.max - range.min).max(f32::MIN_POSITIVE);
+        let excess = |&v: &f32| (v - range.max).max(range.min - v) / width;
+        let worst = values.map(excess).fold(0.0, f32::max);
+        if worst > RANGE_SLACK {
+            outside.push((worst, column_idx));
+        }
+    }
+    outside.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let meanings = outside.iter().map(|&(_, idx)| COLUMNS[idx].meaning);
+    let listed = some_of(meanings, "; ");
+    (!outside.is_empty()).then(|| Diagnostic {
+        severity: Severity::Warning,
+        code: "outside-training-range",
+        message: format!("outside what the predictor was trained on: {listed}"),
+        operator_idx: None,
+    })
+}
+
+/// A graph farther from all of training than those that the intervals were calibrated on.
+fn far_from_training(distance: f32, manifest: &Manifest) -> Option<Diagnostic> {
+    let intervals = &manifest.intervals;
+    let calibrated = intervals
+        .iter()
+        .map(|i| i.max_distance())
+        .fold(0.0, f32::max);
+    (calibrated > 0.0 && distance > calibrated).then(|| Diagnostic {
+        severity: Severity::Warning,
+        code: "unlike-training",
+        message: format!(
+            "{:.1} times as far from the networks of training as any that the intervals were \
+             calibrated on; they are as much wider",
+            distance / calibrated
+        ),
+        operator_idx: None,
+    })
+}
+
+/// Share of a column's range by which a value may leave it without a word.
+const RANGE_SLACK: f32 = 0.05;

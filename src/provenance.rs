@@ -1,0 +1,85 @@
+//! Where a number comes from, and how wrong it was where that was measured.
+
+use serde::{Deserialize, Serialize};
+
+/// Origin of a number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    pub kind: ProvenanceKind,
+    pub tool: String,
+    pub version: String,
+    /// What the tool was set to, in words.
+    pub configuration: String,
+}
+
+/// How a number was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum ProvenanceKind {
+    /// Counted from the file.
+    #[serde(rename = "exact")]
+    Exact,
+    /// A model of this program with constants that were fitted or published.
+    #[serde(rename = "modelled")]
+    Modelled,
+    /// The rules of a compiler, reproduced by this program.
+    #[serde(rename = "compiler rules")]
+    CompilerRules,
+    /// A network trained on estimates of a compiler.
+    #[serde(rename = "learned from compiler estimate")]
+    LearnedFromCompiler,
+    /// A network trained on counts of an emulator.
+    #[serde(rename = "learned from emulated")]
+    LearnedFromEmulator,
+    /// A network trained on measurements.
+    #[serde(rename = "learned from measured")]
+    LearnedFromMeasurements,
+}
+
+impl ProvenanceKind {
+    /// As reports and manifests spell it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Modelled => "modelled",
+            Self::CompilerRules => "compiler rules",
+            Self::LearnedFromCompiler => "learned from compiler estimate",
+            Self::LearnedFromEmulator => "learned from emulated",
+            Self::LearnedFromMeasurements => "learned from measured",
+        }
+    }
+}
+
+impl Provenance {
+    /// Of this program itself.
+    pub fn own(kind: ProvenanceKind, configuration: String) -> Self {
+        Self {
+            kind,
+            tool: "litecast".into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            configuration,
+        }
+    }
+}
+
+/// Networks of a few bytes and nanoseconds are easily off by factors, and would drown all others in
+/// a plain mean.
+pub const MAX_ERROR_PERCENT: f64 = 100.0;
+
+/// Errors of an estimate over `n` graphs, in percent of the label.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ErrorSummary {
+    /// Mean absolute percentage error.
+    pub mape: f64,
+    /// The same with single errors of more than [`MAX_ERROR_PERCENT`] counted as that.
+    pub capped_mape: f64,
+    pub median_ape: f64,
+    pub p95_ape: f64,
+    /// Share of graphs within 5 % of the label, in percent.
+    pub within_5: f64,
+    /// Share of graphs within 10 % of the label, in percent.
+    pub within_10: f64,
+    /// Rank correlation, -1 to 1.
+    pub spearman: f64,
+    pub n: usize,
+}

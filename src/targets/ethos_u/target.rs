@@ -1,0 +1,257 @@
+//! The Ethos-U targets: a trained network's estimates of what Vela says, and the energy that follows.
+
+use std::collections::BTreeSet;
+
+use super::energy::{Coefficients, coefficients};
+use super::support::{Npu, inputs_at_a_time, unsupported};
+use crate::diagnostic::some_of;
+use crate::graph::Graph;
+use crate::graph::analysis::Analysis;
+use crate::learned::manifest::{Manifest, Output};
+use crate::learned::out_of_distribution::Learned;
+use crate::provenance::{Provenance, ProvenanceKind};
+use crate::targets::{
+    Metric, MetricEstimate, MetricInfo, Network, Outcome, Target, TargetEstimate, TargetInfo,
+    UnavailableReason, UnsupportedOperator, uncountable,
+};
+
+/// One accelerator in one system configuration and memory mode.
+struct EthosU {
+    id: &'static str,
+    npu: Npu,
+}
+
+/// The configurations that the shipped network was trained on.
+pub fn targets() -> Vec<Box<dyn Target>> {
+    [
+        ("ethos-u55-256", Npu::EthosU55U65),
+        ("ethos-u65-512", Npu::EthosU55U65),
+        ("ethos-u85-256", Npu::EthosU85),
+    ]
+    .map(|(id, npu)| Box::new(EthosU { id, npu }) as Box<dyn Target>)
+    .into()
+}
+
+impl Target for EthosU {
+    fn id(&self) -> &str {
+        self.id
+    }
+
+    fn info(&self, manifest: Option<&Manifest>) -> Option<TargetInfo> {
+        let manifest = manifest?;
+        let outputs = self.outputs(manifest);
+        let first = outputs.first()?.1;
+        let metric = |&(_, output, metric): &(usize, &Output, Metric)| MetricInfo {
+            metric,
+            unit: metric.unit(),
+            expected_error_percent: manifest.expected_error_percent(self.id, &output.metric),
+        };
+        let source = &first.provenance;
+        Some(TargetInfo {
+            id: self.id.into(),
+            device: first.device.clone(),
+            metrics: outputs.iter().map(metric).collect(),
+            learned_from: format!(
+                "{} {}, {}",
+                source.tool, source.version, source.configuration
+            ),
+        })
+    }
+
+    fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
+        unsupported(network.graph, self.npu)
+    }
+
+    fn estimate(&self, network: &Network) -> TargetEstimate {
+        let Some(learned) = network.learned else {
+            return TargetEstimate::default();
+        };
+        let refusal = self.refusal(network);
+        let outputs = self.outputs(learned.manifest);
+        let estimate = |&(idx, output, metric): &(usize, &Output, Metric)| MetricEstimate {
+            metric,
+            outcome: match &refusal {
+                Some(reason) => Outcome::unavailable(reason.clone()),
+                None => learned_outcome(learned, idx, output, metric),
+            },
+        };
+        let mut metrics: Vec<MetricEstimate> = outputs.iter().map(estimate).collect();
+        metrics.extend(self.energy(&metrics, network.analysis));
+        let is_estimated = metrics.iter().any(|metric| metric.outcome.is_estimate());
+        TargetEstimate {
+            device: outputs
+                .first()
+                .map(|(_, output, _)| output.device.clone())
+                .unwrap_or_default(),
+            metrics,
+            diagnostics: match is_estimated {
+                true => learned.diagnostics.clone(),
+                false => Vec::new(),
+            },
+        }
+    }
+}
+
+impl EthosU {
+    /// The trained network's outputs for this target, each with its column.
+    fn outputs<'m>(&self, manifest: &'m Manifest) -> Vec<(usize, &'m Output, Metric)> {
+        let outputs = manifest.outputs.iter().enumerate();
+        outputs
+            .filter(|(_, output)| output.target == self.id)
+            .filter_map(|(idx, output)| Some((idx, output, Metric::from_id(&output.metric)?)))
+            .collect()
+    }
+
+    fn refusal(&self, network: &Network) -> Option<UnavailableReason> {
+        let Network {
+            graph, analysis, ..
+        } = network;
+        if let Some(reason) = uncountable(graph, analysis) {
+            return Some(reason);
+        }
+        let found = inputs_at_a_time(graph);
+        if found > 1 {
+            return Some(UnavailableReason::SeveralInputs { found });
+        }
+        let unsupported = unsupported(graph, self.npu);
+        is_mostly_cpu(graph, analysis, &unsupported).then(|| mostly_cpu(graph, &unsupported))
+    }
+
+    fn energy(&self, metrics: &[MetricEstimate], analysis: &Analysis) -> Option<MetricEstimate> {
+        let coefficients = coefficients(self.id)?;
+        let of = |metric: Metric| {
+            let mut metrics = metrics.iter();
+            Some(&metrics.find(|m| m.metric == metric)?.outcome)
+        };
+        let (sram, offchip) = (of(Metric::SramTraffic)?, of(Metric::OffchipTraffic)?);
+        let outcome = match (Traffic::of(sram), Traffic::of(offchip)) {
+            (Some(sram), Some(offchip)) => energy_outcome(&coefficients, &sram, &offchip, analysis),
+            _ => sram.clone(),
+        };
+        Some(MetricEstimate {
+            metric: Metric::Energy,
+            outcome,
+        })
+    }
+}
+
+fn learned_outcome(learned: &Learned, idx: usize, output: &Output, metric: Metric) -> Outcome {
+    let Some(&value) = learned.estimates.graph.get(idx) else {
+        return Outcome::unavailable(UnavailableReason::NoOperators);
+    };
+    let value = f64::from(value);
+    let manifest = learned.manifest;
+    let interval = manifest
+        .interval(&output.target, &output.metric)
+        .filter(|_| learned.has_only_trained_operators)
+        .and_then(|interval| interval.around(value, learned.distance));
+    Outcome::Estimate {
+        value,
+        lo: interval.map(|(low, _)| low),
+        hi: interval.map(|(_, high)| high),
+        unit: metric.unit(),
+        provenance: output.provenance.clone(),
+        // Not promised for a graph unlike all of those it was measured on.
+        expected_error_percent: manifest
+            .expected_error_percent(&output.target, &output.metric)
+            .filter(|_| learned.is_in_training_range),
+        operators: learned.estimates.operators_of(idx),
+    }
+}
+
+/// The ends of the interval are those of both traffics together: wider than needed where one errs
+/// to the other side.
+fn energy_outcome(
+    coefficients: &Coefficients,
+    sram: &Traffic,
+    offchip: &Traffic,
+    analysis: &Analysis,
+) -> Outcome {
+    let macs: Vec<f64> = analysis.costs.iter().map(|cost| cost.macs as f64).collect();
+    let all_macs = macs.iter().sum();
+    let end = |sram: Option<f64>, offchip: Option<f64>| {
+        Some(coefficients.energy_mj(all_macs, sram?, offchip?))
+    };
+    let parts = sram.operators.zip(offchip.operators);
+    let operators = parts.map(|(sram, offchip)| {
+        let bytes = sram.iter().zip(offchip);
+        let parts = macs.iter().zip(bytes);
+        parts
+            .map(|(&macs, (&sram, &offchip))| coefficients.energy_mj(macs, sram, offchip))
+            .collect()
+    });
+    Outcome::Estimate {
+        value: coefficients.energy_mj(all_macs, sram.value, offchip.value),
+        lo: end(sram.lo, offchip.lo),
+        hi: end(sram.hi, offchip.hi),
+        unit: Metric::Energy.unit(),
+        provenance: Provenance::own(ProvenanceKind::Modelled, coefficients.in_words()),
+        expected_error_percent: None,
+        operators,
+    }
+}
+
+/// Bytes of an estimate.
+struct Traffic<'r> {
+    value: f64,
+    lo: Option<f64>,
+    hi: Option<f64>,
+    operators: Option<&'r Vec<f64>>,
+}
+
+impl<'r> Traffic<'r> {
+    fn of(outcome: &'r Outcome) -> Option<Self> {
+        match outcome {
+            Outcome::Estimate {
+                value,
+                lo,
+                hi,
+                operators,
+                ..
+            } => Some(Self {
+                value: *value,
+                lo: *lo,
+                hi: *hi,
+                operators: operators.as_ref(),
+            }),
+            Outcome::Unavailable { .. } => None,
+        }
+    }
+}
+
+/// An NPU's estimate says little where most of the work stays on the CPU.
+fn is_mostly_cpu(graph: &Graph, analysis: &Analysis, unsupported: &[UnsupportedOperator]) -> bool {
+    let cpu_macs: u64 = unsupported
+        .iter()
+        .map(|operator| analysis.costs[operator.node_idx].macs)
+        .fold(0, u64::saturating_add);
+    let all_macs = analysis
+        .costs
+        .iter()
+        .map(|cost| cost.macs)
+        .fold(0, u64::saturating_add);
+    if all_macs == 0 {
+        return 2 * unsupported.len() > graph.nodes.len();
+    }
+    cpu_macs > all_macs / 2
+}
+
+fn mostly_cpu(graph: &Graph, unsupported: &[UnsupportedOperator]) -> UnavailableReason {
+    let reasons: BTreeSet<String> = unsupported
+        .iter()
+        .map(|operator| operator.reason.to_string())
+        .collect();
+    let is_float = unsupported
+        .iter()
+        .any(|operator| operator.reason.is_float());
+    UnavailableReason::UnsupportedOperators {
+        n_operators: unsupported.len(),
+        of: graph.nodes.len(),
+        place: "on the NPU",
+        reasons: some_of(reasons, ", "),
+        advice: match is_float {
+            true => "; quantise the model to int8",
+            false => "",
+        },
+    }
+}

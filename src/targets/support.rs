@@ -1,0 +1,134 @@
+//! Why a target leaves an operator to the CPU, as data.
+
+use std::fmt;
+
+use crate::formats::tflite::TensorType;
+
+/// An operator that a target does not run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnsupportedOperator {
+    /// Index into [`Graph::nodes`](crate::graph::Graph::nodes).
+    pub node_idx: usize,
+    pub reason: UnsupportedReason,
+}
+
+/// Why. Displayed in lower case without a full stop, for example `FLOAT32 activations`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum UnsupportedReason {
+    CustomOperator,
+    /// The operator is not among those that the NPU's compiler lists.
+    NotListed,
+    /// The operator is not among those that the Edge TPU's documentation lists.
+    NotSupported,
+    ActivationType(TensorType),
+    ConstantType(TensorType),
+    WeightType(TensorType),
+    /// Sides of an average pooling window with SAME padding, and the largest side that runs.
+    PoolingWindow {
+        height: i32,
+        width: i32,
+        max: i32,
+    },
+    Stride {
+        height: i32,
+        width: i32,
+        max: i32,
+    },
+    /// Height and width of the input and the output.
+    ResizeFactor {
+        input: (i32, i32),
+        output: (i32, i32),
+    },
+    MeanOverChannels,
+    MoreThanThreeDimensions,
+    WeightsComputed,
+    Dilation {
+        height: i32,
+        width: i32,
+    },
+    FusedActivation,
+    NewAxes,
+    SliceStrides,
+    SeveralOutputRows,
+    SeveralInputRows,
+    TooManyValues {
+        max: i32,
+    },
+    /// No published latency has such an operator.
+    NeverMeasured,
+}
+
+impl UnsupportedReason {
+    /// Stable identifier for programs, kebab-case.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::CustomOperator => "custom-operator",
+            Self::NotListed | Self::NotSupported => "operator",
+            Self::ActivationType(_) => "activation-type",
+            Self::ConstantType(_) => "constant-type",
+            Self::WeightType(_) => "weight-type",
+            Self::PoolingWindow { .. } => "pooling-window",
+            Self::Stride { .. } => "stride",
+            Self::ResizeFactor { .. } => "resize-factor",
+            Self::MeanOverChannels => "mean-over-channels",
+            Self::MoreThanThreeDimensions => "dimensions",
+            Self::WeightsComputed => "weights-computed",
+            Self::Dilation { .. } => "dilation",
+            Self::FusedActivation => "fused-activation",
+            Self::NewAxes => "new-axes",
+            Self::SliceStrides => "slice-strides",
+            Self::SeveralOutputRows | Self::SeveralInputRows => "rows",
+            Self::TooManyValues { .. } => "values",
+            Self::NeverMeasured => "never-measured",
+        }
+    }
+
+    /// Whether quantising the model would remove the reason.
+    pub fn is_float(&self) -> bool {
+        match self {
+            Self::ActivationType(found) | Self::ConstantType(found) | Self::WeightType(found) => {
+                found.is_float()
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for UnsupportedReason {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::CustomOperator => f.write_str("custom operator"),
+            Self::NotListed => f.write_str("operator not on the NPU's list"),
+            Self::NotSupported => f.write_str("not supported"),
+            Self::ActivationType(found) => write!(f, "{} activations", found.name()),
+            Self::ConstantType(found) => write!(f, "{} constants", found.name()),
+            Self::WeightType(found) => write!(f, "{} weights", found.name()),
+            Self::PoolingWindow { height, width, max } => write!(
+                f,
+                "pooling window {height}x{width} with SAME padding, at most {max}x{max}"
+            ),
+            Self::Stride { height, width, max } => {
+                write!(f, "stride {height}x{width}, at most {max}x{max}")
+            }
+            Self::ResizeFactor { input, output } => write!(
+                f,
+                "resize from {}x{} to {}x{}, a factor of 2, 4 or 8 runs",
+                input.0, input.1, output.0, output.1
+            ),
+            Self::MeanOverChannels => f.write_str("mean over channels of an image"),
+            Self::MoreThanThreeDimensions => {
+                f.write_str("more than three dimensions, or several inputs at once")
+            }
+            Self::WeightsComputed => f.write_str("weights computed at run time"),
+            Self::Dilation { height, width } => write!(f, "dilation {height}x{width}"),
+            Self::FusedActivation => f.write_str("fused activation"),
+            Self::NewAxes => f.write_str("new axes"),
+            Self::SliceStrides => f.write_str("strides other than 1"),
+            Self::SeveralOutputRows => f.write_str("output of several rows"),
+            Self::SeveralInputRows => f.write_str("input of several rows"),
+            Self::TooManyValues { max } => write!(f, "more than {max} values"),
+            Self::NeverMeasured => f.write_str("no published latency tells its time"),
+        }
+    }
+}
