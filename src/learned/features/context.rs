@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use super::compiler::{N_ACCELERATORS, PlannedOperator};
-use crate::formats::tflite::{Activation, BuiltinOptions, Tensor, TensorType};
+use crate::formats::tflite::{Activation, BuiltinOptions, Subgraph, Tensor, TensorType};
 use crate::graph::Graph;
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
@@ -135,6 +135,7 @@ impl NodeContext {
     pub fn of(
         graph: &Graph,
         analysis: &Analysis,
+        ends: &Ends,
         coded_weight_bytes: f64,
         node_idx: usize,
     ) -> Self {
@@ -170,8 +171,8 @@ impl NodeContext {
             weight_std: weights.map_or(0.0, |w| w.std),
             weight_zero_share: weights.map_or(0.0, |w| w.zero_share),
             weight_entropy_bits: weights.map_or(0.0, |w| w.entropy_bits),
-            reads_graph_input: any_of(&activations, &graph.subgraph.inputs),
-            writes_graph_output: any_of(&operator.outputs, &graph.subgraph.outputs),
+            reads_graph_input: any_of(&activations, &ends.is_input),
+            writes_graph_output: any_of(&operator.outputs, &ends.is_output),
             index: node_idx as f32,
             ..Self::default()
         }
@@ -184,8 +185,28 @@ fn element_bytes(tensor_type: TensorType) -> f32 {
         .map_or(0.0, |bits| bits as f32 / 8.0)
 }
 
-fn any_of(tensors: &[usize], of: &[usize]) -> f32 {
-    f32::from(u8::from(tensors.iter().any(|t| of.contains(t))))
+fn any_of(tensors: &[usize], is_one: &[bool]) -> f32 {
+    f32::from(u8::from(tensors.iter().any(|&t| is_one[t])))
+}
+
+/// By tensor, whether callers write or read it.
+pub(super) struct Ends {
+    is_input: Vec<bool>,
+    is_output: Vec<bool>,
+}
+
+impl Ends {
+    pub fn of(subgraph: &Subgraph) -> Self {
+        let among = |ends: &[usize]| {
+            let mut is_end = vec![false; subgraph.tensors.len()];
+            ends.iter().for_each(|&t| is_end[t] = true);
+            is_end
+        };
+        Self {
+            is_input: among(&subgraph.inputs),
+            is_output: among(&subgraph.outputs),
+        }
+    }
 }
 
 fn fused(options: &BuiltinOptions) -> (f32, f32) {

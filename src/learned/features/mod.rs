@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
-use context::{NodeContext, Work};
+use context::{Ends, NodeContext, Work};
 
 /// What a predictor sees of a graph.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,10 +60,11 @@ pub fn extract(graph: &Graph, analysis: &Analysis, compiler: &CompilerPlan) -> F
     let n_predecessors = degrees(&edge_dst, n_nodes);
     let n_successors = degrees(&edge_src, n_nodes);
     let mut nodes = Vec::with_capacity(n_nodes * N_COLUMNS);
+    let ends = Ends::of(graph.subgraph);
     let mut contexts: Vec<NodeContext> = (0..n_nodes)
         .map(|node_idx| {
             let coded_weight_bytes = compiler.coded_weight_bytes[node_idx];
-            NodeContext::of(graph, analysis, coded_weight_bytes, node_idx)
+            NodeContext::of(graph, analysis, &ends, coded_weight_bytes, node_idx)
         })
         .collect();
     let work: Vec<Work> = contexts.iter().map(|context| context.work).collect();

@@ -62,7 +62,11 @@ impl Work {
 /// factor.
 pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
     let mut cache = Cache::default();
-    let mut unread: Vec<usize> = graph.subgraph.inputs.clone();
+    let n_tensors = graph.subgraph.tensors.len();
+    // By tensor: inputs that have not come over the link yet, and what callers read.
+    let [mut is_unread, mut is_output] = [vec![false; n_tensors], vec![false; n_tensors]];
+    (graph.subgraph.inputs.iter()).for_each(|&t| is_unread[t] = true);
+    (graph.subgraph.outputs.iter()).for_each(|&t| is_output[t] = true);
     let mut works = Vec::with_capacity(graph.nodes.len());
     for (node, cost) in graph.nodes.iter().zip(&analysis.costs) {
         let matrix = Matrix::of(graph, node).unwrap_or_default();
@@ -74,24 +78,19 @@ pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
             }
             None => cost.weight_bytes,
         };
-        let is_read = |t: &usize| node.operator.inputs.contains(&Some(*t));
-        let arriving: u64 = unread
-            .iter()
-            .filter(|t| is_read(t))
-            .map(|&t| bytes(graph, t))
-            .sum();
-        unread.retain(|t| !is_read(t));
+        let inputs = node.operator.inputs.iter().flatten();
+        let arriving = inputs.filter(|&&t| std::mem::take(&mut is_unread[t]));
         let outputs = node.operator.outputs.iter();
-        let leaving = outputs.filter(|t| graph.subgraph.outputs.contains(t));
+        let leaving = outputs.filter(|&&t| is_output[t]);
         let streamed = cache.streamed(graph, matrix.weights, parameter_bytes);
         works.push(Work {
             operators: u64::from(!RENAMING.contains(&node.operator.code.name())),
             array_cycles: matrix.cycles(),
             parameter_bytes,
-            link_bytes: leaving
+            link_bytes: arriving
+                .chain(leaving)
                 .map(|&t| bytes(graph, t))
-                .fold(arriving, u64::saturating_add)
-                .saturating_add(streamed),
+                .fold(streamed, u64::saturating_add),
         });
     }
     works

@@ -101,6 +101,8 @@ fn same_memory(program: &Program, order: &Order, steps: &[Option<Step>], is_in_s
     // By map, the one that it names anew.
     let mut named: Vec<usize> = (0..maps.len()).collect();
     let mut is_read_whole = vec![false; maps.len()];
+    // By map, the last step whose group wrote it, counted from 1.
+    let mut written_in = vec![0; maps.len()];
     for &idx in &order.operations {
         let operation = &program.operations[idx];
         if operation.placing.is_of_input() {
@@ -124,14 +126,14 @@ fn same_memory(program: &Program, order: &Order, steps: &[Option<Step>], is_in_s
         if step.is_none() || is_inside || !group.iter().any(|operation| operation.is_binary()) {
             continue;
         }
-        let inside: Vec<usize> = (group.iter().flat_map(|operation| &operation.outputs))
-            .map(|&map| named[map])
-            .collect();
+        for &output in group.iter().flat_map(|operation| &operation.outputs) {
+            written_in[named[output]] = step_idx + 1;
+        }
         let inputs: Vec<usize> = (group
             .iter()
             .flat_map(|operation| program.activations(operation)))
         .map(|input| named[input])
-        .filter(|input| !inside.contains(input))
+        .filter(|&input| written_in[input] != step_idx + 1)
         .collect();
         if inputs.iter().any(|&input| !is_in_sram[input]) {
             for &input in inputs.iter().filter(|&&input| !is_read_whole[input]) {

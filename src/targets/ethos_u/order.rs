@@ -166,43 +166,178 @@ fn n_inputs(program: &Program, operation: &Operation) -> usize {
     operation.inputs.len() - operation.inputs.iter().filter(is_number).count()
 }
 
+/// Operations in the order of [`Order::of`]. Linear in operations, inputs, outputs and writers: a map's
+/// writers are passed once, however many operations read it and however often it is an output.
 fn depth_first(program: &Program) -> Vec<usize> {
     let n_operations = program.operations.len();
-    // By map, the operations that write it or parts of it, the last one first.
-    let mut writers = vec![Vec::new(); program.maps.len()];
-    for (idx, operation) in program.operations.iter().enumerate().rev() {
-        operation
-            .outputs
-            .iter()
-            .for_each(|&output| writers[output].push(idx));
-    }
-    let before = |idx: usize| -> Vec<usize> {
-        let inputs = program.operations[idx].inputs.iter();
-        inputs.flat_map(|&input| &writers[input]).copied().collect()
+    let mut walk = Walk {
+        program,
+        writers: Writers::of(program),
+        order: Vec::with_capacity(n_operations),
+        is_seen: vec![false; n_operations],
+        open: Vec::new(),
     };
-    let needed = program
-        .outputs
-        .iter()
-        .rev()
-        .flat_map(|&output| writers[output].iter().rev());
-    let mut order = Vec::with_capacity(n_operations);
-    let mut is_seen = vec![false; n_operations];
-    for root in needed.copied().chain(0..n_operations) {
-        // Operations with those before them that are still to be looked at.
-        let mut open = Vec::new();
-        if !std::mem::replace(&mut is_seen[root], true) {
-            open.push((root, before(root)));
+    for &output in program.outputs.iter().rev() {
+        while let Some(writer) = walk.writers.next(output) {
+            walk.visit(writer);
         }
-        while let Some((idx, left)) = open.last_mut() {
-            let Some(next) = left.pop() else {
-                order.push(*idx);
-                open.pop();
+    }
+    (0..n_operations).for_each(|idx| walk.visit(idx));
+    walk.order
+}
+
+struct Walk<'p> {
+    program: &'p Program,
+    writers: Writers,
+    order: Vec<usize>,
+    is_seen: Vec<bool>,
+    /// Operations that wait for those before them, each with the number of its inputs whose writers
+    /// are still to be looked at.
+    open: Vec<(usize, usize)>,
+}
+
+impl Walk<'_> {
+    /// Runs all that `root` needs and then `root`.
+    fn visit(&mut self, root: usize) {
+        self.open(root);
+        while let Some((idx, n_left)) = self.open.last_mut() {
+            let inputs = &self.program.operations[*idx].inputs;
+            let Some(&input) = n_left.checked_sub(1).and_then(|last| inputs.get(last)) else {
+                self.order.push(*idx);
+                self.open.pop();
                 continue;
             };
-            if !std::mem::replace(&mut is_seen[next], true) {
-                open.push((next, before(next)));
+            match self.writers.next(input) {
+                Some(writer) => self.open(writer),
+                None => *n_left -= 1,
             }
         }
     }
-    order
+
+    fn open(&mut self, idx: usize) {
+        if !std::mem::replace(&mut self.is_seen[idx], true) {
+            let n_inputs = self.program.operations[idx].inputs.len();
+            self.open.push((idx, n_inputs));
+        }
+    }
+}
+
+/// By map, the operations that write it or parts of it. Each is given out once: who asks next goes on
+/// behind those that were visited already.
+struct Writers {
+    /// Operations, map by map, in the order of the program.
+    operations: Vec<usize>,
+    /// By map, the next place in `operations` and the end of its part.
+    parts: Vec<(usize, usize)>,
+}
+
+impl Writers {
+    fn of(program: &Program) -> Self {
+        let mut parts = vec![(0, 0); program.maps.len()];
+        let outputs = || {
+            let operations = program.operations.iter().enumerate();
+            operations.flat_map(|(idx, operation)| {
+                operation.outputs.iter().map(move |&output| (idx, output))
+            })
+        };
+        outputs().for_each(|(_, output)| parts[output].1 += 1);
+        let mut start = 0;
+        for part in &mut parts {
+            let n_writers = part.1;
+            *part = (start, start);
+            start += n_writers;
+        }
+        let mut operations = vec![0; start];
+        for (idx, output) in outputs() {
+            operations[parts[output].1] = idx;
+            parts[output].1 += 1;
+        }
+        Self { operations, parts }
+    }
+
+    fn next(&mut self, map_idx: usize) -> Option<usize> {
+        let (next, end) = &mut self.parts[map_idx];
+        let writer = *self.operations[..*end].get(*next)?;
+        *next += 1;
+        Some(writer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::analysis::fixtures::Random;
+    use crate::targets::ethos_u::program::Map;
+
+    /// The same with every writer of every input looked at again for each reader.
+    fn naively(program: &Program) -> Vec<usize> {
+        fn visit(program: &Program, idx: usize, is_seen: &mut [bool], order: &mut Vec<usize>) {
+            if std::mem::replace(&mut is_seen[idx], true) {
+                return;
+            }
+            for input in program.operations[idx].inputs.iter().rev() {
+                for writer in writers(program, *input) {
+                    visit(program, writer, is_seen, order);
+                }
+            }
+            order.push(idx);
+        }
+        fn writers(program: &Program, map_idx: usize) -> impl Iterator<Item = usize> {
+            let operations = program.operations.iter().enumerate();
+            let writes = operations.filter(move |(_, one)| one.outputs.contains(&map_idx));
+            writes.map(|(idx, _)| idx)
+        }
+        let mut is_seen = vec![false; program.operations.len()];
+        let mut order = Vec::new();
+        for &output in program.outputs.iter().rev() {
+            for writer in writers(program, output) {
+                visit(program, writer, &mut is_seen, &mut order);
+            }
+        }
+        for idx in 0..program.operations.len() {
+            visit(program, idx, &mut is_seen, &mut order);
+        }
+        order
+    }
+
+    fn program(operations: Vec<[Vec<usize>; 2]>, n_maps: usize, outputs: Vec<usize>) -> Program {
+        let operation = |(idx, [inputs, outputs]): (usize, [Vec<usize>; 2])| {
+            Operation::new(idx, Action::Other, inputs, outputs)
+        };
+        Program {
+            maps: vec![Map::default(); n_maps],
+            operations: operations.into_iter().enumerate().map(operation).collect(),
+            outputs,
+        }
+    }
+
+    #[test]
+    fn orders_are_those_of_the_naive_walk() {
+        let mut random = Random::new(11);
+        for _ in 0..2000 {
+            let n_maps = 2 + random.below(8) as usize;
+            let mut some_maps = |most: u64| -> Vec<usize> {
+                let n = random.below(most + 1);
+                (0..n)
+                    .map(|_| random.below(n_maps as u64) as usize)
+                    .collect()
+            };
+            let operations = (0..1 + some_maps(9).len())
+                .map(|_| [some_maps(4), some_maps(3)])
+                .collect();
+            let program = program(operations, n_maps, some_maps(4));
+            assert_eq!(depth_first(&program), naively(&program), "{program:?}");
+        }
+    }
+
+    /// Each of so many operations writes and reads one map, which is as many times an output: passing its
+    /// writers for each reader would take hours.
+    #[test]
+    fn one_map_of_many_writers_readers_and_outputs() {
+        const N: usize = 300_000;
+        let program = program(vec![[vec![0], vec![0]]; N], 1, vec![0; N]);
+        let order = depth_first(&program);
+        assert_eq!(order.len(), N);
+        assert_eq!(order[N - 1], 0, "the first one waits for all others");
+    }
 }
