@@ -1,10 +1,8 @@
 //! The accelerators and their memories, as Vela configures them.
 
+use super::geometry::Hwc;
 use super::layer::{Kind, Layer};
 use super::program::Arithmetic;
-
-/// A block or shape: height, width, channels.
-pub type Hwc = [i64; 3];
 
 /// What moves bytes between an accelerator and its memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

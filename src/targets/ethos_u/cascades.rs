@@ -1,14 +1,14 @@
 //! Operators that run in turn, a stripe of rows each, so that what passes between them never lies
 //! anywhere whole.
 
-use super::accelerator::{Accelerator, Hwc};
-use super::blocks::{SPLIT_DEPTH, ceil_div, round_up};
+use super::accelerator::Accelerator;
 use super::flow::Flow;
+use super::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up};
 use super::layer::Kind;
 use super::order::Order;
 use super::program::Program;
-use super::schedule::{Buffer, Slack, choose};
-use super::step::{Step, Stripe};
+use super::scheduled_operation::{Cascade, ScheduledOperation, Stripe};
+use super::weight_buffers::{Buffer, Slack, choose};
 
 /// Operators times heights of their stripes that are tried in a graph, some tenths of a second's worth.
 /// Beyond them the highest found so far stand. Sampled networks need a hundred; this bounds what a file
@@ -17,7 +17,7 @@ const MAX_TRIES: usize = 1 << 14;
 
 /// What a step is to its neighbours.
 #[derive(Clone, Copy, Debug)]
-pub struct Link {
+pub struct CascadeStage {
     /// Index of the step.
     pub step: usize,
     pub ifm: Hwc,
@@ -38,7 +38,7 @@ pub struct Link {
     pub is_in_place: bool,
 }
 
-impl Link {
+impl CascadeStage {
     /// Rows of the input for so many of the output.
     fn input_rows(&self, rows: i64) -> i64 {
         let seen = (rows - 1) * self.stride_rows + self.kernel_rows;
@@ -46,10 +46,10 @@ impl Link {
     }
 
     /// Bytes that hold rows on their way from `before`, as it computes so many at once, to this link.
-    fn rolling_bytes(&self, before: &Link, rows_before: i64, rows: i64) -> f64 {
+    fn rolling_bytes(&self, before: &CascadeStage, rows_before: i64, rows: i64) -> f64 {
         let needed = self.input_rows(rows);
         let height = round_up(rows_before + needed, needed);
-        (height * self.ifm[1] * round_up(before.ofm[2], SPLIT_DEPTH)) as f64
+        (height * self.ifm[1] * round_up(before.ofm[2], BRICK_CHANNELS)) as f64
     }
 
     /// Of the whole operator.
@@ -62,8 +62,13 @@ impl Link {
 }
 
 /// The steps for which something runs, as cascades see them.
-pub fn links(program: &Program, order: &Order, flow: &Flow, steps: &[Option<Step>]) -> Vec<Link> {
-    let mut links: Vec<Link> = Vec::new();
+pub fn links(
+    program: &Program,
+    order: &Order,
+    flow: &Flow,
+    steps: &[Option<ScheduledOperation>],
+) -> Vec<CascadeStage> {
+    let mut links: Vec<CascadeStage> = Vec::new();
     for (idx, step) in steps.iter().enumerate() {
         let Some(step) = step else { continue };
         let operation = &program.operations[order.operations[idx]];
@@ -72,15 +77,15 @@ pub fn links(program: &Program, order: &Order, flow: &Flow, steps: &[Option<Step
             continue;
         };
         let maps = &program.maps;
-        let input = flow.unframed[input];
+        let input = flow.unpadded[input];
         let (ifm, ofm) = (maps[input].shape, maps[output].shape);
         let is_elementwise = operation.is_binary() && ifm == ofm;
-        let layer = step.work.layer().map(|(layer, _)| layer);
+        let layer = step.execution.layer().map(|(layer, _)| layer);
         let has_rows = layer.map_or(is_elementwise, |layer| {
             !matches!(layer.kind, Kind::VectorProduct | Kind::MatrixProduct)
         });
         let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
-        let is_alone = |before: &Link| {
+        let is_alone = |before: &CascadeStage| {
             let mut between = before.step + 1..idx;
             flow.source[idx] == Some(before.step)
                 && flow.n_readers[before.step] == 1
@@ -89,7 +94,7 @@ pub fn links(program: &Program, order: &Order, flow: &Flow, steps: &[Option<Step
         };
         let is_brick = !maps[input].is_linear;
         let follows = is_brick && links.last().is_some_and(is_alone);
-        links.push(Link {
+        links.push(CascadeStage {
             step: idx,
             ifm,
             ofm,
@@ -104,17 +109,6 @@ pub fn links(program: &Program, order: &Order, flow: &Flow, steps: &[Option<Step
         });
     }
     links
-}
-
-/// Steps `first..=last` as one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cascade {
-    pub first: usize,
-    pub last: usize,
-    /// What is on its way between its operators.
-    pub rolling_bytes: f64,
-    /// Weights of all its operators that were to be in SRAM when the stripes were chosen.
-    pub planned_weight_bytes: f64,
 }
 
 /// Links `first..=last` of a list.
@@ -133,9 +127,9 @@ struct Run {
 /// `links`, but for the heights that are tried.
 pub fn cascades<'a>(
     accelerator: &Accelerator,
-    links: &[Link],
-    steps: &mut [Option<Step<'a>>],
-    stripe: impl Fn(&Step<'a>, Stripe) -> Option<Step<'a>>,
+    links: &[CascadeStage],
+    steps: &mut [Option<ScheduledOperation<'a>>],
+    stripe: impl Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>>,
 ) -> Vec<Cascade> {
     let Some(limit_bytes) = accelerator.sram_limit_bytes else {
         return Vec::new();
@@ -197,7 +191,7 @@ pub fn cascades<'a>(
 }
 
 /// Cascades of stripes with so many `rows`, and so many bytes of weights in SRAM.
-fn runs(links: &[Link], rows: &[i64], weight_bytes: &[f64], limit_bytes: f64) -> Vec<Run> {
+fn runs(links: &[CascadeStage], rows: &[i64], weight_bytes: &[f64], limit_bytes: f64) -> Vec<Run> {
     let is_striped = |idx: usize| links[idx].can_be_striped && rows[idx] < links[idx].ofm[0];
     let mut runs = Vec::new();
     let mut first = 0;
@@ -245,14 +239,19 @@ fn runs(links: &[Link], rows: &[i64], weight_bytes: &[f64], limit_bytes: f64) ->
 /// The choice of stripes for one cascade.
 struct Stripes<'a, F> {
     accelerator: &'a Accelerator,
-    links: &'a [Link],
+    links: &'a [CascadeStage],
     limit_bytes: f64,
     stripe: &'a F,
     before: Option<Slack>,
 }
 
-impl<'a, F: Fn(&Step<'a>, Stripe) -> Option<Step<'a>>> Stripes<'_, F> {
-    fn step(&self, steps: &[Option<Step<'a>>], link: &Link, stripe: Stripe) -> Option<Step<'a>> {
+impl<'a, F: Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>>> Stripes<'_, F> {
+    fn step(
+        &self,
+        steps: &[Option<ScheduledOperation<'a>>],
+        link: &CascadeStage,
+        stripe: Stripe,
+    ) -> Option<ScheduledOperation<'a>> {
         (self.stripe)(steps[link.step].as_ref()?, stripe)
     }
 
@@ -260,7 +259,7 @@ impl<'a, F: Fn(&Step<'a>, Stripe) -> Option<Step<'a>>> Stripes<'_, F> {
     /// highest stripes that fit; none where none but the least do.
     fn highest(
         &self,
-        steps: &[Option<Step<'a>>],
+        steps: &[Option<ScheduledOperation<'a>>],
         least_rows: &[i64],
         rolling_bytes: f64,
         tries_left: &mut usize,
@@ -281,7 +280,8 @@ impl<'a, F: Fn(&Step<'a>, Stripe) -> Option<Step<'a>>> Stripes<'_, F> {
                 .map(|(((link, &rows), &is_buffered), idx)| {
                     let stripe = Stripe::of(rows, idx == 0);
                     let step = is_buffered.then(|| self.step(steps, link, stripe));
-                    step.flatten().map_or(0.0, |step| step.work.weight_bytes())
+                    step.flatten()
+                        .map_or(0.0, |step| step.execution.weight_bytes())
                 })
                 .collect();
             let runs = runs(self.links, &rows, &weight_bytes, self.limit_bytes);
@@ -314,7 +314,7 @@ impl<'a, F: Fn(&Step<'a>, Stripe) -> Option<Step<'a>>> Stripes<'_, F> {
     /// Whose weights are in SRAM while stripes are lowest.
     fn is_buffered(
         &self,
-        steps: &[Option<Step<'a>>],
+        steps: &[Option<ScheduledOperation<'a>>],
         rows: &[i64],
         rolling_bytes: f64,
     ) -> Vec<bool> {

@@ -1,26 +1,28 @@
 //! What a step costs with its feature maps and weights where they lie.
 
 use super::accelerator::{Accelerator, Channel, Memory, N_CHANNELS};
-use super::blocks::{Block, SPLIT_DEPTH, round_up};
+use super::blocks::Block;
 use super::cycles::{
-    Conditions, Elementwise, Part, move_cycles, operator_cycles, read_inflation, write_inflation,
+    Conditions, Elementwise, Part, operator_cycles, read_inflation, transpose_cycles,
+    write_inflation,
 };
+use super::geometry::{BRICK_CHANNELS, round_up};
 use super::layer::{Layer, SCALE_BYTES};
-use super::program::Map;
-use super::schedule::Buffer;
-use super::step::mat_mul::mat_mul_cycles;
-use super::step::{MAX_OTHERS, Step, Work};
+use super::program::FeatureMap;
+use super::scheduled_operation::{Execution, MAX_OTHERS, ScheduledOperation};
+use super::scheduling::mat_mul::mat_mul_cycles;
+use super::weight_buffers::Buffer;
 use super::weights::ALIGNMENT_BYTES;
 
 /// Where what a step reads and writes lies.
 #[derive(Clone, Copy, Debug)]
-pub struct Places<'a> {
+pub struct Placement<'a> {
     /// Of its input and its output.
     pub maps: [Memory; 2],
     /// Of its second input, and what that is.
-    pub second: Option<(Memory, &'a Map)>,
+    pub second: Option<(Memory, &'a FeatureMap)>,
     /// The same of what operations chained to it read.
-    pub others: [Option<(Memory, &'a Map)>; MAX_OTHERS],
+    pub others: [Option<(Memory, &'a FeatureMap)>; MAX_OTHERS],
 }
 
 /// Of all pieces of a step.
@@ -35,17 +37,22 @@ pub struct Cost {
 
 impl Cost {
     /// With its weights in such a `buffer`.
-    pub fn of(accelerator: &Accelerator, step: &Step, buffer: &Buffer, places: &Places) -> Self {
+    pub fn of(
+        accelerator: &Accelerator,
+        step: &ScheduledOperation,
+        buffer: &Buffer,
+        places: &Placement,
+    ) -> Self {
         let run = Run::of(accelerator, step, buffer, places);
         let mut own = run.cycles;
         let mut traffic = run.traffic(accelerator, step, places);
         let [mut sram_bytes, mut off_chip_bytes] = traffic.bytes();
-        if let Work::Weighted {
+        if let Execution::Weighted {
             layer,
             block,
             weight_bytes,
             ..
-        } = step.work
+        } = step.execution
         {
             let n_reads = block.weight_reads(&layer) as f64;
             let scale_bytes = scale_bytes(accelerator, layer.ofm[2]) * n_reads;
@@ -120,7 +127,12 @@ struct Run {
 }
 
 impl Run {
-    fn of(accelerator: &Accelerator, step: &Step, buffer: &Buffer, places: &Places) -> Self {
+    fn of(
+        accelerator: &Accelerator,
+        step: &ScheduledOperation,
+        buffer: &Buffer,
+        places: &Placement,
+    ) -> Self {
         let [read_bytes, written_bytes] = step.bytes;
         let run = Self {
             cycles: step.cycles,
@@ -129,8 +141,8 @@ impl Run {
             second_bytes: step.second.map_or(0.0, |second| second.bytes),
             between_bytes: 0.0,
         };
-        match &step.work {
-            Work::Weighted { layer, block, .. } | Work::Unweighted { layer, block } => {
+        match &step.execution {
+            Execution::Weighted { layer, block, .. } | Execution::Unweighted { layer, block } => {
                 let scales_from = match buffer.bytes() > 0.0 {
                     true => accelerator.weights_buffered,
                     false => accelerator.weights_off_chip,
@@ -151,17 +163,17 @@ impl Run {
                     ..run.inflated(accelerator, &places.maps, layer, block)
                 }
             }
-            Work::Move { layer, block } => {
+            Execution::Transpose { layer, block } => {
                 let run = run.inflated(accelerator, &places.maps, layer, block);
                 Self {
-                    cycles: move_cycles(places.maps, [run.read_bytes, run.written_bytes]),
+                    cycles: transpose_cycles(places.maps, [run.read_bytes, run.written_bytes]),
                     ..run
                 }
             }
-            Work::Elementwise(elementwise) => {
+            Execution::Elementwise(elementwise) => {
                 run.elementwise(accelerator, elementwise, step, places)
             }
-            Work::MatMul {
+            Execution::MatMul {
                 product,
                 sum: (sum, block),
                 n_columns,
@@ -175,15 +187,20 @@ impl Run {
                     ..run.inflated(accelerator, &places.maps, sum, block)
                 }
             }
-            Work::Cpu => run,
+            Execution::Cpu => run,
         }
     }
 
     /// Feature maps that it moves.
-    fn traffic(&self, accelerator: &Accelerator, step: &Step, places: &Places) -> Traffic {
+    fn traffic(
+        &self,
+        accelerator: &Accelerator,
+        step: &ScheduledOperation,
+        places: &Placement,
+    ) -> Traffic {
         let [from, to] = &places.maps;
-        let read_by = match step.work {
-            Work::Elementwise(_) => Channel::Stream,
+        let read_by = match step.execution {
+            Execution::Elementwise(_) => Channel::Stream,
             _ => Channel::Input,
         };
         let mut traffic = Traffic::default();
@@ -219,8 +236,8 @@ impl Run {
         mut self,
         accelerator: &Accelerator,
         elementwise: &Elementwise,
-        step: &Step,
-        places: &Places,
+        step: &ScheduledOperation,
+        places: &Placement,
     ) -> Self {
         let [from, to] = &places.maps;
         let [ifm, _] = elementwise.shapes;
@@ -245,7 +262,7 @@ impl Run {
 /// Biases and scales of so many output channels.
 fn scale_bytes(accelerator: &Accelerator, depth: i64) -> f64 {
     match accelerator.is_u85() {
-        true => (SCALE_BYTES * round_up(depth, SPLIT_DEPTH)) as f64,
+        true => (SCALE_BYTES * round_up(depth, BRICK_CHANNELS)) as f64,
         false => round_up(SCALE_BYTES * depth, ALIGNMENT_BYTES) as f64,
     }
 }

@@ -1,7 +1,8 @@
 //! Cycles of an operator whose data arrive in time.
 
-use super::accelerator::{Accelerator, Hwc, Memory};
-use super::blocks::{Block, SPLIT_DEPTH, SUB_KERNEL, ceil_div, round_up};
+use super::accelerator::{Accelerator, Memory};
+use super::blocks::{Block, SUB_KERNEL};
+use super::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
 use super::layer::{Kind, Layer, SCALE_BYTES};
 
 /// Written at once at most, where a feature map lies as the file has it.
@@ -9,10 +10,6 @@ const MAX_WRITE_BYTES: i64 = 64;
 
 fn capped(block: Hwc, shape: Hwc) -> Hwc {
     std::array::from_fn(|axis| block[axis].min(shape[axis]))
-}
-
-fn volume(shape: Hwc) -> i64 {
-    shape.iter().product()
 }
 
 /// Cycles that multipliers need for a block.
@@ -147,7 +144,7 @@ impl Blocks {
     fn read_burst(&self) -> i64 {
         let [_, width, depth] = self.block;
         let n_elements = match self.is_brick {
-            true => SPLIT_DEPTH * width,
+            true => BRICK_CHANNELS * width,
             false if self.depth == depth => width * depth,
             false => depth,
         };
@@ -157,10 +154,10 @@ impl Blocks {
     /// Bytes that are written at once.
     fn write_burst(&self, accelerator: &Accelerator) -> i64 {
         let [_, width, depth] = self.block;
-        let most = SPLIT_DEPTH * accelerator.n_cores;
+        let most = BRICK_CHANNELS * accelerator.n_cores;
         let n_elements = match self.is_brick {
             true => width * most,
-            false if self.depth == depth && depth <= SPLIT_DEPTH => width * depth,
+            false if self.depth == depth && depth <= BRICK_CHANNELS => width * depth,
             false => depth.min(most).min(MAX_WRITE_BYTES / self.element_bytes),
         };
         n_elements * self.element_bytes
@@ -195,7 +192,7 @@ pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
     let n_blocks = |axis: usize| ceil_div(layer.ofm[axis], ofm[axis]) as f64;
     let n_parts = |axis: usize| ceil_div(layer.kernel[axis], SUB_KERNEL) as f64;
     let depth = match layer.is_brick[0] {
-        true => round_up(layer.ifm[2], SPLIT_DEPTH),
+        true => round_up(layer.ifm[2], BRICK_CHANNELS),
         false => layer.ifm[2],
     };
     let mut bytes = (ifm[0] * ifm[1] * depth) as f64 * n_parts(0) * n_parts(1);
@@ -209,14 +206,14 @@ pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
 /// Bytes of the feature map written.
 pub fn written_bytes(layer: &Layer) -> f64 {
     let depth = match layer.is_brick[1] {
-        true => round_up(layer.ofm[2], SPLIT_DEPTH),
+        true => round_up(layer.ofm[2], BRICK_CHANNELS),
         false => layer.ofm[2],
     };
     (layer.ofm[0] * layer.ofm[1] * depth * layer.element_bytes[1]) as f64
 }
 
 /// Cycles to read and write so many bytes at once.
-pub fn move_cycles([from, to]: [Memory; 2], [read_bytes, written_bytes]: [f64; 2]) -> f64 {
+pub fn transpose_cycles([from, to]: [Memory; 2], [read_bytes, written_bytes]: [f64; 2]) -> f64 {
     let read = from.read_latency_cycles + read_bytes / from.bytes_per_cycle;
     read.max(to.write_latency_cycles + written_bytes / to.bytes_per_cycle)
 }
@@ -246,7 +243,7 @@ impl Elementwise {
     ) -> f64 {
         let [h, w, c] = self.shapes[1];
         let depth = match self.is_brick[1] {
-            true => round_up(c, SPLIT_DEPTH),
+            true => round_up(c, BRICK_CHANNELS),
             false => c,
         };
         let n_elements = (h * w * depth) as f64;
@@ -372,4 +369,14 @@ pub fn operator_cycles(
         false => (output * n_blocks + mac).floor(),
     };
     total + when(conditions.part.is_first, read) + when(conditions.part.is_last, written)
+}
+
+/// Of an operator with everything off chip.
+pub fn whole_cycles(accelerator: &Accelerator, layer: &Layer, block: &Block) -> f64 {
+    let conditions = Conditions {
+        feature_maps: [accelerator.planned_feature_maps(); 2],
+        scale_latency_cycles: accelerator.weights_off_chip.latency_cycles,
+        part: Part::WHOLE,
+    };
+    operator_cycles(accelerator, layer, block, conditions)
 }

@@ -1,10 +1,10 @@
 //! Which feature maps the compiler keeps in an SRAM too small for all of them.
 
 use super::accelerator::Accelerator;
-use super::feature_maps::{FeatureMaps, LiveRange};
+use super::live_ranges::{LiveRange, LiveRanges};
 use super::order::Order;
 use super::program::{Operation, Program};
-use super::step::Step;
+use super::scheduled_operation::ScheduledOperation;
 
 /// More than any feature map is read and written.
 const MOST_ACCESSES: f64 = 1e15;
@@ -20,9 +20,9 @@ const MAX_STEPS: usize = 1 << 24;
 pub fn in_sram(
     accelerator: &Accelerator,
     program: &Program,
-    feature_maps: &FeatureMaps,
+    live_ranges: &LiveRanges,
     order: &Order,
-    steps: &[Option<Step>],
+    steps: &[Option<ScheduledOperation>],
     buffer_bytes: &[f64],
 ) -> Vec<bool> {
     let n_maps = program.maps.len();
@@ -35,14 +35,14 @@ pub fn in_sram(
         let is_inside = step.stripe.is_some_and(|stripe| !stripe.is_first);
         let operation = &program.operations[idx];
         let inputs = program.activations(operation);
-        let mut inputs = inputs.map(|map_idx| feature_maps.range_of(map_idx));
+        let mut inputs = inputs.map(|map_idx| live_ranges.range_of(map_idx));
         let (first, second) = (inputs.next(), inputs.next());
         let [read, written] = step.accesses(program);
         if let Some(first) = first {
             accesses[first] += read;
         }
         for &output in &operation.outputs {
-            accesses[feature_maps.range_of(output)] += written;
+            accesses[live_ranges.range_of(output)] += written;
         }
         if let Some(second) = second.filter(|_| operation.is_binary()) {
             accesses[second] += step.second.map_or(read, |second| second.bytes);
@@ -54,11 +54,13 @@ pub fn in_sram(
     }
     for (map_idx, map) in program.maps.iter().enumerate() {
         if map.is_staged {
-            accesses[feature_maps.range_of(map_idx)] = MOST_ACCESSES;
+            accesses[live_ranges.range_of(map_idx)] = MOST_ACCESSES;
         }
     }
     // What is there before the CPU runs may not be there after it.
-    let is_cpu = |step: &Option<Step>| step.as_ref().is_some_and(Step::is_of_cpu);
+    let is_cpu = |step: &Option<ScheduledOperation>| {
+        step.as_ref().is_some_and(ScheduledOperation::is_of_cpu)
+    };
     let n_cpu_before: Vec<usize> = std::iter::once(0)
         .chain(steps.iter().scan(0, |n, step| {
             *n += usize::from(is_cpu(step));
@@ -78,17 +80,17 @@ pub fn in_sram(
             accesses: accesses[id],
         })
     };
-    let candidates = feature_maps.ranges().filter_map(candidate).collect();
+    let candidates = live_ranges.ranges().filter_map(candidate).collect();
     let mut kept = vec![false; n_maps];
     for id in best(candidates, limit_bytes as f64, buffer_bytes) {
         kept[id] = true;
     }
     // What is passed on inside a chain comes by no memory.
-    for (range_idx, range) in feature_maps.ranges() {
+    for (range_idx, range) in live_ranges.ranges() {
         kept[range_idx] |= range.steps.is_none();
     }
     let mut is_in_sram: Vec<bool> = (0..n_maps)
-        .map(|map_idx| kept[feature_maps.range_of(map_idx)])
+        .map(|map_idx| kept[live_ranges.range_of(map_idx)])
         .collect();
     same_memory(program, order, steps, &mut is_in_sram);
     is_in_sram
@@ -96,7 +98,12 @@ pub fn in_sram(
 
 /// Moves inputs of elementwise operations, and of chains with such, off chip that have another one there, if
 /// nothing but elementwise operations reads them.
-fn same_memory(program: &Program, order: &Order, steps: &[Option<Step>], is_in_sram: &mut [bool]) {
+fn same_memory(
+    program: &Program,
+    order: &Order,
+    steps: &[Option<ScheduledOperation>],
+    is_in_sram: &mut [bool],
+) {
     let maps = &program.maps;
     // By map, the one that it names anew.
     let mut named: Vec<usize> = (0..maps.len()).collect();
@@ -105,7 +112,7 @@ fn same_memory(program: &Program, order: &Order, steps: &[Option<Step>], is_in_s
     let mut written_in = vec![0; maps.len()];
     for &idx in &order.operations {
         let operation = &program.operations[idx];
-        if operation.placing.is_of_input() {
+        if operation.alias.is_view_of_input() {
             if let Some(input) = program.activations(operation).next() {
                 let input = named[input];
                 operation

@@ -1,7 +1,8 @@
 //! [`Graph`] and [`Analysis`] → [`Features`] of the network that corrects the compiler's rules.
 
 use super::accelerator::ACCELERATORS;
-use super::feature_maps::{FeatureMaps, brick_padding};
+use super::geometry::brick_padding;
+use super::live_ranges::LiveRanges;
 use super::lower::one_to_one;
 use super::order::Order;
 use super::plan::plan;
@@ -18,9 +19,9 @@ pub fn features(graph: &Graph, analysis: &Analysis) -> Features {
 fn compiler_plan(graph: &Graph, analysis: &Analysis) -> CompilerPlan {
     let program = one_to_one(graph, analysis);
     let order = Order::of(&program);
-    let feature_maps = FeatureMaps::of(&program, &order, false);
+    let live_ranges = LiveRanges::of(&program, &order, false);
     CompilerPlan {
-        live_feature_map_bytes: feature_maps.live_bytes(graph.nodes.len(), |_| true),
+        live_feature_map_bytes: live_ranges.live_bytes(graph.nodes.len(), |_| true),
         execution_order: order.operations,
         coded_weight_bytes: (0..graph.nodes.len())
             .map(|node_idx| coded_weight_bytes(graph, analysis, node_idx))

@@ -1,7 +1,7 @@
 //! What passes from operation to operation.
 
 use super::order::Order;
-use super::program::{Action, Placing, Program};
+use super::program::{Action, Alias, Program};
 
 /// What passes between steps, with views of a map taken for the map.
 pub struct Flow {
@@ -17,7 +17,7 @@ pub struct Flow {
     /// By step, whether the activation after it is looked up in a table.
     pub has_table: Vec<bool>,
     /// By map, the one without the frame that is put around it for an operation with a window.
-    pub unframed: Vec<usize>,
+    pub unpadded: Vec<usize>,
 }
 
 impl Flow {
@@ -31,7 +31,7 @@ impl Flow {
             n_readers: vec![0; n_steps],
             is_direct: vec![true; n_steps],
             has_table: vec![false; n_steps],
-            unframed: (0..n_maps).collect(),
+            unpadded: (0..n_maps).collect(),
         };
         // By map, the step that computes it, and whether directly.
         let mut writer: Vec<Option<(usize, bool)>> = vec![None; n_maps];
@@ -41,20 +41,20 @@ impl Flow {
             let from = first.and_then(|input| writer[input]);
             flow.source[idx] = from.map(|(step, _)| step);
             flow.is_direct[idx] = from.is_none_or(|(_, is_direct)| is_direct);
-            let is_of_input = operation.placing.is_of_input();
-            let written = match operation.placing {
-                Placing::View => from.map(|(step, _)| (step, false)),
-                Placing::Fused => {
+            let is_view_of_input = operation.alias.is_view_of_input();
+            let written = match operation.alias {
+                Alias::View => from.map(|(step, _)| (step, false)),
+                Alias::Fused => {
                     if let Some((step, _)) = from.filter(|_| operation.action == Action::Table) {
                         flow.has_table[step] = true;
                     }
                     from
                 }
-                Placing::Joined => None,
+                Alias::Concat => None,
                 _ => Some((idx, true)),
             };
             for &input in &operation.inputs {
-                if let Some((step, _)) = writer[input].filter(|_| !is_of_input) {
+                if let Some((step, _)) = writer[input].filter(|_| !is_view_of_input) {
                     flow.reader[step].get_or_insert(idx);
                     flow.n_readers[step] += 1;
                 }
@@ -62,9 +62,9 @@ impl Flow {
             for &output in &operation.outputs {
                 writer[output] = written;
                 if let Some(first) =
-                    first.filter(|_| is_of_input && operation.action == Action::Frame)
+                    first.filter(|_| is_view_of_input && operation.action == Action::Pad)
                 {
-                    flow.unframed[output] = flow.unframed[first];
+                    flow.unpadded[output] = flow.unpadded[first];
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! An operator as the accelerator executes it.
 
-use super::accelerator::Hwc;
+use super::geometry::Hwc;
 
 /// Bias and scale of an output channel.
 pub(super) const SCALE_BYTES: i64 = 10;

@@ -4,7 +4,7 @@
 //! [`lower`] makes a [`program`] of the graph: the operations that Vela makes of its operators, some thirty
 //! of a SOFTMAX for example, and the feature maps between them. [`order`] says when they run and which run
 //! as one, [`cascades`] which run a few rows at a time, [`blocks`] how they are cut up, [`cycles`] how long a
-//! block takes, [`schedule`] and [`weights`] which encoded weights are fetched ahead, [`staging`] which inputs are, [`feature_maps`] and
+//! block takes, [`weight_buffers`] and [`weights`] which encoded weights are fetched ahead, [`staging`] which inputs are, [`live_ranges`] and
 //! [`fast_storage`] what lies in SRAM. [`plan`] puts it together, by operator of the graph.
 //!
 //! What is left out, a trained network corrects for.
@@ -16,21 +16,23 @@ pub mod cost;
 pub mod cycles;
 pub mod energy;
 pub mod fast_storage;
-pub mod feature_maps;
 pub mod features;
 pub mod flow;
+pub mod geometry;
 pub mod layer;
+pub mod live_ranges;
 pub mod lower;
 pub mod order;
 pub mod plan;
 pub mod program;
-pub mod schedule;
+pub mod scheduled_operation;
+pub mod scheduling;
 pub mod staging;
-pub mod step;
 pub mod support;
 mod target;
 #[cfg(test)]
 mod tests;
+pub mod weight_buffers;
 pub mod weights;
 
 pub use features::features;

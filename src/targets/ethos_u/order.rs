@@ -1,7 +1,7 @@
 //! In which order the compiler has the operators run.
 
-use super::accelerator::Hwc;
-use super::program::{Action, Operation, Placing, Program};
+use super::geometry::Hwc;
+use super::program::{Action, Alias, Operation, Program};
 
 /// The steps of a program, one for each operation.
 #[derive(Clone, Debug)]
@@ -35,9 +35,9 @@ impl Order {
         for step in 0..self.operations.len() {
             let operation = &program.operations[self.operations[step]];
             let before = chain.filter(|chain| n_readers[chain.end] == 1);
-            chain = match (before, operation.placing) {
+            chain = match (before, operation.alias) {
                 // What the operation before it does by itself.
-                (Some(before), Placing::Fused) if operation.inputs.first() == Some(&before.end) => {
+                (Some(before), Alias::Fused) if operation.inputs.first() == Some(&before.end) => {
                     operation
                         .outputs
                         .first()
@@ -67,7 +67,7 @@ impl Order {
             .zip(&self.chain_start[step + 1..]);
         let chained = behind.take_while(move |&(_, &start)| start == step);
         let operations = chained.map(|(&idx, _)| &program.operations[idx]);
-        operations.filter(|operation| !operation.placing.is_of_input())
+        operations.filter(|operation| !operation.alias.is_view_of_input())
     }
 
     /// The same with steps that run as cascades, each given by its first and last step.
@@ -98,7 +98,7 @@ const MAX_INPUTS: usize = 3;
 struct Chain {
     /// First step.
     start: usize,
-    /// Map that the last one writes.
+    /// FeatureMap that the last one writes.
     end: usize,
     /// Shape in which the first one sees its output, and the last one.
     shapes: [Hwc; 2],
@@ -112,7 +112,7 @@ impl Chain {
         let &end = operation.outputs.first()?;
         let can_start = matches!(operation.action, Action::Layer(_)) || operation.is_elementwise();
         let map = &program.maps[end];
-        let is_free = map.is_internal() && !operation.placing.is_of_input();
+        let is_free = map.is_internal() && !operation.alias.is_view_of_input();
         let shape = operation.seen.map_or(map.shape, |[_, ofm]| ofm);
         (can_start && is_free).then_some(Self {
             start: step,
@@ -267,7 +267,7 @@ impl Writers {
 mod tests {
     use super::*;
     use crate::graph::analysis::fixtures::Random;
-    use crate::targets::ethos_u::program::Map;
+    use crate::targets::ethos_u::program::FeatureMap;
 
     /// The same with every writer of every input looked at again for each reader.
     fn naively(program: &Program) -> Vec<usize> {
@@ -305,7 +305,7 @@ mod tests {
             Operation::new(idx, Action::Other, inputs, outputs)
         };
         Program {
-            maps: vec![Map::default(); n_maps],
+            maps: vec![FeatureMap::default(); n_maps],
             operations: operations.into_iter().enumerate().map(operation).collect(),
             outputs,
         }

@@ -5,17 +5,18 @@ use crate::graph::analysis::Analysis;
 use crate::learned::features::PlannedOperator;
 
 use super::accelerator::Accelerator;
-use super::cascades::{Cascade, cascades, links};
-use super::cost::{Cost, Places};
+use super::cascades::{cascades, links};
+use super::cost::{Cost, Placement};
 use super::fast_storage::in_sram;
-use super::feature_maps::FeatureMaps;
 use super::flow::Flow;
+use super::live_ranges::LiveRanges;
 use super::lower::lower;
 use super::order::Order;
-use super::program::{Placing, Program};
-use super::schedule::{Buffer, buffers};
+use super::program::{Alias, Program};
+use super::scheduled_operation::{Cascade, Read, ScheduledOperation};
+use super::scheduling::{step, striped};
 use super::staging::stage_inputs;
-use super::step::{Read, Step, step, striped};
+use super::weight_buffers::{Buffer, buffers};
 
 /// One for each node. An operator of which nothing else is known counts with its output's elements; one
 /// that only names memory anew, or that the CPU runs, with nothing. Proportional to operations, but for the
@@ -34,12 +35,13 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
     if stage_inputs(accelerator, &mut program, &order, &flow) {
         (order, flow) = ordered(&program);
     }
-    let step = |(step_idx, &idx): (usize, &usize)| match program.operations[idx].placing {
-        Placing::View | Placing::Fused | Placing::Joined => None,
+    let step = |(step_idx, &idx): (usize, &usize)| match program.operations[idx].alias {
+        Alias::View | Alias::Fused | Alias::Concat => None,
         _ if order.chain_start[step_idx] < step_idx => None,
         _ => step(accelerator, &program, &order, &flow, [step_idx, idx]),
     };
-    let mut steps: Vec<Option<Step>> = order.operations.iter().enumerate().map(step).collect();
+    let mut steps: Vec<Option<ScheduledOperation>> =
+        order.operations.iter().enumerate().map(step).collect();
     let links = links(&program, &order, &flow, &steps);
     let cascades = cascades(accelerator, &links, &mut steps, |step, stripe| {
         striped(accelerator, step, stripe)
@@ -47,20 +49,20 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
     let spans = cascades.iter().map(|cascade| (cascade.first, cascade.last));
     let order = order.with_cascades(spans);
     let is_interface_apart = accelerator.sram_limit_bytes.is_some();
-    let feature_maps = FeatureMaps::of(&program, &order, is_interface_apart);
+    let live_ranges = LiveRanges::of(&program, &order, is_interface_apart);
     let buffers = buffers(accelerator, &steps, &cascades);
     let weight_buffer_bytes = weight_buffer_bytes(&steps, &buffers);
     let buffer_bytes = with_cascades(&weight_buffer_bytes, &cascades, &buffers);
     let is_in_sram = in_sram(
         accelerator,
         &program,
-        &feature_maps,
+        &live_ranges,
         &order,
         &steps,
         &buffer_bytes,
     );
     let n_steps = order.operations.len();
-    let alive = feature_maps.live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
+    let alive = live_ranges.live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
     let mut planned = vec![PlannedOperator::default(); graph.nodes.len()];
     for (idx, &operation_idx) in order.operations.iter().enumerate() {
         let operation = &program.operations[operation_idx];
@@ -71,7 +73,7 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
             let places = places(accelerator, &program, step, &is_in_sram);
             let cost = Cost::of(accelerator, step, &buffers[idx], &places);
             planned.cycles += cost.cycles;
-            planned.encoded_weight_bytes += step.work.weight_bytes();
+            planned.encoded_weight_bytes += step.execution.weight_bytes();
             planned.off_chip_bytes += cost.off_chip_bytes;
             planned.sram_traffic_bytes += cost.sram_bytes;
         }
@@ -83,15 +85,15 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
 fn places<'a>(
     accelerator: &Accelerator,
     program: &'a Program,
-    step: &Step,
+    step: &ScheduledOperation,
     is_in_sram: &[bool],
-) -> Places<'a> {
+) -> Placement<'a> {
     let memory = |map_idx: usize| match is_in_sram[map_idx] && !program.maps[map_idx].is_constant {
         true => accelerator.sram,
         false => accelerator.off_chip,
     };
     let place = |read: Read| (memory(read.map_idx), &program.maps[read.map_idx]);
-    Places {
+    Placement {
         maps: (step.maps).map(|map_idx| map_idx.map_or(accelerator.sram, memory)),
         second: step.second.map(place),
         others: step.others.map(|other| other.map(place)),
@@ -99,7 +101,7 @@ fn places<'a>(
 }
 
 /// By step, SRAM for its weights and for those of the next one, as far as they are fetched meanwhile.
-fn weight_buffer_bytes(steps: &[Option<Step>], buffers: &[Buffer]) -> Vec<f64> {
+fn weight_buffer_bytes(steps: &[Option<ScheduledOperation>], buffers: &[Buffer]) -> Vec<f64> {
     let mut fetched_for_next = 0.0;
     let mut bytes = vec![0.0; steps.len()];
     for idx in (0..steps.len()).rev().filter(|&idx| steps[idx].is_some()) {

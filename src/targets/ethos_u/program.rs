@@ -1,59 +1,59 @@
-//! What an accelerator runs: operations that it has, on feature maps.
+//! The program of an accelerator: operations that it can execute, and the feature maps between them.
 
 use std::sync::Arc;
 
-use super::accelerator::Hwc;
-use super::blocks::{SPLIT_DEPTH, round_up};
-use super::feature_maps::brick_padding;
+use super::geometry::{BRICK_CHANNELS, Hwc, brick_padding, round_up};
 use super::layer::Kind;
 use crate::graph::analysis::ByteHistogram;
 
-/// Of elements of 16 bits, and of 32.
-pub const HALF_BYTES: i64 = 2;
-pub const WIDE_BYTES: i64 = 4;
+/// Bytes of an element, by type.
+pub const INT16_BYTES: i64 = 2;
+pub const INT32_BYTES: i64 = 4;
 
-/// A dimension beyond this is left to the network: NPU registers hold 16 bits.
+/// Largest height, width or depth of a feature map: the registers of the NPU hold them in 16 bits. Larger
+/// dimensions are clamped, and the learned correction accounts for the rest.
 pub const MAX_DIMENSION: i64 = 1 << 16;
 
-/// A graph as its accelerator runs it.
+/// A graph as the accelerator runs it.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
-    /// Those of the graph by the indices of its tensors, then those that the compiler adds.
-    pub maps: Vec<Map>,
-    /// Each after those whose maps it reads.
+    /// Feature maps and constants: those of the graph, at the indices of its tensors, then those that the
+    /// compiler adds.
+    pub maps: Vec<FeatureMap>,
+    /// In topological order.
     pub operations: Vec<Operation>,
-    /// Maps that callers read.
+    /// Indices of the outputs of the graph in [`Self::maps`].
     pub outputs: Vec<usize>,
 }
 
 /// A feature map or a constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Map {
+pub struct FeatureMap {
     pub shape: Hwc,
     pub element_bytes: i64,
-    /// As the file has it in the arena; none for constants and what the memory plan leaves out.
+    /// Bytes in NHWC layout. `None` for constants and for what the memory plan leaves out.
     pub bytes: Option<f64>,
     pub is_constant: bool,
-    /// Keeps its contents from call to call.
+    /// Keeps its contents from one inference to the next.
     pub is_variable: bool,
     pub is_input: bool,
     pub is_output: bool,
-    /// Whether it stays where the compiler has feature maps at first.
+    /// Whether it must stay in the memory of feature maps, because the CPU reads or writes it.
     pub is_off_chip: bool,
-    /// Whether it is a copy in SRAM of what lies off chip.
+    /// Whether it is a copy in SRAM of an input of the graph that is off chip.
     pub is_staged: bool,
-    /// Whether it lies as the file has it instead of in bricks of channels: callers know of no bricks,
-    /// nor do views of another shape, nor maps put together of parts that begin inside a brick.
+    /// Whether its layout is NHWC instead of NHCWB16: callers cannot read NHCWB16, and neither views of
+    /// another shape nor concatenations with parts that start inside a brick work in it.
     pub is_linear: bool,
 }
 
-impl Map {
-    /// Whether it lies where callers can see it.
+impl FeatureMap {
+    /// Whether the CPU can see it.
     pub fn is_apart(&self) -> bool {
         self.is_input || self.is_output || self.is_off_chip
     }
 
-    /// Whether only the operations that read it care where it lies, and how.
+    /// Whether only the operations that read it depend on its memory and layout.
     pub fn is_internal(&self) -> bool {
         !self.is_apart() && !self.is_variable && !self.is_constant
     }
@@ -62,22 +62,22 @@ impl Map {
         self.shape.iter().product()
     }
 
-    /// Bytes in memory: in bricks its channels are whole ones.
+    /// Bytes in memory: NHCWB16 pads channels to whole bricks.
     pub fn stored_bytes(&self) -> f64 {
         let [h, w, c] = self.shape;
         let depth = match self.is_linear {
             true => c,
-            false => round_up(c, SPLIT_DEPTH),
+            false => round_up(c, BRICK_CHANNELS),
         };
         (h * w * depth * self.element_bytes) as f64
     }
 
-    /// The same as an operation sees it, in another shape.
+    /// [`Self::stored_bytes`] of the shape in which an operation sees it.
     pub fn seen_bytes(&self, shape: Hwc) -> f64 {
         Self { shape, ..*self }.stored_bytes()
     }
 
-    /// How much larger it is in memory than in the file.
+    /// Bytes in memory over bytes in NHWC.
     pub fn padding(&self) -> f64 {
         match self.is_linear {
             true => 1.0,
@@ -86,45 +86,44 @@ impl Map {
     }
 }
 
-/// What an operation does.
+/// What an operation computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Goes through the multipliers.
+    /// Runs on the multipliers, with or without weights.
     Layer(Kind),
-    /// Of two feature maps, element by element.
+    /// Elementwise, of two inputs.
     Binary(Arithmetic),
-    /// Of one feature map, element by element.
+    /// Elementwise, of one input.
     Unary,
-    /// Looks each element up in a table.
+    /// Looks each element up in a table (LUT), as most activations do.
     Table,
-    /// Cuts values off at limits.
-    Limit,
-    /// Copies each element, into another size maybe.
+    /// Clamps each element, as RELU does.
+    Clamp,
+    /// Copies each element, perhaps into another element size.
     Copy,
-    /// Counts each element in other steps.
-    Rescale,
-    /// Puts zeros around the rows and columns.
-    Frame,
-    /// Puts its inputs beside each other, some of them maybe so that they begin inside a brick of
-    /// channels.
-    Join { is_in_brick: bool },
-    /// Names its input anew, in another shape.
+    /// Requantises each element: another scale and zero point.
+    Requantise,
+    /// Adds zeros around height and width.
+    Pad,
+    /// Concatenates its inputs. `is_in_brick`: whether some of them start inside a brick of channels.
+    Concat { is_in_brick: bool },
+    /// Gives its input another shape.
     View,
-    /// Names parts of its input.
+    /// Takes parts of its input.
     Slice,
-    /// Multiplies rows of one matrix with so many columns of another.
+    /// Multiplies the rows of one matrix by this many columns of another.
     MatMul { n_columns: i64 },
-    /// Exchanges dimensions, so that the output has such a shape.
-    Move { written: Hwc },
+    /// Permutes the dimensions. `written` is the shape of its output.
+    Transpose { written: Hwc },
     /// Enlarges height and width.
     Resize,
-    /// Left to the CPU.
+    /// Falls back to the CPU.
     Cpu,
-    /// Something else, for which nothing but its output's size is known.
+    /// Anything else; only the size of its output is known.
     Other,
 }
 
-/// Kinds of elementwise operations by what their output costs.
+/// Kinds of binary elementwise operations that take different cycles in the output stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
     Sum,
@@ -132,41 +131,41 @@ pub enum Arithmetic {
     Other,
 }
 
-/// Where an operation's result lies, as the compiler places it.
+/// Whether an operation's output aliases the memory of another feature map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placing {
-    /// Apart from what it reads.
-    Apart,
-    /// In the memory of its first input, which it only names anew, cuts or frames: no bytes move.
+pub enum Alias {
+    /// No alias: memory of its own.
+    Separate,
+    /// The first input, reshaped or sliced: no bytes move.
     View,
-    /// The same for what the operation before or after it does: a frame around the input of a window, an
-    /// activation that is looked up in a table.
+    /// The first input, because a neighbouring operation does the work: padding of the convolution behind
+    /// it, or an activation of the operation in front of it.
     Fused,
-    /// In memory into which the writers of all its inputs write their parts.
-    Joined,
-    /// Over an input of the same size that nothing else reads.
+    /// Its inputs are parts of the output: their producers write there.
+    Concat,
+    /// An input of the same size that no other operation reads; the output overwrites it.
     InPlace,
 }
 
-impl Placing {
-    /// Whether nothing runs, and the result is the first input by another name.
-    pub fn is_of_input(self) -> bool {
-        matches!(self, Placing::View | Placing::Fused)
+impl Alias {
+    /// Whether no command runs and the output is the first input under another name.
+    pub fn is_view_of_input(self) -> bool {
+        matches!(self, Alias::View | Alias::Fused)
     }
 }
 
-/// Of a window, in height and width.
+/// The window of a convolution or pooling, in height and width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     pub kernel: [i64; 2],
     pub stride: [i64; 2],
     pub dilation: [i64; 2],
-    /// Rows and columns that each of the input counts as.
+    /// Factor by which the input is enlarged while it is read.
     pub upscale: i64,
 }
 
 impl Window {
-    /// One position after the other.
+    /// A 1x1 window with stride 1.
     pub const POINT: Self = Self {
         kernel: [1; 2],
         stride: [1; 2],
@@ -177,46 +176,46 @@ impl Window {
 
 #[derive(Clone, Debug)]
 pub struct Operation {
-    /// Node of the graph of which it is a part.
+    /// Node of the graph that it implements, alone or with others.
     pub node_idx: usize,
     pub action: Action,
-    pub placing: Placing,
-    /// Maps that it reads, but for weights.
+    pub alias: Alias,
+    /// Feature maps and constants that it reads, without weights.
     pub inputs: Vec<usize>,
     pub outputs: Vec<usize>,
-    /// Input and output as it sees them, where not as they are.
+    /// Shapes in which it sees its first input and its output, if other than their own.
     pub seen: Option<[Hwc; 2]>,
     pub window: Window,
     pub weights: Option<Arc<ByteHistogram>>,
-    pub sharing: Sharing,
-    /// How many times it runs, for a part of its output each.
+    pub sharing: WeightSharing,
+    /// How many times it runs, each time for a part of its output.
     pub repeats: f64,
 }
 
-/// Whether operations that run one after the other have the very same weights.
+/// Whether consecutive operations read the very same weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sharing {
+pub enum WeightSharing {
     #[default]
     None,
-    /// The one after it has them too.
+    /// The next operation reads them again.
     First,
-    /// The one before it has had them.
+    /// The operation before it has read them.
     Again,
 }
 
 impl Operation {
-    /// Once, on whole maps, without weights, its result apart.
+    /// An operation that runs once, on whole feature maps, without weights or alias.
     pub fn new(node_idx: usize, action: Action, inputs: Vec<usize>, outputs: Vec<usize>) -> Self {
         Self {
             node_idx,
             action,
-            placing: Placing::Apart,
+            alias: Alias::Separate,
             inputs,
             outputs,
             seen: None,
             window: Window::POINT,
             weights: None,
-            sharing: Sharing::None,
+            sharing: WeightSharing::None,
             repeats: 1.0,
         }
     }
@@ -225,28 +224,39 @@ impl Operation {
         matches!(self.action, Action::Binary(_))
     }
 
-    /// Whether it goes over its input element by element.
+    /// Whether each element of its output depends on one element of each input.
     pub fn is_elementwise(&self) -> bool {
         matches!(
             self.action,
             Action::Binary(_)
                 | Action::Unary
                 | Action::Table
-                | Action::Limit
+                | Action::Clamp
                 | Action::Copy
-                | Action::Rescale
+                | Action::Requantise
         )
     }
 }
 
 impl Program {
-    /// Inputs of an operation that are no constants.
+    /// Indices of the inputs of an operation that are not constants.
     pub fn activations(&self, operation: &Operation) -> impl Iterator<Item = usize> {
         let inputs = operation.inputs.iter().copied();
         inputs.filter(|&map_idx| !self.maps[map_idx].is_constant)
     }
 
-    /// By map, how many operations read it, and the caller as one more.
+    /// Shape in which an elementwise operation sees one of its inputs: as it sees its output, if both have the
+    /// same shape in the graph.
+    pub fn seen_beside_output(&self, operation: &Operation, map_idx: usize) -> Hwc {
+        let shape = self.maps[map_idx].shape;
+        let is_like_output = |&output: &usize| self.maps[output].shape == shape;
+        let seen = operation
+            .seen
+            .filter(|_| operation.outputs.first().is_some_and(is_like_output));
+        seen.map_or(shape, |[_, ofm]| ofm)
+    }
+
+    /// By map, how many operations read it; a caller that reads it counts as one more.
     pub fn n_readers(&self) -> Vec<usize> {
         let mut n_readers = vec![0; self.maps.len()];
         let read = self
@@ -259,7 +269,7 @@ impl Program {
         n_readers
     }
 
-    /// By map, the operation that writes it.
+    /// By map, the operation that writes it: the last one if there are several.
     pub fn writers(&self) -> Vec<Option<usize>> {
         let mut writers = vec![None; self.maps.len()];
         for (idx, operation) in self.operations.iter().enumerate() {

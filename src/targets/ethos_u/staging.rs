@@ -1,14 +1,16 @@
 //! Inputs of the graph that are copied into SRAM before a convolution reads them.
 
 use super::accelerator::Accelerator;
-use super::blocks::{self, SPLIT_DEPTH, ceil_div};
+use super::blocks::{self};
 use super::cycles::{Conditions, Part, operator_cycles};
 use super::flow::Flow;
+use super::geometry::{BRICK_CHANNELS, ceil_div};
 use super::layer::{Kind, Layer};
 use super::order::Order;
-use super::program::{Action, Map, Operation, Program};
-use super::schedule::Unbuffered;
-use super::step::{Step, Work, step};
+use super::program::{Action, FeatureMap, Operation, Program};
+use super::scheduled_operation::{Execution, ScheduledOperation};
+use super::scheduling::step;
+use super::weight_buffers::Unbuffered;
 
 /// Adds a copy for each convolution that would wait for an input of the graph longer than for its copy, as
 /// Vela 5.2.0 does. `order` and `flow` are of the program as it is before. Whether it added one. Linear in
@@ -55,13 +57,13 @@ pub fn stage_inputs(
 }
 
 /// Whether a copy and reads of it take less than reading off chip.
-fn pays(accelerator: &Accelerator, step: &Step) -> bool {
-    let Work::Weighted {
+fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
+    let Execution::Weighted {
         layer,
         block,
         weight_bytes,
         ..
-    } = step.work
+    } = step.execution
     else {
         return false;
     };
@@ -71,7 +73,7 @@ fn pays(accelerator: &Accelerator, step: &Step) -> bool {
     if unbuffered.is_computing_longest() || read_bytes <= n_elements as f64 {
         return false;
     }
-    let least_weights = weight_bytes / ceil_div(layer.ofm[2], SPLIT_DEPTH).max(1) as f64;
+    let least_weights = weight_bytes / ceil_div(layer.ofm[2], BRICK_CHANNELS).max(1) as f64;
     let transfer = match unbuffered.weights > unbuffered.input {
         true => accelerator.buffering.cycles(least_weights),
         false => 0.0,
@@ -112,7 +114,7 @@ fn stage(program: &mut Program, idx: usize) {
     let input = operation.inputs[0];
     let map = program.maps[input];
     let copy = program.maps.len();
-    program.maps.push(Map {
+    program.maps.push(FeatureMap {
         bytes: Some((map.n_elements() * map.element_bytes) as f64),
         is_input: false,
         is_linear: true,

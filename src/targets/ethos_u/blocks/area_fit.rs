@@ -1,8 +1,9 @@
 //! Ethos-U85's choice for operators by channel: the block that covers most of the output's area, in
 //! its proportions.
 
-use super::{ACCUMULATOR_BYTES, SPLIT_DEPTH, input_area, input_unit, round_up};
-use crate::targets::ethos_u::accelerator::{Accelerator, Hwc};
+use super::{ACCUMULATOR_BYTES, input_area, input_unit};
+use crate::targets::ethos_u::accelerator::Accelerator;
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, round_down, round_up};
 use crate::targets::ethos_u::layer::Layer;
 
 /// Deepest block looked at, if accumulators allow no deeper one.
@@ -19,7 +20,7 @@ pub fn choose(
     micro: Hwc,
     [input_bytes, accumulator_bytes]: [i64; 2],
 ) -> Option<(Hwc, Hwc)> {
-    let granule = [micro[0], micro[1], SPLIT_DEPTH];
+    let granule = [micro[0], micro[1], BRICK_CHANNELS];
     let ofm: Hwc = std::array::from_fn(|axis| round_up(layer.ofm[axis], granule[axis]));
     let fit = Fit {
         accelerator,
@@ -63,7 +64,9 @@ impl Fit<'_> {
         let max_depth = (self.n_accumulators / least).max(LEAST_MAX_DEPTH);
         let mut best = None;
         let mut best_metric = f64::INFINITY;
-        for depth in (SPLIT_DEPTH..=self.limit[2].min(max_depth)).step_by(SPLIT_DEPTH as usize) {
+        for depth in
+            (BRICK_CHANNELS..=self.limit[2].min(max_depth)).step_by(BRICK_CHANNELS as usize)
+        {
             let Some(block) = self.of_depth(depth, least) else {
                 break;
             };
@@ -189,10 +192,6 @@ impl Fit<'_> {
             }
         }
     }
-}
-
-fn round_down(value: i64, to: i64) -> i64 {
-    value / to * to
 }
 
 /// Of the tiles up to `tile`, one that leaves most for the last.

@@ -1,10 +1,9 @@
 //! Blocks of elementwise operations: as large as both inputs fit.
 
-use super::{
-    BANK_BYTES, BlockMemory, OUTPUT_BANKS, SMALL_SIDE, SPLIT_DEPTH, TABLE_BANKS, ceil_div, round_up,
-};
-use crate::targets::ethos_u::accelerator::{Accelerator, Hwc};
-use crate::targets::ethos_u::program::WIDE_BYTES;
+use super::{BANK_BYTES, BlockMemory, OUTPUT_BANKS, SMALL_SIDE, TABLE_BANKS};
+use crate::targets::ethos_u::accelerator::Accelerator;
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up};
+use crate::targets::ethos_u::program::INT32_BYTES;
 
 /// Bytes of Ethos-U85's buffers for outputs and for what is chained or broadcast, and parts of the latter.
 const OUTPUT_BUFFER_BYTES: i64 = 2048;
@@ -47,7 +46,7 @@ pub fn choose(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
         } => {
             // For elements this wide banks come in granules twice as large.
             let granule = match shapes.element_bytes {
-                WIDE_BYTES.. => 2 * input_granule,
+                INT32_BYTES.. => 2 * input_granule,
                 _ => input_granule,
             };
             in_banks(accelerator, shapes, n_banks, granule)
@@ -66,7 +65,7 @@ fn in_banks(accelerator: &Accelerator, shapes: &Shapes, n_banks: i64, granule: i
         )
     });
     // 32 bits leave room for a second input even where it is a number.
-    let n_inputs = match shapes.has_scalar() && shapes.element_bytes < WIDE_BYTES {
+    let n_inputs = match shapes.has_scalar() && shapes.element_bytes < INT32_BYTES {
         true => 1,
         false => 2,
     };
@@ -80,13 +79,13 @@ fn in_banks(accelerator: &Accelerator, shapes: &Shapes, n_banks: i64, granule: i
     let n_input = input.iter().product::<i64>();
     let n_output = shapes.ofm.iter().product::<i64>() as f32;
     let cut_depth = |depth: i64| match depth < shapes.ofm[2] {
-        true => round_up(depth, SPLIT_DEPTH),
+        true => round_up(depth, BRICK_CHANNELS),
         false => depth,
     };
     let mut best = micro;
     let mut best_cost = f32::INFINITY;
     let mut best_coverage = f32::INFINITY;
-    let mut depth = cut_depth(micro[2].max(end[2].min(SPLIT_DEPTH)));
+    let mut depth = cut_depth(micro[2].max(end[2].min(BRICK_CHANNELS)));
     while depth <= end[2] {
         for height in (micro[0]..=end[0]).step_by(micro[0] as usize) {
             let widths = (micro[1]..=end[1]).step_by(micro[1] as usize);
@@ -118,10 +117,10 @@ fn in_banks(accelerator: &Accelerator, shapes: &Shapes, n_banks: i64, granule: i
 /// Rows of a block in Ethos-U85's buffer, widened or deepened where there is room.
 fn in_buffers(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
     let [unit_h, unit_w, _] = accelerator.micro_blocks_by_channel[0];
-    let granule = [unit_h, unit_w, SPLIT_DEPTH];
+    let granule = [unit_h, unit_w, BRICK_CHANNELS];
     let ofm: Hwc = std::array::from_fn(|axis| round_up(shapes.ofm[axis].max(1), granule[axis]));
     let limit: Hwc = std::array::from_fn(|axis| ofm[axis].min(accelerator.max_block[axis]));
-    let chain_bricks = CHAIN_BUFFER_BYTES / CHAIN_SLOTS / (SPLIT_DEPTH * shapes.element_bytes);
+    let chain_bricks = CHAIN_BUFFER_BYTES / CHAIN_SLOTS / (BRICK_CHANNELS * shapes.element_bytes);
     let output_width = OUTPUT_BUFFER_BYTES / shapes.element_bytes / granule[2];
     let chain_width = chain_bricks / unit_h;
     let mut height = tile(ofm[0], granule[0], limit[0]);
@@ -138,7 +137,7 @@ fn in_buffers(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
             }
         } else if is_broadcast(0) {
             width = chain_width;
-            depth = reapportion(SPLIT_DEPTH, limit[2], &mut width, required);
+            depth = reapportion(BRICK_CHANNELS, limit[2], &mut width, required);
         }
     }
     let block = [height, width, depth];

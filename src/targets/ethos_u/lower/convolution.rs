@@ -5,37 +5,14 @@ use std::sync::Arc;
 use super::lowering::Lowering;
 use crate::formats::tflite::BuiltinOptions;
 use crate::graph::analysis::ByteHistogram;
-use crate::targets::ethos_u::blocks::SPLIT_DEPTH;
+use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
 use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{Action, Operation, Program, Sharing, Window};
+use crate::targets::ethos_u::program::{Action, Operation, Program, WeightSharing, Window};
 
-/// Positions between two of a kernel, at most.
-const MAX_DILATION: i64 = 2;
 /// Rows and columns of a stride that are looked at one by one.
 const MAX_PARTS: i64 = 16;
 /// Positions that a kernel moves at once, at most.
 const MAX_STRIDE: i64 = 3;
-
-impl Window {
-    /// The same with gaps that the accelerators have: wider ones are filled with zeros.
-    pub fn with_zeros_in_gaps(mut self) -> Self {
-        if self
-            .dilation
-            .iter()
-            .all(|&dilation| dilation <= MAX_DILATION)
-        {
-            return self;
-        }
-        for axis in 0..2 {
-            let dilation = self.dilation[axis];
-            let own = if dilation % 2 == 0 { 2 } else { 1 };
-            let filled = dilation / own;
-            self.kernel[axis] = (self.kernel[axis] - 1).saturating_mul(filled) + 1;
-            self.dilation[axis] = own;
-        }
-        self
-    }
-}
 
 /// Where a stride is beyond what the accelerators have, the operation for a single position of the output,
 /// once and then as often as there are others.
@@ -61,13 +38,13 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
             ..window
         },
         sharing: match n_others > 0 {
-            true => Sharing::First,
-            false => Sharing::None,
+            true => WeightSharing::First,
+            false => WeightSharing::None,
         },
         ..operation.clone()
     };
     let others = Operation {
-        sharing: Sharing::Again,
+        sharing: WeightSharing::Again,
         repeats: n_others.max(0) as f64,
         ..first.clone()
     };
@@ -89,7 +66,7 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
     let n_groups = c / depth;
     let whole = lowering.whole_node();
     let units = units / n_groups;
-    lowering.program.maps[output].is_linear |= units % SPLIT_DEPTH != 0;
+    lowering.program.maps[output].is_linear |= units % BRICK_CHANNELS != 0;
     let weights = whole.weights.as_ref().map(|histogram| {
         Arc::new(ByteHistogram {
             n_bytes: histogram.n_bytes / n_groups as usize,

@@ -2,7 +2,7 @@
 
 use super::lowering::Lowering;
 use crate::formats::tflite::TensorType;
-use crate::targets::ethos_u::program::{Action, Arithmetic, Operation, Placing, WIDE_BYTES};
+use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT32_BYTES, Operation};
 
 /// Both inputs in 32 bits and scaled, their difference squared and scaled.
 pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
@@ -11,26 +11,26 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     if lowering.element_bytes(output) != 1 {
         return None;
     }
-    let number = lowering.constant([1, 1, 1], WIDE_BYTES);
+    let number = lowering.constant([1, 1, 1], INT32_BYTES);
     let [one, other] = inputs.map(|input| {
         let shape = lowering.shape(input);
-        let wide = lowering.map(shape, WIDE_BYTES);
+        let wide = lowering.map(shape, INT32_BYTES);
         // Only Ethos-U85 widens into bricks.
         lowering.program.maps[wide].is_linear = !lowering.accelerator.is_u85();
         lowering.copy(input, wide);
-        let scaled = lowering.map(shape, WIDE_BYTES);
+        let scaled = lowering.map(shape, INT32_BYTES);
         lowering.binary(Arithmetic::Product, [wide, number], scaled)
     });
     let shape = lowering.shape(output);
-    let difference = lowering.map(shape, WIDE_BYTES);
+    let difference = lowering.map(shape, INT32_BYTES);
     lowering.binary(Arithmetic::Sum, [one, other], difference);
-    let mut square = lowering.map(shape, WIDE_BYTES);
+    let mut square = lowering.map(shape, INT32_BYTES);
     lowering.binary(Arithmetic::Product, [difference, difference], square);
     let rank = lowering.tensor(output).shape.len();
     if !lowering.accelerator.is_u85() && rank < 4 {
         // The square has four dimensions whatever the output has: the compiler adds zeros of its shape.
-        let zeros = lowering.constant(shape, WIDE_BYTES);
-        let sum = lowering.map(shape, WIDE_BYTES);
+        let zeros = lowering.constant(shape, INT32_BYTES);
+        let sum = lowering.map(shape, INT32_BYTES);
         square = lowering.binary(Arithmetic::Sum, [zeros, square], sum);
     }
     lowering.binary(Arithmetic::Product, [square, number], output);
@@ -47,7 +47,7 @@ pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     let element_bytes = lowering.element_bytes(output);
     if slope.is_one {
         lowering.push(Operation {
-            placing: Placing::InPlace,
+            alias: Alias::InPlace,
             ..lowering.operation(Action::Table, &[input], output)
         });
         return Some(());
@@ -60,8 +60,8 @@ pub fn prelu(lowering: &mut Lowering) -> Option<()> {
         lowering.binary(Arithmetic::Product, [negative, slopes], product);
         let positive = lowering.map(shape, element_bytes);
         lowering.push(Operation {
-            placing: Placing::InPlace,
-            ..lowering.operation(Action::Limit, &[input], positive)
+            alias: Alias::InPlace,
+            ..lowering.operation(Action::Clamp, &[input], positive)
         });
         lowering.binary(Arithmetic::Sum, [product, positive], output);
         return Some(());

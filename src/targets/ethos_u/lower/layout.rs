@@ -1,9 +1,8 @@
 //! How operations see feature maps, and how those lie in memory for it.
 
-use crate::targets::ethos_u::accelerator::Hwc;
-use crate::targets::ethos_u::blocks::SPLIT_DEPTH;
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, volume};
 use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{Action, Operation, Placing, Program, WIDE_BYTES};
+use crate::targets::ethos_u::program::{Action, Alias, INT32_BYTES, Operation, Program};
 
 /// Feature maps of fewer channels are seen deeper element by element, if they have more elements than so
 /// many.
@@ -13,10 +12,10 @@ const LEAST_ELEMENTS: i64 = 16;
 const MAX_FACTOR: i64 = 1 << 10;
 
 /// Has operations element by element see shallow feature maps as deeper ones, and marks the feature maps
-/// that cannot lie in bricks of channels. `moves_bricks` is whether dimensions of what lies in bricks can be
+/// that cannot lie in bricks of channels. `transposes_bricks` is whether dimensions of what lies in bricks can be
 /// exchanged. Linear in operations, maps and inputs.
-pub fn lay_out(program: &mut Program, moves_bricks: bool) {
-    let mut tensors = Tensors::of(program, moves_bricks);
+pub fn lay_out(program: &mut Program, transposes_bricks: bool) {
+    let mut tensors = Tensors::of(program, transposes_bricks);
     deepen(program, &tensors);
     tensors.mark_linear(program);
     for (map_idx, map) in program.maps.iter_mut().enumerate() {
@@ -34,11 +33,11 @@ struct Tensors {
     /// Of a tensor, as operations have seen it so far.
     width_and_depth: Vec<Option<[i64; 2]>>,
     is_linear: Vec<bool>,
-    moves_bricks: bool,
+    transposes_bricks: bool,
 }
 
 impl Tensors {
-    fn of(program: &Program, moves_bricks: bool) -> Self {
+    fn of(program: &Program, transposes_bricks: bool) -> Self {
         let n_maps = program.maps.len();
         let n_readers = program.n_readers();
         let mut tensors = Self {
@@ -47,14 +46,14 @@ impl Tensors {
             shape: program.maps.iter().map(|map| map.shape).collect(),
             width_and_depth: vec![None; n_maps],
             is_linear: vec![false; n_maps],
-            moves_bricks,
+            transposes_bricks,
         };
         // What is joined takes the place of its parts, whatever they are themselves: from the end.
         for operation in program.operations.iter().rev() {
             let Some(&output) = operation.outputs.first() else {
                 continue;
             };
-            if operation.placing == Placing::Joined {
+            if operation.alias == Alias::Concat {
                 for input in program.activations(operation) {
                     if n_readers[input] == 1 && program.maps[input].is_internal() {
                         tensors.of_map[input] = tensors.of_map[output];
@@ -66,9 +65,9 @@ impl Tensors {
         for operation in &program.operations {
             let is_slice = operation.action == Action::Slice;
             let input = program.activations(operation).next();
-            if let Some(input) = input.filter(|_| operation.placing.is_of_input()) {
+            if let Some(input) = input.filter(|_| operation.alias.is_view_of_input()) {
                 for &output in &operation.outputs {
-                    if operation.action == Action::Frame {
+                    if operation.action == Action::Pad {
                         tensors.shape[output] = tensors.shape[input];
                     }
                     let is_free = tensors.of_map[output] == output;
@@ -106,14 +105,14 @@ impl Tensors {
         let (first, output) = (operation.inputs.first(), operation.outputs.first());
         match operation.action {
             // Neither the CPU nor what moves memory knows of bricks.
-            Action::Move { .. } if self.moves_bricks => {}
-            Action::Cpu | Action::Move { .. } | Action::MatMul { .. } => {
+            Action::Transpose { .. } if self.transposes_bricks => {}
+            Action::Cpu | Action::Transpose { .. } | Action::MatMul { .. } => {
                 for &map_idx in operation.inputs.iter().chain(&operation.outputs) {
                     self.is_linear[self.of_map[map_idx]] = true;
                 }
                 return;
             }
-            Action::Join { is_in_brick } => {
+            Action::Concat { is_in_brick } => {
                 if let Some(&output) = output {
                     self.is_linear[self.of_map[output]] |= is_in_brick;
                 }
@@ -121,7 +120,7 @@ impl Tensors {
             }
             _ => {}
         }
-        if operation.placing == Placing::View {
+        if operation.alias == Alias::View {
             // What is cut out of a map is read by its own shape.
             if operation.action == Action::Slice {
                 for &map_idx in first.into_iter().chain(&operation.outputs) {
@@ -130,7 +129,7 @@ impl Tensors {
             }
             return;
         }
-        if operation.placing == Placing::Fused {
+        if operation.alias == Alias::Fused {
             return;
         }
         let [ifm, ofm] = operation.seen.map_or([None; 2], |seen| seen.map(Some));
@@ -149,26 +148,22 @@ impl Tensors {
                 false => output,
             }];
             let is_whole = |seen: &Hwc| volume(*seen) == volume(whole);
-            let is_exchanged = matches!(operation.action, Action::Move { .. });
+            let is_exchanged = matches!(operation.action, Action::Transpose { .. });
             let ofm = ofm.filter(|seen| is_whole(seen) && !is_exchanged);
             self.see(output, ofm.unwrap_or(whole));
         }
         let is_wide_sum = operation.action == Action::Layer(Kind::ReduceSum)
-            && first.is_some_and(|&first| maps[first].element_bytes == WIDE_BYTES);
+            && first.is_some_and(|&first| maps[first].element_bytes == INT32_BYTES);
         if let Some(&first) = first.filter(|_| is_wide_sum) {
             self.is_linear[self.of_map[first]] = true;
         }
     }
 }
 
-fn volume(shape: Hwc) -> i64 {
-    shape.iter().product()
-}
-
 fn deepen(program: &mut Program, tensors: &Tensors) {
     let maps = &program.maps;
     for operation in &mut program.operations {
-        let is_own = operation.is_elementwise() && operation.placing != Placing::Fused;
+        let is_own = operation.is_elementwise() && operation.alias != Alias::Fused;
         let Some(&output) = operation.outputs.first().filter(|_| is_own) else {
             continue;
         };
@@ -191,7 +186,7 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
         }
         let deeper = |shape: Hwc| match volume(shape) {
             1 => shape,
-            n_elements => of_depth(n_elements, SPLIT_DEPTH),
+            n_elements => of_depth(n_elements, BRICK_CHANNELS),
         };
         operation.seen = Some([deeper(ifm), deeper(ofm)]);
     }

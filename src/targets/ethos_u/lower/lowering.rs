@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::convolution::in_pieces;
-use super::{maps, operation, shape};
+use super::node::{maps, operation, shape};
 use crate::formats::tflite::{self, Operator, Tensor};
 use crate::graph::analysis::weights::weight_stats;
 use crate::graph::analysis::{Analysis, ByteHistogram};
 use crate::graph::{Graph, Node};
-use crate::targets::ethos_u::accelerator::{Accelerator, Hwc};
+use crate::targets::ethos_u::accelerator::Accelerator;
+use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{
-    Action, Arithmetic, MAX_DIMENSION, Map, Operation, Placing, Program, Window,
+    Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Program, Window,
 };
 
 /// Adds operations for one node of the graph after the other.
@@ -96,11 +96,11 @@ impl<'a> Lowering<'a> {
     pub fn map(&mut self, shape: Hwc, element_bytes: i64) -> usize {
         let shape = within_limits(shape);
         let n_bytes = shape.iter().product::<i64>() * element_bytes;
-        self.program.maps.push(Map {
+        self.program.maps.push(FeatureMap {
             shape,
             element_bytes,
             bytes: Some(n_bytes as f64),
-            ..Map::default()
+            ..FeatureMap::default()
         });
         self.program.maps.len() - 1
     }
@@ -114,12 +114,12 @@ impl<'a> Lowering<'a> {
 
     /// A constant that the compiler adds.
     pub fn constant(&mut self, shape: Hwc, element_bytes: i64) -> usize {
-        self.program.maps.push(Map {
+        self.program.maps.push(FeatureMap {
             shape: within_limits(shape),
             element_bytes,
             is_constant: true,
             is_linear: true,
-            ..Map::default()
+            ..FeatureMap::default()
         });
         self.program.maps.len() - 1
     }
@@ -146,7 +146,7 @@ impl<'a> Lowering<'a> {
     /// Of two maps, or of a map and a number, to a map that may lie over one of them.
     pub fn binary(&mut self, arithmetic: Arithmetic, inputs: [usize; 2], output: usize) -> usize {
         self.push(Operation {
-            placing: Placing::InPlace,
+            alias: Alias::InPlace,
             ..self.operation(Action::Binary(arithmetic), &inputs, output)
         });
         output
@@ -196,15 +196,6 @@ impl<'a> Lowering<'a> {
     /// The node as one operation.
     pub fn whole_node(&self) -> Operation {
         operation(self.graph, self.analysis, self.node_idx)
-    }
-
-    /// The node as one operation, or as pieces of it that the accelerator can do.
-    pub fn push_node(&mut self) {
-        let operation = self.whole_node();
-        match in_pieces(&self.program, &operation) {
-            Some(pieces) => pieces.into_iter().for_each(|piece| self.push(piece)),
-            None => self.push(operation),
-        }
     }
 
     /// The node as what the CPU does, on what lies where feature maps are at first.

@@ -4,7 +4,7 @@ use super::lowering::{Lowering, n_elements};
 use super::transpose::is_exchanged_before;
 use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{Action, Operation, WIDE_BYTES};
+use crate::targets::ethos_u::program::{Action, INT32_BYTES, Operation};
 
 /// Ethos-U85 multiplies feature maps as it multiplies by weights, one batch after the other. For the
 /// others each column of the second matrix is multiplied by the rows of the first one and summed.
@@ -51,7 +51,7 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     let products = lowering.linear_map([n, rows, inner], 1);
     let map = &mut lowering.program.maps[products];
     map.is_off_chip = true;
-    map.bytes = map.bytes.map(|bytes| bytes * WIDE_BYTES as f64);
+    map.bytes = map.bytes.map(|bytes| bytes * INT32_BYTES as f64);
     lowering.push(Operation {
         outputs: vec![output, products],
         seen: Some([[n, rows, inner], [n, rows, 1]]),

@@ -2,8 +2,8 @@
 
 use super::lowering::Lowering;
 use crate::formats::tflite::BuiltinOptions;
-use crate::targets::ethos_u::blocks::SPLIT_DEPTH;
-use crate::targets::ethos_u::program::{Action, Operation, Placing};
+use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
+use crate::targets::ethos_u::program::{Action, Alias, Operation};
 
 /// A constant is copied to each side that is filled, and the input between them. None where the readers
 /// have windows that go over the edge by themselves, or where sides are unknown.
@@ -12,7 +12,7 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
     let tensor = lowering.tensor(output);
     let rank = tensor.shape.len();
     let sides = lowering.integers(sides);
-    if rank > 4 || sides.len() != 2 * rank || is_frame(lowering, output) {
+    if rank > 4 || sides.len() != 2 * rank || is_padding_of_windows(lowering, output) {
         return None;
     }
     let [h, w, c] = lowering.shape(output);
@@ -45,19 +45,19 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
     let before = i64::from(before);
     let begins_in_brick = [before, before + depth]
         .iter()
-        .any(|begin| begin % SPLIT_DEPTH != 0);
+        .any(|begin| begin % BRICK_CHANNELS != 0);
     let is_in_brick = begins_in_brick && depth != c;
     // What is computed before it comes before the constants.
     parts.push(input);
     lowering.push(Operation {
-        placing: Placing::Joined,
-        ..lowering.operation(Action::Join { is_in_brick }, &parts, output)
+        alias: Alias::Concat,
+        ..lowering.operation(Action::Concat { is_in_brick }, &parts, output)
     });
     Some(())
 }
 
 /// Whether all readers are windows that can reach over the edge of height and width.
-fn is_frame(lowering: &Lowering, output: usize) -> bool {
+fn is_padding_of_windows(lowering: &Lowering, output: usize) -> bool {
     let has_window = |options: &BuiltinOptions| {
         matches!(
             options,

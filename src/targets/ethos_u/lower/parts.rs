@@ -1,8 +1,8 @@
 //! Feature maps put together of parts, and taken apart.
 
-use crate::targets::ethos_u::accelerator::Hwc;
+use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{Action, Map, Operation, Program};
+use crate::targets::ethos_u::program::{Action, FeatureMap, Operation, Program};
 
 /// Adds copies of parts that cannot be written to their place at once, or read where they are: what
 /// MemoryCopy operations of the compiler remain. Linear in operations, maps and inputs.
@@ -39,7 +39,7 @@ pub fn copy_parts(program: &mut Program) {
                     });
                 }
             }
-            Action::Join { .. } => {
+            Action::Concat { .. } => {
                 let mut copied = Vec::new();
                 let mut direct = Vec::new();
                 for &input in &operation.inputs {
@@ -54,7 +54,7 @@ pub fn copy_parts(program: &mut Program) {
                         continue;
                     }
                     let part = program.maps.len();
-                    program.maps.push(Map {
+                    program.maps.push(FeatureMap {
                         bytes: Some((map.n_elements() * map.element_bytes) as f64),
                         is_constant: false,
                         is_input: false,
@@ -91,12 +91,12 @@ fn can_write_part(operation: &Operation) -> bool {
         && !matches!(
             operation.action,
             Action::Cpu
-                | Action::Frame
+                | Action::Pad
                 | Action::Slice
                 | Action::View
-                | Action::Join { .. }
+                | Action::Concat { .. }
                 | Action::MatMul { .. }
-                | Action::Move { .. }
+                | Action::Transpose { .. }
         )
 }
 
@@ -117,7 +117,7 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
                 operation.action,
                 Action::Cpu
                     | Action::MatMul { .. }
-                    | Action::Move { .. }
+                    | Action::Transpose { .. }
                     | Action::Slice
                     | Action::View
             );

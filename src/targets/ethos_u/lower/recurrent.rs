@@ -2,14 +2,14 @@
 
 use super::lowering::Lowering;
 use crate::formats::tflite::BuiltinOptions;
-use crate::targets::ethos_u::program::{Action, Arithmetic, HALF_BYTES, Operation, Placing};
+use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT16_BYTES, Operation};
 
 /// Inputs of the operator, in the order of [`GATES`].
 const INPUT_WEIGHTS: [usize; 4] = [1, 2, 3, 4];
 const STATE_WEIGHTS: [usize; 4] = [5, 6, 7, 8];
 const OUTPUT_STATE: usize = 18;
 const CELL_STATE: usize = 19;
-const NARROW: i64 = 1;
+const INT8_BYTES: i64 = 1;
 
 /// What a gate's sum goes through.
 #[derive(Clone, Copy, PartialEq)]
@@ -52,7 +52,7 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
     if n_steps < 1.0 || rows < 1 || n_sequences < 1.0 {
         return None;
     }
-    Step {
+    TimeStep {
         lowering,
         rows,
         features,
@@ -61,7 +61,7 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
     }
     .push()?;
     if n_steps > 1.0 {
-        Step {
+        TimeStep {
             lowering,
             rows,
             features,
@@ -73,7 +73,7 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-struct Step<'a, 'b> {
+struct TimeStep<'a, 'b> {
     lowering: &'a mut Lowering<'b>,
     rows: i64,
     features: i64,
@@ -81,7 +81,7 @@ struct Step<'a, 'b> {
     is_first: bool,
 }
 
-impl Step<'_, '_> {
+impl TimeStep<'_, '_> {
     fn push(&mut self) -> Option<()> {
         let input = self.lowering.input(0)?;
         let output = self.lowering.output()?;
@@ -93,22 +93,22 @@ impl Step<'_, '_> {
         let units = i64::from(units);
         let feature = self
             .lowering
-            .linear_map([1, self.rows, self.features], NARROW);
+            .linear_map([1, self.rows, self.features], INT8_BYTES);
         let slice = self.lowering.operation(Action::Slice, &[input], feature);
         self.push_operation(Operation {
-            placing: Placing::View,
+            alias: Alias::View,
             ..slice
         });
         if self.is_first {
-            for (state, element_bytes) in [(output_state, NARROW), (cell_state, HALF_BYTES)] {
+            for (state, element_bytes) in [(output_state, INT8_BYTES), (cell_state, INT16_BYTES)] {
                 let own = self
                     .lowering
                     .linear_map([1, self.rows, units], element_bytes);
                 self.copy(state, own);
             }
         }
-        let state = self.state(units, NARROW);
-        let cell = self.state(units, HALF_BYTES);
+        let state = self.state(units, INT8_BYTES);
+        let cell = self.state(units, INT16_BYTES);
         let mut gates = [0; GATES.len()];
         for (idx, gate) in gates.iter_mut().enumerate() {
             *gate = self.gate(idx, [feature, state], units)?;
@@ -116,13 +116,13 @@ impl Step<'_, '_> {
         let [input_gate, forget_gate, cell_gate, output_gate] = gates;
         let kept = self.binary(Arithmetic::Product, [cell, forget_gate], units);
         let added = self.binary(Arithmetic::Product, [cell_gate, input_gate], units);
-        let next = self.state(units, HALF_BYTES);
+        let next = self.state(units, INT16_BYTES);
         self.push_binary(Arithmetic::Sum, [kept, added], next);
-        let clipped = self.state(units, HALF_BYTES);
+        let clipped = self.state(units, INT16_BYTES);
         self.copy(next, clipped);
-        let activated = self.lowering.map([1, self.rows, units], HALF_BYTES);
+        let activated = self.lowering.map([1, self.rows, units], INT16_BYTES);
         self.copy(clipped, activated);
-        let result = self.state(units, NARROW);
+        let result = self.state(units, INT8_BYTES);
         self.push_binary(Arithmetic::Product, [activated, output_gate], result);
         // Into its place in the sequence.
         let seen = [1, self.rows, units];
@@ -149,7 +149,7 @@ impl Step<'_, '_> {
         let mut sums = [0; 2];
         for ((sum, weights), input) in sums.iter_mut().zip(weights).zip(inputs) {
             let weights = self.lowering.input(weights)?;
-            *sum = self.lowering.map([1, self.rows, units], HALF_BYTES);
+            *sum = self.lowering.map([1, self.rows, units], INT16_BYTES);
             self.lowering.fully_connected(input, weights, *sum);
             let last = self.lowering.program.operations.last_mut()?;
             last.repeats = self.repeats;
@@ -158,21 +158,21 @@ impl Step<'_, '_> {
             }
         }
         let sum = self.binary(Arithmetic::Sum, sums, units);
-        let gate = self.lowering.map([1, self.rows, units], HALF_BYTES);
+        let gate = self.lowering.map([1, self.rows, units], INT16_BYTES);
         self.push_operation(Operation {
-            placing: Placing::Fused,
+            alias: Alias::Fused,
             ..self.lowering.operation(Action::Table, &[sum], gate)
         });
         if GATES[idx] == Activation::Tanh {
             return Some(gate);
         }
-        let limited = self.lowering.map([1, self.rows, units], HALF_BYTES);
+        let limited = self.lowering.map([1, self.rows, units], INT16_BYTES);
         self.copy(gate, limited);
         Some(limited)
     }
 
     fn binary(&mut self, arithmetic: Arithmetic, inputs: [usize; 2], units: i64) -> usize {
-        let output = self.lowering.map([1, self.rows, units], HALF_BYTES);
+        let output = self.lowering.map([1, self.rows, units], INT16_BYTES);
         self.push_binary(arithmetic, inputs, output);
         output
     }

@@ -4,7 +4,7 @@ use super::lowering::{Lowering, n_elements, ones};
 use crate::formats::tflite::dimension;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{
-    Action, Arithmetic, HALF_BYTES, MAX_DIMENSION, Operation, WIDE_BYTES, Window,
+    Action, Arithmetic, INT16_BYTES, INT32_BYTES, MAX_DIMENSION, Operation, Window,
 };
 
 /// Positions of a kernel, and rows of it, at most.
@@ -51,7 +51,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
     let mut so_far = None;
     for (rows, n_times) in parts(kernel[0], rows_at_once) {
         let read = [if is_high { rows } else { height }, width, depth];
-        let sum = lowering.map(sums, WIDE_BYTES);
+        let sum = lowering.map(sums, INT32_BYTES);
         lowering.push(Operation {
             seen: Some([read, sums]),
             window: Window {
@@ -66,7 +66,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
         let before = so_far.unwrap_or(sum);
         so_far = Some(sum);
         if n_additions > 0 {
-            let all = lowering.map(sums, WIDE_BYTES);
+            let all = lowering.map(sums, INT32_BYTES);
             lowering.push(Operation {
                 repeats: n_additions as f64,
                 ..lowering.operation(Action::Binary(Arithmetic::Sum), &[before, sum], all)
@@ -78,7 +78,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
 }
 
 fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
-    let number = lowering.constant([1, 1, 1], WIDE_BYTES);
+    let number = lowering.constant([1, 1, 1], INT32_BYTES);
     let seen = lowering.shape(sum);
     lowering.push(Operation {
         seen: Some([seen; 2]),
@@ -145,21 +145,21 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
         return Some(());
     }
     let shape = lowering.shape(input);
-    let placed = lowering.map(shape, HALF_BYTES);
+    let placed = lowering.map(shape, INT16_BYTES);
     lowering.push(Operation {
         weights: Some(ones(shape[2])),
         ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], placed)
     });
     let [n_rows, width, depth] = seen[1];
     let [largest, place] = [0; 2].map(|_| {
-        let map = lowering.map(seen[1], HALF_BYTES);
+        let map = lowering.map(seen[1], INT16_BYTES);
         // Of all rows, whatever an operation sees of them.
         let n_elements = seen[1].map(|size| size as f64).iter().product::<f64>();
-        lowering.program.maps[map].bytes = Some(n_elements * HALF_BYTES as f64);
+        lowering.program.maps[map].bytes = Some(n_elements * INT16_BYTES as f64);
         map
     });
     pool(lowering, [placed, largest], seen);
-    let number = lowering.constant([1, 1, 1], HALF_BYTES);
+    let number = lowering.constant([1, 1, 1], INT16_BYTES);
     let sum = Action::Binary(Arithmetic::Sum);
     for (action, inputs, output) in [
         (Action::Copy, &[largest][..], place),

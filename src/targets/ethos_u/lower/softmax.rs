@@ -1,9 +1,9 @@
 //! SOFTMAX.
 
 use super::lowering::Lowering;
-use crate::targets::ethos_u::accelerator::Hwc;
+use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{Action, Arithmetic, Operation, Placing, WIDE_BYTES};
+use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT32_BYTES, Operation};
 
 /// Channels from which on Ethos-U85 transposes before it looks for the largest of them.
 const LEAST_TRANSPOSED: i64 = 16;
@@ -21,22 +21,22 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
     let [h, w, _] = shape;
     let by_row = [h, w, 1];
     let largest = largest(lowering, input);
-    let exponents = lowering.map(shape, WIDE_BYTES);
+    let exponents = lowering.map(shape, INT32_BYTES);
     let difference = lowering.map(shape, 1);
     lowering.binary(Arithmetic::Sum, [input, largest], difference);
     lowering.push(Operation {
-        placing: Placing::Fused,
+        alias: Alias::Fused,
         ..lowering.operation(Action::Table, &[difference], exponents)
     });
-    let number = lowering.constant([1, 1, 1], WIDE_BYTES);
-    let rescaled = lowering.map(shape, WIDE_BYTES);
+    let number = lowering.constant([1, 1, 1], INT32_BYTES);
+    let rescaled = lowering.map(shape, INT32_BYTES);
     lowering.binary(Arithmetic::Other, [exponents, number], rescaled);
-    let sum = lowering.map(by_row, WIDE_BYTES);
+    let sum = lowering.map(by_row, INT32_BYTES);
     lowering.window(Kind::ReduceSum, [rescaled, sum], [shape, by_row], [1, 1]);
-    let headroom = lowering.map(by_row, WIDE_BYTES);
+    let headroom = lowering.map(by_row, INT32_BYTES);
     let of_sum = lowering.operation(Action::Unary, &[sum], headroom);
     lowering.push(of_sum);
-    let shift = lowering.map(by_row, WIDE_BYTES);
+    let shift = lowering.map(by_row, INT32_BYTES);
     lowering.binary(Arithmetic::Sum, [number, headroom], shift);
     let one = sums(lowering, [headroom, number], by_row);
     let half = binary(lowering, Arithmetic::Other, [sum, one], by_row);
@@ -54,7 +54,7 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
         true => scaled,
         // The shapes of what comes next do not agree in rank: the compiler adds zeros of the output's.
         false => {
-            let zeros = lowering.constant(shape, WIDE_BYTES);
+            let zeros = lowering.constant(shape, INT32_BYTES);
             sums(lowering, [zeros, scaled], shape)
         }
     };
@@ -72,7 +72,7 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
         lowering.push(Operation {
             seen: Some([[h, w, c]; 2]),
             ..lowering.operation(
-                Action::Move {
+                Action::Transpose {
                     written: [c, rows, columns],
                 },
                 &[input],
@@ -94,7 +94,7 @@ fn binary(
     inputs: [usize; 2],
     shape: Hwc,
 ) -> usize {
-    let output = lowering.map(shape, WIDE_BYTES);
+    let output = lowering.map(shape, INT32_BYTES);
     lowering.binary(arithmetic, inputs, output)
 }
 

@@ -2,8 +2,8 @@
 
 use super::lowering::{Lowering, n_elements};
 use crate::formats::tflite::BuiltinOptions;
-use crate::targets::ethos_u::accelerator::Hwc;
-use crate::targets::ethos_u::program::{Action, Operation, Placing};
+use crate::targets::ethos_u::geometry::Hwc;
+use crate::targets::ethos_u::program::{Action, Alias, Operation};
 
 impl Lowering<'_> {
     /// One exchange of height, width and channels, of an input and to an output that are seen in such shapes.
@@ -11,7 +11,7 @@ impl Lowering<'_> {
     pub fn transpose_pass(&mut self, [input, output]: [usize; 2], [read, written]: [Hwc; 2]) {
         let operation = Operation {
             seen: Some([read; 2]),
-            ..self.operation(Action::Move { written }, &[input], output)
+            ..self.operation(Action::Transpose { written }, &[input], output)
         };
         self.push(operation);
     }
@@ -168,7 +168,7 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     }
     if exchange.is_nothing() {
         lowering.push(Operation {
-            placing: Placing::View,
+            alias: Alias::View,
             ..lowering.operation(Action::View, &[input], output)
         });
         return Some(());

@@ -1,4 +1,5 @@
-use super::super::cascades::{Cascade, Link, cascades};
+use super::super::cascades::{CascadeStage, cascades};
+use super::super::scheduled_operation::Cascade;
 use super::*;
 
 /// Links and steps of layers that follow each other, with so many bytes of weights.
@@ -6,9 +7,9 @@ fn sequence<'a>(
     accelerator: &Accelerator,
     layers: &[(Layer, f64)],
     histogram: &'a ByteHistogram,
-) -> (Vec<Link>, Vec<Option<Step<'a>>>) {
+) -> (Vec<CascadeStage>, Vec<Option<ScheduledOperation<'a>>>) {
     let bytes = |[h, w, c]: Hwc| (h * w * (c + 15) / 16 * 16) as f64;
-    let link = |(step, (layer, _)): (usize, &(Layer, f64))| Link {
+    let link = |(step, (layer, _)): (usize, &(Layer, f64))| CascadeStage {
         step,
         ifm: layer.ifm,
         ofm: layer.ofm,
@@ -66,7 +67,7 @@ fn large_feature_maps_are_cascaded() {
     let (links, mut steps) = sequence(accelerator, &layers, &histogram);
     // Keeps the bytes of the table, whatever the blocks.
     let cascades = cascades(accelerator, &links, &mut steps, |step, stripe| {
-        Some(Step {
+        Some(ScheduledOperation {
             stripe: Some(stripe),
             ..*step
         })
@@ -94,14 +95,14 @@ fn large_feature_maps_are_cascaded() {
 #[test]
 fn only_what_helps_is_cascaded() {
     let accelerator = &ACCELERATORS[U65];
-    let n_cascades = |side: i64, channels: i64, change: &dyn Fn(&mut Link)| {
+    let n_cascades = |side: i64, channels: i64, change: &dyn Fn(&mut CascadeStage)| {
         let map = [side, side, channels];
         let layers = [(layer(Kind::Convolution, map, map, [3, 3], [1, 1]), 1000.0); 3];
         let histogram = histogram(&[0]);
         let (mut links, mut steps) = sequence(accelerator, &layers, &histogram);
         links.iter_mut().for_each(change);
         cascades(accelerator, &links, &mut steps, |step, stripe| {
-            Some(Step {
+            Some(ScheduledOperation {
                 stripe: Some(stripe),
                 ..*step
             })
@@ -126,7 +127,7 @@ fn stripes_are_tried_in_bounded_number() {
     let n_striped = std::cell::Cell::new(0);
     let cascades = cascades(accelerator, &links, &mut steps, |step, stripe| {
         n_striped.set(n_striped.get() + 1);
-        Some(Step {
+        Some(ScheduledOperation {
             stripe: Some(stripe),
             ..*step
         })

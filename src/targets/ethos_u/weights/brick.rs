@@ -1,8 +1,9 @@
 //! The order in which an operator's weights are read, and the zeros that fill it up.
 
 use super::super::accelerator::Accelerator;
-use super::super::blocks::{Block, ceil_div, round_up};
+use super::super::blocks::Block;
 use super::super::layer::{Kind, Layer};
+use crate::targets::ethos_u::geometry::{ceil_div, round_up};
 
 /// Zeros that lie beside each other: how many at once, and how often.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,8 @@ mod symbols;
 use self::brick::{Brick, ZeroRuns};
 use self::symbols::Symbols;
 use super::accelerator::Accelerator;
-use super::blocks::{Block, round_up};
+use super::blocks::Block;
+use super::geometry::round_up;
 use super::layer::{Layer, SCALE_BYTES};
 use crate::graph::analysis::ByteHistogram;
 

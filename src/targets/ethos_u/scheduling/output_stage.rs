@@ -1,10 +1,11 @@
 //! What goes through the output stage only, element by element.
 
-use super::{Read, Step, Work, seen_beside_output};
-use crate::targets::ethos_u::accelerator::{Accelerator, Hwc};
+use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::blocks::elementwise;
 use crate::targets::ethos_u::cycles::Elementwise;
-use crate::targets::ethos_u::program::{Action, Map, Operation, Program, WIDE_BYTES};
+use crate::targets::ethos_u::geometry::Hwc;
+use crate::targets::ethos_u::program::{Action, FeatureMap, INT32_BYTES, Operation, Program};
+use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
 
 /// An operation that goes through the output stage only.
 pub fn output_stage<'a>(
@@ -13,13 +14,13 @@ pub fn output_stage<'a>(
     operation: &Operation,
     chained: &[&Operation],
     has_table: bool,
-) -> Option<Step<'a>> {
+) -> Option<ScheduledOperation<'a>> {
     let output = &program.maps[*operation.outputs.first()?];
     let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
     let input = input.unwrap_or(output);
     let second = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
     let second = second.map(|map_idx| {
-        let shape = seen_beside_output(program, operation, map_idx);
+        let shape = program.seen_beside_output(operation, map_idx);
         (map_idx, &program.maps[map_idx], shape)
     });
     let [ifm, ofm] = operation.seen.unwrap_or([input.shape, output.shape]);
@@ -51,15 +52,15 @@ pub fn output_stage<'a>(
         second: second.map(|(_, map, shape)| (shape, !map.is_linear)),
         cycles_per_element,
     };
-    let like_input = |map: &Map, shape: Hwc| {
-        let seen = Map {
+    let like_input = |map: &FeatureMap, shape: Hwc| {
+        let seen = FeatureMap {
             is_linear: input.is_linear,
             ..*map
         };
         seen.seen_bytes(shape)
     };
     // Ethos-U55 and U65 fetch what they broadcast for each element; of what is a number they know 8 bits.
-    let read = |map: &Map, shape: Hwc| match map.n_elements() == 1 {
+    let read = |map: &FeatureMap, shape: Hwc| match map.n_elements() == 1 {
         true if map.element_bytes == 1 || accelerator.is_u85() => 0.0,
         true => like_input(map, shape),
         false if accelerator.is_u85() || is_resize => map.seen_bytes(shape),
@@ -78,16 +79,16 @@ pub fn output_stage<'a>(
     });
     let cycles = own.cycles(accelerator, [planned; 2], of_second);
     let bytes = [read(input, ifm), output.seen_bytes(ofm)];
-    Some(Step {
+    Some(ScheduledOperation {
         second,
-        ..Step::new(Work::Elementwise(own), cycles, bytes)
+        ..ScheduledOperation::new(Execution::Elementwise(own), cycles, bytes)
     })
 }
 
 /// Passes over 8-bit elements that the output stage makes besides its own: two for 32 bits.
 pub fn chained_passes(program: &Program, operation: &Operation, chained: &[&Operation]) -> i64 {
     let is_wide = |map: Option<&usize>| {
-        map.is_some_and(|&map_idx| program.maps[map_idx].element_bytes >= WIDE_BYTES)
+        map.is_some_and(|&map_idx| program.maps[map_idx].element_bytes >= INT32_BYTES)
     };
     let passes = |operation: &&Operation| {
         let wide = is_wide(operation.outputs.first()) || is_wide(operation.inputs.first());

@@ -3,12 +3,10 @@
 mod area_fit;
 pub mod elementwise;
 
-use super::accelerator::{Accelerator, BlockMemory, Hwc};
+use super::accelerator::{Accelerator, BlockMemory};
+use super::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up};
 use super::layer::{Kind, Layer};
 
-/// Output channels come in bricks of so many where they are cut, into blocks or into slices of which
-/// each has its own weights.
-pub(super) const SPLIT_DEPTH: i64 = 16;
 /// Kernels are applied in parts of so many positions at most, in height and width.
 pub(super) const SUB_KERNEL: i64 = 8;
 const BANK_BYTES: i64 = 1024;
@@ -35,14 +33,6 @@ impl Block {
     pub fn weight_reads(&self, layer: &Layer) -> i64 {
         ceil_div(layer.ofm[0], self.ofm[0]) * ceil_div(layer.ofm[1], self.ofm[1])
     }
-}
-
-pub(super) fn ceil_div(value: i64, by: i64) -> i64 {
-    (value + by - 1) / by.max(1)
-}
-
-pub(super) fn round_up(value: i64, to: i64) -> i64 {
-    ceil_div(value, to) * to
 }
 
 fn is_part_kernel(accelerator: &Accelerator, layer: &Layer) -> bool {
@@ -138,7 +128,7 @@ fn fits(
             let ifm_bytes =
                 ifm[0] * ifm[1] * round_up(depth, unit[2]) * copies * layer.element_bytes[0];
             let acc_bytes =
-                ofm[0] * ofm[1] * round_up(ofm[2], SPLIT_DEPTH) * ACCUMULATOR_BYTES * copies;
+                ofm[0] * ofm[1] * round_up(ofm[2], BRICK_CHANNELS) * ACCUMULATOR_BYTES * copies;
             ifm_bytes <= input_bytes && acc_bytes <= accumulator_bytes
         }
     }
@@ -193,7 +183,7 @@ fn search(
 ) -> Option<(Hwc, Hwc)> {
     let input_depth = input_depth(accelerator, layer, is_part_kernel);
     let least = match accelerator.is_u85() {
-        true => [micro[0], micro[1], SPLIT_DEPTH],
+        true => [micro[0], micro[1], BRICK_CHANNELS],
         false => micro,
     };
     let end: Hwc = std::array::from_fn(|axis| {
@@ -201,11 +191,11 @@ fn search(
         round_up(size.max(least[axis]), micro[axis])
     });
     let cut_depth = |depth: i64| match depth < layer.ofm[2] {
-        true => round_up(depth, SPLIT_DEPTH),
+        true => round_up(depth, BRICK_CHANNELS),
         false => depth,
     };
     let mut best = Best::default();
-    let mut depth = cut_depth(micro[2].max(end[2].min(SPLIT_DEPTH)));
+    let mut depth = cut_depth(micro[2].max(end[2].min(BRICK_CHANNELS)));
     while depth <= end[2] {
         let ifm_depth = match layer.kind.is_by_channel() {
             true => depth,

@@ -1,16 +1,18 @@
 mod cascades;
 mod hostile;
 
-use super::accelerator::{ACCELERATORS, Accelerator, Hwc};
+use super::accelerator::{ACCELERATORS, Accelerator};
 use super::blocks::{self, Block};
 use super::cycles::Elementwise;
-use super::feature_maps::FeatureMaps;
+use super::cycles::whole_cycles;
+use super::geometry::Hwc;
 use super::layer::{Kind, Layer};
+use super::live_ranges::LiveRanges;
 use super::lower::one_to_one;
 use super::order::Order;
 use super::plan::plan;
-use super::schedule::{Buffer, buffers};
-use super::step::{Step, Work, whole_cycles};
+use super::scheduled_operation::{Execution, ScheduledOperation};
+use super::weight_buffers::{Buffer, buffers};
 use super::weights::{coded_bytes, encoded_bytes};
 use crate::formats::tflite::{Activation, BuiltinOptions, Operator, Padding, Tensor, TensorType};
 use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
@@ -144,7 +146,7 @@ fn blocks_and_cycles_are_those_of_vela() {
 }
 
 /// Whatever takes some time.
-const SOMETHING: Work = Work::Elementwise(Elementwise {
+const SOMETHING: Execution = Execution::Elementwise(Elementwise {
     block: [1; 3],
     shapes: [[1; 3]; 2],
     element_bytes: [1; 2],
@@ -154,8 +156,8 @@ const SOMETHING: Work = Work::Elementwise(Elementwise {
 });
 
 /// Nothing is read.
-fn idle() -> Step<'static> {
-    Step::new(SOMETHING, 10.0, [0.0; 2])
+fn idle() -> ScheduledOperation<'static> {
+    ScheduledOperation::new(SOMETHING, 10.0, [0.0; 2])
 }
 
 fn weighted<'a>(
@@ -163,14 +165,14 @@ fn weighted<'a>(
     layer: Layer,
     weight_bytes: f64,
     histogram: &'a ByteHistogram,
-) -> Step<'a> {
-    let work = Work::Weighted {
+) -> ScheduledOperation<'a> {
+    let execution = Execution::Weighted {
         layer,
         block: chosen(accelerator, &layer),
         weight_bytes,
         histogram,
     };
-    Step::new(work, cycles(accelerator, &layer), [0.0; 2])
+    ScheduledOperation::new(execution, cycles(accelerator, &layer), [0.0; 2])
 }
 
 /// Weights that are read once are fetched ahead only while there is time; those read for many
@@ -186,7 +188,7 @@ fn weights_are_buffered_where_it_pays() {
         [3, 3],
         [1, 1],
     );
-    let busy = Step::new(SOMETHING, 1e6, [0.0; 2]);
+    let busy = ScheduledOperation::new(SOMETHING, 1e6, [0.0; 2]);
     let histogram = histogram(&[1, 2]);
     let step = |layer| weighted(accelerator, layer, 4096.0, &histogram);
     let nothing = Buffer::default();
@@ -388,12 +390,12 @@ fn feature_maps_are_alive_while_they_are_needed() {
     let order = Order::of(&program);
     let [input, small, large] = [3.0, 16.0, 32.0].map(|channels| 64.0 * channels);
     let alive = |order: &Order, is_apart| {
-        let feature_maps = FeatureMaps::of(&program, order, is_apart);
+        let live_ranges = LiveRanges::of(&program, order, is_apart);
         let inside = |range_idx: usize| {
-            let mut ranges = feature_maps.ranges();
+            let mut ranges = live_ranges.ranges();
             ranges.any(|(idx, range)| idx == range_idx && !(is_apart && range.is_interface))
         };
-        feature_maps.live_bytes(order.operations.len(), inside)
+        live_ranges.live_bytes(order.operations.len(), inside)
     };
     // The sum lies over none of its inputs: those lie in bricks, and callers know of none.
     let all = [

@@ -1,11 +1,12 @@
 //! Products of matrices by accelerators that multiply by weights only.
 
-use super::{Read, Step, Work};
-use crate::targets::ethos_u::accelerator::{Accelerator, Hwc, Memory};
-use crate::targets::ethos_u::blocks::{self, Block, ceil_div, elementwise};
+use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
+use crate::targets::ethos_u::blocks::{self, Block, elementwise};
 use crate::targets::ethos_u::cycles::{Conditions, Elementwise, Part, operator_cycles};
+use crate::targets::ethos_u::geometry::{Hwc, ceil_div};
 use crate::targets::ethos_u::layer::Layer;
-use crate::targets::ethos_u::program::{Operation, Program, WIDE_BYTES};
+use crate::targets::ethos_u::program::{INT32_BYTES, Operation, Program};
+use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
 
 /// Of a block, at least.
 const LEAST_SIDE: i64 = 4;
@@ -17,7 +18,7 @@ pub fn mat_mul<'a>(
     operation: &Operation,
     sum: Layer,
     n_columns: f64,
-) -> Option<Step<'a>> {
+) -> Option<ScheduledOperation<'a>> {
     let [_, second] = operation.inputs[..] else {
         return None;
     };
@@ -30,7 +31,7 @@ pub fn mat_mul<'a>(
         &Layer {
             ifm: several,
             ofm: [several[0], several[1], 1],
-            element_bytes: [WIDE_BYTES, sum.element_bytes[1]],
+            element_bytes: [INT32_BYTES, sum.element_bytes[1]],
             ..sum
         },
     )?;
@@ -48,7 +49,7 @@ pub fn mat_mul<'a>(
         second: Some((rows, false)),
         cycles_per_element: accelerator.output.product_to_wide,
     };
-    let work = Work::MatMul {
+    let execution = Execution::MatMul {
         product,
         sum: (sum, block),
         n_columns,
@@ -61,9 +62,9 @@ pub fn mat_mul<'a>(
         feature_maps,
         feature_maps[0],
     );
-    Some(Step {
+    Some(ScheduledOperation {
         second: Some(Read::whole(program, second)),
-        ..Step::new(work, cycles, [read, output.stored_bytes()])
+        ..ScheduledOperation::new(execution, cycles, [read, output.stored_bytes()])
     })
 }
 

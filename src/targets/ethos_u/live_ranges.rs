@@ -1,23 +1,10 @@
 //! Feature maps in an NPU's memory: which share it, how large they are, and when they are alive.
 
 use super::order::Order;
-use super::program::{Action, Map, Operation, Placing, Program};
-
-/// Channels that one fetch of a feature map holds (the NHCWB16 brick): a partly filled brick costs
-/// as much as a full one.
-pub const BRICK_CHANNELS: f64 = 16.0;
+use super::program::{Action, Alias, FeatureMap, Operation, Program};
 
 /// Feature maps take whole units of memory.
 const ALIGNMENT_BYTES: f64 = 16.0;
-
-/// How much a feature map grows when its channels are padded to whole bricks.
-pub fn brick_padding(channels: f64) -> f64 {
-    if channels == 0.0 {
-        1.0
-    } else {
-        (channels / BRICK_CHANNELS).ceil() * BRICK_CHANNELS / channels
-    }
-}
 
 /// By map, first and last step that need it. Callers write inputs before the first step and read outputs
 /// after the last one.
@@ -105,15 +92,15 @@ struct Uses {
 
 impl Uses {
     /// Of maps that already share memory with those they name.
-    fn of(program: &Program, feature_maps: &mut FeatureMaps) -> Self {
+    fn of(program: &Program, live_ranges: &mut LiveRanges) -> Self {
         let n_maps = program.maps.len();
         let mut uses = Self {
-            of_map: (0..n_maps).map(|idx| feature_maps.root(idx)).collect(),
+            of_map: (0..n_maps).map(|idx| live_ranges.root(idx)).collect(),
             n_writers: vec![0; n_maps],
             n_readers: vec![0; n_maps],
         };
         let names = |operation: &&Operation| {
-            operation.placing.is_of_input() || operation.placing == Placing::Joined
+            operation.alias.is_view_of_input() || operation.alias == Alias::Concat
         };
         for operation in program.operations.iter().filter(|one| !names(one)) {
             for &input in &operation.inputs {
@@ -141,7 +128,7 @@ impl Uses {
 
 /// The feature maps of a program, those that share memory as one.
 #[derive(Debug)]
-pub struct FeatureMaps {
+pub struct LiveRanges {
     /// By map, one that stands for all with which it shares memory.
     parent: Vec<usize>,
     /// By map. Of those that stand for others; of the rest it is out of date.
@@ -150,31 +137,31 @@ pub struct FeatureMaps {
     is_interface_apart: bool,
 }
 
-impl FeatureMaps {
+impl LiveRanges {
     /// Those of a program that runs in such an `order`. Without a memory plan, none is alive.
     /// Linear in operations, maps and inputs.
     pub fn of(program: &Program, order: &Order, is_interface_apart: bool) -> Self {
-        let mut feature_maps = Self::apart(program, order, is_interface_apart);
+        let mut live_ranges = Self::apart(program, order, is_interface_apart);
         for operation in &program.operations {
-            feature_maps.name(program, operation);
+            live_ranges.name(program, operation);
         }
-        let uses = Uses::of(program, &mut feature_maps);
+        let uses = Uses::of(program, &mut live_ranges);
         for step in 0..order.operations.len() {
             // The results of a cascade lie nowhere whole.
             if order.cascade[step].is_none() && !order.is_passed_on(step) {
-                feature_maps.lay_over(program, order, step, &uses);
+                live_ranges.lay_over(program, order, step, &uses);
             }
         }
-        for map_idx in 0..feature_maps.parent.len() {
-            feature_maps.parent[map_idx] = feature_maps.root(map_idx);
+        for map_idx in 0..live_ranges.parent.len() {
+            live_ranges.parent[map_idx] = live_ranges.root(map_idx);
         }
-        feature_maps
+        live_ranges
     }
 
     /// One range for each map.
     fn apart(program: &Program, order: &Order, is_interface_apart: bool) -> Self {
         let needed = needed(program, order);
-        let range = |(map, steps): (&Map, Option<(usize, usize)>)| LiveRange {
+        let range = |(map, steps): (&FeatureMap, Option<(usize, usize)>)| LiveRange {
             bytes: map.bytes.unwrap_or(0.0),
             bytes_padded: map.bytes.unwrap_or(0.0) * map.padding(),
             is_interface: map.is_apart(),
@@ -190,7 +177,7 @@ impl FeatureMaps {
         }
         for operation in &program.operations {
             // The frame is not in memory: who reads beyond the edge adds it.
-            if operation.action == Action::Frame && operation.placing == Placing::Fused {
+            if operation.action == Action::Pad && operation.alias == Alias::Fused {
                 for &output in &operation.outputs {
                     ranges[output].bytes = 0.0;
                     ranges[output].bytes_padded = 0.0;
@@ -226,15 +213,15 @@ impl FeatureMaps {
     /// Has maps share memory that are parts of another one, or that one by another name.
     fn name(&mut self, program: &Program, operation: &Operation) {
         let mut activations = program.activations(operation);
-        match operation.placing {
-            Placing::Apart | Placing::InPlace => {}
-            Placing::View | Placing::Fused => {
+        match operation.alias {
+            Alias::Separate | Alias::InPlace => {}
+            Alias::View | Alias::Fused => {
                 if let Some(input) = activations.next() {
                     let outputs = operation.outputs.iter();
                     outputs.for_each(|&output| self.share(input, output));
                 }
             }
-            Placing::Joined => {
+            Alias::Concat => {
                 if let Some(&output) = operation.outputs.first() {
                     activations.for_each(|input| self.share(output, input));
                 }
@@ -252,7 +239,7 @@ impl FeatureMaps {
         };
         let to = program.maps[output];
         let own = self.range(output);
-        if first.placing != Placing::InPlace || to.is_variable || !uses.is_written_once(output) {
+        if first.alias != Alias::InPlace || to.is_variable || !uses.is_written_once(output) {
             return;
         }
         let input = program.activations(first).find(|&input| {

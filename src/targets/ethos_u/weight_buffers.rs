@@ -1,12 +1,12 @@
 //! Which weights the compiler moves into SRAM before an operator reads them, and when.
 
 use super::accelerator::{Accelerator, Transfer};
-use super::blocks::{Block, SPLIT_DEPTH, round_up};
-use super::cascades::Cascade;
-use super::cycles::{Conditions, Part, operator_cycles, read_bytes};
+use super::blocks::Block;
+use super::cycles::{Conditions, Part, operator_cycles, read_bytes, whole_cycles};
+use super::geometry::{BRICK_CHANNELS, round_up};
 use super::layer::Layer;
-use super::program::Sharing;
-use super::step::{Step, Stripe, Work, whole_cycles};
+use super::program::WeightSharing;
+use super::scheduled_operation::{Cascade, Execution, ScheduledOperation, Stripe};
 use super::weights::encoded_bytes;
 use crate::graph::analysis::ByteHistogram;
 
@@ -48,7 +48,7 @@ impl Buffer {
     }
 
     /// What is left beside it for the step after, where so much SRAM was there for it.
-    pub fn slack(&self, step: &Step, room_bytes: f64) -> Slack {
+    pub fn slack(&self, step: &ScheduledOperation, room_bytes: f64) -> Slack {
         match self.n_slices {
             0 => Slack {
                 cycles: step.cycles,
@@ -79,7 +79,7 @@ pub struct Slack {
 /// hidden behind the operator before or behind its own slices. None is a node for which nothing runs.
 pub fn buffers(
     accelerator: &Accelerator,
-    steps: &[Option<Step>],
+    steps: &[Option<ScheduledOperation>],
     cascades: &[Cascade],
 ) -> Vec<Buffer> {
     let mut before: Option<Slack> = None;
@@ -116,17 +116,17 @@ pub fn buffers(
 /// The buffer of one of `steps`, where so much SRAM is left for it.
 pub fn choose(
     accelerator: &Accelerator,
-    steps: &[Option<Step>],
-    step: &Step,
+    steps: &[Option<ScheduledOperation>],
+    step: &ScheduledOperation,
     room_bytes: f64,
     before: Option<Slack>,
 ) -> Buffer {
-    let Work::Weighted {
+    let Execution::Weighted {
         layer,
         block,
         weight_bytes,
         histogram,
-    } = step.work
+    } = step.execution
     else {
         return Buffer::default();
     };
@@ -159,8 +159,8 @@ pub struct Unbuffered {
 }
 
 impl Unbuffered {
-    pub fn of(accelerator: &Accelerator, step: &Step) -> Self {
-        let Some((layer, block)) = step.work.layer() else {
+    pub fn of(accelerator: &Accelerator, step: &ScheduledOperation) -> Self {
+        let Some((layer, block)) = step.execution.layer() else {
             return Self {
                 computing: step.cycles,
                 weights: 0.0,
@@ -175,8 +175,8 @@ impl Unbuffered {
             None => step.cycles,
         };
         let off_chip = &accelerator.weights_off_chip;
-        let weights = match step.work {
-            Work::Weighted { weight_bytes, .. } => {
+        let weights = match step.execution {
+            Execution::Weighted { weight_bytes, .. } => {
                 off_chip.cycles(weight_bytes) * block.weight_reads(&striped) as f64 * repeats
             }
             _ => 0.0,
@@ -217,7 +217,7 @@ struct Weights<'a> {
     reader: Option<Unbuffered>,
     can_move_input: bool,
     stripe: Option<Stripe>,
-    sharing: Sharing,
+    sharing: WeightSharing,
     before: Option<Slack>,
 }
 
@@ -253,7 +253,7 @@ impl Weights<'_> {
         }
         let slack_cycles = self.before.map_or(0.0, |slack| slack.cycles);
         let slack_bytes = self.before.map_or(self.room_bytes, |slack| slack.bytes);
-        let least_transfer = transfer * depth.min(SPLIT_DEPTH) as f64 / depth as f64;
+        let least_transfer = transfer * depth.min(BRICK_CHANNELS) as f64 / depth as f64;
         let many_reads = self.reads() > 1.0;
         let forced = self.before.is_none()
             && many_reads
@@ -264,7 +264,7 @@ impl Weights<'_> {
         let visible = (transfer - slack_cycles).max(0.0);
         let is_shorter = buffered + visible < unmoved;
         let fits = self.bytes <= self.room_bytes;
-        let is_whole = self.sharing != Sharing::None && fits && (is_shorter || !is_bound);
+        let is_whole = self.sharing != WeightSharing::None && fits && (is_shorter || !is_bound);
         let slices = match self.stripe {
             // Who has the same weights finds them there.
             _ if is_whole => vec![0, depth],
@@ -305,7 +305,7 @@ impl Weights<'_> {
             first_bytes: slice_bytes[0],
             slack_cycles,
             last_slice_cycles: run.last,
-            is_shared: is_whole && self.sharing == Sharing::Again,
+            is_shared: is_whole && self.sharing == WeightSharing::Again,
         };
         if is_whole {
             // The operation before it is mostly one of its own repeats.
@@ -416,7 +416,7 @@ impl Weights<'_> {
     fn slices(&self, slack_cycles: f64, transfer: f64, is_bound: bool) -> Option<Vec<i64>> {
         let depth = self.layer.ofm[2];
         let half_room = self.room_bytes / 2.0;
-        let least = (SPLIT_DEPTH as f64 / depth as f64).min(1.0);
+        let least = (BRICK_CHANNELS as f64 / depth as f64).min(1.0);
         let hidden = (slack_cycles / transfer).min(1.0);
         let aligned = (hidden / least).floor() * least;
         let mut share = if 1.0 - aligned < least / 2.0 {
@@ -425,13 +425,13 @@ impl Weights<'_> {
             hidden
         };
         if is_bound && share > 0.5 && share < 1.0 {
-            share = round_up((depth as f64 * 0.5) as i64, SPLIT_DEPTH) as f64 / depth as f64;
+            share = round_up((depth as f64 * 0.5) as i64, BRICK_CHANNELS) as f64 / depth as f64;
             share = share.clamp(0.5, 1.0);
         }
         share = share.max(least).min((half_room / self.bytes).min(1.0));
         let mut first = (depth as f64 * share) as i64;
         let granule = self.block.ofm[2];
-        first = (first / SPLIT_DEPTH * SPLIT_DEPTH).max(SPLIT_DEPTH);
+        first = (first / BRICK_CHANNELS * BRICK_CHANNELS).max(BRICK_CHANNELS);
         if share >= 1.0 || first >= depth {
             return Some(vec![0, depth]);
         }
@@ -442,14 +442,18 @@ impl Weights<'_> {
         let first_layer = self.layer.with_depth(first);
         let cycles = self.part_cycles(&first_layer, part);
         let mut next = (depth as f64 * cycles / transfer) as i64;
-        next = round_up(next.max(SPLIT_DEPTH), granule);
+        next = round_up(next.max(BRICK_CHANNELS), granule);
         if next as f64 / depth as f64 * self.bytes > half_room {
             next = (half_room / self.bytes * depth as f64) as i64;
         }
         let mut cuts = vec![0, depth];
         while next != 0 {
-            let to = if next > granule { granule } else { SPLIT_DEPTH };
-            next = (next / to * to).max(SPLIT_DEPTH);
+            let to = if next > granule {
+                granule
+            } else {
+                BRICK_CHANNELS
+            };
+            next = (next / to * to).max(BRICK_CHANNELS);
             cuts = vec![0];
             let mut cut = first;
             while cut < depth {
@@ -463,13 +467,13 @@ impl Weights<'_> {
                 .max()
                 .unwrap_or(0);
             let fits = widest as f64 / depth as f64 * self.bytes <= half_room;
-            if fits || first == SPLIT_DEPTH && next == SPLIT_DEPTH {
+            if fits || first == BRICK_CHANNELS && next == BRICK_CHANNELS {
                 break;
             }
             let before = (first, next);
             match next > first {
-                true => next = round_up(next / 2, SPLIT_DEPTH),
-                false => first = round_up(first / 2, SPLIT_DEPTH),
+                true => next = round_up(next / 2, BRICK_CHANNELS),
+                false => first = round_up(first / 2, BRICK_CHANNELS),
             }
             if before == (first, next) {
                 break;

@@ -1,0 +1,193 @@
+//! A node of the graph as one operation, and tensors as feature maps.
+
+use crate::formats::tflite::{BuiltinOptions, Tensor, TensorType};
+use crate::graph::analysis::{self, Analysis};
+use crate::graph::{Graph, Node};
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
+use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::program::{
+    Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Window,
+};
+
+/// Of rows of a matrix that are put beside and above each other, at most or a little more.
+const MAX_AREA_HEIGHT: i64 = 16;
+
+/// Positions between two of a kernel, at most.
+const MAX_DILATION: i64 = 2;
+
+pub fn maps(graph: &Graph, analysis: &Analysis) -> Vec<FeatureMap> {
+    let tensors = &graph.subgraph.tensors;
+    let map = |(tensor_idx, tensor): (usize, &Tensor)| FeatureMap {
+        shape: shape(&tensor.shape),
+        element_bytes: element_bytes(tensor.tensor_type),
+        is_constant: !graph.constant(tensor_idx).is_empty(),
+        is_variable: tensor.is_variable,
+        ..FeatureMap::default()
+    };
+    let mut maps: Vec<FeatureMap> = tensors.iter().enumerate().map(map).collect();
+    let plan = analysis.memory_plan.iter();
+    for place in plan.flat_map(|plan| &plan.placements) {
+        if place.subgraph_idx == graph.subgraph_idx {
+            maps[place.tensor_idx].bytes = Some(place.size_bytes as f64);
+        }
+    }
+    for &input in &graph.subgraph.inputs {
+        maps[input].is_input = true;
+    }
+    for &output in &graph.subgraph.outputs {
+        maps[output].is_output = true;
+    }
+    maps
+}
+
+/// Bytes of an element, 1 where it has fewer bits.
+fn element_bytes(tensor_type: TensorType) -> i64 {
+    let bits = tensor_type.bits_per_value().unwrap_or(8);
+    i64::from(bits.div_ceil(8))
+}
+
+/// Height, width and channels; 1 where there are fewer dimensions, outer ones multiplied into the
+/// height, 2^16 at most.
+pub fn shape(shape: &[i32]) -> Hwc {
+    let dimension = |from_end: usize| {
+        let at = shape.len().checked_sub(from_end);
+        at.map_or(1, |at| i64::from(shape[at]).clamp(0, MAX_DIMENSION))
+    };
+    let outer = &shape[..shape.len().saturating_sub(3)];
+    let rows = outer.iter().fold(dimension(3), |rows, &size| {
+        (rows * i64::from(size).max(0)).min(MAX_DIMENSION)
+    });
+    [rows, dimension(2), dimension(1)]
+}
+
+/// A node as one operation.
+pub fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operation {
+    let node = &graph.nodes[node_idx];
+    let operator = node.operator;
+    let name = operator.code.builtin_name().unwrap_or_default();
+    let (action, alias) = match name {
+        "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" => (Action::View, Alias::View),
+        "SLICE" | "STRIDED_SLICE" | "SPLIT" | "SPLIT_V" | "UNPACK" => (Action::Slice, Alias::View),
+        "PAD" => (Action::Pad, Alias::Fused),
+        "CONCATENATION" | "PACK" => {
+            let is_in_brick = joins_in_brick(graph, node);
+            (Action::Concat { is_in_brick }, Alias::Concat)
+        }
+        "ELU" | "EXP" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOG" | "LOGISTIC" | "RSQRT"
+        | "TANH" => (Action::Table, Alias::InPlace),
+        "RELU" | "RELU6" | "RELU_0_TO_1" | "RELU_N1_TO_1" => (Action::Clamp, Alias::InPlace),
+        "QUANTIZE" => (Action::Requantise, Alias::InPlace),
+        "ABS" | "LOGICAL_NOT" | "NEG" => (Action::Unary, Alias::InPlace),
+        "ADD" | "SUB" => (Action::Binary(Arithmetic::Sum), Alias::InPlace),
+        "MUL" => (Action::Binary(Arithmetic::Product), Alias::InPlace),
+        "DIV" | "EQUAL" | "GREATER" | "GREATER_EQUAL" | "LESS" | "LESS_EQUAL" | "LOGICAL_AND"
+        | "LOGICAL_OR" | "MAXIMUM" | "MINIMUM" | "NOT_EQUAL" | "PRELU" | "SQUARED_DIFFERENCE" => {
+            (Action::Binary(Arithmetic::Other), Alias::InPlace)
+        }
+        _ => match layer(graph, analysis, node_idx) {
+            Some(operation) => return operation,
+            None => (Action::Other, Alias::Separate),
+        },
+    };
+    let inputs = operator.inputs.iter().flatten().copied().collect();
+    Operation {
+        alias,
+        ..Operation::new(node_idx, action, inputs, operator.outputs.clone())
+    }
+}
+
+/// A node as the multipliers compute it; none where they do not.
+fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operation> {
+    let operator = graph.nodes[node_idx].operator;
+    let input = operator.inputs.first().copied().flatten()?;
+    let &output = operator.outputs.first()?;
+    let ifm = shape(&graph.tensor(input).shape);
+    let window = window(graph, node_idx);
+    let (kind, seen, window) = match operator.options {
+        // Vela makes an ordinary convolution of one that has a single input channel.
+        BuiltinOptions::DepthwiseConv2D { .. } if ifm[2] != 1 => (Kind::Depthwise, None, window),
+        BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. } => {
+            (Kind::Convolution, None, window)
+        }
+        BuiltinOptions::Pool2D { .. } => match operator.code.builtin_name() {
+            Some("MAX_POOL_2D") => (Kind::MaxPooling, None, window),
+            _ => (Kind::Pooling, None, window),
+        },
+        BuiltinOptions::FullyConnected { .. } => {
+            let filter = operator.inputs.get(1).copied().flatten()?;
+            let &[out_depth, depth] = graph.tensor(filter).shape.as_slice() else {
+                return None;
+            };
+            let (out_depth, depth) = (i64::from(out_depth), i64::from(depth));
+            let rows = ifm.iter().product::<i64>() / depth.max(1);
+            let rows = rows.clamp(1, MAX_DIMENSION);
+            let [height, width] = rows_as_area(rows);
+            let seen = [[height, width, depth], [height, width, out_depth]];
+            (Kind::VectorProduct, Some(seen), Window::POINT)
+        }
+        _ => return None,
+    };
+    let weights = analysis.costs[node_idx].weights.as_ref();
+    Some(Operation {
+        seen,
+        window,
+        weights: weights.map(|weights| weights.histogram.clone()),
+        ..Operation::new(node_idx, Action::Layer(kind), vec![input], vec![output])
+    })
+}
+
+/// Rows of a matrix that is multiplied by weights, as height and width: as square as its divisors allow, 16
+/// high or a little more at most.
+fn rows_as_area(rows: i64) -> [i64; 2] {
+    let side = (rows as f64).sqrt().ceil() as i64;
+    let least_width = side.max(rows / MAX_AREA_HEIGHT);
+    let divides = |height: &i64| rows % height == 0;
+    let height = (1..=rows / least_width).rev().find(divides).unwrap_or(1);
+    [height, rows / height]
+}
+
+fn window(graph: &Graph, node_idx: usize) -> Window {
+    let window = analysis::window::Window::of(graph, node_idx, 1.0);
+    let pair = |h: i32, w: i32| [i64::from(h), i64::from(w)];
+    Window {
+        kernel: pair(window.filter_h, window.filter_w),
+        stride: pair(window.stride_h, window.stride_w),
+        dilation: pair(window.dilation_h, window.dilation_w),
+        ..Window::POINT
+    }
+    .with_zeros_in_gaps()
+}
+
+/// Whether parts are put behind each other's channels, and one begins inside a brick of them.
+fn joins_in_brick(graph: &Graph, node: &Node) -> bool {
+    let channels = |tensor_idx: usize| shape(&graph.tensor(tensor_idx).shape)[2];
+    let operator = node.operator;
+    let ([parts @ .., _], Some(&output)) = (operator.inputs.as_slice(), operator.outputs.first())
+    else {
+        return false;
+    };
+    let mut parts = parts.iter().flatten().map(|&part| channels(part));
+    parts.clone().any(|depth| depth != channels(output))
+        && parts.any(|depth| depth % BRICK_CHANNELS != 0)
+}
+
+impl Window {
+    /// The same with gaps that the accelerators have: wider ones are filled with zeros.
+    pub fn with_zeros_in_gaps(mut self) -> Self {
+        if self
+            .dilation
+            .iter()
+            .all(|&dilation| dilation <= MAX_DILATION)
+        {
+            return self;
+        }
+        for axis in 0..2 {
+            let dilation = self.dilation[axis];
+            let own = if dilation % 2 == 0 { 2 } else { 1 };
+            let filled = dilation / own;
+            self.kernel[axis] = (self.kernel[axis] - 1).saturating_mul(filled) + 1;
+            self.dilation[axis] = own;
+        }
+        self
+    }
+}

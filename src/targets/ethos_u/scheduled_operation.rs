@@ -1,0 +1,196 @@
+//! An operation as the compiler schedules it: how the accelerator executes it, what it reads and writes, and
+//! the stripes and cascades that it runs in.
+
+use super::blocks::Block;
+use super::cycles::Elementwise;
+use super::geometry::Hwc;
+use super::layer::Layer;
+use super::program::{Program, WeightSharing};
+use crate::graph::analysis::ByteHistogram;
+
+/// Inputs of operations that are chained to another one, at most.
+pub const MAX_OTHERS: usize = 3;
+
+/// An operation with its block, in the order of execution.
+#[derive(Clone, Copy, Debug)]
+pub struct ScheduledOperation<'a> {
+    pub execution: Execution<'a>,
+    /// Cycles while its weights are read off chip: the time in which the next operation's weights can be
+    /// fetched.
+    pub cycles: f64,
+    /// Bytes that it reads of its first input, and that it writes.
+    pub bytes: [f64; 2],
+    /// Its second input.
+    pub second: Option<Read>,
+    /// What the operations that are chained to it read from memory.
+    pub others: [Option<Read>; MAX_OTHERS],
+    /// Its first input and its output: indices of maps of the program.
+    pub maps: [Option<usize>; 2],
+    pub sharing: WeightSharing,
+    /// Whether operations are chained to it.
+    pub is_chained: bool,
+    /// How many times it runs, each time for a part of its output.
+    pub pieces: f64,
+    /// Whether its input may be kept in SRAM instead of its weights: only if another operation produces it.
+    pub can_move_input: bool,
+    /// Index of the first scheduled operation that reads its output.
+    pub reader: Option<usize>,
+    /// Set if it is part of a cascade.
+    pub stripe: Option<Stripe>,
+}
+
+/// A read beside that of the first input.
+#[derive(Clone, Copy, Debug)]
+pub struct Read {
+    /// Index of the map in the program.
+    pub map_idx: usize,
+    /// Shape in which the operation sees it.
+    pub shape: Hwc,
+    /// Bytes, before bursts are filled up.
+    pub bytes: f64,
+}
+
+impl Read {
+    /// A read of the whole map.
+    pub fn whole(program: &Program, map_idx: usize) -> Self {
+        let map = &program.maps[map_idx];
+        Self {
+            map_idx,
+            shape: map.shape,
+            bytes: map.stored_bytes(),
+        }
+    }
+
+    /// One of `n` equal parts of the read.
+    pub fn in_pieces(self, n: f64) -> Self {
+        Self {
+            bytes: self.bytes / n,
+            ..self
+        }
+    }
+}
+
+impl<'a> ScheduledOperation<'a> {
+    /// An operation that runs once, outside of chains and cascades, with one input.
+    pub fn new(execution: Execution<'a>, cycles: f64, bytes: [f64; 2]) -> Self {
+        Self {
+            execution,
+            cycles,
+            bytes,
+            second: None,
+            others: [None; MAX_OTHERS],
+            maps: [None; 2],
+            sharing: WeightSharing::None,
+            is_chained: false,
+            pieces: 1.0,
+            can_move_input: false,
+            reader: None,
+            stripe: None,
+        }
+    }
+}
+
+impl ScheduledOperation<'_> {
+    /// Elements that are read of the first input, and elements that are written.
+    pub fn accesses(&self, program: &Program) -> [f64; 2] {
+        std::array::from_fn(|at| {
+            let map = self.maps[at].map(|map_idx| &program.maps[map_idx]);
+            let element_bytes = map.map_or(1, |map| map.element_bytes.max(1));
+            self.bytes[at] * self.pieces / element_bytes as f64
+        })
+    }
+
+    pub fn is_of_cpu(&self) -> bool {
+        matches!(self.execution, Execution::Cpu)
+    }
+}
+
+/// The part of an OFM that an operation of a cascade computes at a time: some rows in full width and depth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stripe {
+    pub rows: i64,
+    pub is_first: bool,
+    /// Bytes of its weights, if the cascade reserved SRAM for them when its stripe height was chosen; else 0.
+    pub planned_weight_bytes: f64,
+}
+
+impl Stripe {
+    /// A stripe without weights in SRAM.
+    pub fn of(rows: i64, is_first: bool) -> Self {
+        Self {
+            rows,
+            is_first,
+            planned_weight_bytes: 0.0,
+        }
+    }
+}
+
+/// How an operation is executed, as far as its cost depends on it.
+#[derive(Clone, Copy, Debug)]
+pub enum Execution<'a> {
+    /// On the multipliers, with weights.
+    Weighted {
+        layer: Layer,
+        block: Block,
+        /// Bytes of the encoded weight stream with biases and scales.
+        weight_bytes: f64,
+        histogram: &'a ByteHistogram,
+    },
+    /// On the multipliers, without weights.
+    Unweighted {
+        layer: Layer,
+        block: Block,
+    },
+    /// By moving memory only; its blocks are chosen as if it ran on the multipliers.
+    Transpose {
+        layer: Layer,
+        block: Block,
+    },
+    Elementwise(Elementwise),
+    /// For each column, products with all rows and then their sums.
+    MatMul {
+        product: Elementwise,
+        sum: (Layer, Block),
+        n_columns: f64,
+    },
+    /// By the CPU, during which the accelerator fetches nothing.
+    Cpu,
+}
+
+impl<'a> Execution<'a> {
+    pub fn histogram(&self) -> Option<&'a ByteHistogram> {
+        match *self {
+            Execution::Weighted { histogram, .. } => Some(histogram),
+            _ => None,
+        }
+    }
+
+    pub fn layer(&self) -> Option<(Layer, Block)> {
+        match *self {
+            Execution::Weighted { layer, block, .. }
+            | Execution::Unweighted { layer, block }
+            | Execution::Transpose { layer, block } => Some((layer, block)),
+            Execution::Elementwise(_) | Execution::MatMul { .. } | Execution::Cpu => None,
+        }
+    }
+
+    /// Bytes of the encoded weight stream with biases and scales; 0 without weights.
+    pub fn weight_bytes(&self) -> f64 {
+        match *self {
+            Execution::Weighted { weight_bytes, .. } => weight_bytes,
+            _ => 0.0,
+        }
+    }
+}
+
+/// Scheduled operations `first..=last` that run in turn, stripe by stripe, so that only some rows of the
+/// feature maps between them are ever in memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cascade {
+    pub first: usize,
+    pub last: usize,
+    /// Bytes of its rolling buffers in SRAM.
+    pub rolling_bytes: f64,
+    /// Weight bytes that the cascade reserved in SRAM when its stripe height was chosen.
+    pub planned_weight_bytes: f64,
+}

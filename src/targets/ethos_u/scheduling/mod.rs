@@ -1,0 +1,257 @@
+//! Operators as the compiler schedules them.
+
+pub mod mat_mul;
+mod output_stage;
+
+use self::mat_mul::mat_mul;
+use self::output_stage::{chained_passes, output_stage};
+use super::accelerator::Accelerator;
+use super::blocks::{self, Block};
+use super::cycles::{read_bytes, whole_cycles, written_bytes};
+use super::flow::Flow;
+use super::layer::{Kind, Layer};
+use super::order::Order;
+use super::program::{Action, MAX_DIMENSION, Operation, Program, Window};
+use super::scheduled_operation::{Execution, MAX_OTHERS, Read, ScheduledOperation, Stripe};
+use crate::graph::analysis::ByteHistogram;
+
+/// A side of a kernel beyond this is left to the network.
+const MAX_KERNEL: i64 = 4096;
+/// Kernels of more positions are left to the network too.
+const MAX_KERNEL_AREA: i64 = 64 * 64;
+
+/// An operation as a step; none where it has no output.
+pub fn step<'a>(
+    accelerator: &Accelerator,
+    program: &'a Program,
+    order: &Order,
+    flow: &Flow,
+    [idx, operation_idx]: [usize; 2],
+) -> Option<ScheduledOperation<'a>> {
+    let operation = &program.operations[operation_idx];
+    if operation.action == Action::Cpu {
+        return Some(ScheduledOperation::new(Execution::Cpu, 0.0, [0.0; 2]));
+    }
+    let has_table = flow.has_table[idx];
+    let chained: Vec<&Operation> = order.chained(program, idx).collect();
+    let layer = layer(accelerator, program, flow, operation, has_table);
+    let layer = layer.map(|layer| with_chained(program, operation, layer, &chained));
+    if let (Action::MatMul { n_columns }, Some(layer)) = (operation.action, layer) {
+        let step = mat_mul(accelerator, program, operation, layer, n_columns as f64)?;
+        return Some(ScheduledOperation {
+            maps: [operation.inputs.first(), operation.outputs.first()].map(|map| map.copied()),
+            can_move_input: flow.source[idx].is_some(),
+            reader: flow.reader[idx],
+            ..step
+        });
+    }
+    let chosen = layer.and_then(|layer| Some((layer, blocks::choose(accelerator, &layer)?)));
+    let step = match chosen {
+        Some((layer, block)) => {
+            let step = of_layer(accelerator, layer, block, operation.weights.as_deref());
+            ScheduledOperation {
+                execution: match operation.action {
+                    Action::Transpose { .. } if !accelerator.is_u85() => {
+                        Execution::Transpose { layer, block }
+                    }
+                    _ => step.execution,
+                },
+                second: (operation.inputs.get(1))
+                    .map(|&map_idx| Read::whole(program, map_idx).in_pieces(operation.repeats)),
+                ..step
+            }
+        }
+        None => output_stage(accelerator, program, operation, &chained, has_table)?,
+    };
+    let last = chained.last().map_or(operation, |last| *last);
+    let mut bytes = step.bytes;
+    if let (Action::Transpose { written }, Execution::Unweighted { layer, block }) =
+        (operation.action, &step.execution)
+    {
+        // Blocks of the input are counted as if it were the output that is cut into them.
+        let exchanged = Layer {
+            ofm: written,
+            ..*layer
+        };
+        bytes[0] = read_bytes(&exchanged, block);
+    }
+    if let Some(&output) = last.outputs.first().filter(|_| !chained.is_empty()) {
+        let output = &program.maps[output];
+        bytes[1] = output.seen_bytes(last.seen.map_or(output.shape, |[_, ofm]| ofm));
+    }
+    Some(ScheduledOperation {
+        bytes,
+        others: others(program, operation, &chained),
+        maps: [operation.inputs.first(), last.outputs.first()].map(|map| map.copied()),
+        sharing: operation.sharing,
+        is_chained: !chained.is_empty(),
+        pieces: operation.repeats,
+        can_move_input: flow.source[idx].is_some(),
+        reader: flow.reader[idx],
+        ..step
+    })
+}
+
+/// What a layer does for operations that are chained to it.
+fn with_chained(
+    program: &Program,
+    operation: &Operation,
+    mut layer: Layer,
+    chained: &[&Operation],
+) -> Layer {
+    let Some(&last) = chained.last().and_then(|last| last.outputs.first()) else {
+        return layer;
+    };
+    layer.n_chained_passes = chained_passes(program, operation, chained);
+    let last = &program.maps[last];
+    layer.element_bytes[1] = last.element_bytes;
+    layer.is_brick[1] = !last.is_linear;
+    layer
+}
+
+/// What chained operations read from memory.
+fn others(
+    program: &Program,
+    operation: &Operation,
+    chained: &[&Operation],
+) -> [Option<Read>; MAX_OTHERS] {
+    let mut others = [None; MAX_OTHERS];
+    let mut within: Vec<usize> = operation.outputs.clone();
+    let mut free = others.iter_mut();
+    for operation in chained {
+        // What an activation between them writes counts as what the last one wrote.
+        let from_memory = operation
+            .inputs
+            .iter()
+            .filter(|&&input| program.maps[input].n_elements() > 1 && !within.contains(&input));
+        for &map_idx in from_memory.take(1) {
+            if let Some(other) = free.next() {
+                let shape = program.seen_beside_output(operation, map_idx);
+                *other = Some(Read {
+                    map_idx,
+                    shape,
+                    bytes: program.maps[map_idx].seen_bytes(shape),
+                });
+            }
+        }
+        within.extend(&operation.outputs);
+    }
+    others
+}
+
+/// An operator that goes through the multipliers.
+fn of_layer<'a>(
+    accelerator: &Accelerator,
+    layer: Layer,
+    block: Block,
+    histogram: Option<&'a ByteHistogram>,
+) -> ScheduledOperation<'a> {
+    let bytes = [read_bytes(&layer, &block), written_bytes(&layer)];
+    let cycles = whole_cycles(accelerator, &layer, &block);
+    ScheduledOperation::new(
+        execution(accelerator, layer, block, histogram),
+        cycles,
+        bytes,
+    )
+}
+
+fn execution<'a>(
+    accelerator: &Accelerator,
+    layer: Layer,
+    block: Block,
+    histogram: Option<&'a ByteHistogram>,
+) -> Execution<'a> {
+    match histogram.filter(|_| layer.kind.has_weights()) {
+        Some(histogram) => Execution::Weighted {
+            layer,
+            block,
+            histogram,
+            weight_bytes: super::weights::encoded_bytes(accelerator, &layer, &block, histogram),
+        },
+        None => Execution::Unweighted { layer, block },
+    }
+}
+
+/// The operation as multipliers compute it; none where they do not, or with a shape that no
+/// accelerator takes.
+fn layer(
+    accelerator: &Accelerator,
+    program: &Program,
+    flow: &Flow,
+    operation: &Operation,
+    has_table: bool,
+) -> Option<Layer> {
+    let kind = match operation.action {
+        Action::Layer(kind) => kind,
+        Action::Copy => Kind::Copy,
+        Action::Clamp | Action::Transpose { .. } | Action::Requantise | Action::Table => {
+            Kind::Pooling
+        }
+        Action::MatMul { .. } => Kind::ReduceSum,
+        _ => return None,
+    };
+    let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
+    let input = flow.unpadded[input];
+    let maps = &program.maps;
+    let [ifm, ofm] = (operation.seen).unwrap_or([maps[input].shape, maps[output].shape]);
+    let Window {
+        kernel,
+        mut stride,
+        dilation,
+        upscale,
+    } = operation.window;
+    if kind.is_pooling() {
+        // A window that is nowhere else has no stride.
+        stride = std::array::from_fn(|axis| if ofm[axis] == 1 { 1 } else { stride[axis] });
+    }
+    let is_sane = |sizes: &[i64], limit: i64| sizes.iter().all(|size| (1..=limit).contains(size));
+    let is_whole = is_sane(&ifm, MAX_DIMENSION)
+        && is_sane(&ofm, MAX_DIMENSION)
+        && is_sane(&kernel, MAX_KERNEL)
+        && kernel[0] * kernel[1] <= MAX_KERNEL_AREA
+        && is_sane(&stride, MAX_KERNEL)
+        && is_sane(&dilation, MAX_KERNEL);
+    is_whole.then_some(Layer {
+        kind,
+        ifm,
+        ofm,
+        kernel,
+        stride,
+        dilation,
+        upscale,
+        n_chained_passes: 0,
+        has_table,
+        is_sparse: accelerator.is_u85() && kind == Kind::Convolution && ifm[2] <= 2,
+        is_brick: [!maps[input].is_linear, !maps[output].is_linear],
+        element_bytes: [maps[input].element_bytes, maps[output].element_bytes],
+    })
+}
+
+/// A step with the block that its stripes are cut into; none where none fits.
+pub fn striped<'a>(
+    accelerator: &Accelerator,
+    step: &ScheduledOperation<'a>,
+    stripe: Stripe,
+) -> Option<ScheduledOperation<'a>> {
+    let Some((layer, _)) = step.execution.layer() else {
+        return Some(ScheduledOperation {
+            stripe: Some(stripe),
+            ..*step
+        });
+    };
+    let block = blocks::choose(accelerator, &layer.with_rows(stripe.rows))?;
+    let histogram = step.execution.histogram();
+    let ScheduledOperation {
+        execution,
+        cycles,
+        bytes,
+        ..
+    } = of_layer(accelerator, layer, block, histogram);
+    Some(ScheduledOperation {
+        execution,
+        cycles,
+        bytes,
+        stripe: Some(stripe),
+        ..*step
+    })
+}
