@@ -61,7 +61,7 @@ fn plans_are_close_to_the_compiler() {
     let targets = default_targets();
     let mut worker = Worker::start(&Vela { python }, &targets).unwrap();
     for (target_idx, accelerator) in ACCELERATORS.iter().enumerate() {
-        assert_eq!(targets[target_idx].id, accelerator.target);
+        assert_eq!(targets[target_idx].id, accelerator.product.name());
         let limit = targets[target_idx].sram_limit_bytes();
         assert_eq!(
             limit,
@@ -71,7 +71,10 @@ fn plans_are_close_to_the_compiler() {
             let medians = medians(&mut worker, target_idx, space, n_graphs);
             println!(
                 "{}, {space}: median difference of cycles {:.4}, encoded weights {:.4}, peak of the SRAM {:.4}",
-                accelerator.target, medians[0], medians[1], medians[2]
+                accelerator.product.name(),
+                medians[0],
+                medians[1],
+                medians[2]
             );
             assert!(medians.iter().all(|&median| median < 0.01));
         }
@@ -102,7 +105,9 @@ fn replaced_operators_are_planned_as_what_replaces_them() {
             }
             println!(
                 "{}, {space}: cycles {:.4?}, peak of the SRAM {:.4?}",
-                accelerator.target, cycles.0, peaks.0
+                accelerator.product.name(),
+                cycles.0,
+                peaks.0
             );
             all.0.extend(cycles.0);
             all_peaks.0.extend(peaks.0);
@@ -110,7 +115,9 @@ fn replaced_operators_are_planned_as_what_replaces_them() {
         let medians = [all.median(), all_peaks.median()];
         println!(
             "{}: median difference of cycles {:.4}, peak of the SRAM {:.4}",
-            accelerator.target, medians[0], medians[1]
+            accelerator.product.name(),
+            medians[0],
+            medians[1]
         );
         assert!(medians.iter().all(|&median| median < 0.015));
     }

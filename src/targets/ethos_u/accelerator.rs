@@ -1,5 +1,13 @@
-//! The accelerators and their memories, as Vela configures them.
+//! An accelerator with its memories, as Vela 5.2.0 configures it for a [`Configuration`].
+//!
+//! Shapes and memories of blocks, cycles of the output stage and words under way are those of Vela's
+//! architecture files (`ethos_u55.cpp`, `ethos_u65.cpp`, `ethos_u85.cpp` and `ethos_u85_performance.cpp`).
 
+use std::sync::LazyLock;
+
+use super::configuration::{
+    Configuration, Family, MemoryArea, MemoryParameters, Placement, Product, SystemConfiguration,
+};
 use super::geometry::Hwc;
 use super::layer::{Kind, Layer};
 use super::program::Arithmetic;
@@ -32,7 +40,7 @@ pub struct Memory {
     pub write_latency_cycles: f64,
     /// Bytes that one burst moves: a shorter one takes as long.
     pub burst_bytes: i64,
-    pub is_off_chip: bool,
+    pub area: MemoryArea,
 }
 
 impl Memory {
@@ -59,12 +67,27 @@ impl Transfer {
     }
 }
 
+/// Cycles of a copy from one memory to another: the slower of both ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Copying {
+    pub read: Transfer,
+    pub write: Transfer,
+}
+
+impl Copying {
+    pub fn cycles(&self, bytes: f64) -> f64 {
+        self.read.cycles(bytes).max(self.write.cycles(bytes))
+    }
+}
+
 /// How the accelerator's own memory holds a block's inputs and accumulators.
 #[derive(Clone, Copy, Debug)]
 pub enum BlockMemory {
     /// Banks of 1 KiB that inputs and accumulators share, both twice, in whole granules.
     Banks {
         n_banks: i64,
+        /// Banks at the end that hold nothing but a table of activations.
+        n_end_banks: i64,
         input_granule: i64,
         accumulator_granule: i64,
     },
@@ -72,88 +95,425 @@ pub enum BlockMemory {
     Apart {
         input_bytes: i64,
         accumulator_bytes: i64,
+        /// Buffers of elementwise operations: for outputs, and for what is chained or broadcast.
+        output_buffer_bytes: i64,
+        chain_buffer_bytes: i64,
     },
 }
 
 /// Cycles for an output element in the output stage.
 #[derive(Clone, Copy, Debug)]
-pub struct OutputCycles {
-    /// Of elementwise operations on 32 bits.
-    pub wide_unary: f64,
-    pub wide_binary: f64,
-    /// Of 32-bit products of narrower numbers.
-    pub product_to_wide: f64,
-    /// Of products, and of sums in 40-bit accumulators.
-    pub product: f64,
-    pub sum: f64,
-    pub max_pooling: f64,
-    pub other: f64,
-    /// Least where it is looked up in a table of activations.
-    pub table: f64,
+pub enum OutputCycles {
+    /// Ethos-U55 and U65: by operation.
+    ByOperation {
+        /// Elementwise operations on 32 bits.
+        wide_unary: f64,
+        wide_binary: f64,
+        /// 32-bit products of narrower numbers.
+        product_to_wide: f64,
+        /// Products, and sums in 40-bit accumulators.
+        product: f64,
+        sum: f64,
+        max_pooling: f64,
+        other: f64,
+        /// At least so many where the output is looked up in a table of activations.
+        table: f64,
+    },
+    /// Ethos-U85: by the width of what is written.
+    ByWidth {
+        /// 8, 16 and 32 bits.
+        output: [f64; 3],
+        /// Of two 32-bit inputs: to a narrower output, to 32 bits.
+        wide_binary: [f64; 2],
+        /// RESIZE of 8 and 16 bits, enlarging less than `min_high_ratio` times and at least as much.
+        resize_low: [f64; 2],
+        resize_high: [f64; 2],
+        min_high_ratio: i64,
+    },
 }
 
 impl OutputCycles {
-    const fn times(&self, factor: f64) -> Self {
-        Self {
-            wide_unary: self.wide_unary * factor,
-            wide_binary: self.wide_binary * factor,
-            product_to_wide: self.product_to_wide * factor,
-            product: self.product * factor,
-            sum: self.sum * factor,
-            max_pooling: self.max_pooling * factor,
-            other: self.other * factor,
-            table: self.table * factor,
+    const fn times(self, factor: f64) -> Self {
+        match self {
+            Self::ByOperation {
+                wide_unary,
+                wide_binary,
+                product_to_wide,
+                product,
+                sum,
+                max_pooling,
+                other,
+                table,
+            } => Self::ByOperation {
+                wide_unary: wide_unary * factor,
+                wide_binary: wide_binary * factor,
+                product_to_wide: product_to_wide * factor,
+                product: product * factor,
+                sum: sum * factor,
+                max_pooling: max_pooling * factor,
+                other: other * factor,
+                table: table * factor,
+            },
+            other => other,
+        }
+    }
+
+    /// One pass over elements of 8 bits.
+    pub fn pass(&self) -> f64 {
+        match *self {
+            Self::ByOperation { other, .. } => other,
+            Self::ByWidth { output, .. } => output[0],
         }
     }
 
     /// Of an operation that goes through the multipliers.
     pub fn of_layer(&self, layer: &Layer) -> f64 {
-        let is_wide = layer.element_bytes[0] == 2 && !layer.kind.is_pooling();
-        let own = match layer.kind {
-            Kind::MaxPooling => self.max_pooling,
-            _ if is_wide => self.product,
-            _ => self.other,
+        let own = match *self {
+            Self::ByOperation {
+                product,
+                max_pooling,
+                other,
+                ..
+            } => {
+                let is_wide = layer.element_bytes[0] == 2 && !layer.kind.is_pooling();
+                let own = match layer.kind {
+                    Kind::MaxPooling => max_pooling,
+                    _ if is_wide => product,
+                    _ => other,
+                };
+                self.with_table(own, layer.has_table)
+            }
+            Self::ByWidth { output, .. } if layer.n_chained_passes > 0 => output[0],
+            Self::ByWidth { output, .. } => output[width(layer.element_bytes[1])],
         };
-        self.with_table(own, layer.has_table) + self.other * layer.n_chained_passes as f64
+        own + self.pass() * layer.n_chained_passes as f64
     }
 
     /// Of an elementwise operation on elements of so many bytes, input and output.
     pub fn of_elementwise(
         &self,
         arithmetic: Option<Arithmetic>,
-        element_bytes: [i64; 2],
+        [input_bytes, output_bytes]: [i64; 2],
         has_table: bool,
     ) -> f64 {
-        let own = match (arithmetic, element_bytes) {
-            (None, [4, _]) => self.wide_unary,
-            (Some(_), [4, _]) => self.wide_binary,
-            (Some(Arithmetic::Product), [_, 4]) => self.product_to_wide,
-            (Some(Arithmetic::Product), _) => self.product,
-            (Some(Arithmetic::Sum), _) => self.sum,
-            _ => self.other,
-        };
-        self.with_table(own, has_table)
+        match *self {
+            Self::ByOperation {
+                wide_unary,
+                wide_binary,
+                product_to_wide,
+                product,
+                sum,
+                other,
+                ..
+            } => {
+                let own = match (arithmetic, input_bytes, output_bytes) {
+                    (None, 4, _) => wide_unary,
+                    (Some(_), 4, _) => wide_binary,
+                    (Some(Arithmetic::Product), _, 4) => product_to_wide,
+                    (Some(Arithmetic::Product), ..) => product,
+                    (Some(Arithmetic::Sum), ..) => sum,
+                    _ => other,
+                };
+                self.with_table(own, has_table)
+            }
+            Self::ByWidth {
+                output,
+                wide_binary,
+                ..
+            } => match arithmetic {
+                Some(_) if input_bytes == 4 => wide_binary[usize::from(output_bytes == 4)],
+                _ => output[width(output_bytes)],
+            },
+        }
+    }
+
+    /// Of products that go on to a sum in 32 bits.
+    pub fn product_to_wide(&self) -> f64 {
+        self.of_elementwise(Some(Arithmetic::Product), [1, 4], false)
+    }
+
+    /// Of a RESIZE of elements of so many bytes, to so many times the rows or columns.
+    pub fn of_resize(&self, input_bytes: i64, ratio: i64) -> f64 {
+        match *self {
+            Self::ByOperation { other, .. } => other,
+            Self::ByWidth {
+                resize_low,
+                resize_high,
+                min_high_ratio,
+                ..
+            } => {
+                let cycles = match ratio >= min_high_ratio {
+                    true => resize_high,
+                    false => resize_low,
+                };
+                cycles[usize::from(input_bytes > 1)]
+            }
+        }
     }
 
     fn with_table(&self, own: f64, has_table: bool) -> f64 {
-        match has_table {
-            true => own.max(self.table),
-            false => own,
+        match *self {
+            Self::ByOperation { table, .. } if has_table => own.max(table),
+            _ => own,
         }
     }
 }
 
-/// One Ethos-U in one system configuration and memory mode of Arm's `vela.ini`.
+/// Index of a width in [`OutputCycles::ByWidth`].
+fn width(element_bytes: i64) -> usize {
+    match element_bytes {
+        ..=1 => 0,
+        2 => 1,
+        _ => 2,
+    }
+}
+
+/// What the multipliers compute at once, in order of preference, by what they compute.
+#[derive(Clone, Copy, Debug)]
+pub struct MicroBlocks {
+    /// Convolutions and products of vectors.
+    pub products: &'static [Hwc],
+    /// Products of matrices.
+    pub matrix_products: &'static [Hwc],
+    /// Operators that do not sum over channels, of 8 bits and of 16.
+    pub by_channel: [&'static [Hwc]; 2],
+    /// Sums over channels.
+    pub sums: &'static [Hwc],
+    pub elementwise: &'static [Hwc],
+}
+
+impl MicroBlocks {
+    const fn same(blocks: &'static [Hwc]) -> Self {
+        Self {
+            products: blocks,
+            matrix_products: blocks,
+            by_channel: [blocks; 2],
+            sums: blocks,
+            elementwise: blocks,
+        }
+    }
+}
+
+/// Shapes and speeds of an accelerator by itself.
+struct Core {
+    n_cores: i64,
+    /// Streams in which encoded weights come.
+    n_weight_streams: i64,
+    micro_blocks: MicroBlocks,
+    max_block: Hwc,
+    memory: BlockMemory,
+    output: OutputCycles,
+    /// Words of 16 bytes that each [`Channel`] may have under way; writes are limited by their number
+    /// alone. None where a channel is as fast as the memory.
+    channel_words: Option<[f64; N_CHANNELS]>,
+}
+
+const fn banks(n_banks: i64, input_granule: i64, accumulator_granule: i64) -> BlockMemory {
+    BlockMemory::Banks {
+        n_banks,
+        n_end_banks: if n_banks > 16 { 2 } else { 0 },
+        input_granule,
+        accumulator_granule,
+    }
+}
+
+const fn by_operation(cycles: [f64; 7]) -> OutputCycles {
+    OutputCycles::ByOperation {
+        wide_unary: cycles[0],
+        wide_binary: cycles[1],
+        product_to_wide: cycles[2],
+        product: cycles[3],
+        sum: cycles[4],
+        max_pooling: cycles[5],
+        other: cycles[6],
+        table: 1.0,
+    }
+}
+
+const fn core_u55(micro_block: &'static [Hwc], memory: BlockMemory, output: OutputCycles) -> Core {
+    Core {
+        n_cores: 1,
+        n_weight_streams: 1,
+        micro_blocks: MicroBlocks::same(micro_block),
+        max_block: [32, 64, 128],
+        memory,
+        output,
+        channel_words: None,
+    }
+}
+
+const CORE_U55_32: Core = core_u55(
+    &[[1, 1, 4]],
+    banks(16, 2, 4),
+    by_operation([2.0, 3.0, 3.0, 3.0, 6.0, 1.0, 2.0]),
+);
+const CORE_U55_64: Core = core_u55(
+    &[[1, 1, 8]],
+    banks(16, 2, 4),
+    by_operation([1.0, 1.5, 1.5, 1.5, 3.0, 0.5, 1.0]),
+);
+const CORE_U55_128: Core = core_u55(
+    &[[1, 2, 8]],
+    banks(24, 4, 8),
+    by_operation([0.75, 1.25, 0.75, 0.75, 1.5, 0.25, 0.5]),
+);
+/// Ethos-U55 with 256 MACs, Ethos-U65 with 256, and each core of Ethos-U65 with 512.
+const CORE_256: Core = core_u55(
+    &[[2, 2, 8]],
+    banks(48, 8, 16),
+    by_operation([0.625, 1.125, 0.5, 0.375, 0.75, 0.125, 0.25]),
+);
+const CORE_U65_512: Core = Core {
+    n_cores: 2,
+    n_weight_streams: 2,
+    output: CORE_256.output.times(0.5),
+    ..CORE_256
+};
+
+/// Of `bytes`: for inputs, accumulators, outputs of elementwise operations, what is chained. `cycles` by
+/// output element as [`OutputCycles::ByWidth`] has them.
+const fn core_u85(
+    n_weight_streams: i64,
+    micro_blocks: MicroBlocks,
+    bytes: [i64; 4],
+    channel_words: [f64; 5],
+    output: OutputCycles,
+) -> Core {
+    let [copy, stream, weights, input, scales] = channel_words;
+    Core {
+        n_cores: 1,
+        n_weight_streams,
+        micro_blocks,
+        max_block: [128, 128, 1024],
+        memory: BlockMemory::Apart {
+            input_bytes: bytes[0],
+            accumulator_bytes: bytes[1],
+            output_buffer_bytes: bytes[2],
+            chain_buffer_bytes: bytes[3],
+        },
+        output,
+        channel_words: Some([copy, stream, weights, input, scales, f64::INFINITY]),
+    }
+}
+
+const fn by_width(
+    output: [f64; 3],
+    wide_binary: [f64; 2],
+    resize_low: [f64; 2],
+    resize_high: [f64; 2],
+    min_high_ratio: i64,
+) -> OutputCycles {
+    OutputCycles::ByWidth {
+        output,
+        wide_binary,
+        resize_low,
+        resize_high,
+        min_high_ratio,
+    }
+}
+
+const CORE_U85_128: Core = core_u85(
+    1,
+    MicroBlocks {
+        products: &[[1, 2, 8]],
+        matrix_products: &[[1, 2, 8]],
+        by_channel: [&[[1, 1, 16]], &[[1, 2, 8]]],
+        sums: &[[1, 2, 8]],
+        elementwise: &[[1, 2, 8], [1, 1, 16]],
+    },
+    [8 << 10, 8 << 10, 2048, 768],
+    [64.0, 64.0, 128.0, 104.0, 16.0],
+    by_width([0.5, 0.5, 0.5], [1.0, 1.0], [0.5, 1.0], [0.5, 1.0], 0),
+);
+const CORE_U85_256: Core = core_u85(
+    1,
+    MicroBlocks {
+        products: &[[1, 4, 8], [2, 2, 8]],
+        matrix_products: &[[1, 4, 8], [2, 2, 8]],
+        by_channel: [&[[1, 2, 16]], &[[1, 4, 8], [2, 2, 8]]],
+        sums: &[[1, 4, 8], [2, 2, 8]],
+        elementwise: &[[1, 2, 16], [1, 4, 8], [2, 2, 8]],
+    },
+    [16 << 10, 16 << 10, 2048, 1536],
+    [104.0, 104.0, 128.0, 128.0, 16.0],
+    by_width([0.25, 0.25, 0.25], [0.5, 0.5], [0.25, 0.5], [0.25, 0.5], 0),
+);
+const CORE_U85_512: Core = core_u85(
+    2,
+    MicroBlocks::same(&[[2, 2, 16], [1, 4, 16]]),
+    [16 << 10, 32 << 10, 4096, 3072],
+    [128.0, 128.0, 256.0, 128.0, 16.0],
+    by_width(
+        [0.125, 0.125, 0.25],
+        [0.25, 0.25],
+        [0.125, 0.25],
+        [0.125, 0.25],
+        1,
+    ),
+);
+const CORE_U85_1024: Core = core_u85(
+    4,
+    MicroBlocks {
+        products: &[[2, 2, 32], [1, 4, 32], [2, 4, 16]],
+        matrix_products: &[[2, 2, 32], [1, 4, 32]],
+        by_channel: [&[[2, 4, 16]]; 2],
+        sums: &[[2, 4, 16]],
+        elementwise: &[[2, 2, 32], [1, 4, 32], [2, 4, 16]],
+    },
+    [16 << 10, 64 << 10, 4096, 6144],
+    [256.0, 256.0, 416.0, 256.0, 16.0],
+    by_width(
+        [0.0625, 0.125, 0.25],
+        [0.125, 0.25],
+        [0.125, 0.125],
+        [0.0625, 0.125],
+        2,
+    ),
+);
+const CORE_U85_2048: Core = core_u85(
+    4,
+    MicroBlocks {
+        products: &[[2, 2, 64], [1, 4, 64], [4, 4, 16]],
+        matrix_products: &[[2, 2, 64], [1, 4, 64]],
+        by_channel: [&[[4, 4, 16]]; 2],
+        sums: &[[4, 4, 16]],
+        elementwise: &[[2, 2, 64], [1, 4, 64], [4, 4, 16]],
+    },
+    [32 << 10, 128 << 10, 8192, 12288],
+    [256.0, 256.0, 512.0, 256.0, 16.0],
+    by_width(
+        [0.03125, 0.0625, 0.125],
+        [0.0625, 0.125],
+        [0.0625, 0.0625],
+        [0.03125, 0.0625],
+        4,
+    ),
+);
+
+const fn core(product: Product) -> &'static Core {
+    match product {
+        Product::U55x32 => &CORE_U55_32,
+        Product::U55x64 => &CORE_U55_64,
+        Product::U55x128 => &CORE_U55_128,
+        Product::U55x256 | Product::U65x256 => &CORE_256,
+        Product::U65x512 => &CORE_U65_512,
+        Product::U85x128 => &CORE_U85_128,
+        Product::U85x256 => &CORE_U85_256,
+        Product::U85x512 => &CORE_U85_512,
+        Product::U85x1024 => &CORE_U85_1024,
+        Product::U85x2048 => &CORE_U85_2048,
+    }
+}
+
+/// One Ethos-U with its memories.
 #[derive(Clone, Copy, Debug)]
 pub struct Accelerator {
-    /// Id of the target that it is.
-    pub target: &'static str,
+    pub product: Product,
     /// Cores that share an operator's output channels.
     pub n_cores: i64,
-    /// What the multipliers compute at once, in order of preference.
-    pub micro_blocks: &'static [Hwc],
-    /// The same for operators that do not sum over channels.
-    pub micro_blocks_by_channel: &'static [Hwc],
+    /// Streams in which encoded weights come.
+    pub n_weight_streams: i64,
+    pub micro_blocks: MicroBlocks,
     pub max_block: Hwc,
     pub memory: BlockMemory,
     pub output: OutputCycles,
@@ -161,20 +521,77 @@ pub struct Accelerator {
     /// Multiply-accumulates of 8 bits.
     pub macs_per_cycle: f64,
     pub sram: Memory,
-    /// Holds the weights, and feature maps as long as the compiler has found no room for them.
+    /// Holds the weights, and feature maps as long as the compiler has found no room for them. The
+    /// SRAM itself where there is nothing else.
     pub off_chip: Memory,
     /// Weights off chip → SRAM.
-    pub buffering: Transfer,
+    pub buffering: Copying,
     /// Weights read where they lie off chip, and from a buffer in SRAM.
     pub weights_off_chip: Transfer,
     pub weights_buffered: Transfer,
+    /// Inputs of the multipliers, read off chip and in SRAM.
+    pub input_off_chip: Transfer,
+    pub input_in_sram: Transfer,
     /// SRAM that may be used; none where it holds all feature maps anyway.
     pub sram_limit_bytes: Option<i64>,
+    /// SRAM for copies of the graph's inputs.
+    pub staged_input_bytes: i64,
 }
 
 impl Accelerator {
+    /// As Vela 5.2.0 sets it up.
+    pub fn of(configuration: &Configuration) -> Self {
+        let product = configuration.product;
+        let Core {
+            n_cores,
+            n_weight_streams,
+            micro_blocks,
+            max_block,
+            memory,
+            output,
+            channel_words,
+        } = *core(product);
+        let memory_of = |area: MemoryArea| {
+            let system = &configuration.system;
+            Memory::of(system, area, channel_words.as_ref())
+        };
+        let placement = configuration.memory_mode.placement;
+        let sram = memory_of(MemoryArea::Sram);
+        let off_chip = match placement {
+            Placement::SramOnly => sram,
+            Placement::Shared { constants } => memory_of(constants),
+            Placement::Dedicated => memory_of(MemoryArea::Dram),
+        };
+        let limit_bytes = configuration.arena_cache_bytes();
+        Self {
+            product,
+            n_cores,
+            n_weight_streams,
+            micro_blocks,
+            max_block,
+            memory,
+            output,
+            clock_hz: configuration.system.clock_hz,
+            macs_per_cycle: f64::from(product.macs_per_cycle()),
+            sram,
+            off_chip,
+            buffering: Copying {
+                read: off_chip.transfer(Channel::Copy),
+                write: sram.transfer(Channel::Write),
+            },
+            weights_off_chip: off_chip.transfer(Channel::Weights),
+            weights_buffered: sram.transfer(Channel::Weights),
+            input_off_chip: off_chip.transfer(Channel::Input),
+            input_in_sram: sram.transfer(Channel::Input),
+            sram_limit_bytes: (placement == Placement::Dedicated)
+                .then_some(limit_bytes.min(MAX_LIMIT_BYTES)),
+            // The compiler counts this room in 32 bits, in which the largest sizes are 0.
+            staged_input_bytes: i64::from(limit_bytes as i32),
+        }
+    }
+
     pub fn is_u85(&self) -> bool {
-        matches!(self.memory, BlockMemory::Apart { .. })
+        self.product.family() == Family::U85
     }
 
     /// Bytes of SRAM that may be used, infinitely many where nothing limits them.
@@ -193,162 +610,65 @@ impl Accelerator {
     }
 }
 
-const fn transfer(cycles_per_byte: f64, latency_cycles: f64) -> Transfer {
-    Transfer {
-        cycles_per_byte,
-        latency_cycles,
-    }
-}
-
-const fn sram(bytes_per_cycle: f64, burst_bytes: i64) -> Memory {
-    Memory {
-        bytes_per_cycle,
-        channel_cycles_per_byte: [0.0; N_CHANNELS],
-        read_latency_cycles: 32.0,
-        write_latency_cycles: 32.0,
-        burst_bytes,
-        is_off_chip: false,
-    }
-}
-
-const fn dram(bytes_per_cycle: f64) -> Memory {
-    Memory {
-        bytes_per_cycle,
-        channel_cycles_per_byte: [0.0; N_CHANNELS],
-        read_latency_cycles: 500.0,
-        write_latency_cycles: 250.0,
-        burst_bytes: 128,
-        is_off_chip: true,
-    }
-}
-
-const FLASH: Memory = Memory {
-    bytes_per_cycle: 1.0,
-    channel_cycles_per_byte: [0.0; N_CHANNELS],
-    read_latency_cycles: 64.0,
-    write_latency_cycles: 0.0,
-    burst_bytes: 128,
-    is_off_chip: true,
-};
-
-/// What each [`Channel`] of Ethos-U85 with 256 MACs may have under way, in words of 16 bytes; writes are
-/// limited by their number alone.
-const WORDS_U85_256: [f64; N_CHANNELS] = [104.0, 104.0, 128.0, 128.0, 16.0, f64::INFINITY];
+/// No schedule is given more SRAM than this.
+const MAX_LIMIT_BYTES: i64 = 1 << 30;
 /// Share of the bursts under way, and of each of them, that is made use of.
 const USED: f64 = 0.8;
+const WORD_BYTES: i64 = 16;
 
-/// A memory of Ethos-U85 with 256 MACs, of which so many bursts are read and written at once at most.
-const fn with_channels(mut memory: Memory, max_reads: f64, max_writes: f64) -> Memory {
-    let words_in_burst = memory.burst_bytes as f64 / 16.0;
-    let mut channel = 0;
-    while channel < N_CHANNELS {
-        let (most, latency_cycles) = match channel == Channel::Write as usize {
-            true => (max_writes, memory.write_latency_cycles),
-            false => (max_reads, memory.read_latency_cycles),
+impl Memory {
+    fn of(
+        system: &SystemConfiguration,
+        area: MemoryArea,
+        channel_words: Option<&[f64; N_CHANNELS]>,
+    ) -> Self {
+        let parameters = system.memory(area);
+        let mut memory = Self {
+            bytes_per_cycle: system.bytes_per_cycle(area),
+            channel_cycles_per_byte: [0.0; N_CHANNELS],
+            read_latency_cycles: parameters.read_latency_cycles as f64,
+            write_latency_cycles: parameters.write_latency_cycles as f64,
+            burst_bytes: parameters.burst_bytes,
+            area,
         };
-        let n_bursts = (WORDS_U85_256[channel] / words_in_burst).min(USED * most);
-        let bytes = USED * n_bursts * memory.burst_bytes as f64;
-        memory.channel_cycles_per_byte[channel] = latency_cycles / bytes;
-        channel += 1;
+        if let Some(words) = channel_words {
+            memory.channel_cycles_per_byte = channel_cycles_per_byte(&parameters, words);
+        }
+        memory
     }
-    memory
+
+    /// What one channel moves by itself.
+    fn transfer(&self, channel: Channel) -> Transfer {
+        let own = self.channel_cycles_per_byte[channel as usize];
+        Transfer {
+            cycles_per_byte: own.max(1.0 / self.bytes_per_cycle),
+            latency_cycles: match channel {
+                Channel::Write => self.write_latency_cycles,
+                _ => self.read_latency_cycles,
+            },
+        }
+    }
 }
 
-/// Two ports, each with 8 bursts under way.
-const SRAM_U85: Memory = with_channels(sram(32.0, 64), 16.0, 16.0);
-const DRAM_U85: Memory = with_channels(dram(12.0), 64.0, 32.0);
-
-const fn by_channel(memory: &Memory, channel: Channel) -> Transfer {
-    let cycles_per_byte = memory.channel_cycles_per_byte[channel as usize];
-    transfer(cycles_per_byte, memory.read_latency_cycles)
+/// Of an Ethos-U85: each channel waits for the bursts that it may have under way.
+fn channel_cycles_per_byte(
+    memory: &MemoryParameters,
+    channel_words: &[f64; N_CHANNELS],
+) -> [f64; N_CHANNELS] {
+    let words_in_burst = (memory.burst_bytes / WORD_BYTES).max(1) as f64;
+    std::array::from_fn(|channel| {
+        let (most, latency_cycles) = match channel == Channel::Write as usize {
+            true => (memory.max_writes, memory.write_latency_cycles),
+            false => (memory.max_reads, memory.read_latency_cycles),
+        };
+        let most = (most * memory.ports_used) as f64;
+        let n_bursts = (channel_words[channel] / words_in_burst).min(USED * most);
+        latency_cycles as f64 / (USED * n_bursts * memory.burst_bytes as f64)
+    })
 }
 
-/// Of Ethos-U55 with 256 MACs.
-const OUTPUT_256: OutputCycles = OutputCycles {
-    wide_unary: 0.625,
-    wide_binary: 1.125,
-    product_to_wide: 0.5,
-    product: 0.375,
-    sum: 0.75,
-    max_pooling: 0.125,
-    other: 0.25,
-    table: 1.0,
-};
-
-/// Of Ethos-U85 with 256 MACs.
-const OUTPUT_U85_256: OutputCycles = OutputCycles {
-    wide_unary: 0.25,
-    wide_binary: 0.5,
-    product_to_wide: 0.25,
-    product: 0.25,
-    sum: 0.25,
-    max_pooling: 0.25,
-    other: 0.25,
-    table: 0.25,
-};
-
-/// Of Ethos-U55 with 256 MACs and of each core of Ethos-U65 with 512.
-const BANKS: BlockMemory = BlockMemory::Banks {
-    n_banks: 48,
-    input_granule: 8,
-    accumulator_granule: 16,
-};
-
-/// Those that the project has labels for. Clocks, latencies and bursts are those of Vela's `vela.ini`,
-/// shapes and memories of blocks, and words of channels, those of its architecture files.
-pub const ACCELERATORS: [Accelerator; 3] = [
-    Accelerator {
-        target: "ethos-u55-256",
-        n_cores: 1,
-        micro_blocks: &[[2, 2, 8]],
-        micro_blocks_by_channel: &[[2, 2, 8]],
-        max_block: [32, 64, 128],
-        memory: BANKS,
-        output: OUTPUT_256,
-        clock_hz: 500e6,
-        macs_per_cycle: 256.0,
-        sram: sram(8.0, 32),
-        off_chip: FLASH,
-        buffering: transfer(1.0, 64.0),
-        weights_off_chip: transfer(1.0, 64.0),
-        weights_buffered: transfer(1.0 / 8.0, 32.0),
-        sram_limit_bytes: None,
-    },
-    Accelerator {
-        target: "ethos-u65-512",
-        n_cores: 2,
-        micro_blocks: &[[2, 2, 8]],
-        micro_blocks_by_channel: &[[2, 2, 8]],
-        max_block: [32, 64, 128],
-        memory: BANKS,
-        output: OUTPUT_256.times(0.5),
-        clock_hz: 1e9,
-        macs_per_cycle: 512.0,
-        sram: sram(16.0, 32),
-        off_chip: dram(3.75),
-        buffering: transfer(1.0 / 3.75, 500.0),
-        weights_off_chip: transfer(1.0 / 3.75, 500.0),
-        weights_buffered: transfer(1.0 / 16.0, 32.0),
-        sram_limit_bytes: Some(384 << 10),
-    },
-    Accelerator {
-        target: "ethos-u85-256",
-        n_cores: 1,
-        micro_blocks: &[[1, 4, 8], [2, 2, 8]],
-        micro_blocks_by_channel: &[[1, 2, 16]],
-        max_block: [128, 128, 1024],
-        memory: BlockMemory::Apart {
-            input_bytes: 16 << 10,
-            accumulator_bytes: 16 << 10,
-        },
-        output: OUTPUT_U85_256,
-        clock_hz: 1e9,
-        macs_per_cycle: 256.0,
-        sram: SRAM_U85,
-        off_chip: DRAM_U85,
-        buffering: by_channel(&DRAM_U85, Channel::Copy),
-        weights_off_chip: by_channel(&DRAM_U85, Channel::Weights),
-        weights_buffered: by_channel(&SRAM_U85, Channel::Weights),
-        sram_limit_bytes: Some(384 << 10),
-    },
-];
+/// Those that the project has labels for, whose plans are features of the trained network.
+pub static ACCELERATORS: LazyLock<[Accelerator; 3]> = LazyLock::new(|| {
+    [Product::U55x256, Product::U65x512, Product::U85x256]
+        .map(|product| Accelerator::of(&Configuration::of(product)))
+});

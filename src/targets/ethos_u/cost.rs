@@ -2,6 +2,7 @@
 
 use super::accelerator::{Accelerator, Channel, Memory, N_CHANNELS};
 use super::blocks::Block;
+use super::configuration::MemoryArea;
 use super::cycles::{
     Conditions, Elementwise, Part, operator_cycles, read_inflation, transpose_cycles,
     write_inflation,
@@ -55,7 +56,7 @@ impl Cost {
         } = step.execution
         {
             let n_reads = block.weight_reads(&layer) as f64;
-            let scale_bytes = scale_bytes(accelerator, layer.ofm[2]) * n_reads;
+            let scale_bytes = scale_bytes(accelerator, layer.ofm[2], block.micro[2]) * n_reads;
             let off_chip = &accelerator.off_chip;
             traffic.add(off_chip, Channel::Scales, scale_bytes);
             if buffer.bytes() > 0.0 {
@@ -85,6 +86,12 @@ impl Cost {
         let cycles = own
             .max(accelerator.sram.cycles(&traffic.sram))
             .max(accelerator.off_chip.cycles(&traffic.off_chip));
+        // What is not read off chip is read in SRAM, or in a memory of which no traffic is counted.
+        match accelerator.off_chip.area {
+            MemoryArea::Dram | MemoryArea::OffChipFlash => {}
+            MemoryArea::Sram => sram_bytes += std::mem::take(&mut off_chip_bytes),
+            MemoryArea::OnChipFlash => off_chip_bytes = 0.0,
+        }
         Self {
             cycles: cycles * step.pieces,
             off_chip_bytes: off_chip_bytes * step.pieces,
@@ -102,9 +109,9 @@ struct Traffic {
 
 impl Traffic {
     fn add(&mut self, memory: &Memory, channel: Channel, bytes: f64) {
-        let by_channel = match memory.is_off_chip {
-            true => &mut self.off_chip,
-            false => &mut self.sram,
+        let by_channel = match memory.area {
+            MemoryArea::Sram => &mut self.sram,
+            _ => &mut self.off_chip,
         };
         by_channel[channel as usize] += bytes;
     }
@@ -259,10 +266,13 @@ impl Run {
     }
 }
 
-/// Biases and scales of so many output channels.
-fn scale_bytes(accelerator: &Accelerator, depth: i64) -> f64 {
+/// Biases and scales of so many output channels, which are computed so many at once.
+fn scale_bytes(accelerator: &Accelerator, depth: i64, micro_depth: i64) -> f64 {
     match accelerator.is_u85() {
-        true => (SCALE_BYTES * round_up(depth, BRICK_CHANNELS)) as f64,
+        true => {
+            let whole = round_up(depth, round_up(micro_depth, BRICK_CHANNELS));
+            (SCALE_BYTES * whole) as f64
+        }
         false => round_up(SCALE_BYTES * depth, ALIGNMENT_BYTES) as f64,
     }
 }

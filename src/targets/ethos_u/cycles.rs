@@ -2,6 +2,7 @@
 
 use super::accelerator::{Accelerator, Memory};
 use super::blocks::{Block, SUB_KERNEL};
+use super::configuration::Product;
 use super::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
 use super::layer::{Kind, Layer, SCALE_BYTES};
 
@@ -24,7 +25,11 @@ fn multiplier_cycles(
     let element_bytes = layer.element_bytes[0];
     let n: Hwc = std::array::from_fn(|axis| ceil_div(ofm[axis], micro[axis]));
     let positions = n[0] * n[1];
-    let weights_decoded = 32 * micro[2] / 8;
+    let weights_decoded = match accelerator.is_u85() {
+        true => 32 * micro[2] / (8 * accelerator.n_weight_streams),
+        false => 32 * micro[2] / 8,
+    };
+    let is_smallest = accelerator.product == Product::U55x32;
     let limit = match layer.kind {
         Kind::VectorProduct | Kind::MatrixProduct | Kind::ReduceSum => 1,
         _ => SUB_KERNEL,
@@ -35,7 +40,8 @@ fn multiplier_cycles(
             let elements = part_h * part_w;
             let (steps, own) = match layer.kind {
                 Kind::Pooling | Kind::MaxPooling | Kind::Copy => {
-                    (1, elements.max(4) * positions * n[2] * 4 * element_bytes)
+                    let times = if is_smallest { 1 } else { 4 * element_bytes };
+                    (1, elements.max(4) * positions * n[2] * times)
                 }
                 Kind::Depthwise => {
                     let steps = ceil_div(elements, 4);
@@ -58,9 +64,10 @@ fn multiplier_cycles(
                     (elements, once * elements * n[2] * times)
                 }
             };
+            let once = if is_smallest { 3 } else { 2 };
             let mut delay = match (positions, n[2]) {
-                (1, 1) => 2 * steps,
-                (1, depth) if steps > 1 => 2 * (steps - 1) * depth,
+                (1, 1) => once * steps,
+                (1, depth) if steps > 1 => once * (steps - 1) * depth,
                 _ => 0,
             };
             if block.is_part_kernel {
@@ -320,6 +327,7 @@ pub fn operator_cycles(
     let mut micro = block.micro;
     let mut ofm = capped(block.ofm, layer.ofm);
     if !accelerator.is_u85()
+        && micro[0] == 2
         && layer.is_row()
         && layer.ofm[1] % 2 == 0
         && layer.kind.has_weights()

@@ -26,7 +26,9 @@ fn compiler_plan(graph: &Graph, analysis: &Analysis) -> CompilerPlan {
         coded_weight_bytes: (0..graph.nodes.len())
             .map(|node_idx| coded_weight_bytes(graph, analysis, node_idx))
             .collect(),
-        operators: ACCELERATORS.map(|accelerator| plan(&accelerator, graph, analysis)),
+        operators: ACCELERATORS
+            .each_ref()
+            .map(|accelerator| plan(accelerator, graph, analysis)),
     }
 }
 

@@ -12,6 +12,7 @@
 pub mod accelerator;
 pub mod blocks;
 pub mod cascades;
+pub mod configuration;
 pub mod cost;
 pub mod cycles;
 pub mod energy;

@@ -6,17 +6,23 @@ use crate::learned::features::PlannedOperator;
 
 use super::accelerator::Accelerator;
 use super::cascades::{cascades, links};
+use super::configuration::MemoryArea;
 use super::cost::{Cost, Placement};
 use super::fast_storage::in_sram;
 use super::flow::Flow;
+use super::geometry::round_up;
 use super::live_ranges::LiveRanges;
 use super::lower::lower;
 use super::order::Order;
-use super::program::{Alias, Program};
+use super::program::{Alias, Program, WeightSharing};
 use super::scheduled_operation::{Cascade, Read, ScheduledOperation};
 use super::scheduling::{step, striped};
 use super::staging::stage_inputs;
 use super::weight_buffers::{Buffer, buffers};
+use super::weights::ALIGNMENT_BYTES;
+
+/// Of a table of activations of 8 bits.
+const TABLE_BYTES: f64 = 256.0;
 
 /// One for each node. An operator of which nothing else is known counts with its output's elements; one
 /// that only names memory anew, or that the CPU runs, with nothing. Proportional to operations, but for the
@@ -61,6 +67,10 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
         &steps,
         &buffer_bytes,
     );
+    let constant_bytes = match accelerator.off_chip.area {
+        MemoryArea::Sram => constant_bytes(&program, &flow, &steps),
+        _ => 0.0,
+    };
     let n_steps = order.operations.len();
     let alive = live_ranges.live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
     let mut planned = vec![PlannedOperator::default(); graph.nodes.len()];
@@ -68,7 +78,9 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
         let operation = &program.operations[operation_idx];
         let planned = &mut planned[operation.node_idx];
         planned.weight_buffer_bytes = planned.weight_buffer_bytes.max(weight_buffer_bytes[idx]);
-        planned.sram_bytes = planned.sram_bytes.max(alive[idx] + buffer_bytes[idx]);
+        planned.sram_bytes = planned
+            .sram_bytes
+            .max(alive[idx] + buffer_bytes[idx] + constant_bytes);
         if let Some(step) = steps[idx].as_ref().filter(|step| !step.is_of_cpu()) {
             let places = places(accelerator, &program, step, &is_in_sram);
             let cost = Cost::of(accelerator, step, &buffers[idx], &places);
@@ -79,6 +91,32 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
         }
     }
     planned
+}
+
+/// Bytes of all that is constant: encoded weights, tables of activations, and constants as they are.
+fn constant_bytes(program: &Program, flow: &Flow, steps: &[Option<ScheduledOperation>]) -> f64 {
+    let aligned = |bytes: i64| round_up(bytes, ALIGNMENT_BYTES) as f64;
+    let is_own = |step: &&ScheduledOperation| step.sharing != WeightSharing::Again;
+    let weights = steps.iter().flatten().filter(is_own);
+    let weights: f64 = weights.map(|step| step.execution.weight_bytes()).sum();
+    let mut is_read = vec![false; program.maps.len()];
+    for operation in &program.operations {
+        operation
+            .inputs
+            .iter()
+            .for_each(|&input| is_read[input] = true);
+    }
+    let read = program.maps.iter().zip(is_read);
+    let read = read.filter(|(map, is_read)| map.is_constant && *is_read);
+    let constants: f64 = read
+        .map(|(map, _)| aligned(map.n_elements().saturating_mul(map.element_bytes)))
+        .sum();
+    let n_tables = flow
+        .has_table
+        .iter()
+        .filter(|&&has_table| has_table)
+        .count();
+    weights + constants + n_tables as f64 * TABLE_BYTES
 }
 
 /// Where what a step reads and writes lies: constants off chip, feature maps by `is_in_sram`.

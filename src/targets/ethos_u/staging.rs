@@ -21,10 +21,10 @@ pub fn stage_inputs(
     order: &Order,
     flow: &Flow,
 ) -> bool {
-    let Some(limit_bytes) = accelerator.sram_limit_bytes else {
+    if accelerator.sram_limit_bytes.is_none() {
         return false;
-    };
-    let mut room_bytes = limit_bytes as f64;
+    }
+    let mut room_bytes = accelerator.staged_input_bytes as f64;
     let n_readers = program.n_readers();
     let mut staged = Vec::new();
     for (step_idx, &idx) in order.operations.iter().enumerate() {

@@ -184,7 +184,10 @@ impl Unbuffered {
         Self {
             computing,
             weights,
-            input: off_chip.cycles(read_bytes(&striped, &block)) * repeats,
+            input: accelerator
+                .input_off_chip
+                .cycles(read_bytes(&striped, &block))
+                * repeats,
             input_bytes: striped.ifm.iter().product::<i64>() as f64,
         }
     }
@@ -354,11 +357,11 @@ impl Weights<'_> {
         let bytes: f64 = slices.windows(2).map(of_slice).sum();
         let is_in_sram = self.stripe.is_some_and(|stripe| !stripe.is_first)
             || accelerator.sram_limit_bytes.is_none();
-        let staged = &accelerator.weights_buffered;
+        let staged = &accelerator.input_in_sram;
         if is_in_sram {
             return Some(staged.cycles(bytes) * repeats);
         }
-        let off_chip = accelerator.weights_off_chip.cycles(bytes) * repeats;
+        let off_chip = accelerator.input_off_chip.cycles(bytes) * repeats;
         if !self.can_move_input || self.stripe.is_some_and(|stripe| !stripe.is_first) {
             return Some(off_chip);
         }

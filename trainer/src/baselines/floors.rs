@@ -167,7 +167,7 @@ mod tests {
             // 2,000 cycles of flash; multiply-accumulates 10, SRAM 20.
             [2560.0, 2000.0, 80.0, 80.0],
         ];
-        let [u55, ..] = &ACCELERATORS;
+        let [u55, ..] = &*ACCELERATORS;
         let found = roofline_ms(&features(&operators), u55);
         // 6,000 cycles at 500 MHz.
         assert!((found / 0.012 - 1.0).abs() < 1e-5, "{found}");

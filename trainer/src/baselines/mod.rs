@@ -132,7 +132,9 @@ impl Method {
                 )
             }
             Self::Roofline => {
-                let peaks = ACCELERATORS.iter().find(|peaks| peaks.target == key.target);
+                let peaks = ACCELERATORS
+                    .iter()
+                    .find(|peaks| peaks.product.name() == key.target);
                 let Some(peaks) = peaks else {
                     return Ok(None);
                 };

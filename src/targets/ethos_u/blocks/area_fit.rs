@@ -6,8 +6,6 @@ use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, round_down, round_up};
 use crate::targets::ethos_u::layer::Layer;
 
-/// Deepest block looked at, if accumulators allow no deeper one.
-const LEAST_MAX_DEPTH: i64 = 256;
 /// Attempts of equal size after which a block is made smaller whatever it is that does not fit.
 const PATIENCE: i64 = 25;
 /// How much smaller.
@@ -49,7 +47,12 @@ struct Fit<'a> {
 
 impl Fit<'_> {
     fn input_unit(&self, depth: i64) -> Hwc {
-        input_unit(self.accelerator, self.micro, depth)
+        input_unit(
+            self.accelerator,
+            self.micro,
+            depth,
+            self.layer.element_bytes[0],
+        )
     }
 
     /// The input that an output block needs.
@@ -61,7 +64,9 @@ impl Fit<'_> {
 
     fn best(&self) -> Option<Hwc> {
         let least: i64 = self.granule.iter().product();
-        let max_depth = (self.n_accumulators / least).max(LEAST_MAX_DEPTH);
+        // Blocks as deep as there are multipliers are looked at, whatever accumulators allow.
+        let deepest = i64::from(self.accelerator.product.macs_per_cycle());
+        let max_depth = (self.n_accumulators / least).max(deepest);
         let mut best = None;
         let mut best_metric = f64::INFINITY;
         for depth in

@@ -1,13 +1,11 @@
 //! Blocks of elementwise operations: as large as both inputs fit.
 
-use super::{BANK_BYTES, BlockMemory, OUTPUT_BANKS, SMALL_SIDE, TABLE_BANKS};
+use super::{BANK_BYTES, BlockMemory, OUTPUT_BANKS, SMALL_SIDE, least_padded};
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up};
 use crate::targets::ethos_u::program::INT32_BYTES;
 
-/// Bytes of Ethos-U85's buffers for outputs and for what is chained or broadcast, and parts of the latter.
-const OUTPUT_BUFFER_BYTES: i64 = 2048;
-const CHAIN_BUFFER_BYTES: i64 = 1536;
+/// Parts of Ethos-U85's buffer for what is chained or broadcast.
 const CHAIN_SLOTS: i64 = 6;
 
 /// Shapes of one elementwise operation.
@@ -41,6 +39,7 @@ pub fn choose(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
     match accelerator.memory {
         BlockMemory::Banks {
             n_banks,
+            n_end_banks,
             input_granule,
             ..
         } => {
@@ -49,15 +48,23 @@ pub fn choose(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
                 INT32_BYTES.. => 2 * input_granule,
                 _ => input_granule,
             };
-            in_banks(accelerator, shapes, n_banks, granule)
+            in_banks(accelerator, shapes, n_banks - n_end_banks, granule)
         }
-        BlockMemory::Apart { .. } => in_buffers(accelerator, shapes),
+        BlockMemory::Apart {
+            output_buffer_bytes,
+            chain_buffer_bytes,
+            ..
+        } => in_buffers(
+            accelerator,
+            shapes,
+            [output_buffer_bytes, chain_buffer_bytes],
+        ),
     }
 }
 
 /// Of the blocks that fit, the largest.
 fn in_banks(accelerator: &Accelerator, shapes: &Shapes, n_banks: i64, granule: i64) -> Hwc {
-    let micro = accelerator.micro_blocks[0];
+    let micro = accelerator.micro_blocks.elementwise[0];
     let end: Hwc = std::array::from_fn(|axis| {
         round_up(
             shapes.ofm[axis].min(accelerator.max_block[axis]),
@@ -69,7 +76,7 @@ fn in_banks(accelerator: &Accelerator, shapes: &Shapes, n_banks: i64, granule: i
         true => 1,
         false => 2,
     };
-    let room = n_banks - TABLE_BANKS - OUTPUT_BANKS;
+    let room = n_banks - OUTPUT_BANKS;
     let fits = |[h, w, d]: Hwc| {
         let bytes = h * w * round_up(d * shapes.element_bytes, 8);
         let banks = round_up(ceil_div(bytes, BANK_BYTES) * 2, granule);
@@ -115,13 +122,17 @@ fn in_banks(accelerator: &Accelerator, shapes: &Shapes, n_banks: i64, granule: i
 }
 
 /// Rows of a block in Ethos-U85's buffer, widened or deepened where there is room.
-fn in_buffers(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
-    let [unit_h, unit_w, _] = accelerator.micro_blocks_by_channel[0];
+fn in_buffers(
+    accelerator: &Accelerator,
+    shapes: &Shapes,
+    [output_buffer_bytes, chain_buffer_bytes]: [i64; 2],
+) -> Hwc {
+    let [unit_h, unit_w, _] = least_padded(accelerator.micro_blocks.elementwise, shapes.ofm);
     let granule = [unit_h, unit_w, BRICK_CHANNELS];
     let ofm: Hwc = std::array::from_fn(|axis| round_up(shapes.ofm[axis].max(1), granule[axis]));
     let limit: Hwc = std::array::from_fn(|axis| ofm[axis].min(accelerator.max_block[axis]));
-    let chain_bricks = CHAIN_BUFFER_BYTES / CHAIN_SLOTS / (BRICK_CHANNELS * shapes.element_bytes);
-    let output_width = OUTPUT_BUFFER_BYTES / shapes.element_bytes / granule[2];
+    let chain_bricks = chain_buffer_bytes / CHAIN_SLOTS / (BRICK_CHANNELS * shapes.element_bytes);
+    let output_width = output_buffer_bytes / shapes.element_bytes / granule[2];
     let chain_width = chain_bricks / unit_h;
     let mut height = tile(ofm[0], granule[0], limit[0]);
     let required = tile(ofm[1], granule[1], output_width.min(limit[1])).max(granule[1]);

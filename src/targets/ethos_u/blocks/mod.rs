@@ -12,8 +12,8 @@ pub(super) const SUB_KERNEL: i64 = 8;
 const BANK_BYTES: i64 = 1024;
 /// Banks in front of the inputs that hold outputs.
 const OUTPUT_BANKS: i64 = 2;
-/// Banks at the end for a table of activations.
-const TABLE_BANKS: i64 = 2;
+/// Banks that a table of activations takes at least.
+const TABLE_BANKS: i64 = 1;
 const ACCUMULATOR_BYTES: i64 = 4;
 /// Of a block that may be preferred to an equally good one.
 const SMALL_SIDE: i64 = 4;
@@ -58,20 +58,24 @@ fn is_part_kernel(accelerator: &Accelerator, layer: &Layer) -> bool {
 
 fn micro_block(accelerator: &Accelerator, layer: &Layer) -> Hwc {
     let is_narrow = layer.element_bytes[0] == 1;
-    let candidates = match layer.kind.is_by_channel() && is_narrow {
-        true => accelerator.micro_blocks_by_channel,
-        false => accelerator.micro_blocks,
+    let blocks = &accelerator.micro_blocks;
+    let candidates = match layer.kind {
+        kind if kind.is_by_channel() => blocks.by_channel[usize::from(!is_narrow)],
+        Kind::ReduceSum => blocks.sums,
+        Kind::MatrixProduct => blocks.matrix_products,
+        _ => blocks.products,
     };
+    least_padded(candidates, layer.ofm)
+}
+
+/// The one of `candidates` that fills a shape up least, the first of equals.
+fn least_padded(candidates: &[Hwc], shape: Hwc) -> Hwc {
     let volume = |micro: &Hwc| -> i64 {
-        let whole = layer.ofm.iter().zip(micro);
+        let whole = shape.iter().zip(micro);
         whole.map(|(&size, &step)| round_up(size, step)).product()
     };
-    // `min_by_key` keeps the first of equals.
-    candidates
-        .iter()
-        .copied()
-        .min_by_key(volume)
-        .unwrap_or([1; 3])
+    let least = candidates.iter().copied().min_by_key(volume);
+    least.unwrap_or([1; 3])
 }
 
 /// Height and width of the input that an output block needs, in whole units.
@@ -84,17 +88,32 @@ fn input_area(layer: &Layer, ofm: [i64; 2], unit: Hwc) -> [i64; 2] {
 }
 
 /// Height, width and channels in which inputs are allocated.
-fn input_unit(accelerator: &Accelerator, micro: Hwc, depth: i64) -> Hwc {
+fn input_unit(accelerator: &Accelerator, micro: Hwc, depth: i64, element_bytes: i64) -> Hwc {
     if !accelerator.is_u85() {
         return [micro[0], micro[1], 8];
     }
-    let is_wide = micro == [1, 4, 8];
-    match (depth * 8, is_wide) {
-        (257.., _) => [1, 1, 64],
-        (129.., _) => [1, 2, 32],
-        (_, true) => [1, 4, 16],
-        (_, false) => [2, 2, 16],
-    }
+    let is_row = micro[0] == 1 && micro[1] == 4;
+    // For channels that take 16 bytes, 32 and more.
+    let units: [[i64; 2]; 3] = match (accelerator.product.macs_per_cycle(), is_row) {
+        (..=128, _) => [[1, 2], [1, 1], [1, 1]],
+        (..=512, true) => [[1, 4], [1, 2], [1, 1]],
+        (..=512, false) => [[2, 2], [1, 2], [1, 1]],
+        (..=1024, true) => [[2, 4], [1, 4], [1, 2]],
+        (..=1024, false) => [[2, 4], [2, 2], [1, 2]],
+        (_, true) => [[4, 4], [2, 4], [1, 4]],
+        (_, false) => [[4, 4], [2, 4], [2, 2]],
+    };
+    let (n_words, [height, width]) = match depth * element_bytes {
+        ..=16 => (1, units[0]),
+        ..=32 => (2, units[1]),
+        _ => (4, units[2]),
+    };
+    // Ethos-U85 with 128 MACs has no unit of 4 words.
+    let n_words = match accelerator.product.macs_per_cycle() {
+        ..=128 => n_words.min(2),
+        _ => n_words,
+    };
+    [height, width, n_words * 16 / element_bytes.max(1)]
 }
 
 fn fits(
@@ -108,6 +127,7 @@ fn fits(
     match accelerator.memory {
         BlockMemory::Banks {
             n_banks,
+            n_end_banks,
             input_granule,
             accumulator_granule,
         } => {
@@ -115,11 +135,13 @@ fn fits(
             let ifm_banks = round_up(ceil_div(ifm_bytes, BANK_BYTES) * 2, input_granule);
             let acc_bytes = ofm[0] * ofm[1] * round_up(ofm[2], 8) * ACCUMULATOR_BYTES;
             let acc_banks = round_up(ceil_div(acc_bytes, BANK_BYTES) * 2, accumulator_granule);
-            OUTPUT_BANKS + ifm_banks + acc_banks <= n_banks - TABLE_BANKS
+            let n_table_banks = if layer.has_table { TABLE_BANKS } else { 0 };
+            OUTPUT_BANKS + ifm_banks + acc_banks <= n_banks - n_end_banks.max(n_table_banks)
         }
         BlockMemory::Apart {
             input_bytes,
             accumulator_bytes,
+            ..
         } => {
             let depth = match layer.kind.is_by_channel() {
                 true => ofm[2],
@@ -144,6 +166,7 @@ pub fn choose(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
             BlockMemory::Apart {
                 input_bytes,
                 accumulator_bytes,
+                ..
             },
             Kind::Depthwise | Kind::Pooling | Kind::MaxPooling,
         ) => area_fit::choose(accelerator, layer, micro, [input_bytes, accumulator_bytes]),
@@ -201,13 +224,13 @@ fn search(
             true => depth,
             false => input_depth,
         };
-        let unit = input_unit(accelerator, micro, ifm_depth);
+        let unit = input_unit(accelerator, micro, ifm_depth, layer.element_bytes[0]);
         for height in (micro[0]..=end[0]).step_by(micro[0] as usize) {
             for width in (micro[1]..=end[1]).step_by(micro[1] as usize) {
                 let ofm = [height, width, depth];
                 let [ifm_height, ifm_width] = input_area(layer, [height, width], unit);
                 let ifm = [ifm_height, ifm_width, ifm_depth];
-                let fitted = match layer.is_row() && !accelerator.is_u85() {
+                let fitted = match layer.is_row() && micro[0] == 2 && !accelerator.is_u85() {
                     true => [height.min(layer.ofm[0]), width, depth],
                     false => ofm,
                 };

@@ -47,7 +47,7 @@ pub fn mat_mul<'a>(
         element_bytes: [1, 4],
         is_brick: [false; 2],
         second: Some((rows, false)),
-        cycles_per_element: accelerator.output.product_to_wide,
+        cycles_per_element: accelerator.output.product_to_wide(),
     };
     let execution = Execution::MatMul {
         product,

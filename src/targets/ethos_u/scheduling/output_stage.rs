@@ -37,13 +37,17 @@ pub fn output_stage<'a>(
     };
     let element_bytes = [input.element_bytes, output.element_bytes];
     let cycles_per_element = match is_resize {
-        true => accelerator.output.other,
+        true => {
+            let ratio = |axis: usize| (ofm[axis] + ifm[axis] / 2) / ifm[axis].max(1);
+            let ratio = ratio(0).min(ratio(1));
+            accelerator.output.of_resize(input.element_bytes, ratio)
+        }
         false => accelerator
             .output
             .of_elementwise(arithmetic, element_bytes, has_table),
     };
     let passes = chained_passes(program, operation, chained) as f64;
-    let cycles_per_element = cycles_per_element + accelerator.output.other * passes;
+    let cycles_per_element = cycles_per_element + accelerator.output.pass() * passes;
     let own = Elementwise {
         block: elementwise::choose(accelerator, &shapes),
         shapes: [ifm, ofm],

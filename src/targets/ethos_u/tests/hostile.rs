@@ -24,7 +24,7 @@ fn plans_are_finite(operator: &Operator, shapes: [&[i32]; 3], integers: &[i32]) 
     model.buffers.push(&contents);
     let graph = graph_of(&model);
     let analysis = analyze(&graph);
-    for accelerator in &ACCELERATORS {
+    for accelerator in ACCELERATORS.iter() {
         for planned in plan(accelerator, &graph, &analysis) {
             let numbers = [
                 planned.cycles,

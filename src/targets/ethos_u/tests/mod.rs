@@ -137,7 +137,10 @@ fn blocks_and_cycles_are_those_of_vela() {
         let accelerator = &ACCELERATORS[accelerator_idx];
         let found = cycles(accelerator, &layer);
         let difference = found / expected - 1.0;
-        println!("{} {layer:?}: {found} of {expected}", accelerator.target);
+        println!(
+            "{} {layer:?}: {found} of {expected}",
+            accelerator.product.name()
+        );
         assert_eq!(chosen(accelerator, &layer).ofm, block);
         largest = largest.max(difference.abs());
     }
@@ -203,7 +206,7 @@ fn weights_are_buffered_where_it_pays() {
 /// Whatever weights there are, buffers stay within the SRAM.
 #[test]
 fn buffers_fit_into_the_sram() {
-    for accelerator in &ACCELERATORS {
+    for accelerator in ACCELERATORS.iter() {
         let limit = accelerator
             .sram_limit_bytes
             .map_or(f64::INFINITY, |b| b as f64);
@@ -453,7 +456,7 @@ fn more_rows_than_registers_count_are_reduced_in_parts() {
 fn odd_shapes_get_blocks() {
     let sizes = [1, 2, 3, 17, 255, 65536];
     let mut n_without = 0;
-    for accelerator in &ACCELERATORS {
+    for accelerator in ACCELERATORS.iter() {
         for (kind, height, width, depth) in each_shape(&sizes) {
             for (kernel, stride) in [
                 ([1, 1], [1, 1]),

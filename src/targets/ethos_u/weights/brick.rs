@@ -19,9 +19,11 @@ pub(super) struct Brick {
     ofm: i64,
     ifm: i64,
     kernel_step: i64,
-    /// Output channels that a core takes at once, one of `n_cores` each.
+    /// Positions beside each group of `kernel_step` that hold zeros.
+    n_idle: i64,
+    /// Output channels that a stream has at once, one of `n_streams` each.
     ofm_step: i64,
-    n_cores: i64,
+    n_streams: i64,
     /// Input channels that are gone through at one position of the kernel.
     ifm_step: i64,
     /// Of these, how many are beside each other.
@@ -45,27 +47,39 @@ impl Brick {
             ofm: layer.ofm[2],
             ifm: if is_depthwise { 1 } else { layer.ifm[2] },
             kernel_step,
-            ofm_step: if is_depthwise && is_u85 { 16 } else { 8 },
-            n_cores: accelerator.n_cores,
+            n_idle: match accelerator.macs_per_cycle as i64 {
+                512 if is_depthwise && is_u85 => 2,
+                1024.. if is_depthwise && is_u85 => 6,
+                _ => 0,
+            },
+            ofm_step: match is_u85 {
+                true => block.micro[2] / accelerator.n_weight_streams,
+                false => block.micro[2],
+            },
+            n_streams: accelerator.n_weight_streams,
             ifm_step,
             ifm_together: if is_depthwise { 1 } else { 8 },
         }
     }
 
+    fn whole_kernel(&self) -> i64 {
+        ceil_div(self.kernel, self.kernel_step) * (self.kernel_step + self.n_idle)
+    }
+
     /// Weights with the zeros between them.
     pub fn n_values(&self) -> f64 {
-        let kernel = round_up(self.kernel, self.kernel_step);
-        let ofm = round_up(self.ofm, self.ofm_step * self.n_cores);
+        let kernel = self.whole_kernel();
+        let ofm = round_up(self.ofm, self.ofm_step * self.n_streams);
         (kernel * ofm * round_up(self.ifm, self.ifm_step)) as f64
     }
 
     pub fn zero_runs(&self) -> [ZeroRuns; 4] {
-        let ofm_at_once = self.ofm_step * self.n_cores;
-        let n_ofm = ceil_div(self.ofm, ofm_at_once) * self.n_cores;
+        let ofm_at_once = self.ofm_step * self.n_streams;
+        let n_ofm = ceil_div(self.ofm, ofm_at_once) * self.n_streams;
         let n_ifm = ceil_div(self.ifm, self.ifm_together);
         let ifm_whole = n_ifm * self.ifm_together;
-        let kernel_fill = round_up(self.kernel, self.kernel_step) - self.kernel;
-        let ofm_fill = (round_up(self.ofm, ofm_at_once) - self.ofm) / self.n_cores;
+        let kernel_fill = self.whole_kernel() - self.kernel;
+        let ofm_fill = (round_up(self.ofm, ofm_at_once) - self.ofm) / self.n_streams;
         let ifm_fill = round_up(self.ifm, self.ifm_step) - ifm_whole;
         let runs = [
             (
@@ -74,7 +88,7 @@ impl Brick {
             ),
             (
                 ofm_fill * self.ifm_together,
-                self.kernel * n_ifm * self.n_cores,
+                self.kernel * n_ifm * self.n_streams,
             ),
             (ifm_fill * self.ofm_step, n_ofm * self.kernel),
             (ifm_whole - self.ifm, self.ofm * self.kernel),

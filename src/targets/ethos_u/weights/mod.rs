@@ -36,7 +36,7 @@ pub fn encoded_bytes(
     let brick = Brick::of(accelerator, layer, block);
     let padding = (brick.n_values() - histogram.n_bytes as f64).max(0.0);
     let values = Values::of(histogram, padding, &brick.zero_runs());
-    let n_cores = accelerator.n_cores as f64;
+    let n_cores = accelerator.n_weight_streams as f64;
     let n_slices = (brick.n_values() / n_cores / SLICE_VALUES).ceil();
     let front_bits = n_slices * SLICE_BITS + values.symbols.header_bits() + END_BITS;
     let stream_bits = values.bits(&brick.zero_runs()) / n_cores + front_bits;

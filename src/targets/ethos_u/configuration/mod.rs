@@ -1,0 +1,88 @@
+//! Which accelerator, beside which memories: what a [`vela.ini`](vela_ini) and a command line of Vela
+//! say.
+//!
+//! [`product`] lists the accelerators, [`system`] is a clock with memories, [`memory_mode`] says what lies
+//! in which, [`vela_ini`] reads both from a file.
+
+pub mod memory_mode;
+pub mod product;
+pub mod system;
+pub mod vela_ini;
+
+use std::sync::LazyLock;
+
+pub use memory_mode::{MemoryMode, Placement};
+pub use product::{Family, Product};
+pub use system::{MemoryArea, MemoryParameters, SystemConfiguration};
+pub use vela_ini::{IniError, VelaIni};
+
+/// System configurations and memory modes that Vela 5.2.0 knows by name.
+const SHIPPED: &str = include_str!("vela.ini");
+
+static SHIPPED_INI: LazyLock<VelaIni> =
+    LazyLock::new(|| VelaIni::parse(SHIPPED.as_bytes()).expect("the file shipped is whole"));
+
+/// One accelerator in one system configuration and memory mode.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Configuration {
+    pub product: Product,
+    pub system: SystemConfiguration,
+    pub memory_mode: MemoryMode,
+    /// Vela's `--arena-cache-size`: SRAM that the compiler may fill, in bytes, instead of what the memory
+    /// mode says.
+    pub arena_cache_bytes: Option<i64>,
+}
+
+impl Configuration {
+    /// In the system configuration and memory mode of its family's default.
+    pub fn of(product: Product) -> Self {
+        let [system, memory_mode] = product.default_sections();
+        Self::read(product, VelaIni::shipped(), system, memory_mode)
+            .expect("a test reads every default")
+    }
+
+    /// In such sections of a `vela.ini`.
+    pub fn read(
+        product: Product,
+        ini: &VelaIni,
+        system: &str,
+        memory_mode: &str,
+    ) -> Result<Self, IniError> {
+        let system = ini.system_configuration(system)?;
+        let memory_mode = ini.memory_mode(memory_mode, &system)?;
+        Ok(Self {
+            product,
+            system,
+            memory_mode,
+            arena_cache_bytes: None,
+        })
+    }
+
+    /// SRAM that the compiler may fill, in bytes.
+    pub fn arena_cache_bytes(&self) -> i64 {
+        let most = self.product.max_address_bytes();
+        (self.arena_cache_bytes)
+            .or(self.memory_mode.arena_cache_bytes)
+            .unwrap_or(most)
+            .clamp(0, most)
+    }
+
+    /// What it is besides its accelerator, in the words of `vela.ini`.
+    pub fn in_words(&self) -> String {
+        let own = format!("{}, {}", self.system.name, self.memory_mode.name);
+        match self.arena_cache_bytes {
+            Some(bytes) => format!("{own}, arena cache of {bytes} bytes"),
+            None => own,
+        }
+    }
+}
+
+impl VelaIni {
+    /// System configurations and memory modes that Vela 5.2.0 knows by name.
+    pub fn shipped() -> &'static Self {
+        &SHIPPED_INI
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+use super::*;
+
+fn refusal(text: &str) -> String {
+    let ini = match VelaIni::parse(text.as_bytes()) {
+        Ok(ini) => ini,
+        Err(error) => return error.to_string(),
+    };
+    let read = Configuration::read(Product::U55x128, &ini, "A", "B");
+    read.expect_err("a refusal").to_string()
+}
+
+const SYSTEM: &str = "[System_Config.A]\ncore_clock=1e9\naxi0_port=Sram\naxi1_port=OffChipFlash\n\
+                      Sram_clock_scale=1\nOffChipFlash_clock_scale=0.5\n";
+const MODE: &str =
+    "[Memory_Mode.B]\nconst_mem_area=Axi1\narena_mem_area=Axi0\ncache_mem_area=Axi0\n";
+
+#[test]
+fn every_default_is_in_the_file_shipped() {
+    for product in Product::ALL {
+        assert_eq!(Configuration::of(product).product, product);
+        assert_eq!(Product::by_name(product.name()), Some(product));
+    }
+    assert_eq!(VelaIni::shipped().system_configurations().count(), 11);
+    assert_eq!(VelaIni::shipped().memory_modes().count(), 6);
+}
+
+#[test]
+fn what_is_wrong_is_said_with_line_and_reason() {
+    let whole = format!("{SYSTEM}{MODE}");
+    let read = |text: &str| {
+        let ini = VelaIni::parse(text.as_bytes()).unwrap();
+        Configuration::read(Product::U55x128, &ini, "A", "B").unwrap()
+    };
+    assert_eq!(
+        read(&whole).memory_mode.placement,
+        Placement::Shared {
+            constants: MemoryArea::OffChipFlash
+        }
+    );
+    let changed = |from: &str, to: &str| {
+        assert!(whole.contains(from), "{from}");
+        refusal(&whole.replace(from, to))
+    };
+    for (from, to, expected) in [
+        (
+            "core_clock=1e9",
+            "core_clock=fast",
+            "line 2: core_clock: expected a number above 0, at most 1000000000000, found `fast`",
+        ),
+        (
+            "core_clock=1e9",
+            "core_clock=-1",
+            "line 2: core_clock: expected a number above 0",
+        ),
+        (
+            "core_clock=1e9",
+            "core_clock=nan",
+            "line 2: core_clock: expected a number above 0",
+        ),
+        (
+            "core_clock=1e9\n",
+            "",
+            "line 1: [System_Config.A]: expected core_clock",
+        ),
+        (
+            "axi0_port=Sram",
+            "axi0_port=SRAM",
+            "line 3: axi0_port: expected a memory of Sram, Dram, OnChipFlash, OffChipFlash, found `SRAM`",
+        ),
+        (
+            "axi1_port=OffChipFlash",
+            "axi1_port=Dram",
+            "line 4: axi1_port: expected a memory with figures of its own",
+        ),
+        (
+            "Sram_clock_scale=1",
+            "Sram_burst_length=0",
+            "line 5: Sram_burst_length: expected a whole number from 1",
+        ),
+        (
+            "Sram_clock_scale=1",
+            "Sram_read_latency=99999999999999999999",
+            "line 5: Sram_read_latency: expected a whole number",
+        ),
+        (
+            "Sram_clock_scale=1",
+            "Sram_clock_scale",
+            "line 5: expected `key=value`",
+        ),
+        (
+            "Sram_clock_scale=1",
+            "core_CLOCK=1",
+            "line 5: core_CLOCK stands twice",
+        ),
+        (
+            "Sram_clock_scale=1",
+            "  1",
+            "line 5: a line that begins with a blank",
+        ),
+        (
+            "Sram_clock_scale=1",
+            "inherit=System_Config.A",
+            "line 5: inherit: expected a section",
+        ),
+        (
+            "[System_Config.A]",
+            "[System_Config.A",
+            "line 1: expected `]`",
+        ),
+        (
+            "[System_Config.A]",
+            "",
+            "line 2: expected a section in brackets",
+        ),
+        (
+            "[System_Config.A]",
+            "[System_Config.C]",
+            "expected a section [System_Config.A], found C",
+        ),
+        (
+            "[Memory_Mode.B]",
+            "[System_Config.A]",
+            "line 7: section [System_Config.A] stands there twice",
+        ),
+        (
+            "[Memory_Mode.B]",
+            "# mine\n[Memory_Mode.B]",
+            "line 7: [Memory_Mode.B]: a comment that begins with `#`",
+        ),
+        (
+            "const_mem_area=Axi1",
+            "const_mem_area=Axi2",
+            "line 8: const_mem_area: expected Axi0 or Axi1, found `Axi2`",
+        ),
+        (
+            "arena_mem_area=Axi0",
+            "arena_mem_area=Axi1",
+            "line 9: arena_mem_area: expected Sram or Dram, found Axi1, which is OffChipFlash in A",
+        ),
+        (
+            "cache_mem_area=Axi0",
+            "cache_mem_area=Axi1",
+            "line 10: cache_mem_area: expected Sram",
+        ),
+        (
+            "cache_mem_area=Axi0",
+            "cache_mem_area=Axi0\narena_cache_size=-1",
+            "line 11: arena_cache_size: expected a whole number from 0",
+        ),
+    ] {
+        let found = changed(from, to);
+        assert!(
+            found.starts_with(expected),
+            "expected {expected}, found {found}"
+        );
+    }
+}
+
+#[test]
+fn hostile_bytes_are_refused() {
+    assert_eq!(
+        VelaIni::parse(b"[a]\n\xff").unwrap_err().to_string(),
+        "line 2: expected UTF-8"
+    );
+    let large = vec![b';'; 2 << 20];
+    assert!(matches!(VelaIni::parse(&large), Err(IniError::TooLarge(_))));
+    // A chain of sections as long as a file can have.
+    let mut text = "[System_Config.0]\n".to_owned();
+    for n in 1..10_000 {
+        text += &format!("[System_Config.{n}]\ninherit=System_Config.{}\n", n - 1);
+    }
+    let ini = VelaIni::parse(text.as_bytes()).unwrap();
+    let error = ini.system_configuration("9999").unwrap_err().to_string();
+    assert!(error.contains("expected core_clock"), "{error}");
+}
+
+#[test]
+fn sections_inherit_what_they_do_not_say() {
+    let text = format!(
+        "{SYSTEM}[System_Config.C]\nSram_read_latency=7\ninherit=System_Config.A\ncore_clock=2e9\n"
+    );
+    let system = VelaIni::parse(text.as_bytes())
+        .unwrap()
+        .system_configuration("C")
+        .unwrap();
+    assert_eq!(system.clock_hz, 2e9);
+    // What stands above `inherit` is lost in the compiler's core.
+    let sram = system.memory(MemoryArea::Sram);
+    assert_eq!([sram.read_latency_cycles, sram.burst_bytes], [1, 64]);
+    assert_eq!(system.bytes_per_cycle(MemoryArea::Sram), 16.0);
+}

@@ -1,0 +1,378 @@
+//! A `vela.ini`: bytes → [`SystemConfiguration`] and [`MemoryMode`] by name.
+//!
+//! Read as Vela 5.2.0 reads it, which it does twice: clock, ports, memory areas and the arena cache in
+//! Python (`architecture_features.py`), the memories' figures in its C++ core (`regor.cpp`). What one of
+//! the two refuses is an error here; what one of them passes over in silence is one, too, if the section
+//! that is asked for depends on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::memory_mode::{MemoryMode, Placement};
+use super::system::{MemoryArea, MemoryParameters, SystemConfiguration};
+
+/// A configuration file has a few kilobytes; a megabyte holds a thousand of Arm's.
+const MAX_INI_BYTES: usize = 1 << 20;
+/// Sections that can be told in an error.
+const MAX_NAMES: usize = 12;
+/// Ends of what a memory or a clock can be. Beyond them products of cycles and bytes lose their meaning.
+const MAX_CLOCK_HZ: f64 = 1e12;
+const MAX_CLOCK_SCALE: f64 = 1024.0;
+const MAX_PORTS: i64 = 64;
+const MAX_BURST_BYTES: i64 = 1 << 16;
+const MAX_LATENCY_CYCLES: i64 = 1 << 20;
+const MAX_BURSTS: i64 = 1 << 16;
+const MAX_CACHE_BYTES: i64 = 1 << 40;
+
+const SYSTEM_PREFIX: &str = "System_Config.";
+const MODE_PREFIX: &str = "Memory_Mode.";
+
+/// Why a file, or a section of it, is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IniError {
+    #[error("expected at most {MAX_INI_BYTES} bytes, found {0}")]
+    TooLarge(usize),
+    /// Lines count from 1.
+    #[error("line {line}: {reason}")]
+    Line { line: usize, reason: String },
+    #[error("expected a section [{section}], found {found}")]
+    NoSection { section: String, found: String },
+}
+
+fn at(line: usize, reason: impl Into<String>) -> IniError {
+    IniError::Line {
+        line,
+        reason: reason.into(),
+    }
+}
+
+/// A file's sections as they stand.
+#[derive(Clone, Debug, Default)]
+pub struct VelaIni {
+    sections: Vec<Section>,
+    /// Index of each section by its name.
+    position: BTreeMap<String, usize>,
+    /// A line behind which the compiler's core sees nothing.
+    end: Option<IniError>,
+}
+
+#[derive(Clone, Debug)]
+struct Section {
+    name: String,
+    line: usize,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    key: String,
+    value: String,
+    line: usize,
+}
+
+impl Entry {
+    fn expected(&self, what: &str) -> IniError {
+        let Self { key, value, line } = self;
+        at(*line, format!("{key}: expected {what}, found `{value}`"))
+    }
+
+    fn integer(&self, least: i64, most: i64) -> Result<i64, IniError> {
+        let value = self.value.parse().ok();
+        value
+            .filter(|value| (least..=most).contains(value))
+            .ok_or_else(|| self.expected(&format!("a whole number from {least} to {most}")))
+    }
+
+    /// Above 0.
+    fn number(&self, most: f64) -> Result<f64, IniError> {
+        let value = self.value.parse().ok();
+        value
+            .filter(|&value: &f64| value > 0.0 && value <= most)
+            .ok_or_else(|| self.expected(&format!("a number above 0, at most {most}")))
+    }
+
+    fn area(&self) -> Result<MemoryArea, IniError> {
+        let names = MemoryArea::ALL.map(MemoryArea::name).join(", ");
+        MemoryArea::by_name(&self.value)
+            .ok_or_else(|| self.expected(&format!("a memory of {names}")))
+    }
+
+    fn port(&self) -> Result<usize, IniError> {
+        match self.value.as_str() {
+            "Axi0" => Ok(0),
+            "Axi1" => Ok(1),
+            _ => Err(self.expected("Axi0 or Axi1")),
+        }
+    }
+}
+
+impl VelaIni {
+    /// Linear in bytes.
+    pub fn parse(bytes: &[u8]) -> Result<Self, IniError> {
+        if bytes.len() > MAX_INI_BYTES {
+            return Err(IniError::TooLarge(bytes.len()));
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+            at(line, "expected UTF-8")
+        })?;
+        let mut ini = Self::default();
+        let mut keys = BTreeSet::new();
+        for (line, content) in (1..).zip(text.lines()) {
+            let content = content.trim_end();
+            let stripped = content.trim_start();
+            if stripped.is_empty() || stripped.starts_with(';') {
+                continue;
+            }
+            if stripped.starts_with('#') {
+                // Python passes over it.
+                let reason = "a comment that begins with `#` ends what Vela's compiler core reads: begin it with `;`";
+                ini.end.get_or_insert(at(line, reason));
+                continue;
+            }
+            if stripped.len() < content.len() {
+                return Err(at(
+                    line,
+                    "a line that begins with a blank goes on with the value above it",
+                ));
+            }
+            if let Some(rest) = content.strip_prefix('[') {
+                let name = rest.strip_suffix(']').ok_or_else(|| {
+                    at(line, format!("expected `]` at the end, found `{content}`"))
+                })?;
+                let position = ini.sections.len();
+                if ini.position.insert(name.to_owned(), position).is_some() {
+                    return Err(at(line, format!("section [{name}] stands there twice")));
+                }
+                keys.clear();
+                ini.sections.push(Section {
+                    name: name.to_owned(),
+                    line,
+                    entries: Vec::new(),
+                });
+                continue;
+            }
+            let entry = entry(line, content)?;
+            let Some(section) = ini.sections.last_mut() else {
+                let found = format!("expected a section in brackets, found `{content}`");
+                return Err(at(line, found));
+            };
+            if !keys.insert(entry.key.to_ascii_lowercase()) {
+                let twice = format!("{} stands twice in [{}]", entry.key, section.name);
+                return Err(at(line, twice));
+            }
+            section.entries.push(entry);
+        }
+        Ok(ini)
+    }
+
+    /// Names of system configurations, as they stand.
+    pub fn system_configurations(&self) -> impl Iterator<Item = &str> {
+        self.names(SYSTEM_PREFIX)
+    }
+
+    /// Names of memory modes, as they stand.
+    pub fn memory_modes(&self) -> impl Iterator<Item = &str> {
+        self.names(MODE_PREFIX)
+    }
+
+    fn names<'a>(&'a self, prefix: &'static str) -> impl Iterator<Item = &'a str> {
+        let sections = self.sections.iter();
+        sections.filter_map(move |section| section.name.strip_prefix(prefix))
+    }
+
+    /// The section with this name, and its ancestors before it.
+    fn family(&self, prefix: &'static str, name: &str) -> Result<Vec<&Section>, IniError> {
+        let name = format!("{prefix}{name}");
+        let mut idx = self.position.get(&name).copied().ok_or_else(|| {
+            let mut found: Vec<&str> = self.names(prefix).take(MAX_NAMES + 1).collect();
+            if found.len() > MAX_NAMES {
+                found[MAX_NAMES] = "and others";
+            }
+            let found = match found.is_empty() {
+                true => "none of its kind".to_owned(),
+                false => found.join(", "),
+            };
+            let section = name.clone();
+            IniError::NoSection { section, found }
+        })?;
+        let mut family = Vec::new();
+        loop {
+            let section = &self.sections[idx];
+            if let Some(IniError::Line { line, reason }) = &self.end
+                && section.line > *line
+            {
+                return Err(at(*line, format!("[{}]: {reason}", section.name)));
+            }
+            family.push(section);
+            let Some(inherit) = section.entry("inherit") else {
+                family.reverse();
+                return Ok(family);
+            };
+            idx = (self.position.get(&inherit.value).copied())
+                .filter(|&parent| parent < idx && inherit.value.starts_with(prefix))
+                .ok_or_else(|| {
+                    inherit.expected(&format!("a section [{prefix}…] above this one"))
+                })?;
+        }
+    }
+
+    /// Linear in the sections that it inherits from.
+    pub fn system_configuration(&self, name: &str) -> Result<SystemConfiguration, IniError> {
+        let family = self.family(SYSTEM_PREFIX, name)?;
+        let own_line = family.last().map_or(0, |section| section.line);
+        let clock_hz = last(&family, "core_clock")
+            .ok_or_else(|| {
+                at(
+                    own_line,
+                    format!("[{SYSTEM_PREFIX}{name}]: expected core_clock"),
+                )
+            })?
+            .number(MAX_CLOCK_HZ)?;
+        let memories = memories(&family)?;
+        let port = |key: &str| {
+            let entry = last(&family, key)
+                .ok_or_else(|| at(own_line, format!("[{SYSTEM_PREFIX}{name}]: expected {key}")))?;
+            let area = entry.area()?;
+            match memories[area as usize] {
+                Some(_) => Ok(area),
+                None => {
+                    Err(entry.expected("a memory with figures of its own, such as its clock_scale"))
+                }
+            }
+        };
+        Ok(SystemConfiguration {
+            name: name.to_owned(),
+            clock_hz,
+            ports: [port("axi0_port")?, port("axi1_port")?],
+            memories,
+        })
+    }
+
+    /// As it places memories of `system`.
+    pub fn memory_mode(
+        &self,
+        name: &str,
+        system: &SystemConfiguration,
+    ) -> Result<MemoryMode, IniError> {
+        let family = self.family(MODE_PREFIX, name)?;
+        let own_line = family.last().map_or(0, |section| section.line);
+        let area = |key: &str| {
+            let entry = last(&family, key)
+                .ok_or_else(|| at(own_line, format!("[{MODE_PREFIX}{name}]: expected {key}")))?;
+            Ok((system.ports[entry.port()?], entry))
+        };
+        let (constants, constants_entry) = area("const_mem_area")?;
+        let (arena, arena_entry) = area("arena_mem_area")?;
+        let (cache, cache_entry) = area("cache_mem_area")?;
+        let expected = |entry: &Entry, found: MemoryArea, what: &str| {
+            let found = found.name();
+            let Entry { key, value, line } = entry;
+            let system = &system.name;
+            let reason =
+                format!("{key}: expected {what}, found {value}, which is {found} in {system}");
+            at(*line, reason)
+        };
+        if cache != MemoryArea::Sram {
+            return Err(expected(cache_entry, cache, "Sram"));
+        }
+        let placement = match (constants, arena) {
+            // Vela takes all three at one port for this, not all three in memories of one kind.
+            (MemoryArea::Sram, MemoryArea::Sram)
+                if constants_entry.value == arena_entry.value
+                    && arena_entry.value == cache_entry.value =>
+            {
+                Placement::SramOnly
+            }
+            (MemoryArea::Sram, _) => {
+                let what = "Dram, OnChipFlash or OffChipFlash";
+                return Err(expected(constants_entry, constants, what));
+            }
+            (constants, MemoryArea::Sram) => Placement::Shared { constants },
+            (MemoryArea::Dram, MemoryArea::Dram) => Placement::Dedicated,
+            (_, arena) => return Err(expected(arena_entry, arena, "Sram or Dram")),
+        };
+        let arena_cache_bytes = last(&family, "arena_cache_size")
+            .map(|entry| entry.integer(0, MAX_CACHE_BYTES))
+            .transpose()?;
+        Ok(MemoryMode {
+            name: name.to_owned(),
+            placement,
+            arena_cache_bytes,
+        })
+    }
+}
+
+impl Section {
+    fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+}
+
+fn entry(line: usize, content: &str) -> Result<Entry, IniError> {
+    let (key, value) = content
+        .split_once('=')
+        .ok_or_else(|| at(line, format!("expected `key=value`, found `{content}`")))?;
+    let key = key.trim();
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let starts_well = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if !starts_well || !key.chars().all(is_word) {
+        return Err(at(
+            line,
+            format!("expected a key of letters, digits and `_`, found `{key}`"),
+        ));
+    }
+    Ok(Entry {
+        key: key.to_owned(),
+        value: value.trim().to_owned(),
+        line,
+    })
+}
+
+/// Of the last section of a family that has the key.
+fn last<'a>(family: &[&'a Section], key: &str) -> Option<&'a Entry> {
+    family.iter().rev().find_map(|section| section.entry(key))
+}
+
+/// Figures of all memories, as the compiler's core puts them together: what stands above `inherit` in a
+/// section is lost.
+fn memories(family: &[&Section]) -> Result<[Option<MemoryParameters>; 4], IniError> {
+    let mut memories = [None; 4];
+    for section in family {
+        let start = section
+            .entries
+            .iter()
+            .position(|entry| entry.key == "inherit");
+        for entry in section
+            .entries
+            .iter()
+            .skip(start.map_or(0, |inherit| inherit + 1))
+        {
+            let Some((area, parameter)) = entry.key.split_once('_') else {
+                continue;
+            };
+            let Some(area) = MemoryArea::by_name(area) else {
+                continue;
+            };
+            let mut memory: MemoryParameters = memories[area as usize].unwrap_or_default();
+            match parameter {
+                "clock_scale" => memory.clock_scale = entry.number(MAX_CLOCK_SCALE)?,
+                "ports_used" => memory.ports_used = entry.integer(1, MAX_PORTS)?,
+                "burst_length" => memory.burst_bytes = entry.integer(1, MAX_BURST_BYTES)?,
+                "read_latency" => {
+                    memory.read_latency_cycles = entry.integer(0, MAX_LATENCY_CYCLES)?;
+                }
+                "write_latency" => {
+                    memory.write_latency_cycles = entry.integer(0, MAX_LATENCY_CYCLES)?;
+                }
+                // No burst at all counts as one.
+                "max_reads" => memory.max_reads = entry.integer(0, MAX_BURSTS)?.max(1),
+                "max_writes" => memory.max_writes = entry.integer(0, MAX_BURSTS)?.max(1),
+                _ => continue,
+            }
+            memories[area as usize] = Some(memory);
+        }
+    }
+    Ok(memories)
+}
