@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve test cli bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
+.PHONY: help serve site test bench-page cli bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
 
 PORT ?= 8000
 
@@ -108,6 +108,13 @@ wasm: node wasm-tools ## Build the npm package of the browser's module into pkg/
 
 page: wasm ## Build the page, with the module and the predictor beside it
 	@npm run --silent build:page
+
+site: page ## Build the page as a folder for any static host: www/dist, with headers for the usual ones
+	@echo "www/dist can be copied to any path of any static host; it is compressed ahead (.br, .gz), and _headers,"
+	@echo ".htaccess, vercel.json and nginx.conf.example hold the headers."
+
+bench-page: page ## Print the page's times, sizes and findings of axe-core, medians of five in headless Chromium
+	@node tests/page/bench.mjs --runs 5
 
 size: ## Print the bytes a visitor downloads: raw, gzip and brotli
 	@tools/size.sh

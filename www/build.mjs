@@ -1,18 +1,23 @@
-/** Builds www/dist: everything the page needs, ready for any static server. */
+/** Builds www/dist: everything the page needs, compressed ahead, ready for any static server on any path. */
 import { createHash } from "node:crypto";
-import { cp, mkdir, readFile, readdir, rm, stat } from "node:fs/promises";
+import { cp, mkdir, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "esbuild";
+import { COMPRESSED_ENDINGS, hostFiles, POLICY } from "./headers.mjs";
 
 const www = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(www);
 const dist = path.join(www, "dist");
+/** Brotli takes half a minute for the module: what it made of the same bytes is kept. */
+const kept = path.join(root, "target", "compressed");
 
 /** From the repository to www/dist, with the command that makes what is missing. */
 const COPIES = [
-  ["www/index.html", "index.html", ""],
   ["www/style.css", "style.css", ""],
+  ["www/icon.svg", "icon.svg", ""],
   ["pkg/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
   ["trainer/artifact/predictor.onnx", "assets/predictor.onnx", "the trainer"],
   ["trainer/artifact/manifest.json", "assets/manifest.json", "the trainer"],
@@ -21,10 +26,17 @@ const COPIES = [
 /** The module and the predictor: nothing else decides what a file is estimated at. */
 const ESTIMATED_WITH = ["pkg/litecast_bg.wasm", "trainer/artifact/predictor.onnx"];
 
-async function estimatesId() {
+async function hashOf(files) {
   const hash = createHash("sha256");
-  for (const file of ESTIMATED_WITH) hash.update(await readFile(path.join(root, file)));
+  for (const file of files) hash.update(await readFile(path.join(root, file)));
   return hash.digest("hex").slice(0, 16);
+}
+
+/** Every source of the page, in order. */
+async function sources() {
+  const found = await readdir(path.join(www, "src"), { recursive: true, withFileTypes: true });
+  const files = found.filter((entry) => entry.isFile()).map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
+  return [...files, "www/index.html", "www/service-worker.js", "www/headers.mjs", "package-lock.json"].sort();
 }
 
 async function copy([from, to, maker]) {
@@ -42,7 +54,7 @@ async function copyExamples() {
   await Promise.all(models.map((name) => copy([`www/examples/${name}`, `examples/${name}`, ""])));
 }
 
-async function bundle() {
+async function bundle(define) {
   await build({
     absWorkingDir: root,
     entryPoints: {
@@ -52,16 +64,76 @@ async function bundle() {
     },
     outdir: "www/dist",
     bundle: true,
+    splitting: true,
+    chunkNames: "chunks/[name]-[hash]",
     format: "esm",
-    target: "es2022",
+    target: "es2023",
     minify: true,
     sourcemap: true,
-    define: { ESTIMATES_ID: JSON.stringify(await estimatesId()) },
+    legalComments: "eof",
+    define,
     logLevel: "warning",
   });
 }
 
+const write = (name, text) => writeFile(path.join(dist, name), text);
+
+async function writePage(version) {
+  const page = await readFile(path.join(www, "index.html"), "utf8");
+  await write("index.html", page.replaceAll("{{version}}", version).replace("{{policy}}", POLICY));
+  const manifest = {
+    name: "LiteCast",
+    short_name: "LiteCast",
+    description: "What a TensorFlow Lite model costs on edge hardware",
+    start_url: "./",
+    display: "standalone",
+    background_color: "#f5f6f8",
+    theme_color: "#2459d8",
+    icons: [{ src: "icon.svg", sizes: "any", type: "image/svg+xml" }],
+  };
+  await write("manifest.webmanifest", JSON.stringify(manifest));
+  for (const [name, text] of Object.entries(hostFiles())) await write(name, text);
+}
+
+/** The worker knows every file of the page, so that it opens without a network. */
+async function writeServiceWorker(version) {
+  const found = await readdir(dist, { recursive: true, withFileTypes: true });
+  const files = found.filter((entry) => entry.isFile()).map((entry) => path.relative(dist, path.join(entry.parentPath, entry.name)));
+  const offline = files.filter((name) => /\.(js|css|wasm|onnx|json|svg|webmanifest|tflite)$/.test(name) && name !== "vercel.json").sort();
+  const worker = await readFile(path.join(www, "service-worker.js"), "utf8");
+  // Chunks have the hash of their contents in their names, and are asked for without a version.
+  const urls = offline.map((name) => (name.startsWith("chunks/") ? name : `${name}${version}`));
+  await write("service-worker.js", worker.replace("{{version}}", version).replace('["{{files}}"]', JSON.stringify(["./", ...urls])));
+}
+
+async function compressAll() {
+  const found = await readdir(dist, { recursive: true, withFileTypes: true });
+  const files = found.filter((entry) => entry.isFile() && COMPRESSED_ENDINGS.includes(path.extname(entry.name).slice(1)));
+  await mkdir(kept, { recursive: true });
+  for (const entry of files) await compress(path.join(entry.parentPath, entry.name));
+}
+
+async function compress(file) {
+  const bytes = await readFile(file);
+  const name = createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+  const brotli = (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } });
+  for (const [ending, make] of [["br", brotli], ["gz", (bytes) => promisify(gzip)(bytes, { level: 9 })]]) {
+    const cached = path.join(kept, `${name}.${ending}`);
+    const compressed = await readFile(cached).catch(async () => {
+      const made = await make(bytes);
+      await writeFile(cached, made);
+      return made;
+    });
+    if (compressed.length < bytes.length) await writeFile(`${file}.${ending}`, compressed);
+  }
+}
+
 await rm(dist, { recursive: true, force: true });
+const estimates_id = await hashOf(ESTIMATED_WITH);
+const version = `?v=${await hashOf([...ESTIMATED_WITH, ...(await sources()), "www/style.css"])}`;
 await Promise.all([...COPIES.map(copy), copyExamples()]);
-await bundle();
+await bundle({ ESTIMATES_ID: JSON.stringify(estimates_id), VERSION: JSON.stringify(version) });
+await writePage(version);
+await writeServiceWorker(version);
+await compressAll();
 console.log(`built ${path.relative(process.cwd(), dist)}`);

@@ -1,6 +1,6 @@
 /**
- * Serves www/dist: `node www/serve.mjs [--port 8000]`. Development only: one folder, read whole, no caching of anything
- * but what the browser revalidates.
+ * Serves www/dist: `node www/serve.mjs [--port 8000]`. What was compressed ahead is sent compressed; what is asked for
+ * with a version is kept by the browser for ever, everything else is revalidated.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -8,6 +8,7 @@ import { createServer } from "node:http";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { CACHE_OTHER, CACHE_VERSIONED, HEADERS } from "./headers.mjs";
 
 const DIST = path.join(path.dirname(fileURLToPath(import.meta.url)), "dist");
 
@@ -17,21 +18,11 @@ const MEDIA_TYPES = {
   ".js": "text/javascript; charset=utf-8",
   ".json": "application/json",
   ".map": "application/json",
+  ".svg": "image/svg+xml",
   ".wasm": "application/wasm",
+  ".webmanifest": "application/manifest+json",
   ".onnx": "application/octet-stream",
   ".tflite": "application/octet-stream",
-};
-
-/** As in index.html, and no frames around the page, which only a header can say. */
-const POLICY =
-  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; " +
-  "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-const HEADERS = {
-  "content-security-policy": POLICY,
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cache-control": "no-cache",
 };
 
 /** The file under `folder` that a request path names, or null where it would leave the folder. */
@@ -46,14 +37,38 @@ function resolve(folder, url) {
   return file.startsWith(folder + path.sep) ? file : null;
 }
 
+/** Encodings by preference, with the endings of their files. */
+const ENCODINGS = [["br", ".br"], ["gzip", ".gz"]];
+
+/** The bytes to send and how they are encoded; null where there is no such file. */
+async function find(file, accepted) {
+  for (const [encoding, ending] of ENCODINGS) {
+    if (!accepted.includes(encoding)) continue;
+    const bytes = await readFile(`${file}${ending}`).catch(() => null);
+    if (bytes) return { bytes, encoding };
+  }
+  const bytes = await readFile(file).catch(() => null);
+  return bytes && { bytes, encoding: null };
+}
+
 async function answer(folder, request, response) {
-  const file = resolve(folder, request.url ?? "/");
-  const bytes = file && (await readFile(file).catch(() => null));
-  if (!bytes) return response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
+  const url = request.url ?? "/";
+  const file = resolve(folder, url);
+  const accepted = String(request.headers["accept-encoding"] ?? "").split(",").map((part) => part.split(";")[0].trim());
+  const found = file && (await find(file, accepted));
+  if (!found) return response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
+  const { bytes, encoding } = found;
   const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
-  const headers = { ...HEADERS, etag, "content-type": MEDIA_TYPES[path.extname(file)] ?? "application/octet-stream" };
+  const headers = {
+    ...HEADERS,
+    etag,
+    "cache-control": new URL(url, "http://localhost").searchParams.has("v") ? CACHE_VERSIONED : CACHE_OTHER,
+    "content-type": MEDIA_TYPES[path.extname(file)] ?? "application/octet-stream",
+    vary: "accept-encoding",
+    ...(encoding && { "content-encoding": encoding }),
+  };
   if (request.headers["if-none-match"] === etag) return response.writeHead(304, headers).end();
-  return response.writeHead(200, headers).end(request.method === "HEAD" ? undefined : bytes);
+  return response.writeHead(200, { ...headers, "content-length": bytes.length }).end(request.method === "HEAD" ? undefined : bytes);
 }
 
 /** Serves `folder` on the loopback interface; `port` 0 takes a free one. */

@@ -10,6 +10,9 @@ export const SHARED_MODELS = fileURLToPath(new URL("../../../shared/models/", im
 const START_LIMIT_MS = 120_000;
 export const REPORT_LIMIT_MS = 60_000;
 
+/** Chromium has not implemented it yet, and says so. */
+const UNKNOWN_DIRECTIVE = "Unrecognized Content-Security-Policy directive 'webrtc'.";
+
 /** A server and a browser; `close` ends both. */
 export async function openBrowser() {
   await access(`${DIST}index.html`).catch(() => {
@@ -32,12 +35,12 @@ export async function openBrowser() {
  * before it loads.
  */
 export async function openPage({ browser, url }, { options = {}, prepare = async () => {} } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, serviceWorkers: "block", ...options });
   const page = await context.newPage();
   const requests = [];
   const problems = [];
   page.on("request", (request) => requests.push(request.url()));
-  page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+  page.on("console", (message) => message.type() === "error" && message.text() !== UNKNOWN_DIRECTIVE && problems.push(message.text()));
   page.on("pageerror", (error) => problems.push(String(error)));
   await prepare(page);
   await page.goto(url);
@@ -90,23 +93,27 @@ export function countColours(page) {
   });
 }
 
-/** The estimates on the cards, by target and metric. */
-export function readCards(page) {
-  return page.$$eval(".card", (cards) =>
-    Object.fromEntries(
-      cards.map((card) => [
-        card.dataset.target,
-        {
-          reason: card.querySelector(".reason")?.textContent ?? null,
-          provenance: card.querySelector(".provenance")?.textContent ?? null,
-          metrics: Object.fromEntries(
-            [...card.querySelectorAll(".metric")].map((row) => [
-              row.dataset.metric,
-              { value: row.querySelector(".quantity").textContent, error: row.querySelector(".error").textContent },
-            ]),
-          ),
-        },
-      ]),
-    ),
-  );
+/** The estimates in the table of all targets: values with the unit of their column, by target and metric. */
+export function readEstimates(page) {
+  return page.evaluate(() => {
+    const table = document.querySelector("table.targets");
+    const heads = [...table.querySelectorAll("thead th")].map((head) => head.querySelector(".unit")?.textContent.trim() ?? "");
+    const text = (element) => element?.textContent ?? null;
+    const read = (row) => ({
+      reason: text(row.querySelector(".reason")),
+      metrics: Object.fromEntries(
+        [...row.querySelectorAll("td[data-metric] .value")].map((value) => {
+          const cell = value.closest("td");
+          return [cell.dataset.metric, { value: `${value.textContent} ${heads[cell.cellIndex]}`, error: text(cell.querySelector(".doubt-words")) }];
+        }),
+      ),
+    });
+    return Object.fromEntries([...table.querySelectorAll("tbody tr")].map((row) => [row.dataset.target, read(row)]));
+  });
+}
+
+/** Chooses a target; what is then said of where its numbers come from. */
+export async function sourceOf(page, target) {
+  await page.selectOption("#target", target);
+  return page.textContent(".sources");
 }

@@ -4,59 +4,106 @@ import { type Estimate, type Report, isEstimate } from "./report.ts";
 import { metricName } from "./words.ts";
 
 export interface Measure {
+  /** Null for facts of the file, which no target changes. */
+  target: string | null;
+  metric: string;
   /** Of the whole, for example `Latency on Arm Ethos-U55, 256 MACs/cycle`. */
   title: string;
   /** Short enough for the head of a column. */
   name: string;
   /** By operator. */
   values: readonly number[];
-  /** A value with its unit. */
-  text: (value: number) => string;
-  /** Over the whole graph. */
+  unit: string;
+  /** Of all operators; of a peak it is the largest. */
   total: number;
+  is_sum: boolean;
+  /** A value in whose unit the whole column is shown. */
+  scale: number;
 }
 
-/** Operators fused into a neighbour cost nothing of their own, which a learned estimate never says exactly. */
-const NEGLIGIBLE_SHARE = 5e-4;
+/**
+ * Operators fused into a neighbour cost nothing of their own, which a learned estimate never says exactly: below this
+ * part of the mean operator's cost nothing is shown.
+ */
+const NEGLIGIBLE_PART_OF_MEAN = 0.003;
+const PEAKS = new Set(["sram_peak", "live"]);
 
-export function isNegligible({ total }: Measure, value: number): boolean {
-  return value <= NEGLIGIBLE_SHARE * total;
+export function isNegligible({ total, is_sum, values }: Measure, value: number): boolean {
+  return value <= (is_sum ? (NEGLIGIBLE_PART_OF_MEAN * total) / values.length : 0);
 }
 
-/** For people: a dash where there is nothing to speak of. */
+/** In the unit of the column; a dash where there is nothing to speak of. */
+export function columnText(measure: Measure, value: number): string {
+  return isNegligible(measure, value) ? "–" : quantityOf(measure, value, measure.scale)[0];
+}
+
+/** With a unit of its own. */
 export function costText(measure: Measure, value: number): string {
-  return isNegligible(measure, value) ? "–" : measure.text(value);
+  return isNegligible(measure, value) ? "–" : format.text(quantityOf(measure, value, value));
 }
 
-/** Latencies of every target that tells them by operator, then MACs, which every file has. */
-export function measuresOf(report: Report): Measure[] {
-  return [...latenciesOf(report), macsOf(report)];
+/** Of the whole, where parts add up to it. */
+export function shareText(measure: Measure, value: number): string {
+  return !measure.is_sum || measure.total <= 0 || isNegligible(measure, value) ? "" : format.percent((100 * value) / measure.total);
+}
+
+export function columnUnit(measure: Measure): string {
+  return quantityOf(measure, measure.scale, measure.scale)[1];
+}
+
+function quantityOf({ unit }: Measure, value: number, like: number): format.Quantity {
+  return unit === "" ? format.count(value, "", like) : format.measure(value, unit, like);
+}
+
+/** What the estimates of one target say of each operator, then what the file itself says. */
+export function measuresOf(report: Report, target: string | null): Measure[] {
+  return [...estimatedMeasures(report).filter((measure) => measure.target === target), ...factMeasures(report)];
+}
+
+export function estimatedMeasures(report: Report): Measure[] {
+  return report.results.filter(isEstimate).filter(hasParts).map(estimated);
 }
 
 export function latenciesOf(report: Report): Measure[] {
-  return report.results.filter(isEstimate).filter(isLatencyByOperator).map(latency);
+  return estimatedMeasures(report).filter(({ metric }) => metric === "latency");
 }
 
-function isLatencyByOperator(estimate: Estimate): estimate is Estimate & { operators: number[] } {
-  return estimate.metric === "latency" && estimate.operators !== undefined;
+type EstimateByOperator = Estimate & { operators: number[] };
+
+function hasParts(estimate: Estimate): estimate is EstimateByOperator {
+  return estimate.operators !== undefined && estimate.operators.length > 0;
 }
 
-function latency({ target, device, metric, unit, value, operators }: Estimate & { operators: number[] }): Measure {
+function estimated({ target, device, metric, unit, value, operators }: EstimateByOperator): Measure {
   return {
-    title: `${metricName(metric)} on ${device}`,
-    name: target,
+    target,
+    metric,
+    title: `${metricName(metric)} on ${device || target}`,
+    name: metricName(metric),
     values: operators,
-    text: (part) => format.text(format.measure(part, unit)),
+    unit,
     total: value,
+    is_sum: !PEAKS.has(metric),
+    scale: format.columnScale(operators),
   };
 }
 
-function macsOf({ operators, model }: Report): Measure {
-  return {
-    title: "Multiply-accumulates",
-    name: "MACs",
-    values: operators.map(({ macs }) => macs),
-    text: (value) => format.text(format.count(value)),
-    total: model.macs,
-  };
+function factMeasures({ operators }: Report): Measure[] {
+  const fact = (metric: string, title: string, unit: string, values: number[]): Measure => ({
+    target: null,
+    metric,
+    title,
+    name: title,
+    values,
+    unit,
+    total: values.reduce((sum, value) => sum + value, 0),
+    is_sum: !PEAKS.has(metric),
+    scale: format.columnScale(values),
+  });
+  return [
+    fact("macs", "Multiply-accumulates", "", operators.map(({ macs }) => macs)),
+    fact("weights", "Weights", "bytes", operators.map(({ weight_bytes }) => weight_bytes)),
+    fact("activations", "Activations read and written", "bytes", operators.map(({ input_bytes, output_bytes }) => input_bytes + output_bytes)),
+    fact("live", "Live memory", "bytes", operators.map(({ live_bytes }) => live_bytes ?? 0)),
+  ].filter(({ total }) => total > 0);
 }

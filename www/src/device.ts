@@ -1,70 +1,196 @@
-/** Measurements of a device of one's own, kept in this browser. */
-import { type Measurement, type Report, isEstimate } from "./report.ts";
+/** Devices of one's own: what was measured on each, kept in this browser, and what that makes of the estimates. */
+import type { Estimator } from "./estimator.ts";
+import { type Calibrated, type Estimate, type Measurement, type Report, type Result, isEstimate } from "./report.ts";
+import { history } from "./store.ts";
+import { CALIBRATED } from "./words.ts";
 
-/** Of everything that estimates are computed with: another build may estimate otherwise. Put in by www/build.mjs. */
-declare const ESTIMATES_ID: string;
-
-export interface Kept extends Measurement {
-  file: string;
-  /** Of the build that the estimates come from. */
-  estimates_id: string;
+export interface Device {
+  name: string;
+  measurements: Kept[];
 }
 
+/** One file on one device. */
+export interface Kept {
+  file: string;
+  measured_ms: number;
+  /** Null until the file is opened here. */
+  estimates_ms: Record<string, number> | null;
+  /** Of the build that the estimates come from. */
+  estimates_id: string | null;
+}
+
+type Current = Kept & { estimates_ms: Record<string, number> };
+
 /** Another format gets another key. */
-const KEY = "litecast.measurements.2";
+const KEY = "litecast.devices.1";
+/** Where one device without a name was kept. */
+const ONE_DEVICE_KEY = "litecast.measurements.2";
 /** The storage of a page ends at some megabytes; nobody measures more by hand. */
 const MAX_KEPT = 1000;
+/** Fewest that `calibrate` takes. */
+export const MIN_MEASUREMENTS = 3;
+const PREFIX = "device:";
+
+type Summary = Pick<Report, "file" | "batch" | "results">;
 
 /** Estimated latencies by target, in ms. */
-export function estimatesOf(report: Report): Record<string, number> {
-  const latencies = report.results.filter(isEstimate).filter(({ metric }) => metric === "latency");
+export function estimatesOf({ results }: Pick<Report, "results">): Record<string, number> {
+  const latencies = results.filter(isEstimate).filter(({ metric, target }) => metric === "latency" && !target.startsWith(PREFIX));
   return Object.fromEntries(latencies.map(({ target, value }) => [target, value]));
 }
 
 /** Of the file, and of the batch where there is one. */
-export function nameOf({ file, batch }: Report): string {
+export function nameOf({ file, batch }: Pick<Report, "file" | "batch">): string {
   return batch > 1 ? `${file}, batch ${batch}` : file;
 }
 
-/** What was measured of a report's file. */
-export function measurementOf(report: Report, measured_ms: number): Kept {
-  return { file: nameOf(report), estimates_id: ESTIMATES_ID, measured_ms, estimates_ms: estimatesOf(report) };
-}
-
-/** Whether its estimates are those of this build. */
-export function isCurrent({ estimates_id }: Kept): boolean {
-  return estimates_id === ESTIMATES_ID;
-}
-
 /** Whatever else is stored there counts as nothing. */
-export function measurements(): Kept[] {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(kept) ? kept.filter(isKept) : [];
-  } catch {
-    return [];
-  }
+export function devices(): Device[] {
+  const kept = stored(KEY);
+  if (Array.isArray(kept)) return kept.filter(isDevice);
+  const unnamed = stored(ONE_DEVICE_KEY);
+  return Array.isArray(unnamed) && unnamed.every(isKept) && unnamed.length > 0 ? [{ name: "My device", measurements: unnamed }] : [];
 }
 
-/** One file has one measurement. False where the browser keeps nothing. */
-export function keep(kept: Kept[]): boolean {
+/** False where the browser keeps nothing. */
+export function keepDevices(kept: Device[]): boolean {
+  const some = kept.filter(({ measurements }) => measurements.length > 0);
   try {
-    localStorage.setItem(KEY, JSON.stringify(kept.slice(-MAX_KEPT)));
+    localStorage.setItem(KEY, JSON.stringify(some.map(({ name, measurements }) => ({ name, measurements: measurements.slice(-MAX_KEPT) }))));
     return true;
   } catch {
     return false;
   }
 }
 
+/** Adds measurements; one file has one on each device. */
+export function addMeasurements(kept: Device[], added: readonly { device: string; measurement: Kept }[]): Device[] {
+  const by_name = new Map(kept.map(({ name, measurements }) => [name, new Map(measurements.map((measurement) => [measurement.file, measurement]))]));
+  for (const { device, measurement } of added) {
+    const measurements = by_name.get(device) ?? new Map<string, Kept>();
+    by_name.set(device, measurements.set(measurement.file, measurement));
+  }
+  return [...by_name].map(([name, measurements]) => ({ name, measurements: [...measurements.values()] }));
+}
+
+export function measurementOf(report: Summary, measured_ms: number): Kept {
+  return { file: nameOf(report), measured_ms, estimates_ms: estimatesOf(report), estimates_id: ESTIMATES_ID };
+}
+
+/** Those whose estimates are of this build. */
+export function currentOf({ measurements }: Device): Current[] {
+  return measurements.filter((kept): kept is Current => kept.estimates_ms !== null && kept.estimates_id === ESTIMATES_ID);
+}
+
+/** Gives measurements of this file the estimates that they lack. */
+export function learnEstimates(report: Summary): void {
+  const kept = devices();
+  const file = nameOf(report);
+  let is_new = false;
+  for (const { measurements } of kept) {
+    for (const measurement of measurements) {
+      if (measurement.file !== file || measurement.estimates_id === ESTIMATES_ID) continue;
+      Object.assign(measurement, measurementOf(report, measurement.measured_ms));
+      is_new = true;
+    }
+  }
+  if (is_new) keepDevices(kept);
+}
+
+/** The report with a latency for each device that was measured often enough. */
+export async function withDevices<R extends Summary>(report: R, estimator: Estimator): Promise<R> {
+  const estimates_ms = estimatesOf(report);
+  const results = report.results.filter(({ target }) => !target.startsWith(PREFIX));
+  if (Object.keys(estimates_ms).length === 0) return report;
+  for (const device of devices()) {
+    const result = await resultOf(device, estimates_ms, results, estimator);
+    if (result) results.push(result);
+  }
+  return { ...report, results };
+}
+
+async function resultOf(device: Device, estimates_ms: Record<string, number>, results: Result[], estimator: Estimator): Promise<Result | null> {
+  const measurements = currentOf(device);
+  if (measurements.length < MIN_MEASUREMENTS) return null;
+  const place = { target: `${PREFIX}${device.name}`, device: device.name, metric: "latency" };
+  try {
+    const calibrated = await estimator.calibrate(measurements.map(asMeasurement), estimates_ms);
+    return { ...place, ...estimateOf(calibrated, results) };
+  } catch (error) {
+    return { ...place, unavailable: (error as Error).message };
+  }
+}
+
+export function asMeasurement({ estimates_ms, measured_ms }: Current): Measurement {
+  return { estimates_ms, measured_ms };
+}
+
+function estimateOf({ latency_ms, lo_ms, hi_ms, target, n_measurements, left_out_percent }: Calibrated, results: Result[]): Omit<Estimate, "target" | "device" | "metric"> {
+  const base = results.filter(isEstimate).find((result) => result.target === target && result.metric === "latency");
+  const scale = base && base.value > 0 ? latency_ms / base.value : 0;
+  const parts = base?.operators && scale > 0 ? { operators: base.operators.map((part) => part * scale) } : {};
+  return {
+    value: latency_ms,
+    unit: "ms",
+    lo: lo_ms,
+    hi: hi_ms,
+    expected_error_percent: left_out_percent,
+    provenance: {
+      kind: CALIBRATED,
+      tool: "litecast",
+      version: "",
+      configuration: `${n_measurements} measurements and the estimates for ${base?.device ?? target}; each measurement was estimated from the others`,
+    },
+    ...parts,
+  };
+}
+
+/**
+ * Reads `device,file,measured_ms` or `file,measured_ms` lines, with commas, semicolons or tabs, with or without a
+ * head. Files that were opened here before bring their estimates.
+ */
+export async function readMeasurements(text: string, device: string): Promise<{ added: { device: string; measurement: Kept }[]; refused: string[] }> {
+  const known = new Map((await history()).filter(({ estimates_id }) => estimates_id === ESTIMATES_ID).map(({ summary }) => [nameOf(summary), summary]));
+  const added: { device: string; measurement: Kept }[] = [];
+  const refused: string[] = [];
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  for (const [i, line] of lines.slice(0, MAX_KEPT).entries()) {
+    if (line === "") continue;
+    const fields = splitLine(line);
+    const measured_ms = Number(fields.at(-1));
+    const file = fields.at(-2) ?? "";
+    if (!(measured_ms > 0) || !Number.isFinite(measured_ms) || file === "" || fields.length > 3) {
+      if (i > 0) refused.push(`line ${i + 1}: expected file and milliseconds, found "${line.slice(0, 60)}"`);
+      continue;
+    }
+    const summary = known.get(file);
+    const measurement = summary ? measurementOf(summary, measured_ms) : { file, measured_ms, estimates_ms: null, estimates_id: null };
+    added.push({ device: fields.length === 3 && fields[0] !== "" ? fields[0] : device, measurement });
+  }
+  return { added, refused };
+}
+
+function splitLine(line: string): string[] {
+  const separator = [",", ";", "\t"].find((candidate) => line.includes(candidate)) ?? ",";
+  return line.split(separator).map((field) => field.trim().replace(/^"(.*)"$/, "$1"));
+}
+
+function stored(key: string): unknown {
+  try {
+    return JSON.parse(localStorage.getItem(key) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+function isDevice(value: unknown): value is Device {
+  const { name, measurements } = (value ?? {}) as Partial<Device>;
+  return typeof name === "string" && Array.isArray(measurements) && measurements.every(isKept);
+}
+
 function isKept(value: unknown): value is Kept {
   if (typeof value !== "object" || value === null) return false;
-  const { file, estimates_id, measured_ms, estimates_ms } = value as Partial<Kept>;
-  return (
-    typeof file === "string" &&
-    typeof estimates_id === "string" &&
-    typeof measured_ms === "number" &&
-    typeof estimates_ms === "object" &&
-    estimates_ms !== null &&
-    Object.values(estimates_ms).every((ms) => typeof ms === "number")
-  );
+  const { file, measured_ms, estimates_ms } = value as Partial<Kept>;
+  const is_estimated = typeof estimates_ms === "object" && estimates_ms !== null && Object.values(estimates_ms).every((ms) => typeof ms === "number");
+  return typeof file === "string" && typeof measured_ms === "number" && (estimates_ms === null || is_estimated);
 }

@@ -11,7 +11,7 @@ export interface Example {
 export const EXAMPLES: Example[] = list;
 
 export function exampleUrl({ file }: Example): string {
-  return new URL(`examples/${file}`, document.baseURI).href;
+  return new URL(`examples/${file}${VERSION}`, document.baseURI).href;
 }
 
 /** The smallest one, which warms the predictor up. */

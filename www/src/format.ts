@@ -31,8 +31,8 @@ export function bytes(value: number, like = value): Quantity {
 }
 
 /** A count with a decimal prefix, for example of MACs. */
-export function count(value: number, unit = ""): Quantity {
-  const [number, prefix] = scaled(value, 1000, DECIMAL);
+export function count(value: number, unit = "", like = value): Quantity {
+  const [number, prefix] = scaled(value, 1000, DECIMAL, like);
   return [number, `${prefix}${prefix && unit ? " " : ""}${unit}`];
 }
 
@@ -43,6 +43,7 @@ function milliseconds(value: number, like: number): Quantity {
 }
 
 function millijoules(value: number, like: number): Quantity {
+  if (Math.abs(like) >= 999.5) return [digits(value / 1000), "J"];
   if (like !== 0 && Math.abs(like) < 0.1) return [digits(value * 1000), "µJ"];
   return [digits(value), "mJ"];
 }
@@ -55,6 +56,20 @@ export function measure(value: number, unit: string, like = value): Quantity {
   return [digits(value), unit];
 }
 
+/**
+ * A value that stands for a whole column, so that the column has one unit: the median of those above 0, in which most
+ * of them read well.
+ */
+export function columnScale(values: readonly number[]): number {
+  const positive = values.filter((value) => value > 0).sort((a, b) => a - b);
+  return positive[Math.floor(positive.length / 2)] ?? 0;
+}
+
+/** The unit that `measure` gives values like `like`. */
+export function unitOf(unit: string, like: number): string {
+  return measure(like, unit)[1];
+}
+
 export function text(quantity: Quantity): string {
   return quantity[1] ? `${quantity[0]}\u202f${quantity[1]}` : quantity[0];
 }
@@ -65,6 +80,14 @@ export function percent(value: number): string {
 
 export function shape(dimensions: readonly number[]): string {
   return dimensions.length === 0 ? "scalar" : dimensions.map((d) => (d < 0 ? "?" : String(d))).join("×");
+}
+
+/** Signed, for example `+12 %`; what rounds to nothing has no sign. */
+export function change(ratio: number): string {
+  const percents = 100 * (ratio - 1);
+  if (!Number.isFinite(percents)) return "–";
+  if (Math.abs(percents) < 0.05) return "0\u202f%";
+  return `${percents > 0 ? "+" : "\u2212"}${percent(Math.abs(percents))}`;
 }
 
 /** `1 operator`, `2 operators`. */

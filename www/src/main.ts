@@ -1,29 +1,54 @@
-/** Wires the page: files in, views out. */
+/** Wires the page: files in, views out, and a history that Back, Forward and reload go through. */
+import { learnEstimates, withDevices } from "./device.ts";
 import { el } from "./dom.ts";
 import { Estimator, LayoutClient } from "./estimator.ts";
-import { EXAMPLES, fetchExample, warmUpUrl } from "./examples.ts";
+import { EXAMPLES, type Example, fetchExample, warmUpUrl } from "./examples.ts";
+import { openModels } from "./files.ts";
+import { Focus } from "./focus.ts";
 import * as format from "./format.ts";
 import { KnownError } from "./messenger.ts";
-import type { Report } from "./report.ts";
-import { batchControl } from "./view/batch.ts";
-import { ComparisonView } from "./view/comparison.ts";
+import { type Report, isEstimate } from "./report.ts";
+import { type ComparisonRow, history as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
+import { type BatchControl, batchControl } from "./view/batch.ts";
+import { ComparisonView, type Row, type Summary } from "./view/comparison.ts";
 import { sentence } from "./view/diagnostics.ts";
 import { acceptFiles } from "./view/drop.ts";
 import { failurePanel } from "./view/failure.ts";
 import { reportView } from "./view/report.ts";
-import { shareButtons } from "./view/share.ts";
-import { exampleButtons, targetTable } from "./view/start.ts";
+import { exampleButtons, historyList, targetTable } from "./view/start.ts";
+import { takeAwayMenu } from "./view/take.ts";
+import { metricName } from "./words.ts";
+
+/** What `history.state` says of a view. */
+type Place = { view: "start" } | { view: "report"; key: string } | { view: "comparison"; key: string } | { view: "failure" };
+
+interface OpenReport {
+  report: Report;
+  /** Null after a reload: another batch needs the file. */
+  file: File | null;
+}
+
+interface OpenComparison {
+  rows: Row[];
+  files: File[] | null;
+  batch: number;
+  view: ComparisonView | null;
+}
+
+/** Reports held besides those in the browser's database, which a private window lacks. */
+const MAX_HELD_REPORTS = 40;
 
 function byId<T extends HTMLElement>(id: string): T {
   return document.getElementById(id) as T;
 }
 
 const status = byId("status");
+const cancel = byId("cancel");
 const title = byId("title");
 const tools = byId("tools");
 const view = byId("view");
 
-const asset = (path: string): string => new URL(path, document.baseURI).href;
+const asset = (path: string): string => new URL(`${path}${VERSION}`, document.baseURI).href;
 const estimator = new Estimator({
   wasm: asset("litecast_bg.wasm"),
   predictor: asset("assets/predictor.onnx"),
@@ -31,15 +56,39 @@ const estimator = new Estimator({
   warm_up: warmUpUrl(),
 });
 const layouts = new LayoutClient();
-/** Of the drop that is shown or on its way. */
-let current = new AbortController();
+const focus = new Focus();
+const reports = new Map<string, OpenReport>();
+const comparisons = new Map<string, OpenComparison>();
+/** Of the files that are being estimated. */
+let job = new AbortController();
+/** Of the view that is shown. */
+let shown = new AbortController();
+/** Scrolled to, by the key of a view. */
+const scrolls = new Map<string, number>();
+let place: Place = { view: "start" };
 
+history.scrollRestoration = "manual";
 acceptFiles(byId("overlay"), byId<HTMLInputElement>("picker"), (files) => void open(files));
 for (const button of document.querySelectorAll(".pick")) button.addEventListener("click", () => byId("picker").click());
 byId("examples").append(...exampleButtons(EXAMPLES, (example) => void openExample(example)));
-byId("home").addEventListener("click", () => showStart());
-addEventListener("popstate", () => showStart());
+byId("home").addEventListener("click", () => go({ view: "start" }));
+cancel.addEventListener("click", stop);
+addEventListener("keydown", (event) => event.key === "Escape" && !cancel.hidden && stop());
+addEventListener("popstate", (event) => void render((event.state as Place | null) ?? { view: "start" }));
 void announceTargets();
+void restore();
+
+/** After a reload the view that was shown; from a link the example that it names. */
+async function restore(): Promise<void> {
+  const link = new URLSearchParams(location.hash.slice(1));
+  const target = link.get("target");
+  if (target) focus.chooseTarget(target);
+  const kept = history.state as Place | null;
+  const example = EXAMPLES.find(({ file }) => file === link.get("example"));
+  if (kept && (kept.view === "report" || kept.view === "comparison")) await render(kept);
+  else if (example) await openExample(example, Number(link.get("batch")) || 1);
+  else await listHistory();
+}
 
 async function announceTargets(): Promise<void> {
   const say = (words: string): void => byId("ready").replaceChildren(words);
@@ -54,11 +103,15 @@ async function announceTargets(): Promise<void> {
   }
 }
 
-async function openExample(example: (typeof EXAMPLES)[number]): Promise<void> {
+async function listHistory(): Promise<void> {
+  byId("history").replaceChildren(...historyList(await openedBefore(), focus, (key) => go({ view: "report", key }), () => void listHistory()));
+}
+
+async function openExample(example: Example, batch = 1): Promise<void> {
   const signal = begin(example.file);
   try {
     const file = await fetchExample(example);
-    if (!signal.aborted) await open([file]);
+    if (!signal.aborted) await open([file], batch);
   } catch (error) {
     if (!signal.aborted) showFailure(example.file, error);
   }
@@ -66,54 +119,197 @@ async function openExample(example: (typeof EXAMPLES)[number]): Promise<void> {
 
 /** Stops what is on its way and starts afresh. */
 function begin(name: string): AbortSignal {
-  current.abort();
-  current = new AbortController();
+  job.abort();
+  job = new AbortController();
   performance.mark("litecast:drop");
-  status.textContent = `Reading ${name}…`;
-  return current.signal;
+  say(`Reading ${name}…`);
+  cancel.hidden = false;
+  return job.signal;
 }
 
-async function open(files: File[], batch = 1): Promise<void> {
-  const signal = begin(files.length === 1 ? files[0].name : format.plural(files.length, "file"));
-  const control = batchControl(batch, (wanted) => void open(files, wanted));
-  if (files.length > 1) return compare(files, batch, control, signal);
+function stop(): void {
+  job.abort();
+  say("Cancelled.");
+  cancel.hidden = true;
+}
+
+function say(words: string): void {
+  status.textContent = words;
+}
+
+async function open(dropped: File[], batch = 1): Promise<void> {
+  const name = dropped.length === 1 ? dropped[0].name : format.plural(dropped.length, "file");
+  const signal = begin(name);
   try {
-    const report = await estimator.estimate(files[0], batch, signal);
-    if (!signal.aborted) await showReport(report, signal, control);
+    const models = await openModels(dropped, signal);
+    if (signal.aborted) return;
+    if (models.length !== 1) return await compare(models, batch, signal);
+    const [model] = models;
+    if ("failure" in model) return showFailure(model.name, model.failure);
+    await openOne(model, batch, signal);
   } catch (error) {
-    if (!signal.aborted) showFailure(files[0].name, error, control);
+    if (!signal.aborted) showFailure(name, error);
   }
 }
 
-async function compare(files: File[], batch: number, control: HTMLElement, signal: AbortSignal): Promise<void> {
-  let last: AbortController | null = null;
-  const table = new ComparisonView(files, (report) => {
-    last?.abort();
-    last = new AbortController();
-    signal.addEventListener("abort", () => last?.abort());
-    performance.mark("litecast:drop");
-    void showReport(report, last.signal, el("button", { type: "button", onclick: showTable }, "← All files"));
-  });
-  const showTable = (): void => {
-    last?.abort();
-    show("comparison", format.plural(files.length, "file"), [control], [table.element]);
-  };
-  showTable();
-  for (const [place, file] of files.entries()) {
-    status.textContent = `Reading ${file.name}, ${place + 1} of ${files.length}…`;
-    try {
-      table.show(place, await estimator.estimate(file, batch, signal));
-    } catch (error) {
-      if (signal.aborted) return;
-      table.fail(place, error);
-    }
+async function openOne(file: File, batch: number, signal: AbortSignal, control?: BatchControl): Promise<void> {
+  const key = newKey();
+  try {
+    const report = await estimator.estimate(file, batch, key, signal);
+    if (signal.aborted) return;
+    hold(key, { report, file });
+    go({ view: "report", key });
+  } catch (error) {
+    if (signal.aborted) return;
+    cancel.hidden = true;
+    say("");
+    // The report of another batch stays where it is.
+    if (control) control.refuse(sentence((error as Error).message));
+    else showFailure(file.name, error);
   }
-  status.textContent = "";
+}
+
+function hold(key: string, opened: OpenReport): void {
+  learnEstimates(opened.report);
+  reports.set(key, opened);
+  const oldest = reports.keys().next().value;
+  if (reports.size > MAX_HELD_REPORTS && oldest !== undefined) reports.delete(oldest);
+}
+
+type Model = File | { name: string; failure: KnownError };
+
+async function compare(models: Model[], batch: number, signal: AbortSignal): Promise<void> {
+  const key = newKey();
+  const rows: Row[] = models.map((model) => ("failure" in model ? { file: model.name, failure: model.failure.message } : { file: model.name, waiting: true }));
+  const files = models.every((model) => model instanceof File) ? models : null;
+  const comparison: OpenComparison = { rows, files, batch, view: null };
+  comparisons.set(key, comparison);
+  const keep = (): Promise<void> => keepComparison({ key, opened_ms: Date.now(), batch, rows: comparison.rows.map(bareRow) });
+  await keep();
+  go({ view: "comparison", key });
+  cancel.hidden = false;
+  for (const [i, model] of models.entries()) {
+    if (!(model instanceof File)) continue;
+    say(`Reading ${model.name}, ${i + 1} of ${models.length}…`);
+    comparison.rows = comparison.rows.with(i, await compareOne(model, batch, signal));
+    comparison.view?.update(comparison.rows);
+    if (signal.aborted) break;
+    await keep();
+  }
+  if (signal.aborted) {
+    comparison.rows = comparison.rows.map((row) => ("waiting" in row ? { file: row.file, failure: "cancelled" } : row));
+    comparison.view?.update(comparison.rows);
+    return void keep();
+  }
+  cancel.hidden = true;
+  const n_read = comparison.rows.filter((row) => "summary" in row).length;
+  say("");
+  announce(`Comparison ready: ${n_read} of ${format.plural(models.length, "file")} estimated.`);
+}
+
+async function compareOne(file: File, batch: number, signal: AbortSignal): Promise<Row> {
+  const key = newKey();
+  try {
+    const report = await estimator.estimate(file, batch, key, signal);
+    hold(key, { report, file });
+    return { file: file.name, key, summary: summaryOf(await withDevices(report, estimator)) };
+  } catch (error) {
+    return { file: file.name, failure: signal.aborted ? "cancelled" : (error as Error).message };
+  }
+}
+
+function bareRow(row: Row): ComparisonRow {
+  return "summary" in row ? { file: row.file, key: row.key } : row;
+}
+
+function summaryOf({ file, batch, model, results }: Report): Summary {
+  const bare = results.map((result) => (isEstimate(result) ? { ...result, operators: [] } : result));
+  return { file, batch, model, results: bare };
+}
+
+/** A new place in the history. */
+function go(next: Place): void {
+  const is_same = JSON.stringify(next) === JSON.stringify(place);
+  remember();
+  if (!is_same) history.pushState(next, "", linkOf(next));
+  void render(next);
+}
+
+function remember(): void {
+  scrolls.set(keyOf(place), scrollY);
+}
+
+function keyOf(of: Place): string {
+  return "key" in of ? of.key : of.view;
+}
+
+/** An example can be linked to; files stay on this machine. */
+function linkOf(next: Place): string {
+  const opened = next.view === "report" ? reports.get(next.key) : undefined;
+  const example = EXAMPLES.find(({ file, bytes }) => file === opened?.report.file && bytes === opened.report.model.file_bytes);
+  if (!example || !opened) return `${location.pathname}${location.search}`;
+  const link = new URLSearchParams({ example: example.file, target: focus.targetIn(opened.report) });
+  if (opened.report.batch > 1) link.set("batch", String(opened.report.batch));
+  return `#${link}`;
+}
+
+/** Back from an estimate that is on its way gives it up; a comparison goes on behind the report of one of its files. */
+async function render(next: Place): Promise<void> {
+  const before = place;
+  place = next;
+  shown.abort();
+  shown = new AbortController();
+  if (next.view === "report") await renderReport(next.key, shown.signal);
+  else if (next.view === "comparison") await renderComparison(next.key, keyOf(before), shown.signal);
+  else if (next.view === "start") renderStart();
+}
+
+function renderStart(): void {
+  job.abort();
+  cancel.hidden = true;
+  say("");
+  show("start", "", [], []);
+  void listHistory();
+}
+
+async function renderReport(key: string, signal: AbortSignal): Promise<void> {
+  const report = reports.get(key)?.report ?? (await keptReport(key));
+  if (signal.aborted) return;
+  if (!report) return showGone();
+  await showReport(key, await withDevices(report, estimator), signal);
+}
+
+async function renderComparison(key: string, opened_key: string, signal: AbortSignal): Promise<void> {
+  const comparison = comparisons.get(key) ?? (await keptRows(key));
+  if (signal.aborted) return;
+  if (!comparison) return showGone();
+  comparisons.set(key, comparison);
+  const table = new ComparisonView(comparison.rows, focus, (row) => go({ view: "report", key: row.key }), signal);
+  comparison.view = table;
+  const { files } = comparison;
+  const control = batchControl(comparison.batch, files && ((wanted) => void compare(files, wanted, begin(format.plural(files.length, "file")))));
+  show("comparison", format.plural(comparison.rows.length, "file"), [control.element], [table.element]);
+  restoreScroll(key);
+  const row = table.element.querySelector<HTMLElement>(`[data-open="${opened_key}"]`);
+  row?.focus({ preventScroll: true });
+}
+
+/** Those of a comparison that the page was closed or reloaded on. */
+async function keptRows(key: string): Promise<OpenComparison | null> {
+  const kept = await keptComparison(key);
+  if (!kept) return null;
+  const rows = await Promise.all(
+    kept.rows.map(async (row): Promise<Row> => {
+      if ("failure" in row) return row;
+      const report = "key" in row ? await keptReport(row.key) : null;
+      if (!report || !("key" in row)) return { file: row.file, failure: "the page was left before it was estimated, or its report was forgotten" };
+      return { file: row.file, key: row.key, summary: summaryOf(await withDevices(report, estimator)) };
+    }),
+  );
+  return { rows, files: null, batch: kept.batch, view: null };
 }
 
 function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLElement[]): void {
-  const leaves_start = document.body.dataset["state"] === "start" && state !== "start";
-  if (leaves_start) history.pushState(null, ""); // so that Back leads to the first screen
   document.body.dataset["state"] = state;
   delete document.body.dataset["drawn"];
   document.title = name ? `${name} · LiteCast` : "LiteCast";
@@ -121,40 +317,80 @@ function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLEl
   tools.replaceChildren(...buttons);
   view.replaceChildren(...parts);
   scrollTo(0, 0);
+  // The focus was on something that is gone: the next Tab goes on from here.
+  if (document.activeElement === document.body || !document.activeElement?.isConnected) (name ? title : byId("home")).focus({ preventScroll: true });
 }
 
-async function showReport(report: Report, signal: AbortSignal, tool: HTMLElement): Promise<void> {
-  const parts = reportView(report, estimator, layouts, signal);
+function restoreScroll(key: string): void {
+  scrollTo(0, scrolls.get(key) ?? 0);
+}
+
+async function showReport(key: string, report: Report, signal: AbortSignal): Promise<void> {
+  const remeasured = async (): Promise<void> => {
+    report.results = (await withDevices(report, estimator)).results;
+    focus.refresh();
+  };
+  const parts = reportView(report, estimator, layouts, focus, () => void remeasured(), signal);
   const { file_bytes, precision, n_operators } = report.model;
   const facts = [format.text(format.bytes(file_bytes)), precision === "none" ? "" : precision, format.plural(n_operators, "operator")];
   if (report.batch > 1) facts.push(`${report.batch} inputs at a time`);
-  const buttons = [tool, shareButtons(report)];
+  const file = reports.get(key)?.file ?? null;
+  const control: BatchControl = batchControl(report.batch, file && ((wanted) => void openOne(file, wanted, begin(file.name), control)));
+  const is_compared = [...comparisons].some(([, { rows }]) => rows.some((row) => "key" in row && row.key === key));
+  const back = is_compared ? el("button", { type: "button", onclick: () => history.back() }, "← All files") : null;
+  const buttons = [back, control.element, takeAwayMenu(report, focus, parts, signal)].filter((button) => button !== null);
   show("report", report.file, buttons, parts.elements);
   title.append(el("span", { class: "subtle" }, facts.filter(Boolean).join(" · ")));
-  status.textContent = "";
+  if (!isBusyComparing()) {
+    cancel.hidden = true;
+    say("");
+  }
+  announce(readyWords(report));
   await painted();
-  performance.measure("litecast:estimates", "litecast:drop");
+  if (performance.getEntriesByName("litecast:drop").length > 0) performance.measure("litecast:estimates", "litecast:drop");
   if (signal.aborted) return;
   await parts.unfold();
+  if (signal.aborted) return;
   await painted();
-  performance.measure("litecast:drawn", "litecast:drop");
+  restoreScroll(key);
+  if (performance.getEntriesByName("litecast:drop").length > 0) performance.measure("litecast:drawn", "litecast:drop");
   document.body.dataset["drawn"] = report.file;
 }
 
-/** A file that takes one input at a time may be estimated for one after all. */
-function showFailure(name: string, error: unknown, batch_control?: HTMLElement): void {
-  const is_batch = error instanceof KnownError && error.kind === "batch";
-  status.textContent = "";
-  show("failure", name, is_batch && batch_control ? [batch_control] : [], [failurePanel(name, error)]);
+function isBusyComparing(): boolean {
+  return !job.signal.aborted && [...comparisons.values()].some(({ rows }) => rows.some((row) => "waiting" in row));
 }
 
-function showStart(): void {
-  current.abort();
-  status.textContent = "";
-  show("start", "", [], []);
+/** For those who do not see the report come. */
+function announce(words: string): void {
+  byId("announcer").textContent = words;
+}
+
+function readyWords({ file, results }: Report): string {
+  const target = focus.targetIn({ results });
+  const estimates = results.filter((result) => result.target === target && isEstimate(result)).filter(isEstimate);
+  const words = estimates.map(({ metric, value, unit }) => `${metricName(metric)} ${format.text(format.measure(value, unit))}`);
+  return `Report of ${file} ready. ${results.find((result) => result.target === target)?.device ?? ""}: ${words.join(", ") || "no estimate"}.`;
+}
+
+function showFailure(name: string, error: unknown): void {
+  cancel.hidden = true;
+  say("");
+  remember();
+  if (place.view !== "failure") history.pushState({ view: "failure" } satisfies Place, "");
+  place = { view: "failure" };
+  shown.abort();
+  show("failure", name, [], [failurePanel(name, error)]);
+}
+
+function showGone(): void {
+  shown.abort();
+  show("failure", "Report", [], [failurePanel("This report", new KnownError("gone", "this browser no longer keeps it"))]);
 }
 
 /** After the next frame is on the screen. */
 function painted(): Promise<void> {
   return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
+
+if ("serviceWorker" in navigator) void navigator.serviceWorker.register("service-worker.js").catch(() => undefined);

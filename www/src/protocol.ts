@@ -1,4 +1,5 @@
 /** Messages between the page and its workers. */
+import type { Assets } from "./assets.ts";
 import type { Layout, LayoutInput } from "./layout/layered.ts";
 import type { Calibrated, Measurement, Report, TargetInfo } from "./report.ts";
 
@@ -26,10 +27,9 @@ export interface Started {
   predictor_failure: Failure | null;
 }
 
-/** `urls` are absolute: a worker resolves relative ones against its own script. */
 export interface StartCall {
   kind: "start";
-  urls: { wasm: string; predictor: string; manifest: string; warm_up: string | null };
+  assets: Assets;
 }
 
 export interface EstimateCall {
@@ -38,6 +38,14 @@ export interface EstimateCall {
   /** Inputs at a time. */
   batch: number;
   bytes: ArrayBuffer;
+  /** Under which the worker keeps the report in the browser's database; null keeps nothing. */
+  key: string | null;
+}
+
+export interface Estimated {
+  report: Report;
+  /** Linear memory of the module after the estimate; it never shrinks. */
+  memory_bytes: number;
 }
 
 export interface CalibrateCall {
@@ -46,11 +54,9 @@ export interface CalibrateCall {
   estimates_ms: Record<string, number>;
 }
 
-export interface EstimateCalls {
-  start: { call: StartCall; value: Started };
-  estimate: { call: EstimateCall; value: Report };
-  calibrate: { call: CalibrateCall; value: Calibrated };
-}
+export type EstimatorCall = StartCall | EstimateCall | CalibrateCall;
+
+export type EstimatorValue = Started | Estimated | Calibrated;
 
 export type LayoutCall = LayoutInput;
 

@@ -1,114 +1,227 @@
-/** Several files: a row each, filled as the reports come. */
+/** Several files: a row each, one metric and one unit a column, and the difference to a baseline. */
+import { comparisonCsv } from "../export/csv.ts";
 import { el } from "../dom.ts";
+import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { KnownError } from "../messenger.ts";
-import { type Report, isEstimate } from "../report.ts";
+import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
 import { metricName } from "../words.ts";
+import { type MetricColumn, columnMeaning, columnTitle, estimateCell, metricColumns } from "./cells.ts";
 import { sentence } from "./diagnostics.ts";
+import { saveButton } from "./save.ts";
+import { scatter } from "./scatter.ts";
+import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
 
-interface Column {
+/** What a comparison knows of a file. */
+export type Summary = Pick<Report, "file" | "batch" | "model" | "results">;
+
+export type Row = { file: string } & ({ key: string; summary: Summary } | { failure: string } | { waiting: true });
+export type Estimated = Extract<Row, { summary: Summary }>;
+
+interface TargetColumns {
   target: string;
   device: string;
-  metric: string;
+  columns: MetricColumn[];
 }
+
+const FACTS: readonly { name: string; text: (model: Summary["model"], scale: number) => string; key: (model: Summary["model"]) => number | string; unit?: "bytes" | "count" }[] = [
+  { name: "Size", unit: "bytes", key: (model) => model.file_bytes, text: (model, scale) => format.bytes(model.file_bytes, scale)[0] },
+  { name: "Precision", key: (model) => model.precision, text: (model) => model.precision },
+  { name: "Operators", key: (model) => model.n_operators, text: (model) => model.n_operators.toLocaleString("en") },
+  { name: "MACs", unit: "count", key: (model) => model.macs, text: (model, scale) => format.count(model.macs, "", scale)[0] },
+];
 
 export class ComparisonView {
   readonly element: HTMLElement;
-  readonly #files: File[];
-  readonly #open: (report: Report) => void;
-  readonly #columns: Column[] = [];
-  readonly #reports: (Report | null)[];
-  readonly #head = el("thead");
-  readonly #rows: HTMLElement[];
+  readonly #focus: Focus;
+  readonly #open: (row: Estimated) => void;
+  readonly #body = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Comparison, scrollable" });
+  readonly #controls = el("div", { class: "comparison-controls" });
+  readonly #figure = el("div");
+  #rows: Row[];
+  #sorting: Sorting | null = null;
+  #shows_all = false;
+  /** Key of the row that the others are compared with. */
+  #baseline: string | null = null;
+  #frame = 0;
 
-  constructor(files: File[], open: (report: Report) => void) {
-    this.#files = files;
+  constructor(rows: Row[], focus: Focus, open: (row: Estimated) => void, signal: AbortSignal) {
+    this.#rows = rows;
+    this.#focus = focus;
     this.#open = open;
-    this.#reports = files.map(() => null);
-    this.#rows = files.map((file) => el("tr", {}, nameCell(file.name), el("td", { class: "subtle" }, "waiting…")));
-    const table = el("table", { class: "comparison" }, this.#head, el("tbody", {}, ...this.#rows));
-    const title = el("h2", {}, format.plural(files.length, "file"));
-    this.element = el("section", { class: "comparison-panel panel", "aria-label": "Comparison" }, title, el("div", { class: "scroller" }, table));
-    this.#head.replaceChildren(...headRows(this.#columns));
+    this.element = el("section", { class: "comparison-panel panel", "aria-label": "Comparison" }, this.#controls, this.#body, this.#figure);
+    focus.onChange(() => this.#draw(), signal);
+    this.#draw();
   }
 
-  show(place: number, report: Report): void {
-    this.#reports[place] = report;
-    if (!this.#addColumns(report)) return this.#drawRow(place, report);
-    this.#head.replaceChildren(...headRows(this.#columns));
-    this.#reports.forEach((known, i) => known && this.#drawRow(i, known));
+  /** Draws at most once a frame, however fast the reports come. */
+  update(rows: Row[]): void {
+    this.#rows = rows;
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#draw());
   }
 
-  fail(place: number, error: unknown): void {
-    const words = error instanceof KnownError ? error.message : String(error);
-    this.#rows[place].replaceChildren(nameCell(this.#files[place].name), el("td", { class: "failure", colspan: 100 }, sentence(words)));
+  #draw(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    const known = this.#rows.filter((row): row is Estimated => "summary" in row);
+    const results = known.flatMap(({ summary }) => summary.results);
+    const groups = this.#columns(results);
+    const held = heldControl(this.element);
+    this.#drawControls(results, known);
+    this.#body.replaceChildren(this.#table(groups, known));
+    this.#figure.replaceChildren(...(known.length > 1 ? [scatter(known, this.#focus.targetIn({ results }), (row) => this.#open(row))] : []));
+    if (held) this.element.querySelector<HTMLElement>(held)?.focus();
   }
 
-  #addColumns({ results }: Report): boolean {
-    const before = this.#columns.length;
-    for (const { target, device, metric } of results) {
-      const known = this.#columns.some((column) => column.target === target && column.metric === metric);
-      if (!known) this.#columns.push({ target, device, metric });
-    }
-    return this.#columns.length > before;
+  #columns(results: Result[]): TargetColumns[] {
+    const chosen = this.#focus.targetIn({ results });
+    const devices = new Map(results.map(({ target, device }) => [target, device || target]));
+    const targets = this.#shows_all ? [...devices.keys()] : chosen ? [chosen] : [];
+    const of = (target: string): TargetColumns => ({
+      target,
+      device: devices.get(target) ?? target,
+      columns: metricColumns(results.filter((result) => result.target === target)),
+    });
+    return targets.map(of).filter(({ columns }) => columns.length > 0 || !this.#shows_all);
   }
 
-  #drawRow(place: number, report: Report): void {
-    const name = el("button", { type: "button", class: "link", onclick: () => this.#open(report) }, report.file);
-    this.#rows[place].replaceChildren(nameCell(name), ...cells(report, this.#columns));
+  #drawControls(results: Result[], known: Estimated[]): void {
+    const devices = new Map(results.map(({ target, device }) => [target, device || target]));
+    const chosen = this.#focus.targetIn({ results });
+    const choice = el("select", {
+      id: "comparison-target",
+      onchange: () => {
+        this.#shows_all = choice.value === "";
+        this.#sorting = null;
+        if (choice.value === "") this.#draw();
+        else this.#focus.chooseTarget(choice.value);
+      },
+    });
+    choice.append(
+      ...[...devices].map(([target, device]) => el("option", { value: target, selected: !this.#shows_all && target === chosen }, device)),
+      el("option", { value: "", selected: this.#shows_all }, "All targets"),
+    );
+    const waiting = this.#rows.filter((row) => "waiting" in row).length;
+    this.#controls.replaceChildren(
+      el("h2", {}, format.plural(this.#rows.length, "file")),
+      el("label", {}, "Target ", choice),
+      waiting > 0 ? el("span", { class: "subtle" }, `${waiting} still to come`) : "",
+      this.#baseline === null ? "" : el("button", { type: "button", id: "no-baseline", onclick: () => this.#setBaseline(null) }, "Without baseline"),
+      saveButton("CSV", "comparison.csv", "text/csv", () => comparisonCsv(known.map(({ summary }) => summary))),
+    );
   }
-}
 
-function nameCell(name: HTMLElement | string): HTMLElement {
-  return el("th", { scope: "row" }, name);
-}
+  #setBaseline(key: string | null): void {
+    this.#baseline = key;
+    this.#draw();
+  }
 
-const FACTS = ["Size", "Precision", "Operators", "MACs"];
+  #table(groups: TargetColumns[], known: Estimated[]): HTMLElement {
+    const columns = groups.flatMap(({ target, columns }) => columns.map((column) => ({ target, ...column })));
+    const baseline = known.find(({ key }) => key === this.#baseline) ?? null;
+    const key = (row: Row): SortKey => {
+      const column = this.#sorting?.column ?? 0;
+      if (column === 0) return row.file;
+      if (!("summary" in row)) return null;
+      if (column <= FACTS.length) return FACTS[column - 1].key(row.summary.model);
+      const result = resultOf(row.summary, columns[column - 1 - FACTS.length]);
+      return result && isEstimate(result) ? result.value : null;
+    };
+    const rows = this.#sorting ? sortBy(this.#rows, this.#sorting, key) : this.#rows;
+    const scales = FACTS.map(({ key }) => format.columnScale(known.map(({ summary }) => Number(key(summary.model)) || 0)));
+    return el(
+      "table",
+      { class: "comparison" },
+      el("thead", {}, ...this.#headRows(groups, scales)),
+      el("tbody", {}, ...rows.map((row) => this.#row(row, groups, scales, baseline))),
+    );
+  }
 
-function headRows(columns: Column[]): HTMLElement[] {
-  const targets = new Map<string, { device: string; n: number }>();
-  for (const { target, device } of columns) targets.set(target, { device, n: (targets.get(target)?.n ?? 0) + 1 });
-  const groups = [...targets].map(([target, { device, n }]) => el("th", { colspan: n, scope: "colgroup", title: device }, target));
-  return [
-    el("tr", {}, el("td", { colspan: FACTS.length + 1 }), ...groups),
-    el(
+  #headRows(groups: TargetColumns[], scales: number[]): HTMLElement[] {
+    const sort = (column: number): void => {
+      this.#sorting = sortingAfter(this.#sorting, column);
+      this.#draw();
+    };
+    let column = 0;
+    const head = (name: string, unit: string, attributes: Record<string, string>): HTMLElement => {
+      const place = column++;
+      return sortHead(name, unit, place, this.#sorting, { ...attributes, "data-column": String(place) }, sort);
+    };
+    const heads = [
+      head("File", "", { class: "name" }),
+      ...FACTS.map(({ name, unit }, i) => head(name, unit === "bytes" ? format.bytes(scales[i])[1] : unit === "count" ? format.count(scales[i])[1] : "", { class: "numeric" })),
+      ...groups.flatMap(({ columns }) =>
+        columns.map((metric, i) => {
+          const [name, unit] = columnTitle(metric);
+          return head(name, unit, { class: i === 0 ? "numeric first" : "numeric", title: columnMeaning(metric) });
+        }),
+      ),
+    ];
+    const devices = groups.map(({ device, columns }) => el("th", { colspan: Math.max(1, columns.length), scope: "colgroup" }, device));
+    return [el("tr", { class: "devices" }, el("td", { colspan: FACTS.length + 1 }), ...devices), el("tr", {}, ...heads)];
+  }
+
+  #row(row: Row, groups: TargetColumns[], scales: number[], baseline: Estimated | null): HTMLElement {
+    if ("waiting" in row) return el("tr", {}, nameCell(row.file), el("td", { class: "subtle", colspan: 100 }, "waiting…"));
+    if ("failure" in row) return el("tr", {}, nameCell(row.file), el("td", { class: "failure", colspan: 100 }, sentence(row.failure)));
+    const { summary } = row;
+    const open = el("button", { type: "button", class: "link", "data-open": row.key, onclick: () => this.#open(row) }, row.file);
+    const is_baseline = row.key === this.#baseline;
+    const mark = el(
+      "button",
+      { type: "button", class: "baseline", "data-baseline": row.key, "aria-pressed": String(is_baseline), onclick: () => this.#setBaseline(is_baseline ? null : row.key) },
+      is_baseline ? "Baseline" : "Compare with this",
+    );
+    return el(
       "tr",
-      {},
-      el("th", { scope: "col" }, "File"),
-      ...FACTS.map((name) => el("th", { scope: "col", class: "numeric" }, name)),
-      ...columns.map(({ metric }) => el("th", { scope: "col", class: "numeric" }, metricName(metric))),
-    ),
-  ];
-}
-
-function cells(report: Report, columns: Column[]): HTMLElement[] {
-  const { model } = report;
-  const facts = [
-    format.text(format.bytes(model.file_bytes)),
-    model.precision,
-    model.n_operators.toLocaleString("en"),
-    format.text(format.count(model.macs)),
-  ];
-  const targets = [...new Set(columns.map(({ target }) => target))];
-  return [
-    ...facts.map((fact) => el("td", { class: "numeric" }, fact)),
-    ...targets.flatMap((target) => targetCells(report, columns.filter((column) => column.target === target))),
-  ];
-}
-
-/** One cell a metric, or the reason across all of them where a target can estimate none. */
-function targetCells(report: Report, columns: Column[]): HTMLElement[] {
-  const results = report.results.filter(({ target }) => target === columns[0].target);
-  const first = results[0];
-  if (first && !isEstimate(first) && results.every((result) => !isEstimate(result))) {
-    return [el("td", { class: "reason", colspan: columns.length, title: first.unavailable }, first.unavailable)];
+      { class: is_baseline ? "is-baseline" : null },
+      nameCell(open, mark),
+      ...FACTS.map(({ text }, i) => el("td", { class: "numeric" }, text(summary.model, scales[i]))),
+      ...groups.flatMap((group) => targetCells(summary, group, is_baseline ? null : baseline)),
+    );
   }
-  return columns.map((column) => estimateCell(report, column));
 }
 
-function estimateCell(report: Report, { target, metric }: Column): HTMLElement {
-  const result = report.results.find((candidate) => candidate.target === target && candidate.metric === metric);
-  if (!result) return el("td", { class: "numeric subtle" }, "");
-  if (!isEstimate(result)) return el("td", { class: "numeric subtle", title: result.unavailable }, "–");
-  return el("td", { class: "numeric" }, format.text(format.measure(result.value, result.unit)));
+/** A selector that finds the focused control again once it was drawn anew. */
+function heldControl(element: HTMLElement): string | null {
+  const held = document.activeElement;
+  if (!(held instanceof HTMLElement) || !element.contains(held)) return null;
+  if (held.id) return `#${held.id}`;
+  const column = held.closest("th")?.getAttribute("data-column");
+  if (column) return `th[data-column="${column}"] button`;
+  for (const name of ["data-open", "data-baseline"]) if (held.hasAttribute(name)) return `[${name}="${held.getAttribute(name)}"]`;
+  return null;
+}
+
+function nameCell(...name: (HTMLElement | string)[]): HTMLElement {
+  return el("th", { scope: "row", class: "name" }, ...name);
+}
+
+function resultOf(summary: Summary, { target, metric }: { target: string; metric: string }): Result | undefined {
+  return summary.results.find((result) => result.target === target && result.metric === metric);
+}
+
+/** A cell a metric, or the reason across all of them where a target can estimate none. */
+function targetCells(summary: Summary, { target, columns }: TargetColumns, baseline: Estimated | null): HTMLElement[] {
+  const results = summary.results.filter((result) => result.target === target);
+  const reason = results.find((result): result is Unavailable => !isEstimate(result));
+  if (reason && !results.some(isEstimate)) {
+    return [el("td", { class: "reason first", colspan: Math.max(1, columns.length), title: reason.unavailable }, `No estimate: ${reason.unavailable}`)];
+  }
+  return columns.map((column, i) => {
+    const result = resultOf(summary, { target, metric: column.metric });
+    const cell = estimateCell(result, column, baseline && difference(result, resultOf(baseline.summary, { target, metric: column.metric })));
+    if (i === 0) cell.classList.add("first");
+    return cell;
+  });
+}
+
+/** Against the baseline; intervals that overlap leave open which one is smaller. */
+function difference(result: Result | undefined, baseline: Result | undefined): HTMLElement | null {
+  if (!result || !baseline || !isEstimate(result) || !isEstimate(baseline) || baseline.value === 0) return null;
+  const overlap = (result.lo ?? result.value) <= (baseline.hi ?? baseline.value) && (result.hi ?? result.value) >= (baseline.lo ?? baseline.value);
+  const is_open = overlap && result.value !== baseline.value;
+  const words = format.change(result.value / baseline.value);
+  const title = `${words} against the baseline's ${metricName(result.metric).toLowerCase()}${is_open ? "; the intervals overlap, so either may be smaller" : ""}`;
+  const direction = result.value < baseline.value ? "less" : result.value > baseline.value ? "more" : "same";
+  return el("span", { class: `difference ${is_open ? "open" : direction}`, title }, is_open ? `${words} ?` : words);
 }

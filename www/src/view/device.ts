@@ -1,71 +1,97 @@
-/** A device of one's own: what was measured on it, and what that makes of the estimates. */
-import { type Kept, estimatesOf, isCurrent, keep, measurementOf, measurements, nameOf } from "../device.ts";
-import { el, quantity } from "../dom.ts";
+/** Devices of one's own: what was measured on each, and how well that fits. */
+import { type Device, MIN_MEASUREMENTS, addMeasurements, asMeasurement, currentOf, devices, estimatesOf, keepDevices, measurementOf, nameOf, readMeasurements } from "../device.ts";
+import { el } from "../dom.ts";
 import type { Estimator } from "../estimator.ts";
+import { csv } from "../export/csv.ts";
 import * as format from "../format.ts";
-import type { Calibrated, Report } from "../report.ts";
+import type { Report } from "../report.ts";
+import { saveButton } from "./save.ts";
 
-/** Fewest that `calibrate` takes. */
-const MIN_MEASUREMENTS = 3;
+/** A fit whose left-out measurements are off by more than this in the mean, in percent, is called doubtful. */
+const DOUBTFUL_PERCENT = 30;
+const NAME_KEY = "litecast.device";
 
-export function devicePanel(report: Report, estimator: Estimator): HTMLElement | null {
+/** `changed` is called after every change of what was measured. */
+export function devicePanel(report: Report, estimator: Estimator, changed: () => void): HTMLElement | null {
   const estimates_ms = estimatesOf(report);
   if (Object.keys(estimates_ms).length === 0) return null;
-  const devices = new Map(report.results.map(({ target, device }) => [target, device]));
-  const outcome = el("div", { class: "device-outcome", role: "status" });
-  const list = el("ul", { class: "device-list" });
-  const input = el("input", { type: "number", min: "0", step: "any", id: "measured", placeholder: "12.5", required: true });
+  const targets = new Map(report.results.map(({ target, device }) => [target, device]));
+  const list = el("div", { class: "device-list" });
+  const outcome = el("p", { class: "device-outcome", role: "status" });
+  const names = el("datalist", { id: "device-names" });
+  const name = el("input", { id: "device-name", list: "device-names", required: true, maxlength: 60, value: sessionStorage.getItem(NAME_KEY) ?? devices()[0]?.name ?? "My device" });
+  const measured = el("input", { type: "number", min: "0", step: "any", id: "measured", placeholder: "12.5", required: true });
 
-  const change = (kept: Kept[]): void => {
-    if (!keep(kept)) outcome.replaceChildren(el("p", { class: "doubt" }, "This browser keeps nothing for this page."));
-    else void draw();
+  const change = (kept: Device[], words: string): void => {
+    outcome.textContent = keepDevices(kept) ? words : "This browser keeps nothing for this page.";
+    sessionStorage.setItem(NAME_KEY, name.value);
+    void draw();
+    changed();
   };
   const add = (event: Event): void => {
     event.preventDefault();
-    const measured_ms = input.valueAsNumber;
-    if (!(measured_ms > 0)) return;
-    const others = measurements().filter(({ file }) => file !== nameOf(report));
-    change([...others, measurementOf(report, measured_ms)]);
+    const measured_ms = measured.valueAsNumber;
+    if (!(measured_ms > 0) || name.value.trim() === "") return;
+    change(addMeasurements(devices(), [{ device: name.value.trim(), measurement: measurementOf(report, measured_ms) }]), `Kept for ${name.value.trim()}.`);
   };
-  const remove = (file: string): void => change(measurements().filter((kept) => kept.file !== file));
+  const take = async (text: string): Promise<void> => {
+    const { added, refused } = await readMeasurements(text, name.value.trim() || "My device");
+    const unopened = added.filter(({ measurement }) => measurement.estimates_ms === null).length;
+    const words = [
+      `${format.plural(added.length, "measurement")} read`,
+      unopened > 0 ? `${unopened} of files that were not opened here yet: drop those files` : "",
+      ...refused.slice(0, 3),
+      refused.length > 3 ? `and ${refused.length - 3} more lines` : "",
+    ];
+    change(addMeasurements(devices(), added), `${words.filter(Boolean).join("; ")}.`);
+  };
 
   async function draw(): Promise<void> {
-    const kept = measurements().filter(isCurrent);
-    list.replaceChildren(...kept.map((measurement) => item(measurement, remove)));
-    input.value = String(kept.find(({ file }) => file === nameOf(report))?.measured_ms ?? "");
-    outcome.replaceChildren(await words(kept));
+    const kept = devices();
+    names.replaceChildren(...kept.map((device) => el("option", { value: device.name })));
+    measured.value = String(kept.find((device) => device.name === name.value)?.measurements.find(({ file }) => file === nameOf(report))?.measured_ms ?? "");
+    const parts = await Promise.all(kept.map((device) => deviceItem(device, (words) => change(words, ""), estimator, estimates_ms, targets)));
+    list.replaceChildren(...parts);
   }
 
-  async function words(kept: Kept[]): Promise<HTMLElement> {
-    const missing = MIN_MEASUREMENTS - kept.length;
-    if (missing > 0) {
-      const others = measurements().length - kept.length;
-      const stale = others > 0 ? ` ${format.plural(others, "measurement")} of another version of this page: open those files again.` : "";
-      return el("p", { class: "subtle" }, `${format.plural(missing, "more measured file")} and every report tells this device's latency.${stale}`);
-    }
-    try {
-      return calibrated(await estimator.calibrate(kept, estimates_ms), devices);
-    } catch (error) {
-      return el("p", { class: "doubt" }, `No estimate: ${(error as Error).message}`);
-    }
-  }
-
+  const picker = el("input", { type: "file", accept: ".csv,text/csv,text/plain", hidden: true, onchange: () => void picker.files?.[0]?.text().then(take) });
+  const pasted = el("textarea", { rows: 3, id: "measurements-csv", placeholder: "device, file.tflite, 12.5" });
   void draw();
   return el(
     "details",
-    { class: "device panel", open: measurements().length > 0 },
-    el("summary", {}, "Your own device"),
+    { class: "device panel", open: devices().length > 0 },
+    el("summary", {}, "Your devices"),
     el(
       "div",
       { class: "device-body" },
       el(
         "form",
         { onsubmit: add as EventListener },
+        el("label", { for: "device-name" }, "Device"),
+        name,
+        names,
         el("label", { for: "measured" }, "This file, measured:"),
-        input,
+        measured,
         el("span", { class: "unit" }, "ms"),
         el("button", { type: "submit" }, "Keep"),
         el("span", { class: "subtle" }, "in this browser alone; from benchmark_model, for example"),
+      ),
+      el(
+        "details",
+        { class: "device-csv" },
+        el("summary", {}, "Import and export"),
+        el("label", { for: "measurements-csv" }, "Lines of device, file, milliseconds:"),
+        pasted,
+        el(
+          "div",
+          { class: "buttons" },
+          el("button", { type: "button", onclick: () => void take(pasted.value) }, "Import text"),
+          el("button", { type: "button", onclick: () => picker.click() }, "Import CSV file…"),
+          saveButton("Export CSV", "measurements.csv", "text/csv", () =>
+            csv([["device", "file", "measured_ms"], ...devices().flatMap((device) => device.measurements.map(({ file, measured_ms }) => [device.name, file, measured_ms]))]),
+          ),
+          picker,
+        ),
       ),
       list,
       outcome,
@@ -73,28 +99,37 @@ export function devicePanel(report: Report, estimator: Estimator): HTMLElement |
   );
 }
 
-function item({ file, measured_ms }: Kept, remove: (file: string) => void): HTMLElement {
-  return el(
-    "li",
-    {},
-    `${file}: ${format.text(format.measure(measured_ms, "ms"))} `,
-    el("button", { type: "button", class: "link", "aria-label": `Forget ${file}`, onclick: () => remove(file) }, "forget"),
-  );
-}
-
-function calibrated({ latency_ms, lo_ms, hi_ms, target, n_measurements, left_out_percent }: Calibrated, devices: Map<string, string>): HTMLElement {
-  const [low, high] = [format.measure(lo_ms, "ms", latency_ms), format.measure(hi_ms, "ms", latency_ms)];
-  return el(
-    "p",
-    {},
-    "This file on your device: ",
-    el("strong", { class: "calibrated" }, quantity(format.measure(latency_ms, "ms"))),
-    ` (${low[0]} \u2013 ${format.text(high)}), `,
+async function deviceItem(device: Device, change: (kept: Device[]) => void, estimator: Estimator, estimates_ms: Record<string, number>, targets: Map<string, string>): Promise<HTMLElement> {
+  const without = (file: string): Device[] =>
+    devices().map((other) => (other.name === device.name ? { ...other, measurements: other.measurements.filter((kept) => kept.file !== file) } : other));
+  const items = device.measurements.map(({ file, measured_ms, estimates_ms }) =>
     el(
-      "span",
-      { class: "subtle" },
-      `from ${format.plural(n_measurements, "measurement")} and the estimates for ${devices.get(target) || target}; each measurement, ` +
-        `estimated from the others, is off by ${format.percent(left_out_percent)} in the mean`,
+      "li",
+      {},
+      `${file}: ${format.text(format.measure(measured_ms, "ms"))}${estimates_ms === null ? " (not opened here yet)" : ""} `,
+      el("button", { type: "button", class: "link", "aria-label": `Forget ${file} on ${device.name}`, onclick: () => change(without(file)) }, "forget"),
     ),
   );
+  return el("section", { class: "device-item", "data-device": device.name }, el("h3", {}, device.name), await fitWords(device, estimator, estimates_ms, targets), el("ul", { class: "plain" }, ...items));
+}
+
+/** How far measurements are off that were estimated from the others. */
+async function fitWords(device: Device, estimator: Estimator, estimates_ms: Record<string, number>, targets: Map<string, string>): Promise<HTMLElement> {
+  const current = currentOf(device);
+  const missing = MIN_MEASUREMENTS - current.length;
+  if (missing > 0) {
+    const others = device.measurements.length - current.length;
+    const stale = others > 0 ? ` ${format.plural(others, "measurement")} lack estimates of this version of the page: open those files.` : "";
+    return el("p", { class: "subtle" }, `${format.plural(missing, "more measured file")} and every report tells this device's latency.${stale}`);
+  }
+  try {
+    const { left_out_percent, n_measurements, target } = await estimator.calibrate(current.map(asMeasurement), estimates_ms);
+    const words =
+      `Fitted to ${format.plural(n_measurements, "measurement")} and the estimates for ${targets.get(target) || target}; ` +
+      `each measurement, estimated from the others, is off by ${format.percent(left_out_percent)} in the mean.`;
+    const is_doubtful = left_out_percent > DOUBTFUL_PERCENT;
+    return el("p", { class: is_doubtful ? "fit doubt" : "fit subtle" }, is_doubtful ? `Doubtful: ${words.charAt(0).toLowerCase()}${words.slice(1)} Check the measurements.` : words);
+  } catch (error) {
+    return el("p", { class: "doubt" }, `No estimate: ${(error as Error).message}`);
+  }
 }

@@ -3,6 +3,7 @@ import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import type { Diagnostic, Report } from "../report.ts";
 import type { Selection } from "../selection.ts";
+import { withDeviceNames } from "../words.ts";
 
 /** More of one code than this are counted, not listed. */
 const MAX_OF_ONE_CODE = 4;
@@ -13,9 +14,7 @@ export function diagnosticList(report: Report, selection: Selection): HTMLElemen
   if (report.diagnostics.length === 0) return null;
   const position = new Map(report.operators.map(({ operator_idx, index }) => [operator_idx, index]));
   const groups = new Map<string, Diagnostic[]>();
-  for (const diagnostic of report.diagnostics) {
-    groups.set(diagnostic.code, [...(groups.get(diagnostic.code) ?? []), diagnostic]);
-  }
+  for (const diagnostic of distinct(report)) groups.set(diagnostic.code, [...(groups.get(diagnostic.code) ?? []), diagnostic]);
   const items = [...groups.values()]
     .sort((a, b) => rank(a[0]) - rank(b[0]))
     .flatMap((group) => [
@@ -31,6 +30,26 @@ export function diagnosticList(report: Report, selection: Selection): HTMLElemen
     list(items.slice(0, n_open)),
     rest.length > 0 ? el("details", {}, el("summary", {}, `${format.plural(rest.length, "more note")}`), list(rest)) : null,
   );
+}
+
+/** Each message once, with how often it stands there, and targets by the names of their devices. */
+function distinct({ diagnostics, results }: Report): Diagnostic[] {
+  const times = new Map<string, { first: Diagnostic; n: number }>();
+  for (const diagnostic of diagnostics) {
+    const key = `${diagnostic.code} ${withoutPlace(diagnostic.message)}`;
+    const known = times.get(key);
+    if (known) known.n += 1;
+    else times.set(key, { first: diagnostic, n: 1 });
+  }
+  return [...times.values()].map(({ first, n }) => {
+    const message = withDeviceNames(first.message, results);
+    return { ...first, message: n > 1 ? `${message} (and ${n - 1} more times, elsewhere)` : message };
+  });
+}
+
+/** A message without the tensor or operator that it is about: what stands in backquotes or is numbered. */
+function withoutPlace(message: string): string {
+  return message.replace(/`[^`]*`/g, "").replace(/\b(tensor|operator|subgraph|buffer) #?\d+/g, "");
 }
 
 function rank({ severity }: Diagnostic): number {

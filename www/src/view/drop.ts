@@ -1,4 +1,10 @@
-/** Files dropped anywhere on the window, or picked. */
+/** Files and folders dropped anywhere on the window, or picked. */
+
+/** Names that a folder is searched for. */
+const MODEL_NAME = /\.(tflite|lite|task|zip|onnx|cc)$/i;
+/** Files taken from folders, and how deep these may lie. */
+const MAX_FILES = 2000;
+const MAX_DEPTH = 12;
 
 export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open: (files: File[]) => void): void {
   let depth = 0;
@@ -24,8 +30,7 @@ export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open
     show(false);
     if (!carriesFiles(event)) return;
     event.preventDefault();
-    const files = [...(event.dataTransfer?.files ?? [])];
-    if (files.length > 0) open(files);
+    void droppedFiles(event).then((files) => files.length > 0 && open(files));
   });
   picker.addEventListener("change", () => {
     const files = [...(picker.files ?? [])];
@@ -36,4 +41,35 @@ export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open
 
 function carriesFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") ?? false;
+}
+
+/** Folders are walked; one without models is handed on as it is, so that it is refused in words. */
+async function droppedFiles({ dataTransfer }: DragEvent): Promise<File[]> {
+  const entries = [...(dataTransfer?.items ?? [])].map((item) => item.webkitGetAsEntry?.() ?? null); // only during the event
+  const files = [...(dataTransfer?.files ?? [])];
+  const found: File[] = [];
+  for (const [i, file] of files.entries()) {
+    const entry = entries[i];
+    const inside = entry?.isDirectory ? await filesIn(entry as FileSystemDirectoryEntry, MAX_DEPTH) : [];
+    found.push(...(inside.length > 0 ? inside : [file]));
+  }
+  return found.slice(0, MAX_FILES);
+}
+
+async function filesIn(folder: FileSystemDirectoryEntry, depth: number): Promise<File[]> {
+  const found: File[] = [];
+  const reader = folder.createReader();
+  for (;;) {
+    // A reader gives some entries at a time, and none at the end.
+    const entries = await new Promise<FileSystemEntry[]>((resolve) => reader.readEntries(resolve, () => resolve([])));
+    if (entries.length === 0 || found.length >= MAX_FILES) return found;
+    for (const entry of entries) {
+      if (entry.isDirectory && depth > 1) found.push(...(await filesIn(entry as FileSystemDirectoryEntry, depth - 1)));
+      if (entry.isFile && MODEL_NAME.test(entry.name)) found.push(await fileOf(entry as FileSystemFileEntry));
+    }
+  }
+}
+
+function fileOf(entry: FileSystemFileEntry): Promise<File> {
+  return new Promise((resolve, reject) => entry.file(resolve, reject));
 }

@@ -1,9 +1,9 @@
-/** What the file is: facts that need no estimate, and where its MACs are. */
+/** What the file is: facts that need no estimate. */
 import { el, quantity, term } from "../dom.ts";
 import * as format from "../format.ts";
-import { KIND_NAMES, type Kind, kindOf } from "../kinds.ts";
 import type { Report } from "../report.ts";
 import type { Selection } from "../selection.ts";
+import { dynamicWords } from "./inspector.ts";
 
 /** Inputs or outputs listed one by one; recurrent models have hundreds of states. */
 const MAX_LISTED_TENSORS = 8;
@@ -31,7 +31,6 @@ export function modelFacts(report: Report, selection: Selection): HTMLElement {
       model.signatures.length > 0 ? term("Signatures", model.signatures.join(", ")) : null,
       model.description ? term("Description", model.description) : null,
     ),
-    kindTable(report),
   );
 }
 
@@ -45,7 +44,7 @@ function peakTerm(report: Report, selection: Selection): HTMLElement | null {
 function tensorTerms(report: Report, indices: number[], role: string): HTMLElement[] {
   const terms = indices.slice(0, MAX_LISTED_TENSORS).flatMap((index) => {
     const tensor = report.tensors[index];
-    return tensor ? [term(role, `${tensor.type} ${format.shape(tensor.shape_signature ?? tensor.shape)}`)] : [];
+    return tensor ? [term(role, `${tensor.type} ${format.shape(tensor.shape)}`, el("span", { class: "subtle" }, dynamicWords(tensor)))] : [];
   });
   const rest = indices.length - MAX_LISTED_TENSORS;
   return rest > 0 ? [...terms, term("", `and ${format.plural(rest, role.toLowerCase())} more`)] : terms;
@@ -56,39 +55,4 @@ function subgraphList(report: Report): HTMLElement {
     el("li", {}, `${name || `subgraph ${i}`}: ${format.plural(n_operators, "operator")}`),
   );
   return el("ul", { class: "plain" }, ...items);
-}
-
-interface KindSum {
-  kind: Kind;
-  n: number;
-  macs: number;
-}
-
-/** The legend of the drawing, with the share of each kind. */
-function kindTable(report: Report): HTMLElement | null {
-  const sums = sumKinds(report);
-  if (sums.length === 0) return null;
-  const rows = sums.map(({ kind, n, macs }) =>
-    el(
-      "tr",
-      {},
-      el("th", { scope: "row" }, el("span", { class: `dot kind-${kind}` }), KIND_NAMES[kind]),
-      el("td", {}, n.toLocaleString("en")),
-      el("td", {}, macs === 0 ? "–" : format.percent((100 * macs) / report.model.macs)),
-    ),
-  );
-  const header = ["Kind", "Operators", "MACs"].map((name) => el("th", { scope: "col" }, name));
-  return el("table", { class: "kinds" }, el("thead", {}, el("tr", {}, ...header)), el("tbody", {}, ...rows));
-}
-
-function sumKinds(report: Report): KindSum[] {
-  const sums = new Map<Kind, KindSum>();
-  for (const operator of report.operators) {
-    const kind = kindOf(operator);
-    const sum = sums.get(kind) ?? { kind, n: 0, macs: 0 };
-    sum.n += 1;
-    sum.macs += operator.macs;
-    sums.set(kind, sum);
-  }
-  return [...sums.values()].sort((a, b) => b.macs - a.macs || b.n - a.n);
 }

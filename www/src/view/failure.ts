@@ -9,6 +9,8 @@ const ADVICE: Record<string, string> = {
   batch: "Set the batch back to 1, or drop the model as converted for several inputs at a time.",
   asset: "The page is not served completely. Build it again with make serve.",
   internal: "This is a defect of LiteCast, not of the file. The next file starts afresh.",
+  "time-limit": "The next file starts afresh.",
+  gone: "Open the file again.",
 };
 
 export function failurePanel(file: string, error: unknown): HTMLElement {

@@ -1,25 +1,31 @@
 /** The side panel: the selected operator in full, or the model where none is selected. */
-import { type Measure, costText, isNegligible, latenciesOf } from "../costs.ts";
+import { type Measure, costText, estimatedMeasures, shareText } from "../costs.ts";
 import { el, quantity, term } from "../dom.ts";
+import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
 import type { Operator, Quantization, Report, Tensor } from "../report.ts";
 import type { Selection } from "../selection.ts";
 import { modelFacts } from "./facts.ts";
+import type { Linked } from "./graph/graph.ts";
 
-export function inspector(report: Report, selection: Selection): HTMLElement {
+export function inspector(report: Report, { selection, focus }: Linked, signal: AbortSignal): HTMLElement {
   const panel = el("aside", { class: "inspector panel", "aria-label": "Details", tabindex: -1 });
   const show = (index: number | null): void => {
     const operator = index === null ? undefined : report.operators[index];
-    panel.replaceChildren(operator ? operatorDetails(report, operator, selection) : modelFacts(report, selection));
+    // Stepping through the operators with the keyboard goes on where it was.
+    const held = panel.contains(document.activeElement) ? document.activeElement?.getAttribute("aria-label") : null;
+    panel.replaceChildren(operator ? operatorDetails(report, operator, selection, focus) : modelFacts(report, selection));
     panel.scrollTop = 0;
+    if (held) (panel.querySelector<HTMLElement>(`[aria-label="${held}"]:enabled`) ?? panel).focus();
   };
   show(selection.index);
   selection.onChange(show);
+  focus.onChange(() => show(selection.index), signal);
   return panel;
 }
 
-function operatorDetails(report: Report, operator: Operator, selection: Selection): HTMLElement {
+function operatorDetails(report: Report, operator: Operator, selection: Selection, focus: Focus): HTMLElement {
   const kind = kindOf(operator);
   return el(
     "div",
@@ -32,8 +38,8 @@ function operatorDetails(report: Report, operator: Operator, selection: Selectio
     ),
     el("h2", {}, el("span", { class: `dot kind-${kind}` }), operator.name, el("span", { class: "ordinal" }, `#${operator.index}`)),
     el("p", { class: "subtle" }, `${operator.custom ? "Custom operator" : KIND_NAMES[kind]} · number ${operator.operator_idx} in the file`),
+    ...operatorEstimates(report, operator, focus.targetIn(report)),
     operatorCosts(report, operator),
-    operatorLatencies(latenciesOf(report), operator),
     attributeList(operator),
     tensorList("Inputs", operator.inputs, report),
     tensorList("Outputs", operator.outputs, report),
@@ -64,15 +70,23 @@ function operatorCosts(report: Report, operator: Operator): HTMLElement {
   );
 }
 
-function operatorLatencies(latencies: Measure[], { index }: Operator): HTMLElement | null {
-  if (latencies.length === 0) return null;
-  const row = (latency: Measure): HTMLElement => {
-    const value = latency.values[index];
-    const share = isNegligible(latency, value) ? "" : ` (${format.percent((100 * value) / latency.total)})`;
-    const words = [costText(latency, value), el("span", { class: "subtle" }, share)];
-    return el("div", { class: "term", title: latency.title }, el("dt", {}, latency.name), el("dd", {}, ...words));
+/** On the chosen target in full, then the latency on the others. */
+function operatorEstimates(report: Report, { index }: Operator, target: string): HTMLElement[] {
+  const device = (id: string | null): string => report.results.find((result) => result.target === id)?.device || (id ?? "");
+  const row = (measure: Measure, name: string): HTMLElement => {
+    const share = shareText(measure, measure.values[index]);
+    const words = [costText(measure, measure.values[index]), el("span", { class: "subtle" }, share && ` (${share})`)];
+    return el("div", { class: "term", title: measure.title }, el("dt", {}, name), el("dd", {}, ...words));
   };
-  return el("section", {}, el("h3", {}, "Estimated latency"), el("dl", { class: "terms" }, ...latencies.map(row)));
+  const section = (title: string, rows: HTMLElement[]): HTMLElement[] =>
+    rows.length === 0 ? [] : [el("section", {}, el("h3", {}, title), el("dl", { class: "terms" }, ...rows))];
+  const measures = estimatedMeasures(report);
+  const here = measures.filter((measure) => measure.target === target);
+  const elsewhere = measures.filter((measure) => measure.target !== target && measure.metric === "latency");
+  return [
+    ...section(device(target), here.map((measure) => row(measure, measure.name))),
+    ...section("Latency on other targets", elsewhere.map((measure) => row(measure, device(measure.target)))),
+  ];
 }
 
 function attributeList({ attributes }: Operator): HTMLElement | null {
@@ -102,8 +116,8 @@ function tensorLines(tensor: Tensor): HTMLElement[] {
   const role = tensor.constant ? " · constant" : tensor.variable ? " · variable" : "";
   const lines = [
     el("span", { class: "tensor-name", title: tensor.name }, el("bdi", {}, tensor.name || `tensor ${tensor.index}`)),
-    el("span", { class: "mono" }, `${tensor.type} ${format.shape(tensor.shape_signature ?? tensor.shape)}`),
-    el("span", { class: "subtle" }, `${size}${role}`),
+    el("span", { class: "mono" }, `${tensor.type} ${format.shape(tensor.shape)}`),
+    el("span", { class: "subtle" }, `${size}${role}${dynamicWords(tensor)}`),
   ];
   if (tensor.quantization) lines.push(el("span", { class: "subtle mono" }, quantizationText(tensor.quantization)));
   return lines;
@@ -113,4 +127,10 @@ function quantizationText({ scale, zero_point, per_channel }: Quantization): str
   if (per_channel !== null) return `${per_channel} scales, one a channel`;
   if (scale.length === 0) return "no scale";
   return `real = ${Number(scale[0].toPrecision(5))} × (q − ${zero_point[0] ?? 0})`;
+}
+
+/** Which dimensions the file leaves open, and what they were counted as. */
+export function dynamicWords({ shape, shape_signature }: Tensor): string {
+  const open = (shape_signature ?? []).flatMap((size, i) => (size < 0 ? [`dimension ${i} counted as ${shape[i]}`] : []));
+  return open.length === 0 ? "" : ` · dynamic: ${open.join(", ")}`;
 }

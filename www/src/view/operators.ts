@@ -1,11 +1,15 @@
 /** The operator table: the graph as text. Only the rows in view are elements, so that 10,000 cost no more than 50. */
-import { costText, latenciesOf } from "../costs.ts";
+import { columnText, columnUnit, estimatedMeasures } from "../costs.ts";
 import { el } from "../dom.ts";
+import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { KIND_NAMES, kindOf } from "../kinds.ts";
+import { kindOf } from "../kinds.ts";
 import type { Operator, Report } from "../report.ts";
+import type { Search } from "../search.ts";
 import type { Selection } from "../selection.ts";
+import type { Linked } from "./graph/graph.ts";
 import { shapeText } from "./graph/scene.ts";
+import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
 
 /** Height of a row in px, as in the style sheet. */
 const ROW_HEIGHT = 30;
@@ -14,54 +18,58 @@ const SPARE_ROWS = 8;
 
 interface Column {
   name: string;
+  /** Of all values in it. */
+  unit: string;
   title: string;
   numeric: boolean;
   /** Whether the end of a long text says more than its beginning. */
   tail?: true;
   /** Whether the memory peak shows in it. */
   alive?: true;
-  key: (operator: Operator) => number | string;
+  key: (operator: Operator) => number | string | null;
   text: (operator: Operator) => string;
 }
 
-export function operatorTable(report: Report, selection: Selection, signal: AbortSignal): HTMLElement {
-  return new OperatorTable(report, selection, signal).element;
+export function operatorTable(report: Report, linked: Linked, signal: AbortSignal): HTMLElement {
+  return new OperatorTable(report, linked, signal).element;
 }
 
-function columnsOf(report: Report): Column[] {
+/** What the chosen target's estimates say of each operator, then what the file says. */
+function columnsOf(report: Report, target: string): Column[] {
   const output = (operator: Operator): number => operator.outputs[0] ?? -1;
-  const quantity = (name: string, title: string, key: (operator: Operator) => number | null, unit: typeof format.bytes): Column => ({
-    name,
-    title,
-    numeric: true,
-    key: (operator) => key(operator) ?? -1,
-    text: (operator) => {
+  const words = (name: string, key: (operator: Operator) => string): Column => ({ name, unit: "", title: "", numeric: false, key, text: key });
+  const quantity = (name: string, title: string, key: (operator: Operator) => number | null, unit: typeof format.bytes): Column => {
+    const scale = format.columnScale(report.operators.map((operator) => key(operator) ?? 0));
+    const text = (operator: Operator): string => {
       const value = key(operator);
-      return value === null ? "?" : value === 0 ? "–" : format.text(unit(value));
-    },
-  });
-  const macs = (operator: Operator): number => operator.macs;
-  const latencies = latenciesOf(report).map(
-    (latency): Column => ({
-      name: latency.name,
-      title: latency.title,
-      numeric: true,
-      key: ({ index }) => latency.values[index],
-      text: ({ index }) => costText(latency, latency.values[index]),
-    }),
-  );
+      return value === null ? "?" : value === 0 ? "–" : unit(value, scale)[0];
+    };
+    return { name, unit: unit(scale, scale)[1], title, numeric: true, key, text };
+  };
+  const estimates = estimatedMeasures(report)
+    .filter((measure) => measure.target === target)
+    .map(
+      (measure): Column => ({
+        name: measure.name,
+        unit: columnUnit(measure),
+        title: measure.title,
+        numeric: true,
+        key: ({ index }) => measure.values[index],
+        text: ({ index }) => columnText(measure, measure.values[index]),
+      }),
+    );
   return [
-    { name: "#", title: "Position in topological order", numeric: true, key: (o) => o.index, text: (o) => String(o.index) },
-    { name: "Operator", title: "", numeric: false, key: (o) => o.name, text: (o) => o.name },
-    { name: "Output shape", title: "", numeric: false, key: (o) => shapeText(report, output(o)), text: (o) => shapeText(report, output(o)) },
-    ...latencies,
-    quantity("MACs", "Multiply-accumulates", macs, (value) => format.count(value)),
-    quantity("Parameters", "", (o) => o.parameters, (value) => format.count(value)),
+    { name: "#", unit: "", title: "Position in topological order", numeric: true, key: (o) => o.index, text: (o) => String(o.index) },
+    words("Operator", (o) => o.name),
+    words("Output shape", (o) => shapeText(report, output(o))),
+    ...estimates,
+    quantity("MACs", "Multiply-accumulates", (o) => o.macs, (value, like) => format.count(value, "", like)),
+    quantity("Parameters", "", (o) => o.parameters, (value, like) => format.count(value, "", like)),
     quantity("Weights", "Bytes of constants", (o) => o.weight_bytes, format.bytes),
     quantity("Reads", "Bytes of activations read", (o) => o.input_bytes, format.bytes),
     quantity("Writes", "Bytes of activations written", (o) => o.output_bytes, format.bytes),
     { ...quantity("Alive", "Bytes of activations alive while it runs", (o) => o.live_bytes, format.bytes), alive: true },
-    { name: "Output tensor", title: "", numeric: false, tail: true, key: (o) => report.tensors[output(o)]?.name ?? "", text: (o) => report.tensors[output(o)]?.name ?? "" },
+    { ...words("Output tensor", (o) => report.tensors[output(o)]?.name ?? ""), tail: true },
   ];
 }
 
@@ -69,50 +77,37 @@ class OperatorTable {
   readonly element: HTMLElement;
   readonly #report: Report;
   readonly #selection: Selection;
-  readonly #columns: Column[];
-  readonly #headers: HTMLElement[];
+  readonly #focus: Focus;
+  readonly #search: Search;
+  #columns: Column[] = [];
+  readonly #head = el("tr", { "aria-rowindex": 1 });
   readonly #body = el("tbody");
   readonly #table: HTMLElement;
   readonly #scroller: HTMLElement;
   readonly #count = el("p", { class: "subtle", role: "status" });
   #shown: Operator[];
-  #sorted: { column: number; descending: boolean } = { column: 0, descending: false };
-  #words = "";
+  #sorting: Sorting = { column: 0, descending: false };
 
-  constructor(report: Report, selection: Selection, signal: AbortSignal) {
+  constructor(report: Report, { selection, focus, search }: Linked, signal: AbortSignal) {
     this.#report = report;
     this.#selection = selection;
-    this.#columns = columnsOf(report);
+    this.#focus = focus;
+    this.#search = search;
     this.#shown = report.operators;
-    this.#headers = this.#columns.map((column, i) => this.#header(column, i));
-    this.#table = el(
-      "table",
-      { class: "operators", role: "grid", tabindex: 0, "aria-label": "Operators" },
-      el("thead", {}, el("tr", { "aria-rowindex": 1 }, ...this.#headers)),
-      this.#body,
-    );
+    this.#table = el("table", { class: "operators", role: "grid", tabindex: 0, "aria-label": "Operators" }, el("thead", {}, this.#head), this.#body);
     this.#scroller = el("div", { class: "scroller" }, this.#table);
-    this.element = el("section", { class: "operator-table panel", "aria-label": "Operator table" }, this.#bar(), this.#scroller);
+    this.element = el("section", { class: "operator-table panel", "aria-label": "Operator table" }, this.#count, this.#scroller);
     this.#listen(signal);
+    this.#setColumns();
+  }
+
+  /** Of the chosen target. */
+  #setColumns(): void {
+    const sorted = this.#columns[this.#sorting.column]?.name;
+    this.#columns = columnsOf(this.#report, this.#focus.targetIn(this.#report));
+    const same = this.#columns.findIndex(({ name }) => name === sorted);
+    this.#sorting = same < 0 ? { column: 0, descending: false } : { ...this.#sorting, column: same };
     this.#arrange();
-  }
-
-  #bar(): HTMLElement {
-    const filter = el("input", {
-      type: "search",
-      placeholder: "Filter by operator, tensor or shape",
-      "aria-label": "Filter operators",
-      oninput: () => {
-        this.#words = filter.value;
-        this.#arrange();
-      },
-    });
-    return el("header", {}, el("h2", {}, "Operators"), this.#count, filter);
-  }
-
-  #header({ name, title, numeric }: Column, column: number): HTMLElement {
-    const button = el("button", { type: "button", title, onclick: () => this.#sortBy(column) }, name);
-    return el("th", { scope: "col", role: "columnheader", class: numeric ? "numeric" : null }, button);
   }
 
   #listen(signal: AbortSignal): void {
@@ -125,6 +120,8 @@ class OperatorTable {
       if (row) this.#selection.select(Number(row.dataset["operator"]), "table");
     });
     this.#table.addEventListener("keydown", (event) => this.#key(event));
+    this.#focus.onChange(() => this.#setColumns(), signal);
+    this.#search.onChange(() => this.#arrange());
     this.#selection.onChange((index, source) => {
       if (index !== null && source !== "table") this.#scrollTo(index, true);
       this.#draw();
@@ -132,32 +129,27 @@ class OperatorTable {
   }
 
   #sortBy(column: number): void {
-    const again = this.#sorted.column === column;
-    const descending = again ? !this.#sorted.descending : this.#columns[column].numeric && column > 0;
-    this.#sorted = { column, descending };
+    this.#sorting = sortingAfter(this.#sorting, column, this.#columns[column].numeric && column > 0);
     this.#arrange();
+    this.#head.querySelectorAll("button")[column]?.focus();
   }
 
   /** Filters, sorts, draws from the top. */
   #arrange(): void {
-    const { column, descending } = this.#sorted;
-    const words = this.#words.toLowerCase().split(/\s+/).filter(Boolean);
-    const { key } = this.#columns[column];
-    this.#shown = this.#report.operators.filter((operator) => this.#matches(operator, words));
-    this.#shown.sort((a, b) => compare(key(a), key(b)) * (descending ? -1 : 1) || a.index - b.index);
-    this.#headers.forEach((header, i) => header.setAttribute("aria-sort", i !== column ? "none" : descending ? "descending" : "ascending"));
-    const total = this.#report.operators.length;
-    this.#count.textContent = this.#shown.length === total ? total.toLocaleString("en") : `${this.#shown.length} of ${total.toLocaleString("en")}`;
+    const { operators } = this.#report;
+    const { matches } = this.#search;
+    const found = matches === null ? operators : operators.filter(({ index }) => matches.has(index));
+    this.#shown = sortBy(found, this.#sorting, this.#columns[this.#sorting.column].key);
+    this.#head.replaceChildren(
+      ...this.#columns.map(({ name, unit, title, numeric }, i) =>
+        sortHead(name, unit, i, this.#sorting, { role: "columnheader", class: numeric ? "numeric" : "words", title }, (column) => this.#sortBy(column)),
+      ),
+    );
+    const total = format.plural(operators.length, "operator");
+    this.#count.textContent = matches === null ? total : `${this.#shown.length.toLocaleString("en")} of ${total}`;
     this.#table.setAttribute("aria-rowcount", String(this.#shown.length + 1));
     this.#scroller.scrollTop = 0;
     this.#draw();
-  }
-
-  #matches(operator: Operator, words: string[]): boolean {
-    if (words.length === 0) return true;
-    const names = operator.outputs.map((tensor) => `${this.#report.tensors[tensor]?.name} ${shapeText(this.#report, tensor)}`);
-    const text = `${operator.name} ${KIND_NAMES[kindOf(operator)]} ${names.join(" ")}`.toLowerCase();
-    return words.every((word) => text.includes(word));
   }
 
   #key(event: KeyboardEvent): void {
@@ -219,11 +211,6 @@ class OperatorTable {
 function cellClass({ numeric, tail, alive }: Column): string | null {
   if (numeric) return alive ? "numeric alive" : "numeric";
   return tail ? "tail" : null;
-}
-
-function compare(a: number | string, b: number | string): number {
-  if (typeof a === "number" && typeof b === "number") return a - b;
-  return String(a).localeCompare(String(b), "en", { numeric: true });
 }
 
 function spacer(rows: number): HTMLElement {

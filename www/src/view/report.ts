@@ -1,36 +1,39 @@
-/** Everything about one file: estimates, facts, graph, memory, operators. */
+/** Everything about one file: the decision, the doubts, and where the cost goes. */
 import { el } from "../dom.ts";
 import type { Estimator, LayoutClient } from "../estimator.ts";
+import type { Focus } from "../focus.ts";
 import type { Report } from "../report.ts";
 import { Selection } from "../selection.ts";
+import { decidePanel } from "./decide.ts";
 import { devicePanel } from "./device.ts";
 import { diagnosticList } from "./diagnostics.ts";
-import { graphView } from "./graph/graph.ts";
-import { inspector } from "./inspector.ts";
-import { operatorTable } from "./operators.ts";
-import { targetCards } from "./targets.ts";
-import { timeline } from "./timeline.ts";
+import type { GraphView } from "./graph/graph.ts";
+import { workbench } from "./workbench.ts";
 
 export interface ReportView {
   elements: HTMLElement[];
-  /** Adds the graph, timeline and table below; resolves when the graph is drawn. */
+  /** Adds what shows single operators; resolves when the graph is drawn. */
   unfold(): Promise<void>;
+  /** Null until it has been unfolded. */
+  graph(): GraphView | null;
 }
 
-/** The headline parts exist at once; `unfold` adds the rest after they have been painted. */
-export function reportView(report: Report, estimator: Estimator, layouts: LayoutClient, signal: AbortSignal): ReportView {
+/** `changed` is called when a device of one's own was measured: the report then has another latency. */
+export function reportView(report: Report, estimator: Estimator, layouts: LayoutClient, focus: Focus, changed: () => void, signal: AbortSignal): ReportView {
   const selection = new Selection();
-  const workbench = el("div", { class: "workbench" });
-  const rest = el("div", { class: "rest" });
-  const parts = [targetCards(report.results), devicePanel(report, estimator), diagnosticList(report, selection), workbench, rest];
-  const elements = parts.filter((part) => part !== null);
-  const unfold = (): Promise<void> => {
-    const memory = timeline(report, selection, signal);
-    const graph = graphView(report, layouts, selection, (first, last) => memory?.showRange(first, last), signal);
-    workbench.append(graph.element, inspector(report, selection));
-    if (memory) rest.append(memory.element);
-    rest.append(operatorTable(report, selection, signal));
-    return graph.drawn;
+  const bench = el("div", { class: "workbench" });
+  let graph: GraphView | null = null;
+  const elements = [
+    decidePanel(report, focus, signal),
+    diagnosticList(report, selection),
+    bench,
+    devicePanel(report, estimator, changed),
+  ].filter((part) => part !== null);
+  const unfold = async (): Promise<void> => {
+    const made = workbench(report, layouts, selection, focus, signal);
+    graph = made.graph;
+    bench.append(...made.elements);
+    await made.graph.drawn;
   };
-  return { elements, unfold };
+  return { elements, unfold, graph: () => graph };
 }

@@ -1,9 +1,14 @@
-/** The first screen's examples and the targets that there are estimates for. */
+/** The first screen: examples, what was opened before, and the targets that there are estimates for. */
 import { el } from "../dom.ts";
 import type { Example } from "../examples.ts";
+import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import type { TargetInfo } from "../report.ts";
-import { metricName } from "../words.ts";
+import { type TargetInfo, isEstimate } from "../report.ts";
+import { type Opened, forget, forgetAll } from "../store.ts";
+import { inMetricOrder, metricName, referenceOf } from "../words.ts";
+
+/** More than this are one click away. */
+const N_LISTED = 8;
 
 export function exampleButtons(examples: Example[], open: (example: Example) => void): HTMLElement[] {
   return examples.map((example) =>
@@ -16,29 +21,68 @@ export function exampleButtons(examples: Example[], open: (example: Example) => 
   );
 }
 
-/** Each target with the error measured for its metrics. */
+/** `changed` is called after something was forgotten. */
+export function historyList(opened: Opened[], focus: Focus, open: (key: string) => void, changed: () => void): HTMLElement[] {
+  if (opened.length === 0) return [];
+  const drop = (act: Promise<void>): void => void act.then(changed);
+  const items = opened.map(({ key, file, batch, opened_ms, n_operators, summary }, i) =>
+    el(
+      "li",
+      { hidden: i >= N_LISTED },
+      el("button", { type: "button", class: "link", onclick: () => open(key) }, batch > 1 ? `${file}, batch ${batch}` : file),
+      el("span", { class: "subtle" }, `${format.plural(n_operators, "operator")}, ${latencyWords(summary, focus)}${new Date(opened_ms).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })}`),
+      el("button", { type: "button", class: "link", "aria-label": `Forget ${file}`, onclick: () => drop(forget(key)) }, "forget"),
+    ),
+  );
+  const list = el("ul", { class: "plain history-list" }, ...items);
+  const more = el("button", { type: "button", onclick: () => (items.forEach((item) => (item.hidden = false)), more.remove()) }, `Show all ${opened.length}`);
+  return [
+    el("h2", {}, "Opened before"),
+    list,
+    el(
+      "p",
+      { class: "buttons" },
+      opened.length > N_LISTED ? more : null,
+      el("button", { type: "button", onclick: () => drop(forgetAll()) }, "Forget all"),
+      el("span", { class: "subtle" }, "Reports are kept in this browser alone, files are not."),
+    ),
+  ];
+}
+
+function latencyWords({ results }: Opened["summary"], focus: Focus): string {
+  const target = focus.targetIn({ results });
+  const latency = results.filter(isEstimate).find((result) => result.target === target && result.metric === "latency");
+  return latency ? `${format.text(format.measure(latency.value, latency.unit))} on ${latency.device}, ` : "";
+}
+
+/** Each target with the error measured for its metrics, and against what it was measured. */
 export function targetTable(targets: TargetInfo[]): HTMLElement[] {
   if (targets.length === 0) return [];
-  const metrics = [...new Set(targets.flatMap((target) => target.metrics.map(({ metric }) => metric)))];
+  const metrics = inMetricOrder([...new Set(targets.flatMap((target) => target.metrics.map(({ metric }) => metric)))].map((metric) => ({ metric })));
   const rows = targets.map((target) =>
     el(
       "tr",
       {},
       el("th", { scope: "row" }, target.device),
-      ...metrics.map((metric) => el("td", { class: "numeric" }, errorOf(target, metric))),
-      el("td", { class: "subtle learned" }, target.learned_from),
+      el("td", { class: "against", title: target.learned_from }, referenceOf(target)),
+      ...metrics.map(({ metric }) => el("td", { class: "numeric" }, errorOf(target, metric))),
     ),
   );
-  const head = ["Target", ...metrics.map(metricName), "Source"].map((name, i) =>
-    el("th", { scope: "col", class: i === 0 ? null : i <= metrics.length ? "numeric" : "learned" }, name),
+  const head = ["Target", "Error against", ...metrics.map(({ metric }) => metricName(metric))].map((name, i) =>
+    el("th", { scope: "col", class: i > 1 ? "numeric" : null }, name),
   );
+  const sources = targets.map((target) => el("div", { class: "term" }, el("dt", {}, target.device), el("dd", {}, target.learned_from)));
   return [
-    el("p", { class: "subtle" }, "Expected error of each estimate, measured on models kept from training or fit:"),
-    el("table", { class: "known-targets" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)),
+    el("h2", {}, "Targets"),
+    el("p", { class: "subtle" }, "Mean error of each estimate on models kept from training or fit, against the source beside it. An error against a compiler’s estimates says nothing about silicon."),
+    el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Targets, scrollable" }, el("table", { class: "known-targets" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))),
+    el("details", { class: "known-sources" }, el("summary", {}, "Sources in full"), el("dl", { class: "terms" }, ...sources)),
   ];
 }
 
 function errorOf(target: TargetInfo, metric: string): string {
-  const error = target.metrics.find((candidate) => candidate.metric === metric)?.expected_error_percent;
-  return typeof error === "number" ? `±\u202f${format.percent(error)}` : "–";
+  const found = target.metrics.find((candidate) => candidate.metric === metric);
+  if (!found) return "–";
+  const error = found.expected_error_percent;
+  return typeof error === "number" ? format.percent(error) : "not measured";
 }

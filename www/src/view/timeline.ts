@@ -133,16 +133,26 @@ class Chart {
     context.globalAlpha = 1;
   }
 
+  /** A bar an operator; where several share a pixel, the highest of them. */
   #paintBars(context: CanvasRenderingContext2D, width: number, height: number, theme: Theme): void {
     const { operators, model } = this.#report;
-    const step = width / operators.length;
-    const gap = step > 4 ? 1 : 0;
-    for (const { index, live_bytes } of operators) {
-      const length = ((live_bytes ?? 0) / this.#ceiling) * (height - TOP);
-      const marked = index === this.#selection.index || index === model.peak_operator;
-      context.fillStyle = index === this.#selection.index ? theme.accent : marked ? theme.peak : theme.line;
-      const bar = Math.max(marked ? 2 : 0.5, step - gap);
-      context.fillRect(index * step, height - length, bar, length);
+    const n_bars = Math.min(operators.length, Math.max(1, Math.floor(width)));
+    const step = width / n_bars;
+    const bar = step > 4 ? step - 1 : step;
+    const heights = new Float64Array(n_bars);
+    operators.forEach(({ live_bytes }, i) => {
+      const place = Math.floor((i / operators.length) * n_bars);
+      heights[place] = Math.max(heights[place], live_bytes ?? 0);
+    });
+    const length = (bytes: number): number => (bytes / this.#ceiling) * (height - TOP);
+    context.fillStyle = theme.line;
+    heights.forEach((bytes, i) => context.fillRect(i * step, height - length(bytes), bar, length(bytes)));
+    for (const [marked, colour] of [[model.peak_operator, theme.peak], [this.#selection.index, theme.accent]] as const) {
+      if (marked === null || !operators[marked]) continue;
+      const place = Math.floor((marked / operators.length) * n_bars);
+      const bytes = length(operators[marked].live_bytes ?? 0);
+      context.fillStyle = colour;
+      context.fillRect(place * step, height - bytes, Math.max(2, bar), bytes);
     }
   }
 

@@ -1,9 +1,11 @@
 /** The drawn graph: a canvas with a toolbar, keyboard, and the selection shared with the other views. */
-import { type Measure, isNegligible, measuresOf } from "../../costs.ts";
+import { type Measure, costText, isNegligible, shareText } from "../../costs.ts";
 import { el } from "../../dom.ts";
 import type { LayoutClient } from "../../estimator.ts";
+import type { Focus } from "../../focus.ts";
 import * as format from "../../format.ts";
 import type { Report } from "../../report.ts";
+import type { Search } from "../../search.ts";
 import type { Selection } from "../../selection.ts";
 import { Camera } from "./camera.ts";
 import { listenToGestures } from "./gestures.ts";
@@ -13,6 +15,12 @@ import { type Theme, onThemeChange, readTheme } from "./theme.ts";
 
 export interface GraphView {
   element: HTMLElement;
+  /** Zoom and fit. */
+  tools: HTMLElement;
+  /** The whole drawing, for files; null before it is laid out. */
+  scene(): Scene | null;
+  /** Colours of the boxes by operator. */
+  shares(): readonly number[];
   /** Resolves when the graph is on the canvas. */
   drawn: Promise<void>;
 }
@@ -21,18 +29,37 @@ export interface GraphView {
 export function graphView(
   report: Report,
   layouts: LayoutClient,
-  selection: Selection,
+  { selection, focus, search }: Linked,
   onRange: (first: number, last: number) => void,
   signal: AbortSignal,
 ): GraphView {
-  const drawing = new Drawing(report, selection, onRange, signal);
-  return { element: drawing.element, drawn: drawing.load(layouts) };
+  const drawing = new Drawing(report, { selection, focus, search }, onRange, signal);
+  return {
+    element: drawing.element,
+    tools: drawing.tools,
+    drawn: drawing.load(layouts),
+    scene: () => drawing.scene,
+    shares: () => drawing.shares,
+  };
+}
+
+/** What all views of a report share. */
+export interface Linked {
+  selection: Selection;
+  focus: Focus;
+  search: Search;
 }
 
 class Drawing {
   readonly element: HTMLElement;
   readonly #report: Report;
   readonly #selection: Selection;
+  readonly #focus: Focus;
+  readonly #search: Search;
+  readonly tools = this.#toolbar();
+  readonly #legend = el("div", { class: "legend" });
+  /** Says where the keyboard is, for those who do not see the drawing. */
+  readonly #spoken = el("p", { class: "sr-only", role: "status" });
   readonly #onRange: (first: number, last: number) => void;
   readonly #canvas: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
@@ -43,25 +70,34 @@ class Drawing {
   #camera: Camera | null = null;
   #frame = 0;
 
-  constructor(report: Report, selection: Selection, onRange: (first: number, last: number) => void, signal: AbortSignal) {
+  constructor(report: Report, { selection, focus, search }: Linked, onRange: (first: number, last: number) => void, signal: AbortSignal) {
     this.#report = report;
     this.#selection = selection;
+    this.#focus = focus;
+    this.#search = search;
     this.#onRange = onRange;
-    const measures = measuresOf(report);
-    const shares = sharesOf(measures[0]);
-    this.#marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set(), shares };
+    this.#marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set(), shares: [], matches: null };
     this.#canvas = el("canvas", {
       tabindex: 0,
       role: "application",
       "aria-roledescription": "graph",
       "aria-label":
-        `Drawing of ${format.plural(report.operators.length, "operator")}; the operator table below holds the same as text. ` +
+        `Drawing of ${format.plural(report.operators.length, "operator")}; the operator table holds the same as text. ` +
         "Arrow keys go along the lines, plus and minus zoom, 0 fits, Escape clears the selection.",
     });
     this.#context = this.#canvas.getContext("2d") as CanvasRenderingContext2D;
     this.#note = el("p", { class: "graph-note", role: "status" });
-    this.element = el("section", { class: "graph panel", "aria-label": "Graph" }, this.#canvas, this.#measureChoice(measures), this.#toolbar(), this.#note);
+    this.element = el("section", { class: "graph panel", "aria-label": "Graph" }, this.#canvas, this.#legend, this.#note, this.#spoken);
+    this.#colour();
     this.#listen(signal);
+  }
+
+  get scene(): Scene | null {
+    return this.#scene;
+  }
+
+  get shares(): readonly number[] {
+    return this.#marks.shares;
   }
 
   async load(layouts: LayoutClient): Promise<void> {
@@ -81,17 +117,15 @@ class Drawing {
     await this.#painted();
   }
 
-  /** What the bars in the boxes show. */
-  #measureChoice(measures: Measure[]): HTMLElement | null {
-    if (measures.length < 2) return null;
-    const choice = el("select", {
-      onchange: () => {
-        this.#marks.shares = sharesOf(measures[choice.selectedIndex]);
-        this.#schedule();
-      },
-    });
-    choice.append(...measures.map(({ title }) => el("option", {}, title)));
-    return el("label", { class: "graph-measure" }, "Bars: ", choice);
+  /** Boxes are coloured by what their operators cost. */
+  #colour(): void {
+    const measure = this.#focus.measureIn(this.#report);
+    this.#marks.shares = measure ? sharesOf(measure) : [];
+    const most = measure ? measure.values.reduce((a, b) => Math.max(a, b), 0) : 0;
+    const words = measure ? [el("span", {}, "–"), el("span", { class: "legend-ramp", "aria-hidden": "true" }), el("span", {}, costText(measure, most))] : [];
+    this.#legend.replaceChildren(...words);
+    this.#legend.title = measure ? `Colour of an operator: ${measure.title}` : "";
+    this.#schedule();
   }
 
   #toolbar(): HTMLElement {
@@ -99,18 +133,11 @@ class Drawing {
       el("button", { type: "button", title: label, "aria-label": label, onclick: () => this.#move(act) }, name);
     return el(
       "div",
-      { class: "graph-tools", role: "toolbar", "aria-label": "View" },
+      { class: "graph-tools", role: "group", "aria-label": "Drawing" },
       button("+", "Zoom in", (camera) => zoomMiddle(camera, 1.4)),
       button("−", "Zoom out", (camera) => zoomMiddle(camera, 1 / 1.4)),
       button("Fit", "Fit the whole graph", (camera) => camera.fit()),
-      el("button", { type: "button", title: "Fill the window", "aria-pressed": "false", onclick: (event) => this.#enlarge(event) }, "Enlarge"),
     );
-  }
-
-  #enlarge(event: Event): void {
-    const tall = this.element.parentElement?.classList.toggle("tall") ?? false;
-    (event.currentTarget as Element).setAttribute("aria-pressed", String(tall));
-    if (tall) this.element.scrollIntoView({ block: "start" });
   }
 
   #listen(signal: AbortSignal): void {
@@ -129,6 +156,11 @@ class Drawing {
       this.#schedule();
     }, signal);
     this.#selection.onChange((index, source) => this.#showSelection(index, source));
+    this.#focus.onChange(() => this.#colour(), signal);
+    this.#search.onChange(() => {
+      this.#marks.matches = this.#search.matches;
+      this.#schedule();
+    });
   }
 
   #showSelection(index: number | null, source: string): void {
@@ -137,7 +169,18 @@ class Drawing {
     const tensors = operator ? [...operator.inputs, ...operator.outputs] : [];
     this.#marks.tensors = new Set(tensors.filter((tensor): tensor is number => tensor !== null));
     if (index !== null && source !== "graph") this.#reveal(index);
+    if (source === "graph") this.#spoken.textContent = operator ? this.#words(operator.index) : "";
     this.#schedule();
+  }
+
+  /** Where the keyboard is: which operator, and what it costs. */
+  #words(index: number): string {
+    const measure = this.#focus.measureIn(this.#report);
+    const { name } = this.#report.operators[index];
+    const place = `${name}, operator ${index + 1} of ${this.#report.operators.length}`;
+    if (!measure) return place;
+    const share = shareText(measure, measure.values[index]);
+    return `${place}, ${measure.title}: ${costText(measure, measure.values[index])}${share && `, ${share}`}`;
   }
 
   #reveal(operator: number): void {
@@ -238,6 +281,7 @@ class Drawing {
     this.#frame = 0;
     if (!this.#scene || !this.#camera) return;
     this.#theme ??= readTheme();
+    if (this.#canvas.clientWidth === 0) return; // behind the table
     paint(this.#context, this.#scene, this.#camera, this.#theme, this.#marks);
     this.#reportRange(this.#scene, this.#camera);
   }

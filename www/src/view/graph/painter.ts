@@ -18,7 +18,12 @@ export interface Marks {
   tensors: Set<number>;
   /** Of each operator: its cost over that of the costliest, 0 to 1. */
   shares: readonly number[];
+  /** Operators that a search has found; null where nothing is searched for. */
+  matches: ReadonlySet<number> | null;
 }
+
+/** How much of its colour a box keeps that a search has not found. */
+const UNFOUND_ALPHA = 0.18;
 
 export function paint(context: CanvasRenderingContext2D, scene: Scene, camera: Camera, theme: Theme, marks: Marks): void {
   const ratio = devicePixelRatio;
@@ -125,51 +130,53 @@ function paintBox(
   const y = scene.layout.node_row[node] * ROW_STEP;
   const [left, right] = [x * camera.scale + camera.x, (x + box.width) * camera.scale + camera.x];
   if (right < 0 || left > camera.width) return;
-  const colour = theme.kind(box.kind);
-  if (camera.scale < TEXT_SCALE) paintPlainBox(context, box, x, y, colour, 1 / camera.scale);
-  else paintFullBox(context, box, x, y, colour, theme, marks);
+  const is_unfound = marks.matches !== null && !(box.operator !== null && marks.matches.has(box.operator));
+  context.globalAlpha = is_unfound ? UNFOUND_ALPHA : 1;
+  const share = box.operator === null ? null : (marks.shares[box.operator] ?? 0);
+  if (camera.scale < TEXT_SCALE) paintPlainBox(context, box, x, y, theme, share, 1 / camera.scale);
+  else paintFullBox(context, box, x, y, theme, share);
+  context.globalAlpha = 1;
   paintOutline(context, box, x, y, camera, theme, marks);
 }
 
-function paintPlainBox(context: CanvasRenderingContext2D, box: Box, x: number, y: number, colour: string, pixel: number): void {
+function paintPlainBox(context: CanvasRenderingContext2D, box: Box, x: number, y: number, theme: Theme, share: number | null, pixel: number): void {
   const width = Math.max(box.width, MIN_BOX_PX * pixel);
-  context.fillStyle = colour;
+  context.fillStyle = share === null ? theme.kind(box.kind) : theme.cost(share);
   context.fillRect(x + (box.width - width) / 2, y, width, BOX_HEIGHT);
+  context.lineWidth = pixel;
+  context.strokeStyle = theme.line;
+  context.strokeRect(x + (box.width - width) / 2, y, width, BOX_HEIGHT);
 }
 
-function paintFullBox(context: CanvasRenderingContext2D, box: Box, x: number, y: number, colour: string, theme: Theme, marks: Marks): void {
+/** Filled by its cost; the stripe on the left has the colour of its kind. */
+function paintFullBox(context: CanvasRenderingContext2D, box: Box, x: number, y: number, theme: Theme, share: number | null): void {
   const radius = box.operator === null ? BOX_HEIGHT / 2 : 7;
   context.beginPath();
   context.roundRect(x, y, box.width, BOX_HEIGHT, radius);
-  context.fillStyle = theme.box;
+  context.fillStyle = share === null ? theme.box : theme.cost(share);
   context.fill();
-  context.globalAlpha = 0.16;
-  context.fillStyle = colour;
-  context.fill();
-  context.globalAlpha = 1;
   context.lineWidth = 1.25;
-  context.strokeStyle = colour;
+  context.strokeStyle = share === null ? theme.kind(box.kind) : theme.border;
   context.stroke();
-  if (box.operator !== null) paintShare(context, box, x, y, colour, marks.shares[box.operator] ?? 0);
-  paintText(context, box, x + box.width / 2, y, theme);
+  if (share !== null) paintKind(context, x, y, theme.kind(box.kind));
+  paintText(context, box, x + box.width / 2 + (share === null ? 0 : 2), y, theme, share);
 }
 
-/** A bar along the bottom: the cost beside that of the costliest operator. */
-function paintShare(context: CanvasRenderingContext2D, box: Box, x: number, y: number, colour: string, share: number): void {
-  if (share <= 0) return;
+function paintKind(context: CanvasRenderingContext2D, x: number, y: number, colour: string): void {
+  context.beginPath();
+  context.roundRect(x, y, 6, BOX_HEIGHT, [7, 0, 0, 7]);
   context.fillStyle = colour;
-  const length = Math.max(2, (box.width - 16) * share);
-  context.fillRect(x + 8, y + BOX_HEIGHT - 5, length, 2.5);
+  context.fill();
 }
 
-function paintText(context: CanvasRenderingContext2D, box: Box, x: number, y: number, theme: Theme): void {
+function paintText(context: CanvasRenderingContext2D, box: Box, x: number, y: number, theme: Theme, share: number | null): void {
   context.textAlign = "center";
   context.textBaseline = "middle";
-  context.fillStyle = theme.text;
+  context.fillStyle = share === null ? theme.text : theme.onCost(share);
   context.font = labelFont(theme.font, false);
   context.fillText(box.label, x, y + (box.detail ? 15 : BOX_HEIGHT / 2));
   if (!box.detail) return;
-  context.fillStyle = theme.muted;
+  if (share === null) context.fillStyle = theme.muted;
   context.font = labelFont(theme.font, true);
   context.fillText(box.detail, x, y + 30);
 }

@@ -101,9 +101,10 @@ function readersOf(report: Report): Map<number, number[]> {
   return readers;
 }
 
+/** As it was counted: what the file leaves open has the size that the estimates are for. */
 export function shapeText(report: Report, tensor: number): string {
   const found = report.tensors[tensor];
-  return found ? format.shape(found.shape_signature ?? found.shape) : "";
+  return found ? format.shape(found.shape) : "";
 }
 
 function detailOf(report: Report, operator: Operator): string {

@@ -1,5 +1,6 @@
 /** Colours and font of the drawings, read from the style sheet. */
 import type { Kind } from "../../kinds.ts";
+import { costColour, onCostColour } from "./ramp.ts";
 
 export interface Theme {
   surface: string;
@@ -12,13 +13,20 @@ export interface Theme {
   peak: string;
   font: string;
   kind: (kind: Kind | "input" | "output") => string;
+  /** Of a cost from 0 to 1. */
+  cost: (share: number) => string;
+  /** Text on `cost`. */
+  onCost: (share: number) => string;
 }
 
 export function readTheme(): Theme {
   const style = getComputedStyle(document.body);
   const get = (name: string): string => style.getPropertyValue(name).trim();
   const kinds = new Map<string, string>();
+  const is_dark = matchMedia("(prefers-color-scheme: dark)").matches;
   return {
+    cost: (share) => costColour(share, is_dark),
+    onCost: (share) => onCostColour(share, is_dark),
     surface: get("--canvas"),
     box: get("--surface"),
     border: get("--border-strong"),

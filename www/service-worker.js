@@ -1,0 +1,28 @@
+/**
+ * Keeps the page for when there is no network. The page itself is asked for first, so that a new build is seen at once;
+ * everything else is asked for by the version of its build, and is the same for ever.
+ */
+const CACHE = "litecast {{version}}";
+const FILES = ["{{files}}"];
+
+self.addEventListener("install", (event) => {
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll(FILES)).then(() => self.skipWaiting()));
+});
+
+self.addEventListener("activate", (event) => {
+  const forget = async () => {
+    const names = await caches.keys();
+    const own = names.filter((name) => name.startsWith("litecast "));
+    // A page of the build before this one may still be open: its files stay until the next.
+    await Promise.all(own.slice(0, -2).map((name) => caches.delete(name)));
+    await self.clients.claim();
+  };
+  event.waitUntil(forget());
+});
+
+self.addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method !== "GET" || new URL(request.url).origin !== self.location.origin) return;
+  if (request.mode === "navigate") event.respondWith(fetch(request).catch(() => caches.match("./", { ignoreSearch: true })));
+  else event.respondWith(caches.match(request).then((kept) => kept ?? fetch(request)));
+});

@@ -1,0 +1,77 @@
+/** What the estimator needs from the page's own origin, loaded once for all of its workers. */
+import { KnownError } from "./messenger.ts";
+import type { Failure } from "./protocol.ts";
+
+const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
+
+export interface AssetUrls {
+  wasm: string;
+  predictor: string;
+  manifest: string;
+  /** A small model that workers estimate while they wait, so that the browser has compiled what the first file runs. */
+  warm_up: string | null;
+}
+
+export interface Assets {
+  module: WebAssembly.Module;
+  /** The predictor, or why it could not be loaded. */
+  bundle: { onnx: ArrayBuffer; manifest: string } | Failure;
+  warm_up: ArrayBuffer | null;
+}
+
+/** Rejects where the module cannot be loaded: without it there is nothing to say about a file. */
+export async function loadAssets(urls: AssetUrls): Promise<Assets> {
+  const bundle = loadBundle(urls);
+  const warm_up = urls.warm_up === null ? null : fetchBytes(urls.warm_up).catch(() => null);
+  const module = await fetchModule(urls.wasm);
+  return { module, bundle: await bundle, warm_up: await warm_up };
+}
+
+async function loadBundle(urls: AssetUrls): Promise<Assets["bundle"]> {
+  try {
+    const [onnx, manifest] = await Promise.all([fetchBytes(urls.predictor), fetchAsset(urls.manifest).then((response) => response.text())]);
+    return { onnx, manifest };
+  } catch (error) {
+    return { kind: "asset", message: (error as Error).message };
+  }
+}
+
+async function fetchAsset(url: string): Promise<Response> {
+  const response = await fetch(url).catch((error: unknown) => {
+    throw new KnownError("asset", `${url}: expected a file, but the request failed (${String(error)})`);
+  });
+  if (!response.ok) throw new KnownError("asset", `${url}: expected a file, found HTTP status ${response.status}`);
+  return response;
+}
+
+async function fetchBytes(url: string): Promise<ArrayBuffer> {
+  return (await fetchAsset(url)).arrayBuffer();
+}
+
+/**
+ * The compiled module at `url`. It streams where the server names the right media type, so that the browser can keep
+ * the compiled code between visits; otherwise the first four bytes are checked before anything else.
+ */
+async function fetchModule(url: string): Promise<WebAssembly.Module> {
+  const response = await fetchAsset(url);
+  const media_type = (response.headers.get("content-type") ?? "none").split(";")[0];
+  if (media_type === "application/wasm") {
+    const copy = response.clone();
+    return WebAssembly.compileStreaming(response).catch(async (error: unknown) => {
+      checkMagic(url, media_type, new Uint8Array(await copy.arrayBuffer()));
+      throw new KnownError("asset", `${url}: ${String(error)}`);
+    });
+  }
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  checkMagic(url, media_type, bytes);
+  return WebAssembly.compile(bytes);
+}
+
+function checkMagic(url: string, media_type: string, bytes: Uint8Array): void {
+  if (WASM_MAGIC.every((byte, i) => bytes[i] === byte)) return;
+  const found = Array.from(bytes.subarray(0, 4), (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  throw new KnownError(
+    "asset",
+    `${url}: expected a WebAssembly module (00 61 73 6d), found ${found || "nothing"} (media type ${media_type})`,
+  );
+}

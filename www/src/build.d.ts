@@ -1,0 +1,6 @@
+/** Put in by www/build.mjs. */
+
+/** Of everything that estimates are computed with: another build may estimate otherwise. */
+declare const ESTIMATES_ID: string;
+/** A query that names this build, so that a page never mixes files of two builds. */
+declare const VERSION: string;

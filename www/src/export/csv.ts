@@ -1,0 +1,59 @@
+/** Tables for spreadsheets: RFC 4180, values in the units that their columns name. */
+import { estimatedMeasures } from "../costs.ts";
+import { KIND_NAMES, kindOf } from "../kinds.ts";
+import { type Report, isEstimate } from "../report.ts";
+import type { Summary } from "../view/comparison.ts";
+
+type Field = string | number | null | undefined;
+
+export function csv(rows: Field[][]): string {
+  return rows.map((row) => `${row.map(field).join(",")}\r\n`).join("");
+}
+
+/** A text that a spreadsheet would run as a formula is led by an apostrophe: names come from files of strangers. */
+function field(value: Field): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return String(value);
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A row for each file, target and metric. */
+export function comparisonCsv(summaries: readonly Summary[]): string {
+  const head = ["file", "batch", "precision", "operators", "macs", "file_bytes", "target", "device", "metric", "value", "lo", "hi", "unit", "expected_error_percent", "provenance", "tool", "version", "unavailable"];
+  const rows = summaries.flatMap(({ file, batch, model, results }) =>
+    results.map((result): Field[] => {
+      const facts: Field[] = [file, batch, model.precision, model.n_operators, model.macs, model.file_bytes, result.target, result.device, result.metric];
+      if (!isEstimate(result)) return [...facts, ...new Array<null>(8).fill(null), result.unavailable];
+      const { value, lo, hi, unit, expected_error_percent, provenance } = result;
+      return [...facts, value, lo, hi, unit, expected_error_percent, provenance.kind, provenance.tool, provenance.version, null];
+    }),
+  );
+  return csv([head, ...rows]);
+}
+
+/** A row for each operator, with its part of every estimate that tells parts. */
+export function operatorsCsv(report: Report): string {
+  const measures = estimatedMeasures(report);
+  const facts = ["index", "operator_idx", "operator", "kind", "output_tensor", "output_shape", "macs", "parameters", "weight_bytes", "input_bytes", "output_bytes", "live_bytes"];
+  const head = [...facts, ...measures.map(({ target, metric, unit }) => `${target} ${metric} ${unit}`)];
+  const rows = report.operators.map((operator): Field[] => {
+    const output = report.tensors[operator.outputs[0] ?? -1];
+    return [
+      operator.index,
+      operator.operator_idx,
+      operator.name,
+      KIND_NAMES[kindOf(operator)],
+      output?.name,
+      output?.shape.join("x"),
+      operator.macs,
+      operator.parameters,
+      operator.weight_bytes,
+      operator.input_bytes,
+      operator.output_bytes,
+      operator.live_bytes,
+      ...measures.map(({ values }) => values[operator.index]),
+    ];
+  });
+  return csv([head, ...rows]);
+}

@@ -1,0 +1,95 @@
+/** The whole graph as a picture, in the colours of the light theme: SVG for documents, PNG for everything else. */
+import { costColour, onCostColour } from "../view/graph/ramp.ts";
+import type { GraphView } from "../view/graph/graph.ts";
+import { Camera } from "../view/graph/camera.ts";
+import { paint } from "../view/graph/painter.ts";
+import { BOX_HEIGHT, ROW_STEP, type Scene } from "../view/graph/scene.ts";
+import { readTheme } from "../view/graph/theme.ts";
+import type { Report } from "../report.ts";
+
+const MARGIN = 24;
+/** Browsers refuse larger canvases; larger graphs are scaled down. */
+const MAX_PNG_SIDE = 8192;
+const MAX_PNG_PIXELS = 32_000_000;
+const PNG_SCALE = 2;
+
+/** Null before the graph is laid out. */
+export function graphSvg(report: Report, graph: GraphView | null): string | null {
+  const scene = graph?.scene();
+  if (!graph || !scene) return null;
+  return new XMLSerializer().serializeToString(svgOf(report, scene, graph.shares()));
+}
+
+export function svgOf(report: Report, scene: Scene, shares: readonly number[]): SVGElement {
+  const [width, height] = [scene.layout.width + 2 * MARGIN, scene.height + 2 * MARGIN];
+  const svg = node("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${round(width)} ${round(height)}`, width: round(width), height: round(height), "font-family": "system-ui, sans-serif" });
+  const title = node("title", {});
+  title.textContent = `${report.file}: ${report.operators.length} operators`;
+  const group = node("g", { transform: `translate(${MARGIN} ${MARGIN})` });
+  group.append(lines(scene), ...scene.boxes.flatMap((_, i) => box(scene, i, shares)));
+  svg.append(title, node("rect", { width: "100%", height: "100%", fill: "#ffffff" }), group);
+  return svg;
+}
+
+function lines({ layout: { segments, leaps, node_x, node_row } }: Scene): SVGElement {
+  const parts: string[] = [];
+  segments.row.forEach((row, i) => {
+    const [x0, x1] = [round(segments.x_from[i]), round(segments.x_to[i])];
+    const [y0, y1] = [row * ROW_STEP + BOX_HEIGHT, (row + 1) * ROW_STEP];
+    if (segments.from_waypoint[i]) parts.push(`M${x0} ${row * ROW_STEP}V${y0}`);
+    parts.push(x0 === x1 ? `M${x0} ${y0}V${y1}` : `M${x0} ${y0}C${x0} ${y0 + 24} ${x1} ${y1 - 24} ${x1} ${y1}`);
+  });
+  for (let i = 0; i < leaps.length; i += 3) {
+    const [src, dst] = [leaps[i], leaps[i + 1]];
+    const [x0, x1] = [round(node_x[src]), round(node_x[dst])];
+    const [y0, y1] = [node_row[src] * ROW_STEP + BOX_HEIGHT, node_row[dst] * ROW_STEP];
+    parts.push(`M${x0} ${y0}C${x0} ${y0 + 4 * ROW_STEP} ${x1} ${y1 - 4 * ROW_STEP} ${x1} ${y1}`);
+  }
+  return node("path", { d: parts.join(""), fill: "none", stroke: "#a3abb9", "stroke-width": 1.25 });
+}
+
+function box(scene: Scene, i: number, shares: readonly number[]): SVGElement[] {
+  const { label, detail, width, operator } = scene.boxes[i];
+  const [x, y] = [scene.layout.node_x[i] - width / 2, scene.layout.node_row[i] * ROW_STEP];
+  const share = operator === null ? null : (shares[operator] ?? 0);
+  const fill = share === null ? "#ffffff" : costColour(share, false);
+  const colour = share === null ? "#171a21" : onCostColour(share, false);
+  const radius = operator === null ? BOX_HEIGHT / 2 : 7;
+  const words = (text: string, dy: number, weight: number, size: number): SVGElement => {
+    const element = node("text", { x: round(x + width / 2), y: round(y + dy), "text-anchor": "middle", "font-size": size, "font-weight": weight, fill: colour });
+    element.textContent = text;
+    return element;
+  };
+  const frame = node("rect", { x: round(x), y: round(y), width, height: BOX_HEIGHT, rx: radius, fill, stroke: "#b9bfcb" });
+  return [frame, words(label, detail ? 19 : 27, 600, 12), ...(detail ? [words(detail, 34, 400, 11)] : [])];
+}
+
+/** As on the screen, all of it. */
+export async function graphPng(report: Report, graph: GraphView | null): Promise<Blob | null> {
+  const scene = graph?.scene();
+  if (!graph || !scene) return null;
+  const [width, height] = [scene.layout.width + 2 * MARGIN, scene.height + 2 * MARGIN];
+  const scale = Math.min(PNG_SCALE, MAX_PNG_SIDE / width, MAX_PNG_SIDE / height, Math.sqrt(MAX_PNG_PIXELS / (width * height)));
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(width * scale));
+  canvas.height = Math.max(1, Math.round(height * scale));
+  const camera = new Camera(scene.layout.width, scene.height);
+  // The painter works in CSS px: the canvas has `devicePixelRatio` of its own for each.
+  camera.width = canvas.width / devicePixelRatio;
+  camera.height = canvas.height / devicePixelRatio;
+  camera.scale = scale / devicePixelRatio;
+  camera.x = camera.y = (MARGIN * scale) / devicePixelRatio;
+  const marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set<number>(), shares: graph.shares(), matches: null };
+  paint(canvas.getContext("2d") as CanvasRenderingContext2D, scene, camera, readTheme(), marks);
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+function node(name: string, attributes: Record<string, string | number>): SVGElement {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) if (key !== "xmlns") element.setAttribute(key, String(value));
+  return element;
+}

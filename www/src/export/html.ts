@@ -1,0 +1,109 @@
+/** The report as one page that opens from disk: no scripts, no requests, text as text. */
+import { columnText, columnUnit, estimatedMeasures } from "../costs.ts";
+import { el } from "../dom.ts";
+import type { Focus } from "../focus.ts";
+import * as format from "../format.ts";
+import type { GraphView } from "../view/graph/graph.ts";
+import { type Report, type Result, isEstimate } from "../report.ts";
+import { groupByTarget } from "../view/decide.ts";
+import { sentence } from "../view/diagnostics.ts";
+import { shapeText } from "../view/graph/scene.ts";
+import { doubtSentence, doubtWords, inMetricOrder, metricName, provenanceWords, withDeviceNames } from "../words.ts";
+import { svgOf } from "./drawing.ts";
+
+/** A drawing of more boxes is large and shows nothing. */
+const MAX_DRAWN_OPERATORS = 2000;
+
+const STYLE = `
+:root { color-scheme: light dark; font: 14px/1.5 system-ui, sans-serif; }
+body { max-width: 1100px; margin: 24px auto; padding: 0 16px; }
+table { border-collapse: collapse; margin: 8px 0 24px; } th, td { padding: 3px 10px; text-align: left; border-bottom: 1px solid #8884; vertical-align: top; }
+.numeric { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.subtle { opacity: 0.75; } .wide { overflow: auto; } svg { max-width: 100%; height: auto; }
+`;
+
+export function htmlReport(report: Report, graph: GraphView | null, focus: Focus): string {
+  const page = document.implementation.createHTMLDocument(`${report.file} · LiteCast`);
+  page.documentElement.lang = "en";
+  const policy = el("meta", { "http-equiv": "Content-Security-Policy", content: "default-src 'none'; style-src 'unsafe-inline'" });
+  page.head.prepend(el("meta", { charset: "utf-8" }), policy);
+  page.head.append(el("meta", { name: "viewport", content: "width=device-width" }));
+  page.body.append(
+    el("h1", {}, report.file),
+    el("p", { class: "subtle" }, `Estimated by LiteCast on ${new Date().toISOString().slice(0, 10)}${report.batch > 1 ? `, ${report.batch} inputs at a time` : ""}.`),
+    factsTable(report),
+    el("h2", {}, "Estimates"),
+    estimatesTable(report),
+    ...notes(report),
+    ...drawing(report, graph, focus),
+    el("h2", {}, "Operators"),
+    el("div", { class: "wide" }, operatorsTable(report, focus)),
+  );
+  // The page's own policy allows no inline style, not even in a document that is never shown.
+  return `<!doctype html>\n${page.documentElement.outerHTML.replace("</head>", `<style>${STYLE}</style></head>`)}\n`;
+}
+
+function table(head: string[], rows: HTMLElement[]): HTMLElement {
+  return el("table", {}, el("thead", {}, el("tr", {}, ...head.map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, ...rows));
+}
+
+function factsTable({ model }: Report): HTMLElement {
+  const facts: [string, string][] = [
+    ["Size", format.text(format.bytes(model.file_bytes))],
+    ["Precision", model.precision],
+    ["Operators", model.n_operators.toLocaleString("en")],
+    ["MACs", format.text(format.count(model.macs))],
+    ["Parameters", format.text(format.count(model.parameters))],
+    ["Tensor arena", model.arena_bytes === null ? "not known" : format.text(format.bytes(model.arena_bytes))],
+  ];
+  return el("table", {}, ...facts.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "numeric" }, value))));
+}
+
+function estimatesTable(report: Report): HTMLElement {
+  const row = (result: Result, i: number, n: number): HTMLElement => {
+    const device = i === 0 ? el("th", { scope: "rowgroup", rowspan: n }, result.device || result.target) : null;
+    if (!isEstimate(result)) return el("tr", {}, device, el("td", {}, metricName(result.metric)), el("td", { colspan: 3 }, `No estimate: ${result.unavailable}`));
+    return el(
+      "tr",
+      {},
+      device,
+      el("td", {}, metricName(result.metric)),
+      el("td", { class: "numeric" }, format.text(format.measure(result.value, result.unit))),
+      el("td", { class: "numeric" }, doubtWords(result)),
+      el("td", { class: "subtle" }, `${provenanceWords(result.provenance)}. ${doubtSentence(result)}. ${result.provenance.configuration}`),
+    );
+  };
+  const rows = [...groupByTarget(report.results).values()].flatMap((results) => inMetricOrder(results).map((result, i) => row(result, i, results.length)));
+  return el("div", { class: "wide" }, table(["Target", "Metric", "Estimate", "Interval", "Source"], rows));
+}
+
+function notes({ diagnostics, results }: Report): HTMLElement[] {
+  if (diagnostics.length === 0) return [];
+  const items = [...new Set(diagnostics.map(({ severity, message }) => `${severity === "warning" ? "Warning: " : ""}${sentence(withDeviceNames(message, results))}`))];
+  return [el("h2", {}, "Notes and warnings"), el("ul", {}, ...items.map((item) => el("li", {}, item)))];
+}
+
+function drawing(report: Report, graph: GraphView | null, focus: Focus): HTMLElement[] {
+  const scene = graph?.scene();
+  if (!graph || !scene || report.operators.length > MAX_DRAWN_OPERATORS) return [];
+  const figure = el("figure", {}, el("figcaption", { class: "subtle" }, `Colour: ${focus.measureIn(report)?.title ?? "none"}`));
+  figure.prepend(svgOf(report, scene, graph.shares()));
+  return [el("h2", {}, "Graph"), figure];
+}
+
+function operatorsTable(report: Report, focus: Focus): HTMLElement {
+  const target = focus.targetIn(report);
+  const measures = estimatedMeasures(report).filter((measure) => measure.target === target);
+  const rows = report.operators.map((operator) =>
+    el(
+      "tr",
+      {},
+      el("td", { class: "numeric" }, String(operator.index)),
+      el("td", {}, operator.name),
+      el("td", {}, shapeText(report, operator.outputs[0] ?? -1)),
+      el("td", { class: "numeric" }, format.text(format.count(operator.macs))),
+      ...measures.map((measure) => el("td", { class: "numeric" }, columnText(measure, measure.values[operator.index]))),
+    ),
+  );
+  return table(["#", "Operator", "Output shape", "MACs", ...measures.map((measure) => `${measure.title}, ${columnUnit(measure)}`)], rows);
+}

@@ -1,0 +1,67 @@
+/** The target that a person looks at, and the measure that colours its operators; remembered in this browser. */
+import { type Measure, measuresOf } from "./costs.ts";
+import { type Report, isEstimate } from "./report.ts";
+
+const TARGET_KEY = "litecast.target";
+const METRIC_KEY = "litecast.metric";
+
+export class Focus {
+  #target = read(TARGET_KEY) ?? "";
+  #metric = read(METRIC_KEY) ?? "latency";
+  readonly #listeners: (() => void)[] = [];
+
+  /** The chosen target where `report` speaks of it, else the first with an estimate. */
+  targetIn({ results }: Pick<Report, "results">): string {
+    const known = results.find(({ target }) => target === this.#target);
+    return (known ?? results.find(isEstimate) ?? results[0])?.target ?? "";
+  }
+
+  /** The chosen measure of the chosen target, else its latency, else the first that there is. */
+  measureIn(report: Report): Measure | null {
+    const measures = measuresOf(report, this.targetIn(report));
+    const of = (metric: string): Measure | undefined => measures.find((measure) => measure.metric === metric);
+    return of(this.#metric) ?? of("latency") ?? measures[0] ?? null;
+  }
+
+  chooseTarget(target: string): void {
+    this.#target = target;
+    write(TARGET_KEY, target);
+    this.#tell();
+  }
+
+  chooseMetric(metric: string): void {
+    this.#metric = metric;
+    write(METRIC_KEY, metric);
+    this.#tell();
+  }
+
+  /** The results of the shown report have changed. */
+  refresh(): void {
+    this.#tell();
+  }
+
+  onChange(listener: () => void, signal: AbortSignal): void {
+    this.#listeners.push(listener);
+    signal.addEventListener("abort", () => this.#listeners.splice(this.#listeners.indexOf(listener), 1));
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+function read(key: string): string | null {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+function write(key: string, value: string): void {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // A browser that keeps nothing forgets the choice with the page.
+  }
+}

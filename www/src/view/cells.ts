@@ -1,0 +1,55 @@
+/** Estimates in tables: one metric a column, one unit a column, and beside each number how sure it is. */
+import { el } from "../dom.ts";
+import * as format from "../format.ts";
+import { type Estimate, type Result, isEstimate } from "../report.ts";
+import { doubtSentence, doubtWords, inMetricOrder, isExact, metricMeaning, metricName } from "../words.ts";
+
+export interface MetricColumn {
+  metric: string;
+  unit: string;
+  /** A value in whose unit the column is shown. */
+  scale: number;
+}
+
+/** A column for each metric that `results` have an estimate of; there is none for what nothing tells. */
+export function metricColumns(results: readonly Result[]): MetricColumn[] {
+  const by_metric = new Map<string, Estimate[]>();
+  for (const result of results) {
+    if (isEstimate(result)) by_metric.set(result.metric, [...(by_metric.get(result.metric) ?? []), result]);
+  }
+  const columns = [...by_metric].map(([metric, estimates]) => ({
+    metric,
+    unit: estimates[0].unit,
+    scale: format.columnScale(estimates.map(({ value }) => value)),
+  }));
+  return inMetricOrder(columns);
+}
+
+/** Name and unit of a column. */
+export function columnTitle({ metric, unit, scale }: MetricColumn): [string, string] {
+  return [metricName(metric), format.unitOf(unit, scale)];
+}
+
+export function columnMeaning({ metric }: MetricColumn): string {
+  return metricMeaning(metric);
+}
+
+/** The value above its doubt; a dash with the reason where there is no estimate. */
+export function estimateCell(result: Result | undefined, { scale, metric }: MetricColumn, ...more: (HTMLElement | null)[]): HTMLElement {
+  if (!result) return el("td", { class: "numeric subtle", "data-metric": metric }, "");
+  if (!isEstimate(result)) {
+    return el("td", { class: "numeric subtle", "data-metric": metric, title: result.unavailable }, "–", el("span", { class: "sr-only" }, result.unavailable));
+  }
+  return el(
+    "td",
+    { class: "numeric", "data-metric": metric },
+    el("span", { class: "value" }, format.measure(result.value, result.unit, scale)[0]),
+    el("span", { class: doubtClass(result), title: doubtSentence(result) }, doubtWords(result, scale)),
+    ...more,
+  );
+}
+
+/** What promises nothing looks different from what does. */
+export function doubtClass(estimate: Estimate): string {
+  return estimate.lo === undefined && !isExact(estimate) ? "doubt-words no-promise" : "doubt-words";
+}

@@ -1,0 +1,243 @@
+/** The decision: what the model costs on the chosen target, and how the others compare. */
+import { type Budget, readBudget, verdict, writeBudget } from "../budget.ts";
+import { el, quantity } from "../dom.ts";
+import type { Focus } from "../focus.ts";
+import * as format from "../format.ts";
+import { type Diagnostic, type Estimate, type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
+import { doubtSentence, doubtWords, familyOf, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, provenanceWords, referenceWords, withDeviceNames } from "../words.ts";
+import { columnMeaning, columnTitle, doubtClass, estimateCell, metricColumns } from "./cells.ts";
+import { sentence } from "./diagnostics.ts";
+import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
+
+/** A mean error above this, in percent, is said to be doubtful beside the number. */
+const DOUBTFUL_PERCENT = 50;
+
+export function decidePanel(report: Report, focus: Focus, signal: AbortSignal): HTMLElement {
+  const answer = el("section", { class: "answer panel", "aria-label": "Estimate for the chosen target" });
+  const others = el("section", { class: "others panel", "aria-label": "All targets" });
+  let sorting: Sorting | null = null;
+  const draw = (): void => {
+    const groups = groupByTarget(report.results);
+    const target = focus.targetIn(report);
+    const held = answer.contains(document.activeElement) ? (document.activeElement as HTMLElement).id : "";
+    answer.replaceChildren(...answerParts(report, groups, target, focus, draw));
+    if (held) document.getElementById(held)?.focus();
+    drawOthers();
+  };
+  const drawOthers = (): void => {
+    const sort = (column: number): void => {
+      sorting = sortingAfter(sorting, column);
+      drawOthers();
+      (others.querySelectorAll("thead button")[column] as HTMLElement | undefined)?.focus();
+    };
+    const scrolled = others.querySelector(".scroller")?.scrollTop ?? 0;
+    others.replaceChildren(targetTable(report, groupByTarget(report.results), focus, sorting, sort));
+    const scroller = others.querySelector(".scroller");
+    if (scroller) scroller.scrollTop = scrolled;
+  };
+  focus.onChange(draw, signal);
+  draw();
+  return el("div", { class: "decide" }, answer, others);
+}
+
+export function groupByTarget(results: readonly Result[]): Map<string, Result[]> {
+  const groups = new Map<string, Result[]>();
+  for (const result of results) groups.set(result.target, [...(groups.get(result.target) ?? []), result]);
+  return groups;
+}
+
+function answerParts(report: Report, groups: Map<string, Result[]>, target: string, focus: Focus, redraw: () => void): HTMLElement[] {
+  const results = inMetricOrder(groups.get(target) ?? []);
+  const estimates = results.filter(isEstimate);
+  const missing = results.filter((result): result is Unavailable => !isEstimate(result));
+  const budget = readBudget();
+  const parts = [
+    el("div", { class: "answer-head" }, targetChoice(groups, target, focus), budgetForm(budget, redraw)),
+    estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget))) : null,
+    ...reasons(missing, results.length),
+    ...partial(report.diagnostics, target, report.results),
+    ...doubtful(estimates),
+    sources(estimates),
+  ];
+  return parts.filter((part) => part !== null);
+}
+
+function targetChoice(groups: Map<string, Result[]>, chosen: string, focus: Focus): HTMLElement {
+  const families = new Map<string, HTMLElement[]>();
+  for (const [target, [{ device }]] of groups) {
+    const option = el("option", { value: target, selected: target === chosen }, device || target);
+    families.set(familyOf(target), [...(families.get(familyOf(target)) ?? []), option]);
+  }
+  const select = el("select", { id: "target", onchange: () => focus.chooseTarget(select.value) });
+  select.append(...[...families].map(([label, options]) => el("optgroup", { label }, ...options)));
+  return el("label", { class: "target-choice" }, el("span", {}, "Target"), select);
+}
+
+function budgetForm(budget: Budget, redraw: () => void): HTMLElement {
+  const field = (id: string, name: string, unit: string, value: number | null, change: (value: number | null) => Budget): HTMLElement => {
+    const apply = (): void => {
+      if (!input.validity.valid) return;
+      writeBudget(change(input.value === "" ? null : input.valueAsNumber));
+      redraw();
+    };
+    const input = el("input", { id, type: "number", min: 0, step: "any", value, onchange: apply });
+    return el("label", {}, el("span", { class: "sr-only" }, `${name} budget in`), input, ` ${unit}`);
+  };
+  return el(
+    "div",
+    { class: "budget", title: "What may be spent. Estimates above it turn red." },
+    "Budget",
+    field("budget-latency", "Latency", "ms", budget.latency_ms, (latency_ms) => ({ ...readBudget(), latency_ms })),
+    field("budget-memory", "Memory", "KiB", budget.memory_kib, (memory_kib) => ({ ...readBudget(), memory_kib })),
+  );
+}
+
+function metricTile(estimate: Estimate, budget: Budget): HTMLElement {
+  const { metric, value, unit } = estimate;
+  const found = verdict(estimate, budget);
+  return el(
+    "div",
+    { class: `metric${found ? ` ${found.kind}` : ""}`, "data-metric": metric, title: metricMeaning(metric) },
+    el("dt", {}, metricName(metric)),
+    el(
+      "dd",
+      {},
+      quantity(format.measure(value, unit)),
+      intervalBar(estimate),
+      el("span", { class: doubtClass(estimate), title: doubtSentence(estimate) }, doubtLine(estimate)),
+      found ? el("span", { class: "verdict" }, found.words) : null,
+    ),
+  );
+}
+
+function doubtLine(estimate: Estimate): string {
+  if (isExact(estimate)) return "exact";
+  const words = doubtWords(estimate);
+  if (estimate.lo !== undefined) return `${words} (${intervalPercent(estimate)}\u202f%)`;
+  return words === "no interval" ? "no interval: error unknown" : `no interval; mean error ${words}`;
+}
+
+/** The interval on a line from zero: a narrow one looks narrow. */
+function intervalBar({ value, lo, hi, provenance }: Estimate): HTMLElement | null {
+  if (provenance.kind === "exact") return null;
+  const has_interval = lo !== undefined && hi !== undefined && hi > 0;
+  const end = has_interval ? Math.max(hi, value) * 1.12 : value * 2;
+  if (!(end > 0)) return null;
+  const at = (x: number): string => `${((100 * x) / end).toFixed(2)}%`;
+  const point = el("span", { class: "interval-value" });
+  point.style.left = at(value);
+  const range = has_interval ? el("span", { class: "interval-range" }) : null;
+  if (range) {
+    range.style.left = at(lo ?? 0);
+    range.style.width = at((hi ?? 0) - (lo ?? 0));
+  }
+  return el("span", { class: has_interval ? "interval" : "interval unknown", "aria-hidden": "true" }, range, point);
+}
+
+/** Each reason once, with the metrics it holds for unless it holds for all. */
+function reasons(missing: Unavailable[], n_results: number): HTMLElement[] {
+  const by_reason = new Map<string, string[]>();
+  for (const { unavailable, metric } of missing) {
+    by_reason.set(unavailable, [...(by_reason.get(unavailable) ?? []), metricName(metric)]);
+  }
+  return [...by_reason].map(([reason, metrics]) => {
+    const subject = metrics.length === n_results ? "No estimate" : `No ${metrics.join(", ").toLowerCase()}`;
+    return el("p", { class: "reason" }, el("strong", {}, `${subject}: `), sentence(reason));
+  });
+}
+
+/** What of the model does not run on the target itself. */
+function partial(diagnostics: Diagnostic[], target: string, results: Result[]): HTMLElement[] {
+  return diagnostics
+    .filter(({ severity, message }) => severity === "warning" && message.includes(target))
+    .map(({ message }) => el("p", { class: "partial" }, sentence(withDeviceNames(message, results))));
+}
+
+function doubtful(estimates: Estimate[]): HTMLElement[] {
+  const parts: HTMLElement[] = [];
+  const promised = (estimate: Estimate): boolean => isExact(estimate) || estimate.lo !== undefined || typeof estimate.expected_error_percent === "number";
+  const open = estimates.filter((estimate) => !promised(estimate));
+  if (open.length > 0) {
+    const names = open.map(({ metric }) => metricName(metric).toLowerCase()).join(", ");
+    parts.push(el("p", { class: "doubt" }, `The error of ${names} is unknown: nothing like it was measured.`));
+  }
+  for (const { metric, expected_error_percent, provenance } of estimates) {
+    if (typeof expected_error_percent !== "number" || expected_error_percent <= DOUBTFUL_PERCENT) continue;
+    const words = `Doubtful: ${metricName(metric).toLowerCase()} was off by ${format.percent(expected_error_percent)} in the mean against ${referenceWords(provenance)}.`;
+    parts.push(el("p", { class: "doubt" }, words));
+  }
+  return parts;
+}
+
+/** Each source once, with its metrics, its configurations and how wrong it was on what. */
+function sources(estimates: Estimate[]): HTMLElement | null {
+  if (estimates.length === 0) return null;
+  const by_words = new Map<string, Estimate[]>();
+  for (const estimate of estimates) {
+    const words = provenanceWords(estimate.provenance);
+    by_words.set(words, [...(by_words.get(words) ?? []), estimate]);
+  }
+  const lines = [...by_words].map(([words, group]) => {
+    const configurations = [...new Set(group.map(({ provenance }) => provenance.configuration))].filter((line) => line !== "");
+    return el(
+      "div",
+      { class: "provenance" },
+      el("p", {}, by_words.size > 1 ? `${group.map(({ metric }) => metricName(metric)).join(", ")}: ${words.charAt(0).toLowerCase()}${words.slice(1)}.` : `${words}.`),
+      errorLine(group),
+      ...configurations.map((line) => el("p", { class: "configuration" }, line)),
+    );
+  });
+  return el("details", { class: "sources" }, el("summary", {}, sourceSummary(estimates)), ...lines);
+}
+
+/** In one line: from where, and how wrong against what. */
+function sourceSummary(estimates: Estimate[]): string {
+  const main = estimates[0];
+  const words = provenanceWords(main.provenance);
+  const error = main.expected_error_percent;
+  if (isExact(main) || typeof error !== "number") return words;
+  return `${words}; mean error ${format.percent(error)} against ${referenceWords(main.provenance)}`;
+}
+
+function errorLine(group: Estimate[]): HTMLElement | null {
+  const known = group.filter(({ expected_error_percent }) => typeof expected_error_percent === "number");
+  if (known.length === 0) return null;
+  const errors = known.map(({ metric, expected_error_percent }) => `${metricName(metric).toLowerCase()} ${format.percent(expected_error_percent as number)}`);
+  return el("p", {}, `Mean error on models kept from training or fit, against ${referenceWords(known[0].provenance)}: ${errors.join(", ")}.`);
+}
+
+function targetTable(report: Report, groups: Map<string, Result[]>, focus: Focus, sorting: Sorting | null, sort: (column: number) => void): HTMLElement {
+  const columns = metricColumns(report.results);
+  const chosen = focus.targetIn(report);
+  const resultOf = (target: string, metric: string): Result | undefined => groups.get(target)?.find((result) => result.metric === metric);
+  const deviceOf = (target: string): string => groups.get(target)?.[0].device || target;
+  const key = (target: string): number | string | null => {
+    if (!sorting || sorting.column === 0) return deviceOf(target);
+    const result = resultOf(target, columns[sorting.column - 1].metric);
+    return result && isEstimate(result) ? result.value : null;
+  };
+  const targets = sorting ? sortBy([...groups.keys()], sorting, key) : [...groups.keys()];
+  const row = (target: string): HTMLElement => {
+    const results = groups.get(target) ?? [];
+    const reason = results.find((result): result is Unavailable => !isEstimate(result))?.unavailable ?? "";
+    const name = el("button", { type: "button", class: "link", "aria-pressed": String(target === chosen), onclick: () => focus.chooseTarget(target) }, deviceOf(target));
+    const cells = results.some(isEstimate)
+      ? columns.map((column) => estimateCell(resultOf(target, column.metric), column))
+      : [el("td", { class: "reason", colspan: columns.length, title: reason }, `No estimate: ${reason}`)];
+    return el("tr", { "data-target": target, class: target === chosen ? "chosen" : null }, el("th", { scope: "row" }, name), ...cells);
+  };
+  const heads = columns.map((column, i) => {
+    const [name, unit] = columnTitle(column);
+    return sortHead(name, unit, i + 1, sorting, { class: "numeric", title: columnMeaning(column) }, sort);
+  });
+  return el(
+    "div",
+    { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" },
+    el(
+      "table",
+      { class: "targets" },
+      el("thead", {}, el("tr", {}, sortHead("Target", "", 0, sorting, {}, sort), ...heads)),
+      el("tbody", {}, ...targets.map(row)),
+    ),
+  );
+}

@@ -1,0 +1,103 @@
+/** Latency against memory of several files, with those that no other file beats in both. */
+import { el } from "../dom.ts";
+import * as format from "../format.ts";
+import { type Estimate, type Result, isEstimate } from "../report.ts";
+import { metricName } from "../words.ts";
+import type { Estimated } from "./comparison.ts";
+
+const WIDTH = 640;
+const HEIGHT = 260;
+const LEFT = 64;
+const BOTTOM = 36;
+const SPACE = 14;
+const SVG = "http://www.w3.org/2000/svg";
+
+interface Point {
+  row: Estimated;
+  x: number;
+  y: Estimate;
+}
+
+export function scatter(rows: Estimated[], target: string, open: (row: Estimated) => void): HTMLElement {
+  const has_memory = rows.some(({ summary }) => memoryOf(summary.results, target) !== null);
+  const points = rows.flatMap((row): Point[] => {
+    const y = estimateOf(row.summary.results, target, "latency");
+    const x = has_memory ? memoryOf(row.summary.results, target) : row.summary.model.macs;
+    return y && x !== null ? [{ row, x, y }] : [];
+  });
+  if (points.length < 2) return el("div");
+  const device = points[0].y.device || target;
+  const x_name = has_memory ? "memory" : "MACs";
+  const front = paretoFront(points);
+  const words = `Latency on ${device} against ${x_name}. No other file is better in both than: ${[...front].map(({ row }) => row.file).join(", ")}.`;
+  return el("figure", { class: "scatter" }, el("figcaption", {}, words), drawing(points, front, has_memory, open));
+}
+
+/** What a file needs there: the peak of the target's SRAM, else the arena. */
+function memoryOf(results: Result[], target: string): number | null {
+  const found = estimateOf(results, target, "sram_peak") ?? estimateOf(results, target, "arena") ?? results.filter(isEstimate).find(({ metric }) => metric === "arena");
+  return found?.value ?? null;
+}
+
+function estimateOf(results: Result[], target: string, metric: string): Estimate | null {
+  return results.filter(isEstimate).find((result) => result.target === target && result.metric === metric) ?? null;
+}
+
+export function paretoFront<P extends { x: number; y: { value: number } }>(points: readonly P[]): Set<P> {
+  const front = new Set<P>();
+  let least = Infinity;
+  for (const point of points.toSorted((a, b) => a.x - b.x || a.y.value - b.y.value)) {
+    if (point.y.value >= least) continue;
+    least = point.y.value;
+    front.add(point);
+  }
+  return front;
+}
+
+function drawing(points: Point[], front: Set<Point>, is_bytes: boolean, open: (row: Estimated) => void): SVGElement {
+  const x_end = Math.max(...points.map(({ x }) => x)) * 1.08 || 1;
+  const y_end = Math.max(...points.map(({ y }) => y.hi ?? y.value)) * 1.08 || 1;
+  const at_x = (x: number): number => LEFT + (x / x_end) * (WIDTH - LEFT - SPACE);
+  const at_y = (y: number): number => HEIGHT - BOTTOM - (y / y_end) * (HEIGHT - BOTTOM - SPACE);
+  const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "scatter-drawing" });
+  const unit = points[0].y.unit;
+  for (const part of [0, 0.5, 1]) {
+    const [x, y] = [(part * x_end) / 1.08, (part * y_end) / 1.08];
+    const x_words = is_bytes ? format.bytes(Math.round(x), x_end) : format.count(x, "", x_end);
+    svg.append(
+      node("line", { class: "axis", x1: LEFT, x2: WIDTH - SPACE, y1: at_y(y), y2: at_y(y) }),
+      label(format.text(format.measure(y, unit, y_end)), LEFT - 8, at_y(y) + 4, "end"),
+      label(format.text(x_words), at_x(x), HEIGHT - BOTTOM + 18, "middle"),
+    );
+  }
+  const line = [...front].map(({ x, y }) => `${at_x(x)},${at_y(y.value)}`).join(" ");
+  svg.append(node("polyline", { class: "front", points: line }), label(is_bytes ? metricName("sram_peak") : "MACs", WIDTH - SPACE, HEIGHT - 4, "end"));
+  for (const point of points) svg.append(mark(point, front.has(point), at_x, at_y, open));
+  return svg;
+}
+
+function mark({ row, x, y }: Point, is_best: boolean, at_x: (x: number) => number, at_y: (y: number) => number, open: (row: Estimated) => void): SVGElement {
+  const group = node("g", { class: is_best ? "point best" : "point", role: "button", tabindex: 0, "aria-label": `Open ${row.file}` });
+  if (y.lo !== undefined && y.hi !== undefined) group.append(node("line", { x1: at_x(x), x2: at_x(x), y1: at_y(y.lo), y2: at_y(y.hi) }));
+  group.append(node("circle", { cx: at_x(x), cy: at_y(y.value), r: 5 }));
+  const is_right = at_x(x) > WIDTH * 0.7;
+  const name = label(row.file, at_x(x) + (is_right ? -9 : 9), at_y(y.value) + 4, is_right ? "end" : "start");
+  group.append(name);
+  group.addEventListener("click", () => open(row));
+  group.addEventListener("keydown", (event) => {
+    if ((event as KeyboardEvent).key === "Enter" || (event as KeyboardEvent).key === " ") open(row);
+  });
+  return group;
+}
+
+function label(text: string, x: number, y: number, anchor: string): SVGElement {
+  const element = node("text", { x, y, "text-anchor": anchor });
+  element.textContent = text;
+  return element;
+}
+
+function node(name: string, attributes: Record<string, string | number>): SVGElement {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+  return element;
+}

@@ -1,0 +1,69 @@
+/** What can be taken away from a report. */
+import { el } from "../dom.ts";
+import { operatorsCsv } from "../export/csv.ts";
+import { graphPng, graphSvg } from "../export/drawing.ts";
+import { htmlReport } from "../export/html.ts";
+import { nodeData } from "../export/model_explorer.ts";
+import type { Focus } from "../focus.ts";
+import type { Report } from "../report.ts";
+import type { ReportView } from "./report.ts";
+import { save } from "./save.ts";
+
+/** Milliseconds after which a button says again what it does. */
+const ECHO_MS = 1600;
+
+export function takeAwayMenu(report: Report, focus: Focus, view: ReportView, signal: AbortSignal): HTMLElement {
+  const name = report.file.replace(/\.(tflite|lite)$/, "");
+  const json = (): string => JSON.stringify(ownResultsOnly(report), null, 2);
+  const item = (label: string, words: string, act: () => void): HTMLElement =>
+    el("li", {}, el("button", { type: "button", onclick: () => act() }, label), el("span", { class: "subtle" }, words));
+  const copy = el("button", { type: "button", onclick: () => void copyText(copy, json()) }, "Copy JSON");
+  const drawn = (): NonNullable<ReturnType<ReportView["graph"]>> | null => (view.graph()?.scene() ? view.graph() : null);
+  const menu = el(
+    "details",
+    { class: "take" },
+    el("summary", {}, "Take away"),
+    el(
+      "ul",
+      { class: "plain take-list panel" },
+      item("Save JSON", "the whole report", () => void save(`${name}.litecast.json`, "application/json", json)),
+      el("li", {}, copy, el("span", { class: "subtle" }, "to the clipboard")),
+      item("Save CSV", "a row for each operator", () => void save(`${name}.operators.csv`, "text/csv", () => operatorsCsv(report))),
+      item("Save HTML", "one page that opens from disk", () => void save(`${name}.html`, "text/html", () => htmlReport(report, drawn(), focus))),
+      item("Save SVG", "the graph", () => void saveDrawing(`${name}.svg`, "image/svg+xml", () => graphSvg(report, drawn()))),
+      item("Save PNG", "the graph", () => void saveDrawing(`${name}.png`, "image/png", () => graphPng(report, drawn()))),
+      item("Save node data", "the chosen cost, for Model Explorer", () => void save(`${name}.model-explorer.json`, "application/json", () => nodeData(report, focus))),
+      item("Print", "or save as PDF", () => print()),
+    ),
+  );
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary")?.focus();
+  });
+  const close = (event: Event): void => {
+    if (menu.open && !menu.contains(event.target as Node)) menu.open = false;
+  };
+  addEventListener("click", close, { signal });
+  return menu;
+}
+
+async function saveDrawing(name: string, type: string, content: () => string | Promise<Blob | null> | null): Promise<void> {
+  const made = await content();
+  if (made !== null) await save(name, type, () => made);
+}
+
+/** What the engine says, without the devices that only this browser knows. */
+function ownResultsOnly(report: Report): Report {
+  return { ...report, results: report.results.filter((result) => !result.target.startsWith("device:")) };
+}
+
+async function copyText(button: HTMLElement, text: string): Promise<void> {
+  const before = button.textContent;
+  const echo = await navigator.clipboard.writeText(text).then(
+    () => "Copied",
+    () => "Not allowed",
+  );
+  button.textContent = echo;
+  setTimeout(() => (button.textContent = before), ECHO_MS);
+}

@@ -1,0 +1,85 @@
+/** Where the cost goes, on one screen: graph or table, the costliest operators, memory over time, details. */
+import { measuresOf } from "../costs.ts";
+import { el } from "../dom.ts";
+import type { LayoutClient } from "../estimator.ts";
+import type { Focus } from "../focus.ts";
+import type { Report } from "../report.ts";
+import { Search } from "../search.ts";
+import type { Selection } from "../selection.ts";
+import { costliestPanel } from "./costliest.ts";
+import { type GraphView, type Linked, graphView } from "./graph/graph.ts";
+import { inspector } from "./inspector.ts";
+import { operatorTable } from "./operators.ts";
+import { timeline } from "./timeline.ts";
+
+export interface Workbench {
+  elements: HTMLElement[];
+  graph: GraphView;
+}
+
+type Shown = "graph" | "table";
+
+export function workbench(report: Report, layouts: LayoutClient, selection: Selection, focus: Focus, signal: AbortSignal): Workbench {
+  const linked: Linked = { selection, focus, search: new Search(report) };
+  const memory = timeline(report, selection, signal);
+  const graph = graphView(report, layouts, linked, (first, last) => memory?.showRange(first, last), signal);
+  const stage = el("div", { class: "stage", "data-shows": "graph" }, graph.element, operatorTable(report, linked, signal));
+  const main = el("div", { class: "main-column" }, toolbar(report, linked, graph.tools, stage, signal), stage, memory?.element);
+  return { elements: [main, costliestPanel(report, linked, signal), inspector(report, linked, signal)], graph };
+}
+
+function toolbar(report: Report, { selection, focus, search }: Linked, graph_tools: HTMLElement, stage: HTMLElement, signal: AbortSignal): HTMLElement {
+  return el(
+    "div",
+    { class: "workbench-bar" },
+    viewChoice(stage),
+    measureChoice(report, focus, signal),
+    searchField(search, selection),
+    graph_tools,
+  );
+}
+
+function viewChoice(stage: HTMLElement): HTMLElement {
+  const buttons = (["graph", "table"] as const).map((shown) => {
+    const show = (): void => {
+      stage.dataset["shows"] = shown;
+      for (const [other, button] of all) button.setAttribute("aria-pressed", String(other === shown));
+    };
+    const button = el("button", { type: "button", "aria-pressed": String(shown === "graph"), onclick: show }, shown === "graph" ? "Graph" : "Table");
+    return [shown, button] as const satisfies readonly [Shown, HTMLElement];
+  });
+  const all: readonly (readonly [Shown, HTMLElement])[] = buttons;
+  return el("div", { class: "segments", role: "group", "aria-label": "Operators as" }, ...all.map(([, button]) => button));
+}
+
+/** Which cost colours the graph and ranks the operators. */
+function measureChoice(report: Report, focus: Focus, signal: AbortSignal): HTMLElement {
+  const choice = el("select", { id: "measure", onchange: () => focus.chooseMetric(choice.value) });
+  const fill = (): void => {
+    const chosen = focus.measureIn(report);
+    const options = measuresOf(report, focus.targetIn(report)).map(({ metric, title }) => el("option", { value: metric, selected: metric === chosen?.metric }, title));
+    choice.replaceChildren(...options);
+  };
+  focus.onChange(fill, signal);
+  fill();
+  return el("label", { class: "measure-choice" }, el("span", { class: "sr-only" }, "Cost shown"), choice);
+}
+
+/** Enter goes to the next operator found, Shift and Enter to the one before. */
+function searchField(search: Search, selection: Selection): HTMLElement {
+  const count = el("span", { class: "subtle", role: "status" });
+  const find = (): void => {
+    search.find(input.value);
+    count.textContent = search.matches === null ? "" : `${search.matches.size.toLocaleString("en")} found`;
+  };
+  const step = (event: KeyboardEvent): void => {
+    if (event.key !== "Enter" || !search.matches || search.matches.size === 0) return;
+    event.preventDefault();
+    const found = [...search.matches];
+    const now = selection.index ?? (event.shiftKey ? Infinity : -1);
+    const next = event.shiftKey ? (found.findLast((index) => index < now) ?? found.at(-1)) : (found.find((index) => index > now) ?? found[0]);
+    selection.select(next ?? null, "search");
+  };
+  const input = el("input", { type: "search", placeholder: "Search name, kind, shape, tensor", "aria-label": "Search operators", oninput: find, onkeydown: step as EventListener });
+  return el("span", { class: "search" }, input, count);
+}
