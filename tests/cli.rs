@@ -111,7 +111,11 @@ fn check_results(report: &Value) {
             };
             assert_eq!(result["provenance"]["kind"], kind);
             assert_eq!(result["provenance"]["tool"], tool);
-            check_interval(result);
+            match metric {
+                // How far off the published energies are is not known.
+                "energy" => assert!(result.get("lo").is_none(), "{result}"),
+                _ => check_interval(result),
+            }
             check_parts(result, report["operators"].as_array().unwrap().len());
         }
     }

@@ -159,8 +159,7 @@ fn learned_outcome(learned: &Learned, idx: usize, output: &Output, metric: Metri
     }
 }
 
-/// The ends of the interval are those of both traffics together: wider than needed where one errs
-/// to the other side.
+/// Without an interval, because the error of the energies is not known.
 fn energy_outcome(
     coefficients: &Coefficients,
     sram: &Traffic,
@@ -169,9 +168,6 @@ fn energy_outcome(
 ) -> Outcome {
     let macs: Vec<f64> = analysis.costs.iter().map(|cost| cost.macs as f64).collect();
     let all_macs = macs.iter().sum();
-    let end = |sram: Option<f64>, offchip: Option<f64>| {
-        Some(coefficients.energy_mj(all_macs, sram?, offchip?))
-    };
     let parts = sram.operators.zip(offchip.operators);
     let operators = parts.map(|(sram, offchip)| {
         let bytes = sram.iter().zip(offchip);
@@ -182,8 +178,10 @@ fn energy_outcome(
     });
     Outcome::Estimate {
         value: coefficients.energy_mj(all_macs, sram.value, offchip.value),
-        lo: end(sram.lo, offchip.lo),
-        hi: end(sram.hi, offchip.hi),
+        // Published energies of 22 nm blocks were never checked against an Ethos-U: how far they are off
+        // is unknown, and an interval of the traffic alone would claim otherwise.
+        lo: None,
+        hi: None,
         unit: Metric::Energy.unit(),
         provenance: Provenance::own(ProvenanceKind::Modelled, coefficients.in_words()),
         expected_error_percent: None,
@@ -194,8 +192,6 @@ fn energy_outcome(
 /// Bytes of an estimate.
 struct Traffic<'r> {
     value: f64,
-    lo: Option<f64>,
-    hi: Option<f64>,
     operators: Option<&'r Vec<f64>>,
 }
 
@@ -203,15 +199,9 @@ impl<'r> Traffic<'r> {
     fn of(outcome: &'r Outcome) -> Option<Self> {
         match outcome {
             Outcome::Estimate {
-                value,
-                lo,
-                hi,
-                operators,
-                ..
+                value, operators, ..
             } => Some(Self {
                 value: *value,
-                lo: *lo,
-                hi: *hi,
                 operators: operators.as_ref(),
             }),
             Outcome::Unavailable { .. } => None,
