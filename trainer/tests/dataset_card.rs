@@ -1,4 +1,4 @@
-//! The dataset's card against the tables as pyarrow reads them, and the README's lines of Python.
+//! The dataset's card against the tables as pyarrow reads them, and the lines of Python in docs/dataset.md.
 
 mod common;
 
@@ -103,7 +103,7 @@ impl Fixture {
         Some(fixture)
     }
 
-    /// Where the README's lines look for them.
+    /// Where the documentation's lines look for them.
     fn tables(&self) -> PathBuf {
         self.folder.path().join("trainer/data")
     }
@@ -269,13 +269,14 @@ fn check_pictures(fixture: &Fixture, card: &str) {
     }
 }
 
-/// The README's lines, where the interpreter has the library.
+/// The documentation's lines, where the interpreter has the library.
 #[test]
 fn the_lines_of_the_readme_read_the_tables() {
     let Some(fixture) = Fixture::make() else {
         return;
     };
-    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let readme =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/dataset.md")).unwrap();
     let blocks: Vec<_> = readme.split("```python\n").skip(1).collect();
     assert_eq!(blocks.len(), 3);
     for block in blocks {
