@@ -117,3 +117,14 @@ export async function sourceOf(page, target) {
   await page.selectOption("#target", target);
   return page.textContent(".sources");
 }
+
+const AXE = fileURLToPath(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url));
+
+/** What axe-core finds on the page as it is, one line each. The page must have been opened with `bypassCSP`. */
+export async function axeFindings(page) {
+  await page.addScriptTag({ path: AXE });
+  return page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+    return violations.flatMap(({ id, impact, nodes }) => nodes.map(({ target, failureSummary }) => `${impact} ${id}: ${target.join(" ")} ${failureSummary.split("\n")[1] ?? ""}`));
+  });
+}
