@@ -1,26 +1,35 @@
-//! Ethos-U85's choice for operators by channel: the block that covers most of the output's area, in
-//! its proportions.
+//! Blocks of depthwise convolutions and pooling on Ethos-U85: the largest area in the proportions of the OFM,
+//! then cut back until one more row of the IFM can be read ahead.
+//!
+//! Reproduces `AreaFit` and `FindDepthwiseConfig` of Vela's `ethos_u85.cpp`, as described under
+//! "Blocks by area" in `docs/ethos-u.md`.
 
-use super::{ACCUMULATOR_BYTES, input_area, input_unit};
+use super::search::{ACCUMULATOR_BYTES, input_area, input_unit};
 use crate::targets::ethos_u::accelerator::Accelerator;
-use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, round_down, round_up};
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, round_down, round_up, volume};
 use crate::targets::ethos_u::layer::Layer;
 
-/// Attempts of equal size after which a block is made smaller whatever it is that does not fit.
-const PATIENCE: i64 = 25;
-/// How much smaller.
-const IMPATIENT_RATIO: f64 = 0.9;
+/// Rounding to granules can stall the shrinking of a block. After this many attempts of unchanged size the
+/// block shrinks by a fixed ratio. Both values are Vela's.
+const MAX_STALLED_ATTEMPTS: usize = 25;
+const STALLED_RATIO: f64 = 0.9;
+/// How much less unused input channels and a depth other than the limit count than uncovered area (Vela's).
+const MINOR_DIVISOR: f64 = 10.0;
+/// Axes of a block that can be cut: depth, height and width.
+const N_AXES: usize = 3;
 
-/// Blocks of output and input; bytes are those of the memories for inputs and for accumulators.
+/// The blocks of output and input. `memory_bytes`: of the memory for inputs, and of that for accumulators.
+/// At most depth / 16 candidates, each found in a few dozen attempts.
 pub fn choose(
     accelerator: &Accelerator,
     layer: &Layer,
     micro: Hwc,
-    [input_bytes, accumulator_bytes]: [i64; 2],
+    memory_bytes: [i64; 2],
 ) -> Option<(Hwc, Hwc)> {
+    let [input_bytes, accumulator_bytes] = memory_bytes;
     let granule = [micro[0], micro[1], BRICK_CHANNELS];
     let ofm: Hwc = std::array::from_fn(|axis| round_up(layer.ofm[axis], granule[axis]));
-    let fit = Fit {
+    let fit = AreaFit {
         accelerator,
         layer,
         micro,
@@ -30,193 +39,250 @@ pub fn choose(
         input_bytes,
         n_accumulators: accumulator_bytes / ACCUMULATOR_BYTES,
     };
-    fit.best().map(|block| fit.with_next_row(block))
+    let block = fit.with_room_for_a_row(fit.best()?);
+    Some((block, fit.input(block)))
 }
 
-struct Fit<'a> {
+struct AreaFit<'a> {
     accelerator: &'a Accelerator,
     layer: &'a Layer,
     micro: Hwc,
+    /// Unit of the sides of a block.
     granule: Hwc,
-    /// In whole granules.
+    /// The OFM in whole granules.
     ofm: Hwc,
+    /// Largest block.
     limit: Hwc,
     input_bytes: i64,
     n_accumulators: i64,
 }
 
-impl Fit<'_> {
+/// A block, and how much memory there is for each unit of memory that it needs: below 1 it does not fit.
+#[derive(Clone, Copy)]
+struct Attempt {
+    block: Hwc,
+    accumulator_ratio: f64,
+    input_ratio: f64,
+}
+
+impl Attempt {
+    fn fits(&self) -> bool {
+        self.accumulator_ratio.min(self.input_ratio) >= 1.0
+    }
+}
+
+/// The number of accumulators that a block of one depth may take, while it is searched for.
+#[derive(Clone, Copy)]
+struct Budget {
+    n_accumulators: i64,
+    n_stalled: usize,
+    last_block: Option<Hwc>,
+}
+
+impl Budget {
+    /// The budget after an attempt that did not fit; `None` below `granule` accumulators.
+    fn shrunk(self, failed: &Attempt, granule: i64) -> Option<Self> {
+        let is_stalled = self.last_block.map(volume) == Some(volume(failed.block));
+        let n_stalled = self.n_stalled + usize::from(is_stalled);
+        let input_ratio = match is_stalled && n_stalled >= MAX_STALLED_ATTEMPTS {
+            true => STALLED_RATIO,
+            false => failed.input_ratio,
+        };
+        // If only the input is too large, nothing above the accumulators in use can fit.
+        let is_input_alone = input_ratio < 1.0 && failed.accumulator_ratio > 1.0;
+        let in_use = match is_input_alone {
+            true => self.n_accumulators.min(volume(failed.block)),
+            false => self.n_accumulators,
+        };
+        let ratio = input_ratio.min(failed.accumulator_ratio);
+        let scaled = ((in_use / granule) as f64 * ratio) as i64 * granule;
+        let n_accumulators = if scaled == in_use {
+            in_use - granule
+        } else {
+            scaled
+        };
+        (n_accumulators >= granule).then_some(Self {
+            n_accumulators,
+            n_stalled,
+            last_block: Some(failed.block),
+        })
+    }
+}
+
+impl AreaFit<'_> {
     fn input_unit(&self, depth: i64) -> Hwc {
-        input_unit(
-            self.accelerator,
-            self.micro,
-            depth,
-            self.layer.element_bytes[0],
-        )
+        let element_bytes = self.layer.element_bytes[0];
+        input_unit(self.accelerator, self.micro, depth, element_bytes)
     }
 
-    /// The input that an output block needs.
+    /// The block of the IFM that an output block needs.
     fn input(&self, ofm: Hwc) -> Hwc {
         let unit = self.input_unit(ofm[2]);
         let [height, width] = input_area(self.layer, [ofm[0], ofm[1]], unit);
         [height, width, round_up(ofm[2], unit[2])]
     }
 
+    fn covers_ofm(&self, block: Hwc) -> bool {
+        block
+            .iter()
+            .zip(self.ofm)
+            .all(|(&side, of_ofm)| side >= of_ofm)
+    }
+
+    /// The block with the least penalty among the largest ones of each depth. The first depth at which
+    /// none fits ends the search, and so does the first best block that covers the OFM.
     fn best(&self) -> Option<Hwc> {
-        let least: i64 = self.granule.iter().product();
-        // Blocks as deep as there are multipliers are looked at, whatever accumulators allow.
-        let deepest = i64::from(self.accelerator.product.macs_per_cycle());
-        let max_depth = (self.n_accumulators / least).max(deepest);
-        let mut best = None;
-        let mut best_metric = f64::INFINITY;
-        for depth in
-            (BRICK_CHANNELS..=self.limit[2].min(max_depth)).step_by(BRICK_CHANNELS as usize)
-        {
-            let Some(block) = self.of_depth(depth, least) else {
-                break;
-            };
-            let metric = self.metric(block);
-            if metric < best_metric {
-                if (0..3).all(|axis| block[axis] >= self.ofm[axis]) {
+        // Blocks as deep as there are multipliers are looked at whatever the accumulators allow.
+        let n_multipliers = i64::from(self.accelerator.product.macs_per_cycle());
+        let max_depth = (self.n_accumulators / volume(self.granule)).max(n_multipliers);
+        let n_depths = self.limit[2].min(max_depth) / BRICK_CHANNELS;
+        let blocks = (1..=n_depths).map_while(|n| self.largest_of_depth(n * BRICK_CHANNELS));
+        let mut best: Option<(f64, Hwc)> = None;
+        for block in blocks {
+            let penalty = self.penalty(block);
+            if best.is_none_or(|(least, _)| penalty < least) {
+                if self.covers_ofm(block) {
                     return Some(self.ofm);
                 }
-                best = Some(block);
-                best_metric = metric;
+                best = Some((penalty, block));
             }
         }
-        best
+        best.map(|(_, block)| block)
     }
 
-    /// The largest block of the output's proportions with this depth.
-    fn of_depth(&self, depth: i64, least: i64) -> Option<Hwc> {
-        let unit = self.input_unit(depth);
-        let whole = |axis: usize| round_up(self.layer.ifm[axis], unit[axis]);
-        let ifm_elements = whole(0) * whole(1) * whole(2);
-        let mut n_fitting = self.n_accumulators;
-        let mut before = None;
-        let mut patience = PATIENCE;
-        loop {
-            let block = self.of_area(n_fitting / depth, depth);
-            let accumulators: i64 = block.iter().product();
-            let input_elements = self.input(block).iter().product::<i64>().min(ifm_elements);
-            let accumulator_ratio = self.n_accumulators as f64 / accumulators as f64;
-            let mut input_ratio = self.input_bytes as f64 / input_elements as f64;
-            if accumulator_ratio >= 1.0 && input_ratio >= 1.0 {
-                return Some(block);
+    /// The largest block of this depth that fits.
+    fn largest_of_depth(&self, depth: i64) -> Option<Hwc> {
+        let mut budget = Some(Budget {
+            n_accumulators: self.n_accumulators,
+            n_stalled: 0,
+            last_block: None,
+        });
+        while let Some(current) = budget {
+            let attempt = self.attempt(current.n_accumulators / depth, depth);
+            if attempt.fits() {
+                return Some(attempt.block);
             }
-            if before == Some(accumulators) {
-                patience -= 1;
-                if patience <= 0 {
-                    input_ratio = IMPATIENT_RATIO;
+            budget = current.shrunk(&attempt, volume(self.granule));
+        }
+        None
+    }
+
+    fn attempt(&self, area: i64, depth: i64) -> Attempt {
+        let [height, width] = self.tiles(self.proportional(area as f64));
+        let block = [height, width, depth];
+        let unit = self.input_unit(depth);
+        // A block never holds more than the whole IFM.
+        let whole: Hwc = std::array::from_fn(|axis| round_up(self.layer.ifm[axis], unit[axis]));
+        let n_inputs = volume(self.input(block)).min(volume(whole));
+        Attempt {
+            block,
+            accumulator_ratio: self.n_accumulators as f64 / volume(block) as f64,
+            input_ratio: self.input_bytes as f64 / n_inputs as f64,
+        }
+    }
+
+    /// Height and width of this area in the proportions of the OFM, in whole granules.
+    fn proportional(&self, area: f64) -> [i64; 2] {
+        let aspect = self.ofm[0] as f64 / self.ofm[1] as f64;
+        let width = (area / aspect).sqrt();
+        let height = width * aspect;
+        // A side below 1 becomes 1, and the other side gives up as much.
+        let sides = match (height < 1.0, width < 1.0) {
+            (true, _) => [1.0, width * height],
+            (false, true) => [height * width, 1.0],
+            (false, false) => [height, width],
+        };
+        std::array::from_fn(|axis| {
+            let granule = self.granule[axis];
+            round_down((sides[axis] as i64).max(granule), granule).min(self.limit[axis])
+        })
+    }
+
+    /// The same area with a width that divides the OFM well.
+    fn tiles(&self, [height, width]: [i64; 2]) -> [i64; 2] {
+        let tiled = match width < self.ofm[1] {
+            true => even_tile(self.ofm[1], self.granule[1], width),
+            false => width,
+        };
+        let height = round_down(height * width / tiled, self.granule[0]);
+        [height.max(self.granule[0]), tiled]
+    }
+
+    /// How far a block is from covering the OFM in one plane, with small terms for a depth other than the
+    /// limit and for unused input channels: 1 is best. Of a 1x1 kernel the plane is width and depth, since
+    /// its blocks share no input rows.
+    fn penalty(&self, block: Hwc) -> f64 {
+        let is_point = (0..2).all(|axis| self.layer.dilated_kernel(axis) == 1);
+        let plane = |[height, width, depth]: Hwc| width * if is_point { depth } else { height };
+        let beside_1 = |ratio: f64| (1.0 - ratio).abs();
+        let uncovered = beside_1(plane(self.ofm) as f64 / plane(block) as f64);
+        let unit = self.input_unit(block[2])[2];
+        let n_unused = (unit - block[2] % unit) % unit;
+        let unused = n_unused as f64 / unit as f64;
+        let off_limit = beside_1(self.limit[2] as f64 / block[2] as f64);
+        let minor = |term: f64| 1.0 + term / MINOR_DIVISOR;
+        (1.0 + uncovered) * minor(off_limit) * minor(unused)
+    }
+
+    /// Cuts a block until the memory for inputs has room for the next row beside it: the row is read while
+    /// the block is computed. Axes that cover the OFM are cut last, since that adds blocks.
+    fn with_room_for_a_row(&self, mut block: Hwc) -> Hwc {
+        for n_free_axes in 0..=N_AXES {
+            while !self.has_room_for_a_row(block) {
+                match self.cut(block, n_free_axes) {
+                    Some(smaller) => block = smaller,
+                    None => break,
                 }
             }
-            before = Some(accumulators);
-            if input_ratio < 1.0 && accumulator_ratio > 1.0 {
-                n_fitting = n_fitting.min(accumulators);
-            }
-            let ratio = input_ratio.min(accumulator_ratio);
-            let fewer = ((n_fitting / least) as f64 * ratio) as i64 * least;
-            n_fitting = match fewer == n_fitting {
-                true => n_fitting - least,
-                false => fewer,
-            };
-            if n_fitting < least {
-                return None;
-            }
         }
+        block
     }
 
-    /// Height and width in the output's proportions, for so many positions.
-    fn of_area(&self, n_positions: i64, depth: i64) -> Hwc {
-        let aspect = self.ofm[0] as f64 / self.ofm[1] as f64;
-        let mut width = (n_positions as f64 / aspect).sqrt();
-        let mut height = width * aspect;
-        if height < 1.0 {
-            width *= height;
-            height = 1.0;
-        } else if width < 1.0 {
-            height *= width;
-            width = 1.0;
-        }
-        let whole = |size: f64, axis: usize| {
-            let granule = self.granule[axis];
-            round_down((size as i64).max(granule), granule).min(self.limit[axis])
-        };
-        let (height, mut width) = (whole(height, 0), whole(width, 1));
-        let area = width * height;
-        if width < self.ofm[1] {
-            width = best_tile(self.ofm[1], self.granule[1], width);
-        }
-        let height = round_down(area / width, self.granule[0]).max(self.granule[0]);
-        [height, width, depth]
+    fn has_room_for_a_row(&self, block: Hwc) -> bool {
+        let [_, width, depth] = block;
+        let row = self.input([self.granule[0], width, depth]);
+        let free = self.input_bytes - volume(self.input(block));
+        self.covers_ofm(block) || free >= volume(row)
     }
 
-    /// How far a block is from covering the output, 1 at least.
-    fn metric(&self, [height, width, depth]: Hwc) -> f64 {
-        let is_point = (0..2).all(|axis| self.layer.dilated_kernel(axis) == 1);
-        let (area, covered) = match is_point {
-            true => (self.ofm[1] * self.ofm[2], width * depth),
-            false => (self.ofm[0] * self.ofm[1], width * height),
-        };
+    /// A block smaller by one granule; `None` if no axis may be cut. Of depth, height and width the first
+    /// `n_free_axes` may be cut even if they cover the OFM, all other ones only if they do not (depth: only
+    /// if it exceeds the width). With all axes free and none left to cut, the depth is halved.
+    fn cut(&self, block: Hwc, n_free_axes: usize) -> Option<Hwc> {
+        let [height, width, depth] = block;
         let unit = self.input_unit(depth)[2];
-        let unused = (unit - depth % unit) % unit;
-        let waste = 1.0 + unused as f64 / unit as f64 / 10.0;
-        let fit = 1.0 + (1.0 - self.limit[2] as f64 / depth as f64).abs() / 10.0;
-        let coverage = 1.0 + (1.0 - area as f64 / covered as f64).abs();
-        coverage * fit * waste
-    }
-
-    /// Makes room for the next row of the input where more than one block runs. With its input.
-    fn with_next_row(&self, mut block: Hwc) -> (Hwc, Hwc) {
-        // Bits of the dimensions that may be cut although they cover the output's: depth, height,
-        // width.
-        let mut forced = 0b000;
-        loop {
-            let input = self.input(block);
-            let [height, width, depth] = block;
-            let row = self.input([self.granule[0], width, depth]);
-            let free = self.input_bytes - input.iter().product::<i64>();
-            let is_whole = (0..3).all(|axis| block[axis] >= self.ofm[axis]);
-            if is_whole || free >= row.iter().product() {
-                return (block, input);
-            }
-            let unit = self.input_unit(depth)[2];
-            let may_cut = |bit: i32| forced & bit != 0;
-            if (height != self.ofm[0] || may_cut(0b010)) && height > self.granule[0] {
-                block[0] -= self.granule[0];
-            } else if (depth > width || may_cut(0b001)) && depth > unit {
-                block[2] -= unit;
-            } else if (width != self.ofm[1] || may_cut(0b100)) && width > self.granule[1] {
-                block[1] -= self.granule[1];
-            } else if forced != 0b111 {
-                forced = forced << 1 | 1;
-            } else if depth > self.granule[2] {
-                block[2] = (depth / 2).max(self.granule[2]);
-            } else {
-                return (block, input);
-            }
-        }
+        let [depth_is_free, height_is_free, width_is_free] =
+            std::array::from_fn(|axis| axis < n_free_axes);
+        let may_cut_height = height != self.ofm[0] || height_is_free;
+        let may_cut_depth = depth > width || depth_is_free;
+        let may_cut_width = width != self.ofm[1] || width_is_free;
+        let smaller = [
+            (may_cut_height && height > self.granule[0])
+                .then(|| [height - self.granule[0], width, depth]),
+            (may_cut_depth && depth > unit).then(|| [height, width, depth - unit]),
+            (may_cut_width && width > self.granule[1])
+                .then(|| [height, width - self.granule[1], depth]),
+            (n_free_axes == N_AXES && depth > self.granule[2])
+                .then(|| [height, width, (depth / 2).max(self.granule[2])]),
+        ];
+        smaller.into_iter().flatten().next()
     }
 }
 
-/// Of the tiles up to `tile`, one that leaves most for the last.
-fn best_tile(range: i64, granule: i64, tile: i64) -> i64 {
-    if range % tile == 0 {
-        return tile;
+/// The width, between about half of `most` and `most`, whose last tile of `range` is widest; `most` itself if
+/// it divides the range.
+fn even_tile(range: i64, granule: i64, most: i64) -> i64 {
+    let last_tile = |tile: i64| match range % tile {
+        0 => tile,
+        rest => rest,
+    };
+    let even = round_up(range / (range / most + 1), granule).max(granule);
+    let least = (even - granule * 2).max((even + 1) / 2).max(granule);
+    if range % most == 0 {
+        return most;
     }
-    let even = round_up(range / (range / tile + 1), granule).max(granule);
-    let first = (even - granule * 2).max((even + 1) / 2).max(granule);
-    let (mut best, mut best_rest) = (tile, range % tile);
-    let mut size = tile;
-    while size >= first {
-        let rest = match range % size {
-            0 => size,
-            rest => rest,
-        };
-        if rest > best_rest {
-            (best, best_rest) = (size, rest);
-        }
-        size -= granule;
-    }
-    best
+    // Of several, the widest: `max_by_key` keeps the last of equals.
+    let n_smaller = ((most - least) / granule).max(0);
+    let tiles = (0..=n_smaller).rev().map(|n| most - n * granule);
+    tiles.max_by_key(|&tile| last_tile(tile)).unwrap_or(most)
 }

@@ -1,20 +1,28 @@
-//! Blocks of elementwise operations: as large as both inputs fit.
+//! Blocks of elementwise operations, which need no accumulators: as large as the memory for their inputs allows.
+//!
+//! Reproduces, for elementwise operations, `FindBlockConfig` of Vela's `ethos_u55.cpp` and
+//! `FindElementwiseConfig` of its `ethos_u85.cpp`, as described under "Blocks of elementwise operations" in
+//! `docs/ethos-u.md`.
 
-use super::{BANK_BYTES, BlockMemory, OUTPUT_BANKS, SMALL_SIDE, least_padded};
-use crate::targets::ethos_u::accelerator::Accelerator;
-use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up};
+use super::search::{
+    BANK_BYTES, Best, OUTPUT_BANKS, SMALL_SIDE, area_repeats, depths, least_padded,
+};
+use crate::targets::ethos_u::accelerator::{Accelerator, BlockMemory};
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
 use crate::targets::ethos_u::program::INT32_BYTES;
 
-/// Parts of Ethos-U85's buffer for what is chained or broadcast.
+/// Slots that Ethos-U85's chaining buffer is divided into (`CB_SLOTS` in Vela).
 const CHAIN_SLOTS: i64 = 6;
+/// Channels in which the SHRAM of Ethos-U55 and U65 pads a row, in bytes.
+const ROW_BYTES: i64 = 8;
 
-/// Shapes of one elementwise operation.
+/// Shapes of an elementwise operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shapes {
     pub ofm: Hwc,
     pub ifm: Hwc,
     pub second: Option<Hwc>,
-    /// Of an element of the inputs.
+    /// Bytes of an element of the inputs.
     pub element_bytes: i64,
 }
 
@@ -26,15 +34,20 @@ impl Shapes {
 
     /// The larger input.
     fn largest_input(&self) -> Hwc {
-        let volume = |shape: &Hwc| shape.iter().product::<i64>();
         match self.second {
-            Some(second) if volume(&second) > volume(&self.ifm) => second,
+            Some(second) if volume(second) > volume(self.ifm) => second,
             _ => self.ifm,
         }
     }
+
+    /// Whether either input is repeated along an axis.
+    fn is_broadcast(&self, axis: usize) -> bool {
+        let ifm2 = self.second.unwrap_or(self.ifm);
+        self.ifm[axis].min(ifm2[axis]) < self.ofm[axis]
+    }
 }
 
-/// Vela's choice of an output block. A few hundred candidates.
+/// The output block. Looks at a few hundred blocks.
 pub fn choose(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
     match accelerator.memory {
         BlockMemory::Banks {
@@ -43,132 +56,133 @@ pub fn choose(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
             input_granule,
             ..
         } => {
-            // For elements this wide banks come in granules twice as large.
-            let granule = match shapes.element_bytes {
-                INT32_BYTES.. => 2 * input_granule,
-                _ => input_granule,
-            };
-            in_banks(accelerator, shapes, n_banks - n_end_banks, granule)
+            let n_banks = n_banks - n_end_banks - OUTPUT_BANKS;
+            let inputs = InputBanks::of(shapes, n_banks, input_granule);
+            largest_in_banks(accelerator, shapes, inputs)
         }
         BlockMemory::Apart {
             output_buffer_bytes,
             chain_buffer_bytes,
             ..
-        } => in_buffers(
-            accelerator,
-            shapes,
-            [output_buffer_bytes, chain_buffer_bytes],
-        ),
+        } => {
+            let buffer_bytes = [output_buffer_bytes, chain_buffer_bytes];
+            in_buffers(accelerator, shapes, buffer_bytes)
+        }
     }
 }
 
-/// Of the blocks that fit, the largest.
-fn in_banks(accelerator: &Accelerator, shapes: &Shapes, n_banks: i64, granule: i64) -> Hwc {
+/// The banks of SHRAM that hold blocks of the inputs.
+struct InputBanks {
+    n_banks: i64,
+    /// Banks are allocated in multiples of this.
+    granule: i64,
+    /// Inputs that need banks of their own.
+    n_inputs: i64,
+    element_bytes: i64,
+}
+
+impl InputBanks {
+    /// 32-bit elements are allocated in granules twice as large, and their second input has banks even if it
+    /// is a scalar.
+    fn of(shapes: &Shapes, n_banks: i64, granule: i64) -> Self {
+        let is_wide = shapes.element_bytes >= INT32_BYTES;
+        Self {
+            n_banks,
+            granule: if is_wide { 2 * granule } else { granule },
+            n_inputs: if shapes.has_scalar() && !is_wide {
+                1
+            } else {
+                2
+            },
+            element_bytes: shapes.element_bytes,
+        }
+    }
+
+    /// Whether two blocks of each input fit: one is read while the other is computed.
+    fn hold(&self, [height, width, depth]: Hwc) -> bool {
+        let bytes = height * width * round_up(depth * self.element_bytes, ROW_BYTES);
+        let n_banks = round_up(2 * ceil_div(bytes, BANK_BYTES), self.granule);
+        n_banks * self.n_inputs <= self.n_banks
+    }
+}
+
+/// The block with the largest volume, which needs the fewest blocks, in the order of [`Best`].
+fn largest_in_banks(accelerator: &Accelerator, shapes: &Shapes, inputs: InputBanks) -> Hwc {
     let micro = accelerator.micro_blocks.elementwise[0];
     let end: Hwc = std::array::from_fn(|axis| {
-        round_up(
-            shapes.ofm[axis].min(accelerator.max_block[axis]),
-            micro[axis],
-        )
+        let most = shapes.ofm[axis].min(accelerator.max_block[axis]);
+        round_up(most, micro[axis])
     });
-    // 32 bits leave room for a second input even where it is a number.
-    let n_inputs = match shapes.has_scalar() && shapes.element_bytes < INT32_BYTES {
-        true => 1,
-        false => 2,
-    };
-    let room = n_banks - OUTPUT_BANKS;
-    let fits = |[h, w, d]: Hwc| {
-        let bytes = h * w * round_up(d * shapes.element_bytes, 8);
-        let banks = round_up(ceil_div(bytes, BANK_BYTES) * 2, granule);
-        banks * n_inputs <= room
-    };
+    let sides = |axis: usize| (micro[axis]..=end[axis]).step_by(micro[axis] as usize);
     let input = shapes.largest_input();
-    let n_input = input.iter().product::<i64>();
-    let n_output = shapes.ofm.iter().product::<i64>() as f32;
-    let cut_depth = |depth: i64| match depth < shapes.ofm[2] {
-        true => round_up(depth, BRICK_CHANNELS),
-        false => depth,
-    };
-    let mut best = micro;
-    let mut best_cost = f32::INFINITY;
-    let mut best_coverage = f32::INFINITY;
-    let mut depth = cut_depth(micro[2].max(end[2].min(BRICK_CHANNELS)));
-    while depth <= end[2] {
-        for height in (micro[0]..=end[0]).step_by(micro[0] as usize) {
-            let widths = (micro[1]..=end[1]).step_by(micro[1] as usize);
-            for width in widths.take_while(|&width| fits([height, width, depth])) {
-                let volume = height * width * depth;
-                let mut cost = n_output / volume as f32;
-                if n_input < volume * 2 {
-                    cost /= 2.0;
-                }
-                let covered = input[0].min(height) * input[1].min(width);
-                let coverage = (input[0] * input[1]) as f32 / covered.max(1) as f32;
-                let is_small = height <= SMALL_SIDE && width <= SMALL_SIDE;
-                if cost < best_cost {
-                    best_coverage = f32::INFINITY;
-                } else if cost == best_cost && coverage <= best_coverage && is_small {
-                    best_coverage = coverage;
-                } else {
-                    continue;
-                }
-                best_cost = cost;
-                best = [height, width, depth];
+    let mut best = Best::default();
+    for depth in depths(micro[2], end[2], shapes.ofm[2]) {
+        for height in sides(0) {
+            let blocks = sides(1).map(|width| [height, width, depth]);
+            for block in blocks.take_while(|&block| inputs.hold(block)) {
+                let n_blocks = volume(shapes.ofm) as f32 / volume(block) as f32;
+                // A block that holds more than half of the input is worth two.
+                let holds_most = volume(input) < 2 * volume(block);
+                let cost = if holds_most { n_blocks / 2.0 } else { n_blocks };
+                let [height, width, _] = block;
+                let is_small = height.max(width) <= SMALL_SIDE;
+                best.consider(cost, area_repeats(input, [height, width]), is_small, block);
             }
         }
-        depth = cut_depth(depth + micro[2]);
     }
-    best
+    best.value.unwrap_or(micro)
 }
 
-/// Rows of a block in Ethos-U85's buffer, widened or deepened where there is room.
-fn in_buffers(
-    accelerator: &Accelerator,
-    shapes: &Shapes,
-    [output_buffer_bytes, chain_buffer_bytes]: [i64; 2],
-) -> Hwc {
+/// The block that fills the output buffer, or the chaining buffer if an input is broadcast: as wide as needed
+/// to divide the OFM evenly, and what is left of the buffer goes into depth or height. `buffer_bytes`: of the
+/// output buffer and of the chaining buffer.
+fn in_buffers(accelerator: &Accelerator, shapes: &Shapes, buffer_bytes: [i64; 2]) -> Hwc {
+    let [output_bytes, chain_bytes] = buffer_bytes;
     let [unit_h, unit_w, _] = least_padded(accelerator.micro_blocks.elementwise, shapes.ofm);
     let granule = [unit_h, unit_w, BRICK_CHANNELS];
     let ofm: Hwc = std::array::from_fn(|axis| round_up(shapes.ofm[axis].max(1), granule[axis]));
     let limit: Hwc = std::array::from_fn(|axis| ofm[axis].min(accelerator.max_block[axis]));
-    let chain_bricks = chain_buffer_bytes / CHAIN_SLOTS / (BRICK_CHANNELS * shapes.element_bytes);
-    let output_width = output_buffer_bytes / shapes.element_bytes / granule[2];
-    let chain_width = chain_bricks / unit_h;
-    let mut height = tile(ofm[0], granule[0], limit[0]);
-    let required = tile(ofm[1], granule[1], output_width.min(limit[1])).max(granule[1]);
-    let mut width = output_width;
-    let mut depth = reapportion(granule[2], limit[2], &mut width, required);
-    if let Some(second) = shapes.second.filter(|_| !shapes.has_scalar()) {
-        let is_broadcast = |axis: usize| shapes.ifm[axis].min(second[axis]) < shapes.ofm[axis];
-        if is_broadcast(2) {
-            depth = tile(ofm[2], granule[2], limit[2]);
-            width = chain_width;
-            if !is_broadcast(0) && !is_broadcast(1) {
-                height = reapportion(unit_h, limit[0], &mut width, required);
+    let even = |axis: usize, most: i64| even_tile(ofm[axis], granule[axis], most);
+    let brick_bytes = BRICK_CHANNELS * shapes.element_bytes;
+    // Widths of one brick of channels: one row high in the output buffer, a micro block in the other.
+    let output_width = output_bytes / shapes.element_bytes / BRICK_CHANNELS;
+    let chain_width = chain_bytes / CHAIN_SLOTS / brick_bytes / unit_h;
+    let needed_width = even(1, output_width.min(limit[1])).max(unit_w);
+    let height = even(0, limit[0]);
+    let has_second = shapes.second.is_some() && !shapes.has_scalar();
+    let [by_h, by_w, by_depth] =
+        std::array::from_fn(|axis| has_second && shapes.is_broadcast(axis));
+    let block = if by_depth {
+        let depth = even(2, limit[2]);
+        match by_h || by_w {
+            true => [height, chain_width, depth],
+            false => {
+                let (width, times) = spread(chain_width, needed_width, limit[0] / unit_h);
+                [unit_h * times, width, depth]
             }
-        } else if is_broadcast(0) {
-            width = chain_width;
-            depth = reapportion(BRICK_CHANNELS, limit[2], &mut width, required);
         }
-    }
-    let block = [height, width, depth];
+    } else {
+        let width = if by_h { chain_width } else { output_width };
+        let (width, times) = spread(width, needed_width, limit[2] / BRICK_CHANNELS);
+        [height, width, BRICK_CHANNELS * times]
+    };
     std::array::from_fn(|axis| round_up(block[axis], granule[axis]))
 }
 
-/// A tile of about this size that cuts the range into as many as equal ones.
-fn tile(range: i64, granule: i64, size: i64) -> i64 {
-    if size < 1 || range % size == 0 {
-        return size.max(granule);
-    }
-    round_up(range / (range / size + 1), granule).max(granule)
+/// The largest equal tiles of `range` that are at most `most` wide, in whole granules; one tile more if `most`
+/// does not divide the range.
+fn even_tile(range: i64, granule: i64, most: i64) -> i64 {
+    let is_even = most < 1 || range % most == 0;
+    let tile = match is_even {
+        true => most,
+        false => round_up(range / (range / most + 1), granule),
+    };
+    tile.max(granule)
 }
 
-/// As many times `value` as there is more `available` than `required`, up to a limit.
-fn reapportion(value: i64, limit: i64, available: &mut i64, required: i64) -> i64 {
-    let excess = (*available / required).min(limit / value);
-    if excess < 2 {
-        return value;
-    }
-    *available /= excess;
-    value * excess
+/// Divides a width that is several times the needed one: what remains of it, and by how much it was
+/// divided, `most` at most.
+fn spread(width: i64, needed: i64, most: i64) -> (i64, i64) {
+    let times = (width / needed).min(most).max(1);
+    (width / times, times)
 }

@@ -1,0 +1,308 @@
+//! The search over all blocks that fit, and what it needs to know of a block: its input and its memory.
+//!
+//! Reproduces `FindBlockConfig`, `TryBlockConfig`, `GetArchIFMBlockSize`, `FindUBlock` and the choice of the
+//! traversal in Vela's `ethos_u55.cpp` and `ethos_u85.cpp`.
+
+use crate::targets::ethos_u::accelerator::{Accelerator, BlockMemory};
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
+use crate::targets::ethos_u::layer::{Kind, Layer};
+
+/// Largest height and width of a part of a kernel that the multipliers apply at a time; larger kernels run as
+/// several parts (`_subkernelMax` in Vela).
+pub const SUB_KERNEL: i64 = 8;
+/// Bytes of a bank of SHRAM, the memory inside an Ethos-U55 or U65.
+pub const BANK_BYTES: i64 = 1024;
+/// Banks reserved for outputs, before those of the IFM.
+pub const OUTPUT_BANKS: i64 = 2;
+/// Least banks reserved at the end of SHRAM for the lookup table of an activation.
+const TABLE_BANKS: i64 = 1;
+/// Bytes of a 32-bit accumulator.
+pub const ACCUMULATOR_BYTES: i64 = 4;
+/// Largest height and width of a block that may replace an equally good one: small blocks that cover more of
+/// the IFM are preferred.
+pub const SMALL_SIDE: i64 = 4;
+
+/// Whether the multipliers go through all positions of the kernel before the next input channels
+/// (part-kernel-first instead of depth-first traversal): whichever leaves fewer multipliers idle.
+pub fn is_part_kernel(accelerator: &Accelerator, layer: &Layer) -> bool {
+    let depth = layer.ifm[2];
+    let k = layer.kernel[0] * layer.kernel[1];
+    let share = |value: i64, to: i64| value as f64 / round_up(value, to) as f64;
+    match (layer.kind, accelerator.is_u85()) {
+        (Kind::Convolution | Kind::VectorProduct, true) => {
+            let (at_once, least, whole) = if layer.is_sparse {
+                (10, 4, 128)
+            } else {
+                (5, 2, 64)
+            };
+            let steps = k / at_once * at_once + (k % at_once).max(least);
+            share(depth, 16) * k as f64 / steps as f64 >= share(depth, whole)
+        }
+        (Kind::Convolution, false) => {
+            depth <= 8 || share(depth, 8) * share(k, 4) >= share(depth, 32)
+        }
+        _ => false,
+    }
+}
+
+/// The micro block, which the multipliers compute at a time, that pads the OFM least.
+pub fn micro_block(accelerator: &Accelerator, layer: &Layer) -> Hwc {
+    let is_narrow = layer.element_bytes[0] == 1;
+    let blocks = &accelerator.micro_blocks;
+    let candidates = match layer.kind {
+        kind if kind.is_by_channel() => blocks.by_channel[usize::from(!is_narrow)],
+        Kind::ReduceSum => blocks.sums,
+        Kind::MatrixProduct => blocks.matrix_products,
+        _ => blocks.products,
+    };
+    least_padded(candidates, layer.ofm)
+}
+
+/// The micro block that pads a shape least; the first of equals.
+pub fn least_padded(candidates: &[Hwc], shape: Hwc) -> Hwc {
+    let volume = |micro: &Hwc| -> i64 {
+        let whole = shape.iter().zip(micro);
+        whole.map(|(&size, &step)| round_up(size, step)).product()
+    };
+    let least = candidates.iter().copied().min_by_key(volume);
+    least.unwrap_or([1; 3])
+}
+
+/// Height and width of the IFM that an output block needs, in whole allocation units.
+pub fn input_area(layer: &Layer, ofm: [i64; 2], unit: Hwc) -> [i64; 2] {
+    std::array::from_fn(|axis| {
+        let kernel = layer.dilated_kernel(axis).min(SUB_KERNEL);
+        let seen = (ofm[axis] - 1) * layer.stride[axis] + kernel;
+        round_up(ceil_div(seen, layer.upscale), unit[axis])
+    })
+}
+
+/// The allocation unit of IFM blocks for so many channels: height, width, channels.
+pub fn input_unit(accelerator: &Accelerator, micro: Hwc, depth: i64, element_bytes: i64) -> Hwc {
+    if !accelerator.is_u85() {
+        return [micro[0], micro[1], 8];
+    }
+    let is_row = micro[0] == 1 && micro[1] == 4;
+    // For channels that take 16 bytes, 32 and more.
+    let units: [[i64; 2]; 3] = match (accelerator.product.macs_per_cycle(), is_row) {
+        (..=128, _) => [[1, 2], [1, 1], [1, 1]],
+        (..=512, true) => [[1, 4], [1, 2], [1, 1]],
+        (..=512, false) => [[2, 2], [1, 2], [1, 1]],
+        (..=1024, true) => [[2, 4], [1, 4], [1, 2]],
+        (..=1024, false) => [[2, 4], [2, 2], [1, 2]],
+        (_, true) => [[4, 4], [2, 4], [1, 4]],
+        (_, false) => [[4, 4], [2, 4], [2, 2]],
+    };
+    let (n_words, [height, width]) = match depth * element_bytes {
+        ..=16 => (1, units[0]),
+        ..=32 => (2, units[1]),
+        _ => (4, units[2]),
+    };
+    // Ethos-U85 with 128 MACs has no unit of 4 words.
+    let n_words = match accelerator.product.macs_per_cycle() {
+        ..=128 => n_words.min(2),
+        _ => n_words,
+    };
+    [height, width, n_words * 16 / element_bytes.max(1)]
+}
+
+fn fits(
+    accelerator: &Accelerator,
+    layer: &Layer,
+    ofm: Hwc,
+    ifm: Hwc,
+    unit: Hwc,
+    copies: i64,
+) -> bool {
+    match accelerator.memory {
+        BlockMemory::Banks {
+            n_banks,
+            n_end_banks,
+            input_granule,
+            accumulator_granule,
+        } => {
+            let ifm_bytes = ifm[0] * ifm[1] * round_up(ifm[2] * layer.element_bytes[0], 8);
+            let ifm_banks = round_up(ceil_div(ifm_bytes, BANK_BYTES) * 2, input_granule);
+            let acc_bytes = ofm[0] * ofm[1] * round_up(ofm[2], 8) * ACCUMULATOR_BYTES;
+            let acc_banks = round_up(ceil_div(acc_bytes, BANK_BYTES) * 2, accumulator_granule);
+            let n_table_banks = if layer.has_table { TABLE_BANKS } else { 0 };
+            OUTPUT_BANKS + ifm_banks + acc_banks <= n_banks - n_end_banks.max(n_table_banks)
+        }
+        BlockMemory::Apart {
+            input_bytes,
+            accumulator_bytes,
+            ..
+        } => {
+            let depth = match layer.kind.is_by_channel() {
+                true => ofm[2],
+                false => ifm[2].min(layer.ifm[2]),
+            };
+            let ifm_bytes =
+                ifm[0] * ifm[1] * round_up(depth, unit[2]) * copies * layer.element_bytes[0];
+            let acc_bytes =
+                ofm[0] * ofm[1] * round_up(ofm[2], BRICK_CHANNELS) * ACCUMULATOR_BYTES * copies;
+            ifm_bytes <= input_bytes && acc_bytes <= accumulator_bytes
+        }
+    }
+}
+
+/// Input channels that a block holds, for an operation that sums over them.
+fn input_depth(accelerator: &Accelerator, layer: &Layer, is_part_kernel: bool) -> i64 {
+    match (accelerator.is_u85(), is_part_kernel) {
+        (true, true) => 16,
+        (true, false) if layer.is_sparse => 128,
+        (true, false) => 64,
+        (false, true) => round_up(layer.ifm[2].min(16), 8),
+        (false, false) => round_up(layer.ifm[2].min(32), 8),
+    }
+}
+
+/// The OFM and IFM block with the least cost, see [`Best`]. Blocks grow by `micro`, in depth last; a block
+/// that does not fit rules out all wider ones. `copies` blocks must fit at a time.
+pub fn search(
+    accelerator: &Accelerator,
+    layer: &Layer,
+    micro: Hwc,
+    is_part_kernel: bool,
+    copies: i64,
+) -> Option<(Hwc, Hwc)> {
+    let input_depth = input_depth(accelerator, layer, is_part_kernel);
+    let least = match accelerator.is_u85() {
+        true => [micro[0], micro[1], BRICK_CHANNELS],
+        false => micro,
+    };
+    let end: Hwc = std::array::from_fn(|axis| {
+        let size = layer.ofm[axis].min(accelerator.max_block[axis]);
+        round_up(size.max(least[axis]), micro[axis])
+    });
+    let mut best = Best::default();
+    for depth in depths(micro[2], end[2], layer.ofm[2]) {
+        let ifm_depth = match layer.kind.is_by_channel() {
+            true => depth,
+            false => input_depth,
+        };
+        let unit = input_unit(accelerator, micro, ifm_depth, layer.element_bytes[0]);
+        for height in (micro[0]..=end[0]).step_by(micro[0] as usize) {
+            for width in (micro[1]..=end[1]).step_by(micro[1] as usize) {
+                let ofm = [height, width, depth];
+                let [ifm_height, ifm_width] = input_area(layer, [height, width], unit);
+                let ifm = [ifm_height, ifm_width, ifm_depth];
+                let fitted = match layer.is_row() && micro[0] == 2 && !accelerator.is_u85() {
+                    true => [height.min(layer.ofm[0]), width, depth],
+                    false => ofm,
+                };
+                if !fits(accelerator, layer, fitted, ifm, unit, copies) {
+                    break;
+                }
+                let depth = round_up(ifm_depth, unit[2]);
+                let cost = cost(accelerator, layer, [ofm, fitted, ifm], depth);
+                let is_small = height.max(width) <= SMALL_SIDE || layer.kind == Kind::MatrixProduct;
+                let repeats = area_repeats(layer.ifm, [ifm_height, ifm_width]);
+                best.consider(cost, repeats, is_small, (ofm, ifm));
+            }
+        }
+    }
+    best.value
+}
+
+/// Depths of blocks, up to `end`: in steps of micro blocks, whole bricks where the OFM is divided in depth.
+pub fn depths(micro: i64, end: i64, ofm_depth: i64) -> impl Iterator<Item = i64> {
+    let whole = move |depth: i64| match depth < ofm_depth {
+        true => round_up(depth, BRICK_CHANNELS),
+        false => depth,
+    };
+    let first = whole(micro.max(end.min(BRICK_CHANNELS)));
+    let all = std::iter::successors(Some(first), move |&depth| Some(whole(depth + micro)));
+    all.take_while(move |&depth| depth <= end)
+}
+
+/// The cheapest of the blocks considered so far. Among equally cheap ones the first, unless small ones come
+/// after it: then the one of them that needs the fewest repeats to cover the IFM.
+pub struct Best<T> {
+    cost: f32,
+    repeats: f32,
+    pub value: Option<T>,
+}
+
+impl<T> Default for Best<T> {
+    fn default() -> Self {
+        Self {
+            cost: f32::INFINITY,
+            repeats: f32::INFINITY,
+            value: None,
+        }
+    }
+}
+
+impl<T> Best<T> {
+    /// `repeats`: areas of the IFM over the area that the block covers.
+    pub fn consider(&mut self, cost: f32, repeats: f32, is_small: bool, value: T) {
+        let is_cheaper = cost < self.cost;
+        if !is_cheaper && !(cost == self.cost && repeats <= self.repeats && is_small) {
+            return;
+        }
+        *self = Self {
+            cost,
+            repeats: if is_cheaper { f32::INFINITY } else { repeats },
+            value: Some(value),
+        };
+    }
+}
+
+/// Areas of the IFM over the part of it that `height` x `width` covers.
+pub fn area_repeats(ifm: Hwc, [height, width]: [i64; 2]) -> f32 {
+    let covered = ifm[0].min(height) * ifm[1].min(width);
+    (ifm[0] * ifm[1]) as f32 / covered.max(1) as f32
+}
+
+/// What an output block costs per element of the output: elements fetched, or blocks. Half of it if the block
+/// holds more than half of the IFM, of which `held_depth` channels are in memory.
+fn cost(
+    accelerator: &Accelerator,
+    layer: &Layer,
+    [ofm, fitted, ifm]: [Hwc; 3],
+    held_depth: i64,
+) -> f32 {
+    let cost = match counts_volume(accelerator, layer) {
+        true => volume(layer.ofm) as f32 / volume(ofm) as f32,
+        false => fetched(accelerator, layer, fitted, ifm),
+    };
+    match volume(layer.ifm) < ifm[0] * ifm[1] * held_depth * 2 {
+        true => cost / 2.0,
+        false => cost,
+    }
+}
+
+/// Whether the cost of a block is the number of blocks instead of the elements it fetches.
+fn counts_volume(accelerator: &Accelerator, layer: &Layer) -> bool {
+    let [height, width, _] = layer.ifm;
+    let is_one_position = [layer.dilated_kernel(0), layer.dilated_kernel(1)] == [height, width]
+        && layer.ofm[0] * layer.ofm[1] == 1;
+    accelerator.is_u85()
+        && (layer.kind == Kind::MatrixProduct || layer.kind.has_weights() && is_one_position)
+}
+
+/// Input and weight elements fetched per element of the output. Single precision and the order of
+/// the factors decide between blocks that cost the same but for rounding.
+fn fetched(accelerator: &Accelerator, layer: &Layer, ofm: Hwc, ifm: Hwc) -> f32 {
+    let full: Hwc = std::array::from_fn(|axis| ceil_div(layer.ofm[axis], ofm[axis]));
+    let blocks: [f32; 3] = std::array::from_fn(|axis| layer.ofm[axis] as f32 / ofm[axis] as f32);
+    let mut weights = 0.0;
+    if layer.kind.has_weights() || layer.kind == Kind::MatrixProduct {
+        let kernel = layer.kernel[0] * layer.kernel[1];
+        weights = (kernel * layer.ifm[2] * full[0] * full[1]) as f32;
+        if layer.kind != Kind::Depthwise {
+            weights *= blocks[2] * ofm[2] as f32;
+        }
+    }
+    let n_parts = |axis: usize| ceil_div(layer.dilated_kernel(axis), SUB_KERNEL);
+    let elements = (ifm[0] * ifm[1] * layer.ifm[2] * n_parts(0) * n_parts(1)) as f32;
+    let mut input = match accelerator.is_u85() {
+        true => elements * (blocks[1] * blocks[0]),
+        false => elements * blocks[1] * blocks[0],
+    };
+    if !layer.kind.is_by_channel() {
+        input *= full[2] as f32;
+    }
+    (input + weights) / layer.ofm.iter().product::<i64>() as f32
+}
