@@ -1,0 +1,61 @@
+//! A buffer for weights in SRAM, and what it leaves for the next operation.
+
+use crate::targets::ethos_u::scheduled_operation::ScheduledOperation;
+
+/// SRAM that holds the weights of one operation while it runs. The default is no buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Buffer {
+    /// Bytes: two parts for double buffering, one for a single buffer, none if weights are read off chip.
+    pub parts: [f64; 2],
+    /// Whether the first part is filled while the previous operation runs.
+    pub is_prefetched: bool,
+    /// Number of slices of the weights; 0 without a buffer.
+    pub n_slices: usize,
+    /// Bytes of the first slice.
+    pub first_bytes: f64,
+    /// Cycles of the previous operation behind which DMA can hide.
+    pub slack_cycles: f64,
+    /// Cycles that the operation takes for the last slice.
+    pub last_slice_cycles: f64,
+    /// Whether it is the buffer of the previous operation, with the same weights.
+    pub is_shared: bool,
+}
+
+impl Buffer {
+    pub fn bytes(&self) -> f64 {
+        self.parts[0] + self.parts[1]
+    }
+
+    /// The part that holds the last slice: while it is read, the other one is free for the next operation.
+    fn last_part(&self) -> usize {
+        let n_parts = if self.parts[1] > 0.0 { 2 } else { 1 };
+        self.n_slices.saturating_sub(1) % n_parts
+    }
+
+    /// What remains beside it for fetching the next operation's weights, of `room_bytes` of SRAM.
+    pub fn slack(&self, operation: &ScheduledOperation, room_bytes: f64) -> Slack {
+        match self.n_slices {
+            0 => Slack {
+                cycles: operation.cycles,
+                bytes: room_bytes,
+            },
+            _ => Slack {
+                cycles: self.last_slice_cycles,
+                bytes: room_bytes - self.parts[self.last_part()],
+            },
+        }
+    }
+
+    /// Peak bytes of weights in SRAM, if `fetched_for_next` bytes are prefetched for the next operation.
+    pub fn bytes_beside(&self, fetched_for_next: f64) -> f64 {
+        let at_end = self.parts[self.last_part()] + fetched_for_next;
+        self.bytes().max(at_end)
+    }
+}
+
+/// The time and the SRAM in which an operation lets the next one's weights be fetched.
+#[derive(Clone, Copy, Debug)]
+pub struct Slack {
+    pub cycles: f64,
+    pub bytes: f64,
+}

@@ -1,0 +1,85 @@
+//! How the weights of an operation are divided into slices of output channels: a first one that is fetched
+//! before the operation runs, and equal ones of which each is fetched while the one before it is computed.
+
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, round_down, round_up};
+
+/// Output channels of the slices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slicing {
+    /// All output channels.
+    pub depth: i64,
+    /// Those of the first slice.
+    pub first: i64,
+    /// Those of each other slice; the last one may have fewer.
+    pub next: i64,
+}
+
+impl Slicing {
+    pub fn whole(depth: i64) -> Self {
+        Self {
+            depth,
+            first: depth,
+            next: 0,
+        }
+    }
+
+    /// Slices of at most `max_channels` if that is possible: the larger kind is halved until they are, or until
+    /// none can be. Slices wider than a block are whole blocks of `block_channels`.
+    pub fn shrunk_to(self, max_channels: impl Fn(i64) -> bool, block_channels: i64) -> Self {
+        let mut slicing = self.in_whole_blocks(block_channels);
+        while !max_channels(slicing.widest()) {
+            let smaller = slicing.halved().in_whole_blocks(block_channels);
+            if smaller == slicing {
+                break;
+            }
+            slicing = smaller;
+        }
+        slicing
+    }
+
+    fn in_whole_blocks(self, block_channels: i64) -> Self {
+        let unit = match self.next > block_channels {
+            true => block_channels,
+            false => BRICK_CHANNELS,
+        };
+        Self {
+            next: round_down(self.next, unit).max(BRICK_CHANNELS),
+            ..self
+        }
+    }
+
+    /// Half of the larger kind of slice, in whole bricks: a single brick stays as it is.
+    fn halved(self) -> Self {
+        let half = |channels: i64| round_up(channels / 2, BRICK_CHANNELS);
+        match self.next > self.first {
+            true => Self {
+                next: half(self.next),
+                ..self
+            },
+            false => Self {
+                first: half(self.first),
+                ..self
+            },
+        }
+    }
+
+    fn widest(&self) -> i64 {
+        self.first.max(self.next.min(self.depth - self.first))
+    }
+
+    /// Output channels of each slice, in order.
+    pub fn channels(self) -> impl Iterator<Item = i64> {
+        let first = self.first.min(self.depth);
+        let rest = (first..self.depth).step_by(self.next.max(1) as usize);
+        std::iter::once(first).chain(rest.map(move |from| self.next.min(self.depth - from)))
+    }
+
+    pub fn n_slices(&self) -> usize {
+        self.channels().count()
+    }
+
+    /// How far slices behind the first fill blocks of `block_channels`: 1 if they are whole blocks.
+    pub fn block_fill(&self, block_channels: i64) -> f64 {
+        self.next as f64 / round_up(self.next, block_channels) as f64
+    }
+}
