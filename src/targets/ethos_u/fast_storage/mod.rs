@@ -1,0 +1,175 @@
+//! Which feature maps are kept in an SRAM that is too small for all of them.
+//!
+//! Reproduces `FastStorageAllocator` of Vela's `faststorage_allocator.cpp`, as described under "Feature maps in
+//! SRAM" in `docs/ethos-u.md`.
+
+mod selection;
+
+use self::selection::{Candidate, select};
+use super::accelerator::Accelerator;
+use super::live_ranges::LiveRanges;
+use super::order::Order;
+use super::program::{Operation, Program};
+use super::scheduled_operation::ScheduledOperation;
+
+/// Accesses of a feature map that must be in SRAM: more than any feature map has.
+const MAX_ACCESSES: f64 = 1e15;
+
+/// By map, whether it is in SRAM; all are if there is no other memory for them. `buffer_bytes`: SRAM in use for
+/// weights and cascades, by scheduled operation. Linear in operations, but for [`select`].
+pub fn in_sram(
+    accelerator: &Accelerator,
+    program: &Program,
+    live_ranges: &LiveRanges,
+    order: &Order,
+    operations: &[Option<ScheduledOperation>],
+    buffer_bytes: &[f64],
+) -> Vec<bool> {
+    let n_maps = program.maps.len();
+    let Some(limit_bytes) = accelerator.sram_limit_bytes else {
+        return vec![true; n_maps];
+    };
+    let accesses = accesses(program, live_ranges, order, operations);
+    let candidates = candidates(live_ranges, operations, &accesses);
+    let mut is_kept = vec![false; n_maps];
+    for id in select(candidates, limit_bytes as f64, buffer_bytes) {
+        is_kept[id] = true;
+    }
+    // What is passed on inside a chain is in no memory at all.
+    for (range_idx, range) in live_ranges.ranges() {
+        is_kept[range_idx] |= range.steps.is_none();
+    }
+    let mut is_in_sram: Vec<bool> = (0..n_maps)
+        .map(|map_idx| is_kept[live_ranges.range_of(map_idx)])
+        .collect();
+    same_memory(program, order, operations, &mut is_in_sram);
+    is_in_sram
+}
+
+/// By live range, elements read and written: what keeping it in SRAM saves off chip.
+fn accesses(
+    program: &Program,
+    live_ranges: &LiveRanges,
+    order: &Order,
+    operations: &[Option<ScheduledOperation>],
+) -> Vec<f64> {
+    let mut accesses = vec![0.0; program.maps.len()];
+    for (&idx, scheduled) in order.operations.iter().zip(operations) {
+        let Some(scheduled) = scheduled else { continue };
+        let operation = &program.operations[idx];
+        let [read, written] = scheduled.accesses(program);
+        let inputs = program.activations(operation);
+        let mut inputs = inputs.map(|map_idx| live_ranges.range_of(map_idx));
+        if let Some(first) = inputs.next() {
+            accesses[first] += read;
+        }
+        for &output in &operation.outputs {
+            accesses[live_ranges.range_of(output)] += written;
+        }
+        let Some(second) = inputs.next().filter(|_| operation.is_binary()) else {
+            continue;
+        };
+        accesses[second] += scheduled.second.map_or(read, |second| second.bytes);
+        // Both inputs of an elementwise operation must be in the same memory, and inside a cascade the other
+        // one is a rolling buffer in SRAM.
+        if scheduled.stripe.is_some_and(|stripe| !stripe.is_first) {
+            accesses[second] = MAX_ACCESSES;
+        }
+    }
+    for (map_idx, map) in program.maps.iter().enumerate() {
+        if map.is_staged {
+            accesses[live_ranges.range_of(map_idx)] = MAX_ACCESSES;
+        }
+    }
+    accesses
+}
+
+/// The live ranges that may be in SRAM: not those that callers see, nor those that a cascade writes, nor those
+/// that are alive while the CPU runs, which may use the SRAM itself.
+fn candidates(
+    live_ranges: &LiveRanges,
+    operations: &[Option<ScheduledOperation>],
+    accesses: &[f64],
+) -> Vec<Candidate> {
+    let is_cpu = |scheduled: &Option<ScheduledOperation>| {
+        scheduled
+            .as_ref()
+            .is_some_and(ScheduledOperation::is_of_cpu)
+    };
+    let n_cpu_before: Vec<usize> = std::iter::once(0)
+        .chain(operations.iter().scan(0, |n, scheduled| {
+            *n += usize::from(is_cpu(scheduled));
+            Some(*n)
+        }))
+        .collect();
+    let ranges = live_ranges.ranges().filter_map(|(id, range)| {
+        let (first, last) = range.steps?;
+        let is_internal = !range.is_interface && !range.is_of_cascade;
+        let is_without_cpu = n_cpu_before[first] == n_cpu_before[last + 1];
+        (is_internal && is_without_cpu).then(|| Candidate {
+            id,
+            first,
+            last,
+            bytes: range.bytes_in_memory(),
+            accesses: accesses[id],
+        })
+    });
+    ranges.collect()
+}
+
+/// Moves inputs of elementwise operations, and of chains with such, off chip that have another one there, if
+/// nothing but elementwise operations reads them.
+fn same_memory(
+    program: &Program,
+    order: &Order,
+    steps: &[Option<ScheduledOperation>],
+    is_in_sram: &mut [bool],
+) {
+    let maps = &program.maps;
+    // By map, the one that it names anew.
+    let mut named: Vec<usize> = (0..maps.len()).collect();
+    let mut is_read_whole = vec![false; maps.len()];
+    // By map, the last step whose group wrote it, counted from 1.
+    let mut written_in = vec![0; maps.len()];
+    for &idx in &order.operations {
+        let operation = &program.operations[idx];
+        if operation.alias.is_view_of_input() {
+            if let Some(input) = program.activations(operation).next() {
+                let input = named[input];
+                operation
+                    .outputs
+                    .iter()
+                    .for_each(|&output| named[output] = input);
+            }
+        } else if !operation.is_binary() {
+            let inputs = operation.inputs.iter();
+            inputs.for_each(|&input| is_read_whole[named[input]] = true);
+        }
+    }
+    for (step_idx, (&idx, step)) in order.operations.iter().zip(steps).enumerate() {
+        let is_inside = (step.as_ref().and_then(|step| step.stripe)).is_some_and(|s| !s.is_first);
+        let group: Vec<&Operation> = std::iter::once(&program.operations[idx])
+            .chain(order.chained(program, step_idx))
+            .collect();
+        if step.is_none() || is_inside || !group.iter().any(|operation| operation.is_binary()) {
+            continue;
+        }
+        for &output in group.iter().flat_map(|operation| &operation.outputs) {
+            written_in[named[output]] = step_idx + 1;
+        }
+        let inputs: Vec<usize> = (group
+            .iter()
+            .flat_map(|operation| program.activations(operation)))
+        .map(|input| named[input])
+        .filter(|&input| written_in[input] != step_idx + 1)
+        .collect();
+        if inputs.iter().any(|&input| !is_in_sram[input]) {
+            for &input in inputs.iter().filter(|&&input| !is_read_whole[input]) {
+                is_in_sram[input] = false;
+            }
+        }
+    }
+    for map_idx in 0..maps.len() {
+        is_in_sram[map_idx] = is_in_sram[named[map_idx]];
+    }
+}

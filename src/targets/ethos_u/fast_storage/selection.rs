@@ -1,0 +1,330 @@
+//! The selection of live ranges that stay in an SRAM of limited size: as many accesses as possible.
+
+/// Live ranges that are searched over at a time: beyond this a component of overlapping ranges is divided
+/// (`MAX_COMPONENT_SIZE` in Vela), for the search is exponential in it.
+const MAX_COMPONENT: usize = 20;
+/// Limit of the steps of candidates that all searches together look at, about ten milliseconds' worth. Sampled
+/// networks stay far below; a file made to exceed it gets the best selection found so far.
+const MAX_STEPS: usize = 1 << 24;
+
+/// A live range that may be in SRAM.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// How the caller knows it.
+    pub id: usize,
+    /// First and last step of the order of execution in which it is alive.
+    pub first: usize,
+    pub last: usize,
+    pub bytes: f64,
+    /// Elements read and written.
+    pub accesses: f64,
+}
+
+impl Candidate {
+    fn n_steps(&self) -> usize {
+        self.last - self.first + 1
+    }
+
+    /// Adds its bytes to a timeline, or takes them away if `times` is -1.
+    fn add(&self, timeline: &mut [f64], times: f64) {
+        for bytes in &mut timeline[self.first..=self.last] {
+            *bytes += times * self.bytes;
+        }
+    }
+
+    /// Peak of a timeline while it is alive.
+    fn peak(&self, timeline: &[f64]) -> f64 {
+        let alive = &timeline[self.first..=self.last];
+        alive.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+/// Ids of the candidates that stay in SRAM. Those that fit whatever becomes of the others stay; over the rest a
+/// search finds the selection with the most accesses, one component of overlapping candidates after the
+/// other. `buffer_bytes`: other SRAM in use, by step.
+///
+/// Linear in the steps that candidates span, but for the search, whose cost [`MAX_STEPS`] limits. Candidates that
+/// span more than that are all refused.
+pub fn select(
+    mut candidates: Vec<Candidate>,
+    limit_bytes: f64,
+    buffer_bytes: &[f64],
+) -> Vec<usize> {
+    let n_steps: usize = candidates.iter().map(Candidate::n_steps).sum();
+    if n_steps > MAX_STEPS {
+        return Vec::new();
+    }
+    candidates.sort_by_key(|candidate| (candidate.first, candidate.id));
+    let mut sram = Sram {
+        limit_bytes,
+        pinned: buffer_bytes.to_vec(),
+        possible: buffer_bytes.to_vec(),
+    };
+    for candidate in &candidates {
+        candidate.add(&mut sram.possible, 1.0);
+    }
+    candidates.retain(|candidate| {
+        let fits = sram.fits(candidate);
+        if !fits {
+            sram.refuse(candidate);
+        }
+        fits
+    });
+    let (certain, competing): (Vec<_>, Vec<_>) = candidates
+        .into_iter()
+        .partition(|candidate| sram.always_fits(candidate));
+    let mut kept = Vec::new();
+    for candidate in &certain {
+        sram.pin(candidate);
+        kept.push(candidate.id);
+    }
+    let mut steps_left = MAX_STEPS;
+    for component in components(&competing) {
+        let selection = Search::new(component, &mut sram, &mut steps_left).run();
+        for (candidate, decision) in component.iter().zip(selection) {
+            match decision {
+                Decision::Keep => {
+                    sram.pin(candidate);
+                    kept.push(candidate.id);
+                }
+                Decision::Evict => sram.refuse(candidate),
+            }
+        }
+    }
+    kept
+}
+
+/// Bytes in use by step: of what is certain to stay, and of what has not been refused.
+struct Sram {
+    limit_bytes: f64,
+    pinned: Vec<f64>,
+    possible: Vec<f64>,
+}
+
+impl Sram {
+    fn fits(&self, candidate: &Candidate) -> bool {
+        candidate.peak(&self.pinned) + candidate.bytes <= self.limit_bytes
+    }
+
+    /// Whether it fits even if everything that has not been refused stays.
+    fn always_fits(&self, candidate: &Candidate) -> bool {
+        candidate.peak(&self.possible) <= self.limit_bytes
+    }
+
+    fn pin(&mut self, candidate: &Candidate) {
+        candidate.add(&mut self.pinned, 1.0);
+    }
+
+    fn refuse(&mut self, candidate: &Candidate) {
+        candidate.add(&mut self.possible, -1.0);
+    }
+
+    fn decide(&mut self, candidate: &Candidate, decision: Decision) {
+        match decision {
+            Decision::Keep => self.pin(candidate),
+            Decision::Evict => self.refuse(candidate),
+        }
+    }
+
+    fn undo(&mut self, candidate: &Candidate, decision: Decision) {
+        match decision {
+            Decision::Keep => candidate.add(&mut self.pinned, -1.0),
+            Decision::Evict => candidate.add(&mut self.possible, 1.0),
+        }
+    }
+}
+
+/// Runs of candidates that overlap in time, in the order of their first steps.
+fn components(candidates: &[Candidate]) -> Vec<&[Candidate]> {
+    let mut components = Vec::new();
+    let (mut start, mut end) = (0, 0);
+    for (idx, candidate) in candidates.iter().enumerate() {
+        if idx > start && (candidate.first > end || idx - start > MAX_COMPONENT) {
+            components.push(&candidates[start..idx]);
+            start = idx;
+            end = 0;
+        }
+        end = end.max(candidate.last);
+    }
+    if start < candidates.len() {
+        components.push(&candidates[start..]);
+    }
+    components
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    Keep,
+    Evict,
+}
+
+/// A branch-and-bound search for the selection with the most accesses. It walks through the decisions about
+/// one candidate after the other, keeping before evicting, and turns back where no selection ahead can
+/// exceed the best one. Of equal selections the first stays the best.
+struct Search<'a> {
+    candidates: &'a [Candidate],
+    sram: &'a mut Sram,
+    steps_left: &'a mut usize,
+    /// By candidate, the accesses of it and all after it; 0 at the end.
+    accesses_ahead: Vec<f64>,
+    /// Decisions so far, about the first candidates.
+    path: Vec<Decision>,
+    /// Accesses of those kept on the path, after each decision; starts with 0.
+    accesses: Vec<f64>,
+    best: Vec<Decision>,
+    best_accesses: f64,
+}
+
+impl<'a> Search<'a> {
+    fn new(candidates: &'a [Candidate], sram: &'a mut Sram, steps_left: &'a mut usize) -> Self {
+        let mut accesses_ahead = vec![0.0; candidates.len() + 1];
+        for (idx, candidate) in candidates.iter().enumerate().rev() {
+            accesses_ahead[idx] = accesses_ahead[idx + 1] + candidate.accesses;
+        }
+        Self {
+            candidates,
+            sram,
+            steps_left,
+            accesses_ahead,
+            path: Vec::with_capacity(candidates.len()),
+            accesses: vec![0.0],
+            best: vec![Decision::Evict; candidates.len()],
+            best_accesses: 0.0,
+        }
+    }
+
+    /// A decision about each candidate.
+    fn run(mut self) -> Vec<Decision> {
+        let mut next = self.first_decision();
+        loop {
+            match next {
+                Some(decision) => {
+                    self.advance(decision);
+                    next = self.first_decision();
+                }
+                None => match self.turn_back() {
+                    Some(candidate) => next = self.second_decision(candidate),
+                    None => return self.best,
+                },
+            }
+        }
+    }
+
+    fn accesses(&self) -> f64 {
+        self.accesses.last().copied().unwrap_or(0.0)
+    }
+
+    /// What to try first about the candidate at the end of the path; `None` at the end of all candidates, or
+    /// if nothing ahead is better than the best, or if the budget is spent.
+    fn first_decision(&mut self) -> Option<Decision> {
+        let idx = self.path.len();
+        let reachable = self.accesses() + self.accesses_ahead[idx];
+        let is_hopeless = self.best_accesses > 0.0 && reachable <= self.best_accesses;
+        if is_hopeless || *self.steps_left == 0 {
+            return None;
+        }
+        let Some(candidate) = self.candidates.get(idx) else {
+            if self.accesses() > self.best_accesses || self.best_accesses == 0.0 {
+                self.best_accesses = self.accesses();
+                self.best.clone_from(&self.path);
+            }
+            return None;
+        };
+        *self.steps_left = self.steps_left.saturating_sub(candidate.n_steps());
+        Some(match self.sram.fits(candidate) {
+            true => Decision::Keep,
+            false => Decision::Evict,
+        })
+    }
+
+    /// What to try after keeping a candidate: evicting it, unless it displaces no other one.
+    fn second_decision(&self, kept: &Candidate) -> Option<Decision> {
+        (!self.sram.always_fits(kept)).then_some(Decision::Evict)
+    }
+
+    fn advance(&mut self, decision: Decision) {
+        let candidate = &self.candidates[self.path.len()];
+        self.sram.decide(candidate, decision);
+        let own = match decision {
+            Decision::Keep => candidate.accesses,
+            Decision::Evict => 0.0,
+        };
+        self.accesses.push(self.accesses() + own);
+        self.path.push(decision);
+    }
+
+    /// Takes decisions back up to the last candidate that was kept, and returns that; `None` at the start.
+    fn turn_back(&mut self) -> Option<&'a Candidate> {
+        while let Some(decision) = self.path.pop() {
+            self.accesses.pop();
+            let candidate = &self.candidates[self.path.len()];
+            self.sram.undo(candidate, decision);
+            if decision == Decision::Keep {
+                return Some(candidate);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::analysis::fixtures::Random;
+
+    /// The most accesses of any choice that fits, by looking at all choices.
+    fn best_choice(candidates: &[Candidate], limit: f64, buffers: &[f64]) -> f64 {
+        let fits = |choice: u32| {
+            (0..buffers.len()).all(|step| {
+                let there = candidates.iter().enumerate().filter(|(idx, candidate)| {
+                    choice >> idx & 1 == 1 && (candidate.first..=candidate.last).contains(&step)
+                });
+                buffers[step] + there.map(|(_, one)| one.bytes).sum::<f64>() <= limit
+            })
+        };
+        let score = |choice: u32| {
+            let kept = candidates.iter().enumerate();
+            let kept = kept.filter(|(idx, _)| choice >> idx & 1 == 1);
+            kept.map(|(_, one)| one.accesses).sum::<f64>()
+        };
+        let choices = (0..1u32 << candidates.len()).filter(|&choice| fits(choice));
+        choices.map(score).fold(0.0, f64::max)
+    }
+
+    /// If all candidates overlap, no choice that fits has more accesses.
+    #[test]
+    fn what_is_kept_in_sram_has_most_accesses() {
+        const LIMIT: f64 = 100.0;
+        let mut random = Random::new(5);
+        let mut n_evicted = 0;
+        for _ in 0..300 {
+            let n_steps = 6;
+            let buffers: Vec<f64> = (0..n_steps).map(|_| random.below(60) as f64).collect();
+            let candidates: Vec<Candidate> = (0..8)
+                .map(|id| {
+                    let first = random.below(3) as usize;
+                    Candidate {
+                        id,
+                        first,
+                        last: 2 + random.below(4) as usize,
+                        bytes: 1.0 + random.below(70) as f64,
+                        accesses: 1.0 + random.below(1000) as f64,
+                    }
+                })
+                .collect();
+            let kept = select(candidates.clone(), LIMIT, &buffers);
+            n_evicted += candidates.len() - kept.len();
+            let score: f64 = kept.iter().map(|&id| candidates[id].accesses).sum();
+            let most = best_choice(&candidates, LIMIT, &buffers);
+            for (step, buffer) in buffers.iter().enumerate() {
+                let here = kept.iter().map(|&id| &candidates[id]);
+                let here = here.filter(|one| (one.first..=one.last).contains(&step));
+                assert!(buffer + here.map(|one| one.bytes).sum::<f64>() <= LIMIT);
+            }
+            // Candidates that fit under every choice are kept before the search over the rest.
+            assert!(score <= most && score >= 0.8 * most, "{score} of {most}");
+        }
+        println!("{n_evicted} of 2400 evicted");
+        assert!(n_evicted > 300);
+    }
+}
