@@ -1,22 +1,24 @@
 /**
- * Times of the page in headless Chromium: `node tests/page/bench.mjs [MODEL] [--runs 9]`. Each line is the median of the
- * runs, with the fastest and the slowest; the first run of a page is reported apart, since the browser still compiles then.
- * Before them, estimates a second of the npm package on one thread, for networks of 70 operators: all of it, and the
- * predictor alone, whose time is what the same files take more than without it.
+ * The page in headless Chromium: `node tests/page/bench.mjs [MODEL] [--runs 5]`. Each line is the median of the runs, with
+ * the fastest and the slowest. Last, estimates a second of the npm package on one thread, for networks of 70 operators:
+ * all of it, and the predictor alone, whose time is what the same files take more than without it.
  *
- *   ready      navigation to an estimator that has made its first prediction
- *   estimates  drop to estimates on the screen
- *   drawn      drop to the drawn graph
- *   task       longest task of the page's own thread: as long as this it did not answer
+ *   ready       navigation to an estimator that can estimate
+ *   download    bytes that a first visit asks for, as compressed ahead with brotli
+ *   estimates   drop to estimates on the screen; `first` on a fresh page
+ *   drawn       drop to the drawn graph
+ *   task        longest task of the page's own thread: as long as this it did not answer
+ *   axe-core    findings on all views in both themes
  */
-import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { access, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { dropFiles, measures, openBrowser, openPage, SHARED_MODELS, waitDrawn } from "./browser.mjs";
+import { axeFindings, dropFiles, measures, openBrowser, openPage, SHARED_MODELS, visitViews, waitDrawn } from "./browser.mjs";
 import { residualModel } from "./model.mjs";
 
+const DIST = fileURLToPath(new URL("../../www/dist/", import.meta.url));
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const PACKAGE_ORIGIN = "http://localhost:1";
 const N_OPERATORS = 70;
@@ -25,7 +27,7 @@ const BATCH_SIZES = [1, 8, 64];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { runs: { type: "string", default: "9" } },
+  options: { runs: { type: "string", default: "5" } },
 });
 const model = positionals[0] ?? path.join(SHARED_MODELS, "mobile_models__mobilenet_edgetpu_224_1.0_uint8.tflite");
 
@@ -39,8 +41,8 @@ async function watchTasks(page) {
 }
 
 async function timeOne(page, file) {
-  await page.click("#home");
   await page.evaluate(() => {
+    document.getElementById("home").click();
     performance.clearMeasures();
     window.longest_task_ms = 0;
   });
@@ -60,16 +62,60 @@ function line(name, numbers) {
   return `  ${name.padEnd(10)} ${median(numbers).toFixed(0).padStart(6)} ms   (${low.toFixed(0)} to ${high.toFixed(0)})`;
 }
 
+/** Bytes of the files that a first visit asks for, as the server would send them. */
+async function downloadBytes(requests, url) {
+  const names = new Set(requests.map((request) => new URL(request).pathname.slice(new URL(url).pathname.length) || "index.html"));
+  const size = (name) => stat(`${DIST}${name}`).then((entry) => entry.size, () => null);
+  const sizes = await Promise.all([...names].map(async (name) => (await size(`${name}.br`)) ?? (await size(name)) ?? 0));
+  return sizes.reduce((a, b) => a + b, 0);
+}
+
+async function benchStart(chromium) {
+  const ready = [];
+  const tasks = [];
+  let download = 0;
+  for (let i = 0; i < Number(values.runs); i++) {
+    const { page, requests, close } = await openPage(chromium, { prepare: watchTasks });
+    ready.push(await page.evaluate(() => performance.getEntriesByName("litecast:ready")[0].startTime));
+    await page.waitForTimeout(100);
+    tasks.push(await page.evaluate(() => window.longest_task_ms));
+    download = await downloadBytes(requests, chromium.url);
+    await close();
+  }
+  console.log(`page, ${ready.length} fresh visits`);
+  console.log(line("ready", ready));
+  console.log(line("task", tasks));
+  console.log(`  ${"download".padEnd(10)} ${(download / 1e6).toFixed(2).padStart(6)} MB`);
+}
+
 async function bench(chromium, name, file) {
-  const started = performance.now();
+  const firsts = [];
+  for (let i = 0; i < Number(values.runs); i++) {
+    const { page, close } = await openPage(chromium, { prepare: watchTasks });
+    await page.waitForTimeout(500); // a person takes longer to drop a file
+    firsts.push(await timeOne(page, file));
+    await close();
+  }
   const { page, close } = await openPage(chromium, { prepare: watchTasks });
-  const ready = performance.now() - started;
-  const first = await timeOne(page, file);
   const runs = [];
-  for (let i = 0; i < Number(values.runs); i++) runs.push(await timeOne(page, file));
+  for (let i = 0; i < Number(values.runs) + 1; i++) runs.push(await timeOne(page, file));
   await close();
-  console.log(`${name}, ${runs.length} runs (page ready after ${ready.toFixed(0)} ms; first drop: estimates ${first.estimates.toFixed(0)} ms, drawn ${first.drawn.toFixed(0)} ms)`);
-  for (const key of ["estimates", "drawn", "task"]) console.log(line(key, runs.map((run) => run[key])));
+  const later = runs.slice(1);
+  console.log(`${name}, ${later.length} runs`);
+  console.log(line("first", firsts.map(({ estimates }) => estimates)));
+  for (const key of ["estimates", "drawn"]) console.log(line(key, later.map((run) => run[key])));
+  console.log(line("task", [...firsts, ...later].map(({ task }) => task)));
+}
+
+async function benchAccess(chromium) {
+  for (const colorScheme of ["light", "dark"]) {
+    const { page, close } = await openPage(chromium, { options: { colorScheme, bypassCSP: true } });
+    const findings = [];
+    await visitViews(page, async (view) => findings.push(...(await axeFindings(page)).map((finding) => `${view}: ${finding}`)));
+    await close();
+    console.log(`axe-core, ${colorScheme}: ${findings.length} findings`);
+    for (const finding of findings) console.log(`  ${finding}`);
+  }
 }
 
 /** A blank page of an origin of its own that serves the package and the bundle. */
@@ -133,13 +179,15 @@ async function benchPackage(chromium) {
 const folder = await mkdtemp(path.join(tmpdir(), "litecast-bench-"));
 const chromium = await openBrowser();
 try {
-  await benchPackage(chromium);
+  await benchStart(chromium);
   const found = await access(model).then(() => true, () => false);
   if (found) await bench(chromium, path.basename(model), model);
   else console.log(`skipped: ${model} is not here`);
   const thousand = path.join(folder, "residual_1000.tflite");
   await writeFile(thousand, residualModel(1000));
   await bench(chromium, "1,000 operators", thousand);
+  await benchAccess(chromium);
+  await benchPackage(chromium);
 } finally {
   await chromium.close();
   await rm(folder, { recursive: true });

@@ -3,6 +3,7 @@ import { access } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { serve } from "../../www/serve.mjs";
+import { residualModel } from "./model.mjs";
 
 const DIST = fileURLToPath(new URL("../../www/dist/", import.meta.url));
 export const SHARED_MODELS = fileURLToPath(new URL("../../../shared/models/", import.meta.url));
@@ -127,4 +128,36 @@ export async function axeFindings(page) {
     const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
     return violations.flatMap(({ id, impact, nodes }) => nodes.map(({ target, failureSummary }) => `${impact} ${id}: ${target.join(" ")} ${failureSummary.split("\n")[1] ?? ""}`));
   });
+}
+
+/** Every view of the page, one after another. */
+export async function visitViews(page, visit) {
+  await visit("start");
+  await dropBytes(page, "seen.tflite", residualModel(40));
+  await waitDrawn(page, "seen.tflite");
+  await visit("report");
+  await page.locator(".costliest button").first().click();
+  await page.click(".take summary");
+  await page.evaluate(() => document.querySelectorAll(".device, .device-csv, .sources").forEach((details) => (details.open = true)));
+  await visit("operator and menus");
+  await page.click('button:text-is("Table")');
+  await visit("table");
+  await dropBytes(page, "broken.tflite", Buffer.from("no model"));
+  await page.waitForSelector(".failure-panel");
+  await visit("failure");
+  await page.evaluate(
+    (models) => {
+      const transfer = new DataTransfer();
+      for (const [i, base64] of models.entries()) transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], `file${i}.tflite`));
+      document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    },
+    [8, 40].map((n) => residualModel(n).toString("base64")),
+  );
+  await page.waitForSelector(".comparison [data-open]");
+  await page.waitForSelector("#cancel", { state: "hidden" });
+  await page.locator(".baseline").first().click();
+  await visit("comparison");
+  await page.click("#home");
+  await page.waitForSelector(".history-list");
+  await visit("start with history");
 }

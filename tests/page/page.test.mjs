@@ -190,6 +190,41 @@ function millisecondsOf(value) {
   return Number(number.replaceAll(",", "")) * { s: 1000, ms: 1, "µs": 0.001 }[unit];
 }
 
+/**
+ * Runs before the real worker's code: files of these names keep it busy for ever, trap after half a second, or leave it
+ * with a gigabyte of memory.
+ */
+const WORKER_PRELUDE = `
+let file = "";
+addEventListener("message", ({ data }) => {
+  file = data.call?.file ?? file;
+  if (file === "hang.tflite") for (;;);
+  if (file === "trap.tflite") {
+    const until = performance.now() + 100;
+    while (performance.now() < until);
+  }
+});
+const reply = postMessage.bind(globalThis);
+globalThis.postMessage = (message, transfer) => {
+  if (file === "trap.tflite" && message.value?.report) return reply({ id: message.id, error: { kind: "internal", message: "unreachable" } });
+  if (file === "large.tflite" && message.value?.report) message.value.memory_bytes = 1e9;
+  reply(message, transfer);
+};
+`;
+async function withStrangeFiles(page) {
+  await page.route("**/estimate.js*", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: WORKER_PRELUDE + (await response.text()) });
+  });
+  await page.addInitScript(() => {
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message, transfer) {
+      window.last_posted = message.call?.file ?? window.last_posted;
+      post.call(this, message, transfer);
+    };
+  });
+}
+
 test("measured files calibrate every report to devices of one's own", () =>
   withPage(async (page) => {
     const open = async (name, n) => {
@@ -225,7 +260,16 @@ test("measured files calibrate every report to devices of one's own", () =>
     await page.click('[aria-label="Forget a.tflite on Board"]');
     await page.waitForSelector('[data-device="Board"]:has-text("1 more measured file")');
     assert.equal((await readEstimates(page))["device:Board"], undefined);
-  }));
+    // The worker that was to calibrate has been ended with the file that hung.
+    await dropBytes(page, "hang.tflite", residualModel(4));
+    await page.waitForSelector("#cancel:visible");
+    await page.keyboard.press("Escape");
+    await page.waitForTimeout(500);
+    await page.fill("#device-name", "Board");
+    await page.fill("#measured", "1");
+    await page.press("#measured", "Enter");
+    await page.waitForSelector('[data-device="Board"] .fit');
+  }, { prepare: withStrangeFiles }));
 
 test("a batch is estimated anew, and one that cannot be is refused in words", () =>
   withPage(async (page) => {
@@ -588,18 +632,6 @@ test("a screen reader hears when a report is ready, and where the keyboard is in
     assert.match(await page.textContent(".graph [role=status].sr-only"), /^DEPTHWISE_CONV_2D, operator 2 of 12, Latency on Arm Ethos-U55/);
   }));
 
-/** Runs before the real worker's code: a file of this name keeps it busy for ever. */
-const HANGING = `addEventListener("message", ({ data }) => { if (data.call?.file === "hang.tflite") for (;;); });\n`;
-async function withHangingWorker(page) {
-  const workers = [];
-  page.on("worker", (worker) => workers.push(worker.url()));
-  await page.route("**/estimate.js*", async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, body: HANGING + (await response.text()) });
-  });
-  return workers;
-}
-
 test("a file that hangs costs nothing but itself: cancelled, left for another, or after the time limit", () =>
   withPage(
     async (page) => {
@@ -628,7 +660,35 @@ test("a file that hangs costs nothing but itself: cancelled, left for another, o
       await waitDrawn(page, "last.tflite");
       assert.deepEqual(await readEstimates(page), expected);
     },
-    { prepare: (page) => withHangingWorker(page) },
+    { prepare: withStrangeFiles },
+  ));
+
+test("a worker that trapped, even for a request that was given up, or grew large is ended", () =>
+  withPage(
+    async (page) => {
+      const ended = new Set();
+      const estimators = () => page.workers().filter((worker) => worker.url().includes("estimate.js"));
+      const watch = () => estimators().forEach((worker) => worker.once("close", () => ended.add(worker)));
+      const good = residualModel(12);
+      await dropBytes(page, "good.tflite", good);
+      await waitDrawn(page, "good.tflite");
+      const expected = await readEstimates(page);
+      for (const name of ["large.tflite", "trap.tflite"]) {
+        await page.waitForTimeout(1500); // a spare stands by
+        assert.equal(estimators().length, 2, "one at work, one spare");
+        watch();
+        await dropBytes(page, name, good);
+        await page.waitForFunction((name) => window.last_posted === name, name);
+        if (name === "trap.tflite") await page.keyboard.press("Escape");
+        await page.waitForTimeout(1500);
+        assert.equal(ended.size, 1, `${name} ended its worker`);
+        ended.clear();
+        await dropBytes(page, "good.tflite", good);
+        await page.waitForFunction(() => document.title.startsWith("good.tflite"));
+        assert.deepEqual(await readEstimates(page), expected);
+      }
+    },
+    { prepare: withStrangeFiles },
   ));
 
 test("other formats are named, archives and C arrays are opened", () =>

@@ -96,6 +96,7 @@ async function announceTargets(): Promise<void> {
     const { targets, predictor_failure } = await estimator.started;
     byId("known-targets").replaceChildren(...targetTable(targets));
     say(predictor_failure ? `No learned estimates: ${sentence(predictor_failure.message)}` : "");
+    performance.mark("litecast:ready");
     document.body.dataset["ready"] = predictor_failure ? "facts-only" : "yes";
   } catch (error) {
     say(`The estimator could not be started. ${sentence((error as Error).message)}`);
