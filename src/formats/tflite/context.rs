@@ -4,7 +4,8 @@ use flatbuffers::{Follow, Vector};
 
 use super::error::{ParseError, shown};
 use super::limits::{
-    MAX_APPARENT_SIZE_FACTOR, MAX_COPIED_ENTRIES, MAX_DIAGNOSTICS, SMALL_FILE_BYTES,
+    MAX_APPARENT_SIZE_FACTOR, MAX_COPIED_ENTRIES, MAX_DIAGNOSTICS, MAX_OPERANDS,
+    MIN_BYTES_PER_OPERAND, SMALL_FILE_BYTES,
 };
 use super::model::OperatorCode;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -16,6 +17,8 @@ pub(super) struct Context {
     pub diagnostics: Diagnostics,
     entries_limit: usize,
     entries_left: usize,
+    operands_limit: usize,
+    operands_left: usize,
 }
 
 impl Context {
@@ -24,6 +27,10 @@ impl Context {
             .saturating_mul(MAX_APPARENT_SIZE_FACTOR)
             .saturating_add(SMALL_FILE_BYTES)
             .min(MAX_COPIED_ENTRIES);
+        let operands_limit = file_bytes
+            .saturating_add(SMALL_FILE_BYTES)
+            .div_ceil(MIN_BYTES_PER_OPERAND)
+            .min(MAX_OPERANDS);
         Self {
             n_buffers: 0,
             n_subgraphs: 0,
@@ -31,7 +38,26 @@ impl Context {
             diagnostics: Diagnostics::default(),
             entries_limit,
             entries_left: entries_limit,
+            operands_limit,
+            operands_left: operands_limit,
         }
+    }
+
+    /// A copy of a list of tensor indices, which counts as operands too.
+    pub fn copy_operands(
+        &mut self,
+        indices: Option<Vector<'_, i32>>,
+        place: &impl std::fmt::Display,
+    ) -> Result<Vec<i32>, ParseError> {
+        let n = indices.map_or(0, |indices| indices.len());
+        let exceeded = || ParseError::LimitExceeded {
+            place: place.to_string(),
+            what: "operands in the file up to here",
+            limit: self.operands_limit,
+            found: "more".into(),
+        };
+        self.operands_left = self.operands_left.checked_sub(n).ok_or_else(exceeded)?;
+        self.copy(indices)
     }
 
     /// Takes `n` entries out of what may still be copied out of the file.

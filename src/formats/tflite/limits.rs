@@ -40,6 +40,19 @@ pub const SMALL_FILE_BYTES: usize = 4096;
 /// No kernel takes more than 8 dimensions.
 pub const MAX_RANK: usize = 32;
 
+/// Values of a constant that says how an operator works, such as the axes of a reduction or the sides
+/// of a padding, which has the most: two for each dimension. Beyond them a constant is no such one, and
+/// many operators that share a large one would each go over all of it.
+pub const MAX_LAYOUT_VALUES: usize = 2 * MAX_RANK;
+
+/// Inputs, outputs and scratch tensors of all operators and subgraphs together. A network of 100,000
+/// operators has about 400,000. Later stages keep up to 200 bytes for each.
+pub const MAX_OPERANDS: usize = 1 << 19;
+
+/// Bytes of the file for each operand: converters write every list of operands by itself, four bytes an
+/// operand. A file with more operands names the same lists again and again.
+pub const MIN_BYTES_PER_OPERAND: usize = 4;
+
 /// Letters of a name that a message shows: a message is for people.
 pub const MAX_SHOWN_NAME_CHARS: usize = 80;
 

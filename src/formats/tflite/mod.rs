@@ -154,7 +154,8 @@ fn read_subgraph(
     let tensors = tensors::read(context, subgraph, subgraph_idx, buffers)?;
     let operators = operators::read(context, subgraph, subgraph_idx, tensors.len())?;
     let mut ends = |stored, what| {
-        let stored = context.copy(stored)?;
+        let place = format!("subgraph {subgraph_idx}");
+        let stored = context.copy_operands(stored, &place)?;
         operators::read_subgraph_ends(context, &stored, what, subgraph_idx, &name, tensors.len())
     };
     let inputs = ends(subgraph.inputs(), "input tensor index")?;

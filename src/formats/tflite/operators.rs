@@ -86,9 +86,9 @@ fn read_one(
         name: code.name(),
         ..place
     };
-    let inputs = context.copy(operator.inputs())?;
-    let outputs = context.copy(operator.outputs())?;
-    let intermediates = context.copy(operator.intermediates())?;
+    let inputs = context.copy_operands(operator.inputs(), &place)?;
+    let outputs = context.copy_operands(operator.outputs(), &place)?;
+    let intermediates = context.copy_operands(operator.intermediates(), &place)?;
     Ok(Operator {
         inputs: tensor_idxs(&inputs, "input tensor index", &place, n_tensors)?,
         outputs: present(

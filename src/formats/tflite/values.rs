@@ -1,9 +1,13 @@
 //! What constants that shape an operator say: sizes, axes, paddings.
 
-/// The values of an int32 constant. A rest that is shorter than a value is left out.
+use super::limits::MAX_LAYOUT_VALUES;
+
+/// The first values of an int32 constant, [`MAX_LAYOUT_VALUES`] at most. A rest that is shorter than a
+/// value is left out.
 pub fn integers(contents: &[u8]) -> impl Iterator<Item = i32> {
     let (words, _) = contents.as_chunks::<4>();
-    words.iter().map(|word| i32::from_le_bytes(*word))
+    let values = words.iter().map(|word| i32::from_le_bytes(*word));
+    values.take(MAX_LAYOUT_VALUES)
 }
 
 /// Place of a dimension that may be counted from the end; none where there is no such one.

@@ -7,9 +7,10 @@ use super::calls::{Calls, MAX_CALL_DEPTH};
 use super::memory_plan::Unplannable;
 use crate::formats::tflite::{Model, Operator};
 
-/// Operators walked at most, those of a subgraph again at each call: nested calls of small
-/// subgraphs can multiply without bound.
-pub const MAX_WALKED_OPERATORS: usize = 1 << 20;
+/// Operators and operands walked at most, those of a subgraph with its inputs and outputs again at each
+/// call: nested calls of small subgraphs can multiply without bound. Some ten milliseconds' worth, and more
+/// than a file without calls can have.
+pub const MAX_WALKED: usize = 1 << 21;
 
 /// Step of tensors that nothing writes or reads: the arena has room for all of them at once.
 pub const NEVER: i64 = -1;
@@ -61,10 +62,7 @@ impl Walk<'_> {
             .subgraphs
             .get(idx)
             .ok_or(Unplannable::Subgraph { subgraph_idx: idx })?;
-        self.n_walked += subgraph.operators.len();
-        if self.n_walked > MAX_WALKED_OPERATORS {
-            return Err(Unplannable::TooManyOperators);
-        }
+        self.spend(1 + subgraph.inputs.len() + subgraph.outputs.len())?;
         subgraph
             .inputs
             .iter()
@@ -86,6 +84,7 @@ impl Walk<'_> {
         operator: &Operator,
         depth: usize,
     ) -> Result<RangeInclusive<i64>, Unplannable> {
+        self.spend(1 + operator.inputs.len() + operator.outputs.len())?;
         self.step += 1;
         let first_step = self.step;
         operator
@@ -101,6 +100,14 @@ impl Walk<'_> {
             .chain(&operator.outputs)
             .for_each(|&tensor_idx| self.use_now(subgraph_idx, tensor_idx));
         Ok(first_step..=self.step)
+    }
+
+    fn spend(&mut self, n: usize) -> Result<(), Unplannable> {
+        self.n_walked += n;
+        match self.n_walked > MAX_WALKED {
+            true => Err(Unplannable::TooManyWalked),
+            false => Ok(()),
+        }
     }
 
     fn create(&mut self, subgraph_idx: usize, tensor_idx: usize) {

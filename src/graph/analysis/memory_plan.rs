@@ -63,10 +63,10 @@ pub enum Unplannable {
     #[error("expected at most {MAX_PLANNED_TENSORS} activations, found {found}")]
     TooManyTensors { found: usize },
     #[error(
-        "expected at most {} operators in all calls together, found more",
-        lifetimes::MAX_WALKED_OPERATORS
+        "expected at most {} operators and operands in all calls together, found more",
+        lifetimes::MAX_WALKED
     )]
-    TooManyOperators,
+    TooManyWalked,
     #[error(
         "expected subgraphs that call each other at most {} deep, found more",
         super::calls::MAX_CALL_DEPTH

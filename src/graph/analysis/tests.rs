@@ -124,7 +124,7 @@ fn circles_and_multiplying_calls_end() {
     let mut subgraphs: Vec<_> = (0..MAX_CALL_DEPTH).map(step).collect();
     subgraphs.push(dense());
     let multiplying = model(subgraphs);
-    assert_eq!(refusal(&multiplying), Unplannable::TooManyOperators);
+    assert_eq!(refusal(&multiplying), Unplannable::TooManyWalked);
     assert_eq!(
         analyze_main(&multiplying).totals.macs,
         4u64.pow(MAX_CALL_DEPTH as u32 + 1)
