@@ -4,14 +4,20 @@ use std::error::Error;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 use std::{fs, io};
 
 use clap::{Parser, Subcommand};
 use litecast::estimate::{ModelFile, estimate_many};
+use litecast::formats::tflite::ParseError;
+use litecast::formats::tflite::limits::MAX_FILE_BYTES;
 use litecast::learned::predictor::{Predictor, PredictorError};
 use litecast::report::Report;
 
+mod isolation;
 mod table;
+
+use isolation::Message;
 
 /// What a TensorFlow Lite model costs on edge hardware, before any deployment.
 #[derive(Parser)]
@@ -39,6 +45,23 @@ enum Command {
         /// List the operators too.
         #[arg(long, conflicts_with = "json")]
         operators: bool,
+        /// Seconds after which a file is given up.
+        #[arg(long, value_name = "SECONDS", default_value = "60")]
+        time_limit: u64,
+    },
+    /// What `predict` runs in a process apart.
+    #[command(hide = true)]
+    Worker {
+        files: Vec<PathBuf>,
+        #[arg(long, default_value = "1")]
+        batch: NonZeroU32,
+        #[arg(long)]
+        json: bool,
+        #[arg(long)]
+        operators: bool,
+        /// So many files are estimated one at a time.
+        #[arg(long, default_value = "0")]
+        alone: usize,
     },
     /// List the targets, where their numbers come from and how far off they were on held-out networks.
     Targets,
@@ -49,82 +72,112 @@ const NETWORK: &[u8] = include_bytes!("../trainer/artifact/predictor.onnx");
 const MANIFEST: &str = include_str!("../trainer/artifact/manifest.json");
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let predictor = match Predictor::load(NETWORK, MANIFEST) {
-        Ok(predictor) => predictor,
-        Err(error) => {
-            eprintln!("litecast: {error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    match args.command {
+    let outcome = match Args::parse().command {
         Command::Predict {
             files,
             batch,
             json,
             operators,
-        } => predict(&files, batch, &predictor, |report| {
+            time_limit,
+        } => {
+            let mut arguments = vec!["worker".to_owned(), format!("--batch={batch}")];
+            arguments.extend(json.then(|| "--json".to_owned()));
+            arguments.extend(operators.then(|| "--operators".to_owned()));
+            predict(&files, &arguments, Duration::from_secs(time_limit))
+        }
+        Command::Worker {
+            files,
+            batch,
+            json,
+            operators,
+            alone,
+        } => work(&files, batch, alone, |report| {
             text_of(report, json, operators)
         }),
-        Command::Targets => {
-            println!(
-                "{}",
-                table::targets(&litecast::targets::infos(Some(predictor.manifest())))
-            );
+        Command::Targets => load().map(|predictor| {
+            let targets = litecast::targets::infos(Some(predictor.manifest()));
+            println!("{}", table::targets(&targets));
             ExitCode::SUCCESS
+        }),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("litecast: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+fn load() -> Result<Predictor, Box<dyn Error>> {
+    Ok(Predictor::load(NETWORK, MANIFEST)?)
+}
+
+/// Prints each file's report, or why there is none.
+fn predict(
+    files: &[PathBuf],
+    arguments: &[String],
+    time_limit: Duration,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let mut code = ExitCode::SUCCESS;
+    isolation::run(files, arguments, time_limit, |file, result| match result {
+        Ok(text) => print!("{text}"),
+        Err(words) => {
+            eprintln!("litecast: {}: {words}", file.display());
+            code = ExitCode::FAILURE;
         }
-    }
+    })?;
+    Ok(code)
 }
 
 /// Files that are held and estimated at a time: so many, or as few as have so many bytes.
 const FILES_AT_A_TIME: usize = 64;
-const BYTES_AT_A_TIME: usize = 64 << 20;
+const BYTES_AT_A_TIME: u64 = 64 << 20;
 
-fn predict(
+/// Estimates files, the first `alone` of them one at a time, and tells the process that started this one.
+fn work(
     files: &[PathBuf],
     batch: NonZeroU32,
-    predictor: &Predictor,
+    mut alone: usize,
     text_of: impl Fn(&Report) -> Result<String, Box<dyn Error>>,
-) -> ExitCode {
-    let mut code = ExitCode::SUCCESS;
+) -> Result<ExitCode, Box<dyn Error>> {
+    let predictor = load()?;
+    let mut to = io::stdout().lock();
     let mut pending = files;
     while !pending.is_empty() {
-        let contents = read_some(pending);
-        let (files, rest) = pending.split_at(contents.len());
-        let reports = match reports_of(files, contents, batch, predictor) {
-            Ok(reports) => reports,
-            Err(error) => {
-                eprintln!("litecast: {error}");
-                return ExitCode::FAILURE;
-            }
-        };
-        for (file, report) in files.iter().zip(reports) {
-            match report.and_then(|report| text_of(&report)) {
-                Ok(text) => print!("{text}"),
-                Err(error) => {
-                    eprintln!("litecast: {}: {error}", file.display());
-                    code = ExitCode::FAILURE;
-                }
-            }
+        let n = if alone > 0 { 1 } else { n_at_a_time(pending) };
+        alone = alone.saturating_sub(n);
+        let (files, rest) = pending.split_at(n);
+        Message::Begin(n).write(&mut to)?;
+        let contents = files.iter().map(read).collect();
+        for report in reports_of(files, contents, batch, &predictor)? {
+            let message = match report.and_then(|report| text_of(&report)) {
+                Ok(text) => Message::Report(text),
+                Err(error) => Message::Error(error.to_string()),
+            };
+            message.write(&mut to)?;
         }
         pending = rest;
     }
-    code
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Contents of the first files, at least of one.
-fn read_some(files: &[PathBuf]) -> Vec<io::Result<Vec<u8>>> {
-    let mut n_bytes = 0;
-    let mut contents = Vec::new();
-    for file in files.iter().take(FILES_AT_A_TIME) {
-        if n_bytes >= BYTES_AT_A_TIME {
-            break;
-        }
-        let bytes = fs::read(file);
-        n_bytes += bytes.as_ref().map_or(0, Vec::len);
-        contents.push(bytes);
+/// How many of the first files are held at a time, one at least.
+fn n_at_a_time(files: &[PathBuf]) -> usize {
+    let mut n_bytes = 0u64;
+    let fits = |file: &&PathBuf| {
+        n_bytes = n_bytes.saturating_add(fs::metadata(file).map_or(0, |metadata| metadata.len()));
+        n_bytes <= BYTES_AT_A_TIME
+    };
+    let some = files.iter().take(FILES_AT_A_TIME);
+    some.take_while(fits).count().max(1)
+}
+
+/// The contents of a file; its size is looked at before.
+fn read(file: &PathBuf) -> Result<Vec<u8>, Box<dyn Error>> {
+    let file_bytes = fs::metadata(file)?.len();
+    if file_bytes > MAX_FILE_BYTES as u64 {
+        let file_bytes = usize::try_from(file_bytes).unwrap_or(usize::MAX);
+        return Err(ParseError::TooLarge { file_bytes }.into());
     }
-    contents
+    Ok(fs::read(file)?)
 }
 
 type ReportOrError = Result<Report, Box<dyn Error>>;
@@ -132,7 +185,7 @@ type ReportOrError = Result<Report, Box<dyn Error>>;
 /// In the order of `files`.
 fn reports_of(
     files: &[PathBuf],
-    contents: Vec<io::Result<Vec<u8>>>,
+    contents: Vec<Result<Vec<u8>, Box<dyn Error>>>,
     batch: NonZeroU32,
     predictor: &Predictor,
 ) -> Result<Vec<ReportOrError>, PredictorError> {
@@ -145,7 +198,7 @@ fn reports_of(
         })
         .collect();
     let mut reports = estimate_many(&readable, Some(predictor))?.into_iter();
-    let report = |bytes: io::Result<Vec<u8>>| {
+    let report = |bytes: Result<Vec<u8>, Box<dyn Error>>| {
         bytes?;
         Ok(reports
             .next()
