@@ -169,10 +169,16 @@ fn report_of(
     Ok(to_js(&report)?.unchecked_into())
 }
 
-/// Plain objects, numbers and `null`, as `JSON.parse` would give.
+/// Plain objects, numbers and `null`, as `JSON.parse` would give: whole numbers beyond 2^53, which the
+/// serializer refuses, are rounded to the nearest that JavaScript has.
 fn to_js(value: &impl Serialize) -> Result<JsValue, JsValue> {
     let serializer = serde_wasm_bindgen::Serializer::json_compatible();
-    Ok(value.serialize(&serializer)?)
+    if let Ok(value) = value.serialize(&serializer) {
+        return Ok(value);
+    }
+    let unwritable = |error: String| js_error("serialization", &error);
+    let text = serde_json::to_string(value).map_err(|error| unwritable(error.to_string()))?;
+    js_sys::JSON::parse(&text).map_err(|error| unwritable(format!("{error:?}")))
 }
 
 fn estimate_error(error: &EstimateError) -> JsValue {
