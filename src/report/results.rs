@@ -6,7 +6,7 @@ use super::TargetResult;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::Model;
 use crate::graph::Graph;
-use crate::targets::{MetricEstimate, Network, UnsupportedOperator, registry};
+use crate::targets::{MetricEstimate, Network, UnsupportedOperator, plausibility, registry};
 
 /// What the estimates leave out by their scope: other subgraphs.
 pub(crate) fn other_subgraphs(model: &Model, graph: &Graph) -> Option<Diagnostic> {
@@ -40,7 +40,8 @@ pub(crate) fn results(network: &Network) -> (Vec<TargetResult>, Vec<Diagnostic>)
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut left: BTreeMap<Vec<UnsupportedOperator>, Vec<&str>> = BTreeMap::new();
     for target in registry() {
-        let estimate = target.estimate(network);
+        let mut estimate = target.estimate(network);
+        plausibility::check(target.as_ref(), network, &mut estimate);
         let is_estimated = |metric: &MetricEstimate| metric.outcome.is_estimate();
         if estimate.metrics.iter().any(is_estimated) {
             let unsupported = target.unsupported(network);

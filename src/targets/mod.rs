@@ -7,6 +7,7 @@ pub mod cortex_a;
 pub mod edge_tpu;
 pub mod ethos_u;
 mod outcome;
+pub mod plausibility;
 mod support;
 pub mod tflite_micro;
 
@@ -16,6 +17,8 @@ use serde::Serialize;
 
 pub use outcome::{Metric, MetricEstimate, Outcome, UnavailableReason};
 pub use support::{UnsupportedOperator, UnsupportedReason};
+
+pub use plausibility::PeakRates;
 
 use crate::diagnostic::Diagnostic;
 use crate::formats::tflite::BuiltinOptions;
@@ -46,6 +49,11 @@ pub trait Target: Send + Sync {
     /// The operators that it does not run, in topological order; empty where it runs all of them, or
     /// where running the file as a whole is no question of operators.
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator>;
+
+    /// What the hardware reaches at most, by which latencies are checked; none where no document tells.
+    fn peak(&self) -> Option<PeakRates> {
+        None
+    }
 
     /// One estimate, or the reason for none, by metric. Empty where the target needs a trained network
     /// and none is loaded.
@@ -109,7 +117,16 @@ fn uncountable(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> 
     if graph.nodes.iter().any(is_compiled) {
         return Some(UnavailableReason::CompiledForEthosU);
     }
-    missing_shapes(graph, analysis)
+    missing_shapes(graph, analysis).or_else(|| contradicting_shapes(graph, analysis))
+}
+
+/// Work that is counted from shapes of which one at least is wrong.
+fn contradicting_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
+    let n_operators = analysis.contradictions.len();
+    (n_operators > 0).then_some(UnavailableReason::ContradictingShapes {
+        n_operators,
+        of: graph.nodes.len(),
+    })
 }
 
 /// Operators whose work nobody can count would look free.

@@ -133,6 +133,15 @@ pub enum UnavailableReason {
         n_operators: usize,
         of: usize,
     },
+    /// Operators whose operands no kernel takes together.
+    ContradictingShapes {
+        n_operators: usize,
+        of: usize,
+    },
+    /// The estimate was less than the work takes at the hardware's peak rate.
+    BeyondPeakRate,
+    /// No operator of the network was ever counted on the processor.
+    NeverCounted,
     /// The NPU takes one input at a time.
     SeveralInputs {
         found: i32,
@@ -161,6 +170,9 @@ impl UnavailableReason {
             Self::CompiledForEthosU => "compiled-for-ethos-u",
             Self::CompiledForEdgeTpu => "compiled-for-edge-tpu",
             Self::MissingShapes { .. } => "missing-shapes",
+            Self::ContradictingShapes { .. } => "contradicting-shapes",
+            Self::BeyondPeakRate => "beyond-peak-rate",
+            Self::NeverCounted => "never-counted",
             Self::SeveralInputs { .. } => "several-inputs",
             Self::UnsupportedOperators { .. } => "unsupported-operators",
             Self::PrecisionNotCounted(_) => "precision-not-counted",
@@ -183,6 +195,17 @@ impl fmt::Display for UnavailableReason {
                 f,
                 "the file does not tell the shapes that {n_operators} of {of} operators work on"
             ),
+            Self::ContradictingShapes { n_operators, of } => write!(
+                f,
+                "operands of {n_operators} of {of} operators contradict each other in shape"
+            ),
+            Self::BeyondPeakRate => f.write_str(
+                "the estimate was less than this work takes at the peak rate: the network is too far from \
+                 those that were measured",
+            ),
+            Self::NeverCounted => {
+                f.write_str("none of its operators was ever counted on this processor")
+            }
             Self::SeveralInputs { found } => write!(f, "takes one input at a time, found {found}"),
             Self::UnsupportedOperators {
                 n_operators,

@@ -5,6 +5,7 @@
 
 pub mod calls;
 mod constants;
+pub mod contradictions;
 mod counts;
 mod doubts;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::formats::tflite::Operator;
 use crate::graph::Graph;
+use contradictions::Contradiction;
 use counts::{Counter, SubgraphCounts};
 
 /// Exact facts of one graph.
@@ -40,6 +42,8 @@ pub struct Analysis {
     /// Absent where a shape is known only at run time, the first dimension of each (the batch)
     /// excepted, and where a limit is exceeded; a diagnostic then says which.
     pub memory_plan: Option<MemoryPlan>,
+    /// Operators whose operands no kernel takes together: nothing that depends on shapes is known.
+    pub contradictions: Vec<Contradiction>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -146,6 +150,8 @@ pub fn analyze(graph: &Graph) -> Analysis {
     };
     diagnostics.extend(doubt);
     diagnostics.extend(memory_plan.as_ref().and_then(doubts::of_plan));
+    let contradictions = contradictions::contradictions(graph);
+    diagnostics.extend(contradictions::doubt(graph, &contradictions));
     let mut sampler = Sampler {
         graph,
         known: HashMap::new(),
@@ -161,6 +167,7 @@ pub fn analyze(graph: &Graph) -> Analysis {
         costs,
         totals: counter.totals(graph.subgraph_idx),
         memory_plan,
+        contradictions,
         diagnostics,
     }
 }

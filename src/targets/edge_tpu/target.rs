@@ -1,12 +1,12 @@
 //! The Edge TPU as a target.
 
 use super::mapped::{refusal, unsupported};
-use super::{Constants, DEVICE, TARGET, Work, work};
+use super::{ARRAY_SIDE, CACHE_BYTES, CLOCK_HZ, Constants, DEVICE, TARGET, Work, work};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind};
 use crate::targets::{
-    Metric, MetricEstimate, MetricInfo, Network, Outcome, Target, TargetEstimate, TargetInfo,
-    UnsupportedOperator, uncountable,
+    Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
+    TargetInfo, UnsupportedOperator, uncountable,
 };
 
 struct EdgeTpu;
@@ -40,6 +40,15 @@ impl Target for EdgeTpu {
 
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
         unsupported(network.graph)
+    }
+
+    /// The array at its clock; PCIe 2 of one lane, or USB 3, to the host.
+    fn peak(&self) -> Option<PeakRates> {
+        Some(PeakRates {
+            macs_per_s: (ARRAY_SIDE * ARRAY_SIDE) as f64 * CLOCK_HZ,
+            weight_bytes_per_s: 0.5e9,
+            cached_bytes: CACHE_BYTES as f64,
+        })
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::accelerator::ACCELERATORS;
 use super::energy::{Coefficients, coefficients};
 use super::support::{Npu, inputs_at_a_time, unsupported};
 use crate::diagnostic::some_of;
@@ -11,8 +12,8 @@ use crate::learned::manifest::{Manifest, Output};
 use crate::learned::out_of_distribution::Learned;
 use crate::provenance::{Provenance, ProvenanceKind};
 use crate::targets::{
-    Metric, MetricEstimate, MetricInfo, Network, Outcome, Target, TargetEstimate, TargetInfo,
-    UnavailableReason, UnsupportedOperator, uncountable,
+    Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
+    TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
 };
 
 /// One accelerator in one system configuration and memory mode.
@@ -60,6 +61,18 @@ impl Target for EthosU {
 
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
         unsupported(network.graph, self.npu)
+    }
+
+    /// The multipliers at their clock. Weights are compressed, so that their bytes in the file set no limit.
+    fn peak(&self) -> Option<PeakRates> {
+        let accelerator = ACCELERATORS
+            .iter()
+            .find(|one| one.product.name() == self.id)?;
+        Some(PeakRates {
+            macs_per_s: accelerator.macs_per_cycle * accelerator.clock_hz,
+            weight_bytes_per_s: f64::INFINITY,
+            cached_bytes: 0.0,
+        })
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {

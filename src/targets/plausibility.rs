@@ -1,0 +1,149 @@
+//! Latencies against what the hardware can do at most.
+
+use super::{Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate, UnavailableReason};
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// What a target reaches at most, from its maker's documents.
+#[derive(Clone, Copy, Debug)]
+pub struct PeakRates {
+    /// Multiply-accumulates in a cycle times the clock, for the narrowest numbers.
+    pub macs_per_s: f64,
+    /// Width times rate of the memory that holds the weights.
+    pub weight_bytes_per_s: f64,
+    /// Weights that can stay beside the arithmetic from one inference to the next.
+    pub cached_bytes: f64,
+}
+
+impl PeakRates {
+    /// Milliseconds that so many MACs and weights take at least.
+    pub fn floor_ms(&self, macs: f64, weight_bytes: f64) -> f64 {
+        let streamed_bytes = (weight_bytes - self.cached_bytes).max(0.0);
+        1e3 * (macs / self.macs_per_s).max(streamed_bytes / self.weight_bytes_per_s)
+    }
+}
+
+/// Milliseconds that the work of a network takes at least on a target, without the operators that it does
+/// not run; none for a target that states no peak.
+pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
+    let peak = target.peak()?;
+    let mut is_run = vec![true; network.graph.nodes.len()];
+    for operator in target.unsupported(network) {
+        is_run[operator.node_idx] = false;
+    }
+    let costs = network.analysis.costs.iter().zip(&is_run);
+    let macs = costs.filter(|(_, is_run)| **is_run);
+    let macs: f64 = macs.map(|(cost, _)| cost.macs as f64).sum();
+    let weight_bytes = network.analysis.totals.weight_bytes as f64;
+    // The sum of parts may be less by rounding.
+    Some(peak.floor_ms(macs, weight_bytes) * (1.0 - 1e-6))
+}
+
+/// Holds the latency of an estimate against [`floor_ms`]. Where its interval reaches that far, it is raised
+/// to it; where not, nothing is known of such a network, and no estimate of the target stands but that of
+/// the arena.
+pub fn check(target: &dyn Target, network: &Network, estimate: &mut TargetEstimate) {
+    let Some(floor_ms) = floor_ms(target, network) else {
+        return;
+    };
+    let mut of_latency = (estimate.metrics.iter_mut()).filter(|one| one.metric == Metric::Latency);
+    let is_possible = of_latency.all(|one| raise(&mut one.outcome, floor_ms));
+    if is_possible {
+        return;
+    }
+    let depends = |one: &&mut MetricEstimate| one.metric != Metric::Arena;
+    for one in estimate.metrics.iter_mut().filter(depends) {
+        one.outcome = Outcome::unavailable(UnavailableReason::BeyondPeakRate);
+    }
+    estimate.diagnostics.push(Diagnostic {
+        severity: Severity::Warning,
+        code: "beyond-peak-rate",
+        message: format!(
+            "on {}, this work takes {floor_ms:.3} ms at the peak rate, and the estimate was less: it is withheld",
+            target.id()
+        ),
+        operator_idx: None,
+    });
+}
+
+/// Raises a latency to `floor_ms`, parts in proportion. Whether its interval reaches that far.
+fn raise(outcome: &mut Outcome, floor_ms: f64) -> bool {
+    let Outcome::Estimate {
+        value,
+        lo,
+        hi,
+        operators,
+        ..
+    } = outcome
+    else {
+        return true;
+    };
+    *lo = lo.map(|lo| lo.max(floor_ms.min(*value)));
+    if *value >= floor_ms {
+        return true;
+    }
+    if hi.is_none_or(|hi| hi < floor_ms) {
+        return false;
+    }
+    let factor = floor_ms / *value;
+    for part in operators.iter_mut().flatten() {
+        *part *= factor;
+    }
+    *lo = lo.map(|_| floor_ms);
+    *value = floor_ms;
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provenance::{Provenance, ProvenanceKind};
+
+    fn latency(value: f64, hi: Option<f64>) -> Outcome {
+        Outcome::Estimate {
+            value,
+            lo: hi.map(|_| value / 2.0),
+            hi,
+            unit: "ms",
+            provenance: Provenance::own(ProvenanceKind::Modelled, String::new()),
+            expected_error_percent: None,
+            operators: Some(vec![value / 4.0, 3.0 * value / 4.0]),
+        }
+    }
+
+    #[test]
+    fn floors_are_as_by_hand() {
+        let peak = PeakRates {
+            macs_per_s: 1e9,
+            weight_bytes_per_s: 1e6,
+            cached_bytes: 500.0,
+        };
+        assert_eq!(peak.floor_ms(2e6, 0.0), 2.0);
+        assert_eq!(peak.floor_ms(2e6, 500.0), 2.0);
+        assert_eq!(peak.floor_ms(2e6, 5500.0), 5.0);
+    }
+
+    #[test]
+    fn no_latency_is_less_than_the_floor() {
+        let mut possible = latency(4.0, Some(8.0));
+        assert!(raise(&mut possible, 3.0));
+        let Outcome::Estimate { value, lo, .. } = possible else {
+            panic!()
+        };
+        assert_eq!((value, lo), (4.0, Some(3.0)));
+        let mut raised = latency(4.0, Some(8.0));
+        assert!(raise(&mut raised, 6.0));
+        let Outcome::Estimate {
+            value,
+            lo,
+            operators,
+            ..
+        } = raised
+        else {
+            panic!()
+        };
+        assert_eq!((value, lo), (6.0, Some(6.0)));
+        assert_eq!(operators, Some(vec![1.5, 4.5]));
+        assert!(!raise(&mut latency(4.0, Some(8.0)), 9.0));
+        assert!(!raise(&mut latency(4.0, None), 4.5));
+    }
+}
