@@ -12,6 +12,13 @@ use serde::{Deserialize, Serialize};
 /// Fewest measurements that a calibration is made of: with fewer, nothing tells how far off it is.
 pub const MIN_MEASUREMENTS: usize = 3;
 
+/// Most measurements of one calibration: each is left out in turn, which is quadratic. A hundred times as many
+/// as anybody has measured of one device here.
+pub const MAX_MEASUREMENTS: usize = 1000;
+
+/// Latencies between a nanosecond and eleven days, in ms: logarithms of others say nothing about hardware.
+const LATENCIES_MS: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
+
 /// How strongly the slope is held at 1, in squared units of ln: scatter of a tenth beside slopes that
 /// differ by a fifth.
 const SLOPE_PRIOR: f64 = 0.1 * 0.1 / (0.2 * 0.2);
@@ -59,8 +66,19 @@ pub struct Calibrated {
 pub enum CalibrationError {
     #[error("expected at least {MIN_MEASUREMENTS} measurements, found {0}")]
     TooFew(usize),
+    #[error("expected at most {MAX_MEASUREMENTS} measurements, found {0}")]
+    TooMany(usize),
     #[error("measurement {index}: expected a latency above 0 ms, found {value}")]
     NotPositive { index: usize, value: f64 },
+    #[error(
+        "measurement {index}: expected a latency from {} to {} ms, found {value}",
+        LATENCIES_MS.start(),
+        LATENCIES_MS.end()
+    )]
+    OutOfRange { index: usize, value: f64 },
+    /// Beyond what any device takes: the measurements follow no line.
+    #[error("the measurements are too far from each other for an estimate of this network")]
+    TooFar,
     #[error("no target has an estimate of each measured network")]
     NoCommonTarget,
     #[error("{target} has no estimate of this network")]
@@ -72,7 +90,10 @@ impl CalibrationError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::TooFew(_) => "too-few-measurements",
+            Self::TooMany(_) => "limit-exceeded",
             Self::NotPositive { .. } => "not-positive",
+            Self::OutOfRange { .. } => "latency-out-of-range",
+            Self::TooFar => "too-far",
             Self::NoCommonTarget => "no-common-target",
             Self::NoEstimate { .. } => "no-estimate",
         }
@@ -86,10 +107,15 @@ impl Calibration {
         if measurements.len() < MIN_MEASUREMENTS {
             return Err(CalibrationError::TooFew(measurements.len()));
         }
-        let is_latency = |ms: f64| ms.is_finite() && ms > 0.0;
+        if measurements.len() > MAX_MEASUREMENTS {
+            return Err(CalibrationError::TooMany(measurements.len()));
+        }
         let mut values = measurements.iter().map(|m| m.measured_ms).enumerate();
         if let Some((index, value)) = values.find(|(_, ms)| !is_latency(*ms)) {
-            return Err(CalibrationError::NotPositive { index, value });
+            return Err(match value > 0.0 {
+                true => CalibrationError::OutOfRange { index, value },
+                false => CalibrationError::NotPositive { index, value },
+            });
         }
         let targets = measurements[0].estimates_ms.keys();
         let fits = targets.filter_map(|target| {
@@ -102,6 +128,7 @@ impl Calibration {
                 .collect();
             Some(Self::of_target(target, &pairs?))
         });
+        let fits = fits.filter(|fit| fit.left_out_percent.is_finite());
         fits.min_by(|a, b| a.left_out_percent.total_cmp(&b.left_out_percent))
             .ok_or(CalibrationError::NoCommonTarget)
     }
@@ -142,12 +169,15 @@ impl Calibration {
         &self,
         estimates_ms: &BTreeMap<String, f64>,
     ) -> Result<Calibrated, CalibrationError> {
-        let estimate_ms = estimates_ms.get(&self.target).filter(|ms| **ms > 0.0);
+        let estimate_ms = estimates_ms.get(&self.target).filter(|ms| is_latency(**ms));
         let missing = || CalibrationError::NoEstimate {
             target: self.target.clone(),
         };
         let latency_ms = self.latency_ms(*estimate_ms.ok_or_else(missing)?);
         let (lo_ms, hi_ms) = self.around(latency_ms);
+        if ![lo_ms, latency_ms, hi_ms].into_iter().all(is_latency) {
+            return Err(CalibrationError::TooFar);
+        }
         Ok(Calibrated {
             latency_ms,
             lo_ms,
@@ -165,6 +195,10 @@ impl Calibration {
         let factor = self.left_out_worst_factor;
         (latency_ms / factor, latency_ms * factor)
     }
+}
+
+fn is_latency(ms: f64) -> bool {
+    LATENCIES_MS.contains(&ms)
 }
 
 /// `y = x + intercept + (slope − 1) (x − center)`, which is a device that is faster by a factor where
