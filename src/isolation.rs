@@ -52,6 +52,9 @@ impl Message {
     }
 }
 
+/// Until a worker begins with its first files: it loads the network before.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
 /// Runs workers until each of `files` has a result, and hands those out in order. `arguments` are the
 /// worker's own; before the files come `--alone N` for so many that are to be estimated one at a time.
 pub fn run(
@@ -65,7 +68,7 @@ pub fn run(
     while !pending.is_empty() {
         let worker = Worker::start(pending, arguments, n_alone)?;
         let mut n_begun = 0;
-        let mut deadline = Instant::now() + time_limit;
+        let mut deadline = Instant::now() + START_LIMIT;
         let end = loop {
             match worker.next(deadline) {
                 Ok(Message::Begin(n)) => {

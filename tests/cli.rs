@@ -1,5 +1,6 @@
 //! The native command, run as its users run it.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -269,4 +270,75 @@ fn real_files_give_a_report_or_a_clear_error() {
         }
         println!("{}: {}", file.file_name().unwrap().display(), errors.trim());
     }
+}
+
+/// The file has no bytes on the disk, and none of it is read.
+#[test]
+fn a_file_beyond_the_limit_is_refused_by_its_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = folder.path().join("large.tflite");
+    fs::File::create(&large).unwrap().set_len(3 << 30).unwrap();
+    let good = examples().remove(0);
+    let output = litecast(&[
+        "predict",
+        "--json",
+        large.to_str().unwrap(),
+        good.to_str().unwrap(),
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stdout(&output).lines().count(), 1);
+    let errors = String::from_utf8(output.stderr).unwrap();
+    println!("{errors}");
+    assert!(errors.contains("found 3221225472 bytes"), "{errors}");
+}
+
+/// With less memory than the large file has bytes, the other one still has its report.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_memory_does_not_hold_costs_no_other_its_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = folder.path().join("large.tflite");
+    fs::File::create(&large)
+        .unwrap()
+        .set_len(2_000_000_000)
+        .unwrap();
+    let good = examples().remove(0);
+    let command = format!(
+        "ulimit -v 1500000; exec {} predict --json {} {}",
+        env!("CARGO_BIN_EXE_litecast"),
+        large.display(),
+        good.display()
+    );
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    println!("{errors}");
+    assert_eq!(stdout(&output).lines().count(), 1, "{errors}");
+    assert!(errors.contains("large.tflite"), "{errors}");
+}
+
+/// A pipe that nobody writes to never ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_takes_too_long_costs_no_other_its_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let endless = folder.path().join("endless.tflite");
+    let made = Command::new("mkfifo").arg(&endless).status().unwrap();
+    assert!(made.success());
+    let examples = examples();
+    let output = litecast(&[
+        "predict",
+        "--json",
+        "--time-limit=8",
+        examples[0].to_str().unwrap(),
+        endless.to_str().unwrap(),
+        examples[1].to_str().unwrap(),
+    ]);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    println!("{errors}");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stdout(&output).lines().count(), 2, "{errors}");
+    assert!(
+        errors.contains("endless.tflite: took longer than 8 s"),
+        "{errors}"
+    );
 }
