@@ -224,7 +224,7 @@ fn the_arena_holds_what_tflite_micro_puts_there() {
         int8(&[0]),
         variable,
     ];
-    let chain = vec![operator("RELU", &[0], &[1])];
+    let chain = vec![operator("CAST", &[0], &[1])];
     let plan = |tensors: &Vec<Tensor>| {
         let main = Subgraph {
             outputs: vec![1],
