@@ -175,7 +175,7 @@ pub fn analyze(graph: &Graph) -> Analysis {
 /// Adds weight statistics, each constant's once.
 struct Sampler<'g, 'm> {
     graph: &'g Graph<'m>,
-    known: HashMap<usize, Option<WeightStats>>,
+    known: HashMap<weights::Stored, Option<WeightStats>>,
     samples_left: usize,
 }
 
@@ -194,7 +194,8 @@ impl Sampler<'_, '_> {
     }
 
     fn stats(&mut self, tensor_idx: usize) -> Option<WeightStats> {
-        if let Some(known) = self.known.get(&tensor_idx) {
+        let stored = weights::Stored::of(self.graph.tensor(tensor_idx));
+        if let Some(known) = self.known.get(&stored) {
             return known.clone();
         }
         let bytes = self.graph.constant(tensor_idx);
@@ -204,7 +205,7 @@ impl Sampler<'_, '_> {
             0 => None,
             _ => weights::weight_stats(bytes, self.graph.tensor(tensor_idx)),
         };
-        self.known.insert(tensor_idx, stats.clone());
+        self.known.insert(stored, stats.clone());
         stats
     }
 }

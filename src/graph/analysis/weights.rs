@@ -10,14 +10,35 @@ use crate::formats::tflite::{Tensor, TensorType};
 /// are within about 0.3 % of the whole's, and a 20 MB file costs a few milliseconds.
 pub const MAX_SAMPLES_PER_TENSOR: usize = 1 << 16;
 
+/// What [`weight_stats`] of a tensor depend on: tensors that share a buffer share them, and are looked at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stored {
+    buffer_idx: usize,
+    tensor_type: TensorType,
+    zero_point: i64,
+}
+
+impl Stored {
+    pub fn of(tensor: &Tensor) -> Self {
+        Self {
+            buffer_idx: tensor.buffer_idx,
+            tensor_type: tensor.tensor_type,
+            zero_point: zero_point(tensor),
+        }
+    }
+}
+
+fn zero_point(tensor: &Tensor) -> i64 {
+    let quantization = tensor.quantization.as_ref();
+    let first = quantization.and_then(|quantization| quantization.zero_point.first());
+    first.copied().unwrap_or(0)
+}
+
 /// Statistics of the values in `bytes`, the contents of `tensor`'s buffer; `None` where there
 /// are none, or of a type without numbers. Zero points that differ between channels are taken
 /// to be the first one's (the quantisation specification allows only 0 there).
 pub fn weight_stats(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
-    let zero_point = (tensor.quantization.as_ref())
-        .and_then(|quantization| quantization.zero_point.first())
-        .map_or(0.0, |&zero_point| zero_point as f64);
-    let mut sample = Sample::new(zero_point);
+    let mut sample = Sample::new(zero_point(tensor) as f64);
     match tensor.tensor_type {
         TensorType::Int8 => sample.add_narrow(bytes, |byte| [f64::from(byte as i8)]),
         TensorType::UInt8 | TensorType::Bool => sample.add_narrow(bytes, |byte| [f64::from(byte)]),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::node::{maps, operation, shape};
 use crate::formats::tflite::{self, Operator, Tensor};
-use crate::graph::analysis::weights::weight_stats;
+use crate::graph::analysis::weights::{Stored, weight_stats};
 use crate::graph::analysis::{Analysis, ByteHistogram};
 use crate::graph::{Graph, Node};
 use crate::targets::ethos_u::accelerator::Accelerator;
@@ -25,8 +25,8 @@ pub struct Lowering<'a> {
     pub node_idx: usize,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
-    /// By tensor, of the constants that were asked for.
-    histograms: HashMap<usize, Option<Arc<ByteHistogram>>>,
+    /// Of the constants that were asked for.
+    histograms: HashMap<Stored, Option<Arc<ByteHistogram>>>,
 }
 
 impl<'a> Lowering<'a> {
@@ -85,7 +85,8 @@ impl<'a> Lowering<'a> {
     /// How a constant's values are distributed.
     pub fn histogram(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
         let graph = self.graph;
-        let known = self.histograms.entry(tensor_idx).or_insert_with(|| {
+        let stored = Stored::of(graph.tensor(tensor_idx));
+        let known = self.histograms.entry(stored).or_insert_with(|| {
             let contents = graph.constant(tensor_idx);
             weight_stats(contents, graph.tensor(tensor_idx)).map(|stats| stats.histogram)
         });
