@@ -8,6 +8,18 @@ use crate::learned::manifest::tensor_names as names;
 /// nobody asked for where a graph has few nodes of a kind, fewer would copy a kind's weights more often.
 const GROUP_SIZE: usize = 16;
 
+/// The same of graphs with [`MANY_NODES`], in which copies of weights would take most of the memory and
+/// rows that nobody asked for are few.
+const LARGE_GROUP_SIZE: usize = 256;
+const MANY_NODES: usize = 4096;
+
+fn group_size(n_nodes: usize) -> usize {
+    match n_nodes < MANY_NODES {
+        true => GROUP_SIZE,
+        false => LARGE_GROUP_SIZE,
+    }
+}
+
 /// The network's inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
@@ -92,7 +104,7 @@ impl Batch {
             list(names::GROUP_CATEGORY, &groups.category),
             Indices {
                 name: names::GROUP_NODES,
-                shape: vec![groups.category.len(), GROUP_SIZE],
+                shape: vec![groups.category.len(), group_size(self.n_nodes())],
                 values: &groups.nodes,
             },
             list(names::PLACE_OF_NODE, &groups.place_of_node),
@@ -102,11 +114,11 @@ impl Batch {
     }
 }
 
-/// Nodes by category, in groups of [`GROUP_SIZE`].
+/// Nodes by category, in groups of [`group_size`].
 #[derive(Clone, Debug, PartialEq)]
 struct Groups {
     category: Vec<i64>,
-    /// Row-major `[n_groups, GROUP_SIZE]`; the last node of a category fills its group up.
+    /// Row-major `[n_groups, group_size]`; the last node of a category fills its group up.
     nodes: Vec<i64>,
     /// Where in `nodes` each node stands.
     place_of_node: Vec<i64>,
@@ -114,6 +126,7 @@ struct Groups {
 
 impl Groups {
     fn new(category: &[i64]) -> Self {
+        let group_size = group_size(category.len());
         let mut order: Vec<usize> = (0..category.len()).collect();
         order.sort_by_key(|&node| category[node]);
         let mut groups = Self {
@@ -122,13 +135,13 @@ impl Groups {
             place_of_node: vec![0; category.len()],
         };
         let of_one_kind = order.chunk_by(|&a, &b| category[a] == category[b]);
-        for group in of_one_kind.flat_map(|nodes| nodes.chunks(GROUP_SIZE)) {
+        for group in of_one_kind.flat_map(|nodes| nodes.chunks(group_size)) {
             groups.category.push(category[group[0]]);
             for (&node, place) in group.iter().zip(groups.nodes.len() as i64..) {
                 groups.place_of_node[node] = place;
             }
             let last = group[group.len() - 1];
-            let filler = std::iter::repeat_n(&last, GROUP_SIZE - group.len());
+            let filler = std::iter::repeat_n(&last, group_size - group.len());
             groups
                 .nodes
                 .extend(group.iter().chain(filler).map(|&node| node as i64));
