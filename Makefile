@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test bench-page cli bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
+.PHONY: help serve site test fuzz growth bench-page cli bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
 
 PORT ?= 8000
 
@@ -17,6 +17,21 @@ test: ## Install what is missing, then check and test everything
 	@tools/announce.sh test
 	@$(MAKE) --no-print-directory debian venv node wasm-tools
 	@tools/test.sh
+
+FUZZ_SECONDS ?= 3600
+FUZZ_SEED ?= 1
+FUZZER := $(or $(CARGO_TARGET_DIR),target)/release/litecast-fuzz
+FUZZ_SEEDS := --seeds www/examples --seeds ../shared/models --seeds ../shared/models-mcu
+fuzz: ## Run every fuzzer for FUZZ_SECONDS=3600 each, and the built module under Node for a tenth of the mutants
+	cargo build --release -p litecast-fuzz
+	@for target in reader facts estimate batch measurements; do \
+	    $(FUZZER) --target $$target --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_SEEDS) || exit 1; \
+	done
+	@test -f pkg/litecast_bg.wasm || { echo "skipped: no module in pkg/ (make wasm)"; exit 0; }; \
+	    $(FUZZER) --target mutants --executions $$((100 * $(FUZZ_SECONDS))) --seed $(FUZZ_SEED) | node tests/fuzz/run-wasm.mjs
+
+growth: ## Measure how time and memory grow with the size of a network, by shape of graph
+	cargo bench -p litecast-fuzz
 
 cli: ## Build the native command, target/release/litecast
 	cargo build --release --bin litecast

@@ -175,3 +175,41 @@ fn no_test_is_ignored() {
         "expected every test to run, found {attribute}] in {ignoring:?}"
     );
 }
+
+/// Where the compiler's checks of memory are given up, outside of what `flatc` generated, and why.
+const UNSAFE: &[(&str, &str)] = &[
+    (
+        "src/constructors.rs",
+        "the linker's function that runs what tract registers before a program; it has no safe name",
+    ),
+    (
+        "trainer/src/writer/serialize.rs",
+        "a trait of the crate flatbuffers that writes into a buffer is unsafe to implement",
+    ),
+    (
+        "tests/reader/memory.rs",
+        "an allocator that counts; a global allocator is unsafe to implement",
+    ),
+    ("tests/fuzz/src/memory.rs", "the same for the whole path"),
+    (
+        "tests/fuzz/src/options.rs",
+        "reads fields of tables by number, after the verifier has gone over them",
+    ),
+];
+
+#[test]
+fn unsafe_code_is_where_it_is_listed_with_its_reason() {
+    let mut found: BTreeSet<String> = BTreeSet::new();
+    for folder in ["src", "trainer/src", "trainer/tests", "tests"] {
+        found.extend(files_naming(folder, &["rs"], &["unsafe "]));
+    }
+    found.remove("src/formats/tflite/schema_generated.rs");
+    // Names the word in this list.
+    found.remove("tests/invariants.rs");
+    found.retain(|file| !file.contains("/target/"));
+    let listed: BTreeSet<String> = UNSAFE.iter().map(|(file, _)| (*file).to_owned()).collect();
+    assert_eq!(found, listed);
+    for (file, reason) in UNSAFE {
+        println!("{file}: {reason}");
+    }
+}

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use litecast::graph::batch_size::set_batch;
 
-#[path = "../../reader/sound.rs"]
+#[path = "../../../reader/sound.rs"]
 mod sound;
 
 libfuzzer_sys::fuzz_target!(|file: &[u8]| {

@@ -1,0 +1,97 @@
+//! How time and memory of the whole path grow with a network, for each shape of graph: the exponent of a
+//! power of the number of operators, by least squares over logarithms.
+//!
+//! `cargo bench -p litecast-fuzz -- [LARGEST]`; the sizes are powers of ten from 100 to 100,000. Criterion
+//! measures one size well, but compares none with another, which is what is asked here.
+
+use std::time::Instant;
+
+use litecast::estimate::{ModelFile, estimate};
+use litecast::learned::predictor::Predictor;
+use litecast_fuzz::memory::{Counting, measure};
+use litecast_fuzz::shapes::Shape;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Runs of one size: the fastest counts, what else runs on the machine can only add to it.
+const MAX_RUNS: usize = 5;
+const ENOUGH_S: f64 = 1.0;
+
+struct Row {
+    n_operators: f64,
+    file_bytes: f64,
+    seconds: f64,
+    peak_bytes: f64,
+}
+
+fn main() {
+    let numbers = std::env::args().filter_map(|word| word.parse::<usize>().ok());
+    let largest = numbers.last().unwrap_or(100_000);
+    let network = include_bytes!("../../../trainer/artifact/predictor.onnx");
+    let manifest = include_str!("../../../trainer/artifact/manifest.json");
+    let predictor = Predictor::load(network, manifest).expect("the shipped predictor loads");
+    for (name, predictor) in [("facts and plans", None), ("whole path", Some(&predictor))] {
+        println!("{name}");
+        for shape in Shape::ALL {
+            let sizes = [100, 1000, 10_000, 100_000];
+            let sizes = sizes.into_iter().filter(|&size| size <= largest);
+            let rows: Vec<Row> = sizes.map(|size| row(shape, size, predictor)).collect();
+            for row in &rows {
+                println!(
+                    "  {:<12} {:>7} operators, file {:>8.3} MB: {:>8.4} s, {:>7.1} MB",
+                    format!("{shape:?}"),
+                    row.n_operators,
+                    row.file_bytes / 1e6,
+                    row.seconds,
+                    row.peak_bytes / 1e6
+                );
+            }
+            let [time, memory] =
+                [|row: &Row| row.seconds, |row: &Row| row.peak_bytes].map(|of| exponent(&rows, of));
+            println!("  {shape:?}: time grows as n^{time:.2}, memory as n^{memory:.2}");
+        }
+    }
+}
+
+fn row(shape: Shape, n_operators: usize, predictor: Option<&Predictor>) -> Row {
+    let file = shape.file(n_operators);
+    let bytes = file.write();
+    let mut row = Row {
+        n_operators: file.n_operators() as f64,
+        file_bytes: bytes.len() as f64,
+        seconds: f64::INFINITY,
+        peak_bytes: 0.0,
+    };
+    let started = Instant::now();
+    for _ in 0..MAX_RUNS {
+        let start = Instant::now();
+        let (report, taken) =
+            measure(|| estimate(ModelFile::new("file.tflite", &bytes), predictor));
+        if let Err(error) = report {
+            println!("  {shape:?} of {n_operators}: {error}");
+        }
+        row.seconds = row.seconds.min(start.elapsed().as_secs_f64());
+        row.peak_bytes = taken.peak_bytes as f64;
+        if started.elapsed().as_secs_f64() > ENOUGH_S {
+            break;
+        }
+    }
+    row
+}
+
+fn exponent(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
+    let points: Vec<[f64; 2]> = rows
+        .iter()
+        .map(|row| [row.n_operators.ln(), of(row).ln()])
+        .collect();
+    let n = points.len() as f64;
+    let mean = |axis: usize| points.iter().map(|point| point[axis]).sum::<f64>() / n;
+    let [x, y] = [mean(0), mean(1)];
+    let covariance: f64 = points
+        .iter()
+        .map(|point| (point[0] - x) * (point[1] - y))
+        .sum();
+    let variance: f64 = points.iter().map(|point| (point[0] - x).powi(2)).sum();
+    covariance / variance
+}

@@ -1,0 +1,188 @@
+//! Valid files that were made on purpose: each breaks a stage that is not linear in what the file has, or
+//! that keeps too much for each operand.
+
+use litecast::formats::tflite::schema::{BuiltinOperator, BuiltinOptions};
+
+use crate::file::File;
+use crate::options::{Options, Value};
+use crate::shapes::{Network, Shape};
+
+/// A file with its name in messages.
+pub struct Case {
+    pub name: &'static str,
+    pub file: fn() -> File,
+}
+
+pub const CASES: &[Case] = &[
+    Case {
+        name: "20,000 graph outputs that name one tensor of 20,000 writers",
+        file: outputs_of_one_tensor,
+    },
+    Case {
+        name: "20,000 readers of one tensor of 20,000 writers",
+        file: readers_of_one_tensor,
+    },
+    Case {
+        name: "20,000 calls of a subgraph with 2,000 inputs and outputs",
+        file: calls_with_many_ends,
+    },
+    Case {
+        name: "one CONCATENATION of 100,000 inputs",
+        file: || join(100_000, false),
+    },
+    Case {
+        name: "one CONCATENATION of 250,000 inputs",
+        file: || join(250_000, false),
+    },
+    Case {
+        name: "five CONCATENATIONs that share one vector of 50,000 inputs",
+        file: || shared_joins(50_000, 5),
+    },
+    Case {
+        name: "one CONCATENATION of 450,000 inputs that are one tensor",
+        file: || join(450_000, true),
+    },
+    Case {
+        name: "one SPLIT of 100,000 outputs",
+        file: || split(100_000),
+    },
+    Case {
+        name: "one ADD of 100,000 inputs and 100,000 outputs",
+        file: wide_add,
+    },
+    Case {
+        name: "5,000 TRANSPOSEs whose order is one constant of a megabyte",
+        file: large_orders,
+    },
+    Case {
+        name: "5,000 MEANs whose axes are one constant of a megabyte",
+        file: large_axes,
+    },
+    Case {
+        name: "20,000 graph inputs that one operator each reads, all of them outputs too",
+        file: many_ends,
+    },
+    Case {
+        name: "a chain of 8,000 operators",
+        file: || Shape::Chain.file(8_000),
+    },
+];
+
+const MAP: [i32; 4] = [1, 2, 2, 16];
+
+fn relu(network: &mut Network, input: i32, output: i32) {
+    let none = Options::default();
+    network.operator(BuiltinOperator::RELU, &[input], &[output], none);
+}
+
+fn outputs_of_one_tensor() -> File {
+    let mut network = Network::new(&MAP);
+    let one = network.tensor(&MAP);
+    (0..20_000).for_each(|_| relu(&mut network, 0, one));
+    network.finish(&vec![one; 20_000])
+}
+
+fn readers_of_one_tensor() -> File {
+    let mut network = Network::new(&MAP);
+    let one = network.tensor(&MAP);
+    (0..20_000).for_each(|_| relu(&mut network, 0, one));
+    let other = network.tensor(&MAP);
+    (0..20_000).for_each(|_| relu(&mut network, one, other));
+    network.finish(&[other])
+}
+
+fn calls_with_many_ends() -> File {
+    let mut network = Network::new(&MAP);
+    let callee = Options::with(BuiltinOptions::IfOptions, &[Value::Int(1), Value::Int(1)]);
+    for _ in 0..20_000 {
+        network.operator(BuiltinOperator::IF, &[0], &[0], callee.clone());
+    }
+    let mut file = network.finish(&[0]);
+    let mut called = file.subgraphs[0].clone();
+    called.operators.clear();
+    called.inputs = vec![0; 2000];
+    called.outputs = vec![0; 2000];
+    file.subgraphs.push(called);
+    file
+}
+
+fn join(n: usize, is_one: bool) -> File {
+    let mut network = Network::new(&MAP);
+    let part = network.tensor(&MAP);
+    relu(&mut network, 0, part);
+    let parts: Vec<i32> = match is_one {
+        true => vec![part; n],
+        false => (0..n).map(|idx| [0, part][idx % 2]).collect(),
+    };
+    let [b, h, w, c] = MAP;
+    let joined = network.join(&parts, &[b, h, w, c.saturating_mul(n as i32)]);
+    network.finish(&[joined])
+}
+
+fn shared_joins(n: usize, n_joins: usize) -> File {
+    let mut network = Network::new(&MAP);
+    let parts = vec![0; n];
+    let [b, h, w, c] = MAP;
+    let joined: Vec<i32> = (0..n_joins)
+        .map(|_| network.join(&parts, &[b, h, w, c * n as i32]))
+        .collect();
+    let mut file = network.finish(&joined);
+    file.shares_vectors = true;
+    file
+}
+
+fn split(n: usize) -> File {
+    let [b, h, w, c] = MAP;
+    let mut network = Network::new(&[b, h, w, c * n as i32]);
+    let part = network.tensor(&MAP);
+    let axis = network.integers(&[3]);
+    network.operator(
+        BuiltinOperator::SPLIT,
+        &[axis, 0],
+        &vec![part; n],
+        Options::with(BuiltinOptions::SplitOptions, &[Value::Int(n as i32)]),
+    );
+    let last = network.tensor(&MAP);
+    relu(&mut network, part, last);
+    let outputs = vec![last; n];
+    network.finish(&outputs)
+}
+
+fn wide_add() -> File {
+    let mut network = Network::new(&MAP);
+    let n = 100_000;
+    let options = Options::zero(false, BuiltinOptions::AddOptions.0);
+    let sum = network.tensor(&MAP);
+    network.operator(BuiltinOperator::ADD, &vec![0; n], &vec![sum; n], options);
+    network.finish(&[sum])
+}
+
+fn with_large_constant(name: BuiltinOperator, kind: BuiltinOptions) -> File {
+    let mut network = Network::new(&MAP);
+    let layout = network.integers(&vec![1; 1 << 18]);
+    let output = network.tensor(&MAP);
+    for _ in 0..5000 {
+        let options = Options::zero(false, kind.0);
+        network.operator(name, &[0, layout], &[output], options);
+    }
+    network.finish(&[output])
+}
+
+fn large_orders() -> File {
+    with_large_constant(BuiltinOperator::TRANSPOSE, BuiltinOptions::TransposeOptions)
+}
+
+fn large_axes() -> File {
+    with_large_constant(BuiltinOperator::MEAN, BuiltinOptions::ReducerOptions)
+}
+
+fn many_ends() -> File {
+    let mut network = Network::new(&MAP);
+    let inputs: Vec<i32> = (0..20_000).map(|_| network.tensor(&MAP)).collect();
+    let output = network.tensor(&MAP);
+    inputs
+        .iter()
+        .for_each(|&input| relu(&mut network, input, output));
+    network.main().inputs = inputs.clone();
+    network.finish(&inputs)
+}

@@ -1,0 +1,10 @@
+//! Files that nobody would write, and what every stage promises about them.
+
+pub mod check;
+pub mod file;
+pub mod hostile;
+pub mod memory;
+pub mod mutate;
+pub mod options;
+pub mod random;
+pub mod shapes;
