@@ -4,6 +4,9 @@
 #
 # Folder: root/ Debian's arm64 files and LiteRT; cortex-a72/ and cortex-a76/ the same as seen on a
 # board with that processor; counter.so the plugin; environment a name of all of that.
+#
+# No Debian package installs the header of the plugin interface. It is taken from Debian's source package of
+# the emulator while the plugin is built, and not kept: it is under the GPL, version 2 or later.
 source "$(dirname "$0")/common.sh"
 
 LINK=.tools/litert-qemu
@@ -23,18 +26,32 @@ check_emulator() {
         fail "expected qemu-aarch64 of version 5 to 8 (Debian 12 has 7.2), found ${version:-none}"
 }
 
-# download_guest FOLDER: arm64 packages, by an apt that knows nothing of this machine's packages.
-download_guest() {
-    local apt=$1
+# download FOLDER: the guest's arm64 packages and the emulator's source package, by an apt that knows nothing
+# of this machine's packages.
+download() {
+    local apt=$1 kind
     mkdir -p "$apt/lists/partial" "$apt/archives/partial"
     : >"$apt/status"
-    echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-        "http://deb.debian.org/debian $DEBIAN_RELEASE main" >"$apt/sources.list"
+    for kind in deb deb-src; do
+        echo "$kind [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+            "http://deb.debian.org/debian $DEBIAN_RELEASE main"
+    done >"$apt/sources.list"
     local options=(-q -o APT::Architecture=arm64 -o APT::Architectures=arm64
         -o APT::Sandbox::User= -o Dir::State::Lists="$apt/lists" -o Dir::State::status="$apt/status"
         -o Dir::Cache="$apt" -o Dir::Etc::SourceList="$apt/sources.list" -o Dir::Etc::SourceParts=-)
     apt-get "${options[@]}" update >&2
     (cd "$apt" && apt-get "${options[@]}" download "${GUEST_PACKAGES[@]}" >&2)
+    (cd "$apt" && apt-get "${options[@]}" source --download-only qemu >&2)
+}
+
+# build_plugin APT FOLDER: FOLDER/counter.so.
+build_plugin() {
+    local include=$1/include
+    mkdir -p "$include"
+    tar -xJf "$1"/qemu_*.orig.tar.xz -C "$include" --strip-components=3 --wildcards \
+        '*/include/qemu/qemu-plugin.h'
+    gcc -O2 -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden -isystem "$include" \
+        -o "$2/counter.so" trainer/qemu/count_instructions.c
 }
 
 # board FOLDER PART FEATURES: the guest's files beside a /proc/cpuinfo of four cores of this part,
@@ -65,9 +82,8 @@ compile() {
 build() { # FOLDER
     local package
     mkdir -p "$1/root"
-    gcc -O2 -Wall -Wextra -Werror -shared -fPIC -fvisibility=hidden \
-        -o "$1/counter.so" trainer/qemu/count_instructions.c
-    download_guest "$1/apt"
+    download "$1/apt"
+    build_plugin "$1/apt" "$1"
     for package in "$1"/apt/*.deb; do dpkg -x "$package" "$1/root"; done
     rm -rf "$1/apt" "$1/root/usr/share"
     .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-compile \
@@ -80,7 +96,8 @@ build() { # FOLDER
     echo "$identity" >"$1/environment"
 }
 
-{ has qemu-aarch64 && has gcc && has setarch; } || apt_install qemu-user gcc util-linux
+{ has qemu-aarch64 && has gcc && has setarch && has xz && has dpkg-source; } ||
+    apt_install qemu-user gcc util-linux xz-utils dpkg-dev
 check_emulator
 if [ ! -d "$folder" ]; then
     say "installing LiteRT for arm64 under QEMU (about a minute, once per machine, kept in $CACHE)"

@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <qemu-plugin.h>
+
 #include "a64_classes.h"
-#include "qemu_plugin_v1.h"
 
 enum { GETPID = 172 };
 static const uint64_t BEGIN = 0x6c697465, END = 0x63617374;
 
-PLUGIN_EXPORT int qemu_plugin_version = INTERFACE_VERSION;
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
 static uint64_t counts[N_CLASSES];
 
@@ -52,8 +53,8 @@ static void system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint
         write_counts((int)a2);
 }
 
-PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
-                                      char **argv) {
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info,
+                                           int argc, char **argv) {
     (void)info, (void)argc, (void)argv;
     qemu_plugin_register_vcpu_tb_trans_cb(id, block_translated);
     qemu_plugin_register_vcpu_syscall_cb(id, system_call);

@@ -1,4 +1,5 @@
-//! The graph convolutions of Eagle, the latency predictor of BRP-NAS (NeurIPS 2020), by its released code.
+//! The graph convolutions of Eagle, the latency predictor of BRP-NAS (NeurIPS 2020), by its
+//! published code, <https://github.com/SamsungLabs/eagle>.
 //!
 //! Operator kinds, nothing else → rounds in which a node adds its successors' rows to its own, and a node
 //! above all others those of the whole graph → that node's row → one value per output. As there: rounds,

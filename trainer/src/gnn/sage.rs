@@ -1,5 +1,6 @@
 //! GraphSAGE networks with features of the whole graph beside: DIPPM (Euro-Par 2023) and NNLP of NNLQP
-//! (ICPP 2022), by their released code.
+//! (ICPP 2022), by their published code, <https://github.com/karthickai/dippm> and
+//! <https://github.com/ModelTC/NNLQP>.
 //!
 //! Operator kind and features → rounds of mean aggregation, each row then of length 1 → sum over nodes ‖
 //! features of the graph → dense layers → one value per output. As there: rounds, directions, readout and

@@ -1,4 +1,5 @@
-//! SeerNet, the network of PerfSeer (2025), by its equations 1 to 8 as a public re-implementation has them:
+//! SeerNet, the network of PerfSeer (2025), by its equations 1 to 8 as the re-implementation at
+//! <https://github.com/JustinLinKK/PerfSeer-predictor> has them:
 //! features of nodes, of edges and of the whole graph, which see one another in every block.
 //!
 //! A block gives each edge a new row from its own, its ends' and the graph's; each node one from the mean
