@@ -1,0 +1,102 @@
+//! Cycles of operations in the output stage only, element by element.
+//!
+//! Reproduces `EstimateElementwiseCycles` of Vela's `ethos_u55_performance.cpp` and `ethos_u85_performance.cpp`.
+
+use super::transfers::{Blocks, block_transfer, capped, inflation};
+use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, round_up, volume};
+
+/// Commands are issued at best at a quarter of the time that a block takes.
+const ISSUE_DIVISOR: f64 = 4.0;
+
+/// An elementwise operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Elementwise {
+    pub block: Hwc,
+    /// Of IFM and OFM.
+    pub shapes: [Hwc; 2],
+    pub element_bytes: [i64; 2],
+    /// Whether IFM and OFM are NHCWB16.
+    pub is_brick: [bool; 2],
+    /// Shape of IFM2, and whether it is NHCWB16.
+    pub second: Option<(Hwc, bool)>,
+    pub cycles_per_element: f64,
+}
+
+impl Elementwise {
+    /// Cycles if IFM and OFM, and IFM2, are in these memories.
+    pub fn cycles(
+        &self,
+        accelerator: &Accelerator,
+        [from, to]: [Memory; 2],
+        second: Option<Memory>,
+    ) -> f64 {
+        let [h, w, c] = self.shapes[1];
+        let depth = match self.is_brick[1] {
+            true => round_up(c, BRICK_CHANNELS),
+            false => c,
+        };
+        let n_elements = (h * w * depth) as f64;
+        let [input_bytes, output_bytes] = self.element_bytes;
+        let bytes =
+            |shape: Hwc, element_bytes: i64| volume(capped(self.block, shape)) * element_bytes;
+        // Both inputs have elements of the same size.
+        let read = |memory: &Memory, shape: Hwc, is_brick: bool| {
+            block_transfer(
+                memory,
+                memory.read_latency_cycles,
+                bytes(shape, input_bytes),
+                self.blocks(shape, input_bytes, is_brick).read_burst(),
+            )
+        };
+        let first = read(&from, self.shapes[0], self.is_brick[0]);
+        let second = (self.second.zip(second)).map_or(0.0, |((shape, is_brick), memory)| {
+            read(&memory, shape, is_brick)
+        });
+        let read = first.max(second);
+        let written = block_transfer(
+            &to,
+            to.write_latency_cycles,
+            bytes(self.shapes[1], output_bytes),
+            self.write_burst(accelerator),
+        );
+        let block_cycles = read.max(written) / volume(self.block) as f64;
+        let issue = (block_cycles + self.cycles_per_element) / ISSUE_DIVISOR;
+        (n_elements * issue.max(self.cycles_per_element)).ceil()
+    }
+
+    /// The blocks of a feature map of this shape. Vela compares channels of the block with bytes of the feature
+    /// map here, so that wider elements count as divided in depth.
+    fn blocks(&self, shape: Hwc, element_bytes: i64, is_brick: bool) -> Blocks {
+        Blocks {
+            block: self.block,
+            depth: shape[2] * element_bytes,
+            element_bytes,
+            is_brick,
+        }
+    }
+
+    /// Bytes that `memory` moves per byte of an input.
+    pub fn read_inflation(
+        &self,
+        memory: &Memory,
+        shape: Hwc,
+        element_bytes: i64,
+        is_brick: bool,
+    ) -> f64 {
+        inflation(
+            memory,
+            self.blocks(shape, element_bytes, is_brick).read_burst(),
+        )
+    }
+
+    fn write_burst(&self, accelerator: &Accelerator) -> i64 {
+        self.blocks(self.shapes[1], self.element_bytes[1], self.is_brick[1])
+            .write_burst(accelerator)
+    }
+
+    /// Bytes that `memory` moves per byte of the OFM.
+    pub fn write_inflation(&self, accelerator: &Accelerator, memory: &Memory) -> f64 {
+        inflation(memory, self.write_burst(accelerator))
+    }
+}

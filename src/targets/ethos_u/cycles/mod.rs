@@ -1,0 +1,164 @@
+//! Cycles of operations whose data arrive in time.
+//!
+//! Reproduces `EstimateMacOpCycles` of Vela's `ethos_u55_performance.cpp` and `ethos_u85_performance.cpp`, as
+//! described under "Cycles" in `docs/ethos-u.md`.
+
+mod elementwise;
+mod multipliers;
+mod transfers;
+
+use self::multipliers::multiplier_cycles;
+use self::transfers::{Blocks, block_transfer, capped};
+use super::accelerator::{Accelerator, Memory};
+use super::blocks::Block;
+use super::geometry::{Hwc, ceil_div, volume};
+use super::layer::{Kind, Layer, SCALE_BYTES};
+
+pub use self::elementwise::Elementwise;
+pub use self::transfers::{read_bytes, read_inflation, write_inflation, written_bytes};
+
+/// Bytes of scales that are fetched in the time of one latency.
+const SCALE_BYTES_PER_LATENCY: f64 = 256.0;
+/// Commands are issued at best at a quarter of the time that a block takes.
+const ISSUE_DIVISOR: f64 = 4.0;
+
+/// Which slice of an operation: the first waits for its IFM, the last for its OFM.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    pub is_first: bool,
+    pub is_last: bool,
+}
+
+impl Part {
+    pub const WHOLE: Part = Part {
+        is_first: true,
+        is_last: true,
+    };
+}
+
+/// The context of a cycle estimate.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// Memories of IFM and OFM.
+    pub feature_maps: [Memory; 2],
+    /// Latency of the memory that holds its scales.
+    pub scale_latency_cycles: f64,
+    pub part: Part,
+}
+
+/// Cycles to read and write so many bytes at the same time.
+pub fn transpose_cycles([from, to]: [Memory; 2], [read_bytes, written_bytes]: [f64; 2]) -> f64 {
+    let read = from.read_latency_cycles + read_bytes / from.bytes_per_cycle;
+    read.max(to.write_latency_cycles + written_bytes / to.bytes_per_cycle)
+}
+
+/// The micro block and the output block as they are computed: an Ethos-U55 or U65 with micro blocks of 2x2 puts
+/// four positions beside each other if the OFM is a row of even width.
+fn computed_blocks(accelerator: &Accelerator, layer: &Layer, block: &Block) -> [Hwc; 2] {
+    let ofm = capped(block.ofm, layer.ofm);
+    let is_even_row = layer.is_row() && layer.ofm[1] % 2 == 0;
+    let sums_channels = layer.kind.has_weights() && layer.kind != Kind::Depthwise;
+    let has_rows = !accelerator.is_u85() && block.micro[0] == 2;
+    match has_rows && is_even_row && sums_channels {
+        true => [[1, 4, block.micro[2]], [1, ofm[1], ofm[2]]],
+        false => [block.micro, ofm],
+    }
+}
+
+/// Cycles of a block by what it goes through.
+struct BlockCycles {
+    multipliers: f64,
+    output_stage: f64,
+    read: f64,
+    write: f64,
+}
+
+impl BlockCycles {
+    fn of(
+        accelerator: &Accelerator,
+        layer: &Layer,
+        block: &Block,
+        [micro, ofm]: [Hwc; 2],
+        conditions: &Conditions,
+    ) -> Self {
+        let [from, to] = &conditions.feature_maps;
+        let scales = match layer.kind.has_weights() {
+            true => {
+                let bytes = (SCALE_BYTES * ofm[2]) as f64;
+                bytes * conditions.scale_latency_cycles / SCALE_BYTES_PER_LATENCY
+            }
+            false => 0.0,
+        };
+        let output = accelerator.output.of_layer(layer) * volume(ofm) as f64;
+        Self {
+            multipliers: multiplier_cycles(accelerator, layer, block, micro, ofm) as f64,
+            output_stage: output.ceil().max(scales),
+            read: block_transfer(
+                from,
+                from.read_latency_cycles,
+                volume(capped(block.ifm, layer.ifm)) * layer.element_bytes[0],
+                Blocks::of_input(layer, block).read_burst(),
+            ),
+            write: block_transfer(
+                to,
+                to.write_latency_cycles,
+                volume(ofm) * layer.element_bytes[1],
+                Blocks::of_output(layer, block).write_burst(accelerator),
+            ),
+        }
+    }
+
+    /// The same where issuing commands takes longer. Reads and writes overlap once there are several blocks.
+    fn issued(self, n_blocks: f64) -> Self {
+        let apart = match n_blocks > 1.0 {
+            true => (self.write - self.read).abs(),
+            false => 0.0,
+        };
+        let issue = (apart + self.multipliers + self.output_stage) / ISSUE_DIVISOR;
+        Self {
+            multipliers: self.multipliers.max(issue),
+            output_stage: self.output_stage.max(issue),
+            ..self
+        }
+    }
+
+    /// Of all blocks: multipliers and output stage work on different ones at a time.
+    fn total(&self, n_blocks: f64, part: Part) -> f64 {
+        let at_end = |cycles: f64| if part.is_last { cycles } else { 0.0 };
+        let computing = match self.multipliers > self.output_stage {
+            true => (self.multipliers * n_blocks).floor() + at_end(self.output_stage.floor()),
+            false => (self.output_stage * n_blocks + self.multipliers).floor(),
+        };
+        let read = if part.is_first { self.read } else { 0.0 };
+        computing + read + at_end(self.write)
+    }
+}
+
+/// Cycles of one slice of an operation on the multipliers.
+pub fn operator_cycles(
+    accelerator: &Accelerator,
+    layer: &Layer,
+    block: &Block,
+    conditions: Conditions,
+) -> f64 {
+    let blocks = computed_blocks(accelerator, layer, block);
+    let [micro, ofm] = blocks;
+    let n_micro = |shape: Hwc| -> f64 {
+        let along = |axis: usize| ceil_div(shape[axis], micro[axis]) as f64;
+        (0..3).map(along).product()
+    };
+    let n_blocks = n_micro(layer.ofm) / n_micro(ofm);
+    BlockCycles::of(accelerator, layer, block, blocks, &conditions)
+        .issued(n_blocks)
+        .total(n_blocks, conditions.part)
+}
+
+/// Cycles of an operation without buffers or staged inputs.
+pub fn whole_cycles(accelerator: &Accelerator, layer: &Layer, block: &Block) -> f64 {
+    let conditions = Conditions {
+        feature_maps: [accelerator.planned_feature_maps(); 2],
+        scale_latency_cycles: accelerator.weights_off_chip.latency_cycles,
+        part: Part::WHOLE,
+    };
+    operator_cycles(accelerator, layer, block, conditions)
+}

@@ -1,0 +1,125 @@
+//! Transfers of feature maps: bytes, bursts, and how long a block takes.
+//!
+//! Reproduces `MeasureElementAccess`, `ElementTransferToBytes` and the block transfers of `EstimateMacOpCycles` in
+//! Vela's `ethos_u55_performance.cpp` and `ethos_u85_performance.cpp`.
+
+use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
+use crate::targets::ethos_u::blocks::{Block, SUB_KERNEL};
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up};
+use crate::targets::ethos_u::layer::Layer;
+
+/// Maximum bytes per AXI burst of a write when the feature map is NHWC.
+const MAX_WRITE_BYTES: i64 = 64;
+
+/// The part of a block that lies inside of `shape`.
+pub fn capped(block: Hwc, shape: Hwc) -> Hwc {
+    std::array::from_fn(|axis| block[axis].min(shape[axis]))
+}
+
+/// Cycles to transfer so many bytes of a block: bursts shorter than those of the memory take as long.
+pub fn block_transfer(memory: &Memory, latency: f64, bytes: i64, burst: i64) -> f64 {
+    let burst = burst.clamp(1, memory.burst_bytes);
+    latency + ((bytes * memory.burst_bytes / burst) as f64 / memory.bytes_per_cycle).floor()
+}
+
+/// The layout of the blocks of a feature map.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks {
+    pub block: Hwc,
+    /// Channels of the feature map: in NHWC, a block of all channels is contiguous along a row.
+    pub depth: i64,
+    pub element_bytes: i64,
+    /// Whether it is NHCWB16.
+    pub is_brick: bool,
+}
+
+impl Blocks {
+    pub fn of_input(layer: &Layer, block: &Block) -> Self {
+        Self::of(layer, 0, layer.ifm, block.ifm)
+    }
+
+    pub fn of_output(layer: &Layer, block: &Block) -> Self {
+        Self::of(layer, 1, layer.ofm, block.ofm)
+    }
+
+    /// `end`: 0 of the input, 1 of the output.
+    fn of(layer: &Layer, end: usize, [_, _, depth]: Hwc, block: Hwc) -> Self {
+        Self {
+            block,
+            depth,
+            element_bytes: layer.element_bytes[end],
+            is_brick: layer.is_brick[end],
+        }
+    }
+
+    /// Contiguous bytes of a read.
+    pub fn read_burst(&self) -> i64 {
+        let [_, width, depth] = self.block;
+        let n_elements = match self.is_brick {
+            true => BRICK_CHANNELS * width,
+            false if self.depth == depth => width * depth,
+            false => depth,
+        };
+        n_elements * self.element_bytes
+    }
+
+    /// Contiguous bytes of a write.
+    pub fn write_burst(&self, accelerator: &Accelerator) -> i64 {
+        let [_, width, depth] = self.block;
+        let most = BRICK_CHANNELS * accelerator.n_cores;
+        let n_elements = match self.is_brick {
+            true => width * most,
+            false if self.depth == depth && depth <= BRICK_CHANNELS => width * depth,
+            false => depth.min(most).min(MAX_WRITE_BYTES / self.element_bytes),
+        };
+        n_elements * self.element_bytes
+    }
+}
+
+/// Bytes that `memory` moves per byte of a transfer in such bursts.
+pub fn inflation(memory: &Memory, burst: i64) -> f64 {
+    memory.burst_bytes as f64 / burst.clamp(1, memory.burst_bytes) as f64
+}
+
+/// Bytes that `memory` moves per byte of the IFM.
+pub fn read_inflation(memory: &Memory, layer: &Layer, block: &Block) -> f64 {
+    inflation(memory, Blocks::of_input(layer, block).read_burst())
+}
+
+/// Bytes that `memory` moves per byte of the OFM.
+pub fn write_inflation(
+    accelerator: &Accelerator,
+    memory: &Memory,
+    layer: &Layer,
+    block: &Block,
+) -> f64 {
+    let burst = Blocks::of_output(layer, block).write_burst(accelerator);
+    inflation(memory, burst)
+}
+
+/// Bytes read of the IFM: overlapping blocks, parts of the kernel and blocks in depth read it again.
+pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
+    let ifm = capped(block.ifm, layer.ifm);
+    let ofm = capped(block.ofm, layer.ofm);
+    let n_blocks = |axis: usize| ceil_div(layer.ofm[axis], ofm[axis]) as f64;
+    let n_parts = |axis: usize| ceil_div(layer.kernel[axis], SUB_KERNEL) as f64;
+    let depth = match layer.is_brick[0] {
+        true => round_up(layer.ifm[2], BRICK_CHANNELS),
+        false => layer.ifm[2],
+    };
+    let mut bytes = (ifm[0] * ifm[1] * depth) as f64 * n_parts(0) * n_parts(1);
+    bytes *= n_blocks(0) * n_blocks(1);
+    if !layer.kind.is_by_channel() {
+        bytes *= n_blocks(2);
+    }
+    bytes * layer.element_bytes[0] as f64
+}
+
+/// Bytes written of the OFM.
+pub fn written_bytes(layer: &Layer) -> f64 {
+    let depth = match layer.is_brick[1] {
+        true => round_up(layer.ofm[2], BRICK_CHANNELS),
+        false => layer.ofm[2],
+    };
+    (layer.ofm[0] * layer.ofm[1] * depth * layer.element_bytes[1]) as f64
+}
