@@ -14,8 +14,9 @@ use rand_chacha::ChaCha8Rng;
 use crate::gnn::adam::Adam;
 use crate::gnn::batch::Batch;
 use crate::gnn::loss::Objective;
-use crate::gnn::network::{Architecture, Network, Shape};
+use crate::gnn::network::Network;
 use crate::gnn::prepare::{Example, Labels, OutputRules, Readout, Scaling};
+use crate::gnn::shape::{Architecture, Shape};
 use crate::gnn::synthetic;
 
 const N_COLUMNS: usize = 60;

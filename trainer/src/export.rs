@@ -14,8 +14,9 @@ use litecast::targets::ethos_u;
 
 use crate::data::Part;
 use crate::dataset::{self, Dataset, LabelKey, METRICS};
+use crate::errors::errors;
+use crate::evaluate::Trained;
 use crate::evaluate::files::tflite_files;
-use crate::evaluate::{Trained, errors};
 use crate::gnn::prepare::Labels;
 use crate::labels::record::Run;
 use crate::labels::target::Target;

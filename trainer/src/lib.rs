@@ -14,6 +14,7 @@ pub mod bench_predictor;
 pub mod checkpoint;
 pub mod curve;
 pub mod data;
+pub mod errors;
 pub mod gnn;
 pub mod settings;
 pub mod split;

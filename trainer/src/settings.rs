@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gnn::gradients::Gradients;
 use crate::gnn::loss::Objective;
-use crate::gnn::network::Architecture;
+use crate::gnn::shape::Architecture;
 
 /// Settings of a training run. The defaults are those of what ships.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]

@@ -16,12 +16,13 @@ use crate::checkpoint::{Checkpoint, Progress};
 use crate::curve::{self, CurveRow};
 use crate::data::Data;
 use crate::dataset;
-use crate::evaluate;
+use crate::errors::capped_mape_by_output;
 use crate::gnn::adam::Adam;
 use crate::gnn::batch::Batch;
 use crate::gnn::gradients::{self, Gradients};
-use crate::gnn::network::{Network, Shape};
+use crate::gnn::network::Network;
 use crate::gnn::prepare::Example;
+use crate::gnn::shape::Shape;
 use crate::settings::Settings;
 use crate::split::epoch_order;
 
@@ -108,8 +109,7 @@ pub fn train(
             bar.inc(1);
         }
         bar.finish_and_clear();
-        let errors =
-            evaluate::capped_mape_by_output(&model.valid(), &data.validation, data, device);
+        let errors = capped_mape_by_output(&model.valid(), &data.validation, data, device);
         let row = CurveRow {
             epoch: progress.epoch,
             learning_rate,

@@ -24,7 +24,8 @@ use self::forests::{Columns, Growth, KernelForests};
 use self::problem::Problem;
 use crate::data::{Data, Metric};
 use crate::dataset::{self, Dataset};
-use crate::evaluate::{errors, table};
+use crate::errors::errors;
+use crate::evaluate::table;
 use crate::settings::Settings;
 
 /// Fits the baselines and writes their errors beside those of the shipped network.

@@ -10,24 +10,12 @@ use arrow::datatypes::Float32Type;
 use indicatif::ProgressBar;
 use litecast::learned::features::{COLUMNS, Features, schema_id};
 
+use super::feature_table::{CODE, CODE_KEY, FEATURES_FILE, FeatureTable, GRAPHS_KEY, SCHEMA_KEY};
 use super::featurize::GraphRow;
 use super::read::{self, Tables};
-use super::write::{self, CHUNK, Summary, featurize_all};
-use super::{remake, tables};
+use super::remake;
+use super::write::{CHUNK, Summary, featurize_all};
 use crate::labels::sha256_hex;
-
-pub const FEATURES_FILE: &str = "features.parquet";
-
-/// Meaning of the columns.
-const SCHEMA_KEY: &str = "litecast.feature_schema_id";
-/// Hash of the hashes of the graphs, in order.
-const GRAPHS_KEY: &str = "litecast.graphs_sha256";
-/// Hash of the code that made the features.
-const CODE_KEY: &str = "litecast.featurizer_sha256";
-const CODE: &str = env!("LITECAST_FEATURIZER_SHA256");
-
-/// It is read on the machine that wrote it.
-const ZSTD_LEVEL: i32 = 1;
 
 /// [`COLUMNS`] of all operators of a dataset, in the order of its table of operators.
 pub fn load(folder: &Path, tables: &Tables) -> Result<Vec<Vec<f32>>> {
@@ -79,35 +67,4 @@ fn make(folder: &Path) -> Result<()> {
         folder.display()
     );
     table.close()
-}
-
-/// The file while it is being written.
-pub struct FeatureTable {
-    table: write::Table,
-    /// The hashes of its graphs.
-    graphs: String,
-}
-
-impl FeatureTable {
-    pub fn create(folder: &Path) -> Result<Self> {
-        let schema = tables::features(&[])?.schema();
-        let entries = [(SCHEMA_KEY, schema_id()), (CODE_KEY, CODE.to_owned())];
-        let entries = entries.map(|(key, value)| (key.to_owned(), value)).to_vec();
-        Ok(Self {
-            table: write::Table::create(folder, FEATURES_FILE, schema, entries, ZSTD_LEVEL)?,
-            graphs: String::new(),
-        })
-    }
-
-    pub fn append(&mut self, rows: &[GraphRow]) -> Result<()> {
-        rows.iter()
-            .for_each(|row| self.graphs += &row.labels.sha256);
-        self.table.append(&tables::features(rows)?)
-    }
-
-    pub fn close(mut self) -> Result<()> {
-        let hash = sha256_hex(self.graphs.as_bytes());
-        self.table.note(GRAPHS_KEY, hash);
-        self.table.close()
-    }
 }

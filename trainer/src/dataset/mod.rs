@@ -8,6 +8,7 @@ mod build;
 mod card;
 mod check;
 mod cortex_a;
+mod feature_table;
 mod features;
 mod featurize;
 mod info;
@@ -17,6 +18,7 @@ mod provenance;
 mod read;
 mod remake;
 mod structure;
+mod table_file;
 mod tables;
 mod write;
 

@@ -3,8 +3,8 @@
 use burn::tensor::{Device, Tensor};
 use litecast::learned::features::N_COLUMNS;
 
-use super::BATCH;
 use crate::data::{Data, Part};
+use crate::errors::BATCH;
 use crate::gnn::batch::Batch;
 use crate::gnn::network::Network;
 use crate::gnn::prepare::Example;

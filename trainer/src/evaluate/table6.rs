@@ -10,7 +10,7 @@ use clap::ValueEnum;
 
 use super::table::{self, CsvRow};
 use crate::baselines::Method;
-use crate::gnn::network::Architecture;
+use crate::gnn::shape::Architecture;
 use crate::markdown::{self, Head, percent};
 use crate::spaces::Space;
 

@@ -14,7 +14,7 @@ use burn::tensor::{Device, Tensor};
 use super::aggregate::{Neighbours, concat_neighbour_sums, sum_per_graph};
 use super::batch::Batch;
 use super::encoder::linear;
-use super::network::Shape;
+use super::shape::Shape;
 
 /// Graph convolutions, as in the released configuration.
 pub const N_LAYERS: usize = 4;

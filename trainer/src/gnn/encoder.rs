@@ -5,7 +5,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Distribution, Tensor};
 
 use super::batch::Batch;
-use super::network::Shape;
+use super::shape::Shape;
 
 /// Each node through the layer of its own operator category.
 #[derive(Module, Debug)]
@@ -67,5 +67,12 @@ pub fn message_layer(hidden: usize, gains: &[f64], device: &Device) -> Linear {
     Linear {
         weight: Param::from_tensor(weight.detach()),
         bias: Some(Param::from_tensor(Tensor::zeros([hidden], device))),
+    }
+}
+
+impl Shape {
+    /// The first layer of a network of this shape.
+    pub(super) fn encoder(&self, n_outputs: usize, device: &Device) -> CategoryEncoder {
+        CategoryEncoder::new(self, n_outputs, device)
     }
 }

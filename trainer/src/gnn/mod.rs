@@ -19,5 +19,6 @@ pub mod perfsage;
 pub mod prepare;
 pub mod sage;
 pub mod seernet;
+pub mod shape;
 pub mod synthetic;
 pub mod whole_graph;

@@ -2,71 +2,15 @@
 
 use burn::module::{Module, ModuleMapper, Param, ParamId};
 use burn::tensor::{DType, Device, Tensor};
-use serde::{Deserialize, Serialize};
 
 use super::batch::Batch;
 use super::eagle::Eagle;
-use super::encoder::CategoryEncoder;
 use super::per_operator::PerOperator;
 use super::perfsage::PerfSage;
 use super::prepare::Scaling;
 use super::sage::{DIPPM, NNLP, Sage};
 use super::seernet::SeerNet;
-
-/// Which network to train.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Architecture {
-    /// PerfSAGE as its paper has it (§4): one estimate for the whole graph.
-    Perfsage,
-    /// An estimate for every operator, added up.
-    PerOperator,
-    /// DIPPM's GraphSAGE with features of the whole graph.
-    Dippm,
-    /// NNLP's, which is shallower and sees neighbours on either side.
-    Nnlp,
-    /// PerfSeer's, with features of nodes, edges and the whole graph.
-    Seernet,
-    /// BRP-NAS's graph convolutions over operator kinds alone.
-    Eagle,
-}
-
-impl Architecture {
-    /// As the command line takes it.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::Perfsage => "perfsage",
-            Self::PerOperator => "per-operator",
-            Self::Dippm => "dippm",
-            Self::Nnlp => "nnlp",
-            Self::Seernet => "seernet",
-            Self::Eagle => "eagle",
-        }
-    }
-}
-
-/// Sizes of a network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shape {
-    pub architecture: Architecture,
-    pub n_columns: usize,
-    pub n_categories: usize,
-    /// First layers: one for each category, or one for all.
-    pub n_encoders: usize,
-    pub n_outputs: usize,
-    pub embedding: usize,
-    pub hidden: usize,
-    /// Width of the layers after the readout, where there are any.
-    pub head: usize,
-    /// Blocks of `seernet`.
-    pub blocks: usize,
-}
-
-impl Shape {
-    pub(super) fn encoder(&self, n_outputs: usize, device: &Device) -> CategoryEncoder {
-        CategoryEncoder::new(self, n_outputs, device)
-    }
-}
+use super::shape::{Architecture, Shape};
 
 /// All weights of one architecture.
 #[derive(Module, Debug)]

@@ -16,8 +16,8 @@ use burn::tensor::{Device, Tensor};
 use super::aggregate::{Neighbours, concat_neighbour_sums, max_per_graph, sum_per_graph};
 use super::batch::Batch;
 use super::encoder::{CategoryEncoder, linear, message_layer};
-use super::network::Shape;
 use super::prepare::{Readout, Scaling, row};
+use super::shape::Shape;
 
 /// Rounds of message passing of the two passes. What an operator costs depends on who fetches
 /// weights beside it and what it is fused with, which is near by.

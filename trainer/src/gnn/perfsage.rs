@@ -9,7 +9,7 @@ use burn::tensor::{Device, Tensor};
 use super::aggregate::{Neighbours, concat_neighbour_sums, max_per_graph};
 use super::batch::Batch;
 use super::encoder::{CategoryEncoder, linear, message_layer};
-use super::network::Shape;
+use super::shape::Shape;
 
 /// Rounds of message passing, as in the paper.
 pub const N_LAYERS: usize = 8;

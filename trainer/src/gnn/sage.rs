@@ -15,7 +15,7 @@ use burn::tensor::{Device, Tensor};
 use super::aggregate::{Neighbours, concat_neighbour_sums, max_per_graph, sum_per_graph};
 use super::batch::Batch;
 use super::encoder::linear;
-use super::network::Shape;
+use super::shape::Shape;
 
 /// Added to the square of a row's length before it is divided by it: a row of zeros stays one.
 pub const LENGTH_EPSILON: f32 = 1e-12;

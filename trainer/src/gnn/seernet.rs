@@ -21,7 +21,7 @@ use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor};
 use super::aggregate::{Neighbours, at_nodes, max_per_graph, mean_per_graph, sum_per_graph};
 use super::batch::{Batch, Topology};
 use super::encoder::linear;
-use super::network::Shape;
+use super::shape::Shape;
 use super::whole_graph::{Columns, N_AMOUNTS, N_EDGE_COLUMNS, N_GLOBALS};
 
 /// All weights.

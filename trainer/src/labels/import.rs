@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::record::{Label, Labelled, Origin, Outcome, Record, Run, Tool};
+use super::record::{Label, Labelled, MeasuredLabel, Origin, Outcome, Record, Run, Tool};
 use super::sha256_hex;
 use super::store::LabelFile;
 use super::target::{Configuration, Target};
@@ -34,12 +34,6 @@ pub struct ImportArgs {
     /// Folder of the label files.
     #[arg(long)]
     pub out: PathBuf,
-}
-
-/// Values by metric, in the units of the table of labels.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MeasuredLabel {
-    pub measured: BTreeMap<String, f64>,
 }
 
 #[derive(Debug, Deserialize)]

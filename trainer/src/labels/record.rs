@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::import::MeasuredLabel;
 use super::litert_qemu::LitertLabel;
 use super::target::Target;
 use super::vela::VelaLabel;
@@ -219,4 +218,10 @@ pub enum Label {
     Vela(Box<VelaLabel>),
     Litert(LitertLabel),
     Measured(MeasuredLabel),
+}
+
+/// Values by metric, in the units of the table of labels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredLabel {
+    pub measured: BTreeMap<String, f64>,
 }

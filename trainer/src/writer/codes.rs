@@ -2,9 +2,7 @@
 
 use litecast::formats::tflite::schema::BuiltinOperator as Code;
 
-use super::images::Sampling;
-use super::logic::{Comparison, Logic};
-use super::operator_kind::OperatorKind;
+use super::operator_kind::{Comparison, Logic, OperatorKind, Sampling};
 use super::precision::Precision;
 
 /// The operator's code and the first version of it that takes `precision` with what we use of it.

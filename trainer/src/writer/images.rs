@@ -4,15 +4,8 @@ use litecast::formats::tflite::{Activation, Padding};
 
 use super::builder::NetworkBuilder;
 use super::network::TensorIdx;
-use super::operator_kind::OperatorKind;
+use super::operator_kind::{OperatorKind, Sampling};
 use super::window::Window;
-
-/// How a resized pixel finds its sources: as TensorFlow 1 and 2 have it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sampling {
-    Plain,
-    HalfPixelCenters,
-}
 
 impl NetworkBuilder {
     pub fn average_pool2d(&mut self, name: &str, input: TensorIdx, window: Window) -> TensorIdx {

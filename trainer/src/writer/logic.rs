@@ -3,25 +3,7 @@
 use super::builder::NetworkBuilder;
 use super::elementwise::broadcast;
 use super::network::{Content, ElementType, TensorIdx};
-use super::operator_kind::OperatorKind;
-
-/// Which comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Comparison {
-    Equal,
-    NotEqual,
-    Greater,
-    GreaterEqual,
-    Less,
-    LessEqual,
-}
-
-/// Which logical operator of two operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Logic {
-    And,
-    Or,
-}
+use super::operator_kind::{Comparison, Logic, OperatorKind};
 
 impl NetworkBuilder {
     /// Truth values.

@@ -26,10 +26,8 @@ mod weights;
 mod window;
 
 pub use builder::NetworkBuilder;
-pub use images::Sampling;
-pub use logic::{Comparison, Logic};
 pub use network::{Content, ElementType, Network, Operator, Quantization, Tensor, TensorIdx};
-pub use operator_kind::OperatorKind;
+pub use operator_kind::{Comparison, Logic, OperatorKind, Sampling};
 pub use precision::Precision;
 pub use random::SplitMix64;
 pub use reductions::Reduction;

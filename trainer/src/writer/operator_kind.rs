@@ -2,9 +2,6 @@
 
 use litecast::formats::tflite::{Activation, Padding};
 
-use super::images::Sampling;
-use super::logic::{Comparison, Logic};
-
 /// The operator with its builtin options; pairs are `[height, width]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -200,4 +197,29 @@ impl OperatorKind {
                 | K::Quantize
         )
     }
+}
+
+/// How a resized pixel finds its sources: as TensorFlow 1 and 2 have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sampling {
+    Plain,
+    HalfPixelCenters,
+}
+
+/// Which comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+}
+
+/// Which logical operator of two operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Logic {
+    And,
+    Or,
 }

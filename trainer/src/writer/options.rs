@@ -5,8 +5,7 @@ use litecast::formats::tflite::schema;
 use litecast::formats::tflite::{Activation, Padding};
 use schema::BuiltinOptions;
 
-use super::images::Sampling;
-use super::operator_kind::OperatorKind;
+use super::operator_kind::{OperatorKind, Sampling};
 
 /// An operator's entry in the union of builtin options.
 type Options = (BuiltinOptions, Option<WIPOffset<UnionWIPOffset>>);

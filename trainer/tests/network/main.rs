@@ -18,8 +18,9 @@ use litecast_trainer::gnn::aggregate::{
 };
 use litecast_trainer::gnn::batch::Batch;
 use litecast_trainer::gnn::loss::Objective;
-use litecast_trainer::gnn::network::{Architecture, Network, Shape};
+use litecast_trainer::gnn::network::Network;
 use litecast_trainer::gnn::prepare::{Example, Labels, OutputRules, Readout, Scaling};
+use litecast_trainer::gnn::shape::{Architecture, Shape};
 use litecast_trainer::gnn::synthetic;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;

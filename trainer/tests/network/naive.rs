@@ -7,9 +7,10 @@ use burn::module::Module;
 use burn::nn::Linear;
 use burn::tensor::{Device, Tensor};
 use litecast_trainer::gnn::eagle::{Convolution, Eagle, NORM_EPSILON};
-use litecast_trainer::gnn::network::{Architecture, Network};
+use litecast_trainer::gnn::network::Network;
 use litecast_trainer::gnn::prepare::Example;
 use litecast_trainer::gnn::seernet::{Attention, Block, Mlp, SeerNet};
+use litecast_trainer::gnn::shape::Architecture;
 use litecast_trainer::gnn::whole_graph::{Columns, N_AMOUNTS};
 
 use super::{Fixture, N_COLUMNS, floats, forward, jittered, max_difference};

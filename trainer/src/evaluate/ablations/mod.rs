@@ -14,7 +14,7 @@ use crate::checkpoint::Checkpoint;
 use crate::data::Data;
 use crate::dataset;
 use crate::gnn::gradients::Gradients;
-use crate::gnn::network::Architecture;
+use crate::gnn::shape::Architecture;
 use crate::markdown::{Head, percent, table};
 use crate::metrics::summarise;
 use crate::settings::Settings;
