@@ -274,10 +274,10 @@ function renderStart(): void {
 }
 
 async function renderReport(key: string, signal: AbortSignal): Promise<void> {
-  const report = reports.get(key)?.report ?? (await keptReport(key));
+  const report = await fullReport(key);
   if (signal.aborted) return;
   if (!report) return showGone();
-  await showReport(key, await withDevices(report, estimator), signal);
+  await showReport(key, report, signal);
 }
 
 async function renderComparison(key: string, opened_key: string, signal: AbortSignal): Promise<void> {
@@ -285,7 +285,7 @@ async function renderComparison(key: string, opened_key: string, signal: AbortSi
   if (signal.aborted) return;
   if (!comparison) return showGone();
   comparisons.set(key, comparison);
-  const table = new ComparisonView(comparison.rows, focus, (row) => go({ view: "report", key: row.key }), signal);
+  const table = new ComparisonView(comparison.rows, focus, (row) => go({ view: "report", key: row.key }), fullReport, signal);
   comparison.view = table;
   const { files } = comparison;
   const control = batchControl(comparison.batch, files && ((wanted) => void compare(files, wanted, begin(format.plural(files.length, "file")))));
@@ -320,6 +320,12 @@ function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLEl
   scrollTo(0, 0);
   // The focus was on something that is gone: the next Tab goes on from here.
   if (document.activeElement === document.body || !document.activeElement?.isConnected) (name ? title : byId("home")).focus({ preventScroll: true });
+}
+
+/** With what each operator costs. */
+async function fullReport(key: string): Promise<Report | null> {
+  const report = reports.get(key)?.report ?? (await keptReport(key));
+  return report && withDevices(report, estimator);
 }
 
 function restoreScroll(key: string): void {

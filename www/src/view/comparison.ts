@@ -4,9 +4,10 @@ import { el } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
-import { metricName } from "../words.ts";
+import { isExact, metricName } from "../words.ts";
 import { type MetricColumn, columnMeaning, columnTitle, estimateCell, metricColumns } from "./cells.ts";
 import { sentence } from "./diagnostics.ts";
+import { differencePanel } from "./difference.ts";
 import { saveButton } from "./save.ts";
 import { scatter } from "./scatter.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
@@ -34,6 +35,8 @@ export class ComparisonView {
   readonly element: HTMLElement;
   readonly #focus: Focus;
   readonly #open: (row: Estimated) => void;
+  readonly #load: (key: string) => Promise<Report | null>;
+  readonly #side_by_side = el("div");
   readonly #body = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Comparison, scrollable" });
   readonly #controls = el("div", { class: "comparison-controls" });
   readonly #figure = el("div");
@@ -44,11 +47,12 @@ export class ComparisonView {
   #baseline: string | null = null;
   #frame = 0;
 
-  constructor(rows: Row[], focus: Focus, open: (row: Estimated) => void, signal: AbortSignal) {
+  constructor(rows: Row[], focus: Focus, open: (row: Estimated) => void, load: (key: string) => Promise<Report | null>, signal: AbortSignal) {
     this.#rows = rows;
+    this.#load = load;
     this.#focus = focus;
     this.#open = open;
-    this.element = el("section", { class: "comparison-panel panel", "aria-label": "Comparison" }, this.#controls, this.#body, this.#figure);
+    this.element = el("section", { class: "comparison-panel panel", "aria-label": "Comparison" }, this.#controls, this.#body, this.#side_by_side, this.#figure);
     focus.onChange(() => this.#draw(), signal);
     this.#draw();
   }
@@ -112,7 +116,21 @@ export class ComparisonView {
 
   #setBaseline(key: string | null): void {
     this.#baseline = key;
+    this.#side_by_side.replaceChildren();
     this.#draw();
+  }
+
+  /** The operators of a file beside those of the baseline. */
+  async #showOperators(key: string): Promise<void> {
+    const [left, right] = await Promise.all([this.#baseline === null ? null : this.#load(this.#baseline), this.#load(key)]);
+    const close = (): void => {
+      this.#side_by_side.replaceChildren();
+      this.element.querySelector<HTMLElement>(`[data-operators="${key}"]`)?.focus();
+    };
+    const panel = left && right ? differencePanel(left, right, this.#focus, close) : el("p", { class: "doubt" }, "This browser no longer keeps both reports.");
+    this.#side_by_side.replaceChildren(panel);
+    panel.querySelector("button")?.focus();
+    panel.scrollIntoView({ block: "nearest" });
   }
 
   #table(groups: TargetColumns[], known: Estimated[]): HTMLElement {
@@ -160,6 +178,10 @@ export class ComparisonView {
     return [el("tr", { class: "devices" }, el("td", { colspan: FACTS.length + 1 }), ...devices), el("tr", {}, ...heads)];
   }
 
+  #operatorsButton(key: string): HTMLElement {
+    return el("button", { type: "button", class: "baseline", "data-operators": key, onclick: () => void this.#showOperators(key) }, "Operators side by side");
+  }
+
   #row(row: Row, groups: TargetColumns[], scales: number[], baseline: Estimated | null): HTMLElement {
     if ("waiting" in row) return el("tr", {}, nameCell(row.file), el("td", { class: "subtle", colspan: 100 }, "waiting…"));
     if ("failure" in row) return el("tr", {}, nameCell(row.file), el("td", { class: "failure", colspan: 100 }, sentence(row.failure)));
@@ -174,7 +196,7 @@ export class ComparisonView {
     return el(
       "tr",
       { class: is_baseline ? "is-baseline" : null },
-      nameCell(open, mark),
+      nameCell(open, mark, baseline && !is_baseline ? this.#operatorsButton(row.key) : null),
       ...FACTS.map(({ text }, i) => el("td", { class: "numeric" }, text(summary.model, scales[i]))),
       ...groups.flatMap((group) => targetCells(summary, group, is_baseline ? null : baseline)),
     );
@@ -188,11 +210,11 @@ function heldControl(element: HTMLElement): string | null {
   if (held.id) return `#${held.id}`;
   const column = held.closest("th")?.getAttribute("data-column");
   if (column) return `th[data-column="${column}"] button`;
-  for (const name of ["data-open", "data-baseline"]) if (held.hasAttribute(name)) return `[${name}="${held.getAttribute(name)}"]`;
+  for (const name of ["data-open", "data-baseline", "data-operators"]) if (held.hasAttribute(name)) return `[${name}="${held.getAttribute(name)}"]`;
   return null;
 }
 
-function nameCell(...name: (HTMLElement | string)[]): HTMLElement {
+function nameCell(...name: (HTMLElement | string | null)[]): HTMLElement {
   return el("th", { scope: "row", class: "name" }, ...name);
 }
 
@@ -215,13 +237,14 @@ function targetCells(summary: Summary, { target, columns }: TargetColumns, basel
   });
 }
 
-/** Against the baseline; intervals that overlap leave open which one is smaller. */
+/** Against the baseline; intervals that overlap, or are not there, leave open which one is smaller. */
 function difference(result: Result | undefined, baseline: Result | undefined): HTMLElement | null {
   if (!result || !baseline || !isEstimate(result) || !isEstimate(baseline) || baseline.value === 0) return null;
   const overlap = (result.lo ?? result.value) <= (baseline.hi ?? baseline.value) && (result.hi ?? result.value) >= (baseline.lo ?? baseline.value);
-  const is_open = overlap && result.value !== baseline.value;
+  const is_promised = [result, baseline].every((estimate) => isExact(estimate) || estimate.lo !== undefined);
+  const is_open = result.value !== baseline.value && (overlap || !is_promised);
   const words = format.change(result.value / baseline.value);
-  const title = `${words} against the baseline's ${metricName(result.metric).toLowerCase()}${is_open ? "; the intervals overlap, so either may be smaller" : ""}`;
+  const title = `${words} against the baseline's ${metricName(result.metric).toLowerCase()}${is_open ? (is_promised ? "; the intervals overlap, so either may be smaller" : "; without intervals either may be smaller") : ""}`;
   const direction = result.value < baseline.value ? "less" : result.value > baseline.value ? "more" : "same";
   return el("span", { class: `difference ${is_open ? "open" : direction}`, title }, is_open ? `${words} ?` : words);
 }

@@ -10,6 +10,7 @@ const HEIGHT = 260;
 const LEFT = 64;
 const BOTTOM = 36;
 const SPACE = 14;
+const NAME_HEIGHT = 13;
 const SVG = "http://www.w3.org/2000/svg";
 
 interface Point {
@@ -72,16 +73,27 @@ function drawing(points: Point[], front: Set<Point>, is_bytes: boolean, open: (r
   }
   const line = [...front].map(({ x, y }) => `${at_x(x)},${at_y(y.value)}`).join(" ");
   svg.append(node("polyline", { class: "front", points: line }), label(is_bytes ? metricName("sram_peak") : "MACs", WIDTH - SPACE, HEIGHT - 4, "end"));
-  for (const point of points) svg.append(mark(point, front.has(point), at_x, at_y, open));
+  const names = nameHeights(points.map(({ y }) => at_y(y.value)));
+  for (const [i, point] of points.entries()) svg.append(mark(point, names[i], front.has(point), at_x, at_y, open));
   return svg;
 }
 
-function mark({ row, x, y }: Point, is_best: boolean, at_x: (x: number) => number, at_y: (y: number) => number, open: (row: Estimated) => void): SVGElement {
+/** Names of points at nearly the same height stand below each other. */
+function nameHeights(heights: number[]): number[] {
+  const placed: number[] = [...heights];
+  const order = heights.map((_, i) => i).sort((a, b) => heights[a] - heights[b]);
+  order.forEach((place, i) => {
+    if (i > 0) placed[place] = Math.max(heights[place], placed[order[i - 1]] + NAME_HEIGHT);
+  });
+  return placed;
+}
+
+function mark({ row, x, y }: Point, name_y: number, is_best: boolean, at_x: (x: number) => number, at_y: (y: number) => number, open: (row: Estimated) => void): SVGElement {
   const group = node("g", { class: is_best ? "point best" : "point", role: "button", tabindex: 0, "aria-label": `Open ${row.file}` });
   if (y.lo !== undefined && y.hi !== undefined) group.append(node("line", { x1: at_x(x), x2: at_x(x), y1: at_y(y.lo), y2: at_y(y.hi) }));
   group.append(node("circle", { cx: at_x(x), cy: at_y(y.value), r: 5 }));
   const is_right = at_x(x) > WIDTH * 0.7;
-  const name = label(row.file, at_x(x) + (is_right ? -9 : 9), at_y(y.value) + 4, is_right ? "end" : "start");
+  const name = label(row.file, at_x(x) + (is_right ? -9 : 9), name_y + 4, is_right ? "end" : "start");
   group.append(name);
   group.addEventListener("click", () => open(row));
   group.addEventListener("keydown", (event) => {
