@@ -23,8 +23,8 @@ const MAX_LATENCY_CYCLES: i64 = 1 << 20;
 const MAX_BURSTS: i64 = 1 << 16;
 const MAX_CACHE_BYTES: i64 = 1 << 40;
 
-const SYSTEM_PREFIX: &str = "System_Config.";
-const MODE_PREFIX: &str = "Memory_Mode.";
+pub(super) const SYSTEM_PREFIX: &str = "System_Config.";
+pub(super) const MODE_PREFIX: &str = "Memory_Mode.";
 
 /// Why a file, or a section of it, is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
