@@ -12,11 +12,14 @@ use litecast::formats::tflite::{self, Operator, TensorType};
 use litecast::graph::analysis::memory_plan::{Scratch, memory_plan};
 use litecast::graph::analysis::{Analysis, analyze};
 use litecast::graph::{self, Graph};
+use litecast_needs::{Need, python, shared_models, skip};
 use serde_json::Value;
 
 #[test]
 fn macs_parameters_and_weight_bytes_match_a_naive_count() {
-    let Some(models) = real_models() else { return };
+    let Some(models) = shared_models() else {
+        return;
+    };
     let Some(answers) = oracle("naive", &models) else {
         return;
     };
@@ -72,7 +75,7 @@ fn has_doubt(analysis: &Analysis, code: &str) -> bool {
 
 #[test]
 fn macs_match_vela() {
-    let Some(mut models) = real_models() else {
+    let Some(mut models) = shared_models() else {
         return;
     };
     // Vela takes 20 seconds for each of these, because of their dilated convolutions.
@@ -154,7 +157,9 @@ fn vela_products(kinds: &Value) -> Option<u64> {
 
 #[test]
 fn arena_matches_tflite_micro_on_real_files() {
-    let Some(models) = real_models() else { return };
+    let Some(models) = shared_models() else {
+        return;
+    };
     let Some(answers) = oracle("arena", &models) else {
         return;
     };
@@ -254,7 +259,7 @@ fn transpose_conv_scratch(
 #[test]
 fn arena_matches_tflite_micro_on_random_graphs() {
     const N_GRAPHS: usize = 60;
-    let Some(python) = python() else { return };
+    let Some(python) = python("sys") else { return };
     let folder = tempfile_folder("litecast-random-graphs");
     let count = N_GRAPHS.to_string();
     let arguments = [ORACLE, "graphs", folder.to_str().unwrap(), &count];
@@ -283,7 +288,9 @@ fn arena_matches_tflite_micro_on_random_graphs() {
 
 #[test]
 fn every_plan_of_real_files_is_sound() {
-    let Some(models) = real_models() else { return };
+    let Some(models) = shared_models() else {
+        return;
+    };
     for path in &models {
         let bytes = std::fs::read(path).unwrap();
         with_graph(&bytes, |graph| {
@@ -345,7 +352,11 @@ const ORACLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/analysis_oracle
 
 /// The script's answer for each file, in order; nothing where the script cannot run.
 fn oracle(command: &str, models: &[PathBuf]) -> Option<Vec<Value>> {
-    let output = run_script(Command::new(python()?).args([ORACLE, command]).args(models))?;
+    let output = run_script(
+        Command::new(python("sys")?)
+            .args([ORACLE, command])
+            .args(models),
+    )?;
     let answers: Vec<Value> = (output.lines())
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
@@ -360,34 +371,11 @@ fn run_script(command: &mut Command) -> Option<String> {
     let output = command.output().unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(NOT_INSTALLED) {
-        println!("skipped: {}", complaint.trim());
+        skip(Need::Python, complaint.trim());
         return None;
     }
     assert!(output.status.success(), "{complaint}");
     Some(String::from_utf8(output.stdout).unwrap())
-}
-
-fn python() -> Option<PathBuf> {
-    let named = std::env::var_os("LITECAST_PYTHON").map(PathBuf::from);
-    let python =
-        named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python"));
-    if !python.exists() {
-        println!(
-            "skipped: no Python at {} (LITECAST_PYTHON names another)",
-            python.display()
-        );
-        return None;
-    }
-    Some(python)
-}
-
-fn real_models() -> Option<Vec<PathBuf>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models");
-    if !folder.exists() {
-        println!("skipped: no models at {}", folder.display());
-        return None;
-    }
-    Some(tflite_files(&folder))
 }
 
 fn tflite_files(folder: &Path) -> Vec<PathBuf> {

@@ -1,11 +1,12 @@
 //! Shapes for several inputs at a time against those that LiteRT gives them.
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use litecast::formats::tflite::{TensorType, parse};
 use litecast::graph::batch_size::set_batch;
+use litecast_needs::{python, shared_models};
 use serde_json::Value;
 
 const BATCH: u32 = 3;
@@ -55,24 +56,18 @@ fn shapes_are_those_of_litert() {
 
 fn resized() -> Vec<Value> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let named = std::env::var_os("LITECAST_PYTHON").map(PathBuf::from);
-    let python = named.unwrap_or_else(|| root.join(".venv/bin/python"));
-    let Ok(folder) = std::fs::read_dir(root.join("../shared/models")) else {
-        println!("skipped: no ../shared/models");
+    let (Some(files), Some(python)) = (shared_models(), python("ai_edge_litert")) else {
         return Vec::new();
     };
-    let paths = folder.map(|entry| entry.unwrap().path());
-    let files = paths.filter(|path| path.extension().is_some_and(|e| e == "tflite"));
     let mut command = Command::new(&python);
     command.arg(root.join("tests/resize_with_litert.py"));
     command.arg(BATCH.to_string()).args(files);
-    let output = match command.output() {
-        Ok(output) if output.status.success() => output,
-        _ => {
-            println!("skipped: no Python with ai-edge-litert in .venv or LITECAST_PYTHON");
-            return Vec::new();
-        }
-    };
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let lines = String::from_utf8(output.stdout).unwrap();
     let lines = lines.lines().filter(|line| line.starts_with('{'));
     lines

@@ -250,12 +250,9 @@ fn tables_name_every_target_and_operator() {
 
 #[test]
 fn real_files_give_a_report_or_a_clear_error() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models");
-    let files = tflite_files(&folder);
-    if files.is_empty() {
-        println!("skipped: no models in {}", folder.display());
+    let Some(files) = litecast_needs::shared_models() else {
         return;
-    }
+    };
     for file in &files {
         let output = litecast(&["predict", "--json", file.to_str().unwrap()]);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,8 +1,6 @@
 //! The graph: order, edges and cycles, on subgraphs written as text.
 #![cfg(not(target_arch = "wasm32"))]
 
-use std::time::Instant;
-
 use litecast::formats::tflite::{
     BuiltinOptions, Model, Operator, OperatorCode, Subgraph, Tensor, TensorType,
 };
@@ -309,10 +307,10 @@ fn assert_on_cycle(operators: &[Operator], operator_idx: usize) {
     );
 }
 
-/// A quadratic algorithm would take minutes: chains, forwards and backwards in the file, and one
-/// tensor that all operators read.
+/// So many that an algorithm of quadratic cost would not end: chains, forwards and backwards in the
+/// file, and one tensor that all operators read.
 #[test]
-fn many_operators_take_no_time() {
+fn graphs_of_many_operators_are_built() {
     let n = 200_000;
     let chain: Vec<_> = (0..n)
         .map(|i| operator(vec![Some(i)], vec![i + 1]))
@@ -323,40 +321,26 @@ fn many_operators_take_no_time() {
         .collect();
     for (name, operators) in [("chain", chain), ("backwards", backwards), ("star", star)] {
         let model = model(operators, n + 1, &[]);
-        let start = Instant::now();
-        assert_eq!(build(&model, 0).unwrap().nodes.len(), n);
-        println!("{name}: {n} operators in {:?}", start.elapsed());
-        assert!(start.elapsed().as_secs() < 10, "{name}");
+        assert_eq!(build(&model, 0).unwrap().nodes.len(), n, "{name}");
     }
 }
 
 #[test]
 fn shared_models_make_graphs() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models");
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return println!("skipped: no ../shared/models");
+    let Some(files) = litecast_needs::shared_models() else {
+        return;
     };
     let (mut n_graphs, mut n_nodes) = (0, 0);
-    for path in entries.map(|entry| entry.unwrap().path()) {
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "tflite")
-        {
-            let file = std::fs::read(&path).unwrap();
-            let model = litecast::formats::tflite::parse(&file).unwrap();
-            for subgraph_idx in 0..model.subgraphs.len() {
-                let graph = build(&model, subgraph_idx).unwrap();
-                // Converters write operators in an order that runs, which must then be kept.
-                assert!(
-                    graph
-                        .nodes
-                        .iter()
-                        .enumerate()
-                        .all(|(idx, node)| node.operator_idx == idx)
-                );
-                n_graphs += 1;
-                n_nodes += graph.nodes.len();
-            }
+    for path in files {
+        let file = std::fs::read(&path).unwrap();
+        let model = litecast::formats::tflite::parse(&file).unwrap();
+        for subgraph_idx in 0..model.subgraphs.len() {
+            let graph = build(&model, subgraph_idx).unwrap();
+            // Converters write operators in an order that runs, which must then be kept.
+            let mut nodes = graph.nodes.iter().enumerate();
+            assert!(nodes.all(|(idx, node)| node.operator_idx == idx));
+            n_graphs += 1;
+            n_nodes += graph.nodes.len();
         }
     }
     println!("{n_graphs} graphs with {n_nodes} nodes keep their file's order");

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use litecast_needs::{Need, python, skip};
+
 const SCHEMA: &str = include_str!("../src/formats/tflite/schema.fbs");
 const GENERATED: &str = include_str!("../src/formats/tflite/schema_generated.rs");
 /// The version that `Cargo.toml` asks of the crate `flatbuffers`; generated code must match it.
@@ -156,11 +158,12 @@ fn a_changed_number_is_noticed() {
 #[test]
 fn flatc_writes_the_committed_code() {
     let Ok(version) = Command::new("flatc").arg("--version").output() else {
-        return println!("skipped: no flatc on PATH");
+        return skip(Need::Flatc, "no flatc on PATH");
     };
     let version = String::from_utf8_lossy(&version.stdout).trim().to_owned();
     if !version.ends_with(FLATC_VERSION) {
-        return println!("skipped: expected flatc {FLATC_VERSION}, found {version}");
+        let reason = format!("expected flatc {FLATC_VERSION}, found {version}");
+        return skip(Need::Flatc, reason);
     }
     let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/formats/tflite/schema.fbs");
@@ -182,22 +185,10 @@ fn flatc_writes_the_committed_code() {
     );
 }
 
-/// The Python interpreter with `ai-edge-litert`, if there is one.
-fn litert_python() -> Option<PathBuf> {
-    let named = std::env::var_os("LITECAST_PYTHON").map(PathBuf::from);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let python = named.unwrap_or_else(|| root.join(".venv/bin/python"));
-    let import = Command::new(&python)
-        .args(["-c", "import ai_edge_litert"])
-        .output()
-        .ok()?;
-    import.status.success().then_some(python)
-}
-
 #[test]
 fn the_litert_package_gives_the_committed_schema() {
-    let Some(python) = litert_python() else {
-        return println!("skipped: no Python with ai-edge-litert in .venv or LITECAST_PYTHON");
+    let Some(python) = python("ai_edge_litert") else {
+        return;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/schema_from_litert.py");
     let output = Command::new(python).arg(script).output().unwrap();

@@ -37,6 +37,10 @@ step "page" npm run --silent build:page
 step "page tests" npm run --silent test:page
 step "download sizes" tools/size.sh
 
+# What tests could not do here (see tests/needs), each reason once with how often it came.
+skipped=$(cat "$logs"/*.log | sed -n 's/^.*skipped (\([^)]*\)): [^ ]*: \(.*\)$/\1: \2/p; s/^.*# SKIP /page: /p')
 printf '\n'
 printf '%s\n' "${summary[@]}"
+printf 'skipped: %d\n' "$(grep -c . <<<"$skipped")"
+[ -z "$skipped" ] || sort <<<"$skipped" | uniq -c
 exit $failed

@@ -8,8 +8,6 @@ const { assignRows } = await importSource("layout/rows.ts");
 const { MAX_WAYPOINTS } = await importSource("layout/waypoints.ts");
 
 const WIDTH = 100;
-/** Longest layout of 1,000 operators on a busy machine; alone it takes a tenth of this. */
-const LAYOUT_LIMIT_MS = 600;
 
 function layOutEdges(n_nodes, edges, n_inputs = 1) {
   const triples = Int32Array.from(edges.flatMap(([src, dst], i) => [src, dst, edges[i][2] ?? src]));
@@ -131,15 +129,12 @@ test("circles and graphs without edges do not hang", () => {
   assert.equal(layOutEdges(3, []).n_rows, 1);
 });
 
-test(`1,000 operators with skips take less than ${LAYOUT_LIMIT_MS} ms`, (context) => {
+test("1,000 operators with skips lie below each other", () => {
   const edges = [];
   for (let i = 0; i + 1 < 1000; i++) edges.push([i, i + 1]);
   for (let i = 0; i + 4 < 1000; i += 4) edges.push([i, i + 4]);
   for (let i = 0; i + 60 < 1000; i += 50) edges.push([i, i + 60]);
-  layOutEdges(1000, edges);
-  const started = performance.now();
-  layOutEdges(1000, edges);
-  const took = performance.now() - started;
-  context.diagnostic(`${took.toFixed(0)} ms`);
-  assert.ok(took < LAYOUT_LIMIT_MS, `${took} ms`);
+  const { node_row, n_rows } = layOutEdges(1000, edges);
+  assert.equal(n_rows, 1000);
+  for (const [from, to] of edges) assert.ok(node_row[from] < node_row[to], `${from} to ${to}`);
 });

@@ -21,15 +21,9 @@ struct Compared {
 /// What LiteRT reads in `files`, or nothing where there is no Python with it.
 fn dump(arguments: &[&str], files: &[PathBuf]) -> Vec<Value> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let named = std::env::var_os("LITECAST_PYTHON").map(PathBuf::from);
-    let python = named.unwrap_or_else(|| root.join(".venv/bin/python"));
-    let import = Command::new(&python)
-        .args(["-c", "import ai_edge_litert"])
-        .output();
-    if !import.is_ok_and(|import| import.status.success()) {
-        println!("skipped: no Python with ai-edge-litert in .venv or LITECAST_PYTHON");
+    let Some(python) = litecast_needs::python("ai_edge_litert") else {
         return Vec::new();
-    }
+    };
     let script = root.join("tests/reader/dump_with_litert.py");
     let output = Command::new(python)
         .arg(script)

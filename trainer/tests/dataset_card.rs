@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use common::python;
+use litecast_needs::{Need, skip};
 use litecast_trainer::dataset::{self, BuildArgs, DatasetCommand};
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::{LabelArgs, ToolChoice, run};
@@ -284,7 +285,8 @@ fn the_lines_of_the_readme_read_the_tables() {
         assert_eq!(program.lines().count(), 3);
         let import = program.lines().next().unwrap();
         if !fixture.run_python(import, &[]).status.success() {
-            println!("skipped: `{import}` fails in {}", fixture.python.display());
+            let reason = format!("`{import}` fails in {}", fixture.python.display());
+            skip(Need::Python, reason);
             continue;
         }
         let printed = stdout(&fixture.run_python(program, &[]));

@@ -2,8 +2,6 @@
 
 mod common;
 
-use std::path::Path;
-
 use common::shared_model;
 use litecast::targets::edge_tpu::{Constants, Work, refusal, work};
 use litecast::{
@@ -16,12 +14,7 @@ use litecast_trainer::targets::edge_tpu::{Found, find, published::Device};
 use litecast_trainer::writer::{Precision, to_tflite};
 
 fn found() -> Option<Found> {
-    let published =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/edgetpu_published.csv");
-    if !published.is_file() {
-        println!("skipped: no {}", published.display());
-        return None;
-    }
+    let published = litecast_needs::shared("data/edgetpu_published.csv")?;
     Some(find(&published).unwrap())
 }
 

@@ -1,12 +1,9 @@
 //! Labels made on a Dask cluster compared with those of one local process.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::python;
 use litecast_trainer::labels::plan::{Shard, SpaceCount};
 use litecast_trainer::labels::{LabelArgs, ToolChoice, run};
 use litecast_trainer::spaces::Space;
@@ -52,14 +49,7 @@ struct Fixture {
 
 impl Fixture {
     fn make() -> Option<Self> {
-        let python = python()?;
-        let import = Command::new(&python)
-            .args(["-c", "import dask.distributed"])
-            .output();
-        if !import.is_ok_and(|output| output.status.success()) {
-            println!("skipped: no dask.distributed in {}", python.display());
-            return None;
-        }
+        let python = litecast_needs::python("ethosu.regor, pyarrow, dask.distributed")?;
         let folder = tempfile::tempdir().unwrap();
         // A program of its own, because worker processes import the main module by its path.
         fs::write(folder.path().join("cluster.py"), CLUSTER).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use litecast::formats::tflite::{Operator, Subgraph, parse};
@@ -280,12 +280,6 @@ fn our_reader_agrees_with_the_description() {
 }
 
 /// A Python with LiteRT and Vela: `LITECAST_PYTHON`, or the repository's own environment.
-fn python() -> Option<PathBuf> {
-    let own = Path::new(TRAINER).join("../.venv/bin/python");
-    let given = std::env::var_os("LITECAST_PYTHON").map(PathBuf::from);
-    given.or(Some(own)).filter(|python| python.exists())
-}
-
 /// Runs a script of `python/` on files written from `samples`: its lines.
 fn checked(python: &Path, script: &str, samples: impl Iterator<Item = Sample>) -> Vec<Value> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sampled");
@@ -322,8 +316,7 @@ const ALL_CONFIGURATIONS: [&str; 3] = ["ethos-u55-256", "ethos-u65-512", "ethos-
 #[test]
 fn litert_runs_and_vela_compiles_every_file() {
     const PER_SPACE: u64 = 2;
-    let Some(python) = python() else {
-        println!("skipped: no Python with LiteRT and Vela (neither LITECAST_PYTHON nor .venv)");
+    let Some(python) = litecast_needs::python("ai_edge_litert, ethosu.regor") else {
         return;
     };
     let results = checked(&python, "check_models.py", samples(PER_SPACE));
@@ -358,8 +351,7 @@ fn litert_runs_and_vela_compiles_every_file() {
 /// which adds up over the layers: the worst of these reaches 0.53, unlike functions 0.
 #[test]
 fn precisions_agree() {
-    let Some(python) = python() else {
-        println!("skipped: no Python with LiteRT and Vela (neither LITECAST_PYTHON nor .venv)");
+    let Some(python) = litecast_needs::python("ai_edge_litert, ethosu.regor") else {
         return;
     };
     // Of single operators the output may be constant, and has no correlation.
@@ -421,8 +413,7 @@ fn batches_compute_each_input_by_itself() {
     let spaces: Vec<_> = batched.iter().map(|[one, _]| one.space.id()).collect();
     println!("{} spaces: {}", spaces.len(), spaces.join(", "));
     assert!(spaces.len() >= 15);
-    let Some(python) = python() else {
-        println!("skipped: no Python with LiteRT and Vela (neither LITECAST_PYTHON nor .venv)");
+    let Some(python) = litecast_needs::python("ai_edge_litert, ethosu.regor") else {
         return;
     };
     let n_pairs = batched.len();

@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use common::{python, shared_models};
+use common::{python, shared_model};
 use litecast::targets::ethos_u::support::{self, Npu};
 use litecast::{formats::tflite, graph};
 use litecast_trainer::labels::record::{Label, Outcome};
@@ -33,8 +33,7 @@ fn rules_name_the_operators_that_vela_leaves() {
     let mut worker = Worker::start(&Vela { python }, &targets).unwrap();
     let mut compared = 0;
     for file in FILES {
-        let Ok(bytes) = std::fs::read(shared_models().join(file)) else {
-            println!("skipped: no ../shared/models/{file}");
+        let Some(bytes) = shared_model(file) else {
             continue;
         };
         for (target_idx, target) in targets.iter().enumerate() {

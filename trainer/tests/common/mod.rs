@@ -4,47 +4,29 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use litecast_trainer::labels::litert_qemu::{DEFAULT_EMULATOR, LitertQemu};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// The interpreter with the packages of `trainer/python/requirements.txt`: `LITECAST_PYTHON`, or
-/// `.venv/bin/python`. Prints a word where there is none.
+/// The interpreter with the packages of `trainer/python/requirements.txt`.
 pub fn python() -> Option<PathBuf> {
-    let named = std::env::var_os("LITECAST_PYTHON").map(PathBuf::from);
-    let python = named.unwrap_or_else(|| Path::new(ROOT).join(".venv/bin/python"));
-    let import = Command::new(&python)
-        .args(["-c", "import ethosu.regor, pyarrow"])
-        .output();
-    if import.is_ok_and(|output| output.status.success()) {
-        return Some(python);
-    }
-    println!("skipped: no Python with Vela and pyarrow in .venv or LITECAST_PYTHON");
-    None
+    litecast_needs::python("ethosu.regor, pyarrow")
 }
 
-/// A file of `../shared/models`. Prints a word where it is not there.
+/// A file of `../shared/models`.
 pub fn shared_model(name: &str) -> Option<Vec<u8>> {
-    let path = shared_models().join(name);
-    let bytes = fs::read(&path).ok();
-    if bytes.is_none() {
-        println!("skipped: no {}", path.display());
-    }
-    bytes
+    let path = litecast_needs::shared(&format!("models/{name}"))?;
+    Some(fs::read(path).unwrap())
 }
 
 pub fn shared_models() -> PathBuf {
     Path::new(ROOT).join("../shared/models")
 }
 
-/// LiteRT under QEMU as `make qemu` installs it. Prints a word where it is not installed.
+/// LiteRT under QEMU as `make qemu` installs it.
 pub fn litert_qemu() -> Option<LitertQemu> {
+    litecast_needs::qemu(&format!("{DEFAULT_EMULATOR}/environment"))?;
     let emulator = Path::new(ROOT).join(DEFAULT_EMULATOR);
-    if emulator.join("environment").exists() {
-        return Some(LitertQemu { emulator });
-    }
-    println!("skipped: no emulator in {DEFAULT_EMULATOR}; `make qemu` installs it");
-    None
+    Some(LitertQemu { emulator })
 }
