@@ -103,8 +103,8 @@ fn only_the_border_names_javascript() {
 }
 
 #[test]
-fn only_the_predictor_names_tract() {
-    check_only(&["src/learned/predictor.rs"], "src", &["rs"], &["tract"]);
+fn only_the_network_names_tract() {
+    check_only(&["src/learned/network/"], "src", &["rs"], &["tract"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 source "$(dirname "$0")/common.sh"
 
 # The first screen should be usable within seconds on a 10 Mbit/s line.
-WASM_LIMIT_BYTES=2200000
+WASM_LIMIT_BYTES=1200000
 PREDICTOR_LIMIT_BYTES=7000000
 
 row() { printf '%-36s %10s %10s %10s\n' "$@"; }
@@ -22,7 +22,7 @@ row file raw gzip brotli
 measured pkg/litecast_bg.wasm
 wasm_bytes=$brotli_bytes
 predictor_bytes=0
-for file in trainer/artifact/*; do
+for file in bundle/*; do
     [ -f "$file" ] || continue
     measured "$file"
     predictor_bytes=$((predictor_bytes + brotli_bytes))

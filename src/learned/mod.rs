@@ -4,6 +4,7 @@
 pub mod features;
 pub mod intervals;
 pub mod manifest;
+pub mod network;
 pub mod out_of_distribution;
 pub mod packed;
 pub mod predictor;

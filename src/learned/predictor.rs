@@ -1,15 +1,13 @@
-//! The learned predictor: [`Features`] → one number for each target and metric. The only file that
-//! names tract.
+//! The learned predictor: [`Features`] → one number for each target and metric.
 
-use tract_onnx::prelude::*;
-
-use crate::learned::features::{self, Features, N_COLUMNS};
-use crate::learned::manifest::{FORMAT_VERSION, Manifest, N_NODES};
+use crate::learned::features::{self, Features};
+use crate::learned::manifest::{FORMAT_VERSION, Manifest};
+use crate::learned::network::{Network, NetworkError};
 use crate::learned::packed::Batch;
 
 /// A trained network, ready to run, with what it says of itself.
 pub struct Predictor {
-    network: Arc<TypedRunnableModel>,
+    network: Network,
     manifest: Manifest,
 }
 
@@ -36,14 +34,19 @@ impl Estimates {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PredictorError {
+    /// The manifest is not JSON of the expected form.
     #[error("predictor manifest: {0}")]
     Manifest(#[from] serde_json::Error),
+    /// The manifest is of another version of its format.
     #[error("predictor manifest: expected format version {FORMAT_VERSION}, found {found}")]
     FormatVersion { found: u32 },
+    /// The network was trained on other features than this version computes.
     #[error("predictor bundle: expected feature schema {expected}, found {found}")]
     FeatureSchema { expected: String, found: String },
-    #[error("predictor network: {0:#}")]
-    Network(TractError),
+    /// The network cannot be loaded, or its run failed.
+    #[error("predictor network: {0}")]
+    Network(#[from] NetworkError),
+    /// The network has other outputs than its manifest says.
     #[error("predictor network: expected {expected} values, found {found}")]
     Outputs { expected: usize, found: usize },
 }
@@ -73,10 +76,11 @@ impl Predictor {
             let found = manifest.feature_schema_id;
             return Err(PredictorError::FeatureSchema { expected, found });
         }
-        let network = runnable(onnx).map_err(PredictorError::Network)?;
+        let network = Network::load(onnx)?;
         Ok(Self { network, manifest })
     }
 
+    /// What the trainer says of the network: outputs, errors, intervals, training.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
@@ -110,8 +114,7 @@ impl Predictor {
         }
         let batch = Batch::new(&with_nodes, |builtin| self.manifest.category_index(builtin));
         let n_outputs = self.manifest.outputs.len();
-        let outputs = self.outputs(&batch).map_err(PredictorError::Network)?;
-        let mut outputs = outputs.into_iter();
+        let mut outputs = self.network.run(&batch)?.into_iter();
         let mut take = |n_rows: usize| {
             let values = outputs.next()?;
             Some(match values.len() {
@@ -141,23 +144,6 @@ impl Predictor {
         };
         Ok(graphs.iter().map(estimates).collect())
     }
-
-    /// Values of each output of the network, flat.
-    fn outputs(&self, batch: &Batch) -> TractResult<Vec<Vec<f32>>> {
-        let rows = Tensor::from_shape(&[batch.n_nodes(), N_COLUMNS], &batch.nodes)?;
-        let mut inputs = tvec![rows.into_tvalue()];
-        for indices in batch.indices() {
-            inputs.push(Tensor::from_shape(&indices.shape, indices.values)?.into_tvalue());
-        }
-        let values = |output: &TValue| -> TractResult<Vec<f32>> {
-            Ok(output
-                .to_plain_array_view::<f32>()?
-                .iter()
-                .copied()
-                .collect())
-        };
-        self.network.run(inputs)?.iter().map(values).collect()
-    }
 }
 
 /// Nodes of one run: enough that what a run costs whatever its size is little of it, and no more than
@@ -176,13 +162,4 @@ fn n_of_a_run(graphs: &[&Features]) -> usize {
 
 fn has_nodes(graph: &&Features) -> bool {
     graph.n_nodes() > 0
-}
-
-fn runnable(onnx: &[u8]) -> TractResult<Arc<TypedRunnableModel>> {
-    #[cfg(target_arch = "wasm32")]
-    crate::constructors::run_once();
-    let model = tract_onnx::onnx().model_for_read(&mut &*onnx)?;
-    // Operators on rows are vectorised only where there are known to be any.
-    model.symbols.add_assertion(format!("{N_NODES} >= 1"))?;
-    model.into_optimized()?.into_runnable()
 }

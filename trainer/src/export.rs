@@ -35,7 +35,7 @@ pub struct ExportArgs {
     /// `reference.json`, for whoever runs the bundle elsewhere to compare with.
     #[arg(long, default_value = "www/examples")]
     pub examples: PathBuf,
-    #[arg(long, default_value = "trainer/artifact")]
+    #[arg(long, default_value = "bundle")]
     pub out: PathBuf,
     /// Table of errors on spaces that were left out, as `litecast-trainer evaluate` takes it.
     #[arg(long)]
@@ -45,7 +45,7 @@ pub struct ExportArgs {
 pub fn run(args: &ExportArgs) -> Result<()> {
     let dataset = dataset::load(&args.dataset)?;
     let trained = Trained::load(&args.run, &dataset)?;
-    let file = onnx::export(&trained.model, &trained.data.scaling, &schema_id());
+    let file = onnx::export(&trained.model, &trained.data.scaling, &schema_id())?;
     let manifest = manifest(&trained, &dataset, args)?;
     fs::create_dir_all(&args.out)?;
     let path = |name: &str| args.out.join(name);

@@ -1,5 +1,6 @@
 //! The exported file against the network it came from: in native tract and in ONNX Runtime.
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::{env, fs};
@@ -7,6 +8,7 @@ use std::{env, fs};
 use burn::tensor::{Device, Tensor as BurnTensor};
 use litecast::learned::features::Features;
 use litecast::learned::manifest::tensor_names;
+use litecast::learned::network as predictor;
 use litecast::learned::packed::Batch;
 use litecast_trainer::gnn::batch::Batch as TrainingBatch;
 use litecast_trainer::gnn::network::Network;
@@ -91,7 +93,7 @@ fn fixture((architecture, encoders): (Architecture, Encoders)) -> Fixture {
     let _alone = GENERATOR.lock().unwrap();
     device.seed(23);
     let model = Network::new(&shape, &device).rounded_to_f16();
-    let file = onnx::export(&model, &scaling, "test");
+    let file = onnx::export(&model, &scaling, "test").unwrap();
     Fixture {
         graphs: graphs[..SIZES.len()].to_vec(),
         scaling,
@@ -160,8 +162,23 @@ fn check(runtime: &str, fixture: &Fixture, estimates: &[Vec<f32>]) {
     }
 }
 
+/// What the predictor runs: the file as our own reader gives it to tract.
 #[test]
-fn tract_agrees() -> TractResult<()> {
+fn the_predictor_agrees() {
+    for network in NETWORKS {
+        let fixture = fixture(network);
+        let network = predictor::Network::load(&fixture.file).unwrap();
+        let estimates = |graphs: Vec<&Features>| {
+            let outputs = network.run(&fixture.inputs(&graphs)).unwrap();
+            outputs.concat()
+        };
+        let estimates: Vec<_> = fixture.batches().into_iter().map(estimates).collect();
+        check("the predictor", &fixture, &estimates);
+    }
+}
+
+#[test]
+fn tract_onnx_agrees() -> TractResult<()> {
     NETWORKS.into_iter().try_for_each(check_tract)
 }
 
@@ -185,27 +202,21 @@ fn check_tract(network: (Architecture, Encoders)) -> TractResult<()> {
         }
         estimates.push(values);
     }
-    check("tract", &fixture, &estimates);
+    check("tract-onnx", &fixture, &estimates);
     Ok(())
 }
 
 #[test]
 fn onnx_runtime_agrees() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let python = env::var("LITECAST_PYTHON").unwrap_or_else(|_| format!("{root}/.venv/bin/python"));
-    let available = Command::new(&python)
-        .args(["-c", "import onnx, onnxruntime"])
-        .output();
-    if !available.is_ok_and(|output| output.status.success()) {
-        println!("skipped: {python} has no onnxruntime (set LITECAST_PYTHON to one that has)");
+    let Some(python) = litecast_needs::python("onnx, onnxruntime") else {
         return;
-    }
+    };
     for network in NETWORKS {
         check_onnx_runtime(&python, network);
     }
 }
 
-fn check_onnx_runtime(python: &str, network: (Architecture, Encoders)) {
+fn check_onnx_runtime(python: &Path, network: (Architecture, Encoders)) {
     let fixture = fixture(network);
     let folder = env::temp_dir().join(format!("litecast-export-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

@@ -1,9 +1,7 @@
 //! Builds an ONNX graph one operator at a time; every method returns the name of its result.
 
 use half::f16;
-use prost::Message;
-
-use super::proto::{
+use litecast::learned::network::onnx::{
     Attribute, Dimension, DimensionValue, Graph, Model, Node, OperatorSet, Property, Tensor,
     TensorShape, TensorType, Type, Value, attribute_type, data_type,
 };
@@ -118,12 +116,12 @@ impl GraphBuilder {
     }
 
     /// The finished file.
-    pub fn encode(self, properties: &[(&str, &str)]) -> Vec<u8> {
+    pub fn finish(self, properties: &[(&str, &str)]) -> Model {
         let property = |(key, value): &(&str, &str)| Property {
             key: (*key).to_owned(),
             value: (*value).to_owned(),
         };
-        let model = Model {
+        Model {
             ir_version: IR_VERSION,
             producer_name: env!("CARGO_PKG_NAME").to_owned(),
             producer_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -133,8 +131,7 @@ impl GraphBuilder {
                 version: OPSET,
             }],
             metadata_props: properties.iter().map(property).collect(),
-        };
-        model.encode_to_vec()
+        }
     }
 
     fn push(
@@ -171,16 +168,6 @@ pub fn int(name: &str, value: i64) -> Attribute {
         name: name.to_owned(),
         i: Some(value),
         r#type: attribute_type::INT,
-        ..Attribute::default()
-    }
-}
-
-/// An attribute of one float.
-pub fn float(name: &str, value: f32) -> Attribute {
-    Attribute {
-        name: name.to_owned(),
-        f: Some(value),
-        r#type: attribute_type::FLOAT,
         ..Attribute::default()
     }
 }

@@ -1,6 +1,6 @@
 //! The nodes of [`Eagle`].
 
-use super::builder::{GraphBuilder, float};
+use super::builder::{GraphBuilder, int};
 use super::{EdgeSums, Inputs, floats, kinds, linear, natural_units};
 use crate::gnn::eagle::{Convolution, Eagle, NORM_EPSILON};
 use crate::gnn::prepare::Scaling;
@@ -44,6 +44,9 @@ struct Activation {
     bias: String,
     gamma: String,
     beta: String,
+    /// Of the rows.
+    inverse_width: String,
+    epsilon: String,
 }
 
 impl Activation {
@@ -52,18 +55,42 @@ impl Activation {
         let mut weights = |part: &str, values: Vec<f32>| {
             graph.weights_f16(&format!("{name}.{part}"), &[values.len()], &values)
         };
+        let gamma = floats(layer.norm.gamma.val());
+        let inverse_width = 1.0 / gamma.len() as f32;
+        let (bias, gamma, beta) = (
+            weights("bias", floats(layer.bias.val())),
+            weights("gamma", gamma),
+            weights("beta", floats(beta.expect("the norm has one").val())),
+        );
+        let mut scalar =
+            |part: &str, value| graph.constant_f32(&format!("{name}.{part}"), &[], &[value]);
         Self {
-            bias: weights("bias", floats(layer.bias.val())),
-            gamma: weights("gamma", floats(layer.norm.gamma.val())),
-            beta: weights("beta", floats(beta.expect("the norm has one").val())),
+            bias,
+            gamma,
+            beta,
+            inverse_width: scalar("inverse_width", inverse_width),
+            epsilon: scalar("epsilon", NORM_EPSILON as f32),
         }
     }
 
     fn of(&self, graph: &mut GraphBuilder, sums: &str) -> String {
         let sums = graph.op("Add", &[sums, &self.bias]);
-        let inputs = [sums.as_str(), &self.gamma, &self.beta];
-        let epsilon = vec![float("epsilon", NORM_EPSILON as f32)];
-        let rows = graph.op_with("LayerNormalization", &inputs, epsilon);
+        let mean = self.mean(graph, &sums);
+        let centred = graph.op("Sub", &[&sums, &mean]);
+        let squares = graph.op("Mul", &[&centred, &centred]);
+        let variance = self.mean(graph, &squares);
+        let variance = graph.op("Add", &[&variance, &self.epsilon]);
+        let deviation = graph.op("Sqrt", &[&variance]);
+        let rows = graph.op("Div", &[&centred, &deviation]);
+        let rows = graph.op("Mul", &[&rows, &self.gamma]);
+        let rows = graph.op("Add", &[&rows, &self.beta]);
         graph.op("Relu", &[&rows])
+    }
+
+    /// `[n, width]` → `[n, 1]`.
+    fn mean(&self, graph: &mut GraphBuilder, rows: &str) -> String {
+        let axis = graph.axis(1);
+        let sums = graph.op_with("ReduceSum", &[rows, &axis], vec![int("keepdims", 1)]);
+        graph.op("Mul", &[&sums, &self.inverse_width])
     }
 }

@@ -4,7 +4,6 @@ mod builder;
 mod eagle;
 mod per_operator;
 mod perfsage;
-mod proto;
 mod sage;
 mod seernet;
 mod whole_graph;
@@ -14,6 +13,9 @@ use std::ops::Range;
 use burn::nn::Linear;
 use burn::tensor::Tensor;
 use litecast::learned::manifest::{self, tensor_names};
+use litecast::learned::network::{NetworkError, check_operators};
+
+use prost::Message;
 
 use self::builder::{Dim, GraphBuilder, float_tensor, int, string};
 use crate::gnn::encoder::CategoryEncoder;
@@ -32,8 +34,13 @@ const GROUP_SIZE: Dim = Dim::Symbol("group_size");
 pub const SCHEMA_ID_KEY: &str = "feature_schema_id";
 
 /// The file's bytes. Weights are stored in half precision: round the network first
-/// ([`Network::rounded_to_f16`]) to measure what the file will estimate.
-pub fn export(network: &Network, scaling: &Scaling, feature_schema_id: &str) -> Vec<u8> {
+/// ([`Network::rounded_to_f16`]) to measure what the file will estimate. Refuses a network with an
+/// operator that the predictor does not run.
+pub fn export(
+    network: &Network,
+    scaling: &Scaling,
+    feature_schema_id: &str,
+) -> Result<Vec<u8>, NetworkError> {
     let mut graph = GraphBuilder::new("litecast");
     let features = [N_NODES, Dim::Fixed(scaling.n_columns())];
     let features = graph.input_f32(tensor_names::NODE_FEATURES, &features);
@@ -88,7 +95,13 @@ pub fn export(network: &Network, scaling: &Scaling, feature_schema_id: &str) -> 
         let name = tensor_names::OPERATOR_ESTIMATES;
         graph.output_f32(name, &operators, &[N_NODES, n_outputs]);
     }
-    graph.encode(&[(SCHEMA_ID_KEY, feature_schema_id)])
+    to_file(graph, feature_schema_id)
+}
+
+fn to_file(graph: GraphBuilder, feature_schema_id: &str) -> Result<Vec<u8>, NetworkError> {
+    let file = graph.finish(&[(SCHEMA_ID_KEY, feature_schema_id)]);
+    check_operators(&file)?;
+    Ok(file.encode_to_vec())
 }
 
 /// Names of what a network reads.
@@ -357,4 +370,22 @@ fn floats<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
         .into_data()
         .try_to_vec()
         .expect("the network's weights are f32")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operator_that_the_predictor_does_not_run_is_refused() {
+        let mut graph = GraphBuilder::new("test");
+        let input = graph.input_f32(tensor_names::NODE_FEATURES, &[N_NODES]);
+        let rows = graph.op("Relu", &[&input]);
+        graph.op("Erf", &[&rows]);
+        let error = to_file(graph, "test").unwrap_err().to_string();
+        assert!(
+            error.starts_with("node `erf_1`: operator Erf, expected one of Add, Cast,"),
+            "{error}"
+        );
+    }
 }

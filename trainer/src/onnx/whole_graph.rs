@@ -1,7 +1,8 @@
 //! The nodes of [`whole_graph`](crate::gnn::whole_graph): the same from raw features, of each graph.
 
+use litecast::learned::network::onnx::data_type;
+
 use super::builder::{GraphBuilder, int};
-use super::proto::data_type;
 use super::{EdgeSums, Graphs, Inputs, natural_amounts, rows_at, side_by_side, standardise};
 use crate::gnn::prepare::Scaling;
 use crate::gnn::whole_graph::N_AMOUNTS;

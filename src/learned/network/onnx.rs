@@ -1,4 +1,6 @@
-//! The few messages of ONNX's protobuf schema that the export needs, with its field numbers.
+//! The few messages of ONNX's protobuf schema that our networks need, with its field numbers: the
+//! trainer writes them, [`Network::load`](super::Network::load) reads them.
+//!
 //! <https://github.com/onnx/onnx/blob/main/onnx/onnx.proto>
 
 use prost::Message;

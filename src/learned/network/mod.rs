@@ -1,0 +1,137 @@
+//! The trained network as an ONNX file → its outputs for a batch of graphs, run by tract. The only
+//! room that names tract.
+
+pub mod onnx;
+mod operators;
+mod tensors;
+
+use prost::Message;
+use tract_core::internal::*;
+
+use crate::learned::manifest::N_NODES;
+use crate::learned::packed::Batch;
+
+/// A network, optimised and ready to run.
+pub struct Network(Arc<TypedRunnableModel>);
+
+/// A file that is not a network we can run, or a run that failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// The file is not ONNX.
+    #[error("expected an ONNX file: {0}")]
+    File(#[from] prost::DecodeError),
+    /// The file contains an operator that [`Network::load`] does not know.
+    #[error(
+        "node `{node}`: operator {found}, expected one of {}",
+        operators::known()
+    )]
+    Operator { found: String, node: String },
+    /// Another defect of the file, or a failure of tract.
+    #[error("{0:#}")]
+    Tract(TractError),
+}
+
+impl Network {
+    /// Reads an ONNX file and prepares it to run.
+    pub fn load(onnx: &[u8]) -> Result<Self, NetworkError> {
+        #[cfg(target_arch = "wasm32")]
+        crate::constructors::run_once();
+        let file = onnx::Model::decode(onnx)?;
+        check_operators(&file)?;
+        runnable(&file).map(Self).map_err(NetworkError::Tract)
+    }
+
+    /// Values of each output, flat.
+    pub fn run(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, NetworkError> {
+        self.outputs(batch).map_err(NetworkError::Tract)
+    }
+
+    fn outputs(&self, batch: &Batch) -> TractResult<Vec<Vec<f32>>> {
+        let n_nodes = batch.n_nodes();
+        let n_columns = batch.nodes.len() / n_nodes.max(1);
+        let rows = Tensor::from_shape(&[n_nodes, n_columns], &batch.nodes)?;
+        let mut inputs = tvec![rows.into_tvalue()];
+        for indices in batch.indices() {
+            inputs.push(Tensor::from_shape(&indices.shape, indices.values)?.into_tvalue());
+        }
+        let values = |output: &TValue| -> TractResult<Vec<f32>> {
+            Ok(output
+                .to_plain_array_view::<f32>()?
+                .iter()
+                .copied()
+                .collect())
+        };
+        self.0.run(inputs)?.iter().map(values).collect()
+    }
+}
+
+/// Checks that [`Network::load`] knows every operator of a file. The trainer asks this of what it
+/// exports.
+pub fn check_operators(file: &onnx::Model) -> Result<(), NetworkError> {
+    let mut nodes = file.graph.iter().flat_map(|graph| &graph.node);
+    match nodes.find(|node| !operators::is_known(&node.op_type)) {
+        None => Ok(()),
+        Some(node) => Err(NetworkError::Operator {
+            found: node.op_type.clone(),
+            node: node.name.clone(),
+        }),
+    }
+}
+
+fn runnable(file: &onnx::Model) -> TractResult<Arc<TypedRunnableModel>> {
+    let model = model(file)?;
+    // Operators on rows are vectorised only where there are known to be any.
+    model.symbols.add_assertion(format!("{N_NODES} >= 1"))?;
+    model.into_optimized()?.into_runnable()
+}
+
+/// The file's graph, node by node: ONNX lists each after those that it reads.
+fn model(file: &onnx::Model) -> TractResult<TypedModel> {
+    let graph = file.graph.as_ref().context("expected a graph")?;
+    let mut model = TypedModel::default();
+    let mut outlets: HashMap<&str, OutletId> = HashMap::new();
+    for input in &graph.input {
+        let fact = fact(&model, input)?;
+        let outlet = model.add_source(&input.name, fact)?;
+        outlets.insert(&input.name, outlet);
+    }
+    for tensor in &graph.initializer {
+        let outlet = model.add_const(&tensor.name, tensors::tensor(tensor)?)?;
+        outlets.insert(&tensor.name, outlet);
+    }
+    let find = |outlets: &HashMap<&str, OutletId>, name: &str| {
+        let outlet = outlets.get(name).copied();
+        outlet.with_context(|| format!("expected a tensor `{name}` before it is read"))
+    };
+    for node in &graph.node {
+        let inputs = node.input.iter().map(|name| find(&outlets, name));
+        let inputs = inputs.collect::<TractResult<_>>()?;
+        let results = operators::wire(&mut model, node, inputs)?;
+        for (name, &outlet) in node.output.iter().zip(&results) {
+            outlets.insert(name, outlet);
+        }
+    }
+    let outputs = graph
+        .output
+        .iter()
+        .map(|output| find(&outlets, &output.name));
+    let outputs: Vec<OutletId> = outputs.collect::<TractResult<_>>()?;
+    model.select_output_outlets(&outputs)?;
+    Ok(model)
+}
+
+/// Type and shape of an input, whose shape may name symbols.
+fn fact(model: &TypedModel, input: &onnx::Value) -> TractResult<TypedFact> {
+    let of = |what: &str| format!("input `{}`: expected a {what}", input.name);
+    let tensor_type = input.r#type.as_ref().and_then(|of| of.tensor_type.as_ref());
+    let tensor_type = tensor_type.with_context(|| of("type"))?;
+    let shape = tensor_type.shape.as_ref().with_context(|| of("shape"))?;
+    let dims = shape.dim.iter().map(|dim| match &dim.value {
+        Some(onnx::DimensionValue::Fixed(size)) => Ok(size.to_dim()),
+        Some(onnx::DimensionValue::Symbol(name)) => Ok(model.symbols.sym(name).to_dim()),
+        None => bail!(of("size of each axis")),
+    });
+    let dims: TVec<TDim> = dims.collect::<TractResult<_>>()?;
+    Ok(tensors::datum_type(tensor_type.elem_type)?.fact(&*dims))
+}
