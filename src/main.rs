@@ -67,10 +67,6 @@ enum Command {
     Targets,
 }
 
-/// The bundle that this version ships, remade by the trainer's `train` and `export`.
-const NETWORK: &[u8] = include_bytes!("../trainer/artifact/predictor.onnx");
-const MANIFEST: &str = include_str!("../trainer/artifact/manifest.json");
-
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Predict {
@@ -107,7 +103,7 @@ fn main() -> ExitCode {
 }
 
 fn load() -> Result<Predictor, Box<dyn Error>> {
-    Ok(Predictor::load(NETWORK, MANIFEST)?)
+    Ok(Predictor::shipped()?)
 }
 
 /// Prints each file's report, or why there is none.

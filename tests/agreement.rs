@@ -18,7 +18,7 @@ const TOLERANCE: f32 = 1e-4;
 
 fn read_artifact(name: &str) -> Vec<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    fs::read(root.join("trainer/artifact").join(name)).unwrap()
+    fs::read(root.join("bundle").join(name)).unwrap()
 }
 
 fn predictor() -> Predictor {

@@ -57,9 +57,9 @@ fn every_truncation_of_a_file_is_refused() {
 
 /// The bundle and the example models, as the page serves them.
 mod bundle {
-    pub const NETWORK: &[u8] = include_bytes!("../trainer/artifact/predictor.onnx");
-    pub const MANIFEST: &str = include_str!("../trainer/artifact/manifest.json");
-    pub const REFERENCE: &str = include_str!("../trainer/artifact/reference.json");
+    pub const NETWORK: &[u8] = include_bytes!("../bundle/predictor.onnx");
+    pub const MANIFEST: &str = include_str!("../bundle/manifest.json");
+    pub const REFERENCE: &str = include_str!("../bundle/reference.json");
     pub const EXAMPLES: [(&str, &[u8]); 3] = [
         (
             "cnn-cifar10-s7-i9.tflite",

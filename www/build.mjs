@@ -19,12 +19,12 @@ const COPIES = [
   ["www/style.css", "style.css", ""],
   ["www/icon.svg", "icon.svg", ""],
   ["pkg/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
-  ["trainer/artifact/predictor.onnx", "assets/predictor.onnx", "the trainer"],
-  ["trainer/artifact/manifest.json", "assets/manifest.json", "the trainer"],
+  ["bundle/predictor.onnx", "assets/predictor.onnx", "the trainer"],
+  ["bundle/manifest.json", "assets/manifest.json", "the trainer"],
 ];
 
 /** The module and the predictor: nothing else decides what a file is estimated at. */
-const ESTIMATED_WITH = ["pkg/litecast_bg.wasm", "trainer/artifact/predictor.onnx"];
+const ESTIMATED_WITH = ["pkg/litecast_bg.wasm", "bundle/predictor.onnx"];
 
 async function hashOf(files) {
   const hash = createHash("sha256");

@@ -80,6 +80,14 @@ impl Predictor {
         Ok(Self { network, manifest })
     }
 
+    /// The predictor that comes with this version, as the trainer exported it.
+    #[cfg(feature = "bundle")]
+    pub fn shipped() -> Result<Self, PredictorError> {
+        let network = include_bytes!("../../bundle/predictor.onnx");
+        let manifest = include_str!("../../bundle/manifest.json");
+        Self::load(network, manifest)
+    }
+
     /// What the trainer says of the network: outputs, errors, intervals, training.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest

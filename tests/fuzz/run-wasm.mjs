@@ -10,7 +10,7 @@ const MAX_MS = 2500;
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const module = await import(join(root, "pkg/litecast.js"));
 await module.default({ module_or_path: readFileSync(join(root, "pkg/litecast_bg.wasm")) });
-const artifact = (name) => readFileSync(join(root, "trainer/artifact", name));
+const artifact = (name) => readFileSync(join(root, "bundle", name));
 const predictor = new module.Predictor(artifact("predictor.onnx"), artifact("manifest.json").toString());
 
 const tally = { executions: 0, reports: 0, findings: 0, slowestMs: 0, kinds: {} };

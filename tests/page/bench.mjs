@@ -122,7 +122,7 @@ async function benchAccess(chromium) {
 async function openPackage({ browser }) {
   const context = await browser.newContext();
   const page = await context.newPage();
-  const served = { "/": null, "/litecast.js": "pkg", "/litecast_bg.wasm": "pkg", "/predictor.onnx": "trainer/artifact", "/manifest.json": "trainer/artifact" };
+  const served = { "/": null, "/litecast.js": "pkg", "/litecast_bg.wasm": "pkg", "/predictor.onnx": "bundle", "/manifest.json": "bundle" };
   await page.route(`${PACKAGE_ORIGIN}/**`, async (route) => {
     const { pathname } = new URL(route.request().url());
     const folder = served[pathname];

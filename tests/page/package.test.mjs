@@ -10,7 +10,7 @@ const read = (file, encoding) => readFile(new URL(`../../${file}`, import.meta.u
 let predictor;
 before(async () => {
   initSync({ module: await read("pkg/litecast_bg.wasm") });
-  predictor = new Predictor(await read("trainer/artifact/predictor.onnx"), await read("trainer/artifact/manifest.json", "utf8"));
+  predictor = new Predictor(await read("bundle/predictor.onnx"), await read("bundle/manifest.json", "utf8"));
 });
 
 test("many files at once have the reports that each has alone, or its error", () => {

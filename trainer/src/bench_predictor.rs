@@ -26,7 +26,7 @@ const N_PASSES: usize = 8;
 #[derive(Clone, Debug, clap::Args)]
 pub struct BenchPredictorArgs {
     /// Folder of the bundle: `predictor.onnx` and `manifest.json`.
-    #[arg(long, default_value = "trainer/artifact")]
+    #[arg(long, default_value = "bundle")]
     pub bundle: PathBuf,
     /// Of each network.
     #[arg(long, default_value_t = 70)]

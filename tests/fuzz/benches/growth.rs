@@ -28,8 +28,8 @@ struct Row {
 fn main() {
     let numbers = std::env::args().filter_map(|word| word.parse::<usize>().ok());
     let largest = numbers.last().unwrap_or(100_000);
-    let network = include_bytes!("../../../trainer/artifact/predictor.onnx");
-    let manifest = include_str!("../../../trainer/artifact/manifest.json");
+    let network = include_bytes!("../../../bundle/predictor.onnx");
+    let manifest = include_str!("../../../bundle/manifest.json");
     let predictor = Predictor::load(network, manifest).expect("the shipped predictor loads");
     for (name, predictor) in [("facts and plans", None), ("whole path", Some(&predictor))] {
         println!("{name}");

@@ -19,8 +19,8 @@ use litecast_fuzz::shapes::Shape;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const NETWORK: &[u8] = include_bytes!("../../../trainer/artifact/predictor.onnx");
-const MANIFEST: &str = include_str!("../../../trainer/artifact/manifest.json");
+const NETWORK: &[u8] = include_bytes!("../../../bundle/predictor.onnx");
+const MANIFEST: &str = include_str!("../../../bundle/manifest.json");
 
 /// A file that takes longer is a finding.
 const MAX_TIME: Duration = Duration::from_secs(1);

@@ -20,8 +20,8 @@ use litecast_fuzz::shapes::{Network, Shape};
 static ALLOCATOR: Counting = Counting;
 
 fn predictor() -> Predictor {
-    let network = include_bytes!("../../../trainer/artifact/predictor.onnx");
-    let manifest = include_str!("../../../trainer/artifact/manifest.json");
+    let network = include_bytes!("../../../bundle/predictor.onnx");
+    let manifest = include_str!("../../../bundle/manifest.json");
     Predictor::load(network, manifest).expect("the shipped predictor loads")
 }
 

@@ -35,7 +35,7 @@ pub struct BaselinesArgs {
     #[arg(long)]
     pub dataset: PathBuf,
     /// What the exporter wrote of the network: its split is taken, and its errors are the last row.
-    #[arg(long, default_value = "trainer/artifact/manifest.json")]
+    #[arg(long, default_value = "bundle/manifest.json")]
     pub manifest: PathBuf,
     /// Folder for `baselines.md` and `baselines.csv`.
     #[arg(long, default_value = "trainer/results")]

@@ -26,7 +26,7 @@ use crate::targets::cortex_a::boards::networks::{self, DEPLOYMENTS, Deployment};
 #[derive(Clone, Debug, clap::Args)]
 pub struct EvaluateDevicesArgs {
     /// Folder of the bundle: `predictor.onnx` and `manifest.json`.
-    #[arg(long, default_value = "trainer/artifact")]
+    #[arg(long, default_value = "bundle")]
     pub bundle: PathBuf,
     /// Folder of the published measurements.
     #[arg(long, default_value = "../shared/data")]

@@ -26,7 +26,7 @@ pub struct EvaluateFilesArgs {
     /// Folder with the files.
     pub folder: PathBuf,
     /// Folder of the bundle: `predictor.onnx` and `manifest.json`.
-    #[arg(long, default_value = "trainer/artifact")]
+    #[arg(long, default_value = "bundle")]
     pub bundle: PathBuf,
     /// Interpreter that has the packages of `trainer/python/requirements.txt`.
     #[arg(long, default_value = ".venv/bin/python")]
