@@ -8,7 +8,6 @@ note() { missing+=("$1"); }
 
 links_for_wasm=$CACHE/wasm-toolchain
 [ -f "$links_for_wasm" ] || note "Rust's $WASM_TARGET target"
-[ -d "$CACHE/wasm-pack-$WASM_PACK_VERSION" ] || note "wasm-pack $WASM_PACK_VERSION (2 minutes)"
 [ -d "$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)" ] || note "wasm-bindgen-cli (2 minutes)"
 [ -d node_modules ] || note "npm packages (half a minute)"
 [ -d "target/$WASM_TARGET/wasm" ] || note "the browser's module, compiled (4 minutes)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the npm package of the browser's module into pkg/: wasm-pack, then binaryen's wasm-opt.
+# Builds the npm package of the browser's module into pkg/: cargo, wasm-bindgen, binaryen's wasm-opt.
 source "$(dirname "$0")/common.sh"
 
 # What rustc's wasm32-unknown-unknown emits, and no more: the result of --all-features does not
@@ -23,9 +23,22 @@ optimise() { # FILE
     cp "$kept" "$1"
 }
 
+# The package's own description, from Cargo.toml's.
+describe() {
+    cargo metadata --no-deps --offline --format-version 1 | node -e '
+        const { name, description, version, license } = JSON.parse(require("fs").readFileSync(0)).packages
+            .find(({ name }) => name === "litecast");
+        const files = ["litecast_bg.wasm", "litecast.js", "litecast.d.ts"];
+        const entry = { main: "litecast.js", types: "litecast.d.ts", sideEffects: ["./snippets/*"] };
+        console.log(JSON.stringify({ name, type: "module", description, version, license, files, ...entry }, null, 2));'
+}
+
 use_wasm_tools
-say "building pkg/ with wasm-pack"
-wasm-pack build --mode no-install --target web --out-dir pkg --profile wasm --no-opt -- \
-    --no-default-features
+say "building pkg/"
+cargo build --lib --profile wasm --no-default-features --target "$WASM_TARGET"
+rm -rf pkg
+wasm-bindgen --target web --out-dir pkg "${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/litecast.wasm"
+cp README.md LICENSE pkg/
+describe >pkg/package.json
 optimise pkg/litecast_bg.wasm
 say "pkg/litecast_bg.wasm: $(stat -c %s pkg/litecast_bg.wasm) bytes"

@@ -4,7 +4,7 @@ set -euo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT"
 
-# What is built once per machine and not per clone (wasm-pack, wasm-bindgen).
+# What is built once per machine and not per clone (wasm-bindgen, cargo-deny).
 CACHE=${LITECAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/litecast}
 WASM_TARGET=wasm32-unknown-unknown
 
@@ -30,12 +30,31 @@ locked_version() {
     awk -v name="\"$1\"" '$1 == "name" && $3 == name { getline; gsub(/"/, "", $3); print $3; exit }' Cargo.lock
 }
 
-# Puts what the wasm build needs on the PATH and chooses the toolchain. Call after `make setup-wasm`.
+# cargo_install FOLDER CRATE@VERSION [CARGO-ARGUMENT...]: a tool from crates.io in $CACHE/FOLDER, built
+# once per machine. These programs run for seconds: compiling them fast matters more than their speed.
+cargo_install() {
+    local folder=$CACHE/$1 build
+    shift
+    [ -d "$folder" ] && return
+    say "building $1 from crates.io (about 2 minutes, once per machine, kept in $CACHE)"
+    build=$(mktemp -d)
+    local install=(env -u RUSTFLAGS -u CARGO_ENCODED_RUSTFLAGS -u RUSTUP_TOOLCHAIN
+        CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=false
+        CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0
+        cargo install -q --root "$build/out" --target-dir "$build/target" "$@")
+    # A published lock file may name a version that a registry mirror lacks: then cargo chooses.
+    "${install[@]}" --locked || "${install[@]}" || { rm -rf "$build"; return 1; }
+    mkdir -p "$CACHE"
+    # In place when complete, so that an interrupted build leaves nothing.
+    mv "$build/out" "$folder"
+    rm -rf "$build"
+}
+
+# Puts what the wasm build needs on the PATH and chooses the toolchain. Call after `make wasm-tools`.
 use_wasm_tools() {
     local toolchain
     toolchain=$(cat "$CACHE/wasm-toolchain")
-    PATH=$CACHE/wasm-pack-$WASM_PACK_VERSION/bin:$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)/bin:$PATH
+    PATH=$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)/bin:$PATH
     export PATH
     [ "$toolchain" = system ] || export RUSTUP_TOOLCHAIN=$toolchain
 }
-WASM_PACK_VERSION=0.15.1

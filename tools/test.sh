@@ -30,8 +30,8 @@ step "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
 step "native tests" cargo test --workspace --no-fail-fast
 step "browser module" tools/build-wasm.sh
 step "browser module's tests" env CHROMEDRIVER=/usr/bin/chromedriver \
-    wasm-pack test --mode no-install --headless --chrome -- \
-    --profile wasm --no-default-features --test web
+    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=wasm-bindgen-test-runner \
+    cargo test --target "$WASM_TARGET" --profile wasm --no-default-features --test web
 step "page types" npm run --silent check:page
 step "page" npm run --silent build:page
 step "page tests" npm run --silent test:page
