@@ -41,6 +41,7 @@ pub struct Calibration {
     center: f64,
     intercept: f64,
     slope: f64,
+    /// Measured networks that it was fitted to.
     pub n_measurements: usize,
     /// Mean absolute error of each measurement, estimated from the others.
     pub left_out_percent: f64,
@@ -51,38 +52,61 @@ pub struct Calibration {
 /// The latency of one network on a calibrated device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibrated {
+    /// The estimate.
     pub latency_ms: f64,
     /// Of [`Calibration::around`].
     pub lo_ms: f64,
+    /// Of [`Calibration::around`].
     pub hi_ms: f64,
     /// As in [`Calibration`].
     pub target: String,
+    /// As in [`Calibration`].
     pub n_measurements: usize,
+    /// As in [`Calibration`].
     pub left_out_percent: f64,
 }
 
 /// Why there is no calibration.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CalibrationError {
+    /// Less than [`MIN_MEASUREMENTS`] measurements.
     #[error("expected at least {MIN_MEASUREMENTS} measurements, found {0}")]
     TooFew(usize),
+    /// More than [`MAX_MEASUREMENTS`] measurements.
     #[error("expected at most {MAX_MEASUREMENTS} measurements, found {0}")]
     TooMany(usize),
+    /// A measured latency that is none.
     #[error("measurement {index}: expected a latency above 0 ms, found {value}")]
-    NotPositive { index: usize, value: f64 },
+    NotPositive {
+        /// Position in the list of measurements.
+        index: usize,
+        /// In ms.
+        value: f64,
+    },
+    /// A measured latency that no device has.
     #[error(
         "measurement {index}: expected a latency from {} to {} ms, found {value}",
         LATENCIES_MS.start(),
         LATENCIES_MS.end()
     )]
-    OutOfRange { index: usize, value: f64 },
+    OutOfRange {
+        /// Position in the list of measurements.
+        index: usize,
+        /// In ms.
+        value: f64,
+    },
     /// Beyond what any device takes: the measurements follow no line.
     #[error("the measurements are too far from each other for an estimate of this network")]
     TooFar,
+    /// Each target lacks an estimate of some measured network.
     #[error("no target has an estimate of each measured network")]
     NoCommonTarget,
+    /// The calibrated target has no estimate of the network that is asked for.
     #[error("{target} has no estimate of this network")]
-    NoEstimate { target: String },
+    NoEstimate {
+        /// Id of the calibrated target.
+        target: String,
+    },
 }
 
 impl CalibrationError {

@@ -15,6 +15,7 @@ pub enum Severity {
 /// One thing about a file that its numbers alone do not say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Diagnostic {
+    /// Whether numbers are in doubt.
     pub severity: Severity,
     /// Stable identifier for programs, kebab-case, for example `dynamic-shape`.
     pub code: &'static str,

@@ -16,12 +16,16 @@ use crate::targets::{Network, ethos_u};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EstimateError {
+    /// The bytes are not a model that can be read.
     #[error(transparent)]
     Parse(#[from] ParseError),
+    /// The model cannot take as many inputs at a time as were asked for.
     #[error(transparent)]
     Batch(#[from] BatchError),
+    /// Operators wait for each other.
     #[error(transparent)]
     Cycle(#[from] CycleError),
+    /// The network failed.
     #[error(transparent)]
     Predictor(#[from] PredictorError),
 }

@@ -1,20 +1,58 @@
 //! What a TensorFlow Lite model costs on edge hardware, estimated before any deployment.
 //!
-//! The modules are the stages of the data, in order:
-//! [`formats`] bytes → model, [`graph`] model → operators and tensors, their batch size and exact
-//! facts, [`learned`] features → estimates of a trained network, [`targets`] one folder for each kind
-//! of hardware, [`estimate`] the whole path, [`report`] what a person or a program reads,
-//! [`calibration`] a device of one's own beside the known targets.
+//! ```
+//! # #[cfg(feature = "bundle")]
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use litecast::{Metric, ModelFile, Outcome, Predictor, estimate};
+//!
+//! let bytes = std::fs::read("www/examples/cnn-kws-s7-i43.tflite")?;
+//! let predictor = Predictor::shipped()?;
+//! let report = estimate(ModelFile::new("cnn-kws-s7-i43.tflite", &bytes), Some(&predictor))?;
+//!
+//! let latencies = report.results.iter().filter(|result| result.metric == Metric::Latency);
+//! for result in latencies {
+//!     match &result.outcome {
+//!         Outcome::Estimate { value, unit, .. } => println!("{}: {value:.3} {unit}", result.device),
+//!         Outcome::Unavailable { unavailable, .. } => println!("{}: {unavailable}", result.device),
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "bundle"))]
+//! # fn main() {}
+//! ```
+//!
+//! [`estimate()`] is the whole path, [`estimate_many`] the same for many files in less time, [`report`]
+//! what both return, and [`calibration`] turns measurements of a device of one's own into its latencies.
+//!
+//! The other modules are the stages of the data, in order: `formats` bytes → model, `graph` model →
+//! operators and tensors, their batch size and exact facts, `learned` features → estimates of a trained
+//! network, `targets` one folder for each kind of hardware. The trainer builds on them; they are no part
+//! of what a version promises, and are left out of this documentation.
+//!
+//! Features: `bundle` puts the trained predictor into the library, `cli` (the default) adds what the
+//! command needs.
+#![warn(missing_docs)]
 
 pub mod calibration;
 pub mod diagnostic;
 pub mod estimate;
+#[doc(hidden)]
 pub mod formats;
+#[doc(hidden)]
 pub mod graph;
+#[doc(hidden)]
 pub mod learned;
 pub mod provenance;
 pub mod report;
+#[doc(hidden)]
 pub mod targets;
+
+pub use diagnostic::Diagnostic;
+pub use estimate::{EstimateError, ModelFile, estimate, estimate_many};
+pub use learned::predictor::{Predictor, PredictorError};
+pub use report::Report;
+pub use targets::{Metric, Outcome};
 
 #[cfg(target_arch = "wasm32")]
 mod constructors;

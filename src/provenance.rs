@@ -5,8 +5,11 @@ use serde::{Deserialize, Serialize};
 /// Origin of a number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
+    /// How the number was made.
     pub kind: ProvenanceKind,
+    /// The program that gave it, or the labels that it was learned from.
     pub tool: String,
+    /// Version of the tool.
     pub version: String,
     /// What the tool was set to, in words.
     pub configuration: String,
@@ -73,7 +76,9 @@ pub struct ErrorSummary {
     pub mape: f64,
     /// The same with single errors of more than [`MAX_ERROR_PERCENT`] counted as that.
     pub capped_mape: f64,
+    /// Median absolute percentage error.
     pub median_ape: f64,
+    /// 95th percentile of the absolute percentage error.
     pub p95_ape: f64,
     /// Share of graphs within 5 % of the label, in percent.
     pub within_5: f64,
@@ -81,5 +86,6 @@ pub struct ErrorSummary {
     pub within_10: f64,
     /// Rank correlation, -1 to 1.
     pub spearman: f64,
+    /// Graphs.
     pub n: usize,
 }

@@ -10,7 +10,6 @@ use wasm_bindgen_futures::JsFuture;
 use crate::calibration::{Calibration, Measurement};
 use crate::estimate::{EstimateError, ModelFile, estimate, estimate_many};
 use crate::learned::predictor::{self, PredictorError};
-use crate::report;
 use crate::targets;
 
 /// Turns a panic, which is always a defect of this crate, into a readable line of the console.

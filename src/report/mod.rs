@@ -20,11 +20,13 @@ pub const REPORT_VERSION: u32 = 1;
 /// Everything there is to say about one file.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
+    /// [`REPORT_VERSION`].
     pub schema_version: u32,
     /// Name of the file, as the caller gave it.
     pub file: String,
     /// Inputs at a time that were asked for; 1 for the file as it is.
     pub batch: u32,
+    /// What is exact of the whole file.
     pub model: ModelFacts,
     /// One for each target and metric.
     pub results: Vec<TargetResult>,
@@ -32,52 +34,75 @@ pub struct Report {
     pub operators: Vec<OperatorFacts>,
     /// Tensors of the main subgraph by index.
     pub tensors: Vec<TensorFacts>,
+    /// Tensors of the main subgraph that one operator writes and another reads.
     pub edges: Vec<EdgeFacts>,
+    /// Doubts about the numbers, and what was left out of them.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Exact facts of the whole model.
 #[derive(Clone, Debug, Serialize)]
 pub struct ModelFacts {
+    /// Size of the file.
     pub file_bytes: usize,
     /// Version of the TFLite schema, 3.
     pub schema_version: u32,
+    /// As the file has it; empty where it has none.
     pub description: String,
+    /// Element types of its operators.
     pub precision: Precision,
+    /// Subgraphs of the file.
     pub n_subgraphs: usize,
+    /// Operators of the main subgraph.
     pub n_operators: usize,
+    /// Tensors of the main subgraph.
     pub n_tensors: usize,
+    /// Multiply-accumulates of one inference.
     pub macs: u64,
+    /// Elements of constant tensors that operators multiply or add.
     pub parameters: u64,
+    /// Bytes of those constants in the file.
     pub weight_bytes: u64,
     /// Absent where a shape is known only at run time.
     pub arena_bytes: Option<u64>,
     /// Index into [`Report::operators`] at which the most activation bytes are alive.
     pub peak_operator: Option<usize>,
+    /// Indices into [`Report::tensors`].
     pub inputs: Vec<usize>,
+    /// Indices into [`Report::tensors`].
     pub outputs: Vec<usize>,
+    /// Names of the signatures of the file.
     pub signatures: Vec<String>,
+    /// All subgraphs, the main one first.
     pub subgraphs: Vec<SubgraphFacts>,
 }
 
+/// Size of one subgraph.
 #[derive(Clone, Debug, Serialize)]
 pub struct SubgraphFacts {
+    /// As the file has it.
     pub name: String,
+    /// Operators of the subgraph.
     pub n_operators: usize,
+    /// Tensors of the subgraph.
     pub n_tensors: usize,
 }
 
 /// One metric on one target.
 #[derive(Clone, Debug, Serialize)]
 pub struct TargetResult {
+    /// Id of the target.
     pub target: String,
     /// The target in words.
     pub device: String,
+    /// What is estimated.
     pub metric: Metric,
+    /// The estimate, or the reason for none.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
+/// Exact facts of one operator.
 #[derive(Clone, Debug, Serialize)]
 pub struct OperatorFacts {
     /// Position in topological order.
@@ -86,13 +111,21 @@ pub struct OperatorFacts {
     pub operator_idx: usize,
     /// `BuiltinOperator` name, or the custom operator's own.
     pub name: String,
+    /// Whether the operator is not one of TFLite.
     pub custom: bool,
+    /// Indices into [`Report::tensors`]; absent for an optional input that is left out.
     pub inputs: Vec<Option<usize>>,
+    /// Indices into [`Report::tensors`].
     pub outputs: Vec<usize>,
+    /// Multiply-accumulates of one inference.
     pub macs: u64,
+    /// Elements of its constant inputs that it multiplies or adds.
     pub parameters: u64,
+    /// Bytes of those constants in the file.
     pub weight_bytes: u64,
+    /// Bytes of the activations that it reads.
     pub input_bytes: u64,
+    /// Bytes of the activations that it writes.
     pub output_bytes: u64,
     /// Activation bytes alive while it runs.
     pub live_bytes: Option<u64>,
@@ -100,25 +133,36 @@ pub struct OperatorFacts {
     pub attributes: BuiltinOptions,
 }
 
+/// Exact facts of one tensor.
 #[derive(Clone, Debug, Serialize)]
 pub struct TensorFacts {
+    /// Position in the subgraph.
     pub index: usize,
+    /// As the file has it.
     pub name: String,
+    /// Name of its element type in the schema, for example `INT8`.
     #[serde(rename = "type")]
     pub tensor_type: String,
+    /// Elements along each axis.
     pub shape: Vec<i32>,
+    /// The same with -1 where the size is known only at run time; absent where all are known.
     pub shape_signature: Option<Vec<i32>>,
     /// Bytes of its contents; absent for strings and resources.
     pub bytes: Option<u64>,
+    /// Whether the file has its values.
     pub constant: bool,
+    /// Whether it keeps its values from one inference to the next.
     pub variable: bool,
+    /// Absent for a tensor without scales.
     pub quantization: Option<QuantizationFacts>,
 }
 
 /// The first scale and zero point (at most one of each), and how many channels have their own.
 #[derive(Clone, Debug, Serialize)]
 pub struct QuantizationFacts {
+    /// At most one.
     pub scale: Vec<f32>,
+    /// At most one.
     pub zero_point: Vec<i64>,
     /// Number of channels with a scale of their own.
     pub per_channel: Option<usize>,
@@ -128,7 +172,10 @@ pub struct QuantizationFacts {
 /// [`Report::tensors`].
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct EdgeFacts {
+    /// The operator that writes the tensor.
     pub src: usize,
+    /// The operator that reads it.
     pub dst: usize,
+    /// The tensor.
     pub tensor: usize,
 }

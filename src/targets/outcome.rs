@@ -10,11 +10,17 @@ use crate::provenance::Provenance;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Metric {
+    /// Of one inference, in ms.
     Latency,
+    /// Of one inference, in mJ.
     Energy,
+    /// Most bytes in SRAM at a time.
     SramPeak,
+    /// Bytes moved to and from memory off the chip in one inference.
     OffchipTraffic,
+    /// Bytes moved to and from SRAM in one inference.
     SramTraffic,
+    /// Bytes of TensorFlow Lite Micro's arena for activations.
     Arena,
 }
 
