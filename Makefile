@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test fuzz growth bench-page cli bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools debian fresh-check clean
+.PHONY: help serve site test fuzz growth bench-page cli bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools deny bench debian fresh-check clean
 
 PORT ?= 8000
 
@@ -143,7 +143,13 @@ qemu: venv ## Install QEMU with LiteRT for arm64, which labels for Cortex-A and 
 node: ## Install the page's build tools into node_modules
 	@tools/install-node.sh
 
-wasm-tools: ## Install the wasm target, wasm-pack and wasm-bindgen
+deny: ## Check licences, sources and advisories of third-party crates
+	@tools/deny.sh
+
+bench: ## Time the stages of an estimate
+	cargo bench --manifest-path benches/Cargo.toml --target-dir target
+
+wasm-tools: ## Install the wasm target and wasm-bindgen
 	@tools/install-wasm-toolchain.sh
 	@tools/install-wasm-tools.sh
 
