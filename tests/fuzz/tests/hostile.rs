@@ -7,7 +7,8 @@ use litecast::learned::predictor::Predictor;
 use litecast::report::Report;
 use litecast::targets::Outcome;
 use litecast_fuzz::check::{
-    MAX_BYTES_PER_OPERATOR, Target, assert_sound, max_bytes, random_measurements,
+    MAX_BYTES_PER_OPERAND, MAX_BYTES_PER_OPERATOR, Target, assert_sound, max_bytes,
+    random_measurements,
 };
 use litecast_fuzz::file::File;
 use litecast_fuzz::hostile::CASES;
@@ -63,7 +64,9 @@ fn files_made_on_purpose_end_in_bounded_memory() {
         );
         assert!(
             taken.peak_bytes
-                <= max_bytes(bytes.len()) + MAX_BYTES_PER_OPERATOR * file.n_operators(),
+                <= max_bytes(bytes.len())
+                    + MAX_BYTES_PER_OPERATOR * file.n_operators()
+                    + MAX_BYTES_PER_OPERAND * n_operands(&file),
             "{}: {taken:?}",
             case.name
         );

@@ -4,8 +4,12 @@ use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, FeatureMap, Operation, Program};
 
+/// Copies that are added at most, some 50 MB in later stages. Parts beyond them count as written to their place at
+/// once. Networks have some hundreds; this bounds what a file made for it can cost.
+const MAX_COPIES: usize = 1 << 15;
+
 /// Adds copies of parts that cannot be written to their place at once, or read where they are: what
-/// MemoryCopy operations of the compiler remain. Linear in operations, maps and inputs.
+/// MemoryCopy operations of the compiler remain, [`MAX_COPIES`] at most. Linear in operations, maps and inputs.
 pub fn copy_parts(program: &mut Program) {
     let n_readers = program.n_readers();
     let writers = program.writers();
@@ -17,13 +21,15 @@ pub fn copy_parts(program: &mut Program) {
         })
         .collect();
     let can_write_part: Vec<bool> = program.operations.iter().map(can_write_part).collect();
+    let mut copies_left = MAX_COPIES;
     let mut operations = Vec::with_capacity(program.operations.len());
     for (idx, mut operation) in std::mem::take(&mut program.operations)
         .into_iter()
         .enumerate()
     {
         match operation.action {
-            Action::Slice if is_copied[idx] => {
+            Action::Slice if is_copied[idx] && operation.outputs.len() <= copies_left => {
+                copies_left -= operation.outputs.len();
                 let input = operation.inputs.first().copied();
                 for &output in &operation.outputs {
                     // What is read is as much as what is written.
@@ -53,6 +59,11 @@ pub fn copy_parts(program: &mut Program) {
                         }
                         continue;
                     }
+                    if copies_left == 0 {
+                        direct.push(input);
+                        continue;
+                    }
+                    copies_left -= 1;
                     let part = program.maps.len();
                     program.maps.push(FeatureMap {
                         bytes: Some((map.n_elements() * map.element_bytes) as f64),
