@@ -1,7 +1,7 @@
 //! PAD and PADV2.
 
 use super::lowering::Lowering;
-use crate::formats::tflite::BuiltinOptions;
+use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
 use crate::targets::ethos_u::program::{Action, Alias, Operation};
 
@@ -56,14 +56,19 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// Whether all readers are windows that can reach over the edge of height and width.
+/// Whether all readers are convolutions that reach over the edge of height and width by themselves:
+/// pooling does not, nor does a convolution that has a padding of its own.
 fn is_padding_of_windows(lowering: &Lowering, output: usize) -> bool {
     let has_window = |options: &BuiltinOptions| {
         matches!(
             options,
-            BuiltinOptions::Conv2D { .. }
-                | BuiltinOptions::DepthwiseConv2D { .. }
-                | BuiltinOptions::Pool2D { .. }
+            BuiltinOptions::Conv2D {
+                padding: Padding::Valid,
+                ..
+            } | BuiltinOptions::DepthwiseConv2D {
+                padding: Padding::Valid,
+                ..
+            }
         )
     };
     let readers = lowering.readers(output);

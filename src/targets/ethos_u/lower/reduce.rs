@@ -1,5 +1,7 @@
 //! MEAN, ARG_MAX, REDUCE_MAX and REDUCE_MIN.
 
+use std::collections::BTreeSet;
+
 use super::lowering::{Lowering, n_elements, ones};
 use crate::formats::tflite::dimension;
 use crate::targets::ethos_u::layer::Kind;
@@ -87,14 +89,29 @@ fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
     Some(())
 }
 
-/// The largest along an axis by pooling: as it is for REDUCE_MAX and REDUCE_MIN.
+/// The largest along axes by pooling, one axis after the other: as it is for REDUCE_MAX and REDUCE_MIN.
 pub fn largest(lowering: &mut Lowering) -> Option<()> {
-    let (input, axes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
-    let [axis] = lowering.integers(axes)[..] else {
-        return None;
-    };
-    let seen = around(lowering, input, axis)?;
-    pool(lowering, [input, output], seen);
+    let (mut from, axes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let mut shape = lowering.tensor(from).shape.clone();
+    let axes = lowering.integers(axes).into_iter();
+    let axes: Option<BTreeSet<usize>> = axes.map(|axis| dimension(axis, shape.len())).collect();
+    let axes = axes?;
+    let seen: Option<Vec<_>> = axes
+        .iter()
+        .map(|&axis| {
+            let seen = around_dimension(&shape, axis)?;
+            shape[axis] = 1;
+            Some(seen)
+        })
+        .collect();
+    let seen = seen?;
+    let (last, before) = seen.split_last()?;
+    for &seen in before {
+        let to = lowering.map(seen[1], lowering.element_bytes(output));
+        pool(lowering, [from, to], seen);
+        from = to;
+    }
+    pool(lowering, [from, output], *last);
     Some(())
 }
 
@@ -124,7 +141,11 @@ fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2
 /// An input and its output as they are seen where one axis is reduced: what is before it as rows.
 fn around(lowering: &Lowering, input: usize, axis: i32) -> Option<[[i64; 3]; 2]> {
     let shape = &lowering.tensor(input).shape;
-    let axis = dimension(axis, shape.len())?;
+    around_dimension(shape, dimension(axis, shape.len())?)
+}
+
+/// The same of a shape and one of its dimensions.
+fn around_dimension(shape: &[i32], axis: usize) -> Option<[[i64; 3]; 2]> {
     let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
     let n = i64::from(shape[axis]);
     (1..=MAX_KERNEL)
