@@ -10,7 +10,7 @@ use crate::learned::features::Features;
 use crate::learned::out_of_distribution::Learned;
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::{self, REPORT_VERSION, Report};
-use crate::targets::{Network, ethos_u};
+use crate::targets::{Network, Target, ethos_u, registry};
 
 /// Why a file has no report.
 #[derive(Debug, thiserror::Error)]
@@ -104,6 +104,15 @@ pub fn estimate_many(
     files: &[ModelFile],
     predictor: Option<&Predictor>,
 ) -> Result<Vec<Result<Report, EstimateError>>, PredictorError> {
+    estimate_on(files, predictor, registry())
+}
+
+/// As [`estimate_many`], on `targets` instead of those of the registry.
+pub fn estimate_on(
+    files: &[ModelFile],
+    predictor: Option<&Predictor>,
+    targets: &[Box<dyn Target>],
+) -> Result<Vec<Result<Report, EstimateError>>, PredictorError> {
     let models: Vec<_> = files.iter().map(ModelFile::read).collect();
     let read: Vec<_> = models.iter().map(Facts::of).collect();
     let features: Vec<&Features> = read.iter().flatten().map(|facts| &facts.features).collect();
@@ -123,7 +132,7 @@ pub fn estimate_many(
                     &facts.features,
                 )
             });
-        Ok(facts.report(file, learned.as_ref()))
+        Ok(facts.report(file, learned.as_ref(), targets))
     };
     Ok(read.into_iter().zip(files).map(report).collect())
 }
@@ -149,19 +158,25 @@ impl<'m> Facts<'m> {
         })
     }
 
-    fn report(&self, file: &ModelFile, learned: Option<&Learned>) -> Report {
+    fn report(
+        &self,
+        file: &ModelFile,
+        learned: Option<&Learned>,
+        targets: &[Box<dyn Target>],
+    ) -> Report {
         let Self {
             model,
             graph,
             analysis,
             features,
         } = self;
-        let (results, doubts) = report::results(&Network {
+        let network = Network {
             graph,
             analysis,
             features,
             learned,
-        });
+        };
+        let (results, doubts) = report::results(&network, targets);
         let mut diagnostics = model.diagnostics.clone();
         diagnostics.extend(report::other_subgraphs(model, graph));
         diagnostics.extend(analysis.diagnostics.iter().cloned());

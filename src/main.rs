@@ -8,15 +8,18 @@ use std::time::Duration;
 use std::{fs, io};
 
 use clap::{Parser, Subcommand};
-use litecast::estimate::{ModelFile, estimate_many};
+use litecast::estimate::{ModelFile, estimate_on};
 use litecast::formats::tflite::ParseError;
 use litecast::formats::tflite::limits::MAX_FILE_BYTES;
 use litecast::learned::predictor::{Predictor, PredictorError};
 use litecast::report::Report;
+use litecast::targets::{Target, registry};
 
+mod choice;
 mod isolation;
 mod table;
 
+use choice::TargetArgs;
 use isolation::Message;
 
 /// What a TensorFlow Lite model costs on edge hardware, before any deployment.
@@ -39,6 +42,8 @@ enum Command {
         /// Inputs at a time, for files that have one. NPUs take one.
         #[arg(long, value_name = "N", default_value = "1")]
         batch: NonZeroU32,
+        #[command(flatten)]
+        targets: TargetArgs,
         /// Print one JSON document per file and line instead of tables.
         #[arg(long)]
         json: bool,
@@ -55,6 +60,8 @@ enum Command {
         files: Vec<PathBuf>,
         #[arg(long, default_value = "1")]
         batch: NonZeroU32,
+        #[command(flatten)]
+        targets: TargetArgs,
         #[arg(long)]
         json: bool,
         #[arg(long)]
@@ -72,23 +79,29 @@ fn main() -> ExitCode {
         Command::Predict {
             files,
             batch,
+            targets,
             json,
             operators,
             time_limit,
-        } => {
+        } => targets.chosen().and_then(|_| {
             let mut arguments = vec!["worker".to_owned(), format!("--batch={batch}")];
             arguments.extend(json.then(|| "--json".to_owned()));
             arguments.extend(operators.then(|| "--operators".to_owned()));
+            arguments.extend(targets.arguments());
             predict(&files, &arguments, Duration::from_secs(time_limit))
-        }
+        }),
         Command::Worker {
             files,
             batch,
+            targets,
             json,
             operators,
             alone,
-        } => work(&files, batch, alone, |report| {
-            text_of(report, json, operators)
+        } => targets.chosen().and_then(|targets| {
+            let targets = targets.as_deref().unwrap_or(registry());
+            work(&files, batch, alone, targets, |report| {
+                text_of(report, json, operators)
+            })
         }),
         Command::Targets => load().map(|predictor| {
             let targets = litecast::targets::infos(Some(predictor.manifest()));
@@ -132,6 +145,7 @@ fn work(
     files: &[PathBuf],
     batch: NonZeroU32,
     mut alone: usize,
+    targets: &[Box<dyn Target>],
     text_of: impl Fn(&Report) -> Result<String, Box<dyn Error>>,
 ) -> Result<ExitCode, Box<dyn Error>> {
     let predictor = load()?;
@@ -143,7 +157,7 @@ fn work(
         let (files, rest) = pending.split_at(n);
         Message::Begin(n).write(&mut to)?;
         let contents = files.iter().map(read).collect();
-        for report in reports_of(files, contents, batch, &predictor)? {
+        for report in reports_of(files, contents, batch, &predictor, targets)? {
             let message = match report.and_then(|report| text_of(&report)) {
                 Ok(text) => Message::Report(text),
                 Err(error) => Message::Error(error.to_string()),
@@ -184,6 +198,7 @@ fn reports_of(
     contents: Vec<Result<Vec<u8>, Box<dyn Error>>>,
     batch: NonZeroU32,
     predictor: &Predictor,
+    targets: &[Box<dyn Target>],
 ) -> Result<Vec<ReportOrError>, PredictorError> {
     let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
     let named = names.iter().zip(&contents);
@@ -193,7 +208,7 @@ fn reports_of(
             Some(ModelFile { name, bytes, batch })
         })
         .collect();
-    let mut reports = estimate_many(&readable, Some(predictor))?.into_iter();
+    let mut reports = estimate_on(&readable, Some(predictor), targets)?.into_iter();
     let report = |bytes: Result<Vec<u8>, Box<dyn Error>>| {
         bytes?;
         Ok(reports

@@ -1,4 +1,4 @@
-//! What each target of the registry makes of a network, and the doubts about it.
+//! What each target makes of a network, and the doubts about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::TargetResult;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::Model;
 use crate::graph::Graph;
-use crate::targets::{MetricEstimate, Network, UnsupportedOperator, plausibility, registry};
+use crate::targets::{MetricEstimate, Network, Target, UnsupportedOperator, plausibility};
 
 /// What the estimates leave out by their scope: other subgraphs.
 pub(crate) fn other_subgraphs(model: &Model, graph: &Graph) -> Option<Diagnostic> {
@@ -35,11 +35,14 @@ pub(crate) fn other_subgraphs(model: &Model, graph: &Graph) -> Option<Diagnostic
 
 /// One result for each target and metric, and what makes the estimates doubtful: each doubt once, however
 /// many targets share it.
-pub(crate) fn results(network: &Network) -> (Vec<TargetResult>, Vec<Diagnostic>) {
+pub(crate) fn results(
+    network: &Network,
+    targets: &[Box<dyn Target>],
+) -> (Vec<TargetResult>, Vec<Diagnostic>) {
     let mut results = Vec::new();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut left: BTreeMap<Vec<UnsupportedOperator>, Vec<&str>> = BTreeMap::new();
-    for target in registry() {
+    for target in targets {
         let mut estimate = target.estimate(network);
         plausibility::check(target.as_ref(), network, &mut estimate);
         let is_estimated = |metric: &MetricEstimate| metric.outcome.is_estimate();

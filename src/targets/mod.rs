@@ -3,6 +3,7 @@
 //! [`registry`] lists them. The report, the command, the page and the trainer iterate over it, so
 //! that a new target is a folder, a line in [`registry`] and its tests.
 
+pub mod boards;
 pub mod cortex_a;
 pub mod edge_tpu;
 pub mod ethos_u;
@@ -92,14 +93,17 @@ pub struct MetricInfo {
 
 /// Every target, in the order in which reports list them.
 pub fn registry() -> &'static [Box<dyn Target>] {
-    static REGISTRY: LazyLock<Vec<Box<dyn Target>>> = LazyLock::new(|| {
-        let mut targets = ethos_u::targets();
-        targets.extend(cortex_a::targets());
-        targets.extend(edge_tpu::targets());
-        targets.extend(tflite_micro::targets());
-        targets
-    });
+    static REGISTRY: LazyLock<Vec<Box<dyn Target>>> = LazyLock::new(registered);
     &REGISTRY
+}
+
+/// The same anew, for who keeps some of them.
+pub fn registered() -> Vec<Box<dyn Target>> {
+    let mut targets = ethos_u::targets();
+    targets.extend(cortex_a::targets());
+    targets.extend(edge_tpu::targets());
+    targets.extend(tflite_micro::targets());
+    targets
 }
 
 /// What is estimated for each target of the registry.

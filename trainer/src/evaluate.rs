@@ -2,6 +2,7 @@
 
 pub mod ablations;
 mod attribution;
+pub mod configurations;
 pub mod devices;
 pub mod families;
 pub mod files;

@@ -55,6 +55,8 @@ enum Command {
     Ablations(evaluate::ablations::AblationsArgs),
     /// Compare the shipped predictor with Vela on real files
     EvaluateFiles(evaluate::files::EvaluateFilesArgs),
+    /// Measure Vela's rules against Vela in every configuration of an Ethos-U
+    EvaluateConfigurations(evaluate::configurations::EvaluateConfigurationsArgs),
     /// Compare the shipped predictor with measured boards and phones, calibrated and not
     EvaluateDevices(evaluate::devices::EvaluateDevicesArgs),
     /// Fit predictors without a neural network and measure them beside the shipped one
@@ -86,6 +88,7 @@ fn main() -> Result<()> {
         Command::Table6(args) => evaluate::table6::run(&args),
         Command::Ablations(args) => evaluate::ablations::run(&args),
         Command::EvaluateFiles(args) => evaluate::files::run(&args),
+        Command::EvaluateConfigurations(args) => evaluate::configurations::run(&args),
         Command::EvaluateDevices(args) => evaluate::devices::run(&args),
         Command::Baselines(args) => baselines::run(&args),
         Command::Bench(args) => bench::run(args),

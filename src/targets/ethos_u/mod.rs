@@ -26,6 +26,7 @@ pub mod lower;
 pub mod order;
 pub mod plan;
 pub mod program;
+pub mod rule_errors;
 pub mod scheduled_operation;
 pub mod scheduling;
 pub mod staging;
@@ -33,11 +34,12 @@ pub mod support;
 mod target;
 #[cfg(test)]
 mod tests;
+pub mod totals;
 pub mod weight_buffers;
 pub mod weights;
 
 pub use features::features;
-pub use target::targets;
+pub use target::{target, targets};
 
 /// Name of the custom operator that Vela writes in the place of what it compiled.
 pub const COMPILED: &str = "ethos-u";

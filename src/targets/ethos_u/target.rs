@@ -1,13 +1,18 @@
-//! The Ethos-U targets: a trained network's estimates of what Vela says, and the energy that follows.
+//! The Ethos-U targets: a trained network's estimates of what Vela says, or Vela's rules alone where no
+//! network was trained, and the energy that follows.
 
 use std::collections::BTreeSet;
 
-use super::accelerator::ACCELERATORS;
+use super::accelerator::Accelerator;
+use super::configuration::{Configuration, Family, Product};
 use super::energy::{Coefficients, coefficients};
+use super::rule_errors::RuleErrors;
 use super::support::{Npu, inputs_at_a_time, unsupported};
+use super::totals::Totals;
 use crate::diagnostic::some_of;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
+use crate::learned::features::PlannedOperator;
 use crate::learned::manifest::{Manifest, Output};
 use crate::learned::out_of_distribution::Learned;
 use crate::provenance::{Provenance, ProvenanceKind};
@@ -18,38 +23,55 @@ use crate::targets::{
 
 /// One accelerator in one system configuration and memory mode.
 struct EthosU {
-    id: &'static str,
+    configuration: Configuration,
     npu: Npu,
+    /// Whether the shipped network was trained on it. Others are estimated by Vela's rules alone.
+    is_trained: bool,
 }
+
+/// Those whose default configurations the shipped network was trained on.
+const TRAINED: [Product; 3] = [Product::U55x256, Product::U65x512, Product::U85x256];
 
 /// The configurations that the shipped network was trained on.
 pub fn targets() -> Vec<Box<dyn Target>> {
-    [
-        ("ethos-u55-256", Npu::EthosU55U65),
-        ("ethos-u65-512", Npu::EthosU55U65),
-        ("ethos-u85-256", Npu::EthosU85),
-    ]
-    .map(|(id, npu)| Box::new(EthosU { id, npu }) as Box<dyn Target>)
-    .into()
+    TRAINED
+        .map(|product| target(Configuration::of(product)))
+        .into()
+}
+
+/// Any configuration as a target, with the accelerator's name as its id.
+pub fn target(configuration: Configuration) -> Box<dyn Target> {
+    let product = configuration.product;
+    Box::new(EthosU {
+        npu: match product.family() {
+            Family::U55 | Family::U65 => Npu::EthosU55U65,
+            Family::U85 => Npu::EthosU85,
+        },
+        is_trained: TRAINED.contains(&product) && configuration == Configuration::of(product),
+        configuration,
+    })
 }
 
 impl Target for EthosU {
     fn id(&self) -> &str {
-        self.id
+        self.configuration.product.name()
     }
 
     fn info(&self, manifest: Option<&Manifest>) -> Option<TargetInfo> {
+        if !self.is_trained {
+            return Some(self.info_by_rules());
+        }
         let manifest = manifest?;
         let outputs = self.outputs(manifest);
         let first = outputs.first()?.1;
         let metric = |&(_, output, metric): &(usize, &Output, Metric)| MetricInfo {
             metric,
             unit: metric.unit(),
-            expected_error_percent: manifest.expected_error_percent(self.id, &output.metric),
+            expected_error_percent: manifest.expected_error_percent(self.id(), &output.metric),
         };
         let source = &first.provenance;
         Some(TargetInfo {
-            id: self.id.into(),
+            id: self.id().into(),
             device: first.device.clone(),
             metrics: outputs.iter().map(metric).collect(),
             learned_from: format!(
@@ -65,17 +87,20 @@ impl Target for EthosU {
 
     /// The multipliers at their clock. Weights are compressed, so that their bytes in the file set no limit.
     fn peak(&self) -> Option<PeakRates> {
-        let accelerator = ACCELERATORS
-            .iter()
-            .find(|one| one.product.name() == self.id)?;
+        let Configuration {
+            product, system, ..
+        } = &self.configuration;
         Some(PeakRates {
-            macs_per_s: accelerator.macs_per_cycle * accelerator.clock_hz,
+            macs_per_s: f64::from(product.macs_per_cycle()) * system.clock_hz,
             weight_bytes_per_s: f64::INFINITY,
             cached_bytes: 0.0,
         })
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {
+        if !self.is_trained {
+            return self.by_rules(network);
+        }
         let Some(learned) = network.learned else {
             return TargetEstimate::default();
         };
@@ -110,9 +135,83 @@ impl EthosU {
     fn outputs<'m>(&self, manifest: &'m Manifest) -> Vec<(usize, &'m Output, Metric)> {
         let outputs = manifest.outputs.iter().enumerate();
         outputs
-            .filter(|(_, output)| output.target == self.id)
+            .filter(|(_, output)| output.target == self.id())
             .filter_map(|(idx, output)| Some((idx, output, Metric::from_id(&output.metric)?)))
             .collect()
+    }
+
+    /// What is estimated where no network was trained.
+    fn info_by_rules(&self) -> TargetInfo {
+        let metric = |metric: Metric| MetricInfo {
+            metric,
+            unit: metric.unit(),
+            expected_error_percent: (RuleErrors::shipped().of(&self.configuration, metric))
+                .map(|errors| errors.mean_percent),
+        };
+        TargetInfo {
+            id: self.id().into(),
+            device: self.configuration.product.device(),
+            metrics: RULE_METRICS.map(metric).into(),
+            learned_from: format!("{RULES}, {}", self.configuration.in_words()),
+        }
+    }
+
+    /// By the compiler's rules alone.
+    fn by_rules(&self, network: &Network) -> TargetEstimate {
+        let mut metrics: Vec<MetricEstimate> = match self.refusal(network) {
+            Some(reason) => RULE_METRICS
+                .map(|metric| MetricEstimate {
+                    metric,
+                    outcome: Outcome::unavailable(reason.clone()),
+                })
+                .into(),
+            None => {
+                let accelerator = Accelerator::of(&self.configuration);
+                let totals = Totals::of(&accelerator, network.graph, network.analysis);
+                RULE_METRICS
+                    .map(|metric| MetricEstimate {
+                        metric,
+                        outcome: self.planned(metric, &totals, accelerator.clock_hz),
+                    })
+                    .into()
+            }
+        };
+        metrics.extend(self.energy(&metrics, network.analysis));
+        TargetEstimate {
+            device: self.configuration.product.device(),
+            metrics,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    fn planned(&self, metric: Metric, totals: &Totals, clock_hz: f64) -> Outcome {
+        let value = match metric {
+            Metric::Latency => totals.latency_ms,
+            Metric::SramPeak => totals.sram_peak_bytes,
+            Metric::OffchipTraffic => totals.offchip_traffic_bytes,
+            _ => totals.sram_traffic_bytes,
+        };
+        let part = |one: &PlannedOperator| match metric {
+            Metric::Latency => 1e3 * one.cycles / clock_hz,
+            Metric::SramPeak => one.sram_bytes,
+            Metric::OffchipTraffic => one.off_chip_bytes,
+            _ => one.sram_traffic_bytes,
+        };
+        let errors = RuleErrors::shipped().of(&self.configuration, metric);
+        Outcome::Estimate {
+            value,
+            lo: errors.map(|errors| value / errors.interval_factor),
+            hi: errors.map(|errors| value * errors.interval_factor),
+            unit: metric.unit(),
+            provenance: Provenance {
+                kind: ProvenanceKind::CompilerRules,
+                tool: RULES_OF.into(),
+                version: RULES_VERSION.into(),
+                configuration: self.configuration.in_words(),
+            },
+            expected_error_percent: errors.map(|errors| errors.mean_percent),
+            operators: Some(totals.operators.iter().map(part).collect()),
+        }
     }
 
     fn refusal(&self, network: &Network) -> Option<UnavailableReason> {
@@ -131,7 +230,7 @@ impl EthosU {
     }
 
     fn energy(&self, metrics: &[MetricEstimate], analysis: &Analysis) -> Option<MetricEstimate> {
-        let coefficients = coefficients(self.id)?;
+        let coefficients = coefficients(self.id())?;
         let of = |metric: Metric| {
             let mut metrics = metrics.iter();
             Some(&metrics.find(|m| m.metric == metric)?.outcome)
@@ -147,6 +246,17 @@ impl EthosU {
         })
     }
 }
+
+/// What the compiler's rules tell.
+const RULE_METRICS: [Metric; 4] = [
+    Metric::Latency,
+    Metric::SramPeak,
+    Metric::OffchipTraffic,
+    Metric::SramTraffic,
+];
+const RULES: &str = "rules of ethos-u-vela 5.2.0";
+const RULES_OF: &str = "ethos-u-vela";
+const RULES_VERSION: &str = "5.2.0";
 
 fn learned_outcome(learned: &Learned, idx: usize, output: &Output, metric: Metric) -> Outcome {
     let Some(&value) = learned.estimates.graph.get(idx) else {

@@ -1,0 +1,40 @@
+//! What a plan comes to for a whole graph.
+
+use super::accelerator::Accelerator;
+use super::plan::plan;
+use crate::graph::Graph;
+use crate::graph::analysis::Analysis;
+use crate::learned::features::PlannedOperator;
+
+const MS_PER_S: f64 = 1e3;
+
+/// A graph on one accelerator, by the compiler's rules alone.
+#[derive(Clone, Debug)]
+pub struct Totals {
+    pub latency_ms: f64,
+    /// Most bytes of SRAM in use at once.
+    pub sram_peak_bytes: f64,
+    /// Bytes read and written.
+    pub offchip_traffic_bytes: f64,
+    pub sram_traffic_bytes: f64,
+    /// The same by node of the graph, in cycles and bytes.
+    pub operators: Vec<PlannedOperator>,
+}
+
+impl Totals {
+    /// As [`plan`] has it. `clock_hz` of the accelerator turns cycles into time.
+    pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
+        let operators = plan(accelerator, graph, analysis);
+        let sum = |of: fn(&PlannedOperator) -> f64| operators.iter().map(of).sum::<f64>();
+        Self {
+            latency_ms: MS_PER_S * sum(|one| one.cycles) / accelerator.clock_hz,
+            sram_peak_bytes: operators
+                .iter()
+                .map(|one| one.sram_bytes)
+                .fold(0.0, f64::max),
+            offchip_traffic_bytes: sum(|one| one.off_chip_bytes),
+            sram_traffic_bytes: sum(|one| one.sram_traffic_bytes),
+            operators,
+        }
+    }
+}

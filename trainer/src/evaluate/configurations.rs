@@ -1,0 +1,320 @@
+//! `litecast-trainer evaluate-configurations`: Vela's rules, as the engine reproduces them, against Vela
+//! in configurations that no network was trained on.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use litecast::graph::analysis::analyze;
+use litecast::targets::Metric;
+use litecast::targets::ethos_u::accelerator::Accelerator;
+use litecast::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
+use litecast::targets::ethos_u::rule_errors::{ConfigurationErrors, MetricErrors, RuleErrors};
+use litecast::targets::ethos_u::totals::Totals;
+
+use super::files::tflite_files;
+use crate::labels::record::{Label, Outcome};
+use crate::labels::target::{self, Target};
+use crate::labels::vela::{Vela, VelaLabel};
+use crate::labels::worker::Worker;
+use crate::markdown::{Head, table};
+use crate::metrics::conformal_quantile;
+use crate::spaces::{self, Space};
+
+/// Of one graph in one configuration.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Sections of Vela's own file besides the defaults of [`Product::default_sections`]: every memory mode,
+/// every kind of memory, every family.
+const OTHERS: [(Product, &str, &str); 14] = [
+    (Product::U55x256, "Ethos_U55_High_End_Embedded", "Sram_Only"),
+    (Product::U55x128, "Ethos_U55_Deep_Embedded", "Shared_Sram"),
+    (Product::U65x256, "Ethos_U65_Embedded", "Shared_Sram"),
+    (
+        Product::U65x256,
+        "Ethos_U65_Mid_End",
+        "Dedicated_Sram_256KB",
+    ),
+    (
+        Product::U65x512,
+        "Ethos_U65_Client_Server",
+        "Dedicated_Sram",
+    ),
+    (Product::U65x256, "Ethos_U65_High_End", "Sram_Only"),
+    (Product::U65x256, "Ethos_U65_High_End", "Shared_Sram"),
+    (Product::U85x256, "Ethos_U85_SYS_Flash_Low", "Shared_Sram"),
+    (Product::U85x512, "Ethos_U85_SYS_Flash_High", "Shared_Sram"),
+    (
+        Product::U85x256,
+        "Ethos_U85_SYS_DRAM_Low",
+        "Dedicated_Sram_256KB",
+    ),
+    (
+        Product::U85x2048,
+        "Ethos_U85_SYS_DRAM_High",
+        "Dedicated_Sram_512KB",
+    ),
+    (
+        Product::U85x1024,
+        "Ethos_U85_SYS_DRAM_High",
+        "Dedicated_Sram",
+    ),
+    (Product::U85x256, "Ethos_U85_SYS_DRAM_Mid", "Sram_Only"),
+    (Product::U85x2048, "Ethos_U85_SYS_DRAM_Mid", "Shared_Sram"),
+];
+
+/// Labels sampled networks and files with Vela in every configuration, and measures the rules.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EvaluateConfigurationsArgs {
+    /// Networks of each design space.
+    #[arg(long, default_value_t = 10)]
+    pub count: u64,
+    #[arg(long, default_value_t = 11)]
+    pub seed: u64,
+    /// Folders with real files, which count apart.
+    #[arg(long)]
+    pub files: Vec<PathBuf>,
+    /// Only the default of each accelerator.
+    #[arg(long)]
+    pub defaults_only: bool,
+    /// Interpreter that has the packages of `trainer/python/requirements.txt`.
+    #[arg(long, default_value = ".venv/bin/python")]
+    pub python: PathBuf,
+    /// Table, as Markdown.
+    #[arg(long, default_value = "trainer/results/configurations.md")]
+    pub out: PathBuf,
+    /// Errors that the engine ships as intervals.
+    #[arg(long, default_value = "src/targets/ethos_u/rule_errors.json")]
+    pub errors: PathBuf,
+}
+
+/// What is compared.
+const METRICS: [Metric; 4] = [
+    Metric::Latency,
+    Metric::SramPeak,
+    Metric::OffchipTraffic,
+    Metric::SramTraffic,
+];
+
+/// Estimates and labels of one graph, by [`METRICS`].
+type Pair = [(f64, f64); METRICS.len()];
+
+/// A graph's bytes, and whether it is a real file.
+struct Example {
+    bytes: Vec<u8>,
+    is_file: bool,
+}
+
+pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
+    let vela = Vela {
+        python: args.python.clone(),
+    };
+    let configurations = configurations(args.defaults_only)?;
+    let targets: Vec<Target> = configurations.iter().map(vela_target).collect();
+    let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::of).collect();
+    let examples = examples(args)?;
+    let mut worker = Worker::start(&vela, &targets)?;
+    let mut pairs: Vec<[Vec<Pair>; 2]> = vec![Default::default(); targets.len()];
+    let mut n_left_out = vec![0; targets.len()];
+    for example in &examples {
+        let planned = totals(&example.bytes, &accelerators)?;
+        for (idx, totals) in planned.iter().enumerate() {
+            let answer = worker.label(idx, &example.bytes, LIMIT);
+            if !answer.leaves_worker_alive() {
+                worker = Worker::start(&vela, &targets)?;
+            }
+            match &answer.outcome {
+                // What stays on the CPU costs nothing in the compiler's totals.
+                Outcome::Ok(Label::Vela(label)) if label.n_cpu_operators == 0 => {
+                    pairs[idx][usize::from(example.is_file)].push(pair(totals, label));
+                }
+                _ => n_left_out[idx] += 1,
+            }
+        }
+    }
+    let text = markdown(&configurations, &pairs, &n_left_out);
+    println!("{text}");
+    fs::write(&args.out, text).with_context(|| args.out.display().to_string())?;
+    let n_spaces = Space::all().len();
+    let errors = RuleErrors {
+        measured_on: format!(
+            "ethos-u-vela 5.2.0: {} networks of each of {n_spaces} design spaces (seed {}) and {} files",
+            args.count,
+            args.seed,
+            examples.iter().filter(|example| example.is_file).count()
+        ),
+        configurations: configurations
+            .iter()
+            .zip(&pairs)
+            .map(|(configuration, [sampled, files])| {
+                errors_of(configuration, &[&sampled[..], files].concat())
+            })
+            .collect(),
+    };
+    let json = serde_json::to_string_pretty(&errors)? + "\n";
+    fs::write(&args.errors, json).with_context(|| args.errors.display().to_string())
+}
+
+fn configurations(defaults_only: bool) -> Result<Vec<Configuration>> {
+    let read = |&(product, system, memory_mode): &(Product, &str, &str)| {
+        Ok(Configuration::read(
+            product,
+            VelaIni::shipped(),
+            system,
+            memory_mode,
+        )?)
+    };
+    let others = OTHERS.iter().filter(|_| !defaults_only).map(read);
+    let defaults = Product::ALL.into_iter().map(Configuration::of);
+    defaults.map(Ok).chain(others).collect()
+}
+
+fn vela_target(configuration: &Configuration) -> Target {
+    Target {
+        id: format!(
+            "{} {}",
+            configuration.product.name(),
+            configuration.in_words()
+        ),
+        configuration: target::Configuration::EthosU {
+            accelerator: configuration.product.name().into(),
+            system_config: configuration.system.name.clone(),
+            memory_mode: configuration.memory_mode.name.clone(),
+        },
+    }
+}
+
+fn examples(args: &EvaluateConfigurationsArgs) -> Result<Vec<Example>> {
+    let mut examples = Vec::new();
+    for space in Space::all() {
+        for index in 0..args.count {
+            examples.push(Example {
+                bytes: spaces::sample(space, args.seed, index).to_tflite(),
+                is_file: false,
+            });
+        }
+    }
+    for folder in &args.files {
+        let files = tflite_files(folder)?.into_iter();
+        let files = files.filter(|(_, bytes)| litecast::formats::tflite::parse(bytes).is_ok());
+        examples.extend(files.map(|(_, bytes)| Example {
+            bytes,
+            is_file: true,
+        }));
+    }
+    Ok(examples)
+}
+
+/// In each configuration.
+fn totals(bytes: &[u8], accelerators: &[Accelerator]) -> Result<Vec<Totals>> {
+    let model = litecast::formats::tflite::parse(bytes).map_err(|error| anyhow!("{error}"))?;
+    let graph = litecast::graph::build(&model, 0).map_err(|error| anyhow!("{error}"))?;
+    let analysis = analyze(&graph);
+    let accelerators = accelerators.iter();
+    Ok(accelerators
+        .map(|accelerator| Totals::of(accelerator, &graph, &analysis))
+        .collect())
+}
+
+fn pair(totals: &Totals, label: &VelaLabel) -> Pair {
+    let sram = label.memories.get("Sram");
+    let sram_bytes = sram.map_or(0, |sram| sram.read_bytes + sram.written_bytes);
+    [
+        (totals.latency_ms, label.latency_ms),
+        (totals.sram_peak_bytes, label.sram_peak_bytes as f64),
+        (
+            totals.offchip_traffic_bytes,
+            label.offchip_traffic_bytes as f64,
+        ),
+        (totals.sram_traffic_bytes, sram_bytes as f64),
+    ]
+}
+
+/// Of the pairs with a label: one of 0 has no relative error.
+fn metric_errors(metric: Metric, pairs: &[(f64, f64)]) -> Option<MetricErrors> {
+    let labelled = pairs.iter().filter(|(_, label)| *label > 0.0);
+    let mut percents: Vec<f64> = labelled
+        .clone()
+        .map(|(found, label)| 100.0 * (found / label - 1.0).abs())
+        .collect();
+    percents.sort_by(f64::total_cmp);
+    let n = percents.len();
+    let quantile = |share: f64| percents[((share * n as f64) as usize).min(n - 1)];
+    // The label of an estimate of 0 is in no interval.
+    let ratios = labelled.map(|(found, label)| match *found > 0.0 {
+        true => (found / label).ln().abs().exp(),
+        false => f64::MAX,
+    });
+    let interval_factor = conformal_quantile(ratios)?;
+    Some(MetricErrors {
+        metric: metric.id().into(),
+        n,
+        mean_percent: percents.iter().sum::<f64>() / n as f64,
+        median_percent: quantile(0.5),
+        p90_percent: quantile(0.9),
+        p95_percent: quantile(0.95),
+        interval_factor,
+    })
+}
+
+fn errors_of(configuration: &Configuration, pairs: &[Pair]) -> ConfigurationErrors {
+    let of_metric = |(idx, &metric): (usize, &Metric)| {
+        let column: Vec<(f64, f64)> = pairs.iter().map(|pair| pair[idx]).collect();
+        metric_errors(metric, &column)
+    };
+    ConfigurationErrors {
+        accelerator: configuration.product.name().into(),
+        system_config: configuration.system.name.clone(),
+        memory_mode: configuration.memory_mode.name.clone(),
+        metrics: METRICS.iter().enumerate().filter_map(of_metric).collect(),
+    }
+}
+
+fn markdown(
+    configurations: &[Configuration],
+    pairs: &[[Vec<Pair>; 2]],
+    n_left_out: &[usize],
+) -> String {
+    let mut heads = vec![Head::text("accelerator"), Head::text("configuration")];
+    heads.extend(["graphs", "left out"].map(Head::number));
+    for metric in METRICS {
+        heads.extend(
+            ["mean", "median", "p90", "p95"].map(|what| Head::number(format!("{metric} {what}"))),
+        );
+    }
+    let rows = |kind: usize| {
+        let rows = configurations.iter().zip(pairs).zip(n_left_out);
+        rows.map(move |((configuration, pairs), n_left_out)| {
+            let pairs = &pairs[kind];
+            let mut cells = vec![
+                configuration.product.name().to_owned(),
+                configuration.in_words(),
+                pairs.len().to_string(),
+                n_left_out.to_string(),
+            ];
+            for (idx, &metric) in METRICS.iter().enumerate() {
+                let column: Vec<(f64, f64)> = pairs.iter().map(|pair| pair[idx]).collect();
+                let errors = metric_errors(metric, &column);
+                cells.extend(match errors {
+                    Some(errors) => [
+                        errors.mean_percent,
+                        errors.median_percent,
+                        errors.p90_percent,
+                        errors.p95_percent,
+                    ]
+                    .map(|percent| format!("{percent:.2} %")),
+                    None => [const { String::new() }; 4].map(|_| "-".to_owned()),
+                });
+            }
+            cells
+        })
+    };
+    format!(
+        "# Vela's rules beside Vela, by configuration\n\n\
+         Relative errors of the rules alone, none of them cut off. Graphs that Vela refuses, or of which it \
+         leaves a part to the CPU, are left out.\n\n## Sampled networks\n\n{}\n## Real files\n\n{}",
+        table(&heads, rows(0)),
+        table(&heads, rows(1)),
+    )
+}
