@@ -21,6 +21,7 @@ const COPIES = [
   ["pkg/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
   ["bundle/predictor.onnx", "assets/predictor.onnx", "the trainer"],
   ["bundle/manifest.json", "assets/manifest.json", "the trainer"],
+  ["node_modules/@zip.js/zip.js/LICENSE", "licenses/zip.js.txt", "make node"],
 ];
 
 /** The module and the predictor: nothing else decides what a file is estimated at. */
