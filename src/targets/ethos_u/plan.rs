@@ -5,7 +5,7 @@ use crate::graph::analysis::Analysis;
 use crate::learned::features::PlannedOperator;
 
 use super::accelerator::Accelerator;
-use super::cascades::{cascades, links};
+use super::cascades::{cascades, stages};
 use super::configuration::MemoryArea;
 use super::cost::{Cost, Placement};
 use super::fast_storage::in_sram;
@@ -48,8 +48,8 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
     };
     let mut steps: Vec<Option<ScheduledOperation>> =
         order.operations.iter().enumerate().map(step).collect();
-    let links = links(&program, &order, &flow, &steps);
-    let cascades = cascades(accelerator, &links, &mut steps, |step, stripe| {
+    let stages = stages(&program, &order, &flow, &steps);
+    let cascades = cascades(accelerator, &stages, &mut steps, |step, stripe| {
         striped(accelerator, step, stripe)
     });
     let spans = cascades.iter().map(|cascade| (cascade.first, cascade.last));

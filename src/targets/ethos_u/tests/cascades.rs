@@ -2,22 +2,23 @@ use super::super::cascades::{CascadeStage, cascades};
 use super::super::scheduled_operation::Cascade;
 use super::*;
 
-/// Links and steps of layers that follow each other, with so many bytes of weights.
+/// Stages and scheduled operations of layers that follow each other, with so many bytes of weights.
 fn sequence<'a>(
     accelerator: &Accelerator,
     layers: &[(Layer, f64)],
     histogram: &'a ByteHistogram,
 ) -> (Vec<CascadeStage>, Vec<Option<ScheduledOperation<'a>>>) {
     let bytes = |[h, w, c]: Hwc| (h * w * (c + 15) / 16 * 16) as f64;
-    let link = |(step, (layer, _)): (usize, &(Layer, f64))| CascadeStage {
+    let stage = |(step, (layer, _)): (usize, &(Layer, f64))| CascadeStage {
         step,
         ifm: layer.ifm,
         ofm: layer.ofm,
         kernel_rows: layer.kernel[0],
         stride_rows: layer.stride[0],
         upscale: 1,
-        bytes: [bytes(layer.ifm), bytes(layer.ofm)],
-        other_bytes: 0.0,
+        ifm_bytes: bytes(layer.ifm),
+        ofm_bytes: bytes(layer.ofm),
+        ifm2_bytes: 0.0,
         can_be_striped: true,
         follows: step > 0,
         is_in_place: false,
@@ -26,7 +27,7 @@ fn sequence<'a>(
         .iter()
         .map(|&(layer, weight_bytes)| Some(weighted(accelerator, layer, weight_bytes, histogram)));
     (
-        layers.iter().enumerate().map(link).collect(),
+        layers.iter().enumerate().map(stage).collect(),
         steps.collect(),
     )
 }
@@ -64,9 +65,9 @@ fn large_feature_maps_are_cascaded() {
         ),
     ];
     let histogram = histogram(&[0]);
-    let (links, mut steps) = sequence(accelerator, &layers, &histogram);
+    let (stages, mut steps) = sequence(accelerator, &layers, &histogram);
     // Keeps the bytes of the table, whatever the blocks.
-    let cascades = cascades(accelerator, &links, &mut steps, |step, stripe| {
+    let cascades = cascades(accelerator, &stages, &mut steps, |step, stripe| {
         Some(ScheduledOperation {
             stripe: Some(stripe),
             ..*step
@@ -90,7 +91,7 @@ fn large_feature_maps_are_cascaded() {
     assert!((expected.rolling_bytes + weights - 364_480.0).abs() <= 6.0 * 16.0);
 }
 
-/// Nothing is striped where the SRAM holds it whole, where another operator reads it too, or where no
+/// Nothing is striped if the SRAM holds whole feature maps, if another operation reads them too, or if no
 /// stripe fits.
 #[test]
 fn only_what_helps_is_cascaded() {
@@ -99,9 +100,9 @@ fn only_what_helps_is_cascaded() {
         let map = [side, side, channels];
         let layers = [(layer(Kind::Convolution, map, map, [3, 3], [1, 1]), 1000.0); 3];
         let histogram = histogram(&[0]);
-        let (mut links, mut steps) = sequence(accelerator, &layers, &histogram);
-        links.iter_mut().for_each(change);
-        cascades(accelerator, &links, &mut steps, |step, stripe| {
+        let (mut stages, mut steps) = sequence(accelerator, &layers, &histogram);
+        stages.iter_mut().for_each(change);
+        cascades(accelerator, &stages, &mut steps, |step, stripe| {
             Some(ScheduledOperation {
                 stripe: Some(stripe),
                 ..*step
@@ -112,8 +113,11 @@ fn only_what_helps_is_cascaded() {
     assert_eq!(n_cascades(112, 32, &|_| ()), 1);
     assert_eq!(n_cascades(56, 32, &|_| ()), 0);
     assert_eq!(n_cascades(112, 1024, &|_| ()), 0);
-    assert_eq!(n_cascades(112, 32, &|link| link.follows = false), 0);
-    assert_eq!(n_cascades(112, 32, &|link| link.can_be_striped = false), 0);
+    assert_eq!(n_cascades(112, 32, &|stage| stage.follows = false), 0);
+    assert_eq!(
+        n_cascades(112, 32, &|stage| stage.can_be_striped = false),
+        0
+    );
 }
 
 /// Tall, narrow feature maps fit in stripes of thousands of heights: not all are tried.
@@ -123,9 +127,9 @@ fn stripes_are_tried_in_bounded_number() {
     let map = [65536, 1, 16];
     let layers = [(layer(Kind::Convolution, map, map, [3, 3], [1, 1]), 1000.0); 500];
     let histogram = histogram(&[0]);
-    let (links, mut steps) = sequence(accelerator, &layers, &histogram);
+    let (stages, mut steps) = sequence(accelerator, &layers, &histogram);
     let n_striped = std::cell::Cell::new(0);
-    let cascades = cascades(accelerator, &links, &mut steps, |step, stripe| {
+    let cascades = cascades(accelerator, &stages, &mut steps, |step, stripe| {
         n_striped.set(n_striped.get() + 1);
         Some(ScheduledOperation {
             stripe: Some(stripe),
