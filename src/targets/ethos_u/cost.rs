@@ -1,4 +1,6 @@
-//! What a step costs with its feature maps and weights where they lie.
+//! Cycles and traffic of a scheduled operation with its feature maps and weights where they are. Reproduces
+//! `EstimateFullOpPerformance` of Vela's `network_performance.cpp`, and `MeasureAccessCycles` of its
+//! performance models.
 
 use super::accelerator::{Accelerator, Channel, Memory, N_CHANNELS};
 use super::blocks::Block;
@@ -15,29 +17,29 @@ use super::scheduling::mat_mul::mat_mul_cycles;
 use super::weight_buffers::Buffer;
 use super::weights::ALIGNMENT_BYTES;
 
-/// Where what a step reads and writes lies.
+/// The memories of what a scheduled operation reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Placement<'a> {
-    /// Of its input and its output.
+    /// Memories of its first input and its output.
     pub maps: [Memory; 2],
-    /// Of its second input, and what that is.
+    /// Memory of its second input, and the feature map.
     pub second: Option<(Memory, &'a FeatureMap)>,
-    /// The same of what operations chained to it read.
+    /// The same for what operations chained to it read.
     pub others: [Option<(Memory, &'a FeatureMap)>; MAX_OTHERS],
 }
 
-/// Of all pieces of a step.
+/// Cost of all runs of a scheduled operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// It takes so many: computing, or waiting for memory.
+    /// Cycles of computing, or of the memory that takes longer.
     pub cycles: f64,
-    /// Read and written.
+    /// Bytes read and written.
     pub off_chip_bytes: f64,
     pub sram_bytes: f64,
 }
 
 impl Cost {
-    /// With its weights in such a `buffer`.
+    /// The cost with its weights in `buffer`.
     pub fn of(
         accelerator: &Accelerator,
         step: &ScheduledOperation,
@@ -100,7 +102,7 @@ impl Cost {
     }
 }
 
-/// Bytes that a step waits for, by [`Channel`].
+/// Bytes that a scheduled operation waits for, by [`Channel`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Traffic {
     sram: [f64; N_CHANNELS],
@@ -116,20 +118,20 @@ impl Traffic {
         by_channel[channel as usize] += bytes;
     }
 
-    /// In SRAM and off chip.
+    /// Bytes in SRAM and off chip.
     fn bytes(&self) -> [f64; 2] {
         [self.sram, self.off_chip].map(|bytes| bytes.iter().sum())
     }
 }
 
-/// One piece of a step while nothing but its blocks is waited for.
+/// One run of a scheduled operation, if its data arrive in time.
 struct Run {
     cycles: f64,
-    /// As the memories move them, which may be more than is asked for.
+    /// Bytes that the memories move, which may be more than the operation asks for.
     read_bytes: f64,
     written_bytes: f64,
     second_bytes: f64,
-    /// Written and read again, where feature maps lie at first.
+    /// Bytes written and read again between the products and sums of a matrix product.
     between_bytes: f64,
 }
 
@@ -198,7 +200,7 @@ impl Run {
         }
     }
 
-    /// Feature maps that it moves.
+    /// Traffic of feature maps.
     fn traffic(
         &self,
         accelerator: &Accelerator,

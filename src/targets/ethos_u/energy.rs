@@ -1,7 +1,7 @@
 //! Energy of an inference on an NPU: a stated model on counted work, not a measurement.
 //!
-//! No tool and no public data tells an Ethos-U's energy. What is known is how often each part is
-//! used, and about what one use costs in a 22 nm process; clocks, leakage and idle time are left out.
+//! No tool and no public data states the energy of an Ethos-U. The model multiplies how often each part is used
+//! by about what one use costs in a 22 nm process; clocks, leakage and idle time are left out.
 
 /// Picojoules of one use.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -38,7 +38,7 @@ fn coded_weight_bytes(graph: &Graph, analysis: &Analysis, node_idx: usize) -> f6
     };
     let mut inputs = graph.nodes[node_idx].operator.inputs.iter().flatten();
     let activation = inputs.find(|&&t| graph.constant(t).is_empty());
-    // As single precision, in which the feature table holds channels.
+    // In single precision, as the feature table has channels.
     let channels = activation.map_or(0.0, |&t| {
         let shape = &graph.tensor(t).shape;
         shape.last().map_or(1.0, |&channels| channels as f32)

@@ -1,22 +1,22 @@
-//! What passes from operation to operation.
+//! Producers and consumers of feature maps, seen through padding and views.
 
 use super::order::Order;
 use super::program::{Action, Alias, Program};
 
-/// What passes between steps, with views of a map taken for the map.
+/// Producers and consumers by step of the order of execution. A view counts as the feature map that it shows.
 pub struct Flow {
-    /// By step, the one that computes its first input.
+    /// By step, the step that computes its first input.
     pub source: Vec<Option<usize>>,
-    /// By step, the one that is first to read its output.
+    /// By step, the first step that reads its output.
     pub reader: Vec<Option<usize>>,
-    /// By step, how many read its output, the caller among them.
+    /// By step, the number of readers of its output; a caller counts as one.
     pub n_readers: Vec<usize>,
-    /// By step, whether between it and its source are only frames and activations, which the
-    /// operations do by themselves.
+    /// By step, whether only padding and activations that other operations perform are between it and its
+    /// source.
     pub is_direct: Vec<bool>,
-    /// By step, whether the activation after it is looked up in a table.
+    /// By step, whether its output goes through a lookup table.
     pub has_table: Vec<bool>,
-    /// By map, the one without the frame that is put around it for an operation with a window.
+    /// By map, the feature map without the padding that a window adds.
     pub unpadded: Vec<usize>,
 }
 
@@ -33,7 +33,7 @@ impl Flow {
             has_table: vec![false; n_steps],
             unpadded: (0..n_maps).collect(),
         };
-        // By map, the step that computes it, and whether directly.
+        // By map, the step that computes it, and whether without a view between.
         let mut writer: Vec<Option<(usize, bool)>> = vec![None; n_maps];
         for (idx, &operation_idx) in order.operations.iter().enumerate() {
             let operation = &program.operations[operation_idx];

@@ -1,8 +1,8 @@
-//! An operator as the accelerator executes it.
+//! An operation on the multipliers: kind, shapes and window.
 
 use super::geometry::Hwc;
 
-/// Bias and scale of an output channel.
+/// Bytes of bias and scale of an output channel in the weight stream.
 pub(super) const SCALE_BYTES: i64 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,19 +11,19 @@ pub enum Kind {
     Depthwise,
     /// FULLY_CONNECTED.
     VectorProduct,
-    /// Of two feature maps, BATCH_MATMUL.
+    /// Product of two feature maps (BATCH_MATMUL).
     MatrixProduct,
-    /// Of averages, or of single positions.
+    /// Average pooling, or a pass over single positions.
     Pooling,
     MaxPooling,
-    /// From one place to another: pooling of single positions, in blocks of its own.
+    /// Copy: pooling of single positions, with blocks of its own.
     Copy,
-    /// Over the channels.
+    /// Sum over the channels.
     ReduceSum,
 }
 
 impl Kind {
-    /// Whether a channel of the output depends on the same channel of the input only.
+    /// Whether each output channel depends on the same input channel only.
     pub fn is_by_channel(self) -> bool {
         self == Kind::Depthwise || self.is_pooling()
     }
@@ -46,21 +46,21 @@ pub struct Layer {
     pub kind: Kind,
     pub ifm: Hwc,
     pub ofm: Hwc,
-    /// Height and width.
+    /// Height and width of the kernel.
     pub kernel: [i64; 2],
     pub stride: [i64; 2],
     pub dilation: [i64; 2],
-    /// Rows and columns that each of the input counts as.
+    /// Factor by which the IFM is enlarged while it is read.
     pub upscale: i64,
-    /// Whether the accelerator skips half of the weights: of 4 input channels 2 at most have any.
+    /// Whether the 2:4 sparsity of Ethos-U85 applies: at most 2 of 4 input channels have weights.
     pub is_sparse: bool,
-    /// What the output stage does besides for operations chained to it, in passes over 8-bit elements.
+    /// Passes of the output stage over 8-bit elements for operations that are chained to it.
     pub n_chained_passes: i64,
-    /// Whether its output is looked up in a table of activations.
+    /// Whether its output goes through a lookup table.
     pub has_table: bool,
-    /// Whether input and output lie in bricks of 16 channels, as they do inside a graph.
+    /// Whether IFM and OFM are NHCWB16.
     pub is_brick: [bool; 2],
-    /// Bytes of an element of input and output.
+    /// Bytes of an element of IFM and OFM.
     pub element_bytes: [i64; 2],
 }
 
@@ -69,12 +69,12 @@ impl Layer {
         (self.kernel[axis] - 1) * self.dilation[axis] + 1
     }
 
-    /// Whether a 256-MAC array can put four positions of a row beside each other.
+    /// Whether the OFM is a single row, of which the multipliers can compute four positions at a time.
     pub fn is_row(&self) -> bool {
         self.ofm[0] == 1 && self.kernel[0] == 1
     }
 
-    /// The same for some rows of the output and what they need of the input.
+    /// The layer for some rows of the OFM and the IFM rows that they need.
     pub fn with_rows(mut self, rows: i64) -> Self {
         let needed = (rows - 1) * self.stride[0] + self.dilated_kernel(0);
         let needed = (needed + self.upscale - 1) / self.upscale;
@@ -83,7 +83,7 @@ impl Layer {
         self
     }
 
-    /// The same for some of the output channels.
+    /// The layer for some of the output channels.
     pub fn with_depth(mut self, depth: i64) -> Self {
         self.ofm[2] = depth;
         if self.kind.is_by_channel() {

@@ -1,12 +1,13 @@
-//! Feature maps in an NPU's memory: which share it, how large they are, and when they are alive.
+//! Live ranges of feature maps: which share memory, how large they are, and when they are alive. Reproduces
+//! `LiveRangeGraph` of Vela's `live_range.cpp`, as described under "Live ranges" in `docs/ethos-u.md`.
 
 use super::order::Order;
 use super::program::{Action, Alias, FeatureMap, Operation, Program};
 
-/// Feature maps take whole units of memory.
+/// Feature maps are allocated in multiples of this (`AllocationQuantum` of Vela's architectures).
 const ALIGNMENT_BYTES: f64 = 16.0;
 
-/// By map, first and last step that need it. Callers write inputs before the first step and read outputs
+/// By map, the first and last step that needs it. Callers write inputs before the first step and read outputs
 /// after the last one.
 fn needed(program: &Program, order: &Order) -> Vec<Option<(usize, usize)>> {
     let mut needed: Vec<Option<(usize, usize)>> = vec![None; program.maps.len()];
@@ -41,19 +42,18 @@ fn needed(program: &Program, order: &Order) -> Vec<Option<(usize, usize)>> {
     needed
 }
 
-/// A piece of memory, for one map or for several that share it.
+/// Memory of one feature map, or of several that share it.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveRange {
-    /// As the file has it.
+    /// Bytes in NHWC.
     bytes: f64,
-    /// With channels in whole bricks, where it lies in bricks.
+    /// Bytes in the layout that the feature map has.
     bytes_padded: f64,
-    /// Whether an input or output of the graph lies here: callers know of no bricks.
+    /// Whether a caller sees it: then it is NHWC.
     pub is_interface: bool,
-    /// Whether a cascade writes it: the compiler leaves that off chip.
+    /// Whether a cascade writes it: such a feature map stays off chip.
     pub is_of_cascade: bool,
-    /// First and last step of the order of execution in which it is needed; none for what no operator
-    /// needs.
+    /// First and last step of the order of execution that needs it; `None` if none does.
     pub steps: Option<(usize, usize)>,
 }
 
@@ -83,7 +83,7 @@ impl LiveRange {
     }
 }
 
-/// How often memory is written and read, by the map that stands for it.
+/// Writers and readers of memory, by the map that stands for it.
 struct Uses {
     of_map: Vec<usize>,
     n_writers: Vec<usize>,
@@ -91,7 +91,7 @@ struct Uses {
 }
 
 impl Uses {
-    /// Of maps that already share memory with those they name.
+    /// `live_ranges` already share what views and concatenations share.
     fn of(program: &Program, live_ranges: &mut LiveRanges) -> Self {
         let n_maps = program.maps.len();
         let mut uses = Self {
@@ -110,7 +110,7 @@ impl Uses {
                 uses.n_writers[uses.of_map[output]] += 1;
             }
         }
-        // Callers read their outputs after all.
+        // Callers read the outputs at the end.
         for &output in &program.outputs {
             uses.n_readers[uses.of_map[output]] += 1;
         }
@@ -126,20 +126,20 @@ impl Uses {
     }
 }
 
-/// The feature maps of a program, those that share memory as one.
+/// The live ranges of a program: feature maps that share memory are one range.
 #[derive(Debug)]
 pub struct LiveRanges {
-    /// By map, one that stands for all with which it shares memory.
+    /// By map, the parent in a union-find forest: the root stands for all maps that share its memory.
     parent: Vec<usize>,
-    /// By map. Of those that stand for others; of the rest it is out of date.
+    /// By map. Only the ranges of roots are up to date.
     ranges: Vec<LiveRange>,
-    /// Whether inputs and outputs of the graph lie in another memory than what is between.
+    /// Whether inputs and outputs of the graph are in another memory than feature maps between.
     is_interface_apart: bool,
 }
 
 impl LiveRanges {
-    /// Those of a program that runs in such an `order`. Without a memory plan, none is alive.
-    /// Linear in operations, maps and inputs.
+    /// The live ranges of a program that runs in this `order`. Without a memory plan none is alive. Linear in
+    /// operations, maps and inputs.
     pub fn of(program: &Program, order: &Order, is_interface_apart: bool) -> Self {
         let mut live_ranges = Self::apart(program, order, is_interface_apart);
         for operation in &program.operations {
@@ -158,7 +158,7 @@ impl LiveRanges {
         live_ranges
     }
 
-    /// One range for each map.
+    /// One range for each map, before any share memory.
     fn apart(program: &Program, order: &Order, is_interface_apart: bool) -> Self {
         let needed = needed(program, order);
         let range = |(map, steps): (&FeatureMap, Option<(usize, usize)>)| LiveRange {
@@ -210,7 +210,7 @@ impl LiveRanges {
         self.parent[other] = one;
     }
 
-    /// Has maps share memory that are parts of another one, or that one by another name.
+    /// Merges the ranges of feature maps that are views or parts of one another.
     fn name(&mut self, program: &Program, operation: &Operation) {
         let mut activations = program.activations(operation);
         match operation.alias {
@@ -229,8 +229,8 @@ impl LiveRanges {
         }
     }
 
-    /// Has the result of what runs until a step lie over an input that nothing else reads, where it goes over
-    /// that element by element.
+    /// Lets the output of the operations up to `step` overwrite an input that nothing else reads, if they are
+    /// elementwise.
     fn lay_over(&mut self, program: &Program, order: &Order, step: usize, uses: &Uses) {
         let (start, _) = order.span(step);
         let [first, last] = [start, step].map(|step| &program.operations[order.operations[step]]);
@@ -256,18 +256,18 @@ impl LiveRanges {
         }
     }
 
-    /// Index of the range in which a map lies.
+    /// Index of the range that holds a map.
     pub fn range_of(&self, map_idx: usize) -> usize {
         self.parent[map_idx]
     }
 
-    /// Each with its index.
+    /// All ranges with their indices.
     pub fn ranges(&self) -> impl Iterator<Item = (usize, &LiveRange)> {
         let is_root = |&(map_idx, _): &(usize, &LiveRange)| self.parent[map_idx] == map_idx;
         self.ranges.iter().enumerate().filter(is_root)
     }
 
-    /// Bytes alive in each of `n_steps`, of the ranges that are in this memory.
+    /// Live bytes in each of `n_steps` steps, of the ranges for which `is_in` holds.
     pub fn live_bytes(&self, n_steps: usize, is_in: impl Fn(usize) -> bool) -> Vec<f64> {
         let mut change = vec![0.0; n_steps + 1];
         for (_, range) in self.ranges().filter(|&(range_idx, _)| is_in(range_idx)) {

@@ -1,13 +1,28 @@
-//! How Arm's compiler Vela runs a graph on its Ethos-U accelerators, by rules that its published source
-//! states, without compiling anything.
+//! What Arm's compiler Vela 5.2.0 plans for a graph on an Ethos-U, without compiling it.
 //!
-//! [`lower`] makes a [`program`] of the graph: the operations that Vela makes of its operators, some thirty
-//! of a SOFTMAX for example, and the feature maps between them. [`order`] says when they run and which run
-//! as one, [`cascades`] which run a few rows at a time, [`blocks`] how they are cut up, [`cycles`] how long a
-//! block takes, [`weight_buffers`] and [`weights`] which encoded weights are fetched ahead, [`staging`] which inputs are, [`live_ranges`] and
-//! [`fast_storage`] what lies in SRAM. [`plan`] puts it together, by operator of the graph.
+//! `docs/ethos-u.md` describes every rule that is reproduced here, names the function of Vela that it comes from,
+//! and has the full glossary. A trained network corrects for what the rules leave out.
 //!
-//! What is left out, a trained network corrects for.
+//! In the order of the data: [`support`] says which operators fall back to the CPU; [`lower`] replaces operators by
+//! a [`program`] of operations on feature maps; [`staging`] adds copies of inputs; [`order`] and [`flow`] say when
+//! operations run and who reads what; [`scheduling`] makes a [`scheduled_operation`] of each, with its [`blocks`] and
+//! [`cycles`]; [`cascades`] run some of them stripe by stripe; [`weight_buffers`] fetch encoded [`weights`] ahead;
+//! [`live_ranges`] and [`fast_storage`] decide which feature maps are in SRAM; [`cost`] adds up cycles and bytes, and
+//! [`plan`] puts everything together. [`accelerator`] and [`configuration`] hold the figures of products and
+//! memories, [`geometry`] shapes and rounding.
+//!
+//! | word | meaning |
+//! |---|---|
+//! | operator, operation | a node of the graph; what the accelerator executes for it |
+//! | IFM, OFM, IFM2 | feature maps that an operation reads and writes, and its second input |
+//! | brick | 16 channels of a position, as the layout NHCWB16 stores them |
+//! | block | the part of an OFM that is computed at a time; the multipliers compute micro blocks |
+//! | stripe, cascade | rows of an OFM; operations that run in turn, stripe by stripe |
+//! | chain | operations fused into one command (Ethos-U85) |
+//! | slice | the weights of some output channels, fetched together |
+//! | slack | time and SRAM that an operation leaves for fetching the next one's weights |
+//! | step | a position in the order of execution |
+//! | alias | a feature map in the memory of another one |
 
 pub mod accelerator;
 pub mod blocks;

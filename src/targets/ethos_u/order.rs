@@ -1,24 +1,25 @@
-//! In which order the compiler has the operators run.
+//! The order of execution, and the chains of Ethos-U85. Reproduces `Graph::TraverseGraphFromEnd` as
+//! `SchedulerPacking::Process` uses it, and `EthosU85OpGroup`, as described under "Order of execution" and
+//! "Chains on Ethos-U85" in `docs/ethos-u.md`.
 
 use super::geometry::Hwc;
 use super::program::{Action, Alias, Operation, Program};
 
-/// The steps of a program, one for each operation.
+/// The steps of a program: one for each operation, in the order of execution.
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Operation that runs in each step.
+    /// By step, the index of the operation.
     pub operations: Vec<usize>,
-    /// First step of the chain to which each belongs: operations that run as one, block by block,
-    /// and keep nothing between them. Mostly the step itself.
+    /// By step, the first step of its chain: operations that are fused into one command and keep nothing in
+    /// memory between them. A step without a chain is its own.
     pub chain_start: Vec<usize>,
-    /// First and last step of the cascade to which each belongs.
+    /// By step, the first and last step of its cascade.
     pub cascade: Vec<Option<(usize, usize)>>,
 }
 
 impl Order {
-    /// As Vela 5.2.0 runs them: an operation after all that it reads, its last input's producers first;
-    /// at the end what no output needs, as the program has it. No chains. Linear in operations and their
-    /// inputs.
+    /// A topological order: the producers of an operation's last input come first. Operations that no output
+    /// needs come at the end. There are no chains yet. Linear in operations and their inputs.
     pub fn of(program: &Program) -> Self {
         let operations = depth_first(program);
         Self {
@@ -28,7 +29,8 @@ impl Order {
         }
     }
 
-    /// The same with elementwise operations chained to the operations before them, as Ethos-U85 runs them.
+    /// The same order with elementwise operations chained to the operations before them, as Ethos-U85 runs
+    /// them.
     pub fn with_chains(mut self, program: &Program) -> Self {
         let n_readers = program.n_readers();
         let mut chain: Option<Chain> = None;
@@ -56,7 +58,7 @@ impl Order {
         self
     }
 
-    /// Steps that are chained to this one, but for what others do by themselves.
+    /// The operations chained to this step, except for those that others perform.
     pub fn chained<'a>(
         &'a self,
         program: &'a Program,
@@ -70,7 +72,7 @@ impl Order {
         operations.filter(|operation| !operation.alias.is_view_of_input())
     }
 
-    /// The same with steps that run as cascades, each given by its first and last step.
+    /// The same order with cascades, each given by its first and last step.
     pub fn with_cascades(mut self, cascades: impl Iterator<Item = (usize, usize)>) -> Self {
         for (first, last) in cascades {
             self.cascade[first..=last].fill(Some((first, last)));
@@ -83,31 +85,32 @@ impl Order {
         self.cascade[step].unwrap_or((self.chain_start[step], step))
     }
 
-    /// Whether the result of a step goes no further than to the next one of its chain or cascade.
+    /// Whether only the next step of its chain or cascade reads the output of this step.
     pub fn is_passed_on(&self, step: usize) -> bool {
         step + 1 < self.operations.len() && self.span(step + 1).0 <= step
     }
 }
 
-/// Operations in a chain, and inputs of it that come from memory, at most.
+/// Most operations in a chain, and most inputs that a chain reads from memory (`EthosU85OpGroup` has as many
+/// slots).
 const MAX_CHAIN: usize = 4;
 const MAX_INPUTS: usize = 3;
 
-/// Operations that run as one, as far as they are known.
+/// Operations fused into one NPU command, as far as the chain has been followed.
 #[derive(Clone, Copy, Debug)]
 struct Chain {
-    /// First step.
+    /// First step of the chain.
     start: usize,
-    /// FeatureMap that the last one writes.
+    /// Index of the map that its last operation writes.
     end: usize,
-    /// Shape in which the first one sees its output, and the last one.
+    /// OFM shapes of its first and its last operation, as these see them.
     shapes: [Hwc; 2],
     n_operations: usize,
     n_inputs: usize,
 }
 
 impl Chain {
-    /// None where nothing can follow.
+    /// `None` if no operation can follow this one in a chain.
     fn starting(program: &Program, operation: &Operation, step: usize) -> Option<Self> {
         let &end = operation.outputs.first()?;
         let can_start = matches!(operation.action, Action::Layer(_)) || operation.is_elementwise();
@@ -123,7 +126,8 @@ impl Chain {
         })
     }
 
-    /// With one more operation; none where it does not go on with what the last one computes, as it is.
+    /// The chain with one more operation; `None` if that does not continue with the output of the last one in
+    /// the same shape.
     fn with(self, program: &Program, operation: &Operation) -> Option<Self> {
         let is_elementwise = operation.is_binary() || operation.action == Action::Unary;
         let &output = operation.outputs.first().filter(|_| is_elementwise)?;
@@ -157,7 +161,7 @@ impl Chain {
     }
 }
 
-/// Inputs that come from memory: numbers come with the operation.
+/// Inputs that come from memory: scalars come with the command.
 fn n_inputs(program: &Program, operation: &Operation) -> usize {
     let is_number = |&&input: &&usize| {
         let map = &program.maps[input];

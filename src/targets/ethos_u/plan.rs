@@ -1,4 +1,5 @@
-//! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator.
+//! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator. Puts all rules of this
+//! room together.
 
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -16,7 +17,7 @@ use super::lower::lower;
 use super::order::Order;
 use super::program::{Alias, Program, WeightSharing};
 use super::scheduled_operation::{Cascade, Read, ScheduledOperation};
-use super::scheduling::{step, striped};
+use super::scheduling::{schedule, striped};
 use super::staging::stage_inputs;
 use super::weight_buffers::{Buffer, buffers};
 use super::weights::ALIGNMENT_BYTES;
@@ -41,13 +42,14 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
     if stage_inputs(accelerator, &mut program, &order, &flow) {
         (order, flow) = ordered(&program);
     }
-    let step = |(step_idx, &idx): (usize, &usize)| match program.operations[idx].alias {
-        Alias::View | Alias::Fused | Alias::Concat => None,
-        _ if order.chain_start[step_idx] < step_idx => None,
-        _ => step(accelerator, &program, &order, &flow, [step_idx, idx]),
-    };
+    let scheduled =
+        |(idx, &operation_idx): (usize, &usize)| match program.operations[operation_idx].alias {
+            Alias::View | Alias::Fused | Alias::Concat => None,
+            _ if order.chain_start[idx] < idx => None,
+            _ => schedule(accelerator, &program, &order, &flow, idx),
+        };
     let mut steps: Vec<Option<ScheduledOperation>> =
-        order.operations.iter().enumerate().map(step).collect();
+        order.operations.iter().enumerate().map(scheduled).collect();
     let stages = stages(&program, &order, &flow, &steps);
     let cascades = cascades(accelerator, &stages, &mut steps, |step, stripe| {
         striped(accelerator, step, stripe)
@@ -119,7 +121,8 @@ fn constant_bytes(program: &Program, flow: &Flow, steps: &[Option<ScheduledOpera
     weights + constants + n_tables as f64 * TABLE_BYTES
 }
 
-/// Where what a step reads and writes lies: constants off chip, feature maps by `is_in_sram`.
+/// The memories of what a scheduled operation reads and writes: constants are off chip, feature maps as
+/// `is_in_sram` says.
 fn places<'a>(
     accelerator: &Accelerator,
     program: &'a Program,
@@ -138,7 +141,7 @@ fn places<'a>(
     }
 }
 
-/// By step, SRAM for its weights and for those of the next one, as far as they are fetched meanwhile.
+/// By step, SRAM for its weights and for those of the next operation that are prefetched meanwhile.
 fn weight_buffer_bytes(steps: &[Option<ScheduledOperation>], buffers: &[Buffer]) -> Vec<f64> {
     let mut fetched_for_next = 0.0;
     let mut bytes = vec![0.0; steps.len()];
@@ -150,12 +153,12 @@ fn weight_buffer_bytes(steps: &[Option<ScheduledOperation>], buffers: &[Buffer])
     bytes
 }
 
-/// The same with what passes between the operators of cascades; those of a cascade run at once.
+/// The same with the rolling buffers of cascades. All weights of a cascade stay in SRAM while it runs.
 fn with_cascades(bytes: &[f64], cascades: &[Cascade], buffers: &[Buffer]) -> Vec<f64> {
     let mut bytes = bytes.to_vec();
     for cascade in cascades {
         let steps = cascade.first..=cascade.last;
-        // With what is fetched for the operator after it.
+        // Including what is prefetched for the operation after the cascade.
         let of_last = bytes[cascade.last] - buffers[cascade.last].bytes();
         let weights: f64 = buffers[steps.clone()].iter().map(Buffer::bytes).sum();
         bytes[steps].fill(cascade.rolling_bytes + weights + of_last);

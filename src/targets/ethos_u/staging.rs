@@ -1,4 +1,5 @@
-//! Inputs of the graph that are copied into SRAM before a convolution reads them.
+//! Staged inputs: copies in SRAM of inputs of the graph, made before a convolution reads them. Reproduces
+//! `TryExplicitBuffering` of Vela's `scheduler.cpp`, as described under "Staged inputs" in `docs/ethos-u.md`.
 
 use super::accelerator::Accelerator;
 use super::blocks::{self};
@@ -9,12 +10,12 @@ use super::layer::{Kind, Layer};
 use super::order::Order;
 use super::program::{Action, FeatureMap, Operation, Program};
 use super::scheduled_operation::{Execution, ScheduledOperation};
-use super::scheduling::step;
+use super::scheduling::schedule;
 use super::weight_buffers::Unbuffered;
 
-/// Adds a copy for each convolution that would wait for an input of the graph longer than for its copy, as
-/// Vela 5.2.0 does. `order` and `flow` are of the program as it is before. Whether it added one. Linear in
-/// operations.
+/// Adds a copy for each convolution that waits longer for an input of the graph than copying it and reading the
+/// copy takes; returns whether it added one. `order` and `flow` belong to the program before the change. Linear
+/// in operations.
 pub fn stage_inputs(
     accelerator: &Accelerator,
     program: &mut Program,
@@ -42,21 +43,21 @@ pub fn stage_inputs(
         if !is_own || bytes > room_bytes {
             continue;
         }
-        let step = step(accelerator, program, order, flow, [step_idx, idx]);
-        if step.is_some_and(|step| pays(accelerator, &step)) {
+        let scheduled = schedule(accelerator, program, order, flow, step_idx);
+        if scheduled.is_some_and(|scheduled| pays(accelerator, &scheduled)) {
             room_bytes -= bytes;
             staged.push(idx);
         }
     }
     staged.sort_unstable();
-    // From the end, so that indices stay what they are.
+    // Backwards, so that the indices of operations that are still to be staged stay valid.
     for &idx in staged.iter().rev() {
         stage(program, idx);
     }
     !staged.is_empty()
 }
 
-/// Whether a copy and reads of it take less than reading off chip.
+/// Whether copying the input and reading the copy takes less time than reading the input off chip.
 fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
     let Execution::Weighted {
         layer,
@@ -73,9 +74,9 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
     if unbuffered.is_computing_longest() || read_bytes <= n_elements as f64 {
         return false;
     }
-    let least_weights = weight_bytes / ceil_div(layer.ofm[2], BRICK_CHANNELS).max(1) as f64;
+    let brick_bytes = weight_bytes / ceil_div(layer.ofm[2], BRICK_CHANNELS).max(1) as f64;
     let transfer = match unbuffered.weights > unbuffered.input {
-        true => accelerator.buffering.cycles(least_weights),
+        true => accelerator.buffering.cycles(brick_bytes),
         false => 0.0,
     };
     let staged = &accelerator.weights_buffered;
@@ -108,7 +109,7 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
     })
 }
 
-/// Has an operation read a copy of its first input.
+/// Makes an operation read a copy of its first input.
 fn stage(program: &mut Program, idx: usize) {
     let operation = &program.operations[idx];
     let input = operation.inputs[0];

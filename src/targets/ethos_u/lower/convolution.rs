@@ -1,4 +1,5 @@
-//! TRANSPOSE_CONV, and windows with gaps wider than the accelerators have.
+//! CONV_2D with groups or strides beyond the hardware's, and TRANSPOSE_CONV. Reproduces
+//! `ConvertConvolutionGroup`, `DecomposeConv2D` and `DecomposeTransposeConv2D` of Vela.
 
 use std::sync::Arc;
 
@@ -9,13 +10,13 @@ use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, Operation, Program, WeightSharing, Window};
 
-/// Rows and columns of a stride that are looked at one by one.
+/// Most positions inside a stride for which convolutions are added.
 const MAX_PARTS: i64 = 16;
-/// Positions that a kernel moves at once, at most.
+/// Largest stride that the address generator has.
 const MAX_STRIDE: i64 = 3;
 
-/// Where a stride is beyond what the accelerators have, the operation for a single position of the output,
-/// once and then as often as there are others.
+/// For a stride beyond [`MAX_STRIDE`]: the operation for one position of the output, and a second one that
+/// repeats it for all others. `None` if the stride is within the limit.
 pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation; 2]> {
     let Action::Layer(Kind::Convolution | Kind::Depthwise) = operation.action else {
         return None;
@@ -51,8 +52,8 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
     Some([first, others])
 }
 
-/// A convolution for each group of channels, the first and then as many as there are others. None where
-/// there is one group.
+/// One convolution per group of channels: the first one, and a second operation that repeats it for all other
+/// groups. `None` if there is a single group.
 pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
     let (input, filter, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let &[_, _, _, depth] = lowering.tensor(filter).shape.as_slice() else {
@@ -84,8 +85,8 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// A convolution over an input with zeros between its rows and columns; on Ethos-U85 one for each place
-/// in a stride, with the part of the kernel that meets no zeros.
+/// Ethos-U55 and U65: a convolution over the input with zeros between its rows and columns. Ethos-U85: one
+/// convolution for each position inside the stride, with the part of the kernel that meets no zeros.
 pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     let BuiltinOptions::TransposeConv {
         stride_h, stride_w, ..
@@ -118,7 +119,7 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
         });
         return Some(());
     }
-    // Every other column is written at once.
+    // Every other column is written at a time.
     lowering.program.maps[output].is_linear |= stride[1] > 1;
     let part = |size: i64, from: i64, by: i64| ((size - from + by - 1) / by).max(1);
     let n_positions = (kernel[0] * kernel[1]).max(1) as f64;
@@ -133,7 +134,7 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
                 n_bytes: (histogram.n_bytes as f64 * share) as usize,
                 ..histogram.as_ref().clone()
             };
-            // As far as the compiler counts, all rows and columns behind the first are written.
+            // Vela counts all rows and columns from the first one on as written.
             let written = [(to_h - from_h).max(1), (to_w - from_w).max(1), units];
             lowering.push(Operation {
                 seen: Some([[h, w, c], written]),

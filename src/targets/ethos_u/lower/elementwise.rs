@@ -1,10 +1,11 @@
-//! Elementwise operators that the compiler puts together of several.
+//! SQUARED_DIFFERENCE, PRELU and broadcasts, which take several operations. Reproduces
+//! `RewriteSquaredDifference`, `ConvertPrelu` and `ReplaceBroadcastWithAdd` of Vela.
 
 use super::lowering::Lowering;
 use crate::formats::tflite::TensorType;
 use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT32_BYTES, Operation};
 
-/// Both inputs in 32 bits and scaled, their difference squared and scaled.
+/// Scales both inputs in 32 bits, squares their difference and scales it back.
 pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     let inputs = [lowering.input(0)?, lowering.input(1)?];
     let output = lowering.output()?;
@@ -15,7 +16,7 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     let [one, other] = inputs.map(|input| {
         let shape = lowering.shape(input);
         let wide = lowering.map(shape, INT32_BYTES);
-        // Only Ethos-U85 widens into bricks.
+        // Only Ethos-U85 writes 32-bit copies in NHCWB16.
         lowering.program.maps[wide].is_linear = !lowering.accelerator.is_u85();
         lowering.copy(input, wide);
         let scaled = lowering.map(shape, INT32_BYTES);
@@ -28,7 +29,7 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     lowering.binary(Arithmetic::Product, [difference, difference], square);
     let rank = lowering.tensor(output).shape.len();
     if !lowering.accelerator.is_u85() && rank < 4 {
-        // The square has four dimensions whatever the output has: the compiler adds zeros of its shape.
+        // The square has four dimensions whatever rank the output has: Vela adds zeros of its shape.
         let zeros = lowering.constant(shape, INT32_BYTES);
         let sum = lowering.map(shape, INT32_BYTES);
         square = lowering.binary(Arithmetic::Sum, [zeros, square], sum);
@@ -37,9 +38,9 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// The larger of the input and its product with the slopes, where none is above 1; otherwise products of what
-/// is negative, and the sum with what is positive. A single slope is looked up in a table. None where the
-/// slopes are not known.
+/// The maximum of the input and its product with the slopes, if no slope exceeds 1; otherwise products of the
+/// negative part, added to the positive part. A single slope becomes a lookup table. `None` if the slopes are
+/// unknown.
 pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     let (input, slopes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let slope = slopes_of(lowering, slopes)?;
@@ -80,9 +81,9 @@ pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// What is asked of the slopes of a PRELU.
+/// Properties of the slopes of a PRELU that decide how it is lowered.
 struct Slopes {
-    /// Whether all are the same.
+    /// Whether all slopes are equal.
     is_one: bool,
     most: f32,
 }
@@ -105,7 +106,8 @@ fn slopes_of(lowering: &Lowering, slopes: usize) -> Option<Slopes> {
     })
 }
 
-/// Where both inputs are broadcast, Ethos-U55 and U65 add the first to zeros of the output's shape.
+/// Ethos-U55 and U65 broadcast one input only. If both are broadcast, the first one is added to zeros of the
+/// output's shape.
 pub fn broadcast(lowering: &mut Lowering, arithmetic: Arithmetic) -> Option<()> {
     let inputs = [lowering.input(0)?, lowering.input(1)?];
     let output = lowering.output()?;

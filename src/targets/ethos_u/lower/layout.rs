@@ -1,19 +1,19 @@
-//! How operations see feature maps, and how those lie in memory for it.
+//! The shapes in which elementwise operations see feature maps, and the layout of feature maps in memory.
+//! Reproduces `UpdateSchedulerTensor` and `ReshapeElementwise` of Vela, as described under "Layout of feature
+//! maps" in `docs/ethos-u.md`.
 
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, volume};
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, Alias, INT32_BYTES, Operation, Program};
 
-/// Feature maps of fewer channels are seen deeper element by element, if they have more elements than so
-/// many.
-const LEAST_DEPTH: i64 = 8;
-const LEAST_ELEMENTS: i64 = 16;
-/// Numbers are not taken apart any further: a file's shapes may have huge prime factors.
+/// Elementwise operations see feature maps of fewer channels in a deeper shape, if they have more elements.
+const MIN_DEPTH: i64 = 8;
+const MIN_ELEMENTS: i64 = 16;
+/// Largest prime factor that is searched for: shapes of a file may have huge ones.
 const MAX_FACTOR: i64 = 1 << 10;
 
-/// Has operations element by element see shallow feature maps as deeper ones, and marks the feature maps
-/// that cannot lie in bricks of channels. `transposes_bricks` is whether dimensions of what lies in bricks can be
-/// exchanged. Linear in operations, maps and inputs.
+/// Lets elementwise operations see shallow feature maps in deeper shapes, and marks feature maps that must be
+/// NHWC. `transposes_bricks`: whether NHCWB16 can be transposed. Linear in operations, maps and inputs.
 pub fn lay_out(program: &mut Program, transposes_bricks: bool) {
     let mut tensors = Tensors::of(program, transposes_bricks);
     deepen(program, &tensors);
@@ -23,14 +23,14 @@ pub fn lay_out(program: &mut Program, transposes_bricks: bool) {
     }
 }
 
-/// Of maps that name one and the same memory, or parts of it, one that stands for all.
+/// Feature maps that share memory as views or parts, and one that stands for all of them.
 struct Tensors {
     of_map: Vec<usize>,
-    /// Whether a map is a part of its tensor.
+    /// By map, whether it is only a part of the one that stands for it.
     is_part: Vec<bool>,
-    /// Of a map, without the frame around it.
+    /// By map, its shape without padding.
     shape: Vec<Hwc>,
-    /// Of a tensor, as operations have seen it so far.
+    /// By standing map, the width and depth in which operations have seen it so far.
     width_and_depth: Vec<Option<[i64; 2]>>,
     is_linear: Vec<bool>,
     transposes_bricks: bool,
@@ -48,7 +48,8 @@ impl Tensors {
             is_linear: vec![false; n_maps],
             transposes_bricks,
         };
-        // What is joined takes the place of its parts, whatever they are themselves: from the end.
+        // Backwards, because the output of a concatenation stands for its parts, which may be concatenations
+        // themselves.
         for operation in program.operations.iter().rev() {
             let Some(&output) = operation.outputs.first() else {
                 continue;
@@ -92,7 +93,7 @@ impl Tensors {
         }
     }
 
-    /// Bricks are for who agrees on width and channels.
+    /// Operations must agree on width and depth to use NHCWB16.
     fn see(&mut self, map_idx: usize, shape: Hwc) {
         let tensor = self.of_map[map_idx];
         let [_, width, depth] = shape;
@@ -104,7 +105,7 @@ impl Tensors {
         let maps = &program.maps;
         let (first, output) = (operation.inputs.first(), operation.outputs.first());
         match operation.action {
-            // Neither the CPU nor what moves memory knows of bricks.
+            // Neither the CPU nor what moves memory handles NHCWB16.
             Action::Transpose { .. } if self.transposes_bricks => {}
             Action::Cpu | Action::Transpose { .. } | Action::MatMul { .. } => {
                 for &map_idx in operation.inputs.iter().chain(&operation.outputs) {
@@ -121,7 +122,7 @@ impl Tensors {
             _ => {}
         }
         if operation.alias == Alias::View {
-            // What is cut out of a map is read by its own shape.
+            // A slice is read in its own shape.
             if operation.action == Action::Slice {
                 for &map_idx in first.into_iter().chain(&operation.outputs) {
                     self.see(map_idx, self.shape[map_idx]);
@@ -142,7 +143,7 @@ impl Tensors {
             self.see(second, ofm.filter(|_| is_like_output).unwrap_or(shape));
         }
         if let Some(&output) = output {
-            // What is written in pieces, or beside others, is a whole all the same.
+            // A feature map that is written in pieces, or beside others, counts as a whole.
             let whole = self.shape[match self.is_part[output] {
                 true => self.of_map[output],
                 false => output,
@@ -181,7 +182,7 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
             && (ifm != ofm
                 || second.is_some_and(|second| maps[second].shape != maps[output].shape));
         let has_part = (operation.inputs.iter().chain([&output])).any(|&idx| tensors.is_part[idx]);
-        if is_broadcast || has_part || volume(ofm) <= LEAST_ELEMENTS || ofm[2] >= LEAST_DEPTH {
+        if is_broadcast || has_part || volume(ofm) <= MIN_ELEMENTS || ofm[2] >= MIN_DEPTH {
             continue;
         }
         let deeper = |shape: Hwc| match volume(shape) {
@@ -192,12 +193,12 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
     }
 }
 
-/// As many elements in channels of at least such a depth, the rest in height and width: its prime factors
-/// in turn.
-fn of_depth(n_elements: i64, least_depth: i64) -> Hwc {
+/// A shape of as many elements with at least this depth: prime factors go into depth first, then into the
+/// smaller side.
+fn of_depth(n_elements: i64, min_depth: i64) -> Hwc {
     let [mut height, mut width, mut depth] = [1; 3];
     let mut place = |factor: i64| {
-        if depth < least_depth {
+        if depth < min_depth {
             depth *= factor;
         } else if width < height {
             width *= factor;

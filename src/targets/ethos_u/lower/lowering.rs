@@ -1,4 +1,4 @@
-//! A program while it is made of a graph.
+//! A program while it is made of a graph: adds feature maps and operations for one node after the other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use crate::targets::ethos_u::program::{
     Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Program, Window,
 };
 
-/// Adds operations for one node of the graph after the other.
+/// Adds operations for the nodes of a graph.
 pub struct Lowering<'a> {
     pub accelerator: &'a Accelerator,
     pub graph: &'a Graph<'a>,
     pub analysis: &'a Analysis,
     pub program: Program,
-    /// For which operations are added.
+    /// The node for which operations are added.
     pub node_idx: usize,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
-    /// Of the constants that were asked for.
+    /// Histograms of the constants that have been asked for.
     histograms: HashMap<Stored, Option<Arc<ByteHistogram>>>,
 }
 
 impl<'a> Lowering<'a> {
-    /// With the graph's tensors as maps, and no operations yet.
+    /// The tensors of the graph as maps, and no operations yet.
     pub fn new(accelerator: &'a Accelerator, graph: &'a Graph<'a>, analysis: &'a Analysis) -> Self {
         let mut readers = vec![Vec::new(); graph.subgraph.tensors.len()];
         for edge in &graph.edges {
@@ -51,7 +51,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Nodes that read a tensor that a node writes.
+    /// The nodes that read a tensor.
     pub fn readers(&self, tensor_idx: usize) -> &[usize] {
         &self.readers[tensor_idx]
     }
@@ -64,7 +64,7 @@ impl<'a> Lowering<'a> {
         self.node().operator
     }
 
-    /// The operator's input at this place, a tensor of the graph, if there is one.
+    /// The tensor at this place of the operator's inputs.
     pub fn input(&self, place: usize) -> Option<usize> {
         self.operator().inputs.get(place).copied().flatten()
     }
@@ -82,7 +82,7 @@ impl<'a> Lowering<'a> {
         tflite::integers(self.graph.constant(tensor_idx)).collect()
     }
 
-    /// How a constant's values are distributed.
+    /// Histogram of a constant's values.
     pub fn histogram(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
         let graph = self.graph;
         let stored = Stored::of(graph.tensor(tensor_idx));
@@ -106,7 +106,7 @@ impl<'a> Lowering<'a> {
         self.program.maps.len() - 1
     }
 
-    /// The same as it lies in a file.
+    /// A feature map in NHWC that the compiler adds.
     pub fn linear_map(&mut self, shape: Hwc, element_bytes: i64) -> usize {
         let map = self.map(shape, element_bytes);
         self.program.maps[map].is_linear = true;
@@ -144,7 +144,7 @@ impl<'a> Lowering<'a> {
         Operation::new(self.node_idx, action, inputs.to_vec(), vec![output])
     }
 
-    /// Of two maps, or of a map and a number, to a map that may lie over one of them.
+    /// A binary elementwise operation that may overwrite one of its inputs; returns its output.
     pub fn binary(&mut self, arithmetic: Arithmetic, inputs: [usize; 2], output: usize) -> usize {
         self.push(Operation {
             alias: Alias::InPlace,
@@ -153,7 +153,7 @@ impl<'a> Lowering<'a> {
         output
     }
 
-    /// A copy, into elements of another size or in another layout.
+    /// A copy, perhaps into another element size or layout.
     pub fn copy(&mut self, input: usize, output: usize) -> usize {
         let shape = self.shape(input);
         self.push(Operation {
@@ -163,7 +163,7 @@ impl<'a> Lowering<'a> {
         output
     }
 
-    /// A window that goes over `seen` input and output.
+    /// A pooling or sum with a window, which sees input and output in the shapes `seen`.
     pub fn window(
         &mut self,
         kind: Kind,
@@ -182,7 +182,7 @@ impl<'a> Lowering<'a> {
         });
     }
 
-    /// Products with the weights in a tensor of shape `[output, input]`, bias apart.
+    /// A fully connected operation with weights of shape `[output, input]`, without bias.
     pub fn fully_connected(&mut self, input: usize, weights: usize, output: usize) {
         let [_, units, features] = shape(&self.tensor(weights).shape);
         let histogram = self.histogram(weights);
@@ -199,7 +199,7 @@ impl<'a> Lowering<'a> {
         operation(self.graph, self.analysis, self.node_idx)
     }
 
-    /// The node as what the CPU does, on what lies where feature maps are at first.
+    /// The node as an operation of the CPU, which reads and writes the memory of feature maps.
     pub fn push_left_to_cpu(&mut self) {
         let operator = self.operator();
         let inputs: Vec<usize> = operator.inputs.iter().flatten().copied().collect();
@@ -211,18 +211,18 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// As far as registers hold its sizes: what is larger is left to the network.
+/// Shape clamped to what registers hold; what is larger is left to the learned correction.
 fn within_limits(shape: Hwc) -> Hwc {
     shape.map(|size| size.clamp(0, MAX_DIMENSION))
 }
 
-/// Elements of a tensor of such sizes, or of some of its dimensions; 0 where a size is negative.
+/// Number of elements of a shape, or of some of its dimensions; 0 if one is negative.
 pub fn n_elements(sizes: &[i32]) -> i64 {
     let sizes = sizes.iter().map(|&size| i64::from(size).max(0));
     sizes.fold(1, i64::saturating_mul)
 }
 
-/// So many times the byte 1.
+/// Histogram of a constant of ones.
 pub fn ones(n_bytes: i64) -> Arc<ByteHistogram> {
     let mut counts = [0; 256];
     counts[1] = n_bytes as u64;

@@ -1,4 +1,5 @@
-//! [`Graph`] and [`Analysis`] → [`Program`]: which operations the compiler makes of operators.
+//! [`Graph`] and [`Analysis`] → [`Program`]: the operations that the compiler makes of operators, as described
+//! under "Lowering" in `docs/ethos-u.md`.
 
 mod convolution;
 mod elementwise;
@@ -25,7 +26,7 @@ use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::targets::ethos_u::support::{Npu, unsupported};
 
-/// One operation for each node, as they stand in the file. Linear in nodes and tensors.
+/// One operation for each node, in the order of the file. Linear in nodes and tensors.
 pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
     let mut program = Program {
         maps: maps(graph, analysis),
@@ -72,7 +73,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     program
 }
 
-/// Adds a node as one operation, or as pieces of it that the accelerator can do.
+/// Adds a node as one operation, or as the pieces into which its stride divides it.
 fn push_node(lowering: &mut Lowering) {
     let operation = lowering.whole_node();
     match convolution::in_pieces(&lowering.program, &operation) {
@@ -81,7 +82,7 @@ fn push_node(lowering: &mut Lowering) {
     }
 }
 
-/// Adds what an operator is replaced by; none where it stays one operation.
+/// Adds the operations that replace an operator; `None` if it stays one operation.
 fn replace(lowering: &mut Lowering) -> Option<()> {
     match lowering.operator().code.builtin_name()? {
         "ADD" | "SUB" => elementwise::broadcast(lowering, Arithmetic::Sum),
@@ -104,8 +105,8 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
     }
 }
 
-/// Marks what operations before or after do by themselves: activations behind a computation that nothing
-/// else reads, frames around what has a window.
+/// Marks operations that their neighbours perform: activations behind a computation that nothing else reads,
+/// and padding in front of windows.
 fn fuse(program: &mut Program) {
     let n_readers = program.n_readers();
     let writers = program.writers();

@@ -1,4 +1,5 @@
-//! A node of the graph as one operation, and tensors as feature maps.
+//! A node of the graph as one operation, and tensors as feature maps. Reproduces `RewriteDepthwise`,
+//! `RewriteFullyConnected` and `DilateWeights` of Vela.
 
 use crate::formats::tflite::{BuiltinOptions, Tensor, TensorType};
 use crate::graph::analysis::{self, Analysis};
@@ -9,10 +10,10 @@ use crate::targets::ethos_u::program::{
     Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Window,
 };
 
-/// Of rows of a matrix that are put beside and above each other, at most or a little more.
+/// Height up to which rows of a matrix are laid out as an area; divisors may make it a little more.
 const MAX_AREA_HEIGHT: i64 = 16;
 
-/// Positions between two of a kernel, at most.
+/// Largest dilation that the address generator has.
 const MAX_DILATION: i64 = 2;
 
 pub fn maps(graph: &Graph, analysis: &Analysis) -> Vec<FeatureMap> {
@@ -40,14 +41,13 @@ pub fn maps(graph: &Graph, analysis: &Analysis) -> Vec<FeatureMap> {
     maps
 }
 
-/// Bytes of an element, 1 where it has fewer bits.
+/// Bytes of an element; 1 if it has fewer than 8 bits.
 fn element_bytes(tensor_type: TensorType) -> i64 {
     let bits = tensor_type.bits_per_value().unwrap_or(8);
     i64::from(bits.div_ceil(8))
 }
 
-/// Height, width and channels; 1 where there are fewer dimensions, outer ones multiplied into the
-/// height, 2^16 at most.
+/// Height, width and channels. Missing dimensions are 1; outer ones are multiplied into the height.
 pub fn shape(shape: &[i32]) -> Hwc {
     let dimension = |from_end: usize| {
         let at = shape.len().checked_sub(from_end);
@@ -96,7 +96,7 @@ pub fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operati
     }
 }
 
-/// A node as the multipliers compute it; none where they do not.
+/// A node on the multipliers; `None` if it does not run there.
 fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operation> {
     let operator = graph.nodes[node_idx].operator;
     let input = operator.inputs.first().copied().flatten()?;
@@ -104,7 +104,7 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
     let ifm = shape(&graph.tensor(input).shape);
     let window = window(graph, node_idx);
     let (kind, seen, window) = match operator.options {
-        // Vela makes an ordinary convolution of one that has a single input channel.
+        // With a single input channel it is an ordinary convolution, which uses more multipliers.
         BuiltinOptions::DepthwiseConv2D { .. } if ifm[2] != 1 => (Kind::Depthwise, None, window),
         BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. } => {
             (Kind::Convolution, None, window)
@@ -136,13 +136,13 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
     })
 }
 
-/// Rows of a matrix that is multiplied by weights, as height and width: as square as its divisors allow, 16
-/// high or a little more at most.
+/// Rows of a matrix as height and width: as square as their divisors allow, and not much higher than
+/// [`MAX_AREA_HEIGHT`].
 fn rows_as_area(rows: i64) -> [i64; 2] {
     let side = (rows as f64).sqrt().ceil() as i64;
-    let least_width = side.max(rows / MAX_AREA_HEIGHT);
+    let min_width = side.max(rows / MAX_AREA_HEIGHT);
     let divides = |height: &i64| rows % height == 0;
-    let height = (1..=rows / least_width).rev().find(divides).unwrap_or(1);
+    let height = (1..=rows / min_width).rev().find(divides).unwrap_or(1);
     [height, rows / height]
 }
 
@@ -158,7 +158,7 @@ fn window(graph: &Graph, node_idx: usize) -> Window {
     .with_zeros_in_gaps()
 }
 
-/// Whether parts are put behind each other's channels, and one begins inside a brick of them.
+/// Whether a concatenation is along channels and one of its parts starts inside a brick.
 fn joins_in_brick(graph: &Graph, node: &Node) -> bool {
     let channels = |tensor_idx: usize| shape(&graph.tensor(tensor_idx).shape)[2];
     let operator = node.operator;
@@ -172,7 +172,7 @@ fn joins_in_brick(graph: &Graph, node: &Node) -> bool {
 }
 
 impl Window {
-    /// The same with gaps that the accelerators have: wider ones are filled with zeros.
+    /// The window with a dilation that the hardware has: wider gaps become zeros of the kernel.
     pub fn with_zeros_in_gaps(mut self) -> Self {
         if self
             .dilation

@@ -1,12 +1,12 @@
-//! PAD and PADV2.
+//! PAD and PADV2. Reproduces `ReplacePadByExplicitPadding` and `RewritePad` of Vela.
 
 use super::lowering::Lowering;
 use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
 use crate::targets::ethos_u::program::{Action, Alias, Operation};
 
-/// A constant is copied to each side that is filled, and the input between them. None where the readers
-/// have windows that go over the edge by themselves, or where sides are unknown.
+/// Copies a constant to each padded side, and the input between them. `None` if all readers are windows, which
+/// pad by themselves, or if the amounts are unknown.
 pub fn pad(lowering: &mut Lowering) -> Option<()> {
     let (input, sides, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let tensor = lowering.tensor(output);
@@ -23,7 +23,7 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
             if amount < 0 {
                 return None;
             }
-            // What comes before height counts as height.
+            // Outer dimensions count as height.
             let filled = match rank - axis {
                 1 => [h, w, amount],
                 2 => [h, amount, c],
@@ -47,7 +47,7 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
         .iter()
         .any(|begin| begin % BRICK_CHANNELS != 0);
     let is_in_brick = begins_in_brick && depth != c;
-    // What is computed before it comes before the constants.
+    // The producer of the input runs before the constants are copied.
     parts.push(input);
     lowering.push(Operation {
         alias: Alias::Concat,
@@ -56,8 +56,8 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// Whether all readers are convolutions that reach over the edge of height and width by themselves:
-/// pooling does not, nor does a convolution that has a padding of its own.
+/// Whether all readers are convolutions that can pad height and width by themselves. Pooling cannot, nor can a
+/// convolution that has padding of its own.
 fn is_padding_of_windows(lowering: &Lowering, output: usize) -> bool {
     let has_window = |options: &BuiltinOptions| {
         matches!(

@@ -1,15 +1,16 @@
-//! Feature maps put together of parts, and taken apart.
+//! Copies that concatenations and slices leave. Reproduces `RewriteConcat`, `MoveConcatSliceToProducer` and
+//! `MoveSplitSliceToConsumer` of Vela.
 
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, FeatureMap, Operation, Program};
 
-/// Copies that are added at most, some 50 MB in later stages. Parts beyond them count as written to their place at
-/// once. Networks have some hundreds; this bounds what a file made for it can cost.
+/// Most copies that are added, which take about 50 MB in later stages. Networks have some hundreds; in a file made
+/// to exceed the limit, further parts count as written in place.
 const MAX_COPIES: usize = 1 << 15;
 
-/// Adds copies of parts that cannot be written to their place at once, or read where they are: what
-/// MemoryCopy operations of the compiler remain, [`MAX_COPIES`] at most. Linear in operations, maps and inputs.
+/// Adds copies of parts that their producer cannot write in place, or that a reader cannot read in place: the
+/// MemoryCopy operations that Vela does not remove, [`MAX_COPIES`] at most. Linear in operations, maps and inputs.
 pub fn copy_parts(program: &mut Program) {
     let n_readers = program.n_readers();
     let writers = program.writers();
@@ -83,7 +84,7 @@ pub fn copy_parts(program: &mut Program) {
                     ));
                     copied.push(part);
                 }
-                // The compiler goes through copies from the last one on after what needs none.
+                // Vela places copies first, then direct parts from the last one on.
                 operation.inputs = copied.into_iter().chain(direct.into_iter().rev()).collect();
                 operations.push(operation);
             }
@@ -93,8 +94,8 @@ pub fn copy_parts(program: &mut Program) {
     program.operations = operations;
 }
 
-/// Whether an operation can write a part of a feature map. Rows that weights multiply are written as height
-/// and width, whatever they are in the feature map.
+/// Whether an operation can write a part of a feature map. A FULLY_CONNECTED that sees its rows as an area
+/// cannot.
 fn can_write_part(operation: &Operation) -> bool {
     let has_rows = operation.seen.is_some_and(|[_, ofm]| ofm[0] * ofm[1] > 1);
     let is_rows = operation.action == Action::Layer(Kind::VectorProduct) && has_rows;
@@ -111,7 +112,7 @@ fn can_write_part(operation: &Operation) -> bool {
         )
 }
 
-/// By operation, whether it is a slice that some reader cannot read where it lies.
+/// By operation, whether it is a slice that some reader cannot read in place.
 fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
     let mut is_copied: Vec<bool> = (program.operations.iter())
         .map(|operation| {
@@ -146,7 +147,7 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
     is_copied
 }
 
-/// Sizes other than 1, in order, filled up with 1.
+/// Sizes other than 1, in order, filled with 1.
 fn reduced(shape: Hwc) -> Hwc {
     let mut sizes = shape.into_iter().filter(|&size| size != 1);
     std::array::from_fn(|_| sizes.next().unwrap_or(1))

@@ -1,24 +1,24 @@
-//! UNIDIRECTIONAL_SEQUENCE_LSTM.
+//! UNIDIRECTIONAL_SEQUENCE_LSTM. Reproduces `compiler/lstm.cpp` of Vela.
 
 use super::lowering::Lowering;
 use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT16_BYTES, Operation};
 
-/// Inputs of the operator, in the order of [`GATES`].
+/// Places of the weights among the operator's inputs, in the order of [`GATES`], and of its states.
 const INPUT_WEIGHTS: [usize; 4] = [1, 2, 3, 4];
 const STATE_WEIGHTS: [usize; 4] = [5, 6, 7, 8];
 const OUTPUT_STATE: usize = 18;
 const CELL_STATE: usize = 19;
 const INT8_BYTES: i64 = 1;
 
-/// What a gate's sum goes through.
+/// Activation of a gate.
 #[derive(Clone, Copy, PartialEq)]
 enum Activation {
     Sigmoid,
     Tanh,
 }
 
-/// Input, forget, cell and output gate.
+/// Activations of the input, forget, cell and output gate.
 const GATES: [Activation; 4] = [
     Activation::Sigmoid,
     Activation::Sigmoid,
@@ -26,8 +26,8 @@ const GATES: [Activation; 4] = [
     Activation::Sigmoid,
 ];
 
-/// One step after the other; all but the first count as one that is repeated. None with projection or
-/// without states.
+/// Adds the operations of the first time step, and those of a second one that repeats for all others. `None`
+/// with projections or without states.
 pub fn lstm(lowering: &mut Lowering) -> Option<()> {
     let BuiltinOptions::UnidirectionalSequenceLstm { time_major, .. } = lowering.operator().options
     else {
@@ -42,7 +42,7 @@ pub fn lstm(lowering: &mut Lowering) -> Option<()> {
         true => [inner, outer],
         false => [outer, inner],
     };
-    // All of a batch at once where steps come first, else one after the other.
+    // Time-major inputs run a whole batch at a time, others one sequence after the other.
     let (rows, n_sequences) = match time_major {
         true => (i64::from(batches), 1.0),
         false => (1, f64::from(batches)),
@@ -124,7 +124,7 @@ impl TimeStep<'_, '_> {
         self.copy(clipped, activated);
         let result = self.state(units, INT8_BYTES);
         self.push_binary(Arithmetic::Product, [activated, output_gate], result);
-        // Into its place in the sequence.
+        // Copies the output into its place in the sequence.
         let seen = [1, self.rows, units];
         self.push_operation(Operation {
             seen: Some([seen; 2]),
@@ -133,7 +133,7 @@ impl TimeStep<'_, '_> {
         Some(())
     }
 
-    /// What is kept from step to step lies as the file has it, where callers see it.
+    /// A state that is kept from step to step: NHWC, and visible to the caller.
     fn state(&mut self, units: i64, element_bytes: i64) -> usize {
         let map = self
             .lowering
@@ -182,7 +182,7 @@ impl TimeStep<'_, '_> {
         self.repeat_last();
     }
 
-    /// A copy, or an activation that is looked up, of one row of units.
+    /// A copy, or an activation by table, of one row of units.
     fn copy(&mut self, input: usize, output: usize) {
         let seen = self.lowering.shape(output);
         self.push_operation(Operation {

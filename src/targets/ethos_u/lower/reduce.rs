@@ -1,4 +1,5 @@
-//! MEAN, ARG_MAX, REDUCE_MAX and REDUCE_MIN.
+//! MEAN, ARG_MAX, REDUCE_MAX and REDUCE_MIN. Reproduces `ConvertMeanOps`, `RewriteArgmax`,
+//! `ConvertReduceMinMaxAnyAll` and `DecomposeReduce` of Vela.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +10,12 @@ use crate::targets::ethos_u::program::{
     Action, Arithmetic, INT16_BYTES, INT32_BYTES, MAX_DIMENSION, Operation, Window,
 };
 
-/// Positions of a kernel, and rows of it, at most.
+/// Largest area and height of a kernel, which registers limit.
 const MAX_KERNEL: i64 = 64 * 64;
 const MAX_ROWS: i64 = 64;
 
-/// Sums by a depthwise convolution with ones, in parts where there are many positions, then scaled. None
-/// where axes are unknown.
+/// Sums with a depthwise convolution of ones, in parts if the window is too large, and scales the sum. `None`
+/// if the axes are unknown.
 pub fn mean(lowering: &mut Lowering) -> Option<()> {
     let (input, output, axes) = (lowering.input(0)?, lowering.output()?, lowering.input(1)?);
     let shape = &lowering.tensor(input).shape;
@@ -22,14 +23,14 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
     if rank > 4 {
         return None;
     }
-    // Four dimensions, with whether each is averaged.
+    // Four dimensions, and for each whether it is averaged.
     let mut dims: Vec<(i64, bool)> = vec![(1, false); 4 - rank];
     dims.extend(shape.iter().map(|&size| (i64::from(size).max(0), false)));
     for axis in lowering.integers(axes) {
         dims[4 - rank + dimension(axis, rank)?].1 = true;
     }
     if dims[3].1 && dims[3].0 > 1 {
-        // Channels take the place of the columns, and there is a single one.
+        // Channels become columns, and the depth is 1.
         dims.remove(if dims[2].0 == 1 { 2 } else { 1 });
         dims.push((1, false));
     }
@@ -89,7 +90,7 @@ fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
     Some(())
 }
 
-/// The largest along axes by pooling, one axis after the other: as it is for REDUCE_MAX and REDUCE_MIN.
+/// The maximum along axes by pooling, one axis after the other: REDUCE_MAX and REDUCE_MIN cost the same.
 pub fn largest(lowering: &mut Lowering) -> Option<()> {
     let (mut from, axes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let mut shape = lowering.tensor(from).shape.clone();
@@ -115,14 +116,14 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// So many rows, as often as they fit, and once what is left of them.
+/// Parts of `at_once` rows and how many there are, and the rest.
 fn parts(n_rows: i64, at_once: i64) -> impl Iterator<Item = (i64, i64)> {
     let parts = [(at_once, n_rows / at_once), (n_rows % at_once, 1)];
     let is_there = |&(rows, n_times): &(i64, i64)| rows > 0 && n_times > 0;
     parts.into_iter().filter(is_there)
 }
 
-/// Pools columns to a single one, in parts where there are more rows than an operation sees.
+/// Pools columns to one, in parts if there are more rows than an operation can have.
 fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2]) {
     let [[rows, n, depth], _] = seen;
     for (rows, n_times) in parts(rows, MAX_DIMENSION) {
@@ -138,7 +139,8 @@ fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2
     }
 }
 
-/// An input and its output as they are seen where one axis is reduced: what is before it as rows.
+/// Shapes in which input and output are seen if one axis is reduced: outer dimensions are rows, inner ones
+/// channels.
 fn around(lowering: &Lowering, input: usize, axis: i32) -> Option<[[i64; 3]; 2]> {
     let shape = &lowering.tensor(input).shape;
     around_dimension(shape, dimension(axis, shape.len())?)
@@ -153,8 +155,8 @@ fn around_dimension(shape: &[i32], axis: usize) -> Option<[[i64; 3]; 2]> {
         .then_some([[rows, n, depth], [rows, 1, depth]])
 }
 
-/// Ethos-U85 has an operation for it. For the others the place in each channel goes into its lower bits
-/// before the largest is looked for, and is taken out again.
+/// Ethos-U85 has an operation for it. On the others each channel's index goes into the lower bits of 16,
+/// pooling finds the maximum, and the index is taken out again.
 pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     let (input, axis, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let [axis] = lowering.integers(axis)[..] else {
@@ -174,7 +176,7 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     let [n_rows, width, depth] = seen[1];
     let [largest, place] = [0; 2].map(|_| {
         let map = lowering.map(seen[1], INT16_BYTES);
-        // Of all rows, whatever an operation sees of them.
+        // All rows, however many an operation sees.
         let n_elements = seen[1].map(|size| size as f64).iter().product::<f64>();
         lowering.program.maps[map].bytes = Some(n_elements * INT16_BYTES as f64);
         map

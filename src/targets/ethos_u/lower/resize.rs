@@ -1,15 +1,16 @@
-//! RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR.
+//! RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR. Reproduces `ConvertResize`, `RewriteResize` and
+//! `LegaliseResize` of Vela.
 
 use super::lowering::{Lowering, ones};
 use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, Arithmetic, Operation, Window};
 
-/// Largest factor that is put together of doublings.
+/// Largest factor that doublings make.
 const MAX_FACTOR: i64 = 8;
 
-/// Ethos-U85 has an operation for it. For the others rows and columns are doubled by copies, the last of
-/// which averages; centres of pixels between the input's take four depthwise convolutions.
+/// Ethos-U85 has an operation for it. On the others, poolings double height and width, of which the last one
+/// averages; half pixel centres take four depthwise convolutions.
 pub fn resize(lowering: &mut Lowering) -> Option<()> {
     let (is_bilinear, align_corners, half_pixel_centers) = match lowering.operator().options {
         BuiltinOptions::ResizeBilinear {
@@ -24,7 +25,7 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     let ([h, w, c], [to_h, to_w, _]) = (lowering.shape(input), lowering.shape(output));
     if h * w == 1 {
-        // For Ethos-U85 the compiler counts no bytes of the zeros.
+        // Vela counts no bytes of the zeros on Ethos-U85.
         let shape = match lowering.accelerator.is_u85() {
             true => [1; 3],
             false => [to_h, to_w, c],
@@ -67,7 +68,7 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// Rows and columns twice, seen through a window of so many.
+/// Doubles height and width, through a square window of this side.
 fn doubling(lowering: &mut Lowering, kind: Kind, [from, to]: [usize; 2], kernel: i64) {
     let depth = lowering.shape(to)[2];
     lowering.push(Operation {
@@ -81,12 +82,12 @@ fn doubling(lowering: &mut Lowering, kind: Kind, [from, to]: [usize; 2], kernel:
     });
 }
 
-/// A frame is put around the input, then each of four convolutions writes every other row and column.
+/// Pads the input, and adds four convolutions of which each writes every other row and column.
 fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Option<()> {
     let [h, w, c] = lowering.shape(input);
     let [to_h, to_w, _] = lowering.shape(output);
     let element_bytes = lowering.element_bytes(input);
-    // Every other column is written at once.
+    // Every other column is written at a time.
     lowering.program.maps[output].is_linear = true;
     let framed = lowering.linear_map([h + 2, w + 2, c], element_bytes);
     for seen in [

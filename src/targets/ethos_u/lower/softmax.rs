@@ -1,17 +1,17 @@
-//! SOFTMAX.
+//! SOFTMAX. Reproduces `compiler/softmax.cpp` of Vela.
 
 use super::lowering::Lowering;
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT32_BYTES, Operation};
 
-/// Channels from which on Ethos-U85 transposes before it looks for the largest of them.
-const LEAST_TRANSPOSED: i64 = 16;
-/// Newton's steps towards the reciprocal of the sum.
+/// Least columns with which Ethos-U85 transposes before it takes the maximum of channels.
+const MIN_TRANSPOSED_COLUMNS: i64 = 16;
+/// Newton-Raphson steps of the reciprocal of the sum.
 const N_STEPS: usize = 3;
 
-/// The largest of each row is taken away, exponents are looked up, summed and divided by the sum: some
-/// thirty operations. None for numbers of more than 8 bits.
+/// Subtracts the maximum of each row, looks exponentials up, sums them and divides by the sum: about thirty
+/// operations. `None` unless elements have 8 bits.
 pub fn softmax(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     if lowering.element_bytes(input) != 1 {
@@ -52,7 +52,7 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
     let scaled = products(lowering, [exponents, reciprocal], shape);
     let scaled = match lowering.accelerator.is_u85() {
         true => scaled,
-        // The shapes of what comes next do not agree in rank: the compiler adds zeros of the output's.
+        // Ranks of the next operation's inputs differ: Vela adds zeros of the output's shape.
         false => {
             let zeros = lowering.constant(shape, INT32_BYTES);
             sums(lowering, [zeros, scaled], shape)
@@ -62,12 +62,12 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// The largest of each row.
+/// The maximum of each row.
 fn largest(lowering: &mut Lowering, input: usize) -> usize {
     let [h, w, c] = lowering.shape(input);
     let largest = lowering.map([h, w, 1], 1);
     let [rows, columns] = if w > 1 { [h, w] } else { [w, h] };
-    if lowering.accelerator.is_u85() && columns >= LEAST_TRANSPOSED && c > 1 {
+    if lowering.accelerator.is_u85() && columns >= MIN_TRANSPOSED_COLUMNS && c > 1 {
         let transposed = lowering.map([c, rows, columns], 1);
         lowering.push(Operation {
             seen: Some([[h, w, c]; 2]),

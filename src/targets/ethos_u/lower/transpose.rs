@@ -1,4 +1,4 @@
-//! TRANSPOSE.
+//! TRANSPOSE. Reproduces `DecomposeTranspose` and `MergeTransposes` of Vela.
 
 use super::lowering::{Lowering, n_elements};
 use crate::formats::tflite::BuiltinOptions;
@@ -6,8 +6,8 @@ use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::program::{Action, Alias, Operation};
 
 impl Lowering<'_> {
-    /// One exchange of height, width and channels, of an input and to an output that are seen in such shapes.
-    /// Ethos-U85 does it while it copies, the others are as fast as the memory.
+    /// One transposition of height, width and channels between feature maps that are seen in these shapes.
+    /// Ethos-U85 transposes while it copies; the others are as fast as the memory.
     pub fn transpose_pass(&mut self, [input, output]: [usize; 2], [read, written]: [Hwc; 2]) {
         let operation = Operation {
             seen: Some([read; 2]),
@@ -17,7 +17,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Order and sizes of the dimensions of a TRANSPOSE, those that stay together as one.
+/// A permutation of dimensions, of which those that stay adjacent count as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
     order: Vec<usize>,
@@ -25,7 +25,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// `order[k]` is the dimension that comes to be the `k`th. None where it is no such order.
+    /// `order[k]` is the dimension that becomes dimension `k`. `None` if it is no permutation.
     fn of(order: &[i32], sizes: &[i32]) -> Option<Self> {
         let mut is_there = vec![false; sizes.len()];
         let mut kept: Vec<usize> = Vec::with_capacity(order.len());
@@ -43,7 +43,7 @@ impl Exchange {
         if is_there.contains(&false) {
             return None;
         }
-        // Ranks among those of more than one element.
+        // Ranks among the dimensions with more than one element.
         let mut ranked = kept.clone();
         ranked.sort_unstable();
         let mut runs: Vec<(usize, usize)> = Vec::new();
@@ -73,8 +73,8 @@ impl Exchange {
         self.order.is_sorted()
     }
 
-    /// Exchanges of two dimensions beside each other that together do the same, each as input and output are
-    /// seen: outer ones as rows.
+    /// Transpositions that together make the permutation, each as the shapes of input and output: outer
+    /// dimensions count as rows.
     fn passes(&self, can_rotate: bool) -> Vec<[Hwc; 2]> {
         let outer = |sizes: &[i64]| sizes.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
         let permuted = |sizes: Hwc| [sizes, [0, 1, 2].map(|at| sizes[self.order[at]])];
@@ -82,7 +82,7 @@ impl Exchange {
             ([1, 0], &[a, b]) => vec![[[1, a, b], [1, b, a]]],
             ([1, 0, 2] | [0, 2, 1] | [2, 1, 0], &[a, b, c]) => vec![permuted([a, b, c])],
             ([_, _, _], &[a, b, c]) if can_rotate => vec![permuted([a, b, c])],
-            // Outer and inner dimensions move out of the way and back.
+            // Outer and inner dimensions are moved out of the way and back.
             ([0, 2, 1, 3], &[a, b, c, d]) => {
                 let times = |one: i64, other: i64| one.saturating_mul(other);
                 vec![
@@ -113,8 +113,8 @@ impl Exchange {
     }
 }
 
-/// Whether the operator that writes a tensor exchanges its dimensions, and the one at hand alone reads it: the
-/// compiler then has both exchanges done at once.
+/// Whether a TRANSPOSE writes the tensor and only the current operator reads it: Vela then merges both
+/// transpositions.
 pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
     let own = lowering.node_idx;
     let is_alone = lowering.readers(tensor_idx) == [own];
@@ -125,8 +125,8 @@ pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
     before.is_some_and(|edge| exchange(lowering, edge.src).is_some())
 }
 
-/// What a TRANSPOSE does, and the BATCH_MATMUL that alone reads it would do after it. None for other
-/// operators, and where the order is not known.
+/// The permutation of a TRANSPOSE, with that of a BATCH_MATMUL that alone reads it. `None` for other operators,
+/// or if the order is unknown.
 fn exchange(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
     let operator = lowering.graph.nodes[node_idx].operator;
     if operator.code.builtin_name() != Some("TRANSPOSE") {
@@ -143,7 +143,7 @@ fn exchange(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
     Exchange::of(&order, &lowering.tensor(*input).shape)
 }
 
-/// Whether the only reader of a tensor multiplies by its columns.
+/// Whether the only reader of a tensor is a BATCH_MATMUL that multiplies by its columns.
 fn is_multiplied(lowering: &Lowering, tensor_idx: usize) -> bool {
     let &[reader] = lowering.readers(tensor_idx) else {
         return false;
@@ -158,8 +158,7 @@ fn is_multiplied(lowering: &Lowering, tensor_idx: usize) -> bool {
         )
 }
 
-/// One pass for each exchange of dimensions that the accelerator cannot do together; nothing where memory
-/// stays as it is.
+/// One operation for each transposition that the accelerator has; none if memory stays as it is.
 pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     let exchange = exchange(lowering, lowering.node_idx)?;
     let (input, output) = (lowering.input(0)?, lowering.output()?);

@@ -1,4 +1,5 @@
-//! Products of matrices by accelerators that multiply by weights only.
+//! Products of two feature maps on Ethos-U55 and U65, which can only multiply by weights: elementwise products
+//! and their sums. Reproduces `DecomposeMatmul` and `EstimateMatMulCycles` of Vela.
 
 use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
 use crate::targets::ethos_u::blocks::{self, Block, elementwise};
@@ -8,10 +9,10 @@ use crate::targets::ethos_u::layer::Layer;
 use crate::targets::ethos_u::program::{INT32_BYTES, Operation, Program};
 use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
 
-/// Of a block, at least.
-const LEAST_SIDE: i64 = 4;
+/// Smallest side of a block of the products.
+const MIN_SIDE: i64 = 4;
 
-/// Products and their sums, `sum` of each row.
+/// A scheduled operation that multiplies rows and sums the products by `sum`, for each of `n_columns`.
 pub fn mat_mul<'a>(
     accelerator: &Accelerator,
     program: &Program,
@@ -68,17 +69,18 @@ pub fn mat_mul<'a>(
     })
 }
 
-/// Rows of which a block holds a part at most, so that one is computed while another is waited for.
+/// Rows of which a block holds only a part, so that one block is computed while another one waits
+/// (`MatMulDependencyFit` in Vela).
 fn in_several_blocks(accelerator: &Accelerator, mut rows: Hwc) -> Hwc {
     let axis = usize::from(rows[0] <= accelerator.max_block[0]);
     if rows[axis] <= accelerator.max_block[axis] {
-        let n_blocks = [3, 2].into_iter().find(|n| rows[axis] >= LEAST_SIDE * n);
+        let n_blocks = [3, 2].into_iter().find(|n| rows[axis] >= MIN_SIDE * n);
         rows[axis] = ceil_div(rows[axis], n_blocks.unwrap_or(1));
     }
     rows
 }
 
-/// Cycles of products and sums; what is between lies where the compiler has feature maps at first.
+/// Cycles of products and sums. What is between them is in the memory of the compiler's first plan.
 pub fn mat_mul_cycles(
     accelerator: &Accelerator,
     (product, sum, block, n_columns): (&Elementwise, &Layer, &Block, f64),

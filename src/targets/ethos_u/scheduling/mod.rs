@@ -1,4 +1,5 @@
-//! Operators as the compiler schedules them.
+//! Operations → scheduled operations: how the accelerator executes them, in which blocks, and what they read
+//! and write. Reproduces `CreateSchedulerOpInfo` and `InitPerfQuery` of Vela's `scheduler.cpp`.
 
 pub mod mat_mul;
 mod output_stage;
@@ -15,20 +16,20 @@ use super::program::{Action, MAX_DIMENSION, Operation, Program, Window};
 use super::scheduled_operation::{Execution, MAX_OTHERS, Read, ScheduledOperation, Stripe};
 use crate::graph::analysis::ByteHistogram;
 
-/// A side of a kernel beyond this is left to the network.
+/// Largest side and area of a kernel that is planned; larger ones are left to the learned correction.
 const MAX_KERNEL: i64 = 4096;
 /// Kernels of more positions are left to the network too.
 const MAX_KERNEL_AREA: i64 = 64 * 64;
 
-/// An operation as a step; none where it has no output.
-pub fn step<'a>(
+/// The scheduled operation of a step; `None` if it has no output, or if no block fits.
+pub fn schedule<'a>(
     accelerator: &Accelerator,
     program: &'a Program,
     order: &Order,
     flow: &Flow,
-    [idx, operation_idx]: [usize; 2],
+    idx: usize,
 ) -> Option<ScheduledOperation<'a>> {
-    let operation = &program.operations[operation_idx];
+    let operation = &program.operations[order.operations[idx]];
     if operation.action == Action::Cpu {
         return Some(ScheduledOperation::new(Execution::Cpu, 0.0, [0.0; 2]));
     }
@@ -68,7 +69,7 @@ pub fn step<'a>(
     if let (Action::Transpose { written }, Execution::Unweighted { layer, block }) =
         (operation.action, &step.execution)
     {
-        // Blocks of the input are counted as if it were the output that is cut into them.
+        // Vela counts the blocks of the IFM as if they divided the OFM.
         let exchanged = Layer {
             ofm: written,
             ..*layer
@@ -92,7 +93,7 @@ pub fn step<'a>(
     })
 }
 
-/// What a layer does for operations that are chained to it.
+/// A layer with what the operations that are chained to it add.
 fn with_chained(
     program: &Program,
     operation: &Operation,
@@ -119,7 +120,7 @@ fn others(
     let mut within: Vec<usize> = operation.outputs.clone();
     let mut free = others.iter_mut();
     for operation in chained {
-        // What an activation between them writes counts as what the last one wrote.
+        // The output of an activation in the chain counts as that of the operation before it.
         let from_memory = operation
             .inputs
             .iter()
@@ -139,7 +140,7 @@ fn others(
     others
 }
 
-/// An operator that goes through the multipliers.
+/// A scheduled operation on the multipliers.
 fn of_layer<'a>(
     accelerator: &Accelerator,
     layer: Layer,
@@ -172,8 +173,7 @@ fn execution<'a>(
     }
 }
 
-/// The operation as multipliers compute it; none where they do not, or with a shape that no
-/// accelerator takes.
+/// The operation on the multipliers; `None` if it does not run there, or if its shape exceeds the limits.
 fn layer(
     accelerator: &Accelerator,
     program: &Program,
@@ -201,7 +201,7 @@ fn layer(
         upscale,
     } = operation.window;
     if kind.is_pooling() {
-        // A window that is nowhere else has no stride.
+        // A window with a single position has no stride.
         stride = std::array::from_fn(|axis| if ofm[axis] == 1 { 1 } else { stride[axis] });
     }
     let is_sane = |sizes: &[i64], limit: i64| sizes.iter().all(|size| (1..=limit).contains(size));
@@ -227,7 +227,7 @@ fn layer(
     })
 }
 
-/// A step with the block that its stripes are cut into; none where none fits.
+/// A scheduled operation with the block of its stripes; `None` if no block fits.
 pub fn striped<'a>(
     accelerator: &Accelerator,
     step: &ScheduledOperation<'a>,

@@ -1,4 +1,4 @@
-//! What goes through the output stage only, element by element.
+//! Elementwise operations, which use the output stage only.
 
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::blocks::elementwise;
@@ -7,7 +7,7 @@ use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::program::{Action, FeatureMap, INT32_BYTES, Operation, Program};
 use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
 
-/// An operation that goes through the output stage only.
+/// A scheduled elementwise operation; `None` if it has no output.
 pub fn output_stage<'a>(
     accelerator: &Accelerator,
     program: &Program,
@@ -63,7 +63,7 @@ pub fn output_stage<'a>(
         };
         seen.seen_bytes(shape)
     };
-    // Ethos-U55 and U65 fetch what they broadcast for each element; of what is a number they know 8 bits.
+    // Ethos-U55 and U65 fetch a broadcast input for each element. Only an 8-bit scalar is part of the command.
     let read = |map: &FeatureMap, shape: Hwc| match map.n_elements() == 1 {
         true if map.element_bytes == 1 || accelerator.is_u85() => 0.0,
         true => like_input(map, shape),
@@ -89,7 +89,7 @@ pub fn output_stage<'a>(
     })
 }
 
-/// Passes over 8-bit elements that the output stage makes besides its own: two for 32 bits.
+/// Passes over 8-bit elements that the output stage adds for chained operations: two for 32 bits.
 pub fn chained_passes(program: &Program, operation: &Operation, chained: &[&Operation]) -> i64 {
     let is_wide = |map: Option<&usize>| {
         map.is_some_and(|&map_idx| program.maps[map_idx].element_bytes >= INT32_BYTES)
@@ -100,7 +100,7 @@ pub fn chained_passes(program: &Program, operation: &Operation, chained: &[&Oper
     };
     let [reads_wide, writes_wide] =
         [&operation.inputs, &operation.outputs].map(|maps| is_wide(maps.first()));
-    // Of two wide inputs it is counted with the operation's own pass.
+    // With two 32-bit inputs it is part of the operation's own pass.
     let passes_wide = (reads_wide || writes_wide) && !(operation.is_binary() && reads_wide);
     let own = i64::from(!chained.is_empty() && passes_wide);
     own + chained.iter().map(passes).sum::<i64>()

@@ -1,32 +1,33 @@
-//! The order in which an operator's weights are read, and the zeros that fill it up.
+//! The order of weights in the stream, and the zeros that pad it. Reproduces the weight orderings of Vela's
+//! `ethos_u55_weight_encoder.cpp` and `ethos_u85_weight_encoder.cpp`.
 
 use super::super::accelerator::Accelerator;
 use super::super::blocks::Block;
 use super::super::layer::{Kind, Layer};
 use crate::targets::ethos_u::geometry::{ceil_div, round_up};
 
-/// Zeros that lie beside each other: how many at once, and how often.
+/// Runs of zeros: their length, and how many there are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ZeroRuns {
     pub length: f64,
     pub count: f64,
 }
 
-/// The order in which weights are read, filled up with zeros to what the multipliers take at once:
-/// through some output channels, kernel positions and input channels, the last one fastest.
+/// The order in which the multipliers take weights: through some output channels, kernel positions and input
+/// channels, the last ones fastest, each padded with zeros to what one step takes.
 pub(super) struct Brick {
     kernel: i64,
     ofm: i64,
     ifm: i64,
     kernel_step: i64,
-    /// Positions beside each group of `kernel_step` that hold zeros.
+    /// Positions with zeros beside each group of `kernel_step`.
     n_idle: i64,
-    /// Output channels that a stream has at once, one of `n_streams` each.
+    /// Output channels that each of `n_streams` streams has in one step.
     ofm_step: i64,
     n_streams: i64,
-    /// Input channels that are gone through at one position of the kernel.
+    /// Input channels of one kernel position.
     ifm_step: i64,
-    /// Of these, how many are beside each other.
+    /// How many of these are adjacent in the stream.
     ifm_together: i64,
 }
 
@@ -66,7 +67,7 @@ impl Brick {
         ceil_div(self.kernel, self.kernel_step) * (self.kernel_step + self.n_idle)
     }
 
-    /// Weights with the zeros between them.
+    /// Weights and zeros of the stream.
     pub fn n_values(&self) -> f64 {
         let kernel = self.whole_kernel();
         let ofm = round_up(self.ofm, self.ofm_step * self.n_streams);

@@ -1,5 +1,5 @@
-//! How many bytes an operator's weights take in the stream that the accelerator decodes: the
-//! length that Vela's encoder reaches, without encoding them.
+//! Bytes of an operation's encoded weight stream: the length that Vela's encoder reaches, without encoding.
+//! Reproduces `mlw_codec/mlw_encode.c` of Vela, as described under "Weights" in `docs/ethos-u.md`.
 
 mod brick;
 mod symbols;
@@ -12,21 +12,21 @@ use super::geometry::round_up;
 use super::layer::{Layer, SCALE_BYTES};
 use crate::graph::analysis::ByteHistogram;
 
-/// Streams are moved in such pieces.
+/// Weight streams are padded to multiples of this.
 pub(super) const ALIGNMENT_BYTES: i64 = 16;
-/// Weights that are coded in one way at most.
+/// Most weights of one slice of the stream, which has a header of its own.
 const SLICE_VALUES: f64 = 32767.0;
-/// In front of each such slice.
+/// Bits of the header of a slice, and of the end of the stream.
 const SLICE_BITS: f64 = 23.0;
 const END_BITS: f64 = 3.0;
-/// Zeros are coded as runs if they are so many times as frequent as any other value.
+/// Runs of zeros are coded if zeros are this many times as frequent as any other value.
 const RUN_THRESHOLD: f64 = 5.0;
-/// Of a run's length, as of a code's remainder.
+/// Most bits of the remainder of a run's length in its Golomb-Rice code.
 const MAX_RUN_REMAINDER_BITS: i32 = 3;
-/// Distances of a byte from its zero point.
+/// Signed distances of a byte from its zero point.
 const N_DISTANCES: usize = 512;
 
-/// Weights and, beside them, biases and scales of all output channels. Proportional to 256.
+/// Encoded bytes of weights, with biases and scales of all output channels. Constant time.
 pub fn encoded_bytes(
     accelerator: &Accelerator,
     layer: &Layer,
@@ -44,13 +44,13 @@ pub fn encoded_bytes(
     stream_bytes * n_cores + round_up(SCALE_BYTES * layer.ofm[2], ALIGNMENT_BYTES) as f64
 }
 
-/// Bytes of a constant in such a code, with `padding` times as many zeros more, none of them beside
-/// each other, and no header.
+/// Encoded bytes of a constant without headers, with `padding` times as many zeros added, no two of them
+/// adjacent.
 pub fn coded_bytes(histogram: &ByteHistogram, padding: f64) -> f64 {
     Values::of(histogram, histogram.n_bytes as f64 * padding, &[]).bits(&[]) / 8.0
 }
 
-/// Distance of a stored byte from zero, twice, and one more below it.
+/// Symbol of a stored byte: twice its distance from the zero point, plus 1 below it.
 fn distance(byte: u8, histogram: &ByteHistogram) -> usize {
     let value = match histogram.is_signed {
         true => i32::from(byte as i8) - i32::from(histogram.zero as i8),
@@ -59,19 +59,19 @@ fn distance(byte: u8, histogram: &ByteHistogram) -> usize {
     2 * value.unsigned_abs() as usize + usize::from(value < 0)
 }
 
-/// What is coded.
+/// The values of a weight stream.
 struct Values {
     symbols: Symbols,
-    /// Whether zeros are no symbols but runs between them.
+    /// Whether zeros are coded as runs between the other values.
     has_runs: bool,
-    /// Those among zeros that have another one beside them by how the stream is filled up.
+    /// Zeros with another zero beside them, by how the stream is padded.
     n_zeros_in_runs: f64,
     n_zeros: f64,
     n_others: f64,
 }
 
 impl Values {
-    /// Those of the histogram and `padding` zeros more, of which some lie in such runs.
+    /// The values of a histogram and `padding` zeros, some of which form `zero_runs`.
     fn of(histogram: &ByteHistogram, padding: f64, zero_runs: &[ZeroRuns]) -> Self {
         let n_sampled = histogram.counts.iter().sum::<u64>() as f64;
         let scale = histogram.n_bytes as f64 / n_sampled.max(1.0);
@@ -87,7 +87,7 @@ impl Values {
         let runs = zero_runs.iter().filter(|runs| runs.length > 1.0);
         let n_zeros_in_runs = runs.map(|runs| runs.length * runs.count).sum::<f64>();
         let n_zeros_in_runs = n_zeros_in_runs.min(padding);
-        // Of the other zeros, so many have one beside them by chance.
+        // Among the other zeros, this many have a zero beside them by chance.
         let n_scattered = n_zeros - n_zeros_in_runs;
         let alone = (1.0 - n_scattered / (n_all - n_zeros_in_runs).max(1.0)).powi(2);
         let n_beside = n_zeros_in_runs + n_scattered * (1.0 - alone);
@@ -110,8 +110,8 @@ impl Values {
         }
     }
 
-    /// Of the zeros between other values, where such runs of them fill the stream up and the lengths of
-    /// all other runs have a geometric distribution, as they do by chance.
+    /// Bits of the runs of zeros: those that padding makes, and others whose lengths have a geometric
+    /// distribution, as they do by chance.
     fn run_bits(&self, zero_runs: &[ZeroRuns]) -> f64 {
         let mean = (self.n_zeros - self.n_zeros_in_runs) / self.n_others.max(1.0);
         let share = mean / (1.0 + mean);

@@ -1,31 +1,31 @@
-//! The values of weights as the symbols that stand for them in a stream, and codes for these.
+//! The symbols of a weight stream, and the codes of these.
 
 use super::brick::ZeroRuns;
 
 const PALETTE_SIZE: usize = 32;
-/// In front of a palette.
+/// Bits of the header of a palette.
 const PALETTE_BITS: f64 = 13.0;
-/// Symbols of a palette and of values beside it.
+/// Largest symbol.
 const MAX_SYMBOL: usize = 511;
-/// Of the distance from zero that is coded as 0.
+/// Largest distance from zero that is subtracted from all values outside of the palette.
 const MAX_DIRECT_OFFSET: usize = 31;
-/// Bits of a code's remainder at most.
+/// Most bits of the remainder of a Golomb-Rice code.
 const MAX_REMAINDER_BITS: usize = 5;
-/// Quotient at most, of a code that is cut off and of one that is not.
+/// Largest quotient of a truncated code, and of one that is not truncated.
 const MAX_CUT_QUOTIENT: usize = 2;
 const MAX_QUOTIENT: usize = 31;
 
-/// Bits that another code must have saved before the encoder changes to it.
+/// Bits that another code must have saved before the encoder changes to it (fitted, see [`RETURN_BITS`]).
 const CHANGE_BITS: usize = 40;
-/// Bits that a run of zeros in a code of their own costs: the encoder finds back from it in several
-/// steps. Fitted to the sizes of Vela's streams, which `trainer/tests/ethos_u.rs` compares with.
+/// Bits that changing to another code for a run of zeros and back costs. Fitted to the sizes of Vela's streams,
+/// which `trainer/tests/ethos_u.rs` compares with.
 const RETURN_BITS: f64 = 150.0;
 
-/// How a symbol is written.
+/// The code of symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Code {
-    /// Golomb-Rice: a unary quotient, and a remainder of so many bits. Cut off, it has quotients of 2
-    /// at most, of which the largest needs no mark for its end.
+    /// Golomb-Rice: a unary quotient and a remainder of so many bits. Truncated, quotients are at most 2, and
+    /// the largest has no end mark.
     GolombRice {
         remainder_bits: usize,
         is_cut: bool,
@@ -67,12 +67,12 @@ impl Code {
     }
 }
 
-/// Values with how often they are there, as symbols: their rank among the most frequent ones, or
-/// their distance from zero.
+/// The values of a stream as symbols with their counts: ranks in the palette of the most frequent ones, or
+/// distances from zero.
 pub(super) struct Symbols {
-    /// Symbol and count.
+    /// Symbols and their counts.
     counts: Vec<(usize, f64)>,
-    /// Of the value 0.
+    /// Symbol of the value 0.
     zero: Option<usize>,
     n_palette: usize,
     palette_bits: usize,
@@ -80,8 +80,7 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    /// Of pairs (distance, count), each distance once: twice the distance from zero, and one more
-    /// below it.
+    /// From pairs (distance, count), each distance once: twice the distance from zero, plus 1 below it.
     pub fn new(mut values: Vec<(usize, f64)>) -> Self {
         let all: f64 = values.iter().map(|&(_, count)| count).sum();
         let distances = || values.iter().map(|&(value, _)| value);
@@ -90,7 +89,7 @@ impl Symbols {
         let by_count = |(value, count): &(usize, f64), (other, other_count): &(usize, f64)| {
             other_count.total_cmp(count).then(other.cmp(value))
         };
-        // Only what may be in a palette needs its rank.
+        // Only values that may be in the palette need their rank.
         if values.len() > PALETTE_SIZE {
             values.select_nth_unstable_by(PALETTE_SIZE, by_count);
         }
@@ -143,8 +142,7 @@ impl Symbols {
         golomb_rice.chain(self.fixed_bits.map(|bits| Code::Fixed { bits }))
     }
 
-    /// Of the one code for all values that takes least, but for such runs of zeros, some of which are
-    /// in a code of their own.
+    /// Bits of the code that takes least for all values, less what another code saves in runs of zeros.
     pub fn bits(&self, zero_runs: &[ZeroRuns]) -> f64 {
         let can_code = |code: &Code| self.counts.iter().all(|&(symbol, _)| code.can_code(symbol));
         let bits = |code: Code| -> f64 {
@@ -160,7 +158,7 @@ impl Symbols {
         least - saved.sum::<f64>()
     }
 
-    /// By a code for runs of zeros between the values in `code`.
+    /// Bits that a code of their own saves for runs of zeros between the values in `code`.
     fn saved_bits(&self, code: Code, runs: &ZeroRuns) -> f64 {
         let Some(zero) = self.zero.filter(|_| self.n_palette > 0) else {
             return 0.0;
@@ -179,7 +177,7 @@ impl Symbols {
     }
 }
 
-/// Bits of a binary number.
+/// Bits of the binary form of a number.
 fn bits_of(value: usize) -> usize {
     (usize::BITS - value.leading_zeros()) as usize
 }
