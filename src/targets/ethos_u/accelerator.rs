@@ -175,7 +175,7 @@ impl OutputCycles {
                 other,
                 ..
             } => {
-                let is_wide = layer.element_bytes[0] == 2 && !layer.kind.is_pooling();
+                let is_wide = layer.element_bytes.ifm == 2 && !layer.kind.is_pooling();
                 let own = match layer.kind {
                     Kind::MaxPooling => max_pooling,
                     _ if is_wide => product,
@@ -184,7 +184,7 @@ impl OutputCycles {
                 self.with_table(own, layer.has_table)
             }
             Self::ByWidth { output, .. } if layer.n_chained_passes > 0 => output[0],
-            Self::ByWidth { output, .. } => output[width(layer.element_bytes[1])],
+            Self::ByWidth { output, .. } => output[width(layer.element_bytes.ofm)],
         };
         own + self.pass() * layer.n_chained_passes as f64
     }

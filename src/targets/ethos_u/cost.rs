@@ -9,7 +9,7 @@ use super::cycles::{
     Conditions, Elementwise, Part, operator_cycles, read_inflation, transpose_cycles,
     write_inflation,
 };
-use super::geometry::{BRICK_CHANNELS, round_up};
+use super::geometry::{BRICK_CHANNELS, IfmOfm, round_up};
 use super::layer::{Layer, SCALE_BYTES};
 use super::program::FeatureMap;
 use super::scheduled_operation::{Execution, MAX_OTHERS, ScheduledOperation};
@@ -21,7 +21,7 @@ use super::weights::ALIGNMENT_BYTES;
 #[derive(Clone, Copy, Debug)]
 pub struct Placement<'a> {
     /// Memories of its first input and its output.
-    pub maps: [Memory; 2],
+    pub maps: IfmOfm<Memory>,
     /// Memory of its second input, and the feature map.
     pub second: Option<(Memory, &'a FeatureMap)>,
     /// The same for what operations chained to it read.
@@ -142,7 +142,10 @@ impl Run {
         buffer: &Buffer,
         places: &Placement,
     ) -> Self {
-        let [read_bytes, written_bytes] = step.bytes;
+        let IfmOfm {
+            ifm: read_bytes,
+            ofm: written_bytes,
+        } = step.bytes;
         let run = Self {
             cycles: step.cycles,
             read_bytes,
@@ -156,14 +159,13 @@ impl Run {
                     true => accelerator.weights_buffered,
                     false => accelerator.weights_off_chip,
                 };
-                // What is passed on to chained operations counts as if it lay where feature maps do at
-                // first: no memory was chosen for it.
-                let [from, mut to] = places.maps;
+                // What chained operations read of it has no memory: it counts with that of the first plan.
+                let mut memories = places.maps;
                 if step.is_chained {
-                    to = accelerator.planned_feature_maps();
+                    memories.ofm = accelerator.planned_feature_maps();
                 }
                 let conditions = Conditions {
-                    feature_maps: [from, to],
+                    feature_maps: memories,
                     scale_latency_cycles: scales_from.latency_cycles,
                     part: Part::WHOLE,
                 };
@@ -174,8 +176,12 @@ impl Run {
             }
             Execution::Transpose { layer, block } => {
                 let run = run.inflated(accelerator, &places.maps, layer, block);
+                let bytes = IfmOfm {
+                    ifm: run.read_bytes,
+                    ofm: run.written_bytes,
+                };
                 Self {
-                    cycles: transpose_cycles(places.maps, [run.read_bytes, run.written_bytes]),
+                    cycles: transpose_cycles(&places.maps, bytes),
                     ..run
                 }
             }
@@ -190,7 +196,7 @@ impl Run {
                 let parts = (product, sum, block, *n_columns);
                 let second = places.second.map_or(accelerator.sram, |(memory, _)| memory);
                 Self {
-                    cycles: mat_mul_cycles(accelerator, parts, places.maps, second),
+                    cycles: mat_mul_cycles(accelerator, parts, &places.maps, second),
                     between_bytes: 2.0 * read_bytes,
                     second_bytes: run.second_bytes * read_inflation(&second, sum, block),
                     ..run.inflated(accelerator, &places.maps, sum, block)
@@ -207,7 +213,7 @@ impl Run {
         step: &ScheduledOperation,
         places: &Placement,
     ) -> Traffic {
-        let [from, to] = &places.maps;
+        let IfmOfm { ifm: from, ofm: to } = &places.maps;
         let read_by = match step.execution {
             Execution::Elementwise(_) => Channel::Stream,
             _ => Channel::Input,
@@ -232,7 +238,7 @@ impl Run {
     fn inflated(
         mut self,
         accelerator: &Accelerator,
-        [from, to]: &[Memory; 2],
+        IfmOfm { ifm: from, ofm: to }: &IfmOfm<Memory>,
         layer: &Layer,
         block: &Block,
     ) -> Self {
@@ -248,13 +254,15 @@ impl Run {
         step: &ScheduledOperation,
         places: &Placement,
     ) -> Self {
-        let [from, to] = &places.maps;
-        let [ifm, _] = elementwise.shapes;
-        let [ifm_bytes, _] = elementwise.element_bytes;
-        let [is_brick, _] = elementwise.is_brick;
+        let IfmOfm { ifm: from, ofm: to } = &places.maps;
         let second = places.second.map(|(memory, _)| memory);
-        self.cycles = elementwise.cycles(accelerator, places.maps, second);
-        self.read_bytes *= elementwise.read_inflation(from, ifm, ifm_bytes, is_brick);
+        self.cycles = elementwise.cycles(accelerator, &places.maps, second);
+        self.read_bytes *= elementwise.read_inflation(
+            from,
+            elementwise.shapes.ifm,
+            elementwise.element_bytes.ifm,
+            elementwise.is_brick.ifm,
+        );
         self.written_bytes *= elementwise.write_inflation(accelerator, to);
         if let Some((second, (memory, map))) = step.second.zip(places.second) {
             self.second_bytes *= elementwise.read_inflation(

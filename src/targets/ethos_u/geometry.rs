@@ -3,6 +3,33 @@
 /// A shape or block: height, width, channels.
 pub type Hwc = [i64; 3];
 
+/// A value for the input feature map of an operation and one for its output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IfmOfm<T> {
+    pub ifm: T,
+    pub ofm: T,
+}
+
+impl<T> IfmOfm<T> {
+    /// The same value for both.
+    pub const fn both(value: T) -> Self
+    where
+        T: Copy,
+    {
+        Self {
+            ifm: value,
+            ofm: value,
+        }
+    }
+
+    pub fn map<U>(self, mut to: impl FnMut(T) -> U) -> IfmOfm<U> {
+        IfmOfm {
+            ifm: to(self.ifm),
+            ofm: to(self.ofm),
+        }
+    }
+}
+
 /// Channels of one brick of the NHCWB16 layout, in which feature maps lie between operations: a partly
 /// filled brick takes the space and the bandwidth of a full one. Also the multiple at which output
 /// channels are divided into blocks and weights into slices, so that no brick is written twice

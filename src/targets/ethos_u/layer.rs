@@ -1,6 +1,6 @@
 //! An operation on the multipliers: kind, shapes and window.
 
-use super::geometry::Hwc;
+use super::geometry::{Hwc, IfmOfm};
 
 /// Bytes of bias and scale of an output channel in the weight stream.
 pub(super) const SCALE_BYTES: i64 = 10;
@@ -59,9 +59,9 @@ pub struct Layer {
     /// Whether its output goes through a lookup table.
     pub has_table: bool,
     /// Whether IFM and OFM are NHCWB16.
-    pub is_brick: [bool; 2],
+    pub is_brick: IfmOfm<bool>,
     /// Bytes of an element of IFM and OFM.
-    pub element_bytes: [i64; 2],
+    pub element_bytes: IfmOfm<i64>,
 }
 
 impl Layer {

@@ -3,7 +3,7 @@
 
 use super::blocks::Block;
 use super::cycles::Elementwise;
-use super::geometry::Hwc;
+use super::geometry::{Hwc, IfmOfm};
 use super::layer::Layer;
 use super::program::{Program, WeightSharing};
 use crate::graph::analysis::ByteHistogram;
@@ -19,13 +19,13 @@ pub struct ScheduledOperation<'a> {
     /// fetched.
     pub cycles: f64,
     /// Bytes that it reads of its first input, and that it writes.
-    pub bytes: [f64; 2],
+    pub bytes: IfmOfm<f64>,
     /// Its second input.
     pub second: Option<Read>,
     /// What the operations that are chained to it read from memory.
     pub others: [Option<Read>; MAX_OTHERS],
     /// Its first input and its output: indices of maps of the program.
-    pub maps: [Option<usize>; 2],
+    pub maps: IfmOfm<Option<usize>>,
     pub sharing: WeightSharing,
     /// Whether operations are chained to it.
     pub is_chained: bool,
@@ -72,14 +72,14 @@ impl Read {
 
 impl<'a> ScheduledOperation<'a> {
     /// An operation that runs once, outside of chains and cascades, with one input.
-    pub fn new(execution: Execution<'a>, cycles: f64, bytes: [f64; 2]) -> Self {
+    pub fn new(execution: Execution<'a>, cycles: f64, bytes: IfmOfm<f64>) -> Self {
         Self {
             execution,
             cycles,
             bytes,
             second: None,
             others: [None; MAX_OTHERS],
-            maps: [None; 2],
+            maps: IfmOfm::both(None),
             sharing: WeightSharing::None,
             is_chained: false,
             pieces: 1.0,
@@ -92,12 +92,16 @@ impl<'a> ScheduledOperation<'a> {
 
 impl ScheduledOperation<'_> {
     /// Elements that are read of the first input, and elements that are written.
-    pub fn accesses(&self, program: &Program) -> [f64; 2] {
-        std::array::from_fn(|at| {
-            let map = self.maps[at].map(|map_idx| &program.maps[map_idx]);
+    pub fn accesses(&self, program: &Program) -> IfmOfm<f64> {
+        let elements = |bytes: f64, map_idx: Option<usize>| {
+            let map = map_idx.map(|map_idx| &program.maps[map_idx]);
             let element_bytes = map.map_or(1, |map| map.element_bytes.max(1));
-            self.bytes[at] * self.pieces / element_bytes as f64
-        })
+            bytes * self.pieces / element_bytes as f64
+        };
+        IfmOfm {
+            ifm: elements(self.bytes.ifm, self.maps.ifm),
+            ofm: elements(self.bytes.ofm, self.maps.ofm),
+        }
     }
 
     pub fn is_of_cpu(&self) -> bool {

@@ -5,7 +5,7 @@ use super::accelerator::Accelerator;
 use super::blocks::{self};
 use super::cycles::{Conditions, Part, operator_cycles};
 use super::flow::Flow;
-use super::geometry::{BRICK_CHANNELS, ceil_div};
+use super::geometry::{BRICK_CHANNELS, IfmOfm, ceil_div};
 use super::layer::{Kind, Layer};
 use super::order::Order;
 use super::program::{Action, FeatureMap, Operation, Program};
@@ -69,7 +69,7 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
         return false;
     };
     let unbuffered = Unbuffered::of(accelerator, step);
-    let [read_bytes, _] = step.bytes;
+    let read_bytes = step.bytes.ifm;
     let n_elements = layer.ifm.iter().product::<i64>();
     if unbuffered.is_computing_longest() || read_bytes <= n_elements as f64 {
         return false;
@@ -94,12 +94,15 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
         is_sparse: false,
         n_chained_passes: 0,
         has_table: false,
-        is_brick: [false; 2],
-        element_bytes: [layer.element_bytes[0]; 2],
+        is_brick: IfmOfm::both(false),
+        element_bytes: IfmOfm::both(layer.element_bytes.ifm),
         ..layer
     };
     let conditions = Conditions {
-        feature_maps: [accelerator.off_chip, accelerator.sram],
+        feature_maps: IfmOfm {
+            ifm: accelerator.off_chip,
+            ofm: accelerator.sram,
+        },
         scale_latency_cycles: 0.0,
         part: Part::WHOLE,
     };

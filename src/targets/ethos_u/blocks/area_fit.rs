@@ -111,7 +111,7 @@ impl Budget {
 
 impl AreaFit<'_> {
     fn input_unit(&self, depth: i64) -> Hwc {
-        let element_bytes = self.layer.element_bytes[0];
+        let element_bytes = self.layer.element_bytes.ifm;
         input_unit(self.accelerator, self.micro, depth, element_bytes)
     }
 

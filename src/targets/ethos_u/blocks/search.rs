@@ -47,7 +47,7 @@ pub fn is_part_kernel(accelerator: &Accelerator, layer: &Layer) -> bool {
 
 /// The micro block, which the multipliers compute at a time, that pads the OFM least.
 pub fn micro_block(accelerator: &Accelerator, layer: &Layer) -> Hwc {
-    let is_narrow = layer.element_bytes[0] == 1;
+    let is_narrow = layer.element_bytes.ifm == 1;
     let blocks = &accelerator.micro_blocks;
     let candidates = match layer.kind {
         kind if kind.is_by_channel() => blocks.by_channel[usize::from(!is_narrow)],
@@ -121,7 +121,7 @@ fn fits(
             input_granule,
             accumulator_granule,
         } => {
-            let ifm_bytes = ifm[0] * ifm[1] * round_up(ifm[2] * layer.element_bytes[0], 8);
+            let ifm_bytes = ifm[0] * ifm[1] * round_up(ifm[2] * layer.element_bytes.ifm, 8);
             let ifm_banks = round_up(ceil_div(ifm_bytes, BANK_BYTES) * 2, input_granule);
             let acc_bytes = ofm[0] * ofm[1] * round_up(ofm[2], 8) * ACCUMULATOR_BYTES;
             let acc_banks = round_up(ceil_div(acc_bytes, BANK_BYTES) * 2, accumulator_granule);
@@ -138,7 +138,7 @@ fn fits(
                 false => ifm[2].min(layer.ifm[2]),
             };
             let ifm_bytes =
-                ifm[0] * ifm[1] * round_up(depth, unit[2]) * copies * layer.element_bytes[0];
+                ifm[0] * ifm[1] * round_up(depth, unit[2]) * copies * layer.element_bytes.ifm;
             let acc_bytes =
                 ofm[0] * ofm[1] * round_up(ofm[2], BRICK_CHANNELS) * ACCUMULATOR_BYTES * copies;
             ifm_bytes <= input_bytes && acc_bytes <= accumulator_bytes
@@ -181,7 +181,7 @@ pub fn search(
             true => depth,
             false => input_depth,
         };
-        let unit = input_unit(accelerator, micro, ifm_depth, layer.element_bytes[0]);
+        let unit = input_unit(accelerator, micro, ifm_depth, layer.element_bytes.ifm);
         for height in (micro[0]..=end[0]).step_by(micro[0] as usize) {
             for width in (micro[1]..=end[1]).step_by(micro[1] as usize) {
                 let ofm = [height, width, depth];

@@ -4,7 +4,7 @@
 
 use super::transfers::{Blocks, block_transfer, capped, inflation};
 use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
-use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, round_up, volume};
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, IfmOfm, round_up, volume};
 
 /// Commands are issued at best at a quarter of the time that a block takes.
 const ISSUE_DIVISOR: f64 = 4.0;
@@ -14,10 +14,10 @@ const ISSUE_DIVISOR: f64 = 4.0;
 pub struct Elementwise {
     pub block: Hwc,
     /// Of IFM and OFM.
-    pub shapes: [Hwc; 2],
-    pub element_bytes: [i64; 2],
+    pub shapes: IfmOfm<Hwc>,
+    pub element_bytes: IfmOfm<i64>,
     /// Whether IFM and OFM are NHCWB16.
-    pub is_brick: [bool; 2],
+    pub is_brick: IfmOfm<bool>,
     /// Shape of IFM2, and whether it is NHCWB16.
     pub second: Option<(Hwc, bool)>,
     pub cycles_per_element: f64,
@@ -28,16 +28,20 @@ impl Elementwise {
     pub fn cycles(
         &self,
         accelerator: &Accelerator,
-        [from, to]: [Memory; 2],
+        memories: &IfmOfm<Memory>,
         second: Option<Memory>,
     ) -> f64 {
-        let [h, w, c] = self.shapes[1];
-        let depth = match self.is_brick[1] {
+        let IfmOfm { ifm: from, ofm: to } = memories;
+        let [h, w, c] = self.shapes.ofm;
+        let depth = match self.is_brick.ofm {
             true => round_up(c, BRICK_CHANNELS),
             false => c,
         };
         let n_elements = (h * w * depth) as f64;
-        let [input_bytes, output_bytes] = self.element_bytes;
+        let IfmOfm {
+            ifm: input_bytes,
+            ofm: output_bytes,
+        } = self.element_bytes;
         let bytes =
             |shape: Hwc, element_bytes: i64| volume(capped(self.block, shape)) * element_bytes;
         // Both inputs have elements of the same size.
@@ -49,15 +53,15 @@ impl Elementwise {
                 self.blocks(shape, input_bytes, is_brick).read_burst(),
             )
         };
-        let first = read(&from, self.shapes[0], self.is_brick[0]);
+        let first = read(from, self.shapes.ifm, self.is_brick.ifm);
         let second = (self.second.zip(second)).map_or(0.0, |((shape, is_brick), memory)| {
             read(&memory, shape, is_brick)
         });
         let read = first.max(second);
         let written = block_transfer(
-            &to,
+            to,
             to.write_latency_cycles,
-            bytes(self.shapes[1], output_bytes),
+            bytes(self.shapes.ofm, output_bytes),
             self.write_burst(accelerator),
         );
         let block_cycles = read.max(written) / volume(self.block) as f64;
@@ -91,7 +95,7 @@ impl Elementwise {
     }
 
     fn write_burst(&self, accelerator: &Accelerator) -> i64 {
-        self.blocks(self.shapes[1], self.element_bytes[1], self.is_brick[1])
+        self.blocks(self.shapes.ofm, self.element_bytes.ofm, self.is_brick.ofm)
             .write_burst(accelerator)
     }
 

@@ -11,7 +11,7 @@ use self::multipliers::multiplier_cycles;
 use self::transfers::{Blocks, block_transfer, capped};
 use super::accelerator::{Accelerator, Memory};
 use super::blocks::Block;
-use super::geometry::{Hwc, ceil_div, volume};
+use super::geometry::{Hwc, IfmOfm, ceil_div, volume};
 use super::layer::{Kind, Layer, SCALE_BYTES};
 
 pub use self::elementwise::Elementwise;
@@ -40,16 +40,17 @@ impl Part {
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
     /// Memories of IFM and OFM.
-    pub feature_maps: [Memory; 2],
+    pub feature_maps: IfmOfm<Memory>,
     /// Latency of the memory that holds its scales.
     pub scale_latency_cycles: f64,
     pub part: Part,
 }
 
 /// Cycles to read and write so many bytes at the same time.
-pub fn transpose_cycles([from, to]: [Memory; 2], [read_bytes, written_bytes]: [f64; 2]) -> f64 {
-    let read = from.read_latency_cycles + read_bytes / from.bytes_per_cycle;
-    read.max(to.write_latency_cycles + written_bytes / to.bytes_per_cycle)
+pub fn transpose_cycles(memories: &IfmOfm<Memory>, bytes: IfmOfm<f64>) -> f64 {
+    let IfmOfm { ifm: from, ofm: to } = memories;
+    let read = from.read_latency_cycles + bytes.ifm / from.bytes_per_cycle;
+    read.max(to.write_latency_cycles + bytes.ofm / to.bytes_per_cycle)
 }
 
 /// The micro block and the output block as they are computed: an Ethos-U55 or U65 with micro blocks of 2x2 puts
@@ -81,7 +82,7 @@ impl BlockCycles {
         [micro, ofm]: [Hwc; 2],
         conditions: &Conditions,
     ) -> Self {
-        let [from, to] = &conditions.feature_maps;
+        let IfmOfm { ifm: from, ofm: to } = &conditions.feature_maps;
         let scales = match layer.kind.has_weights() {
             true => {
                 let bytes = (SCALE_BYTES * ofm[2]) as f64;
@@ -96,13 +97,13 @@ impl BlockCycles {
             read: block_transfer(
                 from,
                 from.read_latency_cycles,
-                volume(capped(block.ifm, layer.ifm)) * layer.element_bytes[0],
+                volume(capped(block.ifm, layer.ifm)) * layer.element_bytes.ifm,
                 Blocks::of_input(layer, block).read_burst(),
             ),
             write: block_transfer(
                 to,
                 to.write_latency_cycles,
-                volume(ofm) * layer.element_bytes[1],
+                volume(ofm) * layer.element_bytes.ofm,
                 Blocks::of_output(layer, block).write_burst(accelerator),
             ),
         }
@@ -156,7 +157,7 @@ pub fn operator_cycles(
 /// Cycles of an operation without buffers or staged inputs.
 pub fn whole_cycles(accelerator: &Accelerator, layer: &Layer, block: &Block) -> f64 {
     let conditions = Conditions {
-        feature_maps: [accelerator.planned_feature_maps(); 2],
+        feature_maps: IfmOfm::both(accelerator.planned_feature_maps()),
         scale_latency_cycles: accelerator.weights_off_chip.latency_cycles,
         part: Part::WHOLE,
     };

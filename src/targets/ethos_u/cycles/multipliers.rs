@@ -29,7 +29,7 @@ struct Traversal {
 
 impl Traversal {
     fn of(accelerator: &Accelerator, layer: &Layer, block: &Block, micro: Hwc, area: i64) -> Self {
-        let element_bytes = layer.element_bytes[0];
+        let element_bytes = layer.element_bytes.ifm;
         let ifm_depth = held_depth(layer, block);
         let (positions_per_step, cycles_per_area, n_passes) = match layer.kind {
             Kind::Depthwise => (4, POSITION_CYCLES * element_bytes, 1),
@@ -79,7 +79,7 @@ pub fn multiplier_cycles(
         let (n_steps, steps) = if layer.kind.is_pooling() {
             let bytes_cycles = match is_smallest {
                 true => 1,
-                false => POSITION_CYCLES * layer.element_bytes[0],
+                false => POSITION_CYCLES * layer.element_bytes.ifm,
             };
             (
                 1,

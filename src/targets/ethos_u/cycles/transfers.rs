@@ -35,20 +35,20 @@ pub struct Blocks {
 
 impl Blocks {
     pub fn of_input(layer: &Layer, block: &Block) -> Self {
-        Self::of(layer, 0, layer.ifm, block.ifm)
+        Self {
+            block: block.ifm,
+            depth: layer.ifm[2],
+            element_bytes: layer.element_bytes.ifm,
+            is_brick: layer.is_brick.ifm,
+        }
     }
 
     pub fn of_output(layer: &Layer, block: &Block) -> Self {
-        Self::of(layer, 1, layer.ofm, block.ofm)
-    }
-
-    /// `end`: 0 of the input, 1 of the output.
-    fn of(layer: &Layer, end: usize, [_, _, depth]: Hwc, block: Hwc) -> Self {
         Self {
-            block,
-            depth,
-            element_bytes: layer.element_bytes[end],
-            is_brick: layer.is_brick[end],
+            block: block.ofm,
+            depth: layer.ofm[2],
+            element_bytes: layer.element_bytes.ofm,
+            is_brick: layer.is_brick.ofm,
         }
     }
 
@@ -103,7 +103,7 @@ pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
     let ofm = capped(block.ofm, layer.ofm);
     let n_blocks = |axis: usize| ceil_div(layer.ofm[axis], ofm[axis]) as f64;
     let n_parts = |axis: usize| ceil_div(layer.kernel[axis], SUB_KERNEL) as f64;
-    let depth = match layer.is_brick[0] {
+    let depth = match layer.is_brick.ifm {
         true => round_up(layer.ifm[2], BRICK_CHANNELS),
         false => layer.ifm[2],
     };
@@ -112,14 +112,14 @@ pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
     if !layer.kind.is_by_channel() {
         bytes *= n_blocks(2);
     }
-    bytes * layer.element_bytes[0] as f64
+    bytes * layer.element_bytes.ifm as f64
 }
 
 /// Bytes written of the OFM.
 pub fn written_bytes(layer: &Layer) -> f64 {
-    let depth = match layer.is_brick[1] {
+    let depth = match layer.is_brick.ofm {
         true => round_up(layer.ofm[2], BRICK_CHANNELS),
         false => layer.ofm[2],
     };
-    (layer.ofm[0] * layer.ofm[1] * depth * layer.element_bytes[1]) as f64
+    (layer.ofm[0] * layer.ofm[1] * depth * layer.element_bytes.ofm) as f64
 }

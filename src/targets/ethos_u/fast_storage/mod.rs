@@ -7,6 +7,7 @@ mod selection;
 
 use self::selection::{Candidate, select};
 use super::accelerator::Accelerator;
+use super::geometry::IfmOfm;
 use super::live_ranges::LiveRanges;
 use super::order::Order;
 use super::program::{Operation, Program};
@@ -57,7 +58,10 @@ fn accesses(
     for (&idx, scheduled) in order.operations.iter().zip(operations) {
         let Some(scheduled) = scheduled else { continue };
         let operation = &program.operations[idx];
-        let [read, written] = scheduled.accesses(program);
+        let IfmOfm {
+            ifm: read,
+            ofm: written,
+        } = scheduled.accesses(program);
         let inputs = program.activations(operation);
         let mut inputs = inputs.map(|map_idx| live_ranges.range_of(map_idx));
         if let Some(first) = inputs.next() {

@@ -4,7 +4,7 @@
 use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
 use crate::targets::ethos_u::blocks::{self, Block, elementwise};
 use crate::targets::ethos_u::cycles::{Conditions, Elementwise, Part, operator_cycles};
-use crate::targets::ethos_u::geometry::{Hwc, ceil_div};
+use crate::targets::ethos_u::geometry::{Hwc, IfmOfm, ceil_div};
 use crate::targets::ethos_u::layer::Layer;
 use crate::targets::ethos_u::program::{INT32_BYTES, Operation, Program};
 use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
@@ -32,7 +32,10 @@ pub fn mat_mul<'a>(
         &Layer {
             ifm: several,
             ofm: [several[0], several[1], 1],
-            element_bytes: [INT32_BYTES, sum.element_bytes[1]],
+            element_bytes: IfmOfm {
+                ifm: INT32_BYTES,
+                ofm: sum.element_bytes.ofm,
+            },
             ..sum
         },
     )?;
@@ -44,9 +47,12 @@ pub fn mat_mul<'a>(
     };
     let product = Elementwise {
         block: elementwise::choose(accelerator, &shapes),
-        shapes: [rows; 2],
-        element_bytes: [1, 4],
-        is_brick: [false; 2],
+        shapes: IfmOfm::both(rows),
+        element_bytes: IfmOfm {
+            ifm: 1,
+            ofm: INT32_BYTES,
+        },
+        is_brick: IfmOfm::both(false),
         second: Some((rows, false)),
         cycles_per_element: accelerator.output.product_to_wide(),
     };
@@ -56,16 +62,20 @@ pub fn mat_mul<'a>(
         n_columns,
     };
     let read = rows.iter().product::<i64>() as f64 * n_columns;
-    let feature_maps = [accelerator.planned_feature_maps(); 2];
+    let planned = accelerator.planned_feature_maps();
     let cycles = mat_mul_cycles(
         accelerator,
         (&product, &sum, &block, n_columns),
-        feature_maps,
-        feature_maps[0],
+        &IfmOfm::both(planned),
+        planned,
     );
+    let bytes = IfmOfm {
+        ifm: read,
+        ofm: output.stored_bytes(),
+    };
     Some(ScheduledOperation {
         second: Some(Read::whole(program, second)),
-        ..ScheduledOperation::new(execution, cycles, [read, output.stored_bytes()])
+        ..ScheduledOperation::new(execution, cycles, bytes)
     })
 }
 
@@ -84,15 +94,22 @@ fn in_several_blocks(accelerator: &Accelerator, mut rows: Hwc) -> Hwc {
 pub fn mat_mul_cycles(
     accelerator: &Accelerator,
     (product, sum, block, n_columns): (&Elementwise, &Layer, &Block, f64),
-    [from, to]: [Memory; 2],
+    memories: &IfmOfm<Memory>,
     second: Memory,
 ) -> f64 {
     let between = accelerator.planned_feature_maps();
     let conditions = Conditions {
-        feature_maps: [between, to],
+        feature_maps: IfmOfm {
+            ifm: between,
+            ofm: memories.ofm,
+        },
         scale_latency_cycles: 0.0,
         part: Part::WHOLE,
     };
+    let products_in = IfmOfm {
+        ofm: between,
+        ..*memories
+    };
     let sums = operator_cycles(accelerator, sum, block, conditions);
-    (product.cycles(accelerator, [from, between], Some(second)) + sums) * n_columns
+    (product.cycles(accelerator, &products_in, Some(second)) + sums) * n_columns
 }

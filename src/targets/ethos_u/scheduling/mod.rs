@@ -10,6 +10,7 @@ use super::accelerator::Accelerator;
 use super::blocks::{self, Block};
 use super::cycles::{read_bytes, whole_cycles, written_bytes};
 use super::flow::Flow;
+use super::geometry::IfmOfm;
 use super::layer::{Kind, Layer};
 use super::order::Order;
 use super::program::{Action, MAX_DIMENSION, Operation, Program, Window};
@@ -31,7 +32,11 @@ pub fn schedule<'a>(
 ) -> Option<ScheduledOperation<'a>> {
     let operation = &program.operations[order.operations[idx]];
     if operation.action == Action::Cpu {
-        return Some(ScheduledOperation::new(Execution::Cpu, 0.0, [0.0; 2]));
+        return Some(ScheduledOperation::new(
+            Execution::Cpu,
+            0.0,
+            IfmOfm::both(0.0),
+        ));
     }
     let has_table = flow.has_table[idx];
     let chained: Vec<&Operation> = order.chained(program, idx).collect();
@@ -40,7 +45,10 @@ pub fn schedule<'a>(
     if let (Action::MatMul { n_columns }, Some(layer)) = (operation.action, layer) {
         let step = mat_mul(accelerator, program, operation, layer, n_columns as f64)?;
         return Some(ScheduledOperation {
-            maps: [operation.inputs.first(), operation.outputs.first()].map(|map| map.copied()),
+            maps: IfmOfm {
+                ifm: operation.inputs.first().copied(),
+                ofm: operation.outputs.first().copied(),
+            },
             can_move_input: flow.source[idx].is_some(),
             reader: flow.reader[idx],
             ..step
@@ -74,16 +82,19 @@ pub fn schedule<'a>(
             ofm: written,
             ..*layer
         };
-        bytes[0] = read_bytes(&exchanged, block);
+        bytes.ifm = read_bytes(&exchanged, block);
     }
     if let Some(&output) = last.outputs.first().filter(|_| !chained.is_empty()) {
         let output = &program.maps[output];
-        bytes[1] = output.seen_bytes(last.seen.map_or(output.shape, |[_, ofm]| ofm));
+        bytes.ofm = output.seen_bytes(last.seen.map_or(output.shape, |[_, ofm]| ofm));
     }
     Some(ScheduledOperation {
         bytes,
         others: others(program, operation, &chained),
-        maps: [operation.inputs.first(), last.outputs.first()].map(|map| map.copied()),
+        maps: IfmOfm {
+            ifm: operation.inputs.first().copied(),
+            ofm: last.outputs.first().copied(),
+        },
         sharing: operation.sharing,
         is_chained: !chained.is_empty(),
         pieces: operation.repeats,
@@ -105,8 +116,8 @@ fn with_chained(
     };
     layer.n_chained_passes = chained_passes(program, operation, chained);
     let last = &program.maps[last];
-    layer.element_bytes[1] = last.element_bytes;
-    layer.is_brick[1] = !last.is_linear;
+    layer.element_bytes.ofm = last.element_bytes;
+    layer.is_brick.ofm = !last.is_linear;
     layer
 }
 
@@ -147,7 +158,10 @@ fn of_layer<'a>(
     block: Block,
     histogram: Option<&'a ByteHistogram>,
 ) -> ScheduledOperation<'a> {
-    let bytes = [read_bytes(&layer, &block), written_bytes(&layer)];
+    let bytes = IfmOfm {
+        ifm: read_bytes(&layer, &block),
+        ofm: written_bytes(&layer),
+    };
     let cycles = whole_cycles(accelerator, &layer, &block);
     ScheduledOperation::new(
         execution(accelerator, layer, block, histogram),
@@ -211,6 +225,10 @@ fn layer(
         && kernel[0] * kernel[1] <= MAX_KERNEL_AREA
         && is_sane(&stride, MAX_KERNEL)
         && is_sane(&dilation, MAX_KERNEL);
+    let ends = IfmOfm {
+        ifm: &maps[input],
+        ofm: &maps[output],
+    };
     is_whole.then_some(Layer {
         kind,
         ifm,
@@ -222,8 +240,8 @@ fn layer(
         n_chained_passes: 0,
         has_table,
         is_sparse: accelerator.is_u85() && kind == Kind::Convolution && ifm[2] <= 2,
-        is_brick: [!maps[input].is_linear, !maps[output].is_linear],
-        element_bytes: [maps[input].element_bytes, maps[output].element_bytes],
+        is_brick: ends.map(|map| !map.is_linear),
+        element_bytes: ends.map(|map| map.element_bytes),
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::blocks::elementwise;
 use crate::targets::ethos_u::cycles::Elementwise;
-use crate::targets::ethos_u::geometry::Hwc;
+use crate::targets::ethos_u::geometry::{Hwc, IfmOfm};
 use crate::targets::ethos_u::program::{Action, FeatureMap, INT32_BYTES, Operation, Program};
 use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
 
@@ -35,24 +35,30 @@ pub fn output_stage<'a>(
         Action::Binary(arithmetic) => Some(arithmetic),
         _ => None,
     };
-    let element_bytes = [input.element_bytes, output.element_bytes];
+    let ends = IfmOfm {
+        ifm: input,
+        ofm: output,
+    };
+    let element_bytes = ends.map(|map| map.element_bytes);
     let cycles_per_element = match is_resize {
         true => {
             let ratio = |axis: usize| (ofm[axis] + ifm[axis] / 2) / ifm[axis].max(1);
             let ratio = ratio(0).min(ratio(1));
             accelerator.output.of_resize(input.element_bytes, ratio)
         }
-        false => accelerator
-            .output
-            .of_elementwise(arithmetic, element_bytes, has_table),
+        false => accelerator.output.of_elementwise(
+            arithmetic,
+            [element_bytes.ifm, element_bytes.ofm],
+            has_table,
+        ),
     };
     let passes = chained_passes(program, operation, chained) as f64;
     let cycles_per_element = cycles_per_element + accelerator.output.pass() * passes;
     let own = Elementwise {
         block: elementwise::choose(accelerator, &shapes),
-        shapes: [ifm, ofm],
+        shapes: IfmOfm { ifm, ofm },
         element_bytes,
-        is_brick: [!input.is_linear, !output.is_linear],
+        is_brick: ends.map(|map| !map.is_linear),
         second: second.map(|(_, map, shape)| (shape, !map.is_linear)),
         cycles_per_element,
     };
@@ -81,8 +87,11 @@ pub fn output_stage<'a>(
         true => accelerator.off_chip,
         false => planned,
     });
-    let cycles = own.cycles(accelerator, [planned; 2], of_second);
-    let bytes = [read(input, ifm), output.seen_bytes(ofm)];
+    let cycles = own.cycles(accelerator, &IfmOfm::both(planned), of_second);
+    let bytes = IfmOfm {
+        ifm: read(input, ifm),
+        ofm: output.seen_bytes(ofm),
+    };
     Some(ScheduledOperation {
         second,
         ..ScheduledOperation::new(Execution::Elementwise(own), cycles, bytes)

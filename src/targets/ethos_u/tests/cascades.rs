@@ -40,7 +40,7 @@ fn large_feature_maps_are_cascaded() {
     let accelerator = &ACCELERATORS[U65];
     let map = |channels| [112, 112, channels];
     let mut first = layer(Convolution, [224, 224, 3], map(24), [3, 3], [2, 2]);
-    first.is_brick[0] = false;
+    first.is_brick.ifm = false;
     let layers = [
         (first, 480.0 + 240.0),
         (

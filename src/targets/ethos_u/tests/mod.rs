@@ -5,7 +5,7 @@ use super::accelerator::{ACCELERATORS, Accelerator};
 use super::blocks::{self, Block};
 use super::cycles::Elementwise;
 use super::cycles::whole_cycles;
-use super::geometry::Hwc;
+use super::geometry::{Hwc, IfmOfm};
 use super::layer::{Kind, Layer};
 use super::live_ranges::LiveRanges;
 use super::lower::one_to_one;
@@ -34,8 +34,8 @@ fn layer(kind: Kind, ifm: Hwc, ofm: Hwc, kernel: [i64; 2], stride: [i64; 2]) -> 
         has_table: false,
         upscale: 1,
         n_chained_passes: 0,
-        is_brick: [true, true],
-        element_bytes: [1, 1],
+        is_brick: IfmOfm::both(true),
+        element_bytes: IfmOfm::both(1),
     }
 }
 
@@ -151,16 +151,16 @@ fn blocks_and_cycles_are_those_of_vela() {
 /// Whatever takes some time.
 const SOMETHING: Execution = Execution::Elementwise(Elementwise {
     block: [1; 3],
-    shapes: [[1; 3]; 2],
-    element_bytes: [1; 2],
-    is_brick: [false; 2],
+    shapes: IfmOfm::both([1; 3]),
+    element_bytes: IfmOfm::both(1),
+    is_brick: IfmOfm::both(false),
     second: None,
     cycles_per_element: 1.0,
 });
 
 /// Nothing is read.
 fn idle() -> ScheduledOperation<'static> {
-    ScheduledOperation::new(SOMETHING, 10.0, [0.0; 2])
+    ScheduledOperation::new(SOMETHING, 10.0, IfmOfm::both(0.0))
 }
 
 fn weighted<'a>(
@@ -175,7 +175,7 @@ fn weighted<'a>(
         weight_bytes,
         histogram,
     };
-    ScheduledOperation::new(execution, cycles(accelerator, &layer), [0.0; 2])
+    ScheduledOperation::new(execution, cycles(accelerator, &layer), IfmOfm::both(0.0))
 }
 
 /// Weights that are read once are fetched ahead only while there is time; those read for many
@@ -191,7 +191,7 @@ fn weights_are_buffered_where_it_pays() {
         [3, 3],
         [1, 1],
     );
-    let busy = ScheduledOperation::new(SOMETHING, 1e6, [0.0; 2]);
+    let busy = ScheduledOperation::new(SOMETHING, 1e6, IfmOfm::both(0.0));
     let histogram = histogram(&[1, 2]);
     let step = |layer| weighted(accelerator, layer, 4096.0, &histogram);
     let nothing = Buffer::default();

@@ -14,7 +14,7 @@ use self::unbuffered::{n_stripes, striped};
 use super::accelerator::{Accelerator, Transfer};
 use super::blocks::Block;
 use super::cycles::{Conditions, Part, operator_cycles, read_bytes};
-use super::geometry::{BRICK_CHANNELS, round_down, round_up};
+use super::geometry::{BRICK_CHANNELS, IfmOfm, round_down, round_up};
 use super::layer::Layer;
 use super::program::WeightSharing;
 use super::scheduled_operation::{Cascade, Execution, ScheduledOperation, Stripe};
@@ -145,7 +145,7 @@ impl Weights<'_> {
     /// Cycles of one slice of the operation, with its weights and scales in SRAM.
     fn slice_cycles(&self, layer: &Layer, part: Part) -> f64 {
         let conditions = Conditions {
-            feature_maps: [self.accelerator.planned_feature_maps(); 2],
+            feature_maps: IfmOfm::both(self.accelerator.planned_feature_maps()),
             scale_latency_cycles: self.accelerator.weights_buffered.latency_cycles,
             part,
         };

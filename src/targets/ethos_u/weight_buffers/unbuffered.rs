@@ -28,7 +28,7 @@ impl Unbuffered {
                 computing: operation.cycles,
                 weights: 0.0,
                 input: 0.0,
-                input_bytes: operation.bytes[0],
+                input_bytes: operation.bytes.ifm,
             };
         };
         let striped = striped(&layer, operation.stripe);
