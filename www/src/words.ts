@@ -75,8 +75,15 @@ export function provenanceWords(provenance: Provenance): string {
 export function referenceWords({ kind, configuration, tool, version }: Provenance): string {
   if (kind === CALIBRATED) return "your other measurements";
   if (kind === FROM_COMPILER) return `${toolName({ tool, version })} compiler estimates, not silicon`;
-  return referenceIn(configuration);
+  return REFERENCES[kind] ?? referenceIn(configuration);
 }
+
+/** By how a number was made, where that alone says it. */
+const REFERENCES: Record<string, string> = {
+  "compiler rules": "the compiler's own estimates, not silicon",
+  "learned from emulated": "instructions counted in an emulator, not time on the board",
+  "learned from measured": "measurements",
+};
 
 /** Of results that a person's own measurements make. */
 export const CALIBRATED = "calibrated with your measurements";
