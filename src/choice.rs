@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use litecast::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
-use litecast::targets::{Target, boards, ethos_u, registry};
+use litecast::targets::{Target, boards, cortex_m, ethos_u, registry};
 
 /// Options that choose targets.
 #[derive(clap::Args)]
@@ -29,6 +29,9 @@ pub struct TargetArgs {
     /// SRAM in bytes that Vela may fill where it has an SRAM of its own.
     #[arg(long, value_name = "BYTES", requires = "targets")]
     arena_cache_size: Option<i64>,
+    /// Clock of every microcontroller that is chosen, instead of its own.
+    #[arg(long = "clock", value_name = "MHZ", requires = "targets")]
+    clock_mhz: Option<f64>,
 }
 
 type Chosen = Vec<Box<dyn Target>>;
@@ -75,8 +78,10 @@ impl TargetArgs {
         let mode = mode.map(|name| format!("--memory-mode={name}"));
         let size = self.arena_cache_size.iter();
         let size = size.map(|bytes| format!("--arena-cache-size={bytes}"));
+        let clock = self.clock_mhz.iter();
+        let clock = clock.map(|clock_mhz| format!("--clock={clock_mhz}"));
         (targets.chain(boards).chain(ini))
-            .chain(system.chain(mode).chain(size))
+            .chain(system.chain(mode).chain(size).chain(clock))
             .collect()
     }
 
@@ -84,12 +89,17 @@ impl TargetArgs {
         if let Some(product) = Product::by_name(id) {
             return Ok(ethos_u::target(self.configuration(product, ini)?));
         }
+        if let Some(target) = cortex_m::target(id, self.clock_mhz) {
+            return Ok(target);
+        }
         let found = registry().iter().position(|target| target.id() == id);
         let targets = found.map(|idx| litecast::targets::registered().swap_remove(idx));
         targets.ok_or_else(|| {
             let registered = registry().iter().map(|target| target.id());
             let npus = Product::ALL.map(Product::name);
-            let mut known: Vec<&str> = registered.chain(npus).collect();
+            let microcontrollers = cortex_m::Constants::shipped().targets.iter();
+            let microcontrollers = microcontrollers.map(|target| target.target.as_str());
+            let mut known: Vec<&str> = registered.chain(npus).chain(microcontrollers).collect();
             known.sort_unstable();
             known.dedup();
             format!("--target {id}: expected one of {}", known.join(", ")).into()

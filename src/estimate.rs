@@ -2,7 +2,9 @@
 
 use std::num::NonZeroU32;
 
+use crate::boards::{self, Application, Fit, Need};
 use crate::formats::tflite::{self, MAIN_SUBGRAPH, Model, ParseError};
+use crate::graph::analysis::memory_plan::Unplannable;
 use crate::graph::analysis::{self, Analysis};
 use crate::graph::batch_size::{self, BatchError};
 use crate::graph::{self, CycleError, Graph};
@@ -10,6 +12,7 @@ use crate::learned::features::Features;
 use crate::learned::out_of_distribution::Learned;
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::{self, REPORT_VERSION, Report};
+use crate::targets::cortex_m::{self, Latency, Refusal};
 use crate::targets::{Network, Target, ethos_u, registry};
 
 /// Why a file has no report.
@@ -28,6 +31,9 @@ pub enum EstimateError {
     /// The network failed.
     #[error(transparent)]
     Predictor(#[from] PredictorError),
+    /// The file does not tell how much memory it needs.
+    #[error(transparent)]
+    Arena(#[from] Unplannable),
 }
 
 impl EstimateError {
@@ -38,6 +44,7 @@ impl EstimateError {
             Self::Batch(_) => "batch",
             Self::Cycle(_) => "cycle",
             Self::Predictor(error) => error.kind(),
+            Self::Arena(_) => "arena",
         }
     }
 }
@@ -135,6 +142,50 @@ pub fn estimate_on(
         Ok(facts.report(file, learned.as_ref(), targets))
     };
     Ok(read.into_iter().zip(files).map(report).collect())
+}
+
+/// Whether a file has room on each board of [`boards`], and its latency there.
+///
+/// [`boards`]: boards::boards
+pub struct OnBoards {
+    /// Beside what the application needs.
+    pub need: Need,
+    /// In the order of the table.
+    pub boards: Vec<OnBoard>,
+}
+
+/// One board.
+pub struct OnBoard {
+    /// Whether the file has room.
+    pub fit: Fit,
+    /// At the board's clock; absent where nobody measured its core.
+    pub latency: Option<Result<Latency, Refusal>>,
+}
+
+/// Of the main subgraph, beside what the application needs. Without a trained network.
+///
+/// # Errors
+/// As [`estimate`], and [`EstimateError::Arena`] where the file does not tell how much memory it needs.
+pub fn on_boards(file: ModelFile, application: &Application) -> Result<OnBoards, EstimateError> {
+    let model = file.read()?;
+    let graph = graph::build(&model, MAIN_SUBGRAPH)?;
+    let analysis = analysis::analyze(&graph);
+    let need = Need::of(&graph)?;
+    let on_board = |fit: Fit| OnBoard {
+        latency: fit.board.latency.as_ref().and_then(|of| {
+            let target = cortex_m::Constants::shipped().target(&of.target)?;
+            let clock_mhz = target.has_other_clocks.then_some(fit.board.clock_mhz);
+            Some(cortex_m::latency(&graph, &analysis, target, clock_mhz))
+        }),
+        fit,
+    };
+    Ok(OnBoards {
+        need,
+        boards: boards::fits(&need, application)
+            .into_iter()
+            .map(on_board)
+            .collect(),
+    })
 }
 
 /// What a file says by itself.

@@ -34,6 +34,7 @@
 //! command needs.
 #![warn(missing_docs)]
 
+pub mod boards;
 pub mod calibration;
 pub mod diagnostic;
 pub mod estimate;

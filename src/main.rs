@@ -8,7 +8,8 @@ use std::time::Duration;
 use std::{fs, io};
 
 use clap::{Parser, Subcommand};
-use litecast::estimate::{ModelFile, estimate_on};
+use litecast::boards::Application;
+use litecast::estimate::{ModelFile, estimate_on, on_boards};
 use litecast::formats::tflite::ParseError;
 use litecast::formats::tflite::limits::MAX_FILE_BYTES;
 use litecast::learned::predictor::{Predictor, PredictorError};
@@ -70,6 +71,18 @@ enum Command {
         #[arg(long, default_value = "0")]
         alone: usize,
     },
+    /// Say on which boards .tflite files have room under TensorFlow Lite Micro, and how fast they run.
+    Boards {
+        /// Files to place.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// RAM that the application keeps for itself.
+        #[arg(long = "app-ram", value_name = "KIB", default_value = "0")]
+        ram_kib: u32,
+        /// Flash that the application keeps for itself, the code of the runtime included.
+        #[arg(long = "app-flash", value_name = "KIB", default_value = "0")]
+        flash_kib: u32,
+    },
     /// List the targets, where their numbers come from and how far off they were on held-out networks.
     Targets,
 }
@@ -103,6 +116,17 @@ fn main() -> ExitCode {
                 text_of(report, json, operators)
             })
         }),
+        Command::Boards {
+            files,
+            ram_kib,
+            flash_kib,
+        } => Ok(boards(
+            &files,
+            &Application {
+                ram_bytes: u64::from(ram_kib) << 10,
+                flash_bytes: u64::from(flash_kib) << 10,
+            },
+        )),
         Command::Targets => load().map(|predictor| {
             let targets = litecast::targets::infos(Some(predictor.manifest()));
             println!("{}", table::targets(&targets));
@@ -134,6 +158,25 @@ fn predict(
         }
     })?;
     Ok(code)
+}
+
+fn boards(files: &[PathBuf], application: &Application) -> ExitCode {
+    let mut code = ExitCode::SUCCESS;
+    for file in files {
+        let name = file.to_string_lossy();
+        let text = read(file).and_then(|bytes| {
+            let placed = on_boards(ModelFile::new(&name, &bytes), application)?;
+            Ok(table::boards(&name, &placed))
+        });
+        match text {
+            Ok(text) => println!("{text}"),
+            Err(error) => {
+                eprintln!("litecast: {name}: {error}");
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    code
 }
 
 /// Files that are held and estimated at a time: so many, or as few as have so many bytes.

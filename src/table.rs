@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use comfy_table::{CellAlignment, Table, presets};
+use litecast::boards::Room;
 use litecast::diagnostic::Severity;
+use litecast::estimate::{OnBoard, OnBoards};
 use litecast::provenance::Provenance;
 use litecast::provenance::ProvenanceKind;
 use litecast::report::{OperatorFacts, Report, TargetResult};
@@ -169,6 +171,55 @@ fn output_shape(report: &Report, operator: &OperatorFacts) -> String {
         let dims: Vec<String> = tensor.shape.iter().map(i32::to_string).collect();
         dims.join("×")
     })
+}
+
+/// Where a file has room, and how fast it runs there.
+pub fn boards(file: &str, placed: &OnBoards) -> String {
+    let mut table = table(&["board", "core", "MHz", "fits", "RAM", "flash", "latency"]);
+    for OnBoard { fit, latency } in &placed.boards {
+        let board = fit.board;
+        let is_transferred = board.latency.as_ref().is_some_and(|of| of.is_transferred);
+        let latency = match latency {
+            Some(Ok(latency)) => format!(
+                "{}{}",
+                quantity(latency.value_ms, "ms"),
+                if is_transferred { " *" } else { "" }
+            ),
+            Some(Err(_)) | None => "-".to_owned(),
+        };
+        table.add_row([
+            board.name.clone(),
+            board.core.clone(),
+            board.clock_mhz.to_string(),
+            if fit.is_fitting() { "yes" } else { "no" }.to_owned(),
+            room(&fit.ram),
+            room(&fit.flash),
+            latency,
+        ]);
+    }
+    align_right(&mut table, &[2, 6]);
+    let refusal = placed
+        .boards
+        .iter()
+        .find_map(|on| Some(on.latency.as_ref()?.as_ref().err()?.to_string()));
+    let note = refusal.map_or(
+        "* from other boards with the same core; - where no board with its core was measured"
+            .to_owned(),
+        |refusal| format!("no latency: {refusal}"),
+    );
+    format!(
+        "{file}\narena {}, file {}\n{table}\n{note}\n",
+        bytes(placed.need.ram_bytes as f64),
+        bytes(placed.need.flash_bytes as f64)
+    )
+}
+
+fn room(room: &Room) -> String {
+    match room {
+        Room::OnChip { left_bytes } => format!("{} left", bytes(*left_bytes as f64)),
+        Room::External { left_bytes } => format!("external, {} left", bytes(*left_bytes as f64)),
+        Room::Short { missing_bytes } => format!("{} short", bytes(*missing_bytes as f64)),
+    }
 }
 
 /// What is estimated.

@@ -189,7 +189,8 @@ def arena_here(path):
 
     _, log = silently(record)
     head = re.search(r"Arena allocation head (\d+) bytes", log)
-    return {"head_bytes": int(head[1])} if head else {"refused": log.strip().splitlines()[0][:120]}
+    total = re.search(r"Arena allocation total (\d+) bytes", log)
+    return {"head_bytes": int(head[1]), "total_bytes": int(total[1])} if head and total else {"refused": log.strip().splitlines()[0][:120]}
 
 
 # ---- Vela -----------------------------------------------------------------------------------

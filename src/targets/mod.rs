@@ -5,6 +5,7 @@
 
 pub mod boards;
 pub mod cortex_a;
+pub mod cortex_m;
 pub mod edge_tpu;
 pub mod ethos_u;
 mod outcome;

@@ -22,6 +22,10 @@ pub enum Metric {
     SramTraffic,
     /// Bytes of TensorFlow Lite Micro's arena for activations.
     Arena,
+    /// RAM of activations under ST Edge AI.
+    ActivationRam,
+    /// Flash of weights, or of the file, without code.
+    WeightsFlash,
 }
 
 impl Metric {
@@ -34,6 +38,8 @@ impl Metric {
             Self::OffchipTraffic => "offchip_traffic",
             Self::SramTraffic => "sram_traffic",
             Self::Arena => "arena",
+            Self::ActivationRam => "activation_ram",
+            Self::WeightsFlash => "weights_flash",
         }
     }
 
@@ -42,7 +48,12 @@ impl Metric {
         match self {
             Self::Latency => "ms",
             Self::Energy => "mJ",
-            Self::SramPeak | Self::OffchipTraffic | Self::SramTraffic | Self::Arena => "bytes",
+            Self::SramPeak
+            | Self::OffchipTraffic
+            | Self::SramTraffic
+            | Self::Arena
+            | Self::ActivationRam
+            | Self::WeightsFlash => "bytes",
         }
     }
 
@@ -55,6 +66,8 @@ impl Metric {
             Self::OffchipTraffic,
             Self::SramTraffic,
             Self::Arena,
+            Self::ActivationRam,
+            Self::WeightsFlash,
         ];
         all.into_iter().find(|metric| metric.id() == id)
     }
@@ -166,6 +179,13 @@ pub enum UnavailableReason {
     PrecisionNotCounted(&'static str),
     /// A tensor's shape is known only at run time.
     ShapeAtRunTime,
+    /// Of a target that words its own reasons.
+    OfTarget {
+        /// As [`Self::code`].
+        code: &'static str,
+        /// One sentence, lower case, no full stop.
+        words: String,
+    },
 }
 
 impl UnavailableReason {
@@ -183,6 +203,7 @@ impl UnavailableReason {
             Self::UnsupportedOperators { .. } => "unsupported-operators",
             Self::PrecisionNotCounted(_) => "precision-not-counted",
             Self::ShapeAtRunTime => "shape-at-run-time",
+            Self::OfTarget { code, .. } => code,
         }
     }
 }
@@ -231,6 +252,7 @@ impl fmt::Display for UnavailableReason {
                 "int8 and float32 networks are known of this processor, not {numbers}"
             ),
             Self::ShapeAtRunTime => f.write_str("a tensor's shape is known only at run time"),
+            Self::OfTarget { words, .. } => f.write_str(words),
         }
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use litecast_trainer::targets::cortex_a::{self, boards};
-use litecast_trainer::targets::edge_tpu;
+use litecast_trainer::targets::{cortex_m, edge_tpu};
 use litecast_trainer::{
     baselines, bench, bench_predictor, dataset, evaluate, export, labels, spaces, train,
 };
@@ -36,6 +36,8 @@ enum Command {
     FitCpu(boards::FitCpuArgs),
     /// Fit what each kind of operator executes to counted instructions of networks
     FitCpuOperators(cortex_a::FitCpuOperatorsArgs),
+    /// Fit the costs of microcontrollers' kernels to measured boards
+    FitMcu(cortex_m::FitMcuArgs),
     /// Fit the Edge TPU's few constants to published latencies
     FitEdgetpu(edge_tpu::FitEdgetpuArgs),
     /// Make, remake and describe the tables of labels and features
@@ -79,6 +81,7 @@ fn main() -> Result<()> {
         Command::LabelBoards(args) => boards::measured::run(&args),
         Command::FitCpu(args) => boards::run(&args),
         Command::FitCpuOperators(args) => cortex_a::run(&args),
+        Command::FitMcu(args) => cortex_m::run(&args),
         Command::FitEdgetpu(args) => edge_tpu::run(&args),
         Command::Dataset(command) => dataset::run(&command),
         Command::Train(args) => train::run(&args),

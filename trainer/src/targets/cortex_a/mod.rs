@@ -2,7 +2,7 @@
 //! operator costs, on networks of one side of the split, with the error on the other.
 
 pub mod boards;
-mod fit;
+pub mod fit;
 
 use std::collections::BTreeMap;
 use std::fs;

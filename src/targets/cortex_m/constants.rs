@@ -1,0 +1,176 @@
+//! The fitted constants: `constants.json`, which `litecast-trainer fit-mcu` writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::work::{Program, Term, Work};
+
+/// The constants of all targets, with how they were made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Constants {
+    /// What remakes the file.
+    pub command: String,
+    /// Where the measurements come from.
+    pub sources: Vec<String>,
+    pub runtimes: Vec<Runtime>,
+    pub targets: Vec<Target>,
+}
+
+/// What a runtime's kernels take on its reference processor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Runtime {
+    pub id: String,
+    pub name: String,
+    /// The processor that [`Self::costs`] are of.
+    pub reference: String,
+    /// Cycles for one of each count.
+    pub costs: BTreeMap<Term, f64>,
+    /// Operators of the networks that were measured, by their names in the schema.
+    pub operators: BTreeSet<String>,
+}
+
+/// A processor with a runtime, on the board that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    pub target: String,
+    /// The hardware in words.
+    pub device: String,
+    pub core: String,
+    /// [`Runtime::id`].
+    pub runtime: String,
+    /// Of the runtime, as published.
+    pub version: String,
+    /// Where no other clock is asked for.
+    pub clock_mhz: f64,
+    /// Whether other clocks can be asked for: cycles are taken not to depend on the clock.
+    pub has_other_clocks: bool,
+    pub program: Program,
+    /// Cycles here for each cycle of the runtime's reference processor and version.
+    pub cycles_factor: f64,
+    /// Measured latencies of this processor that the fit has.
+    pub n_latencies: usize,
+    pub n_networks: usize,
+    /// Of estimates of networks that nothing was fitted on.
+    pub network_left_out: Errors,
+    /// Of estimates of networks of families that nothing was fitted on.
+    pub family_left_out: Errors,
+    /// Cycles as so many for each multiply-accumulate, a network left out: the simplest estimate.
+    pub macs_alone: Errors,
+    /// The 90 % interval reaches from the estimate over the factor to the estimate times it.
+    pub interval_factor: f64,
+    /// Left-out estimates whose measured latency lies inside, in percent.
+    pub coverage_percent: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
+}
+
+/// How far off left-out estimates are, relative to the measured values. Uncapped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Errors {
+    pub n: usize,
+    pub mean_percent: f64,
+    pub median_percent: f64,
+    pub p95_percent: f64,
+    pub worst_percent: f64,
+    /// Mean with its sign: positive where estimates are too high.
+    pub bias_percent: f64,
+}
+
+/// Energy of an inference as mean power times latency.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Energy {
+    /// Board whose power was measured.
+    pub board: String,
+    /// Median over its networks.
+    pub power_mw: f64,
+    /// The only clock that the power is of.
+    pub clock_mhz: f64,
+    /// Of power times estimated latency, each network left out of both.
+    pub error: Errors,
+    /// As [`Target::interval_factor`].
+    pub interval_factor: f64,
+}
+
+impl Constants {
+    /// Those of this version.
+    pub fn shipped() -> &'static Self {
+        static SHIPPED: LazyLock<Constants> = LazyLock::new(|| {
+            serde_json::from_str(include_str!("constants.json"))
+                .expect("the shipped file is what `fit-mcu` wrote")
+        });
+        &SHIPPED
+    }
+
+    pub fn target(&self, target: &str) -> Option<&Target> {
+        self.targets.iter().find(|known| known.target == target)
+    }
+
+    pub fn runtime(&self, target: &Target) -> Option<&Runtime> {
+        self.runtimes
+            .iter()
+            .find(|runtime| runtime.id == target.runtime)
+    }
+}
+
+impl Runtime {
+    /// Cycles of one operator on the reference processor.
+    pub fn cycles(&self, work: &Work) -> f64 {
+        let cost = |(term, count): &(Term, f64)| Some(self.costs.get(term)? * count);
+        work.terms.iter().filter_map(cost).sum()
+    }
+}
+
+impl Target {
+    /// The fit in words.
+    pub fn in_words(&self) -> String {
+        let (network, family) = (&self.network_left_out, &self.family_left_out);
+        format!(
+            "cycles of {} {} on {}, a sum over operators fitted to {} measured latencies of {} networks, off \
+             by {:.1} % (median {:.1} %) with a network left out and by {:.1} % with a family left out",
+            self.runtime,
+            self.version,
+            self.core,
+            self.n_latencies,
+            self.n_networks,
+            network.mean_percent,
+            network.median_percent,
+            family.mean_percent,
+        )
+    }
+}
+
+impl Energy {
+    /// The model in words.
+    pub fn in_words(&self) -> String {
+        format!(
+            "estimated latency times {:.1} mW of the {} at {} MHz, off by {:.1} % on {} measured energies \
+             with a network left out",
+            self.power_mw, self.board, self.clock_mhz, self.error.mean_percent, self.error.n
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_has_its_runtime_and_sane_constants() {
+        let constants = Constants::shipped();
+        assert!(constants.targets.len() >= 7);
+        for target in &constants.targets {
+            let runtime = constants.runtime(target).expect(&target.runtime);
+            assert!(!runtime.costs.is_empty(), "{}", runtime.id);
+            assert!(
+                runtime
+                    .costs
+                    .values()
+                    .all(|cost| *cost > 0.0 && cost.is_finite())
+            );
+            assert!(target.cycles_factor > 0.0 && target.clock_mhz > 0.0);
+            assert!(target.interval_factor >= 1.0, "{}", target.target);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Counts and constants → latency and energy of an inference.
+
+use std::collections::BTreeSet;
+
+use super::constants::{Constants, Target};
+use super::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, check};
+use super::work::{Kind, Work, kind, work};
+use crate::graph::Graph;
+use crate::graph::analysis::Analysis;
+
+/// A latency, with the interval that held nine of ten left-out networks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latency {
+    pub clock_mhz: f64,
+    pub value_ms: f64,
+    pub lo_ms: f64,
+    pub hi_ms: f64,
+    /// Of each node, in the order of [`Graph::nodes`]; they add up to the latency.
+    pub operators_ms: Vec<f64>,
+    /// Operators that no measured network has; they are counted like others of their kind.
+    pub unmeasured: BTreeSet<String>,
+}
+
+/// An energy, with an interval as of [`Latency`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct InferenceEnergy {
+    pub value_mj: f64,
+    pub lo_mj: f64,
+    pub hi_mj: f64,
+    /// As of [`Latency`].
+    pub operators_mj: Vec<f64>,
+}
+
+/// What an operator that no measured network has may cost, over and times what is counted of it.
+const UNMEASURED_FACTOR: f64 = 10.0;
+
+/// Latency of one inference on a target of [`Constants::targets`], at `clock_mhz` where that is given.
+/// Linear in nodes and weight bytes.
+pub fn latency(
+    graph: &Graph,
+    analysis: &Analysis,
+    target: &Target,
+    clock_mhz: Option<f64>,
+) -> Result<Latency, Refusal> {
+    let clock_mhz = checked_clock(target, clock_mhz)?;
+    check(graph, analysis)?;
+    let constants = Constants::shipped();
+    let runtime = constants.runtime(target).ok_or(Refusal::NoOperators)?;
+    let works = work(graph, analysis, &target.program);
+    let ms = |work: &Work| runtime.cycles(work) * target.cycles_factor / (1e3 * clock_mhz);
+    let operators_ms: Vec<f64> = works.iter().map(ms).collect();
+    let is_unmeasured = |work: &&Work| {
+        !runtime.operators.contains(&work.operator) && kind(&work.operator) != Kind::Free
+    };
+    let unmeasured_ms: f64 = works.iter().filter(is_unmeasured).map(ms).sum();
+    let value_ms: f64 = operators_ms.iter().sum();
+    let measured_ms = value_ms - unmeasured_ms;
+    let factor = target.interval_factor;
+    Ok(Latency {
+        clock_mhz,
+        value_ms,
+        lo_ms: (measured_ms + unmeasured_ms / UNMEASURED_FACTOR) / factor,
+        hi_ms: (measured_ms + unmeasured_ms * UNMEASURED_FACTOR) * factor,
+        operators_ms,
+        unmeasured: works
+            .iter()
+            .filter(is_unmeasured)
+            .map(|work| work.operator.clone())
+            .collect(),
+    })
+}
+
+fn checked_clock(target: &Target, asked_mhz: Option<f64>) -> Result<f64, Refusal> {
+    let Some(found) = asked_mhz else {
+        return Ok(target.clock_mhz);
+    };
+    if !(MIN_CLOCK_MHZ..=MAX_CLOCK_MHZ).contains(&found) {
+        return Err(Refusal::Clock { found });
+    }
+    if !target.has_other_clocks && found != target.clock_mhz {
+        return Err(Refusal::OtherClock {
+            measured: target.clock_mhz,
+            found,
+        });
+    }
+    Ok(found)
+}
+
+/// Energy of an inference that takes `latency` on `target`.
+pub fn energy(target: &Target, latency: &Latency) -> Result<InferenceEnergy, Refusal> {
+    let power = Refusal::Power {
+        found: latency.clock_mhz,
+    };
+    let energy = target.energy.as_ref().ok_or_else(|| power.clone())?;
+    if energy.clock_mhz != latency.clock_mhz {
+        return Err(power);
+    }
+    let mj = |ms: f64| 1e-3 * energy.power_mw * ms;
+    // The wider of two promises: that of the latency knows of operators that were not measured.
+    let factor = (energy.interval_factor / target.interval_factor).max(1.0);
+    Ok(InferenceEnergy {
+        value_mj: mj(latency.value_ms),
+        lo_mj: mj(latency.lo_ms) / factor,
+        hi_mj: mj(latency.hi_ms) * factor,
+        operators_mj: latency.operators_ms.iter().map(|&ms| mj(ms)).collect(),
+    })
+}

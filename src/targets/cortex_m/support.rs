@@ -1,0 +1,131 @@
+//! Whether a graph can be estimated for a microcontroller, and why not.
+
+use std::collections::BTreeSet;
+
+use super::work::{Kind, kind};
+use crate::diagnostic::some_of;
+use crate::formats::tflite::TensorType;
+use crate::graph::analysis::Analysis;
+use crate::graph::{Graph, Node};
+
+/// Why there is no estimate.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    #[error("the model has no operators")]
+    NoOperators,
+    /// Custom operators, control flow, and operators that neither runtime has.
+    #[error("{n} of {of} operators are not modelled: {}", some_of(names.iter().map(String::as_str), ", "))]
+    Operators {
+        n: usize,
+        of: usize,
+        names: BTreeSet<String>,
+    },
+    /// Operators that multiply other numbers than int8 by int8.
+    #[error(
+        "only int8 models were measured on this target; {n} of {of} operators multiply {}",
+        some_of(numbers.iter().map(String::as_str), ", ")
+    )]
+    Precision {
+        n: usize,
+        of: usize,
+        numbers: BTreeSet<String>,
+    },
+    #[error("the file does not tell the shapes that {n} of {of} operators work on")]
+    Shapes { n: usize, of: usize },
+    #[error("expected a clock of {MIN_CLOCK_MHZ} to {MAX_CLOCK_MHZ} MHz, found {found} MHz")]
+    Clock { found: f64 },
+    #[error("this target was measured at {measured} MHz alone, found {found} MHz")]
+    OtherClock { measured: f64, found: f64 },
+    /// There is a latency, but no power to make energy of it.
+    #[error("no published measurement of this target's power at {found} MHz")]
+    Power { found: f64 },
+}
+
+impl Refusal {
+    /// Stable identifier for programs, kebab-case.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NoOperators => "no-operators",
+            Self::Operators { .. } => "operators",
+            Self::Precision { .. } => "precision",
+            Self::Shapes { .. } => "shapes",
+            Self::Clock { .. } | Self::OtherClock { .. } => "clock",
+            Self::Power { .. } => "power",
+        }
+    }
+}
+
+/// Clocks of microcontrollers that are sold: from a sleeping sensor's to an i.MX RT1170's.
+pub const MIN_CLOCK_MHZ: f64 = 1.0;
+pub const MAX_CLOCK_MHZ: f64 = 1200.0;
+
+/// Linear in operators.
+pub fn check(graph: &Graph, analysis: &Analysis) -> Result<(), Refusal> {
+    let of = graph.nodes.len();
+    if of == 0 {
+        return Err(Refusal::NoOperators);
+    }
+    let unknown: Vec<&Node> = graph.nodes.iter().filter(|node| is_unknown(node)).collect();
+    if !unknown.is_empty() {
+        let names = unknown
+            .iter()
+            .map(|node| node.operator.code.name().to_owned());
+        return Err(Refusal::Operators {
+            n: unknown.len(),
+            of,
+            names: names.collect(),
+        });
+    }
+    let multiplying: Vec<&Node> = graph.nodes.iter().filter(|node| multiplies(node)).collect();
+    let costs = graph.nodes.iter().zip(&analysis.costs);
+    let without_shapes = costs
+        .filter(|(node, cost)| multiplies(node) && cost.macs == 0)
+        .count();
+    if without_shapes > 0 {
+        return Err(Refusal::Shapes {
+            n: without_shapes,
+            of,
+        });
+    }
+    let numbers: Vec<String> = multiplying
+        .iter()
+        .filter_map(|node| other_numbers(graph, node))
+        .collect();
+    if !numbers.is_empty() {
+        return Err(Refusal::Precision {
+            n: numbers.len(),
+            of,
+            numbers: numbers.into_iter().collect(),
+        });
+    }
+    Ok(())
+}
+
+fn is_unknown(node: &Node) -> bool {
+    node.operator.code.is_custom() || kind(node.operator.code.name()) == Kind::Unknown
+}
+
+fn multiplies(node: &Node) -> bool {
+    matches!(
+        kind(node.operator.code.name()),
+        Kind::Convolution | Kind::TransposedConvolution | Kind::Depthwise | Kind::Dense
+    )
+}
+
+/// What an operator multiplies, where that is not int8 by int8.
+fn other_numbers(graph: &Graph, node: &Node) -> Option<String> {
+    let of = |t: Option<&usize>| t.map(|&t| graph.tensor(t).tensor_type);
+    let input = |position: usize| node.operator.inputs.get(position).and_then(Option::as_ref);
+    let weights = of(input(1)).unwrap_or(TensorType::Int8);
+    let written = of(node.operator.outputs.first()).unwrap_or(TensorType::Int8);
+    match (written, weights) {
+        (TensorType::Int8, TensorType::Int8) => None,
+        (written, weights) if written == weights => Some(written.name().to_lowercase()),
+        (written, weights) => Some(format!(
+            "{} by {}",
+            written.name().to_lowercase(),
+            weights.name().to_lowercase()
+        )),
+    }
+}

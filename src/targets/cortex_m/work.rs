@@ -1,0 +1,378 @@
+//! What an operator's cycles are a sum of: counts of its shapes that follow how kernels for
+//! microcontrollers work (CMSIS-NN's papers and manual, ST Edge AI's documentation).
+//!
+//! A convolution copies the window of each output position into a row of 16-bit values and multiplies
+//! that row with every filter, two products an instruction. Windows over a number of channels that is
+//! no multiple of four cannot be copied in whole words. A depthwise convolution has no row to share
+//! between filters. A dense layer reads every weight for one product alone.
+
+use serde::{Deserialize, Serialize};
+
+use super::live::LiveChannels;
+use crate::graph::analysis::window::Window;
+use crate::graph::analysis::{Analysis, Cost};
+use crate::graph::{Graph, Node};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Term {
+    /// Multiply-accumulates of convolutions.
+    ConvolutionProducts,
+    /// Those of convolutions with a window over a number of channels that is no multiple of four.
+    UnalignedProducts,
+    /// Values that convolutions copy to lie in a row: the window of each output position.
+    CopiedInputs,
+    ConvolutionOutputs,
+    /// Multiply-accumulates of depthwise convolutions.
+    DepthwiseProducts,
+    DepthwiseOutputs,
+    /// Multiply-accumulates of dense layers, recurrent layers and products of two activations.
+    DenseProducts,
+    DenseOutputs,
+    /// Values that pools and reductions read, each as often as it is read.
+    PooledInputs,
+    /// Outputs of operators that compute each value from one or a few others.
+    ElementwiseOutputs,
+    /// Outputs of operators that copy values.
+    MovedOutputs,
+    /// Outputs of `QUANTIZE` and `DEQUANTIZE`.
+    ConvertedOutputs,
+    /// Bytes of activations that operators read and write.
+    ActivationBytes,
+    /// The same where activations lie in external memory, because they do not fit on the chip.
+    OffChipBytes,
+    /// Bytes of constants that operators compute with.
+    WeightBytes,
+    /// Operators that run.
+    Operators,
+}
+
+/// How a target's runtime makes and places a program, as far as counts depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Program {
+    /// Whether channels whose filters are zero are left out of the program.
+    pub drops_dead_channels: bool,
+    /// Bytes of activations that the chip has room for; more lie in external memory. Absent where the
+    /// board has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_chip_bytes: Option<u64>,
+}
+
+/// Counts of one operator for one inference.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Work {
+    /// The operator's name in the schema.
+    pub operator: String,
+    /// Counts of 0 are left out.
+    pub terms: Vec<(Term, f64)>,
+}
+
+impl Work {
+    pub fn count(&self, term: Term) -> f64 {
+        let counts = self.terms.iter().filter(|(of, _)| *of == term);
+        counts.map(|(_, count)| count).sum()
+    }
+}
+
+/// Kinds of operators whose work is counted alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Convolution,
+    TransposedConvolution,
+    Depthwise,
+    Dense,
+    Pool,
+    Reduction,
+    Elementwise,
+    Move,
+    Conversion,
+    /// Computes shapes, or names a tensor anew.
+    Free,
+    /// Nothing tells its work.
+    Unknown,
+}
+
+/// The kind of a builtin operator by its name in the schema.
+pub fn kind(name: &str) -> Kind {
+    match name {
+        "CONV_2D" => Kind::Convolution,
+        "TRANSPOSE_CONV" => Kind::TransposedConvolution,
+        "DEPTHWISE_CONV_2D" => Kind::Depthwise,
+        "FULLY_CONNECTED" | "BATCH_MATMUL" | "SVDF" | "UNIDIRECTIONAL_SEQUENCE_LSTM" => Kind::Dense,
+        "AVERAGE_POOL_2D" | "MAX_POOL_2D" | "L2_POOL_2D" => Kind::Pool,
+        "MEAN" | "SUM" | "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" | "REDUCE_ANY" | "ARG_MAX"
+        | "ARG_MIN" | "CUMSUM" => Kind::Reduction,
+        "ABS" | "ADD" | "ADD_N" | "CEIL" | "COS" | "DIV" | "ELU" | "EQUAL" | "EXP" | "FLOOR"
+        | "FLOOR_DIV" | "FLOOR_MOD" | "GELU" | "GREATER" | "GREATER_EQUAL" | "HARD_SWISH"
+        | "L2_NORMALIZATION" | "LEAKY_RELU" | "LESS" | "LESS_EQUAL" | "LOG" | "LOGICAL_AND"
+        | "LOGICAL_NOT" | "LOGICAL_OR" | "LOGISTIC" | "LOG_SOFTMAX" | "MAXIMUM" | "MINIMUM"
+        | "MUL" | "NEG" | "NOT_EQUAL" | "POW" | "PRELU" | "RELU" | "RELU6" | "RELU_0_TO_1"
+        | "RELU_N1_TO_1" | "ROUND" | "RSQRT" | "SELECT" | "SELECT_V2" | "SIN" | "SOFTMAX"
+        | "SQRT" | "SQUARE" | "SQUARED_DIFFERENCE" | "SUB" | "TANH" => Kind::Elementwise,
+        "ASSIGN_VARIABLE"
+        | "BATCH_TO_SPACE_ND"
+        | "BROADCAST_TO"
+        | "CAST"
+        | "CONCATENATION"
+        | "DEPTH_TO_SPACE"
+        | "DYNAMIC_UPDATE_SLICE"
+        | "EMBEDDING_LOOKUP"
+        | "FILL"
+        | "GATHER"
+        | "GATHER_ND"
+        | "MIRROR_PAD"
+        | "PACK"
+        | "PAD"
+        | "PADV2"
+        | "READ_VARIABLE"
+        | "RESIZE_BILINEAR"
+        | "RESIZE_NEAREST_NEIGHBOR"
+        | "REVERSE_V2"
+        | "SLICE"
+        | "SPACE_TO_BATCH_ND"
+        | "SPACE_TO_DEPTH"
+        | "SPLIT"
+        | "SPLIT_V"
+        | "STRIDED_SLICE"
+        | "TILE"
+        | "TRANSPOSE"
+        | "UNPACK"
+        | "ZEROS_LIKE" => Kind::Move,
+        "QUANTIZE" | "DEQUANTIZE" => Kind::Conversion,
+        "CALL_ONCE" | "EXPAND_DIMS" | "RANK" | "RESHAPE" | "SHAPE" | "SQUEEZE" | "VAR_HANDLE" => {
+            Kind::Free
+        }
+        _ => Kind::Unknown,
+    }
+}
+
+/// Of each node, in the order of [`Graph::nodes`]. Linear in nodes and weight bytes.
+pub fn work(graph: &Graph, analysis: &Analysis, program: &Program) -> Vec<Work> {
+    let live = match program.drops_dead_channels {
+        true => LiveChannels::of(graph),
+        false => LiveChannels::default(),
+    };
+    let is_off_chip = program
+        .on_chip_bytes
+        .is_some_and(|bytes| largest_working_set_bytes(graph, analysis) > bytes);
+    let counter = Counter {
+        graph,
+        live: &live,
+        is_off_chip,
+    };
+    let nodes = graph.nodes.iter().zip(&analysis.costs).enumerate();
+    nodes
+        .map(|(node_idx, (node, cost))| counter.work(node_idx, node, cost))
+        .collect()
+}
+
+/// Activation bytes of the operator that reads and writes the most. Conversions at the ends of a
+/// network are left out: runtimes run them in place.
+pub fn largest_working_set_bytes(graph: &Graph, analysis: &Analysis) -> u64 {
+    let nodes = graph.nodes.iter().zip(&analysis.costs);
+    let works = nodes.filter(|(node, _)| {
+        !matches!(
+            kind(node.operator.code.name()),
+            Kind::Free | Kind::Conversion
+        )
+    });
+    let bytes = works.map(|(_, cost)| cost.input_bytes.saturating_add(cost.output_bytes));
+    bytes.max().unwrap_or(0)
+}
+
+struct Counter<'a, 'm> {
+    graph: &'a Graph<'m>,
+    live: &'a LiveChannels,
+    is_off_chip: bool,
+}
+
+impl Counter<'_, '_> {
+    fn work(&self, node_idx: usize, node: &Node, cost: &Cost) -> Work {
+        let name = node.operator.code.name();
+        let kind = kind(name);
+        let mut terms = match kind {
+            Kind::Convolution => self.convolution(node_idx, node),
+            Kind::Depthwise => self.depthwise(node_idx, node),
+            Kind::TransposedConvolution => transposed_convolution(&self.shapes(node), cost),
+            Kind::Dense => dense(&self.shapes(node), cost),
+            Kind::Pool => self.pool(node_idx, node),
+            Kind::Reduction => vec![(Term::PooledInputs, self.shapes(node).in_values)],
+            Kind::Elementwise => vec![(Term::ElementwiseOutputs, self.shapes(node).out_values)],
+            Kind::Move => vec![(Term::MovedOutputs, self.shapes(node).out_values)],
+            Kind::Conversion => vec![(Term::ConvertedOutputs, self.shapes(node).out_values)],
+            Kind::Free | Kind::Unknown => Vec::new(),
+        };
+        if kind != Kind::Free {
+            let bytes = cost.input_bytes.saturating_add(cost.output_bytes) as f64;
+            terms.push((Term::ActivationBytes, bytes));
+            terms.push((
+                Term::OffChipBytes,
+                if self.is_off_chip { bytes } else { 0.0 },
+            ));
+            terms.push((Term::WeightBytes, cost.weight_bytes as f64));
+            terms.push((Term::Operators, 1.0));
+        }
+        terms.retain(|(_, count)| *count > 0.0 && count.is_finite());
+        Work {
+            operator: name.to_owned(),
+            terms,
+        }
+    }
+
+    fn shapes(&self, node: &Node) -> Shapes {
+        Shapes::of(self.graph, self.live, node)
+    }
+
+    fn convolution(&self, node_idx: usize, node: &Node) -> Vec<(Term, f64)> {
+        let shapes = self.shapes(node);
+        let window = Window::of(self.graph, node_idx, shapes.stored_in_c as f32);
+        let taps = taps(&window);
+        let in_c = shapes.in_c / f64::from(window.groups).max(1.0);
+        let row = taps * in_c;
+        let products = shapes.pixels * row * shapes.out_c;
+        let is_unaligned = taps > 1.0 && in_c % 4.0 != 0.0;
+        vec![
+            (Term::ConvolutionProducts, products),
+            (
+                Term::UnalignedProducts,
+                if is_unaligned { products } else { 0.0 },
+            ),
+            (Term::CopiedInputs, shapes.pixels * row),
+            (Term::ConvolutionOutputs, shapes.pixels * shapes.out_c),
+        ]
+    }
+
+    fn depthwise(&self, node_idx: usize, node: &Node) -> Vec<(Term, f64)> {
+        let shapes = self.shapes(node);
+        let window = Window::of(self.graph, node_idx, shapes.stored_in_c as f32);
+        let outputs = shapes.pixels * shapes.out_c;
+        vec![
+            (Term::DepthwiseProducts, outputs * taps(&window)),
+            (Term::DepthwiseOutputs, outputs),
+        ]
+    }
+
+    fn pool(&self, node_idx: usize, node: &Node) -> Vec<(Term, f64)> {
+        let shapes = self.shapes(node);
+        let window = Window::of(self.graph, node_idx, shapes.stored_in_c as f32);
+        vec![(Term::PooledInputs, shapes.out_values * taps(&window))]
+    }
+}
+
+/// Every input position meets the whole window.
+fn transposed_convolution(shapes: &Shapes, cost: &Cost) -> Vec<(Term, f64)> {
+    vec![
+        (Term::ConvolutionProducts, cost.macs as f64),
+        (Term::CopiedInputs, shapes.in_values),
+        (Term::ConvolutionOutputs, shapes.out_values),
+    ]
+}
+
+fn dense(shapes: &Shapes, cost: &Cost) -> Vec<(Term, f64)> {
+    vec![
+        (Term::DenseProducts, cost.macs as f64),
+        (Term::DenseOutputs, shapes.out_values),
+    ]
+}
+
+fn taps(window: &Window) -> f64 {
+    f64::from(window.filter_h.max(1)) * f64::from(window.filter_w.max(1))
+}
+
+/// Sizes of what an operator reads and writes, as numbers of values.
+struct Shapes {
+    /// Channels of the first activation, dead ones included.
+    stored_in_c: f64,
+    in_c: f64,
+    out_c: f64,
+    /// Positions of the first output: all dimensions but the last.
+    pixels: f64,
+    in_values: f64,
+    out_values: f64,
+}
+
+impl Shapes {
+    fn of(graph: &Graph, live: &LiveChannels, node: &Node) -> Self {
+        let operator = node.operator;
+        let shape = |t: usize| graph.tensor(t).shape.as_slice();
+        let read = operator.inputs.iter().flatten().copied();
+        let read: Vec<usize> = read.filter(|&t| graph.constant(t).is_empty()).collect();
+        let last = |t: usize| shape(t).last().map_or(1.0, |&c| f64::from(c).max(0.0));
+        let first_out = operator.outputs.first().copied();
+        let stored_in_c = read.first().map_or(1.0, |&t| last(t));
+        let stored_out_c = first_out.map_or(1.0, last);
+        Self {
+            stored_in_c,
+            in_c: read.first().map_or(1.0, |&t| live.count(t, stored_in_c)),
+            out_c: first_out.map_or(1.0, |t| live.count(t, stored_out_c)),
+            pixels: first_out.map_or(0.0, |t| values(shape(t))) / stored_out_c.max(1.0),
+            in_values: read.iter().map(|&t| values(shape(t))).sum(),
+            out_values: operator.outputs.iter().map(|&t| values(shape(t))).sum(),
+        }
+    }
+}
+
+fn values(shape: &[i32]) -> f64 {
+    shape.iter().map(|&d| f64::from(d).max(0.0)).product()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::tflite::{Activation, BuiltinOptions, Padding, Tensor, TensorType};
+    use crate::graph::analysis::analyze;
+    use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
+
+    /// By hand: 5 × 5 positions of 3 channels, a window of 3 × 3, 16 outputs each, then an addition.
+    #[test]
+    fn counts_are_as_by_hand() {
+        let options = BuiltinOptions::Conv2D {
+            padding: Padding::Same,
+            stride_h: 1,
+            stride_w: 1,
+            dilation_h: 1,
+            dilation_w: 1,
+            activation: Activation::None,
+        };
+        let tensors = vec![
+            tensor(TensorType::Int8, &[1, 5, 5, 3]),
+            Tensor {
+                buffer_idx: 1,
+                ..tensor(TensorType::Int8, &[16, 3, 3, 3])
+            },
+            tensor(TensorType::Int8, &[1, 5, 5, 16]),
+            tensor(TensorType::Int8, &[1, 5, 5, 16]),
+            tensor(TensorType::Int8, &[1, 400]),
+        ];
+        let operators = vec![
+            calling("CONV_2D", &[0, 1], &[2], options),
+            operator("ADD", &[2, 2], &[3]),
+            operator("RESHAPE", &[3], &[4]),
+        ];
+        let model = model(vec![subgraph(tensors, operators)]);
+        let graph = graph_of(&model);
+        let analysis = analyze(&graph);
+        let program = Program {
+            drops_dead_channels: false,
+            on_chip_bytes: Some(799),
+        };
+        let works = work(&graph, &analysis, &program);
+        let products = 25.0 * 27.0 * 16.0;
+        assert_eq!(works[0].count(Term::ConvolutionProducts), products);
+        assert_eq!(works[0].count(Term::UnalignedProducts), products);
+        assert_eq!(works[0].count(Term::CopiedInputs), 25.0 * 27.0);
+        assert_eq!(works[0].count(Term::OffChipBytes), 475.0);
+        assert_eq!(works[1].count(Term::ElementwiseOutputs), 400.0);
+        assert_eq!(works[2].terms, [], "names a tensor anew");
+        assert_eq!(largest_working_set_bytes(&graph, &analysis), 800);
+        let fits = Program {
+            on_chip_bytes: Some(800),
+            ..program
+        };
+        assert_eq!(
+            work(&graph, &analysis, &fits)[0].count(Term::OffChipBytes),
+            0.0
+        );
+    }
+}

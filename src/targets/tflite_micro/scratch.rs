@@ -1,0 +1,121 @@
+//! Working buffers that kernels ask for while their operator runs.
+
+use crate::formats::tflite::{Tensor, TensorType};
+use crate::graph::analysis::memory_plan::Scratch;
+use crate::graph::analysis::window::Window;
+use crate::graph::{Graph, Node};
+
+/// Which kernels a program is linked with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernels {
+    /// TensorFlow Lite Micro's own, in portable C++.
+    Reference,
+    /// CMSIS-NN for cores with DSP instructions (Cortex-M4, M7, M33).
+    CmsisNnDsp,
+}
+
+/// Buffers of each node, in the order in which the kernels ask. Linear.
+///
+/// The reference kernels' are those that the interpreter of PyPI `tflite-micro` records. CMSIS-NN's
+/// follow its functions `arm_*_get_buffer_size` (CMSIS-NN 7): a convolution keeps two rows of its window
+/// as 16-bit values, a depthwise convolution one row of each channel unless a kernel for 3 × 3 windows
+/// runs it, an average pool a 32-bit sum of each channel.
+pub fn scratch(graph: &Graph, kernels: Kernels) -> Vec<Scratch> {
+    let of_node = |(node_idx, node): (usize, &Node)| {
+        let sizes = match kernels {
+            Kernels::Reference => reference(graph, node),
+            Kernels::CmsisNnDsp => {
+                cmsis_nn(graph, node_idx, node).unwrap_or_else(|| reference(graph, node))
+            }
+        };
+        sizes.into_iter().map(move |size_bytes| Scratch {
+            node_idx,
+            size_bytes,
+        })
+    };
+    graph.nodes.iter().enumerate().flat_map(of_node).collect()
+}
+
+fn input<'g>(graph: &Graph<'g>, node: &Node, position: usize) -> Option<&'g Tensor> {
+    let tensor_idx = node.operator.inputs.get(position).copied().flatten()?;
+    Some(graph.tensor(tensor_idx))
+}
+
+fn output<'g>(graph: &Graph<'g>, node: &Node) -> Option<&'g Tensor> {
+    let tensor_idx = node.operator.outputs.first()?;
+    Some(graph.tensor(*tensor_idx))
+}
+
+/// As `Prepare` of each reference kernel asks. None for operands that the operator cannot have.
+fn reference(graph: &Graph, node: &Node) -> Vec<u64> {
+    let sizes = match node.operator.code.name() {
+        "MEAN" | "SUM" => reduction(graph, node),
+        "UNIDIRECTIONAL_SEQUENCE_LSTM" => {
+            input(graph, node, 19).and_then(|state| Some(vec![state.byte_len()?; 4]))
+        }
+        "TRANSPOSE_CONV" => transpose_conv(graph, node),
+        _ => None,
+    };
+    sizes.unwrap_or_default()
+}
+
+/// Sums as 32-bit numbers where the input is quantised, an index for each dimension, the axes.
+fn reduction(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
+    let values = input(graph, node, 0)?;
+    let is_quantised = matches!(values.tensor_type, TensorType::Int8 | TensorType::Int16);
+    let sums = output(graph, node)?.element_count()?.checked_mul(4)?;
+    let axes = input(graph, node, 1)?.element_count()?.checked_mul(4)?;
+    let rank = values.shape.len() as u64;
+    Some(
+        is_quantised
+            .then_some(sums)
+            .into_iter()
+            .chain([4 * rank, axes])
+            .collect(),
+    )
+}
+
+fn transpose_conv(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
+    let n_outputs = output(graph, node)?.element_count()?;
+    let bias = input(graph, node, 3);
+    Some(match input(graph, node, 2)?.tensor_type {
+        TensorType::Int8 => vec![n_outputs.checked_mul(4)?],
+        TensorType::Int16 => {
+            let sums = n_outputs.checked_mul(8)?;
+            match bias.filter(|bias| bias.tensor_type == TensorType::Int16) {
+                Some(bias) => vec![sums, bias.element_count()?.checked_mul(8)?],
+                None => vec![sums],
+            }
+        }
+        _ => vec![],
+    })
+}
+
+/// `None` for operators that the library has no kernel for, which the reference kernels run.
+fn cmsis_nn(graph: &Graph, node_idx: usize, node: &Node) -> Option<Vec<u64>> {
+    let values = input(graph, node, 0)?;
+    if values.tensor_type != TensorType::Int8 {
+        return None;
+    }
+    let channels = u64::try_from(*values.shape.last()?).ok()?;
+    let window = Window::of(graph, node_idx, channels as f32);
+    let side = |length: i32| u64::try_from(length).unwrap_or(0);
+    let taps = side(window.filter_h).checked_mul(side(window.filter_w))?;
+    let row = taps.checked_mul(channels)?;
+    let bytes = match node.operator.code.name() {
+        "CONV_2D" if taps == 1 => 0,
+        "CONV_2D" => row.checked_next_multiple_of(4)?.checked_mul(4)?,
+        "DEPTHWISE_CONV_2D" => {
+            let is_multiplied = output(graph, node)?.shape.last() != values.shape.last();
+            let is_dilated = window.dilation_h != 1 || window.dilation_w != 1;
+            let has_own_kernel = window.filter_h == 3 && window.filter_w == 3;
+            match is_multiplied || is_dilated || has_own_kernel {
+                true => 0,
+                false => row.checked_mul(2)?,
+            }
+        }
+        "AVERAGE_POOL_2D" => channels.checked_mul(4)?,
+        _ => return None,
+    };
+    Some(if bytes == 0 { vec![] } else { vec![bytes] })
+}

@@ -1,0 +1,278 @@
+//! Errors on networks, families and boards that nothing was fitted to, and the intervals that follow.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, ensure};
+use litecast::targets::cortex_m::{Energy, Errors};
+
+use super::columns::MACS_ALONE;
+use super::fit::{Factors, Fit, Model, Row};
+use super::measured::{MeasuredEnergy, Measurement};
+use crate::metrics::conformal_quantile;
+
+/// A measured latency beside estimates by fits without it.
+pub struct LeftOut<'r> {
+    pub row: &'r Row,
+    /// The network left out on every board.
+    pub network_ms: f64,
+    /// Its family left out on every board.
+    pub family_ms: f64,
+    /// Its board left out whole, and its network on every board; absent where no other board was
+    /// measured.
+    pub board_ms: Option<f64>,
+    /// The network left out, from multiply-accumulates alone.
+    pub macs_alone_ms: f64,
+}
+
+impl LeftOut<'_> {
+    fn measured_ms(&self) -> f64 {
+        self.row.measured.latency_ms
+    }
+
+    /// How far off an estimate is, as a factor of 1 or more.
+    fn factor(&self, estimate_ms: f64) -> f64 {
+        let ratio = estimate_ms / self.measured_ms();
+        ratio.max(1.0 / ratio)
+    }
+}
+
+/// All left-out estimates of one runtime.
+pub struct Evaluation<'r> {
+    pub runtime: &'static str,
+    pub factors: Factors,
+    pub left_out: Vec<LeftOut<'r>>,
+}
+
+/// An interval's factor, and how many left-out estimates it held.
+pub struct Promise {
+    pub factor: f64,
+    pub coverage_percent: f64,
+}
+
+/// Fewer left-out estimates do not tell which factor holds nine of ten: the interval then reaches
+/// [`FEW_FACTOR`] times as far as the worst of them.
+const FEW: usize = 9;
+const FEW_FACTOR: f64 = 1.25;
+
+impl<'r> Evaluation<'r> {
+    /// Fits once for each network, family and board of `rows`.
+    pub fn of(model: &Model, rows: Vec<&'r Row>) -> Result<Self> {
+        let simplest = Model {
+            columns: MACS_ALONE,
+            ..*model
+        };
+        let network_ms = all(without(model, &rows, |a, b| a.network == b.network)?)?;
+        let family_ms = all(without(model, &rows, |a, b| a.family == b.family)?)?;
+        let board_ms = without(model, &rows, |a, b| {
+            a.board == b.board || a.network == b.network
+        })?;
+        let macs_alone_ms = all(without(&simplest, &rows, |a, b| a.network == b.network)?)?;
+        let left_out = rows.iter().enumerate().map(|(idx, row)| LeftOut {
+            row,
+            network_ms: network_ms[idx],
+            family_ms: family_ms[idx],
+            board_ms: board_ms[idx],
+            macs_alone_ms: macs_alone_ms[idx],
+        });
+        Ok(Self {
+            runtime: model.runtime,
+            factors: model.factors,
+            left_out: left_out
+                .filter(|left| left.row.measured.operator.is_none())
+                .collect(),
+        })
+    }
+
+    pub fn of_core(&self, core: &str) -> Vec<&LeftOut<'r>> {
+        let left_out = self.left_out.iter();
+        left_out
+            .filter(|left| left.row.measured.core == core)
+            .collect()
+    }
+
+    /// Of the core's own estimates; where a core has few boards, those of all cores of the runtime, a
+    /// board left out counting as well.
+    pub fn promise(&self, core: &str) -> Promise {
+        let rows: Vec<(&Measurement, f64)> = match self.factors {
+            Factors::Board => self
+                .left_out
+                .iter()
+                .map(|left| {
+                    let factor = left.factor(left.network_ms);
+                    let unseen = left.board_ms.map_or(1.0, |board_ms| left.factor(board_ms));
+                    (&left.row.measured, factor.max(unseen))
+                })
+                .collect(),
+            Factors::CoreAndVersion | Factors::None => self
+                .of_core(core)
+                .iter()
+                .map(|left| {
+                    let factor = left.factor(left.network_ms);
+                    (&left.row.measured, factor.max(left.factor(left.family_ms)))
+                })
+                .collect(),
+        };
+        let held = rows.iter().filter(|(measured, factor)| {
+            let others = rows
+                .iter()
+                .filter(|(other, _)| other.network != measured.network);
+            *factor <= interval_factor(others.map(|(_, factor)| *factor).collect())
+        });
+        Promise {
+            coverage_percent: 100.0 * held.count() as f64 / rows.len().max(1) as f64,
+            factor: interval_factor(rows.iter().map(|(_, factor)| *factor).collect()),
+        }
+    }
+}
+
+/// The factor that holds nine of ten.
+fn interval_factor(factors: Vec<f64>) -> f64 {
+    let n = factors.len();
+    let factor = conformal_quantile(factors.into_iter()).unwrap_or(1.0);
+    if n < FEW { factor * FEW_FACTOR } else { factor }
+}
+
+/// Estimates of each row by a fit without the rows that `is_left_out` with it; `None` where none is left.
+fn without(
+    model: &Model,
+    rows: &[&Row],
+    is_left_out: impl Fn(&Measurement, &Measurement) -> bool,
+) -> Result<Vec<Option<f64>>> {
+    let mut fits: Vec<(Vec<bool>, Option<Fit>)> = Vec::new();
+    let mut estimates = Vec::with_capacity(rows.len());
+    for row in rows {
+        let is_out = |other: &&Row| is_left_out(&row.measured, &other.measured);
+        let out: Vec<bool> = rows.iter().map(is_out).collect();
+        let known = fits.iter().position(|(known, _)| *known == out);
+        let idx = match known {
+            Some(idx) => idx,
+            None => {
+                let others: Vec<&Row> = rows
+                    .iter()
+                    .copied()
+                    .filter(|other| !is_out(other))
+                    .collect();
+                let fit = match others.is_empty() {
+                    true => None,
+                    false => Some(model.fit(&others)?),
+                };
+                fits.push((out, fit));
+                fits.len() - 1
+            }
+        };
+        let fit = fits[idx].1.as_ref();
+        estimates.push(fit.map(|fit| model.estimate_ms(fit, row)));
+    }
+    Ok(estimates)
+}
+
+fn all(estimates: Vec<Option<f64>>) -> Result<Vec<f64>> {
+    let estimates: Option<Vec<f64>> = estimates.into_iter().collect();
+    estimates.context("expected several networks and families of each runtime, found one")
+}
+
+pub fn n_networks(left_out: &[&LeftOut]) -> usize {
+    let networks = left_out.iter().map(|left| &left.row.measured.network);
+    networks.collect::<BTreeSet<_>>().len()
+}
+
+/// Of one of the estimates, uncapped, over the latencies that have it.
+pub fn errors(left_out: &[&LeftOut], estimate_ms: impl Fn(&LeftOut) -> Option<f64>) -> Errors {
+    let error = |left: &&LeftOut| Some(100.0 * (estimate_ms(left)? / left.measured_ms() - 1.0));
+    summary(left_out.iter().filter_map(error).collect())
+}
+
+fn summary(signed: Vec<f64>) -> Errors {
+    let n = signed.len();
+    let bias = signed.iter().sum::<f64>() / n.max(1) as f64;
+    let mut sorted: Vec<f64> = signed.iter().map(|error| error.abs()).collect();
+    sorted.sort_by(f64::total_cmp);
+    let Some(&worst) = sorted.last() else {
+        return Errors::default();
+    };
+    let at = |share: f64| {
+        let position = share * (n - 1) as f64;
+        let (low, high) = (
+            sorted[position.floor() as usize],
+            sorted[position.ceil() as usize],
+        );
+        low + (high - low) * position.fract()
+    };
+    Errors {
+        n,
+        mean_percent: rounded(sorted.iter().sum::<f64>() / n as f64),
+        median_percent: rounded(at(0.5)),
+        p95_percent: rounded(at(0.95)),
+        worst_percent: rounded(worst),
+        bias_percent: rounded(bias),
+    }
+}
+
+/// Releases that a submission of each round ran.
+const ROUNDS: &[(&str, &str)] = &[
+    ("0.7", "2022"),
+    ("1.0", "7.3"),
+    ("1.1", "8.1"),
+    ("1.2", "9.0, submitted"),
+];
+
+/// Power of a board, and the error of power times latency with a network left out of both.
+pub fn energy(
+    left_out: &[&LeftOut],
+    energies: &[MeasuredEnergy],
+    board: &str,
+    submitter: &str,
+    clock_mhz: f64,
+) -> Result<Energy> {
+    let spelled = board.replace('-', "_");
+    let own: Vec<&MeasuredEnergy> = energies
+        .iter()
+        .filter(|energy| {
+            energy.org == submitter && energy.system.replace('-', "_").contains(&spelled)
+        })
+        .collect();
+    let mut signed = Vec::new();
+    for energy in &own {
+        let round = ROUNDS.iter().find(|(round, _)| *round == energy.round);
+        let network = format!("tiny_{}", energy.task);
+        let latency = left_out.iter().find(|left| {
+            let measured = &left.row.measured;
+            measured.board == board
+                && measured.network == network
+                && round.is_some_and(|(_, version)| measured.version == *version)
+        });
+        let Some(latency) = latency else { continue };
+        let others = own.iter().filter(|other| other.task != energy.task);
+        let power_mw = median(others.map(|other| other.power_mw()).collect());
+        let estimate_uj = power_mw * latency.network_ms;
+        signed.push(100.0 * (estimate_uj / energy.energy_uj - 1.0));
+    }
+    ensure!(!signed.is_empty(), "no measured energy of {board}");
+    let factors = signed.iter().map(|error| {
+        let ratio = 1.0 + error / 100.0;
+        ratio.max(1.0 / ratio)
+    });
+    Ok(Energy {
+        board: board.to_owned(),
+        power_mw: rounded(median(own.iter().map(|energy| energy.power_mw()).collect())),
+        clock_mhz,
+        interval_factor: rounded(interval_factor(factors.collect())),
+        error: summary(signed),
+    })
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    match n {
+        0 => 0.0,
+        _ => (values[n / 2] + values[(n - 1) / 2]) / 2.0,
+    }
+}
+
+/// Five significant digits: more than the latencies have.
+pub fn rounded(value: f64) -> f64 {
+    format!("{value:.4e}")
+        .parse()
+        .expect("a printed number is one")
+}

@@ -1,0 +1,497 @@
+//! Measured latencies of microcontrollers: the tables of `shared/data/mcu` and `shared/data/ethos_u`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use litecast::targets::cortex_m::Program;
+use serde::Deserialize;
+
+/// One measured latency.
+#[derive(Clone, Debug)]
+pub struct Measurement {
+    /// `st-edge-ai`, `tflite-micro`, `esp-nn` or `neural-art`.
+    pub runtime: &'static str,
+    pub core: &'static str,
+    pub board: String,
+    /// Releases of the runtime whose programs run alike.
+    pub version: String,
+    pub network: String,
+    pub family: String,
+    pub file: PathBuf,
+    /// Where only operators of one name were timed.
+    pub operator: Option<String>,
+    pub clock_mhz: f64,
+    pub latency_ms: f64,
+    pub program: Program,
+}
+
+impl Measurement {
+    pub fn cycles(&self) -> f64 {
+        1e3 * self.clock_mhz * self.latency_ms
+    }
+}
+
+/// Folders of the tables and of the networks.
+pub struct Folders {
+    pub tables: PathBuf,
+    pub models: Vec<PathBuf>,
+}
+
+impl Folders {
+    /// Below a folder as `../shared`.
+    pub fn of(shared: &Path) -> Self {
+        Self {
+            tables: shared.join("data"),
+            models: vec![shared.join("models-mcu"), shared.join("models")],
+        }
+    }
+
+    fn model(&self, file: &str) -> Option<PathBuf> {
+        let places = self.models.iter().map(|folder| folder.join(file));
+        places.into_iter().find(|path| path.is_file())
+    }
+
+    fn existing(&self, file: &str) -> Result<PathBuf> {
+        self.model(file)
+            .with_context(|| format!("no {file} in the folders of networks"))
+    }
+}
+
+/// All tables together.
+pub fn read(folders: &Folders) -> Result<Vec<Measurement>> {
+    let mut all = st_edge_ai(folders)?;
+    all.extend(mlperf_tiny(folders)?);
+    all.extend(nxp(folders)?);
+    all.extend(mcufit(folders)?);
+    for measurement in &all {
+        let ms = measurement.latency_ms;
+        ensure!(
+            ms.is_finite() && ms > 0.0,
+            "{} on {}: expected positive milliseconds, found {ms}",
+            measurement.network,
+            measurement.board
+        );
+    }
+    Ok(all)
+}
+
+/// Internal SRAM that one buffer of activations can take on STM32H747 and STM32F769; their boards have
+/// SDRAM beside it.
+const STM32_M7_ON_CHIP_BYTES: u64 = 512 << 10;
+
+#[derive(Deserialize)]
+struct StLine {
+    board: String,
+    version: String,
+    file: String,
+    latency_ms: f64,
+}
+
+/// Boards of ST's table: name there, core, clock, bytes on the chip where the board has more beside.
+const ST_BOARDS: &[(&str, &str, f64, Option<u64>)] = &[
+    (
+        "STM32H747I-DISCO",
+        "cortex-m7",
+        400.0,
+        Some(STM32_M7_ON_CHIP_BYTES),
+    ),
+    (
+        "STM32F769I-DISCO",
+        "cortex-m7",
+        216.0,
+        Some(STM32_M7_ON_CHIP_BYTES),
+    ),
+    ("B-U585I-IOT02A", "cortex-m33", 160.0, None),
+    ("STM32N6570-DK", NPU, NPU_CLOCK_MHZ, None),
+    ("STM32N6 Nucleo", NPU, NPU_CLOCK_MHZ, None),
+];
+
+const NPU: &str = "neural-art";
+const NPU_CLOCK_MHZ: f64 = 1000.0;
+
+fn st_edge_ai(folders: &Folders) -> Result<Vec<Measurement>> {
+    let lines: Vec<StLine> = table(&folders.tables.join("mcu/st_edge_ai_measured.csv"))?;
+    let mut found = Vec::new();
+    for line in lines {
+        let board = ST_BOARDS.iter().find(|(name, ..)| *name == line.board);
+        let Some(&(board, core, clock_mhz, on_chip_bytes)) = board else {
+            continue;
+        };
+        // The table leaves the file open where nobody has it, and names files of other formats.
+        if !line.file.ends_with(".tflite") {
+            continue;
+        }
+        let network = network(&line.file);
+        let version = match core {
+            NPU => "2.0".to_owned(),
+            _ => version(&line.version),
+        };
+        found.push(Measurement {
+            runtime: if core == NPU { NPU } else { "st-edge-ai" },
+            core,
+            board: board.to_owned(),
+            program: Program {
+                drops_dead_channels: version != "7.3",
+                on_chip_bytes,
+            },
+            version,
+            family: family(&network),
+            network,
+            file: folders.existing(&line.file)?,
+            operator: None,
+            clock_mhz,
+            latency_ms: line.latency_ms,
+        });
+    }
+    Ok(found)
+}
+
+/// One row leaves the release out, among others of 8.1.
+fn version(stated: &str) -> String {
+    match stated.split('.').next().unwrap_or_default().trim() {
+        "7" => "7.3",
+        "10" => "10.0",
+        _ => "8.1",
+    }
+    .to_owned()
+}
+
+/// The file's name without its hash and the words that tell weights of one architecture apart.
+fn network(file: &str) -> String {
+    let name = file.split_once("__").map_or(file, |(_, name)| name);
+    let name = name.trim_end_matches(".tflite");
+    let replaced = [
+        ("_tfs", ""),
+        ("_fft", ""),
+        ("_tl", "_from_scratch"),
+        ("_int8", ""),
+        ("squeezenetv", "squeezenet_v"),
+        ("st_mnist_v1_28", "stmnist_v1"),
+    ];
+    let replace = |name: String, (from, to): &(&str, &str)| name.replace(from, to);
+    replaced.iter().fold(name.to_owned(), replace)
+}
+
+/// Architectures, the first that a name holds.
+const FAMILIES: &[&str] = &[
+    "ssd_mobilenet",
+    "fdmobilenet",
+    "mobilenet_v1",
+    "mobilenet_v2",
+    "squeezenet",
+    "mnist",
+    "miniresnetv2",
+    "miniresnet",
+    "resnet",
+    "yamnet",
+    "yolo",
+    "baseline",
+];
+
+fn family(network: &str) -> String {
+    let family = FAMILIES.iter().find(|family| network.contains(**family));
+    family.map_or(network, |family| family).to_owned()
+}
+
+#[derive(Deserialize)]
+struct TinyLine {
+    round: String,
+    org: String,
+    system: String,
+    variant: String,
+    latency_ms: f64,
+    fw: String,
+}
+
+/// Reference networks of MLPerf Tiny: variant, file.
+const TINY: &[(&str, &str)] = &[
+    ("ad", "tiny__ad01_int8.tflite"),
+    ("ic", "tiny__pretrainedResnet_quant.tflite"),
+    ("kws", "tiny__kws_ref_model.tflite"),
+    ("vww", "tiny__vww_96_int8.tflite"),
+];
+
+fn tiny_file(variant: &str) -> Option<&'static str> {
+    let of = TINY.iter().find(|(name, _)| *name == variant);
+    of.map(|(_, file)| *file)
+}
+
+fn mlperf_tiny(folders: &Folders) -> Result<Vec<Measurement>> {
+    let lines: Vec<TinyLine> = table(&folders.tables.join("mcu/mlperf_tiny_measured.csv"))?;
+    let mut found = Vec::new();
+    for line in &lines {
+        let Some(file) = tiny_file(&line.variant) else {
+            continue;
+        };
+        let Some(system) = system(line) else { continue };
+        found.push(Measurement {
+            runtime: system.runtime,
+            core: system.core,
+            board: system.board.to_owned(),
+            program: Program {
+                drops_dead_channels: !matches!(system.version, "7.3" | "8.0")
+                    && system.runtime == "st-edge-ai",
+                on_chip_bytes: None,
+            },
+            version: match system.version {
+                "8.0" => "8.1",
+                version => version,
+            }
+            .to_owned(),
+            network: format!("tiny_{}", line.variant),
+            family: format!("tiny_{}", line.variant),
+            file: folders.existing(file)?,
+            operator: None,
+            clock_mhz: system.clock_mhz,
+            latency_ms: line.latency_ms,
+        });
+    }
+    Ok(found)
+}
+
+struct System {
+    runtime: &'static str,
+    core: &'static str,
+    board: &'static str,
+    clock_mhz: f64,
+    version: &'static str,
+}
+
+/// What a submission ran; `None` where it is none of a runtime that is fitted, or has an accelerator
+/// (xG24's MVP, STM32U3C5's HSP). Releases of ST Edge AI from 9.0 on run faster in submissions than in
+/// ST's own tables, with the same networks: they count as releases of their own.
+fn system(line: &TinyLine) -> Option<System> {
+    let st = |core, board, clock_mhz, version| System {
+        runtime: "st-edge-ai",
+        core,
+        board,
+        clock_mhz,
+        version,
+    };
+    let micro = |core, board, clock_mhz, version| System {
+        runtime: "tflite-micro",
+        ..st(core, board, clock_mhz, version)
+    };
+    let l4r5 = |version| st("cortex-m4", "NUCLEO-L4R5ZI", 120.0, version);
+    match (line.org.as_str(), line.round.as_str()) {
+        ("STMicroelectronics", _) if line.system.contains("U3C5") => None,
+        ("STMicroelectronics", "1.3") if line.system.contains("U385") => {
+            Some(st("cortex-m33", "NUCLEO-U385RG-Q", 96.0, "10.2, submitted"))
+        }
+        ("STMicroelectronics", "1.0") => Some(l4r5("7.3")),
+        ("STMicroelectronics", "1.1") => Some(l4r5("8.1")),
+        ("STMicroelectronics", "1.2") => Some(l4r5("9.0, submitted")),
+        ("STMicroelectronics", "1.3") => Some(l4r5("10.2, submitted")),
+        ("Krai", _) if line.fw == "X-CUBE-AI v7.3.0" => Some(l4r5("7.3")),
+        ("Krai", _) if line.fw == "X-CUBE-AI v8.0.0" => Some(l4r5("8.0")),
+        ("reference", "0.5") => Some(micro("cortex-m4", "NUCLEO-L4R5ZI", 120.0, "2.3.1")),
+        ("renesas", "0.7") if line.system == "EK-RA6M4" => {
+            Some(micro("cortex-m33", "EK-RA6M4", 200.0, "2022"))
+        }
+        _ => None,
+    }
+}
+
+#[derive(Deserialize)]
+struct NxpLine {
+    platform: String,
+    accelerator: String,
+    network: String,
+    latency_ms: f64,
+}
+
+/// Networks of NXP's table whose shapes are those of a file at hand.
+const NXP_NETWORKS: &[(&str, &str, &str)] = &[
+    ("deep-autoencoder", "tiny_ad", "tiny__ad01_int8.tflite"),
+    (
+        "keyword-spotting_DSCNN",
+        "tiny_kws",
+        "tiny__kws_ref_model.tflite",
+    ),
+    (
+        "tiny-resnet",
+        "tiny_ic",
+        "tiny__pretrainedResnet_quant.tflite",
+    ),
+    (
+        "mobilenetv1",
+        "mobilenet_v1_0.25_128",
+        "coral__mobilenet_v1_0.25_128_quant.tflite",
+    ),
+];
+
+const NXP_BOARDS: &[(&str, &str, f64)] = &[
+    ("MCX N947", "cortex-m33", 150.0),
+    ("i.MX RT1050", "cortex-m7", 600.0),
+    ("i.MX RT1170", "cortex-m7", 996.0),
+];
+
+/// The table repeats a row for each state of its source.
+fn nxp(folders: &Folders) -> Result<Vec<Measurement>> {
+    let lines: Vec<NxpLine> = table(&folders.tables.join("ethos_u/nxp_eiq_measured.csv"))?;
+    let mut found = BTreeMap::new();
+    for line in lines.iter().filter(|line| line.accelerator == "CPU") {
+        let board = NXP_BOARDS.iter().find(|(name, ..)| *name == line.platform);
+        let known = NXP_NETWORKS.iter().find(|(name, ..)| *name == line.network);
+        let (Some(&(board, core, clock_mhz)), Some(&(_, network, file))) = (board, known) else {
+            continue;
+        };
+        let measurement = Measurement {
+            runtime: "tflite-micro",
+            core,
+            board: board.to_owned(),
+            version: "2024".to_owned(),
+            network: network.to_owned(),
+            family: network.to_owned(),
+            file: folders.existing(file)?,
+            operator: None,
+            clock_mhz,
+            latency_ms: line.latency_ms,
+            program: Program::default(),
+        };
+        found.insert((board, network), measurement);
+    }
+    Ok(found.into_values().collect())
+}
+
+#[derive(Deserialize)]
+struct McufitLine {
+    model: Option<String>,
+    target: Option<String>,
+    kernels: Option<String>,
+    cpu_mhz: Option<f64>,
+    p50_us: Option<f64>,
+    op: Option<String>,
+    us_per_inference: Option<f64>,
+}
+
+const MCUFIT_MODELS: &[(&str, &str, &str)] = &[
+    (
+        "person_detect.tflite",
+        "person_detect",
+        "mcufit_person_detect.tflite",
+    ),
+    (
+        "kws_ref_model.tflite",
+        "tiny_kws",
+        "tiny__kws_ref_model.tflite",
+    ),
+    (
+        "pretrainedResnet_quant.tflite",
+        "tiny_ic",
+        "tiny__pretrainedResnet_quant.tflite",
+    ),
+    ("ad01_int8.tflite", "tiny_ad", "tiny__ad01_int8.tflite"),
+];
+
+/// Timed operators whose work a fit can tell; the others take a thousandth of an inference.
+const TIMED: &[&str] = &[
+    "CONV_2D",
+    "DEPTHWISE_CONV_2D",
+    "FULLY_CONNECTED",
+    "ADD",
+    "AVERAGE_POOL_2D",
+];
+
+/// Whole inferences and the sums of each operator's times. A network measured several times on a board
+/// counts once, with its last time.
+fn mcufit(folders: &Folders) -> Result<Vec<Measurement>> {
+    let mut found = BTreeMap::new();
+    for file in ["mcufit_results.jsonl", "mcufit_layers.jsonl"] {
+        for line in json_lines::<McufitLine>(&folders.tables.join("mcu").join(file))? {
+            let (Some(model), Some(target), Some(kernels), Some(clock_mhz)) =
+                (&line.model, &line.target, &line.kernels, line.cpu_mhz)
+            else {
+                continue;
+            };
+            let Some(us) = line.p50_us.or(line.us_per_inference) else {
+                continue;
+            };
+            let board = match (target.as_str(), kernels.as_str()) {
+                ("nano33ble", _) => ("tflite-micro", "cortex-m4", "Arduino Nano 33 BLE"),
+                ("esp32", "esp-nn-optimized") => ("esp-nn", "xtensa-lx6", "ESP32 DevKit"),
+                _ => continue,
+            };
+            let known = MCUFIT_MODELS.iter().find(|(name, ..)| name == model);
+            let Some(&(_, network, file)) = known else {
+                continue;
+            };
+            if line.op.as_deref().is_some_and(|op| !TIMED.contains(&op)) {
+                continue;
+            }
+            let (runtime, core, board) = board;
+            let measurement = Measurement {
+                runtime,
+                core,
+                board: board.to_owned(),
+                version: "2026".to_owned(),
+                network: network.to_owned(),
+                family: network.to_owned(),
+                file: folders.existing(file)?,
+                operator: line.op.clone(),
+                clock_mhz,
+                latency_ms: us / 1e3,
+                program: Program::default(),
+            };
+            found.insert((board, network, line.op.clone()), measurement);
+        }
+    }
+    Ok(found.into_values().collect())
+}
+
+/// Measured energy of an inference.
+#[derive(Clone, Debug, Deserialize)]
+pub struct MeasuredEnergy {
+    pub round: String,
+    pub org: String,
+    pub system: String,
+    pub task: String,
+    /// In the run that measured energy.
+    pub latency_ms: f64,
+    pub energy_uj: f64,
+}
+
+impl MeasuredEnergy {
+    pub fn power_mw(&self) -> f64 {
+        self.energy_uj / self.latency_ms
+    }
+}
+
+pub fn read_energy(path: &Path) -> Result<Vec<MeasuredEnergy>> {
+    table(path)
+}
+
+fn table<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
+    let open = || format!("could not read {}", path.display());
+    let mut reader = csv::Reader::from_path(path).with_context(open)?;
+    let lines = reader.deserialize().collect::<Result<_, _>>();
+    lines.with_context(open)
+}
+
+fn json_lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
+    let open = || format!("could not read {}", path.display());
+    let text = std::fs::read_to_string(path).with_context(open)?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines
+        .map(|line| serde_json::from_str(line).with_context(open))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_one_architecture_are_one_network() {
+        let names = [
+            "6fad83ce1825__mobilenet_v1_0.5_224_fft_int8.tflite",
+            "0c285277f1af__mobilenet_v1_0.5_224_int8.tflite",
+        ];
+        assert_eq!(network(names[0]), "mobilenet_v1_0.5_224");
+        assert_eq!(network(names[0]), network(names[1]));
+        assert_eq!(family("ssd_mobilenet_v1_025_192"), "ssd_mobilenet");
+        assert_eq!(family("st_fdmobilenet_v1_224"), "fdmobilenet");
+        assert_eq!(family("tiny"), "tiny");
+    }
+}

@@ -1,0 +1,360 @@
+//! `litecast-trainer fit-mcu`: measured latencies and energies of microcontrollers → the constants of
+//! `litecast::targets::cortex_m`, and their errors on networks, families and boards that they were not
+//! fitted to.
+
+mod columns;
+mod evaluate;
+mod fit;
+mod measured;
+mod report;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use litecast::formats::tflite;
+use litecast::graph::{self, analysis};
+use litecast::targets::cortex_m::{Constants, Program, Runtime, Target, work};
+
+use self::columns::{ESP_NN, NEURAL_ART, ST_EDGE_AI, TFLITE_MICRO};
+use self::evaluate::{Evaluation, rounded};
+use self::fit::{Factors, Fit, Model, Row};
+use self::measured::{Folders, Measurement};
+use self::report::Found;
+
+/// Fits the constants of microcontrollers to measured boards.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FitMcuArgs {
+    /// Folder of the measured tables and of the networks that they are of.
+    #[arg(long, default_value = "../shared")]
+    pub shared: PathBuf,
+    /// Table of measured energies.
+    #[arg(long, default_value = "../shared/data/mcu/mlperf_tiny_energy.csv")]
+    pub energies: PathBuf,
+    /// File for the constants.
+    #[arg(long, default_value = "src/targets/cortex_m/constants.json")]
+    pub out: PathBuf,
+    /// File for the errors.
+    #[arg(long, default_value = "trainer/results/mcu.md")]
+    pub results: PathBuf,
+}
+
+/// Fits, evaluates, prints and writes.
+pub fn run(args: &FitMcuArgs) -> Result<()> {
+    let folders = Folders::of(&args.shared);
+    ensure!(
+        folders.tables.join("mcu").is_dir(),
+        "no {}: the measured tables are not part of this repository and lie in `shared/data` beside it",
+        folders.tables.join("mcu").display()
+    );
+    let rows = rows(measured::read(&folders)?)?;
+    let energies = match args.energies.is_file() {
+        true => Some(measured::read_energy(&args.energies)?),
+        false => {
+            println!(
+                "no {}: powers stay as they are in {}",
+                args.energies.display(),
+                args.out.display()
+            );
+            None
+        }
+    };
+    let found = find(&rows, energies.as_deref())?;
+    let text = report::markdown(&found);
+    println!("{}", report::rows(&found));
+    println!("{text}");
+    let constants = serde_json::to_string_pretty(&found.constants)? + "\n";
+    for (path, text) in [(&args.out, constants), (&args.results, text)] {
+        fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn rows(measurements: Vec<Measurement>) -> Result<Vec<Row>> {
+    measurements.into_iter().map(row).collect()
+}
+
+fn row(measured: Measurement) -> Result<Row> {
+    let path = &measured.file;
+    let read = || format!("could not read {}", path.display());
+    let bytes = fs::read(path).with_context(read)?;
+    let model = tflite::parse(&bytes).with_context(read)?;
+    let graph = graph::build(&model, 0).with_context(read)?;
+    let mut works = work(&graph, &analysis::analyze(&graph), &measured.program);
+    if let Some(operator) = &measured.operator {
+        works.retain(|work| work.operator == *operator);
+    }
+    Ok(Row { measured, works })
+}
+
+/// Runtimes, with the name and the reference processor of each.
+const MODELS: &[(Model, &str, &str)] = &[
+    (
+        Model {
+            runtime: "st-edge-ai",
+            columns: ST_EDGE_AI,
+            factors: Factors::CoreAndVersion,
+            reference: "cortex-m7",
+        },
+        "ST Edge AI Core (Cube.AI)",
+        "Cortex-M7, Cube.AI 8.1",
+    ),
+    (
+        Model {
+            runtime: "tflite-micro",
+            columns: TFLITE_MICRO,
+            factors: Factors::Board,
+            reference: "Arduino Nano 33 BLE",
+        },
+        "TensorFlow Lite Micro with CMSIS-NN",
+        "Cortex-M4, Arduino Nano 33 BLE",
+    ),
+    (
+        Model {
+            runtime: "esp-nn",
+            columns: ESP_NN,
+            factors: Factors::None,
+            reference: "",
+        },
+        "TensorFlow Lite Micro with ESP-NN",
+        "ESP32",
+    ),
+    (
+        Model {
+            runtime: "neural-art",
+            columns: NEURAL_ART,
+            factors: Factors::None,
+            reference: "",
+        },
+        "ST Edge AI Core on the Neural-ART NPU",
+        "STM32N6, NPU at 1 GHz",
+    ),
+];
+
+/// A target that is offered.
+struct Offer {
+    target: &'static str,
+    device: &'static str,
+    core: &'static str,
+    runtime: &'static str,
+    version: &'static str,
+    clock_mhz: f64,
+    has_other_clocks: bool,
+    on_chip_bytes: Option<u64>,
+    /// Boards whose geometric mean it is; empty where cores and releases have factors.
+    boards: &'static [&'static str],
+    /// Board, submitter and clock of its power.
+    power: Option<(&'static str, &'static str, f64)>,
+}
+
+const OFFERS: &[Offer] = &[
+    Offer {
+        target: "cortex-m7-stm32h747",
+        device: "STM32H747I-DISCO, Cortex-M7",
+        core: "cortex-m7",
+        runtime: "st-edge-ai",
+        version: "10.0",
+        clock_mhz: 400.0,
+        has_other_clocks: true,
+        on_chip_bytes: Some(512 << 10),
+        boards: &[],
+        power: None,
+    },
+    Offer {
+        target: "cortex-m33-stm32u585",
+        device: "B-U585I-IOT02A, Cortex-M33",
+        core: "cortex-m33",
+        runtime: "st-edge-ai",
+        version: "10.0",
+        clock_mhz: 160.0,
+        has_other_clocks: true,
+        on_chip_bytes: None,
+        boards: &[],
+        power: None,
+    },
+    Offer {
+        target: "cortex-m4-stm32l4r5",
+        device: "NUCLEO-L4R5ZI, Cortex-M4",
+        core: "cortex-m4",
+        runtime: "st-edge-ai",
+        version: "10.2, submitted",
+        clock_mhz: 120.0,
+        has_other_clocks: true,
+        on_chip_bytes: None,
+        boards: &[],
+        power: Some(("NUCLEO-L4R5ZI", "STMicroelectronics", 120.0)),
+    },
+    Offer {
+        target: "cortex-m7-tflm",
+        device: "i.MX RT1050 and RT1170, Cortex-M7",
+        core: "cortex-m7",
+        runtime: "tflite-micro",
+        version: "2024",
+        clock_mhz: 600.0,
+        has_other_clocks: true,
+        on_chip_bytes: None,
+        boards: &["i.MX RT1050", "i.MX RT1170"],
+        power: None,
+    },
+    Offer {
+        target: "cortex-m33-tflm",
+        device: "EK-RA6M4 and FRDM-MCXN947, Cortex-M33",
+        core: "cortex-m33",
+        runtime: "tflite-micro",
+        version: "2022 to 2024",
+        clock_mhz: 200.0,
+        has_other_clocks: true,
+        on_chip_bytes: None,
+        boards: &["EK-RA6M4", "MCX N947"],
+        power: Some(("EK-RA6M4", "renesas", 200.0)),
+    },
+    Offer {
+        target: "cortex-m4-tflm",
+        device: "Arduino Nano 33 BLE, Cortex-M4",
+        core: "cortex-m4",
+        runtime: "tflite-micro",
+        version: "2026",
+        clock_mhz: 64.0,
+        has_other_clocks: true,
+        on_chip_bytes: None,
+        boards: &["Arduino Nano 33 BLE"],
+        power: None,
+    },
+    Offer {
+        target: "esp32-tflm",
+        device: "ESP32 DevKit, one Xtensa LX6 core",
+        core: "xtensa-lx6",
+        runtime: "esp-nn",
+        version: "2026",
+        clock_mhz: 240.0,
+        has_other_clocks: true,
+        on_chip_bytes: None,
+        boards: &[],
+        power: None,
+    },
+    Offer {
+        target: "stm32n6",
+        device: "STM32N6570-DK, Neural-ART NPU",
+        core: "neural-art",
+        runtime: "neural-art",
+        version: "2.0",
+        clock_mhz: 1000.0,
+        has_other_clocks: false,
+        on_chip_bytes: None,
+        boards: &[],
+        power: None,
+    },
+];
+
+/// Fits every runtime, evaluates every target.
+pub fn find<'r>(
+    rows: &'r [Row],
+    energies: Option<&[measured::MeasuredEnergy]>,
+) -> Result<Found<'r>> {
+    let mut runtimes = Vec::new();
+    let mut evaluations = Vec::new();
+    let mut fits: BTreeMap<&str, Fit> = BTreeMap::new();
+    for (model, name, reference) in MODELS {
+        let own: Vec<&Row> = rows
+            .iter()
+            .filter(|row| row.measured.runtime == model.runtime)
+            .collect();
+        let fit = model.fit(&own)?;
+        let works = own.iter().flat_map(|row| &row.works);
+        runtimes.push(Runtime {
+            id: model.runtime.to_owned(),
+            name: (*name).to_owned(),
+            reference: (*reference).to_owned(),
+            costs: fit.costs.iter().map(|(t, c)| (*t, rounded(*c))).collect(),
+            operators: works.map(|work| work.operator.clone()).collect(),
+        });
+        evaluations.push(Evaluation::of(model, own)?);
+        fits.insert(model.runtime, fit);
+    }
+    let mut targets = Vec::new();
+    for offer in OFFERS {
+        let evaluation = evaluations
+            .iter()
+            .find(|evaluation| evaluation.runtime == offer.runtime);
+        let (Some(evaluation), Some(fit)) = (evaluation, fits.get(offer.runtime)) else {
+            continue;
+        };
+        targets.push(target(offer, evaluation, fit, energies)?);
+    }
+    Ok(Found {
+        constants: Constants {
+            command: "litecast-trainer fit-mcu".into(),
+            sources: SOURCES.map(String::from).into(),
+            runtimes,
+            targets,
+        },
+        evaluations,
+    })
+}
+
+const SOURCES: [&str; 4] = [
+    "ST's model zoo for STM32 (github STMicroelectronics/stm32ai-modelzoo): latencies of its networks",
+    "MLPerf Tiny v0.5 to v1.3, closed division (github mlcommons/tiny_results_*): latencies and energies",
+    "NXP's model zoo (github NXP/eiq-model-zoo): latencies on i.MX RT and MCX",
+    "mcufit (MIT): latencies by operator on an Arduino Nano 33 BLE and an ESP32",
+];
+
+fn target(
+    offer: &Offer,
+    evaluation: &Evaluation,
+    fit: &Fit,
+    energies: Option<&[measured::MeasuredEnergy]>,
+) -> Result<Target> {
+    let factors: Vec<f64> = offer
+        .boards
+        .iter()
+        .map(|board| {
+            fit.board_factor(board)
+                .with_context(|| format!("no latency of {board}"))
+        })
+        .collect::<Result<_>>()?;
+    let cycles_factor = match (factors.is_empty(), offer.runtime) {
+        (false, _) => {
+            let logs: f64 = factors.iter().map(|factor| factor.ln()).sum();
+            (logs / factors.len() as f64).exp()
+        }
+        (true, "st-edge-ai") => fit.core_factor(offer.core) * fit.version_factor(offer.version),
+        (true, _) => 1.0,
+    };
+    let of_core = evaluation.of_core(offer.core);
+    let promise = evaluation.promise(offer.core);
+    let shipped = || {
+        let shipped = Constants::shipped().target(offer.target);
+        shipped.and_then(|target| target.energy.clone())
+    };
+    let energy = match (offer.power, energies) {
+        (None, _) => None,
+        (Some(_), None) => shipped(),
+        (Some((board, submitter, clock_mhz)), Some(energies)) => Some(evaluate::energy(
+            &of_core, energies, board, submitter, clock_mhz,
+        )?),
+    };
+    Ok(Target {
+        target: offer.target.into(),
+        device: offer.device.into(),
+        core: offer.core.into(),
+        runtime: offer.runtime.into(),
+        version: offer.version.into(),
+        clock_mhz: offer.clock_mhz,
+        has_other_clocks: offer.has_other_clocks,
+        program: Program {
+            drops_dead_channels: matches!(offer.runtime, "st-edge-ai" | "neural-art"),
+            on_chip_bytes: offer.on_chip_bytes,
+        },
+        cycles_factor: rounded(cycles_factor),
+        n_latencies: of_core.len(),
+        n_networks: evaluate::n_networks(&of_core),
+        network_left_out: evaluate::errors(&of_core, |left| Some(left.network_ms)),
+        family_left_out: evaluate::errors(&of_core, |left| Some(left.family_ms)),
+        macs_alone: evaluate::errors(&of_core, |left| Some(left.macs_alone_ms)),
+        interval_factor: rounded(promise.factor),
+        coverage_percent: rounded(promise.coverage_percent),
+        energy,
+    })
+}

@@ -1,0 +1,204 @@
+//! Errors as tables, for the console and for `trainer/results`.
+
+use std::collections::BTreeSet;
+
+use litecast::targets::cortex_m::{Constants, Errors, Target};
+
+use super::evaluate::{Evaluation, LeftOut, errors, n_networks};
+use crate::markdown::{Head, table};
+
+/// The constants and what they were made of.
+pub struct Found<'r> {
+    pub constants: Constants,
+    pub evaluations: Vec<Evaluation<'r>>,
+}
+
+/// Every left-out estimate, one line each.
+pub fn rows(found: &Found) -> String {
+    let mut text = format!(
+        "{:12} {:22} {:16} {:32} {:>9} {:>8} {:>8} {:>8} {:>8}\n",
+        "runtime", "board", "release", "network", "measured", "network", "family", "board", "MACs"
+    );
+    for left in found.evaluations.iter().flat_map(|e| &e.left_out) {
+        let measured = &left.row.measured;
+        let off = |ms: f64| format!("{:+.1} %", 100.0 * (ms / measured.latency_ms - 1.0));
+        text += &format!(
+            "{:12} {:22} {:16} {:32} {:>9.2} {:>8} {:>8} {:>8} {:>8}\n",
+            measured.runtime,
+            measured.board,
+            measured.version,
+            measured.network,
+            measured.latency_ms,
+            off(left.network_ms),
+            off(left.family_ms),
+            left.board_ms.map_or("-".to_owned(), off),
+            off(left.macs_alone_ms),
+        );
+    }
+    text
+}
+
+/// The results file.
+pub fn markdown(found: &Found) -> String {
+    let mut text = String::from(
+        "# Microcontrollers\n\nMade by `litecast-trainer fit-mcu`. Errors of estimated latencies, relative to \
+         the measured ones, uncapped, in percent. \"Network\" leaves the network out on every board, \"family\" \
+         all networks of its architecture, \"board\" the board whole and the network on every other. \"MACs\" is \
+         the simplest estimate, cycles as so many for each multiply-accumulate, a network left out.\n\n## By \
+         target\n\nThe interval reaches from the estimate over the factor to the estimate times it; \"held\" is the \
+         share of left-out latencies inside, with the factor made of the other networks.\n\n",
+    );
+    text += &targets(found);
+    text += "\n## By board\n\n";
+    text += &boards(found);
+    text += "\n## Fitted costs\n\nCycles for one of each count on the reference processor.\n\n";
+    text += &costs(found);
+    text += "\n## Energy\n\nPower times estimated latency, a network left out of both.\n\n";
+    text += &energies(found);
+    text
+}
+
+fn cells(errors: &Errors) -> [String; 4] {
+    [
+        format!("{:.1}", errors.mean_percent),
+        format!("{:.1}", errors.median_percent),
+        format!("{:.1}", errors.p95_percent),
+        format!("{:.1}", errors.worst_percent),
+    ]
+}
+
+fn targets(found: &Found) -> String {
+    let heads = [
+        Head::text("target"),
+        Head::number("latencies"),
+        Head::number("networks"),
+        Head::number("network: mean"),
+        Head::number("median"),
+        Head::number("p95"),
+        Head::number("worst"),
+        Head::number("family: mean"),
+        Head::number("median"),
+        Head::number("p95"),
+        Head::number("worst"),
+        Head::number("MACs: mean"),
+        Head::number("interval"),
+        Head::number("held"),
+    ];
+    let line = |target: &Target| {
+        let mut line = vec![
+            target.target.clone(),
+            target.n_latencies.to_string(),
+            target.n_networks.to_string(),
+        ];
+        line.extend(cells(&target.network_left_out));
+        line.extend(cells(&target.family_left_out));
+        line.push(format!("{:.1}", target.macs_alone.mean_percent));
+        line.push(format!("{:.2}", target.interval_factor));
+        line.push(format!("{:.0} %", target.coverage_percent));
+        line
+    };
+    table(&heads, found.constants.targets.iter().map(line))
+}
+
+fn boards(found: &Found) -> String {
+    let heads = [
+        Head::text("runtime"),
+        Head::text("board"),
+        Head::number("latencies"),
+        Head::number("networks"),
+        Head::number("network: mean"),
+        Head::number("worst"),
+        Head::number("family: mean"),
+        Head::number("worst"),
+        Head::number("board: mean"),
+        Head::number("worst"),
+        Head::number("MACs: mean"),
+    ];
+    table(&heads, found.evaluations.iter().flat_map(board_lines))
+}
+
+fn board_lines(evaluation: &Evaluation) -> Vec<Vec<String>> {
+    let left_out = evaluation.left_out.iter();
+    let boards: BTreeSet<&str> = left_out
+        .map(|left| left.row.measured.board.as_str())
+        .collect();
+    let line = |board: &str| {
+        let own: Vec<&LeftOut> = evaluation
+            .left_out
+            .iter()
+            .filter(|left| left.row.measured.board == board)
+            .collect();
+        let mut line = vec![
+            evaluation.runtime.to_owned(),
+            board.to_owned(),
+            own.len().to_string(),
+            n_networks(&own).to_string(),
+        ];
+        let estimates: [fn(&LeftOut) -> Option<f64>; 3] = [
+            |left| Some(left.network_ms),
+            |left| Some(left.family_ms),
+            |left| left.board_ms,
+        ];
+        for estimate in estimates {
+            let errors = errors(&own, estimate);
+            let cell = |percent: f64| match errors.n {
+                0 => "-".to_owned(),
+                _ => format!("{percent:.1}"),
+            };
+            line.push(cell(errors.mean_percent));
+            line.push(cell(errors.worst_percent));
+        }
+        let simplest = errors(&own, |left| Some(left.macs_alone_ms));
+        line.push(format!("{:.1}", simplest.mean_percent));
+        line
+    };
+    boards.into_iter().map(line).collect()
+}
+
+fn costs(found: &Found) -> String {
+    let heads = [
+        Head::text("runtime"),
+        Head::text("reference"),
+        Head::text("count"),
+        Head::number("cycles"),
+    ];
+    let lines = found.constants.runtimes.iter().flat_map(|runtime| {
+        runtime.costs.iter().map(|(term, cost)| {
+            let name = serde_json::to_value(term).unwrap_or_default();
+            vec![
+                runtime.id.clone(),
+                runtime.reference.clone(),
+                name.as_str().unwrap_or_default().to_owned(),
+                format!("{cost:.3}"),
+            ]
+        })
+    });
+    table(&heads, lines)
+}
+
+fn energies(found: &Found) -> String {
+    let heads = [
+        Head::text("target"),
+        Head::text("board"),
+        Head::number("mW"),
+        Head::number("MHz"),
+        Head::number("energies"),
+        Head::number("mean"),
+        Head::number("median"),
+        Head::number("p95"),
+        Head::number("worst"),
+    ];
+    let lines = found.constants.targets.iter().filter_map(|target| {
+        let energy = target.energy.as_ref()?;
+        let mut line = vec![
+            target.target.clone(),
+            energy.board.clone(),
+            format!("{:.1}", energy.power_mw),
+            energy.clock_mhz.to_string(),
+            energy.error.n.to_string(),
+        ];
+        line.extend(cells(&energy.error));
+        Some(line)
+    });
+    table(&heads, lines)
+}
