@@ -1,12 +1,14 @@
 //! The trained network as an ONNX file → its outputs for a batch of graphs, run by tract. The only
 //! room that names tract.
 
-pub mod onnx;
 mod operators;
 mod tensors;
 
 use prost::Message;
-use tract_core::internal::*;
+use tract_onnx::pb::tensor_shape_proto::dimension::Value as Dimension;
+use tract_onnx::pb::type_proto::Value as TypeOfValue;
+use tract_onnx::pb::{ModelProto, ValueInfoProto};
+use tract_onnx::tract_core::internal::*;
 
 use crate::learned::manifest::N_NODES;
 use crate::learned::packed::Batch;
@@ -37,7 +39,7 @@ impl Network {
     pub fn load(onnx: &[u8]) -> Result<Self, NetworkError> {
         #[cfg(target_arch = "wasm32")]
         crate::constructors::run_once();
-        let file = onnx::Model::decode(onnx)?;
+        let file = ModelProto::decode(onnx)?;
         check_operators(&file)?;
         runnable(&file).map(Self).map_err(NetworkError::Tract)
     }
@@ -68,7 +70,7 @@ impl Network {
 
 /// Checks that [`Network::load`] knows every operator of a file. The trainer asks this of what it
 /// exports.
-pub fn check_operators(file: &onnx::Model) -> Result<(), NetworkError> {
+pub fn check_operators(file: &ModelProto) -> Result<(), NetworkError> {
     let mut nodes = file.graph.iter().flat_map(|graph| &graph.node);
     match nodes.find(|node| !operators::is_known(&node.op_type)) {
         None => Ok(()),
@@ -79,7 +81,7 @@ pub fn check_operators(file: &onnx::Model) -> Result<(), NetworkError> {
     }
 }
 
-fn runnable(file: &onnx::Model) -> TractResult<Arc<TypedRunnableModel>> {
+fn runnable(file: &ModelProto) -> TractResult<Arc<TypedRunnableModel>> {
     let model = model(file)?;
     // Operators on rows are vectorised only where there are known to be any.
     model.symbols.add_assertion(format!("{N_NODES} >= 1"))?;
@@ -87,7 +89,7 @@ fn runnable(file: &onnx::Model) -> TractResult<Arc<TypedRunnableModel>> {
 }
 
 /// The file's graph, node by node: ONNX lists each after those that it reads.
-fn model(file: &onnx::Model) -> TractResult<TypedModel> {
+fn model(file: &ModelProto) -> TractResult<TypedModel> {
     let graph = file.graph.as_ref().context("expected a graph")?;
     let mut model = TypedModel::default();
     let mut outlets: HashMap<&str, OutletId> = HashMap::new();
@@ -122,14 +124,14 @@ fn model(file: &onnx::Model) -> TractResult<TypedModel> {
 }
 
 /// Type and shape of an input, whose shape may name symbols.
-fn fact(model: &TypedModel, input: &onnx::Value) -> TractResult<TypedFact> {
+fn fact(model: &TypedModel, input: &ValueInfoProto) -> TractResult<TypedFact> {
     let of = |what: &str| format!("input `{}`: expected a {what}", input.name);
-    let tensor_type = input.r#type.as_ref().and_then(|of| of.tensor_type.as_ref());
-    let tensor_type = tensor_type.with_context(|| of("type"))?;
+    let value_type = input.r#type.as_ref().and_then(|of| of.value.as_ref());
+    let TypeOfValue::TensorType(tensor_type) = value_type.with_context(|| of("type"))?;
     let shape = tensor_type.shape.as_ref().with_context(|| of("shape"))?;
     let dims = shape.dim.iter().map(|dim| match &dim.value {
-        Some(onnx::DimensionValue::Fixed(size)) => Ok(size.to_dim()),
-        Some(onnx::DimensionValue::Symbol(name)) => Ok(model.symbols.sym(name).to_dim()),
+        Some(Dimension::DimValue(size)) => Ok(size.to_dim()),
+        Some(Dimension::DimParam(name)) => Ok(model.symbols.sym(name).to_dim()),
         None => bail!(of("size of each axis")),
     });
     let dims: TVec<TDim> = dims.collect::<TractResult<_>>()?;

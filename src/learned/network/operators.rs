@@ -1,20 +1,20 @@
 //! The ONNX operators that our networks are made of, and what each becomes in tract: all that
 //! [`Network::load`](super::Network::load) runs, and all that the trainer may export.
 //!
-//! tract-onnx brings every operator that tract knows, and with a second model format of tract's keeps
-//! the linker from dropping any. Of this table only what our networks need reaches the browser.
+//! `tract_onnx::onnx()` registers every operator that tract knows, and so keeps the linker from dropping
+//! any. Of this table only what our networks need reaches the browser.
 
-use tract_core::internal::*;
-use tract_core::ops::array::{
+use tract_onnx::pb::{AttributeProto, NodeProto};
+use tract_onnx::tract_core::internal::*;
+use tract_onnx::tract_core::ops::array::{
     Gather, GatherElements, MultiBroadcastTo, ScatterNd, ScatterReduction, Topk, TypedConcat,
 };
-use tract_core::ops::binary::{BinMiniOp, TypedBinOp};
-use tract_core::ops::cast::{cast, wire_cast};
-use tract_core::ops::einsum::EinSum;
-use tract_core::ops::nn::{Reduce, Reducer, sigmoid};
-use tract_core::ops::{identity::Identity, math};
+use tract_onnx::tract_core::ops::binary::{BinMiniOp, TypedBinOp};
+use tract_onnx::tract_core::ops::cast::{cast, wire_cast};
+use tract_onnx::tract_core::ops::einsum::EinSum;
+use tract_onnx::tract_core::ops::nn::{Reduce, Reducer, sigmoid};
+use tract_onnx::tract_core::ops::{identity::Identity, math};
 
-use super::onnx::{Attribute, Node};
 use super::tensors;
 
 type Outlets = TractResult<TVec<OutletId>>;
@@ -60,7 +60,7 @@ pub(super) fn known() -> String {
 }
 
 /// Adds one ONNX node to `model`: its outputs, in the node's order.
-pub(super) fn wire(model: &mut TypedModel, node: &Node, inputs: TVec<OutletId>) -> Outlets {
+pub(super) fn wire(model: &mut TypedModel, node: &NodeProto, inputs: TVec<OutletId>) -> Outlets {
     let mut wiring = Wiring {
         model,
         node,
@@ -74,7 +74,7 @@ pub(super) fn wire(model: &mut TypedModel, node: &Node, inputs: TVec<OutletId>) 
 /// An ONNX node on its way into a model.
 struct Wiring<'a> {
     model: &'a mut TypedModel,
-    node: &'a Node,
+    node: &'a NodeProto,
     inputs: TVec<OutletId>,
 }
 
@@ -101,12 +101,12 @@ impl Wiring<'_> {
         Ok(values.try_as_plain_ram()?.as_slice::<i64>()?.to_vec())
     }
 
-    fn attribute(&self, name: &str) -> Option<&Attribute> {
+    fn attribute(&self, name: &str) -> Option<&AttributeProto> {
         self.node.attribute.iter().find(|found| found.name == name)
     }
 
     fn integer(&self, name: &str) -> Option<i64> {
-        self.attribute(name)?.i
+        Some(self.attribute(name)?.i)
     }
 
     /// An axis of a tensor with `rank` axes; a negative one counts from the last.
@@ -297,8 +297,8 @@ fn wire_scatter_nd(wiring: &mut Wiring) -> Outlets {
     let [table, places, updates] = wiring.inputs()?;
     let types = [wiring.fact(table)?, wiring.fact(updates)?].map(|fact| fact.datum_type);
     let common = DatumType::super_type_for(types).context("expected values of one type")?;
-    let reduction = match wiring.attribute("reduction").and_then(|r| r.s.as_deref()) {
-        Some(reduction) => ScatterReduction::parse(std::str::from_utf8(reduction)?)?,
+    let reduction = match wiring.attribute("reduction") {
+        Some(reduction) => ScatterReduction::parse(std::str::from_utf8(&reduction.s)?)?,
         None => ScatterReduction::None,
     };
     let values = [table, updates];

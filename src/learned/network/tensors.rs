@@ -1,22 +1,22 @@
 //! ONNX tensors → tract's.
 
 use half::f16;
-use tract_core::internal::*;
-
-use super::onnx::{self, data_type};
+use tract_onnx::pb::TensorProto;
+use tract_onnx::pb::tensor_proto::DataType;
+use tract_onnx::tract_core::internal::*;
 
 /// The type of a `TensorProto.DataType`: one of those that our networks have.
 pub(super) fn datum_type(of_onnx: i32) -> TractResult<DatumType> {
-    match of_onnx {
-        data_type::FLOAT => Ok(DatumType::F32),
-        data_type::INT64 => Ok(DatumType::I64),
-        data_type::FLOAT16 => Ok(DatumType::F16),
-        other => bail!("expected a tensor of float, float16 or int64, found data type {other}"),
+    match DataType::try_from(of_onnx) {
+        Ok(DataType::Float) => Ok(DatumType::F32),
+        Ok(DataType::Int64) => Ok(DatumType::I64),
+        Ok(DataType::Float16) => Ok(DatumType::F16),
+        _ => bail!("expected a tensor of float, float16 or int64, found data type {of_onnx}"),
     }
 }
 
 /// The values of `tensor`, which has them as raw bytes.
-pub(super) fn tensor(tensor: &onnx::Tensor) -> TractResult<Tensor> {
+pub(super) fn tensor(tensor: &TensorProto) -> TractResult<Tensor> {
     let dims = tensor.dims.iter().map(|&dim| usize::try_from(dim));
     let dims: Vec<usize> = dims
         .collect::<Result<_, _>>()

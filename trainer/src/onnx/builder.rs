@@ -1,9 +1,12 @@
 //! Builds an ONNX graph one operator at a time; every method returns the name of its result.
 
 use half::f16;
-use litecast::learned::network::onnx::{
-    Attribute, Dimension, DimensionValue, Graph, Model, Node, OperatorSet, Property, Tensor,
-    TensorShape, TensorType, Type, Value, attribute_type, data_type,
+use tract_onnx::pb::attribute_proto::AttributeType;
+use tract_onnx::pb::tensor_proto::DataType;
+use tract_onnx::pb::tensor_shape_proto::{Dimension, dimension};
+use tract_onnx::pb::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
+    TensorProto, TensorShapeProto, TypeProto, ValueInfoProto, type_proto,
 };
 
 /// The first operator set whose reductions all take their axes as an input.
@@ -21,38 +24,38 @@ pub enum Dim {
 /// A graph under construction.
 #[derive(Default)]
 pub struct GraphBuilder {
-    graph: Graph,
+    graph: GraphProto,
 }
 
 impl GraphBuilder {
     pub fn new(name: &str) -> Self {
         Self {
-            graph: Graph {
+            graph: GraphProto {
                 name: name.to_owned(),
-                ..Graph::default()
+                ..GraphProto::default()
             },
         }
     }
 
     pub fn input_f32(&mut self, name: &str, dims: &[Dim]) -> String {
-        self.graph.input.push(value(name, data_type::FLOAT, dims));
+        self.graph.input.push(value(name, DataType::Float, dims));
         name.to_owned()
     }
 
     pub fn input_i64(&mut self, name: &str, dims: &[Dim]) -> String {
-        self.graph.input.push(value(name, data_type::INT64, dims));
+        self.graph.input.push(value(name, DataType::Int64, dims));
         name.to_owned()
     }
 
     /// Declares the result `from` as the output `name`.
     pub fn output_f32(&mut self, name: &str, from: &str, dims: &[Dim]) {
         self.push("Identity", &[from], name.to_owned(), vec![]);
-        self.graph.output.push(value(name, data_type::FLOAT, dims));
+        self.graph.output.push(value(name, DataType::Float, dims));
     }
 
     pub fn constant_f32(&mut self, name: &str, dims: &[usize], values: &[f32]) -> String {
         let raw = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        self.initializer(name, dims, data_type::FLOAT, raw)
+        self.initializer(name, dims, DataType::Float, raw)
     }
 
     /// An axis as an input, one constant however often it is asked for.
@@ -67,7 +70,7 @@ impl GraphBuilder {
 
     pub fn constant_i64(&mut self, name: &str, values: &[i64]) -> String {
         let raw = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-        self.initializer(name, &[values.len()], data_type::INT64, raw)
+        self.initializer(name, &[values.len()], DataType::Int64, raw)
     }
 
     /// Weights kept in half precision and cast when the file is loaded.
@@ -76,12 +79,12 @@ impl GraphBuilder {
             .iter()
             .flat_map(|&v| f16::from_f32(v).to_le_bytes())
             .collect();
-        let stored = self.initializer(&format!("{name}.f16"), dims, data_type::FLOAT16, raw);
+        let stored = self.initializer(&format!("{name}.f16"), dims, DataType::Float16, raw);
         self.push(
             "Cast",
             &[&stored],
             name.to_owned(),
-            vec![int("to", data_type::FLOAT.into())],
+            vec![int("to", DataType::Float as i64)],
         )
     }
 
@@ -94,7 +97,7 @@ impl GraphBuilder {
         &mut self,
         op_type: &str,
         inputs: &[&str],
-        attributes: Vec<Attribute>,
+        attributes: Vec<AttributeProto>,
     ) -> String {
         let result = format!("{}_{}", op_type.to_lowercase(), self.graph.node.len());
         self.push(op_type, inputs, result, attributes)
@@ -105,7 +108,7 @@ impl GraphBuilder {
         &mut self,
         op_type: &str,
         inputs: &[&str],
-        attributes: Vec<Attribute>,
+        attributes: Vec<AttributeProto>,
     ) -> [String; 2] {
         let first = self.op_with(op_type, inputs, attributes);
         let second = format!("{first}_second");
@@ -116,21 +119,22 @@ impl GraphBuilder {
     }
 
     /// The finished file.
-    pub fn finish(self, properties: &[(&str, &str)]) -> Model {
-        let property = |(key, value): &(&str, &str)| Property {
+    pub fn finish(self, properties: &[(&str, &str)]) -> ModelProto {
+        let property = |(key, value): &(&str, &str)| StringStringEntryProto {
             key: (*key).to_owned(),
             value: (*value).to_owned(),
         };
-        Model {
+        ModelProto {
             ir_version: IR_VERSION,
             producer_name: env!("CARGO_PKG_NAME").to_owned(),
             producer_version: env!("CARGO_PKG_VERSION").to_owned(),
             graph: Some(self.graph),
-            opset_import: vec![OperatorSet {
+            opset_import: vec![OperatorSetIdProto {
                 domain: String::new(),
                 version: OPSET,
             }],
             metadata_props: properties.iter().map(property).collect(),
+            ..ModelProto::default()
         }
     }
 
@@ -139,79 +143,93 @@ impl GraphBuilder {
         op_type: &str,
         inputs: &[&str],
         result: String,
-        attribute: Vec<Attribute>,
+        attribute: Vec<AttributeProto>,
     ) -> String {
-        self.graph.node.push(Node {
+        self.graph.node.push(NodeProto {
             input: inputs.iter().map(|&i| i.to_owned()).collect(),
             output: vec![result.clone()],
             name: result.clone(),
             op_type: op_type.to_owned(),
             attribute,
+            ..NodeProto::default()
         });
         result
     }
 
-    fn initializer(&mut self, name: &str, dims: &[usize], data_type: i32, raw: Vec<u8>) -> String {
-        self.graph.initializer.push(Tensor {
+    fn initializer(
+        &mut self,
+        name: &str,
+        dims: &[usize],
+        data_type: DataType,
+        raw: Vec<u8>,
+    ) -> String {
+        self.graph.initializer.push(TensorProto {
             dims: dims.iter().map(|&d| d as i64).collect(),
-            data_type,
+            data_type: data_type.into(),
             name: name.to_owned(),
             raw_data: raw,
+            ..TensorProto::default()
         });
         name.to_owned()
     }
 }
 
 /// An integer attribute.
-pub fn int(name: &str, value: i64) -> Attribute {
-    Attribute {
+pub fn int(name: &str, value: i64) -> AttributeProto {
+    AttributeProto {
         name: name.to_owned(),
-        i: Some(value),
-        r#type: attribute_type::INT,
-        ..Attribute::default()
+        i: value,
+        r#type: AttributeType::Int.into(),
+        ..AttributeProto::default()
     }
 }
 
 /// A string attribute.
-pub fn string(name: &str, value: &str) -> Attribute {
-    let s = Some(value.as_bytes().to_vec());
-    Attribute {
+pub fn string(name: &str, value: &str) -> AttributeProto {
+    AttributeProto {
         name: name.to_owned(),
-        s,
-        r#type: attribute_type::STRING,
-        ..Attribute::default()
+        s: value.as_bytes().to_vec(),
+        r#type: AttributeType::String.into(),
+        ..AttributeProto::default()
     }
 }
 
 /// A tensor attribute of one float.
-pub fn float_tensor(name: &str, value: f32) -> Attribute {
-    let tensor = Tensor {
+pub fn float_tensor(name: &str, value: f32) -> AttributeProto {
+    let tensor = TensorProto {
         dims: vec![1],
-        data_type: data_type::FLOAT,
-        name: String::new(),
+        data_type: DataType::Float.into(),
         raw_data: value.to_le_bytes().to_vec(),
+        ..TensorProto::default()
     };
-    Attribute {
+    AttributeProto {
         name: name.to_owned(),
         t: Some(tensor),
-        r#type: attribute_type::TENSOR,
-        ..Attribute::default()
+        r#type: AttributeType::Tensor.into(),
+        ..AttributeProto::default()
     }
 }
 
-fn value(name: &str, elem_type: i32, dims: &[Dim]) -> Value {
+fn value(name: &str, elem_type: DataType, dims: &[Dim]) -> ValueInfoProto {
     let dimension = |dim: &Dim| Dimension {
         value: Some(match *dim {
-            Dim::Fixed(n) => DimensionValue::Fixed(n as i64),
-            Dim::Symbol(symbol) => DimensionValue::Symbol(symbol.to_owned()),
+            Dim::Fixed(n) => dimension::Value::DimValue(n as i64),
+            Dim::Symbol(symbol) => dimension::Value::DimParam(symbol.to_owned()),
+        }),
+        ..Dimension::default()
+    };
+    let tensor = type_proto::Tensor {
+        elem_type: elem_type.into(),
+        shape: Some(TensorShapeProto {
+            dim: dims.iter().map(dimension).collect(),
         }),
     };
-    let shape = Some(TensorShape {
-        dim: dims.iter().map(dimension).collect(),
-    });
-    let tensor_type = Some(TensorType { elem_type, shape });
-    Value {
+    ValueInfoProto {
         name: name.to_owned(),
-        r#type: Some(Type { tensor_type }),
+        r#type: Some(TypeProto {
+            value: Some(type_proto::Value::TensorType(tensor)),
+            ..TypeProto::default()
+        }),
+        ..ValueInfoProto::default()
     }
 }

@@ -1,6 +1,6 @@
 //! The nodes of [`whole_graph`](crate::gnn::whole_graph): the same from raw features, of each graph.
 
-use litecast::learned::network::onnx::data_type;
+use tract_onnx::pb::tensor_proto::DataType;
 
 use super::builder::{GraphBuilder, int};
 use super::{EdgeSums, Graphs, Inputs, natural_amounts, rows_at, side_by_side, standardise};
@@ -127,7 +127,7 @@ fn middle(graph: &mut GraphBuilder, graphs: &Graphs, others: &str) -> String {
 }
 
 fn integers(graph: &mut GraphBuilder, values: &str) -> String {
-    let to = vec![int("to", data_type::INT64.into())];
+    let to = vec![int("to", DataType::Int64 as i64)];
     graph.op_with("Cast", &[values], to)
 }
 
