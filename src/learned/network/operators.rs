@@ -4,6 +4,7 @@
 //! `tract_onnx::onnx()` registers every operator that tract knows, and so keeps the linker from dropping
 //! any. Of this table only what our networks need reaches the browser.
 
+use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::{AttributeProto, NodeProto};
 use tract_onnx::tract_core::internal::*;
 use tract_onnx::tract_core::ops::array::{
@@ -105,8 +106,10 @@ impl Wiring<'_> {
         self.node.attribute.iter().find(|found| found.name == name)
     }
 
+    /// Not the zero that an attribute of another type has for an integer.
     fn integer(&self, name: &str) -> Option<i64> {
-        Some(self.attribute(name)?.i)
+        let attribute = self.attribute(name)?;
+        (attribute.r#type() == AttributeType::Int).then_some(attribute.i)
     }
 
     /// An axis of a tensor with `rank` axes; a negative one counts from the last.
