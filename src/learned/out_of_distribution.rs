@@ -21,7 +21,9 @@ pub struct Learned<'p> {
     pub has_only_trained_operators: bool,
     /// Whether, besides, every feature lies within the range that training had.
     pub is_in_training_range: bool,
-    /// Why the estimates may be further off than their stated error.
+    /// The operator kinds that training did not have.
+    pub never_trained: Option<Diagnostic>,
+    /// Why the estimates may be further off than their stated error, without [`Self::never_trained`].
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -42,14 +44,11 @@ impl<'p> Learned<'p> {
             distance,
             has_only_trained_operators: never_trained.is_none(),
             is_in_training_range: never_trained.is_none() && outside_range.is_none(),
-            diagnostics: [
-                never_trained,
-                outside_range,
-                far_from_training(distance, manifest),
-            ]
-            .into_iter()
-            .flatten()
-            .collect(),
+            diagnostics: outside_range
+                .into_iter()
+                .chain(far_from_training(distance, manifest))
+                .collect(),
+            never_trained,
         }
     }
 }
@@ -65,9 +64,11 @@ fn never_trained(graph: &Graph, manifest: &Manifest) -> Option<Diagnostic> {
     let names: BTreeSet<_> = new.map(|node| node.operator.code.name()).collect();
     let names = some_of(names, ", ");
     Some(Diagnostic {
-        severity: Severity::Warning,
+        severity: Severity::Info,
         code: "operator-never-trained",
-        message: format!("the predictor never saw {names}; its error here is unknown"),
+        message: format!(
+            "the trained network never saw {names}: Ethos-U estimates are those of the compiler's rules alone"
+        ),
         operator_idx: Some(first.operator_idx),
     })
 }

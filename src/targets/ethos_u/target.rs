@@ -104,6 +104,14 @@ impl Target for EthosU {
         let Some(learned) = network.learned else {
             return TargetEstimate::default();
         };
+        // What the network makes of an operator kind that it never saw is a guess; the compiler's rules
+        // plan it, or leave it to the CPU, as they do on every other configuration.
+        if !learned.has_only_trained_operators {
+            return TargetEstimate {
+                diagnostics: learned.never_trained.iter().cloned().collect(),
+                ..self.by_rules(network)
+            };
+        }
         let refusal = self.refusal(network);
         let outputs = self.outputs(learned.manifest);
         let estimate = |&(idx, output, metric): &(usize, &Output, Metric)| MetricEstimate {
