@@ -58,6 +58,8 @@ pub struct ModelFile<'f> {
     pub bytes: &'f [u8],
     /// Inputs at a time, in a file that has one: see [`batch_size`].
     pub batch: NonZeroU32,
+    /// Threads that a processor runs it on; a board with fewer cores takes as many as it has.
+    pub threads: NonZeroU32,
 }
 
 impl<'f> ModelFile<'f> {
@@ -67,6 +69,7 @@ impl<'f> ModelFile<'f> {
             name,
             bytes,
             batch: NonZeroU32::MIN,
+            threads: NonZeroU32::MIN,
         }
     }
 
@@ -226,6 +229,7 @@ impl<'m> Facts<'m> {
             analysis,
             features,
             learned,
+            n_threads: file.threads,
         };
         let (results, doubts) = report::results(&network, targets);
         let mut diagnostics = model.diagnostics.clone();

@@ -43,6 +43,9 @@ enum Command {
         /// Inputs at a time, for files that have one. NPUs take one.
         #[arg(long, value_name = "N", default_value = "1")]
         batch: NonZeroU32,
+        /// Threads on processors; boards with fewer cores run one a core.
+        #[arg(long, value_name = "N", default_value = "1")]
+        threads: NonZeroU32,
         #[command(flatten)]
         targets: TargetArgs,
         /// Print one JSON document per file and line instead of tables.
@@ -61,6 +64,8 @@ enum Command {
         files: Vec<PathBuf>,
         #[arg(long, default_value = "1")]
         batch: NonZeroU32,
+        #[arg(long, default_value = "1")]
+        threads: NonZeroU32,
         #[command(flatten)]
         targets: TargetArgs,
         #[arg(long)]
@@ -92,12 +97,17 @@ fn main() -> ExitCode {
         Command::Predict {
             files,
             batch,
+            threads,
             targets,
             json,
             operators,
             time_limit,
         } => targets.chosen().and_then(|_| {
-            let mut arguments = vec!["worker".to_owned(), format!("--batch={batch}")];
+            let mut arguments = vec![
+                "worker".to_owned(),
+                format!("--batch={batch}"),
+                format!("--threads={threads}"),
+            ];
             arguments.extend(json.then(|| "--json".to_owned()));
             arguments.extend(operators.then(|| "--operators".to_owned()));
             arguments.extend(targets.arguments());
@@ -106,13 +116,14 @@ fn main() -> ExitCode {
         Command::Worker {
             files,
             batch,
+            threads,
             targets,
             json,
             operators,
             alone,
         } => targets.chosen().and_then(|targets| {
             let targets = targets.as_deref().unwrap_or(registry());
-            work(&files, batch, alone, targets, |report| {
+            work(&files, [batch, threads], alone, targets, |report| {
                 text_of(report, json, operators)
             })
         }),
@@ -186,7 +197,7 @@ const BYTES_AT_A_TIME: u64 = 64 << 20;
 /// Estimates files, the first `alone` of them one at a time, and tells the process that started this one.
 fn work(
     files: &[PathBuf],
-    batch: NonZeroU32,
+    batch_and_threads: [NonZeroU32; 2],
     mut alone: usize,
     targets: &[Box<dyn Target>],
     text_of: impl Fn(&Report) -> Result<String, Box<dyn Error>>,
@@ -200,7 +211,7 @@ fn work(
         let (files, rest) = pending.split_at(n);
         Message::Begin(n).write(&mut to)?;
         let contents = files.iter().map(read).collect();
-        for report in reports_of(files, contents, batch, &predictor, targets)? {
+        for report in reports_of(files, contents, batch_and_threads, &predictor, targets)? {
             let message = match report.and_then(|report| text_of(&report)) {
                 Ok(text) => Message::Report(text),
                 Err(error) => Message::Error(error.to_string()),
@@ -239,7 +250,7 @@ type ReportOrError = Result<Report, Box<dyn Error>>;
 fn reports_of(
     files: &[PathBuf],
     contents: Vec<Result<Vec<u8>, Box<dyn Error>>>,
-    batch: NonZeroU32,
+    [batch, threads]: [NonZeroU32; 2],
     predictor: &Predictor,
     targets: &[Box<dyn Target>],
 ) -> Result<Vec<ReportOrError>, PredictorError> {
@@ -248,7 +259,12 @@ fn reports_of(
     let readable: Vec<ModelFile> = named
         .filter_map(|(name, bytes)| {
             let bytes = bytes.as_ref().ok()?;
-            Some(ModelFile { name, bytes, batch })
+            Some(ModelFile {
+                name,
+                bytes,
+                batch,
+                threads,
+            })
         })
         .collect();
     let mut reports = estimate_on(&readable, Some(predictor), targets)?.into_iter();

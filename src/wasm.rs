@@ -54,31 +54,33 @@ impl Predictor {
             .map_err(|error| predictor_error(&error))
     }
 
-    /// What the file `bytes` costs on every target, for `batch` inputs at a time (1 without it). Throws
-    /// an `Error` with a string `kind`.
+    /// What the file `bytes` costs on every target, for `batch` inputs at a time and on `threads` threads of
+    /// a processor (1 without them). Throws an `Error` with a string `kind`.
     pub fn estimate(
         &self,
         bytes: &[u8],
         file: &str,
         batch: Option<u32>,
+        threads: Option<u32>,
     ) -> Result<Report, JsValue> {
-        report_of(bytes, file, batch, Some(&self.0))
+        report_of(bytes, file, [batch, threads], Some(&self.0))
     }
 
     /// As `estimate` of each file, in less time: several small networks share a run of the predictor.
     /// Where a file has no report, what `estimate` throws stands in its place.
     #[wasm_bindgen(js_name = estimateMany)]
     pub fn estimate_many(&self, files: ModelFiles) -> Result<ReportsOrErrors, JsValue> {
-        let files: Vec<(String, Vec<u8>, NonZeroU32)> = js_sys::Array::from(&files)
+        let files: Vec<(String, Vec<u8>, [NonZeroU32; 2])> = js_sys::Array::from(&files)
             .iter()
             .map(|file| model_file(&file))
             .collect::<Result<_, _>>()?;
         let files: Vec<ModelFile> = files
             .iter()
-            .map(|(name, bytes, batch)| ModelFile {
+            .map(|(name, bytes, [batch, threads])| ModelFile {
                 name,
                 bytes,
                 batch: *batch,
+                threads: *threads,
             })
             .collect();
         let reports = estimate_many(&files, Some(&self.0));
@@ -97,10 +99,11 @@ impl Predictor {
         &self,
         file: web_sys::File,
         batch: Option<u32>,
+        threads: Option<u32>,
     ) -> Result<Report, JsValue> {
         let contents = JsFuture::from(file.array_buffer()).await?;
         let bytes = js_sys::Uint8Array::new(&contents).to_vec();
-        report_of(&bytes, &file.name(), batch, Some(&self.0))
+        report_of(&bytes, &file.name(), [batch, threads], Some(&self.0))
     }
 
     /// What is estimated, and how well that did on held-out networks.
@@ -110,10 +113,15 @@ impl Predictor {
 }
 
 /// The exact facts of the file `bytes` and what is modelled from them, without learned estimates, for
-/// `batch` inputs at a time (1 without it).
+/// `batch` inputs at a time and on `threads` threads of a processor (1 without them).
 #[wasm_bindgen]
-pub fn analyze(bytes: &[u8], file: &str, batch: Option<u32>) -> Result<Report, JsValue> {
-    report_of(bytes, file, batch, None)
+pub fn analyze(
+    bytes: &[u8],
+    file: &str,
+    batch: Option<u32>,
+    threads: Option<u32>,
+) -> Result<Report, JsValue> {
+    report_of(bytes, file, [batch, threads], None)
 }
 
 /// The latency of a network on a device of one's own, on which at least three networks were measured.
@@ -135,15 +143,18 @@ pub fn calibrate(
     Ok(to_js(&applied)?.unchecked_into())
 }
 
-/// Name, contents and inputs at a time of a `ModelFile`.
-fn model_file(file: &JsValue) -> Result<(String, Vec<u8>, NonZeroU32), JsValue> {
+/// Name, contents, inputs at a time and threads of a `ModelFile`.
+fn model_file(file: &JsValue) -> Result<(String, Vec<u8>, [NonZeroU32; 2]), JsValue> {
     let field = |name: &str| js_sys::Reflect::get(file, &name.into()).ok();
     let name = field("name").and_then(|name| name.as_string());
     let bytes = field("bytes").and_then(|bytes| bytes.dyn_into::<js_sys::Uint8Array>().ok());
-    let batch = field("batch").filter(|batch| !batch.is_undefined());
-    let batch = batch.map(|batch| batch.as_f64().unwrap_or_default() as u32);
+    let number = |name: &str| {
+        let number = field(name).filter(|number| !number.is_undefined());
+        number.map(|number| number.as_f64().unwrap_or_default() as u32)
+    };
+    let numbers = [number("batch"), number("threads")];
     match (name, bytes) {
-        (Some(name), Some(bytes)) => Ok((name, bytes.to_vec(), at_least_one(batch)?)),
+        (Some(name), Some(bytes)) => Ok((name, bytes.to_vec(), at_least_one(numbers)?)),
         _ => Err(js_error(
             "wrong-argument",
             "expected files as { name, bytes }",
@@ -151,19 +162,28 @@ fn model_file(file: &JsValue) -> Result<(String, Vec<u8>, NonZeroU32), JsValue> 
     }
 }
 
-fn at_least_one(batch: Option<u32>) -> Result<NonZeroU32, JsValue> {
-    let batch = NonZeroU32::new(batch.unwrap_or(1));
-    batch.ok_or_else(|| js_error("wrong-argument", "expected a batch of at least 1"))
+/// Inputs at a time and threads.
+fn at_least_one(numbers: [Option<u32>; 2]) -> Result<[NonZeroU32; 2], JsValue> {
+    match numbers.map(|number| NonZeroU32::new(number.unwrap_or(1))) {
+        [Some(batch), Some(threads)] => Ok([batch, threads]),
+        [None, _] => Err(js_error("wrong-argument", "expected a batch of at least 1")),
+        [_, None] => Err(js_error("wrong-argument", "expected at least 1 thread")),
+    }
 }
 
 fn report_of(
     bytes: &[u8],
     name: &str,
-    batch: Option<u32>,
+    batch_and_threads: [Option<u32>; 2],
     predictor: Option<&predictor::Predictor>,
 ) -> Result<Report, JsValue> {
-    let batch = at_least_one(batch)?;
-    let file = ModelFile { name, bytes, batch };
+    let [batch, threads] = at_least_one(batch_and_threads)?;
+    let file = ModelFile {
+        name,
+        bytes,
+        batch,
+        threads,
+    };
     let report = estimate(file, predictor).map_err(|error| estimate_error(&error))?;
     Ok(to_js(&report)?.unchecked_into())
 }

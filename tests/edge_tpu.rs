@@ -7,7 +7,9 @@ use litecast::formats::tflite::{
 };
 use litecast::graph::analysis::analyze;
 use litecast::graph::build;
-use litecast::targets::edge_tpu::{CACHE_BYTES, Coefficients, Work, refusal, work};
+use litecast::targets::edge_tpu::{
+    CACHE_BYTES, Coefficients, Work, mapping, unsupported, work, work_of,
+};
 
 const ADD: i32 = 0;
 const CONV_2D: i32 = 3;
@@ -113,8 +115,17 @@ impl Built {
         self.with(|graph| work(graph, &analyze(graph)))
     }
 
+    /// Operators that are not mapped, with the reasons.
     fn refusal(&self) -> Option<String> {
-        self.with(refusal).map(|reason| reason.to_string())
+        let words = self.with(|graph| {
+            let left = unsupported(graph).into_iter();
+            let name = |idx: usize| graph.nodes[idx].operator.code.name();
+            let words: Vec<String> = left
+                .map(|operator| format!("{}: {}", name(operator.node_idx), operator.reason))
+                .collect();
+            words.join("; ")
+        });
+        (!words.is_empty()).then_some(words)
     }
 }
 
@@ -293,4 +304,29 @@ fn a_pool_or_sum_is_one_operator_without_products() {
             .unwrap()
             .contains("MAX_POOL_2D: fused activation")
     );
+}
+
+/// HARD_SWISH ends the mapped part: the dense layer behind it stays on the CPU too, and the depthwise
+/// convolution's 8 × 8 × 70 bytes leave over the link.
+#[test]
+fn the_longest_leading_part_is_mapped() {
+    let mut built = small();
+    built.operators[2].code.builtin = HARD_SWISH;
+    let found = built.with(|graph| mapping(graph).unwrap());
+    assert_eq!(found.is_mapped, [true, true, false, false]);
+    assert_eq!(found.ends.len(), 1);
+    assert_eq!(found.ends[0].node_idx, 2);
+    let works = built.with(|graph| work_of(graph, &analyze(graph), &found.is_mapped));
+    assert_eq!(works[1], of(1, 9 * 2 * 64, 9 * 2 * 64 + 280, 4480));
+    assert_eq!(works[2..], [Work::default(); 2]);
+    assert_eq!(built.work()[..1], works[..1]);
+}
+
+#[test]
+fn a_network_whose_first_operator_is_not_supported_is_refused_whole() {
+    let mut built = small();
+    built.tensors[0].tensor_type = TensorType::Float32;
+    let words = built.with(|graph| mapping(graph).unwrap_err().to_string());
+    println!("{words}");
+    assert!(words.contains("CONV_2D: FLOAT32 activations"), "{words}");
 }

@@ -13,6 +13,7 @@ pub mod plausibility;
 mod support;
 pub mod tflite_micro;
 
+use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
 use serde::Serialize;
@@ -38,6 +39,8 @@ pub struct Network<'n> {
     pub features: &'n Features,
     /// Absent where no trained network is loaded.
     pub learned: Option<&'n Learned<'n>>,
+    /// Threads that a processor runs it on, at most one a core.
+    pub n_threads: NonZeroU32,
 }
 
 /// One kind of hardware, or one way to run a network.
@@ -118,10 +121,6 @@ fn uncountable(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> 
     if graph.nodes.is_empty() {
         return Some(UnavailableReason::NoOperators);
     }
-    let is_compiled = |node: &Node| node.operator.code.custom.as_deref() == Some(ethos_u::COMPILED);
-    if graph.nodes.iter().any(is_compiled) {
-        return Some(UnavailableReason::CompiledForEthosU);
-    }
     missing_shapes(graph, analysis).or_else(|| contradicting_shapes(graph, analysis))
 }
 
@@ -132,6 +131,15 @@ fn contradicting_shapes(graph: &Graph, analysis: &Analysis) -> Option<Unavailabl
         n_operators,
         of: graph.nodes.len(),
     })
+}
+
+/// Vela has turned operators into commands that nothing here reads.
+fn compiled_by_vela(graph: &Graph) -> Option<UnavailableReason> {
+    let is_compiled = |node: &Node| node.operator.code.custom.as_deref() == Some(ethos_u::COMPILED);
+    let mut nodes = graph.nodes.iter();
+    nodes
+        .any(is_compiled)
+        .then_some(UnavailableReason::CompiledForEthosU)
 }
 
 /// Operators whose work nobody can count would look free.

@@ -140,7 +140,7 @@ impl Outcome {
 }
 
 /// Why a target has no estimate. Displayed as one sentence, lower case, no full stop.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum UnavailableReason {
     /// The main subgraph has no operators.
@@ -159,8 +159,6 @@ pub enum UnavailableReason {
     },
     /// The estimate was less than the work takes at the hardware's peak rate.
     BeyondPeakRate,
-    /// No operator of the network was ever counted on the processor.
-    NeverCounted,
     /// The NPU takes one input at a time.
     SeveralInputs {
         found: i32,
@@ -175,8 +173,18 @@ pub enum UnavailableReason {
         /// Whether quantising the model would help, and how to say so.
         advice: &'static str,
     },
-    /// Numbers whose kernels were never counted, in words.
-    PrecisionNotCounted(&'static str),
+    /// Operators that a compiler made for an accelerator, which no processor runs.
+    CompiledForAccelerator {
+        /// Of the custom operator.
+        name: String,
+        n_operators: usize,
+        /// Operators beside them.
+        n_outside: usize,
+        /// What those take: the estimate, and the ends of its interval.
+        outside_ms: [f64; 3],
+    },
+    /// Neither int8 nor float32 was measured on the board.
+    NeverMeasured,
     /// A tensor's shape is known only at run time.
     ShapeAtRunTime,
     /// Of a target that words its own reasons.
@@ -198,10 +206,10 @@ impl UnavailableReason {
             Self::MissingShapes { .. } => "missing-shapes",
             Self::ContradictingShapes { .. } => "contradicting-shapes",
             Self::BeyondPeakRate => "beyond-peak-rate",
-            Self::NeverCounted => "never-counted",
             Self::SeveralInputs { .. } => "several-inputs",
             Self::UnsupportedOperators { .. } => "unsupported-operators",
-            Self::PrecisionNotCounted(_) => "precision-not-counted",
+            Self::CompiledForAccelerator { .. } => "compiled-for-accelerator",
+            Self::NeverMeasured => "never-measured",
             Self::ShapeAtRunTime => "shape-at-run-time",
             Self::OfTarget { code, .. } => code,
         }
@@ -230,9 +238,6 @@ impl fmt::Display for UnavailableReason {
                 "the estimate was less than this work takes at the peak rate: the network is too far from \
                  those that were measured",
             ),
-            Self::NeverCounted => {
-                f.write_str("none of its operators was ever counted on this processor")
-            }
             Self::SeveralInputs { found } => write!(f, "takes one input at a time, found {found}"),
             Self::UnsupportedOperators {
                 n_operators,
@@ -247,10 +252,32 @@ impl fmt::Display for UnavailableReason {
                     "{n_operators} of {of} operators {verb} not run {place} ({reasons}){advice}"
                 )
             }
-            Self::PrecisionNotCounted(numbers) => write!(
-                f,
-                "int8 and float32 networks are known of this processor, not {numbers}"
-            ),
+            Self::CompiledForAccelerator {
+                name,
+                n_operators,
+                n_outside,
+                outside_ms: [value_ms, lo_ms, hi_ms],
+            } => {
+                let accelerator = match name.as_str() {
+                    "ethos-u" => "an Ethos-U, by Vela",
+                    _ => "an Edge TPU, by Coral's compiler",
+                };
+                let verb = if *n_operators == 1 { "is" } else { "are" };
+                write!(
+                    f,
+                    "{n_operators} `{name}` {verb} compiled for {accelerator}, and no processor runs what is \
+                     inside; "
+                )?;
+                match n_outside {
+                    0 => f.write_str("no operator is outside")?,
+                    n => write!(
+                        f,
+                        "the {n} operators outside take {value_ms:.3} ms here ({lo_ms:.3} to {hi_ms:.3})"
+                    )?,
+                }
+                f.write_str("; give the model before the compiler")
+            }
+            Self::NeverMeasured => f.write_str("no network was measured on this board"),
             Self::ShapeAtRunTime => f.write_str("a tensor's shape is known only at run time"),
             Self::OfTarget { words, .. } => f.write_str(words),
         }

@@ -23,7 +23,7 @@ impl PeakRates {
 }
 
 /// Milliseconds that the work of a network takes at least on a target, without the operators that it does
-/// not run; none for a target that states no peak.
+/// not run; none for a target that states no peak. A peak is of one thread.
 pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
     let peak = target.peak()?;
     let mut is_run = vec![true; network.graph.nodes.len()];
@@ -34,8 +34,9 @@ pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
     let macs = costs.filter(|(_, is_run)| **is_run);
     let macs: f64 = macs.map(|(cost, _)| cost.macs as f64).sum();
     let weight_bytes = network.analysis.totals.weight_bytes as f64;
+    let n_threads = f64::from(network.n_threads.get());
     // The sum of parts may be less by rounding.
-    Some(peak.floor_ms(macs, weight_bytes) * (1.0 - 1e-6))
+    Some(peak.floor_ms(macs, weight_bytes) / n_threads * (1.0 - 1e-6))
 }
 
 /// Holds the latency of an estimate against [`floor_ms`]. Where its interval reaches that far, it is raised

@@ -17,6 +17,8 @@ pub struct UnsupportedOperator {
 #[non_exhaustive]
 pub enum UnsupportedReason {
     CustomOperator,
+    /// A compiler made it for an accelerator.
+    Compiled,
     /// The operator is not among those that the NPU's compiler lists.
     NotListed,
     /// The operator is not among those that the Edge TPU's documentation lists.
@@ -50,6 +52,10 @@ pub enum UnsupportedReason {
     FusedActivation,
     NewAxes,
     SliceStrides,
+    /// A side grows or shrinks by more than this factor.
+    LargeResize {
+        max: i32,
+    },
     SeveralOutputRows,
     SeveralInputRows,
     TooManyValues {
@@ -64,6 +70,7 @@ impl UnsupportedReason {
     pub fn code(&self) -> &'static str {
         match self {
             Self::CustomOperator => "custom-operator",
+            Self::Compiled => "compiled",
             Self::NotListed | Self::NotSupported => "operator",
             Self::ActivationType(_) => "activation-type",
             Self::ConstantType(_) => "constant-type",
@@ -78,6 +85,7 @@ impl UnsupportedReason {
             Self::FusedActivation => "fused-activation",
             Self::NewAxes => "new-axes",
             Self::SliceStrides => "slice-strides",
+            Self::LargeResize { .. } => "resize-factor",
             Self::SeveralOutputRows | Self::SeveralInputRows => "rows",
             Self::TooManyValues { .. } => "values",
             Self::NeverMeasured => "never-measured",
@@ -99,6 +107,7 @@ impl fmt::Display for UnsupportedReason {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::CustomOperator => f.write_str("custom operator"),
+            Self::Compiled => f.write_str("compiled for an accelerator"),
             Self::NotListed => f.write_str("operator not on the NPU's list"),
             Self::NotSupported => f.write_str("not supported"),
             Self::ActivationType(found) => write!(f, "{} activations", found.name()),
@@ -125,6 +134,7 @@ impl fmt::Display for UnsupportedReason {
             Self::FusedActivation => f.write_str("fused activation"),
             Self::NewAxes => f.write_str("new axes"),
             Self::SliceStrides => f.write_str("strides other than 1"),
+            Self::LargeResize { max } => write!(f, "resize by more than {max}"),
             Self::SeveralOutputRows => f.write_str("output of several rows"),
             Self::SeveralInputRows => f.write_str("input of several rows"),
             Self::TooManyValues { max } => write!(f, "more than {max} values"),

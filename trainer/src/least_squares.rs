@@ -7,20 +7,38 @@
 /// Where constants would be negative, the best fit has some of them 0 and the others free: every such
 /// choice is tried, of which there are 2 to the power of `N`.
 pub fn non_negative<const N: usize>(rows: &[[f64; N]]) -> [f64; N] {
+    let rows: Vec<_> = rows.iter().map(|&row| (row, 1.0)).collect();
+    non_negative_weighted(&rows, [0.0; N])
+}
+
+/// As [`non_negative`] with a weight for each row. A constant with a penalty `p` is held towards 0 as if `p`
+/// times the squares of its column stood for networks that say so.
+pub fn non_negative_weighted<const N: usize>(
+    rows: &[([f64; N], f64)],
+    penalties: [f64; N],
+) -> [f64; N] {
+    let squares = |idx: usize| {
+        rows.iter()
+            .map(|(row, w)| w * row[idx].powi(2))
+            .sum::<f64>()
+    };
+    let ridge: [f64; N] = std::array::from_fn(|idx| penalties[idx] * squares(idx));
     let choices = (0..1u32 << N).filter_map(|choice| {
         let is_free: [bool; N] = std::array::from_fn(|idx| choice >> idx & 1 == 1);
-        let constants = solve(rows, is_free)?;
-        Some((loss(rows, &constants), constants))
+        let constants = solve(rows, &ridge, is_free)?;
+        Some((loss(rows, &ridge, &constants), constants))
     });
     let choices = choices.filter(|(_, constants)| constants.iter().all(|&c| c >= 0.0));
     let best = choices.min_by(|a, b| a.0.total_cmp(&b.0));
     best.expect("all constants 0 is always a choice").1
 }
 
-fn loss<const N: usize>(rows: &[[f64; N]], constants: &[f64; N]) -> f64 {
-    rows.iter()
-        .map(|row| (dot(row, constants) - 1.0).powi(2))
-        .sum()
+fn loss<const N: usize>(rows: &[([f64; N], f64)], ridge: &[f64; N], constants: &[f64; N]) -> f64 {
+    let residuals = rows
+        .iter()
+        .map(|(row, weight)| weight * (dot(row, constants) - 1.0).powi(2));
+    let held = ridge.iter().zip(constants).map(|(p, c)| p * c * c);
+    residuals.sum::<f64>() + held.sum::<f64>()
 }
 
 /// What the constants make of a row.
@@ -30,7 +48,11 @@ pub fn dot<const N: usize>(row: &[f64; N], constants: &[f64; N]) -> f64 {
 
 /// The free constants by the normal equations, the others 0; `None` where the rows do not tell them
 /// apart.
-fn solve<const N: usize>(rows: &[[f64; N]], is_free: [bool; N]) -> Option<[f64; N]> {
+fn solve<const N: usize>(
+    rows: &[([f64; N], f64)],
+    ridge: &[f64; N],
+    is_free: [bool; N],
+) -> Option<[f64; N]> {
     let mut left = [[0.0; N]; N];
     let mut right = [0.0; N];
     for (idx, (equation, right)) in left.iter_mut().zip(&mut right).enumerate() {
@@ -38,11 +60,12 @@ fn solve<const N: usize>(rows: &[[f64; N]], is_free: [bool; N]) -> Option<[f64; 
             equation[idx] = 1.0;
             continue;
         }
-        for row in rows {
+        equation[idx] = ridge[idx];
+        for (row, weight) in rows {
             for other in (0..N).filter(|&other| is_free[other]) {
-                equation[other] += row[idx] * row[other];
+                equation[other] += weight * row[idx] * row[other];
             }
-            *right += row[idx];
+            *right += weight * row[idx];
         }
     }
     eliminate(left, right)
@@ -104,6 +127,8 @@ mod tests {
     fn a_fit_is_the_best_one_without_negative_constants() {
         let noisy = rows([0.5, 0.0, 2.6, 0.1], [0.8, 1.3, 0.7, 1.1, 1.2, 0.6]);
         let found = non_negative(&noisy);
+        let noisy: Vec<_> = noisy.into_iter().map(|row| (row, 1.0)).collect();
+        let free = [0.0; 4];
         println!("{found:?}");
         assert!(found.contains(&0.0), "the case has a bound");
         for idx in 0..4 {
@@ -111,7 +136,7 @@ mod tests {
                 let mut other = found;
                 other[idx] = (other[idx] + step).max(0.0);
                 assert!(
-                    loss(&noisy, &other) >= loss(&noisy, &found),
+                    loss(&noisy, &free, &other) >= loss(&noisy, &free, &found),
                     "constant {idx}, step {step}"
                 );
             }

@@ -38,6 +38,8 @@ enum Command {
     FitCpuOperators(cortex_a::FitCpuOperatorsArgs),
     /// Fit the costs of microcontrollers' kernels to measured boards
     FitMcu(cortex_m::FitMcuArgs),
+    /// Fit what single operators execute to counted instructions of files of one operator each
+    FitCpuSingles(cortex_a::singles::FitCpuSinglesArgs),
     /// Fit the Edge TPU's few constants to published latencies
     FitEdgetpu(edge_tpu::FitEdgetpuArgs),
     /// Make, remake and describe the tables of labels and features
@@ -82,6 +84,7 @@ fn main() -> Result<()> {
         Command::FitCpu(args) => boards::run(&args),
         Command::FitCpuOperators(args) => cortex_a::run(&args),
         Command::FitMcu(args) => cortex_m::run(&args),
+        Command::FitCpuSingles(args) => cortex_a::singles::run(&args),
         Command::FitEdgetpu(args) => edge_tpu::run(&args),
         Command::Dataset(command) => dataset::run(&command),
         Command::Train(args) => train::run(&args),

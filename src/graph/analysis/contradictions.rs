@@ -290,6 +290,7 @@ mod tests {
             analysis: &analysis,
             features: &crate::learned::features::Features::default(),
             learned: None,
+            n_threads: std::num::NonZeroU32::MIN,
         };
         for target in crate::targets::registry() {
             for metric in target.estimate(&network).metrics {

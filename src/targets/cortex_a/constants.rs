@@ -1,16 +1,20 @@
-//! The fitted constants: `constants.json`, which `litecast-trainer fit-cpu` writes.
+//! What turns instructions into milliseconds and millijoules: `constants.json`, which
+//! `litecast-trainer fit-cpu` writes.
 
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
+
+use super::Class;
 
 /// The constants of all boards, with how they were made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Constants {
     /// What remakes the file.
     pub command: String,
-    /// Of the counted instructions.
-    pub tool: String,
+    /// Factor between estimate and measurement where a board has only the other precision's constants: the
+    /// largest of the boards that have both.
+    pub other_precision_factor: f64,
     pub boards: Vec<Board>,
 }
 
@@ -20,21 +24,57 @@ pub struct Board {
     pub target: String,
     /// The hardware in words.
     pub device: String,
-    /// Where the measurements come from.
-    pub source: String,
-    /// Networks that the constants were fitted on.
-    pub n_fitted: usize,
-    /// Measured nanoseconds by executed instruction, of float32 networks.
-    pub ns_per_instruction: Constant,
-    /// Of the estimated latency, on networks that nothing was fitted on.
-    pub latency_error: Errors,
-    /// An instruction of an int8 network beside one of a float32 network: from [`Self::checks`], absent
-    /// on a board without, where both count alike.
-    pub int8_factor: Option<f64>,
+    /// The target of [`super::Costs`] that has its kernels.
+    pub counted_as: String,
+    pub n_cores: u32,
+    /// Where it was measured on so many threads alone, which its latencies then are of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_threads: Option<u32>,
+    /// Of operators on floats; absent where none was measured.
+    pub float32: Option<Fit>,
+    /// Of operators on integers.
+    pub int8: Option<Fit>,
     pub energy: Option<Energy>,
-    /// Other networks on the same board, under another runtime.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<Check>,
+}
+
+/// Constants of one precision, and how far off they are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fit {
+    pub nanoseconds: Nanoseconds,
+    /// Of networks of which only the count of instructions is known.
+    pub ns_per_instruction: f64,
+    /// Measured latency of one thread by that of 2, 3, ... threads, beginning with one thread's 1; the
+    /// mean of networks.
+    pub speedups: Vec<f64>,
+    /// What was measured, by family of networks.
+    pub measured: Vec<Family>,
+    /// With each family left out of the fit in turn (each network, where there is but one family).
+    pub left_out: Errors,
+    /// The 90 % interval on one thread reaches from the estimate over the factor to the estimate times it.
+    pub interval_factor: f64,
+    /// Share of networks that lie inside an interval that was made without their family.
+    pub coverage_percent: f64,
+    /// The same of the speed-up of several threads; 1 where none was measured.
+    pub speedup_factor: f64,
+}
+
+/// Time of one instruction of each class, and of each byte of activations and weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Nanoseconds {
+    pub matrix: f64,
+    pub depthwise: f64,
+    pub other: f64,
+    pub byte: f64,
+}
+
+/// Measured networks of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Family {
+    pub name: String,
+    pub source: String,
+    pub n_networks: usize,
+    /// Mean absolute error with this family left out.
+    pub left_out_percent: f64,
 }
 
 /// A fitted value.
@@ -49,6 +89,7 @@ pub struct Constant {
 pub struct Errors {
     pub n: usize,
     pub mean_percent: f64,
+    pub median_percent: f64,
     pub p95_percent: f64,
     /// Mean with its sign: positive where estimates are too high.
     pub bias_percent: f64,
@@ -57,33 +98,14 @@ pub struct Errors {
 /// Energy as power times estimated latency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
-    /// Measured energy by measured latency: mJ/ms.
+    /// Measured energy by measured latency: mJ/ms, of one thread.
     pub watts: Constant,
     /// What the power is of.
     pub rail: String,
     /// Of power times estimated latency, on networks that nothing was fitted on.
     pub error: Errors,
-}
-
-/// How well instructions tell the latencies of other networks, all of one precision. The constants are
-/// not the board's: that runtime has other kernels and probably runs on more cores.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Check {
-    pub source: String,
-    /// `int8` or `float32`.
-    pub precision: String,
-    pub ns_per_instruction: f64,
-    /// Each network left out in turn.
-    pub error: Errors,
-    /// With stores as a second term, which depthwise layers have many of beside little arithmetic.
-    pub with_stores: WithStores,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WithStores {
-    pub ns_per_instruction: f64,
-    pub ns_per_store: f64,
-    pub error: Errors,
+    /// The 90 % interval of the power.
+    pub interval_factor: f64,
 }
 
 impl Constants {
@@ -102,26 +124,87 @@ impl Constants {
 }
 
 impl Board {
-    /// Of so many executed instructions; `is_int8`: of an int8 network.
-    pub fn latency_ms(&self, instructions: f64, is_int8: bool) -> f64 {
-        let factor = self.int8_factor.filter(|_| is_int8).unwrap_or(1.0);
-        1e-6 * self.ns_per_instruction.value * factor * instructions
+    /// Threads of its latencies where so many are asked for.
+    pub fn threads(&self, asked: u32) -> u32 {
+        self.only_threads.unwrap_or(asked.min(self.n_cores))
     }
 
-    /// The fit in words.
+    /// The constants of a precision; those of the other one where nothing else was measured, which the
+    /// flag tells.
+    pub fn fit(&self, is_int8: bool) -> Option<(&Fit, bool)> {
+        let (own, other) = match is_int8 {
+            true => (&self.int8, &self.float32),
+            false => (&self.float32, &self.int8),
+        };
+        let other = other.as_ref().map(|fit| (fit, true));
+        own.as_ref().map(|fit| (fit, false)).or(other)
+    }
+
+    /// Of so many instructions, of which nothing else is known, on one thread; `None` where nothing was
+    /// measured.
+    pub fn latency_of_count_ms(&self, instructions: f64, is_int8: bool) -> Option<f64> {
+        let (fit, _) = self.fit(is_int8)?;
+        Some(1e-6 * fit.ns_per_instruction * instructions)
+    }
+
+    /// On how many networks of which kinds it was measured, how far off estimates were with them left
+    /// out, and what was never measured.
     pub fn in_words(&self) -> String {
-        let Errors {
-            n, mean_percent, ..
-        } = self.latency_error;
-        let int8 = match self.int8_factor {
-            Some(factor) => format!("an int8 instruction counts {factor:.2}"),
-            None => "int8 was not measured".to_owned(),
+        let of = |name: &str, fit: &Option<Fit>| match fit {
+            Some(fit) => format!("{name}: {}", fit.in_words()),
+            None => format!("{name} was never measured on this board"),
         };
         format!(
-            "{:.3} ns an instruction, fitted to {} measured float32 networks, off by {mean_percent:.1} % on \
-             {n} others; {int8}",
-            self.ns_per_instruction.value, self.n_fitted
+            "{}; {}",
+            of("float32", &self.float32),
+            of("int8", &self.int8)
         )
+    }
+}
+
+impl Fit {
+    pub fn in_words(&self) -> String {
+        let families: Vec<String> = (self.measured.iter())
+            .map(|family| format!("{} {}", family.n_networks, family.name))
+            .collect();
+        let is_any_faster = self.speedups.iter().any(|&speedup| speedup > 1.0);
+        let threads = match self.speedups.len() {
+            0 | 1 => "one thread only".to_owned(),
+            n if is_any_faster => format!("1 to {n} threads"),
+            n => format!("{n} threads only"),
+        };
+        format!(
+            "fitted to {} measured ({threads}), off by {:.1} % with each kind left out",
+            families.join(", "),
+            self.left_out.mean_percent
+        )
+    }
+
+    /// Of so many threads: the measured one, or what Amdahl's law makes of the nearest.
+    pub fn speedup(&self, n_threads: u32) -> f64 {
+        let wanted = f64::from(n_threads.max(1));
+        let measured = |n: u32| self.speedups.get(n.saturating_sub(1) as usize).copied();
+        match (measured(n_threads.max(1)), self.speedups.last()) {
+            (Some(speedup), _) => speedup,
+            (None, Some(&last)) if self.speedups.len() > 1 => {
+                let n = self.speedups.len() as f64;
+                let serial = ((n / last - 1.0) / (n - 1.0)).clamp(0.0, 1.0);
+                1.0 / (serial + (1.0 - serial) / wanted)
+            }
+            _ => 1.0,
+        }
+    }
+}
+
+impl Nanoseconds {
+    /// Milliseconds on one thread.
+    pub fn latency_ms(&self, class: Class, instructions: f64, bytes: f64) -> f64 {
+        let per_instruction = match class {
+            Class::Matrix => self.matrix,
+            Class::Depthwise => self.depthwise,
+            Class::Other => self.other,
+        };
+        1e-6 * (per_instruction * instructions + self.byte * bytes)
     }
 }
 
@@ -139,14 +222,27 @@ impl Energy {
 mod tests {
     use super::*;
 
-    /// By hand from the shipped constants.
+    /// By hand: 2 million instructions and a million bytes.
     #[test]
     fn latencies_follow_from_the_constants() {
-        for board in &Constants::shipped().boards {
-            let float32_ms = board.latency_ms(2e6, false);
-            assert!((float32_ms - 2.0 * board.ns_per_instruction.value).abs() < 1e-9);
-            let factor = board.int8_factor.unwrap_or(1.0);
-            assert!((board.latency_ms(2e6, true) - factor * float32_ms).abs() < 1e-9);
-        }
+        let ns = Nanoseconds {
+            matrix: 0.5,
+            depthwise: 1.0,
+            other: 2.0,
+            byte: 0.25,
+        };
+        assert_eq!(ns.latency_ms(Class::Matrix, 2e6, 1e6), 1.25);
+        assert_eq!(ns.latency_ms(Class::Other, 2e6, 0.0), 4.0);
+    }
+
+    /// Four threads make a half serial network 1.6 times as fast, whence two make it 1.33 times as fast.
+    #[test]
+    fn threads_between_measured_ones_follow_amdahl() {
+        let mut fit = Constants::shipped().boards[0].float32.clone().unwrap();
+        fit.speedups = vec![1.0, 1.5];
+        assert_eq!(fit.speedup(2), 1.5);
+        assert!((fit.speedup(4) - 2.0).abs() < 1e-9, "{}", fit.speedup(4));
+        fit.speedups = vec![1.0];
+        assert_eq!(fit.speedup(4), 1.0);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Work, inference};
+use super::Work;
 use crate::provenance::ErrorSummary;
 
 /// What a fit found, with how it was made.
@@ -82,15 +82,6 @@ impl TargetCosts {
         Some(work.terms.iter().filter_map(cost).sum())
     }
 
-    /// Instructions of each operator of a network, those of the inference spread evenly over them, so
-    /// that they add up; `None` as in [`Self::instructions`].
-    pub fn by_operator(&self, works: &[Work]) -> Vec<Option<f64>> {
-        let inference = self.instructions(&inference(works)).unwrap_or(0.0);
-        let share = inference / works.len().max(1) as f64;
-        let of = |work: &Work| Some(self.instructions(work)? + share);
-        works.iter().map(of).collect()
-    }
-
     /// The class of a network with these operators and as many instructions of each.
     pub fn class(&self, works: &[Work], instructions: &[f64]) -> &Class {
         match self.is_unusual(works, instructions) {
@@ -127,6 +118,7 @@ impl TargetCosts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::targets::cortex_a;
 
     #[test]
     fn instructions_are_as_by_hand() {
@@ -146,13 +138,17 @@ mod tests {
         };
         let work = |kernel: &str| Work {
             kernel: kernel.into(),
+            class: cortex_a::Class::Other,
             is_int8: true,
             terms: vec![("inputs", 7.0), ("outputs", 10.0), ("operators", 1.0)],
+            bytes: 17.0,
+            macs: 0.0,
+            values: 17.0,
+            is_compiled: false,
         };
         assert_eq!(costs.instructions(&work("ADD int8")), Some(105.0));
         assert_eq!(costs.instructions(&work("ADD float32")), None);
         let works = [work("ADD int8"), work("ADD float32")];
-        assert_eq!(costs.by_operator(&works), [Some(105.0), None]);
         assert!(costs.is_unusual(&works[..1], &[105.0]), "small");
         assert!(!costs.is_unusual(&works, &[2e6, 1.0]));
         assert!(costs.is_unusual(&works, &[2e6, 1e6]), "rare");

@@ -2,31 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use super::{Board, Constants, Costs, Energy, TargetCosts, Work, work};
+use super::{Board, Constants, Costs, Energy, Latency, Source, TargetCosts, Work, latency, work};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
-use crate::graph::Graph;
-use crate::graph::analysis::{Analysis, Precision, precision};
+use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind};
 use crate::targets::{
     Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
-    TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
+    TargetInfo, UnavailableReason, UnsupportedOperator, UnsupportedReason, uncountable,
 };
 
-/// One core of a board, with LiteRT's XNNPACK kernels.
+/// A board that was measured, with LiteRT's XNNPACK kernels.
 struct CortexA {
-    costs: &'static TargetCosts,
     board: &'static Board,
 }
 
-/// The boards whose processor's instructions were counted.
+/// The boards that were measured.
 pub fn targets() -> Vec<Box<dyn Target>> {
-    let costs = Costs::shipped().targets.iter();
-    let target = |costs: &'static TargetCosts| {
-        let board = Constants::shipped().board(&costs.target)?;
-        Some(Box::new(CortexA { costs, board }) as Box<dyn Target>)
-    };
-    costs.filter_map(target).collect()
+    let boards = Constants::shipped().boards.iter();
+    boards
+        .map(|board| Box::new(CortexA { board }) as Box<dyn Target>)
+        .collect()
 }
 
 impl Target for CortexA {
@@ -40,24 +36,32 @@ impl Target for CortexA {
             unit: metric.unit(),
             expected_error_percent,
         };
-        let latency = metric(Metric::Latency, Some(self.costs.usual.error.capped_mape));
+        let fits = [&self.board.float32, &self.board.int8];
+        let errors = fits
+            .iter()
+            .filter_map(|fit| Some(fit.as_ref()?.left_out.mean_percent));
+        let latency = metric(Metric::Latency, errors.reduce(f64::max));
         let energy = self.board.energy.as_ref();
         let energy = energy.map(|_| metric(Metric::Energy, None));
         Some(TargetInfo {
             id: self.board.target.clone(),
             device: self.board.device.clone(),
             metrics: std::iter::once(latency).chain(energy).collect(),
-            learned_from: format!(
-                "modelled, {}; {}",
-                self.costs.in_words(),
-                self.board.in_words()
-            ),
+            learned_from: format!("modelled, {}", self.in_words()),
         })
     }
 
-    /// LiteRT runs every operator of its own.
-    fn unsupported(&self, _: &Network) -> Vec<UnsupportedOperator> {
-        Vec::new()
+    /// LiteRT runs every operator but those that a compiler made for an accelerator.
+    fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
+        let is_compiled = |(_, work): &(usize, Work)| work.is_compiled;
+        let works = work(network.graph, network.analysis)
+            .into_iter()
+            .enumerate();
+        let unsupported = |(node_idx, _)| UnsupportedOperator {
+            node_idx,
+            reason: UnsupportedReason::Compiled,
+        };
+        works.filter(is_compiled).map(unsupported).collect()
     }
 
     /// One core. A Cortex-A76 starts two 128-bit dot products of 16 MACs in a cycle, a Cortex-A72 two 128-bit
@@ -85,19 +89,20 @@ impl Target for CortexA {
         let Network {
             graph, analysis, ..
         } = network;
-        let refusal = uncountable(graph, analysis).or_else(|| uncounted_precision(graph, analysis));
-        let (latency, diagnostics) = match refusal {
+        let n_threads = self.board.threads(network.n_threads.get());
+        let (outcome, diagnostics) = match uncountable(graph, analysis) {
             Some(reason) => (Outcome::unavailable(reason), Vec::new()),
-            None => self.latency(graph, &work(graph, analysis)),
+            None => self.latency(graph, &work(graph, analysis), n_threads),
         };
-        let energy = self.board.energy.as_ref();
+        // Power was measured with one core at work.
+        let energy = self.board.energy.as_ref().filter(|_| n_threads == 1);
         let energy = energy.map(|energy| MetricEstimate {
             metric: Metric::Energy,
-            outcome: energy_of(&latency, energy),
+            outcome: energy_of(&outcome, energy),
         });
         let latency = MetricEstimate {
             metric: Metric::Latency,
-            outcome: latency,
+            outcome,
         };
         TargetEstimate {
             device: self.board.device.clone(),
@@ -108,47 +113,64 @@ impl Target for CortexA {
 }
 
 impl CortexA {
-    fn latency(&self, graph: &Graph, works: &[Work]) -> (Outcome, Vec<Diagnostic>) {
-        let Self { costs, board } = self;
-        let counted = costs.by_operator(works);
-        let is_known = counted.iter().all(Option::is_some);
-        if counted.iter().all(Option::is_none) {
+    fn latency(&self, graph: &Graph, works: &[Work], n_threads: u32) -> (Outcome, Vec<Diagnostic>) {
+        let Some(latency) = latency(self.board, works, n_threads) else {
             return (
-                Outcome::unavailable(UnavailableReason::NeverCounted),
+                Outcome::unavailable(UnavailableReason::NeverMeasured),
                 Vec::new(),
             );
+        };
+        if let Some(reason) = compiled(graph, &latency) {
+            return (Outcome::unavailable(reason), Vec::new());
         }
-        let instructions: Vec<f64> = counted.iter().map(|n| n.unwrap_or(0.0)).collect();
-        let pairs = works.iter().zip(&instructions);
-        let parts: Vec<f64> = pairs
-            .map(|(work, &n)| board.latency_ms(n, work.is_int8))
-            .collect();
-        let value: f64 = parts.iter().sum();
-        let class = costs.class(works, &instructions);
-        let factor = class.interval_factor;
-        let end = |end: f64| is_known.then_some(end);
+        let never_counted = never_counted(graph, works, &latency.sources);
+        let threads = match n_threads {
+            1 => "one thread".to_owned(),
+            n => format!("{n} threads"),
+        };
         let outcome = Outcome::Estimate {
-            value,
-            lo: end(value / factor),
-            hi: end(value * factor),
+            value: latency.value_ms,
+            lo: Some(latency.lo_ms),
+            hi: Some(latency.hi_ms),
             unit: Metric::Latency.unit(),
             provenance: Provenance::own(
                 ProvenanceKind::Modelled,
-                format!("{}; {}", costs.in_words(), board.in_words()),
+                format!("{threads}; {}", self.in_words()),
             ),
-            expected_error_percent: end(class.error.capped_mape),
-            operators: Some(parts),
+            expected_error_percent: latency.expected_error_percent,
+            operators: Some(latency.operators_ms),
         };
-        let never_counted = never_counted(graph, works, &counted);
         (outcome, never_counted.into_iter().collect())
+    }
+
+    fn in_words(&self) -> String {
+        let costs = Costs::shipped().target(&self.board.counted_as);
+        let costs = costs.map_or(String::new(), TargetCosts::in_words);
+        format!("{costs}; {}", self.board.in_words())
     }
 }
 
-/// Operators whose instructions are not known, and are left out.
-fn never_counted(graph: &Graph, works: &[Work], counted: &[Option<f64>]) -> Option<Diagnostic> {
-    let all = counted.iter().zip(works).zip(&graph.nodes);
+/// Why a file has no latency that a compiler for an accelerator has taken operators out of: no processor
+/// runs what is inside. Tells how long what is outside takes.
+fn compiled(graph: &Graph, latency: &Latency) -> Option<UnavailableReason> {
+    let is_compiled = |(_, source): &(&Node, &Source)| **source == Source::Compiled;
+    let pairs = graph.nodes.iter().zip(&latency.sources);
+    let compiled: Vec<&Node> = pairs.filter(is_compiled).map(|(node, _)| node).collect();
+    let name = compiled.first()?.operator.code.custom.as_deref()?;
+    let n_outside = graph.nodes.len().saturating_sub(compiled.len());
+    Some(UnavailableReason::CompiledForAccelerator {
+        name: name.to_owned(),
+        n_operators: compiled.len(),
+        n_outside,
+        outside_ms: [latency.value_ms, latency.lo_ms, latency.hi_ms],
+    })
+}
+
+/// Operators whose instructions are only bounded.
+fn never_counted(graph: &Graph, works: &[Work], sources: &[Source]) -> Option<Diagnostic> {
+    let all = sources.iter().zip(works).zip(&graph.nodes);
     let unknown: BTreeSet<(&str, usize)> = all
-        .filter(|((count, _), _)| count.is_none())
+        .filter(|((source, _), _)| **source == Source::Bound)
         .map(|((_, work), node)| (work.kernel.as_str(), node.operator_idx))
         .collect();
     let &(_, operator_idx) = unknown.first()?;
@@ -157,7 +179,8 @@ fn never_counted(graph: &Graph, works: &[Work], counted: &[Option<f64>]) -> Opti
         severity: Severity::Warning,
         code: "operator-never-counted",
         message: format!(
-            "the estimate on processors leaves out what was never counted: {}",
+            "never counted on processors, hence bounded by bytes and arithmetic, which widens the \
+             interval: {}",
             some_of(names, ", ")
         ),
         operator_idx: Some(operator_idx),
@@ -176,8 +199,8 @@ fn energy_of(latency: &Outcome, energy: &Energy) -> Outcome {
             ..
         } => Outcome::Estimate {
             value: watts * value,
-            lo: lo.map(|lo| watts * lo),
-            hi: hi.map(|hi| watts * hi),
+            lo: lo.map(|lo| watts * widened(*value, lo, energy.interval_factor)),
+            hi: hi.map(|hi| watts * widened(*value, hi, energy.interval_factor)),
             unit: Metric::Energy.unit(),
             provenance: Provenance::own(ProvenanceKind::Modelled, energy.in_words()),
             expected_error_percent: None,
@@ -189,13 +212,11 @@ fn energy_of(latency: &Outcome, energy: &Energy) -> Outcome {
     }
 }
 
-/// Other numbers run by other kernels, none of which was counted.
-fn uncounted_precision(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
-    let numbers = match precision(graph, analysis) {
-        Precision::Int16x8 => "16-bit activations",
-        Precision::Float16 => "float16 weights",
-        Precision::DynamicRange => "float activations with integer weights",
-        _ => return None,
-    };
-    Some(UnavailableReason::PrecisionNotCounted(numbers))
+/// An end of the interval of `value` times a constant that is itself off by a factor.
+fn widened(value: f64, end: f64, factor: f64) -> f64 {
+    if value <= 0.0 || end <= 0.0 {
+        return end;
+    }
+    let log = (end / value).ln();
+    value * log.hypot(factor.ln()).copysign(log).exp()
 }

@@ -15,10 +15,32 @@ use crate::graph::{Graph, Node};
 pub struct Work {
     /// Operators whose instructions follow one rule: kind and numbers, for example `CONV_2D int8`.
     pub kernel: String,
+    pub class: Class,
+    /// Whether it works on integers alone.
     pub is_int8: bool,
     /// Names and values; counts of 0 are left out.
     pub terms: Vec<(&'static str, f64)>,
+    /// Bytes of the activations that it reads and writes, and of its constants.
+    pub bytes: f64,
+    /// Multiply-accumulates.
+    pub macs: f64,
+    /// Activation values that it reads and writes.
+    pub values: f64,
+    /// Compiled for an accelerator: no processor runs it.
+    pub is_compiled: bool,
 }
+
+/// Operators whose instructions take alike long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Products of matrices: convolutions, dense layers, attention.
+    Matrix,
+    Depthwise,
+    Other,
+}
+
+/// Custom operators that a compiler for an accelerator writes.
+const COMPILED: &[&str] = &["edgetpu-custom-op", "ethos-u"];
 
 /// Of each node, in the order of [`Graph::nodes`]. Linear in nodes.
 pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
@@ -33,8 +55,13 @@ pub fn inference(works: &[Work]) -> Work {
     let is_int8 = works.iter().all(|work| work.is_int8);
     Work {
         kernel: format!("inference {}", if is_int8 { "int8" } else { "float32" }),
+        class: Class::Other,
         is_int8,
         terms: vec![("inferences", 1.0)],
+        bytes: 0.0,
+        macs: 0.0,
+        values: 0.0,
+        is_compiled: false,
     }
 }
 
@@ -51,16 +78,83 @@ fn work_of(graph: &Graph, node_idx: usize, node: &Node, cost: &Cost) -> Work {
     };
     terms.push(("operators", 1.0));
     terms.retain(|(_, count)| *count > 0.0 && count.is_finite());
-    let is_int8 = !touches_floats(graph, node);
-    let numbers = if is_int8 { "int8" } else { "float32" };
     Work {
-        kernel: format!("{name} {numbers}"),
-        is_int8,
+        kernel: format!("{name} {}", numbers(graph, node)),
+        class: class(name),
+        is_int8: !touches_floats(graph, node),
         terms,
+        bytes: cost.input_bytes as f64 + cost.output_bytes as f64 + cost.weight_bytes as f64,
+        macs: cost.macs as f64,
+        values: shapes.in_values + shapes.out_values,
+        is_compiled: node
+            .operator
+            .code
+            .custom
+            .as_deref()
+            .is_some_and(|c| COMPILED.contains(&c)),
     }
 }
 
-/// What does not, works on integers, all of which count as int8.
+fn class(name: &str) -> Class {
+    match name {
+        "CONV_2D" | "FULLY_CONNECTED" | "TRANSPOSE_CONV" | "BATCH_MATMUL" | "CONV_3D"
+        | "CONV_3D_TRANSPOSE" => Class::Matrix,
+        "DEPTHWISE_CONV_2D" => Class::Depthwise,
+        _ => Class::Other,
+    }
+}
+
+/// In what an operator computes, which decides its kernel: the type of what it reads first.
+///
+/// Truth values count as int8, and what selects by them as what is selected. Float activations with integer
+/// weights are `dynamic`. An operator that reads constants alone is told by them: `constant float16`.
+fn numbers(graph: &Graph, node: &Node) -> String {
+    let operator = node.operator;
+    let type_of = |&t: &usize| graph.tensor(t).tensor_type;
+    let is_constant = |t: &usize| !graph.constant(*t).is_empty();
+    let read: Vec<usize> = operator.inputs.iter().flatten().copied().collect();
+    let activations: Vec<TensorType> = (read.iter().filter(|t| !is_constant(t)))
+        .map(type_of)
+        .collect();
+    let is_truth = |of: &TensorType| *of == TensorType::Bool;
+    let first = activations
+        .iter()
+        .find(|of| !is_truth(of))
+        .or(activations.first());
+    let Some(&first) = first else {
+        let constant = read.first().map(type_of);
+        let written = operator.outputs.first().map(type_of);
+        let of = constant.or(written).map_or("nothing", of_type);
+        return format!("constant {of}");
+    };
+    let has_integer_weights = || {
+        let weights = read.iter().filter(|t| is_constant(t)).map(type_of);
+        weights
+            .into_iter()
+            .any(|of| matches!(of, TensorType::Int8 | TensorType::UInt8 | TensorType::Int4))
+    };
+    let is_hybrid = first == TensorType::Float32 && has_integer_weights();
+    if is_hybrid {
+        "dynamic".to_owned()
+    } else {
+        of_type(first).to_owned()
+    }
+}
+
+fn of_type(of: TensorType) -> &'static str {
+    match of {
+        TensorType::Bool | TensorType::Int8 => "int8",
+        TensorType::Float32 => "float32",
+        TensorType::Float16 => "float16",
+        TensorType::UInt8 => "uint8",
+        TensorType::Int16 => "int16",
+        TensorType::Int32 => "int32",
+        TensorType::Int64 => "int64",
+        _ => "other numbers",
+    }
+}
+
+/// What does not, works on integers.
 fn touches_floats(graph: &Graph, node: &Node) -> bool {
     let read = node.operator.inputs.iter().flatten();
     let mut tensors = read.chain(&node.operator.outputs).map(|&t| graph.tensor(t));
@@ -317,7 +411,7 @@ mod tests {
         assert_eq!(term(&works[0], "pointers of a point"), None);
         let tiles = term(&works[0], "tiles of a window, 4 pixels by 16 channels");
         assert_eq!(tiles, Some(7.0 * 2.0 * 9.0));
-        assert_eq!(works[1].kernel, "DEQUANTIZE float32");
+        assert_eq!(works[1].kernel, "DEQUANTIZE int8");
         assert_eq!(term(&works[1], "outputs"), Some(425.0));
         assert_eq!(term(&works[1], "operators"), Some(1.0));
         assert_eq!(inference(&works).kernel, "inference float32");

@@ -2,8 +2,9 @@
 //!
 //! The rules are those of coral.ai/docs/edgetpu/models-intro (model requirements, and the table of
 //! supported operations for the newest runtime, 14), as far as operator kind, element types, shapes and
-//! options decide. The compiler leaves further ones for reasons that it does not publish, large
-//! resizes for example.
+//! options decide. The compiler leaves further ones for reasons that it does not publish. It maps the
+//! longest leading part: "at the first point in the model graph where an unsupported operation occurs, the
+//! compiler partitions the graph into two parts", the second of which runs on the CPU.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,17 +13,77 @@ use crate::formats::tflite::{Activation, BuiltinOptions, TensorType, integers};
 use crate::graph::{Graph, Node};
 use crate::targets::{UnavailableReason, UnsupportedOperator, UnsupportedReason};
 
-/// Why there is no estimate: an operator left to the CPU leaves all after it there too, and their time
-/// is not modelled. `None` where every operator is mapped.
-pub fn refusal(graph: &Graph) -> Option<UnavailableReason> {
+/// What Coral's compiler makes of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// Parallel to [`Graph::nodes`].
+    pub is_mapped: Vec<bool>,
+    /// Operators that end the mapped part, in topological order: those that are not supported and that
+    /// read a mapped operator or an input.
+    pub ends: Vec<UnsupportedOperator>,
+}
+
+/// The longest leading part. From the first operator that is not supported on, everything that depends on
+/// it stays on the CPU. Operators that convert an input into integers run on the CPU before. Linear in
+/// edges.
+///
+/// # Errors
+/// Why there is no estimate: no operator is mapped, or the compiler has been over the file.
+pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
     let is_compiled = |node: &Node| node.operator.code.custom.as_deref() == Some(COMPILED);
     if graph.nodes.iter().any(is_compiled) {
-        return Some(UnavailableReason::CompiledForEdgeTpu);
+        return Err(UnavailableReason::CompiledForEdgeTpu);
     }
+    let left: Vec<Option<UnsupportedReason>> =
+        (graph.nodes.iter()).map(|node| left(graph, node)).collect();
+    let mut is_mapped = vec![false; graph.nodes.len()];
+    // Tensors that an operator on the CPU writes behind the mapped part.
+    let mut is_behind = vec![false; graph.subgraph.tensors.len()];
+    let mut ends = Vec::new();
+    for (node_idx, (node, reason)) in graph.nodes.iter().zip(left).enumerate() {
+        let mut read = node.operator.inputs.iter().flatten();
+        let reads_behind = read.any(|&t| is_behind.get(t) == Some(&true));
+        if reads_behind {
+            mark(&mut is_behind, node);
+        } else if let Some(reason) = reason {
+            if !converts_input(graph, node) {
+                mark(&mut is_behind, node);
+                ends.push(UnsupportedOperator { node_idx, reason });
+            }
+        } else {
+            is_mapped[node_idx] = true;
+        }
+    }
+    let takes_time = |(node, is_mapped): (&Node, &bool)| {
+        *is_mapped && !super::RENAMING.contains(&node.operator.code.name())
+    };
+    match graph.nodes.iter().zip(&is_mapped).any(takes_time) {
+        true => Ok(Mapping { is_mapped, ends }),
+        false => Err(refusal(graph)),
+    }
+}
+
+fn mark(is_behind: &mut [bool], node: &Node) {
+    for &t in &node.operator.outputs {
+        if let Some(is_behind) = is_behind.get_mut(t) {
+            *is_behind = true;
+        }
+    }
+}
+
+/// As exporters put them before a model whose inputs are floats.
+fn converts_input(graph: &Graph, node: &Node) -> bool {
+    let of = |t: &usize| graph.tensor(*t).tensor_type;
+    let first = node.operator.inputs.first().copied().flatten();
+    let is_input = first.is_some_and(|t| graph.subgraph.inputs.contains(&t));
+    let to_integers = node.operator.outputs.first().map(of);
+    let is_integer = matches!(to_integers, Some(TensorType::Int8 | TensorType::UInt8));
+    node.operator.code.name() == "QUANTIZE" && is_input && is_integer
+}
+
+/// Why no operator is mapped.
+fn refusal(graph: &Graph) -> UnavailableReason {
     let left = unsupported(graph);
-    if left.is_empty() {
-        return None;
-    }
     let mut names: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for operator in &left {
         let name = graph.nodes[operator.node_idx].operator.code.name();
@@ -32,16 +93,16 @@ pub fn refusal(graph: &Graph) -> Option<UnavailableReason> {
     let shown =
         |(reason, names): (&String, &BTreeSet<&str>)| format!("{}: {reason}", some_of(names, ", "));
     let is_float = left.iter().any(|operator| operator.reason.is_float());
-    Some(UnavailableReason::UnsupportedOperators {
+    UnavailableReason::UnsupportedOperators {
         n_operators: left.len(),
         of: graph.nodes.len(),
-        place: "on the Edge TPU as modelled",
+        place: "on the Edge TPU, and none that it could run comes before them",
         reasons: some_of(names.iter().map(shown), "; "),
         advice: match is_float {
             true => "; quantise the whole model to int8",
             false => "",
         },
-    })
+    }
 }
 
 /// The operators that the Edge TPU's compiler leaves to the CPU, in topological order.
@@ -126,6 +187,9 @@ fn refused_shape(graph: &Graph, node: &Node, name: &str) -> Option<UnsupportedRe
         _ if name == "STRIDED_SLICE" && has_strides(graph, node) => {
             Some(UnsupportedReason::SliceStrides)
         }
+        _ if name.starts_with("RESIZE_") && is_large_resize(graph, node) => {
+            Some(UnsupportedReason::LargeResize { max: MAX_RESIZE })
+        }
         _ if name == "FULLY_CONNECTED" && rows => Some(UnsupportedReason::SeveralOutputRows),
         _ if name == "SOFTMAX" && rows => Some(UnsupportedReason::SeveralInputRows),
         _ if name == "SOFTMAX" && output.last().is_some_and(|&n| n > MAX_SOFTMAX) => {
@@ -133,6 +197,22 @@ fn refused_shape(graph: &Graph, node: &Node, name: &str) -> Option<UnsupportedRe
         }
         _ => None,
     }
+}
+
+fn is_large_resize(graph: &Graph, node: &Node) -> bool {
+    let sides = |t: Option<usize>| match t.map(|t| graph.tensor(t).shape.as_slice()) {
+        Some(&[_, height, width, _]) => Some([height, width]),
+        _ => None,
+    };
+    let input = sides(node.operator.inputs.first().copied().flatten());
+    let output = sides(node.operator.outputs.first().copied());
+    let (Some(input), Some(output)) = (input, output) else {
+        return false;
+    };
+    let mut pairs = input.into_iter().zip(output);
+    pairs.any(|(from, to)| {
+        to > from.saturating_mul(MAX_RESIZE) || from > to.saturating_mul(MAX_RESIZE)
+    })
 }
 
 fn has_strides(graph: &Graph, node: &Node) -> bool {
@@ -144,6 +224,9 @@ fn has_strides(graph: &Graph, node: &Node) -> bool {
 /// "If a tensor has more than 3 dimensions, then only the 3 innermost dimensions may have a size
 /// greater than 1."
 const MAX_DIMENSIONS: usize = 3;
+/// "Depending on input/output size, this operation might not be mapped to the Edge TPU to avoid loss in
+/// precision"; sizes are not published. Coral's compiled DeepLab has factors of 15 and 33 on the CPU.
+const MAX_RESIZE: i32 = 8;
 /// "1-D input tensor with a max of 16,000 elements".
 const MAX_SOFTMAX: i32 = 16_000;
 

@@ -14,7 +14,7 @@ mod target;
 use std::collections::BTreeMap;
 
 pub use constants::{Coefficients, Constants, LeaveOneOut, array_ms, link_megabytes};
-pub use mapped::refusal;
+pub use mapped::{Mapping, mapping, unsupported};
 pub use target::targets;
 
 use crate::graph::analysis::Analysis;
@@ -58,17 +58,35 @@ impl Work {
     }
 }
 
-/// The work of each node, in the order of [`Graph::nodes`]. Linear in nodes, but for a logarithmic
-/// factor.
+/// The work of each node, in the order of [`Graph::nodes`], where all are mapped. Linear in nodes, but for a
+/// logarithmic factor.
 pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
+    work_of(graph, analysis, &vec![true; graph.nodes.len()])
+}
+
+/// The work of each mapped node; none for the others, whose tensors come and go over the link.
+pub fn work_of(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<Work> {
     let mut cache = Cache::default();
     let n_tensors = graph.subgraph.tensors.len();
     // By tensor: inputs that have not come over the link yet, and what callers read.
     let [mut is_unread, mut is_output] = [vec![false; n_tensors], vec![false; n_tensors]];
     (graph.subgraph.inputs.iter()).for_each(|&t| is_unread[t] = true);
     (graph.subgraph.outputs.iter()).for_each(|&t| is_output[t] = true);
+    for (node, _) in graph
+        .nodes
+        .iter()
+        .zip(is_mapped)
+        .filter(|(_, mapped)| !**mapped)
+    {
+        (node.operator.outputs.iter()).for_each(|&t| is_unread[t] = true);
+        (node.operator.inputs.iter().flatten()).for_each(|&t| is_output[t] = true);
+    }
     let mut works = Vec::with_capacity(graph.nodes.len());
-    for (node, cost) in graph.nodes.iter().zip(&analysis.costs) {
+    for ((node, cost), is_mapped) in graph.nodes.iter().zip(&analysis.costs).zip(is_mapped) {
+        if !is_mapped {
+            works.push(Work::default());
+            continue;
+        }
         let matrix = Matrix::of(graph, node).unwrap_or_default();
         let parameter_bytes = match matrix.weights {
             Some(weights) => {

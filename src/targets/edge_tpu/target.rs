@@ -1,12 +1,15 @@
 //! The Edge TPU as a target.
 
-use super::mapped::{refusal, unsupported};
-use super::{ARRAY_SIDE, CACHE_BYTES, CLOCK_HZ, Constants, DEVICE, TARGET, Work, work};
+use super::mapped::{Mapping, mapping};
+use super::{ARRAY_SIDE, CACHE_BYTES, CLOCK_HZ, Constants, DEVICE, TARGET, Work, work_of};
+use crate::diagnostic::{Diagnostic, Severity, some_of};
+use crate::graph::Graph;
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind};
+use crate::targets::cortex_a::{self, Board};
 use crate::targets::{
     Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
-    TargetInfo, UnsupportedOperator, uncountable,
+    TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela, uncountable,
 };
 
 struct EdgeTpu;
@@ -38,8 +41,9 @@ impl Target for EdgeTpu {
         })
     }
 
-    fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
-        unsupported(network.graph)
+    /// The time of what stays on the host is in the estimate.
+    fn unsupported(&self, _: &Network) -> Vec<UnsupportedOperator> {
+        Vec::new()
     }
 
     /// The array at its clock; PCIe 2 of one lane, or USB 3, to the host.
@@ -55,10 +59,14 @@ impl Target for EdgeTpu {
         let Network {
             graph, analysis, ..
         } = network;
-        let refusal = uncountable(graph, analysis).or_else(|| refusal(graph));
-        let outcome = match refusal {
-            Some(reason) => Outcome::unavailable(reason),
-            None => latency(&work(graph, analysis)),
+        let refusal = uncountable(graph, analysis).or_else(|| compiled_by_vela(graph));
+        let mapping = match refusal {
+            Some(reason) => Err(reason),
+            None => mapping(graph),
+        };
+        let (outcome, diagnostics) = match mapping {
+            Ok(mapping) => latency(network, &mapping),
+            Err(reason) => (Outcome::unavailable(reason), Vec::new()),
         };
         TargetEstimate {
             device: DEVICE.into(),
@@ -66,23 +74,115 @@ impl Target for EdgeTpu {
                 metric: Metric::Latency,
                 outcome,
             }],
-            diagnostics: Vec::new(),
+            diagnostics,
         }
     }
 }
 
-fn latency(work: &[Work]) -> Outcome {
+/// What the Edge TPU takes, and what the host takes for the rest. The ends of both intervals are added: the
+/// widest that both errors make together.
+fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
+    let Network {
+        graph, analysis, ..
+    } = network;
     let constants = Constants::shipped();
-    let latency_ms = |work: &Work| constants.coefficients.latency_ms(work);
-    let value = latency_ms(&Work::total(work));
-    let (lo, hi) = constants.leave_one_out.around(value);
-    Outcome::Estimate {
+    let work = work_of(graph, analysis, &mapping.is_mapped);
+    let mut parts: Vec<f64> = (work.iter())
+        .map(|work| constants.coefficients.latency_ms(work))
+        .collect();
+    let on_chip_ms = constants.coefficients.latency_ms(&Work::total(&work));
+    let (mut lo, mut hi) = constants.leave_one_out.around(on_chip_ms);
+    let left: Vec<usize> = (0..parts.len())
+        .filter(|&idx| !mapping.is_mapped[idx])
+        .collect();
+    let mut configuration = constants.in_words();
+    let mut diagnostics = Vec::new();
+    let mut value = on_chip_ms;
+    if !left.is_empty() {
+        let Some((host, on_host)) = on_host(network, &left) else {
+            return (
+                Outcome::unavailable(UnavailableReason::NeverMeasured),
+                Vec::new(),
+            );
+        };
+        value += on_host.value_ms;
+        lo += on_host.lo_ms;
+        hi += on_host.hi_ms;
+        for (&idx, ms) in left.iter().zip(&on_host.operators_ms) {
+            parts[idx] = *ms;
+        }
+        configuration += &format!(
+            "; the rest on the host, {}: {}",
+            host.device,
+            host.in_words()
+        );
+        diagnostics.push(partition(
+            graph,
+            mapping,
+            &left,
+            host,
+            [on_host.value_ms, value],
+        ));
+    }
+    let outcome = Outcome::Estimate {
         value,
         lo: Some(lo),
         hi: Some(hi),
         unit: Metric::Latency.unit(),
-        provenance: Provenance::own(ProvenanceKind::Modelled, constants.in_words()),
-        expected_error_percent: Some(constants.leave_one_out.mean_percent),
-        operators: Some(work.iter().map(latency_ms).collect()),
+        provenance: Provenance::own(ProvenanceKind::Modelled, configuration),
+        expected_error_percent: left
+            .is_empty()
+            .then_some(constants.leave_one_out.mean_percent),
+        operators: Some(parts),
+    };
+    (outcome, diagnostics)
+}
+
+/// The processor of Coral's Dev Board is an i.MX 8M with the same cores as the i.MX 8M Plus, at 1.5 GHz
+/// instead of 1.8.
+const HOST: &str = "cortex-a53-imx8mp";
+
+fn on_host(network: &Network, left: &[usize]) -> Option<(&'static Board, cortex_a::Latency)> {
+    let works = cortex_a::work(network.graph, network.analysis);
+    let works: Vec<cortex_a::Work> = left
+        .iter()
+        .filter_map(|&idx| works.get(idx).cloned())
+        .collect();
+    let board = cortex_a::Constants::shipped().board(HOST)?;
+    let n_threads = board.threads(network.n_threads.get());
+    Some((board, cortex_a::latency(board, &works, n_threads)?))
+}
+
+/// Which part the Edge TPU runs, why it ends there, and what the rest costs.
+fn partition(
+    graph: &Graph,
+    mapping: &Mapping,
+    left: &[usize],
+    host: &Board,
+    [host_ms, all_ms]: [f64; 2],
+) -> Diagnostic {
+    let n_mapped = graph.nodes.len() - left.len();
+    let name = |end: &UnsupportedOperator| {
+        let node = &graph.nodes[end.node_idx];
+        let name = node.operator.code.name();
+        format!("{name}, operator {}, {}", node.operator_idx, end.reason)
+    };
+    let ends = match mapping.ends.is_empty() {
+        true => "only inputs are converted before it".to_owned(),
+        false => format!(
+            "it ends before {}",
+            some_of(mapping.ends.iter().map(name), "; ")
+        ),
+    };
+    Diagnostic {
+        severity: Severity::Warning,
+        code: "edge-tpu-part",
+        message: format!(
+            "the Edge TPU runs {n_mapped} of {} operators ({ends}); the others take {host_ms:.3} of \
+             {all_ms:.3} ms on the host, {}",
+            graph.nodes.len(),
+            host.device
+        ),
+        operator_idx: left.first().map(|&idx| graph.nodes[idx].operator_idx),
     }
 }

@@ -18,7 +18,7 @@ use crate::learned::out_of_distribution::Learned;
 use crate::provenance::{Provenance, ProvenanceKind};
 use crate::targets::{
     Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
-    TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
+    TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela, uncountable,
 };
 
 /// One accelerator in one system configuration and memory mode.
@@ -226,7 +226,8 @@ impl EthosU {
         let Network {
             graph, analysis, ..
         } = network;
-        if let Some(reason) = uncountable(graph, analysis) {
+        let reason = uncountable(graph, analysis).or_else(|| compiled_by_vela(graph));
+        if let Some(reason) = reason {
             return Some(reason);
         }
         let found = inputs_at_a_time(graph);

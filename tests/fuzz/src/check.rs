@@ -112,7 +112,12 @@ fn batch(bytes: &[u8]) -> bool {
 
 fn report(bytes: &[u8], batch: NonZeroU32, predictor: Option<&Predictor>) -> bool {
     let name = "file.tflite";
-    let file = ModelFile { name, bytes, batch };
+    let file = ModelFile {
+        name,
+        bytes,
+        batch,
+        threads: NonZeroU32::MIN,
+    };
     match estimate(file, predictor) {
         Ok(report) => {
             assert_sound(&report);

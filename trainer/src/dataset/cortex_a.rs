@@ -11,7 +11,9 @@ pub fn fill(target: &str, is_int8: bool, values: &mut BTreeMap<String, f64>) {
     let (Some(board), Some(&instructions)) = (board, values.get("instructions")) else {
         return;
     };
-    let latency_ms = board.latency_ms(instructions, is_int8);
+    let Some(latency_ms) = board.latency_of_count_ms(instructions, is_int8) else {
+        return;
+    };
     values.insert("latency".into(), latency_ms);
     if let Some(energy) = &board.energy {
         values.insert("energy".into(), energy.watts.value * latency_ms);
@@ -28,7 +30,9 @@ mod tests {
         for board in &Constants::shipped().boards {
             let mut values = BTreeMap::from([("instructions".to_owned(), 2_500_000.0)]);
             fill(&board.target, false, &mut values);
-            let latency_ms = 2.5 * board.ns_per_instruction.value;
+            let Some(latency_ms) = board.latency_of_count_ms(2_500_000.0, false) else {
+                continue;
+            };
             assert!((values["latency"] - latency_ms).abs() < 1e-9);
             let watts = board.energy.as_ref().map(|energy| energy.watts.value);
             assert_eq!(values.contains_key("energy"), watts.is_some());

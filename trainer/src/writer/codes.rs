@@ -14,6 +14,9 @@ pub fn code(kind: &OperatorKind, precision: Precision) -> (Code, i32) {
     }
 }
 
+/// The name of the only custom operator that is written.
+pub const CUSTOM_CODE: &str = "TFLite_Detection_PostProcess";
+
 fn float32_version(kind: &OperatorKind) -> i32 {
     match kind {
         OperatorKind::FullyConnected {
@@ -46,6 +49,7 @@ fn int8_code(kind: &OperatorKind) -> (Code, i32) {
         OperatorKind::GroupedConv2D { .. } => (Code::CONV_2D, 6),
         OperatorKind::DepthToSpace { .. } => (Code::DEPTH_TO_SPACE, 1),
         OperatorKind::DepthwiseConv2D { .. } => (Code::DEPTHWISE_CONV_2D, 3),
+        OperatorKind::DetectionPostprocess => (Code::CUSTOM, 1),
         OperatorKind::Elu => (Code::ELU, 1),
         OperatorKind::Exp => (Code::EXP, 2),
         OperatorKind::ExpandDims => (Code::EXPAND_DIMS, 1),

@@ -7,6 +7,9 @@ use super::network::TensorIdx;
 use super::operator_kind::{OperatorKind, Sampling};
 use super::window::Window;
 
+/// What published detectors keep.
+const MAX_DETECTIONS: i32 = 25;
+
 impl NetworkBuilder {
     pub fn average_pool2d(&mut self, name: &str, input: TensorIdx, window: Window) -> TensorIdx {
         let kind = OperatorKind::AveragePool2D {
@@ -35,6 +38,33 @@ impl NetworkBuilder {
     ) -> TensorIdx {
         let shape = window.output_shape(self.shape(input), self.channels(input));
         self.operator(name, kind, &[input], shape, self.spread(input))
+    }
+
+    /// Detection post-processing of TensorFlow Lite: boxes, classes and scores of the best of the anchors,
+    /// and how many there are. `boxes` and `scores` are `[1, anchors, values]`.
+    pub fn detections(
+        &mut self,
+        name: &str,
+        boxes: TensorIdx,
+        scores: TensorIdx,
+    ) -> Vec<TensorIdx> {
+        let spread = self.spread(boxes);
+        let n_anchors = self.shape(boxes)[1];
+        let anchors = self.zeros(&format!("{name}/anchors"), &[n_anchors, 4]);
+        let mut output =
+            |part: &str, shape: Vec<i32>| self.activation(&format!("{name}/{part}"), shape, spread);
+        let outputs = vec![
+            output("boxes", vec![1, MAX_DETECTIONS, 4]),
+            output("classes", vec![1, MAX_DETECTIONS]),
+            output("scores", vec![1, MAX_DETECTIONS]),
+            output("count", vec![1]),
+        ];
+        self.add_operator(
+            OperatorKind::DetectionPostprocess,
+            &[boxes, scores, anchors],
+            &outputs,
+        );
+        outputs
     }
 
     /// To `size`, `[height, width]`.

@@ -39,6 +39,8 @@ pub enum OperatorKind {
         multiplier: i32,
         activation: Activation,
     },
+    /// The custom operator that decodes boxes and suppresses all but the best.
+    DetectionPostprocess,
     Elu,
     Exp,
     ExpandDims,

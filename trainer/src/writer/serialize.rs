@@ -172,11 +172,13 @@ fn write_operator_codes<'a>(
     for &(builtin_code, version) in codes {
         // Codes past 127 do not fit into the older field, which then holds 127.
         let deprecated_builtin_code = builtin_code.0.min(127) as i8;
+        let is_custom = builtin_code == BuiltinOperator::CUSTOM;
+        let custom_code = is_custom.then(|| fbb.create_string(codes::CUSTOM_CODE));
         let args = schema::OperatorCodeArgs {
             deprecated_builtin_code,
             builtin_code,
             version,
-            ..Default::default()
+            custom_code,
         };
         written.push(schema::OperatorCode::create(fbb, &args));
     }

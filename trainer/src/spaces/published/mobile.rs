@@ -25,6 +25,66 @@ pub fn mobilenet_v1(layers: &mut Layers, image: TensorIdx, percent: i32) -> Tens
     layers.classify(x, 1001)
 }
 
+/// MobileNet V2 (Sandler et al. 2018, Table 2) of width 1.0; 1001 classes.
+pub fn mobilenet_v2(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
+    let mut x = layers.conv(image, 32, 3, 2, N::Relu6);
+    for (expansion, channels, n_layers, stride) in [
+        (1, 16, 1, 1),
+        (6, 24, 2, 2),
+        (6, 32, 3, 2),
+        (6, 64, 4, 2),
+        (6, 96, 3, 1),
+        (6, 160, 3, 2),
+        (6, 320, 1, 1),
+    ] {
+        x = stage(layers, x, [expansion, channels, 3, stride], n_layers, false);
+    }
+    let x = layers.pointwise(x, 1280, N::Relu6);
+    layers.classify(x, 1001)
+}
+
+/// MnasNet-A1 (Tan et al. 2019, Figure 7) of width 0.75; 1001 classes.
+pub fn mnasnet_a1_75(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
+    let mut x = layers.conv(image, width(32, 75), 3, 2, N::Relu);
+    x = layers.separable(x, width(16, 75), 3, 1, N::Relu);
+    for (expansion, channels, kernel, stride, n_layers, excited) in [
+        (6, 24, 3, 2, 2, false),
+        (3, 40, 5, 2, 3, true),
+        (6, 80, 3, 2, 4, false),
+        (6, 112, 3, 1, 2, true),
+        (6, 160, 5, 2, 3, true),
+        (6, 320, 3, 1, 1, false),
+    ] {
+        let shape = [expansion, width(channels, 75), kernel, stride];
+        x = stage(layers, x, shape, n_layers, excited);
+    }
+    let x = layers.pointwise(x, 1280, N::Relu);
+    layers.classify(x, 1001)
+}
+
+/// Inverted residuals, the first with a stride; `excited`: with a squeeze to a quarter of the input.
+fn stage(
+    layers: &mut Layers,
+    mut x: TensorIdx,
+    [expansion, channels, kernel, stride]: [i32; 4],
+    n_layers: usize,
+    excited: bool,
+) -> TensorIdx {
+    for layer in 0..n_layers {
+        let input = layers.channels(x);
+        let block = InvertedResidual {
+            channels,
+            expanded: input * expansion,
+            kernel,
+            stride: if layer == 0 { stride } else { 1 },
+            nonlinearity: N::Relu6,
+            squeezed: excited.then_some((input / 4).max(1)),
+        };
+        x = layers.inverted_residual(x, block);
+    }
+    x
+}
+
 /// Kernel, widened channels, channels, squeeze-and-excite, hard-swish instead of ReLU, stride.
 type V3Block = (i32, i32, i32, bool, bool, i32);
 

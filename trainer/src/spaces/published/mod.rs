@@ -1,6 +1,7 @@
 //! Networks of one size, as their papers define them, by the names under which latencies are published.
 
 mod densenet;
+mod efficientdet;
 mod inception_v2;
 mod inception_v4;
 mod mobile;
@@ -16,6 +17,20 @@ const WEIGHTS: WeightDistribution =
 /// Of the weights of all of these networks, for [`crate::writer::to_tflite`].
 pub const WEIGHT_SEED: u64 = 1;
 
+/// EfficientDet-Lite with this name, `EfficientDet-Lite1` or `EfficientDet-Lite3`; `None` for another.
+/// `decodes`: with the detection post-processing at its end.
+pub fn detector(name: &str, decodes: bool) -> Option<Network> {
+    let size = match name {
+        "EfficientDet-Lite1" => &efficientdet::LITE_1,
+        "EfficientDet-Lite3" => &efficientdet::LITE_3,
+        _ => return None,
+    };
+    let mut choices = Choices::new(Space::CNN_IMAGENET, 0, 0);
+    let builder = NetworkBuilder::new(name, WEIGHTS, WEIGHT_SEED);
+    let layers = Layers::plain(&mut choices, builder);
+    Some(efficientdet::network(size, layers, decodes))
+}
+
 /// The int8 network with this name and a square RGB input of `side` pixels, ending in SOFTMAX; `None`
 /// for another name.
 ///
@@ -26,6 +41,8 @@ pub fn network(name: &str, side: i32) -> Option<Network> {
         "MobileNet v1 0.75" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 75),
         "MobileNet v1 0.5" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 50),
         "MobileNet v1 0.25" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 25),
+        "MobileNet v2 1.0" => mobile::mobilenet_v2,
+        "MNasNet-A1 0.75" => mobile::mnasnet_a1_75,
         "MobileNet v3 large" => mobile::mobilenet_v3_large,
         "MobileNet v3 small" => mobile::mobilenet_v3_small,
         "EfficientNet-EdgeTpu-S" => mobile::efficientnet_edgetpu_s,
@@ -34,6 +51,7 @@ pub fn network(name: &str, side: i32) -> Option<Network> {
         "ResNet-50 V1" => plain::resnet_50,
         "SqueezeNet" => plain::squeezenet,
         "VGG16" => plain::vgg16,
+        "DeepFace emotion" => plain::deepface_emotion,
         "DenseNet" => densenet::logits,
         _ => return None,
     };

@@ -3,6 +3,7 @@
 
 pub mod boards;
 pub mod fit;
+pub mod singles;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +11,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use litecast::provenance::ErrorSummary;
-use litecast::targets::cortex_a::{Class, Costs, KernelCosts, TargetCosts, Work, inference, work};
+use litecast::targets::cortex_a::{
+    CostClass as Class, Costs, KernelCosts, TargetCosts, Work, inference, work,
+};
 use litecast::{
     formats::tflite,
     graph::{self, analysis},
@@ -182,8 +185,9 @@ fn weights(training: &[Counted]) -> Vec<f64> {
 }
 
 fn parts(costs: &TargetCosts, network: &Network) -> Vec<f64> {
-    let parts = costs.by_operator(&network.works).into_iter();
-    parts.map(|part| part.unwrap_or(0.0)).collect()
+    let share = costs.instructions(&network.inference).unwrap_or(0.0) / network.works.len() as f64;
+    let part = |work: &Work| costs.instructions(work).map_or(0.0, |part| part + share);
+    network.works.iter().map(part).collect()
 }
 
 fn estimate(costs: &TargetCosts, network: &Network) -> f64 {

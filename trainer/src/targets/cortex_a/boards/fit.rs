@@ -1,12 +1,19 @@
-//! One positive constant with its standard error, and the error on other networks.
+//! Constants of a board with their errors on other networks.
 
-use litecast::targets::cortex_a::{Constant, Errors};
+use std::collections::{BTreeMap, BTreeSet};
 
+use anyhow::Result;
+use litecast::targets::cortex_a::{Board, Constant, Errors, Family, Fit, Nanoseconds};
+
+use super::samples::Sample;
 use crate::least_squares;
+use litecast::learned::intervals::COVERAGE;
+
+use crate::metrics::conformal_quantile;
 
 /// One measured value and what should be proportional to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
+pub struct Pair {
     pub counted: f64,
     pub measured: f64,
 }
@@ -14,7 +21,7 @@ pub struct Sample {
 /// The constant c that makes the relative errors of c · counted the least in sum of squares.
 ///
 /// Relative, because networks differ by orders of magnitude and every one of them counts alike.
-pub fn proportion(samples: &[Sample]) -> Constant {
+pub fn proportion(samples: &[Pair]) -> Constant {
     let ratios: Vec<f64> = samples
         .iter()
         .map(|sample| sample.counted / sample.measured)
@@ -46,8 +53,337 @@ pub fn errors(pairs: &[(f64, f64)]) -> Errors {
     Errors {
         n,
         mean_percent: sizes.iter().sum::<f64>() / n as f64,
+        median_percent: (sizes[n / 2] + sizes[(n - 1) / 2]) / 2.0,
         p95_percent: sizes.get(rank.saturating_sub(1)).copied().unwrap_or(0.0),
         bias_percent: signed.iter().sum::<f64>() / n as f64,
+    }
+}
+
+/// A fit, and each network as estimated without its family.
+pub struct Found<'s> {
+    pub fit: Fit,
+    left_out: Vec<LeftOut<'s>>,
+}
+
+struct LeftOut<'s> {
+    sample: &'s Sample,
+    estimate_ms: f64,
+    /// Ends of an interval that was made without the family.
+    ends_ms: [f64; 2],
+}
+
+/// How much instructions of depthwise and other operators are held to cost what those of matrix
+/// operators cost, where networks do not tell them apart: as a share of what their networks say. Ten times
+/// as much of other operators, which are the least of most networks.
+const PENALTY: f64 = 0.01;
+
+/// Of one board and precision; `None` without samples.
+pub fn fit<'s>(samples: &[&'s Sample]) -> Option<Found<'s>> {
+    if samples.is_empty() {
+        return None;
+    }
+    let speedups = speedups(samples);
+    let speedup_of = |s: &Sample| {
+        speedups
+            .get(s.n_threads as usize - 1)
+            .copied()
+            .unwrap_or(1.0)
+    };
+    let of_one_thread = one_thread(samples, &speedups);
+    let groups = groups(&of_one_thread);
+    let estimates: Vec<f64> = (of_one_thread.iter().zip(&groups))
+        .map(|((sample, _), group)| {
+            let pairs = of_one_thread.iter().zip(&groups);
+            let others: Vec<_> = pairs
+                .filter(|(_, g)| *g != group)
+                .map(|(s, _)| *s)
+                .collect();
+            let others = if others.is_empty() {
+                of_one_thread.clone()
+            } else {
+                others
+            };
+            estimate_ms(&nanoseconds(&others), &sample.work)
+        })
+        .collect();
+    let log_errors: Vec<f64> = (of_one_thread.iter().zip(&estimates))
+        .map(|((_, ms), estimate)| (estimate / ms).ln().abs())
+        .collect();
+    let factor_without = |group: Option<&String>| {
+        let of = log_errors
+            .iter()
+            .zip(&groups)
+            .filter(|(_, g)| Some(*g) != group);
+        quantile_of_groups(
+            &of.map(|(error, group)| (error.exp(), group.as_str()))
+                .collect::<Vec<_>>(),
+        )
+    };
+    let interval_factor = factor_without(None);
+    let mut left_out = Vec::new();
+    let mut n_inside = 0;
+    for ((&(sample, ms), &estimate), group) in of_one_thread.iter().zip(&estimates).zip(&groups) {
+        let both = factor_without(Some(group))
+            .ln()
+            .hypot(sample.count_log_error)
+            .exp();
+        let ends = [estimate / both, estimate * both];
+        n_inside += usize::from((ends[0]..=ends[1]).contains(&ms));
+        left_out.push(LeftOut {
+            sample,
+            estimate_ms: estimate / speedup_of(sample),
+            ends_ms: ends.map(|end| end / speedup_of(sample)),
+        });
+    }
+    let pairs: Vec<(f64, f64)> = (of_one_thread.iter().zip(&estimates))
+        .map(|((_, ms), estimate)| (*estimate, *ms))
+        .collect();
+    let of_count: Vec<Pair> = (of_one_thread.iter())
+        .map(|(sample, ms)| Pair {
+            counted: sample.instructions(),
+            measured: *ms,
+        })
+        .collect();
+    let fit = Fit {
+        nanoseconds: nanoseconds(&of_one_thread),
+        ns_per_instruction: proportion(&of_count).value,
+        speedup_factor: speedup_factor(samples, &speedups),
+        speedups,
+        measured: families(&of_one_thread, &estimates),
+        left_out: errors(&pairs),
+        interval_factor,
+        coverage_percent: 100.0 * n_inside as f64 / pairs.len() as f64,
+    };
+    Some(Found { fit, left_out })
+}
+
+/// The smallest factor that, with one more group like them, holds 90 % of networks (split conformal
+/// prediction; the widest where there are too few groups to say), every group of which weighs alike: a new network is more
+/// likely of another kind than of the one that was measured most.
+fn quantile_of_groups(factors: &[(f64, &str)]) -> f64 {
+    let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
+    for (_, group) in factors {
+        *sizes.entry(group).or_default() += 1.0;
+    }
+    let mut sorted = factors.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let n = sizes.len() as f64;
+    let enough = (COVERAGE * (n + 1.0)).min(n);
+    let mut held = 0.0;
+    let reaches = |(factor, group): &(f64, &str)| {
+        held += sizes[group].recip();
+        (held >= enough - 1e-9).then_some(*factor)
+    };
+    sorted.iter().find_map(reaches).unwrap_or(1.0)
+}
+
+/// The networks and their latency on one thread: measured, or measured on several and what several save.
+fn one_thread<'s>(samples: &[&'s Sample], speedups: &[f64]) -> Vec<(&'s Sample, f64)> {
+    let mut fewest: BTreeMap<&str, &Sample> = BTreeMap::new();
+    for sample in samples {
+        let known = fewest.entry(&sample.network).or_insert(sample);
+        if sample.n_threads < known.n_threads {
+            *known = sample;
+        }
+    }
+    let speedup = |s: &Sample| {
+        speedups
+            .get(s.n_threads as usize - 1)
+            .copied()
+            .unwrap_or(1.0)
+    };
+    fewest
+        .into_values()
+        .map(|s| (s, s.measured_ms * speedup(s)))
+        .collect()
+}
+
+/// Families, or networks where there is one family.
+fn groups(samples: &[(&Sample, f64)]) -> Vec<String> {
+    let families: BTreeSet<&str> = samples.iter().map(|(s, _)| s.family.as_str()).collect();
+    let group = |(s, _): &(&Sample, f64)| match families.len() {
+        1 => s.network.clone(),
+        _ => s.family.clone(),
+    };
+    samples.iter().map(group).collect()
+}
+
+/// Cost of matrix instructions, what depthwise and other ones cost besides, and of bytes. Every family
+/// weighs alike.
+fn nanoseconds(samples: &[(&Sample, f64)]) -> Nanoseconds {
+    let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
+    for (sample, _) in samples {
+        *sizes.entry(&sample.family).or_default() += 1.0;
+    }
+    let row = |(sample, ms): &(&Sample, f64)| {
+        let [matrix, depthwise, other, bytes] = sample.work;
+        let row = [matrix + depthwise + other, depthwise, other, bytes];
+        (row.map(|n| n / ms), sizes[sample.family.as_str()].recip())
+    };
+    let rows: Vec<_> = samples.iter().map(row).collect();
+    let [all, depthwise, other, byte] =
+        least_squares::non_negative_weighted(&rows, [0.0, PENALTY, 10.0 * PENALTY, PENALTY]);
+    Nanoseconds {
+        matrix: all,
+        depthwise: all + depthwise,
+        other: all + other,
+        byte,
+    }
+}
+
+/// Of one thread.
+pub fn estimate_ms(ns: &Nanoseconds, work: &[f64; 4]) -> f64 {
+    let [matrix, depthwise, other, bytes] = work;
+    ns.matrix * matrix + ns.depthwise * depthwise + ns.other * other + ns.byte * bytes
+}
+
+/// Of 1, 2, ... threads: mean logarithm over the networks that were measured on both.
+fn speedups(samples: &[&Sample]) -> Vec<f64> {
+    let most = samples.iter().map(|s| s.n_threads).max().unwrap_or(1);
+    let of = |n: u32| {
+        let logs: Vec<f64> = pairs_of(samples, n).map(f64::ln).collect();
+        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    };
+    let known: Vec<(u32, f64)> = (2..=most).filter_map(|n| Some((n, of(n)?))).collect();
+    let Some(&(last_n, last)) = known.last() else {
+        return assumed(most);
+    };
+    let serial = (f64::from(last_n) / last - 1.0) / (f64::from(last_n) - 1.0);
+    let amdahl = |n: u32| 1.0 / (serial + (1.0 - serial) / f64::from(n));
+    let speedup = |n: u32| {
+        let measured = known.iter().find(|(m, _)| *m == n).map(|(_, s)| *s);
+        measured.unwrap_or_else(|| if n == 1 { 1.0 } else { amdahl(n) })
+    };
+    (1..=most).map(speedup).collect()
+}
+
+/// Where no network was measured on one thread and several: that of one thread cannot be told, and latencies
+/// stay those of the measured number of threads.
+fn assumed(most: u32) -> Vec<f64> {
+    vec![1.0; most as usize]
+}
+
+fn pairs_of<'a>(samples: &'a [&Sample], n: u32) -> impl Iterator<Item = f64> + 'a {
+    let on_one = samples.iter().filter(|s| s.n_threads == 1);
+    on_one.filter_map(move |one| {
+        let several = samples
+            .iter()
+            .find(|s| s.n_threads == n && s.network == one.network)?;
+        Some(one.measured_ms / several.measured_ms)
+    })
+}
+
+fn speedup_factor(samples: &[&Sample], speedups: &[f64]) -> f64 {
+    let several = 2..=speedups.len() as u32;
+    let factors: Vec<f64> = several
+        .flat_map(|n| {
+            let mean = speedups[n as usize - 1];
+            pairs_of(samples, n).map(move |s| (s / mean).ln().abs().exp())
+        })
+        .collect();
+    let widest = factors.iter().copied().fold(1.0, f64::max);
+    conformal_quantile(factors.into_iter())
+        .filter(|f| f.is_finite())
+        .unwrap_or(widest)
+}
+
+fn families(samples: &[(&Sample, f64)], estimates: &[f64]) -> Vec<Family> {
+    let mut of: BTreeMap<&str, (&Sample, Vec<(f64, f64)>)> = BTreeMap::new();
+    for ((sample, ms), estimate) in samples.iter().zip(estimates) {
+        let (_, pairs) = of.entry(&sample.family).or_insert((sample, Vec::new()));
+        pairs.push((*estimate, *ms));
+    }
+    let family = |(name, (sample, pairs)): (&str, (&Sample, Vec<(f64, f64)>))| Family {
+        name: name.to_owned(),
+        source: sample.source.to_owned(),
+        n_networks: pairs.len(),
+        left_out_percent: errors(&pairs).mean_percent,
+    };
+    of.into_iter().map(family).collect()
+}
+
+/// The largest factor by which the other precision's constants miss a family of networks, over the boards
+/// that have both.
+pub fn other_precision_factor(boards: &[Board], samples: &[Sample]) -> f64 {
+    let mut widest = 1.0;
+    for board in boards {
+        for sample in samples
+            .iter()
+            .filter(|s| s.board == board.target && s.n_threads == 1)
+        {
+            let other = if sample.is_int8 {
+                &board.float32
+            } else {
+                &board.int8
+            };
+            if let (Some(other), true) = (other, board.int8.is_some() && board.float32.is_some()) {
+                let ratio = estimate_ms(&other.nanoseconds, &sample.work) / sample.measured_ms;
+                widest = f64::max(widest, ratio.ln().abs().exp());
+            }
+        }
+    }
+    widest
+}
+
+impl Found<'_> {
+    pub fn print(&self) {
+        let Fit {
+            nanoseconds: ns,
+            speedups,
+            left_out,
+            interval_factor,
+            coverage_percent,
+            speedup_factor,
+            measured,
+            ..
+        } = &self.fit;
+        println!(
+            "  ns an instruction: matrix {:.4}, depthwise {:.4}, other {:.4}; a byte {:.4}",
+            ns.matrix, ns.depthwise, ns.other, ns.byte
+        );
+        println!("  speed-up by threads {speedups:.2?}, within times and over {speedup_factor:.3}");
+        for family in measured {
+            println!(
+                "  left out: {} {}, mean error {:.1} %",
+                family.n_networks, family.name, family.left_out_percent
+            );
+        }
+        println!(
+            "  all: {} networks, mean error {:.1} %, median {:.1} %, 95th percentile {:.1} %, bias {:+.1} %; \
+             interval times and over {interval_factor:.3}, holds {coverage_percent:.0} %",
+            left_out.n,
+            left_out.mean_percent,
+            left_out.median_percent,
+            left_out.p95_percent,
+            left_out.bias_percent,
+        );
+    }
+
+    /// A row for each network.
+    pub fn write(&self, table: &mut csv::Writer<std::fs::File>) -> Result<()> {
+        for LeftOut {
+            sample,
+            estimate_ms,
+            ends_ms,
+        } in &self.left_out
+        {
+            let precision = if sample.is_int8 { "int8" } else { "float32" };
+            let mut row = vec![
+                sample.board.to_owned(),
+                sample.network.clone(),
+                sample.family.clone(),
+                precision.to_owned(),
+                sample.n_threads.to_string(),
+            ];
+            let numbers = [sample.measured_ms, *estimate_ms, ends_ms[0], ends_ms[1]];
+            let numbers = numbers
+                .into_iter()
+                .chain(sample.work)
+                .chain([sample.count_log_error]);
+            row.extend(numbers.map(|number| format!("{number:.5}")));
+            table.write_record(&row)?;
+        }
+        Ok(())
     }
 }
 
@@ -55,8 +391,8 @@ pub fn errors(pairs: &[(f64, f64)]) -> Errors {
 mod tests {
     use super::*;
 
-    fn samples(pairs: &[(f64, f64)]) -> Vec<Sample> {
-        let sample = |&(counted, measured): &(f64, f64)| Sample { counted, measured };
+    fn samples(pairs: &[(f64, f64)]) -> Vec<Pair> {
+        let sample = |&(counted, measured): &(f64, f64)| Pair { counted, measured };
         pairs.iter().map(sample).collect()
     }
 
@@ -72,7 +408,7 @@ mod tests {
     fn a_proportion_is_the_best_one() {
         let noisy = samples(&[(1.0, 2.0), (10.0, 22.0), (100.0, 190.0), (7.0, 15.0)]);
         let loss = |constant: f64| -> f64 {
-            let error = |s: &Sample| (constant * s.counted / s.measured - 1.0).powi(2);
+            let error = |s: &Pair| (constant * s.counted / s.measured - 1.0).powi(2);
             noisy.iter().map(error).sum()
         };
         let found = proportion(&noisy).value;
@@ -85,6 +421,7 @@ mod tests {
         let found = errors(&[(110.0, 100.0), (8.0, 10.0), (3.0, 3.0)]);
         assert_eq!(found.n, 3);
         assert!((found.mean_percent - 10.0).abs() < 1e-9);
+        assert!((found.median_percent - 10.0).abs() < 1e-9);
         assert!((found.p95_percent - 20.0).abs() < 1e-9);
         assert!((found.bias_percent + 10.0 / 3.0).abs() < 1e-9);
     }

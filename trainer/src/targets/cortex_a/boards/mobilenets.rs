@@ -1,14 +1,8 @@
 //! The MobileNets that MLPerf's submitters measured on a Raspberry Pi 4, written again: the only
 //! int8 networks of a known board, and its only depthwise ones.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use anyhow::{Context, Result, bail};
-use litecast::targets::cortex_a::{Check, Errors, WithStores};
 
-use super::fit::errors;
-use crate::least_squares;
 use crate::spaces::published::{self, WEIGHT_SEED};
 use crate::writer::{Precision, to_tflite};
 
@@ -57,59 +51,12 @@ impl MobileNet {
         })
     }
 
-    /// Writes the network into `folder`, where it is not there yet.
-    pub fn write(&self, name: &str, folder: &Path) -> Result<PathBuf> {
-        let path = folder.join(format!("{name}.tflite"));
-        if !path.exists() {
-            let network = published::network(&self.network, self.side)
-                .with_context(|| format!("no network is known as {}", self.network))?;
-            fs::create_dir_all(folder)
-                .and_then(|()| fs::write(&path, to_tflite(&network, WEIGHT_SEED, self.precision)))
-                .with_context(|| format!("could not write {}", path.display()))?;
-        }
-        Ok(path)
+    /// The file.
+    pub fn to_tflite(&self) -> Result<Vec<u8>> {
+        let network = published::network(&self.network, self.side)
+            .with_context(|| format!("no network is known as {}", self.network))?;
+        Ok(to_tflite(&network, WEIGHT_SEED, self.precision))
     }
-}
-
-/// One of them as measured and as counted.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
-    pub instructions: f64,
-    /// Of these, stores.
-    pub stores: f64,
-    pub latency_ms: f64,
-}
-
-/// Of networks of one precision.
-pub fn check(source: &str, precision: Precision, samples: &[Sample]) -> Check {
-    let ([ns_per_instruction], error) = fit(samples, |sample| [sample.instructions]);
-    let (constants, error_with_stores) =
-        fit(samples, |sample| [sample.instructions, sample.stores]);
-    Check {
-        source: source.to_owned(),
-        precision: precision.to_string(),
-        ns_per_instruction,
-        error,
-        with_stores: WithStores {
-            ns_per_instruction: constants[0],
-            ns_per_store: constants[1],
-            error: error_with_stores,
-        },
-    }
-}
-
-/// Nanoseconds of each term, and the error of leaving one network out in turn.
-fn fit<const N: usize>(samples: &[Sample], terms: fn(&Sample) -> [f64; N]) -> ([f64; N], Errors) {
-    let relative = |sample: &Sample| terms(sample).map(|n| 1e-6 * n / sample.latency_ms);
-    let rows: Vec<[f64; N]> = samples.iter().map(relative).collect();
-    let left_out = |idx: usize| {
-        let mut others = rows.clone();
-        let row = others.remove(idx);
-        let constants = least_squares::non_negative(&others);
-        (least_squares::dot(&row, &constants), 1.0)
-    };
-    let pairs: Vec<_> = (0..rows.len()).map(left_out).collect();
-    (least_squares::non_negative(&rows), errors(&pairs))
 }
 
 #[cfg(test)]

@@ -1,0 +1,239 @@
+//! Latency of a network on a board, with an interval that covers every source of its error: the count of
+//! instructions, the time that the board takes for them, and the threads.
+
+use super::{Board, Class, Constants, Costs, SingleOperators, TargetCosts, Work, inference};
+
+/// Who says what an operator executes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A fit to networks that have the operator.
+    Networks,
+    /// Counts of the operator alone.
+    SingleOperators,
+    /// It was never counted: bytes and arithmetic.
+    Bound,
+    /// It is compiled for an accelerator, and no processor runs it.
+    Compiled,
+}
+
+/// Instructions of one operator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counted {
+    pub instructions: f64,
+    /// The count lies between `instructions` over the factor and times it, with a chance of 90 %.
+    pub interval_factor: f64,
+    pub source: Source,
+}
+
+/// Of one inference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Latency {
+    pub value_ms: f64,
+    /// Ends of the 90 % interval.
+    pub lo_ms: f64,
+    pub hi_ms: f64,
+    /// Parts of `value_ms`, parallel to the works.
+    pub operators_ms: Vec<f64>,
+    /// Parallel to the works.
+    pub sources: Vec<Source>,
+    /// Mean error of the board's estimates on measured networks that were left out of its fit; absent
+    /// where this precision was never measured on it or an operator was never counted.
+    pub expected_error_percent: Option<f64>,
+}
+
+/// Instructions of each operator of a network; what the inference takes besides them is spread evenly, so
+/// that they add up. Linear in works.
+pub fn count(costs: &TargetCosts, works: &[Work]) -> Vec<Counted> {
+    let besides = costs.instructions(&inference(works)).unwrap_or(0.0);
+    let share = besides / works.len().max(1) as f64;
+    let fitted: Vec<f64> = (works.iter())
+        .map(|work| costs.instructions(work).unwrap_or(0.0))
+        .collect();
+    let of_networks = costs.class(works, &fitted).interval_factor;
+    let singles = SingleOperators::shipped().target(&costs.target);
+    let of = |work: &Work| {
+        let mut counted = of_operator(costs, singles, work, of_networks);
+        counted.instructions += share;
+        counted
+    };
+    works.iter().map(of).collect()
+}
+
+fn of_operator(
+    costs: &TargetCosts,
+    singles: Option<&super::SingleTarget>,
+    work: &Work,
+    of_networks: f64,
+) -> Counted {
+    let counted = |instructions: f64, interval_factor: f64, source| Counted {
+        instructions,
+        interval_factor,
+        source,
+    };
+    if work.is_compiled {
+        return counted(0.0, 1.0, Source::Compiled);
+    }
+    if let Some(instructions) = costs.instructions(work) {
+        return counted(instructions, of_networks, Source::Networks);
+    }
+    if let Some(kernel) = singles.and_then(|of| of.kernels.get(&work.kernel)) {
+        let factor = kernel.interval_factor.max(of_networks);
+        return counted(kernel.instructions(work), factor, Source::SingleOperators);
+    }
+    let bound = singles.map(|of| of.bound).unwrap_or_default();
+    counted(
+        bound.instructions(work),
+        bound.interval_factor.max(of_networks),
+        Source::Bound,
+    )
+}
+
+/// On so many threads; `None` where the board's kernels were never counted or it was never measured.
+pub fn latency(board: &Board, works: &[Work], n_threads: u32) -> Option<Latency> {
+    let costs = Costs::shipped().target(&board.counted_as)?;
+    let counted = count(costs, works);
+    let mut sum = Sum::default();
+    let mut operators_ms = Vec::with_capacity(works.len());
+    for (work, counted) in works.iter().zip(&counted) {
+        let (fit, is_other_precision) = board.fit(work.is_int8)?;
+        let one_thread_ms =
+            fit.nanoseconds
+                .latency_ms(work.class, counted.instructions, bytes_of(work));
+        let is_parallel = matches!(counted.source, Source::Networks) || work.class != Class::Other;
+        let n_threads = if is_parallel { n_threads } else { 1 };
+        let ms = one_thread_ms / fit.speedup(n_threads);
+        let mut board_error = fit.interval_factor.ln().powi(2);
+        if is_other_precision {
+            board_error += Constants::shipped().other_precision_factor.ln().powi(2);
+        }
+        if n_threads > 1 {
+            board_error += fit.speedup_factor.ln().powi(2);
+        }
+        let mean_percent = (!is_other_precision).then_some(fit.left_out.mean_percent);
+        sum.add(
+            ms,
+            counted.interval_factor,
+            board_error.sqrt().exp(),
+            mean_percent,
+        );
+        operators_ms.push(ms);
+    }
+    let sources: Vec<Source> = counted.iter().map(|counted| counted.source).collect();
+    let [lo_ms, hi_ms] = sum.interval();
+    let is_counted = !sources.contains(&Source::Bound);
+    Some(Latency {
+        value_ms: sum.ms,
+        lo_ms,
+        hi_ms,
+        operators_ms,
+        sources,
+        expected_error_percent: sum.error_percent().filter(|_| is_counted),
+    })
+}
+
+fn bytes_of(work: &Work) -> f64 {
+    if work.is_compiled { 0.0 } else { work.bytes }
+}
+
+/// Operators' parts of a latency. Errors of counts add up, as operators of one kind err alike; those of
+/// counts and of the board are independent of each other.
+#[derive(Default)]
+struct Sum {
+    ms: f64,
+    by_count: [f64; 2],
+    by_board: [f64; 2],
+    error: f64,
+    is_error_known: Option<bool>,
+}
+
+impl Sum {
+    fn add(&mut self, ms: f64, count_factor: f64, board_factor: f64, percent: Option<f64>) {
+        self.ms += ms;
+        self.by_count[0] += ms / count_factor;
+        self.by_count[1] += ms * count_factor;
+        self.by_board[0] += ms / board_factor;
+        self.by_board[1] += ms * board_factor;
+        self.error += ms * percent.unwrap_or(0.0);
+        let is_known = self.is_error_known.unwrap_or(true) && percent.is_some();
+        self.is_error_known = Some(is_known);
+    }
+
+    fn interval(&self) -> [f64; 2] {
+        if self.ms <= 0.0 {
+            return [0.0, 0.0];
+        }
+        [0, 1].map(|end| {
+            let log = |sum: [f64; 2]| (sum[end] / self.ms).ln();
+            let both = log(self.by_count).hypot(log(self.by_board));
+            self.ms * if end == 0 { -both } else { both }.exp()
+        })
+    }
+
+    fn error_percent(&self) -> Option<f64> {
+        let mean = self.error / self.ms;
+        (self.is_error_known == Some(true) && mean.is_finite()).then_some(mean)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: 3 ms whose count is off by a factor of 2, 1 ms whose count is exact, a board off by 1.5.
+    #[test]
+    fn an_operator_widens_the_interval_by_its_share() {
+        let mut sum = Sum::default();
+        sum.add(3.0, 2.0, 1.5, Some(10.0));
+        sum.add(1.0, 1.0, 1.5, Some(20.0));
+        let both = (7.0f64 / 4.0).ln().hypot(1.5f64.ln());
+        let [lo, hi] = sum.interval();
+        println!("{lo:.3} to {hi:.3} ms");
+        assert!((hi - 4.0 * both.exp()).abs() < 1e-12);
+        let both = (2.5f64 / 4.0).ln().hypot(1.5f64.ln());
+        assert!((lo - 4.0 * (-both).exp()).abs() < 1e-12);
+        assert_eq!(sum.error_percent(), Some(12.5));
+        sum.add(1.0, 1.0, 1.0, None);
+        assert_eq!(sum.error_percent(), None);
+    }
+
+    /// Every operator of the schema in every element type: none is free, and each has an interval.
+    #[test]
+    fn no_operator_takes_no_time() {
+        let numbers = [
+            "float32", "float16", "int8", "uint8", "int16", "int32", "int64", "dynamic",
+        ];
+        for costs in &Costs::shipped().targets {
+            let mut n_bounded = 0;
+            for operator in crate::formats::tflite::schema::BuiltinOperator::ENUM_VALUES {
+                for numbers in numbers {
+                    let name = operator.variant_name().unwrap_or("?");
+                    let work = Work {
+                        kernel: format!("{name} {numbers}"),
+                        class: Class::Other,
+                        is_int8: true,
+                        terms: vec![("outputs", 500.0), ("inputs", 500.0), ("operators", 1.0)],
+                        bytes: 4000.0,
+                        macs: 0.0,
+                        values: 1000.0,
+                        is_compiled: false,
+                    };
+                    let [counted] = count(costs, &[work])[..] else {
+                        panic!("expected one count");
+                    };
+                    assert!(counted.instructions > 0.0, "{name} {numbers}");
+                    assert!(counted.interval_factor > 1.0, "{name} {numbers}");
+                    n_bounded += u32::from(counted.source == Source::Bound);
+                }
+            }
+            println!(
+                "{}: {n_bounded} kinds and element types are only bounded",
+                costs.target
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_takes_no_time() {
+        assert_eq!(Sum::default().interval(), [0.0, 0.0]);
+    }
+}

@@ -1,0 +1,290 @@
+//! `litecast-trainer fit-cpu-singles`: counted instructions of files of one operator each, which
+//! `trainer/python/single_operators.py` writes → what those operators cost that no network of the fit has,
+//! and what bounds those that were never counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use litecast::formats::tflite;
+use litecast::graph::{self, analysis};
+use litecast::targets::cortex_a::{
+    self, Bound, Costs, SingleKernel, SingleOperators, SingleTarget, Work,
+};
+
+use crate::labels::record::{Label, Outcome};
+use crate::labels::store::Labels;
+use crate::least_squares;
+use crate::metrics::conformal_quantile;
+
+/// Fits the costs of operators that no network has to counts of single operators.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FitCpuSinglesArgs {
+    /// Folder of the files.
+    #[arg(long, default_value = "trainer/runs/single-operators/files")]
+    pub files: PathBuf,
+    /// Folder of their labels, by `litecast-trainer label --tool litert-qemu`.
+    #[arg(long, default_value = "trainer/runs/single-operators/labels")]
+    pub labels: PathBuf,
+    /// File for the costs.
+    #[arg(long, default_value = "src/targets/cortex_a/single_operators.json")]
+    pub out: PathBuf,
+}
+
+/// A counted operator.
+struct Sample {
+    kernel: String,
+    /// Without its numbers.
+    kind: String,
+    work: Work,
+    instructions: f64,
+}
+
+pub fn run(args: &FitCpuSinglesArgs) -> Result<()> {
+    let labels = Labels::read(&args.labels)?;
+    let tool = &labels
+        .runs
+        .first()
+        .context("expected labels, found none")?
+        .tool;
+    let mut samples: BTreeMap<String, Vec<Sample>> = BTreeMap::new();
+    let mut n_rejected = 0;
+    for labelled in &labels.labelled {
+        let Outcome::Ok(Label::Litert(label)) = &labelled.outcome else {
+            n_rejected += 1;
+            continue;
+        };
+        let name = labelled.graph_id.trim_start_matches("file/");
+        let sample = sample(&args.files.join(name), label.instructions.total() as f64)?;
+        samples
+            .entry(labelled.target.clone())
+            .or_default()
+            .push(sample);
+    }
+    let targets: Vec<SingleTarget> = samples.iter().map(|(target, of)| fit(target, of)).collect();
+    let mut singles = SingleOperators {
+        command: "litecast-trainer fit-cpu-singles".into(),
+        tool: format!("LiteRT {} under QEMU", tool.version),
+        n_files: labels.labelled.len() - n_rejected,
+        n_rejected,
+        targets,
+    };
+    share(&mut singles.targets);
+    for target in &singles.targets {
+        print(target, &samples[&target.target]);
+    }
+    let text = serde_json::to_string_pretty(&singles)? + "\n";
+    fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+}
+
+/// The last operator of a file, less what an inference and the operators before it take.
+fn sample(path: &Path, total: f64) -> Result<Sample> {
+    let bytes = fs::read(path).with_context(|| format!("could not read {}", path.display()))?;
+    let model = tflite::parse(&bytes)?;
+    let graph = graph::build(&model, 0)?;
+    let works = cortex_a::work(&graph, &analysis::analyze(&graph));
+    let node = graph
+        .nodes
+        .last()
+        .with_context(|| format!("{}: no operator", path.display()))?;
+    let work = works.last().context("a work for each node")?.clone();
+    ensure!(
+        total > 0.0,
+        "{}: expected instructions, found none",
+        path.display()
+    );
+    Ok(Sample {
+        kernel: work.kernel.clone(),
+        kind: node.operator.code.name().to_owned(),
+        work,
+        instructions: total,
+    })
+}
+
+fn fit(target: &str, samples: &[Sample]) -> SingleTarget {
+    let mut by_kernel: BTreeMap<&str, Vec<&Sample>> = BTreeMap::new();
+    for sample in samples {
+        by_kernel.entry(&sample.kernel).or_default().push(sample);
+    }
+    let known = Costs::shipped().target(target);
+    let is_new = |kernel: &str| known.is_none_or(|costs| !costs.kernels.contains_key(kernel));
+    let kernels = by_kernel.iter().filter(|(kernel, _)| is_new(kernel));
+    SingleTarget {
+        target: target.to_owned(),
+        kernels: kernels
+            .map(|(kernel, of)| ((*kernel).to_owned(), kernel_of(of)))
+            .collect(),
+        bound: bound(samples),
+    }
+}
+
+fn row(sample: &Sample) -> [f64; 3] {
+    [1.0, sample.work.values, sample.work.macs].map(|n| n / sample.instructions)
+}
+
+fn kernel_of(samples: &[&Sample]) -> SingleKernel {
+    let costs = |without: Option<usize>| {
+        let of = samples
+            .iter()
+            .enumerate()
+            .filter(|(idx, _)| Some(*idx) != without);
+        least_squares::non_negative(&of.map(|(_, sample)| row(sample)).collect::<Vec<_>>())
+    };
+    let errors = samples.iter().enumerate().map(|(idx, sample)| {
+        let found = least_squares::dot(&row(sample), &costs(Some(idx)));
+        found.max(1e-3).ln().abs().exp()
+    });
+    let widest = match samples.len() {
+        1 => SINGLE_SHAPE_FACTOR,
+        _ => errors.fold(1.0, f64::max),
+    };
+    let [per_operator, per_value, per_mac] = costs(None).map(rounded);
+    SingleKernel {
+        n_shapes: samples.len(),
+        per_operator,
+        per_value,
+        per_mac,
+        interval_factor: rounded(widest.clamp(1.0, SINGLE_SHAPE_FACTOR)),
+    }
+}
+
+/// Of an operator that was counted in one shape, and the most that is said of one that was counted in more:
+/// what comes of extrapolating from another size.
+const SINGLE_SHAPE_FACTOR: f64 = 8.0;
+
+/// What all kinds have in common, in logarithms: kinds differ by orders of magnitude.
+fn bound(samples: &[Sample]) -> Bound {
+    let kinds: BTreeSet<&str> = samples.iter().map(|s| s.kind.as_str()).collect();
+    let of = |without: Option<&str>| {
+        let others = samples.iter().filter(|s| Some(s.kind.as_str()) != without);
+        common(&others.collect::<Vec<_>>())
+    };
+    let factors: Vec<f64> = kinds
+        .iter()
+        .flat_map(|kind| {
+            let costs = of(Some(kind));
+            let own: Vec<f64> = samples
+                .iter()
+                .filter(|s| s.kind == *kind)
+                .map(|s| {
+                    (costs.instructions(&s.work) / s.instructions)
+                        .ln()
+                        .abs()
+                        .exp()
+                })
+                .collect();
+            // Each kind once, by its worst element type and shape of every ten.
+            conformal_quantile(own.into_iter())
+        })
+        .collect();
+    Bound {
+        interval_factor: rounded(conformal_quantile(factors.into_iter()).unwrap_or(1.0)),
+        n_kinds: kinds.len(),
+        ..of(None)
+    }
+}
+
+/// Medians, one after the other: of operators without products, what a small one takes, then what each value
+/// takes besides; then what each product takes.
+fn common(samples: &[&Sample]) -> Bound {
+    let median = |mut of: Vec<f64>| {
+        of.sort_by(f64::total_cmp);
+        of.get(of.len() / 2).copied().unwrap_or(0.0)
+    };
+    let plain = || samples.iter().filter(|s| s.work.macs == 0.0);
+    let small = plain().filter(|s| s.work.values < SMALL_VALUES);
+    let per_operator = median(small.map(|s| s.instructions).collect());
+    let besides = |s: &&&Sample| ((s.instructions - per_operator) / s.work.values).max(0.0);
+    let large = plain().filter(|s| s.work.values >= LARGE_VALUES);
+    let per_value = median(large.map(|s| besides(&s)).collect());
+    let matrix = samples.iter().filter(|s| s.work.macs > 0.0);
+    let per_mac = median(matrix.map(|s| s.instructions / s.work.macs).collect());
+    Bound {
+        per_operator: rounded(per_operator),
+        per_value: rounded(per_value),
+        per_mac: rounded(per_mac),
+        ..Bound::default()
+    }
+}
+
+const SMALL_VALUES: f64 = 300.0;
+const LARGE_VALUES: f64 = 5_000.0;
+
+/// Operators without products are counted on one processor: their kernels have none of the instructions
+/// that the others lack, so that the others execute the same.
+fn share(targets: &mut [SingleTarget]) {
+    let all: BTreeMap<String, SingleKernel> = targets
+        .iter()
+        .flat_map(|target| target.kernels.clone())
+        .collect();
+    let most = targets
+        .iter()
+        .map(|t| t.bound)
+        .max_by_key(|bound| bound.n_kinds);
+    for target in targets {
+        let known = Costs::shipped().target(&target.target);
+        for (kernel, costs) in &all {
+            let is_known = known.is_some_and(|costs| costs.kernels.contains_key(kernel));
+            if costs.per_mac == 0.0 && !is_known {
+                target
+                    .kernels
+                    .entry(kernel.clone())
+                    .or_insert_with(|| costs.clone());
+            }
+        }
+        if let Some(most) = most {
+            target.bound = most;
+        }
+    }
+}
+
+/// Four significant digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}")
+        .parse()
+        .expect("a printed number is one")
+}
+
+fn print(target: &SingleTarget, samples: &[Sample]) {
+    let SingleTarget { bound, kernels, .. } = target;
+    println!(
+        "{}: {} kernels that no network has, of {} counted files",
+        target.target,
+        kernels.len(),
+        samples.len()
+    );
+    let mut factors: Vec<f64> = kernels.values().map(|k| k.interval_factor).collect();
+    factors.sort_by(f64::total_cmp);
+    if let (Some(median), Some(p90)) = (
+        factors.get(factors.len() / 2),
+        factors.get(factors.len() * 9 / 10),
+    ) {
+        println!(
+            "  a shape left out: within times and over {median:.2} in the median, {p90:.2} of 90 %"
+        );
+    }
+    println!(
+        "  never counted: {:.0} an operator, {:.2} a value, {:.2} a product; a kind left out of {}: within \
+         times and over {:.1}",
+        bound.per_operator, bound.per_value, bound.per_mac, bound.n_kinds, bound.interval_factor
+    );
+    // Where networks were fitted, single operators check the fit.
+    let known = Costs::shipped().target(&target.target);
+    let ratios = samples.iter().filter_map(|sample| {
+        let found = known?.instructions(&sample.work)?;
+        Some(((found.max(1.0)) / sample.instructions).ln().abs().exp())
+    });
+    let mut ratios: Vec<f64> = ratios.collect();
+    ratios.sort_by(f64::total_cmp);
+    if let (Some(median), Some(p90)) = (
+        ratios.get(ratios.len() / 2),
+        ratios.get(ratios.len() * 9 / 10),
+    ) {
+        println!(
+            "  costs of networks on {} single operators: within times and over {median:.2} in the median, \
+             {p90:.2} of 90 %",
+            ratios.len()
+        );
+    }
+}
