@@ -14,10 +14,13 @@ use crate::targets::tflite_micro::{Kernels, Pointers, arena_bytes};
 pub struct Board {
     /// Stable identifier, kebab-case.
     pub id: String,
+    /// As its maker calls it.
     pub name: String,
+    /// The microcontroller.
     pub chip: String,
     /// The core that runs models.
     pub core: String,
+    /// Of that core.
     pub clock_mhz: f64,
     /// All RAM on the chip, tightly coupled memory included.
     pub sram_kib: u64,
@@ -25,8 +28,11 @@ pub struct Board {
     pub tcm_kib: u64,
     /// On the chip; 0 where programs lie in external flash.
     pub flash_kib: u64,
+    /// On the board beside the chip.
     pub external_ram_kib: u64,
+    /// On the board beside the chip.
     pub external_flash_kib: u64,
+    /// The neural accelerator, where the chip has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub npu: Option<String>,
     /// Absent where no board with its core was measured under a runtime that is modelled.
@@ -39,6 +45,7 @@ pub struct Board {
 /// The target that estimates a board's latency, at the board's clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyOf {
+    /// Id of the target.
     pub target: String,
     /// Whether the target's constants come from other boards with the same core.
     pub is_transferred: bool,
@@ -75,19 +82,25 @@ impl Need {
 /// Memory that the application keeps for itself: its code in flash, the runtime's included, and its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Application {
+    /// Its data.
     pub ram_bytes: u64,
+    /// Its code.
     pub flash_bytes: u64,
 }
 
 /// Whether a model has room on a board.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fit {
+    /// The board.
     pub board: &'static Board,
+    /// Of the arena.
     pub ram: Room,
+    /// Of the file.
     pub flash: Room,
 }
 
 impl Fit {
+    /// Whether there is room for both.
     pub fn is_fitting(&self) -> bool {
         !matches!(self.ram, Room::Short { .. }) && !matches!(self.flash, Room::Short { .. })
     }
@@ -97,14 +110,19 @@ impl Fit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "room")]
 pub enum Room {
+    /// In the memory of the chip.
     OnChip {
+        /// Free beside it.
         left_bytes: u64,
     },
     /// Not on the chip, but in memory beside it, which is slower.
     External {
+        /// Free beside it.
         left_bytes: u64,
     },
+    /// Nowhere.
     Short {
+        /// More than the larger of the two memories has.
         missing_bytes: u64,
     },
 }

@@ -20,8 +20,11 @@ use super::tensors;
 
 type Outlets = TractResult<TVec<OutletId>>;
 
+/// Adds a node's operations to the model.
+type Wire = fn(&mut Wiring) -> Outlets;
+
 /// By `op_type`, in alphabetical order.
-const OPERATORS: [(&str, fn(&mut Wiring) -> Outlets); 26] = [
+const OPERATORS: [(&str, Wire); 26] = [
     ("Add", |wiring| wiring.binary(Box::new(math::Add))),
     ("Cast", wire_cast_to),
     ("Clip", wire_clip),
