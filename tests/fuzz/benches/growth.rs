@@ -26,8 +26,8 @@ struct Row {
 }
 
 fn main() {
-    let numbers = std::env::args().filter_map(|word| word.parse::<usize>().ok());
-    let largest = numbers.last().unwrap_or(100_000);
+    let mut numbers = std::env::args().filter_map(|word| word.parse::<usize>().ok());
+    let largest = numbers.next_back().unwrap_or(100_000);
     let network = include_bytes!("../../../bundle/predictor.onnx");
     let manifest = include_str!("../../../bundle/manifest.json");
     let predictor = Predictor::load(network, manifest).expect("the shipped predictor loads");

@@ -110,7 +110,7 @@ fn change_whole(file: &mut File, random: &mut Random) {
             };
             match random.below(3) {
                 0 => buffer.truncate(random.below(64)),
-                1 => buffer.resize(random.below(4096), random.next() as u8),
+                1 => buffer.resize(random.below(4096), random.next_u64() as u8),
                 _ => {
                     for word in buffer.chunks_exact_mut(4).take(16) {
                         word.copy_from_slice(&random.pick(&NUMBERS).to_le_bytes());

@@ -95,7 +95,7 @@ pub fn input_unit(accelerator: &Accelerator, micro: Hwc, depth: i64, element_byt
     };
     let (n_words, [height, width]) = match depth * element_bytes {
         ..=16 => (1, units[0]),
-        ..=32 => (2, units[1]),
+        17..=32 => (2, units[1]),
         _ => (4, units[2]),
     };
     // Ethos-U85 with 128 MACs has no unit of 4 words.
@@ -238,7 +238,8 @@ impl<T> Best<T> {
     /// `repeats`: areas of the IFM over the area that the block covers.
     pub fn consider(&mut self, cost: f32, repeats: f32, is_small: bool, value: T) {
         let is_cheaper = cost < self.cost;
-        if !is_cheaper && !(cost == self.cost && repeats <= self.repeats && is_small) {
+        let is_as_cheap = cost == self.cost && repeats <= self.repeats && is_small;
+        if !(is_cheaper || is_as_cheap) {
             return;
         }
         *self = Self {

@@ -288,18 +288,20 @@ fn speedup_factor(samples: &[&Sample], speedups: &[f64]) -> f64 {
 }
 
 fn families(samples: &[(&Sample, f64)], estimates: &[f64]) -> Vec<Family> {
-    let mut of: BTreeMap<&str, (&Sample, Vec<(f64, f64)>)> = BTreeMap::new();
-    for ((sample, ms), estimate) in samples.iter().zip(estimates) {
-        let (_, pairs) = of.entry(&sample.family).or_insert((sample, Vec::new()));
-        pairs.push((*estimate, *ms));
+    let mut members: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (idx, (sample, _)) in samples.iter().enumerate() {
+        members.entry(&sample.family).or_default().push(idx);
     }
-    let family = |(name, (sample, pairs)): (&str, (&Sample, Vec<(f64, f64)>))| Family {
-        name: name.to_owned(),
-        source: sample.source.to_owned(),
-        n_networks: pairs.len(),
-        left_out_percent: errors(&pairs).mean_percent,
+    let family = |(name, idxs): (&str, Vec<usize>)| {
+        let pairs: Vec<_> = idxs.iter().map(|&i| (estimates[i], samples[i].1)).collect();
+        Family {
+            name: name.to_owned(),
+            source: samples[idxs[0]].0.source.to_owned(),
+            n_networks: pairs.len(),
+            left_out_percent: errors(&pairs).mean_percent,
+        }
     };
-    of.into_iter().map(family).collect()
+    members.into_iter().map(family).collect()
 }
 
 /// The largest factor by which the other precision's constants miss a family of networks, over the boards
