@@ -97,7 +97,7 @@ mod tests {
                 n_npus += 1;
             }
         }
-        assert!(n_npus >= 6, "{n_npus}");
+        assert!(n_npus >= 4, "{n_npus}");
         assert!(by_id("imx93").is_some());
     }
 }
