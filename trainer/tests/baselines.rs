@@ -193,7 +193,7 @@ fn left_out_spaces_are_measured_whole() {
 #[test]
 fn split_is_the_networks() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let file = File::open(root.join("artifact/manifest.json")).unwrap();
+    let file = File::open(root.join("../bundle/manifest.json")).unwrap();
     let manifest: Manifest = serde_json::from_reader(std::io::BufReader::new(file)).unwrap();
     let settings = network_settings(&manifest).unwrap();
     let dataset = dataset::load_labels(&root.join("data")).unwrap();

@@ -286,7 +286,7 @@ fn the_lines_of_the_readme_read_the_tables() {
         let import = program.lines().next().unwrap();
         if !fixture.run_python(import, &[]).status.success() {
             let reason = format!("`{import}` fails in {}", fixture.python.display());
-            skip(Need::Python, reason);
+            skip(Need::DataFrames, reason);
             continue;
         }
         let printed = stdout(&fixture.run_python(program, &[]));

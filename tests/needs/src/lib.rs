@@ -17,6 +17,8 @@ pub enum Need {
     Shared,
     /// LiteRT for arm64 under QEMU, as `make qemu` installs it.
     Qemu,
+    /// pandas and polars, which only lines of documentation use.
+    DataFrames,
     /// The compiler of FlatBuffers schemas, of the version that wrote the committed code.
     Flatc,
 }
@@ -27,6 +29,7 @@ impl Need {
             Self::Python => "python",
             Self::Shared => "shared",
             Self::Qemu => "qemu",
+            Self::DataFrames => "data-frames",
             Self::Flatc => "flatc",
         }
     }
