@@ -112,7 +112,8 @@ impl Wiring<'_> {
     /// Not the zero that an attribute of another type has for an integer.
     fn integer(&self, name: &str) -> Option<i64> {
         let attribute = self.attribute(name)?;
-        (attribute.r#type() == AttributeType::Int).then_some(attribute.i)
+        // Not by its method, for which the linker would take tract-onnx's whole object file.
+        (attribute.r#type == i32::from(AttributeType::Int)).then_some(attribute.i)
     }
 
     /// An axis of a tensor with `rank` axes; a negative one counts from the last.
