@@ -3,9 +3,8 @@
 # them (gzip -9, brotli -q 11). Fails above the limits of the project.
 source "$(dirname "$0")/common.sh"
 
-# The first screen should be usable within seconds on a 10 Mbit/s line. tract-onnx links a second model
-# format, tract-nnef, through a registration that the linker cannot drop: about 0.45 MB of the module.
-WASM_LIMIT_BYTES=1600000
+# The first screen should be usable within seconds on a 10 Mbit/s line.
+WASM_LIMIT_BYTES=1200000
 PREDICTOR_LIMIT_BYTES=7000000
 
 row() { printf '%-36s %10s %10s %10s\n' "$@"; }
