@@ -34,7 +34,6 @@ step "browser module's tests" env CHROMEDRIVER=/usr/bin/chromedriver \
     cargo test --target "$WASM_TARGET" --profile wasm --no-default-features --test web
 step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
 step "package" cargo package --quiet --package litecast --no-verify --allow-dirty
-step "third-party crates" tools/deny.sh
 step "page types" npm run --silent check:page
 step "page" npm run --silent build:page
 step "page tests" npm run --silent test:page

@@ -98,6 +98,7 @@ export function referenceOf({ learned_from }: TargetInfo): string {
 
 /** A model says in words what it was fitted to; where that is not known nothing is claimed. */
 function referenceIn(words: string): string {
+  if (/with each kind left out/.test(words)) return "networks measured on boards, each kind left out of the fit";
   if (/(^|, )instructions of /.test(words)) return "instructions counted in an emulator, not time on the board";
   if (/latenc(y|ies)|networks left out in turn/.test(words)) return "measured latencies";
   return "what its source says";

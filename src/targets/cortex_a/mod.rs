@@ -1,7 +1,7 @@
 //! Cortex-A processors. A network's instructions are the sum of its operators', each a sum of counts
-//! of its shapes ([`work`]) times costs fitted to what an emulator counted: of whole networks ([`costs`])
-//! or, where no network of the fit has the operator, of the operator alone ([`single_operators`]). What
-//! turns them into milliseconds and millijoules was fitted to measured boards ([`constants`]); [`latency`]
+//! of its shapes (`work`) times costs fitted to what an emulator counted: of whole networks (`costs`)
+//! or, where no network of the fit has the operator, of the operator alone (`single_operators`). What
+//! turns them into milliseconds and millijoules was fitted to measured boards (`constants`); `latency`
 //! puts all of it together.
 
 mod constants;

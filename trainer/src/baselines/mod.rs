@@ -2,7 +2,7 @@
 //! shipped network was trained on and measured on those that it was measured on.
 //!
 //! [`problem`] the graphs, [`floors`] a roofline and a linear model, [`kernels`] which operators run as
-//! one, [`forests`] nn-Meter's forests on them, [`report`] the tables.
+//! one, `forests` nn-Meter's forests on them, `report` the tables.
 
 pub mod floors;
 pub mod forests;

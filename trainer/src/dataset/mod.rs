@@ -1,7 +1,7 @@
 //! Labels as tables: three Parquet files that pandas reads, too.
 //!
 //! `graphs.parquet`, `operators.parquet` and `labels.parquet` are described column by column in the
-//! dataset's card ([`card`]). The features are made from the bytes of each graph ([`features`]), so that
+//! dataset's card (`card`). The features are made from the bytes of each graph (`features`), so that
 //! another feature table needs no new labels.
 
 mod build;

@@ -43,7 +43,7 @@ pub fn write(path: &Path, outputs: &[LabelKey], graphs: &[&GraphErrors]) -> Resu
     Ok(writer.flush()?)
 }
 
-/// What [`write`] wrote, of the same outputs.
+/// What `write` wrote, of the same outputs.
 pub fn read(path: &Path, outputs: &[LabelKey]) -> Result<Vec<GraphErrors>> {
     let place = || path.display().to_string();
     let mut reader = csv::Reader::from_path(path).with_context(place)?;

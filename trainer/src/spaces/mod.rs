@@ -90,7 +90,7 @@ static FAMILIES: &[Family] = &[
     family("random-truth", random_operators::with_truth),
 ];
 
-/// A design space: a row of [`FAMILIES`].
+/// A design space: a row of `FAMILIES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Space(usize);
 

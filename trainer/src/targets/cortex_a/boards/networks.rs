@@ -119,7 +119,7 @@ pub fn write(
     Ok(())
 }
 
-/// Of the graph with an index, as [`write`] names it, seen from its folder.
+/// Of the graph with an index, as `write` names it, seen from its folder.
 pub fn relative_path(idx: usize, task: &str) -> PathBuf {
     Path::new(task).join(format!("{idx:04}-{task}.tflite"))
 }
