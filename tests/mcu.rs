@@ -1,8 +1,8 @@
-//! Microcontrollers, over real files (`../shared/models-mcu`). Where they are absent, a test says so and
-//! passes.
+//! Microcontrollers, over real files (`../shared/models-mcu`). Where they are absent, a test says that it
+//! is skipped.
 #![cfg(not(target_arch = "wasm32"))]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use litecast::boards::{Application, boards};
 use litecast::estimate::{ModelFile, estimate, estimate_on, on_boards};
@@ -12,14 +12,10 @@ use litecast::graph::{self, Graph};
 use litecast::targets::cortex_m::{Constants, Refusal, latency, weights_flash_bytes};
 use litecast::targets::tflite_micro::{Kernels, Pointers, arena_bytes};
 use litecast::targets::{Metric, Outcome, cortex_m};
+use litecast_needs::shared;
 
 fn folder() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/models-mcu");
-    if !folder.exists() {
-        println!("skipped: no models at {}", folder.display());
-        return None;
-    }
-    Some(folder)
+    shared("models-mcu")
 }
 
 fn files() -> Option<Vec<PathBuf>> {
