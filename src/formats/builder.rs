@@ -1,0 +1,186 @@
+//! A [`Model`] put together tensor by tensor, for formats whose files are no FlatBuffers.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::tflite::{
+    Buffer, BuiltinOptions, CUSTOM, Format, Model, Operator, OperatorCode, Quantization, Subgraph,
+    Tensor, TensorType,
+};
+use crate::diagnostic::Diagnostic;
+
+/// Scale of 8-bit activations of which a file tells none. What it is costs nothing; that tensors differ in
+/// theirs does, and calibration leaves hardly two alike.
+const SCALE: f32 = 1.0 / 32.0;
+
+/// A subgraph in the making. Tensor indices are those that its methods returned.
+#[derive(Default)]
+pub struct Builder<'a> {
+    pub tensors: Vec<Tensor>,
+    pub operators: Vec<Operator>,
+    buffers: Vec<Buffer<'a>>,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new() -> Self {
+        Self {
+            buffers: vec![Buffer::EMPTY],
+            ..Self::default()
+        }
+    }
+
+    /// Adds an activation: its index.
+    pub fn tensor(&mut self, name: &str, tensor_type: TensorType, shape: Vec<i32>) -> usize {
+        let tensor_idx = self.tensors.len();
+        self.tensors.push(Tensor {
+            name: name.to_owned(),
+            tensor_type,
+            shape,
+            shape_signature: None,
+            has_rank: true,
+            buffer_idx: 0,
+            is_variable: false,
+            quantization: quantization(tensor_type, tensor_idx),
+            sparsity: None,
+        });
+        tensor_idx
+    }
+
+    /// Adds a constant: its tensor's index.
+    pub fn constant(
+        &mut self,
+        name: &str,
+        tensor_type: TensorType,
+        shape: Vec<i32>,
+        buffer: Buffer<'a>,
+    ) -> usize {
+        let tensor_idx = self.tensor(name, tensor_type, shape);
+        self.set_buffer(tensor_idx, buffer);
+        tensor_idx
+    }
+
+    /// Makes a tensor a constant.
+    pub fn set_buffer(&mut self, tensor_idx: usize, buffer: Buffer<'a>) {
+        let buffer_idx = self.buffers.len();
+        if let Some(tensor) = self.tensors.get_mut(tensor_idx) {
+            tensor.buffer_idx = buffer_idx;
+            self.buffers.push(buffer);
+        }
+    }
+
+    /// Adds a list of numbers that says how an operator works, or a table of them.
+    pub fn integers(&mut self, name: &str, shape: Vec<i32>, values: &[i32]) -> usize {
+        self.constant(name, TensorType::Int32, shape, integers(values))
+    }
+
+    /// Changes the type of a constant, whose values nobody asks for.
+    pub fn retype(&mut self, tensor_idx: usize, tensor_type: TensorType) {
+        if let Some(tensor) = self.tensors.get_mut(tensor_idx) {
+            tensor.tensor_type = tensor_type;
+            tensor.quantization = quantization(tensor_type, tensor_idx);
+            resize(&mut self.buffers, tensor);
+        }
+    }
+
+    /// The buffer of a tensor.
+    pub fn buffer(&self, tensor_idx: usize) -> &Buffer<'a> {
+        let tensor = self.tensors.get(tensor_idx);
+        let buffer = tensor.and_then(|tensor| self.buffers.get(tensor.buffer_idx));
+        buffer.unwrap_or(&Buffer::EMPTY)
+    }
+
+    /// Adds an operator: its index.
+    pub fn operator(
+        &mut self,
+        code: OperatorCode,
+        inputs: Vec<Option<usize>>,
+        outputs: Vec<usize>,
+        options: BuiltinOptions,
+    ) -> usize {
+        self.operators.push(Operator {
+            code,
+            inputs,
+            outputs,
+            intermediates: Vec::new(),
+            options,
+        });
+        self.operators.len().saturating_sub(1)
+    }
+
+    /// The model with what was added as its only subgraph.
+    pub fn model(
+        self,
+        format: Format,
+        version: u32,
+        file_bytes: usize,
+        name: String,
+        ends: [Vec<usize>; 2],
+        diagnostics: Vec<Diagnostic>,
+    ) -> Model<'a> {
+        let [inputs, outputs] = ends;
+        Model {
+            format,
+            version,
+            description: String::new(),
+            file_bytes,
+            subgraphs: vec![Subgraph {
+                name,
+                tensors: self.tensors,
+                operators: self.operators,
+                inputs,
+                outputs,
+            }],
+            buffers: self.buffers,
+            metadata: Vec::new(),
+            signatures: Vec::new(),
+            diagnostics,
+        }
+    }
+}
+
+/// A buffer of 32-bit integers.
+pub fn integers(values: &[i32]) -> Buffer<'static> {
+    let bytes: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    Buffer::Stored(Cow::Owned(bytes))
+}
+
+/// Weights of 8-bit types with this distribution, or constants of other types whose values nobody asks for.
+pub fn described(tensor: &Tensor, counts: &Arc<[u64; 256]>) -> Buffer<'static> {
+    Buffer::Described {
+        n_bytes: tensor.byte_len().unwrap_or(0),
+        counts: counts.clone(),
+    }
+}
+
+/// Gives a described constant as many bytes as its tensor has now, of the same distribution.
+pub fn resize(buffers: &mut [Buffer], tensor: &Tensor) {
+    if let Some(Buffer::Described { n_bytes, .. }) = buffers.get_mut(tensor.buffer_idx)
+        && *n_bytes > 0
+    {
+        *n_bytes = tensor.byte_len().unwrap_or(0);
+    }
+}
+
+/// Of the tensor with this index; none for types that need none.
+pub fn quantization(tensor_type: TensorType, tensor_idx: usize) -> Option<Quantization> {
+    use TensorType::{Int4, Int8, Int16, UInt8};
+    let step = f32::from(u16::try_from(tensor_idx % 4096).unwrap_or(0));
+    matches!(tensor_type, Int4 | Int8 | Int16 | UInt8).then(|| Quantization {
+        scale: vec![SCALE * (1.0 + step / 65_536.0)],
+        zero_point: vec![0],
+        quantized_dimension: 0,
+    })
+}
+
+/// The operator code of a name: TFLite's own, or a custom one of that name.
+pub fn code(name: &str) -> OperatorCode {
+    let own = OperatorCode::by_name(name);
+    own.unwrap_or_else(|| OperatorCode {
+        builtin: CUSTOM,
+        custom: Some(name.to_owned()),
+        version: 1,
+    })
+}

@@ -1,0 +1,532 @@
+//! Activations, arithmetic and comparisons: value by value.
+
+use super::Converter;
+use super::value::{Perm, Place, Value, broadcast, extended, identity, stored};
+use crate::formats::onnx::proto::{Node, tensor_type};
+use crate::formats::tflite::{Activation, BuiltinOptions, TensorType};
+
+/// Operators with one operand and no options.
+const UNARY: &[(&str, &str)] = &[
+    ("Relu", "RELU"),
+    ("Sigmoid", "LOGISTIC"),
+    ("Tanh", "TANH"),
+    ("Exp", "EXP"),
+    ("Log", "LOG"),
+    ("Sqrt", "SQRT"),
+    ("Neg", "NEG"),
+    ("Abs", "ABS"),
+    ("Floor", "FLOOR"),
+    ("Ceil", "CEIL"),
+    ("Round", "ROUND"),
+    ("Sin", "SIN"),
+    ("Cos", "COS"),
+    ("Sign", "SIGN"),
+    ("Not", "LOGICAL_NOT"),
+    ("HardSwish", "HARD_SWISH"),
+    ("Elu", "ELU"),
+];
+
+/// Operators of operands that are broadcast to one shape.
+const BROADCAST: &[(&str, &str)] = &[
+    ("Add", "ADD"),
+    ("Sum", "ADD"),
+    ("Sub", "SUB"),
+    ("Mul", "MUL"),
+    ("Div", "DIV"),
+    ("Max", "MAXIMUM"),
+    ("Min", "MINIMUM"),
+    ("Pow", "POW"),
+    ("Mod", "FLOOR_MOD"),
+    ("PRelu", "PRELU"),
+    ("Equal", "EQUAL"),
+    ("Greater", "GREATER"),
+    ("Less", "LESS"),
+    ("GreaterOrEqual", "GREATER_EQUAL"),
+    ("LessOrEqual", "LESS_EQUAL"),
+    ("And", "LOGICAL_AND"),
+    ("Or", "LOGICAL_OR"),
+];
+
+impl<'a> Converter<'a> {
+    pub(super) fn arithmetic(&mut self, node: &'a Node<'a>) -> Option<()> {
+        let output = self.output(node)?;
+        let op_type = node.text.op_type;
+        if let Some((_, kind)) = UNARY.iter().find(|(name, _)| *name == op_type) {
+            let value = self.input(node, 0)?;
+            if op_type == "Relu" && self.fuse(&value, output, Activation::Relu).is_some() {
+                return Some(());
+            }
+            return self.unary(kind, &value, output, BuiltinOptions::Absent);
+        }
+        match op_type {
+            "Identity" | "Dropout" => {
+                let (value, shape) = self.shaped(node, 0)?;
+                self.alias(output, &value, shape, value.perm()?)
+            }
+            "Cast" => self.cast(node, output),
+            "Clip" => self.clip(node, output),
+            "LeakyRelu" => {
+                let alpha = node.float("alpha").unwrap_or(0.01);
+                let value = self.input(node, 0)?;
+                self.unary(
+                    "LEAKY_RELU",
+                    &value,
+                    output,
+                    BuiltinOptions::LeakyRelu { alpha },
+                )
+            }
+            "Gelu" => {
+                let approximate = node.text("approximate") == Some("tanh");
+                let value = self.input(node, 0)?;
+                self.unary("GELU", &value, output, BuiltinOptions::Gelu { approximate })
+            }
+            "HardSigmoid" => self.hard_sigmoid(node, output),
+            "Softplus" => self.softplus(node, output),
+            "Reciprocal" => {
+                let value = self.input(node, 0)?;
+                let (one, tensor) = (self.scalar("one", value.tensor_type), self.own(&value)?);
+                let options = BuiltinOptions::Div {
+                    activation: Activation::None,
+                };
+                let (shape, perm) = (value.shape.clone()?, value.perm()?);
+                self.operator(
+                    "DIV",
+                    vec![Some(one), Some(tensor)],
+                    output,
+                    value.tensor_type,
+                    shape,
+                    perm,
+                    options,
+                )
+            }
+            "Pow" if self.input(node, 1)?.number() == Some(2.0) => {
+                let value = self.input(node, 0)?;
+                let tensor = self.own(&value)?;
+                let options = BuiltinOptions::Mul {
+                    activation: Activation::None,
+                };
+                let (shape, perm) = (value.shape.clone()?, value.perm()?);
+                self.operator(
+                    "MUL",
+                    vec![Some(tensor), Some(tensor)],
+                    output,
+                    value.tensor_type,
+                    shape,
+                    perm,
+                    options,
+                )
+            }
+            "Pow" if self.input(node, 1)?.number() == Some(0.5) => {
+                let value = self.input(node, 0)?;
+                self.unary("SQRT", &value, output, BuiltinOptions::Absent)
+            }
+            "Where" => {
+                let values = [0, 1, 2].map(|at| self.input(node, at));
+                let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
+                let of_type = values.get(1)?.tensor_type;
+                self.broadcast(
+                    "SELECT_V2",
+                    &values,
+                    output,
+                    of_type,
+                    BuiltinOptions::Absent,
+                )
+            }
+            _ => self.several(node, output),
+        }
+    }
+
+    /// The tensor of a value as it lies.
+    pub(super) fn own(&mut self, value: &Value<'a>) -> Option<usize> {
+        let perm = value.perm()?;
+        self.arranged(value, &perm)
+    }
+
+    pub(super) fn unary(
+        &mut self,
+        kind: &str,
+        value: &Value<'a>,
+        output: &'a str,
+        options: BuiltinOptions,
+    ) -> Option<()> {
+        let (shape, perm) = (value.shape.clone()?, value.perm()?);
+        let tensor = self.own(value)?;
+        self.operator(
+            kind,
+            vec![Some(tensor)],
+            output,
+            value.tensor_type,
+            shape,
+            perm,
+            options,
+        )
+    }
+
+    fn cast(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
+        let (value, shape) = self.shaped(node, 0)?;
+        let to = tensor_type(node.integer("to")?);
+        if to == value.tensor_type {
+            return self.alias(output, &value, shape, value.perm()?);
+        }
+        if value.is_constant() {
+            let cast = Value {
+                tensor_type: to,
+                ..value
+            };
+            return self.alias(output, &cast, shape, Perm::new());
+        }
+        let options = BuiltinOptions::Cast {
+            in_data_type: value.tensor_type,
+            out_data_type: to,
+        };
+        let tensor = self.own(&value)?;
+        self.operator(
+            "CAST",
+            vec![Some(tensor)],
+            output,
+            to,
+            shape,
+            value.perm()?,
+            options,
+        )
+    }
+
+    fn clip(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
+        let value = self.input(node, 0)?;
+        let bound = |name: &str, position: usize| {
+            let attribute = node.float(name).map(f64::from);
+            let is_given = node
+                .inputs
+                .get(position)
+                .is_some_and(|name| !name.is_empty());
+            match self.input(node, position) {
+                Some(input) => Some(input.number()),
+                None if is_given => Some(None),
+                None => Some(attribute),
+            }
+        };
+        // Beyond what activations reach, exporters write the type's largest number.
+        let bounded = |bound: Option<f64>| bound.filter(|bound| bound.abs() < 1e30);
+        let (min, max) = (bounded(bound("min", 1)?), bounded(bound("max", 2)?));
+        let is = |bound: Option<f64>, number: f64| {
+            bound.is_some_and(|bound| (bound - number).abs() < 1e-6)
+        };
+        let (fused, kind) = match (min, max) {
+            _ if is(min, 0.0) && is(max, 6.0) => (Activation::Relu6, "RELU6"),
+            _ if is(min, -1.0) && is(max, 1.0) => (Activation::ReluN1To1, "RELU_N1_TO_1"),
+            (_, None) if is(min, 0.0) => (Activation::Relu, "RELU"),
+            (None, None) => {
+                let (shape, perm) = (value.shape.clone()?, value.perm()?);
+                return self.alias(output, &value, shape, perm);
+            }
+            _ => return self.bounded(&value, output, [min.is_some(), max.is_some()]),
+        };
+        match self.fuse(&value, output, fused) {
+            Some(()) => Some(()),
+            None => self.unary(kind, &value, output, BuiltinOptions::Absent),
+        }
+    }
+
+    /// Between bounds that no activation of TFLite has.
+    fn bounded(
+        &mut self,
+        value: &Value<'a>,
+        output: &'a str,
+        [has_min, has_max]: [bool; 2],
+    ) -> Option<()> {
+        let (shape, perm) = (value.shape.clone()?, value.perm()?);
+        let bound = self.scalar("bound", value.tensor_type);
+        let mut tensor = self.own(value)?;
+        if has_min && has_max {
+            let inputs = vec![Some(tensor), Some(bound)];
+            tensor = self.intermediate(
+                "MAXIMUM",
+                inputs,
+                "bounded",
+                value.tensor_type,
+                &shape,
+                &perm,
+                BuiltinOptions::Absent,
+            )?;
+        }
+        let kind = if has_max { "MINIMUM" } else { "MAXIMUM" };
+        let inputs = vec![Some(tensor), Some(bound)];
+        self.operator(
+            kind,
+            inputs,
+            output,
+            value.tensor_type,
+            shape,
+            perm,
+            BuiltinOptions::Absent,
+        )
+    }
+
+    /// `relu6(x + 3) / 6`.
+    fn hard_sigmoid(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
+        let value = self.input(node, 0)?;
+        let (shape, perm, of_type) = (value.shape.clone()?, value.perm()?, value.tensor_type);
+        let (tensor, number) = (self.own(&value)?, self.scalar("three", of_type));
+        let options = BuiltinOptions::Add {
+            activation: Activation::Relu6,
+        };
+        let inputs = vec![Some(tensor), Some(number)];
+        let sum = self.intermediate(
+            "ADD",
+            inputs,
+            "hard_sigmoid",
+            of_type,
+            &shape,
+            &perm,
+            options,
+        )?;
+        let sixth = self.scalar("sixth", of_type);
+        let options = BuiltinOptions::Mul {
+            activation: Activation::None,
+        };
+        self.operator(
+            "MUL",
+            vec![Some(sum), Some(sixth)],
+            output,
+            of_type,
+            shape,
+            perm,
+            options,
+        )
+    }
+
+    /// `log(exp(x) + 1)`.
+    fn softplus(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
+        let value = self.input(node, 0)?;
+        let (shape, perm, of_type) = (value.shape.clone()?, value.perm()?, value.tensor_type);
+        let tensor = self.own(&value)?;
+        let inputs = vec![Some(tensor)];
+        let exponential = self.intermediate(
+            "EXP",
+            inputs,
+            "softplus",
+            of_type,
+            &shape,
+            &perm,
+            BuiltinOptions::Absent,
+        )?;
+        let one = self.scalar("one", of_type);
+        let options = BuiltinOptions::Add {
+            activation: Activation::None,
+        };
+        let inputs = vec![Some(exponential), Some(one)];
+        let sum = self.intermediate("ADD", inputs, "softplus", of_type, &shape, &perm, options)?;
+        self.operator(
+            "LOG",
+            vec![Some(sum)],
+            output,
+            of_type,
+            shape,
+            perm,
+            BuiltinOptions::Absent,
+        )
+    }
+
+    fn several(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
+        let op_type = node.text.op_type;
+        let (_, kind) = BROADCAST.iter().find(|(name, _)| *name == op_type)?;
+        let values = (0..node.inputs.len()).map(|at| self.input(node, at));
+        let mut values: Vec<Value> = values.collect::<Option<_>>()?;
+        let of_type = match *kind {
+            "EQUAL" | "GREATER" | "LESS" | "GREATER_EQUAL" | "LESS_EQUAL" | "LOGICAL_AND"
+            | "LOGICAL_OR" => TensorType::Bool,
+            _ => values.first()?.tensor_type,
+        };
+        if let [one, other] = &values[..]
+            && matches!(op_type, "Add" | "Sub" | "Mul" | "Div")
+        {
+            let taken_in = self.take_in(op_type, one, other, output);
+            let taken_in = taken_in.or_else(|| match op_type {
+                "Add" | "Mul" => self.take_in(op_type, other, one, output),
+                _ => None,
+            });
+            if taken_in.is_some() {
+                return taken_in;
+            }
+        }
+        if op_type == "PRelu" {
+            // The slopes are broadcast to the input alone.
+            let rank = values.first()?.rank()?;
+            let slopes = values.get_mut(1)?;
+            slopes.shape = Some(extended(slopes.shape.as_ref()?, rank));
+        }
+        let options = match *kind {
+            "ADD" => BuiltinOptions::Add {
+                activation: Activation::None,
+            },
+            "SUB" => BuiltinOptions::Sub {
+                activation: Activation::None,
+            },
+            "MUL" => BuiltinOptions::Mul {
+                activation: Activation::None,
+            },
+            "DIV" => BuiltinOptions::Div {
+                activation: Activation::None,
+            },
+            _ => BuiltinOptions::Absent,
+        };
+        let last = values.pop()?;
+        let mut sum = match values.len() {
+            0 => return self.alias(output, &last, last.shape.clone()?, last.perm()?),
+            _ => values.remove(0),
+        };
+        for value in values {
+            sum = self.pair(kind, &[sum, value], of_type, &options)?;
+        }
+        self.broadcast(kind, &[sum, last], output, of_type, options)
+    }
+
+    /// One of the sums of a `Sum` of more than two.
+    fn pair(
+        &mut self,
+        kind: &str,
+        values: &[Value<'a>],
+        of_type: TensorType,
+        options: &BuiltinOptions,
+    ) -> Option<Value<'a>> {
+        let (inputs, shape, perm) = self.operands(values)?;
+        let tensor_idx =
+            self.intermediate(kind, inputs, kind, of_type, &shape, &perm, options.clone())?;
+        Some(Value {
+            name: "",
+            tensor_type: of_type,
+            shape: Some(shape),
+            place: Place::Tensor { tensor_idx, perm },
+        })
+    }
+
+    pub(super) fn broadcast(
+        &mut self,
+        kind: &str,
+        values: &[Value<'a>],
+        output: &'a str,
+        of_type: TensorType,
+        options: BuiltinOptions,
+    ) -> Option<()> {
+        let (inputs, shape, perm) = self.operands(values)?;
+        self.operator(kind, inputs, output, of_type, shape, perm, options)
+    }
+
+    /// Tensors of operands in one order, with the shape and order of the result.
+    fn operands(&mut self, values: &[Value<'a>]) -> Option<(Vec<Option<usize>>, Vec<i64>, Perm)> {
+        let shapes: Vec<&[i64]> = values
+            .iter()
+            .map(|value| value.shape.as_deref())
+            .collect::<Option<_>>()?;
+        let shape = broadcast(&shapes)?;
+        let rank = shape.len();
+        // That of the largest activation, so that the least moves.
+        let widest = values
+            .iter()
+            .filter(|value| !value.is_constant() && value.rank() == Some(rank));
+        let perm = widest
+            .max_by_key(|value| value.n_values())
+            .and_then(Value::perm)
+            .unwrap_or_else(|| identity(rank));
+        let mut inputs = Vec::with_capacity(values.len());
+        for value in values {
+            inputs.push(Some(self.operand(value, &perm)?));
+        }
+        Some((inputs, shape, perm))
+    }
+
+    fn operand(&mut self, value: &Value<'a>, perm: &[usize]) -> Option<usize> {
+        let own = value.shape.as_ref()?;
+        let shape = extended(own, perm.len());
+        if value.is_constant() {
+            let sides = stored(&shape, perm)?;
+            let n_ones = sides.iter().take_while(|side| **side == 1).count();
+            return self.constant_tensor(value, sides.get(n_ones..)?);
+        }
+        if own.len() == perm.len() {
+            return self.arranged(value, perm);
+        }
+        let tensor = self.arranged(value, &identity(own.len()))?;
+        if perm == identity(perm.len()) {
+            return Some(tensor);
+        }
+        let of_type = self.builder.tensors.get(tensor)?.tensor_type;
+        let place = Place::Tensor {
+            tensor_idx: self.reshape_of(tensor, value.name, of_type, &shape)?,
+            perm: identity(perm.len()),
+        };
+        let widened = Value {
+            shape: Some(shape),
+            place,
+            ..value.clone()
+        };
+        self.arranged(&widened, perm)
+    }
+
+    /// A constant for each channel that is added to the result of a convolution or matrix product, or
+    /// multiplied with it, becomes part of its bias and weights.
+    fn take_in(
+        &mut self,
+        op_type: &str,
+        value: &Value<'a>,
+        constant: &Value<'a>,
+        output: &'a str,
+    ) -> Option<()> {
+        let shape = value.shape.as_ref()?;
+        let per_channel = constant.constant().and(constant.shape.as_ref())?;
+        (per_channel.len() <= shape.len()).then_some(())?;
+        let perm = value.perm()?;
+        let sides = stored(&extended(per_channel, shape.len()), &perm)?;
+        let (channels, others) = sides.split_last()?;
+        let own_channels = shape.get(*perm.last()?)?;
+        (others.iter().all(|&side| side == 1) && (*channels == 1 || channels == own_channels))
+            .then_some(())?;
+        let is_sum = matches!(op_type, "Add" | "Sub");
+        self.take_in_channels(value, is_sum.then_some(constant), output)
+    }
+
+    /// The same for the operator that writes `value`: `bias` where there is one to add.
+    pub(super) fn take_in_channels(
+        &mut self,
+        value: &Value<'a>,
+        bias: Option<&Value<'a>>,
+        output: &'a str,
+    ) -> Option<()> {
+        let operator_idx = self.product_that_writes(value)?;
+        let operator = self.builder.operators.get(operator_idx)?;
+        let position = match operator.code.name() {
+            "TRANSPOSE_CONV" => 3,
+            _ => 2,
+        };
+        let units = self
+            .builder
+            .tensors
+            .get(*operator.outputs.first()?)?
+            .shape
+            .last()
+            .copied()?;
+        let has_bias = operator.inputs.get(position).is_some_and(Option::is_some);
+        if let (Some(bias), false) = (bias, has_bias) {
+            let of_type = bias.tensor_type;
+            let tensor = self.builder.tensor(bias.name, of_type, vec![units]);
+            self.describe(tensor);
+            let inputs = &mut self.builder.operators.get_mut(operator_idx)?.inputs;
+            inputs.truncate(position);
+            inputs.resize(position, None);
+            inputs.push(Some(tensor));
+        }
+        self.rename(value, output)
+    }
+
+    /// The convolution or matrix product whose result, without an activation, is `value` and nothing else.
+    fn product_that_writes(&mut self, value: &Value<'a>) -> Option<usize> {
+        let operator_idx = self.only_writer(value)?;
+        let operator = self.builder.operators.get_mut(operator_idx)?;
+        let is_product = matches!(
+            operator.code.name(),
+            "CONV_2D" | "DEPTHWISE_CONV_2D" | "TRANSPOSE_CONV" | "CONV_3D" | "FULLY_CONNECTED"
+        );
+        let activation = super::activation_of(&mut operator.options)?;
+        (is_product && *activation == Activation::None).then_some(operator_idx)
+    }
+}

@@ -1,0 +1,595 @@
+//! Convolutions and pooling, on images with the channels last.
+
+use super::Converter;
+use super::value::{Value, channels_last, identity, product};
+use crate::formats::onnx::proto::Node;
+use crate::formats::tflite::{Activation, BuiltinOptions, Padding, TensorType};
+
+/// A window along one dimension.
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    size: i64,
+    /// Values from its first to its last, gaps included.
+    seen: i64,
+    stride: i64,
+    dilation: i64,
+    before: i64,
+    out: i64,
+}
+
+impl Side {
+    /// Whether TFLite's `VALID` puts the windows at the same places.
+    fn is_valid(&self) -> bool {
+        let free = self.size.saturating_sub(self.seen);
+        let n = free.checked_div(self.stride).map(|n| n.saturating_add(1));
+        self.before == 0 && free >= 0 && n == Some(self.out)
+    }
+
+    /// Whether `SAME` does, which adds half of what is missing in front, rounded down.
+    fn is_same(&self) -> bool {
+        let n = self
+            .size
+            .saturating_add(self.stride)
+            .saturating_sub(1)
+            .checked_div(self.stride);
+        n == Some(self.out) && self.before == self.missing().max(0) / 2
+    }
+
+    /// Values beyond the input that all windows together see.
+    fn missing(&self) -> i64 {
+        let last = self.out.saturating_sub(1).saturating_mul(self.stride);
+        last.saturating_add(self.seen).saturating_sub(self.size)
+    }
+
+    fn paddings(&self) -> [i64; 2] {
+        [
+            self.before,
+            self.missing().saturating_sub(self.before).max(0),
+        ]
+    }
+}
+
+/// Windows of a node over an image's sides, their sizes given.
+fn sides(node: &Node, sizes: &[i64], kernel: &[i64]) -> Option<Vec<Side>> {
+    let n = sizes.len();
+    let or = |name: &str, default: i64, n: usize| {
+        let values = node.integers(name).unwrap_or_else(|| vec![default; n]);
+        (values.len() == n).then_some(values)
+    };
+    let strides = or("strides", 1, n)?;
+    let dilations = or("dilations", 1, n)?;
+    let pads = or("pads", 0, n.checked_mul(2)?)?;
+    let auto_pad = node.text("auto_pad").unwrap_or("NOTSET");
+    let rounds_up = node.integer("ceil_mode") == Some(1);
+    let side = |at: usize| {
+        let (size, stride, dilation) = (*sizes.get(at)?, *strides.get(at)?, *dilations.get(at)?);
+        let kernel = *kernel.get(at)?;
+        (size >= 1 && stride >= 1 && dilation >= 1 && kernel >= 1).then_some(())?;
+        let seen = kernel
+            .checked_sub(1)?
+            .checked_mul(dilation)?
+            .checked_add(1)?;
+        let mut side = Side {
+            size,
+            seen,
+            stride,
+            dilation,
+            before: 0,
+            out: 0,
+        };
+        let up = |n: i64| Some(n.checked_add(stride)?.checked_sub(1)?.div_euclid(stride));
+        match auto_pad {
+            "SAME_UPPER" | "SAME_LOWER" => {
+                side.out = up(size)?;
+                let missing = side.missing().max(0);
+                side.before = if auto_pad == "SAME_UPPER" {
+                    missing / 2
+                } else {
+                    missing.saturating_sub(missing / 2)
+                };
+            }
+            _ => {
+                let explicit = |at: usize| {
+                    if auto_pad == "VALID" {
+                        Some(0)
+                    } else {
+                        pads.get(at).copied()
+                    }
+                };
+                let (before, after) = (explicit(at)?, explicit(at.checked_add(n)?)?);
+                let free = size
+                    .checked_add(before)?
+                    .checked_add(after)?
+                    .checked_sub(seen)?;
+                (before >= 0 && free >= 0).then_some(())?;
+                side.before = before;
+                side.out = if rounds_up {
+                    up(free)?
+                } else {
+                    free.div_euclid(stride)
+                }
+                .checked_add(1)?;
+                // No window starts in the padding behind.
+                if rounds_up
+                    && side.out.checked_sub(1)?.checked_mul(stride)? >= size.checked_add(before)?
+                {
+                    side.out = side.out.checked_sub(1)?;
+                }
+            }
+        }
+        (side.out >= 1).then_some(side)
+    };
+    (0..n).map(side).collect()
+}
+
+fn narrow(value: i64) -> Option<i32> {
+    i32::try_from(value).ok()
+}
+
+/// A node's input as an image of four or five dimensions, channels last.
+struct Image {
+    tensor_idx: usize,
+    of_type: TensorType,
+    /// Batch, channels and sides.
+    shape: Vec<i64>,
+    /// Whether the file has three dimensions, to which one of 1 was added.
+    is_row: bool,
+}
+
+impl<'a> Converter<'a> {
+    pub(super) fn convolution(&mut self, node: &'a Node<'a>) -> Option<()> {
+        match node.text.op_type {
+            "Conv" => {
+                let [x, w] = [self.input(node, 0)?, self.input(node, 1)?];
+                let bias = self.input(node, 2);
+                self.conv(node, &x, &w, bias)
+            }
+            "QLinearConv" => {
+                let [x, w] = [self.input(node, 0)?, self.input(node, 3)?];
+                let bias = self.input(node, 8);
+                self.conv(node, &x, &w, bias)
+            }
+            "ConvInteger" => {
+                let [x, w] = [self.input(node, 0)?, self.input(node, 1)?];
+                self.conv(node, &x, &w, None)
+            }
+            "ConvTranspose" => self.conv_transpose(node),
+            "MaxPool" | "AveragePool" => self.pool(node),
+            "GlobalAveragePool" | "GlobalMaxPool" => self.global_pool(node),
+            _ => None,
+        }
+    }
+
+    fn image(&mut self, value: &Value<'a>) -> Option<Image> {
+        let mut shape = value.shape.clone()?;
+        let rank = shape.len();
+        let mut tensor_idx = match rank {
+            3..=5 => self.arranged(value, &channels_last(rank))?,
+            _ => return None,
+        };
+        let of_type = self.builder.tensors.get(tensor_idx)?.tensor_type;
+        if rank == 3 {
+            shape.insert(2, 1);
+            let &[n, c, h, w] = shape.as_slice() else {
+                return None;
+            };
+            tensor_idx = self.reshape_of(
+                tensor_idx,
+                &format!("{}/row", value.name),
+                of_type,
+                &[n, h, w, c],
+            )?;
+        }
+        Some(Image {
+            tensor_idx,
+            of_type,
+            shape,
+            is_row: rank == 3,
+        })
+    }
+
+    /// Attributes of a window over a row, for the image that stands for it.
+    fn row_sides(node: &Node, image: &Image, kernel: &[i64]) -> Option<Vec<Side>> {
+        let sizes = image.shape.get(2..)?;
+        if !image.is_row {
+            return sides(node, sizes, kernel);
+        }
+        let mut windows = sides(node, sizes.get(1..)?, kernel)?;
+        windows.insert(
+            0,
+            Side {
+                size: 1,
+                seen: 1,
+                stride: 1,
+                dilation: 1,
+                before: 0,
+                out: 1,
+            },
+        );
+        Some(windows)
+    }
+
+    /// The padding of windows, by an operator of its own where TFLite has no word for it.
+    fn padded(&mut self, image: &mut Image, windows: &[Side], name: &str) -> Option<Padding> {
+        if windows.iter().all(Side::is_valid) {
+            return Some(Padding::Valid);
+        }
+        if windows.iter().all(Side::is_same) {
+            return Some(Padding::Same);
+        }
+        let mut pairs = vec![[0, 0]];
+        for (window, size) in windows.iter().zip(image.shape.iter_mut().skip(2)) {
+            let [before, after] = window.paddings();
+            pairs.push([narrow(before)?, narrow(after)?]);
+            *size = size.checked_add(before)?.checked_add(after)?;
+        }
+        pairs.push([0, 0]);
+        let paddings = self.pairs("paddings", &pairs);
+        let inputs = vec![Some(image.tensor_idx), Some(paddings)];
+        let perm = channels_last(image.shape.len());
+        let padded = self.intermediate(
+            "PAD",
+            inputs,
+            &format!("{name}/padded"),
+            image.of_type,
+            &image.shape,
+            &perm,
+            BuiltinOptions::Absent,
+        )?;
+        self.copy_quantization(image.tensor_idx, padded);
+        image.tensor_idx = padded;
+        Some(Padding::Valid)
+    }
+
+    /// Adds the operator, and brings its result back to a row where the input was one.
+    #[allow(clippy::too_many_arguments)]
+    fn on_image(
+        &mut self,
+        kind: &str,
+        inputs: Vec<Option<usize>>,
+        output: &'a str,
+        of_type: TensorType,
+        shape: Vec<i64>,
+        is_row: bool,
+        options: BuiltinOptions,
+    ) -> Option<()> {
+        let perm = channels_last(shape.len());
+        if !is_row {
+            return self.operator(kind, inputs, output, of_type, shape, perm, options);
+        }
+        let image = self.intermediate(
+            kind,
+            inputs,
+            &format!("{output}/row"),
+            of_type,
+            &shape,
+            &perm,
+            options,
+        )?;
+        let &[n, c, _, w] = shape.as_slice() else {
+            return None;
+        };
+        let row = self.reshape_of(image, output, of_type, &[n, w, c])?;
+        self.define(output, of_type, vec![n, c, w], row, channels_last(3));
+        Some(())
+    }
+
+    fn conv(
+        &mut self,
+        node: &'a Node<'a>,
+        x: &Value<'a>,
+        w: &Value<'a>,
+        bias: Option<Value<'a>>,
+    ) -> Option<()> {
+        let output = self.output(node)?;
+        let weights = w.shape.clone()?;
+        let (&[units, depth], kernel) = weights.split_first_chunk::<2>()?;
+        let groups = node.integer("group").unwrap_or(1);
+        let x_shape = x.shape.as_ref()?;
+        let channels = *x_shape.get(1)?;
+        let is_consistent =
+            weights.len() == x_shape.len() && groups >= 1 && depth.checked_mul(groups)? == channels;
+        (is_consistent && units.checked_rem(groups)? == 0).then_some(())?;
+        let mut image = self.image(x)?;
+        let windows = Self::row_sides(node, &image, kernel)?;
+        let is_depthwise = groups > 1 && depth == 1 && image.shape.len() == 4;
+        let mut kernel = kernel.to_vec();
+        if image.is_row {
+            kernel.insert(0, 1);
+        }
+        let filter = self.filter(w, &kernel, [units, depth], is_depthwise, image.is_row)?;
+        let padding = self.padded(&mut image, &windows, output)?;
+        let mut inputs = vec![Some(image.tensor_idx), Some(filter)];
+        if let Some(bias) = bias {
+            inputs.push(Some(self.arranged(&bias, &identity(1))?));
+        }
+        let mut shape = vec![*image.shape.first()?, units];
+        shape.extend(windows.iter().map(|side| side.out));
+        let strides: Vec<i32> = windows
+            .iter()
+            .map(|side| narrow(side.stride))
+            .collect::<Option<_>>()?;
+        let dilations: Vec<i32> = windows
+            .iter()
+            .map(|side| narrow(side.dilation))
+            .collect::<Option<_>>()?;
+        let activation = Activation::None;
+        let (kind, options) = match (strides.as_slice(), dilations.as_slice()) {
+            (&[stride_h, stride_w], &[dilation_h, dilation_w]) if is_depthwise => (
+                "DEPTHWISE_CONV_2D",
+                BuiltinOptions::DepthwiseConv2D {
+                    padding,
+                    stride_h,
+                    stride_w,
+                    dilation_h,
+                    dilation_w,
+                    depth_multiplier: narrow(units.checked_div(groups)?)?,
+                    activation,
+                },
+            ),
+            (&[stride_h, stride_w], &[dilation_h, dilation_w]) => (
+                "CONV_2D",
+                BuiltinOptions::Conv2D {
+                    padding,
+                    stride_h,
+                    stride_w,
+                    dilation_h,
+                    dilation_w,
+                    activation,
+                },
+            ),
+            (&[stride_d, stride_h, stride_w], &[dilation_d, dilation_h, dilation_w]) => (
+                "CONV_3D",
+                BuiltinOptions::Conv3D {
+                    padding,
+                    stride_d,
+                    stride_h,
+                    stride_w,
+                    dilation_d,
+                    dilation_h,
+                    dilation_w,
+                    activation,
+                },
+            ),
+            _ => return None,
+        };
+        self.on_image(
+            kind,
+            inputs,
+            output,
+            x.tensor_type,
+            shape,
+            image.is_row,
+            options,
+        )
+    }
+
+    /// Weights `[out, in / groups, ...]` as TFLite has them.
+    fn filter(
+        &mut self,
+        w: &Value<'a>,
+        kernel: &[i64],
+        [units, depth]: [i64; 2],
+        is_depthwise: bool,
+        is_row: bool,
+    ) -> Option<usize> {
+        if !w.is_constant() {
+            // Computed ones keep their own number of dimensions, and stay in one group.
+            (!is_depthwise && !is_row && kernel.len() == 2).then_some(())?;
+            return self.arranged(w, &[0, 2, 3, 1]);
+        }
+        let sides: Vec<i64> = match (is_depthwise, kernel.len()) {
+            (true, _) => [1]
+                .into_iter()
+                .chain(kernel.iter().copied())
+                .chain([units])
+                .collect(),
+            (false, 2) => [units]
+                .into_iter()
+                .chain(kernel.iter().copied())
+                .chain([depth])
+                .collect(),
+            _ => kernel.iter().copied().chain([depth, units]).collect(),
+        };
+        self.constant_tensor(w, &sides)
+    }
+
+    fn conv_transpose(&mut self, node: &'a Node<'a>) -> Option<()> {
+        let (output, x, w) = (
+            self.output(node)?,
+            self.input(node, 0)?,
+            self.input(node, 1)?,
+        );
+        let weights = w.shape.clone()?;
+        let (&[depth, units], kernel) = weights.split_first_chunk::<2>()?;
+        let dilations = node.integers("dilations").unwrap_or_default();
+        let is_plain = node.integer("group").unwrap_or(1) == 1
+            && dilations.iter().all(|&dilation| dilation == 1);
+        let x_shape = x.shape.clone()?;
+        (is_plain
+            && w.is_constant()
+            && x_shape.len() == 4
+            && weights.len() == 4
+            && *x_shape.get(1)? == depth)
+            .then_some(())?;
+        let image = self.image(&x)?;
+        let sizes = x_shape.get(2..)?;
+        let strides = node.integers("strides").unwrap_or_else(|| vec![1; 2]);
+        let outs = transposed_sides(node, sizes, kernel, &strides)?;
+        let full = |at: usize| {
+            let (size, stride, kernel) = (*sizes.get(at)?, *strides.get(at)?, *kernel.get(at)?);
+            let same = size.checked_mul(stride)?;
+            Some([same, same.checked_add(kernel.checked_sub(stride)?.max(0))?])
+        };
+        let fulls = [full(0)?, full(1)?];
+        let is = |place: usize| {
+            outs.iter()
+                .zip(&fulls)
+                .all(|(out, full)| full.get(place) == Some(out))
+        };
+        let (padding, whole) = match (is(0), is(1)) {
+            (true, _) => (Padding::Same, outs.clone()),
+            (_, true) => (Padding::Valid, outs.clone()),
+            // Computed whole, and cut.
+            _ => (
+                Padding::Valid,
+                fulls
+                    .iter()
+                    .filter_map(|full| full.get(1).copied())
+                    .collect(),
+            ),
+        };
+        let &[h, w_side] = whole.as_slice() else {
+            return None;
+        };
+        let n = *x_shape.first()?;
+        let out_shape = [n, h, w_side, units].map(narrow);
+        let out_shape: Vec<i32> = out_shape.into_iter().collect::<Option<_>>()?;
+        let out_shape = self.integers("output_shape", &out_shape);
+        let sides: Vec<i64> = [units]
+            .into_iter()
+            .chain(kernel.iter().copied())
+            .chain([depth])
+            .collect();
+        let filter = self.constant_tensor(&w, &sides)?;
+        let mut inputs = vec![Some(out_shape), Some(filter), Some(image.tensor_idx)];
+        if let Some(bias) = self.input(node, 2) {
+            inputs.push(Some(self.arranged(&bias, &identity(1))?));
+        }
+        let options = BuiltinOptions::TransposeConv {
+            padding,
+            stride_h: narrow(*strides.first()?)?,
+            stride_w: narrow(*strides.get(1)?)?,
+            activation: Activation::None,
+        };
+        let shape = vec![n, units, h, w_side];
+        let perm = channels_last(4);
+        if whole == outs {
+            return self.operator(
+                "TRANSPOSE_CONV",
+                inputs,
+                output,
+                x.tensor_type,
+                shape,
+                perm,
+                options,
+            );
+        }
+        let uncut = self.intermediate(
+            "TRANSPOSE_CONV",
+            inputs,
+            &format!("{output}/whole"),
+            x.tensor_type,
+            &shape,
+            &perm,
+            options,
+        )?;
+        let pads = node.integers("pads").unwrap_or_default();
+        let begin = |at: usize| narrow(pads.get(at).copied().unwrap_or(0));
+        let begin = self.integers("begin", &[0, begin(0)?, begin(1)?, 0]);
+        let &[h, w_side] = outs.as_slice() else {
+            return None;
+        };
+        let size = self.integers(
+            "size",
+            &[narrow(n)?, narrow(h)?, narrow(w_side)?, narrow(units)?],
+        );
+        let inputs = vec![Some(uncut), Some(begin), Some(size)];
+        self.operator(
+            "SLICE",
+            inputs,
+            output,
+            x.tensor_type,
+            vec![n, units, h, w_side],
+            perm,
+            BuiltinOptions::Absent,
+        )
+    }
+
+    fn pool(&mut self, node: &'a Node<'a>) -> Option<()> {
+        let (output, x) = (self.output(node)?, self.input(node, 0)?);
+        let kernel = node.integers("kernel_shape")?;
+        let mut image = self.image(&x)?;
+        (image.shape.len() == 4).then_some(())?;
+        let windows = Self::row_sides(node, &image, &kernel)?;
+        (windows.iter().all(|side| side.dilation == 1)).then_some(())?;
+        let padding = self.padded(&mut image, &windows, output)?;
+        let &[rows, columns] = windows.as_slice() else {
+            return None;
+        };
+        let options = BuiltinOptions::Pool2D {
+            padding,
+            stride_h: narrow(rows.stride)?,
+            stride_w: narrow(columns.stride)?,
+            filter_h: narrow(rows.seen)?,
+            filter_w: narrow(columns.seen)?,
+            activation: Activation::None,
+        };
+        let kind = match node.text.op_type {
+            "MaxPool" => "MAX_POOL_2D",
+            _ => "AVERAGE_POOL_2D",
+        };
+        let shape = vec![
+            *image.shape.first()?,
+            *image.shape.get(1)?,
+            rows.out,
+            columns.out,
+        ];
+        self.on_image(
+            kind,
+            vec![Some(image.tensor_idx)],
+            output,
+            x.tensor_type,
+            shape,
+            image.is_row,
+            options,
+        )
+    }
+
+    fn global_pool(&mut self, node: &'a Node<'a>) -> Option<()> {
+        let (output, (x, shape)) = (self.output(node)?, self.shaped(node, 0)?);
+        let kind = match node.text.op_type {
+            "GlobalMaxPool" => "REDUCE_MAX",
+            _ => "MEAN",
+        };
+        let axes: Vec<usize> = (2..shape.len()).collect();
+        self.reduce(kind, &x, output, &axes, true)
+    }
+}
+
+/// Sizes of a transposed convolution's result.
+fn transposed_sides(
+    node: &Node,
+    sizes: &[i64],
+    kernel: &[i64],
+    strides: &[i64],
+) -> Option<Vec<i64>> {
+    if let Some(shape) = node.integers("output_shape") {
+        return shape
+            .get(shape.len().checked_sub(sizes.len())?..)
+            .map(<[i64]>::to_vec);
+    }
+    let pads = node.integers("pads").unwrap_or_default();
+    let extra = node.integers("output_padding").unwrap_or_default();
+    let is_same = node
+        .text("auto_pad")
+        .is_some_and(|auto_pad| auto_pad.starts_with("SAME"));
+    let side = |at: usize| {
+        let (size, stride, kernel) = (*sizes.get(at)?, *strides.get(at)?, *kernel.get(at)?);
+        if is_same {
+            return size.checked_mul(stride);
+        }
+        let pad = |at: usize| pads.get(at).copied().unwrap_or(0);
+        let full = size
+            .checked_sub(1)?
+            .checked_mul(stride)?
+            .checked_add(kernel)?;
+        let cut = pad(at).checked_add(pad(at.checked_add(sizes.len())?))?;
+        full.checked_sub(cut)?
+            .checked_add(extra.get(at).copied().unwrap_or(0))
+            .filter(|&side| side >= 1)
+    };
+    let sides: Vec<i64> = (0..sizes.len()).map(side).collect::<Option<_>>()?;
+    product(&sides)?;
+    Some(sides)
+}

@@ -1,0 +1,189 @@
+//! Matrix products.
+
+use super::Converter;
+use super::value::{Value, broadcast, identity};
+use crate::formats::onnx::proto::Node;
+use crate::formats::tflite::{Activation, BuiltinOptions};
+
+impl<'a> Converter<'a> {
+    pub(super) fn matrix(&mut self, node: &'a Node<'a>) -> Option<()> {
+        match node.text.op_type {
+            "MatMul" | "MatMulInteger" => {
+                let [a, b] = [self.input(node, 0)?, self.input(node, 1)?];
+                self.mat_mul(&a, &b, self.output(node)?)
+            }
+            "QLinearMatMul" => {
+                let [a, b] = [self.input(node, 0)?, self.input(node, 3)?];
+                self.mat_mul(&a, &b, self.output(node)?)
+            }
+            "Gemm" => self.gemm(node),
+            _ => None,
+        }
+    }
+
+    fn mat_mul(&mut self, a: &Value<'a>, b: &Value<'a>, output: &'a str) -> Option<()> {
+        let (left, right) = (a.shape.clone()?, b.shape.clone()?);
+        let ([batch_right @ .., depth, units], [.., inner]) = (right.as_slice(), left.as_slice())
+        else {
+            return None;
+        };
+        let (batch_right, depth, units) = (batch_right.to_vec(), *depth, *units);
+        (*inner == depth).then_some(())?;
+        if b.is_constant()
+            && !a.is_constant()
+            && batch_right.iter().all(|&side| side == 1)
+            && batch_right.len() < left.len()
+        {
+            return self.fully_connected(a, b, [units, depth], None, output);
+        }
+        let ([batch_left @ .., rows, _], true) = (left.as_slice(), left.len() >= 2) else {
+            return None;
+        };
+        let mut shape = broadcast(&[batch_left, &batch_right])?;
+        shape.extend([*rows, units]);
+        let (x, adj_x) = self.factor(a)?;
+        let (y, adj_y) = self.factor(b)?;
+        let perm = identity(shape.len());
+        let options = BuiltinOptions::BatchMatMul { adj_x, adj_y };
+        self.operator(
+            "BATCH_MATMUL",
+            vec![Some(x), Some(y)],
+            output,
+            a.tensor_type,
+            shape,
+            perm,
+            options,
+        )
+    }
+
+    /// A factor of a product of matrices, and whether its last two dimensions lie the other way round.
+    fn factor(&mut self, value: &Value<'a>) -> Option<(usize, bool)> {
+        let rank = value.rank()?;
+        let own = value.perm()?;
+        let mut turned = identity(rank);
+        let last = rank.checked_sub(1)?;
+        turned.swap(last, rank.checked_sub(2)?);
+        match !value.is_constant() && own == turned {
+            true => Some((self.arranged(value, &turned)?, true)),
+            false => Some((self.arranged(value, &identity(rank))?, false)),
+        }
+    }
+
+    /// Weights `[depth, units]` or the other way round, stored as `[units, depth]`.
+    fn fully_connected(
+        &mut self,
+        a: &Value<'a>,
+        weights: &Value<'a>,
+        [units, depth]: [i64; 2],
+        bias: Option<&Value<'a>>,
+        output: &'a str,
+    ) -> Option<()> {
+        let mut shape = a.shape.clone()?;
+        let own = a.perm()?;
+        let perm = match own.last() == Some(&shape.len().checked_sub(1)?) {
+            true => own,
+            false => identity(shape.len()),
+        };
+        let tensor = self.arranged(a, &perm)?;
+        let filter = self.constant_tensor(weights, &[units, depth])?;
+        *shape.last_mut()? = units;
+        let mut inputs = vec![Some(tensor), Some(filter)];
+        if let Some(bias) = bias {
+            inputs.push(Some(self.constant_tensor(bias, &[units])?));
+        }
+        let options = BuiltinOptions::FullyConnected {
+            keep_num_dims: shape.len() > 2,
+            activation: Activation::None,
+        };
+        self.operator(
+            "FULLY_CONNECTED",
+            inputs,
+            output,
+            a.tensor_type,
+            shape,
+            perm,
+            options,
+        )
+    }
+
+    fn gemm(&mut self, node: &'a Node<'a>) -> Option<()> {
+        let (output, mut a, b) = (
+            self.output(node)?,
+            self.input(node, 0)?,
+            self.input(node, 1)?,
+        );
+        let is_turned = |name: &str| node.integer(name) == Some(1);
+        let (&[mut rows, mut depth], &[mut depth_b, mut units]) =
+            (a.shape.as_deref()?, b.shape.as_deref()?)
+        else {
+            return None;
+        };
+        if is_turned("transA") {
+            std::mem::swap(&mut rows, &mut depth);
+            a = self.turned(a)?;
+        }
+        if is_turned("transB") {
+            std::mem::swap(&mut depth_b, &mut units);
+        }
+        (depth == depth_b).then_some(())?;
+        let bias = self.input(node, 2);
+        let is_vector = |bias: &Value| bias.n_values() == Some(units) && bias.is_constant();
+        if b.is_constant() && bias.as_ref().is_none_or(is_vector) {
+            return self.fully_connected(&a, &b, [units, depth], bias.as_ref(), output);
+        }
+        let b = if is_turned("transB") {
+            self.turned(b)?
+        } else {
+            b
+        };
+        let (x, adj_x) = self.factor(&a)?;
+        let (y, adj_y) = self.factor(&b)?;
+        let options = BuiltinOptions::BatchMatMul { adj_x, adj_y };
+        let (inputs, perm, shape) = (vec![Some(x), Some(y)], identity(2), vec![rows, units]);
+        let Some(bias) = bias else {
+            return self.operator(
+                "BATCH_MATMUL",
+                inputs,
+                output,
+                a.tensor_type,
+                shape,
+                perm,
+                options,
+            );
+        };
+        let name = format!("{output}/product");
+        let product = self.intermediate(
+            "BATCH_MATMUL",
+            inputs,
+            &name,
+            a.tensor_type,
+            &shape,
+            &perm,
+            options,
+        )?;
+        let bias = self.own(&bias)?;
+        let options = BuiltinOptions::Add {
+            activation: Activation::None,
+        };
+        self.operator(
+            "ADD",
+            vec![Some(product), Some(bias)],
+            output,
+            a.tensor_type,
+            shape,
+            perm,
+            options,
+        )
+    }
+
+    /// A matrix the other way round, where it lies.
+    fn turned(&mut self, mut value: Value<'a>) -> Option<Value<'a>> {
+        value.shape.as_mut()?.reverse();
+        if let super::Place::Tensor { perm, .. } = &mut value.place {
+            for axis in perm.iter_mut() {
+                *axis = 1usize.checked_sub(*axis)?;
+            }
+        }
+        Some(value)
+    }
+}

@@ -1,0 +1,201 @@
+//! Activations that exporters write as several nodes.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Converter;
+use crate::formats::onnx::proto::Node;
+use crate::formats::tflite::BuiltinOptions;
+
+/// Nodes that together are one operator.
+#[derive(Default)]
+pub(super) struct Patterns<'a> {
+    parts: HashSet<usize>,
+    /// By the last node: the operator, and what it reads.
+    wholes: HashMap<usize, (&'static str, &'a str)>,
+}
+
+/// What surrounds a gate: `x` multiplied with a function of itself.
+struct Gate<'a> {
+    x: &'a str,
+    parts: Vec<usize>,
+    last: usize,
+}
+
+impl<'a> Patterns<'a> {
+    /// GELU around each `Erf`, hard swish around each `HardSigmoid` and each clip to 6. Linear in nodes.
+    pub(super) fn of(converter: &Converter<'a>) -> Self {
+        let graph = converter.graph;
+        let mut writers: HashMap<&str, usize> = HashMap::new();
+        for (node_idx, node) in graph.nodes.iter().enumerate() {
+            writers.extend(node.outputs.iter().map(|&output| (output, node_idx)));
+        }
+        let search = Search { converter, writers };
+        let mut patterns = Self::default();
+        for (node_idx, node) in graph.nodes.iter().enumerate() {
+            // How many nodes follow: a sum and two products, a product and a quotient, a product.
+            let (kind, has_step_before, n_steps) = match node.text.op_type {
+                "Erf" => ("GELU", true, 3),
+                "Clip" if search.is_to_six(node) => ("HARD_SWISH", true, 2),
+                "HardSigmoid" => ("HARD_SWISH", false, 1),
+                _ => continue,
+            };
+            let Some(gate) = search.gate(node_idx, node, has_step_before, n_steps) else {
+                continue;
+            };
+            patterns.parts.extend(gate.parts);
+            patterns.wholes.insert(gate.last, (kind, gate.x));
+        }
+        patterns
+    }
+
+    /// Whether a later node stands for this one too.
+    pub(super) fn is_part(&self, node_idx: usize) -> bool {
+        self.parts.contains(&node_idx)
+    }
+
+    pub(super) fn whole(&self, node_idx: usize) -> Option<(&'static str, &'a str)> {
+        self.wholes.get(&node_idx).copied()
+    }
+}
+
+struct Search<'c, 'a> {
+    converter: &'c Converter<'a>,
+    writers: HashMap<&'a str, usize>,
+}
+
+impl<'a> Search<'_, 'a> {
+    fn node(&self, node_idx: usize) -> Option<&'a Node<'a>> {
+        self.converter.graph.nodes.get(node_idx)
+    }
+
+    fn is_constant(&self, name: &str) -> bool {
+        let is_initializer = self
+            .converter
+            .values
+            .get(name)
+            .is_some_and(|value| value.is_constant());
+        let writer = self.writers.get(name).and_then(|&writer| self.node(writer));
+        is_initializer || writer.is_some_and(|writer| writer.text.op_type == "Constant")
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        if let Some(value) = self.converter.values.get(name) {
+            return value.number();
+        }
+        let writer = self.node(*self.writers.get(name)?)?;
+        let tensor = writer.tensor("value");
+        let of_tensor = tensor.and_then(|tensor| tensor.floats(1)?.first().copied());
+        of_tensor.or_else(|| writer.float("value_float").map(f64::from))
+    }
+
+    fn is_to_six(&self, node: &Node<'a>) -> bool {
+        let bound = |name: &str, position: usize| {
+            let input = node.inputs.get(position).and_then(|name| self.number(name));
+            input.or_else(|| node.float(name).map(f64::from))
+        };
+        bound("min", 1) == Some(0.0) && bound("max", 2) == Some(6.0)
+    }
+
+    /// The only node that reads a name.
+    fn only_reader(&self, name: &str) -> Option<usize> {
+        let is_read_once = self.converter.uses.get(name) == Some(&1);
+        let readers = self.converter.readers.get(name).filter(|_| is_read_once)?;
+        readers.first().copied()
+    }
+
+    /// The other operand of a node with two, one of which is `name`.
+    fn other(&self, node: &Node<'a>, name: &str) -> Option<&'a str> {
+        match node.inputs[..] {
+            [one, other] if one == name => Some(other),
+            [other, one] if one == name => Some(other),
+            _ => None,
+        }
+    }
+
+    /// `x` times constants: its first node and `x`.
+    fn scaled_by_constant(&self, name: &str) -> Option<(usize, &'a str)> {
+        let writer = *self.writers.get(name)?;
+        let node = self.node(writer)?;
+        if !matches!(node.text.op_type, "Mul" | "Div" | "Add") {
+            return None;
+        }
+        let &[one, other] = node.inputs.as_slice() else {
+            return None;
+        };
+        match (self.is_constant(one), self.is_constant(other)) {
+            (false, true) => Some((writer, one)),
+            (true, false) if node.text.op_type != "Div" => Some((writer, other)),
+            _ => None,
+        }
+    }
+
+    fn gate(
+        &self,
+        centre: usize,
+        node: &'a Node<'a>,
+        has_step_before: bool,
+        n_steps: usize,
+    ) -> Option<Gate<'a>> {
+        let input = *node.inputs.first()?;
+        let mut parts = vec![centre];
+        let x = match has_step_before {
+            true => {
+                let (before, x) = self.scaled_by_constant(input)?;
+                self.only_reader(input)?;
+                parts.push(before);
+                x
+            }
+            false => input,
+        };
+        let mut name = *node.outputs.first()?;
+        let mut is_gated = false;
+        let mut last = centre;
+        for _ in 0..n_steps {
+            let Some(reader) = self.only_reader(name) else {
+                break;
+            };
+            let node = self.node(reader)?;
+            let Some(other) = self.other(node, name) else {
+                break;
+            };
+            match node.text.op_type {
+                "Mul" if other == x && !is_gated => is_gated = true,
+                "Mul" | "Div" | "Add" if self.is_constant(other) => {}
+                // `x` that is multiplied with a constant before.
+                "Mul" if !is_gated => {
+                    let (scaled, of) = self.scaled_by_constant(other)?;
+                    if of != x || self.only_reader(other).is_none() {
+                        break;
+                    }
+                    parts.extend([scaled, reader]);
+                    last = reader;
+                    is_gated = true;
+                    break;
+                }
+                _ => break,
+            }
+            parts.push(reader);
+            last = reader;
+            name = *node.outputs.first()?;
+        }
+        parts.retain(|&part| part != last);
+        is_gated.then_some(Gate { x, parts, last })
+    }
+}
+
+impl<'a> Converter<'a> {
+    /// The operator that stands for several nodes, the last of which is `node`.
+    pub(super) fn pattern(&mut self, node: &'a Node<'a>, kind: &'static str, x: &'a str) {
+        let options = match kind {
+            "GELU" => BuiltinOptions::Gelu { approximate: false },
+            _ => BuiltinOptions::Absent,
+        };
+        let value = self.values.get(x).cloned();
+        let added = value
+            .zip(self.output(node))
+            .and_then(|(value, output)| self.unary(kind, &value, output, options));
+        if added.is_none() {
+            self.unknown_operator(node);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Quantised networks: `QuantizeLinear` and `DequantizeLinear` around operators become the types and scales of
+//! the tensors between them.
+
+use std::collections::HashMap;
+
+use super::Converter;
+use super::value::{Place, Value};
+use crate::formats::builder;
+use crate::formats::onnx::proto::Node;
+use crate::formats::tflite::{BuiltinOptions, Operator, Quantization, TensorType};
+
+/// Operators between tensors of different types.
+const BETWEEN_TYPES: &[&str] = &["QUANTIZE", "DEQUANTIZE", "CAST"];
+
+impl<'a> Converter<'a> {
+    pub(super) fn quantized(&mut self, node: &'a Node<'a>) -> Option<()> {
+        match node.text.op_type {
+            "QuantizeLinear" => self.quantize(node),
+            "DequantizeLinear" => self.dequantize(node),
+            _ => None,
+        }
+    }
+
+    /// Scales and zero points of a node's second and third input.
+    fn quantization(&self, node: &Node<'a>) -> Option<Quantization> {
+        #[allow(clippy::as_conversions)]
+        let scale: Option<Vec<f32>> = self.input(node, 1).and_then(|scale| {
+            Some(
+                scale
+                    .floats()?
+                    .into_iter()
+                    .map(|scale| scale as f32)
+                    .collect(),
+            )
+        });
+        let scale = scale.filter(|scale| !scale.is_empty())?;
+        let zero_point = self.input(node, 2).and_then(|zero| zero.integers());
+        let zero_point = zero_point.filter(|zero| zero.len() == scale.len());
+        Some(Quantization {
+            zero_point: zero_point.unwrap_or_else(|| vec![0; scale.len()]),
+            scale,
+            quantized_dimension: 0,
+        })
+    }
+
+    fn quantize(&mut self, node: &'a Node<'a>) -> Option<()> {
+        let (output, (value, shape)) = (self.output(node)?, self.shaped(node, 0)?);
+        let of_type = match self.input(node, 2) {
+            Some(zero) => zero.tensor_type,
+            None => TensorType::UInt8,
+        };
+        let quantization = self.quantization(node);
+        if value.is_constant() {
+            let mut packed = value.clone();
+            packed.tensor_type = of_type;
+            return self.alias(output, &packed, shape, Vec::new());
+        }
+        // What is computed for this node alone is computed in 8 bits.
+        if self.only_writer(&value).is_some() {
+            let tensor = self.builder.tensors.get_mut(value.tensor_idx()?)?;
+            let of_operator = |quantization: Option<Quantization>| {
+                quantization.or_else(|| tensor.quantization.clone())
+            };
+            let quantization = of_operator(quantization);
+            tensor.quantization = quantization;
+            tensor.tensor_type = of_type;
+            let packed = Value {
+                tensor_type: of_type,
+                ..value.clone()
+            };
+            return self.alias(output, &packed, shape, value.perm()?);
+        }
+        let (perm, tensor) = (value.perm()?, self.own(&value)?);
+        self.operator(
+            "QUANTIZE",
+            vec![Some(tensor)],
+            output,
+            of_type,
+            shape,
+            perm,
+            BuiltinOptions::Absent,
+        )?;
+        let idx = self.values.get(output)?.tensor_idx()?;
+        if let (Some(quantization), Some(tensor)) =
+            (quantization, self.builder.tensors.get_mut(idx))
+        {
+            tensor.quantization = Some(quantization);
+        }
+        Some(())
+    }
+
+    fn dequantize(&mut self, node: &'a Node<'a>) -> Option<()> {
+        let (output, (value, shape)) = (self.output(node)?, self.shaped(node, 0)?);
+        let quantization = self.quantization(node);
+        let unpacked_type = self.input(node, 1)?.tensor_type;
+        if let Place::Constant(constant) = &value.place {
+            let mut constant = constant.clone();
+            constant.known = None;
+            constant.stored = Some((value.tensor_type, quantization));
+            let unpacked = Value {
+                tensor_type: unpacked_type,
+                place: Place::Constant(constant),
+                ..value.clone()
+            };
+            return self.alias(output, &unpacked, shape, Vec::new());
+        }
+        let perm = value.perm()?;
+        if let (Some(quantization), Some(tensor)) = (
+            quantization,
+            self.builder.tensors.get_mut(value.tensor_idx()?),
+        ) {
+            tensor.quantization = Some(quantization);
+        }
+        let is_output = self
+            .graph
+            .outputs
+            .iter()
+            .any(|of_graph| of_graph.name == output);
+        if is_output {
+            let tensor = self.own(&value)?;
+            return self.operator(
+                "DEQUANTIZE",
+                vec![Some(tensor)],
+                output,
+                unpacked_type,
+                shape,
+                perm,
+                BuiltinOptions::Absent,
+            );
+        }
+        let unpacked = Value {
+            tensor_type: unpacked_type,
+            ..value.clone()
+        };
+        self.alias(output, &unpacked, shape, perm)
+    }
+
+    /// Operators whose result stayed a float read floats: tensors of 8 bits are unpacked for them.
+    pub(super) fn unpack_mixed_operands(&mut self) {
+        let type_of = |converter: &Self, tensor_idx: usize| {
+            converter
+                .builder
+                .tensors
+                .get(tensor_idx)
+                .map(|tensor| tensor.tensor_type)
+        };
+        let is_packed = |of_type: Option<TensorType>| {
+            matches!(of_type, Some(TensorType::Int8 | TensorType::UInt8))
+        };
+        let operators = std::mem::take(&mut self.builder.operators);
+        let mut unpacked: HashMap<usize, usize> = HashMap::new();
+        for mut operator in operators {
+            let result = operator
+                .outputs
+                .first()
+                .and_then(|&output| type_of(self, output));
+            let is_float = result.is_some_and(TensorType::is_float);
+            if is_float && !BETWEEN_TYPES.contains(&operator.code.name()) {
+                for input in operator.inputs.iter_mut().flatten() {
+                    let is_mixed =
+                        is_packed(type_of(self, *input)) && !self.is_constant_tensor(*input);
+                    if is_mixed {
+                        *input = *unpacked
+                            .entry(*input)
+                            .or_insert_with(|| self.unpack(*input, result));
+                    }
+                }
+            }
+            if is_packed(result) && !BETWEEN_TYPES.contains(&operator.code.name()) {
+                self.pack_constants(&operator);
+            }
+            self.builder.operators.push(operator);
+        }
+    }
+
+    /// Constants that stayed floats beside an operator on 8 bits: biases are words, others bytes.
+    fn pack_constants(&mut self, operator: &Operator) {
+        let bias = match operator.code.name() {
+            "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" => Some(2),
+            "TRANSPOSE_CONV" => Some(3),
+            _ => None,
+        };
+        for (position, input) in operator.inputs.iter().enumerate() {
+            let Some(input) = *input else { continue };
+            let of_type = self
+                .builder
+                .tensors
+                .get(input)
+                .map(|tensor| tensor.tensor_type);
+            if of_type.is_some_and(TensorType::is_float) && self.is_constant_tensor(input) {
+                let packed = if bias == Some(position) {
+                    TensorType::Int32
+                } else {
+                    TensorType::Int8
+                };
+                self.builder.retype(input, packed);
+            }
+        }
+    }
+
+    /// Adds a `DEQUANTIZE`: its result.
+    fn unpack(&mut self, tensor_idx: usize, of_type: Option<TensorType>) -> usize {
+        let Some(packed) = self.builder.tensors.get(tensor_idx).cloned() else {
+            return tensor_idx;
+        };
+        let name = format!("{}/float", packed.name);
+        let floats =
+            self.builder
+                .tensor(&name, of_type.unwrap_or(TensorType::Float32), packed.shape);
+        self.builder.operators.push(Operator {
+            code: builder::code("DEQUANTIZE"),
+            inputs: vec![Some(tensor_idx)],
+            outputs: vec![floats],
+            intermediates: Vec::new(),
+            options: BuiltinOptions::Absent,
+        });
+        floats
+    }
+}

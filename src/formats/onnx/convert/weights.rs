@@ -1,0 +1,127 @@
+//! How the weights of a file are distributed as int8, without copying them.
+
+use std::sync::Arc;
+
+use super::Converter;
+use super::value::Value;
+use crate::formats::onnx::limits::MAX_SAMPLES;
+use crate::formats::tflite::TensorType;
+
+impl<'a> Converter<'a> {
+    /// How often each byte occurs among a constant's weights, quantised symmetrically to int8 where they are
+    /// floats, each slice of the first dimension by a scale of its own. The default where the file does not
+    /// have the values.
+    pub(super) fn counts_of(&mut self, value: &Value<'a>) -> Arc<[u64; 256]> {
+        if let Some(known) = self.counts.get(value.name) {
+            return known.clone();
+        }
+        let counts = self
+            .counted(value)
+            .unwrap_or_else(|| self.default_counts.clone());
+        self.counts.insert(value.name, counts.clone());
+        counts
+    }
+
+    fn counted(&mut self, value: &Value<'a>) -> Option<Arc<[u64; 256]>> {
+        let source = value.constant()?.source?;
+        let bytes = source.float_bytes();
+        let shape = value.shape.as_ref()?;
+        if source.is_external || bytes.is_empty() || value.n_values()? < 1 {
+            return None;
+        }
+        self.counted_bytes_left = self.counted_bytes_left.checked_sub(bytes.len())?;
+        let n_slices = match shape.len() {
+            3.. => usize::try_from(*shape.first()?).ok()?,
+            _ => 1,
+        };
+        use super::super::proto::tensor_type;
+        let counts = match tensor_type(source.data_type) {
+            TensorType::Int8 | TensorType::UInt8 => count_bytes(bytes),
+            TensorType::Float32 => count_floats::<4>(bytes, n_slices, f32::from_le_bytes),
+            TensorType::Float16 => {
+                count_floats::<2>(bytes, n_slices, |b| half::f16::from_le_bytes(b).to_f32())
+            }
+            TensorType::BFloat16 => {
+                count_floats::<2>(bytes, n_slices, |b| half::bf16::from_le_bytes(b).to_f32())
+            }
+            _ => return None,
+        };
+        (counts.iter().any(|&n| n > 0)).then(|| Arc::new(counts))
+    }
+}
+
+/// Odd, so that a sample does not look at some channels only where their number is even.
+fn stride(n_values: usize) -> usize {
+    n_values.div_ceil(MAX_SAMPLES).max(1) | 1
+}
+
+fn add(counts: &mut [u64; 256], byte: u8) {
+    if let Some(count) = counts.get_mut(usize::from(byte)) {
+        *count = count.saturating_add(1);
+    }
+}
+
+fn count_bytes(bytes: &[u8]) -> [u64; 256] {
+    let mut counts = [0; 256];
+    bytes
+        .iter()
+        .step_by(stride(bytes.len()))
+        .for_each(|&byte| add(&mut counts, byte));
+    counts
+}
+
+fn count_floats<const N: usize>(
+    bytes: &[u8],
+    n_slices: usize,
+    value: impl Fn([u8; N]) -> f32,
+) -> [u64; 256] {
+    let mut counts = [0; 256];
+    let (values, _) = bytes.as_chunks::<N>();
+    let per_slice = values.len().checked_div(n_slices).unwrap_or(0).max(1);
+    let stride = stride(values.len());
+    let mut offset = 0usize;
+    for slice in values.chunks(per_slice) {
+        let largest = slice
+            .iter()
+            .map(|bytes| value(*bytes).abs())
+            .fold(0.0, f32::max);
+        let scale = if largest > 0.0 && largest.is_finite() {
+            127.0 / largest
+        } else {
+            0.0
+        };
+        for bytes in slice.iter().skip(offset).step_by(stride) {
+            #[allow(clippy::as_conversions)]
+            let quantised = (value(*bytes) * scale).round().clamp(-127.0, 127.0) as i8;
+            add(&mut counts, quantised.to_le_bytes()[0]);
+        }
+        // The next slice goes on where the stride leaves this one.
+        let rest = slice.len().saturating_sub(offset);
+        let left = rest.checked_rem(stride).unwrap_or(0);
+        offset = if left == 0 {
+            0
+        } else {
+            stride.saturating_sub(left)
+        };
+        offset = offset.checked_rem(per_slice).unwrap_or(0);
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_quantised_slice_by_slice() {
+        let values = [1.0f32, -0.5, 0.0, 0.25, 100.0, -50.0, 0.0, 25.0];
+        let bytes: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        let counts = count_floats::<4>(&bytes, 2, f32::from_le_bytes);
+        let of = |value: i8| counts.get(usize::from(value.to_le_bytes()[0])).copied();
+        let found = [127, -64, 0, 32].map(of);
+        assert_eq!(found, [Some(2); 4]);
+    }
+}

@@ -1,0 +1,55 @@
+//! Why an ONNX file cannot be read.
+
+use super::limits::MAX_FILE_BYTES;
+
+/// A file that is no ONNX file, is damaged, does not tell its sizes, or is beyond the limits of this reader.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    #[error("expected a file of at most {MAX_FILE_BYTES} bytes (2 GiB), found {file_bytes} bytes")]
+    TooLarge { file_bytes: usize },
+    /// Bytes that are no protobuf message, or not one of ONNX.
+    #[error("{place}: {problem}; the file is truncated or damaged")]
+    Malformed { place: String, problem: String },
+    #[error("expected an ONNX file with a graph, found none")]
+    NoGraph,
+    #[error("{place}: expected at most {limit} {what}, found {found}")]
+    LimitExceeded {
+        place: String,
+        what: &'static str,
+        limit: usize,
+        found: String,
+    },
+    #[error(
+        "{place}: expected inputs that an earlier node, an initializer or the graph gives, found `{name}`"
+    )]
+    UndefinedValue { place: String, name: String },
+    #[error("{place}: expected a name of its own, found `{name}` again")]
+    DuplicateValue { place: String, name: String },
+    #[error("input `{input}`: expected a tensor with a shape, found {found}")]
+    InvalidInput { input: String, found: String },
+    /// Sizes that the file leaves open.
+    #[error("expected sizes of the dimensions that the file leaves open, found none for {}", .names.join(", "))]
+    UnknownDimension { names: Vec<String> },
+    #[error(
+        "{place}: expected a size of less than 2^31 along each dimension and 2^64 bits in all, found shape {shape}"
+    )]
+    ShapeOverflow { place: String, shape: String },
+}
+
+impl ParseError {
+    /// Stable identifier for programs, kebab-case.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::TooLarge { .. } => "too-large",
+            Self::Malformed { .. } => "malformed",
+            Self::NoGraph => "no-graph",
+            Self::LimitExceeded { .. } => "limit-exceeded",
+            Self::UndefinedValue { .. } => "undefined-value",
+            Self::DuplicateValue { .. } => "duplicate-value",
+            Self::InvalidInput { .. } => "invalid-input",
+            Self::UnknownDimension { .. } => "unknown-dimension",
+            Self::ShapeOverflow { .. } => "shape-overflow",
+        }
+    }
+}

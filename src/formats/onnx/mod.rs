@@ -1,0 +1,113 @@
+//! ONNX files → [`Model`]: the network in TFLite's operators. `docs/onnx.md` says what becomes of each
+//! operator and how it was checked.
+
+// The file is hostile: nothing here may panic on its values.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::todo,
+    clippy::unimplemented,
+    clippy::unreachable,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+mod convert;
+mod error;
+pub mod limits;
+mod proto;
+mod wire;
+
+pub use error::ParseError;
+
+use self::limits::MAX_FILE_BYTES;
+use self::proto::{Dimension, Failure, ValueInfo};
+use super::shown;
+use super::tflite::Model;
+
+/// Sizes that a file may leave open.
+#[derive(Clone, Copy, Debug)]
+pub struct Dimensions<'d> {
+    /// Of an input's first dimension, where `named` has none for it.
+    pub batch: u32,
+    /// By name: `sequence`, or `input.1` for the second dimension of the input `input`.
+    pub named: &'d [(String, u32)],
+}
+
+impl Dimensions<'_> {
+    /// The size of an input's dimension, or the name that it has to be given by.
+    fn size(&self, input: &str, axis: usize, dimension: Dimension) -> Result<i64, String> {
+        let by_place = || format!("{input}.{axis}");
+        let name = match dimension {
+            Dimension::Size(size) if size > 0 => return Ok(size),
+            Dimension::Named(name) => name.to_owned(),
+            _ => by_place(),
+        };
+        let found = |wanted: &str| self.named.iter().find(|(name, _)| name == wanted);
+        match found(&name).or_else(|| found(&by_place())) {
+            Some((_, size)) => Ok(i64::from(*size)),
+            None if axis == 0 => Ok(i64::from(self.batch)),
+            None => Err(shown(&name)),
+        }
+    }
+
+    /// Names of the first dimensions for which the batch stands.
+    fn assumed(&self, inputs: &[ValueInfo]) -> Vec<String> {
+        let first = |input: &ValueInfo| {
+            let dimension = *input.shape.as_ref()?.first()?;
+            let name = match dimension {
+                Dimension::Size(size) if size > 0 => return None,
+                Dimension::Named(name) => shown(name),
+                _ => format!("{}.0", shown(input.name)),
+            };
+            (!self.named.iter().any(|(named, _)| *named == name)).then_some(name)
+        };
+        let mut names: Vec<String> = inputs.iter().take(20).filter_map(first).collect();
+        names.dedup();
+        names
+    }
+}
+
+/// Whether the file may be an ONNX file: a `ModelProto` starts with its version and then another field of
+/// its own.
+pub fn is_onnx(file: &[u8]) -> bool {
+    matches!(
+        file,
+        [
+            0x08,
+            1..=20,
+            0x12 | 0x1a | 0x22 | 0x2a | 0x32 | 0x3a | 0x42 | 0x72,
+            ..
+        ]
+    )
+}
+
+/// Reads a whole file, in time and memory proportional to its length. Weights are not copied; those in other
+/// files are not needed.
+///
+/// # Errors
+/// [`ParseError`] where the file is none, is damaged, leaves sizes open that `dimensions` does not tell, or is
+/// beyond [`limits`]. Operators that TFLite does not have keep their names (`ONNX:Einsum`).
+pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, ParseError> {
+    let file_bytes = file.len();
+    if file_bytes > MAX_FILE_BYTES {
+        return Err(ParseError::TooLarge { file_bytes });
+    }
+    let graph = proto::read(file).map_err(|failure| match failure {
+        Failure::Malformed(place) => ParseError::Malformed {
+            place: place.into(),
+            problem: "expected the fields of `onnx.proto`".into(),
+        },
+        Failure::TooMany(what, limit) => ParseError::LimitExceeded {
+            place: "graph".into(),
+            what,
+            limit,
+            found: "more".into(),
+        },
+        Failure::NoGraph => ParseError::NoGraph,
+    })?;
+    convert::convert(&graph, dimensions, file_bytes)
+}
