@@ -1,0 +1,52 @@
+//! Why a graph cannot be read.
+
+use super::limits::MAX_FILE_BYTES;
+
+/// A document that is no graph, contradicts itself, or is beyond the limits of this reader.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    #[error("expected a graph of at most {MAX_FILE_BYTES} bytes, found {file_bytes} bytes")]
+    TooLarge { file_bytes: usize },
+    #[error("graph: {problem}")]
+    Malformed { problem: String },
+    #[error("expected `format` `litecast-graph`, found `{found}`")]
+    NotAGraph { found: String },
+    #[error("expected version 1 of litecast-graph, found {found}")]
+    UnsupportedVersion { found: u32 },
+    #[error("graph: expected at most {limit} {what}, found {found}")]
+    LimitExceeded {
+        what: &'static str,
+        limit: usize,
+        found: usize,
+    },
+    #[error("{place}: expected a tensor of this graph, found `{name}`")]
+    UnknownTensor { place: String, name: String },
+    #[error("tensor {tensor_idx}: expected a name of its own, found `{name}` again")]
+    DuplicateTensor { tensor_idx: usize, name: String },
+    #[error("{place}: expected {expected}, found {found}")]
+    InvalidValue {
+        place: String,
+        expected: &'static str,
+        found: String,
+    },
+    #[error("{place}: attribute `{name}` is none of this kind of operator")]
+    UnknownAttribute { place: String, name: String },
+}
+
+impl ParseError {
+    /// Stable identifier for programs, kebab-case.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::TooLarge { .. } => "too-large",
+            Self::Malformed { .. } => "malformed",
+            Self::NotAGraph { .. } => "not-a-graph",
+            Self::UnsupportedVersion { .. } => "unsupported-version",
+            Self::LimitExceeded { .. } => "limit-exceeded",
+            Self::UnknownTensor { .. } => "unknown-tensor",
+            Self::DuplicateTensor { .. } => "duplicate-tensor",
+            Self::InvalidValue { .. } => "invalid-value",
+            Self::UnknownAttribute { .. } => "unknown-attribute",
+        }
+    }
+}

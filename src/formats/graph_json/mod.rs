@@ -1,0 +1,303 @@
+//! `litecast-graph` JSON → [`Model`]: operators, shapes, types and attributes without weights.
+//! `docs/graph-json.md` is the format's reference.
+
+// The document is hostile: nothing here may panic on its values.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::todo,
+    clippy::unimplemented,
+    clippy::unreachable,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions
+)]
+
+mod attributes;
+mod document;
+mod error;
+pub mod limits;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use error::ParseError;
+
+use self::attributes::Attributes;
+use self::document::{Attribute, Document, OperatorEntry, TensorEntry};
+use self::limits::*;
+use super::builder::{self, Builder};
+use super::distribution::{self, DEFAULT_ENTROPY_BITS, DEFAULT_ZERO_SHARE};
+use super::shown;
+use super::tflite::{BuiltinOptions, Format, Model, Quantization, TensorType};
+
+/// What `format` has to be.
+const FORMAT: &str = "litecast-graph";
+
+/// Bytes from the start in which a graph names its format.
+const HEAD_BYTES: usize = 4096;
+
+/// Whether the file says that it is such a graph: a JSON object whose first bytes name the format.
+pub fn is_graph(file: &[u8]) -> bool {
+    let head = file.get(..HEAD_BYTES).unwrap_or(file);
+    let mut windows = head.windows(FORMAT.len());
+    head.trim_ascii_start().first() == Some(&b'{')
+        && windows.any(|window| window == FORMAT.as_bytes())
+}
+
+/// Reads a whole document, in time and memory proportional to its length.
+///
+/// # Errors
+/// [`ParseError`] where the document is no graph, names what it does not have, or is beyond [`limits`].
+pub fn parse(file: &[u8]) -> Result<Model<'static>, ParseError> {
+    let file_bytes = file.len();
+    if file_bytes > MAX_FILE_BYTES {
+        return Err(ParseError::TooLarge { file_bytes });
+    }
+    let document: Document =
+        serde_json::from_slice(file).map_err(|error| ParseError::Malformed {
+            problem: error.to_string(),
+        })?;
+    if document.format != FORMAT {
+        return Err(ParseError::NotAGraph {
+            found: shown(&document.format),
+        });
+    }
+    if document.version != 1 {
+        return Err(ParseError::UnsupportedVersion {
+            found: document.version,
+        });
+    }
+    check_counts(&document)?;
+    Reader::default().read(document, file_bytes)
+}
+
+fn check_counts(document: &Document) -> Result<(), ParseError> {
+    let operators = &document.operators;
+    let operands = operators
+        .iter()
+        .map(|one| one.inputs.len().saturating_add(one.outputs.len()));
+    let n_operands = operands.fold(
+        document.inputs.len().saturating_add(document.outputs.len()),
+        usize::saturating_add,
+    );
+    let counts = [
+        ("tensors", MAX_TENSORS, document.tensors.len()),
+        ("operators", MAX_OPERATORS, operators.len()),
+        ("operands", MAX_OPERANDS, n_operands),
+    ];
+    for (what, limit, found) in counts {
+        if found > limit {
+            return Err(ParseError::LimitExceeded { what, limit, found });
+        }
+    }
+    Ok(())
+}
+
+#[derive(Default)]
+struct Reader {
+    /// Index of each tensor.
+    names: HashMap<String, usize>,
+    /// Distributions by the bits of share of zeros and entropy.
+    distributions: HashMap<[u32; 2], Arc<[u64; 256]>>,
+}
+
+impl Reader {
+    fn read(mut self, document: Document, file_bytes: usize) -> Result<Model<'static>, ParseError> {
+        let mut builder = Builder::new();
+        for (tensor_idx, entry) in document.tensors.into_iter().enumerate() {
+            self.tensor(&mut builder, entry, tensor_idx)?;
+        }
+        for (operator_idx, entry) in document.operators.into_iter().enumerate() {
+            self.operator(&mut builder, entry, operator_idx)?;
+        }
+        let ends = |names: &[String], what: &str| -> Result<Vec<usize>, ParseError> {
+            let ends = names.iter().map(|name| self.tensor_idx(name, what));
+            ends.collect()
+        };
+        let ends = [
+            ends(&document.inputs, "inputs of the graph")?,
+            ends(&document.outputs, "outputs of the graph")?,
+        ];
+        let version = document.version;
+        Ok(builder.model(
+            Format::GraphJson,
+            version,
+            file_bytes,
+            document.name,
+            ends,
+            Vec::new(),
+        ))
+    }
+
+    fn tensor_idx(&self, name: &str, place: &str) -> Result<usize, ParseError> {
+        let found = self.names.get(name).copied();
+        found.ok_or_else(|| ParseError::UnknownTensor {
+            place: place.to_owned(),
+            name: shown(name),
+        })
+    }
+
+    fn tensor(
+        &mut self,
+        builder: &mut Builder,
+        entry: TensorEntry,
+        tensor_idx: usize,
+    ) -> Result<(), ParseError> {
+        let place = format!("tensor `{}` ({tensor_idx})", shown(&entry.name));
+        let invalid = |expected: &'static str, found: String| ParseError::InvalidValue {
+            place: place.clone(),
+            expected,
+            found,
+        };
+        let tensor_type = TensorType::from_name(&entry.tensor_type).ok_or_else(|| {
+            invalid(
+                "a type of TFLite, for example int8",
+                shown(&entry.tensor_type),
+            )
+        })?;
+        let shape: Vec<i32> = (entry.shape.iter())
+            .map(|&side| i32::try_from(side).ok().filter(|&side| side >= 0))
+            .collect::<Option<_>>()
+            .filter(|shape: &Vec<i32>| shape.len() <= MAX_RANK)
+            .ok_or_else(|| {
+                invalid(
+                    "at most 32 dimensions from 0 to 2147483647",
+                    format!("{:?}", &entry.shape.get(..MAX_RANK).unwrap_or(&entry.shape)),
+                )
+            })?;
+        builder.tensor(&entry.name, tensor_type, shape);
+        let Some(tensor) = builder.tensors.last_mut() else {
+            return Ok(());
+        };
+        if tensor.element_count().is_none()
+            || tensor.tensor_type.bits_per_value().is_some() && tensor.byte_len().is_none()
+        {
+            return Err(invalid(
+                "a size of less than 2^64 bits",
+                format!("{:?}", tensor.shape),
+            ));
+        }
+        tensor.is_variable = entry.variable;
+        if let Some(scale) = entry.scale {
+            if !(scale.is_finite() && scale > 0.0) {
+                return Err(invalid("a scale above 0", scale.to_string()));
+            }
+            tensor.quantization = Some(Quantization {
+                scale: vec![scale],
+                zero_point: vec![entry.zero_point.unwrap_or(0)],
+                quantized_dimension: 0,
+            });
+        }
+        let buffer = match entry.values {
+            Some(values) => {
+                let values = match values {
+                    Attribute::Integer(value) => vec![value],
+                    Attribute::Integers(values) => values,
+                    other => return Err(invalid("whole numbers as `values`", other.to_string())),
+                };
+                let narrow = values.iter().map(|&value| i32::try_from(value).ok());
+                let narrow: Option<Vec<i32>> = narrow.collect();
+                let is_whole = tensor_type == TensorType::Int32
+                    && tensor.element_count() == u64::try_from(values.len()).ok();
+                match narrow.filter(|_| is_whole) {
+                    Some(values) => Some(builder::integers(&values)),
+                    None => {
+                        return Err(invalid(
+                            "as many int32 `values` as the shape has",
+                            format!("{values:?}"),
+                        ));
+                    }
+                }
+            }
+            None if entry.constant => {
+                let share = entry.zero_share.unwrap_or(DEFAULT_ZERO_SHARE);
+                let entropy = entry.entropy_bits.unwrap_or(DEFAULT_ENTROPY_BITS);
+                if !(0.0..=1.0).contains(&share) {
+                    return Err(invalid("a `zero_share` from 0 to 1", share.to_string()));
+                }
+                if !(0.0..=8.0).contains(&entropy) {
+                    return Err(invalid("`entropy_bits` from 0 to 8", entropy.to_string()));
+                }
+                let key = [share.to_bits(), entropy.to_bits()];
+                let counts = self.distributions.entry(key);
+                let counts = counts.or_insert_with(|| distribution::counts(share, entropy));
+                match (tensor_type, &tensor.quantization) {
+                    (TensorType::UInt8, Some(quantization)) => {
+                        let zero = quantization.zero_point.first().copied().unwrap_or(0);
+                        Some(builder::described(
+                            tensor,
+                            &distribution::moved(counts, zero),
+                        ))
+                    }
+                    _ => Some(builder::described(tensor, counts)),
+                }
+            }
+            None => None,
+        };
+        if let Some(buffer) = buffer {
+            builder.set_buffer(tensor_idx, buffer);
+        }
+        match self.names.insert(entry.name, tensor_idx) {
+            None => Ok(()),
+            Some(_) => Err(ParseError::DuplicateTensor {
+                tensor_idx,
+                name: builder
+                    .tensors
+                    .last()
+                    .map_or_else(String::new, |tensor| shown(&tensor.name)),
+            }),
+        }
+    }
+
+    fn operator(
+        &mut self,
+        builder: &mut Builder,
+        entry: OperatorEntry,
+        operator_idx: usize,
+    ) -> Result<(), ParseError> {
+        let place = format!("operator {} ({operator_idx})", shown(&entry.kind));
+        let mut inputs = Vec::with_capacity(entry.inputs.len());
+        for name in &entry.inputs {
+            let input = name.as_ref().map(|name| self.tensor_idx(name, &place));
+            inputs.push(input.transpose()?);
+        }
+        let outputs = entry
+            .outputs
+            .iter()
+            .map(|name| self.tensor_idx(name, &place));
+        let outputs: Vec<usize> = outputs.collect::<Result<_, _>>()?;
+        let code = builder::code(&entry.kind);
+        let options = match code.is_custom() {
+            true => BuiltinOptions::Foreign { macs: entry.macs },
+            false => {
+                let mut attributes = Attributes::new(place, &entry.kind, entry.attributes);
+                for (name, position, values) in attributes.lists()? {
+                    if position > inputs.len() {
+                        return Err(ParseError::InvalidValue {
+                            place: attributes.place,
+                            expected: "the inputs before an attribute that stands for one",
+                            found: format!("{} inputs and `{name}`", inputs.len()),
+                        });
+                    }
+                    let n = i32::try_from(values.len()).unwrap_or(i32::MAX);
+                    let pairs = name == "paddings" && n % 2 == 0;
+                    let shape = if pairs { vec![n / 2, 2] } else { vec![n] };
+                    let constant = builder.integers(
+                        &format!("{}/{name}/{operator_idx}", shown(&entry.kind)),
+                        shape,
+                        &values,
+                    );
+                    inputs.insert(position, Some(constant));
+                }
+                let options = attributes.options(inputs.len(), outputs.len())?;
+                attributes.finish()?;
+                options
+            }
+        };
+        builder.operator(code, inputs, outputs, options);
+        Ok(())
+    }
+}
