@@ -1,0 +1,99 @@
+//! What if: a file with another resolution, other channel counts, in 8 bits, or with its operators in another order.
+
+use serde::Deserialize;
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::formats::tflite::Model;
+use crate::graph::CycleError;
+use crate::graph::quantise::{NotFloat, quantise};
+use crate::graph::reorder::reorder;
+use crate::graph::resize::{Channels, Resize, ResizeError, resize};
+
+/// What is built differently. The default changes nothing.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Changes {
+    /// Factor on height and width of the inputs.
+    pub resolution: Option<f64>,
+    /// Factor on the channels of hidden layers.
+    pub width: Option<f64>,
+    /// Layers with `from` channels have `to` instead.
+    pub channels: Option<Replaced>,
+    /// Quantise a float32 network.
+    pub int8: bool,
+    /// Run the operators in the order with the lowest peak that is found.
+    pub low_memory_order: bool,
+}
+
+/// Another number of channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Replaced {
+    /// Output channels of the layers.
+    pub from: i32,
+    /// What they have instead.
+    pub to: i32,
+}
+
+/// Why there is no such network.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// It cannot have another resolution or other channels.
+    #[error(transparent)]
+    Resize(#[from] ResizeError),
+    /// It has no float32 to quantise.
+    #[error(transparent)]
+    NotFloat(#[from] NotFloat),
+    /// Operators wait for each other.
+    #[error(transparent)]
+    Cycle(#[from] CycleError),
+}
+
+impl ChangeError {
+    /// Stable kebab-case identifier for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Resize(error) => error.kind(),
+            Self::NotFloat(error) => error.kind(),
+            Self::Cycle(error) => error.kind(),
+        }
+    }
+}
+
+impl Changes {
+    /// Changes the main subgraph of `model`.
+    ///
+    /// # Errors
+    /// Where there is no such network.
+    pub fn apply(&self, model: &mut Model) -> Result<(), ChangeError> {
+        if self.int8 {
+            quantise(model)?;
+            model.diagnostics.push(Diagnostic {
+                severity: Severity::Info,
+                code: "quantised",
+                message:
+                    "the estimates are of the network quantised to int8: whether it is accurate \
+                          enough, only a test of it tells"
+                        .into(),
+                operator_idx: None,
+            });
+        }
+        let times = Resize {
+            resolution: self.resolution.unwrap_or(1.0),
+            channels: Channels::Times(self.width.unwrap_or(1.0)),
+        };
+        let replaced = self.channels.map(|Replaced { from, to }| Resize {
+            resolution: 1.0,
+            channels: Channels::Replace { from, to },
+        });
+        for change in [Some(times), replaced].into_iter().flatten() {
+            let resized = resize(model, change)?;
+            model.diagnostics.extend(resized.diagnostic());
+        }
+        if self.low_memory_order {
+            reorder(model)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! A [`Model`] of floats → the same model as full-integer quantisation converts it: int8 activations, inputs
+//! and outputs, int8 weights, int32 biases. Hardware that runs integers alone is estimated from it.
+
+use crate::formats::builder;
+use crate::formats::tflite::{BuiltinOptions, Format, MAIN_SUBGRAPH, Model, TensorType};
+
+/// Inputs with biases, which stay wider, by operator: one for each output channel.
+fn bias_input(name: &str) -> Option<usize> {
+    match name {
+        "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" | "CONV_3D" => Some(2),
+        "TRANSPOSE_CONV" => Some(3),
+        _ => None,
+    }
+}
+
+/// The quantised model, where `model` is no TFLite file, which would be what it says, and computes floats.
+/// Linear in tensors and operators.
+pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
+    let subgraph = model.subgraphs.get(MAIN_SUBGRAPH)?;
+    // A quantised network may have floats at its ends.
+    let between_types = ["QUANTIZE", "DEQUANTIZE", "CAST"];
+    let computing = (subgraph.operators.iter())
+        .filter(|operator| !between_types.contains(&operator.code.name()));
+    let mut results = computing
+        .flat_map(|operator| &operator.outputs)
+        .filter_map(|&tensor_idx| subgraph.tensors.get(tensor_idx));
+    if model.format == Format::Tflite || !results.any(|tensor| tensor.tensor_type.is_float()) {
+        return None;
+    }
+    let mut model = model.clone();
+    let subgraph = model.subgraphs.get_mut(MAIN_SUBGRAPH)?;
+    let mut types: Vec<TensorType> = subgraph
+        .tensors
+        .iter()
+        .map(|tensor| quantised(tensor.tensor_type))
+        .collect();
+    for operator in &subgraph.operators {
+        let bias =
+            bias_input(operator.code.name()).and_then(|position| *operator.inputs.get(position)?);
+        if let Some(of_type) = bias
+            .and_then(|bias| types.get_mut(bias))
+            .filter(|of_type| **of_type == TensorType::Int8)
+        {
+            *of_type = TensorType::Int32;
+        }
+    }
+    for (tensor_idx, (tensor, of_type)) in subgraph.tensors.iter_mut().zip(types).enumerate() {
+        if of_type != tensor.tensor_type {
+            tensor.tensor_type = of_type;
+            tensor.quantization = builder::quantization(of_type, tensor_idx);
+            builder::resize(&mut model.buffers, tensor);
+        }
+    }
+    for operator in &mut subgraph.operators {
+        if let BuiltinOptions::Cast {
+            in_data_type,
+            out_data_type,
+        } = &mut operator.options
+        {
+            (*in_data_type, *out_data_type) = (quantised(*in_data_type), quantised(*out_data_type));
+        }
+    }
+    Some(model)
+}
+
+fn quantised(of_type: TensorType) -> TensorType {
+    match of_type {
+        of_type if of_type.is_float() => TensorType::Int8,
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::distribution;
+    use crate::formats::tflite::{Buffer, Tensor};
+    use crate::graph::analysis::fixtures::{model, operator, subgraph, tensor};
+
+    #[test]
+    fn weights_become_bytes_and_biases_words() {
+        let shapes: [&[i32]; 4] = [&[1, 4], &[8, 4], &[8], &[1, 8]];
+        let mut tensors: Vec<Tensor> = shapes
+            .iter()
+            .map(|shape| tensor(TensorType::Float32, shape))
+            .collect();
+        (tensors[1].buffer_idx, tensors[2].buffer_idx) = (1, 2);
+        let layer = operator("FULLY_CONNECTED", &[0, 1, 2], &[3]);
+        let mut floats = model(vec![subgraph(tensors, vec![layer])]);
+        let counts = distribution::counts(0.01, 7.0);
+        let described = |n_bytes| Buffer::Described {
+            n_bytes,
+            counts: counts.clone(),
+        };
+        floats.buffers = vec![Buffer::EMPTY, described(128), described(32)];
+        assert!(as_int8(&floats).is_none(), "a TFLite file is what it says");
+        floats.format = Format::Onnx;
+        let int8 = as_int8(&floats).unwrap();
+        let types: Vec<TensorType> = int8.subgraphs[0]
+            .tensors
+            .iter()
+            .map(|tensor| tensor.tensor_type)
+            .collect();
+        assert_eq!(
+            types,
+            [
+                TensorType::Int8,
+                TensorType::Int8,
+                TensorType::Int32,
+                TensorType::Int8
+            ]
+        );
+        let n_bytes: Vec<u64> = int8.buffers.iter().map(Buffer::n_bytes).collect();
+        assert_eq!(n_bytes, [0, 32, 32]);
+    }
+}
