@@ -1,0 +1,195 @@
+//! Fitted constants of GPUs: a file of its own, read only when a GPU is asked for.
+
+#[cfg(feature = "bundle")]
+use std::sync::{Arc, LazyLock};
+
+use serde::{Deserialize, Serialize};
+
+use super::costs::{Amounts, N_COSTS, NAMES};
+
+/// What `litecast-trainer fit-gpu` writes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Bundle {
+    /// [`NAMES`], in order: constants of another list fit nothing here.
+    pub costs: Vec<String>,
+    pub runs: Vec<Run>,
+}
+
+/// What is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    Inference,
+    Training,
+}
+
+/// One GPU with one version of a framework, and networks that were measured on it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// Id of the target.
+    pub target: String,
+    pub mode: Mode,
+    /// Framework, version, precision and layout in words.
+    pub framework: String,
+    /// Who measured.
+    pub laboratory: String,
+    /// Networks and image sizes that were measured.
+    pub n_networks: usize,
+    pub n_families: usize,
+    /// Smallest and median batch of the measurements.
+    pub batches: [f64; 2],
+    /// Milliseconds for each amount, in the order of [`NAMES`].
+    pub costs_ms: Vec<f64>,
+    pub correction: Correction,
+    /// On families of networks that were left out of the fit.
+    pub errors: Errors,
+    /// On single networks that were left out.
+    pub random_errors: Errors,
+}
+
+/// Uncapped absolute errors in percent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Errors {
+    pub mean_percent: f64,
+    pub median_percent: f64,
+    pub p95_percent: f64,
+    /// Share of networks whose 90 % interval held the measurement.
+    pub coverage_percent: f64,
+}
+
+/// Kriging over the measured networks: how far the roofline was off for networks whose time is made of the
+/// same kernels.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Correction {
+    /// Position of each measured network: [`position`], as hexadecimal digits, two a byte.
+    pub positions: String,
+    /// Weight of each.
+    pub weights: Vec<f32>,
+    /// Ranges and variances of the two covariances, in units of the position and of the logarithm.
+    pub ranges: [f64; 2],
+    pub variances: [f64; 2],
+    /// Half width of the interval, in logarithms: a fixed part, and one by unit of distance to the nearest
+    /// measured network.
+    pub half_width: [f64; 2],
+}
+
+/// Why the constants cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BundleError {
+    #[error("constants of GPUs: {0}")]
+    Malformed(String),
+    #[error("constants of GPUs: made for another list of costs than this version has")]
+    OtherCosts,
+}
+
+impl Bundle {
+    /// # Errors
+    /// Where the text is no bundle, or one of another version.
+    pub fn parse(text: &[u8]) -> Result<Self, BundleError> {
+        let malformed = |words: String| BundleError::Malformed(words);
+        let bundle: Self =
+            serde_json::from_slice(text).map_err(|error| malformed(error.to_string()))?;
+        if bundle.costs != NAMES {
+            return Err(BundleError::OtherCosts);
+        }
+        for run in &bundle.runs {
+            let n = run.correction.weights.len();
+            if run.costs_ms.len() != N_COSTS
+                || run.correction.positions.len() != n * POSITION_BYTES * 2
+            {
+                return Err(malformed(format!("{}: lists of other lengths", run.target)));
+            }
+        }
+        Ok(bundle)
+    }
+
+    /// Those of this version.
+    ///
+    /// # Panics
+    /// Never: a test reads them.
+    #[cfg(feature = "bundle")]
+    pub fn shipped() -> &'static Arc<Self> {
+        static SHIPPED: LazyLock<Arc<Bundle>> = LazyLock::new(|| {
+            let text = include_bytes!("../../../bundle/gpu.json");
+            let bundle = Bundle::parse(text);
+            Arc::new(bundle.expect("the shipped constants are those of this version"))
+        });
+        &SHIPPED
+    }
+
+    pub fn run(&self, target: &str, mode: Mode) -> Option<&Run> {
+        let mut runs = self.runs.iter();
+        runs.find(|run| run.target == target && run.mode == mode)
+    }
+}
+
+/// A network's position: square roots of the shares that each cost has in its time, in 255 steps. Their
+/// distance is Hellinger's.
+pub type Position = [u8; N_COSTS];
+
+pub const POSITION_BYTES: usize = N_COSTS;
+
+/// `amounts` of the whole network with the costs of a run; all 0 where it takes no time.
+pub fn position(amounts: &Amounts, costs_ms: &[f64]) -> Position {
+    let parts: Vec<f64> = amounts.iter().zip(costs_ms).map(|(a, c)| a * c).collect();
+    let total: f64 = parts.iter().sum();
+    std::array::from_fn(|idx| {
+        let share = if total > 0.0 { parts[idx] / total } else { 0.0 };
+        (share.clamp(0.0, 1.0).sqrt() * 255.0).round() as u8
+    })
+}
+
+/// Between two positions; 0 to the square root of 2.
+pub fn distance(a: &Position, b: &Position) -> f64 {
+    let squares = a.iter().zip(b).map(|(a, b)| {
+        let difference = i32::from(*a) - i32::from(*b);
+        difference * difference
+    });
+    f64::from(squares.sum::<i32>()).sqrt() / 255.0
+}
+
+impl Correction {
+    /// What a position adds to the logarithm of the roofline's time, and the distance to the nearest measured
+    /// network.
+    pub fn at(&self, position: &Position) -> (f64, f64) {
+        let mut sum = 0.0;
+        let mut nearest = f64::MAX;
+        for (idx, weight) in self.weights.iter().enumerate() {
+            let Some(measured) = self.position(idx) else {
+                continue;
+            };
+            let distance = distance(position, &measured);
+            nearest = nearest.min(distance);
+            sum += f64::from(*weight) * self.covariance(distance);
+        }
+        (sum, nearest.min(std::f64::consts::SQRT_2))
+    }
+
+    pub fn covariance(&self, distance: f64) -> f64 {
+        let terms = self.ranges.iter().zip(&self.variances);
+        terms
+            .map(|(range, variance)| variance * (-distance / range).exp())
+            .sum()
+    }
+
+    fn position(&self, idx: usize) -> Option<Position> {
+        let start = idx * POSITION_BYTES * 2;
+        let digits = self
+            .positions
+            .as_bytes()
+            .get(start..start + POSITION_BYTES * 2)?;
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        let mut position = [0; N_COSTS];
+        for (value, pair) in position.iter_mut().zip(digits.chunks_exact(2)) {
+            *value = u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).ok()?;
+        }
+        Some(position)
+    }
+}
+
+/// As [`Correction::positions`] holds them.
+pub fn to_digits(positions: &[Position]) -> String {
+    let bytes = positions.iter().flatten();
+    bytes.map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,267 @@
+//! [`Kernel`]s → what their time is made of: a fixed list of amounts, each with a cost that is fitted and
+//! never negative. A network's time is the sum over its kernels of amounts times costs: a roofline whose
+//! ceilings differ by kind of kernel and shape.
+
+use super::kernels::{Function, Kernel, Kind};
+
+/// Amounts of all kernels, by [`NAMES`]: 10⁹ multiply-accumulates, 10⁶ elements, or launches.
+pub type Amounts = [f64; N_COSTS];
+
+macro_rules! costs {
+    ($($variant:ident $name:literal,)*) => {
+        /// One cost of the list.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Cost { $($variant,)* }
+        /// Stable identifiers, in the order of [`Amounts`]. Their digest is the schema of the constants.
+        pub const NAMES: [&str; N_COSTS] = [$($name,)*];
+        pub const N_COSTS: usize = [$($name,)*].len();
+    };
+}
+
+costs! {
+    ConvolutionMacs "convolution_macs",
+    ConvolutionReads "convolution_reads",
+    ConvolutionWrites "convolution_writes",
+    ConvolutionUnaligned "convolution_unaligned_macs",
+    ConvolutionPadding "convolution_padding_macs",
+    ConvolutionSmall "convolution_small_map_macs",
+    StemMacs "stem_macs",
+    StemReads "stem_reads",
+    StemWrites "stem_writes",
+    PointwiseMacs "pointwise_macs",
+    PointwiseReads "pointwise_reads",
+    PointwiseWrites "pointwise_writes",
+    PointwiseUnaligned "pointwise_unaligned_macs",
+    PointwisePadding "pointwise_padding_macs",
+    PointwiseSmall "pointwise_small_map_macs",
+    GroupedMacs "grouped_macs",
+    GroupedReads "grouped_reads",
+    GroupedWrites "grouped_writes",
+    GroupedUnaligned "grouped_unaligned_macs",
+    GroupedThin "grouped_thin_macs",
+    DepthwiseMacs "depthwise_macs",
+    DepthwiseReads "depthwise_reads",
+    DepthwiseWrites "depthwise_writes",
+    DepthwiseWide "depthwise_wide_macs",
+    DepthwiseHuge "depthwise_huge_macs",
+    DepthwiseStrided "depthwise_strided_reads",
+    DepthwiseUnaligned "depthwise_unaligned_reads",
+    DenseMacs "dense_macs",
+    DenseReads "dense_reads",
+    DenseWrites "dense_writes",
+    DenseUnaligned "dense_unaligned_macs",
+    DensePadding "dense_padding_macs",
+    ProductMacs "matrix_product_macs",
+    ProductReads "matrix_product_reads",
+    ProductWrites "matrix_product_writes",
+    ProductMatrices "matrix_product_matrices",
+    AttentionMacs "attention_macs",
+    AttentionReads "attention_reads",
+    AttentionWrites "attention_writes",
+    AttentionScores "attention_scores",
+    AttentionMatrices "attention_matrices",
+    AttentionThin "attention_thin_macs",
+    AttentionMask "attention_masked_scores",
+    AttentionUnaligned "attention_unaligned_masked_scores",
+    AttentionRows "attention_rows",
+    BatchNorm "biased_convolution_writes",
+    Softmax "softmax_elements",
+    Normalisation "normalisation_elements",
+    NormalisationRows "normalisation_rows",
+    NormalisationUnaligned "normalisation_unaligned_elements",
+    Relu "relu_elements",
+    Gelu "gelu_elements",
+    Gated "gated_activation_elements",
+    OtherActivation "other_activation_elements",
+    Addition "addition_elements",
+    Elementwise "elementwise_elements",
+    Scale "scale_elements",
+    Affine "affine_elements",
+    Reduction "reduction_reads",
+    ReductionRows "reduction_rows",
+    Pool "pool_elements",
+    PoolWindow "pool_window_elements",
+    Concatenation "concatenation_elements",
+    Copy "copy_elements",
+    Resize "resize_elements",
+    Gather "gather_elements",
+    RecurrentMacs "recurrent_macs",
+    Other "other_elements",
+    Launches "launches",
+    WeightCasts "weight_casts",
+}
+
+/// Tiles of a matrix product on tensor cores: columns and depth are padded to multiples of these.
+const TILE_COLUMNS: f64 = 64.0;
+const TILE_DEPTH: f64 = 32.0;
+/// Tensor cores take operands whose lengths are multiples of this many float16 values.
+const ALIGNMENT: f64 = 8.0;
+/// Height of a feature map below which a tile of positions is not full.
+const SMALL_MAP: f64 = 8.0;
+/// Heads with fewer channels than this leave tiles of fused attention unused.
+const THIN_HEAD: f64 = 32.0;
+
+/// Amounts of one kernel for one input of `batch` at a time. Launches and casts of weights happen once a batch.
+pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
+    let mut amounts = [0.0; N_COSTS];
+    let mut add = |cost: Cost, amount: f64| amounts[cost as usize] += amount;
+    let macs = kernel.macs / 1e9;
+    let [reads, writes] = [kernel.inputs, kernel.outputs].map(|elements| elements / 1e6);
+    let moved = reads + writes;
+    let depth = kernel.depth / kernel.window.max(1.0);
+    let is_unaligned = !is_multiple(kernel.columns) || !is_multiple(depth);
+    let unaligned = if is_unaligned { macs } else { 0.0 };
+    let small = if kernel.side <= SMALL_MAP { macs } else { 0.0 };
+    match kernel.kind {
+        Kind::Convolution => {
+            add(Cost::ConvolutionMacs, macs);
+            add(Cost::ConvolutionReads, reads);
+            add(Cost::ConvolutionWrites, writes);
+            add(Cost::ConvolutionUnaligned, unaligned);
+            add(Cost::ConvolutionPadding, macs * padding(kernel));
+            add(Cost::ConvolutionSmall, small);
+        }
+        Kind::Stem => {
+            add(Cost::StemMacs, macs);
+            add(Cost::StemReads, reads);
+            add(Cost::StemWrites, writes);
+        }
+        Kind::Pointwise => {
+            add(Cost::PointwiseMacs, macs);
+            add(Cost::PointwiseReads, reads);
+            add(Cost::PointwiseWrites, writes);
+            add(Cost::PointwiseUnaligned, unaligned);
+            add(Cost::PointwisePadding, macs * padding(kernel));
+            add(Cost::PointwiseSmall, small);
+        }
+        Kind::Grouped => {
+            let columns = kernel.columns / kernel.groups.max(1.0);
+            let is_unaligned = !is_multiple(columns) || !is_multiple(depth);
+            add(Cost::GroupedMacs, macs);
+            add(Cost::GroupedReads, reads);
+            add(Cost::GroupedWrites, writes);
+            add(
+                Cost::GroupedUnaligned,
+                if is_unaligned { macs } else { 0.0 },
+            );
+            add(
+                Cost::GroupedThin,
+                macs * ALIGNMENT / columns.min(depth).max(1.0),
+            );
+        }
+        Kind::Depthwise => {
+            add(Cost::DepthwiseMacs, macs);
+            add(Cost::DepthwiseReads, reads);
+            add(Cost::DepthwiseWrites, writes);
+            add(
+                Cost::DepthwiseWide,
+                if kernel.window > 9.0 { macs } else { 0.0 },
+            );
+            add(
+                Cost::DepthwiseHuge,
+                if kernel.window > 25.0 { macs } else { 0.0 },
+            );
+            add(
+                Cost::DepthwiseStrided,
+                if kernel.stride > 1.0 { reads } else { 0.0 },
+            );
+            let is_aligned = is_multiple(kernel.columns);
+            add(
+                Cost::DepthwiseUnaligned,
+                if is_aligned { 0.0 } else { reads },
+            );
+        }
+        Kind::Dense => {
+            add(Cost::DenseMacs, macs);
+            add(Cost::DenseReads, reads);
+            add(Cost::DenseWrites, writes);
+            add(Cost::DenseUnaligned, unaligned);
+            add(Cost::DensePadding, macs * padding(kernel));
+        }
+        Kind::MatrixProduct => {
+            add(Cost::ProductMacs, macs);
+            add(Cost::ProductReads, reads);
+            add(Cost::ProductWrites, writes);
+            add(Cost::ProductMatrices, kernel.groups / 1e3);
+        }
+        Kind::Attention => {
+            add(Cost::AttentionMacs, macs);
+            add(Cost::AttentionReads, reads);
+            add(Cost::AttentionWrites, writes);
+            add(Cost::AttentionScores, kernel.scores / 1e6);
+            add(Cost::AttentionMatrices, kernel.groups / 1e3);
+            add(Cost::AttentionRows, kernel.groups * kernel.rows / 1e6);
+            if kernel.is_masked {
+                add(Cost::AttentionMask, kernel.scores / 1e6);
+                let is_aligned = is_multiple(kernel.columns);
+                add(
+                    Cost::AttentionUnaligned,
+                    if is_aligned { 0.0 } else { kernel.scores / 1e6 },
+                );
+            }
+            let is_thin = kernel.depth < THIN_HEAD || !is_multiple(kernel.depth);
+            add(Cost::AttentionThin, if is_thin { macs } else { 0.0 });
+        }
+        Kind::Softmax => add(Cost::Softmax, moved),
+        Kind::Normalisation => {
+            add(Cost::Normalisation, moved);
+            add(Cost::NormalisationRows, kernel.rows / 1e3);
+            let is_aligned = is_multiple(kernel.columns);
+            add(
+                Cost::NormalisationUnaligned,
+                if is_aligned { 0.0 } else { reads },
+            );
+        }
+        Kind::Activation => {
+            let cost = match kernel.function {
+                Some(Function::Relu | Function::Relu6) => Cost::Relu,
+                Some(Function::Gelu) => Cost::Gelu,
+                Some(Function::Gated) => Cost::Gated,
+                _ => Cost::OtherActivation,
+            };
+            add(cost, moved);
+        }
+        Kind::Addition => add(Cost::Addition, moved),
+        Kind::Elementwise => add(Cost::Elementwise, moved),
+        Kind::Scale => add(Cost::Scale, moved),
+        Kind::Affine => add(Cost::Affine, moved),
+        Kind::Reduction => {
+            add(Cost::Reduction, reads);
+            add(Cost::ReductionRows, kernel.rows / 1e3);
+        }
+        Kind::Pool => {
+            add(Cost::Pool, moved);
+            add(Cost::PoolWindow, writes * kernel.window);
+        }
+        Kind::Concatenation => add(Cost::Concatenation, moved),
+        Kind::Copy => add(Cost::Copy, moved),
+        Kind::Resize => add(Cost::Resize, moved),
+        Kind::Gather => add(Cost::Gather, moved),
+        // At least the products of its matrices; what waiting from step to step takes comes on top.
+        Kind::Recurrent => {
+            add(Cost::DenseMacs, macs);
+            add(Cost::RecurrentMacs, macs);
+        }
+        Kind::Other => add(Cost::Other, moved),
+    }
+    let is_convolution = matches!(
+        kernel.kind,
+        Kind::Convolution | Kind::Stem | Kind::Pointwise | Kind::Grouped | Kind::Depthwise
+    );
+    if is_convolution && kernel.has_bias {
+        add(Cost::BatchNorm, writes);
+    }
+    add(Cost::Launches, 1.0 / batch);
+    add(Cost::WeightCasts, kernel.weights / 1e6 / batch);
+    amounts
+}
+
+fn is_multiple(length: f64) -> bool {
+    length % ALIGNMENT == 0.0
+}
+
+/// Multiply-accumulates with padding, relative to those of the network.
+fn padding(kernel: &Kernel) -> f64 {
+    let padded = |length: f64, tile: f64| (length / tile).ceil() * tile / length.max(1.0);
+    padded(kernel.columns, TILE_COLUMNS) * padded(kernel.depth, TILE_DEPTH) - 1.0
+}

@@ -1,0 +1,89 @@
+//! Kernels and a bundle's constants → time and its interval.
+
+use super::bundle::{Mode, Run, position};
+use super::costs::{Amounts, N_COSTS, amounts};
+use super::kernels::Kernel;
+
+/// What launching a kernel takes the host. With one input at a time a framework that runs operator by
+/// operator is busy with nothing else: HELP's latencies of NAS-Bench-201 at batch 1 grow by 32 to 51 µs a
+/// launch on its five hosts, where a batch norm is a launch of its own; here it is part of the convolution.
+pub const LAUNCH_MS: f64 = 0.04;
+/// Hosts differ by more than GPUs do: fastest and slowest, relative to [`LAUNCH_MS`].
+pub const LAUNCH_RANGE: [f64; 2] = [0.2, 2.0];
+/// Launches of a training step, relative to inference: forward, backward, and the optimiser.
+pub const TRAINING_LAUNCHES: f64 = 3.5;
+
+/// Time of one batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Time {
+    pub value_ms: f64,
+    pub lo_ms: f64,
+    pub hi_ms: f64,
+    /// Share of the value that each kernel takes.
+    pub shares: Vec<f64>,
+    /// Of the GPU alone, without waiting for the host.
+    pub gpu_ms: f64,
+    /// Whether launching the kernels takes longer than running them.
+    pub is_launch_bound: bool,
+    /// To the nearest measured network, 0 to the square root of 2.
+    pub distance: f64,
+}
+
+/// The time of `batch` inputs; none where the network takes none.
+pub fn time(run: &Run, kernels: &[Kernel], batch: f64) -> Option<Time> {
+    // Launches and casts are a fixed part of a measured batch; below it the host decides.
+    let parts: Vec<f64> = kernels
+        .iter()
+        .map(|kernel| cost_ms(&amounts(kernel, batch.max(1.0)), &run.costs_ms))
+        .collect();
+    let total = summed(kernels, run.batches[1]);
+    let roofline_ms: f64 = parts.iter().sum();
+    if roofline_ms <= 0.0 || !roofline_ms.is_finite() {
+        return None;
+    }
+    let position = position(&total, &run.costs_ms);
+    let (correction, distance) = run.correction.at(&position);
+    let gpu_ms = batch * roofline_ms * correction.exp();
+    let half_width = run.correction.half_width[0] + run.correction.half_width[1] * distance;
+    let host_ms = LAUNCH_MS * kernels.len() as f64 * launches(run.mode);
+    let value_ms = gpu_ms.max(host_ms);
+    Some(Time {
+        value_ms,
+        lo_ms: (gpu_ms * (-half_width).exp()).max(host_ms * LAUNCH_RANGE[0]),
+        hi_ms: (gpu_ms * half_width.exp()).max(host_ms * LAUNCH_RANGE[1]),
+        shares: parts.iter().map(|part| part / roofline_ms).collect(),
+        gpu_ms,
+        is_launch_bound: host_ms > gpu_ms,
+        distance,
+    })
+}
+
+fn launches(mode: Mode) -> f64 {
+    match mode {
+        Mode::Inference => 1.0,
+        Mode::Training => TRAINING_LAUNCHES,
+    }
+}
+
+/// Of a whole network.
+pub fn summed(kernels: &[Kernel], batch: f64) -> Amounts {
+    let mut sum = [0.0; N_COSTS];
+    for kernel in kernels {
+        for (sum, amount) in sum.iter_mut().zip(amounts(kernel, batch)) {
+            *sum += amount;
+        }
+    }
+    sum
+}
+
+fn cost_ms(amounts: &Amounts, costs_ms: &[f64]) -> f64 {
+    amounts.iter().zip(costs_ms).map(|(a, c)| a * c).sum()
+}
+
+/// Whether a network is so far from all measured ones that errors on those say little about it.
+pub fn is_far(time: &Time) -> bool {
+    time.distance > FAR
+}
+
+/// The shares of two networks' times have a Bhattacharyya coefficient of 0.875 at this distance.
+pub const FAR: f64 = 0.5;

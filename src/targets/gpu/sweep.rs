@@ -1,0 +1,118 @@
+//! Time and memory of a network by batch: where throughput stops growing, and what fits.
+
+use serde::Serialize;
+
+use super::bundle::{Bundle, Mode};
+use super::estimate::time;
+use super::kernels::kernels;
+use super::memory::{Memory, Optimiser};
+use super::specifications::Gpu;
+use crate::graph::Graph;
+use crate::graph::analysis::Analysis;
+
+/// Largest batch that is looked at, as large as any that was measured on a desktop GPU.
+pub const MAX_BATCH: u32 = 1024;
+/// Share of the best throughput at which the curve counts as flat.
+pub const KNEE_SHARE: f64 = 0.9;
+/// Memories of GPUs that people have, in GB of 2³⁰ bytes.
+pub const MEMORIES_GIB: [u32; 6] = [8, 12, 16, 24, 40, 80];
+
+/// One network on one GPU.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sweep {
+    /// Id of the target.
+    pub target: &'static str,
+    /// By batch, doubled from 1 to [`MAX_BATCH`].
+    pub points: Vec<Point>,
+    /// Smallest batch of `points` with at least [`KNEE_SHARE`] of the best throughput.
+    pub knee_batch: u32,
+    /// By memory.
+    pub fits: Vec<Fits>,
+}
+
+/// One batch.
+#[derive(Clone, Debug, Serialize)]
+pub struct Point {
+    pub batch: u32,
+    pub latency_ms: f64,
+    pub latency_lo_ms: f64,
+    pub latency_hi_ms: f64,
+    /// Inferences a second.
+    pub throughput: f64,
+    pub memory_bytes: f64,
+    /// Absent where no training was measured on the GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub training_step_ms: Option<f64>,
+    pub training_memory_bytes: f64,
+    /// Whether inference fits the GPU.
+    pub fits: bool,
+}
+
+/// Largest batch that fits so much memory, by the modelled count; 0 where one input does not.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fits {
+    pub memory_gib: u32,
+    pub inference_batch: u32,
+    pub training_batch: u32,
+}
+
+/// The sweep of the graph of one input; none where the bundle has no such GPU, or the network takes no time.
+pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> Option<Sweep> {
+    let run = bundle.run(gpu.id, Mode::Inference)?;
+    let training = bundle.run(gpu.id, Mode::Training);
+    let kernels = kernels(graph);
+    let parameters = analysis.totals.parameters as f64;
+    let inference_bytes = |batch: f64| Memory::inference(&kernels, parameters, batch).total_bytes();
+    let training_bytes =
+        |batch: f64| Memory::training(&kernels, parameters, batch, Optimiser::Adam).total_bytes();
+    let batches = std::iter::successors(Some(1), |batch| Some(batch * 2));
+    let points = batches
+        .take_while(|&batch| batch <= MAX_BATCH)
+        .map(|batch| {
+            let inputs = f64::from(batch);
+            let latency = time(run, &kernels, inputs)?;
+            let step = training.and_then(|run| time(run, &kernels, inputs));
+            let memory_bytes = inference_bytes(inputs);
+            Some(Point {
+                batch,
+                latency_ms: latency.value_ms,
+                latency_lo_ms: latency.lo_ms,
+                latency_hi_ms: latency.hi_ms,
+                throughput: inputs / latency.value_ms * 1e3,
+                memory_bytes,
+                training_step_ms: step.map(|step| step.value_ms),
+                training_memory_bytes: training_bytes(inputs),
+                fits: memory_bytes <= gpu.memory_bytes,
+            })
+        });
+    let points: Vec<Point> = points.collect::<Option<_>>()?;
+    let best = points
+        .iter()
+        .map(|point| point.throughput)
+        .fold(0.0, f64::max);
+    let knee = points
+        .iter()
+        .find(|point| point.throughput >= KNEE_SHARE * best)?;
+    let fits = |&memory_gib: &u32| Fits {
+        memory_gib,
+        inference_batch: largest_batch(memory_gib, inference_bytes),
+        training_batch: largest_batch(memory_gib, training_bytes),
+    };
+    Some(Sweep {
+        target: gpu.id,
+        knee_batch: knee.batch,
+        fits: MEMORIES_GIB.iter().map(fits).collect(),
+        points,
+    })
+}
+
+/// Memory grows linearly with the batch.
+fn largest_batch(memory_gib: u32, bytes_of: impl Fn(f64) -> f64) -> u32 {
+    let memory = f64::from(memory_gib) * f64::from(1u32 << 30);
+    let (one, two) = (bytes_of(1.0), bytes_of(2.0));
+    if one > memory || two <= one || !two.is_finite() {
+        return 0;
+    }
+    // Saturates at the largest number; a network of no activations has no largest batch.
+    (1.0 + ((memory - one) / (two - one)).floor()) as u32
+}

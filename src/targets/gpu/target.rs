@@ -1,0 +1,394 @@
+//! GPUs as targets.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::bundle::{Bundle, Mode, Run};
+use super::estimate::{Time, is_far, time};
+use super::kernels::{Kernel, graph_batch, kernels};
+use super::memory::{Memory, Optimiser};
+use super::mig::{self, HEADROOM, SLICED};
+use super::specifications::{GPUS, Gpu};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::graph::analysis::{Precision, precision};
+use crate::learned::manifest::Manifest;
+use crate::provenance::{Provenance, ProvenanceKind};
+use crate::targets::{
+    Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
+    TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
+};
+
+/// One GPU with constants that were fitted to measurements on it.
+struct GpuTarget {
+    gpu: &'static Gpu,
+    bundle: Arc<Bundle>,
+}
+
+/// Every GPU of which the bundle has a run. They are no part of the registry: who wants one asks for it.
+pub fn targets(bundle: &Arc<Bundle>) -> Vec<Box<dyn Target>> {
+    let is_known = |gpu: &&Gpu| bundle.run(gpu.id, Mode::Inference).is_some();
+    let target = |gpu: &'static Gpu| -> Box<dyn Target> {
+        let bundle = Arc::clone(bundle);
+        Box::new(GpuTarget { gpu, bundle })
+    };
+    GPUS.iter().filter(is_known).map(target).collect()
+}
+
+/// What memory was compared with is in `docs/gpu.md`; between the tensors that are counted and what a process
+/// holds there is the allocator, whose share nobody published.
+const MEMORY_RANGE: [f64; 2] = [0.7, 1.5];
+/// Share of the board's power that a busy GPU takes, and its range: by NVIDIA's limit it is 1 at most.
+const BUSY_POWER: [f64; 3] = [0.45, 0.8, 1.0];
+/// Share of the board's power that an idle GPU takes.
+const IDLE_POWER: f64 = 0.1;
+
+impl Target for GpuTarget {
+    fn id(&self) -> &str {
+        self.gpu.id
+    }
+
+    fn info(&self, _: Option<&Manifest>) -> Option<TargetInfo> {
+        let inference = self.bundle.run(self.gpu.id, Mode::Inference)?;
+        let training = self.bundle.run(self.gpu.id, Mode::Training);
+        let error = |run: &Run| Some(run.errors.mean_percent);
+        let of = |metric: Metric, expected_error_percent| MetricInfo {
+            metric,
+            unit: metric.unit(),
+            expected_error_percent,
+        };
+        let mut metrics = vec![
+            of(Metric::Latency, error(inference)),
+            of(Metric::Throughput, error(inference)),
+        ];
+        metrics.extend(training.map(|run| of(Metric::TrainingStep, error(run))));
+        metrics.extend(
+            [
+                Metric::Memory,
+                Metric::TrainingMemory,
+                Metric::Energy,
+                Metric::SmUtilization,
+            ]
+            .map(|metric| of(metric, None)),
+        );
+        Some(TargetInfo {
+            id: self.gpu.id.into(),
+            device: self.gpu.device.into(),
+            metrics,
+            learned_from: provenance(inference),
+        })
+    }
+
+    /// PyTorch runs what it can export.
+    fn unsupported(&self, _: &Network) -> Vec<UnsupportedOperator> {
+        Vec::new()
+    }
+
+    fn peak(&self) -> Option<PeakRates> {
+        Some(PeakRates {
+            macs_per_s: self.gpu.macs_per_s,
+            weight_bytes_per_s: self.gpu.bytes_per_s,
+            // Weights are read once a batch, from caches of up to 128 MB: no bound by them.
+            cached_bytes: f64::MAX,
+        })
+    }
+
+    fn takes_any_batch(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, network: &Network) -> TargetEstimate {
+        let estimated = match uncountable(network.graph, network.analysis) {
+            Some(reason) => Err(reason),
+            None => self.of_batch(network),
+        };
+        estimated.unwrap_or_else(|reason| TargetEstimate {
+            device: self.gpu.device.to_owned(),
+            metrics: vec![MetricEstimate {
+                metric: Metric::Latency,
+                outcome: Outcome::unavailable(reason),
+            }],
+            diagnostics: Vec::new(),
+        })
+    }
+}
+
+/// "PyTorch 2.4, AMP: measured on 1,200 networks of 120 families by the timm project".
+fn provenance(run: &Run) -> String {
+    format!(
+        "{}; measured on {} other networks of {} {} by {}",
+        run.framework,
+        run.n_networks,
+        run.n_families,
+        if run.n_families == 1 {
+            "family"
+        } else {
+            "families"
+        },
+        run.laboratory
+    )
+}
+
+impl GpuTarget {
+    fn of_batch(&self, network: &Network) -> Result<TargetEstimate, UnavailableReason> {
+        let batch = match graph_batch(network.graph) {
+            1 => network.batch.get(),
+            of_graph => of_graph,
+        };
+        let kernels = kernels(network.graph);
+        let inference = self.bundle.run(self.gpu.id, Mode::Inference);
+        let run = inference.ok_or(UnavailableReason::NeverMeasured)?;
+        let batch_size = f64::from(batch);
+        let latency = time(run, &kernels, batch_size).ok_or_else(|| unmeasured(&kernels))?;
+        let step = self.bundle.run(self.gpu.id, Mode::Training);
+        let step = step.and_then(|run| Some((run, time(run, &kernels, batch_size)?)));
+        let parameters = network.analysis.totals.parameters as f64;
+        let memory = Memory::inference(&kernels, parameters, batch_size);
+        let training = Memory::training(&kernels, parameters, batch_size, Optimiser::Adam);
+        let mut metrics = timed(network, &kernels, run, &latency, batch_size);
+        if let Some((run, step)) = &step {
+            let operators = Some(by_node(network, &kernels, step));
+            let interval = [step.value_ms, step.lo_ms, step.hi_ms];
+            metrics.push(measured(
+                Metric::TrainingStep,
+                interval,
+                run,
+                batch_size,
+                is_far(step),
+                operators,
+            ));
+        }
+        metrics.push(self.memory(Metric::Memory, &memory, batch, "inference"));
+        metrics.push(self.memory(
+            Metric::TrainingMemory,
+            &training,
+            batch,
+            "training with Adam",
+        ));
+        metrics.extend(self.power(&latency, batch_size));
+        let mut diagnostics = doubts(self.gpu, run, &latency, network);
+        diagnostics.extend(self.too_large(&memory, batch));
+        diagnostics.push(slices(&memory));
+        Ok(TargetEstimate {
+            device: self.gpu.device.to_owned(),
+            metrics,
+            diagnostics,
+        })
+    }
+
+    fn memory(&self, metric: Metric, memory: &Memory, batch: u32, use_: &str) -> MetricEstimate {
+        let bytes = memory.total_bytes();
+        let configuration = format!(
+            "{use_}, batch {batch}, AMP: weights {:.2}, gradients and optimiser {:.2}, activations {:.2}, \
+             workspace {:.2}, framework {:.2} GB",
+            memory.weight_bytes / 1e9,
+            memory.state_bytes / 1e9,
+            memory.activation_bytes / 1e9,
+            memory.workspace_bytes / 1e9,
+            memory.base_bytes / 1e9,
+        );
+        let [lo, hi] = MEMORY_RANGE.map(|factor| bytes * factor);
+        modelled(
+            metric,
+            [bytes.round(), lo.round(), hi.round()],
+            configuration,
+        )
+    }
+
+    /// Energy of one input, and the share of time in which multiprocessors work.
+    fn power(&self, latency: &Time, batch: f64) -> Vec<MetricEstimate> {
+        let busy = (latency.gpu_ms / latency.value_ms).clamp(0.0, 1.0);
+        let watts = |share: f64| self.gpu.board_watts * (IDLE_POWER + (share - IDLE_POWER) * busy);
+        let [lo, value, hi] = BUSY_POWER.map(watts);
+        let energies = [
+            value * latency.value_ms / batch,
+            lo * latency.lo_ms / batch,
+            hi * latency.hi_ms / batch,
+        ];
+        let words = format!(
+            "latency times {value:.0} W: {:.0} % of the board's {:.0} W while kernels run, {:.0} % while they \
+             do not; of one input",
+            BUSY_POWER[1] * 100.0,
+            self.gpu.board_watts,
+            IDLE_POWER * 100.0
+        );
+        let utilization = [busy * 100.0, busy * 60.0, 100.0];
+        let share = "share of the latency in which a kernel runs, by the roofline".to_owned();
+        vec![
+            modelled(Metric::Energy, energies, words),
+            modelled(Metric::SmUtilization, utilization, share),
+        ]
+    }
+
+    fn too_large(&self, memory: &Memory, batch: u32) -> Option<Diagnostic> {
+        let bytes = memory.total_bytes();
+        (bytes > self.gpu.memory_bytes).then(|| Diagnostic {
+            severity: Severity::Warning,
+            code: "gpu-memory",
+            message: format!(
+                "batch {batch} needs about {:.1} GB, and {} has {:.0} GB: the times are of a batch that does \
+                 not fit",
+                bytes / 1e9,
+                self.gpu.device,
+                self.gpu.memory_bytes / 1e9
+            ),
+            operator_idx: None,
+        })
+    }
+}
+
+/// Latency of the batch and throughput.
+fn timed(
+    network: &Network,
+    kernels: &[Kernel],
+    run: &Run,
+    latency: &Time,
+    batch: f64,
+) -> Vec<MetricEstimate> {
+    let operators = Some(by_node(network, kernels, latency));
+    let is_far = is_far(latency);
+    let interval = [latency.value_ms, latency.lo_ms, latency.hi_ms];
+    let per_second = |ms: f64| batch / ms * 1e3;
+    let throughput = [
+        per_second(latency.value_ms),
+        per_second(latency.hi_ms),
+        per_second(latency.lo_ms),
+    ];
+    vec![
+        measured(Metric::Latency, interval, run, batch, is_far, operators),
+        measured(Metric::Throughput, throughput, run, batch, is_far, None),
+    ]
+}
+
+/// The part of each node of the graph: that of the kernels that end with it.
+fn by_node(network: &Network, kernels: &[Kernel], time: &Time) -> Vec<f64> {
+    let mut parts = vec![0.0; network.graph.nodes.len()];
+    for (kernel, share) in kernels.iter().zip(&time.shares) {
+        parts[kernel.node_idx] += share * time.value_ms;
+    }
+    parts
+}
+
+fn measured(
+    metric: Metric,
+    [value, lo, hi]: [f64; 3],
+    run: &Run,
+    batch: f64,
+    is_far: bool,
+    operators: Option<Vec<f64>>,
+) -> MetricEstimate {
+    MetricEstimate {
+        metric,
+        outcome: Outcome::Estimate {
+            value,
+            lo: Some(lo),
+            hi: Some(hi),
+            unit: metric.unit(),
+            provenance: Provenance::own(
+                ProvenanceKind::LearnedFromMeasurements,
+                format!("batch {batch:.0}; {}", provenance(run)),
+            ),
+            // Of networks like those that were measured.
+            expected_error_percent: (!is_far).then_some(run.errors.mean_percent),
+            operators,
+        },
+    }
+}
+
+fn modelled(metric: Metric, [value, lo, hi]: [f64; 3], configuration: String) -> MetricEstimate {
+    MetricEstimate {
+        metric,
+        outcome: Outcome::Estimate {
+            value,
+            lo: Some(lo),
+            hi: Some(hi),
+            unit: metric.unit(),
+            provenance: Provenance::own(ProvenanceKind::Modelled, configuration),
+            expected_error_percent: None,
+            operators: None,
+        },
+    }
+}
+
+fn unmeasured(kernels: &[Kernel]) -> UnavailableReason {
+    let kinds: BTreeSet<String> = kernels
+        .iter()
+        .map(|kernel| format!("{:?}", kernel.kind))
+        .collect();
+    let kinds: Vec<String> = kinds.into_iter().map(|kind| kind.to_lowercase()).collect();
+    UnavailableReason::OfTarget {
+        code: "no-measured-kernels",
+        words: format!(
+            "no network that was measured on this GPU spends time on what this one is made of: {}",
+            if kinds.is_empty() {
+                "no kernels".to_owned()
+            } else {
+                kinds.join(", ")
+            }
+        ),
+    }
+}
+
+fn doubts(gpu: &Gpu, run: &Run, latency: &Time, network: &Network) -> Vec<Diagnostic> {
+    let doubt = |code: &'static str, severity: Severity, message: String| Diagnostic {
+        severity,
+        code,
+        message,
+        operator_idx: None,
+    };
+    let mut doubts = Vec::new();
+    if is_far(latency) {
+        let words = format!(
+            "no network measured on {} is made of the same kernels as this one: the interval is wide",
+            gpu.device
+        );
+        doubts.push(doubt("gpu-far-from-measured", Severity::Warning, words));
+    }
+    if latency.is_launch_bound {
+        let words = format!(
+            "at this batch {} waits for the host, which launches kernels one by one: the time depends on the \
+             host, and networks were measured at a batch of {:.0} in the median",
+            gpu.device, run.batches[1]
+        );
+        doubts.push(doubt("gpu-launch-bound", Severity::Warning, words));
+    }
+    let precision = precision(network.graph, network.analysis);
+    if !matches!(
+        precision,
+        Precision::Float32 | Precision::Float16 | Precision::None
+    ) {
+        let words = format!(
+            "{} is estimated for the float network under PyTorch, not for this file's integers",
+            gpu.device
+        );
+        doubts.push(doubt("gpu-precision", Severity::Info, words));
+    }
+    doubts
+}
+
+/// Profiles of Multi-Instance GPU that hold the network.
+fn slices(memory: &Memory) -> Diagnostic {
+    let bytes = memory.total_bytes();
+    let advice = SLICED.iter().map(|gpu| match gpu.smallest(bytes) {
+        Some(profile) => format!(
+            "{} {} (at most {:.1} times the latency of the whole GPU)",
+            gpu.name,
+            profile.name,
+            gpu.slowdown(profile)
+        ),
+        None => format!("{} is too small", gpu.name),
+    });
+    let advice: Vec<String> = advice.collect();
+    let dippm = mig::dippm_profile(bytes).unwrap_or("none");
+    Diagnostic {
+        severity: Severity::Info,
+        code: "mig-profile",
+        message: format!(
+            "smallest slices that hold {:.1} GB with {:.0} % to spare: {}; DIPPM's rule for the A100 40 GB: \
+             {dippm}; modelled, nobody measured slices",
+            bytes / 1e9,
+            HEADROOM * 100.0,
+            advice.join(", ")
+        ),
+        operator_idx: None,
+    }
+}
