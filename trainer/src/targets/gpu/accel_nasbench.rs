@@ -1,0 +1,383 @@
+//! Accel-NASBench's networks on an A100 and an RTX 3090: the shape of EfficientNet-B0 with kernel, expansion,
+//! number of layers and squeeze-and-excite chosen by stage.
+//!
+//! Their parameters, counted here, equal those of the table to the last digit; the batch and the precision
+//! of the measurements are not stated there.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use litecast::formats::graph_json;
+use litecast::graph;
+use litecast::targets::gpu::bundle::{Errors, Mode, Run, position};
+use litecast::targets::gpu::costs::Amounts;
+use litecast::targets::gpu::estimate::summed;
+use litecast::targets::gpu::kernels::kernels;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::roofline;
+
+const FILE: &str = "accel_nasbench.csv";
+/// Output channels and first stride of each stage, of EfficientNet-B0.
+const STAGES: [(i64, i64); 7] = [
+    (16, 1),
+    (24, 2),
+    (40, 2),
+    (80, 2),
+    (112, 1),
+    (192, 2),
+    (320, 1),
+];
+const STEM_CHANNELS: i64 = 32;
+const HEAD_CHANNELS: i64 = 1280;
+const SIDE: i64 = 224;
+/// A batch so large that launches take no time: the table does not state it.
+const BATCH: f64 = 256.0;
+const N_FOLDS: usize = 10;
+
+/// The choices of one network: expansion, kernel, layers and squeeze-and-excite of each stage.
+type Choices = [[i64; 7]; 4];
+
+struct Row {
+    choices: Choices,
+    amounts: Amounts,
+    parameters: f64,
+    /// On the A100 and the RTX 3090.
+    ms: [Option<f64>; 2],
+}
+
+/// Prints errors of both GPUs. No run is made of them: these networks share their classifier and have convolutions
+/// of odd sizes in squeeze-and-excite alone, so some costs stand for whatever else they share and would be wrong by
+/// factors for other networks.
+pub fn compare(folder: &Path, runs: &[Run]) -> Result<()> {
+    let rows = read(&folder.join(FILE))?;
+    let of_3090 = (runs.iter())
+        .find(|run| run.target == "rtx-3090" && run.mode == Mode::Inference)
+        .context("expected a run of the RTX 3090")?;
+    for (device, target) in ["a100-40gb", "rtx-3090"].into_iter().enumerate() {
+        let measured: Vec<(&Row, f64)> = rows
+            .iter()
+            .filter_map(|row| Some((row, row.ms[device]?)))
+            .collect();
+        let n = measured.len();
+        print_row(target, n, "random", &random_errors(&measured));
+        let left_out = choice_errors(&measured);
+        print_row(target, n, "one stage's choice left out", &left_out);
+        let (ratio, cross) = other_laboratory(&measured, of_3090);
+        let split = format!("timm's RTX 3090 constants times {ratio:.3}");
+        print_row(target, n, &split, &cross);
+    }
+    Ok(())
+}
+
+fn print_row(target: &str, n: usize, split: &str, errors: &Errors) {
+    println!(
+        "| {target} inference, Accel-NASBench | {n} | {split} | roofline | {:.2} | {:.2} | {:.1} | – |",
+        errors.mean_percent, errors.median_percent, errors.p95_percent
+    );
+}
+
+fn fit_rows(rows: &[(&Row, f64)]) -> Amounts {
+    let amounts: Vec<&Amounts> = rows.iter().map(|(row, _)| &row.amounts).collect();
+    let times: Vec<f64> = rows.iter().map(|(_, ms)| *ms).collect();
+    roofline::fit(&amounts, &times)
+}
+
+fn random_errors(rows: &[(&Row, f64)]) -> Errors {
+    let mut percents = Vec::new();
+    for fold in 0..N_FOLDS {
+        let (inside, others): (Vec<_>, Vec<_>) = rows
+            .iter()
+            .enumerate()
+            .partition(|(idx, _)| idx % N_FOLDS == fold);
+        let strip = |rows: Vec<(usize, &(_, f64))>| {
+            rows.into_iter().map(|(_, row)| *row).collect::<Vec<_>>()
+        };
+        percents.extend(percents_of(&strip(inside), &fit_rows(&strip(others))));
+    }
+    errors_of(percents)
+}
+
+/// Each value of each choice of each stage is left out once, with all networks that have it.
+fn choice_errors(rows: &[(&Row, f64)]) -> Errors {
+    let mut cases = Vec::new();
+    for choice in 0..4 {
+        for stage in 0..STAGES.len() {
+            let mut values: Vec<i64> = rows
+                .iter()
+                .map(|(row, _)| row.choices[choice][stage])
+                .collect();
+            values.sort_unstable();
+            values.dedup();
+            cases.extend(values.into_iter().map(|value| (choice, stage, value)));
+        }
+    }
+    let percents = cases.into_par_iter().flat_map(|(choice, stage, value)| {
+        let (inside, others): (Vec<_>, Vec<_>) = rows
+            .iter()
+            .partition(|(row, _)| row.choices[choice][stage] == value);
+        match others.len() {
+            0..50 => Vec::new(),
+            _ => percents_of(&inside, &fit_rows(&others)),
+        }
+    });
+    errors_of(percents.collect())
+}
+
+fn percents_of(rows: &[(&Row, f64)], costs: &Amounts) -> Vec<f64> {
+    let percent =
+        |(row, ms): &(&Row, f64)| 100.0 * (roofline::dot(&row.amounts, costs) / ms - 1.0).abs();
+    rows.iter().map(percent).collect()
+}
+
+fn errors_of(mut percents: Vec<f64>) -> Errors {
+    percents.sort_by(f64::total_cmp);
+    let at = |share: f64| percents[(share * (percents.len() - 1) as f64).round() as usize];
+    Errors {
+        mean_percent: percents.iter().sum::<f64>() / percents.len() as f64,
+        median_percent: at(0.5),
+        p95_percent: at(0.95),
+        coverage_percent: 0.0,
+    }
+}
+
+/// What another laboratory's constants say of these networks but for one factor.
+fn other_laboratory(rows: &[(&Row, f64)], run: &Run) -> (f64, Errors) {
+    let estimate = |row: &Row| {
+        let roofline_ms = roofline::dot(&row.amounts, &run.costs_ms);
+        let (correction, _) = run.correction.at(&position(&row.amounts, &run.costs_ms));
+        roofline_ms * correction.exp()
+    };
+    let mut ratios: Vec<f64> = rows.iter().map(|(row, ms)| ms / estimate(row)).collect();
+    ratios.sort_by(f64::total_cmp);
+    let ratio = ratios[ratios.len() / 2];
+    let percents = rows
+        .iter()
+        .map(|(row, ms)| 100.0 * (ratio * estimate(row) / ms - 1.0).abs());
+    (ratio, errors_of(percents.collect()))
+}
+
+fn read(path: &Path) -> Result<Vec<Row>> {
+    ensure!(
+        path.is_file(),
+        "no {}: Accel-NASBench's measurements are not part of this repository and lie in `shared/data` beside it",
+        path.display()
+    );
+    let mut reader = csv::Reader::from_path(path)?;
+    let headers = reader.headers()?.clone();
+    let column = |name: &str| {
+        let found = headers.iter().position(|header| header == name);
+        found.with_context(|| format!("{}: expected a column `{name}`", path.display()))
+    };
+    let choices = [column("e")?, column("k")?, column("l")?, column("se")?];
+    let speeds = [
+        column("throughput_a100_mean")?,
+        column("throughput_3090_mean")?,
+    ];
+    let parameters = column("mparams")?;
+    let records: Vec<csv::StringRecord> = reader.records().collect::<Result<_, _>>()?;
+    let row = |record: &csv::StringRecord| -> Result<Row> {
+        let text = |column: usize| record.get(column).unwrap_or_default();
+        let mut row_choices: Choices = [[0; 7]; 4];
+        for (stages, column) in row_choices.iter_mut().zip(choices) {
+            let values: Vec<i64> = text(column)
+                .split_whitespace()
+                .map(str::parse)
+                .collect::<Result<_, _>>()?;
+            *stages = values.try_into().ok().context("expected seven stages")?;
+        }
+        let (amounts, counted) = network(&row_choices)?;
+        let stated: f64 = text(parameters).parse()?;
+        ensure!(
+            (counted / 1e6 - stated).abs() < 1e-6,
+            "{row_choices:?}: expected {stated} million parameters, counted {}",
+            counted / 1e6
+        );
+        let ms = speeds.map(|column| {
+            text(column)
+                .parse::<f64>()
+                .ok()
+                .filter(|speed| *speed > 0.0)
+        });
+        Ok(Row {
+            choices: row_choices,
+            amounts,
+            parameters: counted,
+            ms: ms.map(|speed| speed.map(|speed| 1e3 / speed)),
+        })
+    };
+    let rows: Vec<Row> = records.par_iter().map(row).collect::<Result<_>>()?;
+    ensure!(
+        rows.iter().all(|row| row.parameters > 0.0),
+        "networks without parameters"
+    );
+    Ok(rows)
+}
+
+/// Amounts of a network and its parameters, batch norms included.
+fn network(choices: &Choices) -> Result<(Amounts, f64)> {
+    let mut graph = Graph::default();
+    let [expansions, windows, layers, squeezes] = choices;
+    graph.activation("x", &[1, SIDE, SIDE, 3]);
+    let mut x = graph.convolution("x", 3, STEM_CHANNELS, 3, 2, SIDE, true);
+    let (mut channels, mut side) = (STEM_CHANNELS, SIDE / 2);
+    for (stage, (out, stride)) in STAGES.into_iter().enumerate() {
+        for layer in 0..layers[stage] {
+            let stride = if layer == 0 { stride } else { 1 };
+            let input = x.clone();
+            let wide = channels * expansions[stage];
+            if expansions[stage] != 1 {
+                x = graph.convolution(&x, channels, wide, 1, 1, side, true);
+            }
+            x = graph.depthwise(&x, wide, windows[stage], stride, side);
+            let next = side / stride;
+            if squeezes[stage] != 0 {
+                x = graph.squeeze(&x, wide, channels / 4, next);
+            }
+            x = graph.convolution(&x, wide, out, 1, 1, next, false);
+            if stride == 1 && channels == out {
+                x = graph.operator("ADD", json!([input, x]), &[1, next, next, out], json!({}));
+            }
+            (channels, side) = (out, next);
+        }
+    }
+    x = graph.convolution(&x, channels, HEAD_CHANNELS, 1, 1, side, true);
+    let axes = json!({"axes": [1, 2], "keep_dims": false});
+    x = graph.operator("MEAN", json!([x]), &[1, HEAD_CHANNELS], axes);
+    let weights = graph.constant(&[1000, HEAD_CHANNELS]);
+    let bias = graph.constant(&[1000]);
+    x = graph.operator(
+        "FULLY_CONNECTED",
+        json!([x, weights, bias]),
+        &[1, 1000],
+        json!({}),
+    );
+    let document = json!({
+        "format": "litecast-graph", "version": 1, "name": "accel-nasbench", "inputs": ["x"],
+        "outputs": [x], "tensors": graph.tensors, "operators": graph.operators,
+    });
+    let text = serde_json::to_vec(&document)?;
+    let model = graph_json::parse(&text)?;
+    let built = graph::build(&model, 0)?;
+    Ok((summed(&kernels(&built), BATCH), graph.n_parameters as f64))
+}
+
+/// A document in the making.
+#[derive(Default)]
+struct Graph {
+    tensors: Vec<Value>,
+    operators: Vec<Value>,
+    n_parameters: i64,
+}
+
+impl Graph {
+    fn activation(&mut self, name: &str, shape: &[i64]) {
+        self.tensors
+            .push(json!({"name": name, "shape": shape, "type": "float32"}));
+    }
+
+    fn constant(&mut self, shape: &[i64]) -> String {
+        let name = format!("c{}", self.tensors.len());
+        self.n_parameters += shape.iter().product::<i64>();
+        self.tensors
+            .push(json!({"name": name, "shape": shape, "type": "float32", "constant": true}));
+        name
+    }
+
+    fn operator(&mut self, kind: &str, inputs: Value, shape: &[i64], attributes: Value) -> String {
+        let name = format!("t{}", self.tensors.len());
+        self.activation(&name, shape);
+        self.operators.push(
+            json!({"kind": kind, "inputs": inputs, "outputs": [name], "attributes": attributes}),
+        );
+        name
+    }
+
+    /// With a folded batch norm: two parameters a channel, of which the folded bias is one.
+    #[expect(clippy::too_many_arguments, reason = "a convolution has as many")]
+    fn convolution(
+        &mut self,
+        x: &str,
+        channels: i64,
+        out: i64,
+        window: i64,
+        stride: i64,
+        side: i64,
+        is_activated: bool,
+    ) -> String {
+        let weights = self.constant(&[out, window, window, channels]);
+        self.normalised("CONV_2D", x, &weights, out, stride, side, is_activated)
+    }
+
+    fn depthwise(&mut self, x: &str, channels: i64, window: i64, stride: i64, side: i64) -> String {
+        let weights = self.constant(&[1, window, window, channels]);
+        self.normalised(
+            "DEPTHWISE_CONV_2D",
+            x,
+            &weights,
+            channels,
+            stride,
+            side,
+            true,
+        )
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a convolution has as many")]
+    fn normalised(
+        &mut self,
+        kind: &str,
+        x: &str,
+        weights: &str,
+        out: i64,
+        stride: i64,
+        side: i64,
+        is_activated: bool,
+    ) -> String {
+        let bias = self.constant(&[out]);
+        self.n_parameters += out;
+        let next = side / stride;
+        let activation = if is_activated { "RELU" } else { "NONE" };
+        let attributes =
+            json!({"stride": [stride, stride], "padding": "SAME", "activation": activation});
+        self.operator(
+            kind,
+            json!([x, weights, bias]),
+            &[1, next, next, out],
+            attributes,
+        )
+    }
+
+    fn squeeze(&mut self, x: &str, channels: i64, reduced: i64, side: i64) -> String {
+        let axes = json!({"axes": [1, 2], "keep_dims": true});
+        let mean = self.operator("MEAN", json!([x]), &[1, 1, 1, channels], axes);
+        let (down, down_bias) = (
+            self.constant(&[reduced, 1, 1, channels]),
+            self.constant(&[reduced]),
+        );
+        let relu = json!({"activation": "RELU"});
+        let less = self.operator(
+            "CONV_2D",
+            json!([mean, down, down_bias]),
+            &[1, 1, 1, reduced],
+            relu,
+        );
+        let (up, up_bias) = (
+            self.constant(&[channels, 1, 1, reduced]),
+            self.constant(&[channels]),
+        );
+        let gate = self.operator(
+            "CONV_2D",
+            json!([less, up, up_bias]),
+            &[1, 1, 1, channels],
+            json!({}),
+        );
+        let gate = self.operator("LOGISTIC", json!([gate]), &[1, 1, 1, channels], json!({}));
+        self.operator(
+            "MUL",
+            json!([x, gate]),
+            &[1, side, side, channels],
+            json!({}),
+        )
+    }
+}

@@ -1,0 +1,236 @@
+//! Fits to measured networks, and their errors on networks that were left out.
+
+use std::collections::BTreeSet;
+
+use litecast::targets::gpu::bundle::{Correction, Errors, Position, position};
+use litecast::targets::gpu::costs::Amounts;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+
+use super::{kriging, roofline};
+
+pub const N_FOLDS: usize = 10;
+/// Share of measurements that an interval is made to hold.
+const COVERAGE: f64 = 0.9;
+
+/// A measured network with what its time is made of.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    pub model: String,
+    pub family: String,
+    /// For one input, at the batch that was measured.
+    pub amounts: Amounts,
+    pub time_ms: f64,
+    /// Multiply-accumulates, activations and parameters, for the regression.
+    pub sizes: [f64; 3],
+}
+
+/// What is left out together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Split {
+    /// Every image size of a model.
+    Models,
+    Families,
+}
+
+impl Split {
+    fn group(self, sample: &Sample) -> &str {
+        match self {
+            Self::Models => &sample.model,
+            Self::Families => &sample.family,
+        }
+    }
+}
+
+/// By sample: the fold that leaves it out.
+pub fn folds(samples: &[Sample], split: Split, seed: u64) -> Vec<usize> {
+    let groups: BTreeSet<&str> = samples.iter().map(|sample| split.group(sample)).collect();
+    let mut groups: Vec<&str> = groups.into_iter().collect();
+    groups.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    let fold = |sample: &Sample| {
+        let group = split.group(sample);
+        groups.iter().position(|one| *one == group).unwrap_or(0) % N_FOLDS
+    };
+    samples.iter().map(fold).collect()
+}
+
+/// A roofline and its correction.
+pub struct Fit {
+    pub costs: Amounts,
+    pub correction: Correction,
+}
+
+/// What a fit says of a network that it may not have seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimate {
+    pub roofline_ms: f64,
+    pub time_ms: f64,
+    /// To the nearest network of the fit.
+    pub distance: f64,
+}
+
+impl Fit {
+    pub fn of(samples: &[&Sample]) -> Self {
+        let amounts: Vec<&Amounts> = samples.iter().map(|sample| &sample.amounts).collect();
+        let times: Vec<f64> = samples.iter().map(|sample| sample.time_ms).collect();
+        let costs = roofline::fit(&amounts, &times);
+        let positions: Vec<Position> = amounts.iter().map(|row| position(row, &costs)).collect();
+        let residual = |(row, time): (&&Amounts, &f64)| (time / roofline::dot(*row, &costs)).ln();
+        let residuals: Vec<f64> = amounts.iter().zip(&times).map(residual).collect();
+        Self {
+            correction: kriging::fit(&positions, &residuals),
+            costs,
+        }
+    }
+
+    pub fn estimate(&self, amounts: &Amounts) -> Estimate {
+        let roofline_ms = roofline::dot(amounts, &self.costs);
+        let (correction, distance) = self.correction.at(&position(amounts, &self.costs));
+        Estimate {
+            roofline_ms,
+            time_ms: roofline_ms * correction.exp(),
+            distance,
+        }
+    }
+}
+
+/// By sample: what a fit says that was made without its fold; and a log-linear regression on
+/// multiply-accumulates, activations and parameters.
+pub struct LeftOut {
+    pub estimates: Vec<Estimate>,
+    pub regression_ms: Vec<f64>,
+    pub folds: Vec<usize>,
+}
+
+pub fn left_out(samples: &[Sample], split: Split, seed: u64) -> LeftOut {
+    let folds = folds(samples, split, seed);
+    let none = Estimate {
+        roofline_ms: 0.0,
+        time_ms: 0.0,
+        distance: 0.0,
+    };
+    let mut estimates = vec![none; samples.len()];
+    let mut regression_ms = vec![0.0; samples.len()];
+    for fold in 0..N_FOLDS {
+        let others = samples.iter().zip(&folds).filter(|(_, of)| **of != fold);
+        let others: Vec<&Sample> = others.map(|(sample, _)| sample).collect();
+        let fit = Fit::of(&others);
+        let regression = regression(&others);
+        for (idx, sample) in samples
+            .iter()
+            .enumerate()
+            .filter(|(idx, _)| folds[*idx] == fold)
+        {
+            estimates[idx] = fit.estimate(&sample.amounts);
+            regression_ms[idx] = roofline::dot(&logarithms(sample), &regression).exp();
+        }
+    }
+    LeftOut {
+        estimates,
+        regression_ms,
+        folds,
+    }
+}
+
+fn logarithms(sample: &Sample) -> [f64; 4] {
+    let [macs, activations, parameters] = sample.sizes.map(|size| (size + 1.0).ln());
+    [1.0, macs, activations, parameters]
+}
+
+/// Least squares of the logarithm of time.
+fn regression(samples: &[&Sample]) -> [f64; 4] {
+    let mut left = [[0.0; 5]; 4];
+    for sample in samples {
+        let row = logarithms(sample);
+        for (i, equation) in left.iter_mut().enumerate() {
+            for (j, value) in row.iter().enumerate() {
+                equation[j] += row[i] * value;
+            }
+            equation[4] += row[i] * sample.time_ms.ln();
+        }
+    }
+    for pivot in 0..4 {
+        for row in 0..4 {
+            if row != pivot {
+                let factor = left[row][pivot] / left[pivot][pivot];
+                let subtracted = left[pivot];
+                for (value, other) in left[row].iter_mut().zip(subtracted) {
+                    *value -= factor * other;
+                }
+            }
+        }
+    }
+    std::array::from_fn(|idx| left[idx][4] / left[idx][idx])
+}
+
+/// Half width of the interval in logarithms, fixed part and part by distance, that holds [`COVERAGE`] of the
+/// errors: absolute errors relative to a width that grows with the distance, and their quantile.
+pub fn half_width(errors: &[(f64, f64)]) -> [f64; 2] {
+    // How much wider intervals are at a distance of 1: found by the errors of the farther half.
+    let mut distances: Vec<f64> = errors.iter().map(|(_, distance)| *distance).collect();
+    distances.sort_by(f64::total_cmp);
+    let median = distances[distances.len() / 2];
+    let mean = |is_far: bool, of: fn(&(f64, f64)) -> f64| {
+        let side = errors
+            .iter()
+            .filter(|(_, distance)| (*distance > median) == is_far);
+        let values: Vec<f64> = side.map(of).collect();
+        values.iter().sum::<f64>() / values.len().max(1) as f64
+    };
+    let error = |one: &(f64, f64)| one.0.abs().min(0.5);
+    let slope = (mean(true, error) - mean(false, error))
+        / (mean(true, |one| one.1) - mean(false, |one| one.1)).max(1e-6);
+    let slope = slope.max(0.0);
+    let intercept = (mean(false, error) - slope * mean(false, |one| one.1)).max(0.01);
+    let scaled = errors
+        .iter()
+        .map(|(error, distance)| error.abs() / (intercept + slope * distance));
+    let mut scaled: Vec<f64> = scaled.collect();
+    scaled.sort_by(f64::total_cmp);
+    let rank = (COVERAGE * (scaled.len() + 1) as f64).ceil() as usize;
+    let quantile = scaled[rank.clamp(1, scaled.len()) - 1];
+    [quantile * intercept, quantile * slope]
+}
+
+/// Errors of estimates, and how many the intervals held that the other folds' errors made.
+pub fn errors(samples: &[Sample], left_out: &LeftOut) -> Errors {
+    let rows: Vec<(f64, f64)> = samples
+        .iter()
+        .zip(&left_out.estimates)
+        .map(|(sample, estimate)| ((sample.time_ms / estimate.time_ms).ln(), estimate.distance))
+        .collect();
+    let mut n_held = 0;
+    for fold in 0..N_FOLDS {
+        let of = |inside: bool| {
+            let rows = rows.iter().zip(&left_out.folds);
+            rows.filter(move |(_, of)| (**of == fold) == inside)
+                .map(|(row, _)| *row)
+        };
+        let others: Vec<(f64, f64)> = of(false).collect();
+        let [fixed, by_distance] = half_width(&others);
+        n_held += of(true)
+            .filter(|(error, d)| error.abs() <= fixed + by_distance * d)
+            .count();
+    }
+    let times = left_out.estimates.iter().map(|estimate| estimate.time_ms);
+    Errors {
+        coverage_percent: 100.0 * n_held as f64 / rows.len() as f64,
+        ..summary(samples, times)
+    }
+}
+
+/// Uncapped errors in percent.
+pub fn summary(samples: &[Sample], estimates_ms: impl Iterator<Item = f64>) -> Errors {
+    let percent =
+        |(sample, estimate): (&Sample, f64)| 100.0 * (estimate / sample.time_ms - 1.0).abs();
+    let mut percents: Vec<f64> = samples.iter().zip(estimates_ms).map(percent).collect();
+    percents.sort_by(f64::total_cmp);
+    let at = |share: f64| percents[(share * (percents.len() - 1) as f64).round() as usize];
+    Errors {
+        mean_percent: percents.iter().sum::<f64>() / percents.len() as f64,
+        median_percent: at(0.5),
+        p95_percent: at(0.95),
+        coverage_percent: 0.0,
+    }
+}

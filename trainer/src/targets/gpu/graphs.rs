@@ -1,0 +1,70 @@
+//! Weightless graphs that `trainer/python/export_timm.py` writes → kernels.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::Int64Type;
+use litecast::formats::graph_json;
+use litecast::graph;
+use litecast::targets::gpu::kernels::{Kernel, kernels};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use rayon::prelude::*;
+
+/// What is known of a network without its weights.
+pub struct Network {
+    pub kernels: Vec<Kernel>,
+    pub parameters: f64,
+}
+
+/// By model and image size.
+pub type Networks = BTreeMap<(String, u32), Network>;
+
+/// The networks of one file, those of `source` alone (`timm`, `torchvision`).
+pub fn read(path: &Path, source: &str) -> Result<Networks> {
+    ensure!(
+        path.is_file(),
+        "no {}: `python trainer/python/export_timm.py` writes it",
+        path.display()
+    );
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?)?.build()?;
+    let mut rows = Vec::new();
+    for batch in reader {
+        let batch = batch?;
+        let column = |name: &str| {
+            let column = batch.column_by_name(name);
+            column.with_context(|| format!("{}: expected a column `{name}`", path.display()))
+        };
+        let texts = |name: &str| -> Result<Vec<String>> {
+            let array = arrow::compute::cast(column(name)?, &arrow::datatypes::DataType::Utf8)?;
+            let texts = array.as_string::<i32>();
+            Ok((0..texts.len())
+                .map(|row| texts.value(row).to_owned())
+                .collect())
+        };
+        let (sources, models, graphs) = (texts("source")?, texts("model")?, texts("graph")?);
+        let sizes = column("image_size")?.as_primitive::<Int64Type>().clone();
+        let parameters = column("parameters")?.as_primitive::<Int64Type>().clone();
+        for (row, (model, graph)) in models.into_iter().zip(graphs).enumerate() {
+            if sources[row] == source {
+                let size = u32::try_from(sizes.value(row))?;
+                rows.push(((model, size), parameters.value(row) as f64, graph));
+            }
+        }
+    }
+    let network = |(key, parameters, text): ((String, u32), f64, String)| {
+        let model = graph_json::parse(text.as_bytes()).with_context(|| key.0.clone())?;
+        let graph = graph::build(&model, 0)?;
+        let kernels = kernels(&graph);
+        Ok((
+            key,
+            Network {
+                kernels,
+                parameters,
+            },
+        ))
+    };
+    rows.into_par_iter().map(network).collect()
+}

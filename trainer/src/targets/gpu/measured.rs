@@ -1,0 +1,122 @@
+//! Tables of other people's measurements on GPUs, as `shared/data/gpu` has them.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// One table of the timm project: many networks on one GPU with one version of PyTorch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Target whose estimates are fitted to it.
+    pub target: &'static str,
+    pub file: &'static str,
+    /// In words, as provenance.
+    pub framework: &'static str,
+    pub is_training: bool,
+}
+
+/// The tables that targets are fitted to.
+pub const TABLES: [Table; 5] = [
+    Table {
+        target: "rtx-3090",
+        file: "benchmark-infer-amp-nchw-pt240-cu124-rtx3090.csv",
+        framework: "PyTorch 2.4, CUDA 12.4, AMP, channels first",
+        is_training: false,
+    },
+    Table {
+        target: "rtx-3090",
+        file: "benchmark-train-amp-nchw-pt112-cu113-rtx3090.csv",
+        framework: "PyTorch 1.12, CUDA 11.3, AMP, channels first",
+        is_training: true,
+    },
+    Table {
+        target: "rtx-4090",
+        file: "benchmark-infer-amp-nchw-pt291-cu128-4090.csv",
+        framework: "PyTorch 2.9, CUDA 12.8, AMP, channels first",
+        is_training: false,
+    },
+    Table {
+        target: "rtx-5090",
+        file: "benchmark-infer-amp-nchw-pt291-cu130-5090.csv",
+        framework: "PyTorch 2.9, CUDA 13.0, AMP, channels first",
+        is_training: false,
+    },
+    Table {
+        target: "rtx-pro-6000-max-q",
+        file: "benchmark-infer-amp-nchw-pt291-cu130-pro6000maxq.csv",
+        framework: "PyTorch 2.9, CUDA 13.0, AMP, channels first",
+        is_training: false,
+    },
+];
+
+/// One network at one image size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    pub model: String,
+    pub image_size: u32,
+    pub batch: f64,
+    pub ms_per_input: f64,
+}
+
+/// The letters that a model's name begins with.
+pub fn family(model: &str) -> &str {
+    let end = model.find(|c: char| !c.is_ascii_lowercase());
+    &model[..end.unwrap_or(model.len())]
+}
+
+/// The rows of a table that have a time.
+pub fn read(folder: &Path, table: &Table) -> Result<Vec<Measured>> {
+    let path = folder.join("timm").join(table.file);
+    ensure!(
+        path.is_file(),
+        "no {}: measurements of the timm project are not part of this repository and lie in `shared/data` \
+         beside it",
+        path.display()
+    );
+    let mut reader = csv::Reader::from_path(&path)?;
+    let headers = reader.headers()?.clone();
+    let run = if table.is_training { "train" } else { "infer" };
+    let column = |name: &str| {
+        let found = headers.iter().position(|header| header == name);
+        found.with_context(|| format!("{}: expected a column `{name}`", path.display()))
+    };
+    let model = column("model")?;
+    let [speed, batch, size] = [
+        column(&format!("{run}_samples_per_sec"))?,
+        column(&format!("{run}_batch_size"))?,
+        column(&format!("{run}_img_size"))?,
+    ];
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record?;
+        let number = |column: usize| -> Option<f64> { record.get(column)?.parse().ok() };
+        let (Some(speed), Some(batch), Some(size)) = (number(speed), number(batch), number(size))
+        else {
+            continue;
+        };
+        if speed > 0.0 && batch > 0.0 {
+            rows.push(Measured {
+                model: record.get(model).unwrap_or_default().to_owned(),
+                image_size: size as u32,
+                batch,
+                ms_per_input: 1e3 / speed,
+            });
+        }
+    }
+    if rows.is_empty() {
+        bail!("{}: expected rows with a speed, found none", path.display());
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::family;
+
+    #[test]
+    fn a_family_is_named_by_letters() {
+        assert_eq!(family("vit_small_patch16_224"), "vit");
+        assert_eq!(family("resnet50"), "resnet");
+        assert_eq!(family("cait_xxs24_224"), "cait");
+    }
+}

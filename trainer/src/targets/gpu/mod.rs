@@ -1,0 +1,221 @@
+//! Measurements of GPUs → the constants of `litecast::targets::gpu`, and the errors on networks that they
+//! were not fitted to.
+
+mod accel_nasbench;
+mod evaluate;
+mod graphs;
+mod kriging;
+mod measured;
+mod memory;
+mod roofline;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
+use litecast::targets::gpu::costs::NAMES;
+use litecast::targets::gpu::estimate::summed;
+
+use self::evaluate::{Fit, Sample, Split, errors, half_width, left_out, summary};
+use self::graphs::Networks;
+use self::measured::{Measured, TABLES, Table, family};
+
+/// Fits the constants of GPUs to published measurements.
+#[derive(Clone, Debug, clap::Args)]
+pub struct FitGpuArgs {
+    /// Folder of published measurements.
+    #[arg(long, default_value = "../shared/data/gpu")]
+    pub measured: PathBuf,
+    /// Graphs that `export_timm.py` wrote. Give it again for several files.
+    #[arg(long, required = true)]
+    pub graphs: Vec<PathBuf>,
+    /// File for the constants.
+    #[arg(long, default_value = "bundle/gpu.json")]
+    pub out: PathBuf,
+    /// Compare counted memory with this table of `pytorch_memory.py`, and fit nothing.
+    #[arg(long, value_name = "TABLE")]
+    pub memory: Option<PathBuf>,
+    /// Splits to repeat every evaluation on.
+    #[arg(long, default_value = "3")]
+    pub seeds: u64,
+}
+
+/// Fits, prints the errors as Markdown, and writes.
+pub fn run(args: &FitGpuArgs) -> Result<()> {
+    let mut networks = Networks::new();
+    for path in &args.graphs {
+        networks.extend(graphs::read(path, "timm")?);
+    }
+    if let Some(table) = &args.memory {
+        return memory::compare(table, &networks);
+    }
+    println!(
+        "| target, run | networks (families) | split | method | mean % | median % | 95th percentile % | in 90 % interval |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    let mut runs = Vec::new();
+    for table in &TABLES {
+        let rows = measured::read(&args.measured, table)?;
+        runs.push(fit_table(table, &rows, &networks, args.seeds)?);
+    }
+    accel_nasbench::compare(&args.measured, &runs)?;
+    let bundle = Bundle {
+        costs: NAMES.map(str::to_owned).to_vec(),
+        runs,
+    };
+    fs::write(&args.out, serde_json::to_string(&bundle)? + "\n")
+        .with_context(|| format!("could not write {}", args.out.display()))
+}
+
+/// Measured networks of which there is a graph.
+fn samples(rows: &[Measured], networks: &Networks) -> Vec<Sample> {
+    let sample = |row: &Measured| {
+        let network = networks.get(&(row.model.clone(), row.image_size))?;
+        let kernels = &network.kernels;
+        let sum =
+            |of: fn(&litecast::targets::gpu::kernels::Kernel) -> f64| kernels.iter().map(of).sum();
+        Some(Sample {
+            model: row.model.clone(),
+            family: family(&row.model).to_owned(),
+            amounts: summed(kernels, row.batch),
+            time_ms: row.ms_per_input,
+            sizes: [sum(|k| k.macs), sum(|k| k.outputs), network.parameters],
+        })
+    };
+    rows.iter().filter_map(sample).collect()
+}
+
+fn fit_table(table: &Table, rows: &[Measured], networks: &Networks, n_seeds: u64) -> Result<Run> {
+    let samples = samples(rows, networks);
+    ensure!(
+        samples.len() > 100,
+        "{}: expected graphs of its networks",
+        table.file
+    );
+    let mode = if table.is_training {
+        Mode::Training
+    } else {
+        Mode::Inference
+    };
+    let [random_errors, family_errors] =
+        [Split::Models, Split::Families].map(|split| compare(table, &samples, split, n_seeds));
+    let fit = Fit::of(&samples.iter().collect::<Vec<_>>());
+    let mut correction = fit.correction;
+    let of_families = left_out(&samples, Split::Families, 0);
+    let pairs = samples.iter().zip(&of_families.estimates);
+    let pairs: Vec<(f64, f64)> = pairs
+        .map(|(sample, estimate)| ((sample.time_ms / estimate.time_ms).ln(), estimate.distance))
+        .collect();
+    correction.half_width = half_width(&pairs);
+    let mut batches: Vec<f64> = rows.iter().map(|row| row.batch).collect();
+    batches.sort_by(f64::total_cmp);
+    let families: BTreeSet<&str> = samples
+        .iter()
+        .map(|sample| sample.family.as_str())
+        .collect();
+    Ok(Run {
+        target: table.target.to_owned(),
+        mode,
+        framework: table.framework.to_owned(),
+        laboratory: "the timm project".to_owned(),
+        n_networks: samples.len(),
+        n_families: families.len(),
+        batches: [batches[0], batches[batches.len() / 2]],
+        costs_ms: fit.costs.to_vec(),
+        correction,
+        errors: family_errors,
+        random_errors,
+    })
+}
+
+/// Errors of three methods on networks that were left out, as means over seeds; those of the last one.
+fn compare(table: &Table, samples: &[Sample], split: Split, n_seeds: u64) -> Errors {
+    let mut by_method = [Errors::default(); 3];
+    let mut by_family = BTreeMap::new();
+    for seed in 0..n_seeds {
+        let left = left_out(samples, split, seed);
+        for (sample, estimate) in samples.iter().zip(&left.estimates) {
+            let ratio = (estimate.time_ms / sample.time_ms).ln();
+            let of = by_family
+                .entry(sample.family.as_str())
+                .or_insert_with(Vec::new);
+            of.push((100.0 * (ratio.exp() - 1.0).abs(), ratio));
+        }
+        let roofline = left.estimates.iter().map(|estimate| estimate.roofline_ms);
+        let of_seed = [
+            summary(samples, left.regression_ms.iter().copied()),
+            summary(samples, roofline),
+            errors(samples, &left),
+        ];
+        for (sum, one) in by_method.iter_mut().zip(of_seed) {
+            sum.mean_percent += one.mean_percent / n_seeds as f64;
+            sum.median_percent += one.median_percent / n_seeds as f64;
+            sum.p95_percent += one.p95_percent / n_seeds as f64;
+            sum.coverage_percent += one.coverage_percent / n_seeds as f64;
+        }
+    }
+    let families: BTreeSet<&str> = samples
+        .iter()
+        .map(|sample| sample.family.as_str())
+        .collect();
+    let split = match split {
+        Split::Models => "random by network",
+        Split::Families => "families left out",
+    };
+    let run = if table.is_training {
+        "training"
+    } else {
+        "inference"
+    };
+    let methods = ["log-linear regression", "roofline", "roofline and kriging"];
+    for (method, errors) in methods.iter().zip(&by_method) {
+        let coverage = match errors.coverage_percent {
+            0.0 => "–".to_owned(),
+            percent => format!("{percent:.1} %"),
+        };
+        println!(
+            "| {} {run}, {} | {} ({}) | {split} | {method} | {:.2} | {:.2} | {:.1} | {coverage} |",
+            table.target,
+            table.framework,
+            samples.len(),
+            families.len(),
+            errors.mean_percent,
+            errors.median_percent,
+            errors.p95_percent,
+        );
+    }
+    if split == "families left out" {
+        print_worst(table, &by_family);
+    }
+    by_method[2]
+}
+
+/// Families that add most to the mean, on the standard error stream.
+const N_WORST: usize = 12;
+
+/// Errors in percent and logarithms of estimate over measurement, by family.
+type ByFamily<'s> = BTreeMap<&'s str, Vec<(f64, f64)>>;
+
+fn print_worst(table: &Table, by_family: &ByFamily) {
+    let n: usize = by_family.values().map(Vec::len).sum();
+    let mut sums: Vec<(f64, &str, usize, f64)> = by_family
+        .iter()
+        .map(|(family, errors)| {
+            let sum: f64 = errors.iter().map(|(percent, _)| percent).sum();
+            let signed: f64 = errors.iter().map(|(_, ratio)| ratio).sum();
+            (sum, *family, errors.len(), signed / errors.len() as f64)
+        })
+        .collect();
+    sums.sort_by(|a, b| b.0.total_cmp(&a.0));
+    eprintln!("{}: families that add most to the mean", table.file);
+    for (sum, family, n_errors, signed) in sums.iter().take(N_WORST) {
+        eprintln!(
+            "  {family}: {:.2} of the mean's percent, {:.1} % on average, estimates {:+.0} %",
+            sum / n as f64,
+            sum / *n_errors as f64,
+            100.0 * (signed.exp() - 1.0)
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! Costs of kernels that make measured times, none of them negative.
+
+use litecast::targets::gpu::costs::{Amounts, N_COSTS};
+
+/// Passes over the fit with new weights: errors count by their size, not its square, so that a few networks
+/// that run otherwise do not move the costs of all.
+const N_REWEIGHTINGS: usize = 5;
+/// Relative error below which errors count by their square.
+const SMALL_ERROR: f64 = 0.03;
+/// Holds costs that few networks have towards 0: share of each column's own squares.
+const RIDGE: f64 = 1e-3;
+/// Rounds of coordinate descent. The sum of squares is convex; changes are below 1e-9 long before.
+const N_ROUNDS: usize = 3000;
+const CONVERGED: f64 = 1e-10;
+
+/// The costs for which `amounts · costs` is nearest to `times_ms`, in relative terms.
+pub fn fit(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
+    let scales = scales(amounts, times_ms);
+    let rows: Vec<Vec<f64>> = amounts
+        .iter()
+        .zip(times_ms)
+        .map(|(row, time)| {
+            let scaled = row.iter().zip(&scales);
+            scaled
+                .map(|(amount, scale)| amount / scale / time)
+                .collect()
+        })
+        .collect();
+    let mut weights = vec![1.0; rows.len()];
+    let mut solution = vec![0.0; N_COSTS];
+    for _ in 0..N_REWEIGHTINGS {
+        solution = solve(&rows, &weights, solution);
+        for (row, weight) in rows.iter().zip(&mut weights) {
+            let error = (dot(row, &solution) - 1.0).abs();
+            *weight = 1.0 / error.max(SMALL_ERROR);
+        }
+        let mean = weights.iter().sum::<f64>() / weights.len() as f64;
+        weights.iter_mut().for_each(|weight| *weight /= mean);
+    }
+    std::array::from_fn(|idx| solution[idx] / scales[idx])
+}
+
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Root mean squares of the columns, so that all have the same size.
+fn scales(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
+    std::array::from_fn(|idx| {
+        let squares = amounts
+            .iter()
+            .zip(times_ms)
+            .map(|(row, time)| (row[idx] / time).powi(2));
+        (squares.sum::<f64>() / amounts.len().max(1) as f64)
+            .sqrt()
+            .max(1e-12)
+    })
+}
+
+/// Non-negative least squares of `rows · x = 1` by coordinate descent.
+fn solve(rows: &[Vec<f64>], weights: &[f64], mut x: Vec<f64>) -> Vec<f64> {
+    let n = x.len();
+    let mut gram = vec![vec![0.0; n]; n];
+    let mut target = vec![0.0; n];
+    for (row, weight) in rows.iter().zip(weights) {
+        let filled: Vec<(usize, f64)> = row
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(_, v)| *v != 0.0)
+            .collect();
+        for &(i, a) in &filled {
+            target[i] += weight * a;
+            for &(j, b) in &filled {
+                gram[i][j] += weight * a * b;
+            }
+        }
+    }
+    let ridge = RIDGE * rows.len() as f64;
+    for (idx, row) in gram.iter_mut().enumerate() {
+        row[idx] += ridge;
+    }
+    for _ in 0..N_ROUNDS {
+        let mut largest = 0.0f64;
+        for idx in 0..n {
+            let gradient = target[idx] - dot(&gram[idx], &x);
+            let moved = (x[idx] + gradient / gram[idx][idx]).max(0.0);
+            largest = largest.max((moved - x[idx]).abs());
+            x[idx] = moved;
+        }
+        if largest < CONVERGED {
+            break;
+        }
+    }
+    x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Times that costs made: the costs come back, and those that are absent are 0.
+    #[test]
+    fn costs_are_found_again() {
+        let costs = |idx: usize| [2.0, 0.5, 0.0, 3.0].get(idx).copied().unwrap_or(0.0);
+        let row = |seed: usize| -> Amounts {
+            std::array::from_fn(|idx| {
+                if idx < 4 {
+                    ((seed * 7 + idx * 13) % 11) as f64 + 1.0
+                } else {
+                    0.0
+                }
+            })
+        };
+        let rows: Vec<Amounts> = (0..40).map(row).collect();
+        let times: Vec<f64> = rows
+            .iter()
+            .map(|row| (0..4).map(|idx| row[idx] * costs(idx)).sum())
+            .collect();
+        let found = fit(&rows.iter().collect::<Vec<_>>(), &times);
+        for (idx, found) in found.iter().enumerate() {
+            assert!(
+                (found - costs(idx)).abs() < 0.05,
+                "{idx}: {found} for {}",
+                costs(idx)
+            );
+        }
+    }
+}
