@@ -1,0 +1,89 @@
+//! What boards with an Ethos-U took, beside what the compiler estimates for them.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::configuration::Configuration;
+use crate::targets::boards;
+
+/// Made by `litecast-trainer fit-silicon`.
+const SHIPPED: &str = include_str!("silicon.json");
+
+/// Latency measured on a board = `fixed_ms` + latency by the compiler's rules.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredBoard {
+    /// Id of the board in `targets::boards`.
+    pub board: String,
+    /// Of one inference, whatever the network: driver, command stream, interrupt.
+    pub fixed_ms: f64,
+    /// Of each network, with a fixed time that is fitted to the others.
+    pub left_out: LeftOut,
+    pub networks: Vec<MeasuredNetwork>,
+    /// Who measured, and where it is published.
+    pub source: String,
+}
+
+/// Errors of the fit on networks that it was not made of.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeftOut {
+    pub mean_percent: f64,
+    pub median_percent: f64,
+    pub worst_percent: f64,
+    /// Every network's measurement lies between its estimate over this and its estimate times this.
+    pub interval_factor: f64,
+}
+
+/// One network on a board.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredNetwork {
+    pub name: String,
+    /// Measured latency over the one by the compiler's rules.
+    pub ratio: f64,
+}
+
+impl MeasuredBoard {
+    /// Every board on which networks were measured.
+    pub fn shipped() -> &'static [Self] {
+        static BOARDS: LazyLock<Vec<MeasuredBoard>> =
+            LazyLock::new(|| serde_json::from_str(SHIPPED).expect("the file shipped is whole"));
+        &BOARDS
+    }
+
+    /// The board whose NPU has this configuration, if networks were measured there.
+    pub fn of(configuration: &Configuration) -> Option<&'static Self> {
+        Self::shipped().iter().find(|measured| {
+            let board = boards::by_id(&measured.board);
+            let own = board.and_then(|board| board.npu_configuration().ok());
+            own.as_ref() == Some(configuration)
+        })
+    }
+
+    /// Latency on the board in ms, and the ends of its interval.
+    pub fn latency_ms(&self, by_rules_ms: f64) -> [f64; 3] {
+        let value_ms = self.fixed_ms + by_rules_ms;
+        let factor = self.left_out.interval_factor;
+        [value_ms, value_ms / factor, value_ms * factor]
+    }
+
+    /// How the latency was made, and what it was checked against.
+    pub fn in_words(&self) -> String {
+        let ratios = || self.networks.iter().map(|network| network.ratio);
+        let (least, most) = (
+            ratios().fold(f64::MAX, f64::min),
+            ratios().fold(0.0, f64::max),
+        );
+        format!(
+            "Vela's rules and {:.2} ms an inference; {} networks measured on it took {least:.2} to {most:.2} \
+             times Vela's latency; error with each left out: median {:.0} %, worst {:.0} %; {}",
+            self.fixed_ms,
+            self.networks.len(),
+            self.left_out.median_percent,
+            self.left_out.worst_percent,
+            self.source,
+        )
+    }
+}

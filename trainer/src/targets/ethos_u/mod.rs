@@ -1,0 +1,3 @@
+//! What is fitted for `litecast::targets::ethos_u`.
+
+pub mod silicon;
