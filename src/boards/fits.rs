@@ -1,0 +1,305 @@
+//! Whether a model has room on each board, what is short where it has none, and how fast it runs.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::graph::Graph;
+use crate::graph::analysis::Analysis;
+use crate::graph::analysis::memory_plan::Unplannable;
+use crate::targets::boards::{self, Board, Memory};
+use crate::targets::cortex_m::{self, Constants, Latency};
+use crate::targets::tflite_micro::{Bytes, Kernels, Pointers, arena_bytes, code_flash_bytes};
+
+/// Memory that the application keeps for itself, beside the model and the runtime.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Application {
+    /// Its data.
+    pub ram_bytes: u64,
+    /// Its code.
+    pub flash_bytes: u64,
+}
+
+/// Memory that a model needs under TensorFlow Lite Micro.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Need {
+    /// The whole arena.
+    pub arena_bytes: u64,
+    /// The file, which lies in flash.
+    pub file_bytes: u64,
+    /// Code of the interpreter and the kernels in flash, an estimate with its range.
+    pub code_bytes: Bytes,
+}
+
+impl Need {
+    /// Quadratic in activations, up to a limit.
+    pub fn of(graph: &Graph) -> Result<Self, Unplannable> {
+        Ok(Self {
+            arena_bytes: arena_bytes(graph, Kernels::CmsisNnDsp, Pointers::Bits32)?,
+            file_bytes: graph.model.file_bytes as u64,
+            code_bytes: code_flash_bytes(graph),
+        })
+    }
+}
+
+/// A model on every microcontroller board of the table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fits {
+    /// Of the model and its runtime.
+    pub need: Need,
+    /// What the application keeps beside that.
+    pub application: Application,
+    /// In the order of the table, those whose memory is known.
+    pub boards: Vec<OnBoard>,
+}
+
+/// A model on one board.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OnBoard {
+    /// Its id, for `--board`.
+    pub id: &'static str,
+    /// As its maker calls it.
+    pub name: &'static str,
+    /// The microcontroller.
+    pub chip: &'static str,
+    /// The core that runs the model.
+    pub core: &'static str,
+    /// Of that core.
+    pub clock_mhz: Option<f64>,
+    /// The neural accelerator in words, where the chip has one.
+    pub npu: Option<&'static str>,
+    /// Whether there is room for all of it.
+    pub fits: Verdict,
+    /// Of the arena and the application's data.
+    pub ram: Room,
+    /// Of the file, the runtime and the application's code.
+    pub flash: Room,
+    /// On the core or, for an STM32N6, on its NPU; absent where nobody measured its core, or for a model
+    /// that is not modelled.
+    pub latency: Option<BoardLatency>,
+}
+
+/// Whether a model has room on a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// There is room for the most that the code may take.
+    Yes,
+    /// By the estimate of the code alone; not where the code takes as much as it may.
+    Close,
+    /// By no estimate.
+    No,
+}
+
+/// Where a part of the model lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", tag = "room")]
+pub enum Room {
+    /// In the memory of the chip.
+    OnChip {
+        /// Free beside it.
+        left_bytes: u64,
+    },
+    /// Not on the chip, but in memory beside it, which is slower.
+    External {
+        /// Free beside it.
+        left_bytes: u64,
+    },
+    /// Nowhere.
+    Short {
+        /// More than the larger of the two memories has.
+        missing_bytes: u64,
+    },
+}
+
+/// Latency of one inference on a board.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BoardLatency {
+    /// The target whose constants it comes from.
+    pub target: &'static str,
+    /// Of the core.
+    pub clock_mhz: f64,
+    /// Milliseconds.
+    pub value_ms: f64,
+    /// Ends of the interval of 90 %.
+    pub lo_ms: f64,
+    /// As [`Self::lo_ms`].
+    pub hi_ms: f64,
+    /// Whether it was measured on other boards with the same core alone.
+    pub is_transferred: bool,
+}
+
+impl Room {
+    fn of(needed_bytes: u64, on_chip_kib: u64, external_kib: u64) -> Self {
+        let left = |kib: u64| (kib << 10).checked_sub(needed_bytes);
+        match (left(on_chip_kib), left(external_kib)) {
+            (Some(left_bytes), _) => Self::OnChip { left_bytes },
+            (None, Some(left_bytes)) => Self::External { left_bytes },
+            (None, None) => Self::Short {
+                missing_bytes: needed_bytes - (on_chip_kib.max(external_kib) << 10),
+            },
+        }
+    }
+
+    fn is_short(&self) -> bool {
+        matches!(self, Self::Short { .. })
+    }
+}
+
+/// On each board whose memory is known, in the order of
+/// [`boards::shipped`]. Quadratic in activations, up to a
+/// limit.
+pub fn fits(
+    graph: &Graph,
+    analysis: &Analysis,
+    application: Application,
+) -> Result<Fits, Unplannable> {
+    let need = Need::of(graph)?;
+    let latencies = latencies(graph, analysis);
+    let on_boards = boards::shipped().iter().filter_map(|board| {
+        let memory = board.memory.as_ref()?;
+        Some(OnBoard {
+            latency: latency_on(board, &latencies),
+            ..on_board(board, memory, &need, &application)
+        })
+    });
+    Ok(Fits {
+        need,
+        application,
+        boards: on_boards.collect(),
+    })
+}
+
+fn on_board(
+    board: &'static Board,
+    memory: &Memory,
+    need: &Need,
+    application: &Application,
+) -> OnBoard {
+    let ram_bytes = need.arena_bytes.saturating_add(application.ram_bytes);
+    let without_code = need.file_bytes.saturating_add(application.flash_bytes);
+    let flash = |code_bytes: u64| {
+        let needed = without_code.saturating_add(code_bytes);
+        Room::of(needed, memory.flash_kib, memory.external_flash_kib)
+    };
+    let ram = Room::of(ram_bytes, memory.sram_kib, memory.external_ram_kib);
+    let at_most = flash(need.code_bytes.hi);
+    let flash = flash(need.code_bytes.value);
+    OnBoard {
+        id: &board.id,
+        name: &board.name,
+        chip: &board.chip,
+        core: &board.core,
+        clock_mhz: board.clock_mhz,
+        npu: board.npu.as_deref(),
+        fits: match (ram.is_short() || flash.is_short(), at_most.is_short()) {
+            (true, _) => Verdict::No,
+            (false, true) => Verdict::Close,
+            (false, false) => Verdict::Yes,
+        },
+        ram,
+        flash,
+        latency: None,
+    }
+}
+
+/// Of each target that boards name, at the target's own clock.
+fn latencies(graph: &Graph, analysis: &Analysis) -> HashMap<&'static str, Latency> {
+    let targets = Constants::shipped().targets.iter();
+    targets
+        .filter_map(|target| {
+            let latency = cortex_m::latency(graph, analysis, target, None).ok()?;
+            Some((target.target.as_str(), latency))
+        })
+        .collect()
+}
+
+fn latency_on(
+    board: &'static Board,
+    latencies: &HashMap<&'static str, Latency>,
+) -> Option<BoardLatency> {
+    let of = board.latency.as_ref()?;
+    let latency = latencies.get(of.target.as_str())?;
+    let target = Constants::shipped().target(&of.target)?;
+    let clock_mhz = match (target.has_other_clocks, board.clock_mhz) {
+        (true, Some(clock_mhz)) => clock_mhz,
+        _ => latency.clock_mhz,
+    };
+    let slower = latency.clock_mhz / clock_mhz;
+    let wider = match of.is_transferred {
+        true => target.transfer_factor(),
+        false => 1.0,
+    };
+    Some(BoardLatency {
+        target: &target.target,
+        clock_mhz,
+        value_ms: latency.value_ms * slower,
+        lo_ms: latency.lo_ms * slower / wider,
+        hi_ms: latency.hi_ms * slower * wider,
+        is_transferred: of.is_transferred,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::targets::boards::by_id;
+
+    #[test]
+    fn what_is_short_is_said_in_bytes() {
+        let need = Need {
+            arena_bytes: 300 << 10,
+            file_bytes: 900 << 10,
+            code_bytes: Bytes {
+                value: 124 << 10,
+                lo: 62 << 10,
+                hi: 248 << 10,
+            },
+        };
+        let on = |id: &str, application: &Application| {
+            let board = by_id(id).unwrap();
+            on_board(board, board.memory.as_ref().unwrap(), &need, application)
+        };
+        let nothing = Application::default();
+        let nano = on("arduino-nano-33-ble", &nothing);
+        assert_eq!(
+            nano.ram,
+            Room::Short {
+                missing_bytes: 44 << 10
+            }
+        );
+        assert_eq!(nano.flash, Room::OnChip { left_bytes: 0 });
+        assert_eq!(nano.fits, Verdict::No);
+        let code = Application {
+            ram_bytes: 0,
+            flash_bytes: 1,
+        };
+        let nano = on("arduino-nano-33-ble", &code);
+        assert_eq!(nano.flash, Room::Short { missing_bytes: 1 });
+        let nrf = on("nrf5340-dk", &nothing);
+        assert_eq!(
+            nrf.fits,
+            Verdict::Yes,
+            "external flash holds the most that the code may take"
+        );
+        let u5 = on("nucleo-f746zg", &nothing);
+        assert_eq!(u5.fits, Verdict::Close, "{u5:?}");
+        let disco = on(
+            "stm32f746g-disco",
+            &Application {
+                ram_bytes: 100 << 10,
+                ..code
+            },
+        );
+        let left_bytes = (8 << 20) - (400 << 10);
+        assert_eq!(disco.ram, Room::External { left_bytes });
+        assert_eq!(disco.fits, Verdict::Yes);
+    }
+}
