@@ -1,0 +1,414 @@
+//! Limits that models are held to, and what a report says of them.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::args::Against;
+use super::document::{Document, Estimate};
+use super::quantity;
+
+/// A limit in the report's unit: ms, mJ, bytes, or a plain count.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit(pub f64);
+
+/// The most that a model may cost. None holds where nothing is given.
+#[derive(clap::Args, Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Limits {
+    /// Most time of an inference: 10ms, 800us, 1.5s.
+    #[arg(long = "max-latency", value_name = "TIME", value_parser = parsed::<Time>)]
+    #[serde(deserialize_with = "read::<Time, _>")]
+    pub latency: Option<Limit>,
+    /// Most energy of an inference: 2mJ, 300uJ.
+    #[arg(long = "max-energy", value_name = "ENERGY", value_parser = parsed::<Energy>)]
+    #[serde(deserialize_with = "read::<Energy, _>")]
+    pub energy: Option<Limit>,
+    /// Most SRAM in use at a time: 256KiB, 1MiB, 300kB (of 1000 bytes), 4096.
+    #[arg(long = "max-sram", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[serde(deserialize_with = "read::<Bytes, _>")]
+    pub sram: Option<Limit>,
+    /// Largest arena under TensorFlow Lite Micro; needs no target.
+    #[arg(long = "max-arena", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[serde(deserialize_with = "read::<Bytes, _>")]
+    pub arena: Option<Limit>,
+    /// Most RAM of activations under ST Edge AI.
+    #[arg(long = "max-activation-ram", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[serde(deserialize_with = "read::<Bytes, _>")]
+    pub activation_ram: Option<Limit>,
+    /// Most flash of weights on a microcontroller.
+    #[arg(long = "max-weights-flash", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[serde(deserialize_with = "read::<Bytes, _>")]
+    pub weights_flash: Option<Limit>,
+    /// Most bytes moved to and from memory off the chip.
+    #[arg(long = "max-offchip-traffic", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[serde(deserialize_with = "read::<Bytes, _>")]
+    pub offchip_traffic: Option<Limit>,
+    /// Largest file; needs no target.
+    #[arg(long = "max-file-size", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    #[serde(deserialize_with = "read::<Bytes, _>")]
+    pub file_size: Option<Limit>,
+    /// Most multiply-accumulates: 10M; needs no target.
+    #[arg(long = "max-macs", value_name = "COUNT", value_parser = parsed::<Count>)]
+    #[serde(deserialize_with = "read::<Count, _>")]
+    pub macs: Option<Limit>,
+    /// Most parameters: 250k; needs no target.
+    #[arg(long = "max-parameters", value_name = "COUNT", value_parser = parsed::<Count>)]
+    #[serde(deserialize_with = "read::<Count, _>")]
+    pub parameters: Option<Limit>,
+}
+
+/// Id of the target whose only metric is the arena.
+pub const ARENA_TARGET: &str = "tflite-micro";
+
+impl Limits {
+    /// Metric and limit of what a target is asked for.
+    fn of_targets(&self) -> Vec<(&'static str, Limit)> {
+        let limits = [
+            ("latency", self.latency),
+            ("energy", self.energy),
+            ("sram_peak", self.sram),
+            ("activation_ram", self.activation_ram),
+            ("weights_flash", self.weights_flash),
+            ("offchip_traffic", self.offchip_traffic),
+        ];
+        limits
+            .into_iter()
+            .filter_map(|(metric, limit)| Some((metric, limit?)))
+            .collect()
+    }
+
+    /// Whether a target has to be chosen.
+    pub fn needs_target(&self) -> bool {
+        !self.of_targets().is_empty()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A verdict for each limit, and each target that estimates its metric.
+    pub fn check(&self, document: &Document, against: Against) -> Vec<Verdict> {
+        let model = &document.model;
+        let facts = [
+            ("file_size", "bytes", self.file_size, model.file_bytes),
+            ("macs", "", self.macs, model.macs),
+            ("parameters", "", self.parameters, model.parameters),
+        ];
+        let facts = facts.into_iter().filter_map(|(name, unit, limit, value)| {
+            Some(Verdict::exact(name, unit, limit?, value as f64))
+        });
+        let mut verdicts: Vec<Verdict> = facts.collect();
+        if let Some(limit) = self.arena {
+            verdicts.extend(Verdict::of_metric(document, "arena", limit, against));
+        }
+        for (metric, limit) in self.of_targets() {
+            verdicts.extend(Verdict::of_metric(document, metric, limit, against));
+        }
+        verdicts
+    }
+}
+
+/// One limit, and what is held to it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Absent for what is exact of the file.
+    pub target: Option<String>,
+    pub metric: String,
+    pub unit: String,
+    pub limit: f64,
+    pub status: Status,
+    /// What was compared: `value`, `upper`, or `value` where an estimate has no interval.
+    pub against: Against,
+    pub value: Option<f64>,
+    /// Upper end of the interval.
+    pub upper: Option<f64>,
+    /// By how much the limit is exceeded, in `unit`.
+    pub over: Option<f64>,
+    /// Why there is no estimate.
+    pub unavailable: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Within,
+    Over,
+    /// No estimate, which does not pass.
+    Unknown,
+}
+
+impl Verdict {
+    fn exact(metric: &str, unit: &str, limit: Limit, value: f64) -> Self {
+        Self::new(
+            None,
+            metric,
+            unit,
+            limit,
+            [Some(value), None],
+            Against::Value,
+        )
+    }
+
+    fn new(
+        target: Option<&str>,
+        metric: &str,
+        unit: &str,
+        Limit(limit): Limit,
+        [value, upper]: [Option<f64>; 2],
+        against: Against,
+    ) -> Self {
+        let (compared, against) = match (against, upper) {
+            (Against::Upper, Some(upper)) => (Some(upper), Against::Upper),
+            _ => (value, Against::Value),
+        };
+        let over = compared
+            .map(|compared| compared - limit)
+            .filter(|over| *over > 0.0);
+        let status = match (compared, over) {
+            (None, _) => Status::Unknown,
+            (Some(_), Some(_)) => Status::Over,
+            // Nothing but a number at or below the limit is within it: NaN is not.
+            (Some(compared), None) if compared <= limit => Status::Within,
+            (Some(_), None) => Status::Unknown,
+        };
+        Self {
+            target: target.map(str::to_owned),
+            metric: metric.to_owned(),
+            unit: unit.to_owned(),
+            limit,
+            status,
+            against,
+            value,
+            upper,
+            over,
+            unavailable: None,
+        }
+    }
+
+    /// Of each target that has the metric; one without a value where none has.
+    fn of_metric(document: &Document, metric: &str, limit: Limit, against: Against) -> Vec<Self> {
+        let unit = litecast::Metric::from_id(metric).map_or("", litecast::Metric::unit);
+        let of = |target: Option<&str>, estimate: Option<&Estimate>, why: Option<String>| {
+            let value = estimate.map(|estimate| estimate.value);
+            let upper = estimate.and_then(|estimate| estimate.hi);
+            Self {
+                unavailable: why,
+                ..Self::new(target, metric, unit, limit, [value, upper], against)
+            }
+        };
+        let results = document
+            .results
+            .iter()
+            .filter(|result| result.metric == metric);
+        let verdicts: Vec<Self> = results
+            .map(|result| {
+                let reasons = document.unavailable();
+                let mut reasons = reasons.filter(|(t, m, _)| (*t, *m) == (&result.target, metric));
+                let why = reasons.next().map(|(.., words)| words.to_owned());
+                of(Some(&result.target), result.estimate(), why)
+            })
+            .collect();
+        if !verdicts.is_empty() {
+            return verdicts;
+        }
+        // A target that refuses a file as a whole may list its latency alone.
+        let refusals = document.unavailable().map(|(.., words)| words.to_owned());
+        let why = refusals
+            .last()
+            .unwrap_or_else(|| format!("no chosen target estimates {metric}"));
+        vec![of(None, None, Some(why))]
+    }
+
+    /// The compared number.
+    pub fn compared(&self) -> Option<f64> {
+        match self.against {
+            Against::Upper => self.upper,
+            Against::Value => self.value,
+        }
+    }
+
+    /// Whether the interval reaches beyond the limit that the value keeps.
+    pub fn is_close(&self) -> bool {
+        self.status == Status::Within && self.upper.is_some_and(|upper| upper > self.limit)
+    }
+
+    /// A number in the unit of this verdict.
+    pub fn words(&self, value: f64) -> String {
+        match self.unit.as_str() {
+            "" => quantity::count(value as u64).to_string(),
+            unit => quantity::measure(value, unit).to_string(),
+        }
+    }
+}
+
+/// Units of a kind of number: their names, and what one is in the report's unit.
+trait Units {
+    const UNITS: &'static [(&'static str, f64)];
+    const EXAMPLE: &'static str;
+}
+
+struct Time;
+struct Energy;
+struct Bytes;
+struct Count;
+
+impl Units for Time {
+    const UNITS: &'static [(&'static str, f64)] = &[
+        ("s", 1e3),
+        ("ms", 1.0),
+        ("us", 1e-3),
+        ("µs", 1e-3),
+        ("μs", 1e-3),
+        ("ns", 1e-6),
+    ];
+    const EXAMPLE: &'static str = "10ms, 800us or 1.5s";
+}
+
+impl Units for Energy {
+    const UNITS: &'static [(&'static str, f64)] = &[
+        ("J", 1e3),
+        ("mJ", 1.0),
+        ("uJ", 1e-3),
+        ("µJ", 1e-3),
+        ("μJ", 1e-3),
+        ("nJ", 1e-6),
+    ];
+    const EXAMPLE: &'static str = "2mJ or 300uJ";
+}
+
+impl Units for Bytes {
+    const UNITS: &'static [(&'static str, f64)] = &[
+        ("", 1.0),
+        ("B", 1.0),
+        ("bytes", 1.0),
+        ("kB", 1e3),
+        ("KB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+    ];
+    const EXAMPLE: &'static str = "256KiB, 1MiB or 4096";
+}
+
+impl Units for Count {
+    const UNITS: &'static [(&'static str, f64)] = &[
+        ("", 1.0),
+        ("k", 1e3),
+        ("K", 1e3),
+        ("M", 1e6),
+        ("G", 1e9),
+        ("T", 1e12),
+    ];
+    const EXAMPLE: &'static str = "250k, 10M or 4096";
+}
+
+/// What is no quantity of its kind.
+#[derive(Debug)]
+pub struct NoQuantity {
+    expected: &'static str,
+    found: String,
+}
+
+impl fmt::Display for NoQuantity {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(
+            f,
+            "expected a number with a unit, for example {}, found `{}`",
+            self.expected, self.found
+        )
+    }
+}
+
+impl std::error::Error for NoQuantity {}
+
+fn parsed<U: Units>(text: &str) -> Result<Limit, NoQuantity> {
+    let wrong = || NoQuantity {
+        expected: U::EXAMPLE,
+        found: text.to_owned(),
+    };
+    let at = text
+        .find(|c: char| !(c.is_ascii_digit() || "._".contains(c)))
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    let number: f64 = number.replace('_', "").parse().map_err(|_| wrong())?;
+    let (_, factor) = U::UNITS
+        .iter()
+        .find(|(name, _)| *name == unit.trim())
+        .ok_or_else(wrong)?;
+    let value = number * factor;
+    match value.is_finite() {
+        true => Ok(Limit(value)),
+        false => Err(wrong()),
+    }
+}
+
+/// A string, or a plain number where the kind of number takes one.
+fn read<'d, U: Units, D: Deserializer<'d>>(from: D) -> Result<Option<Limit>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Text(String),
+        Whole(u64),
+    }
+    let text = match Written::deserialize(from)? {
+        Written::Text(text) => text,
+        Written::Whole(number) => number.to_string(),
+    };
+    parsed::<U>(&text)
+        .map(Some)
+        .map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_in_the_units_of_the_report() {
+        let ms = |text| parsed::<Time>(text).map(|limit| limit.0).ok();
+        assert_eq!(ms("10ms"), Some(10.0));
+        assert_eq!(ms("1.5 s"), Some(1500.0));
+        assert_eq!(ms("800us"), Some(0.8));
+        assert_eq!(ms("10"), None, "seconds or milliseconds?");
+        let bytes = |text| parsed::<Bytes>(text).map(|limit| limit.0).ok();
+        assert_eq!(bytes("256KiB"), Some(262_144.0));
+        assert_eq!(bytes("256kB"), Some(256_000.0));
+        assert_eq!(bytes("1_000"), Some(1000.0));
+        assert_eq!(bytes("256k"), None, "1000 or 1024?");
+        assert_eq!(bytes("-1"), None);
+        assert_eq!(bytes(""), None);
+        let count = parsed::<Count>("2.5M").unwrap();
+        assert_eq!(count, Limit(2.5e6));
+    }
+
+    #[test]
+    fn the_upper_end_is_compared_where_there_is_one() {
+        let verdict = |value, upper, against| {
+            Verdict::new(None, "latency", "ms", Limit(10.0), [value, upper], against)
+        };
+        let close = verdict(Some(9.0), Some(11.0), Against::Value);
+        assert_eq!(
+            (close.status, close.is_close(), close.over),
+            (Status::Within, true, None)
+        );
+        let upper = verdict(Some(9.0), Some(11.0), Against::Upper);
+        assert_eq!((upper.status, upper.over), (Status::Over, Some(1.0)));
+        let exact = verdict(Some(9.0), None, Against::Upper);
+        assert_eq!(
+            (exact.status, exact.against),
+            (Status::Within, Against::Value)
+        );
+        assert_eq!(
+            verdict(Some(10.0), None, Against::Value).status,
+            Status::Within
+        );
+        assert_eq!(verdict(None, None, Against::Value).status, Status::Unknown);
+        assert_eq!(
+            verdict(Some(f64::NAN), None, Against::Value).status,
+            Status::Unknown
+        );
+    }
+}

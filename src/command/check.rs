@@ -1,0 +1,408 @@
+//! `check`: models against limits, with an exit code for CI.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde::Deserialize;
+
+use super::args::{Against, CheckArgs, ReadArgs};
+use super::budget::{ARENA_TARGET, Limits, Status, Verdict};
+use super::choice::TargetArgs;
+use super::source::{self, Request};
+use super::table::Table;
+use super::terminal::{green, heading, plain, red, wrapped, yellow};
+use super::{compare, csv, inputs, quantity, terminal, words};
+use litecast::report::Failure;
+
+/// Files that are held to the same limits on the same targets.
+struct Section {
+    files: Vec<PathBuf>,
+    targets: TargetArgs,
+    limits: Limits,
+    against: Against,
+    read: ReadArgs,
+}
+
+/// `litecast.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    check: Vec<Written>,
+}
+
+/// One `[[check]]`.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Written {
+    /// Relative to the file that names them.
+    files: Vec<PathBuf>,
+    #[serde(default)]
+    targets: Vec<String>,
+    #[serde(default)]
+    boards: Vec<String>,
+    vela_ini: Option<PathBuf>,
+    system_config: Option<String>,
+    memory_mode: Option<String>,
+    arena_cache_size: Option<u32>,
+    clock_mhz: Option<f64>,
+    batch: Option<NonZeroU32>,
+    threads: Option<NonZeroU32>,
+    against: Option<Against>,
+    max: Limits,
+}
+
+/// Larger than anyone writes by hand.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let sections = match args.files.is_empty() {
+        true => of_config(args)?,
+        false => vec![of_arguments(args)?],
+    };
+    let mut tally = Tally::default();
+    if args.csv {
+        terminal::print_raw(&header())?;
+    }
+    for section in &sections {
+        let request = Request {
+            targets: &section.targets,
+            read: &section.read,
+            facts_alone: false,
+        };
+        let files = inputs::expand(&section.files)?;
+        request.each(&files, |file, document| {
+            let verdicts =
+                document.map(|document| section.limits.check(&document, section.against));
+            tally.count(&verdicts);
+            show(args, &file.to_string_lossy(), &verdicts)
+        })?;
+    }
+    if !args.csv && !args.json {
+        terminal::print(&tally.words(args.markdown))?;
+    }
+    Ok(match tally.is_passed() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+fn of_arguments(args: &CheckArgs) -> Result<Section, Box<dyn Error>> {
+    let section = Section {
+        files: args.files.clone(),
+        targets: args.targets.clone(),
+        limits: args.limits.clone(),
+        against: args.against.unwrap_or_default(),
+        read: args.read.clone(),
+    };
+    section.checked("give one, for example --max-latency 10ms", "--target")
+}
+
+fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
+    let path = &args.config;
+    let place = path.display();
+    if !args.limits.is_empty() {
+        return Err(
+            "limits on the command line are for files on the command line: give FILE".into(),
+        );
+    }
+    let found = fs::metadata(path).map_err(|error| {
+        format!("no FILE, and {place}: {error}; `litecast check --help` tells what it takes")
+    })?;
+    if found.len() > MAX_CONFIG_BYTES {
+        return Err(format!(
+            "{place}: expected at most {MAX_CONFIG_BYTES} bytes, found {}",
+            found.len()
+        )
+        .into());
+    }
+    let config: Config =
+        toml::from_str(&fs::read_to_string(path)?).map_err(|error| format!("{place}: {error}"))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let section = |(idx, written): (usize, Written)| {
+        let section = Section {
+            files: written.files.iter().map(|file| folder.join(file)).collect(),
+            targets: TargetArgs {
+                targets: written.targets,
+                boards: written.boards,
+                vela_ini: written.vela_ini.map(|ini| folder.join(ini)),
+                system_config: written.system_config,
+                memory_mode: written.memory_mode,
+                arena_cache_size: written.arena_cache_size,
+                clock_mhz: written.clock_mhz,
+                gpu: false,
+            },
+            limits: written.max,
+            against: args.against.or(written.against).unwrap_or_default(),
+            read: ReadArgs {
+                batch: written.batch.unwrap_or(args.read.batch),
+                threads: written.threads.unwrap_or(args.read.threads),
+                dimensions: args.read.dimensions.clone(),
+                application: args.read.application,
+                time_limit: args.read.time_limit,
+            },
+        };
+        let section = section.checked(
+            "give one, for example max = { latency = \"10ms\" }",
+            "targets",
+        );
+        section.map_err(|error| format!("{place}: check {}: {error}", idx + 1).into())
+    };
+    config.check.into_iter().enumerate().map(section).collect()
+}
+
+impl Section {
+    /// With the target of the arena, where that is limited.
+    ///
+    /// # Errors
+    /// No limits, or limits of targets without a target.
+    fn checked(mut self, how: &str, target_option: &str) -> Result<Self, Box<dyn Error>> {
+        if self.limits.is_empty() {
+            return Err(format!("expected at least one limit: {how}").into());
+        }
+        let is_chosen = !self.targets.targets.is_empty() || !self.targets.boards.is_empty();
+        if self.limits.needs_target() && !is_chosen {
+            return Err(format!(
+                "a limit depends on the target: expected {target_option}, one that `litecast targets` lists"
+            )
+            .into());
+        }
+        let arena = ARENA_TARGET.to_owned();
+        if (self.limits.arena.is_some() || !is_chosen) && !self.targets.targets.contains(&arena) {
+            self.targets.targets.push(arena);
+        }
+        Ok(self)
+    }
+}
+
+/// What all files together come to.
+#[derive(Default)]
+struct Tally {
+    n_files: usize,
+    n_failed: usize,
+    n_limits: usize,
+    n_over: usize,
+    n_unknown: usize,
+}
+
+impl Tally {
+    fn count(&mut self, verdicts: &Result<Vec<Verdict>, Failure>) {
+        self.n_files += 1;
+        let Ok(verdicts) = verdicts else {
+            self.n_failed += 1;
+            return;
+        };
+        let n = |status| {
+            verdicts
+                .iter()
+                .filter(|verdict| verdict.status == status)
+                .count()
+        };
+        self.n_limits += verdicts.len();
+        self.n_over += n(Status::Over);
+        self.n_unknown += n(Status::Unknown);
+    }
+
+    /// Only what was checked passes.
+    fn is_passed(&self) -> bool {
+        self.n_limits > 0 && self.n_over + self.n_unknown + self.n_failed == 0
+    }
+
+    fn words(&self, is_markdown: bool) -> String {
+        let files = words::plural(self.n_files, "file");
+        let limits = words::plural(self.n_limits, "limit");
+        let mut words = match self.n_over {
+            0 => format!("{limits} of {files} checked, none exceeded"),
+            n => format!("{n} of {limits} exceeded in {files}"),
+        };
+        if self.n_unknown > 0 {
+            let _ = write!(words, "; {} without an estimate", self.n_unknown);
+        }
+        if self.n_failed > 0 {
+            let _ = write!(
+                words,
+                "; {} without a report",
+                words::plural(self.n_failed, "file")
+            );
+        }
+        match (is_markdown, self.is_passed()) {
+            (true, true) => format!("\n:white_check_mark: {words}\n"),
+            (true, false) => format!("\n:x: {words}\n"),
+            (false, true) => format!("{}\n", green(words)),
+            (false, false) => format!("{}\n", red(words)),
+        }
+    }
+}
+
+fn show(args: &CheckArgs, file: &str, verdicts: &Result<Vec<Verdict>, Failure>) -> io::Result<()> {
+    if let Err(failure) = verdicts {
+        terminal::complain(&format!("{file}: {failure}"));
+    }
+    match (verdicts, args.json, args.csv, args.markdown) {
+        (Ok(verdicts), true, ..) => {
+            let is_passed = verdicts
+                .iter()
+                .all(|verdict| verdict.status == Status::Within);
+            let line = serde_json::json!({ "file": file, "passed": is_passed, "limits": verdicts });
+            terminal::print_raw(&format!("{line}\n"))
+        }
+        (Err(failure), true, ..) => {
+            terminal::print_raw(&(source::failed_line(file, failure.clone())?))
+        }
+        (Ok(verdicts), _, true, _) => terminal::print_raw(&rows(file, verdicts)),
+        (Ok(verdicts), .., true) => terminal::print_raw(&markdown(file, verdicts)),
+        (Ok(verdicts), ..) => terminal::print(&text(file, verdicts, terminal::width())),
+        (Err(failure), _, _, true) => {
+            let [file, words] = [file, &failure.message].map(compare::markdown_text);
+            terminal::print_raw(&format!("\n**{file}**: no report: {words}\n"))
+        }
+        (Err(_), ..) => Ok(()),
+    }
+}
+
+fn text(file: &str, verdicts: &[Verdict], width: usize) -> String {
+    let mut table = Table::default()
+        .text("")
+        .text("target")
+        .text("metric")
+        .number("found")
+        .number("limit")
+        .text("margin");
+    for verdict in verdicts {
+        table.row(cells(verdict));
+    }
+    let mut text = format!("{}\n", heading(file, width));
+    for line in table.lines_of(width).lines() {
+        let line = match line.split_whitespace().next() {
+            Some("OVER") => line.replacen("OVER", &red("OVER"), 1),
+            Some("?") => line.replacen('?', &yellow("?"), 1),
+            Some("ok") => line.replacen("ok", &green("ok"), 1),
+            _ => line.to_owned(),
+        };
+        let _ = writeln!(text, "{line}");
+    }
+    for verdict in verdicts {
+        if let Some(note) = note(verdict) {
+            let _ = writeln!(text, "{}", wrapped(&plain(&note), width, "  "));
+        }
+    }
+    text.push('\n');
+    text
+}
+
+fn cells(verdict: &Verdict) -> [String; 6] {
+    let status = match verdict.status {
+        Status::Within => "ok",
+        Status::Over => "OVER",
+        Status::Unknown => "?",
+    };
+    let found = verdict
+        .compared()
+        .map_or("–".to_owned(), |value| verdict.words(value));
+    let found = match verdict.against {
+        Against::Upper => format!("≤ {found}"),
+        Against::Value => found,
+    };
+    [
+        status.to_owned(),
+        verdict.target.clone().unwrap_or_default(),
+        words::metric(&verdict.metric).to_owned(),
+        found,
+        verdict.words(verdict.limit),
+        margin(verdict),
+    ]
+}
+
+/// By how much a limit is exceeded, or how much of it is used.
+fn margin(verdict: &Verdict) -> String {
+    match (verdict.status, verdict.over, verdict.compared()) {
+        (Status::Over, Some(over), _) if verdict.limit > 0.0 => format!(
+            "over by {} ({})",
+            verdict.words(over),
+            quantity::change(verdict.limit, verdict.limit + over)
+        ),
+        (Status::Over, Some(over), _) => format!("over by {}", verdict.words(over)),
+        (Status::Within, _, Some(value)) if verdict.limit > 0.0 => {
+            format!("{} used", quantity::percent(100.0 * value / verdict.limit))
+        }
+        _ => String::new(),
+    }
+}
+
+fn note(verdict: &Verdict) -> Option<String> {
+    let of = match &verdict.target {
+        Some(target) => format!("{target}, {}", words::metric(&verdict.metric)),
+        None => words::metric(&verdict.metric).to_owned(),
+    };
+    if let Some(why) = &verdict.unavailable {
+        return Some(format!("{of}: no estimate: {why}"));
+    }
+    let upper = verdict.upper.filter(|_| verdict.is_close())?;
+    let upper = verdict.words(upper);
+    Some(format!(
+        "{of}: the interval reaches to {upper}, beyond the limit; --against upper compares that"
+    ))
+}
+
+fn markdown(file: &str, verdicts: &[Verdict]) -> String {
+    let mut text = format!("\n**{}**\n\n", compare::markdown_text(file));
+    text += "| | Target | Metric | Found | Limit | Margin |\n|---|---|---|---:|---:|---|\n";
+    for verdict in verdicts {
+        let cells = cells(verdict).map(|cell| compare::markdown_text(&cell));
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    }
+    for note in verdicts.iter().filter_map(note) {
+        let _ = writeln!(text, "\n{}", compare::markdown_text(&note));
+    }
+    text
+}
+
+fn header() -> String {
+    let names = [
+        "file",
+        "target",
+        "metric",
+        "status",
+        "against",
+        "value",
+        "upper",
+        "limit",
+        "over",
+        "unit",
+        "unavailable",
+    ];
+    csv::lines([names.map(str::to_owned).to_vec()])
+}
+
+fn rows(file: &str, verdicts: &[Verdict]) -> String {
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let row = |verdict: &Verdict| {
+        let status = match verdict.status {
+            Status::Within => "within",
+            Status::Over => "over",
+            Status::Unknown => "unknown",
+        };
+        let against = match verdict.against {
+            Against::Value => "value",
+            Against::Upper => "upper",
+        };
+        vec![
+            csv::text(file),
+            csv::text(verdict.target.as_deref().unwrap_or_default()),
+            verdict.metric.clone(),
+            status.to_owned(),
+            against.to_owned(),
+            number(verdict.value),
+            number(verdict.upper),
+            verdict.limit.to_string(),
+            number(verdict.over),
+            verdict.unit.clone(),
+            csv::text(verdict.unavailable.as_deref().unwrap_or_default()),
+        ]
+    };
+    csv::lines(verdicts.iter().map(row))
+}

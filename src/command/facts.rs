@@ -1,0 +1,118 @@
+//! `facts`: what is exact of a file.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use super::args::FactsArgs;
+use super::choice::TargetArgs;
+use super::document::Document;
+use super::source::Request;
+use super::table::Table;
+use super::terminal::{plain, wrapped};
+use super::{inputs, predict, quantity, terminal, words};
+
+pub fn run(args: &FactsArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let request = Request {
+        targets: &TargetArgs::default(),
+        read: &args.read,
+        facts_alone: true,
+    };
+    let width = terminal::width();
+    let text = |document: &Document| facts(document, args.operators, width);
+    predict::print_reports(&inputs::expand(&args.files)?, &request, &args.format, text)
+}
+
+/// The name of the file, and its facts in one sentence.
+pub fn heading(document: &Document, width: usize) -> String {
+    let model = &document.model;
+    let mut parts = vec![
+        model.precision.clone(),
+        words::plural(
+            usize::try_from(model.n_operators).unwrap_or(usize::MAX),
+            "operator",
+        ),
+        format!("{} MACs", quantity::count(model.macs)),
+        format!("{} parameters", quantity::count(model.parameters)),
+        format!("{} file", quantity::bytes(model.file_bytes as f64)),
+    ];
+    if document.batch > 1 {
+        parts.push(format!("{} inputs at a time", document.batch));
+    }
+    let facts = wrapped(&parts.join(", "), width, "  ");
+    format!("{}\n{facts}\n", terminal::heading(&document.file, width))
+}
+
+fn facts(document: &Document, with_operators: bool, width: usize) -> String {
+    let mut text = heading(document, width);
+    let model = &document.model;
+    let arena = match model.arena_bytes {
+        Some(bytes) => quantity::bytes(bytes as f64).to_string(),
+        None => "not known: a shape is set at run time".into(),
+    };
+    let peak = model
+        .peak_operator
+        .and_then(|idx| document.operators.get(idx));
+    let at = peak.map(|operator| {
+        format!(
+            " (fullest at operator {}, {})",
+            operator.index, operator.name
+        )
+    });
+    let tensors = |indices: &[usize]| {
+        let named = indices.iter().filter_map(|&idx| document.tensor_words(idx));
+        named.collect::<Vec<_>>().join(", ")
+    };
+    let rows = [
+        (
+            "weights",
+            quantity::bytes(model.weight_bytes as f64).to_string(),
+        ),
+        ("arena", arena + &at.unwrap_or_default()),
+        ("inputs", tensors(&model.inputs)),
+        ("outputs", tensors(&model.outputs)),
+    ];
+    for (name, value) in rows {
+        let line = format!("{name:<9}{}", plain(&value));
+        let _ = writeln!(text, "{}", wrapped(&line, width, "         "));
+    }
+    text.push('\n');
+    text += &match with_operators {
+        true => predict::operators(document, width),
+        false => kinds(document).lines_of(width),
+    };
+    text.push('\n');
+    text
+}
+
+/// Operators by name, those with the most multiply-accumulates first.
+fn kinds(document: &Document) -> Table {
+    let mut kinds: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
+    for operator in &document.operators {
+        let sums = kinds.entry(&operator.name).or_default();
+        let own = [1, operator.macs, operator.weight_bytes];
+        sums.iter_mut()
+            .zip(own)
+            .for_each(|(sum, own)| *sum = sum.saturating_add(own));
+    }
+    let mut kinds: Vec<_> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, [n, macs, _])| std::cmp::Reverse((*macs, *n)));
+    let mut table = Table::default()
+        .text("operator")
+        .number("count")
+        .number("MACs")
+        .number("share")
+        .number("weights");
+    let all = document.model.macs.max(1) as f64;
+    for (name, [n, macs, weight_bytes]) in kinds {
+        table.row([
+            name.to_owned(),
+            quantity::grouped(n as f64),
+            quantity::count(macs).to_string(),
+            quantity::percent(100.0 * macs as f64 / all),
+            quantity::bytes(weight_bytes as f64).to_string(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,143 @@
+//! Arguments → model files: folders, patterns and the standard input.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+/// The argument that stands for the standard input.
+pub const STDIN: &str = "-";
+
+/// Extensions by which models are found in a folder; a file that is named itself may have any.
+const EXTENSIONS: [&str; 3] = ["tflite", "lite", "onnx"];
+
+/// Depth of folders below one that is named: more than people make, and an end where links form a circle.
+const MAX_DEPTH: usize = 32;
+
+/// The files that arguments stand for, each once, in the order of the arguments and by name in a folder.
+///
+/// # Errors
+/// A pattern that matches nothing, a folder without models, or `-` twice.
+pub fn expand(arguments: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for argument in arguments {
+        for file in files_of(argument)? {
+            if !files.contains(&file) {
+                files.push(file);
+            } else if is_stdin(&file) {
+                return Err("expected - for the standard input once".into());
+            }
+        }
+    }
+    Ok(files)
+}
+
+pub fn is_stdin(file: &Path) -> bool {
+    file == Path::new(STDIN)
+}
+
+fn files_of(argument: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    if is_stdin(argument) {
+        return Ok(vec![argument.to_owned()]);
+    }
+    if argument.is_dir() {
+        let files = models_below(argument);
+        if files.is_empty() {
+            let names = EXTENSIONS
+                .map(|extension| format!(".{extension}"))
+                .join(", ");
+            return Err(format!(
+                "{}: expected files that end in {names}, found none",
+                argument.display()
+            )
+            .into());
+        }
+        return Ok(files);
+    }
+    match argument.to_str() {
+        // A file whose name looks like a pattern is the file.
+        Some(pattern) if pattern.contains(['*', '?', '[']) && !argument.exists() => {
+            matches(pattern)
+        }
+        _ => Ok(vec![argument.to_owned()]),
+    }
+}
+
+/// Models in a folder and all its folders, by name.
+pub fn models_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = WalkDir::new(folder)
+        .max_depth(MAX_DEPTH)
+        .sort_by_file_name();
+    let entries = entries.into_iter().filter_map(Result::ok);
+    let files = entries.filter(|entry| !entry.file_type().is_dir());
+    files
+        .map(walkdir::DirEntry::into_path)
+        .filter(|file| is_model(file))
+        .collect()
+}
+
+fn is_model(file: &Path) -> bool {
+    let extension = file.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|found| {
+        EXTENSIONS
+            .iter()
+            .any(|known| found.eq_ignore_ascii_case(known))
+    })
+}
+
+fn matches(pattern: &str) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let found = glob::glob(pattern).map_err(|error| format!("{pattern}: {error}"))?;
+    let mut files = Vec::new();
+    for path in found.filter_map(Result::ok) {
+        match path.is_dir() {
+            true => files.extend(models_below(&path)),
+            false => files.push(path),
+        }
+    }
+    match files.is_empty() {
+        true => Err(format!("{pattern}: expected files that match, found none").into()),
+        false => Ok(files),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expanded(arguments: &[&Path]) -> Result<Vec<PathBuf>, String> {
+        let arguments: Vec<PathBuf> = arguments.iter().map(|path| path.to_path_buf()).collect();
+        expand(&arguments).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn folders_and_patterns_stand_for_their_models_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("b")).unwrap();
+        let names = [
+            "c.tflite",
+            "a.TFLITE",
+            "notes.txt",
+            "b/d.onnx",
+            "[x].tflite",
+        ];
+        for name in names {
+            std::fs::write(at(name), "").unwrap();
+        }
+        let found = expanded(&[folder.path()]).unwrap();
+        assert_eq!(
+            found,
+            ["[x].tflite", "a.TFLITE", "b/d.onnx", "c.tflite"].map(at)
+        );
+        let found = expanded(&[&at("*.tflite"), &at("c.tflite")]).unwrap();
+        assert_eq!(found, ["[x].tflite", "c.tflite"].map(at));
+        assert_eq!(expanded(&[&at("[x].tflite")]).unwrap(), [at("[x].tflite")]);
+        let nothing = expanded(&[&at("*.bin")]).unwrap_err();
+        assert!(
+            nothing.ends_with("expected files that match, found none"),
+            "{nothing}"
+        );
+        let twice = expanded(&[Path::new("-"), Path::new("-")]).unwrap_err();
+        assert!(twice.contains("standard input once"), "{twice}");
+    }
+}

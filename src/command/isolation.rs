@@ -1,0 +1,204 @@
+//! Files in a process of their own: one that makes it run out of memory, or that takes too long, costs no
+//! other file its report.
+//!
+//! The command starts itself as a worker, which estimates some files at a time and writes a [`Message`] for
+//! each to its standard output. Where a worker ends early, the files that it had at hand are tried again, one
+//! at a time, and only the one that ends it again is given up.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use litecast::report::Failure;
+
+/// What a worker tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// It takes up so many files.
+    Begin(usize),
+    /// The next file's report as JSON.
+    Report(String),
+    /// Why the next file has none.
+    Failure(Failure),
+}
+
+impl Message {
+    /// A tag, the length in four bytes, and the text.
+    pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        let (tag, text) = match self {
+            Self::Begin(n) => (0, n.to_string()),
+            Self::Report(text) => (1, text.clone()),
+            Self::Failure(failure) => (2, serde_json::to_string(failure)?),
+        };
+        let length = u32::try_from(text.len()).map_err(io::Error::other)?;
+        to.write_all(&[tag])?;
+        to.write_all(&length.to_le_bytes())?;
+        to.write_all(text.as_bytes())?;
+        to.flush()
+    }
+
+    fn read(from: &mut impl Read) -> Option<Self> {
+        let mut head = [0; 5];
+        from.read_exact(&mut head).ok()?;
+        let [tag, length @ ..] = head;
+        let mut text = vec![0; u32::from_le_bytes(length) as usize];
+        from.read_exact(&mut text).ok()?;
+        let text = String::from_utf8(text).ok()?;
+        Some(match tag {
+            0 => Self::Begin(text.parse().ok()?),
+            1 => Self::Report(text),
+            _ => Self::Failure(serde_json::from_str(&text).ok()?),
+        })
+    }
+}
+
+/// Until a worker begins with its first files: it loads the network before.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs workers until each of `files` has a result, and hands those out in order. `arguments` are the
+/// worker's own; before the files come `--alone N` for so many that are to be estimated one at a time.
+///
+/// # Errors
+/// A process that does not start, and what `hand_out` fails with.
+pub fn run(
+    files: &[PathBuf],
+    arguments: &[String],
+    time_limit: Duration,
+    mut hand_out: impl FnMut(&Path, Result<String, Failure>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut pending = files;
+    let mut n_alone = 0;
+    while !pending.is_empty() {
+        let mut worker = Worker::start(pending, arguments, n_alone)?;
+        let mut n_begun = 0;
+        let mut deadline = Instant::now() + START_LIMIT;
+        let end = loop {
+            match worker.next(deadline) {
+                Ok(Message::Begin(n)) => {
+                    n_begun = n;
+                    let n = u32::try_from(n).unwrap_or(u32::MAX);
+                    deadline = Instant::now() + time_limit.saturating_mul(n.max(1));
+                }
+                Ok(result) => {
+                    let Some((file, rest)) = pending.split_first() else {
+                        break None;
+                    };
+                    hand_out(
+                        file,
+                        match result {
+                            Message::Failure(failure) => Err(failure),
+                            Message::Report(json) => Ok(json),
+                            Message::Begin(_) => continue,
+                        },
+                    )?;
+                    pending = rest;
+                    n_alone = n_alone.saturating_sub(1);
+                    n_begun = n_begun.saturating_sub(1);
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let words = format!("took longer than {} s", time_limit.as_secs());
+                    break Some(Failure::new("time-limit", words));
+                }
+                Err(RecvTimeoutError::Disconnected) => break None,
+            }
+        };
+        let status = worker.end()?;
+        let Some((file, rest)) = pending.split_first() else {
+            break;
+        };
+        if n_begun > 1 {
+            n_alone = n_begun;
+            continue;
+        }
+        let failure = end.unwrap_or_else(|| {
+            let words = format!(
+                "the process that estimated it ended early ({status}): perhaps it ran out of memory"
+            );
+            Failure::new("process-ended", words)
+        });
+        hand_out(file, Err(failure))?;
+        pending = rest;
+        n_alone = n_alone.saturating_sub(1);
+    }
+    Ok(())
+}
+
+struct Worker {
+    process: Child,
+    messages: Receiver<Message>,
+}
+
+impl Worker {
+    fn start(files: &[PathBuf], arguments: &[String], n_alone: usize) -> io::Result<Self> {
+        let mut process = Command::new(std::env::current_exe()?)
+            .args(arguments)
+            .args(["--alone", &n_alone.to_string(), "--"])
+            .args(files)
+            .stdin(Stdio::inherit())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (sender, messages) = channel();
+        if let Some(mut output) = process.stdout.take() {
+            // Ends with the worker.
+            std::thread::spawn(move || {
+                while let Some(message) = Message::read(&mut output) {
+                    if sender.send(message).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        Ok(Self { process, messages })
+    }
+
+    fn next(&self, deadline: Instant) -> Result<Message, RecvTimeoutError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.messages.recv_timeout(left)
+    }
+
+    /// Ends the worker, if it has not ended by itself.
+    fn end(&mut self) -> io::Result<std::process::ExitStatus> {
+        // A worker that has closed its output is about to end by itself, and its status says why.
+        let is_closed = matches!(
+            self.messages.try_recv(),
+            Err(std::sync::mpsc::TryRecvError::Disconnected)
+        );
+        if !is_closed {
+            let _ = self.process.kill();
+        }
+        self.process.wait()
+    }
+}
+
+/// No worker outlives the reason for it, a closed output for example.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_read_as_they_were_written() {
+        let messages = [
+            Message::Begin(64),
+            Message::Report("ä\n".into()),
+            Message::Failure(Failure::new("batch", "ö")),
+        ];
+        let mut bytes = Vec::new();
+        for message in &messages {
+            message.write(&mut bytes).unwrap();
+        }
+        let mut from = bytes.as_slice();
+        for message in messages {
+            assert_eq!(Message::read(&mut from), Some(message));
+        }
+        assert_eq!(Message::read(&mut from), None);
+        assert_eq!(Message::read(&mut &bytes[..3]), None);
+    }
+}

@@ -1,0 +1,296 @@
+//! `predict`: reports as tables, JSON, CSV or HTML.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use super::args::{FormatArgs, PredictArgs};
+use super::document::{Document, Estimate, TargetResult};
+use super::source::{self, Request};
+use super::table::Table;
+use super::terminal::{bold, dim, plain, wrapped, yellow};
+use super::{csv, facts, html, inputs, quantity, terminal, words};
+use litecast::report::Failure;
+
+pub fn run(args: &PredictArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let request = Request {
+        targets: &args.targets,
+        read: &args.read,
+        facts_alone: false,
+    };
+    let width = terminal::width();
+    let text = |document: &Document| report(document, args.details, args.operators, width);
+    print_reports(&inputs::expand(&args.files)?, &request, &args.format, text)
+}
+
+/// Prints each report as `format` says, or by `text`. A file without one fails the command, and no other.
+pub fn print_reports(
+    files: &[std::path::PathBuf],
+    request: &Request,
+    format: &FormatArgs,
+    text: impl Fn(&Document) -> String,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let mut code = ExitCode::SUCCESS;
+    let mut fail = |file: &str, failure: &Failure| {
+        terminal::complain(&format!("{file}: {failure}"));
+        code = ExitCode::FAILURE;
+    };
+    if format.json {
+        request.each_json(files, |file, json| {
+            let file = file.to_string_lossy();
+            let line = match json {
+                Ok(json) => json + "\n",
+                Err(failure) => {
+                    fail(&file, &failure);
+                    source::failed_line(&file, failure)?
+                }
+            };
+            terminal::print_raw(&line)
+        })?;
+        return Ok(code);
+    }
+    if format.csv {
+        terminal::print_raw(&csv::results_header())?;
+    }
+    if format.html {
+        terminal::print_raw(&html::head(files))?;
+    }
+    request.each(files, |file, document| {
+        let file = file.to_string_lossy();
+        let printed = match (&document, format.csv, format.html) {
+            (Ok(document), true, _) => csv::results(document),
+            (Ok(document), _, true) => html::section(document),
+            (Ok(document), ..) => text(document),
+            (Err(failure), true, _) => csv::failure(&file, failure),
+            (Err(failure), _, true) => html::failure(&file, failure),
+            (Err(_), ..) => String::new(),
+        };
+        if let Err(failure) = &document {
+            fail(&file, failure);
+        }
+        match format.csv || format.html {
+            true => terminal::print_raw(&printed),
+            false => terminal::print(&printed),
+        }
+    })?;
+    if format.html {
+        terminal::print_raw(html::FOOT)?;
+    }
+    Ok(code)
+}
+
+/// The report of one file, ending with an empty line.
+fn report(document: &Document, with_details: bool, with_operators: bool, width: usize) -> String {
+    let mut text = facts::heading(document, width);
+    match with_details {
+        true => text += &details(document, width),
+        false => text += &overview(document, width),
+    }
+    text += &unavailable(document, width);
+    text += &fits(document, width);
+    if with_operators {
+        text += &format!("\n{}", operators(document, width));
+    }
+    text += &diagnostics(document, width);
+    text.push('\n');
+    text
+}
+
+/// On how many microcontroller boards the model has room.
+fn fits(document: &Document, width: usize) -> String {
+    let Some(fits) = &document.fits else {
+        return String::new();
+    };
+    let n_fitting = fits.boards.iter().filter(|on| on.fits == "yes").count();
+    let words = format!(
+        "fits on {n_fitting} of {} microcontroller boards (litecast boards FILE)",
+        fits.boards.len()
+    );
+    format!("{}\n", dim(wrapped(&words, width, "  ")))
+}
+
+/// One line for each target that has an estimate.
+fn overview(document: &Document, width: usize) -> String {
+    let mut table = Table::default()
+        .text("target")
+        .number("latency")
+        .number("90 % interval")
+        .number("memory")
+        .number("energy")
+        .optional_text("basis");
+    for target in document.targets() {
+        let estimate = |metric: &str| document.result(target, metric)?.estimate();
+        // Who asks for a board wants its time; the compiler's stands among the details.
+        let latency = estimate("board_latency").or_else(|| estimate("latency"));
+        let memory = words::MEMORY_METRICS
+            .iter()
+            .find_map(|metric| estimate(metric));
+        let energy = estimate("energy");
+        let Some(first) = latency.or(memory).or(energy) else {
+            continue;
+        };
+        let value = |estimate: Option<&Estimate>| {
+            let value = |estimate: &Estimate| quantity::measure(estimate.value, &estimate.unit);
+            estimate.map_or("–".to_owned(), |estimate| value(estimate).to_string())
+        };
+        table.row([
+            target.to_owned(),
+            value(latency),
+            latency.and_then(interval).unwrap_or_default(),
+            value(memory),
+            value(energy),
+            words::basis(&first.provenance).to_owned(),
+        ]);
+    }
+    match table.is_empty() {
+        true => String::new(),
+        false => table.lines_of(width),
+    }
+}
+
+pub fn interval(estimate: &Estimate) -> Option<String> {
+    let (lo, hi) = estimate.lo.zip(estimate.hi)?;
+    Some(quantity::interval(lo, hi, &estimate.unit, estimate.value))
+}
+
+/// Each target with all its metrics, and where they come from.
+fn details(document: &Document, width: usize) -> String {
+    let mut text = String::new();
+    for target in document.targets() {
+        let mut results: Vec<(&TargetResult, &Estimate)> = document
+            .estimates()
+            .filter(|(result, _)| result.target == target)
+            .collect();
+        let Some((first, _)) = results.first() else {
+            continue;
+        };
+        let _ = writeln!(text, "{}  {}", bold(plain(target)), plain(&first.device));
+        results.sort_by_key(|(result, _)| words::metric_rank(&result.metric));
+        let mut table = Table::default()
+            .text("metric")
+            .number("estimate")
+            .number("90 % interval")
+            .number("error");
+        let mut sources: Vec<(String, Vec<&str>)> = Vec::new();
+        for (result, estimate) in results {
+            let metric = words::metric(&result.metric);
+            let error = estimate.expected_error_percent;
+            table.row([
+                metric.to_owned(),
+                quantity::measure(estimate.value, &estimate.unit).to_string(),
+                interval(estimate).unwrap_or_default(),
+                error.map_or(String::new(), |error| {
+                    format!("±{}", quantity::percent(error))
+                }),
+            ]);
+            group(&mut sources, words::source(&estimate.provenance), metric);
+        }
+        text += &table.lines_of(width);
+        for (source, metrics) in sources {
+            let line = format!("{}: {}", metrics.join(", "), plain(&source));
+            let _ = writeln!(text, "{}", dim(wrapped(&line, width, "  ")));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Adds a name to those that share a text, in the order in which texts come first.
+fn group<'n>(groups: &mut Vec<(String, Vec<&'n str>)>, text: String, name: &'n str) {
+    match groups.iter_mut().find(|(known, _)| *known == text) {
+        Some((_, names)) => names.push(name),
+        None => groups.push((text, vec![name])),
+    }
+}
+
+/// Each reason once, with the targets that it keeps from an estimate.
+fn unavailable(document: &Document, width: usize) -> String {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for (target, metric, words) in document.unavailable() {
+        let is_wholly = !document
+            .estimates()
+            .any(|(other, _)| other.target == target);
+        let name = match is_wholly {
+            true => target.to_owned(),
+            false => format!("{target} ({})", words::metric(metric)),
+        };
+        match reasons.iter_mut().find(|(known, _)| known == words) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => reasons.push((words.to_owned(), vec![name])),
+        }
+    }
+    let mut text = String::new();
+    for (reason, names) in reasons {
+        let line = format!("no estimate for {}: {reason}", names.join(", "));
+        let _ = writeln!(text, "{}", wrapped(&plain(&line), width, "  "));
+    }
+    text
+}
+
+fn diagnostics(document: &Document, width: usize) -> String {
+    let mut text = String::new();
+    for diagnostic in &document.diagnostics {
+        let place = diagnostic
+            .operator_idx
+            .map(|idx| format!(" (operator {idx})"));
+        let line = format!("{}{}", diagnostic.message, place.unwrap_or_default());
+        let line = wrapped(&format!("         {}", plain(&line)), width, "  ");
+        let line = line.trim_start();
+        let word = match diagnostic.severity.as_str() {
+            "warning" => yellow("warning:"),
+            _ => bold("note:"),
+        };
+        let _ = writeln!(text, "{word} {line}");
+    }
+    text
+}
+
+/// Operators in the order in which they run, with the latencies for which there is room.
+pub fn operators(document: &Document, width: usize) -> String {
+    let latencies: Vec<(&str, &[f64], &str)> = document
+        .estimates()
+        .filter(|(result, _)| result.metric == "latency")
+        .filter_map(|(result, estimate)| {
+            let parts = estimate.operators.as_deref()?;
+            Some((result.target.as_str(), parts, estimate.unit.as_str()))
+        })
+        .collect();
+    let mut table = Table::default()
+        .number("#")
+        .text("operator")
+        .text("output")
+        .number("MACs")
+        .number("weights")
+        .number("alive");
+    for (target, ..) in &latencies {
+        table = table.optional_number(target);
+    }
+    for operator in &document.operators {
+        let alive = operator
+            .live_bytes
+            .map(|bytes| quantity::bytes(bytes as f64).to_string());
+        let mut row = vec![
+            operator.index.to_string(),
+            operator.name.clone(),
+            document.output_shape(operator),
+            quantity::count(operator.macs).to_string(),
+            quantity::bytes(operator.weight_bytes as f64).to_string(),
+            alive.unwrap_or_else(|| "?".into()),
+        ];
+        row.extend(latencies.iter().map(|(_, parts, unit)| {
+            let part = parts.get(operator.index);
+            part.map_or(String::new(), |&part| {
+                quantity::measure(part, unit).to_string()
+            })
+        }));
+        table.row(row);
+    }
+    let (mut text, left_out) = table.render(width);
+    if !left_out.is_empty() {
+        let n = words::plural(left_out.len(), "target");
+        let line = format!("no room for the latencies of {n}; --target chooses one");
+        let _ = writeln!(text, "{}", dim(wrapped(&line, width, "")));
+    }
+    text
+}

@@ -1,0 +1,196 @@
+//! Numbers for people, by the rules of the page (`www/src/format.ts`): three significant digits and a unit
+//! that they know. `quantities.json` has cases that both must meet.
+
+/// A number and its unit, which is empty for a plain count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quantity {
+    pub number: String,
+    pub unit: String,
+}
+
+impl std::fmt::Display for Quantity {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self.unit.is_empty() {
+            true => f.write_str(&self.number),
+            false => write!(f, "{} {}", self.number, self.unit),
+        }
+    }
+}
+
+/// Digits behind the point at most: less than a femtosecond in ms is nothing.
+const MAX_DECIMALS: i32 = 8;
+
+/// Three significant digits, never in powers of ten.
+pub fn digits(value: f64) -> String {
+    if !value.is_finite() {
+        return "not finite".into();
+    }
+    if value == 0.0 {
+        return "0".into();
+    }
+    // Rounded before its magnitude is taken: 999.9 is 1,000.
+    let rounded: f64 = format!("{value:.2e}").parse().unwrap_or(value);
+    let magnitude = rounded.abs().log10().floor() as i32;
+    if magnitude >= 3 {
+        return grouped(value.round());
+    }
+    let decimals = (2 - magnitude).clamp(0, MAX_DECIMALS) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// A whole number with a comma at each thousand.
+pub fn grouped(value: f64) -> String {
+    let plain = format!("{:.0}", value.abs());
+    let mut grouped = String::new();
+    for (idx, digit) in plain.chars().enumerate() {
+        if idx > 0 && (plain.len() - idx) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    match value < 0.0 {
+        true => format!("-{grouped}"),
+        false => grouped,
+    }
+}
+
+/// In the unit of `like`, so that rounding never shows 1024 of a unit.
+fn scaled(value: f64, base: f64, units: &[&str], like: f64) -> Quantity {
+    let (mut rest, mut like, mut step) = (value, like.abs(), 0);
+    while step + 1 < units.len() && like >= base - 0.5 {
+        like /= base;
+        rest /= base;
+        step += 1;
+    }
+    let number = match step {
+        0 if rest.fract() == 0.0 => grouped(rest),
+        _ => digits(rest),
+    };
+    Quantity {
+        number,
+        unit: units[step].to_owned(),
+    }
+}
+
+pub fn bytes(value: f64) -> Quantity {
+    bytes_like(value, value)
+}
+
+fn bytes_like(value: f64, like: f64) -> Quantity {
+    let [value, like] = [value.round(), like.round()];
+    if [value, like] == [1.0, 1.0] {
+        return Quantity {
+            number: "1".into(),
+            unit: "byte".into(),
+        };
+    }
+    scaled(value, 1024.0, &["bytes", "KiB", "MiB", "GiB", "TiB"], like)
+}
+
+/// A count with a decimal prefix, for example `5.82 M`.
+pub fn count(value: u64) -> Quantity {
+    scaled(
+        value as f64,
+        1000.0,
+        &["", "k", "M", "G", "T", "P"],
+        value as f64,
+    )
+}
+
+fn of_thousandths(value: f64, like: f64, [whole, milli, micro]: [&str; 3]) -> Quantity {
+    let (value, unit) = match like.abs() {
+        like if like >= 999.5 => (value / 1000.0, whole),
+        like if like != 0.0 && like < 0.1 => (value * 1000.0, micro),
+        _ => (value, milli),
+    };
+    Quantity {
+        number: digits(value),
+        unit: unit.to_owned(),
+    }
+}
+
+/// A value in a unit of the report.
+pub fn measure(value: f64, unit: &str) -> Quantity {
+    measure_like(value, unit, value)
+}
+
+/// In the unit that suits `like`: beside a value, its interval has the same unit.
+pub fn measure_like(value: f64, unit: &str, like: f64) -> Quantity {
+    match unit {
+        "bytes" => bytes_like(value, like),
+        "ms" => of_thousandths(value, like, ["s", "ms", "µs"]),
+        "mJ" => of_thousandths(value, like, ["J", "mJ", "µJ"]),
+        unit => Quantity {
+            number: digits(value),
+            unit: unit.to_owned(),
+        },
+    }
+}
+
+/// The ends of an interval in the unit of its value: `136 … 142 µs`.
+pub fn interval(lo: f64, hi: f64, unit: &str, value: f64) -> String {
+    let lo = measure_like(lo, unit, value);
+    let hi = measure_like(hi, unit, value);
+    format!("{} … {hi}", lo.number)
+}
+
+/// Two significant digits.
+pub fn percent(value: f64) -> String {
+    let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
+    let decimals = match rounded.abs() {
+        0.0 => 0,
+        rounded => (1 - rounded.log10().floor() as i32).clamp(0, MAX_DECIMALS) as usize,
+    };
+    format!("{value:.decimals$} %")
+}
+
+/// Signed, for example `+12 %`; what rounds to nothing has no sign.
+pub fn change(before: f64, after: f64) -> String {
+    let percents = 100.0 * (after / before - 1.0);
+    match percents {
+        percents if !percents.is_finite() => "–".into(),
+        percents if percents.abs() < 0.05 => "0 %".into(),
+        percents if percents > 0.0 => format!("+{}", percent(percents)),
+        percents => format!("−{}", percent(-percents)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kind, value and what the page shows too.
+    #[test]
+    fn quantities_are_those_of_the_page() {
+        let cases = include_str!("quantities.json");
+        let cases: Vec<(String, f64, String)> = serde_json::from_str(cases).unwrap();
+        for (kind, value, expected) in cases {
+            let found = match kind.as_str() {
+                "count" => count(value as u64).to_string(),
+                unit => measure(value, unit).to_string(),
+            };
+            assert_eq!(found, expected, "{kind} {value}");
+        }
+    }
+
+    #[test]
+    fn intervals_have_one_unit_and_changes_a_sign() {
+        assert_eq!(interval(0.098, 0.104, "ms", 0.101), "0.0980 … 0.104 ms");
+        assert_eq!(interval(0.0612, 0.11, "ms", 0.08), "61.2 … 110 µs");
+        assert_eq!(interval(900.0, 1100.0, "bytes", 1030.0), "0.879 … 1.07 KiB");
+        assert_eq!(change(100.0, 112.3), "+12 %");
+        assert_eq!(change(100.0, 98.77), "−1.2 %");
+        assert_eq!(change(1e9, 1e9 + 1.0), "0 %");
+        assert_eq!(change(0.0, 4.0), "–");
+        let cases = [
+            (4.13, "4.1 %"),
+            (0.0068, "0.0068 %"),
+            (9.96, "10 %"),
+            (99.4, "99 %"),
+            (312.0, "312 %"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(percent(value), expected);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Files → their reports, from a worker process.
+
+use std::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::args::ReadArgs;
+use super::choice::TargetArgs;
+use super::document::Document;
+use super::isolation;
+use litecast::report::Failure;
+
+/// What a worker is asked for.
+pub struct Request<'r> {
+    pub targets: &'r TargetArgs,
+    pub read: &'r ReadArgs,
+    /// Exact facts, and no target.
+    pub facts_alone: bool,
+}
+
+impl Request<'_> {
+    fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec![
+            "worker".to_owned(),
+            format!("--batch={}", self.read.batch),
+            format!("--threads={}", self.read.threads),
+            format!("--app-ram={}", self.read.application.ram_kib),
+            format!("--app-flash={}", self.read.application.flash_kib),
+        ];
+        let dimensions = self.read.dimensions.iter();
+        arguments.extend(dimensions.map(|(name, size)| format!("--dim={name}={size}")));
+        arguments.extend(self.facts_alone.then(|| "--facts".to_owned()));
+        arguments.extend(self.targets.arguments());
+        arguments
+    }
+
+    /// Hands out the JSON of each file's report, in the order of `files`.
+    ///
+    /// # Errors
+    /// Targets that there are not, a process that does not start, and what `hand_out` fails with.
+    pub fn each_json(
+        &self,
+        files: &[PathBuf],
+        mut hand_out: impl FnMut(&Path, Result<String, Failure>) -> io::Result<()>,
+    ) -> Result<(), Box<dyn Error>> {
+        self.targets.chosen()?;
+        let time_limit = Duration::from_secs(self.read.time_limit);
+        let progress = progress(files.len());
+        let done = isolation::run(files, &self.arguments(), time_limit, |file, result| {
+            let handed_out = progress.suspend(|| hand_out(file, result));
+            progress.inc(1);
+            handed_out
+        });
+        progress.finish_and_clear();
+        Ok(done?)
+    }
+
+    /// As [`Self::each_json`], read.
+    pub fn each(
+        &self,
+        files: &[PathBuf],
+        mut hand_out: impl FnMut(&Path, Result<Document, Failure>) -> io::Result<()>,
+    ) -> Result<(), Box<dyn Error>> {
+        self.each_json(files, |file, json| {
+            hand_out(file, json.and_then(|json| Document::parse(&json)))
+        })
+    }
+}
+
+/// The JSON line of a file that has no report.
+pub fn failed_line(file: &str, failure: Failure) -> io::Result<String> {
+    Ok(serde_json::to_string(&failure.of_file(file))? + "\n")
+}
+
+/// On a terminal alone, and for more than one file.
+fn progress(n_files: usize) -> ProgressBar {
+    if n_files < 2 {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} files, {eta} left");
+    let progress = ProgressBar::new(n_files as u64);
+    match style {
+        Ok(style) => progress.with_style(style),
+        Err(_) => progress,
+    }
+}

@@ -1,0 +1,103 @@
+//! `sweep-batch`: throughput and memory by batch on a GPU.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt::Write;
+use std::fs;
+use std::process::ExitCode;
+
+use litecast::formats;
+use litecast::formats::onnx::Dimensions;
+use litecast::formats::tflite::MAIN_SUBGRAPH;
+use litecast::graph::{self, analysis};
+use litecast::targets::gpu::bundle::Bundle;
+use litecast::targets::gpu::specifications::Gpu;
+use litecast::targets::gpu::sweep::{Sweep, sweep};
+
+use super::args::SweepBatchArgs;
+use super::quantity::{bytes, digits, measure};
+use super::table::Table;
+use super::terminal;
+
+/// Files beyond this are no networks: the largest `.tflite` files have 2 GiB.
+const MAX_FILE_BYTES: u64 = 2 << 30;
+
+/// The graph of one input is that of every batch.
+const ONE_INPUT: Dimensions = Dimensions {
+    batch: 1,
+    named: &[],
+};
+
+pub fn run(args: &SweepBatchArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let bundle = Bundle::shipped();
+    let known = || {
+        let runs = bundle.runs.iter().map(|run| run.target.as_str());
+        let known: BTreeSet<&str> = runs.collect();
+        known.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let gpu = Gpu::by_id(&args.target)
+        .ok_or_else(|| format!("--target {}: expected one of {}", args.target, known()))?;
+    let place = args.file.display();
+    let file_bytes = fs::metadata(&args.file)
+        .map_err(|error| format!("{place}: {error}"))?
+        .len();
+    if file_bytes > MAX_FILE_BYTES {
+        return Err(format!(
+            "{place}: expected at most {MAX_FILE_BYTES} bytes, found {file_bytes}"
+        )
+        .into());
+    }
+    let contents = fs::read(&args.file).map_err(|error| format!("{place}: {error}"))?;
+    let model =
+        formats::read(&contents, &ONE_INPUT).map_err(|error| format!("{place}: {error}"))?;
+    let graph = graph::build(&model, MAIN_SUBGRAPH).map_err(|error| format!("{place}: {error}"))?;
+    let found = sweep(&graph, &analysis::analyze(&graph), gpu, bundle);
+    let found = found.ok_or_else(|| format!("{place}: no time is known on {}", args.target))?;
+    match args.json {
+        true => terminal::print_raw(&(serde_json::to_string(&found)? + "\n"))?,
+        false => terminal::print(&shown(&found, gpu))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
+    let mut table = Table::default()
+        .number("batch")
+        .number("latency")
+        .number("inferences/s")
+        .number("memory")
+        .optional_number("training step")
+        .optional_number("training memory")
+        .text("");
+    for point in &sweep.points {
+        let mut notes = Vec::new();
+        if point.batch == sweep.knee_batch {
+            notes.push("knee");
+        }
+        if !point.fits {
+            notes.push("does not fit");
+        }
+        let step = point
+            .training_step_ms
+            .map(|ms| measure(ms, "ms").to_string());
+        table.row([
+            point.batch.to_string(),
+            measure(point.latency_ms, "ms").to_string(),
+            digits(point.throughput),
+            bytes(point.memory_bytes).to_string(),
+            step.unwrap_or_else(|| "–".to_owned()),
+            bytes(point.training_memory_bytes).to_string(),
+            notes.join(", "),
+        ]);
+    }
+    let mut text = format!("{}\n\n{}\n", gpu.device, table.lines_of(terminal::width()));
+    let _ = writeln!(text, "largest batch by memory (modelled):");
+    for fits in &sweep.fits {
+        let _ = writeln!(
+            text,
+            "  {:>2} GB  inference {}, training {}",
+            fits.memory_gib, fits.inference_batch, fits.training_batch
+        );
+    }
+    text
+}

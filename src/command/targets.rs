@@ -1,0 +1,76 @@
+//! `targets`: what is estimated, and how well that did.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use litecast::learned::predictor::Predictor;
+use litecast::targets::{TargetInfo, gpu, infos};
+
+use super::args::TargetsArgs;
+use super::table::Table;
+use super::terminal::{bold, dim, wrapped};
+use super::{quantity, terminal, words};
+
+pub fn run(args: &TargetsArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let predictor = Predictor::shipped()?;
+    let mut targets = infos(Some(predictor.manifest()));
+    let gpus = gpu::targets(gpu::bundle::Bundle::shipped());
+    targets.extend(gpus.iter().filter_map(|gpu| gpu.info(None)));
+    if args.json {
+        for target in &targets {
+            terminal::print_raw(&(serde_json::to_string(target)? + "\n"))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let width = terminal::width();
+    let text = match args.details {
+        true => targets
+            .iter()
+            .map(|target| details(target, width))
+            .collect(),
+        false => overview(&targets, width),
+    };
+    terminal::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn overview(targets: &[TargetInfo], width: usize) -> String {
+    let mut table = Table::default()
+        .text("target")
+        .text("device")
+        .number("error");
+    for target in targets {
+        let latency = target.metrics.first();
+        let error = latency.and_then(|metric| metric.expected_error_percent);
+        let error = error.map_or("–".to_owned(), |error| {
+            format!("±{}", quantity::percent(error))
+        });
+        table.row([target.id.clone(), target.device.clone(), error]);
+    }
+    let note = "error: mean over networks held out of training or fit, of latency where that is estimated; what \
+                it is against, and all metrics: --details. Any other Ethos-U that Vela compiles for and any \
+                microcontroller under another clock: predict --target";
+    format!(
+        "{}\n{}\n",
+        table.lines_of(width),
+        dim(wrapped(note, width, "  "))
+    )
+}
+
+fn details(target: &TargetInfo, width: usize) -> String {
+    let mut text = format!("{}  {}\n", bold(&target.id), target.device);
+    let mut table = Table::default().text("metric").text("unit").number("error");
+    for metric in &target.metrics {
+        let error = metric.expected_error_percent;
+        let error = error.map_or("not measured".to_owned(), |error| {
+            format!("±{}", quantity::percent(error))
+        });
+        let name = words::metric(metric.metric.id()).to_owned();
+        table.row([name, metric.unit.to_owned(), error]);
+    }
+    text += &table.lines_of(width);
+    let source = format!("source: {}", target.learned_from);
+    let _ = writeln!(text, "{}\n", wrapped(&source, width, "  "));
+    text
+}

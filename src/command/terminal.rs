@@ -1,0 +1,108 @@
+//! What is special about a terminal: its width, colours, and text that must not steer it.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use console::Term;
+
+/// Where the output is no terminal, or one that does not tell.
+const DEFAULT_WIDTH: usize = 80;
+/// A narrower table would have a letter a line.
+const MIN_WIDTH: usize = 40;
+/// A wider sentence is hard to read.
+const MAX_WIDTH: usize = 120;
+
+/// Columns of the standard output; `COLUMNS` where it is no terminal.
+pub fn width() -> usize {
+    let terminal = Term::stdout()
+        .size_checked()
+        .map(|(_, columns)| usize::from(columns));
+    let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let width = terminal.or_else(columns).unwrap_or(DEFAULT_WIDTH);
+    width.clamp(MIN_WIDTH, MAX_WIDTH)
+}
+
+/// Writes to the standard output; colours reach terminals alone, and none where `NO_COLOR` is set.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut to = anstream::stdout().lock();
+    to.write_all(text.as_bytes())?;
+    to.flush()
+}
+
+/// Writes to the standard output as it is, for programs.
+pub fn print_raw(text: &str) -> io::Result<()> {
+    let mut to = io::stdout().lock();
+    to.write_all(text.as_bytes())?;
+    to.flush()
+}
+
+/// One line on the standard error stream. Nothing is left to be done where that is closed.
+pub fn complain(words: &str) {
+    let mut to = anstream::stderr().lock();
+    let _ = writeln!(to, "{} {}", red("litecast:"), plain(words));
+}
+
+pub fn bold(text: impl Display) -> String {
+    styled(Style::new().bold(), text)
+}
+
+pub fn dim(text: impl Display) -> String {
+    styled(Style::new().dimmed(), text)
+}
+
+pub fn red(text: impl Display) -> String {
+    styled(AnsiColor::Red.on_default().bold(), text)
+}
+
+pub fn green(text: impl Display) -> String {
+    styled(AnsiColor::Green.on_default(), text)
+}
+
+pub fn yellow(text: impl Display) -> String {
+    styled(AnsiColor::Yellow.on_default(), text)
+}
+
+fn styled(style: Style, text: impl Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// A name from a file, without characters that steer a terminal.
+pub fn plain(text: &str) -> String {
+    let shown = |character: char| match character.is_control() {
+        true => char::REPLACEMENT_CHARACTER,
+        false => character,
+    };
+    text.chars().map(shown).collect()
+}
+
+/// Lines of at most `width` columns; all but the first have an indent.
+pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    textwrap::fill(text, options(width).subsequent_indent(indent))
+}
+
+/// Names of files in bold, on several lines between words alone: a broken path cannot be copied.
+pub fn heading(names: &str, width: usize) -> String {
+    let options = options(width).subsequent_indent("  ").break_words(false);
+    bold(textwrap::fill(&plain(names), options))
+}
+
+/// Ids such as `ethos-u55-256` stay whole.
+fn options<'o>(width: usize) -> textwrap::Options<'o> {
+    let options = textwrap::Options::new(width);
+    let options = options.word_separator(textwrap::WordSeparator::AsciiSpace);
+    options.word_splitter(textwrap::WordSplitter::NoHyphenation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_do_not_steer_the_terminal() {
+        assert_eq!(
+            plain("conv\x1b[2J\r\nä"),
+            "conv\u{fffd}[2J\u{fffd}\u{fffd}ä"
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! Ids of the report in words.
+
+use super::document::Provenance;
+
+/// What a person decides on first; metrics that are not named here follow.
+const METRIC_ORDER: [&str; 14] = [
+    "latency",
+    "board_latency",
+    "throughput",
+    "training_step",
+    "energy",
+    "memory",
+    "training_memory",
+    "sm_utilization",
+    "sram_peak",
+    "arena",
+    "activation_ram",
+    "weights_flash",
+    "offchip_traffic",
+    "sram_traffic",
+];
+
+/// How much of a kind of memory a target needs at most.
+pub const MEMORY_METRICS: [&str; 3] = ["sram_peak", "arena", "activation_ram"];
+
+pub fn metric(id: &str) -> &str {
+    match id {
+        "board_latency" => "latency on the board",
+        "sram_peak" => "SRAM peak",
+        "offchip_traffic" => "off-chip traffic",
+        "sram_traffic" => "SRAM traffic",
+        "activation_ram" => "activation RAM",
+        "weights_flash" => "weights flash",
+        // Of the file itself, not of a target.
+        "macs" => "MACs",
+        "file_size" => "file size",
+        "training_step" => "training step",
+        "training_memory" => "training memory",
+        "sm_utilization" => "SM utilization",
+        id => id,
+    }
+}
+
+pub fn metric_rank(id: &str) -> usize {
+    let found = METRIC_ORDER.iter().position(|known| *known == id);
+    found.unwrap_or(METRIC_ORDER.len())
+}
+
+/// One word for how a number was made.
+pub fn basis(provenance: &Provenance) -> &str {
+    match provenance.kind.as_str() {
+        "compiler rules" => "rules",
+        kind if kind.starts_with("learned") => "learned",
+        kind => kind,
+    }
+}
+
+/// How a number was made, by which tool and set to what.
+pub fn source(provenance: &Provenance) -> String {
+    let Provenance {
+        kind,
+        tool,
+        version,
+        configuration,
+    } = provenance;
+    match kind.as_str() {
+        "exact" => format!("exact: {configuration}"),
+        kind => format!("{kind}, {tool} {version}: {configuration}"),
+    }
+}
+
+/// `1 operator`, `2 operators`.
+pub fn plural(n: usize, noun: &str) -> String {
+    let ending = if n == 1 { "" } else { "s" };
+    format!("{n} {noun}{ending}")
+}

@@ -1,0 +1,121 @@
+//! What runs in a process apart: files → the JSON of their reports, as [`Message`]s.
+
+use std::error::Error;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use litecast::estimate::{ModelFile, estimate_on};
+use litecast::formats::tflite::ParseError;
+use litecast::formats::tflite::limits::MAX_FILE_BYTES;
+use litecast::learned::predictor::{Predictor, PredictorError};
+use litecast::targets::{Target, registry};
+
+use super::args::{ReadArgs, WorkerArgs};
+use super::inputs::is_stdin;
+use super::isolation::Message;
+use litecast::report::Failure;
+
+/// Files that are held and estimated at a time: so many, or as few as have so many bytes.
+const FILES_AT_A_TIME: usize = 64;
+const BYTES_AT_A_TIME: u64 = 64 << 20;
+
+/// Estimates files, the first `alone` of them one at a time, and tells the process that started this one.
+pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let chosen = args.targets.chosen()?;
+    let (predictor, targets) = match args.facts {
+        true => (None, &[][..]),
+        false => (
+            Some(Predictor::shipped()?),
+            chosen.as_deref().unwrap_or(registry()),
+        ),
+    };
+    let mut to = io::stdout().lock();
+    let mut alone = args.alone;
+    let mut pending = args.files.as_slice();
+    while !pending.is_empty() {
+        let n = if alone > 0 { 1 } else { n_at_a_time(pending) };
+        alone = alone.saturating_sub(n);
+        let (files, rest) = pending.split_at(n);
+        Message::Begin(n).write(&mut to)?;
+        for report in reports_of(files, &args.read, predictor.as_ref(), targets)? {
+            let message = match report {
+                Ok(json) => Message::Report(json),
+                Err(failure) => Message::Failure(failure),
+            };
+            message.write(&mut to)?;
+        }
+        pending = rest;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How many of the first files are held at a time, one at least. The standard input can be read only once,
+/// so that it is alone: no other file that ends the process then costs its report.
+fn n_at_a_time(files: &[PathBuf]) -> usize {
+    let mut n_bytes = 0u64;
+    let fits = |file: &&PathBuf| {
+        n_bytes = n_bytes.saturating_add(fs::metadata(file).map_or(0, |metadata| metadata.len()));
+        n_bytes <= BYTES_AT_A_TIME && !is_stdin(file)
+    };
+    let some = files.iter().take(FILES_AT_A_TIME);
+    some.take_while(fits).count().max(1)
+}
+
+/// The contents of a model; its size is looked at before.
+pub fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    if is_stdin(file) {
+        let mut bytes = Vec::new();
+        let limit = MAX_FILE_BYTES as u64 + 1;
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
+        return match bytes.len() {
+            file_bytes if file_bytes > MAX_FILE_BYTES => Err(too_large(file_bytes)),
+            _ => Ok(bytes),
+        };
+    }
+    let file_bytes = fs::metadata(file)?.len();
+    if file_bytes > MAX_FILE_BYTES as u64 {
+        return Err(too_large(usize::try_from(file_bytes).unwrap_or(usize::MAX)));
+    }
+    Ok(fs::read(file)?)
+}
+
+fn too_large(file_bytes: usize) -> Failure {
+    let error = ParseError::TooLarge { file_bytes };
+    Failure::new(error.kind(), error.to_string())
+}
+
+/// In the order of `files`.
+fn reports_of(
+    files: &[PathBuf],
+    options: &ReadArgs,
+    predictor: Option<&Predictor>,
+    targets: &[Box<dyn Target>],
+) -> Result<Vec<Result<String, Failure>>, PredictorError> {
+    let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
+    let contents: Vec<_> = files.iter().map(|file| read(file)).collect();
+    let named = names.iter().zip(&contents);
+    let readable: Vec<ModelFile> = named
+        .filter_map(|(name, bytes)| {
+            Some(ModelFile {
+                batch: options.batch,
+                threads: options.threads,
+                dimensions: &options.dimensions,
+                application: options.application.application(),
+                ..ModelFile::new(name, bytes.as_ref().ok()?)
+            })
+        })
+        .collect();
+    let mut reports = estimate_on(&readable, predictor, targets)?.into_iter();
+    let json = |bytes: Result<Vec<u8>, Failure>| {
+        bytes?;
+        let report = reports
+            .next()
+            .expect("every file that was read has a result");
+        let report = report.map_err(|error| Failure::from(&error))?;
+        serde_json::to_string(&report)
+            .map_err(|error| Failure::new("serialization", error.to_string()))
+    };
+    Ok(contents.into_iter().map(json).collect())
+}

@@ -1,0 +1,467 @@
+//! A target chosen by its name, with what its configuration changes.
+
+use serde::Deserialize;
+
+use super::boards::{self, BoardError};
+use super::ethos_u::configuration::{Configuration, IniError, MemoryArea, Product, VelaIni};
+use super::{
+    Network, PeakRates, Target, TargetEstimate, TargetInfo, UnsupportedOperator, cortex_m, ethos_u,
+    registered, registry,
+};
+use crate::learned::manifest::Manifest;
+
+/// No processor or accelerator is clocked higher.
+const MAX_CLOCK_MHZ: f64 = 10_000.0;
+/// Memories outside a chip, in bytes a second.
+const MIN_BANDWIDTH: f64 = 1e5;
+const MAX_BANDWIDTH: f64 = 1e12;
+
+/// What to estimate on: a target by its id, or the NPU of a board.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// Id of a target of the registry, of a microcontroller, or Vela's name of an Ethos-U.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// Id of a board of [`boards`], in the place of `target`.
+    #[serde(default)]
+    pub board: Option<String>,
+    /// System configuration of an Ethos-U, as Vela names it.
+    #[serde(default)]
+    pub system_config: Option<String>,
+    /// Memory mode of an Ethos-U, as Vela names it.
+    #[serde(default)]
+    pub memory_mode: Option<String>,
+    /// SRAM in bytes that Vela may fill where an Ethos-U has an SRAM of its own.
+    #[serde(default)]
+    pub arena_cache_bytes: Option<u32>,
+    /// Contents of a `vela.ini` with both sections, instead of those that Vela knows.
+    #[serde(default)]
+    pub vela_ini: Option<String>,
+    /// Clock of a microcontroller or an Ethos-U, in MHz.
+    #[serde(default)]
+    pub clock_mhz: Option<f64>,
+    /// Bandwidth of an Ethos-U's memory outside the chip. Without it that memory keeps pace with the clock, as Vela
+    /// has it.
+    #[serde(default)]
+    pub off_chip_bytes_per_s: Option<f64>,
+    /// Id that the report has for it, instead of its own.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Words that the report has for it, instead of its own.
+    #[serde(default)]
+    pub device: Option<String>,
+}
+
+/// Why a choice names nothing that can be estimated on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChoiceError {
+    /// Neither a target nor a board, or both.
+    #[error("expected either a target or a board")]
+    NotOne,
+    /// No target has this id.
+    #[error("target {found}: expected one of {}", known_targets().join(", "))]
+    UnknownTarget {
+        /// As it was asked for.
+        found: String,
+    },
+    /// No board has this id.
+    #[error("board {found}: expected one of {}", known_boards().join(", "))]
+    UnknownBoard {
+        /// As it was asked for.
+        found: String,
+    },
+    /// An option of another kind of target.
+    #[error("target {target}: `{option}` is an option of {of}")]
+    OptionOfOthers {
+        /// Id of the target, or of the board.
+        target: String,
+        /// Name of the option.
+        option: &'static str,
+        /// The targets that it is for.
+        of: &'static str,
+    },
+    /// A clock that no processor has.
+    #[error(
+        "target {target}: expected a clock above 0 MHz and up to {MAX_CLOCK_MHZ}, found {found}"
+    )]
+    Clock {
+        /// Id of the target.
+        target: String,
+        /// In MHz.
+        found: f64,
+    },
+    /// A bandwidth that no memory has.
+    #[error(
+        "target {target}: expected {MIN_BANDWIDTH} to {MAX_BANDWIDTH} bytes a second, found {found}"
+    )]
+    Bandwidth {
+        /// Id of the target.
+        target: String,
+        /// In bytes a second.
+        found: f64,
+    },
+    /// A section that the configuration lacks, or that cannot be read.
+    #[error("target {target}: {error}")]
+    Configuration {
+        /// Id of the target.
+        target: String,
+        /// What is wrong with it.
+        error: IniError,
+    },
+    /// A board without an NPU of a known kind.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+}
+
+impl ChoiceError {
+    /// Stable kebab-case identifier for programs.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NotOne
+            | Self::OptionOfOthers { .. }
+            | Self::Clock { .. }
+            | Self::Bandwidth { .. } => "wrong-argument",
+            Self::UnknownTarget { .. } => "unknown-target",
+            Self::UnknownBoard { .. } => "unknown-board",
+            Self::Configuration { .. } | Self::Board(_) => "configuration",
+        }
+    }
+}
+
+impl Choice {
+    /// The target in that configuration.
+    pub fn target(&self) -> Result<Box<dyn Target>, ChoiceError> {
+        let target = match (&self.target, &self.board) {
+            (Some(id), None) => self.by_id(id)?,
+            (None, Some(id)) => self.of_board(id)?,
+            _ => return Err(ChoiceError::NotOne),
+        };
+        if self.name.is_none() && self.device.is_none() {
+            return Ok(target);
+        }
+        Ok(Box::new(Named {
+            id: self.name.clone().unwrap_or_else(|| target.id().to_owned()),
+            device: self.device.clone(),
+            target,
+        }))
+    }
+
+    fn by_id(&self, id: &str) -> Result<Box<dyn Target>, ChoiceError> {
+        self.check_rates(id)?;
+        if let Some(product) = Product::by_name(id) {
+            return Ok(ethos_u::target(
+                self.adjusted(self.configuration(product, id)?),
+            ));
+        }
+        self.refuse_options_of_npus(id)?;
+        self.refuse_memories(id)?;
+        if let Some(target) = cortex_m::target(id, self.clock_mhz) {
+            return Ok(target);
+        }
+        self.refuse(
+            id,
+            self.clock_mhz.is_some(),
+            "clock_mhz",
+            "microcontrollers and Ethos-U accelerators",
+        )?;
+        #[cfg(feature = "bundle")]
+        if let Some(target) = super::gpu::target(id) {
+            return Ok(target);
+        }
+        let found = registered().into_iter().find(|target| target.id() == id);
+        found.ok_or_else(|| ChoiceError::UnknownTarget { found: id.into() })
+    }
+
+    fn of_board(&self, id: &str) -> Result<Box<dyn Target>, ChoiceError> {
+        self.check_rates(id)?;
+        self.refuse_options_of_npus(id)?;
+        let board = boards::by_id(id).ok_or_else(|| ChoiceError::UnknownBoard { found: id.into() });
+        let board = board?;
+        if board.ethos_u.is_some() {
+            return Ok(ethos_u::target(self.adjusted(board.npu_configuration()?)));
+        }
+        self.refuse_memories(id)?;
+        Ok(board.target_at(self.clock_mhz)?)
+    }
+
+    /// With the clock and the memories that were chosen.
+    fn adjusted(&self, mut configuration: Configuration) -> Configuration {
+        let system = &mut configuration.system;
+        if let Some(clock_mhz) = self.clock_mhz {
+            system.clock_hz = clock_mhz * 1e6;
+        }
+        if let Some(bytes_per_s) = self.off_chip_bytes_per_s {
+            let bus_bytes = system.bus_bytes() as f64;
+            let off_chip = MemoryArea::ALL
+                .into_iter()
+                .filter(|area| area.is_off_chip());
+            for area in off_chip {
+                if let Some(memory) = &mut system.memories[area as usize] {
+                    let n_ports = memory.ports_used.max(1) as f64;
+                    memory.clock_scale = bytes_per_s / (system.clock_hz * bus_bytes * n_ports);
+                }
+            }
+        }
+        if let Some(bytes) = self.arena_cache_bytes {
+            configuration.arena_cache_bytes = Some(i64::from(bytes));
+        }
+        configuration
+    }
+
+    fn check_rates(&self, id: &str) -> Result<(), ChoiceError> {
+        let target = || id.to_owned();
+        let is_clock = |mhz: &f64| *mhz > 0.0 && *mhz <= MAX_CLOCK_MHZ;
+        if let Some(found) = self.clock_mhz.filter(|mhz| !is_clock(mhz)) {
+            return Err(ChoiceError::Clock {
+                target: target(),
+                found,
+            });
+        }
+        let is_bandwidth = |rate: &f64| (MIN_BANDWIDTH..=MAX_BANDWIDTH).contains(rate);
+        match self.off_chip_bytes_per_s.filter(|rate| !is_bandwidth(rate)) {
+            Some(found) => Err(ChoiceError::Bandwidth {
+                target: target(),
+                found,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn refuse_memories(&self, id: &str) -> Result<(), ChoiceError> {
+        let is_given = self.arena_cache_bytes.is_some();
+        self.refuse(id, is_given, "arena_cache_bytes", "Ethos-U accelerators")?;
+        let is_given = self.off_chip_bytes_per_s.is_some();
+        self.refuse(id, is_given, "off_chip_bytes_per_s", "Ethos-U accelerators")
+    }
+
+    fn configuration(&self, product: Product, id: &str) -> Result<Configuration, ChoiceError> {
+        let wrong = |error| ChoiceError::Configuration {
+            target: id.to_owned(),
+            error,
+        };
+        let own = self
+            .vela_ini
+            .as_ref()
+            .map(|text| VelaIni::parse(text.as_bytes()));
+        let own = own.transpose().map_err(wrong)?;
+        let [system, memory_mode] = product.default_sections();
+        let configuration = Configuration::read(
+            product,
+            own.as_ref().unwrap_or(VelaIni::shipped()),
+            self.system_config.as_deref().unwrap_or(system),
+            self.memory_mode.as_deref().unwrap_or(memory_mode),
+        );
+        configuration.map_err(wrong)
+    }
+
+    fn refuse_options_of_npus(&self, id: &str) -> Result<(), ChoiceError> {
+        let options = [
+            (self.system_config.is_some(), "system_config"),
+            (self.memory_mode.is_some(), "memory_mode"),
+            (self.vela_ini.is_some(), "vela_ini"),
+        ];
+        let mut options = options.into_iter();
+        options.try_for_each(|(is_given, option)| {
+            self.refuse(id, is_given, option, "an Ethos-U chosen as target")
+        })
+    }
+
+    fn refuse(
+        &self,
+        target: &str,
+        is_given: bool,
+        option: &'static str,
+        of: &'static str,
+    ) -> Result<(), ChoiceError> {
+        match is_given {
+            true => Err(ChoiceError::OptionOfOthers {
+                target: target.to_owned(),
+                option,
+                of,
+            }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A target under another name.
+struct Named {
+    id: String,
+    device: Option<String>,
+    target: Box<dyn Target>,
+}
+
+impl Target for Named {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn info(&self, manifest: Option<&Manifest>) -> Option<TargetInfo> {
+        let info = self.target.info(manifest)?;
+        Some(TargetInfo {
+            id: self.id.clone(),
+            device: self.device.clone().unwrap_or(info.device),
+            ..info
+        })
+    }
+
+    fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
+        self.target.unsupported(network)
+    }
+
+    fn is_learned(&self) -> bool {
+        self.target.is_learned()
+    }
+
+    fn peak(&self) -> Option<PeakRates> {
+        self.target.peak()
+    }
+
+    fn estimate(&self, network: &Network) -> TargetEstimate {
+        let estimate = self.target.estimate(network);
+        TargetEstimate {
+            device: self.device.clone().unwrap_or(estimate.device),
+            ..estimate
+        }
+    }
+}
+
+/// Every id that [`Choice::target`] takes, sorted.
+pub fn known_targets() -> Vec<&'static str> {
+    let registered = registry().iter().map(|target| target.id());
+    let npus = Product::ALL.map(Product::name);
+    let microcontrollers = cortex_m::Constants::shipped().targets.iter();
+    let microcontrollers = microcontrollers.map(|target| target.target.as_str());
+    let mut known: Vec<&str> = registered.chain(npus).chain(microcontrollers).collect();
+    #[cfg(feature = "bundle")]
+    known.extend(
+        super::gpu::bundle::Bundle::shipped()
+            .runs
+            .iter()
+            .map(|run| run.target.as_str()),
+    );
+    known.sort_unstable();
+    known.dedup();
+    known
+}
+
+/// Every id that [`Choice::board`] may be, in the order of the table.
+pub fn known_boards() -> Vec<&'static str> {
+    let boards = boards::shipped().iter();
+    let modelled = boards.filter(|board| board.is_modelled());
+    modelled.map(|board| board.id.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(json: &str) -> Result<String, String> {
+        let choice: Choice = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        let target = choice
+            .target()
+            .map_err(|error| format!("{}: {error}", error.kind()))?;
+        let info = target.info(None).ok_or("only with a predictor")?;
+        Ok(format!("{} {}", target.id(), info.learned_from))
+    }
+
+    #[test]
+    fn every_known_id_is_a_target() {
+        for id in known_targets() {
+            let choice = Choice {
+                target: Some(id.to_owned()),
+                ..Choice::default()
+            };
+            assert_eq!(choice.target().unwrap().id(), id);
+        }
+        for id in known_boards() {
+            let choice = Choice {
+                board: Some(id.to_owned()),
+                ..Choice::default()
+            };
+            let target = choice.target().unwrap();
+            assert!(known_targets().contains(&target.id()), "{id}");
+        }
+    }
+
+    #[test]
+    fn configurations_are_velas() {
+        let json =
+            r#"{"target": "ethos-u55-128", "memory_mode": "Sram_Only", "arena_cache_bytes": 4096}"#;
+        let found = chosen(json).unwrap();
+        assert!(
+            found.contains("Sram_Only, arena cache of 4096 bytes"),
+            "{found}"
+        );
+        let ini = "[System_Config.Mine]\\ncore_clock=1e8\\naxi0_port=Sram\\naxi1_port=OffChipFlash\\n\
+                   Sram_clock_scale=1\\nOffChipFlash_clock_scale=0.1\\n[Memory_Mode.Mine]\\nconst_mem_area=Axi1\\n\
+                   arena_mem_area=Axi0\\ncache_mem_area=Axi0\\n";
+        let json = format!(
+            r#"{{"target": "ethos-u55-64", "vela_ini": "{ini}", "system_config": "Mine", "memory_mode": "Mine"}}"#
+        );
+        let found = chosen(&json).unwrap();
+        assert!(found.contains("Mine"), "{found}");
+    }
+
+    /// The memory's bandwidth stays where it is given, whatever the clock is.
+    #[test]
+    fn clocks_and_memories_are_those_that_were_typed() {
+        let json = r#"{"clock_mhz": 250, "off_chip_bytes_per_s": 1e9, "arena_cache_bytes": 4096}"#;
+        let choice: Choice = serde_json::from_str(json).unwrap();
+        let found = choice.adjusted(Configuration::of(Product::U55x128));
+        assert_eq!(found.system.clock_hz, 250e6);
+        assert_eq!(found.arena_cache_bytes(), 4096);
+        let per_cycle = found.system.bytes_per_cycle(MemoryArea::OffChipFlash);
+        let bytes_per_s = per_cycle * found.system.clock_hz;
+        assert!((bytes_per_s - 1e9).abs() < 1.0, "{bytes_per_s}");
+        let json = r#"{"board": "imx93", "name": "mine", "device": "Our board", "clock_mhz": 800}"#;
+        let found = chosen(json).unwrap();
+        assert!(found.starts_with("mine "), "{found}");
+    }
+
+    #[test]
+    fn what_names_no_target_is_refused() {
+        for (json, expected) in [
+            ("{}", "wrong-argument: expected either"),
+            (
+                r#"{"target": "ethos-u55-128", "board": "imx93"}"#,
+                "wrong-argument: expected either",
+            ),
+            (
+                r#"{"target": "ethos-u55"}"#,
+                "unknown-target: target ethos-u55: expected one of",
+            ),
+            (r#"{"board": "nowhere"}"#, "unknown-board: board nowhere"),
+            (
+                r#"{"target": "edge-tpu", "memory_mode": "Sram_Only"}"#,
+                "wrong-argument: target edge-tpu: `memory_mode`",
+            ),
+            (
+                r#"{"target": "ethos-u55-128", "clock_mhz": -5.0}"#,
+                "wrong-argument: target ethos-u55-128: expected a clock",
+            ),
+            (
+                r#"{"target": "ethos-u55-128", "off_chip_bytes_per_s": 0.0}"#,
+                "wrong-argument: target ethos-u55-128: expected 100000",
+            ),
+            (
+                r#"{"target": "cortex-a76-rpi5", "clock_mhz": 5.0}"#,
+                "wrong-argument: target cortex-a76-rpi5: `clock_mhz`",
+            ),
+            (
+                r#"{"target": "cortex-a76-rpi5", "off_chip_bytes_per_s": 1e9}"#,
+                "wrong-argument: target cortex-a76-rpi5: `off_chip_bytes_per_s`",
+            ),
+            (
+                r#"{"target": "ethos-u55-128", "memory_mode": "None"}"#,
+                "configuration: target ethos-u55-128",
+            ),
+            (r#"{"targets": "ethos-u55-128"}"#, "unknown field"),
+        ] {
+            let found = chosen(json).unwrap_err();
+            assert!(found.starts_with(expected), "{json}: {found}");
+        }
+    }
+}
