@@ -32,8 +32,8 @@ pub struct Measurement {
     pub measured_ms: f64,
 }
 
-/// What a device's latencies follow from.
-#[derive(Clone, Debug, PartialEq)]
+/// What a device's latencies follow from. Written out, so that it can be kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// The known target whose estimates, scaled, come closest.
     pub target: String,

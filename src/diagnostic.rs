@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// How much a [`Diagnostic`] matters to the reader of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; the numbers stand.
@@ -14,6 +15,7 @@ pub enum Severity {
 
 /// One thing about a file that its numbers alone do not say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Diagnostic {
     /// Whether numbers are in doubt.
     pub severity: Severity,

@@ -2,17 +2,19 @@
 
 use std::num::NonZeroU32;
 
-use crate::boards::{self, Application, Fit, Need};
-use crate::formats::tflite::{self, MAIN_SUBGRAPH, Model, ParseError};
-use crate::graph::analysis::memory_plan::Unplannable;
+use crate::boards::{self, Application};
+use crate::changes::{ChangeError, Changes};
+use crate::formats::onnx::Dimensions;
+use crate::formats::tflite::{Format, MAIN_SUBGRAPH, Model, Tensor};
+use crate::formats::{self, ReadError};
 use crate::graph::analysis::{self, Analysis};
+use crate::graph::as_int8::as_int8;
 use crate::graph::batch_size::{self, BatchError};
 use crate::graph::{self, CycleError, Graph};
 use crate::learned::features::Features;
 use crate::learned::out_of_distribution::Learned;
 use crate::learned::predictor::{Predictor, PredictorError};
-use crate::report::{self, REPORT_VERSION, Report};
-use crate::targets::cortex_m::{self, Latency, Refusal};
+use crate::report::{self, INTERVAL_PERCENT, REPORT_VERSION, Report};
 use crate::targets::{Network, Target, ethos_u, registry};
 
 /// Why a file has no report.
@@ -21,19 +23,19 @@ use crate::targets::{Network, Target, ethos_u, registry};
 pub enum EstimateError {
     /// The bytes are not a model that can be read.
     #[error(transparent)]
-    Parse(#[from] ParseError),
+    Parse(#[from] ReadError),
     /// The model cannot take as many inputs at a time as were asked for.
     #[error(transparent)]
     Batch(#[from] BatchError),
+    /// The model cannot be changed as was asked for.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
     /// Operators wait for each other.
     #[error(transparent)]
     Cycle(#[from] CycleError),
     /// The network failed.
     #[error(transparent)]
     Predictor(#[from] PredictorError),
-    /// The file does not tell how much memory it needs.
-    #[error(transparent)]
-    Arena(#[from] Unplannable),
 }
 
 impl EstimateError {
@@ -42,9 +44,9 @@ impl EstimateError {
         match self {
             Self::Parse(error) => error.kind(),
             Self::Batch(_) => "batch",
+            Self::Change(error) => error.kind(),
             Self::Cycle(_) => "cycle",
             Self::Predictor(error) => error.kind(),
-            Self::Arena(_) => "arena",
         }
     }
 }
@@ -54,12 +56,17 @@ impl EstimateError {
 pub struct ModelFile<'f> {
     /// To report.
     pub name: &'f str,
-    /// A `.tflite` file.
+    /// A `.tflite` or `.onnx` file, or a graph without weights (`docs/graph-json.md`).
     pub bytes: &'f [u8],
     /// Inputs at a time, in a file that has one: see [`batch_size`].
     pub batch: NonZeroU32,
     /// Threads that a processor runs it on; a board with fewer cores takes as many as it has.
     pub threads: NonZeroU32,
+    /// Sizes of dimensions that an ONNX file leaves open, by name; the first dimension of an input is the
+    /// batch where nothing else is said.
+    pub dimensions: &'f [(String, u32)],
+    /// Memory that the application keeps for itself on microcontrollers.
+    pub application: Application,
 }
 
 impl<'f> ModelFile<'f> {
@@ -70,20 +77,57 @@ impl<'f> ModelFile<'f> {
             bytes,
             batch: NonZeroU32::MIN,
             threads: NonZeroU32::MIN,
+            dimensions: &[],
+            application: Application::default(),
         }
     }
 
-    fn read(&self) -> Result<Model<'f>, Unread> {
-        let mut model = tflite::parse(self.bytes).map_err(Unread::Parse)?;
-        batch_size::set_batch(&mut model, self.batch).map_err(Unread::Batch)?;
+    fn open_dimensions(&self) -> Dimensions<'f> {
+        Dimensions {
+            batch: self.batch.get(),
+            named: self.dimensions,
+        }
+    }
+
+    fn read_changed(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
+        let mut model = formats::read(self.bytes, &self.open_dimensions())?;
+        changes.apply(&mut model)?;
+        if model.format != Format::Onnx || !has_batch(&model, self.batch) {
+            batch_size::set_batch(&mut model, self.batch)?;
+        }
         Ok(model)
     }
+
+    /// An ONNX file that leaves the batch open is read with it.
+    fn read_as_it_is(&self) -> Result<Model<'f>, Unread> {
+        let read = formats::read(self.bytes, &self.open_dimensions());
+        read.map_err(Unread::Parse)
+    }
+
+    fn read(&self) -> Result<Model<'f>, Unread> {
+        let mut model = self.read_as_it_is()?;
+        // An ONNX file that leaves the batch open was read with it.
+        if model.format != Format::Onnx || !has_batch(&model, self.batch) {
+            batch_size::set_batch(&mut model, self.batch).map_err(Unread::Batch)?;
+        }
+        Ok(model)
+    }
+}
+
+fn has_batch(model: &Model, batch: NonZeroU32) -> bool {
+    let subgraph = &model.subgraphs[MAIN_SUBGRAPH];
+    let mut inputs = subgraph
+        .inputs
+        .iter()
+        .map(|&input| &subgraph.tensors[input]);
+    let first = |tensor: &Tensor| tensor.shape.first().and_then(|&n| u32::try_from(n).ok());
+    inputs.all(|tensor| first(tensor) == Some(batch.get()))
 }
 
 /// Why there is no model.
 #[derive(Clone)]
 enum Unread {
-    Parse(ParseError),
+    Parse(ReadError),
     Batch(BatchError),
 }
 
@@ -94,6 +138,16 @@ impl From<Unread> for EstimateError {
             Unread::Batch(error) => error.into(),
         }
     }
+}
+
+/// How much of a report is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// All of it.
+    #[default]
+    Full,
+    /// What a search reads: no operators, tensors and edges, and no parts of results by operator.
+    Summary,
 }
 
 /// Everything there is to say about a file.
@@ -123,72 +177,118 @@ pub fn estimate_on(
     predictor: Option<&Predictor>,
     targets: &[Box<dyn Target>],
 ) -> Result<Vec<Result<Report, EstimateError>>, PredictorError> {
-    let models: Vec<_> = files.iter().map(ModelFile::read).collect();
-    let read: Vec<_> = models.iter().map(Facts::of).collect();
-    let features: Vec<&Features> = read.iter().flatten().map(|facts| &facts.features).collect();
+    estimate_in(files, predictor, targets, Detail::Full)
+}
+
+/// As [`estimate_on`], in as much `detail` as is read. The predictor does not run where no target is learned.
+pub fn estimate_in(
+    files: &[ModelFile],
+    predictor: Option<&Predictor>,
+    targets: &[Box<dyn Target>],
+    detail: Detail,
+) -> Result<Vec<Result<Report, EstimateError>>, PredictorError> {
+    let mut all = targets.iter();
+    let read = match !targets.is_empty() && all.all(|target| target.takes_any_batch()) {
+        true => ModelFile::read_as_it_is,
+        false => ModelFile::read,
+    };
+    let models: Vec<_> = files.iter().map(read).collect();
+    estimate_models(files, &models, predictor, targets, detail)
+}
+
+/// As [`estimate_in`] of one file, of the network that `changes` make of it.
+pub fn estimate_changed(
+    file: ModelFile,
+    changes: &Changes,
+    predictor: Option<&Predictor>,
+    targets: &[Box<dyn Target>],
+    detail: Detail,
+) -> Result<Report, EstimateError> {
+    let model = Ok(file.read_changed(changes)?);
+    let mut reports = estimate_models(&[file], &[model], predictor, targets, detail)?;
+    reports.pop().expect("every file has its own result")
+}
+
+/// The operators of the changed network that each of `targets` leaves to a processor: position in topological
+/// order, and the reason in words.
+pub fn left_out(
+    file: ModelFile,
+    changes: &Changes,
+    targets: &[Box<dyn Target>],
+) -> Result<Vec<Vec<(usize, String)>>, EstimateError> {
+    let model = Ok(file.read_changed(changes)?);
+    let facts = Facts::of(&model, false)?;
+    let network = facts.network(&file, None);
+    let of_target = |target: &dyn Target| {
+        let unsupported = target.unsupported(&network).into_iter();
+        let pairs = unsupported.map(|operator| (operator.node_idx, operator.reason.to_string()));
+        pairs.collect()
+    };
+    let targets = targets.iter();
+    Ok(targets.map(|target| of_target(&**target)).collect())
+}
+
+fn estimate_models(
+    files: &[ModelFile],
+    models: &[Result<Model, Unread>],
+    predictor: Option<&Predictor>,
+    targets: &[Box<dyn Target>],
+    detail: Detail,
+) -> Result<Vec<Result<Report, EstimateError>>, PredictorError> {
+    let predictor = predictor.filter(|_| targets.iter().any(|target| target.is_learned()));
+    let int8_models: Vec<Option<Model>> = models
+        .iter()
+        .map(|model| as_int8(model.as_ref().ok()?))
+        .collect();
+    let is_learned = predictor.is_some();
+    let read = |model| Facts::of(model, is_learned);
+    let read: Vec<_> = models.iter().map(read).collect();
+    let converted: Vec<Option<Facts>> = int8_models
+        .iter()
+        .map(|model| Facts::of_model(model.as_ref()?, is_learned).ok())
+        .collect();
+    let features: Vec<&Features> = (read.iter().zip(&converted))
+        .filter_map(|(facts, converted)| {
+            let facts = facts.as_ref().ok()?;
+            Some(&converted.as_ref().unwrap_or(facts).features)
+        })
+        .collect();
     let mut estimates = match predictor {
         Some(predictor) => predictor.predict_many(&features)?.into_iter(),
         None => Vec::new().into_iter(),
     };
-    let report = |(facts, file): (Result<Facts, EstimateError>, &ModelFile)| {
+    let report = |((facts, converted), file): (
+        (Result<Facts, EstimateError>, Option<Facts>),
+        &ModelFile,
+    )| {
         let facts = facts?;
+        let learned_from = converted.as_ref().unwrap_or(&facts);
         let learned = predictor
             .zip(estimates.next())
             .map(|(predictor, estimates)| {
                 Learned::new(
                     predictor.manifest(),
                     estimates,
-                    &facts.graph,
-                    &facts.features,
+                    &learned_from.graph,
+                    &learned_from.features,
                 )
             });
-        Ok(facts.report(file, learned.as_ref(), targets))
+        let bundle = predictor.map(Predictor::id);
+        Ok(facts.report(
+            file,
+            converted.as_ref(),
+            learned.as_ref(),
+            bundle,
+            targets,
+            detail,
+        ))
     };
-    Ok(read.into_iter().zip(files).map(report).collect())
-}
-
-/// Whether a file has room on each board of [`boards`], and its latency there.
-///
-/// [`boards`]: boards::boards
-pub struct OnBoards {
-    /// Beside what the application needs.
-    pub need: Need,
-    /// In the order of the table.
-    pub boards: Vec<OnBoard>,
-}
-
-/// One board.
-pub struct OnBoard {
-    /// Whether the file has room.
-    pub fit: Fit,
-    /// At the board's clock; absent where nobody measured its core.
-    pub latency: Option<Result<Latency, Refusal>>,
-}
-
-/// Of the main subgraph, beside what the application needs. Without a trained network.
-///
-/// # Errors
-/// As [`estimate`], and [`EstimateError::Arena`] where the file does not tell how much memory it needs.
-pub fn on_boards(file: ModelFile, application: &Application) -> Result<OnBoards, EstimateError> {
-    let model = file.read()?;
-    let graph = graph::build(&model, MAIN_SUBGRAPH)?;
-    let analysis = analysis::analyze(&graph);
-    let need = Need::of(&graph)?;
-    let on_board = |fit: Fit| OnBoard {
-        latency: fit.board.latency.as_ref().and_then(|of| {
-            let target = cortex_m::Constants::shipped().target(&of.target)?;
-            let clock_mhz = target.has_other_clocks.then_some(fit.board.clock_mhz);
-            Some(cortex_m::latency(&graph, &analysis, target, clock_mhz))
-        }),
-        fit,
-    };
-    Ok(OnBoards {
-        need,
-        boards: boards::fits(&need, application)
-            .into_iter()
-            .map(on_board)
-            .collect(),
-    })
+    Ok(read
+        .into_iter()
+        .zip(converted)
+        .zip(files)
+        .map(report)
+        .collect())
 }
 
 /// What a file says by itself.
@@ -196,55 +296,96 @@ struct Facts<'m> {
     model: &'m Model<'m>,
     graph: Graph<'m>,
     analysis: Analysis,
+    /// Empty where no network reads them.
     features: Features,
 }
 
 impl<'m> Facts<'m> {
-    fn of(read: &'m Result<Model<'m>, Unread>) -> Result<Self, EstimateError> {
-        let model = read.as_ref().map_err(Unread::clone)?;
+    fn of(read: &'m Result<Model<'m>, Unread>, is_learned: bool) -> Result<Self, EstimateError> {
+        Ok(Self::of_model(
+            read.as_ref().map_err(Unread::clone)?,
+            is_learned,
+        )?)
+    }
+
+    fn of_model(model: &'m Model<'m>, is_learned: bool) -> Result<Self, CycleError> {
         let graph = graph::build(model, MAIN_SUBGRAPH)?;
         let analysis = analysis::analyze(&graph);
         Ok(Self {
-            features: ethos_u::features(&graph, &analysis),
+            features: match is_learned {
+                true => ethos_u::features(&graph, &analysis),
+                false => Features::default(),
+            },
             model,
             graph,
             analysis,
         })
     }
 
+    fn network<'n>(&'n self, file: &ModelFile, learned: Option<&'n Learned>) -> Network<'n> {
+        Network {
+            graph: &self.graph,
+            analysis: &self.analysis,
+            features: &self.features,
+            learned,
+            n_threads: file.threads,
+            batch: file.batch,
+        }
+    }
+
     fn report(
         &self,
         file: &ModelFile,
+        as_int8: Option<&Facts>,
         learned: Option<&Learned>,
+        bundle: Option<&str>,
         targets: &[Box<dyn Target>],
+        detail: Detail,
     ) -> Report {
         let Self {
             model,
             graph,
             analysis,
-            features,
+            ..
         } = self;
-        let network = Network {
-            graph,
-            analysis,
-            features,
-            learned,
-            n_threads: file.threads,
-        };
-        let (results, doubts) = report::results(&network, targets);
+        // The trained network knows networks of integers.
+        let network = self.network(file, learned.filter(|_| as_int8.is_none()));
+        let as_int8 = as_int8.map(|facts| facts.network(file, learned));
+        let is_full = detail == Detail::Full;
+        let (mut results, doubts) = report::results(&network, as_int8.as_ref(), targets);
+        if !is_full {
+            report::forget_parts(&mut results);
+        }
         let mut diagnostics = model.diagnostics.clone();
         diagnostics.extend(report::other_subgraphs(model, graph));
         diagnostics.extend(analysis.diagnostics.iter().cloned());
         diagnostics.extend(doubts);
         Report {
             schema_version: REPORT_VERSION,
+            litecast_version: env!("CARGO_PKG_VERSION"),
+            bundle: bundle.map(str::to_owned),
+            interval_percent: INTERVAL_PERCENT,
             file: file.name.to_owned(),
+            sha256: is_full.then(|| report::sha256(file.bytes)),
             batch: file.batch.get(),
             model: report::model_facts(model, graph, analysis),
             results,
-            operators: report::operators(graph, analysis),
-            tensors: report::tensors(graph),
-            edges: report::edges(graph),
+            operators: match is_full {
+                true => report::operators(graph, analysis),
+                false => Vec::new(),
+            },
+            tensors: match is_full {
+                true => report::tensors(graph),
+                false => Vec::new(),
+            },
+            edges: match is_full {
+                true => report::edges(graph),
+                false => Vec::new(),
+            },
+            fits: match is_full {
+                true => boards::fits(graph, analysis, file.application).ok(),
+                false => None,
+            },
             diagnostics,
         }
     }

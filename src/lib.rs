@@ -36,6 +36,7 @@
 
 pub mod boards;
 pub mod calibration;
+pub mod changes;
 pub mod diagnostic;
 pub mod estimate;
 #[doc(hidden)]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Origin of a number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Provenance {
     /// How the number was made.
     pub kind: ProvenanceKind,
@@ -17,6 +18,7 @@ pub struct Provenance {
 
 /// How a number was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub enum ProvenanceKind {
     /// Counted from the file.

@@ -1,16 +1,23 @@
 //! The border to JavaScript. The only file that names wasm_bindgen, js_sys and web_sys.
+//!
+//! What a program calls is `www/package/`, which checks arguments, and calls this with what is left.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
-use wasm_bindgen_futures::JsFuture;
 
-use crate::calibration::{Calibration, Measurement};
-use crate::estimate::{EstimateError, ModelFile, estimate, estimate_many};
-use crate::learned::predictor::{self, PredictorError};
-use crate::targets;
+use crate::calibration::{Calibration, CalibrationError, Measurement};
+use crate::changes::Changes;
+use crate::estimate::{Detail, EstimateError, ModelFile, estimate_changed, estimate_in, left_out};
+use crate::learned::predictor::{Predictor, PredictorError};
+use crate::report::Report;
+use crate::targets::boards::{self, LatencyOf, Memory};
+use crate::targets::choice::{Choice, ChoiceError};
+use crate::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
+use crate::targets::{self, Target, TargetInfo, registry};
 
 /// Turns a panic, which is always a defect of this crate, into a readable line of the console.
 #[wasm_bindgen(start)]
@@ -18,174 +25,386 @@ fn start() {
     console_error_panic_hook::set_once();
 }
 
-#[wasm_bindgen(typescript_custom_section)]
-const TYPES: &str = include_str!("report/report.d.ts");
-
+/// Makes reports. Every method throws an `Error` with a string `kind`.
 #[wasm_bindgen]
-extern "C" {
-    #[wasm_bindgen(typescript_type = "Report")]
-    pub type Report;
-    #[wasm_bindgen(typescript_type = "ModelFile[]")]
-    pub type ModelFiles;
-    #[wasm_bindgen(typescript_type = "(Report | LitecastError)[]")]
-    pub type ReportsOrErrors;
-    #[wasm_bindgen(typescript_type = "TargetInfo[]")]
-    pub type TargetInfos;
-    #[wasm_bindgen(typescript_type = "Measurement[]")]
-    pub type Measurements;
-    #[wasm_bindgen(typescript_type = "Record<string, number>")]
-    pub type EstimatesMs;
-    #[wasm_bindgen(typescript_type = "Calibrated")]
-    pub type Calibrated;
+#[derive(Default)]
+pub struct Engine {
+    predictor: Option<Predictor>,
+    /// Each list of targets that [`Engine::choose`] was given.
+    chosen: Vec<Vec<Box<dyn Target>>>,
 }
 
-/// A trained predictor, loaded once and used for many files.
 #[wasm_bindgen]
-pub struct Predictor(predictor::Predictor);
-
-#[wasm_bindgen]
-impl Predictor {
-    /// `onnx` and `manifest` are the contents of `predictor.onnx` and `manifest.json`.
+impl Engine {
+    /// Without a predictor.
     #[wasm_bindgen(constructor)]
-    pub fn new(onnx: &[u8], manifest: &str) -> Result<Predictor, JsValue> {
-        let loaded = predictor::Predictor::load(onnx, manifest);
-        loaded
-            .map(Predictor)
-            .map_err(|error| predictor_error(&error))
+    pub fn new() -> Self {
+        Self::default()
     }
 
-    /// What the file `bytes` costs on every target, for `batch` inputs at a time and on `threads` threads of
-    /// a processor (1 without them). Throws an `Error` with a string `kind`.
-    pub fn estimate(
-        &self,
-        bytes: &[u8],
-        file: &str,
-        batch: Option<u32>,
-        threads: Option<u32>,
-    ) -> Result<Report, JsValue> {
-        report_of(bytes, file, [batch, threads], Some(&self.0))
+    /// `onnx` and `manifest` are the contents of `predictor.onnx` and `manifest.json`.
+    #[wasm_bindgen(js_name = loadPredictor)]
+    pub fn load_predictor(&mut self, onnx: &[u8], manifest: &str) -> Result<(), JsValue> {
+        let loaded = Predictor::load(onnx, manifest).map_err(|error| predictor_error(&error))?;
+        self.predictor = Some(loaded);
+        Ok(())
     }
 
-    /// As `estimate` of each file, in less time: several small networks share a run of the predictor.
-    /// Where a file has no report, what `estimate` throws stands in its place.
+    /// Takes a list of [`Choice`]s, for a number that stands for them in [`Engine::estimate_many`].
+    pub fn choose(&mut self, choices: JsValue) -> Result<u32, JsValue> {
+        self.chosen.push(targets_of(choices)?);
+        u32::try_from(self.chosen.len() - 1)
+            .map_err(|_| js_error("limit-exceeded", "too many lists of targets"))
+    }
+
+    /// A report of each file, or what is wrong with it, in their order. `files` are objects with `name`, `bytes`
+    /// (a `Uint8Array`), `batch` and `threads`. On the targets that `chosen` stands for, or all of the registry;
+    /// with the predictor where `is_learned` and one is loaded; without operators, tensors and edges where
+    /// `is_summary`.
     #[wasm_bindgen(js_name = estimateMany)]
-    pub fn estimate_many(&self, files: ModelFiles) -> Result<ReportsOrErrors, JsValue> {
-        let files: Vec<(String, Vec<u8>, [NonZeroU32; 2])> = js_sys::Array::from(&files)
-            .iter()
-            .map(|file| model_file(&file))
-            .collect::<Result<_, _>>()?;
-        let files: Vec<ModelFile> = files
-            .iter()
-            .map(|(name, bytes, [batch, threads])| ModelFile {
-                name,
-                bytes,
-                batch: *batch,
-                threads: *threads,
-            })
-            .collect();
-        let reports = estimate_many(&files, Some(&self.0));
+    pub fn estimate_many(
+        &self,
+        files: js_sys::Array,
+        chosen: Option<u32>,
+        is_learned: bool,
+        is_summary: bool,
+    ) -> Result<js_sys::Array, JsValue> {
+        let files: Vec<File> = files.iter().map(File::read).collect::<Result<_, _>>()?;
+        let files: Vec<ModelFile> = files.iter().map(File::as_model_file).collect();
+        let targets = match chosen {
+            None => registry(),
+            Some(chosen) => {
+                let targets = usize::try_from(chosen)
+                    .ok()
+                    .and_then(|idx| self.chosen.get(idx));
+                targets.ok_or_else(|| {
+                    js_error("wrong-argument", "expected targets that were chosen")
+                })?
+            }
+        };
+        let predictor = self.predictor.as_ref().filter(|_| is_learned);
+        let detail = detail(is_summary);
+        let reports = estimate_in(&files, predictor, targets, detail);
         let reports = reports.map_err(|error| predictor_error(&error))?;
-        let entries = reports.into_iter().map(|report| match report {
-            Ok(report) => to_js(&report),
-            Err(error) => Ok(estimate_error(&error)),
+        let entries = reports.into_iter().map(|report| match (report, detail) {
+            (Ok(report), Detail::Full) => to_js(&report),
+            (Ok(report), Detail::Summary) => to_js(&Summary::of(&report)),
+            (Err(error), _) => Ok(estimate_error(&error)),
         });
-        let entries: js_sys::Array = entries.collect::<Result<_, _>>()?;
-        Ok(JsValue::from(entries).unchecked_into())
+        entries.collect()
     }
 
-    /// As `estimate`, for a `File` as a drop or a file picker gives it.
-    #[wasm_bindgen(js_name = estimateFile)]
-    pub async fn estimate_file(
+    /// As [`Engine::estimate_many`] of one file, of the network that `changes` (as [`Changes`]) make of it, on a list
+    /// of [`Choice`]s.
+    #[wasm_bindgen(js_name = estimateChanged)]
+    pub fn estimate_changed(
         &self,
-        file: web_sys::File,
-        batch: Option<u32>,
-        threads: Option<u32>,
-    ) -> Result<Report, JsValue> {
-        let contents = JsFuture::from(file.array_buffer()).await?;
-        let bytes = js_sys::Uint8Array::new(&contents).to_vec();
-        report_of(&bytes, &file.name(), [batch, threads], Some(&self.0))
+        file: JsValue,
+        choices: JsValue,
+        changes: JsValue,
+        is_learned: bool,
+        is_summary: bool,
+    ) -> Result<JsValue, JsValue> {
+        let file = File::read(file)?;
+        let targets = targets_of(choices)?;
+        let changes: Changes = from_js(changes)?;
+        let predictor = self.predictor.as_ref().filter(|_| is_learned);
+        let detail = detail(is_summary);
+        let report = estimate_changed(file.as_model_file(), &changes, predictor, &targets, detail);
+        let report = report.map_err(|error| estimate_error(&error))?;
+        match detail {
+            Detail::Full => to_js(&report),
+            Detail::Summary => to_js(&Summary::of(&report)),
+        }
     }
 
     /// What is estimated, and how well that did on held-out networks.
-    pub fn targets(&self) -> Result<TargetInfos, JsValue> {
-        Ok(to_js(&targets::infos(Some(self.0.manifest())))?.unchecked_into())
+    pub fn targets(&self) -> Result<JsValue, JsValue> {
+        to_js(&targets::infos(
+            self.predictor.as_ref().map(Predictor::manifest),
+        ))
     }
 }
 
-/// The exact facts of the file `bytes` and what is modelled from them, without learned estimates, for
-/// `batch` inputs at a time and on `threads` threads of a processor (1 without them).
-#[wasm_bindgen]
-pub fn analyze(
-    bytes: &[u8],
-    file: &str,
-    batch: Option<u32>,
-    threads: Option<u32>,
-) -> Result<Report, JsValue> {
-    report_of(bytes, file, [batch, threads], None)
+fn targets_of(choices: JsValue) -> Result<Vec<Box<dyn Target>>, JsValue> {
+    let choices: Vec<Choice> = from_js(choices)?;
+    let targets = choices.iter().map(Choice::target);
+    let targets = targets.collect::<Result<_, ChoiceError>>();
+    targets.map_err(|error| js_error(error.kind(), &error.to_string()))
 }
 
-/// The latency of a network on a device of one's own, on which at least three networks were measured.
-/// `estimates_ms` are the estimated latencies of this network by target id. Throws an `Error` with a
-/// string `kind`.
-#[wasm_bindgen]
-pub fn calibrate(
-    measurements: Measurements,
-    estimates_ms: EstimatesMs,
-) -> Result<Calibrated, JsValue> {
-    let wrong = |error: serde_wasm_bindgen::Error| js_error("wrong-argument", &error.to_string());
-    let measurements: Vec<Measurement> =
-        serde_wasm_bindgen::from_value(measurements.into()).map_err(wrong)?;
-    let estimates_ms: BTreeMap<String, f64> =
-        serde_wasm_bindgen::from_value(estimates_ms.into()).map_err(wrong)?;
-    let applied =
-        Calibration::fit(&measurements).and_then(|calibration| calibration.apply(&estimates_ms));
-    let applied = applied.map_err(|error| js_error(error.kind(), &error.to_string()))?;
-    Ok(to_js(&applied)?.unchecked_into())
+fn detail(is_summary: bool) -> Detail {
+    match is_summary {
+        true => Detail::Summary,
+        false => Detail::Full,
+    }
 }
 
-/// Name, contents, inputs at a time and threads of a `ModelFile`.
-fn model_file(file: &JsValue) -> Result<(String, Vec<u8>, [NonZeroU32; 2]), JsValue> {
-    let field = |name: &str| js_sys::Reflect::get(file, &name.into()).ok();
-    let name = field("name").and_then(|name| name.as_string());
-    let bytes = field("bytes").and_then(|bytes| bytes.dyn_into::<js_sys::Uint8Array>().ok());
-    let number = |name: &str| {
-        let number = field(name).filter(|number| !number.is_undefined());
-        number.map(|number| number.as_f64().unwrap_or_default() as u32)
+/// The operators of the changed network that each of a list of [`Choice`]s leaves to a processor.
+#[wasm_bindgen(js_name = leftOut)]
+pub fn left_out_of(file: JsValue, choices: JsValue, changes: JsValue) -> Result<JsValue, JsValue> {
+    #[derive(Serialize)]
+    struct Operator {
+        operator: usize,
+        reason: String,
+    }
+    let file = File::read(file)?;
+    let targets = targets_of(choices)?;
+    let changes: Changes = from_js(changes)?;
+    let found = left_out(file.as_model_file(), &changes, &targets);
+    let found = found.map_err(|error| estimate_error(&error))?;
+    let of_target = |operators: Vec<(usize, String)>| -> Vec<Operator> {
+        let operators = operators.into_iter();
+        operators
+            .map(|(operator, reason)| Operator { operator, reason })
+            .collect()
     };
-    let numbers = [number("batch"), number("threads")];
-    match (name, bytes) {
-        (Some(name), Some(bytes)) => Ok((name, bytes.to_vec(), at_least_one(numbers)?)),
-        _ => Err(js_error(
-            "wrong-argument",
-            "expected files as { name, bytes }",
-        )),
-    }
+    to_js(&found.into_iter().map(of_target).collect::<Vec<_>>())
 }
 
-/// Inputs at a time and threads.
-fn at_least_one(numbers: [Option<u32>; 2]) -> Result<[NonZeroU32; 2], JsValue> {
-    match numbers.map(|number| NonZeroU32::new(number.unwrap_or(1))) {
-        [Some(batch), Some(threads)] => Ok([batch, threads]),
-        [None, _] => Err(js_error("wrong-argument", "expected a batch of at least 1")),
-        [_, None] => Err(js_error("wrong-argument", "expected at least 1 thread")),
+/// The accelerators that a choice may name with the sections of their defaults, and the sections of `vela_ini` (those
+/// that Vela knows without it).
+#[wasm_bindgen]
+pub fn accelerators(vela_ini: Option<String>) -> Result<JsValue, JsValue> {
+    #[derive(Serialize)]
+    struct Accelerators {
+        npus: Vec<Npu>,
+        system_configs: Vec<System>,
+        memory_modes: Vec<String>,
     }
-}
-
-fn report_of(
-    bytes: &[u8],
-    name: &str,
-    batch_and_threads: [Option<u32>; 2],
-    predictor: Option<&predictor::Predictor>,
-) -> Result<Report, JsValue> {
-    let [batch, threads] = at_least_one(batch_and_threads)?;
-    let file = ModelFile {
-        name,
-        bytes,
-        batch,
-        threads,
+    #[derive(Serialize)]
+    struct Npu {
+        id: &'static str,
+        device: String,
+        system_config: &'static str,
+        memory_mode: &'static str,
+        clock_mhz: f64,
+        arena_cache_bytes: Option<i64>,
+    }
+    #[derive(Serialize)]
+    struct System {
+        name: String,
+        clock_mhz: f64,
+    }
+    let wrong = |error: &dyn std::fmt::Display| js_error("configuration", &error.to_string());
+    let own = vela_ini.map(|text| VelaIni::parse(text.as_bytes()));
+    let own = own.transpose().map_err(|error| wrong(&error))?;
+    let ini = own.as_ref().unwrap_or(VelaIni::shipped());
+    let npu = |product: Product| {
+        let [system_config, memory_mode] = product.default_sections();
+        let configuration = Configuration::of(product);
+        Npu {
+            id: product.name(),
+            device: product.device(),
+            system_config,
+            memory_mode,
+            clock_mhz: configuration.system.clock_hz / 1e6,
+            arena_cache_bytes: configuration.memory_mode.arena_cache_bytes,
+        }
     };
-    let report = estimate(file, predictor).map_err(|error| estimate_error(&error))?;
-    Ok(to_js(&report)?.unchecked_into())
+    let system = |name: &str| {
+        let system = ini.system_configuration(name);
+        Ok(System {
+            name: name.to_owned(),
+            clock_mhz: system.map_err(|error| wrong(&error))?.clock_hz / 1e6,
+        })
+    };
+    let systems: Result<_, JsValue> = ini.system_configurations().map(system).collect();
+    to_js(&Accelerators {
+        npus: Product::ALL.map(npu).into(),
+        system_configs: systems?,
+        memory_modes: ini.memory_modes().map(str::to_owned).collect(),
+    })
+}
+
+/// Every target that a choice may name, beyond those of the registry too.
+#[wasm_bindgen(js_name = knownTargets)]
+pub fn known_targets() -> Result<JsValue, JsValue> {
+    let infos = targets::choice::known_targets()
+        .into_iter()
+        .filter_map(|id| {
+            let choice = Choice {
+                target: Some(id.to_owned()),
+                ..Choice::default()
+            };
+            choice.target().ok()?.info(None)
+        });
+    to_js(&infos.collect::<Vec<TargetInfo>>())
+}
+
+/// Boards with a microcontroller, and those with an NPU that a choice may name.
+#[wasm_bindgen]
+pub fn boards() -> Result<JsValue, JsValue> {
+    #[derive(Serialize)]
+    struct Boards {
+        microcontrollers: Vec<Microcontroller>,
+        npus: Vec<NpuBoard>,
+    }
+    #[derive(Serialize)]
+    struct Microcontroller {
+        id: &'static str,
+        name: &'static str,
+        chip: &'static str,
+        core: &'static str,
+        clock_mhz: f64,
+        #[serde(flatten)]
+        memory: Memory,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        npu: Option<&'static str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        latency: Option<&'static LatencyOf>,
+        source: &'static str,
+    }
+    #[derive(Serialize)]
+    struct NpuBoard {
+        id: &'static str,
+        name: &'static str,
+        npu: &'static str,
+        npu_clock_mhz: f64,
+        host: &'static str,
+        host_clock_mhz: Option<f64>,
+        sram_bytes: Option<u64>,
+        source: &'static str,
+    }
+    let microcontrollers = boards::shipped().iter().filter_map(|board| {
+        Some(Microcontroller {
+            id: &board.id,
+            name: &board.name,
+            chip: &board.chip,
+            core: &board.core,
+            clock_mhz: board.clock_mhz?,
+            memory: board.memory?,
+            npu: board.npu.as_deref(),
+            latency: board.latency.as_ref(),
+            source: &board.source,
+        })
+    });
+    let npus = boards::shipped().iter().filter_map(|board| {
+        let npu = board.ethos_u.as_ref()?;
+        Some(NpuBoard {
+            id: &board.id,
+            name: &board.name,
+            npu: &npu.accelerator,
+            npu_clock_mhz: npu.clock_mhz,
+            host: &board.core,
+            host_clock_mhz: board.clock_mhz,
+            sram_bytes: board.memory.map(|memory| memory.sram_kib << 10),
+            source: &board.source,
+        })
+    });
+    to_js(&Boards {
+        microcontrollers: microcontrollers.collect(),
+        npus: npus.collect(),
+    })
+}
+
+/// What a device's latencies follow from: [`Calibration`] as a plain object, of a list of [`Measurement`]s.
+#[wasm_bindgen(js_name = fitCalibration)]
+pub fn fit_calibration(measurements: JsValue) -> Result<JsValue, JsValue> {
+    let measurements: Vec<Measurement> = from_js(measurements)?;
+    let fitted = Calibration::fit(&measurements).map_err(|error| calibration_error(&error))?;
+    to_js(&fitted)
+}
+
+/// The latency of a network on a calibrated device, from its estimated latencies by target id, in ms.
+#[wasm_bindgen(js_name = applyCalibration)]
+pub fn apply_calibration(calibration: JsValue, estimates_ms: JsValue) -> Result<JsValue, JsValue> {
+    let calibration: Calibration = from_js(calibration)?;
+    let estimates_ms: BTreeMap<String, f64> = from_js(estimates_ms)?;
+    let applied = calibration.apply(&estimates_ms);
+    to_js(&applied.map_err(|error| calibration_error(&error))?)
+}
+
+/// Version of this crate.
+#[wasm_bindgen]
+pub fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// What a search reads of a report.
+#[derive(Serialize)]
+struct Summary<'r> {
+    schema_version: u32,
+    litecast_version: &'static str,
+    bundle: Option<&'r str>,
+    interval_percent: u32,
+    file: &'r str,
+    sha256: Option<&'r str>,
+    batch: u32,
+    model: &'r crate::report::ModelFacts,
+    results: &'r [crate::report::TargetResult],
+    diagnostics: &'r [crate::Diagnostic],
+}
+
+impl<'r> Summary<'r> {
+    fn of(report: &'r Report) -> Self {
+        Self {
+            schema_version: report.schema_version,
+            litecast_version: report.litecast_version,
+            bundle: report.bundle.as_deref(),
+            interval_percent: report.interval_percent,
+            file: &report.file,
+            sha256: report.sha256.as_deref(),
+            batch: report.batch,
+            model: &report.model,
+            results: &report.results,
+            diagnostics: &report.diagnostics,
+        }
+    }
+}
+
+/// A file that JavaScript handed over.
+struct File {
+    name: String,
+    bytes: Vec<u8>,
+    batch: NonZeroU32,
+    threads: NonZeroU32,
+    /// Sizes that an ONNX file leaves open, by name.
+    dimensions: Vec<(String, u32)>,
+}
+
+impl File {
+    fn read(file: JsValue) -> Result<Self, JsValue> {
+        let wrong = || {
+            js_error(
+                "wrong-argument",
+                "expected files as { name, bytes, batch, threads }",
+            )
+        };
+        let field = |name: &str| js_sys::Reflect::get(&file, &name.into()).map_err(|_| wrong());
+        let count = |name: &str| {
+            let number = field(name)?.as_f64().filter(|number| number.fract() == 0.0);
+            let number = number.filter(|number| (1.0..=f64::from(u32::MAX)).contains(number));
+            NonZeroU32::new(number.ok_or_else(wrong)? as u32).ok_or_else(wrong)
+        };
+        let bytes = field("bytes")?.dyn_into::<js_sys::Uint8Array>();
+        Ok(Self {
+            name: field("name")?.as_string().ok_or_else(wrong)?,
+            bytes: bytes.map_err(|_| wrong())?.to_vec(),
+            batch: count("batch")?,
+            threads: count("threads")?,
+            dimensions: match field("dimensions")? {
+                none if none.is_undefined() => Vec::new(),
+                sizes => from_js::<BTreeMap<String, u32>>(sizes)?
+                    .into_iter()
+                    .collect(),
+            },
+        })
+    }
+
+    fn as_model_file(&self) -> ModelFile<'_> {
+        ModelFile {
+            batch: self.batch,
+            threads: self.threads,
+            dimensions: &self.dimensions,
+            ..ModelFile::new(&self.name, &self.bytes)
+        }
+    }
+}
+
+fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {
+    serde_wasm_bindgen::from_value(value)
+        .map_err(|error| js_error("wrong-argument", &error.to_string()))
 }
 
 /// Plain objects, numbers and `null`, as `JSON.parse` would give: whole numbers beyond 2^53, which the
@@ -205,6 +424,10 @@ fn estimate_error(error: &EstimateError) -> JsValue {
 }
 
 fn predictor_error(error: &PredictorError) -> JsValue {
+    js_error(error.kind(), &error.to_string())
+}
+
+fn calibration_error(error: &CalibrationError) -> JsValue {
     js_error(error.kind(), &error.to_string())
 }
 

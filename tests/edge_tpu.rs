@@ -2,8 +2,8 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use litecast::formats::tflite::{
-    Activation, BuiltinOptions, Model, Operator, OperatorCode, Padding, Subgraph, Tensor,
-    TensorType,
+    Activation, Buffer, BuiltinOptions, Format, Model, Operator, OperatorCode, Padding, Subgraph,
+    Tensor, TensorType,
 };
 use litecast::graph::analysis::analyze;
 use litecast::graph::build;
@@ -93,6 +93,7 @@ impl Built {
     /// What `of` finds in the network whose output is the last tensor.
     fn with<T>(&self, of: impl Fn(&litecast::graph::Graph) -> T) -> T {
         let model = Model {
+            format: Format::Tflite,
             version: 3,
             description: String::new(),
             file_bytes: 0,
@@ -103,7 +104,9 @@ impl Built {
                 inputs: vec![0],
                 outputs: vec![self.tensors.len() - 1],
             }],
-            buffers: self.buffers.iter().map(Vec::as_slice).collect(),
+            buffers: (self.buffers.iter())
+                .map(|bytes| Buffer::from(bytes.as_slice()))
+                .collect(),
             metadata: vec![],
             signatures: vec![],
             diagnostics: vec![],

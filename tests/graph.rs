@@ -2,7 +2,7 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use litecast::formats::tflite::{
-    BuiltinOptions, Model, Operator, OperatorCode, Subgraph, Tensor, TensorType,
+    Buffer, BuiltinOptions, Format, Model, Operator, OperatorCode, Subgraph, Tensor, TensorType,
 };
 use litecast::graph::{Graph, build};
 
@@ -119,11 +119,12 @@ fn model(operators: Vec<Operator>, n_tensors: usize, variables: &[usize]) -> Mod
         outputs: Vec::new(),
     };
     Model {
+        format: Format::Tflite,
         version: 3,
         description: String::new(),
         file_bytes: 0,
         subgraphs: vec![main],
-        buffers: vec![&[]],
+        buffers: vec![Buffer::EMPTY],
         metadata: Vec::new(),
         signatures: Vec::new(),
         diagnostics: Vec::new(),

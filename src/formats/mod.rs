@@ -1,3 +1,54 @@
 //! Readers of model files. Nothing after them knows a file format.
 
+pub(crate) mod builder;
+pub mod distribution;
+pub mod graph_json;
+pub mod onnx;
 pub mod tflite;
+
+pub use tflite::shown;
+
+/// Why a file cannot be read, whichever format it has.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    #[error(transparent)]
+    Tflite(#[from] tflite::ParseError),
+    #[error(transparent)]
+    GraphJson(#[from] graph_json::ParseError),
+    #[error(transparent)]
+    Onnx(#[from] onnx::ParseError),
+}
+
+impl ReadError {
+    /// Stable identifier for programs, kebab-case.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Tflite(error) => error.kind(),
+            Self::GraphJson(error) => error.kind(),
+            Self::Onnx(error) => error.kind(),
+        }
+    }
+}
+
+/// Reads a file of any format that there is a reader for, told by its first bytes. `dimensions` are sizes that
+/// ONNX files may leave open.
+///
+/// # Errors
+/// Those of the format's reader; of a file of no format known here, those of TFLite's, which say what the
+/// file seems to be.
+pub fn read<'f>(
+    file: &'f [u8],
+    dimensions: &onnx::Dimensions,
+) -> Result<tflite::Model<'f>, ReadError> {
+    if tflite::is_tflite(file) {
+        return Ok(tflite::parse(file)?);
+    }
+    if onnx::is_onnx(file) {
+        return Ok(onnx::parse(file, dimensions)?);
+    }
+    if graph_json::is_graph(file) {
+        return Ok(graph_json::parse(file)?);
+    }
+    Ok(tflite::parse(file)?)
+}

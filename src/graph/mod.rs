@@ -1,12 +1,17 @@
 //! [`Model`] → [`Graph`]: operators as nodes in topological order, tensors as edges.
 
 pub mod analysis;
+pub mod as_int8;
 pub mod batch_size;
+mod kinds;
+pub mod quantise;
+pub mod reorder;
+pub mod resize;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::formats::tflite::{Model, Operator, Subgraph, Tensor};
+use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor};
 
 /// One subgraph, borrowed from its model.
 #[derive(Clone, Debug)]
@@ -17,7 +22,7 @@ pub struct Graph<'m> {
     pub subgraph_idx: usize,
     pub subgraph: &'m Subgraph,
     /// Buffers of the model, for constant tensors.
-    pub buffers: &'m [&'m [u8]],
+    pub buffers: &'m [Buffer<'m>],
     /// In topological order; ties keep file order.
     pub nodes: Vec<Node<'m>>,
     /// One for each (producer, consumer, tensor), sorted by (dst, src, tensor).
@@ -51,13 +56,29 @@ impl<'m> Graph<'m> {
         &self.subgraph.tensors[tensor_idx]
     }
 
-    /// Contents of a constant tensor, or an empty slice.
+    /// What a constant tensor holds; [`Buffer::EMPTY`] for others.
+    ///
+    /// # Panics
+    /// Where there is no such tensor.
+    pub fn buffer(&self, tensor_idx: usize) -> &'m Buffer<'m> {
+        let buffer_idx = self.tensor(tensor_idx).buffer_idx;
+        self.buffers.get(buffer_idx).unwrap_or(&Buffer::EMPTY)
+    }
+
+    /// Whether a tensor is a constant, its values stored or only described.
+    ///
+    /// # Panics
+    /// Where there is no such tensor.
+    pub fn is_constant(&self, tensor_idx: usize) -> bool {
+        !self.buffer(tensor_idx).is_empty()
+    }
+
+    /// Contents of a constant tensor, or an empty slice where there are none.
     ///
     /// # Panics
     /// Where there is no such tensor.
     pub fn constant(&self, tensor_idx: usize) -> &'m [u8] {
-        let buffer_idx = self.tensor(tensor_idx).buffer_idx;
-        self.buffers.get(buffer_idx).copied().unwrap_or_default()
+        self.buffer(tensor_idx).bytes()
     }
 }
 

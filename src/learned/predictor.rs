@@ -1,14 +1,20 @@
 //! The learned predictor: [`Features`] → one number for each target and metric.
 
+use sha2::{Digest, Sha256};
+
 use crate::learned::features::{self, Features};
 use crate::learned::manifest::{FORMAT_VERSION, Manifest};
 use crate::learned::network::{Network, NetworkError};
 use crate::learned::packed::Batch;
 
+/// Bytes of a hash that tell bundles apart.
+const ID_BYTES: usize = 8;
+
 /// A trained network, ready to run, with what it says of itself.
 pub struct Predictor {
     network: Network,
     manifest: Manifest,
+    id: String,
 }
 
 /// What a network says of one graph.
@@ -77,7 +83,22 @@ impl Predictor {
             return Err(PredictorError::FeatureSchema { expected, found });
         }
         let network = Network::load(onnx)?;
-        Ok(Self { network, manifest })
+        let hash = Sha256::new()
+            .chain_update(onnx)
+            .chain_update(manifest_json)
+            .finalize();
+        let digits = hash.iter().take(ID_BYTES).map(|byte| format!("{byte:02x}"));
+        let id = digits.collect();
+        Ok(Self {
+            network,
+            manifest,
+            id,
+        })
+    }
+
+    /// Identifies the trained bundle: 16 hexadecimal digits of a SHA-256 over network and manifest.
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// The predictor that comes with this version, as the trainer exported it.

@@ -1,5 +1,7 @@
 //! Exact facts of a model, its operators and its tensors, as the report words them.
 
+use sha2::{Digest, Sha256};
+
 use super::{EdgeFacts, ModelFacts, OperatorFacts, QuantizationFacts, SubgraphFacts, TensorFacts};
 use crate::formats::tflite::{Model, Quantization, Tensor};
 use crate::graph::analysis::{Analysis, precision};
@@ -9,6 +11,7 @@ pub(crate) fn model_facts(model: &Model, graph: &Graph, analysis: &Analysis) -> 
     let plan = analysis.memory_plan.as_ref();
     ModelFacts {
         file_bytes: model.file_bytes,
+        format: model.format,
         schema_version: model.version,
         description: model.description.clone(),
         precision: precision(graph, analysis),
@@ -67,7 +70,7 @@ pub(crate) fn tensors(graph: &Graph) -> Vec<TensorFacts> {
         shape: tensor.shape.clone(),
         shape_signature: tensor.shape_signature.clone(),
         bytes: tensor.byte_len(),
-        constant: !graph.constant(index).is_empty(),
+        constant: graph.is_constant(index),
         variable: tensor.is_variable,
         quantization: tensor.quantization.as_ref().map(quantization_facts),
     };
@@ -87,6 +90,12 @@ fn quantization_facts(quantization: &Quantization) -> QuantizationFacts {
         zero_point: quantization.zero_point.iter().take(1).copied().collect(),
         per_channel: (n > 1).then_some(n),
     }
+}
+
+/// Of a file's contents, in hexadecimal digits. Linear in bytes.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) fn edges(graph: &Graph) -> Vec<EdgeFacts> {

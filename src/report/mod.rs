@@ -2,28 +2,54 @@
 //! command. The only types of this crate that are written out as JSON, besides the manifest.
 
 mod facts;
+mod failure;
 mod results;
+#[cfg(feature = "schema")]
+mod schema;
 
 use serde::Serialize;
 
-pub(crate) use facts::{edges, model_facts, operators, tensors};
-pub(crate) use results::{other_subgraphs, results};
+pub(crate) use facts::{edges, model_facts, operators, sha256, tensors};
+pub(crate) use results::{forget_parts, other_subgraphs, results};
+#[cfg(feature = "schema")]
+pub use schema::derived_schema;
 
+pub use failure::{FailedReport, Failure};
+
+use crate::boards::Fits;
 use crate::diagnostic::Diagnostic;
-use crate::formats::tflite::BuiltinOptions;
+use crate::formats::tflite::{BuiltinOptions, Format};
 use crate::graph::analysis::Precision;
 use crate::targets::{Metric, Outcome};
 
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
 pub const REPORT_VERSION: u32 = 1;
 
+/// The JSON Schema, draft 2020-12, of one line that `litecast predict --json` prints: a [`Report`] or a
+/// [`FailedReport`]. The trainer's tests compare it with what the types say.
+pub const SCHEMA: &str = include_str!("report.schema.json");
+
+/// The level of every interval, in percent.
+pub const INTERVAL_PERCENT: u32 = 90;
+
 /// Everything there is to say about one file.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Report {
     /// [`REPORT_VERSION`].
     pub schema_version: u32,
+    /// Version of this library.
+    pub litecast_version: &'static str,
+    /// Identifies the trained predictor: [`Predictor::id`]. Absent where none was loaded.
+    ///
+    /// [`Predictor::id`]: crate::Predictor::id
+    pub bundle: Option<String>,
+    /// Share of labels that each interval was made to hold, in percent.
+    pub interval_percent: u32,
     /// Name of the file, as the caller gave it.
     pub file: String,
+    /// Of the file's contents: 64 hexadecimal digits. Absent in a summary.
+    pub sha256: Option<String>,
     /// Inputs at a time that were asked for; 1 for the file as it is.
     pub batch: u32,
     /// What is exact of the whole file.
@@ -36,16 +62,22 @@ pub struct Report {
     pub tensors: Vec<TensorFacts>,
     /// Tensors of the main subgraph that one operator writes and another reads.
     pub edges: Vec<EdgeFacts>,
+    /// On which microcontroller boards the file has room under TensorFlow Lite Micro; absent where it does
+    /// not tell how much memory it needs.
+    pub fits: Option<Fits>,
     /// Doubts about the numbers, and what was left out of them.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Exact facts of the whole model.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelFacts {
     /// Size of the file.
     pub file_bytes: usize,
-    /// Version of the TFLite schema, 3.
+    /// What the file is.
+    pub format: Format,
+    /// Version of the format: 3 for TFLite.
     pub schema_version: u32,
     /// As the file has it; empty where it has none.
     pub description: String,
@@ -79,6 +111,7 @@ pub struct ModelFacts {
 
 /// Size of one subgraph.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SubgraphFacts {
     /// As the file has it.
     pub name: String,
@@ -90,6 +123,7 @@ pub struct SubgraphFacts {
 
 /// One metric on one target.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetResult {
     /// Id of the target.
     pub target: String,
@@ -104,6 +138,7 @@ pub struct TargetResult {
 
 /// Exact facts of one operator.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperatorFacts {
     /// Position in topological order.
     pub index: usize,
@@ -130,11 +165,16 @@ pub struct OperatorFacts {
     /// Activation bytes alive while it runs.
     pub live_bytes: Option<u64>,
     /// Builtin options by their names in the schema, or null.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")
+    )]
     pub attributes: BuiltinOptions,
 }
 
 /// Exact facts of one tensor.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TensorFacts {
     /// Position in the subgraph.
     pub index: usize,
@@ -159,8 +199,10 @@ pub struct TensorFacts {
 
 /// The first scale and zero point (at most one of each), and how many channels have their own.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuantizationFacts {
-    /// At most one.
+    /// At most one; null where the file has no finite number.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<f32>>"))]
     pub scale: Vec<f32>,
     /// At most one.
     pub zero_point: Vec<i64>,
@@ -171,6 +213,7 @@ pub struct QuantizationFacts {
 /// A tensor between two operators, as indices into [`Report::operators`] and
 /// [`Report::tensors`].
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EdgeFacts {
     /// The operator that writes the tensor.
     pub src: usize,

@@ -6,7 +6,7 @@ use super::TargetResult;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::Model;
 use crate::graph::Graph;
-use crate::targets::{MetricEstimate, Network, Target, UnsupportedOperator, plausibility};
+use crate::targets::{MetricEstimate, Network, Outcome, Target, UnsupportedOperator, plausibility};
 
 /// What the estimates leave out by their scope: other subgraphs.
 pub(crate) fn other_subgraphs(model: &Model, graph: &Graph) -> Option<Diagnostic> {
@@ -34,18 +34,32 @@ pub(crate) fn other_subgraphs(model: &Model, graph: &Graph) -> Option<Diagnostic
 }
 
 /// One result for each target and metric, and what makes the estimates doubtful: each doubt once, however
-/// many targets share it.
+/// many targets share it. A target that has no estimate for a network of floats is asked about the same
+/// network `as_int8`, where there is one.
 pub(crate) fn results(
     network: &Network,
+    as_int8: Option<&Network>,
     targets: &[Box<dyn Target>],
 ) -> (Vec<TargetResult>, Vec<Diagnostic>) {
     let mut results = Vec::new();
     let mut diagnostics: Vec<Diagnostic> = Vec::new();
     let mut left: BTreeMap<Vec<UnsupportedOperator>, Vec<&str>> = BTreeMap::new();
+    let mut converted: Vec<&str> = Vec::new();
     for target in targets {
         let mut estimate = target.estimate(network);
-        plausibility::check(target.as_ref(), network, &mut estimate);
         let is_estimated = |metric: &MetricEstimate| metric.outcome.is_estimate();
+        let has_none = !estimate.metrics.iter().any(is_estimated);
+        let network = match as_int8.filter(|_| has_none) {
+            Some(as_int8) => {
+                estimate = target.estimate(as_int8);
+                if estimate.metrics.iter().any(is_estimated) {
+                    converted.push(target.id());
+                }
+                as_int8
+            }
+            None => network,
+        };
+        plausibility::check(target.as_ref(), network, &mut estimate);
         if estimate.metrics.iter().any(is_estimated) {
             let unsupported = target.unsupported(network);
             left.entry(unsupported).or_default().push(target.id());
@@ -59,15 +73,39 @@ pub(crate) fn results(
             target: target.id().to_owned(),
             device: estimate.device.clone(),
             metric: metric.metric,
-            outcome: metric.outcome,
+            outcome: metric.outcome.in_whole_bytes(),
         }));
     }
+    diagnostics.extend(as_converted(&converted));
     let fallbacks = left.into_iter();
     diagnostics.extend(
         fallbacks
             .filter_map(|(operators, targets)| cpu_fallback(network.graph, &operators, &targets)),
     );
     (results, diagnostics)
+}
+
+/// Leaves out the parts of operators.
+pub(crate) fn forget_parts(results: &mut [TargetResult]) {
+    for result in results {
+        if let Outcome::Estimate { operators, .. } = &mut result.outcome {
+            *operators = None;
+        }
+    }
+}
+
+/// Which estimates are of the converted model.
+fn as_converted(targets: &[&str]) -> Option<Diagnostic> {
+    (!targets.is_empty()).then(|| Diagnostic {
+        severity: Severity::Info,
+        code: "as-int8-tflite",
+        message: format!(
+            "on {}, the estimates are of this network as int8 TFLite: full-integer quantisation, weights of \
+             convolutions scaled by channel, inputs and outputs int8",
+            targets.join(", ")
+        ),
+        operator_idx: None,
+    })
 }
 
 /// Operators left to the CPU, by all targets that leave the same ones.

@@ -1,103 +1,209 @@
-//! Boards and chips by name, as data with sources.
+//! Boards that people buy, with the processor, the memory and the clock of each: `boards.json`.
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::ethos_u::configuration::{Configuration, IniError, Product, VelaIni};
+use super::{Target, cortex_m, ethos_u};
 
 const SHIPPED: &str = include_str!("boards.json");
 
-/// A board, or a chip that boards have. What its source does not say is absent.
-#[derive(Clone, Debug, Deserialize)]
+/// One board, or a chip that boards have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
     /// Stable identifier, kebab-case.
     pub id: String,
+    /// As its maker calls it.
     pub name: String,
-    pub npu: Option<Npu>,
-    pub host: Host,
-    /// SRAM on the chip.
-    pub sram_bytes: Option<u64>,
-    /// Where these figures are published.
+    /// The microcontroller or processor.
+    pub chip: String,
+    /// The core that runs models.
+    pub core: String,
+    /// Of that core; absent where no source tells.
+    pub clock_mhz: Option<f64>,
+    /// Absent for processors that run Linux from external memory.
+    pub memory: Option<Memory>,
+    /// The neural accelerator in words, where the chip has one.
+    pub npu: Option<String>,
+    /// That accelerator as Vela knows it, where it is an Ethos-U.
+    pub ethos_u: Option<EthosU>,
+    /// Absent where no board with its core was measured under a runtime that is modelled.
+    pub latency: Option<LatencyOf>,
+    /// The documents that publish the figures.
     pub source: String,
+    /// What the memory, the core and the clock were compared with; absent where they were not.
+    pub checked_with: Option<String>,
 }
 
-/// Its neural processor.
-#[derive(Clone, Debug, Deserialize)]
+/// Sizes of a board's memories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Npu {
+pub struct Memory {
+    /// All RAM on the chip, tightly coupled memory included.
+    pub sram_kib: u64,
+    /// Tightly coupled memory.
+    pub tcm_kib: u64,
+    /// On the chip; 0 where programs lie in external flash.
+    pub flash_kib: u64,
+    /// On the board beside the chip.
+    pub external_ram_kib: u64,
+    /// On the board beside the chip.
+    pub external_flash_kib: u64,
+}
+
+/// An Ethos-U and the sections of Vela's configuration file that are nearest to it. Their bandwidths
+/// count in cycles of its own clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EthosU {
     /// Vela's name of it.
     pub accelerator: String,
-    pub clock_hz: Option<f64>,
-    /// Sections of Vela's configuration file that are nearest to it. Their bandwidths count in cycles of
-    /// its own clock.
+    /// Of the accelerator.
+    pub clock_mhz: f64,
+    /// Section of Vela's configuration file.
     pub system_config: String,
+    /// As [`Self::system_config`].
     pub memory_mode: String,
 }
 
-/// The processor that runs what is left.
-#[derive(Clone, Debug, Deserialize)]
+/// The target that estimates a board's latency, at the board's clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Host {
-    pub core: String,
-    pub clock_hz: Option<f64>,
+pub struct LatencyOf {
+    /// Id of the target.
+    pub target: String,
+    /// Whether the target's constants come from other boards with the same core.
+    pub is_transferred: bool,
 }
 
-/// Every board, as listed.
+/// Every board, in the order of the file.
 pub fn shipped() -> &'static [Board] {
-    static BOARDS: LazyLock<Vec<Board>> =
-        LazyLock::new(|| serde_json::from_str(SHIPPED).expect("the file shipped is whole"));
+    static BOARDS: LazyLock<Vec<Board>> = LazyLock::new(|| {
+        serde_json::from_str(SHIPPED).expect("the shipped file is a table of boards")
+    });
     &BOARDS
 }
 
+/// The board with an identifier.
 pub fn by_id(id: &str) -> Option<&'static Board> {
     shipped().iter().find(|board| board.id == id)
 }
 
-/// Why a board has no NPU to estimate on.
+/// Why nothing can be estimated on a board.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoardError {
-    #[error("{0} has no NPU of a known kind")]
-    NoNpu(String),
+    /// Its id.
+    #[error(
+        "{0}: nobody published measurements of a model on its processor, and it has no Ethos-U"
+    )]
+    NotModelled(String),
+    /// Its id, and what is wrong with its sections.
     #[error("{0}: {1}")]
     Configuration(String, IniError),
 }
 
 impl Board {
-    /// Its NPU in the nearest system configuration, at its own clock.
+    /// Whether [`Self::target`] gives one.
+    pub fn is_modelled(&self) -> bool {
+        self.ethos_u.is_some() || self.latency.is_some()
+    }
+
+    /// Its Ethos-U where it has one, otherwise its core, each at the board's clock.
+    pub fn target(&self) -> Result<Box<dyn Target>, BoardError> {
+        match &self.ethos_u {
+            Some(npu) => Ok(ethos_u::target(self.configuration(npu)?)),
+            None => self.target_at(None),
+        }
+    }
+
+    /// Its core, at another clock than the board's where that is given.
+    pub fn target_at(&self, clock_mhz: Option<f64>) -> Result<Box<dyn Target>, BoardError> {
+        let clock_mhz = clock_mhz.or(self.clock_mhz);
+        let of = self.latency.as_ref();
+        let target = of.and_then(|of| {
+            cortex_m::target_on(&of.target, clock_mhz, &self.name, of.is_transferred)
+        });
+        target.ok_or_else(|| BoardError::NotModelled(self.id.clone()))
+    }
+
+    /// Its Ethos-U in the nearest system configuration, at its own clock.
     pub fn npu_configuration(&self) -> Result<Configuration, BoardError> {
-        let no_npu = || BoardError::NoNpu(self.id.clone());
-        let npu = self.npu.as_ref().ok_or_else(no_npu)?;
-        let product = Product::by_name(&npu.accelerator).ok_or_else(no_npu)?;
+        let npu = self.ethos_u.as_ref();
+        self.configuration(npu.ok_or_else(|| BoardError::NotModelled(self.id.clone()))?)
+    }
+
+    fn configuration(&self, npu: &EthosU) -> Result<Configuration, BoardError> {
+        let product = Product::by_name(&npu.accelerator)
+            .ok_or_else(|| BoardError::NotModelled(self.id.clone()))?;
         let ini = VelaIni::shipped();
         let read = Configuration::read(product, ini, &npu.system_config, &npu.memory_mode);
         let mut configuration =
             read.map_err(|error| BoardError::Configuration(self.id.clone(), error))?;
-        if let Some(clock_hz) = npu.clock_hz {
-            configuration.system.clock_hz = clock_hz;
-        }
+        configuration.system.clock_hz = npu.clock_mhz * 1e6;
         Ok(configuration)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
-    fn every_npu_of_a_board_is_configured() {
+    fn the_table_is_sound() {
+        let boards = shipped();
+        assert!(boards.len() >= 40, "{} boards", boards.len());
+        let ids: BTreeSet<&str> = boards.iter().map(|board| board.id.as_str()).collect();
+        assert_eq!(ids.len(), boards.len(), "identifiers are unique");
+        for board in boards {
+            let id = &board.id;
+            if let Some(memory) = &board.memory {
+                assert!(
+                    memory.sram_kib > 0 && memory.tcm_kib <= memory.sram_kib,
+                    "{id}"
+                );
+                assert!(memory.flash_kib + memory.external_flash_kib > 0, "{id}");
+            }
+            let clock_mhz = board.clock_mhz.unwrap_or(1.0);
+            assert!((1.0..=2000.0).contains(&clock_mhz), "{id}");
+            assert!(!board.source.is_empty(), "{id}");
+            if let Some(latency) = &board.latency {
+                let known = cortex_m::Constants::shipped();
+                assert!(known.target(&latency.target).is_some(), "{id}");
+            }
+        }
+        let checked = boards.iter().filter(|board| board.checked_with.is_some());
+        println!(
+            "{} of {} boards compared with a second source",
+            checked.count(),
+            boards.len()
+        );
+    }
+
+    #[test]
+    fn every_ethos_u_of_a_board_is_configured() {
         let mut n_npus = 0;
         for board in shipped() {
-            assert!(!board.source.is_empty(), "{}", board.id);
-            if let Some(npu) = &board.npu {
-                let configuration = board.npu_configuration().unwrap();
+            if let Some(npu) = &board.ethos_u {
+                let configuration = board.configuration(npu).unwrap();
                 assert_eq!(configuration.product.name(), npu.accelerator);
+                assert!(board.npu.is_some(), "{}", board.id);
                 n_npus += 1;
             }
         }
         assert!(n_npus >= 4, "{n_npus}");
-        assert!(by_id("imx93").is_some());
+        assert_eq!(
+            by_id("imx93").unwrap().target().unwrap().id(),
+            "ethos-u65-256"
+        );
+        assert_eq!(
+            by_id("portenta-h7").unwrap().target().unwrap().id(),
+            "cortex-m7-stm32h747"
+        );
+        assert!(by_id("raspberry-pi-pico").unwrap().target().is_err());
     }
 }

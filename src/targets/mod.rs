@@ -4,10 +4,12 @@
 //! that a new target is a folder, a line in [`registry`] and its tests.
 
 pub mod boards;
+pub mod choice;
 pub mod cortex_a;
 pub mod cortex_m;
 pub mod edge_tpu;
 pub mod ethos_u;
+pub mod gpu;
 mod outcome;
 pub mod plausibility;
 mod support;
@@ -41,6 +43,9 @@ pub struct Network<'n> {
     pub learned: Option<&'n Learned<'n>>,
     /// Threads that a processor runs it on, at most one a core.
     pub n_threads: NonZeroU32,
+    /// Inputs at a time that were asked for. The graph has them already, unless it is for
+    /// targets alone that take any batch ([`Target::takes_any_batch`]).
+    pub batch: NonZeroU32,
 }
 
 /// One kind of hardware, or one way to run a network.
@@ -55,9 +60,20 @@ pub trait Target: Send + Sync {
     /// where running the file as a whole is no question of operators.
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator>;
 
+    /// Whether its estimates come from the trained network, which need not run where no target reads it.
+    fn is_learned(&self) -> bool {
+        false
+    }
+
     /// What the hardware reaches at most, by which latencies are checked; none where no document tells.
     fn peak(&self) -> Option<PeakRates> {
         None
+    }
+
+    /// Whether it estimates any batch from the graph of one input, so that the file's shapes need not tell what
+    /// each operator does with the first dimension.
+    fn takes_any_batch(&self) -> bool {
+        false
     }
 
     /// One estimate, or the reason for none, by metric. Empty where the target needs a trained network

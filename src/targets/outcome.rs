@@ -12,6 +12,9 @@ use crate::provenance::Provenance;
 pub enum Metric {
     /// Of one inference, in ms.
     Latency,
+    /// Of one inference on a board whose networks were measured, in ms: what a compiler estimates and what
+    /// the board takes beyond it.
+    BoardLatency,
     /// Of one inference, in mJ.
     Energy,
     /// Most bytes in SRAM at a time.
@@ -26,6 +29,16 @@ pub enum Metric {
     ActivationRam,
     /// Flash of weights, or of the file, without code.
     WeightsFlash,
+    /// Inferences a second.
+    Throughput,
+    /// Forward, backward and optimiser of one batch, in ms.
+    TrainingStep,
+    /// Bytes of a GPU's memory in inference.
+    Memory,
+    /// Bytes of a GPU's memory in training.
+    TrainingMemory,
+    /// Share of time in which a GPU's multiprocessors work, in percent.
+    SmUtilization,
 }
 
 impl Metric {
@@ -33,6 +46,7 @@ impl Metric {
     pub fn id(self) -> &'static str {
         match self {
             Self::Latency => "latency",
+            Self::BoardLatency => "board_latency",
             Self::Energy => "energy",
             Self::SramPeak => "sram_peak",
             Self::OffchipTraffic => "offchip_traffic",
@@ -40,36 +54,53 @@ impl Metric {
             Self::Arena => "arena",
             Self::ActivationRam => "activation_ram",
             Self::WeightsFlash => "weights_flash",
+            Self::Throughput => "throughput",
+            Self::TrainingStep => "training_step",
+            Self::Memory => "memory",
+            Self::TrainingMemory => "training_memory",
+            Self::SmUtilization => "sm_utilization",
         }
     }
 
     /// Unit of every value of this metric.
     pub fn unit(self) -> &'static str {
         match self {
-            Self::Latency => "ms",
+            Self::Latency | Self::BoardLatency | Self::TrainingStep => "ms",
+            Self::Throughput => "inferences/s",
+            Self::SmUtilization => "%",
             Self::Energy => "mJ",
             Self::SramPeak
             | Self::OffchipTraffic
             | Self::SramTraffic
             | Self::Arena
             | Self::ActivationRam
-            | Self::WeightsFlash => "bytes",
+            | Self::WeightsFlash
+            | Self::Memory
+            | Self::TrainingMemory => "bytes",
         }
     }
 
+    /// Every metric.
+    pub const ALL: [Self; 14] = [
+        Self::Latency,
+        Self::BoardLatency,
+        Self::Energy,
+        Self::SramPeak,
+        Self::OffchipTraffic,
+        Self::SramTraffic,
+        Self::Arena,
+        Self::ActivationRam,
+        Self::WeightsFlash,
+        Self::Throughput,
+        Self::TrainingStep,
+        Self::Memory,
+        Self::TrainingMemory,
+        Self::SmUtilization,
+    ];
+
     /// The metric that [`Self::id`] names.
     pub fn from_id(id: &str) -> Option<Self> {
-        let all = [
-            Self::Latency,
-            Self::Energy,
-            Self::SramPeak,
-            Self::OffchipTraffic,
-            Self::SramTraffic,
-            Self::Arena,
-            Self::ActivationRam,
-            Self::WeightsFlash,
-        ];
-        all.into_iter().find(|metric| metric.id() == id)
+        Self::ALL.into_iter().find(|metric| metric.id() == id)
     }
 }
 
@@ -85,6 +116,22 @@ impl Serialize for Metric {
     }
 }
 
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Metric {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Metric".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let ids = Self::ALL.map(Self::id);
+        schemars::json_schema!({
+            "description": "What is estimated; newer versions may have more.",
+            "type": "string",
+            "enum": ids,
+        })
+    }
+}
+
 /// One metric of one target.
 #[derive(Clone, Debug)]
 pub struct MetricEstimate {
@@ -95,14 +142,23 @@ pub struct MetricEstimate {
 /// An estimate, or the reason for none.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Outcome {
     Estimate {
+        /// A whole number where the unit is bytes.
+        #[serde(serialize_with = "number")]
         value: f64,
         /// Lower and upper end of an interval that was made to hold 90 % of labels; absent where nothing
         /// is known of the error, and for exact numbers.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(
+            skip_serializing_if = "Option::is_none",
+            serialize_with = "optional_number"
+        )]
         lo: Option<f64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(
+            skip_serializing_if = "Option::is_none",
+            serialize_with = "optional_number"
+        )]
         hi: Option<f64>,
         unit: &'static str,
         provenance: Provenance,
@@ -113,11 +169,15 @@ pub enum Outcome {
         /// The part of each node of the graph, in the same unit: parts of a latency or a traffic add up
         /// to the value, the largest of a peak is the value. Absent where the estimate is of the whole
         /// graph only.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(
+            skip_serializing_if = "Option::is_none",
+            serialize_with = "optional_numbers"
+        )]
         operators: Option<Vec<f64>>,
     },
     Unavailable {
         /// Why, in words.
+        #[cfg_attr(feature = "schema", schemars(with = "String"))]
         unavailable: UnavailableReason,
         /// [`UnavailableReason::code`] of the same.
         reason: &'static str,
@@ -133,9 +193,87 @@ impl Outcome {
         }
     }
 
+    /// The same in whole bytes, where it is in bytes: the value to the nearest, its interval outwards, and
+    /// parts so that they still add up to the value, or the largest is the value.
+    pub(crate) fn in_whole_bytes(mut self) -> Self {
+        let Self::Estimate {
+            value,
+            lo,
+            hi,
+            unit: "bytes",
+            operators,
+            ..
+        } = &mut self
+        else {
+            return self;
+        };
+        if let Some(parts) = operators {
+            let sum: f64 = parts.iter().sum();
+            let is_sum = (sum - *value).abs() <= PARTS_TOLERANCE * value.abs();
+            if is_sum {
+                round_sum(parts)
+            } else {
+                parts.iter_mut().for_each(|part| *part = part.round())
+            }
+        }
+        *value = value.round();
+        *lo = lo.map(|lo| lo.floor().min(*value));
+        *hi = hi.map(|hi| hi.ceil().max(*value));
+        self
+    }
+
     /// Whether there is an estimate.
     pub fn is_estimate(&self) -> bool {
         matches!(self, Self::Estimate { .. })
+    }
+}
+
+/// By how much a sum of parts, of 32-bit floats, differs from the whole, relative to it.
+const PARTS_TOLERANCE: f64 = 1e-4;
+
+/// Rounds the sums of the first parts, and has each part be what the next sum adds.
+fn round_sum(parts: &mut [f64]) {
+    let [mut sum, mut whole_sum] = [0.0_f64; 2];
+    for part in parts {
+        sum += *part;
+        *part = sum.round() - whole_sum;
+        whole_sum = sum.round();
+    }
+}
+
+/// Whole numbers up to this are exact in an f64.
+const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// A whole number without a point: 34560 instead of 34560.0.
+fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    match *value {
+        value if value.fract() == 0.0 && (0.0..=MAX_WHOLE).contains(&value) => {
+            serializer.serialize_u64(value as u64)
+        }
+        value => serializer.serialize_f64(value),
+    }
+}
+
+/// [`number`] by reference.
+struct Number<'n>(&'n f64);
+
+impl Serialize for Number<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        number(self.0, serializer)
+    }
+}
+
+fn optional_number<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    value.as_ref().map(Number).serialize(serializer)
+}
+
+fn optional_numbers<S: Serializer>(
+    values: &Option<Vec<f64>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match values {
+        Some(values) => serializer.collect_seq(values.iter().map(Number)),
+        None => serializer.serialize_none(),
     }
 }
 
@@ -287,5 +425,39 @@ impl fmt::Display for UnavailableReason {
 impl Serialize for UnavailableReason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provenance::{Provenance, ProvenanceKind};
+
+    fn estimate(value: f64, parts: &[f64]) -> Outcome {
+        let outcome = Outcome::Estimate {
+            value,
+            lo: Some(value - 0.7),
+            hi: Some(value + 0.2),
+            unit: "bytes",
+            provenance: Provenance::own(ProvenanceKind::Modelled, String::new()),
+            expected_error_percent: None,
+            operators: Some(parts.to_vec()),
+        };
+        outcome.in_whole_bytes()
+    }
+
+    #[test]
+    fn bytes_are_whole_and_parts_still_add_up() {
+        let json = |outcome: &Outcome| serde_json::to_value(outcome).unwrap();
+        let sum = json(&estimate(10.5, &[3.5, 3.5, 3.5]));
+        assert_eq!(sum["value"].to_string(), "11");
+        assert_eq!(
+            (sum["lo"].to_string(), sum["hi"].to_string()),
+            ("9".into(), "11".into())
+        );
+        assert_eq!(sum["operators"].to_string(), "[4,3,4]");
+        let peak = json(&estimate(7.4, &[3.6, 7.4, 0.0]));
+        assert_eq!(peak["value"].to_string(), "7");
+        assert_eq!(peak["operators"].to_string(), "[4,7,0]");
     }
 }

@@ -199,7 +199,7 @@ fn weights_are_not_copied() {
         *f.buffer(1) = crate::files::Buffer::Data(vec![7; 1 << 24]);
     });
     let (model, bytes) = peak_bytes(|| parse(&file).unwrap());
-    let weights = model.buffers[1];
+    let weights = model.buffers[1].bytes();
     assert!(file.as_ptr_range().contains(&weights.as_ptr()));
     assert_eq!(weights.len(), 1 << 24);
     println!("{bytes} bytes for a file of {}", file.len());

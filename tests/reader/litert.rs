@@ -90,7 +90,7 @@ fn sparse_tensors_store_as_many_values_as_their_buffers_hold() {
             let bits = stored_values * u64::from(tensor.tensor_type.bits_per_value().unwrap());
             assert_eq!(
                 bits.div_ceil(8),
-                model.buffers[tensor.buffer_idx].len() as u64,
+                model.buffers[tensor.buffer_idx].n_bytes(),
                 "{}",
                 tensor.name
             );
@@ -120,7 +120,7 @@ impl Compared {
         let buffers: Vec<usize> = model
             .buffers
             .iter()
-            .map(|contents| contents.len())
+            .map(|contents| contents.bytes().len())
             .collect();
         assert_eq!(expected["buffers"], json!(buffers), "{file}");
         self.buffers += buffers.len();

@@ -28,8 +28,8 @@ fn render_model(model: &Model) -> Result<String, std::fmt::Error> {
         writeln!(
             t,
             "buffer {idx} {} bytes, first {:?}",
-            contents.len(),
-            contents.first()
+            contents.n_bytes(),
+            contents.bytes().first()
         )?;
     }
     for metadata in &model.metadata {

@@ -1,10 +1,12 @@
 //! What the reader promises of every model it returns.
 
-use litecast::formats::tflite::{BuiltinOptions, CUSTOM, Model, Operator, Subgraph, limits};
+use litecast::formats::tflite::{
+    Buffer, BuiltinOptions, CUSTOM, Model, Operator, Subgraph, limits,
+};
 
 /// Panics where a promise is broken.
 pub fn assert_sound(model: &Model) {
-    assert!(!model.subgraphs.is_empty() && model.buffers.first() == Some(&&[][..]));
+    assert!(!model.subgraphs.is_empty() && model.buffers.first() == Some(&Buffer::EMPTY));
     assert!(model.diagnostics.len() <= limits::MAX_DIAGNOSTICS + 1);
     assert!(
         model

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use litecast_trainer::targets::cortex_a::{self, boards};
-use litecast_trainer::targets::{cortex_m, edge_tpu};
+use litecast_trainer::targets::{cortex_m, edge_tpu, ethos_u, gpu};
 use litecast_trainer::{
     baselines, bench, bench_predictor, dataset, evaluate, export, labels, spaces, train,
 };
@@ -42,6 +42,10 @@ enum Command {
     FitCpuSingles(cortex_a::singles::FitCpuSinglesArgs),
     /// Fit the Edge TPU's few constants to published latencies
     FitEdgetpu(edge_tpu::FitEdgetpuArgs),
+    /// Fit the costs of GPUs' kernels to published measurements
+    FitGpu(gpu::FitGpuArgs),
+    /// Fit what boards with an Ethos-U take beyond the compiler's estimate to measured latencies
+    FitSilicon(ethos_u::silicon::FitSiliconArgs),
     /// Make, remake and describe the tables of labels and features
     #[command(subcommand)]
     Dataset(dataset::DatasetCommand),
@@ -86,6 +90,8 @@ fn main() -> Result<()> {
         Command::FitMcu(args) => cortex_m::run(&args),
         Command::FitCpuSingles(args) => cortex_a::singles::run(&args),
         Command::FitEdgetpu(args) => edge_tpu::run(&args),
+        Command::FitGpu(args) => gpu::run(&args),
+        Command::FitSilicon(args) => ethos_u::silicon::run(&args),
         Command::Dataset(command) => dataset::run(&command),
         Command::Train(args) => train::run(&args),
         Command::Export(args) => export::run(&args),

@@ -205,7 +205,7 @@ fn place_in_file(trace: &[ErrorTraceDetail]) -> String {
 }
 
 /// A name from the file as a message shows it: short, without control characters.
-pub(super) fn shown(name: &str) -> String {
+pub fn shown(name: &str) -> String {
     let mut shown: String = name
         .chars()
         .take(MAX_SHOWN_NAME_CHARS)

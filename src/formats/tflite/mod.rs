@@ -34,7 +34,8 @@ mod values;
 #[allow(clippy::all, clippy::pedantic, clippy::restriction, missing_docs, unused, non_snake_case, unsafe_op_in_unsafe_fn, mismatched_lifetime_syntaxes)]
 mod schema_generated;
 
-pub use error::ParseError;
+pub use error::{ParseError, shown};
+pub use identify::is_tflite;
 pub use model::*;
 pub use options::*;
 /// Code that `flatc` generated from `schema.fbs`. Public for programs that write files.
@@ -119,13 +120,14 @@ fn read_model<'a>(file: &'a [u8], model: schema::Model<'a>) -> Result<Model<'a>,
     context.codes = operators::read_codes(&mut context, &model)?;
     let subgraphs = read_subgraphs(&mut context, &model, &buffers)?;
     Ok(Model {
+        format: Format::Tflite,
         version: model.version(),
         description: context.copy_str(model.description())?,
         file_bytes: file.len(),
         subgraphs,
         metadata: read_metadata(&mut context, &model)?,
         signatures: read_signatures(&mut context, &model)?,
-        buffers,
+        buffers: buffers.into_iter().map(Buffer::from).collect(),
         diagnostics: context.diagnostics.into_vec(),
     })
 }

@@ -1,6 +1,11 @@
 //! A TFLite file as plain data. Names are those of `schema.fbs`; indices are checked by the
 //! reader, so that later stages may rely on every `usize` here being in range.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::Serialize;
+
 use super::options::BuiltinOptions;
 use super::schema;
 use super::tensor_type::TensorType;
@@ -9,24 +14,82 @@ use crate::diagnostic::Diagnostic;
 /// Index into [`Model::subgraphs`] of the one that a plain inference runs.
 pub const MAIN_SUBGRAPH: usize = 0;
 
+/// What a file was before it became a [`Model`]. Nothing behind the readers depends on it but what a
+/// report says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    Tflite,
+    Onnx,
+    /// A graph without weights, see `docs/graph-json.md`.
+    GraphJson,
+}
+
 /// A whole file. Weights stay in the bytes the file was read from.
 #[derive(Clone, Debug)]
 pub struct Model<'a> {
-    /// Schema version, always 3.
+    pub format: Format,
+    /// Version of the format: TFLite's schema version, always 3, or ONNX's opset.
     pub version: u32,
     pub description: String,
     /// Length of the file.
     pub file_bytes: usize,
     /// The first one is the main subgraph. At least one.
     pub subgraphs: Vec<Subgraph>,
-    /// Constant contents, borrowed from the file. At least one; the first one is empty, because
-    /// TFLite reads none of a tensor that names buffer 0.
-    pub buffers: Vec<&'a [u8]>,
+    /// Constant contents. At least one; the first one is empty, because TFLite reads none of a tensor
+    /// that names buffer 0.
+    pub buffers: Vec<Buffer<'a>>,
     /// In file order.
     pub metadata: Vec<Metadata>,
     pub signatures: Vec<Signature>,
     /// What was odd but readable.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Contents of a constant.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Buffer<'a> {
+    /// Borrowed from the file, or written by a reader whose format spells them otherwise.
+    Stored(Cow<'a, [u8]>),
+    /// Weights whose values the file does not have, or has in another order: how many bytes they take,
+    /// and how often each byte occurs among them.
+    Described {
+        n_bytes: u64,
+        counts: Arc<[u64; 256]>,
+    },
+}
+
+impl Buffer<'_> {
+    /// Without contents: what buffer 0 is.
+    pub const EMPTY: Self = Self::Stored(Cow::Borrowed(&[]));
+
+    /// The values; empty where they are only described.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Stored(bytes) => bytes,
+            Self::Described { .. } => &[],
+        }
+    }
+
+    /// Number of bytes, described ones included.
+    pub fn n_bytes(&self) -> u64 {
+        match self {
+            Self::Stored(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            Self::Described { n_bytes, .. } => *n_bytes,
+        }
+    }
+
+    /// Whether a tensor that names this buffer is no constant.
+    pub fn is_empty(&self) -> bool {
+        self.n_bytes() == 0
+    }
+}
+
+impl<'a> From<&'a [u8]> for Buffer<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::Stored(Cow::Borrowed(bytes))
+    }
 }
 
 /// A named buffer for tools.
@@ -121,6 +184,19 @@ pub struct OperatorCode {
 pub const CUSTOM: i32 = 32;
 
 impl OperatorCode {
+    /// The operator with this name in the schema, `CUSTOM` excepted.
+    pub fn by_name(name: &str) -> Option<Self> {
+        let mut builtins = schema::BuiltinOperator::ENUM_VALUES.iter();
+        let builtin = builtins
+            .find(|builtin| builtin.variant_name() == Some(name))?
+            .0;
+        (builtin != CUSTOM).then_some(Self {
+            builtin,
+            custom: None,
+            version: 1,
+        })
+    }
+
     /// Name in the schema, for example `CONV_2D`, or a custom operator's own name. `CUSTOM` for
     /// a custom operator without a name, `UNKNOWN` for a number newer than the schema here.
     pub fn name(&self) -> &str {

@@ -16,6 +16,11 @@ use super::tensor_type::TensorType;
 pub enum BuiltinOptions {
     Absent,
     Other,
+    /// Of an operator of another framework, which TFLite does not have.
+    Foreign {
+        /// Multiply-accumulates of one inference, where the reader of its format knows them.
+        macs: Option<u64>,
+    },
     Conv2D {
         padding: Padding,
         stride_h: i32,

@@ -90,6 +90,12 @@ impl TensorType {
             .unwrap_or("UNKNOWN")
     }
 
+    /// The type with this name, without regard to case.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let mut types = BY_NUMBER.iter().copied();
+        types.find(|tensor_type| tensor_type.name().eq_ignore_ascii_case(name))
+    }
+
     /// Whether values have an exponent.
     pub fn is_float(self) -> bool {
         use TensorType::*;

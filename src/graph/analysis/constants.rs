@@ -1,6 +1,6 @@
 //! Which values of an operator are weights, and where they are stored.
 
-use crate::formats::tflite::{Operator, Subgraph, Tensor, TensorType};
+use crate::formats::tflite::{Buffer, Operator, Subgraph, Tensor, TensorType};
 
 /// Input positions that hold shapes, axes, paddings or indices: they say how an operator works
 /// and are no parameters, whatever their type.
@@ -71,7 +71,7 @@ pub struct Constants {
 
 impl Constants {
     /// `names` are those of the operators. Linear in tensors and operators.
-    pub fn of(subgraph: &Subgraph, buffers: &[&[u8]], names: &[&str]) -> Self {
+    pub fn of(subgraph: &Subgraph, buffers: &[Buffer], names: &[&str]) -> Self {
         let is_constant = |tensor: &Tensor| {
             !tensor.is_variable
                 && buffers

@@ -166,7 +166,13 @@ fn area(expected: [i64; 2], found: [i32; 2]) -> Option<&'static str> {
 }
 
 /// Positions of a window along one dimension.
-fn windows(size: i32, filter: i32, stride: i32, dilation: i32, padding: Padding) -> i64 {
+pub(in crate::graph) fn windows(
+    size: i32,
+    filter: i32,
+    stride: i32,
+    dilation: i32,
+    padding: Padding,
+) -> i64 {
     let [size, filter, stride, dilation] = [size, filter, stride, dilation].map(i64::from);
     let seen = (filter - 1).saturating_mul(dilation).saturating_add(1);
     let free = match padding {
@@ -291,6 +297,7 @@ mod tests {
             features: &crate::learned::features::Features::default(),
             learned: None,
             n_threads: std::num::NonZeroU32::MIN,
+            batch: std::num::NonZeroU32::MIN,
         };
         for target in crate::targets::registry() {
             for metric in target.estimate(&network).metrics {

@@ -7,7 +7,7 @@ use super::calls::{Calls, MAX_CALL_DEPTH};
 use super::constants::Constants;
 use super::macs::{Uncountable, macs};
 use super::{Cost, Totals, builtin_name};
-use crate::formats::tflite::{Model, Operator, Subgraph, Tensor};
+use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor};
 
 /// Indices of operators whose MACs are not known, by reason and name.
 pub type Uncounted = BTreeMap<(Uncountable, String), Vec<usize>>;
@@ -189,5 +189,5 @@ fn stored_bytes(model: &Model, tensor: &Tensor) -> u64 {
     model
         .buffers
         .get(tensor.buffer_idx)
-        .map_or(0, |buffer| buffer.len() as u64)
+        .map_or(0, Buffer::n_bytes)
 }

@@ -80,8 +80,13 @@ fn uncounted_message(reason: Uncountable, names: &BTreeMap<&str, usize>) -> Stri
     if names.len() > MAX_NAMES {
         list.push(format!("{} other kinds", names.len() - MAX_NAMES));
     }
+    let operators = if n_operators == 1 {
+        "operator"
+    } else {
+        "operators"
+    };
     format!(
-        "MACs of {n_operators} operators are missing, {why}: {}",
+        "MACs of {n_operators} {operators} are missing, {why}: {}",
         list.join(", ")
     )
 }

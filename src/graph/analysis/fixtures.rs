@@ -1,7 +1,8 @@
 //! Small models and numbers for the tests of this stage.
 
 use crate::formats::tflite::{
-    BuiltinOptions, Model, Operator, OperatorCode, Subgraph, Tensor, TensorType, schema,
+    Buffer, BuiltinOptions, Format, Model, Operator, OperatorCode, Subgraph, Tensor, TensorType,
+    schema,
 };
 
 /// A reproducible stream of numbers (xorshift64).
@@ -78,11 +79,12 @@ pub fn subgraph(tensors: Vec<Tensor>, operators: Vec<Operator>) -> Subgraph {
 /// Buffer 0 is empty, buffer 1 holds four bytes.
 pub fn model(subgraphs: Vec<Subgraph>) -> Model<'static> {
     Model {
+        format: Format::Tflite,
         version: 3,
         description: String::new(),
         file_bytes: 0,
         subgraphs,
-        buffers: vec![&[], &[1, 2, 3, 4]],
+        buffers: vec![Buffer::EMPTY, Buffer::from(&[1, 2, 3, 4][..])],
         metadata: vec![],
         signatures: vec![],
         diagnostics: vec![],

@@ -25,6 +25,9 @@ pub enum Uncountable {
 ///
 /// Operators that run other subgraphs are not for this function.
 pub fn macs(name: &str, operator: &Operator, tensors: &[Tensor]) -> Result<u64, Uncountable> {
+    if let BuiltinOptions::Foreign { macs } = operator.options {
+        return macs.ok_or(Uncountable::Operator);
+    }
     let operands = Operands { operator, tensors };
     match name {
         "CONV_2D" => conv_2d(operands),

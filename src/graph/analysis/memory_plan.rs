@@ -8,7 +8,7 @@ use super::lifetimes::{self, Lifetimes};
 use super::macs::{Uncountable, macs};
 use super::shape::{self, Dynamic};
 use super::{MemoryPlan, Placement, builtin_name};
-use crate::formats::tflite::{Model, Operator, Subgraph, Tensor, TensorType};
+use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor, TensorType};
 use crate::graph::Graph;
 
 /// Every tensor starts at a multiple of this (`MicroArenaBufferAlignment`).
@@ -291,8 +291,7 @@ fn offline_offsets(model: &Model) -> Result<Option<Vec<Option<u64>>>, Unplannabl
     let (words, _) = model
         .buffers
         .get(entry.buffer_idx)
-        .copied()
-        .unwrap_or_default()
+        .map_or(&[][..], Buffer::bytes)
         .as_chunks::<4>();
     let [_version, _subgraph, count, offsets @ ..] = words else {
         return Err(error(format!("{} words", words.len())));

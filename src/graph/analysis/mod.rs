@@ -181,7 +181,7 @@ struct Sampler<'g, 'm> {
 
 impl Sampler<'_, '_> {
     fn complete(&mut self, counts: &SubgraphCounts, operator_idx: usize) -> Cost {
-        let stored_bytes = |tensor_idx: &&usize| self.graph.constant(**tensor_idx).len();
+        let stored_bytes = |tensor_idx: &&usize| self.graph.buffer(**tensor_idx).n_bytes();
         let largest = counts.parameters[operator_idx]
             .iter()
             .rev()
@@ -198,12 +198,12 @@ impl Sampler<'_, '_> {
         if let Some(known) = self.known.get(&stored) {
             return known.clone();
         }
-        let bytes = self.graph.constant(tensor_idx);
-        let n_samples = bytes.len().min(weights::MAX_SAMPLES_PER_TENSOR);
+        let buffer = self.graph.buffer(tensor_idx);
+        let n_samples = buffer.bytes().len().min(weights::MAX_SAMPLES_PER_TENSOR);
         self.samples_left = self.samples_left.saturating_sub(n_samples);
         let stats = match self.samples_left {
             0 => None,
-            _ => weights::weight_stats(bytes, self.graph.tensor(tensor_idx)),
+            _ => weights::weight_stats(buffer, self.graph.tensor(tensor_idx)),
         };
         self.known.insert(stored, stats.clone());
         stats

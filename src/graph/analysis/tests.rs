@@ -5,7 +5,7 @@ use super::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
 use super::memory_plan::{MAX_PLANNED_TENSORS, Unplannable, memory_plan};
 use super::*;
 use crate::formats::tflite::{
-    BuiltinOptions, Metadata, Model, Sparsity, Subgraph, Tensor, TensorType,
+    Buffer, BuiltinOptions, Metadata, Model, Sparsity, Subgraph, Tensor, TensorType,
 };
 
 fn analyze_main(model: &Model) -> Analysis {
@@ -322,7 +322,7 @@ fn prescribed_offsets_are_kept_or_refused() {
             vec![int8(&[16]), int8(&[16])],
             vec![operator("RELU", &[0], &[1])],
         )]);
-        model.buffers.push(bytes.leak());
+        model.buffers.push(Buffer::Stored(bytes.into()));
         model.metadata.push(Metadata {
             name: "OfflineMemoryAllocation".to_owned(),
             buffer_idx: 2,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{ByteHistogram, WeightStats};
-use crate::formats::tflite::{Tensor, TensorType};
+use crate::formats::tflite::{Buffer, Tensor, TensorType};
 
 /// Stored units (bytes, or values wider than a byte) looked at in one constant. Larger ones are
 /// sampled at a fixed stride: with this many, the standard deviation and the entropy of a sample
@@ -34,10 +34,33 @@ fn zero_point(tensor: &Tensor) -> i64 {
     first.copied().unwrap_or(0)
 }
 
+/// Statistics of `buffer`, that of `tensor`. Of weights that are only described, those of 8-bit types have
+/// some.
+pub fn weight_stats(buffer: &Buffer, tensor: &Tensor) -> Option<WeightStats> {
+    let Buffer::Described { n_bytes, counts } = buffer else {
+        return stats_of_bytes(buffer.bytes(), tensor);
+    };
+    let mut sample = Sample::new(zero_point(tensor) as f64);
+    let is_signed = match tensor.tensor_type {
+        TensorType::Int8 => true,
+        TensorType::UInt8 => false,
+        _ => return None,
+    };
+    for (byte, &n) in (0..=u8::MAX).zip(counts.iter()) {
+        let value = match is_signed {
+            true => f64::from(byte as i8),
+            false => f64::from(byte),
+        };
+        sample.add_value(value, n as f64);
+    }
+    sample.histogram = **counts;
+    sample.stats(usize::try_from(*n_bytes).unwrap_or(usize::MAX), is_signed)
+}
+
 /// Statistics of the values in `bytes`, the contents of `tensor`'s buffer; `None` where there
 /// are none, or of a type without numbers. Zero points that differ between channels are taken
 /// to be the first one's (the quantisation specification allows only 0 there).
-pub fn weight_stats(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
+fn stats_of_bytes(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
     let mut sample = Sample::new(zero_point(tensor) as f64);
     match tensor.tensor_type {
         TensorType::Int8 => sample.add_narrow(bytes, |byte| [f64::from(byte as i8)]),
@@ -209,7 +232,7 @@ mod tests {
     use crate::graph::analysis::fixtures::{Random, tensor};
 
     fn check(tensor_type: TensorType, bytes: &[u8], values: &[f64]) {
-        let stats = weight_stats(bytes, &tensor(tensor_type, &[values.len() as i32])).unwrap();
+        let stats = stats_of_bytes(bytes, &tensor(tensor_type, &[values.len() as i32])).unwrap();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let variance = values
             .iter()
@@ -309,7 +332,7 @@ mod tests {
             .map(|position| value(position % 32))
             .collect();
         let sampled =
-            weight_stats(&bytes, &tensor(TensorType::Int8, &[bytes.len() as i32])).unwrap();
+            stats_of_bytes(&bytes, &tensor(TensorType::Int8, &[bytes.len() as i32])).unwrap();
         let mut whole = Sample::new(0.0);
         bytes.iter().for_each(|&byte| {
             whole.add_value(f64::from(byte as i8), 1.0);
@@ -330,13 +353,13 @@ mod tests {
             zero_point: vec![128],
             quantized_dimension: 0,
         });
-        let stats = weight_stats(&[128, 128, 130, 126], &quantised).unwrap();
+        let stats = stats_of_bytes(&[128, 128, 130, 126], &quantised).unwrap();
         assert_eq!((stats.zero_share, stats.std), (0.5, 2f32.sqrt()));
     }
 
     #[test]
     fn odd_contents_give_finite_numbers_or_none() {
-        let stats = |tensor_type, bytes: &[u8]| weight_stats(bytes, &tensor(tensor_type, &[1]));
+        let stats = |tensor_type, bytes: &[u8]| stats_of_bytes(bytes, &tensor(tensor_type, &[1]));
         assert_eq!(stats(TensorType::Float32, &f32::NAN.to_le_bytes()), None);
         assert_eq!(stats(TensorType::Float32, &[1, 2, 3]), None);
         assert_eq!(stats(TensorType::Int8, &[]), None);

@@ -112,7 +112,7 @@ fn enlarge(tensor: &mut Tensor, n: u32) -> bool {
 mod tests {
     use super::rules::{JOINED, UNKNOWN};
     use super::*;
-    use crate::formats::tflite::{BuiltinOptions, TensorType};
+    use crate::formats::tflite::{Buffer, BuiltinOptions, TensorType};
     use crate::graph::analysis::fixtures::{calling, model, operator, subgraph, tensor};
 
     const INT8: TensorType = TensorType::Int8;
@@ -138,6 +138,7 @@ mod tests {
         model.buffers = [&[][..]]
             .into_iter()
             .chain(constants.iter().copied())
+            .map(Buffer::from)
             .collect();
         set_batch(&mut model, NonZeroU32::new(4).unwrap())?;
         Ok(model.subgraphs[0].tensors.last().unwrap().shape.clone())

@@ -1,6 +1,9 @@
 //! What each operator does with the first dimension of what it reads.
 
-use crate::formats::tflite::{BuiltinOptions, Operator, Subgraph, TensorType, dimension, integers};
+use crate::formats::tflite::{
+    Buffer, BuiltinOptions, Operator, Subgraph, TensorType, dimension, integers,
+};
+use crate::graph::kinds::{BROADCASTING, REDUCING};
 
 pub const JOINED: &str = "works across the first dimension";
 const CONSTANT: &str = "meets the inputs with values whose first dimension does not grow";
@@ -9,7 +12,7 @@ pub const UNKNOWN: &str = "is not known to leave the first dimension alone";
 /// One operator, with what is known of its inputs.
 pub struct Call<'c, 'm> {
     pub subgraph: &'c Subgraph,
-    pub buffers: &'c [&'m [u8]],
+    pub buffers: &'c [Buffer<'m>],
     /// By tensor: whether its first dimension is the batch, or a multiple of it.
     pub batched: &'c [bool],
     pub batch: u32,
@@ -130,7 +133,7 @@ impl Call<'_, '_> {
     /// The values of a constant input.
     fn integers(&self, position: usize) -> Result<Vec<i32>, &'static str> {
         let tensor = &self.subgraph.tensors[self.input(position).ok_or(UNKNOWN)?];
-        let contents = self.buffers.get(tensor.buffer_idx).copied();
+        let contents = self.buffers.get(tensor.buffer_idx).map(Buffer::bytes);
         let values: Vec<i32> = integers(contents.unwrap_or_default()).collect();
         let is_known = tensor.tensor_type == TensorType::Int32 && !values.is_empty();
         require(is_known, UNKNOWN).map(|()| values)
@@ -252,69 +255,4 @@ const ONE_BY_ONE: &[&str] = &[
     "RESIZE_NEAREST_NEIGHBOR",
     "SPACE_TO_BATCH_ND",
     "SPACE_TO_DEPTH",
-];
-
-/// Each value by itself, or with those at its place.
-const BROADCASTING: &[&str] = &[
-    "ABS",
-    "ADD",
-    "ADD_N",
-    "CAST",
-    "CEIL",
-    "COS",
-    "DEQUANTIZE",
-    "DIV",
-    "ELU",
-    "EQUAL",
-    "EXP",
-    "FAKE_QUANT",
-    "FLOOR",
-    "FLOOR_DIV",
-    "FLOOR_MOD",
-    "GELU",
-    "GREATER",
-    "GREATER_EQUAL",
-    "HARD_SWISH",
-    "LEAKY_RELU",
-    "LESS",
-    "LESS_EQUAL",
-    "LOG",
-    "LOGICAL_AND",
-    "LOGICAL_NOT",
-    "LOGICAL_OR",
-    "LOGISTIC",
-    "MAXIMUM",
-    "MINIMUM",
-    "MUL",
-    "NEG",
-    "NOT_EQUAL",
-    "POW",
-    "PRELU",
-    "QUANTIZE",
-    "RELU",
-    "RELU6",
-    "RELU_0_TO_1",
-    "RELU_N1_TO_1",
-    "ROUND",
-    "RSQRT",
-    "SELECT",
-    "SELECT_V2",
-    "SIGN",
-    "SIN",
-    "SQRT",
-    "SQUARE",
-    "SQUARED_DIFFERENCE",
-    "SUB",
-    "TANH",
-    "ZEROS_LIKE",
-];
-
-const REDUCING: &[&str] = &[
-    "MEAN",
-    "REDUCE_ALL",
-    "REDUCE_ANY",
-    "REDUCE_MAX",
-    "REDUCE_MIN",
-    "REDUCE_PROD",
-    "SUM",
 ];

@@ -141,7 +141,7 @@ impl NodeContext {
     ) -> Self {
         let operator = graph.nodes[node_idx].operator;
         let cost = &analysis.costs[node_idx];
-        let is_activation = |&t: &usize| graph.constant(t).is_empty();
+        let is_activation = |&t: &usize| !graph.is_constant(t);
         let activations: Vec<usize> = operator
             .inputs
             .iter()

@@ -16,6 +16,7 @@ use tract_onnx::tract_core::ops::einsum::EinSum;
 use tract_onnx::tract_core::ops::nn::{Reduce, Reducer, sigmoid};
 use tract_onnx::tract_core::ops::{identity::Identity, math};
 
+use super::add_rows::AddRows;
 use super::tensors;
 
 type Outlets = TractResult<TVec<OutletId>>;
@@ -178,11 +179,21 @@ fn checked_axis(axis: i64, rank: usize) -> TractResult<usize> {
 
 fn wire_cast_to(wiring: &mut Wiring) -> Outlets {
     let to = wiring.integer("to").context("expected a type to cast to")?;
-    wiring.unary(cast(match tensors::datum_type(to as i32)? {
+    let to = match tensors::datum_type(to as i32)? {
         // As tract's own index arithmetic: these may still be numbers of nodes.
         DatumType::I64 => DatumType::TDim,
         other => other,
-    }))
+    };
+    let [values] = wiring.inputs()?;
+    // Weights at once, so that no pass of the optimiser has to find that they are constant.
+    match wiring.fact(values)?.konst {
+        Some(weights) if to == DatumType::F32 => {
+            let weights = tensors::to_f32(&weights)?;
+            let weights = wiring.model.add_const(&wiring.node.name, weights)?;
+            Ok(tvec![weights])
+        }
+        _ => wiring.unary(cast(to)),
+    }
 }
 
 fn wire_clip(wiring: &mut Wiring) -> Outlets {
@@ -311,7 +322,18 @@ fn wire_scatter_nd(wiring: &mut Wiring) -> Outlets {
     let values = [table, updates];
     let values = wire_cast(&wiring.node.name, wiring.model, &values, common)?;
     let inputs = [values[0], places, values[1]];
-    wiring.add(ScatterNd::new(reduction), &inputs)
+    let adds_rows = reduction == ScatterReduction::Add
+        && common == DatumType::F32
+        && wiring.fact(table)?.rank() == 2
+        && wiring
+            .fact(places)?
+            .shape
+            .get(1)
+            .is_some_and(|size| *size == 1.to_dim());
+    match adds_rows {
+        true => wiring.add(AddRows, &inputs),
+        false => wiring.add(ScatterNd::new(reduction), &inputs),
+    }
 }
 
 /// `start` and `end` would select a part of the shape: no network of ours has them.

@@ -47,3 +47,50 @@ fn read<T: Datum + Copy, const N: usize>(
     let values: Vec<T> = values.iter().map(|&bytes| value(bytes)).collect();
     Tensor::from_shape(dims, &values)
 }
+
+/// As floats: exact.
+pub(super) fn to_f32(tensor: &Tensor) -> TractResult<Tensor> {
+    if tensor.datum_type() != DatumType::F16 {
+        return Ok(tensor.cast_to::<f32>()?.into_owned());
+    }
+    let halves = tensor.try_as_plain_ram()?;
+    let floats: Vec<f32> = halves
+        .as_slice::<f16>()?
+        .iter()
+        .map(|&half| widened(half))
+        .collect();
+    Tensor::from_shape(tensor.shape(), &floats)
+}
+
+/// As [`f16::to_f32`], in a form that compilers vectorise.
+fn widened(half: f16) -> f32 {
+    /// Exponents of f32 are biased by 127, those of f16 by 15.
+    const REBIAS: f32 = f32::from_bits((127 + 127 - 15) << 23);
+    /// From here on the result would be at least 2^16, which f16 has no number for but infinity and NaN.
+    const BEYOND: u32 = 0x7c00 << 13;
+    let bits = u32::from(half.to_bits());
+    let magnitude = (bits & 0x7fff) << 13;
+    let number = (f32::from_bits(magnitude) * REBIAS).to_bits();
+    let number = if magnitude >= BEYOND {
+        number | 0x7f80_0000
+    } else {
+        number
+    };
+    f32::from_bits(number | ((bits & 0x8000) << 16))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_half_is_widened_as_the_crate_half_does() {
+        for bits in 0..=u16::MAX {
+            let half = f16::from_bits(bits);
+            let (found, expected) = (widened(half), half.to_f32());
+            let is_same =
+                found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
+            assert!(is_same, "{bits:04x}: {found}, expected {expected}");
+        }
+    }
+}

@@ -111,7 +111,7 @@ fn class(name: &str) -> Class {
 fn numbers(graph: &Graph, node: &Node) -> String {
     let operator = node.operator;
     let type_of = |&t: &usize| graph.tensor(t).tensor_type;
-    let is_constant = |t: &usize| !graph.constant(*t).is_empty();
+    let is_constant = |t: &usize| graph.is_constant(*t);
     let read: Vec<usize> = operator.inputs.iter().flatten().copied().collect();
     let activations: Vec<TensorType> = (read.iter().filter(|t| !is_constant(t)))
         .map(type_of)
@@ -179,7 +179,7 @@ impl Shapes {
     fn of(graph: &Graph, node: &Node) -> Self {
         let operator = node.operator;
         let read = operator.inputs.iter().flatten().copied();
-        let read: Vec<usize> = read.filter(|&t| graph.constant(t).is_empty()).collect();
+        let read: Vec<usize> = read.filter(|&t| !graph.is_constant(t)).collect();
         let shape = |t: usize| graph.tensor(t).shape.as_slice();
         let first_out = operator.outputs.first().map_or(&[][..], |&t| shape(t));
         let last = |shape: &[i32]| shape.last().map_or(1.0, |&c| f64::from(c).max(0.0));

@@ -58,8 +58,15 @@ pub struct Target {
     pub family_left_out: Errors,
     /// Cycles as so many for each multiply-accumulate, a network left out: the simplest estimate.
     pub macs_alone: Errors,
+    /// From all counts, a network left out, where one cost of products was chosen instead or could be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_counts: Option<Errors>,
     /// The 90 % interval reaches from the estimate over the factor to the estimate times it.
     pub interval_factor: f64,
+    /// As [`Self::interval_factor`], for another board with the same core; the same where boards differ by
+    /// no more than networks do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transferred_interval_factor: Option<f64>,
     /// Left-out estimates whose measured latency lies inside, in percent.
     pub coverage_percent: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,6 +130,12 @@ impl Runtime {
 }
 
 impl Target {
+    /// By which the interval of another board with the same core is wider.
+    pub fn transfer_factor(&self) -> f64 {
+        let transferred = self.transferred_interval_factor;
+        transferred.map_or(1.0, |factor| (factor / self.interval_factor).max(1.0))
+    }
+
     /// The fit in words.
     pub fn in_words(&self) -> String {
         let (network, family) = (&self.network_left_out, &self.family_left_out);

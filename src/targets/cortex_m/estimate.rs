@@ -21,6 +21,17 @@ pub struct Latency {
     pub unmeasured: BTreeSet<String>,
 }
 
+impl Latency {
+    /// The same with an interval that reaches so many times as far.
+    pub fn wider_by(self, factor: f64) -> Self {
+        Self {
+            lo_ms: self.lo_ms / factor,
+            hi_ms: self.hi_ms * factor,
+            ..self
+        }
+    }
+}
+
 /// An energy, with an interval as of [`Latency`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct InferenceEnergy {
@@ -54,6 +65,9 @@ pub fn latency(
     };
     let unmeasured_ms: f64 = works.iter().filter(is_unmeasured).map(ms).sum();
     let value_ms: f64 = operators_ms.iter().sum();
+    if value_ms <= 0.0 {
+        return Err(Refusal::NothingCounted { of: works.len() });
+    }
     let measured_ms = value_ms - unmeasured_ms;
     let factor = target.interval_factor;
     Ok(Latency {

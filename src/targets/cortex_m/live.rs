@@ -121,7 +121,8 @@ mod tests {
             operator("DEPTHWISE_CONV_2D", &[2, 3], &[4]),
         ];
         let mut model = model(vec![subgraph(tensors, operators)]);
-        model.buffers = vec![&[], &[1, 0, 0, 0, 0, 5], &[1, 1, 0, 1, 1, 0]];
+        let buffers: [&[u8]; 3] = [&[], &[1, 0, 0, 0, 0, 5], &[1, 1, 0, 1, 1, 0]];
+        model.buffers = buffers.map(Into::into).into();
         let live = LiveChannels::of(&graph_of(&model));
         assert_eq!(live.count(0, 2.0), 2.0, "an input is alive");
         assert_eq!(live.count(2, 3.0), 2.0);

@@ -2,6 +2,7 @@
 //! the STM32N6's NPU. An operator's cycles are a sum of counts of its shapes (`work`) times costs fitted
 //! to measured boards (`constants`); a factor carries them from one core to another.
 
+mod activation_ram;
 mod constants;
 mod estimate;
 mod live;
@@ -10,9 +11,10 @@ mod support;
 mod target;
 mod work;
 
+pub use self::activation_ram::{ActivationRam, activation_ram_bytes};
 pub use self::constants::{Constants, Energy, Errors, Runtime, Target};
 pub use self::estimate::{InferenceEnergy, Latency, energy, latency};
-pub use self::memory::{ActivationRam, activation_ram_bytes, weights_flash_bytes};
+pub use self::memory::{st_code_flash_bytes, weights_flash_bytes};
 pub use self::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal};
-pub use self::target::{target, targets};
+pub use self::target::{target, target_on, targets};
 pub use self::work::{Kind, Program, Term, Work, kind, largest_working_set_bytes, work};

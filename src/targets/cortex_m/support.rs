@@ -33,6 +33,9 @@ pub enum Refusal {
     },
     #[error("the file does not tell the shapes that {n} of {of} operators work on")]
     Shapes { n: usize, of: usize },
+    /// All of them rename tensors, or hold values that take no bytes.
+    #[error("nothing that takes time could be counted in its {of} operators")]
+    NothingCounted { of: usize },
     #[error("expected a clock of {MIN_CLOCK_MHZ} to {MAX_CLOCK_MHZ} MHz, found {found} MHz")]
     Clock { found: f64 },
     #[error("this target was measured at {measured} MHz alone, found {found} MHz")]
@@ -50,6 +53,7 @@ impl Refusal {
             Self::Operators { .. } => "operators",
             Self::Precision { .. } => "precision",
             Self::Shapes { .. } => "shapes",
+            Self::NothingCounted { .. } => "nothing-counted",
             Self::Clock { .. } | Self::OtherClock { .. } => "clock",
             Self::Power { .. } => "power",
         }

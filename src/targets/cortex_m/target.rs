@@ -1,37 +1,87 @@
 //! Microcontrollers as targets of the registry.
 
+use super::activation_ram::activation_ram_bytes;
 use super::constants::{Constants, Energy, Target as Board};
 use super::estimate::{InferenceEnergy, Latency, energy, latency};
-use super::memory::{activation_ram_bytes, weights_flash_bytes};
+use super::memory::weights_flash_bytes;
 use super::support::Refusal;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
+use crate::graph::Graph;
+use crate::graph::analysis::Analysis;
 use crate::learned::manifest::Manifest;
 use crate::provenance::{MAX_ERROR_PERCENT, Provenance, ProvenanceKind};
 use crate::targets::{
-    Metric, MetricEstimate, MetricInfo, Network, Outcome, Target, TargetEstimate, TargetInfo,
-    UnavailableReason, UnsupportedOperator, tflite_micro, uncountable,
+    Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
+    TargetInfo, UnavailableReason, UnsupportedOperator, tflite_micro, uncountable,
 };
 
-struct Microcontroller(&'static Board, Option<f64>);
+/// Multiply-accumulates of 16-bit numbers in a cycle, by core: `SMLAD` makes two (Arm's technical reference
+/// manuals of the Cortex-M4, M7 and M33); an LX6 makes one (Cadence's `MAC16` option). The Neural-ART makes
+/// 600 Gop/s at 1 GHz (ST's data sheet of the STM32N6), two of which are one multiply-accumulate.
+const PEAK_MACS_PER_CYCLE: &[(&str, f64)] = &[
+    ("cortex-m4", 2.0),
+    ("cortex-m33", 2.0),
+    ("cortex-m7", 2.0),
+    ("xtensa-lx6", 1.0),
+    ("neural-art", 300.0),
+];
+
+/// Share of products that run in a program without filters of zeros: fewer are no network that learned.
+const MIN_LIVE_SHARE: f64 = 0.25;
+
+struct Microcontroller {
+    fitted: &'static Board,
+    /// Where that is another than its own.
+    clock_mhz: Option<f64>,
+    /// Another board with the same core, by its name.
+    transferred_to: Option<String>,
+}
+
+impl Microcontroller {
+    fn of(fitted: &'static Board, clock_mhz: Option<f64>) -> Box<dyn Target> {
+        Box::new(Self {
+            fitted,
+            clock_mhz,
+            transferred_to: None,
+        })
+    }
+}
 
 /// All that were fitted, at their own clocks. They are no part of the registry: most files are too large
 /// for any of them, so that they are shown where they are asked for.
 pub fn targets() -> Vec<Box<dyn Target>> {
     let boards = Constants::shipped().targets.iter();
     boards
-        .map(|board| Box::new(Microcontroller(board, None)) as Box<dyn Target>)
+        .map(|board| Microcontroller::of(board, None))
         .collect()
 }
 
 /// The one with an identifier, at another clock than its own where that is given.
 pub fn target(id: &str, clock_mhz: Option<f64>) -> Option<Box<dyn Target>> {
-    let board = Constants::shipped().target(id)?;
-    Some(Box::new(Microcontroller(board, clock_mhz)))
+    Some(Microcontroller::of(
+        Constants::shipped().target(id)?,
+        clock_mhz,
+    ))
+}
+
+/// The same on a board that is named, where `is_transferred` as the core of a board that nobody measured.
+pub fn target_on(
+    id: &str,
+    clock_mhz: Option<f64>,
+    board: &str,
+    is_transferred: bool,
+) -> Option<Box<dyn Target>> {
+    let fitted = Constants::shipped().target(id)?;
+    Some(Box::new(Microcontroller {
+        fitted,
+        clock_mhz: clock_mhz.filter(|_| fitted.has_other_clocks),
+        transferred_to: is_transferred.then(|| board.to_owned()),
+    }))
 }
 
 impl Target for Microcontroller {
     fn id(&self) -> &str {
-        &self.0.target
+        &self.fitted.target
     }
 
     fn info(&self, _: Option<&Manifest>) -> Option<TargetInfo> {
@@ -40,10 +90,10 @@ impl Target for Microcontroller {
             unit: metric.unit(),
             expected_error_percent,
         };
-        let error = self.0.network_left_out.mean_percent;
+        let error = self.fitted.network_left_out.mean_percent;
         let mut metrics = vec![metric(Metric::Latency, Some(error.min(MAX_ERROR_PERCENT)))];
         metrics.extend(
-            self.0
+            self.fitted
                 .energy
                 .as_ref()
                 .map(|energy| metric(Metric::Energy, Some(energy.error.mean_percent))),
@@ -54,10 +104,10 @@ impl Target for Microcontroller {
         };
         metrics.extend(memory.iter().map(|&of| metric(of, None)));
         Some(TargetInfo {
-            id: self.0.target.clone(),
-            device: self.0.device.clone(),
+            id: self.fitted.target.clone(),
+            device: self.device(),
             metrics,
-            learned_from: self.0.in_words(),
+            learned_from: self.fitted.in_words(),
         })
     }
 
@@ -65,12 +115,29 @@ impl Target for Microcontroller {
         Vec::new()
     }
 
+    /// What the instructions of the core multiply in a cycle. Filters of zeros may be left out of the
+    /// program, and weights may lie in any memory, so that neither has a floor of its own.
+    fn peak(&self) -> Option<PeakRates> {
+        let of_core = |(core, _): &&(&str, f64)| *core == self.fitted.core;
+        let (_, macs_per_cycle) = PEAK_MACS_PER_CYCLE.iter().find(of_core)?;
+        let clock_mhz = self.clock_mhz.unwrap_or(self.fitted.clock_mhz);
+        let share_that_runs = match self.fitted.program.drops_dead_channels {
+            true => MIN_LIVE_SHARE,
+            false => 1.0,
+        };
+        Some(PeakRates {
+            macs_per_s: macs_per_cycle * clock_mhz * 1e6 / share_that_runs,
+            weight_bytes_per_s: f64::INFINITY,
+            cached_bytes: 0.0,
+        })
+    }
+
     fn estimate(&self, network: &Network) -> TargetEstimate {
         let (graph, analysis) = (network.graph, network.analysis);
         if let Some(reason) = uncountable(graph, analysis) {
             return self.nothing(network, &reason);
         }
-        let found = latency(graph, analysis, self.0, self.1);
+        let found = self.latency(graph, analysis);
         let mut metrics = vec![
             MetricEstimate {
                 metric: Metric::Latency,
@@ -88,12 +155,12 @@ impl Target for Microcontroller {
                 ),
             },
         ];
-        if let (Some(power), Ok(latency)) = (&self.0.energy, &found) {
+        if let (Some(power), Ok(latency)) = (&self.fitted.energy, &found) {
             metrics.insert(
                 1,
                 MetricEstimate {
                     metric: Metric::Energy,
-                    outcome: match energy(self.0, latency) {
+                    outcome: match energy(self.fitted, latency) {
                         Ok(energy) => energy_outcome(power, energy),
                         Err(refusal) => unavailable(&refusal),
                     },
@@ -108,7 +175,7 @@ impl Target for Microcontroller {
             },
         });
         TargetEstimate {
-            device: self.0.device.clone(),
+            device: self.device(),
             metrics,
             diagnostics: found.iter().filter_map(unmeasured).collect(),
         }
@@ -116,9 +183,29 @@ impl Target for Microcontroller {
 }
 
 impl Microcontroller {
+    /// With a wider interval where it is of a board that nobody measured.
+    fn latency(&self, graph: &Graph, analysis: &Analysis) -> Result<Latency, Refusal> {
+        let latency = latency(graph, analysis, self.fitted, self.clock_mhz)?;
+        Ok(match self.transferred_to {
+            Some(_) => latency.wider_by(self.fitted.transfer_factor()),
+            None => latency,
+        })
+    }
+
+    fn device(&self) -> String {
+        let device = &self.fitted.device;
+        match &self.transferred_to {
+            Some(board) => format!("{board}, transferred from {device}"),
+            None => device.clone(),
+        }
+    }
+
     /// Whether the interpreter of TensorFlow Lite Micro runs the file, with its arena.
     fn is_micro(&self) -> bool {
-        matches!(self.0.runtime.as_str(), "tflite-micro" | "esp-nn")
+        matches!(
+            self.fitted.runtime.as_str(),
+            "tflite-micro" | "tflite-micro-products" | "esp-nn"
+        )
     }
 
     /// A file that does not tell its work; the arena has reasons of its own.
@@ -128,7 +215,7 @@ impl Microcontroller {
             outcome: Outcome::unavailable(reason.clone()),
         };
         TargetEstimate {
-            device: self.0.device.clone(),
+            device: self.device(),
             metrics: vec![
                 none(Metric::Latency),
                 none(Metric::WeightsFlash),
@@ -157,7 +244,7 @@ impl Microcontroller {
     }
 
     fn latency_outcome(&self, latency: &Latency) -> Outcome {
-        let clock = format!("{}, at {} MHz", self.0.in_words(), latency.clock_mhz);
+        let clock = format!("{}, at {} MHz", self.fitted.in_words(), latency.clock_mhz);
         Outcome::Estimate {
             value: latency.value_ms,
             lo: Some(latency.lo_ms),
@@ -165,7 +252,10 @@ impl Microcontroller {
             unit: Metric::Latency.unit(),
             provenance: Provenance::own(ProvenanceKind::Modelled, clock),
             expected_error_percent: Some(
-                self.0.network_left_out.mean_percent.min(MAX_ERROR_PERCENT),
+                self.fitted
+                    .network_left_out
+                    .mean_percent
+                    .min(MAX_ERROR_PERCENT),
             ),
             operators: Some(latency.operators_ms.clone()),
         }
@@ -184,8 +274,6 @@ fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
     }
 }
 
-/// The runtime's planner is not public: it lets some operators write over their inputs, and gives
-/// others working buffers.
 fn activation_ram(network: &Network) -> Outcome {
     match activation_ram_bytes(network.graph, network.analysis) {
         Some(range) => Outcome::Estimate {
@@ -195,9 +283,7 @@ fn activation_ram(network: &Network) -> Outcome {
             unit: Metric::ActivationRam.unit(),
             provenance: Provenance::own(
                 ProvenanceKind::Modelled,
-                "activations placed by a greedy planner at most, those of the largest operator that has \
-                 to hold two tensors at least"
-                    .into(),
+                "buffers of ST Edge AI Core's layers, written over their inputs where that saves memory".into(),
             ),
             expected_error_percent: None,
             operators: None,

@@ -297,7 +297,7 @@ impl Shapes {
         let operator = node.operator;
         let shape = |t: usize| graph.tensor(t).shape.as_slice();
         let read = operator.inputs.iter().flatten().copied();
-        let read: Vec<usize> = read.filter(|&t| graph.constant(t).is_empty()).collect();
+        let read: Vec<usize> = read.filter(|&t| !graph.is_constant(t)).collect();
         let last = |t: usize| shape(t).last().map_or(1.0, |&c| f64::from(c).max(0.0));
         let first_out = operator.outputs.first().copied();
         let stored_in_c = read.first().map_or(1.0, |&t| last(t));

@@ -132,7 +132,7 @@ fn left(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
 fn refused_type(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let of_tensor = |&t: &usize| {
         let tensor_type = graph.tensor(t).tensor_type;
-        let is_constant = !graph.constant(t).is_empty();
+        let is_constant = graph.is_constant(t);
         let is_allowed = match tensor_type {
             TensorType::Int8 | TensorType::UInt8 => true,
             TensorType::Int32 => is_constant,
@@ -156,7 +156,7 @@ fn refused_shape(graph: &Graph, node: &Node, name: &str) -> Option<UnsupportedRe
         return Some(UnsupportedReason::MoreThanThreeDimensions);
     }
     let weights = operator.inputs.get(1).copied().flatten();
-    let is_computed = weights.is_some_and(|t| graph.constant(t).is_empty());
+    let is_computed = weights.is_some_and(|t| !graph.is_constant(t));
     let rows = output.iter().rev().skip(1).any(|&dimension| dimension > 1);
     match operator.options {
         _ if WEIGHTED.contains(&name) && is_computed => Some(UnsupportedReason::WeightsComputed),

@@ -90,7 +90,7 @@ pub fn work_of(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<Wo
         let matrix = Matrix::of(graph, node).unwrap_or_default();
         let parameter_bytes = match matrix.weights {
             Some(weights) => {
-                let stored = graph.constant(weights).len() as u64;
+                let stored = graph.buffer(weights).n_bytes();
                 let others = cost.weight_bytes.saturating_sub(stored);
                 matrix.weight_bytes().saturating_add(others)
             }

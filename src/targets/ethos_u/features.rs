@@ -37,7 +37,7 @@ fn coded_weight_bytes(graph: &Graph, analysis: &Analysis, node_idx: usize) -> f6
         return 0.0;
     };
     let mut inputs = graph.nodes[node_idx].operator.inputs.iter().flatten();
-    let activation = inputs.find(|&&t| graph.constant(t).is_empty());
+    let activation = inputs.find(|&&t| !graph.is_constant(t));
     // In single precision, as the feature table has channels.
     let channels = activation.map_or(0.0, |&t| {
         let shape = &graph.tensor(t).shape;

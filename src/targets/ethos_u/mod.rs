@@ -44,6 +44,7 @@ pub mod program;
 pub mod rule_errors;
 pub mod scheduled_operation;
 pub mod scheduling;
+pub mod silicon;
 pub mod staging;
 pub mod support;
 mod target;

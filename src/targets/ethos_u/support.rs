@@ -69,7 +69,7 @@ fn refused_type(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<Unsu
         .inputs
         .iter()
         .flatten()
-        .filter(|&&t| graph.constant(t).is_empty());
+        .filter(|&&t| !graph.is_constant(t));
     let feature_maps = read.chain(&operator.outputs).map(|&t| graph.tensor(t));
     for tensor in feature_maps {
         let tensor_type = tensor.tensor_type;

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::accelerator::Accelerator;
-use super::configuration::{Configuration, Family, Product};
+use super::configuration::{Configuration, Family, Placement, Product};
 use super::energy::{Coefficients, coefficients};
 use super::rule_errors::RuleErrors;
+use super::silicon::MeasuredBoard;
 use super::support::{Npu, inputs_at_a_time, unsupported};
 use super::totals::Totals;
 use crate::diagnostic::some_of;
@@ -27,6 +28,8 @@ struct EthosU {
     npu: Npu,
     /// Whether the shipped network was trained on it. Others are estimated by Vela's rules alone.
     is_trained: bool,
+    /// The board that has it, where networks were measured on one.
+    measured_board: Option<&'static MeasuredBoard>,
 }
 
 /// Those whose default configurations the shipped network was trained on.
@@ -48,6 +51,7 @@ pub fn target(configuration: Configuration) -> Box<dyn Target> {
             Family::U85 => Npu::EthosU85,
         },
         is_trained: TRAINED.contains(&product) && configuration == Configuration::of(product),
+        measured_board: MeasuredBoard::of(&configuration),
         configuration,
     })
 }
@@ -83,6 +87,10 @@ impl Target for EthosU {
 
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
         unsupported(network.graph, self.npu)
+    }
+
+    fn is_learned(&self) -> bool {
+        self.is_trained
     }
 
     /// The multipliers at their clock. Weights are compressed, so that their bytes in the file set no limit.
@@ -176,14 +184,19 @@ impl EthosU {
             None => {
                 let accelerator = Accelerator::of(&self.configuration);
                 let totals = Totals::of(&accelerator, network.graph, network.analysis);
+                let too_large = self.exceeds_arena_cache(&totals);
                 RULE_METRICS
                     .map(|metric| MetricEstimate {
                         metric,
-                        outcome: self.planned(metric, &totals, accelerator.clock_hz),
+                        outcome: match &too_large {
+                            Some(reason) => Outcome::unavailable(reason.clone()),
+                            None => self.planned(metric, &totals, accelerator.clock_hz),
+                        },
                     })
                     .into()
             }
         };
+        metrics.extend(self.board_latency(&metrics));
         metrics.extend(self.energy(&metrics, network.analysis));
         TargetEstimate {
             device: self.configuration.product.device(),
@@ -220,6 +233,48 @@ impl EthosU {
             expected_error_percent: errors.map(|errors| errors.mean_percent),
             operators: Some(totals.operators.iter().map(part).collect()),
         }
+    }
+
+    /// Where feature maps lie in SRAM anyway, Vela computes by stripes once they exceed what it may fill. That
+    /// schedule is slower and smaller than the one planned here, which has no stripes in these memory modes.
+    fn exceeds_arena_cache(&self, totals: &Totals) -> Option<UnavailableReason> {
+        let Configuration { memory_mode, .. } = &self.configuration;
+        let limit_bytes = self.configuration.arena_cache_bytes();
+        let is_exceeded = memory_mode.placement != Placement::Dedicated
+            && totals.sram_peak_bytes > limit_bytes as f64;
+        is_exceeded.then(|| UnavailableReason::OfTarget {
+            code: "exceeds-arena-cache",
+            words: format!(
+                "expected feature maps of at most {limit_bytes} bytes, the size of the arena cache, found {}; \
+                 Vela would compute by stripes, which is not planned in memory mode {}",
+                totals.sram_peak_bytes, memory_mode.name
+            ),
+        })
+    }
+
+    /// What the measured board takes, from the latency by rules among `metrics`.
+    fn board_latency(&self, metrics: &[MetricEstimate]) -> Option<MetricEstimate> {
+        let board = self.measured_board?;
+        let latency = metrics.iter().find(|m| m.metric == Metric::Latency)?;
+        let outcome = match &latency.outcome {
+            Outcome::Estimate { value, .. } => {
+                let [value, lo, hi] = board.latency_ms(*value);
+                Outcome::Estimate {
+                    value,
+                    lo: Some(lo),
+                    hi: Some(hi),
+                    unit: Metric::BoardLatency.unit(),
+                    provenance: Provenance::own(ProvenanceKind::Modelled, board.in_words()),
+                    expected_error_percent: Some(board.left_out.mean_percent),
+                    operators: None,
+                }
+            }
+            refused @ Outcome::Unavailable { .. } => refused.clone(),
+        };
+        Some(MetricEstimate {
+            metric: Metric::BoardLatency,
+            outcome,
+        })
     }
 
     fn refusal(&self, network: &Network) -> Option<UnavailableReason> {

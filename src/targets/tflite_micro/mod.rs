@@ -1,9 +1,11 @@
 //! TensorFlow Lite Micro's arena: its activation part, which follows exactly from the file on any
 //! microcontroller, and the whole of it with the kernels of one.
 
+mod code;
 mod persistent;
 mod scratch;
 
+pub use code::{Bytes, code_flash_bytes};
 pub use persistent::{Pointers, persistent_bytes};
 pub use scratch::{Kernels, scratch};
 

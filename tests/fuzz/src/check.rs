@@ -54,15 +54,18 @@ pub enum Target {
     Batch,
     /// A table of measurements.
     Measurements,
+    /// Facts of ONNX files.
+    Onnx,
 }
 
 impl Target {
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 6] = [
         ("reader", Self::Reader),
         ("facts", Self::Facts),
         ("estimate", Self::Estimate),
         ("batch", Self::Batch),
         ("measurements", Self::Measurements),
+        ("onnx", Self::Onnx),
     ];
 
     /// Runs it on `bytes`.
@@ -73,7 +76,7 @@ impl Target {
         let start = Instant::now();
         let (is_read, taken) = measure(|| match self {
             Self::Reader => read(bytes),
-            Self::Facts => report(bytes, NonZeroU32::MIN, None),
+            Self::Facts | Self::Onnx => report(bytes, NonZeroU32::MIN, None),
             Self::Estimate => report(bytes, NonZeroU32::MIN, predictor),
             Self::Batch => batch(bytes),
             Self::Measurements => measurements(bytes),
@@ -113,10 +116,8 @@ fn batch(bytes: &[u8]) -> bool {
 fn report(bytes: &[u8], batch: NonZeroU32, predictor: Option<&Predictor>) -> bool {
     let name = "file.tflite";
     let file = ModelFile {
-        name,
-        bytes,
         batch,
-        threads: NonZeroU32::MIN,
+        ..ModelFile::new(name, bytes)
     };
     match estimate(file, predictor) {
         Ok(report) => {

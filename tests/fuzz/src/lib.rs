@@ -6,5 +6,6 @@ pub mod hostile;
 pub mod memory;
 pub mod mutate;
 pub mod options;
+pub mod protobuf;
 pub mod random;
 pub mod shapes;

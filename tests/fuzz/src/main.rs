@@ -13,6 +13,7 @@ use litecast_fuzz::check::{Cost, Target, max_bytes, random_measurements};
 use litecast_fuzz::file::File;
 use litecast_fuzz::memory::Counting;
 use litecast_fuzz::mutate::{corrupt, mutate};
+use litecast_fuzz::protobuf::{self, Message};
 use litecast_fuzz::random::Random;
 use litecast_fuzz::shapes::Shape;
 
@@ -26,7 +27,7 @@ const MANIFEST: &str = include_str!("../../../bundle/manifest.json");
 const MAX_TIME: Duration = Duration::from_secs(1);
 
 const USAGE: &str =
-    "usage: litecast-fuzz [--target reader|facts|estimate|batch|measurements|mutants] \
+    "usage: litecast-fuzz [--target reader|facts|estimate|batch|measurements|onnx|mutants] \
     [--executions N] [--seconds N] [--seed N] [--seeds FOLDER]... [--findings FOLDER]
 `mutants` writes length-prefixed files to standard output, for other programs to run.";
 
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     let seeds = seeds(&args.seeds);
+    let onnx_seeds = protobuf::seeds();
     eprintln!("{} seeds", seeds.len());
     if args.target == "mutants" {
         return write_mutants(&args, &seeds);
@@ -104,6 +106,7 @@ fn main() -> ExitCode {
     while tally.executions < args.executions && start.elapsed().as_secs() < args.seconds {
         let bytes = match target {
             Target::Measurements => random_measurements(&mut random),
+            Target::Onnx => onnx_mutant(&onnx_seeds, &mut random),
             _ => mutant(&seeds, &mut random),
         };
         tally.run(target, &bytes, predictor.as_ref(), &args.findings);
@@ -206,6 +209,16 @@ fn mutant(seeds: &[File], random: &mut Random) -> Vec<u8> {
     mutate(&mut file, random);
     let mut bytes = file.write();
     if random.one_in(20) {
+        corrupt(&mut bytes, random);
+    }
+    bytes
+}
+
+fn onnx_mutant(seeds: &[Message], random: &mut Random) -> Vec<u8> {
+    let mut file = seeds[random.below(seeds.len())].clone();
+    file.mutate(random);
+    let mut bytes = file.write();
+    if random.one_in(10) {
         corrupt(&mut bytes, random);
     }
     bytes

@@ -14,6 +14,7 @@ use litecast_fuzz::file::File;
 use litecast_fuzz::hostile::CASES;
 use litecast_fuzz::memory::{Counting, measure};
 use litecast_fuzz::mutate::{corrupt, mutate};
+use litecast_fuzz::protobuf;
 use litecast_fuzz::random::Random;
 use litecast_fuzz::shapes::{Network, Shape};
 
@@ -37,6 +38,32 @@ fn n_operands(file: &File) -> usize {
         operands + subgraph.inputs.len() + subgraph.outputs.len()
     };
     file.subgraphs.iter().map(of_subgraph).sum()
+}
+
+#[test]
+fn mutants_of_onnx_files_end_in_a_report_or_an_error() {
+    let seeds = protobuf::seeds();
+    for seed in &seeds {
+        let bytes = seed.write();
+        assert_eq!(protobuf::Message::read(&bytes, 0).unwrap().write(), bytes);
+        assert!(Target::Onnx.run(&bytes, None).is_read);
+    }
+    let mut random = Random::new(11);
+    let mut n_read = 0;
+    for _ in 0..4000 {
+        let mut mutant = seeds[random.below(seeds.len())].clone();
+        mutant.mutate(&mut random);
+        let bytes = mutant.write();
+        let cost = Target::Onnx.run(&bytes, None);
+        assert!(
+            cost.taken.peak_bytes < max_bytes(bytes.len()),
+            "{} bytes",
+            cost.taken.peak_bytes
+        );
+        n_read += usize::from(cost.is_read);
+    }
+    println!("{n_read} of 4000 mutants are read");
+    assert!(n_read > 400);
 }
 
 #[test]
@@ -107,6 +134,9 @@ fn facts(report: &Report) -> serde_json::Value {
         tensor["name"] = "".into();
     }
     value["model"]["file_bytes"] = 0.into();
+    value["sha256"] = "".into();
+    // How much flash is left follows from the size of the file.
+    value["fits"] = "".into();
     value
 }
 

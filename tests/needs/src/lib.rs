@@ -19,6 +19,8 @@ pub enum Need {
     Qemu,
     /// pandas and polars, which only lines of documentation use.
     DataFrames,
+    /// tf2onnx and TensorFlow, which only turn TFLite files into ONNX ones to compare both.
+    Tf2Onnx,
     /// The compiler of FlatBuffers schemas, of the version that wrote the committed code.
     Flatc,
 }
@@ -30,6 +32,7 @@ impl Need {
             Self::Shared => "shared",
             Self::Qemu => "qemu",
             Self::DataFrames => "data-frames",
+            Self::Tf2Onnx => "tf2onnx",
             Self::Flatc => "flatc",
         }
     }
@@ -61,6 +64,11 @@ fn root() -> PathBuf {
 
 /// The interpreter, where it can import `modules`, a list separated by commas.
 pub fn python(modules: &str) -> Option<PathBuf> {
+    python_for(Need::Python, modules)
+}
+
+/// The same for modules that `make venv` does not install, which are a need of their own.
+pub fn python_for(need: Need, modules: &str) -> Option<PathBuf> {
     let named = env::var_os("LITECAST_PYTHON").map(PathBuf::from);
     let python = named.unwrap_or_else(|| root().join(".venv/bin/python"));
     let import = Command::new(&python)
@@ -69,7 +77,7 @@ pub fn python(modules: &str) -> Option<PathBuf> {
     let has_them = import.is_ok_and(|import| import.status.success());
     if !has_them {
         let python = python.display();
-        skip(Need::Python, format!("no {modules} in {python}"));
+        skip(need, format!("no {modules} in {python}"));
     }
     has_them.then_some(python)
 }

@@ -3,3 +3,5 @@
 pub mod cortex_a;
 pub mod cortex_m;
 pub mod edge_tpu;
+pub mod ethos_u;
+pub mod gpu;

@@ -87,8 +87,8 @@ impl<'a> Lowering<'a> {
         let graph = self.graph;
         let stored = Stored::of(graph.tensor(tensor_idx));
         let known = self.histograms.entry(stored).or_insert_with(|| {
-            let contents = graph.constant(tensor_idx);
-            weight_stats(contents, graph.tensor(tensor_idx)).map(|stats| stats.histogram)
+            let buffer = graph.buffer(tensor_idx);
+            weight_stats(buffer, graph.tensor(tensor_idx)).map(|stats| stats.histogram)
         });
         known.clone()
     }

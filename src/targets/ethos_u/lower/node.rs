@@ -21,7 +21,7 @@ pub fn maps(graph: &Graph, analysis: &Analysis) -> Vec<FeatureMap> {
     let map = |(tensor_idx, tensor): (usize, &Tensor)| FeatureMap {
         shape: shape(&tensor.shape),
         element_bytes: element_bytes(tensor.tensor_type),
-        is_constant: !graph.constant(tensor_idx).is_empty(),
+        is_constant: graph.is_constant(tensor_idx),
         is_variable: tensor.is_variable,
         ..FeatureMap::default()
     };

@@ -1,6 +1,6 @@
 //! Shapes and constants that no network has: plans stay finite and nothing overflows.
 
-use crate::formats::tflite::{BuiltinOptions, Operator, Tensor, TensorType};
+use crate::formats::tflite::{Buffer, BuiltinOptions, Operator, Tensor, TensorType};
 use crate::graph::analysis::analyze;
 use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
 use crate::targets::ethos_u::accelerator::ACCELERATORS;
@@ -21,7 +21,7 @@ fn plans_are_finite(operator: &Operator, shapes: [&[i32]; 3], integers: &[i32]) 
         tensor(TensorType::Int8, output),
     ];
     let mut model = model(vec![subgraph(tensors, vec![operator.clone()])]);
-    model.buffers.push(&contents);
+    model.buffers.push(Buffer::from(&contents[..]));
     let graph = graph_of(&model);
     let analysis = analyze(&graph);
     for accelerator in ACCELERATORS.iter() {

@@ -442,7 +442,7 @@ fn more_rows_than_registers_count_are_reduced_in_parts() {
     let arg_max = operator("ARG_MAX", &[0, 1], &[2]);
     let mut model = model(vec![subgraph(tensors, vec![arg_max])]);
     let last_axis = 3i32.to_le_bytes();
-    model.buffers.push(&last_axis);
+    model.buffers.push(last_axis[..].into());
     let graph = graph_of(&model);
     let planned = plan(&ACCELERATORS[U85], &graph, &analyze(&graph));
     let of_vela = 22_119_996.0;

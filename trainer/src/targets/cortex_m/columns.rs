@@ -55,6 +55,18 @@ pub const ESP_NN: &[Column] = &[
 /// The NPU waits for memory, most of all for weights in external flash.
 pub const NEURAL_ART: &[Column] = &[&[(ActivationBytes, 1.0)], &[(WeightBytes, 1.0)]];
 
+/// One cost for all products; values that other operators write count as some products each, so that no
+/// operator is free.
+pub const PRODUCTS: &[Column] = &[&[
+    (ConvolutionProducts, 1.0),
+    (DenseProducts, 1.0),
+    (DepthwiseProducts, 1.0),
+    (PooledInputs, 3.0),
+    (MovedOutputs, 3.0),
+    (ConvertedOutputs, 3.0),
+    (ElementwiseOutputs, 10.0),
+]];
+
 /// The simplest estimate.
 pub const MACS_ALONE: &[Column] = &[&[
     (ConvolutionProducts, 1.0),

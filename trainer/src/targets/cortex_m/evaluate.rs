@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result, ensure};
 use litecast::targets::cortex_m::{Energy, Errors};
 
-use super::columns::MACS_ALONE;
-use super::fit::{Factors, Fit, Model, Row};
+use super::columns::{MACS_ALONE, PRODUCTS};
+use super::fit::{Factors, Fit, Model, Row, nearest};
 use super::measured::{MeasuredEnergy, Measurement};
 use crate::metrics::conformal_quantile;
 
@@ -22,6 +22,8 @@ pub struct LeftOut<'r> {
     pub board_ms: Option<f64>,
     /// The network left out, from multiply-accumulates alone.
     pub macs_alone_ms: f64,
+    /// The network left out, from all counts, where one cost of products may have been chosen instead.
+    pub all_counts_ms: f64,
 }
 
 impl LeftOut<'_> {
@@ -39,8 +41,91 @@ impl LeftOut<'_> {
 /// All left-out estimates of one runtime.
 pub struct Evaluation<'r> {
     pub runtime: &'static str,
+    /// Cores on which one cost of products is better than all counts; see [`Choice`].
+    pub simple_cores: BTreeSet<&'static str>,
     pub factors: Factors,
     pub left_out: Vec<LeftOut<'r>>,
+}
+
+/// Of every row, by fits without it.
+struct Estimates {
+    network_ms: Vec<f64>,
+    family_ms: Vec<f64>,
+    board_ms: Vec<Option<f64>>,
+}
+
+impl Estimates {
+    fn of(model: &Model, rows: &[&Row]) -> Result<Self> {
+        Ok(Self {
+            network_ms: all(without(model, rows, |a, b| a.network == b.network)?)?,
+            family_ms: all(without(model, rows, |a, b| a.family == b.family)?)?,
+            board_ms: without(model, rows, |a, b| {
+                a.board == b.board || a.network == b.network
+            })?,
+        })
+    }
+}
+
+/// The model with one cost of products, as [`Model::columns`] of the boards of few networks.
+pub fn products(model: &Model) -> Model {
+    Model {
+        columns: PRODUCTS,
+        ..*model
+    }
+}
+
+/// Which of two models a core's estimates are made with: all counts, or one cost of products. For each row
+/// the choice is made without its network, so that its error is of the choice as well.
+struct Choice {
+    products: Estimates,
+    is_simple: Vec<bool>,
+    /// By the choice over all rows.
+    simple_cores: BTreeSet<&'static str>,
+}
+
+impl Choice {
+    fn of(model: &Model, rows: &[&Row]) -> Result<Self> {
+        let products = products(model);
+        let mut is_simple = Vec::with_capacity(rows.len());
+        for row in rows {
+            let others: Vec<&Row> = rows
+                .iter()
+                .copied()
+                .filter(|other| other.measured.network != row.measured.network)
+                .collect();
+            let core = row.measured.core;
+            is_simple.push(is_better(&products, model, &others, core)?);
+        }
+        let mut simple_cores = BTreeSet::new();
+        for row in rows {
+            let core = row.measured.core;
+            if !simple_cores.contains(core) && is_better(&products, model, rows, core)? {
+                simple_cores.insert(core);
+            }
+        }
+        Ok(Self {
+            products: Estimates::of(&products, rows)?,
+            is_simple,
+            simple_cores,
+        })
+    }
+}
+
+/// Whether a model's mean error on latencies of a core and its nearest, each network left out, is below
+/// another's.
+fn is_better(model: &Model, other: &Model, rows: &[&Row], core: &str) -> Result<bool> {
+    let cores = [Some(core), nearest(core)];
+    let mean_error = |model: &Model| -> Result<f64> {
+        let estimates = all(without(model, rows, |a, b| a.network == b.network)?)?;
+        let of_core = rows.iter().zip(estimates).filter(|(row, _)| {
+            row.measured.operator.is_none() && cores.contains(&Some(row.measured.core))
+        });
+        let errors: Vec<f64> = of_core
+            .map(|(row, ms)| (ms / row.measured.latency_ms - 1.0).abs())
+            .collect();
+        Ok(errors.iter().sum::<f64>() / errors.len().max(1) as f64)
+    };
+    Ok(mean_error(model)? < mean_error(other)?)
 }
 
 /// An interval's factor, and how many left-out estimates it held.
@@ -57,25 +142,35 @@ const FEW_FACTOR: f64 = 1.25;
 impl<'r> Evaluation<'r> {
     /// Fits once for each network, family and board of `rows`.
     pub fn of(model: &Model, rows: Vec<&'r Row>) -> Result<Self> {
-        let simplest = Model {
+        let macs_alone = Model {
             columns: MACS_ALONE,
             ..*model
         };
-        let network_ms = all(without(model, &rows, |a, b| a.network == b.network)?)?;
-        let family_ms = all(without(model, &rows, |a, b| a.family == b.family)?)?;
-        let board_ms = without(model, &rows, |a, b| {
-            a.board == b.board || a.network == b.network
-        })?;
-        let macs_alone_ms = all(without(&simplest, &rows, |a, b| a.network == b.network)?)?;
-        let left_out = rows.iter().enumerate().map(|(idx, row)| LeftOut {
-            row,
-            network_ms: network_ms[idx],
-            family_ms: family_ms[idx],
-            board_ms: board_ms[idx],
-            macs_alone_ms: macs_alone_ms[idx],
+        let all_counts = Estimates::of(model, &rows)?;
+        let macs_alone_ms = all(without(&macs_alone, &rows, |a, b| a.network == b.network)?)?;
+        let choice = match model.factors {
+            Factors::Board => Some(Choice::of(model, &rows)?),
+            Factors::CoreAndVersion | Factors::None => None,
+        };
+        let left_out = rows.iter().enumerate().map(|(idx, row)| {
+            let chosen = match &choice {
+                Some(choice) if choice.is_simple[idx] => &choice.products,
+                _ => &all_counts,
+            };
+            LeftOut {
+                row,
+                network_ms: chosen.network_ms[idx],
+                family_ms: chosen.family_ms[idx],
+                board_ms: chosen.board_ms[idx],
+                macs_alone_ms: macs_alone_ms[idx],
+                all_counts_ms: all_counts.network_ms[idx],
+            }
         });
         Ok(Self {
             runtime: model.runtime,
+            simple_cores: choice
+                .as_ref()
+                .map_or_else(BTreeSet::new, |choice| choice.simple_cores.clone()),
             factors: model.factors,
             left_out: left_out
                 .filter(|left| left.row.measured.operator.is_none())
@@ -122,6 +217,33 @@ impl<'r> Evaluation<'r> {
             coverage_percent: 100.0 * held.count() as f64 / rows.len().max(1) as f64,
             factor: interval_factor(rows.iter().map(|(_, factor)| *factor).collect()),
         }
+    }
+}
+
+impl Evaluation<'_> {
+    /// The interval's factor for a board that was not measured, of a core that others have: that of boards
+    /// left out whole, where boards have no factors of their own.
+    pub fn transferred_factor(&self, core: &str) -> Option<f64> {
+        if self.factors != Factors::CoreAndVersion {
+            return None;
+        }
+        let of = |is_core: &dyn Fn(&str) -> bool| -> Vec<f64> {
+            let rows = self.left_out.iter();
+            let rows = rows.filter(|left| is_core(left.row.measured.core));
+            let shared = rows.filter(|left| self.has_other_board(left));
+            shared
+                .filter_map(|left| Some(left.factor(left.board_ms?)))
+                .collect()
+        };
+        let own = of(&|other| other == core);
+        let factors = if own.is_empty() { of(&|_| true) } else { own };
+        (!factors.is_empty()).then(|| interval_factor(factors))
+    }
+
+    fn has_other_board(&self, left: &LeftOut) -> bool {
+        let own = &left.row.measured;
+        let mut others = self.left_out.iter().map(|other| &other.row.measured);
+        others.any(|other| other.core == own.core && other.board != own.board)
     }
 }
 

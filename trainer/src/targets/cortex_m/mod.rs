@@ -8,7 +8,7 @@ mod fit;
 mod measured;
 mod report;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -254,33 +254,52 @@ pub fn find<'r>(
 ) -> Result<Found<'r>> {
     let mut runtimes = Vec::new();
     let mut evaluations = Vec::new();
-    let mut fits: BTreeMap<&str, Fit> = BTreeMap::new();
+    let mut fits: BTreeMap<String, Fit> = BTreeMap::new();
     for (model, name, reference) in MODELS {
         let own: Vec<&Row> = rows
             .iter()
             .filter(|row| row.measured.runtime == model.runtime)
             .collect();
-        let fit = model.fit(&own)?;
-        let works = own.iter().flat_map(|row| &row.works);
-        runtimes.push(Runtime {
-            id: model.runtime.to_owned(),
-            name: (*name).to_owned(),
-            reference: (*reference).to_owned(),
-            costs: fit.costs.iter().map(|(t, c)| (*t, rounded(*c))).collect(),
-            operators: works.map(|work| work.operator.clone()).collect(),
-        });
+        let operators: BTreeSet<String> = own
+            .iter()
+            .flat_map(|row| &row.works)
+            .map(|work| work.operator.clone())
+            .collect();
+        let mut add = |id: String, model: &Model| -> Result<()> {
+            let fit = model.fit(&own)?;
+            runtimes.push(Runtime {
+                id: id.clone(),
+                name: (*name).to_owned(),
+                reference: (*reference).to_owned(),
+                costs: fit.costs.iter().map(|(t, c)| (*t, rounded(*c))).collect(),
+                operators: operators.clone(),
+            });
+            fits.insert(id, fit);
+            Ok(())
+        };
+        add(model.runtime.to_owned(), model)?;
+        if model.factors == Factors::Board {
+            add(simple(model.runtime), &evaluate::products(model))?;
+        }
         evaluations.push(Evaluation::of(model, own)?);
-        fits.insert(model.runtime, fit);
     }
     let mut targets = Vec::new();
     for offer in OFFERS {
         let evaluation = evaluations
             .iter()
             .find(|evaluation| evaluation.runtime == offer.runtime);
-        let (Some(evaluation), Some(fit)) = (evaluation, fits.get(offer.runtime)) else {
+        let Some(evaluation) = evaluation else {
             continue;
         };
-        targets.push(target(offer, evaluation, fit, energies)?);
+        let runtime = match evaluation.simple_cores.contains(offer.core) {
+            true => simple(offer.runtime),
+            false => offer.runtime.to_owned(),
+        };
+        let fit = fits.get(&runtime).context("every runtime is fitted")?;
+        targets.push(Target {
+            runtime,
+            ..target(offer, evaluation, fit, energies)?
+        });
     }
     Ok(Found {
         constants: Constants {
@@ -291,6 +310,11 @@ pub fn find<'r>(
         },
         evaluations,
     })
+}
+
+/// The runtime with one cost of products.
+fn simple(runtime: &str) -> String {
+    format!("{runtime}-products")
 }
 
 const SOURCES: [&str; 4] = [
@@ -353,7 +377,10 @@ fn target(
         network_left_out: evaluate::errors(&of_core, |left| Some(left.network_ms)),
         family_left_out: evaluate::errors(&of_core, |left| Some(left.family_ms)),
         macs_alone: evaluate::errors(&of_core, |left| Some(left.macs_alone_ms)),
+        all_counts: (evaluation.factors == Factors::Board)
+            .then(|| evaluate::errors(&of_core, |left| Some(left.all_counts_ms))),
         interval_factor: rounded(promise.factor),
+        transferred_interval_factor: evaluation.transferred_factor(offer.core).map(rounded),
         coverage_percent: rounded(promise.coverage_percent),
         energy,
     })

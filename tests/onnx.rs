@@ -1,0 +1,586 @@
+//! ONNX files: what becomes of their operators, which sizes have to be told, and what is refused.
+#![cfg(not(target_arch = "wasm32"))]
+
+use std::fs;
+
+use litecast::formats::onnx::{self, Dimensions};
+use litecast::formats::tflite::Model;
+use litecast::report::Report;
+use litecast::{Metric, ModelFile, Outcome, Predictor, estimate};
+use litecast_needs::shared;
+use prost::Message;
+use tract_onnx::pb::attribute_proto::AttributeType;
+use tract_onnx::pb::tensor_shape_proto::{Dimension, dimension};
+use tract_onnx::pb::type_proto::{self, Value};
+use tract_onnx::pb::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
+    TensorShapeProto, TypeProto, ValueInfoProto,
+};
+
+const FLOAT: i32 = 1;
+const INT8: i32 = 3;
+const INT64: i32 = 7;
+
+/// A file in the making.
+#[derive(Default)]
+struct File(GraphProto);
+
+/// The size of a dimension, or its name.
+enum Size {
+    Of(i64),
+    Named(&'static str),
+}
+
+impl File {
+    fn input(mut self, name: &str, sizes: &[Size]) -> Self {
+        let dim = |size: &Size| Dimension {
+            value: Some(match size {
+                Size::Of(size) => dimension::Value::DimValue(*size),
+                Size::Named(name) => dimension::Value::DimParam((*name).into()),
+            }),
+            ..Dimension::default()
+        };
+        let shape = TensorShapeProto {
+            dim: sizes.iter().map(dim).collect(),
+        };
+        self.0.input.push(ValueInfoProto {
+            name: name.into(),
+            r#type: Some(TypeProto {
+                value: Some(Value::TensorType(type_proto::Tensor {
+                    elem_type: FLOAT,
+                    shape: Some(shape),
+                })),
+                ..TypeProto::default()
+            }),
+            ..ValueInfoProto::default()
+        });
+        self
+    }
+
+    fn image(self, shape: [i64; 4]) -> Self {
+        self.input("x", &shape.map(Size::Of))
+    }
+
+    fn constant(mut self, name: &str, data_type: i32, dims: &[i64], raw_data: Vec<u8>) -> Self {
+        self.0.initializer.push(TensorProto {
+            name: name.into(),
+            data_type,
+            dims: dims.to_vec(),
+            raw_data,
+            ..TensorProto::default()
+        });
+        self
+    }
+
+    fn weights(self, name: &str, dims: &[i64]) -> Self {
+        let n: i64 = dims.iter().product();
+        let values = (0..n).flat_map(|at| ((at * 37 % 255) as f32 - 127.0).to_le_bytes());
+        self.constant(name, FLOAT, dims, values.collect())
+    }
+
+    fn integers(self, name: &str, values: &[i64]) -> Self {
+        let bytes = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        self.constant(name, INT64, &[values.len() as i64], bytes)
+    }
+
+    fn number(self, name: &str, value: f32) -> Self {
+        self.constant(name, FLOAT, &[], value.to_le_bytes().to_vec())
+    }
+
+    fn node(
+        mut self,
+        op_type: &str,
+        inputs: &[&str],
+        output: &str,
+        attributes: &[(&str, &[i64])],
+    ) -> Self {
+        let attribute = |(name, values): &(&str, &[i64])| match values {
+            [one] if ["group", "axis", "keepdims", "transB", "ceil_mode"].contains(name) => {
+                AttributeProto {
+                    name: (*name).into(),
+                    i: *one,
+                    r#type: AttributeType::Int.into(),
+                    ..AttributeProto::default()
+                }
+            }
+            values => AttributeProto {
+                name: (*name).into(),
+                ints: values.to_vec(),
+                r#type: AttributeType::Ints.into(),
+                ..AttributeProto::default()
+            },
+        };
+        self.0.node.push(NodeProto {
+            op_type: op_type.into(),
+            input: inputs.iter().map(|name| (*name).into()).collect(),
+            output: vec![output.into()],
+            attribute: attributes.iter().map(attribute).collect(),
+            ..NodeProto::default()
+        });
+        self
+    }
+
+    fn output(mut self, name: &str) -> Vec<u8> {
+        self.0.output.push(ValueInfoProto {
+            name: name.into(),
+            ..ValueInfoProto::default()
+        });
+        let opset = OperatorSetIdProto {
+            version: 17,
+            ..OperatorSetIdProto::default()
+        };
+        let model = ModelProto {
+            ir_version: 8,
+            opset_import: vec![opset],
+            graph: Some(self.0),
+            ..ModelProto::default()
+        };
+        model.encode_to_vec()
+    }
+}
+
+const ALONE: Dimensions = Dimensions {
+    batch: 1,
+    named: &[],
+};
+
+fn read(file: &[u8]) -> Model<'_> {
+    onnx::parse(file, &ALONE).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Kinds of operators, each with the shape of what it writes.
+fn operators(model: &Model) -> Vec<(String, Vec<i32>)> {
+    let subgraph = &model.subgraphs[0];
+    let of = |operator: &litecast::formats::tflite::Operator| {
+        let output = &subgraph.tensors[operator.outputs[0]];
+        (operator.code.name().to_owned(), output.shape.clone())
+    };
+    subgraph.operators.iter().map(of).collect()
+}
+
+fn check(file: &[u8], expected: &[(&str, &[i32])]) {
+    let found = operators(&read(file));
+    let found: Vec<(&str, &[i32])> = found
+        .iter()
+        .map(|(kind, shape)| (kind.as_str(), shape.as_slice()))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+/// A small classifier as exporters write it.
+fn classifier() -> Vec<u8> {
+    File::default()
+        .image([1, 3, 32, 32])
+        .weights("w0", &[8, 3, 3, 3])
+        .weights("scale", &[8])
+        .weights("bias", &[8])
+        .weights("w1", &[8, 1, 3, 3])
+        .weights("w2", &[10, 8])
+        .weights("b2", &[10])
+        .node(
+            "Conv",
+            &["x", "w0"],
+            "a",
+            &[
+                ("strides", &[2, 2]),
+                ("pads", &[0, 0, 1, 1]),
+                ("kernel_shape", &[3, 3]),
+            ],
+        )
+        .node(
+            "BatchNormalization",
+            &["a", "scale", "bias", "scale", "bias"],
+            "b",
+            &[],
+        )
+        .node("Relu", &["b"], "c", &[])
+        .node(
+            "Conv",
+            &["c", "w1"],
+            "d",
+            &[("group", &[8]), ("pads", &[1, 1, 1, 1])],
+        )
+        .node("GlobalAveragePool", &["d"], "e", &[])
+        .node("Flatten", &["e"], "f", &[])
+        .node("Gemm", &["f", "w2", "b2"], "y", &[("transB", &[1])])
+        .output("y")
+}
+
+#[test]
+fn a_classifier_becomes_what_a_converter_makes_of_it() {
+    check(
+        &classifier(),
+        &[
+            ("CONV_2D", &[1, 16, 16, 8]),
+            ("DEPTHWISE_CONV_2D", &[1, 16, 16, 8]),
+            ("MEAN", &[1, 8]),
+            ("FULLY_CONNECTED", &[1, 10]),
+        ],
+    );
+    let file = classifier();
+    let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
+    assert_eq!(report.model.macs, 16 * 16 * 8 * 27 + 16 * 16 * 8 * 9 + 80);
+    let attributes = serde_json::to_value(&report.operators[0].attributes).unwrap();
+    assert_eq!(
+        (&attributes["padding"], &attributes["activation"]),
+        (&"SAME".into(), &"RELU".into())
+    );
+    assert_eq!(
+        report.operators[0].inputs.len(),
+        3,
+        "the batch normalisation's bias"
+    );
+}
+
+#[test]
+fn paddings_that_tflite_has_no_word_for_are_operators() {
+    let file = File::default()
+        .image([1, 3, 32, 32])
+        .weights("w", &[8, 3, 3, 3])
+        .node(
+            "Conv",
+            &["x", "w"],
+            "y",
+            &[("strides", &[2, 2]), ("pads", &[1, 1, 1, 1])],
+        )
+        .output("y");
+    check(
+        &file,
+        &[("PAD", &[1, 33, 33, 3]), ("CONV_2D", &[1, 16, 16, 8])],
+    );
+}
+
+#[test]
+fn transposes_are_carried_out_only_where_values_have_to_move() {
+    // To tokens and a matrix product over channels: the image lies right already.
+    let file = File::default()
+        .image([1, 8, 4, 4])
+        .weights("w", &[8, 8, 1, 1])
+        .weights("v", &[8, 5])
+        .integers("shape", &[1, 8, 16])
+        .node("Conv", &["x", "w"], "a", &[])
+        .node("Reshape", &["a", "shape"], "b", &[])
+        .node("Transpose", &["b"], "c", &[("perm", &[0, 2, 1])])
+        .node("MatMul", &["c", "v"], "y", &[])
+        .output("y");
+    check(
+        &file,
+        &[
+            ("CONV_2D", &[1, 4, 4, 8]),
+            ("RESHAPE", &[1, 16, 8]),
+            ("FULLY_CONNECTED", &[1, 16, 5]),
+        ],
+    );
+    // Flattened in ONNX's order, values move.
+    let file = File::default()
+        .image([1, 8, 4, 4])
+        .weights("w", &[8, 8, 1, 1])
+        .node("Conv", &["x", "w"], "a", &[])
+        .node("Flatten", &["a"], "y", &[])
+        .output("y");
+    check(
+        &file,
+        &[
+            ("CONV_2D", &[1, 4, 4, 8]),
+            ("TRANSPOSE", &[1, 8, 4, 4]),
+            ("RESHAPE", &[1, 128]),
+        ],
+    );
+}
+
+#[test]
+fn activations_of_several_nodes_are_one_operator() {
+    let file = File::default()
+        .image([1, 4, 4, 4])
+        .number("root", std::f32::consts::SQRT_2)
+        .number("one", 1.0)
+        .number("half", 0.5)
+        .node("Div", &["x", "root"], "a", &[])
+        .node("Erf", &["a"], "b", &[])
+        .node("Add", &["b", "one"], "c", &[])
+        .node("Mul", &["x", "c"], "d", &[])
+        .node("Mul", &["d", "half"], "e", &[])
+        .node("HardSigmoid", &["e"], "f", &[])
+        .node("Mul", &["e", "f"], "y", &[])
+        .output("y");
+    check(
+        &file,
+        &[("GELU", &[1, 4, 4, 4]), ("HARD_SWISH", &[1, 4, 4, 4])],
+    );
+}
+
+#[test]
+fn shapes_that_are_computed_are_known() {
+    let file = File::default()
+        .input("x", &[Size::Named("batch"), Size::Of(6), Size::Of(8)])
+        .integers("zero", &[0])
+        .integers("rest", &[-1, 4])
+        .weights("v", &[4, 3])
+        .node("Shape", &["x"], "shape", &[])
+        .node("Gather", &["shape", "zero"], "n", &[("axis", &[0])])
+        .node("Concat", &["n", "rest"], "to", &[("axis", &[0])])
+        .node("Reshape", &["x", "to"], "a", &[])
+        .node("MatMul", &["a", "v"], "y", &[])
+        .output("y");
+    let model = onnx::parse(
+        &file,
+        &Dimensions {
+            batch: 2,
+            named: &[],
+        },
+    )
+    .unwrap();
+    assert_eq!(
+        operators(&model),
+        [
+            ("RESHAPE".to_owned(), vec![2, 12, 4]),
+            ("FULLY_CONNECTED".to_owned(), vec![2, 12, 3])
+        ]
+    );
+}
+
+#[test]
+fn open_dimensions_are_asked_for_by_name() {
+    let file = File::default()
+        .input(
+            "x",
+            &[Size::Named("batch"), Size::Named("sequence"), Size::Of(8)],
+        )
+        .weights("v", &[8, 3])
+        .node("MatMul", &["x", "v"], "y", &[])
+        .output("y");
+    let error = onnx::parse(&file, &ALONE).unwrap_err();
+    assert_eq!(error.kind(), "unknown-dimension");
+    assert!(
+        error.to_string().contains("sequence") && !error.to_string().contains("batch"),
+        "{error}"
+    );
+    let named = [("sequence".to_owned(), 128)];
+    let file = ModelFile {
+        dimensions: &named,
+        ..ModelFile::new("net.onnx", &file)
+    };
+    let report = estimate(file, None).unwrap();
+    assert_eq!(report.model.macs, 128 * 8 * 3);
+    assert!(
+        report
+            .diagnostics
+            .iter()
+            .any(|doubt| doubt.code == "dynamic-batch")
+    );
+}
+
+#[test]
+fn quantised_networks_have_tensors_of_eight_bits() {
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .number("scale", 0.5)
+        .constant("zero", INT8, &[], vec![0])
+        .constant("w", INT8, &[4, 3, 1, 1], (0..12).collect())
+        .node("QuantizeLinear", &["x", "scale", "zero"], "q", &[])
+        .node("DequantizeLinear", &["q", "scale", "zero"], "d", &[])
+        .node("DequantizeLinear", &["w", "scale", "zero"], "v", &[])
+        .node("Conv", &["d", "v"], "a", &[])
+        .node("Relu", &["a"], "b", &[])
+        .node("QuantizeLinear", &["b", "scale", "zero"], "c", &[])
+        .node("DequantizeLinear", &["c", "scale", "zero"], "y", &[])
+        .output("y");
+    check(
+        &file,
+        &[
+            ("QUANTIZE", &[1, 8, 8, 3]),
+            ("CONV_2D", &[1, 8, 8, 4]),
+            ("DEQUANTIZE", &[1, 8, 8, 4]),
+        ],
+    );
+    let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
+    let precision = serde_json::to_value(report.model.precision).unwrap();
+    assert_eq!((report.model.weight_bytes, precision), (12, "int8".into()));
+}
+
+fn latencies(report: &Report) -> Vec<(&str, bool)> {
+    let results = report
+        .results
+        .iter()
+        .filter(|result| result.metric == Metric::Latency);
+    results
+        .map(|result| {
+            (
+                result.target.as_str(),
+                matches!(result.outcome, Outcome::Estimate { .. }),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn processors_run_the_floats_and_npus_the_converted_network() {
+    let predictor = Predictor::shipped().unwrap();
+    let file = classifier();
+    let report = estimate(ModelFile::new("net.onnx", &file), Some(&predictor)).unwrap();
+    let latencies = latencies(&report);
+    println!("{latencies:?}");
+    assert!(latencies.iter().filter(|(_, has_one)| *has_one).count() > 5);
+    assert!(
+        latencies.contains(&("ethos-u55-256", true))
+            && latencies.contains(&("cortex-a76-rpi5", true))
+    );
+    let note = report
+        .diagnostics
+        .iter()
+        .find(|doubt| doubt.code == "as-int8-tflite")
+        .unwrap();
+    assert!(
+        note.message.contains("ethos-u55-256") && !note.message.contains("cortex-a76-rpi5"),
+        "{}",
+        note.message
+    );
+}
+
+#[test]
+fn operators_that_tflite_does_not_have_keep_their_names() {
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .node("Mish", &["x"], "y", &[])
+        .output("y");
+    check(&file, &[("ONNX:Mish", &[1, 3, 8, 8])]);
+}
+
+#[test]
+fn contradictions_are_refused_with_their_place() {
+    let undefined = File::default()
+        .image([1, 3, 8, 8])
+        .node("Relu", &["z"], "y", &[])
+        .output("y");
+    let error = onnx::parse(&undefined, &ALONE).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().contains("node 0 (Relu)")),
+        ("undefined-value", true)
+    );
+    let twice = File::default()
+        .image([1, 3, 8, 8])
+        .node("Relu", &["x"], "x", &[])
+        .output("x");
+    assert_eq!(
+        onnx::parse(&twice, &ALONE).unwrap_err().kind(),
+        "duplicate-value"
+    );
+    let large = File::default()
+        .image([1 << 30; 4])
+        .node("Relu", &["x"], "y", &[])
+        .output("y");
+    assert_eq!(
+        onnx::parse(&large, &ALONE).unwrap_err().kind(),
+        "shape-overflow"
+    );
+    assert_eq!(onnx::parse(&[8, 8], &ALONE).unwrap_err().kind(), "no-graph");
+}
+
+/// Every prefix, and every byte changed: a model or an error with a kind, and never a panic.
+#[test]
+fn damaged_files_are_read_or_refused() {
+    let file = classifier();
+    let (mut n_read, mut n_refused) = (0, 0);
+    let mut try_to_read = |bytes: &[u8]| match onnx::parse(bytes, &ALONE) {
+        Ok(_) => n_read += 1,
+        Err(error) => {
+            assert!(
+                !error.kind().is_empty() && !error.to_string().ends_with('.'),
+                "{error}"
+            );
+            n_refused += 1;
+        }
+    };
+    for end in 0..file.len() {
+        try_to_read(&file[..end]);
+    }
+    for at in (0..file.len()).step_by(3) {
+        for change in [0x01, 0x80, 0xff] {
+            let mut damaged = file.clone();
+            damaged[at] ^= change;
+            try_to_read(&damaged);
+        }
+    }
+    println!("{n_read} read, {n_refused} refused");
+    assert!(n_read > 100 && n_refused > 100);
+}
+
+/// Nodes, names, shapes and attributes against the types that prost generates.
+#[test]
+fn the_shipped_predictor_is_read_as_prost_reads_it() {
+    let file = fs::read("bundle/predictor.onnx").unwrap();
+    let theirs = ModelProto::decode(&file[..]).unwrap().graph.unwrap();
+    let error = onnx::parse(&file, &ALONE).err();
+    let names: Vec<(String, u32)> = ["nodes", "edges", "graphs"]
+        .iter()
+        .map(|name| ((*name).to_owned(), 4))
+        .collect();
+    println!(
+        "{} nodes, {} initializers; {error:?}",
+        theirs.node.len(),
+        theirs.initializer.len()
+    );
+    let open = theirs.input.iter().flat_map(|input| {
+        let Some(Value::TensorType(of_type)) =
+            input.r#type.as_ref().and_then(|of| of.value.as_ref())
+        else {
+            panic!("a tensor")
+        };
+        of_type
+            .shape
+            .as_ref()
+            .unwrap()
+            .dim
+            .iter()
+            .filter_map(|dim| match &dim.value {
+                Some(dimension::Value::DimParam(name)) => Some((name.clone(), 4)),
+                _ => None,
+            })
+    });
+    let named: Vec<(String, u32)> = open.chain(names).collect();
+    let model = onnx::parse(
+        &file,
+        &Dimensions {
+            batch: 4,
+            named: &named,
+        },
+    )
+    .unwrap();
+    assert!(!model.subgraphs[0].operators.is_empty());
+    let written: Vec<&String> = theirs.output.iter().map(|output| &output.name).collect();
+    let outputs = model.subgraphs[0]
+        .outputs
+        .iter()
+        .map(|&t| &model.subgraphs[0].tensors[t].name);
+    assert_eq!(outputs.collect::<Vec<_>>(), written);
+}
+
+#[test]
+fn shared_files_are_read() {
+    let Some(folder) = shared("models-mcu") else {
+        return;
+    };
+    let mut n_files = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "onnx")
+        {
+            let file = fs::read(&path).unwrap();
+            let report = estimate(ModelFile::new("net.onnx", &file), None);
+            let report = report.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let names: Vec<&str> = report
+                .operators
+                .iter()
+                .map(|operator| operator.name.as_str())
+                .collect();
+            println!("{}: {names:?}", path.display());
+            n_files += 1;
+        }
+    }
+    println!("{n_files} files");
+}
