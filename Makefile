@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test fuzz growth bench-page cli bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools deny bench debian fresh-check clean
+.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools deny bench debian fresh-check clean
 
 PORT ?= 8000
 
@@ -24,7 +24,7 @@ FUZZER := $(or $(CARGO_TARGET_DIR),target)/release/litecast-fuzz
 FUZZ_SEEDS := --seeds www/examples --seeds ../shared/models --seeds ../shared/models-mcu
 fuzz: ## Run every fuzzer for FUZZ_SECONDS=3600 each, and the built module under Node for a tenth of the mutants
 	cargo build --release -p litecast-fuzz
-	@for target in reader facts estimate batch measurements; do \
+	@for target in reader facts estimate batch measurements onnx; do \
 	    $(FUZZER) --target $$target --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_SEEDS) || exit 1; \
 	done
 	@test -f pkg/litecast_bg.wasm || { echo "skipped: no module in pkg/ (make wasm)"; exit 0; }; \
@@ -120,6 +120,15 @@ card: ## Write the dataset's card, trainer/data/README.md, and its pictures from
 
 wasm: node wasm-tools ## Build the npm package of the browser's module into pkg/
 	@tools/build-wasm.sh
+
+package-examples: wasm ## Run every set-up of the npm package's README from the packed archive (bundlers from npm: 650 MB)
+	@mkdir -p target/package-examples
+	@cp tests/package/examples/package.json target/package-examples/
+	@npm install --prefix target/package-examples --no-audit --no-fund --loglevel error
+	@node --test tests/package/setups.test.mjs
+
+bench-package: wasm ## Print the npm package's sizes, times and memory in Node.js
+	@node tests/package/bench.mjs
 
 page: wasm ## Build the page, with the module and the predictor beside it
 	@npm run --silent build:page

@@ -23,22 +23,20 @@ optimise() { # FILE
     cp "$kept" "$1"
 }
 
-# The package's own description, from Cargo.toml's.
-describe() {
+# What Cargo.toml says of the package.
+crate() {
     cargo metadata --no-deps --offline --format-version 1 | node -e '
-        const { name, description, version, license } = JSON.parse(require("fs").readFileSync(0)).packages
-            .find(({ name }) => name === "litecast");
-        const files = ["litecast_bg.wasm", "litecast.js", "litecast.d.ts"];
-        const entry = { main: "litecast.js", types: "litecast.d.ts", sideEffects: ["./snippets/*"] };
-        console.log(JSON.stringify({ name, type: "module", description, version, license, files, ...entry }, null, 2));'
+        const { packages } = JSON.parse(require("fs").readFileSync(0));
+        console.log(JSON.stringify(packages.find(({ name }) => name === "litecast")));'
 }
+
+MODULE=target/module
 
 use_wasm_tools
 say "building pkg/"
 cargo build --lib --profile wasm --no-default-features --target "$WASM_TARGET"
-rm -rf pkg
-wasm-bindgen --target web --out-dir pkg "${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/litecast.wasm"
-cp README.md LICENSE pkg/
-describe >pkg/package.json
-optimise pkg/litecast_bg.wasm
-say "pkg/litecast_bg.wasm: $(stat -c %s pkg/litecast_bg.wasm) bytes"
+rm -rf "$MODULE"
+wasm-bindgen --target web --omit-default-module-path --out-dir "$MODULE" "${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/litecast.wasm"
+optimise "$MODULE/litecast_bg.wasm"
+CRATE=$(crate) node www/package/build.mjs
+say "the module has $(stat -c %s "$MODULE/litecast_bg.wasm") bytes, the packed package $(npm pack --dry-run --json ./pkg 2>/dev/null | node -e 'console.log(JSON.parse(require("fs").readFileSync(0))[0].size)')"

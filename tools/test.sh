@@ -34,6 +34,8 @@ step "browser module's tests" env CHROMEDRIVER=/usr/bin/chromedriver \
     cargo test --target "$WASM_TARGET" --profile wasm --no-default-features --test web
 step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
 step "package" cargo package --quiet --package litecast --no-verify --allow-dirty
+step "npm package's types" npm run --silent check:package
+step "npm package's tests" npm run --silent test:package
 step "page types" npm run --silent check:page
 step "page" npm run --silent build:page
 step "page tests" npm run --silent test:page

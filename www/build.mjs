@@ -18,14 +18,15 @@ const kept = path.join(root, "target", "compressed");
 const COPIES = [
   ["www/style.css", "style.css", ""],
   ["www/icon.svg", "icon.svg", ""],
-  ["pkg/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
+  ["target/module/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
   ["bundle/predictor.onnx", "assets/predictor.onnx", "the trainer"],
   ["bundle/manifest.json", "assets/manifest.json", "the trainer"],
+  ["src/report/report.schema.json", "report.schema.json", "the command"],
   ["node_modules/@zip.js/zip.js/LICENSE", "licenses/zip.js.txt", "make node"],
 ];
 
 /** The module and the predictor: nothing else decides what a file is estimated at. */
-const ESTIMATED_WITH = ["pkg/litecast_bg.wasm", "bundle/predictor.onnx"];
+const ESTIMATED_WITH = ["target/module/litecast_bg.wasm", "bundle/predictor.onnx"];
 
 async function hashOf(files) {
   const hash = createHash("sha256");

@@ -1,0 +1,287 @@
+/** The package as a program uses it, in Node.js, from the archive that npm packs. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import path from "node:path";
+import { before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { residualModel } from "../page/model.mjs";
+import { install, read } from "./packed.mjs";
+
+const { installed, archive } = install();
+const entry = (name) => import(pathToFileURL(path.join(installed, name)));
+const { load, LitecastError } = await entry("index.node.js");
+const example = read("www/examples/cnn-kws-s7-i43.tflite");
+
+let litecast;
+before(async () => {
+  litecast = await load();
+});
+
+/** Every failure is an error of this package. */
+const failsAs = (kind, message) => (error) => {
+  assert.ok(error instanceof LitecastError && error instanceof Error, `${error}`);
+  assert.equal(error.kind, kind, error.message);
+  assert.match(error.message, message);
+  return true;
+};
+
+test("the archive has what a program needs, and is within its limit", () => {
+  console.log(`packed ${archive.size} bytes, unpacked ${archive.unpackedSize}`);
+  assert.ok(archive.size <= 3_200_000, `${archive.size}`);
+  const names = archive.files.map((file) => file.path);
+  for (const name of ["README.md", "LICENSE", "NOTICE", "index.d.ts", "worker.d.ts", "report.d.ts", "ids.d.ts"]) assert.ok(names.includes(name), name);
+});
+
+test("many files at once have the reports that each has alone, or its error", () => {
+  const sizes = [70, 4, 23];
+  const files = sizes.map((size) => ({ name: `residual_${size}.tflite`, bytes: residualModel(size) }));
+  files.splice(1, 0, { name: "short.tflite", bytes: files[0].bytes.subarray(0, 100) });
+  const [first, damaged, ...others] = litecast.estimateMany(files);
+  assert.throws(() => litecast.estimate(files[1].bytes), failsAs(damaged.kind, /./));
+  let worst = 0;
+  for (const report of [first, ...others]) {
+    const { name, bytes } = files.find(({ name }) => name === report.file);
+    const alone = litecast.estimate(bytes, { name });
+    assert.equal(report.results.length, alone.results.length);
+    for (const [index, { metric, target, value }] of report.results.entries()) {
+      const expected = alone.results[index].value;
+      worst = Math.max(worst, Math.abs(value - expected) / expected);
+      assert.ok(Math.abs(value - expected) <= 1e-4 * expected, `${name}, ${target}, ${metric}: ${value}, alone ${expected}`);
+    }
+  }
+  console.log(`largest relative difference ${worst.toExponential(1)}`);
+  assert.deepEqual(litecast.estimateMany([]), []);
+});
+
+test("files of many calls of the module come back in their order", () => {
+  const sizes = Array.from({ length: 150 }, (_, idx) => 4 + (idx % 7));
+  const reports = litecast.estimateMany(sizes.map((size) => residualModel(size)), { detail: "summary" });
+  assert.deepEqual(reports.map((report) => report.model.n_operators), sizes);
+});
+
+test("a summary has the numbers of the report, without single operators", () => {
+  const full = litecast.estimate(example, { name: "kws" });
+  const summary = litecast.estimate(example, { name: "kws", detail: "summary" });
+  const { operators, tensors, edges, fits, ...others } = full;
+  assert.ok(operators.length > 0 && tensors.length > 0 && edges.length > 0);
+  assert.ok(full.results.some((result) => result.operators?.length === operators.length));
+  const results = full.results.map(({ operators, ...result }) => result);
+  assert.equal(fits.boards.length > 0, true);
+  assert.deepEqual(summary, { ...others, sha256: null, results });
+});
+
+test("a batch multiplies the work on processors, alone and among others", () => {
+  const bytes = residualModel(12);
+  const [one, four] = litecast.estimateMany([{ name: "one", bytes }, { name: "four", bytes, batch: 4 }]);
+  assert.equal(four.model.macs, 4 * one.model.macs);
+  assert.deepEqual(litecast.estimate(bytes, { name: "four", batch: 4 }), four);
+  const latency = ({ results }) => results.find(({ target, metric }) => target === "cortex-a76-rpi5" && metric === "latency");
+  const ratio = latency(four).value / latency(one).value;
+  assert.ok(ratio > 3 && ratio < 4, `${ratio}`);
+  assert.match(four.results[0].unavailable, /^takes one input at a time, found 4/);
+  assert.throws(() => litecast.estimate(bytes, { batch: 5000 }), failsAs("batch", /./));
+});
+
+test("bytes are taken in every form, and from the middle of a buffer", () => {
+  const expected = litecast.estimate(example);
+  const inside = new Uint8Array(example.length + 10);
+  inside.set(example, 7);
+  const array_buffer = inside.buffer.slice(7, 7 + example.length);
+  const shared = new Uint8Array(new SharedArrayBuffer(example.length));
+  shared.set(example);
+  for (const bytes of [array_buffer, inside.subarray(7, 7 + example.length), new DataView(array_buffer), new Uint8ClampedArray(array_buffer), shared.buffer]) {
+    assert.deepEqual(litecast.estimate(bytes), expected);
+  }
+});
+
+test("targets are chosen with their configurations, as the command does", () => {
+  const ids = (targets) => [...new Set(litecast.estimate(example, { targets }).results.map(({ target }) => target))];
+  assert.deepEqual(ids(["ethos-u55-128", "cortex-m4-tflm"]), ["ethos-u55-128", "cortex-m4-tflm"]);
+  assert.deepEqual(ids([{ board: "imx93" }]), ["ethos-u65-256"]);
+  const latency = (choice) => litecast.estimate(example, { targets: [choice], detail: "summary" }).results.find(({ metric }) => metric === "latency");
+  const [shared, only] = ["Shared_Sram", "Sram_Only"].map((memory_mode) => latency({ target: "ethos-u55-128", memory_mode }));
+  assert.match(shared.provenance.configuration, /Shared_Sram$/);
+  assert.match(only.provenance.configuration, /Sram_Only$/);
+  assert.ok(shared.value !== only.value, `${shared.value}, ${only.value}`);
+  const slow = latency({ target: "cortex-m4-tflm", clock_mhz: 32 }).value;
+  const fast = latency({ target: "cortex-m4-tflm", clock_mhz: 64 }).value;
+  assert.ok(slow > 1.5 * fast, `${slow}, ${fast}`);
+  const refused = (targets, kind, message) => assert.throws(() => litecast.estimate(example, { targets }), failsAs(kind, message));
+  refused("ethos-u55-128", "wrong-argument", /targets: expected an array, found "ethos-u55-128"/);
+  refused([], "wrong-argument", /at least one/);
+  refused([7], "wrong-argument", /targets\[0\]/);
+  refused(["ethos-u55"], "unknown-target", /expected one of .*ethos-u55-128/);
+  refused([{ board: "none" }], "unknown-board", /expected one of .*imx93/);
+  refused([{ target: "ethos-u55-128", board: "imx93" }], "wrong-argument", /either/);
+  refused([{ target: "ethos-u55-128", mode: "Sram_Only" }], "wrong-argument", /unknown option `mode`/);
+  refused([{ target: "ethos-u55-128", memory_mode: "None" }], "configuration", /None/);
+  refused([{ target: "cortex-m4-tflm", clock_mhz: Number.NaN }], "wrong-argument", /clock/);
+});
+
+test("wrong arguments are refused by name, with what was expected and found", () => {
+  const wrong = (call, message) => assert.throws(call, failsAs("wrong-argument", message));
+  wrong(() => litecast.estimate("model.tflite"), /expected the bytes of a model .*, found "model.tflite"/);
+  wrong(() => litecast.estimate(null), /found null/);
+  wrong(() => litecast.estimate({}), /found an object/);
+  wrong(() => litecast.estimate([1, 2, 3]), /found an array of 3/);
+  wrong(() => litecast.estimate(new Blob([])), /arrayBuffer\(\)/);
+  wrong(() => litecast.estimate(Promise.resolve(example)), /found a value of type Promise/);
+  for (const batch of [2.5, -1, 0, Number.NaN, 2 ** 32, "2", null, 1n]) wrong(() => litecast.estimate(example, { batch }), /batch: expected a whole number from 1 to/);
+  wrong(() => litecast.estimate(example, { threads: 0 }), /threads/);
+  wrong(() => litecast.estimate(example, "name"), /options: expected an object, found "name"/);
+  wrong(() => litecast.estimate(example, { bacth: 2 }), /unknown option `bacth`/);
+  wrong(() => litecast.estimate(example, { detail: "all" }), /detail/);
+  wrong(() => litecast.estimate(example, { name: 7 }), /name: expected a string/);
+  wrong(() => litecast.estimateMany({ 0: example }), /models: expected an array, found an object/);
+  wrong(() => litecast.estimateMany(example), /models: expected an array/);
+  wrong(() => litecast.estimateMany([{ name: "a.tflite" }]), /models\[0\]\.bytes.*found undefined/);
+  wrong(() => litecast.estimateMany(["a.tflite"]), /models\[0\]/);
+  wrong(() => litecast.compare({}, {}), /before: expected a report/);
+  wrong(() => litecast.calibrate({}), /measurements/);
+});
+
+test("what is no model is refused by the reader's kinds", () => {
+  assert.throws(() => litecast.estimate(new Uint8Array()), failsAs("truncated", /./));
+  assert.throws(() => litecast.estimate(new Uint8Array(1000)), (error) => error instanceof LitecastError && error.kind !== "internal");
+  assert.throws(() => litecast.analyze(example.subarray(0, 500)), (error) => error instanceof LitecastError && error.kind !== "internal");
+});
+
+test("analyze has the report without learned estimates", () => {
+  const report = litecast.analyze(example, { name: "kws" });
+  const full = litecast.estimate(example, { name: "kws" });
+  assert.deepEqual(report.model, full.model);
+  assert.ok(report.results.length < full.results.length);
+  assert.ok(report.results.every(({ provenance }) => !provenance?.kind.startsWith("learned")));
+});
+
+test("two reports are compared metric by metric", () => {
+  const [small, large] = litecast.estimateMany([{ name: "small", bytes: residualModel(12) }, { name: "large", bytes: residualModel(24) }]);
+  const { before: first, after, facts, results } = litecast.compare(small, large);
+  assert.deepEqual([first, after], ["small", "large"]);
+  assert.deepEqual(facts.find(({ fact }) => fact === "n_operators"), { fact: "n_operators", unit: "operators", before: 12, after: 24, difference: 12, change_percent: 100 });
+  assert.equal(results.length, small.results.length);
+  for (const [index, { value }] of small.results.entries()) assert.equal(results[index].before, value ?? null);
+  assert.ok(results.some(({ is_within_intervals }) => is_within_intervals === false));
+});
+
+test("a calibration survives JSON, and finds a factor", () => {
+  const reports = [12, 40, 70].map((size) => litecast.estimate(residualModel(size)));
+  const on = ({ results }) => results.find(({ target, metric }) => target === "cortex-a72-rpi4" && metric === "latency").value;
+  const measurements = reports.map((report) => ({ report, measured_ms: 2.5 * on(report) }));
+  const calibration = JSON.parse(JSON.stringify(litecast.calibrate(measurements)));
+  assert.equal(calibration.n_measurements, 3);
+  const network = litecast.estimate(residualModel(55));
+  const { latency_ms, lo_ms, hi_ms } = litecast.calibrated(calibration, network);
+  const expected = 2.5 * on(network);
+  console.log(`${latency_ms} ms on a device 2.5 times as slow, expected ${expected}`);
+  assert.ok(Math.abs(latency_ms - expected) < 0.02 * expected && lo_ms <= latency_ms && latency_ms <= hi_ms);
+  assert.throws(() => litecast.calibrate(measurements.slice(1)), failsAs("too-few-measurements", /at least 3/));
+  assert.throws(() => litecast.calibrated({ target: "x" }, network), failsAs("wrong-argument", /./));
+  assert.throws(() => litecast.calibrate([{ measured_ms: "2" }, {}, {}]), failsAs("wrong-argument", /measurements\[0\]\.measured_ms/));
+});
+
+test("targets and boards are listed", () => {
+  const targets = litecast.targets();
+  const of = litecast.estimate(example).results.map(({ target }) => target);
+  // What is counted exactly has no entry: there is no error to list.
+  assert.deepEqual([...targets.filter(({ is_default }) => is_default).map(({ id }) => id), "tflite-micro"], [...new Set(of)]);
+  for (const { id } of targets) assert.ok(litecast.estimate(example, { targets: [id], detail: "summary" }).results.every(({ target }) => target === id));
+  const { microcontrollers, npus } = litecast.boards();
+  assert.ok(microcontrollers.length >= 30 && npus.length >= 4);
+  for (const { id } of npus) litecast.estimate(example, { targets: [{ board: id }], detail: "summary" });
+});
+
+test("files of one's own are taken in every form, and a page in their place is named with the fix", async (t) => {
+  const expected = litecast.estimate(example);
+  const manifest = read("bundle/manifest.json", "utf8");
+  const network = read("bundle/predictor.onnx");
+  for (const given of [manifest, JSON.parse(manifest), Buffer.from(manifest), new Response(manifest), pathToFileURL("bundle/manifest.json")]) {
+    const own = await load({ predictor: { network: Promise.resolve(network), manifest: given } });
+    const found = own.estimate(example);
+    assert.deepEqual(found.results.map(({ value }) => value), expected.results.map(({ value }) => value));
+    own.dispose();
+    assert.throws(() => own.estimate(example), failsAs("disposed", /load\(\)/));
+  }
+  const none = await load({ predictor: null });
+  assert.throws(() => none.estimate(example), failsAs("no-predictor", /analyze/));
+  assert.equal(none.analyze(example).model.macs, expected.model.macs);
+
+  const server = createServer((request, response) => {
+    response.writeHead(request.url.startsWith("/missing") ? 404 : 200, { "content-type": "text/html" });
+    response.end("<!doctype html><title>Vite</title>");
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const url = `http://127.0.0.1:${server.address().port}`;
+  const rejects = (options, kind, message) => assert.rejects(load(options), failsAs(kind, message));
+  await rejects({ predictor: { network: `${url}/p.onnx`, manifest } }, "asset", new RegExp(`^${url}/p.onnx: expected an ONNX file \\(08\\), found a page of HTML.*leave out \`predictor.network\``));
+  await rejects({ predictor: { network, manifest: `${url}/m.json` } }, "asset", /expected a manifest in JSON/);
+  await rejects({ predictor: { network, manifest: await fetch(`${url}/missing`) } }, "asset", /HTTP status 404/);
+  await rejects({ predictor: { network: "none.onnx", manifest } }, "asset", /none.onnx: expected a file that can be read/);
+  await rejects({ predictor: {} }, "wrong-argument", /expected \{ network, manifest \}/);
+  await rejects({ predictor: { network, manifest: [] } }, "wrong-argument", /manifest/);
+  await rejects({ predictors: null }, "wrong-argument", /unknown option `predictors`/);
+  await rejects("wasm", "wrong-argument", /load\(\): expected an object/);
+
+  const other = JSON.stringify({ ...JSON.parse(manifest), feature_schema_id: "0" });
+  const refused = await load({ predictor: { network, manifest: other } });
+  assert.throws(() => refused.estimate(example), failsAs("predictor-feature-schema", /expected feature schema .*, found 0/));
+});
+
+test("memory stays small over many large files", () => {
+  const bytes = new Uint8Array(1_800_000);
+  bytes.set(residualModel(70));
+  const reports = litecast.estimateMany(Array.from({ length: 200 }, () => bytes), { detail: "summary" });
+  assert.ok(reports.every((report) => report.results.length > 0));
+  console.log(`${(litecast.memory_bytes / 1e6).toFixed(1)} MB after 200 files of 1.8 MB`);
+  assert.ok(litecast.memory_bytes <= 120e6, `${litecast.memory_bytes}`);
+});
+
+test("the worker has the same reports and errors", async () => {
+  const worker = await entry("worker.node.js");
+  const thread = await worker.load();
+  assert.deepEqual(await thread.estimate(example, { name: "kws" }), litecast.estimate(example, { name: "kws" }));
+  const [report, error] = await thread.estimateMany([{ bytes: example }, { bytes: example.subarray(0, 99) }], { detail: "summary" });
+  assert.equal(report.model.file_bytes, example.length);
+  assert.ok(error instanceof worker.LitecastError && typeof error.kind === "string");
+  await assert.rejects(thread.estimate("no bytes"), { kind: "wrong-argument", name: "LitecastError" });
+  await assert.rejects(thread.estimate(() => 0), { kind: "wrong-argument" });
+  assert.deepEqual(await thread.targets(), litecast.targets());
+  const pending = thread.estimate(example);
+  thread.dispose();
+  await assert.rejects(pending, { kind: "disposed" });
+  await assert.rejects(thread.boards(), { kind: "disposed" });
+});
+
+test("the inline entry and the files for a server are the same predictor", async () => {
+  const inline = await (await entry("inline.js")).load();
+  assert.deepEqual(inline.estimate(example), litecast.estimate(example));
+  const { files } = await entry("files.node.js");
+  const { "litecast.wasm": wasm, "predictor.onnx": network } = await files();
+  assert.deepEqual(Buffer.from(network), read("bundle/predictor.onnx"));
+  assert.ok(WebAssembly.validate(wasm));
+});
+
+test("a graph without weights is taken as an object, alone and among files", () => {
+  const graph = {
+    version: 1,
+    inputs: ["x"],
+    outputs: ["y"],
+    tensors: [
+      { name: "x", shape: [1, 32, 32, 3], type: "int8" },
+      { name: "w", shape: [16, 3, 3, 3], type: "int8", constant: true },
+      { name: "b", shape: [16], type: "int32", constant: true },
+      { name: "y", shape: [1, 16, 16, 16], type: "int8" },
+    ],
+    operators: [{ kind: "CONV_2D", inputs: ["x", "w", "b"], outputs: ["y"], attributes: { stride: [2, 2], padding: "SAME" } }],
+    format: "litecast-graph", // wherever it stands
+  };
+  const report = litecast.estimate(graph, { name: "graph" });
+  assert.equal(report.model.macs, 16 * 16 * 16 * 27);
+  const text = new TextEncoder().encode(JSON.stringify({ format: graph.format, ...graph }));
+  const reports = litecast.estimateMany([example, graph, { bytes: graph, name: "graph" }, { bytes: text, name: "graph" }]);
+  assert.deepEqual(reports[2].results, report.results);
+  assert.deepEqual(reports[3].results, report.results);
+  assert.throws(() => litecast.estimate({ ...graph, version: 2 }), failsAs("unsupported-version", /./));
+  assert.throws(() => litecast.estimate({ ...graph, inputs: [1n] }), failsAs("wrong-argument", /JSON/));
+});

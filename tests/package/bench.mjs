@@ -1,0 +1,73 @@
+/**
+ * Prints what docs/package.md states: sizes, times and memory of the packed package in Node.js, medians of RUNS runs.
+ *   node tests/package/bench.mjs [RUNS]
+ * Processor time stands beside the clock's, because a busy machine stretches both, and the former less. Compilers of
+ * JavaScript engines work on other threads: of the first estimate the main thread's time is printed as well, on Linux.
+ */
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { residualModel } from "../page/model.mjs";
+import { install } from "./packed.mjs";
+
+const RUNS = Number(process.argv[2] ?? 5);
+const OPERATORS = 70;
+const { folder, installed, archive } = install();
+
+const median = (list) => list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)];
+const row = (what, value) => console.log(`${what.padEnd(72)} ${value}`);
+
+row("packed package", `${(archive.size / 1e6).toFixed(2)} MB (unpacked ${(archive.unpackedSize / 1e6).toFixed(2)} MB)`);
+
+const first = path.join(folder, "first.mjs");
+writeFileSync(first, `
+import { existsSync, readFileSync } from "node:fs";
+const schedule = "/proc/self/task/" + process.pid + "/schedstat";
+const mainThreadMs = () => (existsSync(schedule) ? Number(readFileSync(schedule, "utf8").split(" ")[0]) / 1e6 : NaN);
+const before = mainThreadMs();
+const used = process.cpuUsage();
+const started = performance.now();
+const bytes = readFileSync("model.tflite");
+const { load } = await import("litecast");
+const litecast = await load();
+litecast.estimate(bytes);
+const { user, system } = process.cpuUsage(used);
+console.log(JSON.stringify({ ms: performance.now() - started, cpu_ms: (user + system) / 1000, main_ms: mainThreadMs() - before }));
+`);
+const firsts = Array.from({ length: RUNS }, () => JSON.parse(execFileSync(process.execPath, [first], { cwd: folder, encoding: "utf8" })));
+row("import to the first estimate", `${median(firsts.map(({ ms }) => ms)).toFixed(0)} ms, processor ${median(firsts.map(({ cpu_ms }) => cpu_ms)).toFixed(0)} ms, of the main thread ${median(firsts.map(({ main_ms }) => main_ms)).toFixed(0)} ms`);
+
+const { load } = await import(pathToFileURL(path.join(installed, "index.node.js")));
+const litecast = await load();
+const file = residualModel(OPERATORS);
+
+/** Estimates a second of the clock, and of processor time. */
+function rate(models, options) {
+  const run = () => {
+    const used = process.cpuUsage();
+    const started = performance.now();
+    const reports = litecast.estimateMany(models, options);
+    const { user, system } = process.cpuUsage(used);
+    if (reports.some((report) => report instanceof Error)) throw reports.find((report) => report instanceof Error);
+    return { clock: (1000 * models.length) / (performance.now() - started), processor: (1e6 * models.length) / (user + system) };
+  };
+  run();
+  run();
+  const runs = Array.from({ length: RUNS }, run);
+  return `${median(runs.map(({ clock }) => clock)).toFixed(0)} a second, of processor time ${median(runs.map(({ processor }) => processor)).toFixed(0)}`;
+}
+
+const files = Array.from({ length: 128 }, () => file);
+row(`estimateMany, ${OPERATORS} operators, all targets`, rate(files, {}));
+row("  detail: summary", rate(files, { detail: "summary" }));
+row("  detail: summary, targets: ethos-u55-256 (learned)", rate(files, { detail: "summary", targets: ["ethos-u55-256"] }));
+row("  detail: summary, targets: ethos-u55-128 (rules of the compiler)", rate(files, { detail: "summary", targets: ["ethos-u55-128"] }));
+row("  detail: summary, targets: cortex-m4-tflm (modelled)", rate(files, { detail: "summary", targets: ["cortex-m4-tflm"] }));
+
+const large = new Uint8Array(1_800_000);
+large.set(file);
+const before = litecast.memory_bytes;
+litecast.estimateMany(Array.from({ length: 200 }, () => large), { detail: "summary" });
+row("memory of the module, before and after 200 files of 1.8 MB", `${(before / 1e6).toFixed(1)} and ${(litecast.memory_bytes / 1e6).toFixed(1)} MB`);

@@ -1,0 +1,8 @@
+// The same program for every bundler, and for a page without one.
+import { load } from "litecast";
+
+const litecast = await load();
+const bytes = await (await fetch("model.tflite")).arrayBuffer();
+const { results } = litecast.estimate(bytes);
+const lines = results.map(({ device, metric, unavailable, value, unit }) => `${device}, ${metric}: ${unavailable ?? `${value} ${unit}`}`);
+document.querySelector("#result").textContent = lines.join("\n");

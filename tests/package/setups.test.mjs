@@ -1,0 +1,246 @@
+/**
+ * Each set-up of the package's README, from the archive that npm packs: `make package-examples`. Every program prints
+ * what the package prints in Node.js. A tool that is not installed is skipped with its name.
+ */
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { chromium } from "playwright-core";
+import { install, root } from "./packed.mjs";
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript", ".json": "application/json" };
+const LIMIT_MS = 120_000;
+
+const { folder } = install();
+cpSync(path.join(root, "tests/package/examples/app"), folder, { recursive: true });
+/** Where the tools are: a folder that was installed into before, or else a new one. */
+const tools = process.env.LITECAST_EXAMPLE_TOOLS ?? path.join(root, "target/package-examples");
+
+let browser;
+let expected;
+before(async () => {
+  expected = node("server.mjs").trim();
+  assert.match(expected, /Ethos-U55.*latency: [\d.]+ ms/);
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+});
+after(() => browser?.close());
+
+function node(script) {
+  return execFileSync(process.execPath, [script, "model.tflite"], { cwd: folder, encoding: "utf8" });
+}
+
+/** esbuild is there in any case: it builds the package. */
+const bin = (name) => [tools, root].map((folder) => path.join(folder, "node_modules/.bin", name)).find((file) => existsSync(file)) ?? "";
+const run = (name, args, options = {}) => execFileSync(bin(name), args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: 10 * LIMIT_MS, ...options });
+
+/** Runs `body` where the tool is installed. */
+function setup(name, tool, body) {
+  const skip = tool !== null && bin(tool) === "" && `${tool} is not installed (make package-examples)`;
+  test(name, { skip }, body);
+}
+
+/** A static server that answers with a page where it has no file, as servers of bundlers do. */
+async function serve(public_folder) {
+  const server = createServer((request, response) => {
+    const file = path.join(public_folder, decodeURIComponent(new URL(request.url, "http://x").pathname));
+    const found = existsSync(file) && statSync(file).isFile() ? file : path.join(public_folder, "index.html");
+    if (!existsSync(found)) return response.writeHead(404).end();
+    response.writeHead(200, { "content-type": TYPES[path.extname(found)] ?? "application/octet-stream" });
+    response.end(readFileSync(found));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { url: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
+}
+
+/** What the page at `url` writes. */
+async function resultAt(url) {
+  const page = await browser.newPage();
+  const problems = [];
+  page.on("pageerror", (error) => problems.push(String(error)));
+  try {
+    await page.goto(url, { timeout: LIMIT_MS });
+    await page.waitForFunction(() => document.querySelector("#result")?.textContent, null, { timeout: LIMIT_MS });
+    return await page.textContent("#result");
+  } catch (error) {
+    throw new Error(`${error.message}; errors of the page: ${problems.join("; ") || "none"}`);
+  } finally {
+    await page.close();
+  }
+}
+
+async function check(public_folder) {
+  const { url, close } = await serve(public_folder);
+  try {
+    assert.equal((await resultAt(url)).trim(), expected);
+  } finally {
+    close();
+  }
+}
+
+/** A folder with a page for a script that a bundler wrote there. */
+function built(name, script) {
+  const out = path.join(folder, name);
+  mkdirSync(out, { recursive: true });
+  cpSync(path.join(folder, "model.tflite"), path.join(out, "model.tflite"));
+  writeFileSync(path.join(out, "index.html"), `<!doctype html><meta charset="utf-8"><pre id="result"></pre><script type="module" src="${script}"></script>`);
+  return out;
+}
+
+for (const script of ["main.js", "worker.js", "inline.js"]) {
+  setup(`a plain page, ${script}`, null, async () => {
+    const page = readFileSync(path.join(folder, "page.html"), "utf8");
+    writeFileSync(path.join(folder, "index.html"), page.replace("{{script}}", script));
+    await check(folder);
+  });
+
+  setup(`esbuild, ${script}`, "esbuild", async () => {
+    const out = built(`esbuild-${script}`, script);
+    run("esbuild", [script, "--bundle", "--format=esm", "--splitting", `--outdir=${out}`]);
+    await check(out);
+  });
+
+  setup(`esbuild into one file, ${script}`, "esbuild", async () => {
+    const out = built(`esbuild-one-${script}`, script);
+    run("esbuild", [script, "--bundle", "--format=esm", `--outfile=${path.join(out, script)}`]);
+    await check(out);
+  });
+
+  setup(`Rollup, ${script}`, "rollup", async () => {
+    const out = built(`rollup-${script}`, script);
+    // Plugins are looked up from the folder of the program.
+    const plugin = path.join(tools, "node_modules/@rollup/plugin-node-resolve/dist/es/index.js");
+    writeFileSync(path.join(folder, "rollup.config.mjs"), `import { nodeResolve } from ${JSON.stringify(plugin)};\nexport default { plugins: [nodeResolve({ browser: true })] };\n`);
+    run("rollup", [script, "--config", "rollup.config.mjs", "--dir", out, "--format", "es"]);
+    await check(out);
+  });
+
+  setup(`webpack, ${script}`, "webpack", async () => {
+    const out = built(`webpack-${script}`, "main.js");
+    run("webpack", ["--entry", `./${script}`, "--mode", "production", "--output-path", out, "--no-stats"]);
+    await check(out);
+  });
+
+  setup(`Vite's build, ${script}`, "vite", async () => {
+    writeFileSync(path.join(folder, "index.html"), readFileSync(path.join(folder, "page.html"), "utf8").replace(/<script type="importmap">.*<\/script>\n/, "").replace("{{script}}", script));
+    mkdirSync(path.join(folder, "public"), { recursive: true });
+    cpSync(path.join(folder, "model.tflite"), path.join(folder, "public/model.tflite"));
+    run("vite", ["build", "--logLevel", "error", "--outDir", `vite-${script}`]);
+    await check(path.join(folder, `vite-${script}`));
+  });
+
+  setup(`Vite's development server, ${script}`, "vite", async () => {
+    writeFileSync(path.join(folder, "index.html"), readFileSync(path.join(folder, "page.html"), "utf8").replace(/<script type="importmap">.*<\/script>\n/, "").replace("{{script}}", script));
+    const server = spawn(bin("vite"), ["--port", "0", "--host", "127.0.0.1"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, NO_COLOR: "1" } });
+    try {
+      const url = await says(server, /http:\/\/127\.0\.0\.1:\d+\//);
+      assert.equal((await resultAt(url)).trim(), expected);
+    } finally {
+      server.kill();
+    }
+  });
+}
+
+/** The first match in what a process prints. */
+function says(process, pattern) {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    process.stdout.on("data", (chunk) => {
+      said += chunk;
+      const found = said.match(pattern);
+      if (found) resolve(found[0]);
+    });
+    process.on("exit", (code) => reject(new Error(`ended with ${code}: ${said}`)));
+    setTimeout(() => reject(new Error(`no address in: ${said}`)), LIMIT_MS).unref();
+  });
+}
+
+setup("custom elements show a report, a badge and a failure", null, async () => {
+  const page_text = `<!doctype html><meta charset="utf-8"><script type="importmap">{ "imports": { "litecast/elements": "./node_modules/litecast/elements.js" } }</script>
+    <meta http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'self'">
+    <litecast-report src="model.tflite" target="ethos-u85-256"></litecast-report><litecast-badge src="model.tflite"></litecast-badge>
+    <litecast-badge id="none" src="page.html"></litecast-badge>
+    <script type="module">import { defineElements } from "litecast/elements"; defineElements();</script>`;
+  writeFileSync(path.join(folder, "elements.html"), page_text);
+  const { url, close } = await serve(folder);
+  const page = await browser.newPage();
+  try {
+    await page.goto(`${url}elements.html`);
+    await page.waitForFunction(() => document.querySelectorAll("[data-state=ready]").length === 2 && document.querySelector("#none[data-state=error]"), null, { timeout: LIMIT_MS });
+    const found = await page.evaluate(() => {
+      const [report, badge, none] = document.querySelectorAll("litecast-report, litecast-badge");
+      const root = report.shadowRoot;
+      return {
+        badge: badge.shadowRoot.textContent,
+        none: [none.shadowRoot.textContent, none.title],
+        cards: root.querySelectorAll(".cards li").length,
+        drawn: root.querySelectorAll("svg g").length,
+        rows: root.querySelectorAll("tbody tr").length,
+        n_operators: report.report.operators.length,
+        color: getComputedStyle(badge).backgroundColor,
+      };
+    });
+    console.log(JSON.stringify(found));
+    assert.match(found.badge, /^[\d.]+\u202f(ms|µs) on U55-256$/);
+    assert.match(found.none[0], /no estimate/);
+    assert.ok(found.cards >= 4 && found.drawn === found.n_operators && found.rows === found.n_operators);
+    assert.equal(found.color, "rgb(36, 89, 216)");
+    if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
+  } finally {
+    await page.close();
+    close();
+  }
+});
+
+setup("Next.js, on the client and on the server", "next", async () => {
+  const app = path.join(folder, "next");
+  cpSync(path.join(root, "tests/package/examples/next"), app, { recursive: true });
+  mkdirSync(path.join(app, "node_modules"), { recursive: true });
+  // Next.js follows no links out of its folder.
+  execFileSync("cp", ["-al", ...["next", "react", "react-dom", "@next", "@swc", "scheduler", "styled-jsx", "client-only", "postcss", "nanoid", "picocolors", "source-map-js", "caniuse-lite", "baseline-browser-mapping"].map((name) => path.join(tools, "node_modules", name)).filter((name) => existsSync(name)), path.join(app, "node_modules")]);
+  cpSync(path.join(folder, "node_modules/litecast"), path.join(app, "node_modules/litecast"), { recursive: true });
+  mkdirSync(path.join(app, "public"), { recursive: true });
+  cpSync(path.join(folder, "model.tflite"), path.join(app, "public/model.tflite"));
+  writeFileSync(path.join(app, "package.json"), '{ "private": true, "type": "module" }\n');
+  const env = { ...process.env, NEXT_TELEMETRY_DISABLED: "1" };
+  const next = path.join(app, "node_modules/next/dist/bin/next");
+  execFileSync(process.execPath, [next, "build"], { cwd: app, env, stdio: ["ignore", "pipe", "pipe"], timeout: 10 * LIMIT_MS });
+  const server = spawn(process.execPath, [next, "start", "--port", "0", "--hostname", "127.0.0.1"], { cwd: app, env, stdio: ["ignore", "pipe", "inherit"] });
+  try {
+    const url = await says(server, /http:\/\/127\.0\.0\.1:\d+/);
+    assert.equal((await resultAt(url)).trim(), expected);
+    const answer = await fetch(`${url}/api/estimate`, { method: "POST", body: readFileSync(path.join(folder, "model.tflite")) });
+    assert.ok((await answer.json()).results.length > 0);
+  } finally {
+    server.kill();
+  }
+});
+
+for (const [name, tool, args] of [["Deno", "deno", ["run", "--allow-all", "--node-modules-dir=manual"]], ["Bun", "bun", ["run"]]]) {
+  setup(name, tool, () => {
+    assert.equal(run(tool, [...args, "server.mjs", "model.tflite"]).trim(), expected);
+  });
+}
+
+test("a search prints its Pareto front", () => {
+  const said = execFileSync(process.execPath, ["search.mjs", "3"], { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+  const rows = said.trim().split("\n").slice(2).map((line) => line.trim().split(/ {2,}/).map(Number));
+  assert.ok(rows.length >= 3, said);
+  for (const [idx, [latency_ms, sram_kib, macs]] of rows.entries()) {
+    assert.ok(latency_ms <= 4 && sram_kib <= 256, said);
+    if (idx > 0) assert.ok(latency_ms >= rows[idx - 1][0] && macs >= rows[idx - 1][2], said);
+  }
+});
+
+test("nothing happens at import", () => {
+  const script = 'const before = performance.now(); await import("litecast"); await import("litecast/worker"); console.log(globalThis.WebAssembly === undefined)';
+  const said = execFileSync(process.execPath, ["--input-type=module", "-e", `delete globalThis.WebAssembly; ${script}`], { cwd: folder, encoding: "utf8" });
+  assert.equal(said.trim(), "true");
+});
+
+test("a program in CommonJS loads it by import()", () => {
+  const script = 'import("litecast").then(({ load }) => load()).then((litecast) => console.log(litecast.targets().length > 10))';
+  assert.equal(execFileSync(process.execPath, ["--input-type=commonjs", "-e", script], { cwd: folder, encoding: "utf8" }).trim(), "true");
+});

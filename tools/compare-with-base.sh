@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Writes a table of what a change does to the models of a repository: the step of action.yml that can be run, and
+# tested, without GitHub. In the repository's root, with these variables:
+#   MODELS      folder or file, relative to the root
+#   BASE        commit to compare with; without it, all models are new
+#   TARGETS     ids, separated by spaces; all targets where empty
+#   LITECAST    the command; that which action.yml built where empty
+set -euo pipefail
+
+litecast=${LITECAST:-$RUNNER_TEMP/litecast/bin/litecast}
+scratch=$(mktemp -d "${RUNNER_TEMP:-/tmp}/litecast.XXXXXX")
+table=$scratch/table.md
+mkdir "$scratch/before" "$scratch/after"
+
+# Of a push of a new branch, GitHub gives a commit of zeros.
+if [ -n "${BASE:-}" ] && [ -n "${BASE//0/}" ]; then
+    git cat-file -e "$BASE^{commit}" 2>/dev/null || git fetch --quiet --depth 1 origin "$BASE"
+    # A change may add the first model.
+    if git cat-file -e "$BASE:$MODELS" 2>/dev/null; then
+        git archive "$BASE" -- "$MODELS" | tar -x -C "$scratch/before"
+    fi
+fi
+[ ! -e "$MODELS" ] || cp -R --parents "$MODELS" "$scratch/after"
+
+options=()
+for target in ${TARGETS:-}; do options+=("--target=$target"); done
+
+{
+    echo "### What this change does to the models"
+    "$litecast" compare --markdown "${options[@]}" "$scratch/before" "$scratch/after"
+    printf '\nEstimated by %s before any deployment; no number is a measurement of your board.\n' "$("$litecast" --version)"
+} >"$table" || { cat "$table"; exit 1; }
+
+cat "$table"
+if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then cat "$table" >>"$GITHUB_STEP_SUMMARY"; fi
+if [ -n "${GITHUB_OUTPUT:-}" ]; then echo "table=$table" >>"$GITHUB_OUTPUT"; fi

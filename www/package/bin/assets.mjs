@@ -1,0 +1,16 @@
+#!/usr/bin/env node
+/** Writes the package's files for who serves them by URL: `npx litecast-assets public/litecast`. */
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { files } from "../files.node.js";
+
+const [folder] = process.argv.slice(2);
+if (!folder || folder.startsWith("-")) {
+  console.error("usage: litecast-assets FOLDER\nwrites litecast.wasm, predictor.onnx and manifest.json into it");
+  process.exit(2);
+}
+await mkdir(folder, { recursive: true });
+for (const [name, contents] of Object.entries(await files())) {
+  await writeFile(path.join(folder, name), contents);
+  console.log(path.join(folder, name));
+}

@@ -1,0 +1,147 @@
+/** Builds pkg/, the npm package `litecast`, from what wasm-bindgen wrote, the predictor and the sources beside this file. */
+import { createHash } from "node:crypto";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, constants } from "node:zlib";
+import { build } from "esbuild";
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const root = path.dirname(path.dirname(here));
+const out = path.join(root, "pkg");
+/** Where tools/build-wasm.sh has wasm-bindgen write. */
+const module = path.join(root, "target", "module");
+
+const write = (name, text) => writeFile(path.join(out, name), text);
+const source = (name) => path.join(here, "src", name);
+
+/** Brotli takes half a minute for the module: what it made of the same bytes is kept. */
+const kept = path.join(root, "target", "compressed");
+
+/** Brotli in base64: as a string a file goes through every bundler. */
+async function packed(bytes) {
+  const file = path.join(kept, `${createHash("sha256").update(bytes).digest("hex").slice(0, 32)}.br`);
+  const compressed = await readFile(file).catch(async () => {
+    const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_PARAM_SIZE_HINT } = constants;
+    const made = await promisify(brotliCompress)(bytes, { params: { [BROTLI_PARAM_QUALITY]: 11, [BROTLI_PARAM_LGWIN]: 24, [BROTLI_PARAM_SIZE_HINT]: bytes.length } });
+    await mkdir(kept, { recursive: true });
+    await writeFile(file, made);
+    return made;
+  });
+  return compressed.toString("base64");
+}
+
+/** Even bytes first: numbers of two bytes compress better by halves. */
+function planes(bytes) {
+  const of = (parity) => bytes.filter((_, idx) => idx % 2 === parity);
+  return Buffer.concat([of(0), of(1)]);
+}
+
+/** Of the errors in the manifest, those that the estimator reads: `Manifest::expected_error_percent`. */
+function readPart(manifest) {
+  const { errors, ...rest } = JSON.parse(manifest);
+  return JSON.stringify({ ...rest, errors: errors.filter(({ space }) => space === "networks" || space === "all") });
+}
+
+async function writeAssets() {
+  await mkdir(path.join(out, "assets"), { recursive: true });
+  const wasm = await readFile(path.join(module, "litecast_bg.wasm"));
+  await write("assets/wasm.js", `export default "${await packed(wasm)}";\n`);
+  const network = await readFile(path.join(root, "bundle/predictor.onnx"));
+  const manifest = readPart(await readFile(path.join(root, "bundle/manifest.json"), "utf8"));
+  const parts = { network: await packed(planes(network)), manifest: await packed(Buffer.from(manifest)) };
+  await write("assets/predictor.js", Object.entries(parts).map(([name, value]) => `export const ${name} = "${value}";\n`).join(""));
+}
+
+const COMMON = { absWorkingDir: root, bundle: true, format: "esm", target: "es2022", charset: "utf8", legalComments: "none", logLevel: "warning" };
+
+/** What stays apart from the entries, which lie beside it. */
+const EXTERNAL = ["./assets/wasm.js", "./assets/predictor.js", "./assets/worker.js", "./assets/brotli.js", "node:*"];
+
+async function writeScripts() {
+  // A worker that a page makes of this text needs no file of its own.
+  const worker = await build({ ...COMMON, entryPoints: [source("thread.web.ts")], write: false, minify: true, format: "iife", define: { "import.meta.url": "undefined" } });
+  await build({ ...COMMON, entryPoints: { "assets/brotli": "brotli/decompress.js" }, outdir: out, minify: true });
+  await write("assets/worker.js", `export default ${JSON.stringify(worker.outputFiles[0].text)};\n`);
+  await build({
+    ...COMMON,
+    entryPoints: {
+      index: source("index.ts"),
+      "index.node": source("index.node.ts"),
+      inline: source("inline.ts"),
+      elements: source("elements.ts"),
+      worker: source("worker.ts"),
+      "worker.node": source("worker.node.ts"),
+      thread: source("thread.web.ts"),
+      "thread.node": source("thread.node.ts"),
+      "files.node": source("files.node.ts"),
+    },
+    outdir: out,
+    splitting: true,
+    chunkNames: "chunk-[hash]",
+    external: EXTERNAL,
+    minifyWhitespace: true,
+    minifySyntax: true,
+  });
+}
+
+/** The ids of all targets and metrics as unions, asked of the module itself. */
+async function writeIds() {
+  const { load } = await import(pathToFileURL(path.join(out, "index.node.js")));
+  const litecast = await load();
+  const targets = litecast.targets();
+  // What is counted and not estimated is in reports alone.
+  const { results } = litecast.estimate(await readFile(path.join(root, "www/examples/cnn-kws-s7-i43.tflite")));
+  const metrics = [...results, ...targets.flatMap((target) => target.metrics)].map(({ metric }) => metric);
+  const ids = [...targets.map(({ id }) => id), ...results.map(({ target }) => target)];
+  const union = (name, words, ids) => `/** ${words} */\nexport type ${name} =\n${[...new Set(ids)].sort().map((id) => `  | ${JSON.stringify(id)}\n`).join("")}  | (string & {});\n`;
+  const text = `/** Written by build.mjs: what the module lists. Later versions may list more. */\n\n${union("TargetId", "Of hardware, or of a way to run a network.", ids)}\n${union("Metric", "What is estimated.", metrics)}`;
+  await write("ids.d.ts", text);
+  await writeFile(path.join(here, "types", "ids.d.ts"), text);
+}
+
+async function writeTypes() {
+  for (const name of ["index", "worker", "elements", "report"]) await cp(path.join(here, "types", `${name}.d.ts`), path.join(out, `${name}.d.ts`));
+  await write("thread.d.ts", "/** A worker's script: it exports nothing. */\nexport {};\n");
+}
+
+/** The package's own description, from Cargo.toml's. */
+function describe({ description, version, license, repository, keywords }) {
+  const types = (name) => ({ types: `./${name}.d.ts` });
+  return {
+    name: "litecast",
+    version,
+    description,
+    keywords,
+    license,
+    ...(repository && { repository: { type: "git", url: `git+${repository}.git` } }),
+    type: "module",
+    sideEffects: false,
+    engines: { node: ">=20" },
+    types: "./index.d.ts",
+    exports: {
+      ".": { ...types("index"), node: "./index.node.js", default: "./index.js" },
+      "./inline": { ...types("index"), default: "./inline.js" },
+      "./worker": { ...types("worker"), node: "./worker.node.js", default: "./worker.js" },
+      "./elements": { ...types("elements"), default: "./elements.js" },
+      "./thread": { types: "./thread.d.ts", node: "./thread.node.js", default: "./thread.js" },
+      "./package.json": "./package.json",
+    },
+    files: ["*.js", "*.d.ts", "assets", "bin", "NOTICE"],
+    bin: { "litecast-assets": "bin/assets.mjs" },
+  };
+}
+
+await rm(out, { recursive: true, force: true });
+await mkdir(out, { recursive: true });
+await writeAssets();
+await writeTypes();
+await writeScripts();
+await cp(path.join(here, "bin"), path.join(out, "bin"), { recursive: true });
+await cp(path.join(here, "README.md"), path.join(out, "README.md"));
+for (const name of ["LICENSE", "NOTICE"]) await cp(path.join(root, name), path.join(out, name));
+await write("package.json", `${JSON.stringify(describe(JSON.parse(process.env.CRATE)), null, 2)}\n`);
+await writeIds();
+const hash = createHash("sha256").update(await readFile(path.join(out, "assets/wasm.js"))).digest("hex").slice(0, 8);
+console.log(`built pkg/ with the module ${hash}`);

@@ -1,0 +1,159 @@
+/** Arguments as programs give them → what the module takes, or an error that says what was expected and found. */
+import type { BytesSource, EstimateOptions, Graph, ModelFile, TargetChoice } from "../types/index.d.ts";
+import { inWords, wrongArgument } from "./errors.ts";
+
+const MAX_COUNT = 2 ** 32 - 1;
+
+/** A file as the module takes it. */
+export interface PreparedFile {
+  name: string;
+  bytes: Uint8Array;
+  batch: number;
+  threads: number;
+  dimensions: Record<string, number>;
+}
+
+/** What holds for all files of a call. */
+export interface Prepared {
+  name: string;
+  batch: number;
+  threads: number;
+  dimensions: Record<string, number>;
+  targets: TargetChoice[] | null;
+  is_summary: boolean;
+}
+
+export function tag(value: unknown): string {
+  return Object.prototype.toString.call(value).slice(8, -1);
+}
+
+export function isBytes(value: unknown): value is BytesSource {
+  return ArrayBuffer.isView(value) || tag(value) === "ArrayBuffer" || tag(value) === "SharedArrayBuffer";
+}
+
+/** The bytes themselves where they are in one, without a copy. */
+export function viewOf(value: BytesSource): Uint8Array {
+  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
+  return new Uint8Array(value as ArrayBuffer);
+}
+
+/** As `GRAPH_FORMAT` of the module. */
+const GRAPH_FORMAT = "litecast-graph";
+
+function isGraph(value: unknown): value is Graph {
+  return typeof value === "object" && value !== null && (value as Partial<Graph>).format === GRAPH_FORMAT;
+}
+
+/** The module tells a graph by its first bytes, in which the format has to stand. */
+function graphBytes({ format, ...graph }: Graph, place: string): Uint8Array {
+  try {
+    return new TextEncoder().encode(JSON.stringify({ format, ...graph }));
+  } catch (error) {
+    throw wrongArgument(`${place}: expected a graph that JSON can hold (${(error as Error).message})`);
+  }
+}
+
+export function bytesOf(value: unknown, place: string): Uint8Array {
+  if (isBytes(value)) return viewOf(value);
+  if (isGraph(value)) return graphBytes(value, place);
+  const hint = tag(value) === "Promise" || tag(value) === "Blob" || tag(value) === "File" || tag(value) === "Response"
+    ? "; give what its arrayBuffer() resolves to"
+    : "";
+  throw wrongArgument(`${place}: expected the bytes of a model (Uint8Array or ArrayBuffer) or a graph, found ${inWords(value)}${hint}`);
+}
+
+export function count(value: unknown, name: string): number {
+  if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= MAX_COUNT) return value;
+  throw wrongArgument(`${name}: expected a whole number from 1 to ${MAX_COUNT}, found ${inWords(value)}`);
+}
+
+export function text(value: unknown, name: string): string {
+  if (typeof value === "string") return value;
+  throw wrongArgument(`${name}: expected a string, found ${inWords(value)}`);
+}
+
+export function plainObject(value: unknown, place: string): Record<string, unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value) && !isBytes(value)) return value as Record<string, unknown>;
+  throw wrongArgument(`${place}: expected an object, found ${inWords(value)}`);
+}
+
+/** Refuses names that nothing reads, which are typing errors. */
+function onlyKnown(object: Record<string, unknown>, known: readonly string[], place: string): void {
+  const strange = Object.keys(object).find((name) => !known.includes(name));
+  if (strange !== undefined) throw wrongArgument(`${place}: unknown option \`${strange}\`, expected one of ${known.join(", ")}`);
+}
+
+const OPTIONS = ["name", "batch", "threads", "dimensions", "targets", "detail"] as const satisfies (keyof EstimateOptions)[];
+
+export function prepareOptions(options: unknown): Prepared {
+  const given = options === undefined ? {} : plainObject(options, "options");
+  onlyKnown(given, OPTIONS, "options");
+  const { name, batch, threads, dimensions, targets, detail } = given;
+  if (detail !== undefined && detail !== "full" && detail !== "summary") {
+    throw wrongArgument(`detail: expected "full" or "summary", found ${inWords(detail)}`);
+  }
+  return {
+    name: name === undefined ? "" : text(name, "name"),
+    batch: batch === undefined ? 1 : count(batch, "batch"),
+    threads: threads === undefined ? 1 : count(threads, "threads"),
+    dimensions: dimensions === undefined ? {} : prepareDimensions(dimensions, "dimensions"),
+    targets: targets === undefined ? null : prepareTargets(targets),
+    is_summary: detail === "summary",
+  };
+}
+
+const TEXTS = ["target", "board", "system_config", "memory_mode", "vela_ini", "name", "device"] as const;
+const NUMBERS = ["clock_mhz", "off_chip_bytes_per_s"] as const;
+const CHOICE = [...TEXTS, ...NUMBERS, "arena_cache_bytes"] as const satisfies (keyof TargetChoice)[];
+
+function prepareTargets(targets: unknown): TargetChoice[] {
+  if (!Array.isArray(targets)) throw wrongArgument(`targets: expected an array, found ${inWords(targets)}`);
+  if (targets.length === 0) throw wrongArgument("targets: expected at least one target, found an array of 0");
+  return targets.map((target: unknown, idx) => prepareTarget(target, `targets[${idx}]`));
+}
+
+function prepareTarget(target: unknown, place: string): TargetChoice {
+  if (typeof target === "string") return { target };
+  if (typeof target !== "object") throw wrongArgument(`${place}: expected the id of a target or an object, found ${inWords(target)}`);
+  const given = plainObject(target, place);
+  onlyKnown(given, CHOICE, place);
+  const choice: Record<string, unknown> = {};
+  for (const name of TEXTS) if (given[name] !== undefined) choice[name] = text(given[name], `${place}.${name}`);
+  const { arena_cache_bytes } = given;
+  if (arena_cache_bytes !== undefined) choice["arena_cache_bytes"] = arena_cache_bytes === 0 ? 0 : count(arena_cache_bytes, `${place}.arena_cache_bytes`);
+  for (const name of NUMBERS) {
+    const value = given[name];
+    if (value === undefined) continue;
+    if (typeof value !== "number") throw wrongArgument(`${place}.${name}: expected a number, found ${inWords(value)}`);
+    choice[name] = value;
+  }
+  return choice as unknown as TargetChoice;
+}
+
+/** Sizes by name. */
+function prepareDimensions(dimensions: unknown, place: string): Record<string, number> {
+  const sizes = Object.entries(plainObject(dimensions, place));
+  return Object.fromEntries(sizes.map(([name, size]) => [name, count(size, `${place}.${name}`)]));
+}
+
+const FILE = ["name", "bytes", "batch", "threads", "dimensions"] as const satisfies (keyof ModelFile)[];
+
+export function prepareFiles(models: unknown, common: Prepared): PreparedFile[] {
+  const is_list = typeof models === "object" && models !== null && Symbol.iterator in models && !isBytes(models);
+  if (!is_list) throw wrongArgument(`models: expected an array, found ${inWords(models)}`);
+  return Array.from(models as Iterable<unknown>, (model, idx) => prepareFile(model, `models[${idx}]`, common));
+}
+
+function prepareFile(model: unknown, place: string, common: Prepared): PreparedFile {
+  const { batch, threads, dimensions } = common;
+  if (isBytes(model) || isGraph(model)) return { name: common.name, bytes: bytesOf(model, place), batch, threads, dimensions };
+  const given = plainObject(model, place);
+  onlyKnown(given, FILE, place);
+  return {
+    name: given["name"] === undefined ? common.name : text(given["name"], `${place}.name`),
+    bytes: bytesOf(given["bytes"], `${place}.bytes`),
+    batch: given["batch"] === undefined ? batch : count(given["batch"], `${place}.batch`),
+    threads: given["threads"] === undefined ? threads : count(given["threads"], `${place}.threads`),
+    dimensions: given["dimensions"] === undefined ? dimensions : prepareDimensions(given["dimensions"], `${place}.dimensions`),
+  };
+}

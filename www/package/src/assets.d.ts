@@ -1,0 +1,16 @@
+/** Written by build.mjs. */
+declare module "*/assets/wasm.js" {
+  const text: string;
+  export default text;
+}
+declare module "*/assets/worker.js" {
+  const text: string;
+  export default text;
+}
+declare module "*/assets/brotli.js" {
+  export function decompress(bytes: Uint8Array): Uint8Array;
+}
+declare module "*/assets/predictor.js" {
+  export const network: string;
+  export const manifest: string;
+}

@@ -1,0 +1,54 @@
+/** Two reports → what differs, metric by metric. */
+import type { Change, Comparison, Estimate, FactName, Report, Result } from "../types/index.d.ts";
+import { plainObject } from "./arguments.ts";
+import { wrongArgument } from "./errors.ts";
+
+const FACTS: [FactName, string][] = [
+  ["file_bytes", "bytes"],
+  ["macs", "operations"],
+  ["parameters", "elements"],
+  ["weight_bytes", "bytes"],
+  ["arena_bytes", "bytes"],
+  ["n_operators", "operators"],
+];
+
+export function compareReports(before: Report, after: Report): Comparison {
+  checkReport(before, "before");
+  checkReport(after, "after");
+  const facts = FACTS.map(([fact, unit]) => ({ fact, unit, ...change(before.model[fact], after.model[fact]) }));
+  const of = (report: Report): Map<string, Result> => new Map(report.results.map((result) => [`${result.target} ${result.metric}`, result]));
+  const [old, now] = [of(before), of(after)];
+  const results = [...new Set([...old.keys(), ...now.keys()])].map((key) => {
+    const [a, b] = [old.get(key), now.get(key)];
+    const { target, metric, device } = (a ?? b)!;
+    const estimate = [a, b].find((result): result is Estimate => result !== undefined && "value" in result);
+    return { target, metric, device, unit: estimate?.unit ?? null, ...change(valueOf(a), valueOf(b)), is_within_intervals: overlap(a, b) };
+  });
+  return { before: before.file, after: after.file, facts, results };
+}
+
+function checkReport(report: unknown, place: string): void {
+  const given = plainObject(report, place);
+  if (!Array.isArray(given["results"]) || typeof given["model"] !== "object") throw wrongArgument(`${place}: expected a report of estimate() or analyze()`);
+}
+
+function valueOf(result: Result | undefined): number | null {
+  return result && "value" in result ? result.value : null;
+}
+
+function change(before: number | null, after: number | null): Change {
+  const is_known = before !== null && after !== null;
+  return {
+    before,
+    after,
+    difference: is_known ? after - before : null,
+    change_percent: is_known && before !== 0 ? (100 * (after - before)) / before : is_known && after === 0 ? 0 : null,
+  };
+}
+
+/** Whether two intervals share a point, so that the order of the two values is not sure; null where one has none. */
+function overlap(a: Result | undefined, b: Result | undefined): boolean | null {
+  if (!a || !b || !("value" in a) || !("value" in b)) return null;
+  if (a.lo === undefined || a.hi === undefined || b.lo === undefined || b.hi === undefined) return null;
+  return a.lo <= b.hi && b.lo <= a.hi;
+}

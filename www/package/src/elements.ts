@@ -1,0 +1,282 @@
+/** `<litecast-report>` and `<litecast-badge>`: what a model costs, in a page of one's own. */
+import { digits, measure, percent, shape, text } from "../../src/format.ts";
+import { KIND_NAMES, kindOf } from "../../src/kinds.ts";
+import { layOut } from "../../src/layout/layered.ts";
+import { doubtWords, inMetricOrder, metricName } from "../../src/words.ts";
+import type { Estimate, Report, Result } from "../types/index.d.ts";
+import type { LiteCastWorker } from "../types/worker.d.ts";
+import { LitecastError } from "./errors.ts";
+import { load } from "./worker.ts";
+
+const DEFAULT_TARGET = "ethos-u55-256";
+const SVG = "http://www.w3.org/2000/svg";
+
+const NODE_WIDTH_PX = 192;
+const NODE_HEIGHT_PX = 30;
+const ROW_PX = 48;
+/** A drawing of more would be slower than the estimate, and nobody reads it in a card. */
+const MAX_DRAWN_OPERATORS = 1500;
+
+const STYLE = `
+:host { display: block; color: var(--litecast-color, #16202c); background: var(--litecast-background, #fff);
+  font: var(--litecast-font, 14px/1.5 system-ui, sans-serif); border: 1px solid var(--litecast-line, #d5dae1);
+  border-radius: var(--litecast-radius, 8px); padding: var(--litecast-space, 16px); }
+:host([hidden]) { display: none; }
+h2 { font-size: 1.15em; margin: 0; overflow-wrap: anywhere; }
+p { margin: 0.25em 0; }
+.muted { color: var(--litecast-muted, #5a6675); }
+.error { color: var(--litecast-error, #b3261e); }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(170px, 1fr)); gap: 12px; margin: 12px 0; padding: 0; list-style: none; }
+.cards li { border: 1px solid var(--litecast-line, #d5dae1); border-radius: var(--litecast-radius, 8px); padding: 10px 12px; }
+.cards strong { display: block; font-size: 1.5em; font-weight: 600; }
+.cards small { display: block; color: var(--litecast-muted, #5a6675); }
+.graph { max-height: var(--litecast-graph-height, 480px); overflow: auto; border: 1px solid var(--litecast-line, #d5dae1); border-radius: var(--litecast-radius, 8px); }
+.graph:focus-visible, summary:focus-visible { outline: 2px solid var(--litecast-accent, #2459d8); outline-offset: 2px; }
+details { margin-top: 8px; }
+svg { display: block; margin: 0 auto; }
+svg path { fill: none; stroke: var(--litecast-line, #b9c1cc); stroke-width: 1.5; }
+svg rect { fill: var(--litecast-background, #fff); stroke: var(--litecast-line, #b9c1cc); }
+svg rect.cost { fill: var(--litecast-accent, #2459d8); stroke: none; }
+svg text { fill: currentColor; font-size: 11px; }
+table { border-collapse: collapse; width: 100%; font-size: 0.9em; }
+th, td { text-align: start; padding: 2px 8px 2px 0; border-bottom: 1px solid var(--litecast-line, #d5dae1); }
+td.number, th.number { text-align: end; font-variant-numeric: tabular-nums; }
+`;
+
+const BADGE_STYLE = `
+:host { display: inline-block; color: var(--litecast-badge-color, #fff); background: var(--litecast-accent, #2459d8);
+  font: var(--litecast-font, 600 12px/1.6 system-ui, sans-serif); border-radius: var(--litecast-radius, 4px); padding: 0 8px; }
+:host([hidden]) { display: none; }
+:host([data-state="error"]) { background: var(--litecast-error, #b3261e); }
+`;
+
+/** One worker for every element of the page. */
+let shared: Promise<LiteCastWorker> | null = null;
+
+function estimator(): Promise<LiteCastWorker> {
+  shared ??= load().catch((error: unknown) => {
+    shared = null;
+    throw error;
+  });
+  return shared;
+}
+
+async function reportOf(src: string, target: string, batch: number, signal: AbortSignal): Promise<Report> {
+  const response = await fetch(src, { signal }).catch((error: unknown) => {
+    throw signal.aborted ? error : new LitecastError("asset", `${src}: expected a model, but the request failed (${String(error)})`, error);
+  });
+  if (!response.ok) throw new LitecastError("asset", `${src}: expected a model, found HTTP status ${response.status}`);
+  const bytes = await response.arrayBuffer();
+  const litecast = await estimator();
+  return litecast.estimate(bytes, { name: decodeURIComponent(src.split(/[?#]/)[0]!.split("/").pop() ?? src), targets: [target], batch });
+}
+
+/** Registers both elements. Does nothing where there is no document, so that servers may call it. */
+export function defineElements(): void {
+  if (typeof customElements === "undefined" || customElements.get("litecast-report")) return;
+
+  abstract class ModelElement extends HTMLElement {
+    static observedAttributes = ["src", "target", "batch", "metric"];
+    readonly root = this.attachShadow({ mode: "open" });
+    #pending: AbortController | null = null;
+    #report: Report | null = null;
+
+    constructor(style: string) {
+      super();
+      // Not a <style>, which content security policies forbid.
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(style);
+      this.root.adoptedStyleSheets = [sheet];
+    }
+
+    get target(): string {
+      return this.getAttribute("target") ?? DEFAULT_TARGET;
+    }
+
+    /** The report that is shown; setting one shows it without a `src`. */
+    get report(): Report | null {
+      return this.#report;
+    }
+
+    set report(report: Report | null) {
+      this.#pending?.abort();
+      this.#show(report);
+    }
+
+    connectedCallback(): void {
+      void this.#update();
+    }
+
+    attributeChangedCallback(_name: string, before: string | null, after: string | null): void {
+      if (this.isConnected && before !== after) void this.#update();
+    }
+
+    disconnectedCallback(): void {
+      this.#pending?.abort();
+    }
+
+    async #update(): Promise<void> {
+      this.#pending?.abort();
+      const src = this.getAttribute("src");
+      if (src === null) return;
+      const pending = new AbortController();
+      this.#pending = pending;
+      this.dataset["state"] = "loading";
+      this.root.replaceChildren(...this.waiting());
+      try {
+        const report = await reportOf(src, this.target, Number(this.getAttribute("batch") ?? 1), pending.signal);
+        if (!pending.signal.aborted) this.#show(report);
+      } catch (error) {
+        if (pending.signal.aborted) return;
+        this.dataset["state"] = "error";
+        this.root.replaceChildren(...this.failed(error as Error));
+        this.dispatchEvent(new CustomEvent("litecast-error", { detail: error, bubbles: true, composed: true }));
+      }
+    }
+
+    #show(report: Report | null): void {
+      this.#report = report;
+      this.dataset["state"] = report ? "ready" : "empty";
+      this.root.replaceChildren(...(report ? this.content(report) : []));
+      if (report) this.dispatchEvent(new CustomEvent("litecast-report", { detail: report, bubbles: true, composed: true }));
+    }
+
+    abstract waiting(): Node[];
+    abstract failed(error: Error): Node[];
+    abstract content(report: Report): Node[];
+  }
+
+  customElements.define(
+    "litecast-report",
+    class extends ModelElement {
+      constructor() {
+        super(STYLE);
+      }
+
+      waiting(): Node[] {
+        return [element("p", { class: "muted", role: "status" }, "Estimating …")];
+      }
+
+      failed(error: Error): Node[] {
+        return [element("p", { class: "error", role: "alert" }, error.message)];
+      }
+
+      content(report: Report): Node[] {
+        return reportContent(report);
+      }
+    },
+  );
+
+  customElements.define(
+    "litecast-badge",
+    class extends ModelElement {
+      constructor() {
+        super(BADGE_STYLE);
+      }
+
+      waiting(): Node[] {
+        return [document.createTextNode("…")];
+      }
+
+      failed(error: Error): Node[] {
+        this.title = error.message;
+        return [document.createTextNode("no estimate")];
+      }
+
+      content(report: Report): Node[] {
+        const metric = this.getAttribute("metric") ?? "latency";
+        const result = report.results.find((one) => one.metric === metric);
+        this.title = result ? `${metricName(metric)} on ${result.device}: ${"value" in result ? doubtWords(result) : result.unavailable}` : `no ${metric} on ${this.target}`;
+        return [document.createTextNode(result && "value" in result ? `${valueText(result)} on ${shortName(result.target)}` : `no estimate on ${shortName(this.target)}`)];
+      }
+    },
+  );
+}
+
+/** `ethos-u55-256` → `U55-256`. */
+function shortName(target: string): string {
+  return target.replace(/^ethos-u/, "U").replace(/^cortex-/, "Cortex-").replace(/^edgetpu.*/, "Edge TPU");
+}
+
+const valueText = ({ value, unit }: Estimate): string => text(measure(value, unit));
+
+function reportContent(report: Report): Node[] {
+  const { file, model, results, diagnostics } = report;
+  const device = results[0]?.device ?? "";
+  const facts = `${model.n_operators.toLocaleString("en")} operators, ${digits(model.macs / 1e6)} million MACs, ${text(measure(model.weight_bytes, "bytes"))} of weights, ${model.precision}`;
+  const cards = element("ul", { class: "cards" }, ...inMetricOrder(results).map(card));
+  const doubts = diagnostics.filter(({ severity }) => severity === "warning").map(({ message }) => element("p", { class: "muted" }, `Note: ${message}.`));
+  return [element("h2", {}, file || "Model"), element("p", { class: "muted" }, device), element("p", {}, facts), cards, ...doubts, ...drawing(report)];
+}
+
+function card(result: Result): HTMLElement {
+  const name = element("small", {}, metricName(result.metric));
+  if (!("value" in result)) return element("li", {}, name, element("strong", {}, "–"), element("small", {}, result.unavailable));
+  return element("li", {}, name, element("strong", {}, valueText(result)), element("small", {}, doubtWords(result)), element("small", {}, result.provenance.kind));
+}
+
+/** The graph with each operator's part of the latency, and the same as a table. */
+function drawing(report: Report): Node[] {
+  const latency = report.results.find((result): result is Estimate => result.metric === "latency" && "value" in result);
+  const parts = latency?.operators ?? report.operators.map(() => 0);
+  const total = latency?.operators ? latency.value : 0;
+  const share = (idx: number): number => (total > 0 ? Math.max(0, parts[idx]! / total) : 0);
+  const rows = report.operators.map(({ name, outputs }, idx) => {
+    const output = report.tensors[outputs[0] ?? -1];
+    const cells = [String(idx), name, output ? `${shape(output.shape)} ${output.type}` : ""].map((words) => element("td", {}, words));
+    const cost = [total > 0 ? text(measure(parts[idx]!, "ms")) : "–", total > 0 ? percent(100 * share(idx)) : "–"].map((words) => element("td", { class: "number" }, words));
+    return element("tr", {}, ...cells, ...cost);
+  });
+  const head = element("tr", {}, ...["#", "Operator", "Output"].map((words) => element("th", { scope: "col" }, words)), ...["Latency", "Share"].map((words) => element("th", { scope: "col", class: "number" }, words)));
+  const table = element("details", {}, element("summary", {}, "Operators as a table"), element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+  if (report.operators.length > MAX_DRAWN_OPERATORS) {
+    return [element("p", { class: "muted" }, `The graph of ${report.operators.length.toLocaleString("en")} operators is not drawn here.`), table];
+  }
+  return [element("div", { class: "graph", tabindex: "0", role: "region", "aria-label": "Graph of operators; the table below has the same numbers" }, graph(report, share)), table];
+}
+
+function graph(report: Report, share: (idx: number) => number): SVGElement {
+  const edges = Int32Array.from(report.edges.flatMap(({ src, dst, tensor }) => [src, dst, tensor]));
+  const node_widths = new Float32Array(report.operators.length).fill(NODE_WIDTH_PX + 16);
+  const { width, n_rows, node_x, node_row, segments, leaps } = layOut({ n_inputs: 0, node_widths, edges });
+  const y = (row: number): number => 8 + row * ROW_PX;
+  const size = { width: Math.ceil(width) + 16, height: y(n_rows) };
+  const lines: string[] = [];
+  const line = (x: number, y_from: number, x_to: number, y_to: number): void => {
+    const middle = (y_from + y_to) / 2;
+    lines.push(`M${x} ${y_from}C${x} ${middle} ${x_to} ${middle} ${x_to} ${y_to}`);
+  };
+  for (let idx = 0; idx < segments.row.length; idx++) {
+    const [row, x_from, x_to] = [segments.row[idx]!, segments.x_from[idx]! + 8, segments.x_to[idx]! + 8];
+    if (segments.from_waypoint[idx]) lines.push(`M${x_from} ${y(row)}V${y(row) + NODE_HEIGHT_PX}`);
+    line(x_from, y(row) + NODE_HEIGHT_PX, x_to, y(row + 1));
+  }
+  for (let idx = 0; idx < leaps.length; idx += 3) {
+    const [src, dst] = [leaps[idx]!, leaps[idx + 1]!];
+    line(node_x[src]! + 8, y(node_row[src]!) + NODE_HEIGHT_PX, node_x[dst]! + 8, y(node_row[dst]!));
+  }
+  const nodes = report.operators.map((operator, idx) => {
+    const [x, top] = [node_x[idx]! + 8 - NODE_WIDTH_PX / 2, y(node_row[idx]!)];
+    const part = share(idx);
+    const label = operator.name.length > 24 ? `${operator.name.slice(0, 23)}…` : operator.name;
+    return svg("g", {},
+      svg("title", {}, `${operator.name} (${KIND_NAMES[kindOf(operator)]}): ${percent(100 * part)} of the latency`),
+      svg("rect", { x, y: top, width: NODE_WIDTH_PX, height: NODE_HEIGHT_PX, rx: 4 }),
+      svg("rect", { class: "cost", x, y: top + NODE_HEIGHT_PX - 4, width: NODE_WIDTH_PX * Math.min(1, part), height: 4 }),
+      svg("text", { x: x + 6, y: top + 17 }, label),
+      svg("text", { x: x + NODE_WIDTH_PX - 6, y: top + 17, "text-anchor": "end" }, part > 0.0005 ? percent(100 * part) : ""),
+    );
+  });
+  return svg("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}`, "aria-hidden": "true" }, svg("path", { d: lines.join("") }), ...nodes);
+}
+
+type Attributes = Record<string, string | number>;
+
+function fill<Node_ extends Element>(made: Node_, attributes: Attributes, children: (Node | string)[]): Node_ {
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  made.append(...children);
+  return made;
+}
+
+const element = (name: string, attributes: Attributes, ...children: (Node | string)[]): HTMLElement => fill(document.createElement(name), attributes, children);
+const svg = (name: string, attributes: Attributes, ...children: (Node | string)[]): SVGElement => fill(document.createElementNS(SVG, name), attributes, children) as SVGElement;

@@ -1,0 +1,36 @@
+/** What this package throws: always an error with a stable `kind`. */
+import type { LitecastErrorKind } from "../types/index.d.ts";
+
+export class LitecastError extends Error {
+  override readonly name = "LitecastError";
+  readonly kind: LitecastErrorKind;
+
+  constructor(kind: LitecastErrorKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+  }
+}
+
+export function wrongArgument(message: string): LitecastError {
+  return new LitecastError("wrong-argument", message);
+}
+
+/** What the module threw, which has a kind unless it stopped at a defect of its own. */
+export function fromModule(error: unknown): LitecastError {
+  if (error instanceof LitecastError) return error;
+  const { kind, message } = (error ?? {}) as { kind?: unknown; message?: unknown };
+  const words = typeof message === "string" ? message : String(error);
+  if (typeof kind === "string") return new LitecastError(kind, words);
+  return new LitecastError("internal", `a defect of litecast stopped the module (${words}); please report it`, error);
+}
+
+/** A value in a few words, for a message: never its contents. */
+export function inWords(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") return String(value);
+  if (typeof value === "string") return value.length <= 40 ? JSON.stringify(value) : `a string of ${value.length} characters`;
+  if (typeof value === "function") return "a function";
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  const name = Object.prototype.toString.call(value).slice(8, -1);
+  return name === "Object" ? "an object" : `a value of type ${name}`;
+}

@@ -1,0 +1,6 @@
+export { LitecastError } from "./errors.ts";
+import { loader } from "./load.ts";
+import { shipped } from "./shipped.ts";
+import { web } from "./web.ts";
+
+export const load = loader(web, shipped);

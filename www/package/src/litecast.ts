@@ -1,0 +1,217 @@
+/** The estimator, as a program has it after `load()`. */
+import type * as api from "../types/index.d.ts";
+import { bytesOf, plainObject, prepareFiles, type Prepared, type PreparedFile, prepareOptions, text } from "./arguments.ts";
+import { compareReports } from "./compare.ts";
+import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
+import type { Engine as ModuleEngine } from "./module.d.ts";
+
+/** What wasm-bindgen writes. */
+export type Module = typeof import("./module.d.ts");
+
+export interface PredictorFiles {
+  network: Uint8Array;
+  manifest: string;
+}
+
+/**
+ * Files of one call of the module: their bytes are copied into its memory, which never shrinks, and several networks
+ * share a run of the predictor.
+ */
+const MAX_CHUNK_BYTES = 4 * 1024 ** 2;
+const MAX_CHUNK_FILES = 64;
+
+/** Lists of targets that the module keeps: a program has a handful. */
+const MAX_TARGET_LISTS = 1024;
+
+export class LiteCast implements api.LiteCast {
+  readonly #module: Module;
+  readonly #memory: WebAssembly.Memory;
+  #engine: ModuleEngine | null;
+  /** Not yet loaded: the first estimate does that. */
+  #pending: PredictorFiles | null;
+  readonly #has_predictor: boolean;
+  readonly #chosen = new Map<string, number>();
+  readonly version: string;
+  declare [Symbol.dispose]: () => void;
+
+  constructor(module: Module, memory: WebAssembly.Memory, predictor: PredictorFiles | null) {
+    this.#module = module;
+    this.#memory = memory;
+    this.#engine = new module.Engine();
+    this.#pending = predictor;
+    this.#has_predictor = predictor !== null;
+    this.version = module.version();
+  }
+
+  get memory_bytes(): number {
+    return this.#memory.buffer.byteLength;
+  }
+
+  analyze(model: api.BytesSource | api.Graph, options?: api.EstimateOptions): api.Report {
+    return this.#one(model, options, false);
+  }
+
+  estimate(model: api.BytesSource | api.Graph, options?: api.EstimateOptions): api.Report {
+    return this.#one(model, options, true);
+  }
+
+  estimateMany(models: Iterable<api.BytesSource | api.Graph | api.ModelFile>, options?: api.EstimateOptions): (api.Report | LitecastError)[] {
+    const prepared = prepareOptions(options);
+    return this.#many(prepareFiles(models, prepared), prepared, true);
+  }
+
+  estimateChanged(model: api.BytesSource | api.Graph, changes: api.Changes, options?: api.EstimateOptions): api.Report {
+    this.#needPredictor();
+    const { file, targets, is_summary } = this.#changed(model, options);
+    return this.#call(() => this.#alive().estimateChanged(file, targets, plainObject(changes, "changes"), true, is_summary));
+  }
+
+  leftOut(model: api.BytesSource | api.Graph, changes: api.Changes, options: api.EstimateOptions): api.LeftOut[][] {
+    const { file, targets } = this.#changed(model, options);
+    return this.#call(() => this.#module.leftOut(file, targets, plainObject(changes, "changes")));
+  }
+
+  accelerators(vela_ini?: string): api.Accelerators {
+    return this.#call(() => this.#module.accelerators(vela_ini));
+  }
+
+  compare(before: api.Report, after: api.Report): api.Comparison {
+    return compareReports(before, after);
+  }
+
+  calibrate(measurements: Iterable<api.Measurement>): api.Calibration {
+    if (typeof measurements !== "object" || measurements === null || !(Symbol.iterator in measurements)) {
+      throw wrongArgument(`measurements: expected an array, found ${inWords(measurements)}`);
+    }
+    const list = Array.from(measurements, (measurement, idx) => {
+      const place = `measurements[${idx}]`;
+      const given = plainObject(measurement, place);
+      if (typeof given["measured_ms"] !== "number") throw wrongArgument(`${place}.measured_ms: expected a number, found ${inWords(given["measured_ms"])}`);
+      return { estimates_ms: latencies(given["estimates_ms"] ?? given["report"], place), measured_ms: given["measured_ms"] };
+    });
+    return this.#call(() => this.#module.fitCalibration(list));
+  }
+
+  calibrated(calibration: api.Calibration, network: api.Report | Record<string, number>): api.Calibrated {
+    plainObject(calibration, "calibration");
+    return this.#call(() => this.#module.applyCalibration(calibration, latencies(network, "network")));
+  }
+
+  targets(): api.TargetInfo[] {
+    this.#loadPredictor();
+    type Info = Omit<api.TargetInfo, "is_default">;
+    const registered = this.#call(() => this.#alive().targets() as Info[]);
+    const ids = new Set(registered.map(({ id }) => id));
+    const others = this.#call(() => this.#module.knownTargets() as Info[]).filter(({ id }) => !ids.has(id));
+    return [...registered.map((info) => ({ ...info, is_default: true })), ...others.map((info) => ({ ...info, is_default: false }))];
+  }
+
+  boards(): api.Boards {
+    return this.#call(() => this.#module.boards());
+  }
+
+  dispose(): void {
+    this.#engine?.free();
+    this.#engine = null;
+    this.#pending = null;
+  }
+
+  /** One file, on the targets of every report where none are chosen. */
+  #changed(model: api.BytesSource | api.Graph, options: api.EstimateOptions | undefined): { file: PreparedFile; targets: api.TargetChoice[]; is_summary: boolean } {
+    const { name, batch, threads, dimensions, targets, is_summary } = prepareOptions(options);
+    const chosen = targets ?? this.targets().flatMap(({ id, is_default }) => (is_default ? [{ target: id }] : []));
+    return { file: { name, bytes: bytesOf(model, "model"), batch, threads, dimensions }, targets: chosen, is_summary };
+  }
+
+  #one(model: api.BytesSource | api.Graph, options: api.EstimateOptions | undefined, is_learned: boolean): api.Report {
+    const prepared = prepareOptions(options);
+    const { name, batch, threads, dimensions } = prepared;
+    const [report] = this.#many([{ name, bytes: bytesOf(model, "model"), batch, threads, dimensions }], prepared, is_learned);
+    if (report instanceof LitecastError) throw report;
+    return report!;
+  }
+
+  #many(files: PreparedFile[], { targets, is_summary }: Prepared, is_learned: boolean): (api.Report | LitecastError)[] {
+    const engine = this.#alive();
+    if (is_learned) this.#needPredictor();
+    const chosen = targets && this.#choose(targets);
+    const reports: (api.Report | LitecastError)[] = [];
+    for (const chunk of chunks(files)) {
+      const entries = this.#call(() => engine.estimateMany(chunk, chosen, is_learned, is_summary)) as (api.Report | Error)[];
+      for (const entry of entries) reports.push(entry instanceof Error ? fromModule(entry) : entry);
+    }
+    return reports;
+  }
+
+  #needPredictor(): void {
+    if (!this.#has_predictor) {
+      throw new LitecastError("no-predictor", "load({ predictor: null }) has no predictor: analyze() does without, load() loads the one in the package");
+    }
+    this.#loadPredictor();
+  }
+
+  #choose(targets: api.TargetChoice[]): number {
+    const key = JSON.stringify(targets);
+    const known = this.#chosen.get(key);
+    if (known !== undefined) return known;
+    if (this.#chosen.size >= MAX_TARGET_LISTS) {
+      throw new LitecastError("limit-exceeded", `expected at most ${MAX_TARGET_LISTS} different lists of targets in the life of one estimator`);
+    }
+    const chosen = this.#call(() => this.#alive().choose(targets));
+    this.#chosen.set(key, chosen);
+    return chosen;
+  }
+
+  #loadPredictor(): void {
+    if (!this.#pending) return;
+    const { network, manifest } = this.#pending;
+    this.#call(() => this.#alive().loadPredictor(network, manifest));
+    this.#pending = null;
+  }
+
+  #alive(): ModuleEngine {
+    if (this.#engine) return this.#engine;
+    throw new LitecastError("disposed", "this estimator was disposed of; load() makes a new one");
+  }
+
+  #call<Value>(call: () => Value): Value {
+    try {
+      return call();
+    } catch (error) {
+      throw fromModule(error);
+    }
+  }
+}
+
+// Not in the class, so that engines without the symbol load it.
+const dispose: symbol | undefined = Symbol.dispose;
+if (dispose) Object.defineProperty(LiteCast.prototype, dispose, { value: LiteCast.prototype.dispose, writable: true, configurable: true });
+
+function* chunks(files: PreparedFile[]): Generator<PreparedFile[]> {
+  let chunk: PreparedFile[] = [];
+  let n_bytes = 0;
+  for (const file of files) {
+    if (chunk.length > 0 && (chunk.length === MAX_CHUNK_FILES || n_bytes + file.bytes.length > MAX_CHUNK_BYTES)) {
+      yield chunk;
+      chunk = [];
+      n_bytes = 0;
+    }
+    chunk.push(file);
+    n_bytes += file.bytes.length;
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** Estimated latencies by target id, of a report or as they are. */
+function latencies(network: unknown, place: string): Record<string, number> {
+  const given = plainObject(network, place);
+  const results = given["results"];
+  if (!Array.isArray(results)) {
+    for (const [target, ms] of Object.entries(given)) {
+      if (typeof ms !== "number") throw wrongArgument(`${place}: expected a latency in ms for ${text(target, "target")}, found ${inWords(ms)}`);
+    }
+    return given as Record<string, number>;
+  }
+  const estimates = (results as api.Result[]).filter((result) => result.metric === "latency" && "value" in result);
+  return Object.fromEntries(estimates.map((result) => [result.target, (result as api.Estimate).value]));
+}

@@ -1,0 +1,134 @@
+/** `load()`, on any platform. */
+import type { FileSource, LoadOptions, PredictorSource } from "../types/index.d.ts";
+import { isBytes, plainObject, tag } from "./arguments.ts";
+import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
+import { LiteCast, type PredictorFiles } from "./litecast.ts";
+import init, * as module from "./module.js";
+import { bytesFrom, MANIFEST, NETWORK, type Platform, WASM } from "./sources.ts";
+
+/** What the package carries of itself, compressed: see `build.mjs`. */
+export interface Shipped {
+  wasm(): Promise<{ default: string }>;
+  predictor(): Promise<{ network: string; manifest: string }>;
+}
+
+export type Load = (options?: LoadOptions) => Promise<LiteCast>;
+
+/** What `load()` starts from, and what a worker is started with. */
+export interface Loaded {
+  wasm: Uint8Array | WebAssembly.Module;
+  predictor: PredictorFiles | null;
+}
+
+/** The module is instantiated once: its memory is shared by every estimator of this thread. */
+let instantiated: Promise<WebAssembly.Memory> | null = null;
+
+export function loader(platform: Platform, shipped: Shipped): Load {
+  return async (options) => {
+    const { wasm, predictor } = checkOptions(options);
+    const files = predictorFiles(predictor, platform, shipped);
+    files.catch(() => undefined); // awaited below
+    instantiated ??= module_(wasm, platform, shipped).then(instantiate);
+    try {
+      return new LiteCast(module, await instantiated, await files);
+    } catch (error) {
+      if (!(await isFulfilled(instantiated))) instantiated = null;
+      throw error;
+    }
+  };
+}
+
+/** The files alone, for a worker that instantiates them. */
+export async function loadFiles(options: LoadOptions | undefined, platform: Platform, shipped: Shipped): Promise<Loaded> {
+  const { wasm, predictor } = checkOptions(options);
+  const [loaded, files] = await Promise.all([module_(wasm, platform, shipped), predictorFiles(predictor, platform, shipped)]);
+  return { wasm: loaded, predictor: files };
+}
+
+export async function start({ wasm, predictor }: Loaded): Promise<LiteCast> {
+  return new LiteCast(module, await instantiate(wasm), predictor);
+}
+
+const isFulfilled = (promise: Promise<unknown>): Promise<boolean> => promise.then(() => true, () => false);
+
+function checkOptions(options: unknown): LoadOptions {
+  if (options === undefined) return {};
+  const given = plainObject(options, "load()");
+  const strange = Object.keys(given).find((name) => name !== "wasm" && name !== "predictor");
+  if (strange !== undefined) throw wrongArgument(`load(): unknown option \`${strange}\`, expected one of wasm, predictor`);
+  return given;
+}
+
+async function instantiate(wasm: Uint8Array | WebAssembly.Module): Promise<WebAssembly.Memory> {
+  try {
+    return (await init({ module_or_path: wasm })).memory;
+  } catch (error) {
+    if (error instanceof Error && tag(error) === "Error" && error.name === "CompileError") {
+      const policy = "a content security policy needs script-src 'wasm-unsafe-eval'";
+      throw new LitecastError("wasm", `the WebAssembly module could not be compiled (${error.message}); ${policy}`, error);
+    }
+    if (error instanceof Error && error.name === "LinkError") {
+      throw new LitecastError("wasm", `the WebAssembly module is of another version of litecast than its script (${error.message})`, error);
+    }
+    throw fromModule(error);
+  }
+}
+
+async function module_(source: LoadOptions["wasm"], platform: Platform, shipped: Shipped): Promise<Uint8Array | WebAssembly.Module> {
+  if (source === undefined) return platform.decompress(fromBase64((await shipped.wasm()).default));
+  const given: unknown = await source;
+  if (tag(given) === "WebAssembly.Module") return given as WebAssembly.Module;
+  return bytesFrom(given as FileSource, WASM, platform);
+}
+
+async function predictorFiles(source: LoadOptions["predictor"], platform: Platform, shipped: Shipped): Promise<PredictorFiles | null> {
+  if (source === null) return null;
+  if (source === undefined) return shippedPredictor(platform, shipped);
+  const given = plainObject(source, "predictor");
+  const { network, manifest } = given as unknown as PredictorSource;
+  if (network === undefined || manifest === undefined) {
+    throw wrongArgument(`predictor: expected { network, manifest }, found an object with ${Object.keys(given).join(", ") || "nothing"}`);
+  }
+  const [bytes, words] = await Promise.all([bytesFrom(network, NETWORK, platform), manifestText(manifest, platform)]);
+  return { network: bytes, manifest: words };
+}
+
+/** As JSON: given as a parsed object, as text, or as a file. */
+async function manifestText(given: PredictorSource["manifest"], platform: Platform): Promise<string> {
+  const manifest: unknown = await given;
+  if (typeof manifest === "string" && manifest.trimStart().startsWith("{")) return manifest;
+  const is_parsed = tag(manifest) === "Object" && !isBytes(manifest) && typeof (manifest as { arrayBuffer?: unknown }).arrayBuffer !== "function";
+  if (is_parsed) return JSON.stringify(manifest);
+  if (Array.isArray(manifest)) throw wrongArgument(`${MANIFEST.option}: expected a manifest, found ${inWords(manifest)}`);
+  return new TextDecoder().decode(await bytesFrom(manifest as FileSource, MANIFEST, platform));
+}
+
+async function shippedPredictor(platform: Platform, shipped: Shipped): Promise<PredictorFiles> {
+  const { network, manifest } = await shipped.predictor();
+  const [planes, json] = await Promise.all([platform.decompress(fromBase64(network)), platform.decompress(fromBase64(manifest))]);
+  return { network: interleaved(planes), manifest: new TextDecoder().decode(json) };
+}
+
+/** Even bytes and then odd ones, as which numbers of two bytes compress better → the bytes in order. */
+function interleaved(planes: Uint8Array): Uint8Array {
+  const n_even = Math.ceil(planes.length / 2);
+  const bytes = new Uint8Array(planes.length);
+  for (let idx = 0; idx < n_even; idx++) bytes[2 * idx] = planes[idx]!;
+  for (let idx = n_even; idx < planes.length; idx++) bytes[2 * (idx - n_even) + 1] = planes[idx]!;
+  return bytes;
+}
+
+interface Base64 {
+  fromBase64?(text: string): Uint8Array;
+}
+
+function fromBase64(text: string): Uint8Array {
+  const { fromBase64 } = Uint8Array as Base64;
+  if (fromBase64) return fromBase64.call(Uint8Array, text);
+  const { Buffer } = globalThis as { Buffer?: { from(text: string, encoding: "base64"): Uint8Array } };
+  if (Buffer) return Buffer.from(text, "base64");
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let idx = 0; idx < letters.length; idx++) bytes[idx] = letters.charCodeAt(idx);
+  return bytes;
+}

@@ -1,0 +1,2 @@
+export * from "../../../target/module/litecast.js";
+export { default } from "../../../target/module/litecast.js";

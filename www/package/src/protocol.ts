@@ -1,0 +1,44 @@
+/** Messages between a program and the thread that estimates for it. */
+import type { LitecastErrorKind } from "../types/index.d.ts";
+import { LitecastError } from "./errors.ts";
+import type { LiteCast } from "./litecast.ts";
+import type { Loaded } from "./load.ts";
+
+export type Method = "estimate" | "estimateMany" | "analyze" | "compare" | "calibrate" | "calibrated" | "targets" | "boards";
+
+export type Call = { start: Loaded } | { method: Method; args: unknown[] };
+
+export interface Request {
+  id: number;
+  call: Call;
+}
+
+export interface Failure {
+  kind: LitecastErrorKind;
+  message: string;
+}
+
+export type Reply = { id: number; value: unknown } | { id: number; error: Failure };
+
+/** The first message of a thread, once it can take requests. */
+export const READY = "litecast thread is ready";
+
+export const describe = (error: unknown): Failure =>
+  error instanceof LitecastError ? { kind: error.kind, message: error.message } : { kind: "internal", message: String(error) };
+
+export const restore = ({ kind, message }: Failure): LitecastError => new LitecastError(kind, message);
+
+/** One of many reports, in which an error would lose its kind on the way. */
+export type Entry = { report: unknown } | { error: Failure };
+
+export function call(litecast: LiteCast, method: Method, args: unknown[]): unknown {
+  const called = litecast[method] as (...args: unknown[]) => unknown;
+  const value = called.apply(litecast, args);
+  if (method !== "estimateMany") return value;
+  return (value as unknown[]).map((entry): Entry => (entry instanceof LitecastError ? { error: describe(entry) } : { report: entry }));
+}
+
+export function received(method: Method, value: unknown): unknown {
+  if (method !== "estimateMany") return value;
+  return (value as Entry[]).map((entry) => ("error" in entry ? restore(entry.error) : entry.report));
+}

@@ -1,0 +1,68 @@
+/** What a program gives in the place of a file of this package → its bytes, checked. */
+import type { FileSource, ResponseLike } from "../types/index.d.ts";
+import { isBytes, tag, viewOf } from "./arguments.ts";
+import { inWords, LitecastError, wrongArgument } from "./errors.ts";
+
+/** What differs between a browser and a server. */
+export interface Platform {
+  /** Decodes Brotli. */
+  decompress(bytes: Uint8Array): Promise<Uint8Array>;
+  /** The bytes at a URL, or at a path where there are files. */
+  read(url: string): Promise<Uint8Array>;
+}
+
+/** A file that the package has its own copy of. */
+export interface Expected {
+  /** As in `load({ ... })`. */
+  option: string;
+  words: string;
+  magic: readonly number[];
+}
+
+export const WASM: Expected = { option: "wasm", words: "a WebAssembly module", magic: [0x00, 0x61, 0x73, 0x6d] };
+/** The field `ir_version`, which writers of ONNX put first. */
+export const NETWORK: Expected = { option: "predictor.network", words: "an ONNX file", magic: [0x08] };
+/** An opening brace, after what JSON allows before it. */
+export const MANIFEST: Expected = { option: "predictor.manifest", words: "a manifest in JSON", magic: [0x7b] };
+
+const is_response = (value: object): value is ResponseLike => "arrayBuffer" in value && typeof value.arrayBuffer === "function";
+
+export async function bytesFrom(given: FileSource | PromiseLike<FileSource>, expected: Expected, platform: Platform): Promise<Uint8Array> {
+  const source: unknown = await given;
+  const { bytes, place } = await read(source, expected, platform);
+  check(bytes, place, expected);
+  return bytes;
+}
+
+async function read(source: unknown, expected: Expected, platform: Platform): Promise<{ bytes: Uint8Array; place: string }> {
+  if (isBytes(source)) return { bytes: viewOf(source), place: expected.option };
+  const url = typeof source === "string" ? source : tag(source) === "URL" ? (source as { href: string }).href : null;
+  if (url !== null) return { bytes: await platform.read(url), place: url };
+  if (typeof source === "object" && source !== null && is_response(source)) {
+    const { url = "", ok = true, status = 0 } = source;
+    const place = url || expected.option;
+    if (!ok) throw new LitecastError("asset", `${place}: expected ${expected.words}, found HTTP status ${status}`);
+    return { bytes: new Uint8Array(await source.arrayBuffer()), place };
+  }
+  throw wrongArgument(`${expected.option}: expected a URL, a Response or bytes, found ${inWords(source)}`);
+}
+
+/** Names a page that a server gave in the place of a file, which bundlers' servers do. */
+function check(bytes: Uint8Array, place: string, { option, words, magic }: Expected): void {
+  const start = magic[0] === 0x7b ? bytes.subarray(firstLetter(bytes)) : bytes;
+  if (magic.every((byte, idx) => start[idx] === byte)) return;
+  const hex = (list: Iterable<number>): string => Array.from(list, (byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  const is_page = bytes[firstLetter(bytes)] === 0x3c;
+  const found = is_page ? `a page of HTML or XML (${hex(bytes.subarray(0, 4))})` : hex(bytes.subarray(0, 4)) || "nothing";
+  const fix = is_page
+    ? `; the server has no such file and answers with a page: serve the file there, or leave out \`${option}\` to use the copy inside the package`
+    : "";
+  throw new LitecastError("asset", `${place}: expected ${words} (${hex(magic)}), found ${found}${fix}`);
+}
+
+/** After white space and a byte order mark. */
+function firstLetter(bytes: Uint8Array): number {
+  const skipped = [0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf];
+  const first = bytes.subarray(0, 1024).findIndex((byte) => !skipped.includes(byte));
+  return Math.max(first, 0);
+}

@@ -1,0 +1,50 @@
+/** The same estimator in a module worker, so that a page stays responsive. */
+export { LitecastError } from "./errors.ts";
+import type { WorkerLoadOptions } from "../types/worker.d.ts";
+import { Client, type Thread } from "./client.ts";
+import { inWords, LitecastError, wrongArgument } from "./errors.ts";
+import { loadFiles } from "./load.ts";
+import { shipped } from "./shipped.ts";
+import { web } from "./web.ts";
+
+export async function load(options: WorkerLoadOptions = {}): Promise<Client> {
+  const { worker, ...others } = options;
+  const files = loadFiles(others, web, shipped);
+  files.catch(() => undefined); // awaited below
+  if (worker !== undefined) return Client.connect(threadOf(given(worker)), () => files);
+  try {
+    return await Client.connect(threadOf(new Worker(new URL("./thread.js", import.meta.url), { type: "module" })), () => files);
+  } catch (error) {
+    if (!(error instanceof LitecastError) || error.kind !== "worker") throw error;
+    // A bundler that does not know that the script is a worker has moved this one away from it.
+    return Client.connect(await fromText(), () => files);
+  }
+}
+
+function given(worker: unknown): Worker {
+  if (typeof worker === "string") return new Worker(worker, { type: "module" });
+  if (worker instanceof URL) return new Worker(worker, { type: "module" });
+  if (typeof worker === "object" && worker !== null && "postMessage" in worker) return worker as Worker;
+  throw wrongArgument(`worker: expected a Worker or the URL of litecast/thread, found ${inWords(worker)}`);
+}
+
+async function fromText(): Promise<Thread> {
+  const { default: text } = await import("./assets/worker.js");
+  const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const thread = threadOf(new Worker(url));
+  return { ...thread, stop: () => (thread.stop(), URL.revokeObjectURL(url)) };
+}
+
+function threadOf(worker: Worker): Thread {
+  return {
+    post: (message, transfer) => worker.postMessage(message, transfer),
+    listen(onMessage, onFailure) {
+      worker.onmessage = ({ data }) => onMessage(data);
+      worker.onerror = (event) => {
+        event.preventDefault();
+        onFailure(event.message || "the worker could not be started: its script was not found, or a content security policy forbids it");
+      };
+    },
+    stop: () => worker.terminate(),
+  };
+}

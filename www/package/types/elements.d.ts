@@ -1,0 +1,18 @@
+/**
+ * Registers two custom elements, each of which estimates in one worker that all of them share:
+ *
+ * - `<litecast-report src="model.tflite" target="ethos-u55-256">`: cards of every metric, and the graph with each
+ *   operator's part of the latency, also as a table;
+ * - `<litecast-badge src="model.tflite" target="ethos-u55-256" metric="latency">`: one number, "2.1 ms on U55-256".
+ *
+ * `batch` is an attribute of both. The property `report` holds the report that is shown, and shows one that is set.
+ * An element dispatches `litecast-report` with the report as `detail`, or `litecast-error` with a `LitecastError`. The
+ * attribute `data-state` is `loading`, `ready` or `error`.
+ *
+ * CSS variables: `--litecast-color`, `--litecast-background`, `--litecast-accent`, `--litecast-line`,
+ * `--litecast-muted`, `--litecast-error`, `--litecast-font`, `--litecast-radius`, `--litecast-space`,
+ * `--litecast-graph-height`, and `--litecast-badge-color`.
+ *
+ * Does nothing where there is no document.
+ */
+export function defineElements(): void;

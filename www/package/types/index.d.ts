@@ -1,0 +1,399 @@
+/// <reference lib="es2020" />
+/// <reference lib="esnext.disposable" />
+/** What a TensorFlow Lite model costs on edge hardware: `const litecast = await load();` */
+import type { Metric, TargetId } from "./ids.js";
+import type { ModelFacts, Report, Summary } from "./report.js";
+
+export type { Metric, TargetId } from "./ids.js";
+export type * from "./report.js";
+
+/**
+ * Loads the module and the predictor that travel in this package, or those that are given. Nothing happens before this
+ * call, and no other machine is asked. The module is instantiated once: later calls share its memory.
+ *
+ * Rejects with a {@link LitecastError}: `asset` for a file that is not what was expected, `wasm` for a module that
+ * cannot be run here, `wrong-argument`. A predictor of another version is refused by the first estimate.
+ */
+export function load(options?: LoadOptions): Promise<LiteCast>;
+
+export interface LoadOptions {
+  /** The WebAssembly module, as a file or compiled, where the copy in the package cannot be used. */
+  wasm?: FileSource | CompiledModule | PromiseLike<FileSource | CompiledModule> | undefined;
+  /** A predictor of one's own; null for none, which leaves {@link LiteCast.analyze}. */
+  predictor?: PredictorSource | null | undefined;
+}
+
+/** A trained bundle, as LiteCast's trainer exports it. */
+export interface PredictorSource {
+  /** `predictor.onnx`. */
+  network: FileSource | PromiseLike<FileSource>;
+  /** `manifest.json`: a file, its text, or what `JSON.parse` makes of it. */
+  manifest: FileSource | object | PromiseLike<FileSource | object>;
+}
+
+/** A URL (where there are files a path, too), what `fetch` resolves to, or bytes. */
+export type FileSource = string | UrlLike | ResponseLike | BytesSource;
+
+export type BytesSource = ArrayBufferLike | ArrayBufferView;
+
+/** A `URL`. */
+export interface UrlLike {
+  readonly href: string;
+}
+
+/** A `Response`. */
+export interface ResponseLike {
+  readonly url?: string;
+  readonly ok?: boolean;
+  readonly status?: number;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+/** A `WebAssembly.Module`. */
+// eslint-disable-next-line @typescript-eslint/no-empty-object-type
+export interface CompiledModule {}
+
+/** Every method throws a {@link LitecastError}. */
+export interface LiteCast {
+  /** Of this package. */
+  readonly version: string;
+  /** Memory that the module holds; it grows with the largest call, and never shrinks. */
+  readonly memory_bytes: number;
+
+  /** Everything there is to say about a `.tflite` file, or about a graph without weights. */
+  estimate(model: BytesSource | Graph, options: EstimateOptions & { detail: "summary" }): Summary;
+  estimate(model: BytesSource | Graph, options?: EstimateOptions): Report;
+
+  /**
+   * As `estimate` of each model, in their order and in less time. Where a model has no report, what `estimate` throws
+   * stands in its place.
+   */
+  estimateMany(models: Iterable<BytesSource | Graph | ModelFile>, options: EstimateOptions & { detail: "summary" }): (Summary | LitecastError)[];
+  estimateMany(models: Iterable<BytesSource | Graph | ModelFile>, options?: EstimateOptions): (Report | LitecastError)[];
+
+  /** As `estimate`, without what a trained network says: exact facts, and what is modelled from them. */
+  analyze(model: BytesSource | Graph, options: EstimateOptions & { detail: "summary" }): Summary;
+  analyze(model: BytesSource | Graph, options?: EstimateOptions): Report;
+
+  /**
+   * As `estimate`, of the network that `changes` make of the model: every shape follows by the rules of its operator,
+   * and weights of another shape take values of the old ones. Throws `resize` where an operator is not known to follow,
+   * and `not-float` where there is nothing to quantise.
+   */
+  estimateChanged(model: BytesSource | Graph, changes: Changes, options: EstimateOptions & { detail: "summary" }): Summary;
+  estimateChanged(model: BytesSource | Graph, changes: Changes, options?: EstimateOptions): Report;
+
+  /** The operators of the changed network that each of `options.targets` leaves to a processor. */
+  leftOut(model: BytesSource | Graph, changes: Changes, options: EstimateOptions): LeftOut[][];
+
+  /** The Ethos-U that `targets` may name, and the sections of a `vela.ini`, or else those that Vela knows. */
+  accelerators(vela_ini?: string): Accelerators;
+
+  /** What differs between two reports, for example of two versions of a model. */
+  compare(before: Summary, after: Summary): Comparison;
+
+  /**
+   * Fits a device of one's own to at least three measured networks. What it returns is a plain object:
+   * `JSON.stringify` keeps it, `calibrated` takes it back.
+   */
+  calibrate(measurements: Iterable<Measurement>): Calibration;
+
+  /** The latency of a network on a calibrated device. */
+  calibrated(calibration: Calibration, network: Summary | Partial<Record<TargetId, number>>): Calibrated;
+
+  /** What can be estimated on: first the targets of every report, then those that `targets` may name. */
+  targets(): TargetInfo[];
+
+  /** Boards with their memories, clocks and sources. */
+  boards(): Boards;
+
+  /** Frees the predictor. Every later call throws the kind `disposed`. */
+  dispose(): void;
+  [Symbol.dispose](): void;
+}
+
+export interface EstimateOptions {
+  /** Reported as `file`. */
+  name?: string | undefined;
+  /** Inputs at a time, at least 1, which it is by default. */
+  batch?: number | undefined;
+  /** Threads on processors, at least 1, which it is by default; a board with fewer cores takes as many as it has. */
+  threads?: number | undefined;
+  /** Sizes of dimensions that an ONNX file leaves open, by their names there: `{ sequence: 128 }`. */
+  dimensions?: Readonly<Record<string, number>> | undefined;
+  /**
+   * Estimate on these alone. Fewer targets take less time, and targets that need no trained network (all but the
+   * default configurations of `ethos-u55-256`, `ethos-u65-512` and `ethos-u85-256`) much less.
+   */
+  targets?: readonly (TargetId | TargetChoice)[] | undefined;
+  /** `summary` leaves out what describes single operators, for a search. */
+  detail?: "full" | "summary" | undefined;
+}
+
+/** A network that is built differently. What is absent stays. */
+export interface Changes {
+  /** Factor on height and width of the inputs, 1/16 to 4. */
+  resolution?: number;
+  /** Factor on the channels of hidden layers, 1/16 to 4. */
+  width?: number;
+  /** Layers with `from` channels have `to` instead. */
+  channels?: { from: number; to: number };
+  /** Quantise a float32 network. */
+  int8?: boolean;
+  /** Run the operators in the order with the lowest peak of live activations that is found. */
+  low_memory_order?: boolean;
+}
+
+/** An operator that a target leaves to a processor. */
+export interface LeftOut {
+  /** Index into `operators` of the report. */
+  operator: number;
+  reason: string;
+}
+
+export interface Accelerators {
+  /** With sections, clock and SRAM (null for all that it addresses) of their default configuration. */
+  npus: { id: string; device: string; system_config: string; memory_mode: string; clock_mhz: number; arena_cache_bytes: number | null }[];
+  system_configs: { name: string; clock_mhz: number }[];
+  memory_modes: string[];
+}
+
+/** A target in a configuration of one's own, as the command's options of the same names. */
+export type TargetChoice = ChosenTarget | ChosenBoard;
+
+export interface ChosenTarget {
+  target: TargetId;
+  board?: undefined;
+  /** System configuration of an Ethos-U, as Vela names it. */
+  system_config?: string | undefined;
+  /** Memory mode of an Ethos-U, as Vela names it. */
+  memory_mode?: string | undefined;
+  /** SRAM in bytes that Vela may fill where an Ethos-U has an SRAM of its own. */
+  arena_cache_bytes?: number | undefined;
+  /** Contents of a `vela.ini` with both sections, instead of those that Vela 5.2.0 knows. */
+  vela_ini?: string | undefined;
+  /** Clock of a microcontroller or an Ethos-U, in MHz, instead of its own. */
+  clock_mhz?: number | undefined;
+  /** Bandwidth of an Ethos-U's memory outside the chip; without it the memory keeps pace with the clock, as Vela has it. */
+  off_chip_bytes_per_s?: number | undefined;
+  /** Id and words that the report has for it, instead of its own. */
+  name?: string | undefined;
+  device?: string | undefined;
+}
+
+/** The NPU of a board of {@link Boards.npus}. */
+export interface ChosenBoard {
+  board: string;
+  target?: undefined;
+  system_config?: undefined;
+  memory_mode?: undefined;
+  vela_ini?: undefined;
+  arena_cache_bytes?: number | undefined;
+  clock_mhz?: number | undefined;
+  off_chip_bytes_per_s?: number | undefined;
+  name?: string | undefined;
+  device?: string | undefined;
+}
+
+export interface ModelFile {
+  bytes: BytesSource | Graph;
+  name?: string | undefined;
+  batch?: number | undefined;
+  threads?: number | undefined;
+  dimensions?: Readonly<Record<string, number>> | undefined;
+}
+
+/**
+ * A network without the values of its weights, for a search: operators, shapes, types and attributes, by TFLite's
+ * names. The project's `docs/graph-json.md` lists every field, attribute and default.
+ */
+export interface Graph {
+  format: "litecast-graph";
+  version: 1;
+  name?: string | undefined;
+  /** Names of tensors. */
+  inputs: readonly string[];
+  outputs: readonly string[];
+  tensors: readonly GraphTensor[];
+  operators: readonly GraphOperator[];
+}
+
+export interface GraphTensor {
+  /** Unique in the graph. */
+  name: string;
+  /** Images NHWC, filters of convolutions `[out, h, w, in]`, of depthwise ones `[1, h, w, out]`. */
+  shape: readonly number[];
+  type: "int8" | "int16" | "int32" | "int64" | "uint8" | "float32" | "float16" | "bool" | (string & {});
+  /** Whether the file that the graph describes holds its values. */
+  constant?: boolean | undefined;
+  /** Share of zeros among int8 weights, from 0 to 1. */
+  zero_share?: number | undefined;
+  /** Entropy of int8 weights in bits a value, from 0 to 8. */
+  entropy_bits?: number | undefined;
+  /** Contents of a constant that says how an operator works, at most 64 numbers. */
+  values?: readonly number[] | undefined;
+  scale?: number | undefined;
+  zero_point?: number | undefined;
+  variable?: boolean | undefined;
+}
+
+export interface GraphOperator {
+  /** Of TFLite's `BuiltinOperator`, for example `CONV_2D`, or a name of one's own. */
+  kind: string;
+  /** Names of tensors in TFLite's order; null for an optional input that is left out. */
+  inputs: readonly (string | null)[];
+  outputs: readonly string[];
+  attributes?: Readonly<Record<string, unknown>> | undefined;
+  /** Multiply-accumulates of one inference, for kinds that TFLite does not have. */
+  macs?: number | undefined;
+}
+
+/** A target and what is estimated for it. */
+export interface TargetInfo {
+  id: TargetId;
+  /** Whether reports are of it where `targets` says nothing else. */
+  is_default: boolean;
+  /** The hardware in words. */
+  device: string;
+  metrics: MetricInfo[];
+  /** Tool, version and configuration whose numbers were learned, or what a model was fitted to. */
+  learned_from: string;
+}
+
+export interface MetricInfo {
+  metric: Metric;
+  unit: string;
+  /** Mean absolute error in percent on networks held out of training or fit; null where not measured. */
+  expected_error_percent: number | null;
+}
+
+export interface Boards {
+  microcontrollers: MicrocontrollerBoard[];
+  /** Their `id` may stand in {@link ChosenBoard}. */
+  npus: NpuBoard[];
+}
+
+export interface MicrocontrollerBoard {
+  id: string;
+  name: string;
+  chip: string;
+  core: string;
+  clock_mhz: number;
+  sram_kib: number;
+  tcm_kib: number;
+  flash_kib: number;
+  external_ram_kib: number;
+  external_flash_kib: number;
+  npu?: string;
+  /** The target that estimates latencies with its core, where one was measured. */
+  latency?: { target: TargetId; is_transferred: boolean };
+  source: string;
+}
+
+export interface NpuBoard {
+  id: string;
+  name: string;
+  npu: TargetId;
+  npu_clock_mhz: number;
+  host: string;
+  host_clock_mhz: number | null;
+  sram_bytes: number | null;
+  source: string;
+}
+
+/** One network on a device of one's own. */
+export type Measurement = { measured_ms: number } & (
+  | { /** Estimated latencies by target id, in ms. */ estimates_ms: Partial<Record<TargetId, number>>; report?: undefined }
+  | { /** Of the same network. */ report: Summary; estimates_ms?: undefined }
+);
+
+/** What a device's latencies follow from: a line between logarithms of latencies. */
+export interface Calibration {
+  /** The known target whose estimates, scaled, come closest to the measurements. */
+  target: TargetId;
+  center: number;
+  intercept: number;
+  slope: number;
+  n_measurements: number;
+  /** Mean absolute error of each measurement, estimated from the others, in percent. */
+  left_out_percent: number;
+  /** The largest factor between the two. */
+  left_out_worst_factor: number;
+}
+
+/** The latency of one network on a device of one's own. */
+export interface Calibrated {
+  latency_ms: number;
+  /** Ends of an interval that is as wide as the worst of the measurements, each estimated from the others. */
+  lo_ms: number;
+  hi_ms: number;
+  target: TargetId;
+  n_measurements: number;
+  left_out_percent: number;
+}
+
+export interface Change {
+  /** Null where it is not known. */
+  before: number | null;
+  after: number | null;
+  /** `after` less `before`. */
+  difference: number | null;
+  /** Of `before`; null where that is 0 or not known. */
+  change_percent: number | null;
+}
+
+export type FactName = keyof Pick<ModelFacts, "file_bytes" | "macs" | "parameters" | "weight_bytes" | "arena_bytes" | "n_operators">;
+
+export interface FactChange extends Change {
+  fact: FactName;
+  unit: string;
+}
+
+export interface ResultChange extends Change {
+  target: TargetId;
+  device: string;
+  metric: Metric;
+  /** Null where neither has an estimate. */
+  unit: string | null;
+  /** Whether the two intervals share a point, so that the order of the values is not sure; null without intervals. */
+  is_within_intervals: boolean | null;
+}
+
+export interface Comparison {
+  before: string;
+  after: string;
+  facts: FactChange[];
+  results: ResultChange[];
+}
+
+/** Stable words; those of a file that cannot be read are the reader's, for example `truncated`. */
+export type LitecastErrorKind =
+  | "wrong-argument"
+  | "asset"
+  | "wasm"
+  | "no-predictor"
+  | "predictor-manifest"
+  | "predictor-feature-schema"
+  | "predictor-network"
+  | "unknown-target"
+  | "unknown-board"
+  | "configuration"
+  | "truncated"
+  | "batch"
+  | "cycle"
+  | "limit-exceeded"
+  | "too-few-measurements"
+  | "no-common-target"
+  | "no-estimate"
+  | "disposed"
+  | "worker"
+  | "internal"
+  | (string & {});
+
+/** What every function of this package throws. */
+export class LitecastError extends Error {
+  readonly name: "LitecastError";
+  readonly kind: LitecastErrorKind;
+  constructor(kind: LitecastErrorKind, message: string, cause?: unknown);
+}
+
