@@ -58,7 +58,7 @@ test("on a phone a swipe over the graph scrolls the page, and no control covers 
       await page.evaluate(() => document.querySelector(".graph").scrollIntoView());
       const before = await page.evaluate(() => scrollY);
       const session = await page.context().newCDPSession(page);
-      const box = await page.locator(".graph canvas").boundingBox();
+      const box = await page.locator(".drawing").boundingBox();
       const [x, y] = [Math.round(box.x + box.width / 2), Math.round(box.y + 300)];
       const touch = (type, touchPoints) => session.send("Input.dispatchTouchEvent", { type, touchPoints });
       await touch("touchStart", [{ x, y }]);

@@ -1,13 +1,14 @@
 /**
  * The page in headless Chromium: `node tests/page/bench.mjs [MODEL] [--runs 5]`. Each line is the median of the runs, with
- * the fastest and the slowest. Last, estimates a second of the npm package on one thread, for networks of 70 operators:
- * all of it, and the predictor alone, whose time is what the same files take more than without it.
+ * the fastest and the slowest.
  *
  *   ready       navigation to an estimator that can estimate
  *   download    bytes that a first visit asks for, as compressed ahead with brotli
  *   estimates   drop to estimates on the screen; `first` on a fresh page
  *   drawn       drop to the drawn graph
  *   task        longest task of the page's own thread: as long as this it did not answer
+ *   slider      a slider's move to the answer of the chosen target
+ *   sweep       all accelerators for one latency
  *   axe-core    findings on all views in both themes
  */
 import { access, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
@@ -19,11 +20,7 @@ import { axeFindings, dropFiles, measures, openBrowser, openPage, SHARED_MODELS,
 import { residualModel } from "./model.mjs";
 
 const DIST = fileURLToPath(new URL("../../www/dist/", import.meta.url));
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const PACKAGE_ORIGIN = "http://localhost:1";
-const N_OPERATORS = 70;
-const N_FILES = 64;
-const BATCH_SIZES = [1, 8, 64];
+const MOBILENET = "coral__mobilenet_v1_0.75_192_quant.tflite";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -118,62 +115,29 @@ async function benchAccess(chromium) {
   }
 }
 
-/** A blank page of an origin of its own that serves the package and the bundle. */
-async function openPackage({ browser }) {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const served = { "/": null, "/litecast.js": "pkg", "/litecast_bg.wasm": "pkg", "/predictor.onnx": "bundle", "/manifest.json": "bundle" };
-  await page.route(`${PACKAGE_ORIGIN}/**`, async (route) => {
-    const { pathname } = new URL(route.request().url());
-    const folder = served[pathname];
-    if (folder) await route.fulfill({ path: path.join(ROOT, folder, pathname) });
-    else await route.fulfill({ contentType: "text/html", body: "" });
-  });
-  await page.goto(PACKAGE_ORIGIN);
-  return { page, close: () => context.close() };
-}
-
-/** Runs in the page. Milliseconds of each run: `read` without the predictor, and by the number of files of a call. */
-async function timePackage({ base64, n_files, batch_sizes, n_runs }) {
-  const { default: init, Predictor, analyze } = await import("/litecast.js");
-  await init();
-  const [onnx, manifest] = await Promise.all([
-    fetch("/predictor.onnx").then((response) => response.arrayBuffer()),
-    fetch("/manifest.json").then((response) => response.text()),
-  ]);
-  const predictor = new Predictor(new Uint8Array(onnx), manifest);
-  const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-  const files = new Array(n_files).fill({ name: "network.tflite", bytes });
-  const time = (run) => {
-    const started = performance.now();
-    run();
-    return performance.now() - started;
-  };
-  const runs = [];
-  for (let i = 0; i < n_runs + 1; i++) {
-    const read = time(() => files.forEach((file) => analyze(file.bytes, file.name)));
-    const estimated = batch_sizes.map((size) =>
-      time(() => {
-        for (let start = 0; start < n_files; start += size) predictor.estimateMany(files.slice(start, start + size));
-      }),
-    );
-    runs.push({ read, estimated });
+/** Sliders and the sweep over all accelerators, on one network. */
+async function benchWhatIf(chromium, name, file) {
+  const { page, close } = await openPage(chromium, { prepare: watchTasks });
+  await dropFiles(page, [file]);
+  await waitDrawn(page, path.basename(file));
+  await page.click("#tool-what-if");
+  await page.waitForFunction(() => !document.getElementById("what-if-clock").disabled);
+  const all = (measure) => page.evaluate((measure) => performance.getEntriesByName(`litecast:${measure}`).map(({ duration }) => duration), measure);
+  for (let i = 0; i < Number(values.runs) + 1; i++) {
+    await page.focus("#what-if-resolution");
+    await page.keyboard.press(i % 2 === 0 ? "ArrowLeft" : "ArrowRight");
+    await page.waitForTimeout(400);
   }
-  return runs.slice(1); // the browser still compiles in the first
-}
-
-async function benchPackage(chromium) {
-  const { page, close } = await openPackage(chromium);
-  const base64 = residualModel(N_OPERATORS).toString("base64");
-  const runs = await page.evaluate(timePackage, { base64, n_files: N_FILES, batch_sizes: BATCH_SIZES, n_runs: Number(values.runs) });
+  await page.click("#tool-accelerators");
+  for (let i = 0; i < Number(values.runs) + 1; i++) {
+    await page.press("#sweep-limit", "Enter");
+    await page.waitForTimeout(900);
+  }
+  const [what_if, sweep] = [await all("what-if"), await all("sweep")];
   await close();
-  const rate = (ms) => ((1e3 * N_FILES) / median(ms)).toFixed(0).padStart(6);
-  console.log(`npm package, networks of ${N_OPERATORS} operators, ${runs.length} runs`);
-  for (const [index, size] of BATCH_SIZES.entries()) {
-    const all = rate(runs.map(({ estimated }) => estimated[index]));
-    const predictor = rate(runs.map(({ estimated, read }) => estimated[index] - read));
-    console.log(`  ${String(size).padStart(2)} at a time ${all} reports/s, predictor alone ${predictor} graphs/s`);
-  }
+  console.log(`what if, ${name}`);
+  if (what_if.length > 1) console.log(line("slider", what_if.slice(1)));
+  if (sweep.length > 1) console.log(line("sweep", sweep.slice(1)));
 }
 
 const folder = await mkdtemp(path.join(tmpdir(), "litecast-bench-"));
@@ -186,8 +150,10 @@ try {
   const thousand = path.join(folder, "residual_1000.tflite");
   await writeFile(thousand, residualModel(1000));
   await bench(chromium, "1,000 operators", thousand);
+  const mobilenet = path.join(SHARED_MODELS, MOBILENET);
+  if (await access(mobilenet).then(() => true, () => false)) await benchWhatIf(chromium, MOBILENET, mobilenet);
+  else console.log(`skipped: ${MOBILENET} is not here`);
   await benchAccess(chromium);
-  await benchPackage(chromium);
 } finally {
   await chromium.close();
   await rm(folder, { recursive: true });

@@ -98,7 +98,7 @@ test("an example is estimated and drawn in Firefox", { skip: !is_here && `no ${F
     assert.equal(await evaluate(firefox, 'document.querySelector(".operator-details").dataset.operator'), costliest);
     const n_colours = await evaluate(
       firefox,
-      `(() => { const canvas = document.querySelector(".graph canvas");
+      `(() => { const canvas = document.querySelector(".drawing");
         return new Set(new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size; })()`,
     );
     assert.ok(n_colours > 20, `${n_colours} colours on the canvas`);

@@ -1,42 +1,17 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { importSource } from "./sources.mjs";
 
 const format = await importSource("format.ts");
 const plain = (quantity) => format.text(quantity).replaceAll("\u202f", " ");
 
-test("bytes have three digits and binary units", () => {
-  const cases = [
-    [0, "0 bytes"],
-    [1, "1 byte"],
-    [1023, "1,023 bytes"],
-    [1024, "1.00 KiB"],
-    [72_700, "71.0 KiB"],
-    [1_048_575, "1.00 MiB"],
-    [1_048_576, "1.00 MiB"],
-    [4_193_912, "4.00 MiB"],
-    [3 * 1024 ** 4, "3.00 TiB"],
-  ];
-  for (const [value, expected] of cases) assert.equal(plain(format.bytes(value)), expected, String(value));
-});
-
-test("counts have decimal prefixes", () => {
-  const cases = [[7, "7"], [999, "999"], [1000, "1.00 k"], [300_774_272, "301 M"], [999_999_999, "1.00 G"]];
-  for (const [value, expected] of cases) assert.equal(plain(format.count(value)), expected, String(value));
-});
-
-test("estimates take the unit that reads best", () => {
-  const cases = [
-    [[1.2345, "ms"], "1.23 ms"],
-    [[0.0532, "ms"], "53.2 µs"],
-    [[14.8, "ms"], "14.8 ms"],
-    [[999.9, "ms"], "1.00 s"],
-    [[2500, "ms"], "2.50 s"],
-    [[0, "ms"], "0 ms"],
-    [[0.042, "mJ"], "42.0 µJ"],
-    [[1234.5, "bytes"], "1.21 KiB"],
-  ];
-  for (const [[value, unit], expected] of cases) assert.equal(plain(format.measure(value, unit)), expected);
+test("quantities have three digits and the unit that reads best, as in the command", async () => {
+  const cases = JSON.parse(await readFile(new URL("../../src/command/quantities.json", import.meta.url), "utf8"));
+  for (const [kind, value, expected] of cases) {
+    const found = kind === "count" ? format.count(value) : format.measure(value, kind);
+    assert.equal(plain(found), expected, `${kind} ${value}`);
+  }
 });
 
 test("ends of an interval take the unit of the value", () => {

@@ -16,11 +16,14 @@ const OPTIONS = { [ADD]: 11, [CONV_2D]: 1, [DEPTHWISE_CONV_2D]: 2 };
 const CODES = [ADD, CONV_2D, DEPTHWISE_CONV_2D];
 const SKIP_BLOCKS = 10;
 
-/** Bytes of a model with exactly `n_operators` operators, at least 4. */
-export function residualModel(n_operators) {
-  const { tensors, operators } = describe(n_operators);
+/** Bytes of a model with exactly `n_operators` operators, at least 4. `hidden` are the channels inside of each block. */
+export function residualModel(n_operators, hidden = CHANNELS) {
+  const { tensors, operators } = describe(n_operators, hidden);
   const builder = new Builder(256 * n_operators);
-  const buffers = bufferVector(builder, [[], new Array(CHANNELS * CHANNELS).fill(3), new Array(4 * CHANNELS).fill(0), new Array(9 * CHANNELS).fill(5)]);
+  const filled = (length, value) => Array.from({ length }, (_, i) => (value * (i % 7)) % 100);
+  const own = [filled(hidden * CHANNELS, 3), new Array(4 * hidden).fill(0), filled(9 * hidden, 5), filled(hidden * CHANNELS, 2)];
+  const shared = [new Array(CHANNELS * CHANNELS).fill(3), new Array(4 * CHANNELS).fill(0), new Array(9 * CHANNELS).fill(5)];
+  const buffers = bufferVector(builder, [[], ...shared, ...(hidden === CHANNELS ? [] : own)]);
   const subgraph = writeSubgraph(builder, tensors, operators);
   const subgraphs = offsets(builder, [subgraph]);
   const codes = offsets(builder, CODES.map((code) => table(builder, 4, (b) => {
@@ -38,17 +41,21 @@ export function residualModel(n_operators) {
   return Buffer.from(builder.asUint8Array());
 }
 
-function describe(n_operators) {
+function describe(n_operators, hidden) {
   const tensors = [];
   const operators = [];
   const add = (name, shape, type, buffer) => tensors.push({ name, shape, type, buffer }) - 1;
-  const activation = () => add(`block${operators.length}`, [1, SIZE, SIZE, CHANNELS], INT8, 0);
+  const activation = (channels = CHANNELS) => add(`block${operators.length}`, [1, SIZE, SIZE, channels], INT8, 0);
   let current = activation();
   const pointwise = add("pointwise", [CHANNELS, 1, 1, CHANNELS], INT8, 1);
   const bias = add("bias", [CHANNELS], INT32, 2);
   const depthwise = add("depthwise", [1, 3, 3, CHANNELS], INT8, 3);
-  const apply = (code, inputs) => {
-    const output = activation();
+  const is_shared = hidden === CHANNELS;
+  const expand = is_shared ? [pointwise, bias] : [add("expand", [hidden, 1, 1, CHANNELS], INT8, 4), add("hidden_bias", [hidden], INT32, 5)];
+  const filter = is_shared ? [depthwise, bias] : [add("filter", [1, 3, 3, hidden], INT8, 6), expand[1]];
+  const reduce = is_shared ? [pointwise, bias] : [add("reduce", [CHANNELS, 1, 1, hidden], INT8, 7), bias];
+  const apply = (code, inputs, channels = CHANNELS) => {
+    const output = activation(channels);
     operators.push({ code, inputs, outputs: [output] });
     return output;
   };
@@ -57,9 +64,9 @@ function describe(n_operators) {
     const left = n_operators - operators.length;
     if (left < 4) current = apply(CONV_2D, [current, pointwise, bias]);
     else {
-      const wide = apply(CONV_2D, [current, pointwise, bias]);
-      const filtered = apply(DEPTHWISE_CONV_2D, [wide, depthwise, bias]);
-      const narrow = apply(CONV_2D, [filtered, pointwise, bias]);
+      const wide = apply(CONV_2D, [current, ...expand], hidden);
+      const filtered = apply(DEPTHWISE_CONV_2D, [wide, ...filter], hidden);
+      const narrow = apply(CONV_2D, [filtered, ...reduce]);
       const long_skip = blocks.length % 5 === 0 ? blocks.at(-SKIP_BLOCKS) : undefined;
       current = apply(ADD, [long_skip ?? current, narrow]);
       blocks.push(current);

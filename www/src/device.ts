@@ -1,6 +1,7 @@
 /** Devices of one's own: what was measured on each, kept in this browser, and what that makes of the estimates. */
 import type { Estimator } from "./estimator.ts";
 import { type Calibrated, type Estimate, type Measurement, type Report, type Result, isEstimate } from "./report.ts";
+import { scenarioWords } from "./scenario.ts";
 import { history } from "./store.ts";
 import { CALIBRATED } from "./words.ts";
 
@@ -31,7 +32,7 @@ const MAX_KEPT = 1000;
 export const MIN_MEASUREMENTS = 3;
 const PREFIX = "device:";
 
-type Summary = Pick<Report, "file" | "batch" | "results">;
+type Summary = Pick<Report, "file" | "batch" | "results" | "what_if">;
 
 /** Estimated latencies by target, in ms. */
 export function estimatesOf({ results }: Pick<Report, "results">): Record<string, number> {
@@ -39,9 +40,10 @@ export function estimatesOf({ results }: Pick<Report, "results">): Record<string
   return Object.fromEntries(latencies.map(({ target, value }) => [target, value]));
 }
 
-/** Of the file, and of the batch where there is one. */
-export function nameOf({ file, batch }: Pick<Report, "file" | "batch">): string {
-  return batch > 1 ? `${file}, batch ${batch}` : file;
+/** Of the file, and of what is another in it. */
+export function nameOf({ file, batch, what_if }: Pick<Report, "file" | "batch" | "what_if">): string {
+  const words = what_if ? scenarioWords(what_if) : batch > 1 ? [`batch ${batch}`] : [];
+  return [file, ...words].join(", ");
 }
 
 /** Whatever else is stored there counts as nothing. */
@@ -117,7 +119,7 @@ async function resultOf(device: Device, estimates_ms: Record<string, number>, re
     const calibrated = await estimator.calibrate(measurements.map(asMeasurement), estimates_ms);
     return { ...place, ...estimateOf(calibrated, results) };
   } catch (error) {
-    return { ...place, unavailable: (error as Error).message };
+    return { ...place, unavailable: (error as Error).message, reason: "calibration" };
   }
 }
 

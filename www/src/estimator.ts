@@ -2,8 +2,9 @@
 import { type Assets, type AssetUrls, loadAssets } from "./assets.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger } from "./messenger.ts";
-import type { CalibrateCall, EstimateCall, Estimated, LayoutCall, LayoutValue, StartCall, Started } from "./protocol.ts";
-import type { Calibrated, Measurement, Report } from "./report.ts";
+import type { CalibrateCall, ChoicesCall, EstimateCall, Estimated, LayoutCall, LayoutValue, LeftOutCall, StartCall, Started } from "./protocol.ts";
+import type { Calibrated, LeftOut, Measurement, Report, TargetChoice, TargetChoices } from "./report.ts";
+import type { Scenario } from "./scenario.ts";
 
 /** A file of 100,000 operators takes some seconds; what takes longer than this was made to. */
 const TIME_LIMIT_MS = 60_000;
@@ -13,6 +14,18 @@ const GRACE_MS = 250;
 const MAX_KEPT_MEMORY_BYTES = 256 * 1024 ** 2;
 /** The spare worker starts when the page has been left alone for this long after a report. */
 const SPARE_DELAY_MS = 500;
+
+/** A file that was read. */
+export interface FileBytes {
+  name: string;
+  bytes: ArrayBuffer;
+}
+
+export interface ExploredTargets {
+  targets: readonly string[];
+  more_targets: readonly TargetChoice[];
+  is_summary: boolean;
+}
 
 export class Estimator {
   readonly #urls: AssetUrls;
@@ -29,28 +42,55 @@ export class Estimator {
     this.started = this.#active.started;
   }
 
-  /** For `batch` inputs at a time. `key` is where the report is kept in the browser's database, null for nowhere. */
-  async estimate(file: File, batch: number, key: string | null, signal: AbortSignal): Promise<Report> {
+  /**
+   * On all registered targets and `more_targets`. `key` is where the report is kept in the browser's database, null for
+   * nowhere.
+   */
+  async estimate(file: File, scenario: Scenario, more_targets: readonly TargetChoice[], key: string | null, signal: AbortSignal): Promise<Report> {
     const bytes = await readFile(file);
     signal.throwIfAborted();
-    const worker = this.#freeWorker();
-    await worker.started;
-    signal.throwIfAborted();
-    const call: EstimateCall = { kind: "estimate", file: file.name, batch, bytes, key };
     try {
-      return await worker.estimate(call, signal);
+      return await this.#ask({ kind: "estimate", file: file.name, scenario, more_targets, is_summary: false, bytes, key }, signal);
     } finally {
       setTimeout(() => this.#keepSpare(), SPARE_DELAY_MS);
     }
+  }
+
+  /** On these targets alone, for a file that was read before; kept nowhere. Without single operators where `is_summary`. */
+  explore({ name, bytes }: FileBytes, scenario: Scenario, { targets, more_targets, is_summary }: ExploredTargets, signal: AbortSignal): Promise<Report> {
+    return this.#ask({ kind: "estimate", file: name, scenario, targets, more_targets, is_summary, bytes: bytes.slice(0), key: null }, signal);
+  }
+
+  /** The operators that `target` leaves to a processor. */
+  async leftOut({ bytes }: FileBytes, scenario: Scenario, target: TargetChoice): Promise<LeftOut[]> {
+    const call: LeftOutCall = { kind: "left-out", target, scenario, bytes: bytes.slice(0) };
+    return (await this.#startedWorker()).request(call);
+  }
+
+  /** What there is to choose in `vela_ini`, and in what Vela knows without one. */
+  async choices(vela_ini: string | null): Promise<TargetChoices> {
+    const call: ChoicesCall = { kind: "choices", vela_ini };
+    return (await this.#startedWorker()).request(call);
+  }
+
+  async #ask(call: EstimateCall, signal: AbortSignal): Promise<Report> {
+    const worker = await this.#startedWorker();
+    signal.throwIfAborted();
+    return worker.estimate(call, signal);
+  }
+
+  async #startedWorker(): Promise<EstimateWorker> {
+    const worker = this.#freeWorker();
+    await worker.started;
+    return worker;
   }
 
   /** The latency of a network with these estimates on a device where others were measured. */
   async calibrate(measurements: Measurement[], estimates_ms: Record<string, number>): Promise<Calibrated> {
     const call: CalibrateCall = { kind: "calibrate", measurements, estimates_ms };
     const ask = async (): Promise<Calibrated> => {
-      const worker = this.#freeWorker();
-      await worker.started;
-      return worker.calibrate(call);
+      const worker = await this.#startedWorker();
+      return worker.request<Calibrated>(call);
     };
     // A file that hung may have taken the worker with it.
     return ask().catch((error: unknown) => (isClosed(error) ? ask() : Promise.reject(error)));
@@ -109,8 +149,8 @@ class EstimateWorker {
     return report;
   }
 
-  calibrate(call: CalibrateCall): Promise<Calibrated> {
-    return this.#messenger.request<Calibrated>(call, []);
+  request<Value>(call: CalibrateCall | LeftOutCall | ChoicesCall): Promise<Value> {
+    return this.#messenger.request<Value>(call, []);
   }
 
   close(): void {
@@ -141,7 +181,7 @@ class EstimateWorker {
   }
 }
 
-async function readFile(file: File): Promise<ArrayBuffer> {
+export async function readFile(file: File): Promise<ArrayBuffer> {
   if (file.size > MAX_FILE_BYTES) {
     throw new KnownError("too-large", `expected a file of at most ${MAX_FILE_BYTES} bytes, found ${file.size}`);
   }
@@ -155,13 +195,18 @@ export class LayoutClient {
   #messenger = startLayout(); // now, so that the first drawing need not wait for the worker
   #busy = false;
 
-  async layOut(call: LayoutCall): Promise<LayoutValue> {
+  /** Ends the layout on its way, which is then refused as closed. */
+  stop(): void {
+    this.#messenger.close();
+  }
+
+  async layOut(call: LayoutCall, progress: (done: number) => void): Promise<LayoutValue> {
     if (this.#busy) this.#messenger.close();
     if (!this.#messenger.alive) this.#messenger = startLayout();
     this.#busy = true;
     const messenger = this.#messenger;
     try {
-      return await messenger.request<LayoutValue>(call, [call.node_widths.buffer as ArrayBuffer, call.edges.buffer as ArrayBuffer]);
+      return await messenger.request<LayoutValue>(call, [call.node_widths.buffer as ArrayBuffer, call.edges.buffer as ArrayBuffer], undefined, progress);
     } finally {
       if (messenger === this.#messenger) this.#busy = false;
     }

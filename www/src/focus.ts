@@ -35,7 +35,7 @@ export class Focus {
     this.#tell();
   }
 
-  /** The results of the shown report have changed. */
+  /** The results of the shown report have changed, or the budget. */
   refresh(): void {
     this.#tell();
   }

@@ -1,13 +1,16 @@
 /** Wires the page: files in, views out, and a history that Back, Forward and reload go through. */
+import { PREFIX, accelerators } from "./accelerators.ts";
 import { learnEstimates, withDevices } from "./device.ts";
 import { el } from "./dom.ts";
-import { Estimator, LayoutClient } from "./estimator.ts";
+import { Estimator, LayoutClient, readFile } from "./estimator.ts";
 import { EXAMPLES, type Example, fetchExample, warmUpUrl } from "./examples.ts";
 import { openModels } from "./files.ts";
 import { Focus } from "./focus.ts";
 import * as format from "./format.ts";
+import { keepFile, keptFile } from "./kept_files.ts";
 import { KnownError } from "./messenger.ts";
-import { type Report, isEstimate } from "./report.ts";
+import { type Report, type Result, isEstimate } from "./report.ts";
+import { AS_IT_IS, type Scenario, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
 import { type ComparisonRow, history as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
 import { type BatchControl, batchControl } from "./view/batch.ts";
 import { ComparisonView, type Row, type Summary } from "./view/comparison.ts";
@@ -24,14 +27,14 @@ type Place = { view: "start" } | { view: "report"; key: string } | { view: "comp
 
 interface OpenReport {
   report: Report;
-  /** Null after a reload: another batch needs the file. */
+  /** Null after a reload, unless files are kept: another batch needs the file. */
   file: File | null;
 }
 
 interface OpenComparison {
   rows: Row[];
   files: File[] | null;
-  batch: number;
+  scenario: Scenario;
   view: ComparisonView | null;
 }
 
@@ -86,7 +89,7 @@ async function restore(): Promise<void> {
   const kept = history.state as Place | null;
   const example = EXAMPLES.find(({ file }) => file === link.get("example"));
   if (kept && (kept.view === "report" || kept.view === "comparison")) await render(kept);
-  else if (example) await openExample(example, Number(link.get("batch")) || 1);
+  else if (example) await openExample(example, readScenario(link));
   else await listHistory();
 }
 
@@ -108,11 +111,11 @@ async function listHistory(): Promise<void> {
   byId("history").replaceChildren(...historyList(await openedBefore(), focus, (key) => go({ view: "report", key }), () => void listHistory()));
 }
 
-async function openExample(example: Example, batch = 1): Promise<void> {
+async function openExample(example: Example, scenario = AS_IT_IS): Promise<void> {
   const signal = begin(example.file);
   try {
     const file = await fetchExample(example);
-    if (!signal.aborted) await open([file], batch);
+    if (!signal.aborted) await open([file], scenario);
   } catch (error) {
     if (!signal.aborted) showFailure(example.file, error);
   }
@@ -138,25 +141,25 @@ function say(words: string): void {
   status.textContent = words;
 }
 
-async function open(dropped: File[], batch = 1): Promise<void> {
+async function open(dropped: File[], scenario = AS_IT_IS): Promise<void> {
   const name = dropped.length === 1 ? dropped[0].name : format.plural(dropped.length, "file");
   const signal = begin(name);
   try {
     const models = await openModels(dropped, signal);
     if (signal.aborted) return;
-    if (models.length !== 1) return await compare(models, batch, signal);
+    if (models.length !== 1) return await compare(models, scenario, signal);
     const [model] = models;
     if ("failure" in model) return showFailure(model.name, model.failure);
-    await openOne(model, batch, signal);
+    await openOne(model, scenario, signal);
   } catch (error) {
     if (!signal.aborted) showFailure(name, error);
   }
 }
 
-async function openOne(file: File, batch: number, signal: AbortSignal, control?: BatchControl): Promise<void> {
+async function openOne(file: File, scenario: Scenario, signal: AbortSignal, control?: BatchControl): Promise<void> {
   const key = newKey();
   try {
-    const report = await estimator.estimate(file, batch, key, signal);
+    const report = await estimator.estimate(file, scenario, accelerators(), key, signal);
     if (signal.aborted) return;
     hold(key, { report, file });
     go({ view: "report", key });
@@ -171,28 +174,30 @@ async function openOne(file: File, batch: number, signal: AbortSignal, control?:
 }
 
 function hold(key: string, opened: OpenReport): void {
-  learnEstimates(opened.report);
+  const { what_if } = opened.report;
+  if (!what_if || !isChanged(what_if)) learnEstimates(opened.report);
   reports.set(key, opened);
+  if (opened.file) void keepFile(key, opened.file);
   const oldest = reports.keys().next().value;
   if (reports.size > MAX_HELD_REPORTS && oldest !== undefined) reports.delete(oldest);
 }
 
 type Model = File | { name: string; failure: KnownError };
 
-async function compare(models: Model[], batch: number, signal: AbortSignal): Promise<void> {
+async function compare(models: Model[], scenario: Scenario, signal: AbortSignal): Promise<void> {
   const key = newKey();
   const rows: Row[] = models.map((model) => ("failure" in model ? { file: model.name, failure: model.failure.message } : { file: model.name, waiting: true }));
   const files = models.every((model) => model instanceof File) ? models : null;
-  const comparison: OpenComparison = { rows, files, batch, view: null };
+  const comparison: OpenComparison = { rows, files, scenario, view: null };
   comparisons.set(key, comparison);
-  const keep = (): Promise<void> => keepComparison({ key, opened_ms: Date.now(), batch, rows: comparison.rows.map(bareRow) });
+  const keep = (): Promise<void> => keepComparison({ key, opened_ms: Date.now(), batch: scenario.batch, rows: comparison.rows.map(bareRow) });
   await keep();
   go({ view: "comparison", key });
   cancel.hidden = false;
   for (const [i, model] of models.entries()) {
     if (!(model instanceof File)) continue;
     say(`Reading ${model.name}, ${i + 1} of ${models.length}…`);
-    comparison.rows = comparison.rows.with(i, await compareOne(model, batch, signal));
+    comparison.rows = comparison.rows.with(i, await compareOne(model, scenario, signal));
     comparison.view?.update(comparison.rows);
     if (signal.aborted) break;
     await keep();
@@ -208,10 +213,10 @@ async function compare(models: Model[], batch: number, signal: AbortSignal): Pro
   announce(`Comparison ready: ${n_read} of ${format.plural(models.length, "file")} estimated.`);
 }
 
-async function compareOne(file: File, batch: number, signal: AbortSignal): Promise<Row> {
+async function compareOne(file: File, scenario: Scenario, signal: AbortSignal): Promise<Row> {
   const key = newKey();
   try {
-    const report = await estimator.estimate(file, batch, key, signal);
+    const report = await estimator.estimate(file, scenario, accelerators(), key, signal);
     hold(key, { report, file });
     return { file: file.name, key, summary: summaryOf(await withDevices(report, estimator)) };
   } catch (error) {
@@ -250,8 +255,12 @@ function linkOf(next: Place): string {
   const example = EXAMPLES.find(({ file, bytes }) => file === opened?.report.file && bytes === opened.report.model.file_bytes);
   if (!example || !opened) return `${location.pathname}${location.search}`;
   const link = new URLSearchParams({ example: example.file, target: focus.targetIn(opened.report) });
-  if (opened.report.batch > 1) link.set("batch", String(opened.report.batch));
+  for (const [name, value] of scenarioParameters(scenarioOf(opened.report))) link.set(name, value);
   return `#${link}`;
+}
+
+function scenarioOf({ batch, what_if }: Report): Scenario {
+  return what_if ?? { ...AS_IT_IS, batch };
 }
 
 /** Back from an estimate that is on its way gives it up; a comparison goes on behind the report of one of its files. */
@@ -274,10 +283,10 @@ function renderStart(): void {
 }
 
 async function renderReport(key: string, signal: AbortSignal): Promise<void> {
-  const report = await fullReport(key);
+  const [report, file] = await Promise.all([fullReport(key), reports.get(key)?.file ?? keptFile(key)]);
   if (signal.aborted) return;
   if (!report) return showGone();
-  await showReport(key, report, signal);
+  await showReport(key, report, file, signal);
 }
 
 async function renderComparison(key: string, opened_key: string, signal: AbortSignal): Promise<void> {
@@ -288,7 +297,7 @@ async function renderComparison(key: string, opened_key: string, signal: AbortSi
   const table = new ComparisonView(comparison.rows, focus, (row) => go({ view: "report", key: row.key }), fullReport, signal);
   comparison.view = table;
   const { files } = comparison;
-  const control = batchControl(comparison.batch, files && ((wanted) => void compare(files, wanted, begin(format.plural(files.length, "file")))));
+  const control = batchControl(comparison.scenario.batch, files && ((batch) => void compare(files, { ...comparison.scenario, batch }, begin(format.plural(files.length, "file")))));
   show("comparison", format.plural(comparison.rows.length, "file"), [control.element], [table.element]);
   restoreScroll(key);
   const row = table.element.querySelector<HTMLElement>(`[data-open="${opened_key}"]`);
@@ -307,7 +316,7 @@ async function keptRows(key: string): Promise<OpenComparison | null> {
       return { file: row.file, key: row.key, summary: summaryOf(await withDevices(report, estimator)) };
     }),
   );
-  return { rows, files: null, batch: kept.batch, view: null };
+  return { rows, files: null, scenario: { ...AS_IT_IS, batch: kept.batch }, view: null };
 }
 
 function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLElement[]): void {
@@ -332,17 +341,19 @@ function restoreScroll(key: string): void {
   scrollTo(0, scrolls.get(key) ?? 0);
 }
 
-async function showReport(key: string, report: Report, signal: AbortSignal): Promise<void> {
+async function showReport(key: string, report: Report, file: File | null, signal: AbortSignal): Promise<void> {
   const remeasured = async (): Promise<void> => {
-    report.results = (await withDevices(report, estimator)).results;
+    const own = await withAccelerators(report, file, signal);
+    report.results = (await withDevices({ ...report, results: own }, estimator)).results;
     focus.refresh();
   };
-  const parts = reportView(report, estimator, layouts, focus, () => void remeasured(), signal);
+  const scenario = scenarioOf(report);
+  const change = (wanted: Scenario): void => void (file && openOne(file, wanted, begin(file.name)));
+  const parts = reportView(report, { file, scenario, change }, estimator, layouts, focus, () => void remeasured(), signal);
   const { file_bytes, precision, n_operators } = report.model;
   const facts = [format.text(format.bytes(file_bytes)), precision === "none" ? "" : precision, format.plural(n_operators, "operator")];
-  if (report.batch > 1) facts.push(`${report.batch} inputs at a time`);
-  const file = reports.get(key)?.file ?? null;
-  const control: BatchControl = batchControl(report.batch, file && ((wanted) => void openOne(file, wanted, begin(file.name), control)));
+  facts.push(...scenarioWords(scenario));
+  const control: BatchControl = batchControl(report.batch, file && ((batch) => void openOne(file, { ...scenario, batch }, begin(file.name), control)));
   const is_compared = [...comparisons].some(([, { rows }]) => rows.some((row) => "key" in row && row.key === key));
   const back = is_compared ? el("button", { type: "button", onclick: () => history.back() }, "← All files") : null;
   const buttons = [back, control.element, takeAwayMenu(report, focus, parts, signal)].filter((button) => button !== null);
@@ -362,6 +373,22 @@ async function showReport(key: string, report: Report, signal: AbortSignal): Pro
   restoreScroll(key);
   if (performance.getEntriesByName("litecast:drop").length > 0) performance.measure("litecast:drawn", "litecast:drop");
   document.body.dataset["drawn"] = report.file;
+}
+
+/** The results with those of accelerators of one's own that were added since, and without those that are gone. */
+async function withAccelerators({ file: name, results, batch, what_if }: Report, file: File | null, signal: AbortSignal): Promise<Result[]> {
+  const own = accelerators();
+  const kept = results.filter(({ target }) => !target.startsWith(PREFIX) || own.some((accelerator) => accelerator.name === target));
+  const added = own.filter((accelerator) => !kept.some(({ target }) => target === accelerator.name));
+  if (!file || added.length === 0) return kept;
+  try {
+    const bytes = await readFile(file);
+    const found = await estimator.explore({ name, bytes }, what_if ?? { ...AS_IT_IS, batch }, { targets: [], more_targets: added, is_summary: false }, signal);
+    return [...kept, ...found.results];
+  } catch (error) {
+    const reason = (error as Error).message;
+    return [...kept, ...added.map(({ name, device }) => ({ target: name, device, metric: "latency", unavailable: reason, reason: "accelerator" }))];
+  }
 }
 
 function isBusyComparing(): boolean {

@@ -11,6 +11,7 @@ export class KnownError extends Error {
 interface Waiting {
   resolve: (value: never) => void;
   reject: (error: unknown) => void;
+  progress: (done: number) => void;
 }
 
 /** Questions and answers with one worker. After `close`, or when the worker dies, all that wait are refused. */
@@ -31,12 +32,12 @@ export class Messenger {
     return this.#dead === null;
   }
 
-  request<Value>(call: unknown, transfer: Transferable[], signal?: AbortSignal): Promise<Value> {
+  request<Value>(call: unknown, transfer: Transferable[], signal?: AbortSignal, progress: (done: number) => void = () => {}): Promise<Value> {
     if (this.#dead) return Promise.reject(new KnownError(this.#dead.kind, this.#dead.message));
     if (signal?.aborted) return Promise.reject(signal.reason);
     const id = ++this.#last_id;
     return new Promise<Value>((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      this.#waiting.set(id, { resolve, reject, progress });
       signal?.addEventListener("abort", () => this.#abort(id, signal.reason), { once: true });
       this.#worker.postMessage({ id, call }, transfer);
     });
@@ -50,6 +51,7 @@ export class Messenger {
   #settle(reply: Reply<never>): void {
     const waiting = this.#waiting.get(reply.id);
     if (!waiting) return;
+    if ("progress" in reply) return waiting.progress(reply.progress);
     this.#waiting.delete(reply.id);
     if ("error" in reply) waiting.reject(new KnownError(reply.error.kind, reply.error.message));
     else waiting.resolve(reply.value);

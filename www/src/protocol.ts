@@ -1,7 +1,8 @@
 /** Messages between the page and its workers. */
 import type { Assets } from "./assets.ts";
 import type { Layout, LayoutInput } from "./layout/layered.ts";
-import type { Calibrated, Measurement, Report, TargetInfo } from "./report.ts";
+import type { Calibrated, LeftOut, Measurement, Report, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
+import type { Scenario } from "./scenario.ts";
 
 export interface Request<Call> {
   id: number;
@@ -13,7 +14,8 @@ export interface Abort {
   abort: number;
 }
 
-export type Reply<Value> = { id: number; value: Value } | { id: number; error: Failure };
+/** `progress` is the part that is done, 0 to 1; an answer follows. */
+export type Reply<Value> = { id: number; value: Value } | { id: number; error: Failure } | { id: number; progress: number };
 
 /** An error that has crossed a thread: a stable kind for programs, words for people. */
 export interface Failure {
@@ -35,8 +37,12 @@ export interface StartCall {
 export interface EstimateCall {
   kind: "estimate";
   file: string;
-  /** Inputs at a time. */
-  batch: number;
+  scenario: Scenario;
+  /** Ids of registered targets; all without them. */
+  targets?: readonly string[];
+  more_targets: readonly TargetChoice[];
+  /** Without what describes single operators. */
+  is_summary: boolean;
   bytes: ArrayBuffer;
   /** Under which the worker keeps the report in the browser's database; null keeps nothing. */
   key: string | null;
@@ -54,9 +60,23 @@ export interface CalibrateCall {
   estimates_ms: Record<string, number>;
 }
 
-export type EstimatorCall = StartCall | EstimateCall | CalibrateCall;
+/** Which operators a target leaves to a processor. */
+export interface LeftOutCall {
+  kind: "left-out";
+  target: TargetChoice;
+  scenario: Scenario;
+  bytes: ArrayBuffer;
+}
 
-export type EstimatorValue = Started | Estimated | Calibrated;
+/** Which accelerators, boards and sections of `vela_ini` there are to choose. */
+export interface ChoicesCall {
+  kind: "choices";
+  vela_ini: string | null;
+}
+
+export type EstimatorCall = StartCall | EstimateCall | CalibrateCall | LeftOutCall | ChoicesCall;
+
+export type EstimatorValue = Started | Estimated | Calibrated | LeftOut[] | TargetChoices;
 
 export type LayoutCall = LayoutInput;
 

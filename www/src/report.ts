@@ -1,22 +1,45 @@
 /** The types of a report, which the module declares, and what tells its results apart. */
-import type { Estimate, Result } from "../../pkg/litecast.js";
+import type { Accelerators, Boards, Report as EngineReport, Estimate, Result } from "../package/types/index.d.ts";
 
 export type {
   Calibrated,
   Diagnostic,
   Edge,
   Estimate,
+  LeftOut,
   Measurement,
   ModelFacts,
   Operator,
   Provenance,
   Quantization,
-  Report,
   Result,
+  TargetChoice,
   TargetInfo,
   Tensor,
   Unavailable,
-} from "../../pkg/litecast.js";
+} from "../package/types/index.d.ts";
+
+/** What a `TargetChoice` can name. */
+export type TargetChoices = Accelerators & { boards: Boards["npus"] };
+
+/** What if: the network or the way it runs is another one. */
+export interface Scenario {
+  /** Inputs at a time. */
+  batch: number;
+  /** Of a processor. */
+  threads: number;
+  /** Factor on height and width of the inputs. */
+  resolution: number;
+  /** Factor on the channels of hidden layers. */
+  width: number;
+  /** Every hidden layer with `from` channels has `to`. */
+  channels: { from: number; to: number } | null;
+  int8: boolean;
+  low_memory_order: boolean;
+}
+
+/** Of the file as it is, or as `what_if` has it. */
+export type Report = EngineReport & { what_if?: Scenario };
 
 export function isEstimate(result: Result): result is Estimate {
   return "value" in result;

@@ -1,11 +1,11 @@
 /**
- * What the page remembers in this browser: reports and comparisons, never files. Every function answers as if nothing
- * were kept where the browser keeps nothing, for example in a private window.
+ * What the page remembers in this browser: reports and comparisons, and files where a person wants that. Every function
+ * answers as if nothing were kept where the browser keeps nothing, for example in a private window.
  */
 import type { Report } from "./report.ts";
 
 const NAME = "litecast";
-const VERSION_OF_STORES = 1;
+const VERSION_OF_STORES = 2;
 /** Kept reports hold at most this many operators together, some 100 MB; the oldest go first. */
 const MAX_KEPT_OPERATORS = 200_000;
 const MAX_KEPT_REPORTS = 200;
@@ -20,7 +20,7 @@ export interface Opened {
   /** Estimates by another build may differ. */
   estimates_id: string;
   /** Without the parts of each operator. */
-  summary: Pick<Report, "file" | "batch" | "model" | "results">;
+  summary: Pick<Report, "file" | "batch" | "model" | "results" | "what_if">;
 }
 
 export type ComparisonRow = { file: string } & ({ key: string } | { failure: string } | { waiting: true });
@@ -43,9 +43,10 @@ function open(): Promise<IDBDatabase | null> {
     try {
       const request = indexedDB.open(NAME, VERSION_OF_STORES);
       request.onupgradeneeded = () => {
-        request.result.createObjectStore("opened", { keyPath: "key" }).createIndex("opened_ms", "opened_ms");
-        request.result.createObjectStore("reports");
-        request.result.createObjectStore("comparisons", { keyPath: "key" }).createIndex("opened_ms", "opened_ms");
+        const { result } = request;
+        const has = (name: StoreName): boolean => result.objectStoreNames.contains(name);
+        for (const name of ["opened", "comparisons"] as const) if (!has(name)) result.createObjectStore(name, { keyPath: "key" }).createIndex("opened_ms", "opened_ms");
+        for (const name of ["reports", "files"] as const) if (!has(name)) result.createObjectStore(name);
       };
       request.onsuccess = () => resolve(request.result);
       request.onerror = request.onblocked = () => resolve(null);
@@ -56,10 +57,10 @@ function open(): Promise<IDBDatabase | null> {
   return database;
 }
 
-type StoreName = "opened" | "reports" | "comparisons";
+type StoreName = "opened" | "reports" | "comparisons" | "files";
 
 /** The result of the last request that `use` makes, once it is durable; null where it failed. */
-async function transact<Value>(
+export async function transact<Value>(
   names: StoreName[],
   mode: IDBTransactionMode,
   use: (stores: Record<StoreName, IDBObjectStore>) => IDBRequest<Value> | void,
@@ -80,7 +81,7 @@ async function transact<Value>(
 }
 
 export async function keepReport(key: string, report: Report): Promise<void> {
-  const { file, batch, model, results } = report;
+  const { file, batch, model, results, what_if } = report;
   const bare = results.map((result) => {
     const { operators: _, ...rest } = result as typeof result & { operators?: number[] };
     return rest;
@@ -92,7 +93,7 @@ export async function keepReport(key: string, report: Report): Promise<void> {
     opened_ms: Date.now(),
     n_operators: report.operators.length,
     estimates_id: ESTIMATES_ID,
-    summary: { file, batch, model, results: bare },
+    summary: { file, batch, model, results: bare, ...(what_if ? { what_if } : {}) },
   };
   await transact(["opened", "reports"], "readwrite", (stores) => {
     stores.opened.put(opened);
@@ -129,14 +130,15 @@ export function keptComparison(key: string): Promise<Comparison | null> {
 }
 
 export async function forget(key: string): Promise<void> {
-  await transact(["opened", "reports"], "readwrite", (stores) => {
+  await transact(["opened", "reports", "files"], "readwrite", (stores) => {
     stores.opened.delete(key);
     stores.reports.delete(key);
+    stores.files.delete(key);
   });
 }
 
 export async function forgetAll(): Promise<void> {
-  await transact(["opened", "reports", "comparisons"], "readwrite", (stores) => {
+  await transact(["opened", "reports", "comparisons", "files"], "readwrite", (stores) => {
     for (const store of Object.values(stores)) store.clear();
   });
 }

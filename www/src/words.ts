@@ -4,6 +4,7 @@ import type { Estimate, Provenance, Result, TargetInfo } from "./report.ts";
 
 const METRICS: Record<string, string> = {
   latency: "Latency",
+  board_latency: "Latency on the board",
   energy: "Energy",
   sram_peak: "SRAM peak",
   offchip_traffic: "Off-chip traffic",
@@ -13,6 +14,7 @@ const METRICS: Record<string, string> = {
 
 const METRIC_MEANINGS: Record<string, string> = {
   latency: "Time of one inference",
+  board_latency: "Time of one inference with what the board takes beyond the compiler's estimate",
   energy: "Energy of one inference",
   sram_peak: "Most on-chip memory in use at once",
   offchip_traffic: "Bytes that one inference moves to and from off-chip memory",
@@ -23,11 +25,12 @@ const METRIC_MEANINGS: Record<string, string> = {
 const TOOLS: Record<string, string> = { "ethos-u-vela": "Vela", litecast: "LiteCast" };
 
 /** What a person decides on first; metrics that are not named here follow as the report has them. */
-const METRIC_ORDER = ["latency", "energy", "sram_peak", "arena", "offchip_traffic", "sram_traffic"];
+const METRIC_ORDER = ["latency", "board_latency", "energy", "sram_peak", "arena", "offchip_traffic", "sram_traffic"];
 
 /** Of targets, by the beginning of their ids, in the order in which they are offered. */
 const FAMILIES: readonly (readonly [prefix: string, name: string])[] = [
   ["device:", "Your devices"],
+  ["own:", "Your accelerators"],
   ["ethos-u", "Arm Ethos-U NPUs"],
   ["edgetpu", "Edge TPU"],
   ["cortex-a", "Processors"],

@@ -51,7 +51,7 @@ function lines({ layout: { segments, leaps, node_x, node_row } }: Scene): SVGEle
 function box(scene: Scene, i: number, shares: readonly number[]): SVGElement[] {
   const { label, detail, width, operator } = scene.boxes[i];
   const [x, y] = [scene.layout.node_x[i] - width / 2, scene.layout.node_row[i] * ROW_STEP];
-  const share = operator === null ? null : (shares[operator] ?? 0);
+  const share = operator === null ? null : (shares[i] ?? 0);
   const fill = share === null ? "#ffffff" : costColour(share, false);
   const colour = share === null ? "#171a21" : onCostColour(share, false);
   const radius = operator === null ? BOX_HEIGHT / 2 : 7;

@@ -5,6 +5,7 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { GraphView } from "../view/graph/graph.ts";
 import { type Report, type Result, isEstimate } from "../report.ts";
+import { AS_IT_IS, scenarioWords } from "../scenario.ts";
 import { groupByTarget } from "../view/decide.ts";
 import { sentence } from "../view/diagnostics.ts";
 import { shapeText } from "../view/graph/scene.ts";
@@ -22,6 +23,10 @@ table { border-collapse: collapse; margin: 8px 0 24px; } th, td { padding: 3px 1
 .subtle { opacity: 0.75; } .wide { overflow: auto; } svg { max-width: 100%; height: auto; }
 `;
 
+function scenarioOf({ batch, what_if }: Report): string[] {
+  return scenarioWords(what_if ?? { ...AS_IT_IS, batch });
+}
+
 export function htmlReport(report: Report, graph: GraphView | null, focus: Focus): string {
   const page = document.implementation.createHTMLDocument(`${report.file} · LiteCast`);
   page.documentElement.lang = "en";
@@ -30,7 +35,7 @@ export function htmlReport(report: Report, graph: GraphView | null, focus: Focus
   page.head.append(el("meta", { name: "viewport", content: "width=device-width" }));
   page.body.append(
     el("h1", {}, report.file),
-    el("p", { class: "subtle" }, `Estimated by LiteCast on ${new Date().toISOString().slice(0, 10)}${report.batch > 1 ? `, ${report.batch} inputs at a time` : ""}.`),
+    el("p", { class: "subtle" }, `Estimated by LiteCast on ${new Date().toISOString().slice(0, 10)}${scenarioOf(report).map((words) => `, ${words}`).join("")}.`),
     factsTable(report),
     el("h2", {}, "Estimates"),
     estimatesTable(report),

@@ -59,12 +59,15 @@ export interface LayeredGraph {
   leaps: number[];
 }
 
-export function layOut(input: LayoutInput): Layout {
+/** `progress` hears the part that is done, 0 to 1. */
+export function layOut(input: LayoutInput, progress: (done: number) => void = () => {}): Layout {
   const weight = weigh(input);
   const rows = assignRows(weight, input.edges);
   const graph = insertWaypoints(input, weight, rows);
-  const order = orderRows(graph);
+  progress(0.1);
+  const order = orderRows(graph, (done) => progress(0.1 + 0.5 * done));
   const x = placeColumns(graph, order);
+  progress(0.9);
   const width = shiftToZero(graph, x);
   const n = graph.n_nodes;
   return {

@@ -6,7 +6,7 @@ const MAX_SWEEPS = 8;
 const PATIENCE = 3;
 
 /** Elements of each row from left to right, with few crossings (barycentre heuristic). */
-export function orderRows(graph: LayeredGraph): number[][] {
+export function orderRows(graph: LayeredGraph, progress: (done: number) => void = () => {}): number[][] {
   let rows = firstOrder(graph);
   const position = new Int32Array(graph.row_of.length);
   let best = rows;
@@ -15,6 +15,7 @@ export function orderRows(graph: LayeredGraph): number[][] {
     rows = rows.map((row) => row.slice());
     sweepRows(graph, rows, position, sweep % 2 === 0);
     const crossings = countCrossings(graph, rows, position);
+    progress((sweep + 1) / MAX_SWEEPS);
     idle = crossings < fewest ? 0 : idle + 1;
     if (crossings < fewest) {
       fewest = crossings;

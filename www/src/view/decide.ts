@@ -20,7 +20,7 @@ export function decidePanel(report: Report, focus: Focus, signal: AbortSignal): 
     const groups = groupByTarget(report.results);
     const target = focus.targetIn(report);
     const held = answer.contains(document.activeElement) ? (document.activeElement as HTMLElement).id : "";
-    answer.replaceChildren(...answerParts(report, groups, target, focus, draw));
+    answer.replaceChildren(...answerParts(report, groups, target, focus));
     if (held) document.getElementById(held)?.focus();
     drawOthers();
   };
@@ -46,13 +46,13 @@ export function groupByTarget(results: readonly Result[]): Map<string, Result[]>
   return groups;
 }
 
-function answerParts(report: Report, groups: Map<string, Result[]>, target: string, focus: Focus, redraw: () => void): HTMLElement[] {
+function answerParts(report: Report, groups: Map<string, Result[]>, target: string, focus: Focus): HTMLElement[] {
   const results = inMetricOrder(groups.get(target) ?? []);
   const estimates = results.filter(isEstimate);
   const missing = results.filter((result): result is Unavailable => !isEstimate(result));
   const budget = readBudget();
   const parts = [
-    el("div", { class: "answer-head" }, targetChoice(groups, target, focus), budgetForm(budget, redraw)),
+    el("div", { class: "answer-head" }, targetChoice(groups, target, focus), budgetForm(budget, focus)),
     estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget))) : null,
     ...reasons(missing, results.length),
     ...partial(report.diagnostics, target, report.results),
@@ -73,12 +73,12 @@ function targetChoice(groups: Map<string, Result[]>, chosen: string, focus: Focu
   return el("label", { class: "target-choice" }, el("span", {}, "Target"), select);
 }
 
-function budgetForm(budget: Budget, redraw: () => void): HTMLElement {
+function budgetForm(budget: Budget, focus: Focus): HTMLElement {
   const field = (id: string, name: string, unit: string, value: number | null, change: (value: number | null) => Budget): HTMLElement => {
     const apply = (): void => {
       if (!input.validity.valid) return;
       writeBudget(change(input.value === "" ? null : input.valueAsNumber));
-      redraw();
+      focus.refresh();
     };
     const input = el("input", { id, type: "number", min: 0, step: "any", value, onchange: apply });
     return el("label", {}, el("span", { class: "sr-only" }, `${name} budget in`), input, ` ${unit}`);

@@ -3,12 +3,17 @@ import { el } from "../dom.ts";
 import type { Estimator, LayoutClient } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import type { Report } from "../report.ts";
+import { scenarioWords } from "../scenario.ts";
 import { Selection } from "../selection.ts";
+import { acceleratorPanel } from "./accelerators.ts";
+import { adviceTool } from "./advice.ts";
 import { decidePanel } from "./decide.ts";
 import { devicePanel } from "./device.ts";
 import { diagnosticList } from "./diagnostics.ts";
 import type { GraphView } from "./graph/graph.ts";
+import { type Opened, whatIfPanel } from "./what_if.ts";
 import { workbench } from "./workbench.ts";
+import { type Tool, workshop } from "./workshop.ts";
 
 export interface ReportView {
   elements: HTMLElement[];
@@ -18,13 +23,15 @@ export interface ReportView {
   graph(): GraphView | null;
 }
 
-/** `changed` is called when a device of one's own was measured: the report then has another latency. */
-export function reportView(report: Report, estimator: Estimator, layouts: LayoutClient, focus: Focus, changed: () => void, signal: AbortSignal): ReportView {
+/** `changed` is called when a device of one's own was measured, or an accelerator added: the report then has other results. */
+export function reportView(report: Report, opened: Opened, estimator: Estimator, layouts: LayoutClient, focus: Focus, changed: () => void, signal: AbortSignal): ReportView {
   const selection = new Selection();
   const bench = el("div", { class: "workbench" });
   let graph: GraphView | null = null;
+  const tools = el("div", { class: "workshop-place" });
   const elements = [
     decidePanel(report, focus, signal),
+    tools,
     diagnosticList(report, selection),
     bench,
     devicePanel(report, estimator, changed),
@@ -34,6 +41,28 @@ export function reportView(report: Report, estimator: Estimator, layouts: Layout
     graph = made.graph;
     bench.append(...made.elements);
     await made.graph.drawn;
+    if (signal.aborted) return;
+    tools.append(toolbox(report, opened, estimator, focus, selection, changed, signal));
   };
   return { elements, unfold, graph: () => graph };
+}
+
+/** What a report can be changed by, and what that would save. */
+function toolbox(report: Report, opened: Opened, estimator: Estimator, focus: Focus, selection: Selection, changed: () => void, signal: AbortSignal): HTMLElement {
+  const words = scenarioWords(opened.scenario).join(", ");
+  const hint = (text: string): HTMLElement => el("span", { class: "subtle" }, text);
+  const what_if: Tool = {
+    id: "what-if",
+    label: "What if…",
+    hint: hint(words || "another resolution, width, batch, clock or SRAM"),
+    body: () => whatIfPanel(report, opened, estimator, focus, changed, signal),
+  };
+  const accelerators: Tool = {
+    id: "accelerators",
+    label: "Accelerators",
+    hint: hint("the smallest that is fast enough, and your own"),
+    body: () => acceleratorPanel(report, opened, estimator, focus, changed, signal),
+  };
+  const advice = adviceTool(report, opened, estimator, focus, selection, changed, signal);
+  return workshop([what_if, advice, accelerators], words ? what_if.id : null);
 }

@@ -4,6 +4,8 @@ import type { Example } from "../examples.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type TargetInfo, isEstimate } from "../report.ts";
+import { nameOf } from "../device.ts";
+import { chooseToKeepFiles, keepsFiles } from "../kept_files.ts";
 import { type Opened, forget, forgetAll } from "../store.ts";
 import { inMetricOrder, metricName, referenceOf } from "../words.ts";
 
@@ -25,16 +27,17 @@ export function exampleButtons(examples: Example[], open: (example: Example) => 
 export function historyList(opened: Opened[], focus: Focus, open: (key: string) => void, changed: () => void): HTMLElement[] {
   if (opened.length === 0) return [];
   const drop = (act: Promise<void>): void => void act.then(changed);
-  const items = opened.map(({ key, file, batch, opened_ms, n_operators, summary }, i) =>
+  const items = opened.map(({ key, file, opened_ms, n_operators, summary }, i) =>
     el(
       "li",
       { hidden: i >= N_LISTED },
-      el("button", { type: "button", class: "link", onclick: () => open(key) }, batch > 1 ? `${file}, batch ${batch}` : file),
+      el("button", { type: "button", class: "link", onclick: () => open(key) }, nameOf(summary)),
       el("span", { class: "subtle" }, `${format.plural(n_operators, "operator")}, ${latencyWords(summary, focus)}${new Date(opened_ms).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })}`),
       el("button", { type: "button", class: "link", "aria-label": `Forget ${file}`, onclick: () => drop(forget(key)) }, "forget"),
     ),
   );
   const list = el("ul", { class: "plain history-list" }, ...items);
+  const keep = el("input", { type: "checkbox", id: "keep-files", checked: keepsFiles(), onchange: () => void chooseToKeepFiles(keep.checked) });
   const more = el("button", { type: "button", onclick: () => (items.forEach((item) => (item.hidden = false)), more.remove()) }, `Show all ${opened.length}`);
   return [
     el("h2", {}, "Opened before"),
@@ -44,7 +47,8 @@ export function historyList(opened: Opened[], focus: Focus, open: (key: string) 
       { class: "buttons" },
       opened.length > N_LISTED ? more : null,
       el("button", { type: "button", onclick: () => drop(forgetAll()) }, "Forget all"),
-      el("span", { class: "subtle" }, "Reports are kept in this browser alone, files are not."),
+      el("label", {}, keep, " Keep files too"),
+      el("span", { class: "subtle" }, "In this browser alone: a report can then be changed after a reload."),
     ),
   ];
 }

@@ -28,6 +28,7 @@ export function takeAwayMenu(report: Report, focus: Focus, view: ReportView, sig
       { class: "plain take-list panel" },
       item("Save JSON", "the whole report", () => void save(`${name}.litecast.json`, "application/json", json)),
       el("li", {}, copy, el("span", { class: "subtle" }, "to the clipboard")),
+      el("li", {}, el("a", { href: `report.schema.json${VERSION}`, download: "litecast-report.schema.json" }, "JSON Schema"), el("span", { class: "subtle" }, "of the JSON report")),
       item("Save CSV", "a row for each operator", () => void save(`${name}.operators.csv`, "text/csv", () => operatorsCsv(report))),
       item("Save HTML", "one page that opens from disk", () => void save(`${name}.html`, "text/html", () => htmlReport(report, drawn(), focus))),
       item("Save SVG", "the graph", () => void saveDrawing(`${name}.svg`, "image/svg+xml", () => graphSvg(report, drawn()))),
@@ -54,7 +55,7 @@ async function saveDrawing(name: string, type: string, content: () => string | P
 }
 
 /** What the engine says, without the devices that only this browser knows. */
-function ownResultsOnly(report: Report): Report {
+function ownResultsOnly({ what_if: _, ...report }: Report): Report {
   return { ...report, results: report.results.filter((result) => !result.target.startsWith("device:")) };
 }
 

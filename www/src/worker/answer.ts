@@ -7,7 +7,7 @@ declare const self: DedicatedWorkerGlobalScope;
  * is being answered still reaches those that wait behind it.
  */
 export function answerRequests<Call, Value>(
-  answer: (call: Call) => Promise<Value> | Value,
+  answer: (call: Call, progress: (done: number) => void) => Promise<Value> | Value,
   transfer: (value: Value) => Transferable[],
 ): void {
   const queue: Request<Call>[] = [];
@@ -23,7 +23,7 @@ export function answerRequests<Call, Value>(
 
   async function reply({ id, call }: Request<Call>): Promise<void> {
     try {
-      const value = await answer(call);
+      const value = await answer(call, (progress) => self.postMessage({ id, progress } satisfies Reply<Value>));
       self.postMessage({ id, value } satisfies Reply<Value>, transfer(value));
     } catch (error) {
       self.postMessage({ id, error: describe(error) } satisfies Reply<Value>);

@@ -1,24 +1,28 @@
 /** The worker that holds the WebAssembly module: bytes of a file in, its report out. */
-import init, { Predictor, analyze, calibrate } from "../../../pkg/litecast.js";
-import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, StartCall, Started } from "../protocol.ts";
-import type { Report } from "../report.ts";
+import type { LiteCast } from "../../package/src/litecast.ts";
+import { start as startModule } from "../../package/src/load.ts";
+import type { EstimateOptions } from "../../package/types/index.d.ts";
+import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, LeftOutCall, StartCall, Started } from "../protocol.ts";
+import type { LeftOut, Report } from "../report.ts";
+import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
 import { keepReport } from "../store.ts";
 import { answerRequests, describe } from "./answer.ts";
 
-let predictor: Predictor | null = null;
-let memory: WebAssembly.Memory | null = null;
+let litecast: LiteCast;
+let has_predictor = false;
 /** Set by the first file: from then on nothing is estimated that nobody asked for. */
 let is_used = false;
 
 async function start({ assets: { module, bundle, warm_up } }: StartCall): Promise<Started> {
-  ({ memory } = await init({ module_or_path: module }));
+  const files = "kind" in bundle ? null : { network: new Uint8Array(bundle.onnx), manifest: bundle.manifest };
+  litecast = await startModule({ wasm: module, predictor: files });
   if ("kind" in bundle) return { targets: [], predictor_failure: bundle };
   try {
-    predictor = new Predictor(new Uint8Array(bundle.onnx), bundle.manifest);
+    const targets = litecast.targets().filter(({ is_default }) => is_default);
+    has_predictor = true;
     if (warm_up) warmUp(new Uint8Array(warm_up), performance.now() + WARM_UP_MS);
-    return { targets: predictor.targets(), predictor_failure: null };
+    return { targets, predictor_failure: null };
   } catch (error) {
-    predictor = null;
     return { targets: [], predictor_failure: describe(error) };
   }
 }
@@ -33,23 +37,47 @@ const WARM_UP_MS = 400;
 function warmUp(bytes: Uint8Array, until: number): void {
   setTimeout(() => {
     if (is_used || performance.now() > until) return;
-    predictor?.estimate(bytes, "warm-up.tflite");
+    litecast.estimate(bytes, { name: "warm-up.tflite" });
     warmUp(bytes, until);
   });
 }
 
-function estimate({ bytes, file, batch, key }: EstimateCall): Estimated {
+function estimate(call: EstimateCall): Estimated {
   is_used = true;
-  const model = new Uint8Array(bytes);
-  const report: Report = predictor ? predictor.estimate(model, file, batch) : analyze(model, file, batch);
+  const { key, scenario } = call;
+  const report = reportOf(call);
+  if (scenarioWords(scenario).length > 0) report.what_if = scenario;
   if (key !== null) setTimeout(() => void keepReport(key, report)); // after the page has it
-  return { report, memory_bytes: memory?.buffer.byteLength ?? 0 };
+  return { report, memory_bytes: litecast.memory_bytes };
+}
+
+function reportOf({ bytes, file, scenario, targets, more_targets, is_summary }: EstimateCall): Report {
+  const model = new Uint8Array(bytes);
+  const { batch, threads } = scenario;
+  const options: EstimateOptions = { name: file, batch, threads };
+  if (targets || more_targets.length > 0) options.targets = [...(targets ?? defaultTargets()), ...more_targets];
+  if (is_summary) options.detail = "summary";
+  // Also where only the targets are others: lists that change with every slider are not kept.
+  if (has_predictor && (targets || isChanged(scenario))) return litecast.estimateChanged(model, changesOf(scenario), options);
+  if (isChanged(scenario)) throw Object.assign(new Error("another network needs the predictor, which could not be loaded"), { kind: "no-predictor" });
+  return has_predictor ? litecast.estimate(model, options) : litecast.analyze(model, options);
+}
+
+function defaultTargets(): string[] {
+  return litecast.targets().flatMap(({ id, is_default }) => (is_default ? [id] : []));
+}
+
+function operatorsLeftOut({ bytes, scenario, target }: LeftOutCall): LeftOut[] {
+  const options = { batch: scenario.batch, targets: [target] };
+  return litecast.leftOut(new Uint8Array(bytes), changesOf(scenario), options)[0] ?? [];
 }
 
 function answer(call: EstimatorCall): Promise<Started> | EstimatorValue {
   if (call.kind === "start") return start(call);
   if (call.kind === "estimate") return estimate(call);
-  return calibrate(call.measurements, call.estimates_ms);
+  if (call.kind === "left-out") return operatorsLeftOut(call);
+  if (call.kind === "choices") return { ...litecast.accelerators(call.vela_ini ?? undefined), boards: litecast.boards().npus };
+  return litecast.calibrated(litecast.calibrate(call.measurements), call.estimates_ms);
 }
 
 answerRequests<EstimatorCall, EstimatorValue>(answer, () => []);

@@ -3,7 +3,7 @@ import { layOut } from "../layout/layered.ts";
 import type { LayoutCall, LayoutValue } from "../protocol.ts";
 import { answerRequests } from "./answer.ts";
 
-answerRequests<LayoutCall, LayoutValue>(layOut, ({ node_x, node_row, segments, leaps }) => [
+answerRequests<LayoutCall, LayoutValue>((input, progress) => layOut(input, progress), ({ node_x, node_row, segments, leaps }) => [
   node_x.buffer as ArrayBuffer,
   node_row.buffer as ArrayBuffer,
   leaps.buffer as ArrayBuffer,

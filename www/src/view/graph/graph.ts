@@ -3,15 +3,21 @@ import { type Measure, costText, isNegligible, shareText } from "../../costs.ts"
 import { el } from "../../dom.ts";
 import type { LayoutClient } from "../../estimator.ts";
 import type { Focus } from "../../focus.ts";
+import { type Repeat, findRepeats, foldedConstants, folds } from "../../folding.ts";
 import * as format from "../../format.ts";
+import { KnownError } from "../../messenger.ts";
 import type { Report } from "../../report.ts";
 import type { Search } from "../../search.ts";
 import type { Selection } from "../../selection.ts";
 import { Camera } from "./camera.ts";
 import { listenToGestures } from "./gestures.ts";
+import { Minimap } from "./minimap.ts";
 import { type Marks, labelFont, paint, rowsInView } from "./painter.ts";
 import { BOX_HEIGHT, ROW_STEP, type Scene, draftScene, layoutCall, placeScene } from "./scene.ts";
 import { type Theme, onThemeChange, readTheme } from "./theme.ts";
+
+/** A layout that takes longer can be stopped. */
+const STOP_AFTER_MS = 300;
 
 export interface GraphView {
   element: HTMLElement;
@@ -19,7 +25,7 @@ export interface GraphView {
   tools: HTMLElement;
   /** The whole drawing, for files; null before it is laid out. */
   scene(): Scene | null;
-  /** Colours of the boxes by operator. */
+  /** Colours of the boxes. */
   shares(): readonly number[];
   /** Resolves when the graph is on the canvas. */
   drawn: Promise<void>;
@@ -56,7 +62,15 @@ class Drawing {
   readonly #selection: Selection;
   readonly #focus: Focus;
   readonly #search: Search;
+  readonly #fold_button = el("button", { type: "button", hidden: true, "aria-pressed": "false", onclick: () => void this.#toggleAll() });
   readonly tools = this.#toolbar();
+  readonly #minimap = new Minimap(() => this.#schedule());
+  /** By operator, the one in whose box it is. */
+  readonly #into: number[];
+  readonly #repeats: Repeat[];
+  /** Repeats whose blocks are one box each. */
+  readonly #folded = new Set<number>();
+  #layouts: LayoutClient | null = null;
   readonly #legend = el("div", { class: "legend" });
   /** Says where the keyboard is, for those who do not see the drawing. */
   readonly #spoken = el("p", { class: "sr-only", role: "status" });
@@ -78,6 +92,7 @@ class Drawing {
     this.#onRange = onRange;
     this.#marks = { selected: null, hovered: null, peak: report.model.peak_operator, tensors: new Set(), shares: [], matches: null };
     this.#canvas = el("canvas", {
+      class: "drawing",
       tabindex: 0,
       role: "application",
       "aria-roledescription": "graph",
@@ -86,8 +101,10 @@ class Drawing {
         "Arrow keys go along the lines, plus and minus zoom, 0 fits, Escape clears the selection.",
     });
     this.#context = this.#canvas.getContext("2d") as CanvasRenderingContext2D;
+    this.#into = foldedConstants(report);
+    this.#repeats = findRepeats(report, this.#into);
     this.#note = el("p", { class: "graph-note", role: "status" });
-    this.element = el("section", { class: "graph panel", "aria-label": "Graph" }, this.#canvas, this.#legend, this.#note, this.#spoken);
+    this.element = el("section", { class: "graph panel", "aria-label": "Graph" }, this.#canvas, this.#minimap.element, this.#legend, this.#note, this.#spoken);
     this.#colour();
     this.#listen(signal);
   }
@@ -105,23 +122,76 @@ class Drawing {
       this.#note.textContent = "The main subgraph has no operators: there is nothing to draw.";
       return;
     }
-    this.#note.textContent = `Laying out ${format.plural(this.#report.operators.length, "operator")}…`;
+    this.#layouts = layouts;
+    await this.#layOut(layouts);
+  }
+
+  /** Boxes, their places, and the picture. A layout that is stopped leaves the drawing as it was. */
+  async #layOut(layouts: LayoutClient): Promise<void> {
+    const words = `Laying out ${format.plural(this.#report.operators.length, "operator")}…`;
+    const progress = el("span", {}, words);
+    const stop = el("button", { type: "button", class: "link", hidden: true, onclick: () => layouts.stop() }, "Stop");
+    const timer = setTimeout(() => (stop.hidden = false), STOP_AFTER_MS);
+    this.#note.replaceChildren(progress, " ", stop);
     const theme = readTheme();
-    const draft = draftScene(this.#report, textMeasure(this.#context, theme.font));
-    const layout = await layouts.layOut(layoutCall(draft));
-    this.#scene = placeScene(this.#report, draft, layout);
-    this.#camera = new Camera(layout.width, this.#scene.height);
-    this.#resize();
-    this.#camera.open(layout.node_x[draft.n_inputs > 0 ? 0 : this.#scene.rows[0][0]]);
-    this.#note.textContent = layout.leaps.length > 0 ? "Some very long connections are drawn as arcs." : "";
-    await this.#painted();
+    const draft = draftScene(this.#report, folds(this.#report, this.#into, this.#repeats, this.#folded), textMeasure(this.#context, theme.font));
+    try {
+      const layout = await layouts.layOut(layoutCall(draft), (done) => (progress.textContent = `${words} ${Math.round(100 * done)}\u202f%`));
+      this.#scene = placeScene(this.#report, draft, layout);
+      this.#camera = new Camera(layout.width, this.#scene.height);
+      this.#note.textContent = layout.leaps.length > 0 ? "Some very long connections are drawn as arcs." : "";
+      this.#showFolding();
+      this.#colour();
+      this.#resize();
+      this.#camera.open(layout.node_x[draft.n_inputs > 0 ? 0 : this.#scene.rows[0][0]]);
+      await this.#painted();
+    } catch (error) {
+      if (!(error instanceof KnownError && error.kind === "closed")) throw error;
+      const again = el("button", { type: "button", class: "link", onclick: () => void this.#layOut(layouts) }, "Lay out");
+      this.#note.replaceChildren("The layout was stopped. The table lists every operator. ", again);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #showFolding(): void {
+    const n_blocks = this.#repeats.reduce((sum, { blocks }) => sum + blocks.length, 0);
+    const is_folded = this.#folded.size > 0;
+    this.#fold_button.hidden = n_blocks === 0;
+    this.#fold_button.textContent = is_folded ? "Unfold blocks" : `Fold ${n_blocks} blocks`;
+    this.#fold_button.title = "Blocks of the same operators, one after the other. Enter folds the one that is selected.";
+    this.#fold_button.setAttribute("aria-pressed", String(is_folded));
+  }
+
+  async #toggleAll(): Promise<void> {
+    const is_folded = this.#folded.size > 0;
+    this.#folded.clear();
+    if (!is_folded) this.#repeats.forEach((_, i) => this.#folded.add(i));
+    await this.#foldAgain();
+  }
+
+  /** The repeat around an operator. */
+  async #toggleAt(operator: number): Promise<void> {
+    const place = this.#repeats.findIndex(({ blocks }) => blocks.some((block) => block.includes(this.#into[operator])));
+    if (place < 0) return;
+    if (!this.#folded.delete(place)) this.#folded.add(place);
+    await this.#foldAgain();
+  }
+
+  async #foldAgain(): Promise<void> {
+    if (!this.#layouts) return;
+    await this.#layOut(this.#layouts);
+    if (this.#selection.index !== null) this.#reveal(this.#selection.index);
+    this.#schedule();
   }
 
   /** Boxes are coloured by what their operators cost. */
   #colour(): void {
     const measure = this.#focus.measureIn(this.#report);
-    this.#marks.shares = measure ? sharesOf(measure) : [];
-    const most = measure ? measure.values.reduce((a, b) => Math.max(a, b), 0) : 0;
+    const costs = measure && this.#scene ? costsOf(measure, this.#scene) : [];
+    const most = costs.reduce((a, b) => Math.max(a, b), 0);
+    this.#marks.shares = costs.map((cost) => (most > 0 ? cost / most : 0));
+    this.#minimap.forget();
     const words = measure ? [el("span", {}, "–"), el("span", { class: "legend-ramp", "aria-hidden": "true" }), el("span", {}, costText(measure, most))] : [];
     this.#legend.replaceChildren(...words);
     this.#legend.title = measure ? `Colour of an operator: ${measure.title}` : "";
@@ -137,6 +207,7 @@ class Drawing {
       button("+", "Zoom in", (camera) => zoomMiddle(camera, 1.4)),
       button("−", "Zoom out", (camera) => zoomMiddle(camera, 1 / 1.4)),
       button("Fit", "Fit the whole graph", (camera) => camera.fit()),
+      this.#fold_button,
     );
   }
 
@@ -151,8 +222,13 @@ class Drawing {
     const observer = new ResizeObserver(() => this.#resize());
     observer.observe(this.#canvas);
     signal.addEventListener("abort", () => observer.disconnect());
+    this.#canvas.addEventListener("dblclick", (event) => {
+      const operator = this.#operatorAt(event.offsetX, event.offsetY);
+      if (operator !== null) void this.#toggleAt(operator);
+    });
     onThemeChange(() => {
       this.#theme = null;
+      this.#minimap.forget();
       this.#schedule();
     }, signal);
     this.#selection.onChange((index, source) => this.#showSelection(index, source));
@@ -218,6 +294,7 @@ class Drawing {
     else if (event.key === "0" || event.key === "f") this.#move((camera) => camera.fit());
     else if (event.key === "Home") this.#go(0);
     else if (event.key === "End") this.#go(this.#report.operators.length - 1);
+    else if (event.key === "Enter" && this.#selection.index !== null) void this.#toggleAt(this.#selection.index);
     else if (event.key === "Escape") this.#selection.select(null, "graph");
     else return;
     event.preventDefault();
@@ -283,6 +360,7 @@ class Drawing {
     this.#theme ??= readTheme();
     if (this.#canvas.clientWidth === 0) return; // behind the table
     paint(this.#context, this.#scene, this.#camera, this.#theme, this.#marks);
+    this.#minimap.paint(this.#scene, this.#camera, this.#theme, this.#marks.shares);
     this.#reportRange(this.#scene, this.#camera);
   }
 
@@ -291,19 +369,21 @@ class Drawing {
     let [low, high] = [Infinity, -Infinity];
     for (let row = first; row <= last; row++) {
       for (const node of scene.rows[row]) {
-        const { operator } = scene.boxes[node];
-        if (operator === null) continue;
-        low = Math.min(low, operator);
-        high = Math.max(high, operator);
+        for (const operator of scene.boxes[node].operators) {
+          low = Math.min(low, operator);
+          high = Math.max(high, operator);
+        }
       }
     }
     if (low <= high) this.#onRange(low, high);
   }
 }
 
-function sharesOf(measure: Measure): number[] {
-  const most = measure.values.reduce((a, b) => Math.max(a, b), 0);
-  return measure.values.map((value) => (isNegligible(measure, value) ? 0 : value / most));
+/** By box; of what its operators share the largest, where parts do not add up. */
+function costsOf(measure: Measure, { boxes }: Scene): number[] {
+  const join = (a: number, b: number): number => (measure.is_sum ? a + b : Math.max(a, b));
+  const cost = (operator: number): number => (isNegligible(measure, measure.values[operator]) ? 0 : measure.values[operator]);
+  return boxes.map(({ operators }) => operators.map(cost).reduce(join, 0));
 }
 
 function zoomMiddle(camera: Camera, factor: number): void {

@@ -16,7 +16,7 @@ export interface Marks {
   peak: number | null;
   /** Tensors of the selected operator. */
   tensors: Set<number>;
-  /** Of each operator: its cost over that of the costliest, 0 to 1. */
+  /** Of each box: its cost over that of the costliest, 0 to 1. */
   shares: readonly number[];
   /** Operators that a search has found; null where nothing is searched for. */
   matches: ReadonlySet<number> | null;
@@ -130,13 +130,24 @@ function paintBox(
   const y = scene.layout.node_row[node] * ROW_STEP;
   const [left, right] = [x * camera.scale + camera.x, (x + box.width) * camera.scale + camera.x];
   if (right < 0 || left > camera.width) return;
-  const is_unfound = marks.matches !== null && !(box.operator !== null && marks.matches.has(box.operator));
+  const is_unfound = marks.matches !== null && !box.operators.some((operator) => marks.matches?.has(operator));
   context.globalAlpha = is_unfound ? UNFOUND_ALPHA : 1;
-  const share = box.operator === null ? null : (marks.shares[box.operator] ?? 0);
+  const share = box.operator === null ? null : (marks.shares[node] ?? 0);
   if (camera.scale < TEXT_SCALE) paintPlainBox(context, box, x, y, theme, share, 1 / camera.scale);
   else paintFullBox(context, box, x, y, theme, share);
   context.globalAlpha = 1;
+  if (box.is_block && camera.scale >= TEXT_SCALE) paintStack(context, box, x, y, theme);
   paintOutline(context, box, x, y, camera, theme, marks);
+}
+
+/** A second edge below: there is more inside. */
+function paintStack(context: CanvasRenderingContext2D, box: Box, x: number, y: number, theme: Theme): void {
+  context.beginPath();
+  context.moveTo(x + 8, y + BOX_HEIGHT + 3);
+  context.lineTo(x + box.width - 8, y + BOX_HEIGHT + 3);
+  context.lineWidth = 1.5;
+  context.strokeStyle = theme.border;
+  context.stroke();
 }
 
 function paintPlainBox(context: CanvasRenderingContext2D, box: Box, x: number, y: number, theme: Theme, share: number | null, pixel: number): void {
@@ -195,6 +206,7 @@ function paintOutline(
   marks: Marks,
 ): void {
   if (box.operator === null) return;
+  const holds = (operator: number | null): boolean => operator !== null && box.operators.includes(operator);
   const pixel = Math.max(1, 1 / camera.scale);
   const outline = (colour: string, width: number, distance: number): void => {
     context.beginPath();
@@ -203,9 +215,9 @@ function paintOutline(
     context.strokeStyle = colour;
     context.stroke();
   };
-  if (box.operator === marks.hovered) outline(theme.muted, 1.5 * pixel, 0);
-  if (box.operator === marks.peak) paintPeak(context, x, y, theme, outline, pixel);
-  if (box.operator === marks.selected) outline(theme.accent, 2.5 * pixel, 2 * pixel);
+  if (holds(marks.hovered)) outline(theme.muted, 1.5 * pixel, 0);
+  if (holds(marks.peak)) paintPeak(context, x, y, theme, outline, pixel);
+  if (holds(marks.selected)) outline(theme.accent, 2.5 * pixel, 2 * pixel);
 }
 
 function paintPeak(

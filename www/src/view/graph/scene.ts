@@ -1,5 +1,6 @@
 /** What the drawing shows, without how it looks: boxes in rows and the lines between them. */
 import * as format from "../../format.ts";
+import type { Fold } from "../../folding.ts";
 import { type Kind, kindOf } from "../../kinds.ts";
 import type { Layout } from "../../layout/layered.ts";
 import type { LayoutCall } from "../../protocol.ts";
@@ -14,8 +15,11 @@ export interface Box {
   detail: string;
   width: number;
   kind: Kind | "input" | "output";
-  /** Index into the report's operators; null for inputs and outputs of the model. */
+  /** Index into the report's operators, of the one that stands for all; null for inputs and outputs of the model. */
   operator: number | null;
+  /** All that it holds, in topological order. */
+  operators: readonly number[];
+  is_block: boolean;
 }
 
 /** Boxes and edges before they have places; node index is index into `boxes`. */
@@ -41,7 +45,7 @@ export interface ShapeLabel {
   text: string;
 }
 
-export function draftScene(report: Report, textWidth: (text: string, small: boolean) => number): Draft {
+export function draftScene(report: Report, folds: readonly Fold[], textWidth: (text: string, small: boolean) => number): Draft {
   const boxes: Box[] = [];
   const edges: number[] = [];
   const addBox = (box: Omit<Box, "width">): number => {
@@ -50,21 +54,25 @@ export function draftScene(report: Report, textWidth: (text: string, small: bool
   };
   const inputs = report.model.inputs.map((tensor) => [tensor, addBox(borderBox(report, tensor, "input"))] as const);
   const first = boxes.length;
-  for (const operator of report.operators) {
-    addBox({
-      label: operator.name,
-      detail: detailOf(report, operator),
-      kind: kindOf(operator),
-      operator: operator.index,
-    });
+  const box_of = new Int32Array(report.operators.length);
+  for (const fold of folds) {
+    const box = addBox(foldBox(report, fold));
+    for (const operator of fold.operators) box_of[operator] = box;
   }
   const readers = readersOf(report);
-  for (const [tensor, box] of inputs) for (const reader of readers.get(tensor) ?? []) edges.push(box, first + reader, tensor);
-  for (const { src, dst, tensor } of report.edges) edges.push(first + src, first + dst, tensor);
+  const seen = new Set<string>();
+  const connect = (src: number, dst: number, tensor: number): void => {
+    const key = `${src} ${dst} ${tensor}`;
+    if (src === dst || seen.has(key)) return;
+    seen.add(key);
+    edges.push(src, dst, tensor);
+  };
+  for (const [tensor, box] of inputs) for (const reader of readers.get(tensor) ?? []) connect(box, box_of[reader], tensor);
+  for (const { src, dst, tensor } of report.edges) connect(box_of[src], box_of[dst], tensor);
   const writers = new Map(report.operators.flatMap(({ index, outputs }) => outputs.map((tensor) => [tensor, index] as const)));
   for (const tensor of report.model.outputs) {
     const writer = writers.get(tensor);
-    if (writer !== undefined) edges.push(first + writer, addBox(borderBox(report, tensor, "output")), tensor);
+    if (writer !== undefined) edges.push(box_of[writer], addBox(borderBox(report, tensor, "output")), tensor);
   }
   return { n_inputs: first, boxes, edges };
 }
@@ -78,8 +86,8 @@ export function placeScene(report: Report, draft: Draft, layout: Layout): Scene 
   layout.node_row.forEach((row, node) => rows[row].push(node));
   for (const row of rows) row.sort((a, b) => layout.node_x[a] - layout.node_x[b]);
   const node_of_operator = new Int32Array(report.operators.length);
-  draft.boxes.forEach(({ operator }, node) => {
-    if (operator !== null) node_of_operator[operator] = node;
+  draft.boxes.forEach(({ operators }, node) => {
+    for (const operator of operators) node_of_operator[operator] = node;
   });
   const height = Math.max(0, layout.n_rows - 1) * ROW_STEP + BOX_HEIGHT;
   return { ...draft, layout, height, rows, node_of_operator, shape_labels: placeShapes(report, layout) };
@@ -88,7 +96,20 @@ export function placeScene(report: Report, draft: Draft, layout: Layout): Scene 
 function borderBox(report: Report, tensor: number, kind: "input" | "output"): Omit<Box, "width"> {
   const found = report.tensors[tensor];
   const detail = found ? `${found.type} ${shapeText(report, tensor)}` : "";
-  return { label: kind, detail, kind, operator: null };
+  return { label: kind, detail, kind, operator: null, operators: [], is_block: false };
+}
+
+/** Of an operator with what unpacks its weights, or of a block. */
+function foldBox(report: Report, { operators, block }: Fold): Omit<Box, "width"> {
+  const members = operators.map((index) => report.operators[index]);
+  if (!block) {
+    const main = members[members.length - 1];
+    return { label: main.name, detail: detailOf(report, main), kind: kindOf(main), operator: main.index, operators, is_block: false };
+  }
+  const costliest = members.reduce((most, operator) => (operator.macs > most.macs ? operator : most));
+  const macs = members.reduce((sum, { macs }) => sum + macs, 0);
+  const detail = `${format.plural(operators.length, "operator")}${macs > 0 ? ` · ${format.text(format.count(macs, "MACs"))}` : ""}`;
+  return { label: `Block ${block.number} of ${block.of}`, detail, kind: kindOf(costliest), operator: costliest.index, operators, is_block: true };
 }
 
 function readersOf(report: Report): Map<number, number[]> {

@@ -1,0 +1,239 @@
+/** What if, advice, accelerators, and the folded drawing: with the keyboard where a hand would use one. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { countColours, dropBytes, openBrowser, openPage, readEstimates, waitDrawn, waitRedrawn } from "./browser.mjs";
+import { residualModel } from "./model.mjs";
+
+const NPU = "ethos-u55-256";
+const N_NPUS = 11;
+const INI = `
+[System_Config.My_Board]
+core_clock=123e6
+axi0_port=Sram
+axi1_port=OffChipFlash
+Sram_clock_scale=1.0
+OffChipFlash_clock_scale=0.125
+[Memory_Mode.My_Mode]
+const_mem_area=Axi1
+arena_mem_area=Axi0
+cache_mem_area=Axi0
+`;
+
+let chromium;
+let folder;
+before(async () => {
+  chromium = await openBrowser();
+  folder = await mkdtemp(path.join(tmpdir(), "litecast-workshop-"));
+});
+after(async () => {
+  await chromium?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function withReport(name, bytes, use) {
+  const { page, problems, close } = await openPage(chromium);
+  try {
+    await dropBytes(page, name, bytes);
+    await waitDrawn(page, name);
+    await page.waitForSelector("#tool-what-if");
+    await use(page);
+    assert.deepEqual(problems, [], "errors on the console");
+  } finally {
+    await close();
+  }
+}
+
+/** Presses an arrow until the slider shows `words`. */
+async function slide(page, name, key, words) {
+  await page.focus(`#what-if-${name}`);
+  for (let i = 0; i < 40; i++) {
+    if ((await page.getAttribute(`#what-if-${name}`, "aria-valuetext")) === words) return;
+    await page.keyboard.press(key);
+  }
+  assert.fail(`${name} never shows ${words}`);
+}
+
+/** Text of a metric of the answer, once it is that of all sliders. */
+async function answered(page, metric) {
+  await page.waitForSelector(`.what-if-answer [data-metric="${metric}"]`);
+  await page.waitForTimeout(300);
+  return page.textContent(`.what-if-answer [data-metric="${metric}"]`);
+}
+
+test("half the resolution is a quarter of the work, in the panel and in a report of its own", () =>
+  withReport("sized.tflite", residualModel(40), async (page) => {
+    const macs = async () => Number(/MACs([\d.]+)/.exec(await page.textContent(".facts"))[1]);
+    const whole = await macs();
+    await page.click("#tool-what-if");
+    await slide(page, "resolution", "ArrowLeft", "8×8");
+    await answered(page, "latency");
+    assert.match(await page.textContent(".what-if-answer"), /MACs[\d.]+\s[kM]\u221275\s%/u);
+    assert.ok(await page.isDisabled("#what-if-batch"), "NPUs take one input at a time");
+    await page.click('button:text-is("Report of this network")');
+    await page.waitForSelector('.title:has-text("0.5× resolution")');
+    await page.waitForSelector("body[data-drawn]");
+    assert.ok(Math.abs((await macs()) - whole / 4) < 0.01 * whole, `${whole} -> ${await macs()}`);
+    assert.match(await page.textContent(".facts"), /InputINT8 1×8×8×8/);
+    await page.locator(".costliest button").first().click();
+    assert.match(await page.textContent(".operator-details"), /INT8 1×8×8×8/);
+    await waitRedrawn(page, "sized.tflite", () => page.goBack());
+    assert.equal(await macs(), whole, "Back leads to the file as it is");
+    await page.click("#home");
+    await page.waitForSelector('.history-list button:text-is("sized.tflite, 0.5× resolution")');
+  }));
+
+test("latency follows the clock, and an accelerator with it can be kept and forgotten", () =>
+  withReport("clocked.tflite", residualModel(24), async (page) => {
+    await page.click("#tool-what-if");
+    await page.waitForFunction(() => !document.getElementById("what-if-clock").disabled);
+    const latency = async (clock, key) => {
+      await slide(page, "clock", key, `${clock}\u202fMHz`);
+      const [, value, unit] = /Latency([\d.]+)\s(ms|µs)/u.exec(await answered(page, "latency"));
+      return Number(value) * (unit === "ms" ? 1000 : 1);
+    };
+    const [slow, fast] = [await latency(200, "ArrowLeft"), await latency(400, "ArrowRight")];
+    assert.ok(Math.abs(slow / fast - 2) < 0.02, `${slow} µs at 200 MHz, ${fast} µs at 400 MHz`);
+    await page.click('button:text-is("Keep as an accelerator")');
+    await page.waitForSelector('table.targets tr[data-target="own:1"]');
+    const { metrics } = (await readEstimates(page))["own:1"];
+    assert.ok(metrics.latency, "it is a target like any other");
+    await page.reload();
+    await waitDrawn(page, "clocked.tflite");
+    assert.ok((await readEstimates(page))["own:1"] === undefined, "a kept report is as it was");
+    await dropBytes(page, "other.tflite", residualModel(12));
+    await waitDrawn(page, "other.tflite");
+    assert.ok((await readEstimates(page))["own:1"].metrics.latency, "new reports have it");
+    await page.click("#tool-accelerators");
+    await page.click('button:has-text("forget")');
+    await page.waitForSelector('table.targets tr[data-target="own:1"]', { state: "detached" });
+  }));
+
+test("the budget turns an answer red while a slider moves", () =>
+  withReport("red.tflite", residualModel(12), async (page) => {
+    await page.fill("#budget-latency", "0.000001");
+    await page.press("#budget-latency", "Enter");
+    await page.click("#tool-what-if");
+    await slide(page, "resolution", "ArrowRight", "32×32");
+    await page.waitForSelector('.what-if-answer .metric.over[data-metric="latency"]');
+    await page.click('.what-if button:text-is("Reset")');
+    assert.equal(await page.locator(".what-if-answer *").count(), 0);
+    assert.equal(await page.getAttribute("#what-if-resolution", "aria-valuetext"), "16×16");
+  }));
+
+test("what cannot be built is said in words, and the report stays", () =>
+  withReport("tied.tflite", residualModel(40), async (page) => {
+    await page.click("#tool-what-if");
+    // Every layer of these blocks shares its weights with one that the input is added to.
+    await slide(page, "width", "ArrowLeft", "0.5×");
+    await page.waitForSelector(".what-if-words:not(:empty)");
+    assert.match(await page.textContent(".what-if-words"), /^No other (width|size)/);
+    assert.ok(await page.isDisabled('button:text-is("Report of this network")'));
+  }));
+
+test("the smallest accelerator that meets a latency is found, with the clock that it needs", () =>
+  withReport("swept.tflite", residualModel(40), async (page) => {
+    await page.click("#tool-accelerators");
+    await page.fill("#sweep-limit", "1");
+    await page.press("#sweep-limit", "Enter");
+    await page.waitForSelector(".sweep-words");
+    const rows = await page.locator(".sweep-table tbody tr").evaluateAll((rows) =>
+      rows.map((row) => ({ npu: row.dataset.npu, chosen: row.className === "chosen", mhz: Number(row.lastChild.textContent.replace(/\D/g, "")) })),
+    );
+    assert.equal(rows.length, N_NPUS);
+    const best = rows.find(({ mhz }) => mhz <= 1000);
+    assert.equal(rows.find(({ chosen }) => chosen)?.npu, best?.npu);
+    assert.match(await page.textContent(".sweep-words"), best ? new RegExp(`from ${best.mhz} MHz`) : /None meets/);
+    const sweep = await page.evaluate(() => performance.getEntriesByName("litecast:sweep").at(-1).duration);
+    console.log(`sweep over ${N_NPUS} accelerators: ${sweep.toFixed(0)} ms`);
+  }));
+
+test("an accelerator is chosen from a vela.ini, and a wrong file is refused in words", () =>
+  withReport("own.tflite", residualModel(12), async (page) => {
+    const [ini, broken] = [path.join(folder, "mine.ini"), path.join(folder, "broken.ini")];
+    await writeFile(ini, INI);
+    await writeFile(broken, "[System_Config.Broken]\ncore_clock=fast\n");
+    await page.click("#tool-accelerators");
+    await page.waitForSelector("#own-hardware");
+    await page.setInputFiles("#own-ini", broken);
+    await page.waitForSelector('.own-form > p:has-text("broken.ini: ")');
+    await page.setInputFiles("#own-ini", ini);
+    await page.waitForSelector('#own-system option[value="My_Board"]', { state: "attached" });
+    await page.selectOption("#own-hardware", "ethos-u55-64");
+    await page.selectOption("#own-system", "My_Board");
+    await page.selectOption("#own-mode", "My_Mode");
+    await page.fill("#own-sram", "64");
+    await page.press("#own-sram", "Enter");
+    await page.waitForSelector('table.targets tr[data-target="own:1"]');
+    await page.selectOption("#target", "own:1");
+    assert.match(await page.textContent(".sources"), /My_Board, My_Mode, arena cache of 65536 bytes/);
+    await page.selectOption("#own-hardware", "board:imx93");
+    await page.click('.own-form button:text-is("Add")');
+    await page.waitForSelector('table.targets tr[data-target="own:2"]');
+  }));
+
+test("advice: channels just above a multiple, with what the next lower number saves", () =>
+  withReport("seventeen.tflite", residualModel(24, 17), async (page) => {
+    await page.click("#tool-advice");
+    await page.waitForSelector('[data-advice="channels"]', { timeout: 20_000 });
+    const words = await page.textContent('[data-advice="channels"]');
+    assert.match(words, /17 channels 16/);
+    assert.match(words, /Saves [\d.]+\s(ms|µs) less latency \(\u2212[\d.]+\s%\)/u);
+    await page.click('[data-advice="channels"] button');
+    await page.waitForSelector('.title:has-text("16 instead of 17 channels")');
+    await page.waitForSelector("body[data-drawn]");
+    await page.locator(".costliest button").first().click();
+    assert.match(await page.textContent(".operator-details"), /×16/);
+    assert.doesNotMatch(await page.textContent(".operator-details"), /×17/);
+  }));
+
+test("advice: a smaller accelerator within the budget becomes a target with one click", () =>
+  withReport("small.tflite", residualModel(24), async (page) => {
+    await page.fill("#budget-latency", "50");
+    await page.press("#budget-latency", "Enter");
+    await page.selectOption("#target", "ethos-u65-512");
+    await page.click("#tool-advice");
+    await page.waitForSelector('[data-advice="smaller"]', { timeout: 20_000 });
+    assert.match(await page.textContent('[data-advice="smaller"]'), /32 MACs\/cycle.*Saves 480 fewer multipliers/s);
+    await page.click('[data-advice="smaller"] button');
+    await page.waitForSelector('table.targets tr.chosen[data-target="own:1"]');
+  }));
+
+test("blocks fold and unfold, and the small map moves the drawing", () =>
+  withReport("folded.tflite", residualModel(120), async (page) => {
+    const colours = await countColours(page);
+    assert.ok(colours > 1);
+    const map = page.locator(".minimap");
+    assert.ok(await map.isVisible());
+    const place = await map.boundingBox();
+    const picture = () => page.evaluate(() => document.querySelector(".drawing").toDataURL());
+    const before = await picture();
+    await page.mouse.click(place.x + place.width / 2, place.y + place.height - 4);
+    await page.waitForTimeout(100);
+    assert.notEqual(await picture(), before, "the drawing has moved");
+    assert.match(await page.textContent(".graph-tools"), /Fold \d+ blocks/);
+    await page.click('.graph-tools button:has-text("Fold")');
+    await page.waitForSelector('.graph-tools button:text-is("Unfold blocks")');
+    await page.focus(".drawing");
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector('.graph-tools button:has-text("Fold")');
+    assert.equal(await page.getAttribute(".operator-details", "data-operator"), "0");
+  }));
+
+test("a long layout can be stopped and begun again", () =>
+  withReport("warm.tflite", residualModel(4), async (page) => {
+    await dropBytes(page, "long.tflite", residualModel(10_000));
+    // At once: on a fast machine the layout ends before a pointer would get there.
+    await page.waitForFunction(() => {
+      const stop = document.querySelector(".graph-note button:not([hidden])");
+      stop?.click();
+      return stop !== null;
+    });
+    await page.waitForSelector('.graph-note:has-text("The layout was stopped")');
+    await page.click('.graph-note button:text-is("Lay out")');
+    await page.waitForFunction(() => !/layout|Laying/.test(document.querySelector(".graph-note").textContent), null, { timeout: 60_000 });
+    assert.ok((await countColours(page)) > 1);
+  }));

@@ -1,0 +1,202 @@
+/** Advice: what a change of the network or of the hardware saves, each by an estimate of the changed one. */
+import { accelerators } from "./accelerators.ts";
+import type { Estimator, FileBytes } from "./estimator.ts";
+import * as format from "./format.ts";
+import { type Estimate, type LeftOut, type Operator, type Report, type TargetChoice, isEstimate } from "./report.ts";
+import type { Scenario } from "./scenario.ts";
+
+export interface Advice {
+  kind: "channels" | "cpu" | "memory" | "int8" | "order" | "smaller";
+  /** What to change. */
+  words: string;
+  /** What that saves. */
+  saving: string;
+  show: { label: string } & ({ scenario: Scenario } | { operator: number } | { accelerator: TargetChoice & { device: string } });
+}
+
+/** What advice is computed from. */
+export interface Advised {
+  report: Report;
+  file: FileBytes;
+  scenario: Scenario;
+  target: string;
+  latency_budget_ms: number | null;
+}
+
+/** Less than this part of the estimate is not worth a change. */
+const MIN_SAVED_PART = 0.005;
+/** Channels that multipliers compute or memory stores together: of an Ethos-U's brick, and a side of the Edge TPU's array. */
+const CHANNEL_STEPS: readonly (readonly [prefix: string, step: number])[] = [
+  ["ethos-u", 16],
+  ["edgetpu", 64],
+];
+/** A count is just above a multiple where it is above by at most this part of it. */
+const JUST_ABOVE = 0.25;
+const MAX_CHANNEL_COUNTS = 3;
+const LAYERS = new Set(["CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED"]);
+/** Parameters that the Edge TPU keeps on the chip. */
+const EDGE_TPU_CACHE_BYTES = 8 * 1024 ** 2;
+const NARROWER = [0.9, 0.8, 0.7, 0.6, 0.5];
+/** The processor beside an Ethos-U65 in a chip that there is: what is left to it costs this much there. */
+const HOST_PREFIX = "cortex-a55";
+
+/** One after the other, as they are computed; nothing where the target has no estimate that could get better. */
+export async function* adviceOn(advised: Advised, estimator: Estimator, signal: AbortSignal): AsyncGenerator<Advice> {
+  const rules = [float, cpu, channels, memory, order, smaller];
+  for (const rule of rules) {
+    for await (const advice of rule(advised, estimator, signal)) {
+      if (signal.aborted) return;
+      yield advice;
+    }
+  }
+}
+
+type Rule = (advised: Advised, estimator: Estimator, signal: AbortSignal) => AsyncGenerator<Advice>;
+
+function choiceOf(target: string): TargetChoice {
+  return { ...(accelerators().find(({ name }) => name === target) ?? { target }), name: target };
+}
+
+/** On the chosen target; null where there is no such network. */
+async function explored({ file, target }: Advised, estimator: Estimator, scenario: Scenario, signal: AbortSignal, choice: TargetChoice = choiceOf(target), targets: readonly string[] = []): Promise<Report | null> {
+  return estimator.explore(file, scenario, { targets, more_targets: [choice], is_summary: true }, signal).catch(() => null);
+}
+
+function estimateOf({ results }: Pick<Report, "results">, target: string, metric = "latency"): Estimate | undefined {
+  return results.filter(isEstimate).find((result) => result.target === target && result.metric === metric);
+}
+
+/** In words; null where it is too little. */
+function saved(before: Estimate | undefined, after: Estimate | undefined, noun: string): string | null {
+  if (!before || !after || !(before.value - after.value > MIN_SAVED_PART * before.value)) return null;
+  const amount = format.text(format.measure(before.value - after.value, before.unit));
+  const is_open = (after.hi ?? after.value) >= (before.lo ?? before.value);
+  return `${amount} less ${noun} (${format.change(after.value / before.value)})${is_open ? "; within the error of the estimates" : ""}`;
+}
+
+const float: Rule = async function* (advised, estimator, signal) {
+  const { report, scenario, target } = advised;
+  if (!report.operators.some(({ outputs }) => outputs.some((tensor) => report.tensors[tensor]?.type === "FLOAT32"))) return;
+  const next = { ...scenario, int8: true };
+  const found = await explored(advised, estimator, next, signal);
+  const after = found && estimateOf(found, target);
+  if (!after) return;
+  const before = estimateOf(report, target);
+  const device = after.device;
+  const saving = before ? saved(before, after, "latency") : `${format.text(format.measure(after.value, after.unit))} on ${device}, which has no estimate of the float network`;
+  if (saving) yield { kind: "int8", words: "Quantise the network to int8.", saving, show: { label: "Show the int8 network", scenario: next } };
+};
+
+const cpu: Rule = async function* ({ report, file, scenario, target }, estimator) {
+  if (target.startsWith("cortex-a") || target.startsWith("device:")) return;
+  const left: LeftOut[] = await estimator.leftOut(file, scenario, choiceOf(target)).catch(() => []);
+  if (left.length === 0) return;
+  const kinds = new Map<string, number>();
+  for (const { operator, reason } of left) {
+    const words = `${report.operators[operator]?.name} (${reason})`;
+    kinds.set(words, (kinds.get(words) ?? 0) + 1);
+  }
+  const host = report.results.filter(isEstimate).find((result) => result.metric === "latency" && result.target.startsWith(HOST_PREFIX) && result.operators);
+  const cost_ms = host ? left.reduce((sum, { operator }) => sum + (host.operators?.[operator] ?? 0), 0) : null;
+  const list = [...kinds].slice(0, 3).map(([words, n]) => (n > 1 ? `${n} × ${words}` : words));
+  const more = kinds.size > 3 ? ` and ${format.plural(kinds.size - 3, "more kind")}` : "";
+  yield {
+    kind: "cpu",
+    words: `${format.plural(left.length, "operator")} ${left.length === 1 ? "falls" : "fall"} to the CPU: ${list.join(", ")}${more}. Replace ${left.length === 1 ? "it" : "them"} by operators that the accelerator runs.`,
+    saving: host && cost_ms !== null ? `${format.text(format.measure(cost_ms, "ms"))} of CPU time on ${host.device}, which the accelerator's latency leaves out` : "their CPU time, which the accelerator's latency leaves out",
+    show: { label: "Show the first one", operator: left[0].operator },
+  };
+};
+
+const channels: Rule = async function* (advised, estimator, signal) {
+  const { report, scenario, target } = advised;
+  const kind = choiceOf(target).target ?? target;
+  const step = CHANNEL_STEPS.find(([prefix]) => kind.startsWith(prefix))?.[1];
+  const before = estimateOf(report, target);
+  if (!step || !before || scenario.channels) return;
+  for (const from of countsJustAbove(report, before, step)) {
+    const to = from - (from % step);
+    const next = { ...scenario, channels: { from, to } };
+    const found = await explored(advised, estimator, next, signal);
+    const saving = found && saved(before, estimateOf(found, target), "latency");
+    if (saving) yield { kind: "channels", words: `Give layers of ${from} channels ${to}: ${from} is just above a multiple of ${step}, which this accelerator computes together.`, saving, show: { label: `Show it with ${to} channels`, scenario: next } };
+  }
+};
+
+/** The costliest first. */
+function countsJustAbove({ operators, tensors }: Report, latency: Estimate, step: number): number[] {
+  const costs = new Map<number, number>();
+  operators.filter(({ name }) => LAYERS.has(name)).forEach((operator: Operator) => {
+    const count = tensors[operator.outputs[0]]?.shape.at(-1) ?? 0;
+    const above = count % step;
+    if (count > step && above > 0 && above <= JUST_ABOVE * step) costs.set(count, (costs.get(count) ?? 0) + (latency.operators?.[operator.index] ?? operator.macs));
+  });
+  return [...costs].sort(([, a], [, b]) => b - a).slice(0, MAX_CHANNEL_COUNTS).map(([count]) => count);
+}
+
+const memory: Rule = async function* (advised, estimator, signal) {
+  const { report, scenario, target } = advised;
+  const before = estimateOf(report, target);
+  if (!before) return;
+  if (target.startsWith("edgetpu")) {
+    if (report.model.weight_bytes <= EDGE_TPU_CACHE_BYTES) return;
+    for (const factor of NARROWER) {
+      const next = { ...scenario, width: scenario.width * factor };
+      const found = await explored(advised, estimator, next, signal);
+      if (!found || found.model.weight_bytes > EDGE_TPU_CACHE_BYTES) continue;
+      const saving = saved(before, estimateOf(found, target), "latency");
+      const words = `The weights (${format.text(format.bytes(report.model.weight_bytes))}) do not fit the Edge TPU's 8 MiB and are streamed for each inference. At ${factor}× the width they fit.`;
+      if (saving) yield { kind: "memory", words, saving, show: { label: "Show the narrower network", scenario: next } };
+      return;
+    }
+    return;
+  }
+  const choice = choiceOf(target);
+  const { npus } = await estimator.choices(null);
+  const npu = npus.find(({ id }) => id === choice.target);
+  const sram_bytes = choice.arena_cache_bytes ?? npu?.arena_cache_bytes;
+  if (!npu || !sram_bytes) return;
+  // Both by the same rules: the estimate in the default memories may be a trained network's.
+  const [small, large] = [sram_bytes, 2 * sram_bytes].map((bytes): TargetChoice => ({ ...choice, arena_cache_bytes: bytes }));
+  const found = [await explored(advised, estimator, scenario, signal, small), await explored(advised, estimator, scenario, signal, large)];
+  const [now, then] = found.map((report) => report && estimateOf(report, target));
+  const saving = saved(now ?? undefined, then ?? undefined, "latency");
+  const sizes = [sram_bytes, 2 * sram_bytes].map((bytes) => format.text(format.bytes(bytes)));
+  if (saving) {
+    const device = `${npu.device}, ${sizes[1]} SRAM`;
+    yield { kind: "memory", words: `${sizes[1]} of SRAM instead of ${sizes[0]} keep more feature maps and weights on the chip.`, saving, show: { label: "Add this accelerator", accelerator: { ...choice, device, arena_cache_bytes: 2 * sram_bytes } } };
+  }
+};
+
+const order: Rule = async function* (advised, estimator, signal) {
+  const { report, scenario } = advised;
+  if (scenario.low_memory_order || report.model.arena_bytes === null) return;
+  const next = { ...scenario, low_memory_order: true };
+  const found = await explored(advised, estimator, next, signal);
+  if (!found || found.model.arena_bytes === null) return;
+  const less = report.model.arena_bytes - found.model.arena_bytes;
+  if (less <= MIN_SAVED_PART * report.model.arena_bytes) return;
+  const saving = `${format.text(format.bytes(less))} less tensor arena (${format.change(found.model.arena_bytes / report.model.arena_bytes)}), exact`;
+  yield { kind: "order", words: "Write the operators in another order: fewer feature maps are then alive at once.", saving, show: { label: "Show that order", scenario: next } };
+};
+
+const smaller: Rule = async function* ({ report, file, scenario, target, latency_budget_ms }, estimator, signal) {
+  const { npus } = await estimator.choices(null);
+  const macs = (id: string): number => Number(/-(\d+)$/.exec(id)?.[1] ?? 0);
+  const now = npus.find(({ id }) => id === (choiceOf(target).target ?? target));
+  if (!now || latency_budget_ms === null) return;
+  const candidates = npus.filter(({ id }) => macs(id) < macs(now.id)).toSorted((a, b) => macs(a.id) - macs(b.id));
+  const found = await estimator.explore(file, scenario, { targets: [], more_targets: candidates.map(({ id }): TargetChoice => ({ target: id })), is_summary: true }, signal).catch(() => null);
+  const best = found && candidates.find(({ id }) => {
+    const latency = estimateOf(found, id);
+    return latency !== undefined && (latency.hi ?? latency.value) <= latency_budget_ms;
+  });
+  const latency = best && found && estimateOf(found, best.id);
+  if (!best || !latency || report.results.length === 0) return;
+  yield {
+    kind: "smaller",
+    words: `A smaller accelerator meets ${latency_budget_ms} ms: ${best.device} at ${best.clock_mhz} MHz.`,
+    saving: `${macs(now.id) - macs(best.id)} fewer multipliers; ${format.text(format.measure(latency.value, latency.unit))}, at most ${format.text(format.measure(latency.hi ?? latency.value, latency.unit, latency.value))}`,
+    show: { label: "Add this accelerator", accelerator: { target: best.id, device: `${best.device}, ${best.clock_mhz} MHz` } },
+  };
+};

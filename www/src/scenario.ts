@@ -1,0 +1,58 @@
+/** What if: the network or the way it runs is another one. */
+import type { Changes } from "../package/types/index.d.ts";
+import * as format from "./format.ts";
+import type { Scenario } from "./report.ts";
+
+export type { Scenario };
+
+export const AS_IT_IS: Scenario = { batch: 1, threads: 1, resolution: 1, width: 1, channels: null, int8: false, low_memory_order: false };
+
+/** Of the network alone. */
+export function changesOf({ resolution, width, channels, int8, low_memory_order }: Scenario): Changes {
+  return { resolution, width, int8, low_memory_order, ...(channels ? { channels } : {}) };
+}
+
+/** Whether the network itself is another one. */
+export function isChanged({ resolution, width, channels, int8, low_memory_order }: Scenario): boolean {
+  return resolution !== 1 || width !== 1 || channels !== null || int8 || low_memory_order;
+}
+
+/** What differs from the file as it is; empty where nothing does. */
+export function scenarioWords({ batch, threads, resolution, width, channels, int8, low_memory_order }: Scenario): string[] {
+  return [
+    batch > 1 ? `batch ${batch}` : "",
+    threads > 1 ? format.plural(threads, "thread") : "",
+    resolution !== 1 ? `${factorText(resolution)} resolution` : "",
+    width !== 1 ? `${factorText(width)} width` : "",
+    channels ? `${channels.to} instead of ${channels.from} channels` : "",
+    int8 ? "quantised to int8" : "",
+    low_memory_order ? "operators reordered" : "",
+  ].filter(Boolean);
+}
+
+export function factorText(factor: number): string {
+  return `${Number(factor.toFixed(3))}×`;
+}
+
+/** In the address of an example; `null` where nothing is changed. */
+export function scenarioParameters(scenario: Scenario): [string, string][] {
+  const numbers = (["batch", "threads", "resolution", "width"] as const).filter((name) => scenario[name] !== 1);
+  const flags = (["int8", "low_memory_order"] as const).filter((name) => scenario[name]);
+  return [...numbers.map((name): [string, string] => [name, String(scenario[name])]), ...flags.map((name): [string, string] => [name, "1"])];
+}
+
+export function readScenario(parameters: URLSearchParams): Scenario {
+  const number = (name: string): number => {
+    const value = Number(parameters.get(name));
+    return value > 0 && Number.isFinite(value) ? value : 1;
+  };
+  return {
+    ...AS_IT_IS,
+    batch: number("batch"),
+    threads: number("threads"),
+    resolution: number("resolution"),
+    width: number("width"),
+    int8: parameters.has("int8"),
+    low_memory_order: parameters.has("low_memory_order"),
+  };
+}
