@@ -14,8 +14,10 @@ use crate::graph::{self, CycleError, Graph};
 use crate::learned::features::Features;
 use crate::learned::out_of_distribution::Learned;
 use crate::learned::predictor::{Predictor, PredictorError};
-use crate::report::{self, INTERVAL_PERCENT, REPORT_VERSION, Report};
-use crate::targets::{Network, Target, ethos_u, registry};
+use crate::report::{self, Doubt, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report, Results};
+use crate::targets::gpu::specifications::Gpu;
+use crate::targets::gpu::sweep::{Sweep, sweep};
+use crate::targets::{Network, Target, ethos_u, gpu, registry};
 
 /// Why a file has no report.
 #[derive(Debug, thiserror::Error)]
@@ -89,9 +91,14 @@ impl<'f> ModelFile<'f> {
         }
     }
 
-    fn read_changed(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
+    fn read_changed_as_it_is(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
         let mut model = formats::read(self.bytes, &self.open_dimensions())?;
         changes.apply(&mut model)?;
+        Ok(model)
+    }
+
+    fn read_changed(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
+        let mut model = self.read_changed_as_it_is(changes)?;
         if model.format != Format::Onnx || !has_batch(&model, self.batch) {
             batch_size::set_batch(&mut model, self.batch)?;
         }
@@ -187,13 +194,17 @@ pub fn estimate_in(
     targets: &[Box<dyn Target>],
     detail: Detail,
 ) -> Result<Vec<Result<Report, EstimateError>>, PredictorError> {
-    let mut all = targets.iter();
-    let read = match !targets.is_empty() && all.all(|target| target.takes_any_batch()) {
+    let read = match take_any_batch(targets) {
         true => ModelFile::read_as_it_is,
         false => ModelFile::read,
     };
     let models: Vec<_> = files.iter().map(read).collect();
     estimate_models(files, &models, predictor, targets, detail)
+}
+
+/// Whether the batch is a number that all of them are told, and the shapes stay.
+fn take_any_batch(targets: &[Box<dyn Target>]) -> bool {
+    !targets.is_empty() && targets.iter().all(|target| target.takes_any_batch())
 }
 
 /// As [`estimate_in`] of one file, of the network that `changes` make of it.
@@ -204,28 +215,46 @@ pub fn estimate_changed(
     targets: &[Box<dyn Target>],
     detail: Detail,
 ) -> Result<Report, EstimateError> {
-    let model = Ok(file.read_changed(changes)?);
+    let model = Ok(match take_any_batch(targets) {
+        true => file.read_changed_as_it_is(changes)?,
+        false => file.read_changed(changes)?,
+    });
     let mut reports = estimate_models(&[file], &[model], predictor, targets, detail)?;
     reports.pop().expect("every file has its own result")
 }
 
-/// The operators of the changed network that each of `targets` leaves to a processor: position in topological
-/// order, and the reason in words.
+/// The operators of the changed network that each of `targets` leaves to a processor, in topological order.
 pub fn left_out(
     file: ModelFile,
     changes: &Changes,
     targets: &[Box<dyn Target>],
-) -> Result<Vec<Vec<(usize, String)>>, EstimateError> {
+) -> Result<Vec<Vec<LeftOperator>>, EstimateError> {
     let model = Ok(file.read_changed(changes)?);
     let facts = Facts::of(&model, false)?;
     let network = facts.network(&file, None);
     let of_target = |target: &dyn Target| {
-        let unsupported = target.unsupported(&network).into_iter();
-        let pairs = unsupported.map(|operator| (operator.node_idx, operator.reason.to_string()));
-        pairs.collect()
+        let unsupported = target.unsupported(&network);
+        unsupported.iter().map(LeftOperator::from).collect()
     };
     let targets = targets.iter();
     Ok(targets.map(|target| of_target(&**target)).collect())
+}
+
+/// Time and memory by batch on a GPU, of the network that `changes` make of the file's; none where no network that
+/// was measured on the GPU spends time on what this one is made of.
+pub fn sweep_batch(
+    file: ModelFile,
+    changes: &Changes,
+    gpu: &Gpu,
+    bundle: &gpu::Bundle,
+) -> Result<Option<Sweep>, EstimateError> {
+    let one_input = ModelFile {
+        batch: NonZeroU32::MIN,
+        ..file
+    };
+    let model = one_input.read_changed_as_it_is(changes)?;
+    let graph = graph::build(&model, MAIN_SUBGRAPH)?;
+    Ok(sweep(&graph, &analysis::analyze(&graph), gpu, bundle))
 }
 
 fn estimate_models(
@@ -352,13 +381,18 @@ impl<'m> Facts<'m> {
         let network = self.network(file, learned.filter(|_| as_int8.is_none()));
         let as_int8 = as_int8.map(|facts| facts.network(file, learned));
         let is_full = detail == Detail::Full;
-        let (mut results, doubts) = report::results(&network, as_int8.as_ref(), targets);
+        let Results {
+            mut results,
+            left_out,
+            doubts,
+        } = report::results(&network, as_int8.as_ref(), targets);
         if !is_full {
             report::forget_parts(&mut results);
         }
-        let mut diagnostics = model.diagnostics.clone();
-        diagnostics.extend(report::other_subgraphs(model, graph));
-        diagnostics.extend(analysis.diagnostics.iter().cloned());
+        let of_file = (model.diagnostics.iter().cloned())
+            .chain(report::other_subgraphs(model, graph))
+            .chain(analysis.diagnostics.iter().cloned());
+        let mut diagnostics: Vec<Doubt> = of_file.map(Doubt::from).collect();
         diagnostics.extend(doubts);
         Report {
             schema_version: REPORT_VERSION,
@@ -385,6 +419,10 @@ impl<'m> Facts<'m> {
             fits: match is_full {
                 true => boards::fits(graph, analysis, file.application).ok(),
                 false => None,
+            },
+            left_out: match is_full {
+                true => left_out,
+                false => Vec::new(),
             },
             diagnostics,
         }

@@ -14,6 +14,21 @@ pub struct Provenance {
     pub version: String,
     /// What the tool was set to, in words.
     pub configuration: String,
+    /// What errors of such numbers were measured against, where neither the kind nor the tool says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
+}
+
+/// What the estimates of a model were compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Reference {
+    /// Measurements on hardware, each network left out of the fit in turn.
+    Measured,
+    /// Measurements on hardware, each kind of network left out of the fit in turn.
+    MeasuredKindLeftOut,
 }
 
 /// How a number was made.
@@ -63,6 +78,15 @@ impl Provenance {
             tool: "litecast".into(),
             version: env!("CARGO_PKG_VERSION").into(),
             configuration,
+            reference: None,
+        }
+    }
+
+    /// With what its errors were measured against.
+    pub fn against(self, reference: Reference) -> Self {
+        Self {
+            reference: Some(reference),
+            ..self
         }
     }
 }

@@ -4,20 +4,26 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 
+use crate::boards::{Application, Need};
 use crate::calibration::{Calibration, CalibrationError, Measurement};
 use crate::changes::Changes;
-use crate::estimate::{Detail, EstimateError, ModelFile, estimate_changed, estimate_in, left_out};
+use crate::estimate::{
+    Detail, EstimateError, ModelFile, estimate_changed, estimate_in, left_out, sweep_batch,
+};
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::Report;
 use crate::targets::boards::{self, LatencyOf, Memory};
 use crate::targets::choice::{Choice, ChoiceError};
 use crate::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
-use crate::targets::{self, Target, TargetInfo, registry};
+use crate::targets::gpu::bundle::BundleError;
+use crate::targets::gpu::specifications::Gpu;
+use crate::targets::{self, Target, TargetInfo, gpu, registry};
 
 /// Turns a panic, which is always a defect of this crate, into a readable line of the console.
 #[wasm_bindgen(start)]
@@ -32,6 +38,7 @@ pub struct Engine {
     predictor: Option<Predictor>,
     /// Each list of targets that [`Engine::choose`] was given.
     chosen: Vec<Vec<Box<dyn Target>>>,
+    gpus: Option<Arc<gpu::Bundle>>,
 }
 
 #[wasm_bindgen]
@@ -50,9 +57,38 @@ impl Engine {
         Ok(())
     }
 
+    /// `json` is the contents of `gpu.json`: from then on choices may name GPUs. What is estimated for each.
+    #[wasm_bindgen(js_name = loadGpus)]
+    pub fn load_gpus(&mut self, json: &[u8]) -> Result<JsValue, JsValue> {
+        let wrong = |error: BundleError| js_error("gpu-constants", &error.to_string());
+        let gpus = Arc::new(gpu::Bundle::parse(json).map_err(wrong)?);
+        let infos = gpu::targets(&gpus);
+        let infos: Vec<_> = infos.iter().filter_map(|gpu| gpu.info(None)).collect();
+        self.gpus = Some(gpus);
+        to_js(&infos)
+    }
+
+    /// Time and memory of the changed network by batch on a GPU: a [`Sweep`](crate::targets::gpu::sweep::Sweep), or
+    /// null where none is known.
+    #[wasm_bindgen(js_name = sweepBatch)]
+    pub fn sweep_batch(
+        &self,
+        file: JsValue,
+        target: &str,
+        changes: JsValue,
+    ) -> Result<JsValue, JsValue> {
+        let file = File::read(file)?;
+        let changes: Changes = from_js(changes)?;
+        let unknown = || js_error("unknown-target", &format!("{target}: expected a GPU"));
+        let gpus = self.gpus.as_ref().ok_or_else(unknown)?;
+        let gpu = Gpu::by_id(target).ok_or_else(unknown)?;
+        let swept = sweep_batch(file.as_model_file(), &changes, gpu, gpus);
+        to_js(&swept.map_err(|error| estimate_error(&error))?)
+    }
+
     /// Takes a list of [`Choice`]s, for a number that stands for them in [`Engine::estimate_many`].
     pub fn choose(&mut self, choices: JsValue) -> Result<u32, JsValue> {
-        self.chosen.push(targets_of(choices)?);
+        self.chosen.push(targets_of(choices, self.gpus.as_ref())?);
         u32::try_from(self.chosen.len() - 1)
             .map_err(|_| js_error("limit-exceeded", "too many lists of targets"))
     }
@@ -106,7 +142,7 @@ impl Engine {
         is_summary: bool,
     ) -> Result<JsValue, JsValue> {
         let file = File::read(file)?;
-        let targets = targets_of(choices)?;
+        let targets = targets_of(choices, self.gpus.as_ref())?;
         let changes: Changes = from_js(changes)?;
         let predictor = self.predictor.as_ref().filter(|_| is_learned);
         let detail = detail(is_summary);
@@ -126,9 +162,12 @@ impl Engine {
     }
 }
 
-fn targets_of(choices: JsValue) -> Result<Vec<Box<dyn Target>>, JsValue> {
+fn targets_of(
+    choices: JsValue,
+    gpus: Option<&Arc<gpu::Bundle>>,
+) -> Result<Vec<Box<dyn Target>>, JsValue> {
     let choices: Vec<Choice> = from_js(choices)?;
-    let targets = choices.iter().map(Choice::target);
+    let targets = choices.iter().map(|choice| choice.target_among(gpus));
     let targets = targets.collect::<Result<_, ChoiceError>>();
     targets.map_err(|error| js_error(error.kind(), &error.to_string()))
 }
@@ -143,23 +182,12 @@ fn detail(is_summary: bool) -> Detail {
 /// The operators of the changed network that each of a list of [`Choice`]s leaves to a processor.
 #[wasm_bindgen(js_name = leftOut)]
 pub fn left_out_of(file: JsValue, choices: JsValue, changes: JsValue) -> Result<JsValue, JsValue> {
-    #[derive(Serialize)]
-    struct Operator {
-        operator: usize,
-        reason: String,
-    }
     let file = File::read(file)?;
-    let targets = targets_of(choices)?;
+    let targets = targets_of(choices, None)?;
     let changes: Changes = from_js(changes)?;
     let found = left_out(file.as_model_file(), &changes, &targets);
     let found = found.map_err(|error| estimate_error(&error))?;
-    let of_target = |operators: Vec<(usize, String)>| -> Vec<Operator> {
-        let operators = operators.into_iter();
-        operators
-            .map(|(operator, reason)| Operator { operator, reason })
-            .collect()
-    };
-    to_js(&found.into_iter().map(of_target).collect::<Vec<_>>())
+    to_js(&found)
 }
 
 /// The accelerators that a choice may name with the sections of their defaults, and the sections of `vela_ini` (those
@@ -215,6 +243,14 @@ pub fn accelerators(vela_ini: Option<String>) -> Result<JsValue, JsValue> {
         system_configs: systems?,
         memory_modes: ini.memory_modes().map(str::to_owned).collect(),
     })
+}
+
+/// Ids of the targets of every report. Of some nothing is estimated, because it is counted: [`Engine::targets`] lists
+/// no error of theirs.
+#[wasm_bindgen(js_name = registeredTargets)]
+pub fn registered_targets() -> Vec<String> {
+    let targets = registry().iter();
+    targets.map(|target| target.id().to_owned()).collect()
 }
 
 /// Every target that a choice may name, beyond those of the registry too.
@@ -298,6 +334,15 @@ pub fn boards() -> Result<JsValue, JsValue> {
     })
 }
 
+/// Whether what needs so much (a report's `fits.need`) has room on each board beside an application: as `fits` of a
+/// report, without latencies.
+#[wasm_bindgen(js_name = fitsOfNeed)]
+pub fn fits_of_need(need: JsValue, application: JsValue) -> Result<JsValue, JsValue> {
+    let need: Need = from_js(need)?;
+    let application: Application = from_js(application)?;
+    to_js(&crate::boards::fits_of_need(need, application))
+}
+
 /// What a device's latencies follow from: [`Calibration`] as a plain object, of a list of [`Measurement`]s.
 #[wasm_bindgen(js_name = fitCalibration)]
 pub fn fit_calibration(measurements: JsValue) -> Result<JsValue, JsValue> {
@@ -333,7 +378,7 @@ struct Summary<'r> {
     batch: u32,
     model: &'r crate::report::ModelFacts,
     results: &'r [crate::report::TargetResult],
-    diagnostics: &'r [crate::Diagnostic],
+    diagnostics: &'r [crate::report::Doubt],
 }
 
 impl<'r> Summary<'r> {
@@ -361,6 +406,7 @@ struct File {
     threads: NonZeroU32,
     /// Sizes that an ONNX file leaves open, by name.
     dimensions: Vec<(String, u32)>,
+    application: Application,
 }
 
 impl File {
@@ -389,6 +435,10 @@ impl File {
                     .into_iter()
                     .collect(),
             },
+            application: match field("application")? {
+                none if none.is_undefined() => Application::default(),
+                application => from_js(application)?,
+            },
         })
     }
 
@@ -397,6 +447,7 @@ impl File {
             batch: self.batch,
             threads: self.threads,
             dimensions: &self.dimensions,
+            application: self.application,
             ..ModelFile::new(&self.name, &self.bytes)
         }
     }

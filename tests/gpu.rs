@@ -233,7 +233,7 @@ fn report(path: &Path, target: &str, batch: u32) -> Report {
         batch: NonZeroU32::new(batch).unwrap(),
         ..ModelFile::new("test", &bytes)
     };
-    let target = gpu::target(target).expect("the shipped constants have it");
+    let target = gpu::target(target, Bundle::shipped()).expect("the shipped constants have it");
     let mut reports = estimate_on(&[file], None, &[target]).expect("no network runs");
     reports.remove(0).expect("the file is a graph")
 }
@@ -331,6 +331,10 @@ fn estimates_hang_together() {
     let [_, inference, _] = interval(&small, Metric::Memory);
     let [_, training, _] = interval(&small, Metric::TrainingMemory);
     assert!(inference < training, "{inference} {training}");
-    let codes: Vec<&str> = small.diagnostics.iter().map(|doubt| doubt.code).collect();
+    let codes: Vec<&str> = small
+        .diagnostics
+        .iter()
+        .map(|doubt| doubt.diagnostic.code)
+        .collect();
     assert!(codes.contains(&"mig-profile"), "{codes:?}");
 }

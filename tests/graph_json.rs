@@ -317,7 +317,7 @@ fn operators_of_other_frameworks_keep_their_names_and_macs() {
         unknown
             .diagnostics
             .iter()
-            .any(|doubt| doubt.code == "uncounted-operator")
+            .any(|doubt| doubt.diagnostic.code == "uncounted-operator")
     );
 }
 

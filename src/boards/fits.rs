@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -12,7 +12,7 @@ use crate::targets::cortex_m::{self, Constants, Latency};
 use crate::targets::tflite_micro::{Bytes, Kernels, Pointers, arena_bytes, code_flash_bytes};
 
 /// Memory that the application keeps for itself, beside the model and the runtime.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Application {
     /// Its data.
@@ -22,7 +22,7 @@ pub struct Application {
 }
 
 /// Memory that a model needs under TensorFlow Lite Micro.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Need {
     /// The whole arena.
@@ -163,18 +163,32 @@ pub fn fits(
 ) -> Result<Fits, Unplannable> {
     let need = Need::of(graph)?;
     let latencies = latencies(graph, analysis);
-    let on_boards = boards::shipped().iter().filter_map(|board| {
+    let on = |board| latency_on(board, &latencies);
+    Ok(on_boards(need, application, on))
+}
+
+/// As [`fits`], from what a model was found to need: for another application, and without latencies.
+pub fn fits_of_need(need: Need, application: Application) -> Fits {
+    on_boards(need, application, |_| None)
+}
+
+fn on_boards(
+    need: Need,
+    application: Application,
+    latency: impl Fn(&'static Board) -> Option<BoardLatency>,
+) -> Fits {
+    let boards = boards::shipped().iter().filter_map(|board| {
         let memory = board.memory.as_ref()?;
         Some(OnBoard {
-            latency: latency_on(board, &latencies),
+            latency: latency(board),
             ..on_board(board, memory, &need, &application)
         })
     });
-    Ok(Fits {
+    Fits {
         need,
         application,
-        boards: on_boards.collect(),
-    })
+        boards: boards.collect(),
+    }
 }
 
 fn on_board(

@@ -3,4 +3,4 @@
 
 mod fits;
 
-pub use fits::{Application, BoardLatency, Fits, Need, OnBoard, Room, Verdict, fits};
+pub use fits::{Application, BoardLatency, Fits, Need, OnBoard, Room, Verdict, fits, fits_of_need};

@@ -6,13 +6,11 @@ use std::fmt::Write;
 use std::fs;
 use std::process::ExitCode;
 
-use litecast::formats;
-use litecast::formats::onnx::Dimensions;
-use litecast::formats::tflite::MAIN_SUBGRAPH;
-use litecast::graph::{self, analysis};
+use litecast::changes::Changes;
+use litecast::estimate::{self, ModelFile};
 use litecast::targets::gpu::bundle::Bundle;
 use litecast::targets::gpu::specifications::Gpu;
-use litecast::targets::gpu::sweep::{Sweep, sweep};
+use litecast::targets::gpu::sweep::Sweep;
 
 use super::args::SweepBatchArgs;
 use super::quantity::{bytes, digits, measure};
@@ -21,12 +19,6 @@ use super::terminal;
 
 /// Files beyond this are no networks: the largest `.tflite` files have 2 GiB.
 const MAX_FILE_BYTES: u64 = 2 << 30;
-
-/// The graph of one input is that of every batch.
-const ONE_INPUT: Dimensions = Dimensions {
-    batch: 1,
-    named: &[],
-};
 
 pub fn run(args: &SweepBatchArgs) -> Result<ExitCode, Box<dyn Error>> {
     let bundle = Bundle::shipped();
@@ -48,10 +40,10 @@ pub fn run(args: &SweepBatchArgs) -> Result<ExitCode, Box<dyn Error>> {
         .into());
     }
     let contents = fs::read(&args.file).map_err(|error| format!("{place}: {error}"))?;
-    let model =
-        formats::read(&contents, &ONE_INPUT).map_err(|error| format!("{place}: {error}"))?;
-    let graph = graph::build(&model, MAIN_SUBGRAPH).map_err(|error| format!("{place}: {error}"))?;
-    let found = sweep(&graph, &analysis::analyze(&graph), gpu, bundle);
+    let name = args.file.to_string_lossy();
+    let file = ModelFile::new(&name, &contents);
+    let found = estimate::sweep_batch(file, &Changes::default(), gpu, bundle);
+    let found = found.map_err(|error| format!("{place}: {error}"))?;
     let found = found.ok_or_else(|| format!("{place}: no time is known on {}", args.target))?;
     match args.json {
         true => terminal::print_raw(&(serde_json::to_string(&found)? + "\n"))?,

@@ -10,7 +10,7 @@ mod schema;
 use serde::Serialize;
 
 pub(crate) use facts::{edges, model_facts, operators, sha256, tensors};
-pub(crate) use results::{forget_parts, other_subgraphs, results};
+pub(crate) use results::{Results, forget_parts, other_subgraphs, results};
 #[cfg(feature = "schema")]
 pub use schema::derived_schema;
 
@@ -20,7 +20,7 @@ use crate::boards::Fits;
 use crate::diagnostic::Diagnostic;
 use crate::formats::tflite::{BuiltinOptions, Format};
 use crate::graph::analysis::Precision;
-use crate::targets::{Metric, Outcome};
+use crate::targets::{Metric, Outcome, UnsupportedOperator};
 
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
 pub const REPORT_VERSION: u32 = 1;
@@ -65,8 +65,65 @@ pub struct Report {
     /// On which microcontroller boards the file has room under TensorFlow Lite Micro; absent where it does
     /// not tell how much memory it needs.
     pub fits: Option<Fits>,
+    /// Operators that targets leave to a processor, whose time is in none of their estimates; absent in a summary.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Doubts about the numbers, and what was left out of them.
-    pub diagnostics: Vec<Diagnostic>,
+    pub diagnostics: Vec<Doubt>,
+}
+
+/// A diagnostic, and what it is about.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Doubt {
+    /// The doubt itself.
+    #[serde(flatten)]
+    pub diagnostic: Diagnostic,
+    /// Ids of the targets whose estimates are meant; absent where the doubt is about the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
+}
+
+impl From<Diagnostic> for Doubt {
+    /// About the file.
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self {
+            diagnostic,
+            targets: Vec::new(),
+        }
+    }
+}
+
+/// Operators that some targets leave to a processor: all of these targets leave them, and no others.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LeftOut {
+    /// Ids of the targets.
+    pub targets: Vec<String>,
+    /// In topological order.
+    pub operators: Vec<LeftOperator>,
+}
+
+/// An operator that a target leaves to a processor.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LeftOperator {
+    /// Index into [`Report::operators`].
+    pub operator: usize,
+    /// Why, as a stable identifier for programs, kebab-case.
+    pub code: &'static str,
+    /// The same in words, lower case.
+    pub reason: String,
+}
+
+impl From<&UnsupportedOperator> for LeftOperator {
+    fn from(operator: &UnsupportedOperator) -> Self {
+        Self {
+            operator: operator.node_idx,
+            code: operator.reason.code(),
+            reason: operator.reason.to_string(),
+        }
+    }
 }
 
 /// Exact facts of the whole model.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::TargetResult;
+use super::{Doubt, LeftOperator, LeftOut, TargetResult};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::Model;
 use crate::graph::Graph;
@@ -33,16 +33,37 @@ pub(crate) fn other_subgraphs(model: &Model, graph: &Graph) -> Option<Diagnostic
     })
 }
 
-/// One result for each target and metric, and what makes the estimates doubtful: each doubt once, however
-/// many targets share it. A target that has no estimate for a network of floats is asked about the same
-/// network `as_int8`, where there is one.
+/// What the targets make of a network.
+#[derive(Default)]
+pub(crate) struct Results {
+    /// One for each target and metric.
+    pub results: Vec<TargetResult>,
+    pub left_out: Vec<LeftOut>,
+    /// What makes the estimates doubtful: each doubt once, however many targets share it.
+    pub doubts: Vec<Doubt>,
+}
+
+impl Results {
+    fn doubt(&mut self, target: &str, diagnostic: Diagnostic) {
+        let known = (self.doubts.iter_mut()).find(|doubt| doubt.diagnostic == diagnostic);
+        match known {
+            Some(doubt) => doubt.targets.push(target.to_owned()),
+            None => self.doubts.push(Doubt {
+                diagnostic,
+                targets: vec![target.to_owned()],
+            }),
+        }
+    }
+}
+
+/// Of each target. One that has no estimate for a network of floats is asked about the same network `as_int8`, where
+/// there is one.
 pub(crate) fn results(
     network: &Network,
     as_int8: Option<&Network>,
     targets: &[Box<dyn Target>],
-) -> (Vec<TargetResult>, Vec<Diagnostic>) {
-    let mut results = Vec::new();
-    let mut diagnostics: Vec<Diagnostic> = Vec::new();
+) -> Results {
+    let mut found = Results::default();
     let mut left: BTreeMap<Vec<UnsupportedOperator>, Vec<&str>> = BTreeMap::new();
     let mut converted: Vec<&str> = Vec::new();
     for target in targets {
@@ -65,24 +86,35 @@ pub(crate) fn results(
             left.entry(unsupported).or_default().push(target.id());
         }
         for doubt in estimate.diagnostics {
-            if !diagnostics.contains(&doubt) {
-                diagnostics.push(doubt);
-            }
+            found.doubt(target.id(), doubt);
         }
-        results.extend(estimate.metrics.into_iter().map(|metric| TargetResult {
+        let metrics = estimate.metrics.into_iter().map(|metric| TargetResult {
             target: target.id().to_owned(),
             device: estimate.device.clone(),
             metric: metric.metric,
             outcome: metric.outcome.in_whole_bytes(),
-        }));
+        });
+        found.results.extend(metrics);
     }
-    diagnostics.extend(as_converted(&converted));
-    let fallbacks = left.into_iter();
-    diagnostics.extend(
-        fallbacks
-            .filter_map(|(operators, targets)| cpu_fallback(network.graph, &operators, &targets)),
-    );
-    (results, diagnostics)
+    found.doubts.extend(as_converted(&converted));
+    for (operators, targets) in left.iter().filter(|(operators, _)| !operators.is_empty()) {
+        found
+            .doubts
+            .extend(cpu_fallback(network.graph, operators, targets));
+        found.left_out.push(left_out(operators, targets));
+    }
+    found
+}
+
+fn owned(targets: &[&str]) -> Vec<String> {
+    targets.iter().map(|&target| target.to_owned()).collect()
+}
+
+fn left_out(operators: &[UnsupportedOperator], targets: &[&str]) -> LeftOut {
+    LeftOut {
+        targets: owned(targets),
+        operators: operators.iter().map(LeftOperator::from).collect(),
+    }
 }
 
 /// Leaves out the parts of operators.
@@ -95,16 +127,19 @@ pub(crate) fn forget_parts(results: &mut [TargetResult]) {
 }
 
 /// Which estimates are of the converted model.
-fn as_converted(targets: &[&str]) -> Option<Diagnostic> {
-    (!targets.is_empty()).then(|| Diagnostic {
-        severity: Severity::Info,
-        code: "as-int8-tflite",
-        message: format!(
-            "on {}, the estimates are of this network as int8 TFLite: full-integer quantisation, weights of \
-             convolutions scaled by channel, inputs and outputs int8",
-            targets.join(", ")
-        ),
-        operator_idx: None,
+fn as_converted(targets: &[&str]) -> Option<Doubt> {
+    (!targets.is_empty()).then(|| Doubt {
+        diagnostic: Diagnostic {
+            severity: Severity::Info,
+            code: "as-int8-tflite",
+            message: format!(
+                "on {}, the estimates are of this network as int8 TFLite: full-integer quantisation, weights of \
+                 convolutions scaled by channel, inputs and outputs int8",
+                targets.join(", ")
+            ),
+            operator_idx: None,
+        },
+        targets: owned(targets),
     })
 }
 
@@ -113,7 +148,7 @@ fn cpu_fallback(
     graph: &Graph,
     operators: &[UnsupportedOperator],
     targets: &[&str],
-) -> Option<Diagnostic> {
+) -> Option<Doubt> {
     let first = &graph.nodes[operators.first()?.node_idx];
     let words = |operator: &UnsupportedOperator| {
         let name = graph.nodes[operator.node_idx].operator.code.name();
@@ -124,14 +159,17 @@ fn cpu_fallback(
         1 => "1 operator stays".to_owned(),
         n => format!("{n} operators stay"),
     };
-    Some(Diagnostic {
-        severity: Severity::Warning,
-        code: "cpu-fallback",
-        message: format!(
-            "on {}, {stay} on the CPU, whose time is not in the estimate: {}",
-            targets.join(" and "),
-            some_of(kinds, ", ")
-        ),
-        operator_idx: Some(first.operator_idx),
+    Some(Doubt {
+        diagnostic: Diagnostic {
+            severity: Severity::Warning,
+            code: "cpu-fallback",
+            message: format!(
+                "on {}, {stay} on the CPU, whose time is not in the estimate: {}",
+                targets.join(" and "),
+                some_of(kinds, ", ")
+            ),
+            operator_idx: Some(first.operator_idx),
+        },
+        targets: owned(targets),
     })
 }

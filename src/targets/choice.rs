@@ -1,12 +1,14 @@
 //! A target chosen by its name, with what its configuration changes.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 
 use super::boards::{self, BoardError};
 use super::ethos_u::configuration::{Configuration, IniError, MemoryArea, Product, VelaIni};
 use super::{
     Network, PeakRates, Target, TargetEstimate, TargetInfo, UnsupportedOperator, cortex_m, ethos_u,
-    registered, registry,
+    gpu, registered, registry,
 };
 use crate::learned::manifest::Manifest;
 
@@ -131,10 +133,18 @@ impl ChoiceError {
 }
 
 impl Choice {
-    /// The target in that configuration.
+    /// The target in that configuration; GPUs where the library holds their constants.
     pub fn target(&self) -> Result<Box<dyn Target>, ChoiceError> {
+        self.target_among(gpu::shipped())
+    }
+
+    /// As [`Self::target`], with the constants of GPUs that a caller read.
+    pub fn target_among(
+        &self,
+        gpus: Option<&Arc<gpu::Bundle>>,
+    ) -> Result<Box<dyn Target>, ChoiceError> {
         let target = match (&self.target, &self.board) {
-            (Some(id), None) => self.by_id(id)?,
+            (Some(id), None) => self.by_id(id, gpus)?,
             (None, Some(id)) => self.of_board(id)?,
             _ => return Err(ChoiceError::NotOne),
         };
@@ -148,7 +158,11 @@ impl Choice {
         }))
     }
 
-    fn by_id(&self, id: &str) -> Result<Box<dyn Target>, ChoiceError> {
+    fn by_id(
+        &self,
+        id: &str,
+        gpus: Option<&Arc<gpu::Bundle>>,
+    ) -> Result<Box<dyn Target>, ChoiceError> {
         self.check_rates(id)?;
         if let Some(product) = Product::by_name(id) {
             return Ok(ethos_u::target(
@@ -166,8 +180,7 @@ impl Choice {
             "clock_mhz",
             "microcontrollers and Ethos-U accelerators",
         )?;
-        #[cfg(feature = "bundle")]
-        if let Some(target) = super::gpu::target(id) {
+        if let Some(target) = gpus.and_then(|gpus| gpu::target(id, gpus)) {
             return Ok(target);
         }
         let found = registered().into_iter().find(|target| target.id() == id);
@@ -335,13 +348,8 @@ pub fn known_targets() -> Vec<&'static str> {
     let microcontrollers = cortex_m::Constants::shipped().targets.iter();
     let microcontrollers = microcontrollers.map(|target| target.target.as_str());
     let mut known: Vec<&str> = registered.chain(npus).chain(microcontrollers).collect();
-    #[cfg(feature = "bundle")]
-    known.extend(
-        super::gpu::bundle::Bundle::shipped()
-            .runs
-            .iter()
-            .map(|run| run.target.as_str()),
-    );
+    let gpus = gpu::shipped().into_iter().flat_map(|gpus| &gpus.runs);
+    known.extend(gpus.map(|run| run.target.as_str()));
     known.sort_unstable();
     known.dedup();
     known

@@ -32,6 +32,7 @@ use crate::graph::{Graph, Node};
 use crate::learned::features::Features;
 use crate::learned::manifest::Manifest;
 use crate::learned::out_of_distribution::Learned;
+use crate::provenance::Provenance;
 
 /// One network, as every target is asked about it.
 pub struct Network<'n> {
@@ -100,6 +101,8 @@ pub struct TargetInfo {
     pub metrics: Vec<MetricInfo>,
     /// Tool, version and configuration whose numbers were learned, or what a model was fitted to.
     pub learned_from: String,
+    /// Of the first metric.
+    pub provenance: Provenance,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -183,12 +183,50 @@ test("a calibration survives JSON, and finds a factor", () => {
 test("targets and boards are listed", () => {
   const targets = litecast.targets();
   const of = litecast.estimate(example).results.map(({ target }) => target);
+  assert.deepEqual(litecast.defaultTargets(), [...new Set(of)]);
+  const changed = litecast.estimateChanged(example, {}).results.map(({ target }) => target);
+  assert.deepEqual(changed, of, "a changed network is estimated on the same targets");
   // What is counted exactly has no entry: there is no error to list.
   assert.deepEqual([...targets.filter(({ is_default }) => is_default).map(({ id }) => id), "tflite-micro"], [...new Set(of)]);
   for (const { id } of targets) assert.ok(litecast.estimate(example, { targets: [id], detail: "summary" }).results.every(({ target }) => target === id));
   const { microcontrollers, npus } = litecast.boards();
   assert.ok(microcontrollers.length >= 30 && npus.length >= 4);
   for (const { id } of npus) litecast.estimate(example, { targets: [{ board: id }], detail: "summary" });
+});
+
+test("what fits is the same for an application in the report and beside its need", () => {
+  const application = { ram_bytes: 100 * 1024, flash_bytes: 300 * 1024 };
+  const alone = litecast.estimate(example).fits;
+  const beside = litecast.estimate(example, { application }).fits;
+  const withoutLatency = ({ boards, ...fits }) => ({ ...fits, boards: boards.map((board) => ({ ...board, latency: null })) });
+  assert.deepEqual(litecast.fits(alone.need, application), withoutLatency(beside));
+  const n_fitting = ({ boards }) => boards.filter(({ fits }) => fits === "yes").length;
+  assert.ok(n_fitting(beside) < n_fitting(alone), `${n_fitting(beside)} of ${n_fitting(alone)} boards`);
+  const shorter = alone.boards.map((board, i) => [board.ram, beside.boards[i].ram]).filter(([a, b]) => a.room === "on-chip" && b.room === "on-chip");
+  assert.ok(shorter.length > 5 && shorter.every(([a, b]) => a.left_bytes - b.left_bytes === application.ram_bytes));
+  assert.throws(() => litecast.estimate(example, { application: { ram_bytes: -1 } }), failsAs("wrong-argument", /application\.ram_bytes: expected a whole number/));
+  assert.throws(() => litecast.fits({}, application), failsAs("wrong-argument", /arena_bytes/));
+});
+
+test("GPUs are targets once their constants are loaded", async () => {
+  const own = await load();
+  assert.throws(() => own.estimate(example, { targets: ["rtx-3090"] }), failsAs("unknown-target", /rtx-3090/));
+  assert.throws(() => own.sweepBatch(example, "rtx-3090"), failsAs("unknown-target", /expected a GPU/));
+  assert.throws(() => own.loadGpus(read("bundle/manifest.json")), failsAs("gpu-constants", /constants of GPUs/));
+  const gpus = own.loadGpus(read("bundle/gpu.json")).map(({ id }) => id);
+  assert.ok(gpus.includes("rtx-3090") && gpus.every((id) => own.targets().some((target) => target.id === id && !target.is_default)));
+  const at = (batch) => own.estimate(example, { targets: ["rtx-3090"], batch }).results;
+  const value = (results, metric) => results.find((result) => result.metric === metric).value;
+  const { points, knee_batch } = own.sweepBatch(example, "rtx-3090");
+  for (const { batch, latency_ms, throughput, memory_bytes, training_step_ms } of points) {
+    const results = at(batch);
+    assert.equal(value(results, "latency"), latency_ms);
+    assert.equal(value(results, "throughput"), throughput);
+    assert.equal(value(results, "training_step"), training_step_ms);
+    assert.equal(value(results, "memory"), Math.round(memory_bytes));
+  }
+  assert.ok(points.some(({ batch }) => batch === knee_batch));
+  own.dispose();
 });
 
 test("files of one's own are taken in every form, and a page in their place is named with the fix", async (t) => {

@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { mixedModel } from "../page/model.mjs";
 import { install, read, root } from "./packed.mjs";
 
 const { folder, installed, tarball } = install();
@@ -79,6 +80,11 @@ test("real reports have the type of reports, no field more and none less", async
     ["Report", models.map((model) => litecast.estimate(model, { targets: ["ethos-u55-32", "stm32n6", "edgetpu-coral-dev-board"] }))],
     ["Summary", models.map((model) => litecast.estimate(model, { detail: "summary" }))],
     ["TargetInfo", litecast.targets()],
+    ["TargetInfo", litecast.loadGpus(read("bundle/gpu.json"))],
+    ["Report", models.map((model) => litecast.estimate(model, { targets: ["rtx-3090", "ethos-u55-256"], application: { ram_bytes: 1 } }))],
+    ["Report", [litecast.estimate(mixedModel())]],
+    ["Fits", models.map((model) => litecast.fits(litecast.estimate(model).fits.need, { ram_bytes: 0, flash_bytes: 0 }))],
+    ["BatchSweep", models.map((model) => litecast.sweepBatch(model, "rtx-5090"))],
     ["Boards", [litecast.boards()]],
     ["Comparison", [litecast.compare(...models.slice(1).map((model) => litecast.estimate(model)))]],
   ];

@@ -7,23 +7,82 @@ import { Builder } from "flatbuffers";
 
 const CHANNELS = 8;
 const SIZE = 16;
+const FLOAT32 = 0;
 const INT8 = 9;
 const INT32 = 2;
 const ADD = 0;
 const CONV_2D = 3;
 const DEPTHWISE_CONV_2D = 4;
-const OPTIONS = { [ADD]: 11, [CONV_2D]: 1, [DEPTHWISE_CONV_2D]: 2 };
-const CODES = [ADD, CONV_2D, DEPTHWISE_CONV_2D];
+const DEPTH_TO_SPACE = 5;
+const OPTIONS = { [ADD]: 11, [CONV_2D]: 1, [DEPTHWISE_CONV_2D]: 2, [DEPTH_TO_SPACE]: 94 };
+const CODES = [ADD, CONV_2D, DEPTHWISE_CONV_2D, DEPTH_TO_SPACE];
 const SKIP_BLOCKS = 10;
+const BLOCK = 2;
 
 /** Bytes of a model with exactly `n_operators` operators, at least 4. `hidden` are the channels inside of each block. */
 export function residualModel(n_operators, hidden = CHANNELS) {
   const { tensors, operators } = describe(n_operators, hidden);
-  const builder = new Builder(256 * n_operators);
   const filled = (length, value) => Array.from({ length }, (_, i) => (value * (i % 7)) % 100);
   const own = [filled(hidden * CHANNELS, 3), new Array(4 * hidden).fill(0), filled(9 * hidden, 5), filled(hidden * CHANNELS, 2)];
   const shared = [new Array(CHANNELS * CHANNELS).fill(3), new Array(4 * CHANNELS).fill(0), new Array(9 * CHANNELS).fill(5)];
-  const buffers = bufferVector(builder, [[], ...shared, ...(hidden === CHANNELS ? [] : own)]);
+  return write(tensors, operators, [[], ...shared, ...(hidden === CHANNELS ? [] : own)]);
+}
+
+/** Convolutions of a square image with sides of `size`, one after the other: 1×1, with these numbers of channels. */
+function convolutions(size, channels, type = INT8) {
+  const tensors = [{ name: "input", shape: [1, size, size, channels[0]], type, buffer: 0 }];
+  const operators = [];
+  const contents = [[]];
+  const add = (tensor) => tensors.push(tensor) - 1;
+  const constant = (name, shape, type) => {
+    const n_bytes = shape.reduce((a, b) => a * b, 1) * (type === INT8 ? 1 : 4);
+    contents.push(Array.from({ length: n_bytes }, (_, i) => (type === INT8 ? (7 * i) % 100 : 0)));
+    return add({ name, shape, type, buffer: contents.length - 1 });
+  };
+  const convolve = (input, from, to) => {
+    const inputs = [input, constant("filter", [to, 1, 1, from], type), constant("bias", [to], type === FLOAT32 ? FLOAT32 : INT32)];
+    const output = add({ name: `layer${operators.length}`, shape: [1, size, size, to], type, buffer: 0 });
+    operators.push({ code: CONV_2D, inputs, outputs: [output] });
+    return output;
+  };
+  let current = 0;
+  channels.slice(1).forEach((to, i) => (current = convolve(current, channels[i], to)));
+  return { tensors, operators, contents, add, convolve, current };
+}
+
+/** Bytes of a chain of convolutions in 32-bit floats. */
+export function floatModel() {
+  const { tensors, operators, contents } = convolutions(32, [8, 32, 32, 8], FLOAT32);
+  return write(tensors, operators, contents);
+}
+
+/** Bytes of convolutions with feature maps of 288 KiB between them. */
+export function wideModel() {
+  const { tensors, operators, contents } = convolutions(96, [8, 32, 32, 8]);
+  return write(tensors, operators, contents);
+}
+
+/** Bytes of convolutions and one operator that no Ethos-U runs, DEPTH_TO_SPACE, before an addition that all run. */
+export function mixedModel() {
+  const { tensors, operators, contents, add, current } = convolutions(32, [8, 32, 32]);
+  const [wide, output] = ["wide", "output"].map((name) => add({ name, shape: [1, BLOCK * 32, BLOCK * 32, 8], type: INT8, buffer: 0 }));
+  operators.push({ code: DEPTH_TO_SPACE, inputs: [current], outputs: [wide] }, { code: ADD, inputs: [wide, wide], outputs: [output] });
+  return write(tensors, operators, contents);
+}
+
+/** Bytes of two branches whose wide layers are alive at once in the order of the file, and need not be. */
+export function branchedModel() {
+  const { tensors, operators, contents, add, convolve } = convolutions(32, [8]);
+  const wide = [convolve(0, 8, 64), convolve(0, 8, 64)];
+  const [left, right] = wide.map((tensor) => convolve(tensor, 64, 8));
+  const sum = add({ name: "sum", shape: [1, 32, 32, 8], type: INT8, buffer: 0 });
+  operators.push({ code: ADD, inputs: [left, right], outputs: [sum] });
+  return write(tensors, operators, contents);
+}
+
+function write(tensors, operators, contents) {
+  const builder = new Builder(256 * operators.length);
+  const buffers = bufferVector(builder, contents);
   const subgraph = writeSubgraph(builder, tensors, operators);
   const subgraphs = offsets(builder, [subgraph]);
   const codes = offsets(builder, CODES.map((code) => table(builder, 4, (b) => {
@@ -104,6 +163,7 @@ function writeTensor(builder, { name, shape, type, buffer }, scale) {
 function writeOperator(builder, { code, inputs, outputs }) {
   const options = table(builder, 7, (b) => {
     if (code === ADD) return;
+    if (code === DEPTH_TO_SPACE) return b.addFieldInt32(0, BLOCK, 0);
     b.addFieldInt32(1, 1, 0); // stride_w
     b.addFieldInt32(2, 1, 0); // stride_h
     if (code === DEPTHWISE_CONV_2D) b.addFieldInt32(3, 1, 0); // depth_multiplier

@@ -133,6 +133,7 @@ fn output(key: &LabelKey, dataset: &Dataset) -> Result<Output> {
             tool: run.tool.name.clone(),
             version: run.tool.version.clone(),
             configuration: target.settings(),
+            reference: None,
         },
     })
 }

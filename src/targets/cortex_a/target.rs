@@ -6,7 +6,7 @@ use super::{Board, Constants, Costs, Energy, Latency, Source, TargetCosts, Work,
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
-use crate::provenance::{Provenance, ProvenanceKind};
+use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::{
     Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
     TargetInfo, UnavailableReason, UnsupportedOperator, UnsupportedReason, uncountable,
@@ -48,6 +48,7 @@ impl Target for CortexA {
             device: self.board.device.clone(),
             metrics: std::iter::once(latency).chain(energy).collect(),
             learned_from: format!("modelled, {}", self.in_words()),
+            provenance: modelled(self.in_words()),
         })
     }
 
@@ -133,10 +134,7 @@ impl CortexA {
             lo: Some(latency.lo_ms),
             hi: Some(latency.hi_ms),
             unit: Metric::Latency.unit(),
-            provenance: Provenance::own(
-                ProvenanceKind::Modelled,
-                format!("{threads}; {}", self.in_words()),
-            ),
+            provenance: modelled(format!("{threads}; {}", self.in_words())),
             expected_error_percent: latency.expected_error_percent,
             operators: Some(latency.operators_ms),
         };
@@ -148,6 +146,10 @@ impl CortexA {
         let costs = costs.map_or(String::new(), TargetCosts::in_words);
         format!("{costs}; {}", self.board.in_words())
     }
+}
+
+fn modelled(configuration: String) -> Provenance {
+    Provenance::own(ProvenanceKind::Modelled, configuration).against(Reference::MeasuredKindLeftOut)
 }
 
 /// Why a file has no latency that a compiler for an accelerator has taken operators out of: no processor
@@ -202,7 +204,8 @@ fn energy_of(latency: &Outcome, energy: &Energy) -> Outcome {
             lo: lo.map(|lo| watts * widened(*value, lo, energy.interval_factor)),
             hi: hi.map(|hi| watts * widened(*value, hi, energy.interval_factor)),
             unit: Metric::Energy.unit(),
-            provenance: Provenance::own(ProvenanceKind::Modelled, energy.in_words()),
+            provenance: Provenance::own(ProvenanceKind::Modelled, energy.in_words())
+                .against(Reference::Measured),
             expected_error_percent: None,
             operators: operators
                 .as_ref()

@@ -9,7 +9,7 @@ use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::learned::manifest::Manifest;
-use crate::provenance::{MAX_ERROR_PERCENT, Provenance, ProvenanceKind};
+use crate::provenance::{MAX_ERROR_PERCENT, Provenance, ProvenanceKind, Reference};
 use crate::targets::{
     Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
     TargetInfo, UnavailableReason, UnsupportedOperator, tflite_micro, uncountable,
@@ -108,6 +108,7 @@ impl Target for Microcontroller {
             device: self.device(),
             metrics,
             learned_from: self.fitted.in_words(),
+            provenance: modelled(self.fitted.in_words()),
         })
     }
 
@@ -250,7 +251,7 @@ impl Microcontroller {
             lo: Some(latency.lo_ms),
             hi: Some(latency.hi_ms),
             unit: Metric::Latency.unit(),
-            provenance: Provenance::own(ProvenanceKind::Modelled, clock),
+            provenance: modelled(clock),
             expected_error_percent: Some(
                 self.fitted
                     .network_left_out
@@ -262,13 +263,18 @@ impl Microcontroller {
     }
 }
 
+/// Fitted to boards, and compared with networks that were left out.
+fn modelled(configuration: String) -> Provenance {
+    Provenance::own(ProvenanceKind::Modelled, configuration).against(Reference::Measured)
+}
+
 fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
     Outcome::Estimate {
         value: energy.value_mj,
         lo: Some(energy.lo_mj),
         hi: Some(energy.hi_mj),
         unit: Metric::Energy.unit(),
-        provenance: Provenance::own(ProvenanceKind::Modelled, power.in_words()),
+        provenance: modelled(power.in_words()),
         expected_error_percent: Some(power.error.mean_percent.min(MAX_ERROR_PERCENT)),
         operators: Some(energy.operators_mj),
     }

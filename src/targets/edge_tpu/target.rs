@@ -5,7 +5,7 @@ use super::{ARRAY_SIDE, CACHE_BYTES, CLOCK_HZ, Constants, DEVICE, TARGET, Work, 
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::Graph;
 use crate::learned::manifest::Manifest;
-use crate::provenance::{Provenance, ProvenanceKind};
+use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::cortex_a::{self, Board};
 use crate::targets::{
     Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
@@ -38,6 +38,8 @@ impl Target for EdgeTpu {
                 "modelled, fitted to {} latencies: {}",
                 constants.n_latencies, constants.source
             ),
+            provenance: Provenance::own(ProvenanceKind::Modelled, constants.in_words())
+                .against(Reference::Measured),
         })
     }
 
@@ -129,7 +131,8 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
         lo: Some(lo),
         hi: Some(hi),
         unit: Metric::Latency.unit(),
-        provenance: Provenance::own(ProvenanceKind::Modelled, configuration),
+        provenance: Provenance::own(ProvenanceKind::Modelled, configuration)
+            .against(Reference::Measured),
         expected_error_percent: left
             .is_empty()
             .then_some(constants.leave_one_out.mean_percent),

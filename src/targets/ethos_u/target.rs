@@ -16,7 +16,7 @@ use crate::graph::analysis::Analysis;
 use crate::learned::features::PlannedOperator;
 use crate::learned::manifest::{Manifest, Output};
 use crate::learned::out_of_distribution::Learned;
-use crate::provenance::{Provenance, ProvenanceKind};
+use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::{
     Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
     TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela, uncountable,
@@ -82,6 +82,7 @@ impl Target for EthosU {
                 "{} {}, {}",
                 source.tool, source.version, source.configuration
             ),
+            provenance: source.clone(),
         })
     }
 
@@ -169,6 +170,17 @@ impl EthosU {
             device: self.configuration.product.device(),
             metrics: RULE_METRICS.map(metric).into(),
             learned_from: format!("{RULES}, {}", self.configuration.in_words()),
+            provenance: self.rules(),
+        }
+    }
+
+    fn rules(&self) -> Provenance {
+        Provenance {
+            kind: ProvenanceKind::CompilerRules,
+            tool: RULES_OF.into(),
+            version: RULES_VERSION.into(),
+            configuration: self.configuration.in_words(),
+            reference: None,
         }
     }
 
@@ -224,12 +236,7 @@ impl EthosU {
             lo: errors.map(|errors| value / errors.interval_factor),
             hi: errors.map(|errors| value * errors.interval_factor),
             unit: metric.unit(),
-            provenance: Provenance {
-                kind: ProvenanceKind::CompilerRules,
-                tool: RULES_OF.into(),
-                version: RULES_VERSION.into(),
-                configuration: self.configuration.in_words(),
-            },
+            provenance: self.rules(),
             expected_error_percent: errors.map(|errors| errors.mean_percent),
             operators: Some(totals.operators.iter().map(part).collect()),
         }
@@ -264,7 +271,8 @@ impl EthosU {
                     lo: Some(lo),
                     hi: Some(hi),
                     unit: Metric::BoardLatency.unit(),
-                    provenance: Provenance::own(ProvenanceKind::Modelled, board.in_words()),
+                    provenance: Provenance::own(ProvenanceKind::Modelled, board.in_words())
+                        .against(Reference::Measured),
                     expected_error_percent: Some(board.left_out.mean_percent),
                     operators: None,
                 }

@@ -16,14 +16,23 @@ pub mod specifications;
 pub mod sweep;
 mod target;
 
+pub use bundle::Bundle;
 pub use target::targets;
 
-#[cfg(feature = "bundle")]
+use std::sync::Arc;
+
 use super::Target;
 
-/// The GPU with this id, with the constants of this version.
-#[cfg(feature = "bundle")]
-pub fn target(id: &str) -> Option<Box<dyn Target>> {
-    let mut targets = targets(bundle::Bundle::shipped()).into_iter();
+/// The constants of this version, where the library holds them.
+pub fn shipped() -> Option<&'static Arc<Bundle>> {
+    #[cfg(feature = "bundle")]
+    return Some(Bundle::shipped());
+    #[cfg(not(feature = "bundle"))]
+    None
+}
+
+/// The GPU with this id, with these constants.
+pub fn target(id: &str, bundle: &Arc<Bundle>) -> Option<Box<dyn Target>> {
+    let mut targets = targets(bundle).into_iter();
     targets.find(|target| target.id() == id)
 }

@@ -6,6 +6,7 @@ use super::bundle::{Bundle, Mode};
 use super::estimate::time;
 use super::kernels::kernels;
 use super::memory::{Memory, Optimiser};
+use super::mig::{SLICED, SlicedGpu};
 use super::specifications::Gpu;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -22,12 +23,16 @@ pub const MEMORIES_GIB: [u32; 6] = [8, 12, 16, 24, 40, 80];
 pub struct Sweep {
     /// Id of the target.
     pub target: &'static str,
+    /// Of the GPU.
+    pub memory_bytes: f64,
     /// By batch, doubled from 1 to [`MAX_BATCH`].
     pub points: Vec<Point>,
     /// Smallest batch of `points` with at least [`KNEE_SHARE`] of the best throughput.
     pub knee_batch: u32,
     /// By memory.
     pub fits: Vec<Fits>,
+    /// GPUs that can be sliced ([`mig`](super::mig)), as [`Point::slices`] are in order.
+    pub sliced_gpus: Vec<&'static str>,
 }
 
 /// One batch.
@@ -46,6 +51,8 @@ pub struct Point {
     pub training_memory_bytes: f64,
     /// Whether inference fits the GPU.
     pub fits: bool,
+    /// The smallest slice of each GPU that holds inference; none where the whole GPU is too small.
+    pub slices: Vec<Option<&'static str>>,
 }
 
 /// Largest batch that fits so much memory, by the modelled count; 0 where one input does not.
@@ -83,6 +90,7 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
                 training_step_ms: step.map(|step| step.value_ms),
                 training_memory_bytes: training_bytes(inputs),
                 fits: memory_bytes <= gpu.memory_bytes,
+                slices: slices(memory_bytes),
             })
         });
     let points: Vec<Point> = points.collect::<Option<_>>()?;
@@ -100,10 +108,17 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
     };
     Some(Sweep {
         target: gpu.id,
+        memory_bytes: gpu.memory_bytes,
         knee_batch: knee.batch,
         fits: MEMORIES_GIB.iter().map(fits).collect(),
+        sliced_gpus: SLICED.iter().map(|gpu| gpu.name).collect(),
         points,
     })
+}
+
+fn slices(memory_bytes: f64) -> Vec<Option<&'static str>> {
+    let smallest = |gpu: &SlicedGpu| Some(gpu.smallest(memory_bytes)?.name);
+    SLICED.iter().map(smallest).collect()
 }
 
 /// Memory grows linearly with the batch.

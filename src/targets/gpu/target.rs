@@ -75,6 +75,10 @@ impl Target for GpuTarget {
             device: self.gpu.device.into(),
             metrics,
             learned_from: provenance(inference),
+            provenance: Provenance::own(
+                ProvenanceKind::LearnedFromMeasurements,
+                provenance(inference),
+            ),
         })
     }
 

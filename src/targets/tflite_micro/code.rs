@@ -4,12 +4,12 @@
 //! the interpreter alone, and with one kernel each (GCC 12.2 at level 2, messages of errors left out). A
 //! kernel brings code for every type that it can run.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::graph::Graph;
 
 /// An estimate of a number of bytes with its range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bytes {
     pub value: u64,

@@ -263,7 +263,11 @@ fn no_estimate_beats_the_peak() {
             continue;
         };
         // Some of its operators may stay on the CPU, whose time is not in the estimate.
-        if report.diagnostics.iter().any(|d| d.code == "cpu-fallback") {
+        if report
+            .diagnostics
+            .iter()
+            .any(|doubt| doubt.diagnostic.code == "cpu-fallback")
+        {
             continue;
         }
         for result in report.results.iter().filter(|r| r.metric.id() == "latency") {

@@ -1,5 +1,5 @@
 /** Arguments as programs give them → what the module takes, or an error that says what was expected and found. */
-import type { BytesSource, EstimateOptions, Graph, ModelFile, TargetChoice } from "../types/index.d.ts";
+import type { Application, BytesSource, EstimateOptions, Graph, ModelFile, TargetChoice } from "../types/index.d.ts";
 import { inWords, wrongArgument } from "./errors.ts";
 
 const MAX_COUNT = 2 ** 32 - 1;
@@ -11,6 +11,7 @@ export interface PreparedFile {
   batch: number;
   threads: number;
   dimensions: Record<string, number>;
+  application: Application;
 }
 
 /** What holds for all files of a call. */
@@ -19,6 +20,7 @@ export interface Prepared {
   batch: number;
   threads: number;
   dimensions: Record<string, number>;
+  application: Application;
   targets: TargetChoice[] | null;
   is_summary: boolean;
 }
@@ -83,12 +85,12 @@ function onlyKnown(object: Record<string, unknown>, known: readonly string[], pl
   if (strange !== undefined) throw wrongArgument(`${place}: unknown option \`${strange}\`, expected one of ${known.join(", ")}`);
 }
 
-const OPTIONS = ["name", "batch", "threads", "dimensions", "targets", "detail"] as const satisfies (keyof EstimateOptions)[];
+const OPTIONS = ["name", "batch", "threads", "dimensions", "application", "targets", "detail"] as const satisfies (keyof EstimateOptions)[];
 
 export function prepareOptions(options: unknown): Prepared {
   const given = options === undefined ? {} : plainObject(options, "options");
   onlyKnown(given, OPTIONS, "options");
-  const { name, batch, threads, dimensions, targets, detail } = given;
+  const { name, batch, threads, dimensions, application, targets, detail } = given;
   if (detail !== undefined && detail !== "full" && detail !== "summary") {
     throw wrongArgument(`detail: expected "full" or "summary", found ${inWords(detail)}`);
   }
@@ -97,9 +99,20 @@ export function prepareOptions(options: unknown): Prepared {
     batch: batch === undefined ? 1 : count(batch, "batch"),
     threads: threads === undefined ? 1 : count(threads, "threads"),
     dimensions: dimensions === undefined ? {} : prepareDimensions(dimensions, "dimensions"),
+    application: application === undefined ? NO_APPLICATION : prepareApplication(application, "application"),
     targets: targets === undefined ? null : prepareTargets(targets),
     is_summary: detail === "summary",
   };
+}
+
+const NO_APPLICATION: Application = { ram_bytes: 0, flash_bytes: 0 };
+const MEMORIES = ["ram_bytes", "flash_bytes"] as const satisfies (keyof Application)[];
+
+export function prepareApplication(application: unknown, place: string): Application {
+  const given = plainObject(application, place);
+  onlyKnown(given, MEMORIES, place);
+  const bytes = (name: keyof Application): number => (given[name] === undefined || given[name] === 0 ? 0 : count(given[name], `${place}.${name}`));
+  return { ram_bytes: bytes("ram_bytes"), flash_bytes: bytes("flash_bytes") };
 }
 
 const TEXTS = ["target", "board", "system_config", "memory_mode", "vela_ini", "name", "device"] as const;
@@ -145,8 +158,8 @@ export function prepareFiles(models: unknown, common: Prepared): PreparedFile[] 
 }
 
 function prepareFile(model: unknown, place: string, common: Prepared): PreparedFile {
-  const { batch, threads, dimensions } = common;
-  if (isBytes(model) || isGraph(model)) return { name: common.name, bytes: bytesOf(model, place), batch, threads, dimensions };
+  const { batch, threads, dimensions, application } = common;
+  if (isBytes(model) || isGraph(model)) return { name: common.name, bytes: bytesOf(model, place), batch, threads, dimensions, application };
   const given = plainObject(model, place);
   onlyKnown(given, FILE, place);
   return {
@@ -155,5 +168,6 @@ function prepareFile(model: unknown, place: string, common: Prepared): PreparedF
     batch: given["batch"] === undefined ? batch : count(given["batch"], `${place}.batch`),
     threads: given["threads"] === undefined ? threads : count(given["threads"], `${place}.threads`),
     dimensions: given["dimensions"] === undefined ? dimensions : prepareDimensions(given["dimensions"], `${place}.dimensions`),
+    application,
   };
 }

@@ -1,6 +1,6 @@
 /** The estimator, as a program has it after `load()`. */
 import type * as api from "../types/index.d.ts";
-import { bytesOf, plainObject, prepareFiles, type Prepared, type PreparedFile, prepareOptions, text } from "./arguments.ts";
+import { bytesOf, plainObject, prepareApplication, prepareFiles, type Prepared, type PreparedFile, prepareOptions, text } from "./arguments.ts";
 import { compareReports } from "./compare.ts";
 import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
 import type { Engine as ModuleEngine } from "./module.d.ts";
@@ -20,6 +20,8 @@ export interface PredictorFiles {
 const MAX_CHUNK_BYTES = 4 * 1024 ** 2;
 const MAX_CHUNK_FILES = 64;
 
+type Info = Omit<api.TargetInfo, "is_default">;
+
 /** Lists of targets that the module keeps: a program has a handful. */
 const MAX_TARGET_LISTS = 1024;
 
@@ -31,6 +33,7 @@ export class LiteCast implements api.LiteCast {
   #pending: PredictorFiles | null;
   readonly #has_predictor: boolean;
   readonly #chosen = new Map<string, number>();
+  #gpus: Info[] = [];
   readonly version: string;
   declare [Symbol.dispose]: () => void;
 
@@ -99,15 +102,35 @@ export class LiteCast implements api.LiteCast {
 
   targets(): api.TargetInfo[] {
     this.#loadPredictor();
-    type Info = Omit<api.TargetInfo, "is_default">;
     const registered = this.#call(() => this.#alive().targets() as Info[]);
     const ids = new Set(registered.map(({ id }) => id));
     const others = this.#call(() => this.#module.knownTargets() as Info[]).filter(({ id }) => !ids.has(id));
+    others.push(...this.#gpus);
     return [...registered.map((info) => ({ ...info, is_default: true })), ...others.map((info) => ({ ...info, is_default: false }))];
+  }
+
+  defaultTargets(): string[] {
+    return this.#call(() => this.#module.registeredTargets());
   }
 
   boards(): api.Boards {
     return this.#call(() => this.#module.boards());
+  }
+
+  fits(need: api.Fits["need"], application: api.Application): api.Fits {
+    const prepared = prepareApplication(application, "application");
+    return this.#call(() => this.#module.fitsOfNeed(plainObject(need, "need"), prepared));
+  }
+
+  loadGpus(constants: api.BytesSource): api.TargetInfo[] {
+    this.#gpus = this.#call(() => this.#alive().loadGpus(bytesOf(constants, "constants")));
+    return this.#gpus.map((info) => ({ ...info, is_default: false }));
+  }
+
+  sweepBatch(model: api.BytesSource | api.Graph, target: string, changes: api.Changes = {}): api.BatchSweep | null {
+    const { name, batch, threads, dimensions, application } = prepareOptions(undefined);
+    const file = { name, bytes: bytesOf(model, "model"), batch, threads, dimensions, application };
+    return this.#call(() => this.#alive().sweepBatch(file, text(target, "target"), plainObject(changes, "changes")));
   }
 
   dispose(): void {
@@ -118,15 +141,15 @@ export class LiteCast implements api.LiteCast {
 
   /** One file, on the targets of every report where none are chosen. */
   #changed(model: api.BytesSource | api.Graph, options: api.EstimateOptions | undefined): { file: PreparedFile; targets: api.TargetChoice[]; is_summary: boolean } {
-    const { name, batch, threads, dimensions, targets, is_summary } = prepareOptions(options);
-    const chosen = targets ?? this.targets().flatMap(({ id, is_default }) => (is_default ? [{ target: id }] : []));
-    return { file: { name, bytes: bytesOf(model, "model"), batch, threads, dimensions }, targets: chosen, is_summary };
+    const { name, batch, threads, dimensions, application, targets, is_summary } = prepareOptions(options);
+    const chosen = targets ?? this.defaultTargets().map((target) => ({ target }));
+    return { file: { name, bytes: bytesOf(model, "model"), batch, threads, dimensions, application }, targets: chosen, is_summary };
   }
 
   #one(model: api.BytesSource | api.Graph, options: api.EstimateOptions | undefined, is_learned: boolean): api.Report {
     const prepared = prepareOptions(options);
-    const { name, batch, threads, dimensions } = prepared;
-    const [report] = this.#many([{ name, bytes: bytesOf(model, "model"), batch, threads, dimensions }], prepared, is_learned);
+    const { name, batch, threads, dimensions, application } = prepared;
+    const [report] = this.#many([{ name, bytes: bytesOf(model, "model"), batch, threads, dimensions, application }], prepared, is_learned);
     if (report instanceof LitecastError) throw report;
     return report!;
   }

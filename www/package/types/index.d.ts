@@ -2,7 +2,7 @@
 /// <reference lib="esnext.disposable" />
 /** What a TensorFlow Lite model costs on edge hardware: `const litecast = await load();` */
 import type { Metric, TargetId } from "./ids.js";
-import type { ModelFacts, Report, Summary } from "./report.js";
+import type { Application, Fits, LeftOut, ModelFacts, Provenance, Report, Summary } from "./report.js";
 
 export type { Metric, TargetId } from "./ids.js";
 export type * from "./report.js";
@@ -104,8 +104,23 @@ export interface LiteCast {
   /** What can be estimated on: first the targets of every report, then those that `targets` may name. */
   targets(): TargetInfo[];
 
+  /** Ids of the targets of every report, of those too whose numbers are counted and not estimated. */
+  defaultTargets(): TargetId[];
+
   /** Boards with their memories, clocks and sources. */
   boards(): Boards;
+
+  /** `fits` of a report for another application, from its `need`: where there is room, without latencies. */
+  fits(need: Fits["need"], application: Application): Fits;
+
+  /**
+   * From then on `targets` may name GPUs. `constants` are the contents of the project's `bundle/gpu.json`, which does
+   * not travel in this package. What is estimated for each; throws `gpu-constants` for a file of another version.
+   */
+  loadGpus(constants: BytesSource): TargetInfo[];
+
+  /** Time and memory by batch on a GPU that was loaded; null where nothing like the model was measured there. */
+  sweepBatch(model: BytesSource | Graph, target: TargetId, changes?: Changes): BatchSweep | null;
 
   /** Frees the predictor. Every later call throws the kind `disposed`. */
   dispose(): void;
@@ -121,6 +136,8 @@ export interface EstimateOptions {
   threads?: number | undefined;
   /** Sizes of dimensions that an ONNX file leaves open, by their names there: `{ sequence: 128 }`. */
   dimensions?: Readonly<Record<string, number>> | undefined;
+  /** Memory that an application on a microcontroller keeps for itself, for `fits` of the report. */
+  application?: Partial<Application> | undefined;
   /**
    * Estimate on these alone. Fewer targets take less time, and targets that need no trained network (all but the
    * default configurations of `ethos-u55-256`, `ethos-u65-512` and `ethos-u85-256`) much less.
@@ -144,18 +161,43 @@ export interface Changes {
   low_memory_order?: boolean;
 }
 
-/** An operator that a target leaves to a processor. */
-export interface LeftOut {
-  /** Index into `operators` of the report. */
-  operator: number;
-  reason: string;
-}
-
 export interface Accelerators {
   /** With sections, clock and SRAM (null for all that it addresses) of their default configuration. */
   npus: { id: string; device: string; system_config: string; memory_mode: string; clock_mhz: number; arena_cache_bytes: number | null }[];
   system_configs: { name: string; clock_mhz: number }[];
   memory_modes: string[];
+}
+
+/** One network on one GPU by batch. */
+export interface BatchSweep {
+  target: TargetId;
+  /** Of the GPU. */
+  memory_bytes: number;
+  /** Doubled from 1 to 1,024. */
+  points: BatchPoint[];
+  /** The smallest of `points` with 90 % of the best throughput. */
+  knee_batch: number;
+  /** The largest batches that fit memories of other sizes, by the modelled count; 0 where one input does not. */
+  fits: { memory_gib: number; inference_batch: number; training_batch: number }[];
+  /** GPUs that Multi-Instance GPU slices, in the order of `slices` of a point. */
+  sliced_gpus: string[];
+}
+
+export interface BatchPoint {
+  batch: number;
+  latency_ms: number;
+  latency_lo_ms: number;
+  latency_hi_ms: number;
+  /** Inferences a second. */
+  throughput: number;
+  memory_bytes: number;
+  /** Absent where no training was measured on the GPU. */
+  training_step_ms?: number;
+  training_memory_bytes: number;
+  /** Whether inference fits the GPU. */
+  fits: boolean;
+  /** The smallest slice of each GPU that holds inference; null where the whole GPU is too small. */
+  slices: (string | null)[];
 }
 
 /** A target in a configuration of one's own, as the command's options of the same names. */
@@ -258,6 +300,8 @@ export interface TargetInfo {
   metrics: MetricInfo[];
   /** Tool, version and configuration whose numbers were learned, or what a model was fitted to. */
   learned_from: string;
+  /** Of the first metric. */
+  provenance: Provenance;
 }
 
 export interface MetricInfo {

@@ -23,11 +23,28 @@ export interface Report {
   edges: Edge[];
   /** Room on microcontroller boards under TensorFlow Lite Micro; null where the file does not tell its needs. */
   fits: Fits | null;
+  /** Operators that targets leave to a processor, whose time is in none of their estimates; absent where there are none. */
+  left_out?: LeftOutOf[];
   diagnostics: Diagnostic[];
 }
 
 /** A report of `detail: "summary"`: without what describes single operators. */
-export type Summary = Omit<Report, "operators" | "tensors" | "edges" | "fits">;
+export type Summary = Omit<Report, "operators" | "tensors" | "edges" | "fits" | "left_out">;
+
+/** Operators that these targets leave to a processor; they leave no others. */
+export interface LeftOutOf {
+  targets: TargetId[];
+  operators: LeftOut[];
+}
+
+/** An operator that a target leaves to a processor. */
+export interface LeftOut {
+  /** Index into `operators` of the report. */
+  operator: number;
+  /** Why, as a stable word for programs. */
+  code: string;
+  reason: string;
+}
 
 /** Whether the model has room on each microcontroller board. */
 export interface Fits {
@@ -37,9 +54,14 @@ export interface Fits {
     /** Interpreter and kernels, estimated. */
     code_bytes: { value: number; lo: number; hi: number };
   };
-  /** What the application keeps for itself beside the model and the runtime. */
-  application: { ram_bytes: number; flash_bytes: number };
+  application: Application;
   boards: OnBoard[];
+}
+
+/** What an application on a microcontroller keeps for itself beside the model and the runtime. */
+export interface Application {
+  ram_bytes: number;
+  flash_bytes: number;
 }
 
 export interface OnBoard {
@@ -107,7 +129,12 @@ export interface Provenance {
   tool: string;
   version: string;
   configuration: string;
+  /** What errors of such numbers were measured against, where neither `kind` nor `tool` says it. */
+  reference?: Reference;
 }
+
+/** Measurements on hardware, with each network or each kind of network left out of the fit. */
+export type Reference = "measured" | "measured-kind-left-out" | (string & {});
 
 export interface ResultOf {
   target: TargetId;
@@ -191,4 +218,6 @@ export interface Diagnostic {
   code: string;
   message: string;
   operator_idx?: number;
+  /** The targets whose estimates are meant; absent where it is about the file. */
+  targets?: TargetId[];
 }
