@@ -21,12 +21,16 @@ const COPIES = [
   ["target/module/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
   ["bundle/predictor.onnx", "assets/predictor.onnx", "the trainer"],
   ["bundle/manifest.json", "assets/manifest.json", "the trainer"],
+  ["bundle/gpu.json", "assets/gpu.json", "the trainer"],
   ["src/report/report.schema.json", "report.schema.json", "the command"],
   ["node_modules/@zip.js/zip.js/LICENSE", "licenses/zip.js.txt", "make node"],
 ];
 
-/** The module and the predictor: nothing else decides what a file is estimated at. */
-const ESTIMATED_WITH = ["target/module/litecast_bg.wasm", "bundle/predictor.onnx"];
+/** Not for the page, or only for those who ask for it. */
+const ONLINE = ["vercel.json", "assets/gpu.json"];
+
+/** The module and what was fitted: nothing else decides what a file is estimated at. */
+const ESTIMATED_WITH = ["target/module/litecast_bg.wasm", "bundle/predictor.onnx", "bundle/gpu.json"];
 
 async function hashOf(files) {
   const hash = createHash("sha256");
@@ -101,7 +105,7 @@ async function writePage(version) {
 async function writeServiceWorker(version) {
   const found = await readdir(dist, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map((entry) => path.relative(dist, path.join(entry.parentPath, entry.name)));
-  const offline = files.filter((name) => /\.(js|css|wasm|onnx|json|svg|webmanifest|tflite)$/.test(name) && name !== "vercel.json").sort();
+  const offline = files.filter((name) => /\.(js|css|wasm|onnx|json|svg|webmanifest|tflite)$/.test(name) && !ONLINE.includes(name)).sort();
   const worker = await readFile(path.join(www, "service-worker.js"), "utf8");
   // Chunks have the hash of their contents in their names, and are asked for without a version.
   const urls = offline.map((name) => (name.startsWith("chunks/") ? name : `${name}${version}`));

@@ -24,5 +24,15 @@ self.addEventListener("fetch", (event) => {
   const { request } = event;
   if (request.method !== "GET" || new URL(request.url).origin !== self.location.origin) return;
   if (request.mode === "navigate") event.respondWith(fetch(request).catch(() => caches.match("./", { ignoreSearch: true })));
-  else event.respondWith(caches.match(request).then((kept) => kept ?? fetch(request)));
+  else event.respondWith(caches.match(request).then((kept) => kept ?? fetchOnce(request)));
 });
+
+/** What is asked for by the version of its build, such as the constants of GPUs, is kept once somebody has needed it. */
+async function fetchOnce(request) {
+  const response = await fetch(request);
+  if (response.ok && new URL(request.url).searchParams.has("v")) {
+    const copy = response.clone();
+    await caches.open(CACHE).then((cache) => cache.put(request, copy)).catch(() => undefined);
+  }
+  return response;
+}

@@ -170,6 +170,16 @@ export async function visitViews(page, visit) {
   await page.click("#tool-advice");
   await page.waitForSelector(".advice", { timeout: REPORT_LIMIT_MS });
   await visit("advice");
+  await page.click("#tool-boards");
+  await page.click('.boards-table button:text-is("BBC micro:bit V2")');
+  await page.waitForSelector('.targets [data-target="board:microbit-v2"]');
+  await visit("boards");
+  await page.click("#tool-gpus");
+  await page.waitForSelector(".sweep-drawing");
+  await page.click('[data-group="gpus"] summary');
+  await page.waitForSelector('[data-group="gpus"] [data-target]');
+  await visit("GPUs");
+  await page.selectOption("#target", "ethos-u55-256");
   await page.click('button:text-is("Table")');
   await visit("table");
   await dropBytes(page, "broken.tflite", Buffer.from("no model"));

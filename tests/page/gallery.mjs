@@ -4,7 +4,8 @@
  */
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
-import { dropFiles, openBrowser, openPage, waitDrawn } from "./browser.mjs";
+import { dropBytes, dropFiles, openBrowser, openPage, waitDrawn } from "./browser.mjs";
+import { mixedModel } from "./model.mjs";
 
 const SIZES = { wide: { width: 1440, height: 900 }, small: { width: 1024, height: 768 }, phone: { width: 390, height: 844 } };
 const [out, ...models] = process.argv.slice(2);
@@ -25,6 +26,24 @@ for (const colorScheme of ["light", "dark"]) {
     }
     await page.waitForTimeout(150);
     await take("report");
+    await page.click("#tool-boards");
+    await page.click('.boards-table button:text-is("BBC micro:bit V2")');
+    await page.waitForSelector('.targets [data-target="board:microbit-v2"]');
+    await take("boards", name === "phone");
+    await page.click("#tool-gpus");
+    await page.waitForSelector(".sweep-drawing");
+    await page.click('[data-group="gpus"] summary');
+    await page.waitForSelector('[data-group="gpus"] [data-target]');
+    await page.selectOption("#target", "rtx-3090");
+    await page.waitForTimeout(100);
+    await take("gpus", name === "phone");
+    await page.click("#tool-gpus");
+    await dropBytes(page, "mixed.tflite", mixedModel());
+    await waitDrawn(page, "mixed.tflite");
+    await page.selectOption("#target", "ethos-u55-256");
+    await take("two-parts");
+    await page.goBack();
+    await page.waitForSelector("body[data-drawn]");
     await page.locator(".workbench").scrollIntoViewIfNeeded();
     await page.evaluate(() => document.querySelector(".workbench").scrollIntoView());
     await page.locator(".costliest button").first().click();

@@ -83,7 +83,7 @@ test("the first screen says what it is and keeps files here", () =>
     assert.equal(await page.locator(".example").count(), 3);
     assert.ok((await page.locator("#known-targets tbody tr").count()) >= NPUS.length + Object.keys(PROCESSORS).length + 1);
       assert.match(await page.textContent('#known-targets tr:has-text("Ethos-U55, 256")'), /Vela 5\.2\.0 compiler estimates, not silicon[\d.]+\s%/u);
-    assert.match(await page.textContent('#known-targets tr:has-text("Edge TPU")'), /Edge TPUmeasured latencies[\d.]+\s%/u);
+    assert.match(await page.textContent('#known-targets tr:has-text("Edge TPU")'), /Edge TPUmeasurements on hardware[\d.]+\s%/u);
     assert.match(await page.textContent(".known-sources"), /modelled, fitted to \d+ latencies/u);
     const table = await page.locator("#known-targets table").boundingBox();
     assert.ok(table.x + table.width <= 1440, "nothing is cut off at the right");

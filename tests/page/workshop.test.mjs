@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { countColours, dropBytes, openBrowser, openPage, readEstimates, waitDrawn, waitRedrawn } from "./browser.mjs";
-import { residualModel } from "./model.mjs";
+import { branchedModel, floatModel, mixedModel, residualModel, wideModel } from "./model.mjs";
 
 const NPU = "ethos-u55-256";
 const N_NPUS = 11;
@@ -44,6 +44,12 @@ async function withReport(name, bytes, use) {
   } finally {
     await close();
   }
+}
+
+/** With the keyboard alone. */
+async function press(page, selector) {
+  await page.focus(selector);
+  await page.keyboard.press("Enter");
 }
 
 /** Presses an arrow until the slider shows `words`. */
@@ -199,6 +205,51 @@ test("advice: a smaller accelerator within the budget becomes a target with one 
     assert.match(await page.textContent('[data-advice="smaller"]'), /32 MACs\/cycle.*Saves 480 fewer multipliers/s);
     await page.click('[data-advice="smaller"] button');
     await page.waitForSelector('table.targets tr.chosen[data-target="own:1"]');
+  }));
+
+test("advice: a float network is shown in int8 with what that saves", () =>
+  withReport("float.tflite", floatModel(), async (page) => {
+    await page.selectOption("#target", "cortex-a76-rpi5");
+    await press(page, "#tool-advice");
+    await page.waitForSelector('[data-advice="int8"]', { timeout: 20_000 });
+    assert.match(await page.textContent('[data-advice="int8"] .saving'), /^Saves [\d.]+\s(ms|µs) less latency \(\u2212[\d.]+\s%\)/u);
+    await waitRedrawn(page, "float.tflite", () => press(page, '[data-advice="int8"] button'));
+    assert.match(await page.textContent(".title"), /quantised to int8/);
+    assert.match(await page.textContent(".facts"), /Precisionint8/);
+  }));
+
+test("advice: an operator that falls to the processor is led to", () =>
+  withReport("mixed.tflite", mixedModel(), async (page) => {
+    await page.selectOption("#target", "ethos-u55-256");
+    await press(page, "#tool-advice");
+    await page.waitForSelector('[data-advice="cpu"]', { timeout: 20_000 });
+    assert.match(await page.textContent('[data-advice="cpu"]'), /1 operator falls to the CPU: DEPTH_TO_SPACE \(.*\)\. Replace it/);
+    await press(page, '[data-advice="cpu"] button');
+    assert.match(await page.textContent(".operator-details"), /DEPTH_TO_SPACE/);
+  }));
+
+test("advice: more SRAM for feature maps that exceed it becomes a target", () =>
+  withReport("wide.tflite", wideModel(), async (page) => {
+    await page.selectOption("#target", "ethos-u65-512");
+    await press(page, "#tool-advice");
+    await page.waitForSelector('[data-advice="memory"]', { timeout: 20_000 });
+    assert.match(await page.textContent('[data-advice="memory"]'), /768\sKiB of SRAM instead of 384\sKiB.*Saves [\d.]+\s(ms|µs) less latency/su);
+    await press(page, '[data-advice="memory"] button');
+    await page.waitForSelector('table.targets tr.chosen[data-target="own:1"]');
+    assert.match(await page.textContent(".sources"), /arena cache of 786432 bytes/);
+  }));
+
+test("advice: an order that needs less memory, which is exact", () =>
+  withReport("branched.tflite", branchedModel(), async (page) => {
+    const arena = async () => (await readEstimates(page))["tflite-micro"].metrics.arena.value;
+    const before = await arena();
+    await press(page, "#tool-advice");
+    await page.waitForSelector('[data-advice="order"]', { timeout: 20_000 });
+    const [, less] = /Saves ([\d.]+\s[KM]iB) less tensor arena .*, exact/u.exec(await page.textContent('[data-advice="order"] .saving'));
+    await waitRedrawn(page, "branched.tflite", () => press(page, '[data-advice="order"] button'));
+    const kib = (text) => Number(text.split(/\s/u)[0]) * (/MiB/.test(text) ? 1024 : 1);
+    const after = await arena();
+    assert.ok(Math.abs(kib(before) - kib(after) - kib(less)) < 1, `${before} - ${after} = ${less}`);
   }));
 
 test("blocks fold and unfold, and the small map moves the drawing", () =>

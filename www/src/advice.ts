@@ -1,8 +1,9 @@
 /** Advice: what a change of the network or of the hardware saves, each by an estimate of the changed one. */
-import { accelerators } from "./accelerators.ts";
+import { choiceOf } from "./asked.ts";
 import type { Estimator, FileBytes } from "./estimator.ts";
 import * as format from "./format.ts";
-import { type Estimate, type LeftOut, type Operator, type Report, type TargetChoice, isEstimate } from "./report.ts";
+import { hybridOf, leftWords } from "./hybrid.ts";
+import { type Estimate, type Operator, type Report, type TargetChoice, isEstimate } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 
 export interface Advice {
@@ -37,8 +38,8 @@ const LAYERS = new Set(["CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED"]);
 /** Parameters that the Edge TPU keeps on the chip. */
 const EDGE_TPU_CACHE_BYTES = 8 * 1024 ** 2;
 const NARROWER = [0.9, 0.8, 0.7, 0.6, 0.5];
-/** The processor beside an Ethos-U65 in a chip that there is: what is left to it costs this much there. */
-const HOST_PREFIX = "cortex-a55";
+/** Of operators that fall to the processor. */
+const MAX_KINDS = 3;
 
 /** One after the other, as they are computed; nothing where the target has no estimate that could get better. */
 export async function* adviceOn(advised: Advised, estimator: Estimator, signal: AbortSignal): AsyncGenerator<Advice> {
@@ -52,10 +53,6 @@ export async function* adviceOn(advised: Advised, estimator: Estimator, signal: 
 }
 
 type Rule = (advised: Advised, estimator: Estimator, signal: AbortSignal) => AsyncGenerator<Advice>;
-
-function choiceOf(target: string): TargetChoice {
-  return { ...(accelerators().find(({ name }) => name === target) ?? { target }), name: target };
-}
 
 /** On the chosen target; null where there is no such network. */
 async function explored({ file, target }: Advised, estimator: Estimator, scenario: Scenario, signal: AbortSignal, choice: TargetChoice = choiceOf(target), targets: readonly string[] = []): Promise<Report | null> {
@@ -87,23 +84,15 @@ const float: Rule = async function* (advised, estimator, signal) {
   if (saving) yield { kind: "int8", words: "Quantise the network to int8.", saving, show: { label: "Show the int8 network", scenario: next } };
 };
 
-const cpu: Rule = async function* ({ report, file, scenario, target }, estimator) {
-  if (target.startsWith("cortex-a") || target.startsWith("device:")) return;
-  const left: LeftOut[] = await estimator.leftOut(file, scenario, choiceOf(target)).catch(() => []);
-  if (left.length === 0) return;
-  const kinds = new Map<string, number>();
-  for (const { operator, reason } of left) {
-    const words = `${report.operators[operator]?.name} (${reason})`;
-    kinds.set(words, (kinds.get(words) ?? 0) + 1);
-  }
-  const host = report.results.filter(isEstimate).find((result) => result.metric === "latency" && result.target.startsWith(HOST_PREFIX) && result.operators);
-  const cost_ms = host ? left.reduce((sum, { operator }) => sum + (host.operators?.[operator] ?? 0), 0) : null;
-  const list = [...kinds].slice(0, 3).map(([words, n]) => (n > 1 ? `${n} × ${words}` : words));
-  const more = kinds.size > 3 ? ` and ${format.plural(kinds.size - 3, "more kind")}` : "";
+const cpu: Rule = async function* ({ report, target }) {
+  const hybrid = hybridOf(report, target);
+  if (!hybrid) return;
+  const { left, host } = hybrid;
+  const is_one = left.length === 1;
   yield {
     kind: "cpu",
-    words: `${format.plural(left.length, "operator")} ${left.length === 1 ? "falls" : "fall"} to the CPU: ${list.join(", ")}${more}. Replace ${left.length === 1 ? "it" : "them"} by operators that the accelerator runs.`,
-    saving: host && cost_ms !== null ? `${format.text(format.measure(cost_ms, "ms"))} of CPU time on ${host.device}, which the accelerator's latency leaves out` : "their CPU time, which the accelerator's latency leaves out",
+    words: `${format.plural(left.length, "operator")} ${is_one ? "falls" : "fall"} to the CPU: ${leftWords(report, left, MAX_KINDS)}. Replace ${is_one ? "it" : "them"} by operators that the accelerator runs.`,
+    saving: host ? `${format.text(format.measure(host.left_ms, "ms"))} of CPU time on ${host.latency.device}, which the accelerator's latency leaves out` : "their CPU time, which the accelerator's latency leaves out",
     show: { label: "Show the first one", operator: left[0].operator },
   };
 };

@@ -10,6 +10,8 @@ export interface AssetUrls {
   manifest: string;
   /** A small model that workers estimate while they wait, so that the browser has compiled what the first file runs. */
   warm_up: string | null;
+  /** Constants of GPUs, fetched when one is asked for. */
+  gpus: string;
 }
 
 export interface Assets {
@@ -44,7 +46,7 @@ async function fetchAsset(url: string): Promise<Response> {
   return response;
 }
 
-async function fetchBytes(url: string): Promise<ArrayBuffer> {
+export async function fetchBytes(url: string): Promise<ArrayBuffer> {
   return (await fetchAsset(url)).arrayBuffer();
 }
 

@@ -13,7 +13,7 @@ export interface Verdict {
 }
 
 const KEY = "litecast.budget";
-const MEMORY_METRICS = new Set(["sram_peak", "arena"]);
+const MEMORY_METRICS = new Set(["sram_peak", "arena", "activation_ram"]);
 
 export function readBudget(): Budget {
   try {

@@ -1,9 +1,10 @@
 /** Reports for files, made in workers that are replaced when they break, hang or grow. */
-import { type Assets, type AssetUrls, loadAssets } from "./assets.ts";
+import { readApplication } from "./application.ts";
+import { type Assets, type AssetUrls, fetchBytes, loadAssets } from "./assets.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger } from "./messenger.ts";
-import type { CalibrateCall, ChoicesCall, EstimateCall, Estimated, LayoutCall, LayoutValue, LeftOutCall, StartCall, Started } from "./protocol.ts";
-import type { Calibrated, LeftOut, Measurement, Report, TargetChoice, TargetChoices } from "./report.ts";
+import type { CalibrateCall, ChoicesCall, EstimateCall, Estimated, FitsCall, LayoutCall, LayoutValue, LoadGpusCall, StartCall, Started, SweepBatchCall } from "./protocol.ts";
+import type { Application, BatchSweep, Calibrated, Fits, Measurement, Report, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** A file of 100,000 operators takes some seconds; what takes longer than this was made to. */
@@ -32,6 +33,9 @@ export class Estimator {
   #assets: Promise<Assets>;
   #active: EstimateWorker;
   #spare: EstimateWorker | null = null;
+  #gpus: Promise<ArrayBuffer> | null = null;
+  /** Without a `vela.ini`: they do not change. */
+  #choices: Promise<TargetChoices> | null = null;
   /** Of the first worker. */
   readonly started: Promise<Started>;
 
@@ -50,7 +54,7 @@ export class Estimator {
     const bytes = await readFile(file);
     signal.throwIfAborted();
     try {
-      return await this.#ask({ kind: "estimate", file: file.name, scenario, more_targets, is_summary: false, bytes, key }, signal);
+      return await this.#ask({ kind: "estimate", file: file.name, scenario, more_targets, application: readApplication(), is_summary: false, bytes, key }, signal);
     } finally {
       setTimeout(() => this.#keepSpare(), SPARE_DELAY_MS);
     }
@@ -58,18 +62,42 @@ export class Estimator {
 
   /** On these targets alone, for a file that was read before; kept nowhere. Without single operators where `is_summary`. */
   explore({ name, bytes }: FileBytes, scenario: Scenario, { targets, more_targets, is_summary }: ExploredTargets, signal: AbortSignal): Promise<Report> {
-    return this.#ask({ kind: "estimate", file: name, scenario, targets, more_targets, is_summary, bytes: bytes.slice(0), key: null }, signal);
-  }
-
-  /** The operators that `target` leaves to a processor. */
-  async leftOut({ bytes }: FileBytes, scenario: Scenario, target: TargetChoice): Promise<LeftOut[]> {
-    const call: LeftOutCall = { kind: "left-out", target, scenario, bytes: bytes.slice(0) };
-    return (await this.#startedWorker()).request(call);
+    return this.#ask({ kind: "estimate", file: name, scenario, targets, more_targets, application: readApplication(), is_summary, bytes: bytes.slice(0), key: null }, signal);
   }
 
   /** What there is to choose in `vela_ini`, and in what Vela knows without one. */
   async choices(vela_ini: string | null): Promise<TargetChoices> {
     const call: ChoicesCall = { kind: "choices", vela_ini };
+    const ask = async (): Promise<TargetChoices> => (await this.#startedWorker()).request(call);
+    if (vela_ini !== null) return ask();
+    this.#choices ??= ask();
+    return this.#choices.catch((error: unknown) => {
+      this.#choices = null;
+      throw error;
+    });
+  }
+
+  /** The GPUs that there are estimates for; their constants are loaded by the first call. */
+  async gpus(): Promise<TargetInfo[]> {
+    this.#gpus ??= fetchBytes(this.#urls.gpus);
+    try {
+      const constants = await this.#gpus;
+      return await (await this.#startedWorker()).loadGpus(constants);
+    } catch (error) {
+      this.#gpus = null;
+      throw error;
+    }
+  }
+
+  /** On which boards there is room beside an application. */
+  async fits(need: Fits["need"], application: Application): Promise<Fits> {
+    const call: FitsCall = { kind: "fits", need, application };
+    return (await this.#startedWorker()).request(call);
+  }
+
+  /** Time and memory by batch on a GPU; null where none is known. */
+  async sweepBatch({ bytes }: FileBytes, scenario: Scenario, target: string): Promise<BatchSweep | null> {
+    const call: SweepBatchCall = { kind: "sweep-batch", target, scenario, bytes: bytes.slice(0) };
     return (await this.#startedWorker()).request(call);
   }
 
@@ -82,6 +110,8 @@ export class Estimator {
   async #startedWorker(): Promise<EstimateWorker> {
     const worker = this.#freeWorker();
     await worker.started;
+    // Where that fails, whoever asked for GPUs is told: other targets need none.
+    if (this.#gpus) await this.#gpus.then((constants) => worker.loadGpus(constants)).catch(() => undefined);
     return worker;
   }
 
@@ -125,6 +155,7 @@ class EstimateWorker {
   readonly started: Promise<Started>;
   /** Busy with a request that nobody waits for. */
   is_abandoned = false;
+  #gpus: Promise<TargetInfo[]> | null = null;
 
   constructor(assets: Promise<Assets>) {
     this.started = assets.then((assets) => this.#messenger.request<Started>({ kind: "start", assets } satisfies StartCall, []));
@@ -149,8 +180,14 @@ class EstimateWorker {
     return report;
   }
 
-  request<Value>(call: CalibrateCall | LeftOutCall | ChoicesCall): Promise<Value> {
+  request<Value>(call: CalibrateCall | ChoicesCall | FitsCall | SweepBatchCall): Promise<Value> {
     return this.#messenger.request<Value>(call, []);
+  }
+
+  /** Once: later calls have the same answer. */
+  loadGpus(constants: ArrayBuffer): Promise<TargetInfo[]> {
+    this.#gpus ??= this.#messenger.request<TargetInfo[]>({ kind: "load-gpus", constants } satisfies LoadGpusCall, []);
+    return this.#gpus;
   }
 
   close(): void {

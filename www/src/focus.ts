@@ -10,6 +10,11 @@ export class Focus {
   #metric = read(METRIC_KEY) ?? "latency";
   readonly #listeners: (() => void)[] = [];
 
+  /** The target that was looked at last, of whatever report. */
+  get wanted(): string {
+    return this.#target;
+  }
+
   /** The chosen target where `report` speaks of it, else the first with an estimate. */
   targetIn({ results }: Pick<Report, "results">): string {
     const known = results.find(({ target }) => target === this.#target);

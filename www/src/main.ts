@@ -1,5 +1,6 @@
 /** Wires the page: files in, views out, and a history that Back, Forward and reload go through. */
 import { PREFIX, accelerators } from "./accelerators.ts";
+import { type Asked, BOARD_PREFIX, askedTargets, boardTarget, rememberGroup, targetsOf } from "./asked.ts";
 import { learnEstimates, withDevices } from "./device.ts";
 import { el } from "./dom.ts";
 import { Estimator, LayoutClient, readFile } from "./estimator.ts";
@@ -18,6 +19,8 @@ import { sentence } from "./view/diagnostics.ts";
 import { acceptFiles } from "./view/drop.ts";
 import { failurePanel } from "./view/failure.ts";
 import { reportView } from "./view/report.ts";
+import { ALL_GPUS } from "./view/target_choice.ts";
+import { type MoreTargets, groupOf } from "./view/target_groups.ts";
 import { exampleButtons, historyList, targetTable } from "./view/start.ts";
 import { takeAwayMenu } from "./view/take.ts";
 import { metricName } from "./words.ts";
@@ -57,6 +60,7 @@ const estimator = new Estimator({
   predictor: asset("assets/predictor.onnx"),
   manifest: asset("assets/manifest.json"),
   warm_up: warmUpUrl(),
+  gpus: asset("assets/gpu.json"),
 });
 const layouts = new LayoutClient();
 const focus = new Focus();
@@ -159,7 +163,7 @@ async function open(dropped: File[], scenario = AS_IT_IS): Promise<void> {
 async function openOne(file: File, scenario: Scenario, signal: AbortSignal, control?: BatchControl): Promise<void> {
   const key = newKey();
   try {
-    const report = await estimator.estimate(file, scenario, accelerators(), key, signal);
+    const report = await estimator.estimate(file, scenario, await askedTargets(focus.wanted, estimator), key, signal);
     if (signal.aborted) return;
     hold(key, { report, file });
     go({ view: "report", key });
@@ -216,7 +220,7 @@ async function compare(models: Model[], scenario: Scenario, signal: AbortSignal)
 async function compareOne(file: File, scenario: Scenario, signal: AbortSignal): Promise<Row> {
   const key = newKey();
   try {
-    const report = await estimator.estimate(file, scenario, accelerators(), key, signal);
+    const report = await estimator.estimate(file, scenario, await askedTargets(focus.wanted, estimator), key, signal);
     hold(key, { report, file });
     return { file: file.name, key, summary: summaryOf(await withDevices(report, estimator)) };
   } catch (error) {
@@ -342,14 +346,14 @@ function restoreScroll(key: string): void {
 }
 
 async function showReport(key: string, report: Report, file: File | null, signal: AbortSignal): Promise<void> {
-  const remeasured = async (): Promise<void> => {
-    const own = await withAccelerators(report, file, signal);
-    report.results = (await withDevices({ ...report, results: own }, estimator)).results;
+  const remeasured = async (asked: readonly Asked[] = []): Promise<void> => {
+    Object.assign(report, await withTargets(report, file, asked, signal));
+    report.results = (await withDevices(report, estimator)).results;
     focus.refresh();
   };
   const scenario = scenarioOf(report);
   const change = (wanted: Scenario): void => void (file && openOne(file, wanted, begin(file.name)));
-  const parts = reportView(report, { file, scenario, change }, estimator, layouts, focus, () => void remeasured(), signal);
+  const parts = reportView(report, { file, scenario, change }, estimator, layouts, focus, moreTargets(report, file, remeasured), () => void remeasured(), signal);
   const { file_bytes, precision, n_operators } = report.model;
   const facts = [format.text(format.bytes(file_bytes)), precision === "none" ? "" : precision, format.plural(n_operators, "operator")];
   facts.push(...scenarioWords(scenario));
@@ -375,19 +379,67 @@ async function showReport(key: string, report: Report, file: File | null, signal
   document.body.dataset["drawn"] = report.file;
 }
 
-/** The results with those of accelerators of one's own that were added since, and without those that are gone. */
-async function withAccelerators({ file: name, results, batch, what_if }: Report, file: File | null, signal: AbortSignal): Promise<Result[]> {
+/** Targets that `report` is to have as well; `add` estimates on them. */
+function moreTargets(report: Report, file: File | null, add: (asked: readonly Asked[]) => Promise<void>): MoreTargets {
+  const show: MoreTargets["show"] = async (group, is_shown) => {
+    rememberGroup(group, is_shown);
+    if (!is_shown) Object.assign(report, withoutTargets(report, (target) => groupOf(target) === group));
+    await add(is_shown ? await targetsOf(group, estimator) : []);
+  };
+  const choose = async (target: string): Promise<void> => {
+    const has = (wanted: string): boolean => report.results.some((result) => result.target === wanted);
+    if (target === ALL_GPUS) {
+      await show("gpus", true);
+      return focus.chooseTarget(report.results.find((result) => groupOf(result.target) === "gpus")?.target ?? "");
+    }
+    if (target.startsWith(BOARD_PREFIX) && !has(target)) {
+      const board = await boardTarget(target, estimator);
+      if (board) await add([board]);
+      else report.results = [...report.results, unmeasured(report, target)];
+    }
+    focus.chooseTarget(target);
+  };
+  return { is_possible: file !== null, show, choose: (target) => void choose(target).catch((error: unknown) => say(sentence((error as Error).message))) };
+}
+
+/** A board that is modelled in no way. */
+function unmeasured({ fits }: Report, target: string): Result {
+  const board = fits?.boards.find(({ id }) => target === BOARD_PREFIX + id);
+  const unavailable = `nobody published measurements of a model on ${board ? `a ${board.core} like this one` : "this processor"}`;
+  return { target, device: board?.name ?? target, metric: "latency", unavailable, reason: "never-measured" };
+}
+
+/** What depends on targets. */
+type OfTargets = Required<Pick<Report, "results" | "left_out" | "diagnostics">>;
+
+function withoutTargets({ results, left_out = [], diagnostics }: Report, is_gone: (target: string) => boolean): OfTargets {
+  const keep = <Item extends { targets: string[] }>(item: Item): Item[] => {
+    const targets = item.targets.filter((target) => !is_gone(target));
+    return targets.length > 0 ? [{ ...item, targets }] : [];
+  };
+  return {
+    results: results.filter(({ target }) => !is_gone(target)),
+    left_out: left_out.flatMap(keep),
+    diagnostics: diagnostics.flatMap((diagnostic) => (diagnostic.targets ? keep({ ...diagnostic, targets: diagnostic.targets }) : [diagnostic])),
+  };
+}
+
+/** The report's with that of `asked` and of accelerators of one's own that were added since, without those that are gone. */
+async function withTargets(report: Report, file: File | null, asked: readonly Asked[], signal: AbortSignal): Promise<OfTargets> {
+  const { file: name, batch, what_if } = report;
   const own = accelerators();
-  const kept = results.filter(({ target }) => !target.startsWith(PREFIX) || own.some((accelerator) => accelerator.name === target));
-  const added = own.filter((accelerator) => !kept.some(({ target }) => target === accelerator.name));
-  if (!file || added.length === 0) return kept;
+  const { results, left_out, diagnostics } = withoutTargets(report, (target) => target.startsWith(PREFIX) && !own.some((accelerator) => accelerator.name === target));
+  const added = [...own, ...asked].filter((wanted) => !results.some(({ target }) => target === wanted.name));
+  if (!file || added.length === 0) return { results, left_out, diagnostics };
   try {
     const bytes = await readFile(file);
     const found = await estimator.explore({ name, bytes }, what_if ?? { ...AS_IT_IS, batch }, { targets: [], more_targets: added, is_summary: false }, signal);
-    return [...kept, ...found.results];
+    const is_new = found.diagnostics.filter(({ targets }) => targets !== undefined);
+    return { results: [...results, ...found.results], left_out: [...left_out, ...(found.left_out ?? [])], diagnostics: [...diagnostics, ...is_new] };
   } catch (error) {
-    const reason = (error as Error).message;
-    return [...kept, ...added.map(({ name, device }) => ({ target: name, device, metric: "latency", unavailable: reason, reason: "accelerator" }))];
+    const unavailable = (error as Error).message;
+    const refused = added.map(({ name: target, device = target }): Result => ({ target, device, metric: "latency", unavailable, reason: "not-estimated" }));
+    return { results: [...results, ...refused], left_out, diagnostics };
   }
 }
 

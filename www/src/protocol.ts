@@ -1,7 +1,7 @@
 /** Messages between the page and its workers. */
 import type { Assets } from "./assets.ts";
 import type { Layout, LayoutInput } from "./layout/layered.ts";
-import type { Calibrated, LeftOut, Measurement, Report, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
+import type { Application, BatchSweep, Calibrated, Fits, Measurement, Report, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 
 export interface Request<Call> {
@@ -24,7 +24,10 @@ export interface Failure {
 }
 
 export interface Started {
+  /** Of every report. */
   targets: TargetInfo[];
+  /** Of those that ask for them. */
+  others: TargetInfo[];
   /** Why there are no learned estimates, where the predictor could not be loaded. */
   predictor_failure: Failure | null;
 }
@@ -41,6 +44,8 @@ export interface EstimateCall {
   /** Ids of registered targets; all without them. */
   targets?: readonly string[];
   more_targets: readonly TargetChoice[];
+  /** For what fits on a board beside the model. */
+  application: Application;
   /** Without what describes single operators. */
   is_summary: boolean;
   bytes: ArrayBuffer;
@@ -60,23 +65,36 @@ export interface CalibrateCall {
   estimates_ms: Record<string, number>;
 }
 
-/** Which operators a target leaves to a processor. */
-export interface LeftOutCall {
-  kind: "left-out";
-  target: TargetChoice;
-  scenario: Scenario;
-  bytes: ArrayBuffer;
-}
-
 /** Which accelerators, boards and sections of `vela_ini` there are to choose. */
 export interface ChoicesCall {
   kind: "choices";
   vela_ini: string | null;
 }
 
-export type EstimatorCall = StartCall | EstimateCall | CalibrateCall | LeftOutCall | ChoicesCall;
+/** From then on targets may be GPUs. */
+export interface LoadGpusCall {
+  kind: "load-gpus";
+  constants: ArrayBuffer;
+}
 
-export type EstimatorValue = Started | Estimated | Calibrated | LeftOut[] | TargetChoices;
+/** On which boards there is room for what needs so much, beside an application. */
+export interface FitsCall {
+  kind: "fits";
+  need: Fits["need"];
+  application: Application;
+}
+
+/** Time and memory on a GPU by batch. */
+export interface SweepBatchCall {
+  kind: "sweep-batch";
+  target: string;
+  scenario: Scenario;
+  bytes: ArrayBuffer;
+}
+
+export type EstimatorCall = StartCall | EstimateCall | CalibrateCall | ChoicesCall | LoadGpusCall | FitsCall | SweepBatchCall;
+
+export type EstimatorValue = Started | Estimated | Calibrated | TargetChoices | TargetInfo[] | Fits | BatchSweep | null;
 
 export type LayoutCall = LayoutInput;
 

@@ -2,17 +2,23 @@
 import type { Accelerators, Boards, Report as EngineReport, Estimate, Result } from "../package/types/index.d.ts";
 
 export type {
+  Application,
+  BatchPoint,
+  BatchSweep,
   Calibrated,
   Diagnostic,
   Edge,
   Estimate,
+  Fits,
   LeftOut,
   Measurement,
   ModelFacts,
+  OnBoard,
   Operator,
   Provenance,
   Quantization,
   Result,
+  Room,
   TargetChoice,
   TargetInfo,
   Tensor,
@@ -20,7 +26,7 @@ export type {
 } from "../package/types/index.d.ts";
 
 /** What a `TargetChoice` can name. */
-export type TargetChoices = Accelerators & { boards: Boards["npus"] };
+export type TargetChoices = Accelerators & { boards: Boards["npus"]; microcontrollers: Boards["microcontrollers"] };
 
 /** What if: the network or the way it runs is another one. */
 export interface Scenario {

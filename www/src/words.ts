@@ -1,6 +1,6 @@
 /** Ids of the report in words. */
 import * as format from "./format.ts";
-import type { Estimate, Provenance, Result, TargetInfo } from "./report.ts";
+import type { Estimate, Provenance, Result } from "./report.ts";
 
 const METRICS: Record<string, string> = {
   latency: "Latency",
@@ -10,6 +10,13 @@ const METRICS: Record<string, string> = {
   offchip_traffic: "Off-chip traffic",
   sram_traffic: "SRAM traffic",
   arena: "Tensor arena",
+  activation_ram: "Activation RAM",
+  weights_flash: "Weights in flash",
+  throughput: "Throughput",
+  training_step: "Training step",
+  memory: "Memory",
+  training_memory: "Training memory",
+  sm_utilization: "GPU busy",
 };
 
 const METRIC_MEANINGS: Record<string, string> = {
@@ -19,13 +26,24 @@ const METRIC_MEANINGS: Record<string, string> = {
   sram_peak: "Most on-chip memory in use at once",
   offchip_traffic: "Bytes that one inference moves to and from off-chip memory",
   sram_traffic: "Bytes that one inference moves to and from on-chip memory",
-  arena: "Activation memory as the greedy planner of TensorFlow Lite Micro lays it out",
+  arena: "Memory that TensorFlow Lite Micro's interpreter is given, as its greedy planner lays it out",
+  activation_ram: "RAM of the program that ST Edge AI makes of the network, for its activations",
+  weights_flash: "Flash that the network takes: the whole file under an interpreter, otherwise its weights",
+  throughput: "Inferences a second at this batch",
+  training_step: "Time of one training step of a batch: forward, backward and optimiser",
+  memory: "Memory of the process on the GPU for inference at this batch, counted by rules",
+  training_memory: "The same for training with Adam",
+  sm_utilization: "Share of the latency in which a kernel runs",
 };
 
 const TOOLS: Record<string, string> = { "ethos-u-vela": "Vela", litecast: "LiteCast" };
 
 /** What a person decides on first; metrics that are not named here follow as the report has them. */
-const METRIC_ORDER = ["latency", "board_latency", "energy", "sram_peak", "arena", "offchip_traffic", "sram_traffic"];
+const METRIC_ORDER = ["latency", "board_latency", "throughput", "training_step", "energy", "sram_peak", "arena", "activation_ram", "weights_flash", "memory", "training_memory", "offchip_traffic", "sram_traffic"];
+
+export const MICROCONTROLLERS = "Microcontrollers";
+export const GPUS = "GPUs";
+export const PROCESSORS = "Processors";
 
 /** Of targets, by the beginning of their ids, in the order in which they are offered. */
 const FAMILIES: readonly (readonly [prefix: string, name: string])[] = [
@@ -33,13 +51,14 @@ const FAMILIES: readonly (readonly [prefix: string, name: string])[] = [
   ["own:", "Your accelerators"],
   ["ethos-u", "Arm Ethos-U NPUs"],
   ["edgetpu", "Edge TPU"],
-  ["cortex-a", "Processors"],
-  ["cortex-m", "Microcontrollers"],
-  ["esp32", "Microcontrollers"],
-  ["tflite-micro", "Microcontrollers"],
-  ["gpu", "GPUs"],
-  ["mali", "GPUs"],
-  ["adreno", "GPUs"],
+  ["cortex-a", PROCESSORS],
+  ["tflite-micro", "Any microcontroller"],
+  ["board:", MICROCONTROLLERS],
+  ["cortex-m", MICROCONTROLLERS],
+  ["esp32", MICROCONTROLLERS],
+  ["stm32", MICROCONTROLLERS],
+  ["rtx-", GPUS],
+  ["a100-", GPUS],
 ];
 
 export function familyOf(target: string): string {
@@ -75,37 +94,24 @@ export function provenanceWords(provenance: Provenance): string {
 }
 
 /** What the errors of estimates were measured against. */
-export function referenceWords({ kind, configuration, tool, version }: Provenance): string {
-  if (kind === CALIBRATED) return "your other measurements";
-  if (kind === FROM_COMPILER) return `${toolName({ tool, version })} compiler estimates, not silicon`;
-  return REFERENCES[kind] ?? referenceIn(configuration);
+export function referenceWords({ kind, tool, version, reference }: Provenance): string {
+  if (FROM_COMPILERS.has(kind)) return `${toolName({ tool, version })} compiler estimates, not silicon`;
+  return REFERENCES[reference ?? kind] ?? "what its source says";
 }
 
-/** By how a number was made, where that alone says it. */
-const REFERENCES: Record<string, string> = {
-  "compiler rules": "the compiler's own estimates, not silicon",
-  "learned from emulated": "instructions counted in an emulator, not time on the board",
-  "learned from measured": "measurements",
-};
+const FROM_COMPILERS = new Set([FROM_COMPILER, "compiler rules"]);
 
 /** Of results that a person's own measurements make. */
 export const CALIBRATED = "calibrated with your measurements";
 
-/** As `referenceWords`, of a target in the list of all. */
-export function referenceOf({ learned_from }: TargetInfo): string {
-  const compiler = Object.keys(TOOLS).find((tool) => tool !== "litecast" && learned_from.startsWith(tool));
-  if (!compiler) return referenceIn(learned_from);
-  const version = learned_from.slice(compiler.length).split(",")[0].trim();
-  return `${toolName({ tool: compiler, version })} compiler estimates, not silicon`;
-}
-
-/** A model says in words what it was fitted to; where that is not known nothing is claimed. */
-function referenceIn(words: string): string {
-  if (/with each kind left out/.test(words)) return "networks measured on boards, each kind left out of the fit";
-  if (/(^|, )instructions of /.test(words)) return "instructions counted in an emulator, not time on the board";
-  if (/latenc(y|ies)|networks left out in turn/.test(words)) return "measured latencies";
-  return "what its source says";
-}
+/** By the code in a report, or by how a number was made. */
+const REFERENCES: Record<string, string> = {
+  measured: "measurements on hardware",
+  "measured-kind-left-out": "networks measured on boards, each kind left out of the fit",
+  [CALIBRATED]: "your other measurements",
+  "learned from emulated": "instructions counted in an emulator, not time on the board",
+  "learned from measured": "measurements on hardware",
+};
 
 /** How sure an estimate is, in few words, in the unit of `like`. */
 export function doubtWords(estimate: Estimate, like = estimate.value): string {

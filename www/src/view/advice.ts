@@ -5,6 +5,7 @@ import { readBudget } from "../budget.ts";
 import { el } from "../dom.ts";
 import { type Estimator, readFile } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
+import { hybridOf } from "../hybrid.ts";
 import type { Report } from "../report.ts";
 import type { Selection } from "../selection.ts";
 import type { Tool } from "./workshop.ts";
@@ -48,7 +49,7 @@ export function adviceTool(report: Report, { file, scenario, change }: Opened, e
   const compute = async (): Promise<void> => {
     const target = focus.targetIn(report);
     const budget = readBudget();
-    const subject = `${target} ${budget.latency_ms}`;
+    const subject = `${target} ${budget.latency_ms} ${hybridOf(report, target)?.host?.latency.target}`;
     if (!file || is_large || subject === advised || target === "") return;
     advised = subject;
     round.abort();

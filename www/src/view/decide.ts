@@ -3,37 +3,53 @@ import { type Budget, readBudget, verdict, writeBudget } from "../budget.ts";
 import { el, quantity } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { type Diagnostic, type Estimate, type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
-import { doubtSentence, doubtWords, familyOf, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, provenanceWords, referenceWords, withDeviceNames } from "../words.ts";
+import { type Estimate, type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
+import { doubtSentence, doubtWords, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, provenanceWords, referenceWords, withDeviceNames } from "../words.ts";
 import { columnMeaning, columnTitle, doubtClass, estimateCell, metricColumns } from "./cells.ts";
 import { sentence } from "./diagnostics.ts";
+import { fitLines } from "./fit.ts";
+import { hybridPart } from "./hybrid.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
+import { targetChoice } from "./target_choice.ts";
+import { GROUPS, type MoreTargets, groupOf, groupPanel } from "./target_groups.ts";
 
 /** A mean error above this, in percent, is said to be doubtful beside the number. */
 const DOUBTFUL_PERCENT = 50;
 
-export function decidePanel(report: Report, focus: Focus, signal: AbortSignal): HTMLElement {
+/** The table of targets that every report is of, beside those of the groups. */
+const EVERY = "every";
+
+export function decidePanel(report: Report, focus: Focus, more: MoreTargets, signal: AbortSignal): HTMLElement {
   const answer = el("section", { class: "answer panel", "aria-label": "Estimate for the chosen target" });
   const others = el("section", { class: "others panel", "aria-label": "All targets" });
-  let sorting: Sorting | null = null;
+  const sortings = new Map<string, Sorting>();
   const draw = (): void => {
     const groups = groupByTarget(report.results);
     const target = focus.targetIn(report);
     const held = answer.contains(document.activeElement) ? (document.activeElement as HTMLElement).id : "";
-    answer.replaceChildren(...answerParts(report, groups, target, focus));
+    answer.replaceChildren(...answerParts(report, groups, target, focus, more));
     if (held) document.getElementById(held)?.focus();
     drawOthers();
   };
-  const drawOthers = (): void => {
+  /** `name` is a group's, or `EVERY`. */
+  const table = (name: string, results: readonly Result[]): HTMLElement => {
     const sort = (column: number): void => {
-      sorting = sortingAfter(sorting, column);
+      sortings.set(name, sortingAfter(sortings.get(name) ?? null, column));
       drawOthers();
-      (others.querySelectorAll("thead button")[column] as HTMLElement | undefined)?.focus();
+      const drawn = others.querySelector(`table[data-targets="${name}"]`);
+      (drawn?.querySelectorAll("thead button")[column] as HTMLElement | undefined)?.focus();
     };
+    return targetTable(name, results, focus.targetIn(report), focus, sortings.get(name) ?? null, sort);
+  };
+  const drawOthers = (): void => {
     const scrolled = others.querySelector(".scroller")?.scrollTop ?? 0;
-    others.replaceChildren(targetTable(report, groupByTarget(report.results), focus, sorting, sort));
-    const scroller = others.querySelector(".scroller");
-    if (scroller) scroller.scrollTop = scrolled;
+    const held = others.contains(document.activeElement) ? document.activeElement?.closest("[data-group]")?.getAttribute("data-group") : null;
+    const every = report.results.filter(({ target }) => groupOf(target) === null);
+    const panels = GROUPS.map((group) => groupPanel(group, report.results, (results) => table(group, results), more));
+    const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), ...panels);
+    others.replaceChildren(scroller);
+    scroller.scrollTop = scrolled;
+    if (held) others.querySelector<HTMLElement>(`[data-group="${held}"] summary`)?.focus({ preventScroll: true });
   };
   focus.onChange(draw, signal);
   draw();
@@ -46,31 +62,22 @@ export function groupByTarget(results: readonly Result[]): Map<string, Result[]>
   return groups;
 }
 
-function answerParts(report: Report, groups: Map<string, Result[]>, target: string, focus: Focus): HTMLElement[] {
+function answerParts(report: Report, groups: Map<string, Result[]>, target: string, focus: Focus, more: MoreTargets): HTMLElement[] {
   const results = inMetricOrder(groups.get(target) ?? []);
   const estimates = results.filter(isEstimate);
   const missing = results.filter((result): result is Unavailable => !isEstimate(result));
   const budget = readBudget();
   const parts = [
-    el("div", { class: "answer-head" }, targetChoice(groups, target, focus), budgetForm(budget, focus)),
+    el("div", { class: "answer-head" }, targetChoice(report, groups, target, more), budgetForm(budget, focus)),
     estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget))) : null,
+    ...fitLines(report, target),
     ...reasons(missing, results.length),
-    ...partial(report.diagnostics, target, report.results),
+    hybridPart(report, target, focus),
+    ...notes(report, target),
     ...doubtful(estimates),
     sources(estimates),
   ];
   return parts.filter((part) => part !== null);
-}
-
-function targetChoice(groups: Map<string, Result[]>, chosen: string, focus: Focus): HTMLElement {
-  const families = new Map<string, HTMLElement[]>();
-  for (const [target, [{ device }]] of groups) {
-    const option = el("option", { value: target, selected: target === chosen }, device || target);
-    families.set(familyOf(target), [...(families.get(familyOf(target)) ?? []), option]);
-  }
-  const select = el("select", { id: "target", onchange: () => focus.chooseTarget(select.value) });
-  select.append(...[...families].map(([label, options]) => el("optgroup", { label }, ...options)));
-  return el("label", { class: "target-choice" }, el("span", {}, "Target"), select);
 }
 
 function budgetForm(budget: Budget, focus: Focus): HTMLElement {
@@ -146,11 +153,16 @@ function reasons(missing: Unavailable[], n_results: number): HTMLElement[] {
   });
 }
 
-/** What of the model does not run on the target itself. */
-function partial(diagnostics: Diagnostic[], target: string, results: Result[]): HTMLElement[] {
-  return diagnostics
-    .filter(({ severity, message }) => severity === "warning" && message.includes(target))
-    .map(({ message }) => el("p", { class: "partial" }, sentence(withDeviceNames(message, results))));
+/** Codes of notes that are advice on how to run the model there. */
+const ADVICE = new Set(["mig-profile"]);
+
+/** What the numbers of this target leave out or may be wrong about; what it leaves to a processor is shown by itself. */
+function notes({ diagnostics, results }: Report, target: string): HTMLElement[] {
+  const own = diagnostics.filter(({ targets }) => targets?.includes(target));
+  const shown = own.filter(({ severity, code }) => (severity === "warning" && code !== "cpu-fallback") || ADVICE.has(code));
+  // A target that came later has brought its own copy of what others share.
+  const by_message = new Map(shown.map((diagnostic) => [diagnostic.message, diagnostic]));
+  return [...by_message.values()].map(({ severity, message }) => el("p", { class: severity === "warning" ? "partial" : "subtle" }, sentence(withDeviceNames(message, results))));
 }
 
 function doubtful(estimates: Estimate[]): HTMLElement[] {
@@ -206,9 +218,9 @@ function errorLine(group: Estimate[]): HTMLElement | null {
   return el("p", {}, `Mean error on models kept from training or fit, against ${referenceWords(known[0].provenance)}: ${errors.join(", ")}.`);
 }
 
-function targetTable(report: Report, groups: Map<string, Result[]>, focus: Focus, sorting: Sorting | null, sort: (column: number) => void): HTMLElement {
-  const columns = metricColumns(report.results);
-  const chosen = focus.targetIn(report);
+function targetTable(name: string, all: readonly Result[], chosen: string, focus: Focus, sorting: Sorting | null, sort: (column: number) => void): HTMLElement {
+  const columns = metricColumns(all);
+  const groups = groupByTarget(all);
   const resultOf = (target: string, metric: string): Result | undefined => groups.get(target)?.find((result) => result.metric === metric);
   const deviceOf = (target: string): string => groups.get(target)?.[0].device || target;
   const key = (target: string): number | string | null => {
@@ -220,24 +232,20 @@ function targetTable(report: Report, groups: Map<string, Result[]>, focus: Focus
   const row = (target: string): HTMLElement => {
     const results = groups.get(target) ?? [];
     const reason = results.find((result): result is Unavailable => !isEstimate(result))?.unavailable ?? "";
-    const name = el("button", { type: "button", class: "link", "aria-pressed": String(target === chosen), onclick: () => focus.chooseTarget(target) }, deviceOf(target));
+    const device = el("button", { type: "button", class: "link", "aria-pressed": String(target === chosen), onclick: () => focus.chooseTarget(target) }, deviceOf(target));
     const cells = results.some(isEstimate)
       ? columns.map((column) => estimateCell(resultOf(target, column.metric), column))
       : [el("td", { class: "reason", colspan: columns.length, title: reason }, `No estimate: ${reason}`)];
-    return el("tr", { "data-target": target, class: target === chosen ? "chosen" : null }, el("th", { scope: "row" }, name), ...cells);
+    return el("tr", { "data-target": target, class: target === chosen ? "chosen" : null }, el("th", { scope: "row" }, device), ...cells);
   };
   const heads = columns.map((column, i) => {
     const [name, unit] = columnTitle(column);
     return sortHead(name, unit, i + 1, sorting, { class: "numeric", title: columnMeaning(column) }, sort);
   });
   return el(
-    "div",
-    { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" },
-    el(
-      "table",
-      { class: "targets" },
-      el("thead", {}, el("tr", {}, sortHead("Target", "", 0, sorting, {}, sort), ...heads)),
-      el("tbody", {}, ...targets.map(row)),
-    ),
+    "table",
+    { class: "targets", "data-targets": name },
+    el("thead", {}, el("tr", {}, sortHead("Target", "", 0, sorting, {}, sort), ...heads)),
+    el("tbody", {}, ...targets.map(row)),
   );
 }

@@ -1,17 +1,33 @@
 /** Doubts and notes about the numbers, in words; those about one operator lead to it. */
 import { el } from "../dom.ts";
+import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import type { Diagnostic, Report } from "../report.ts";
 import type { Selection } from "../selection.ts";
 import { withDeviceNames } from "../words.ts";
+import { groupOf } from "./target_groups.ts";
 
 /** More of one code than this are counted, not listed. */
 const MAX_OF_ONE_CODE = 4;
 /** More lines than this are folded away, so that the graph stays on the first screen. */
 const MAX_OPEN_LINES = 3;
 
-export function diagnosticList(report: Report, selection: Selection): HTMLElement | null {
-  if (report.diagnostics.length === 0) return null;
+/** Drawn again when the report has notes of more targets. */
+export function diagnosticList(report: Report, selection: Selection, focus: Focus, signal: AbortSignal): HTMLElement {
+  const panel = el("section", { class: "diagnostics-panel", "aria-label": "Notes and warnings" });
+  let drawn: Diagnostic[] | null = null;
+  const draw = (): void => {
+    if (report.diagnostics === drawn) return;
+    drawn = report.diagnostics;
+    panel.replaceChildren(...lists(report, selection));
+    panel.hidden = panel.textContent === "";
+  };
+  focus.onChange(draw, signal);
+  draw();
+  return panel;
+}
+
+function lists(report: Report, selection: Selection): HTMLElement[] {
   const position = new Map(report.operators.map(({ operator_idx, index }) => [operator_idx, index]));
   const groups = new Map<string, Diagnostic[]>();
   for (const diagnostic of distinct(report)) groups.set(diagnostic.code, [...(groups.get(diagnostic.code) ?? []), diagnostic]);
@@ -24,18 +40,18 @@ export function diagnosticList(report: Report, selection: Selection): HTMLElemen
   const list = (part: HTMLElement[]): HTMLElement => el("ul", { class: "diagnostics plain" }, ...part);
   const n_open = items.length <= MAX_OPEN_LINES ? items.length : MAX_OPEN_LINES - 1;
   const rest = items.slice(n_open);
-  return el(
-    "section",
-    { class: "diagnostics-panel", "aria-label": "Notes and warnings" },
-    list(items.slice(0, n_open)),
-    rest.length > 0 ? el("details", {}, el("summary", {}, `${format.plural(rest.length, "more note")}`), list(rest)) : null,
-  );
+  return [list(items.slice(0, n_open)), ...(rest.length > 0 ? [el("details", {}, el("summary", {}, format.plural(rest.length, "more note")), list(rest))] : [])];
+}
+
+/** What is about targets of a group alone stands with the answer for the target that is chosen. */
+function isOfGroup({ targets }: Diagnostic): boolean {
+  return targets !== undefined && targets.every((target) => groupOf(target) !== null);
 }
 
 /** Each message once, with how often it stands there, and targets by the names of their devices. */
 function distinct({ diagnostics, results }: Report): Diagnostic[] {
   const times = new Map<string, { first: Diagnostic; n: number }>();
-  for (const diagnostic of diagnostics) {
+  for (const diagnostic of diagnostics.filter((diagnostic) => !isOfGroup(diagnostic))) {
     const key = `${diagnostic.code} ${withoutPlace(diagnostic.message)}`;
     const known = times.get(key);
     if (known) known.n += 1;

@@ -7,10 +7,13 @@ import { scenarioWords } from "../scenario.ts";
 import { Selection } from "../selection.ts";
 import { acceleratorPanel } from "./accelerators.ts";
 import { adviceTool } from "./advice.ts";
+import { batchSweepPanel } from "./batch_sweep.ts";
+import { boardsTool } from "./boards.ts";
 import { decidePanel } from "./decide.ts";
 import { devicePanel } from "./device.ts";
 import { diagnosticList } from "./diagnostics.ts";
 import type { GraphView } from "./graph/graph.ts";
+import type { MoreTargets } from "./target_groups.ts";
 import { type Opened, whatIfPanel } from "./what_if.ts";
 import { workbench } from "./workbench.ts";
 import { type Tool, workshop } from "./workshop.ts";
@@ -24,15 +27,15 @@ export interface ReportView {
 }
 
 /** `changed` is called when a device of one's own was measured, or an accelerator added: the report then has other results. */
-export function reportView(report: Report, opened: Opened, estimator: Estimator, layouts: LayoutClient, focus: Focus, changed: () => void, signal: AbortSignal): ReportView {
+export function reportView(report: Report, opened: Opened, estimator: Estimator, layouts: LayoutClient, focus: Focus, more: MoreTargets, changed: () => void, signal: AbortSignal): ReportView {
   const selection = new Selection();
   const bench = el("div", { class: "workbench" });
   let graph: GraphView | null = null;
   const tools = el("div", { class: "workshop-place" });
   const elements = [
-    decidePanel(report, focus, signal),
+    decidePanel(report, focus, more, signal),
     tools,
-    diagnosticList(report, selection),
+    diagnosticList(report, selection, focus, signal),
     bench,
     devicePanel(report, estimator, changed),
   ].filter((part) => part !== null);
@@ -42,13 +45,13 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
     bench.append(...made.elements);
     await made.graph.drawn;
     if (signal.aborted) return;
-    tools.append(toolbox(report, opened, estimator, focus, selection, changed, signal));
+    tools.append(toolbox(report, opened, estimator, focus, selection, more, changed, signal));
   };
   return { elements, unfold, graph: () => graph };
 }
 
 /** What a report can be changed by, and what that would save. */
-function toolbox(report: Report, opened: Opened, estimator: Estimator, focus: Focus, selection: Selection, changed: () => void, signal: AbortSignal): HTMLElement {
+function toolbox(report: Report, opened: Opened, estimator: Estimator, focus: Focus, selection: Selection, more: MoreTargets, changed: () => void, signal: AbortSignal): HTMLElement {
   const words = scenarioWords(opened.scenario).join(", ");
   const hint = (text: string): HTMLElement => el("span", { class: "subtle" }, text);
   const what_if: Tool = {
@@ -64,5 +67,12 @@ function toolbox(report: Report, opened: Opened, estimator: Estimator, focus: Fo
     body: () => acceleratorPanel(report, opened, estimator, focus, changed, signal),
   };
   const advice = adviceTool(report, opened, estimator, focus, selection, changed, signal);
-  return workshop([what_if, advice, accelerators], words ? what_if.id : null);
+  const boards = boardsTool(report, estimator, focus, more, signal);
+  const gpus: Tool = {
+    id: "gpus",
+    label: "GPUs",
+    hint: hint("throughput by batch, and what fits"),
+    body: () => batchSweepPanel(report, opened, estimator, focus, more, signal),
+  };
+  return workshop([what_if, advice, accelerators, boards, gpus].filter((tool) => tool !== null), words ? what_if.id : null);
 }

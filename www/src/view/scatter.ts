@@ -2,6 +2,7 @@
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Result, isEstimate } from "../report.ts";
+import { label, node } from "../svg.ts";
 import { metricName } from "../words.ts";
 import type { Estimated } from "./comparison.ts";
 
@@ -11,7 +12,6 @@ const LEFT = 64;
 const BOTTOM = 36;
 const SPACE = 14;
 const NAME_HEIGHT = 13;
-const SVG = "http://www.w3.org/2000/svg";
 
 interface Point {
   row: Estimated;
@@ -100,16 +100,4 @@ function mark({ row, x, y }: Point, name_y: number, is_best: boolean, at_x: (x: 
     if ((event as KeyboardEvent).key === "Enter" || (event as KeyboardEvent).key === " ") open(row);
   });
   return group;
-}
-
-function label(text: string, x: number, y: number, anchor: string): SVGElement {
-  const element = node("text", { x, y, "text-anchor": anchor });
-  element.textContent = text;
-  return element;
-}
-
-function node(name: string, attributes: Record<string, string | number>): SVGElement {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  return element;
 }

@@ -7,7 +7,7 @@ import { type TargetInfo, isEstimate } from "../report.ts";
 import { nameOf } from "../device.ts";
 import { chooseToKeepFiles, keepsFiles } from "../kept_files.ts";
 import { type Opened, forget, forgetAll } from "../store.ts";
-import { inMetricOrder, metricName, referenceOf } from "../words.ts";
+import { inMetricOrder, metricName, referenceWords } from "../words.ts";
 
 /** More than this are one click away. */
 const N_LISTED = 8;
@@ -68,7 +68,7 @@ export function targetTable(targets: TargetInfo[]): HTMLElement[] {
       "tr",
       {},
       el("th", { scope: "row" }, target.device),
-      el("td", { class: "against", title: target.learned_from }, referenceOf(target)),
+      el("td", { class: "against", title: target.learned_from }, referenceWords(target.provenance)),
       ...metrics.map(({ metric }) => el("td", { class: "numeric" }, errorOf(target, metric))),
     ),
   );

@@ -1,5 +1,6 @@
 /** What if: sliders for the network and the accelerator, and what the chosen target would then cost. */
-import { accelerators, addAccelerator, keepAccelerators } from "../accelerators.ts";
+import { addAccelerator, keepAccelerators } from "../accelerators.ts";
+import { BOARD_PREFIX, choiceOf } from "../asked.ts";
 import { readBudget, verdict } from "../budget.ts";
 import { el, quantity } from "../dom.ts";
 import { type Estimator, type FileBytes, readFile } from "../estimator.ts";
@@ -9,6 +10,7 @@ import { type Estimate, type Report, type TargetChoice, type TargetChoices, isEs
 import { AS_IT_IS, type Scenario, factorText, isChanged } from "../scenario.ts";
 import { doubtWords, inMetricOrder, metricName } from "../words.ts";
 import { sentence } from "./diagnostics.ts";
+import { groupOf } from "./target_groups.ts";
 
 /** What a report was made of, and how another one is asked for. */
 export interface Opened {
@@ -20,7 +22,7 @@ export interface Opened {
 
 /** Positions of the factors: finer ones give the same shapes in small networks. */
 const FACTORS = [0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2];
-const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128];
+const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const THREADS = [1, 2, 3, 4, 6, 8];
 const CLOCKS_MHZ = [50, 100, 150, 200, 250, 300, 350, 400, 450, 500, 600, 700, 800, 900, 1000, 1250, 1500];
 const SRAM_KIB = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192];
@@ -65,8 +67,13 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
 
   /** As the target is in the registry, or as it was configured. */
   function configured(): TargetChoice {
-    const target = focus.targetIn(report);
-    return accelerators().find(({ name }) => name === target) ?? { target };
+    return choiceOf(focus.targetIn(report));
+  }
+
+  /** Of the core that a board or a target of microcontrollers runs the network on. */
+  function coreClock(target: string): number | undefined {
+    const on = report.fits?.boards.find(({ id, latency }) => target === BOARD_PREFIX + id || latency?.target === target);
+    return on?.latency?.clock_mhz ?? on?.clock_mhz ?? undefined;
   }
 
   /** The chosen target with the clock and the SRAM of the sliders. */
@@ -84,13 +91,15 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
     const at_board = choices?.boards.find((known) => known.id === board);
     const is_npu = target.startsWith("ethos-u") || npu !== undefined || at_board !== undefined;
     const is_processor = target.startsWith("cortex-a");
+    const core_mhz = groupOf(target) === "microcontrollers" && !is_npu ? coreClock(target) : undefined;
     const takes_network = !report.what_if?.channels && !target.startsWith("device:");
     const has_sides = height.length >= 3 && height.slice(1, -1).some((size) => size > 1);
     sliders.resolution.set(wanted.resolution, takes_network && has_sides, "the input has no rows or columns");
     sliders.width.set(wanted.width, takes_network, "a device of your own follows from measured files");
     sliders.batch.set(wanted.batch, !is_npu && !target.startsWith("device:"), "NPUs take one input at a time");
     sliders.threads.set(wanted.threads, is_processor, "of processors");
-    sliders.clock.set(hardware.clock_mhz ?? clock_mhz ?? npu?.clock_mhz ?? at_board?.npu_clock_mhz ?? 500, is_npu, "of Ethos-U accelerators");
+    const default_mhz = npu?.clock_mhz ?? at_board?.npu_clock_mhz ?? core_mhz ?? 500;
+    sliders.clock.set(hardware.clock_mhz ?? clock_mhz ?? default_mhz, is_npu || core_mhz !== undefined, "of microcontrollers and Ethos-U accelerators");
     sliders.sram.set((hardware.arena_cache_bytes ?? configured().arena_cache_bytes ?? npu?.arena_cache_bytes ?? 8192 * 1024) / 1024, is_npu, "of Ethos-U accelerators");
   }
 

@@ -2,8 +2,8 @@
 import type { LiteCast } from "../../package/src/litecast.ts";
 import { start as startModule } from "../../package/src/load.ts";
 import type { EstimateOptions } from "../../package/types/index.d.ts";
-import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, LeftOutCall, StartCall, Started } from "../protocol.ts";
-import type { LeftOut, Report } from "../report.ts";
+import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, StartCall, Started } from "../protocol.ts";
+import type { Report, TargetChoices } from "../report.ts";
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
 import { keepReport } from "../store.ts";
 import { answerRequests, describe } from "./answer.ts";
@@ -16,14 +16,15 @@ let is_used = false;
 async function start({ assets: { module, bundle, warm_up } }: StartCall): Promise<Started> {
   const files = "kind" in bundle ? null : { network: new Uint8Array(bundle.onnx), manifest: bundle.manifest };
   litecast = await startModule({ wasm: module, predictor: files });
-  if ("kind" in bundle) return { targets: [], predictor_failure: bundle };
+  if ("kind" in bundle) return { targets: [], others: [], predictor_failure: bundle };
   try {
-    const targets = litecast.targets().filter(({ is_default }) => is_default);
+    const all = litecast.targets();
+    const [targets, others] = [true, false].map((is_default) => all.filter((target) => target.is_default === is_default));
     has_predictor = true;
     if (warm_up) warmUp(new Uint8Array(warm_up), performance.now() + WARM_UP_MS);
-    return { targets, predictor_failure: null };
+    return { targets, others, predictor_failure: null };
   } catch (error) {
-    return { targets: [], predictor_failure: describe(error) };
+    return { targets: [], others: [], predictor_failure: describe(error) };
   }
 }
 
@@ -51,11 +52,11 @@ function estimate(call: EstimateCall): Estimated {
   return { report, memory_bytes: litecast.memory_bytes };
 }
 
-function reportOf({ bytes, file, scenario, targets, more_targets, is_summary }: EstimateCall): Report {
+function reportOf({ bytes, file, scenario, targets, more_targets, application, is_summary }: EstimateCall): Report {
   const model = new Uint8Array(bytes);
   const { batch, threads } = scenario;
-  const options: EstimateOptions = { name: file, batch, threads };
-  if (targets || more_targets.length > 0) options.targets = [...(targets ?? defaultTargets()), ...more_targets];
+  const options: EstimateOptions = { name: file, batch, threads, application };
+  if (targets || more_targets.length > 0) options.targets = [...(targets ?? litecast.defaultTargets()), ...more_targets];
   if (is_summary) options.detail = "summary";
   // Also where only the targets are others: lists that change with every slider are not kept.
   if (has_predictor && (targets || isChanged(scenario))) return litecast.estimateChanged(model, changesOf(scenario), options);
@@ -63,20 +64,18 @@ function reportOf({ bytes, file, scenario, targets, more_targets, is_summary }: 
   return has_predictor ? litecast.estimate(model, options) : litecast.analyze(model, options);
 }
 
-function defaultTargets(): string[] {
-  return litecast.targets().flatMap(({ id, is_default }) => (is_default ? [id] : []));
-}
-
-function operatorsLeftOut({ bytes, scenario, target }: LeftOutCall): LeftOut[] {
-  const options = { batch: scenario.batch, targets: [target] };
-  return litecast.leftOut(new Uint8Array(bytes), changesOf(scenario), options)[0] ?? [];
+function choices(vela_ini: string | null): TargetChoices {
+  const { npus, microcontrollers } = litecast.boards();
+  return { ...litecast.accelerators(vela_ini ?? undefined), boards: npus, microcontrollers };
 }
 
 function answer(call: EstimatorCall): Promise<Started> | EstimatorValue {
   if (call.kind === "start") return start(call);
   if (call.kind === "estimate") return estimate(call);
-  if (call.kind === "left-out") return operatorsLeftOut(call);
-  if (call.kind === "choices") return { ...litecast.accelerators(call.vela_ini ?? undefined), boards: litecast.boards().npus };
+  if (call.kind === "choices") return choices(call.vela_ini);
+  if (call.kind === "load-gpus") return litecast.loadGpus(new Uint8Array(call.constants));
+  if (call.kind === "fits") return litecast.fits(call.need, call.application);
+  if (call.kind === "sweep-batch") return litecast.sweepBatch(new Uint8Array(call.bytes), call.target, changesOf(call.scenario));
   return litecast.calibrated(litecast.calibrate(call.measurements), call.estimates_ms);
 }
 

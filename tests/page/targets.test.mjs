@@ -1,0 +1,170 @@
+/** Targets that are estimated when somebody asks: boards, microcontrollers, GPUs; and networks in two parts. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { dropBytes, openBrowser, openPage, readEstimates, sourceOf, waitDrawn } from "./browser.mjs";
+import { mixedModel, residualModel } from "./model.mjs";
+
+const NANO = "board:arduino-nano-33-ble";
+const PICO = "board:raspberry-pi-pico";
+
+let chromium;
+before(async () => {
+  chromium = await openBrowser();
+});
+after(() => chromium?.close());
+
+async function withReport(name, bytes, use) {
+  const { page, problems, requests, close } = await openPage(chromium);
+  try {
+    await dropBytes(page, name, bytes);
+    await waitDrawn(page, name);
+    await page.waitForSelector("#tool-what-if");
+    await use(page, requests);
+    assert.deepEqual(problems, [], "errors on the console");
+  } finally {
+    await close();
+  }
+}
+
+/** With the keyboard alone. */
+async function press(page, selector, key = "Enter") {
+  await page.focus(selector);
+  await page.keyboard.press(key);
+}
+
+const group = (name) => `.target-group[data-group="${name}"]`;
+
+/** Targets with results, of a group. */
+const targetsOf = (page, name) => page.locator(`${group(name)} tr[data-target]`).evaluateAll((rows) => rows.map((row) => row.dataset.target));
+
+const verdicts = (page) => page.locator(".boards-table tbody tr").evaluateAll((rows) => rows.map((row) => ({ board: row.dataset.board, verdict: row.children[3].textContent, ram: row.children[4].textContent })));
+
+test("every board says whether the model fits beside an application, or what is short", () =>
+  withReport("fits.tflite", residualModel(40), async (page) => {
+    assert.match(await page.textContent("#tool-boards"), /Boards fits \d+ of \d+ microcontrollers/);
+    await press(page, "#tool-boards");
+    const alone = await verdicts(page);
+    assert.ok(alone.length >= 40, `${alone.length} boards`);
+    assert.match(await page.textContent(".boards"), /Needs [\d.]+\s[KM]iB of RAM for the tensor arena, and about [\d.]+\s[KM]iB of flash/u);
+    const fits = (list) => list.filter(({ verdict }) => verdict === "Fits").map(({ board }) => board);
+    assert.ok(fits(alone).includes("arduino-nano-33-ble"));
+    await page.fill("#application-ram", "250");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector('[data-board="arduino-nano-33-ble"] .fit-no');
+    const beside = await verdicts(page);
+    assert.match(beside.find(({ board }) => board === "arduino-nano-33-ble").ram, /^[\d.]+\s(KiB|bytes) short$/u);
+    assert.ok(fits(beside).length < fits(alone).length && fits(beside).every((board) => fits(alone).includes(board)));
+    assert.match(await page.textContent("#tool-boards"), new RegExp(`fits ${fits(beside).length} of`));
+    // The next report is of the same application.
+    await dropBytes(page, "next.tflite", residualModel(40));
+    await waitDrawn(page, "next.tflite");
+    await page.waitForSelector(`#tool-boards:has-text("fits ${fits(beside).length} of")`);
+  }));
+
+test("a board that is chosen is estimated, remembered, and says what its numbers rest on", () =>
+  withReport("board.tflite", residualModel(12), async (page) => {
+    await press(page, "#tool-boards");
+    await press(page, '[data-board="arduino-nano-33-ble"] button');
+    await page.waitForSelector('.metric[data-metric="latency"]');
+    await page.waitForFunction((nano) => document.getElementById("target").value === nano, NANO);
+    assert.match(await page.textContent(".answer"), /Fits: RAM [\d.]+\s[KM]iB left, flash [\d.]+\s[KM]iB left/u);
+    for (const metric of ["latency", "weights_flash", "arena"]) assert.ok(await page.isVisible(`.answer [data-metric="${metric}"]`), metric);
+    assert.match(await page.textContent(".sources"), /Modelled \(LiteCast.*against measurements on hardware/);
+    assert.deepEqual(await targetsOf(page, "microcontrollers"), [NANO]);
+    await dropBytes(page, "after.tflite", residualModel(8));
+    await waitDrawn(page, "after.tflite");
+    assert.equal(await page.inputValue("#target"), NANO, "the next file is of the same board");
+    // A core that nobody measured: room alone.
+    await page.selectOption("#target", PICO);
+    await page.waitForSelector('.answer .reason:has-text("nobody published measurements")');
+    assert.match(await page.textContent(".answer .fit"), /^Fits: RAM/);
+    // The same core on a board that nobody measured.
+    await page.selectOption("#target", "board:microbit-v2");
+    await page.waitForSelector('.answer .doubt:has-text("Nobody measured this board")');
+  }));
+
+test("microcontrollers are a group that is opened, remembered and closed with the keyboard", () =>
+  withReport("grouped.tflite", residualModel(12), async (page) => {
+    assert.deepEqual(await targetsOf(page, "microcontrollers"), []);
+    await press(page, `${group("microcontrollers")} summary`);
+    await page.waitForSelector(`${group("microcontrollers")} tr[data-target="cortex-m4-tflm"]`);
+    const found = await targetsOf(page, "microcontrollers");
+    assert.ok(found.length >= 7, found.join());
+    const latency = (target) => page.textContent(`tr[data-target="${target}"] [data-metric="latency"] .value`);
+    assert.match(await latency("cortex-m7-stm32h747"), /^[\d.,]+$/);
+    await page.click(`tr[data-target="cortex-m7-stm32h747"] button`);
+    for (const metric of ["activation_ram", "weights_flash"]) assert.ok(await page.isVisible(`.answer [data-metric="${metric}"]`), metric);
+    await dropBytes(page, "again.tflite", residualModel(16));
+    await waitDrawn(page, "again.tflite");
+    assert.deepEqual(await targetsOf(page, "microcontrollers"), found, "new reports have the group");
+    await press(page, `${group("microcontrollers")} summary`);
+    await page.waitForSelector(`${group("microcontrollers")}:not([open])`);
+    await dropBytes(page, "closed.tflite", residualModel(8));
+    await waitDrawn(page, "closed.tflite");
+    assert.deepEqual(await targetsOf(page, "microcontrollers"), []);
+  }));
+
+test("the constants of GPUs are loaded when a GPU is asked for, and not before", () =>
+  withReport("gpu.tflite", residualModel(40), async (page, requests) => {
+    const asked = () => requests.filter((url) => url.includes("gpu.json")).length;
+    assert.equal(asked(), 0);
+    await press(page, `${group("gpus")} summary`);
+    await page.waitForSelector(`${group("gpus")} tr[data-target="rtx-3090"]`);
+    assert.equal(asked(), 1);
+    await page.selectOption("#target", "rtx-3090");
+    for (const metric of ["latency", "throughput", "training_step", "memory", "training_memory"]) assert.ok(await page.isVisible(`.answer [data-metric="${metric}"]`), metric);
+    assert.match(await page.textContent(".answer"), /Smallest slices that hold .* A100 40 GB 1g\.5gb/);
+    assert.match(await sourceOf(page, "rtx-3090"), /Learned from measured.*PyTorch 2\.4.*AMP/);
+    await page.fill(".batch input", "64");
+    await page.press(".batch input", "Enter");
+    await page.waitForSelector('.title:has-text("batch 64")');
+    await page.waitForSelector("body[data-drawn]");
+    const { "rtx-3090": first } = await page.evaluate(() => Object.fromEntries([...document.querySelectorAll("tr[data-target]")].map((row) => [row.dataset.target, row.querySelector('[data-metric="throughput"] .value')?.textContent])));
+    assert.match(first ?? "", /^[\d.,]+$/, "the group is open in the next report");
+    assert.equal(asked(), 1);
+  }));
+
+test("the batch sweep shows the knee, what fits, and the same numbers as a table", () =>
+  withReport("swept.tflite", residualModel(60), async (page) => {
+    await press(page, "#tool-gpus");
+    await page.waitForSelector(".sweep-drawing");
+    const rows = await page.locator(".batch-table tbody tr").evaluateAll((rows) => rows.map((row) => ({ batch: Number(row.children[0].textContent), throughput: Number(row.children[3].textContent.replaceAll(",", "")), is_knee: row.className === "chosen" })));
+    assert.deepEqual(rows.map(({ batch }) => batch), Array.from({ length: 11 }, (_, i) => 2 ** i));
+    const best = Math.max(...rows.map(({ throughput }) => throughput));
+    const knee = rows.find(({ throughput }) => throughput >= 0.9 * best);
+    assert.deepEqual(rows.filter(({ is_knee }) => is_knee), [knee]);
+    const words = knee.batch === 1024 ? /still grows at batch 1,024/ : new RegExp(`From batch ${knee.batch} on`);
+    assert.match(await page.textContent(".sweep-words"), words);
+    assert.equal(await page.locator(".sweep-drawing circle").count(), rows.length);
+    const largest = await page.locator(".memory-table tbody tr").evaluateAll((rows) => rows.map((row) => Number(row.children[1].textContent.replaceAll(",", ""))));
+    assert.ok(largest.length === 6 && largest.every((batch, i) => i === 0 || batch >= largest[i - 1]), largest.join());
+    await page.selectOption("#sweep-gpu", "rtx-5090");
+    await press(page, '.batch-sweep button:text-is("Make it the target")');
+    await page.waitForSelector(".batch-table");
+  }));
+
+test("a network in two parts says which, why, and what both take on the chosen processor", () =>
+  withReport("mixed.tflite", mixedModel(), async (page) => {
+    await page.selectOption("#target", "ethos-u55-256");
+    const words = await page.textContent(".hybrid");
+    assert.match(words, /3 of 4 operators on the accelerator, 1 on the processor, with 2 changes between them/);
+    assert.match(words, /Left to the processor: DEPTH_TO_SPACE \(.*\)\./);
+    const times = async () => {
+      const text = await page.textContent(".hybrid-times");
+      const numbers = [...text.matchAll(/([\d.,]+)\s(ns|µs|ms|s)\b/gu)].map(([, n, unit]) => Number(n.replaceAll(",", "")) * { ns: 1e-6, "µs": 1e-3, ms: 1, s: 1000 }[unit]);
+      return [numbers[0], numbers[1], numbers.at(-1)];
+    };
+    const [npu, cpu, all] = await times();
+    assert.ok(Math.abs(all / (npu + cpu) - 1) < 0.01, `${npu} + ${cpu} = ${all} ms`);
+    assert.equal(await page.inputValue("#host"), "cortex-a55-imx93");
+    await page.click("#tool-advice");
+    await page.waitForSelector('[data-advice="cpu"] .saving:has-text("Cortex-A55")', { timeout: 20_000 });
+    await page.selectOption("#host", "cortex-a76-rpi5");
+    const [, faster] = await times();
+    assert.ok(faster < cpu, `${faster} ms on a Cortex-A76, ${cpu} ms on a Cortex-A55`);
+    await page.waitForSelector('[data-advice="cpu"] .saving:has-text("Cortex-A76")', { timeout: 20_000 });
+    // Processors run all of it.
+    await page.selectOption("#target", "cortex-a76-rpi5");
+    assert.equal(await page.locator(".hybrid").count(), 0);
+    assert.ok((await readEstimates(page))["ethos-u55-256"].metrics.latency);
+  }));

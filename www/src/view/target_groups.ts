@@ -1,0 +1,49 @@
+/** Targets that are estimated when their group is opened: a file is seldom meant for all of them. */
+import type { Group } from "../asked.ts";
+import { el } from "../dom.ts";
+import type { Result } from "../report.ts";
+import { GPUS, MICROCONTROLLERS, familyOf } from "../words.ts";
+
+/** How a report comes by targets that it does not have yet. */
+export interface MoreTargets {
+  /** Whether there is a file to estimate. */
+  is_possible: boolean;
+  /** Looks at a target, which is estimated first where the report does not have it. */
+  choose: (target: string) => void;
+  /** Estimates on all targets of a group, or forgets them. */
+  show: (group: Group, is_shown: boolean) => Promise<void>;
+}
+
+const FAMILIES: Record<Group, string> = { microcontrollers: MICROCONTROLLERS, gpus: GPUS };
+const WORDS: Record<Group, string> = {
+  microcontrollers: "Cortex-M and ESP32 boards that were measured",
+  gpus: "under PyTorch, with batch and training",
+};
+
+export const GROUPS = Object.keys(FAMILIES) as Group[];
+
+/** Null for targets that every report is of. */
+export function groupOf(target: string): Group | null {
+  const family = familyOf(target);
+  return GROUPS.find((group) => FAMILIES[group] === family) ?? null;
+}
+
+/** Open where the report has results of the group; `table` draws them. */
+export function groupPanel(group: Group, results: readonly Result[], table: (results: readonly Result[]) => HTMLElement, { is_possible, show }: MoreTargets): HTMLElement | null {
+  const own = results.filter(({ target }) => groupOf(target) === group);
+  if (own.length === 0 && !is_possible) return null;
+  const note = el("p", { class: "subtle group-note", role: "status" });
+  const toggle = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    note.textContent = own.length === 0 ? "Estimating…" : "";
+    details.open = true;
+    try {
+      await show(group, own.length === 0);
+    } catch (error) {
+      note.textContent = (error as Error).message;
+    }
+  };
+  const summary = el("summary", { onclick: ((event: Event) => void toggle(event)) as EventListener }, el("strong", {}, FAMILIES[group]), el("span", { class: "subtle" }, ` ${WORDS[group]}${group === "gpus" && own.length === 0 ? "; loads 0.2 MB" : ""}`));
+  const details = el("details", { class: "target-group", "data-group": group, open: own.length > 0 }, summary, own.length > 0 ? table(own) : null, note);
+  return details;
+}
