@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "esbuild";
 import { COMPRESSED_ENDINGS, hostFiles, POLICY } from "./headers.mjs";
+import { planes, readPart } from "./packing.mjs";
 
 const www = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(www);
@@ -19,8 +20,6 @@ const COPIES = [
   ["www/style.css", "style.css", ""],
   ["www/icon.svg", "icon.svg", ""],
   ["target/module/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
-  ["bundle/predictor.onnx", "assets/predictor.onnx", "the trainer"],
-  ["bundle/manifest.json", "assets/manifest.json", "the trainer"],
   ["bundle/gpu.json", "assets/gpu.json", "the trainer"],
   ["src/report/report.schema.json", "report.schema.json", "the command"],
   ["node_modules/@zip.js/zip.js/LICENSE", "licenses/zip.js.txt", "make node"],
@@ -42,7 +41,7 @@ async function hashOf(files) {
 async function sources() {
   const found = await readdir(path.join(www, "src"), { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
-  return [...files, "www/index.html", "www/service-worker.js", "www/headers.mjs", "package-lock.json"].sort();
+  return [...files, "www/index.html", "www/service-worker.js", "www/headers.mjs", "www/packing.mjs", "package-lock.json"].sort();
 }
 
 async function copy([from, to, maker]) {
@@ -52,6 +51,13 @@ async function copy([from, to, maker]) {
   });
   await mkdir(path.dirname(path.join(dist, to)), { recursive: true });
   await cp(source, path.join(dist, to));
+}
+
+/** As the npm package has it: see packing.mjs. */
+async function packPredictor() {
+  await mkdir(path.join(dist, "assets"), { recursive: true });
+  await write("assets/predictor.planes", planes(await readFile(path.join(root, "bundle/predictor.onnx"))));
+  await write("assets/manifest.json", readPart(await readFile(path.join(root, "bundle/manifest.json"), "utf8")));
 }
 
 async function copyExamples() {
@@ -105,7 +111,7 @@ async function writePage(version) {
 async function writeServiceWorker(version) {
   const found = await readdir(dist, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map((entry) => path.relative(dist, path.join(entry.parentPath, entry.name)));
-  const offline = files.filter((name) => /\.(js|css|wasm|onnx|json|svg|webmanifest|tflite)$/.test(name) && !ONLINE.includes(name)).sort();
+  const offline = files.filter((name) => /\.(js|css|wasm|planes|json|svg|webmanifest|tflite)$/.test(name) && !ONLINE.includes(name)).sort();
   const worker = await readFile(path.join(www, "service-worker.js"), "utf8");
   // Chunks have the hash of their contents in their names, and are asked for without a version.
   const urls = offline.map((name) => (name.startsWith("chunks/") ? name : `${name}${version}`));
@@ -137,7 +143,7 @@ async function compress(file) {
 await rm(dist, { recursive: true, force: true });
 const estimates_id = await hashOf(ESTIMATED_WITH);
 const version = `?v=${await hashOf([...ESTIMATED_WITH, ...(await sources()), "www/style.css"])}`;
-await Promise.all([...COPIES.map(copy), copyExamples()]);
+await Promise.all([...COPIES.map(copy), copyExamples(), packPredictor()]);
 await bundle({ ESTIMATES_ID: JSON.stringify(estimates_id), VERSION: JSON.stringify(version) });
 await writePage(version);
 await writeServiceWorker(version);

@@ -67,7 +67,7 @@ export function hostFiles() {
 /** What is worth compressing, by ending. */
 const COMPRESSED_TYPES = {
   wasm: "application/wasm",
-  onnx: "application/octet-stream",
+  planes: "application/octet-stream",
   js: "text/javascript",
   css: "text/css",
   json: "application/json",

@@ -21,7 +21,7 @@ const MEDIA_TYPES = {
   ".svg": "image/svg+xml",
   ".wasm": "application/wasm",
   ".webmanifest": "application/manifest+json",
-  ".onnx": "application/octet-stream",
+  ".planes": "application/octet-stream",
   ".tflite": "application/octet-stream",
 };
 

@@ -858,8 +858,8 @@ test("a module that is not one is named with its address", async () => {
 
 test("without the predictor the facts remain", async () => {
   const missing = (route) => route.fulfill({ status: 404 });
-  const { page, close } = await openPage(chromium, { prepare: (page) => page.route("**/predictor.onnx*", missing) });
-  assert.match((await page.textContent("#ready")).replace(/\?v=\w+/, ""), /No learned estimates: .*predictor\.onnx: expected a file, found HTTP status 404/);
+  const { page, close } = await openPage(chromium, { prepare: (page) => page.route("**/predictor.planes*", missing) });
+  assert.match((await page.textContent("#ready")).replace(/\?v=\w+/, ""), /No learned estimates: .*predictor\.planes: expected a file, found HTTP status 404/);
   await dropBytes(page, "facts.tflite", residualModel(8));
   await waitDrawn(page, "facts.tflite");
   const cards = await readEstimates(page);

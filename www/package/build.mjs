@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import { build } from "esbuild";
+import { planes, readPart } from "../packing.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(path.dirname(here));
@@ -30,18 +31,6 @@ async function packed(bytes) {
     return made;
   });
   return compressed.toString("base64");
-}
-
-/** Even bytes first: numbers of two bytes compress better by halves. */
-function planes(bytes) {
-  const of = (parity) => bytes.filter((_, idx) => idx % 2 === parity);
-  return Buffer.concat([of(0), of(1)]);
-}
-
-/** Of the errors in the manifest, those that the estimator reads: `Manifest::expected_error_percent`. */
-function readPart(manifest) {
-  const { errors, ...rest } = JSON.parse(manifest);
-  return JSON.stringify({ ...rest, errors: errors.filter(({ space }) => space === "networks" || space === "all") });
 }
 
 async function writeAssets() {

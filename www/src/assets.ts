@@ -16,8 +16,8 @@ export interface AssetUrls {
 
 export interface Assets {
   module: WebAssembly.Module;
-  /** The predictor, or why it could not be loaded. */
-  bundle: { onnx: ArrayBuffer; manifest: string } | Failure;
+  /** The predictor, its bytes in two planes, or why it could not be loaded. */
+  bundle: { planes: ArrayBuffer; manifest: string } | Failure;
   warm_up: ArrayBuffer | null;
 }
 
@@ -31,8 +31,8 @@ export async function loadAssets(urls: AssetUrls): Promise<Assets> {
 
 async function loadBundle(urls: AssetUrls): Promise<Assets["bundle"]> {
   try {
-    const [onnx, manifest] = await Promise.all([fetchBytes(urls.predictor), fetchAsset(urls.manifest).then((response) => response.text())]);
-    return { onnx, manifest };
+    const [planes, manifest] = await Promise.all([fetchBytes(urls.predictor), fetchAsset(urls.manifest).then((response) => response.text())]);
+    return { planes, manifest };
   } catch (error) {
     return { kind: "asset", message: (error as Error).message };
   }

@@ -57,7 +57,7 @@ const view = byId("view");
 const asset = (path: string): string => new URL(`${path}${VERSION}`, document.baseURI).href;
 const estimator = new Estimator({
   wasm: asset("litecast_bg.wasm"),
-  predictor: asset("assets/predictor.onnx"),
+  predictor: asset("assets/predictor.planes"),
   manifest: asset("assets/manifest.json"),
   warm_up: warmUpUrl(),
   gpus: asset("assets/gpu.json"),

@@ -110,7 +110,7 @@ async function shippedPredictor(platform: Platform, shipped: Shipped): Promise<P
 }
 
 /** Even bytes and then odd ones, as which numbers of two bytes compress better → the bytes in order. */
-function interleaved(planes: Uint8Array): Uint8Array {
+export function interleaved(planes: Uint8Array): Uint8Array {
   const n_even = Math.ceil(planes.length / 2);
   const bytes = new Uint8Array(planes.length);
   for (let idx = 0; idx < n_even; idx++) bytes[2 * idx] = planes[idx]!;

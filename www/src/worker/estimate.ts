@@ -1,6 +1,6 @@
 /** The worker that holds the WebAssembly module: bytes of a file in, its report out. */
 import type { LiteCast } from "../../package/src/litecast.ts";
-import { start as startModule } from "../../package/src/load.ts";
+import { interleaved, start as startModule } from "../../package/src/load.ts";
 import type { EstimateOptions } from "../../package/types/index.d.ts";
 import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, StartCall, Started } from "../protocol.ts";
 import type { Report, TargetChoices } from "../report.ts";
@@ -14,7 +14,7 @@ let has_predictor = false;
 let is_used = false;
 
 async function start({ assets: { module, bundle, warm_up } }: StartCall): Promise<Started> {
-  const files = "kind" in bundle ? null : { network: new Uint8Array(bundle.onnx), manifest: bundle.manifest };
+  const files = "kind" in bundle ? null : { network: interleaved(new Uint8Array(bundle.planes)), manifest: bundle.manifest };
   litecast = await startModule({ wasm: module, predictor: files });
   if ("kind" in bundle) return { targets: [], others: [], predictor_failure: bundle };
   try {
