@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page size venv qemu node wasm-tools deny bench debian fresh-check clean
+.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page hostile-page size venv qemu node wasm-tools deny bench debian fresh-check clean
 
 PORT ?= 8000
 
@@ -139,6 +139,9 @@ site: page ## Build the page as a folder for any static host: www/dist, with hea
 
 bench-page: page ## Print the page's times, sizes and findings of axe-core, medians of five in headless Chromium
 	@node tests/page/bench.mjs --runs 5
+
+hostile-page: page ## Drop a thousand hostile files on one page in headless Chromium: some minutes
+	@node tests/page/hostile.mjs
 
 size: ## Print the bytes a visitor downloads: raw, gzip and brotli
 	@tools/size.sh

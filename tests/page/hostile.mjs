@@ -1,0 +1,120 @@
+/**
+ * A thousand hostile files on one page: `node tests/page/hostile.mjs [--files 1000] [--seed 1]`. Mutants of the examples
+ * and of a residual network are dropped one after the other. Every one has to end in a report or a refusal in words, good
+ * files between them in the numbers that they had at first, and the memory of the page within 20 % of what it was.
+ */
+import assert from "node:assert/strict";
+import { readFile, readdir } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { dropBytes, openBrowser, openPage, readEstimates, waitDrawn } from "./browser.mjs";
+import { residualModel } from "./model.mjs";
+
+const EXAMPLES = fileURLToPath(new URL("../../www/examples/", import.meta.url));
+/** The page gives up after 60 s, and says so. */
+const FILE_LIMIT_MS = 90_000;
+const GOOD_EVERY = 50;
+const MAX_GROWTH = 1.2;
+/** Until spare workers have started and what is garbage is collected. */
+const SETTLE_MS = 3000;
+
+const { values } = parseArgs({ options: { files: { type: "string", default: "1000" }, seed: { type: "string", default: "1" } } });
+
+/** A repeatable sequence of numbers below 1 (mulberry32). */
+function randomNumbers(seed) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const EXTREMES = [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff];
+
+/** Some bytes changed, cut off, doubled or replaced by numbers at the ends of their range. */
+function mutant(seed_file, random) {
+  const below = (n) => Math.floor(random() * n);
+  let bytes = Buffer.from(seed_file);
+  for (let n = 1 + below(6); n > 0; n--) {
+    const at = below(bytes.length - 4);
+    const kind = random();
+    if (kind < 0.4) bytes.writeUInt32LE(EXTREMES[below(EXTREMES.length)], at & ~3);
+    else if (kind < 0.7) bytes[at] = below(256);
+    else if (kind < 0.8) bytes.writeUInt32LE(below(2 ** 32), at & ~3);
+    else if (kind < 0.9) bytes.copy(bytes, at, below(bytes.length - 64), Math.min(bytes.length, below(64) + at));
+    else if (bytes.length > 4096) bytes = bytes.subarray(0, 64 + below(bytes.length - 64));
+  }
+  return bytes;
+}
+
+/** Shown as a report or a refusal; which of them. */
+async function shown(page, name) {
+  const handle = await page.waitForFunction(
+    (name) => {
+      const failed = document.querySelector(".failure-panel");
+      if (failed && document.getElementById("title").textContent.includes(name)) return failed.dataset.kind ?? "none";
+      return document.body.dataset.drawn === name ? "report" : null;
+    },
+    name,
+    { timeout: FILE_LIMIT_MS },
+  );
+  return handle.jsonValue();
+}
+
+/** Resident bytes of the page's own process with its workers, after what is garbage is gone. */
+async function memoryBytes(browser, page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("HeapProfiler.collectGarbage");
+  await page.waitForTimeout(SETTLE_MS);
+  await session.send("HeapProfiler.collectGarbage");
+  await session.detach();
+  const of_browser = await browser.newBrowserCDPSession();
+  const { processInfo } = await of_browser.send("SystemInfo.getProcessInfo");
+  await of_browser.detach();
+  const renderers = processInfo.filter(({ type }) => type === "renderer");
+  const pages = await Promise.all(renderers.map(async ({ id }) => Number((await readFile(`/proc/${id}/statm`, "utf8")).split(" ")[1])));
+  return Math.max(...pages) * 4096;
+}
+
+async function good(page, i) {
+  const name = `good${i}.tflite`;
+  await dropBytes(page, name, residualModel(40));
+  await waitDrawn(page, name);
+  return readEstimates(page);
+}
+
+const names = (await readdir(EXAMPLES)).filter((name) => name.endsWith(".tflite"));
+const seeds = [residualModel(24), ...(await Promise.all(names.map((name) => readFile(path.join(EXAMPLES, name)))))];
+const random = randomNumbers(Number(values.seed));
+const chromium = await openBrowser();
+const { page, close } = await openPage(chromium);
+const crashes = [];
+page.on("crash", () => crashes.push("the page crashed"));
+
+const expected = await good(page, 0);
+// What a page keeps of every file it has seen is bounded, and there from the first dozens on.
+for (let i = 1; i <= 40; i++) assert.deepEqual(await good(page, i), expected);
+const before = await memoryBytes(chromium.browser, page);
+const tally = {};
+let slowest_ms = 0;
+for (let i = 1; i <= Number(values.files); i++) {
+  const begun = performance.now();
+  const name = `mutant${i}.tflite`;
+  await dropBytes(page, name, mutant(seeds[i % seeds.length], random));
+  const kind = await shown(page, name);
+  slowest_ms = Math.max(slowest_ms, performance.now() - begun);
+  tally[kind] = (tally[kind] ?? 0) + 1;
+  if (i % GOOD_EVERY === 0) assert.deepEqual(await good(page, 1000 + i), expected, `after ${i} hostile files`);
+}
+for (let i = 0; i < 3; i++) await good(page, 5000 + i);
+const after = await memoryBytes(chromium.browser, page);
+await close();
+await chromium.close();
+console.log(`${values.files} hostile files: ${Object.entries(tally).sort(([, a], [, b]) => b - a).map(([kind, n]) => `${n} ${kind}`).join(", ")}`);
+console.log(`slowest ${slowest_ms.toFixed(0)} ms; memory of the page ${(before / 2 ** 20).toFixed(0)} MiB before, ${(after / 2 ** 20).toFixed(0)} MiB after`);
+assert.deepEqual(crashes, []);
+assert.equal(tally.internal ?? 0, 0, "a file made the module trap");
+assert.equal(tally.none ?? 0, 0, "a refusal without a kind");
+assert.ok(after <= MAX_GROWTH * before, `${after} bytes after, ${before} before`);
