@@ -38,6 +38,8 @@ export async function openBrowser() {
 export async function openPage({ browser, url }, { options = {}, prepare = async () => {} } = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, serviceWorkers: "block", ...options });
   const page = await context.newPage();
+  // Machines that build beside the tests answer late; what never comes is found all the same.
+  page.setDefaultTimeout(REPORT_LIMIT_MS);
   const requests = [];
   const problems = [];
   page.on("request", (request) => requests.push(request.url()));

@@ -1,7 +1,7 @@
 /** Targets that are estimated when somebody asks: boards, microcontrollers, GPUs; and networks in two parts. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { dropBytes, openBrowser, openPage, readEstimates, sourceOf, waitDrawn } from "./browser.mjs";
+import { dropBytes, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, sourceOf, waitDrawn } from "./browser.mjs";
 import { mixedModel, residualModel } from "./model.mjs";
 
 const NANO = "board:arduino-nano-33-ble";
@@ -83,6 +83,29 @@ test("a board that is chosen is estimated, remembered, and says what its numbers
     await page.waitForSelector('.answer .doubt:has-text("Nobody measured this board")');
   }));
 
+test("a target is chosen before any file, a board or a GPU too", async () => {
+  const { page, problems, close } = await openPage(chromium);
+  await page.waitForSelector("#first-target");
+  await page.selectOption("#first-target", NANO);
+  await dropBytes(page, "first.tflite", residualModel(8));
+  await waitDrawn(page, "first.tflite");
+  assert.equal(await page.inputValue("#target"), NANO);
+  await page.click("#home");
+  assert.equal(await page.inputValue("#first-target"), NANO);
+  await page.selectOption("#first-target", "group:gpus");
+  await page.waitForSelector('#first-target option[value="rtx-5090"]', { state: "attached" });
+  await page.selectOption("#first-target", "rtx-5090");
+  await dropBytes(page, "second.tflite", residualModel(8));
+  await waitDrawn(page, "second.tflite");
+  assert.equal(await page.inputValue("#target"), "rtx-5090");
+  await page.reload();
+  await waitDrawn(page, "second.tflite");
+  await page.click("#home");
+  await page.waitForSelector('#first-target option[value="rtx-5090"]:checked', { state: "attached" });
+  assert.deepEqual(problems, [], "errors on the console");
+  await close();
+});
+
 test("microcontrollers are a group that is opened, remembered and closed with the keyboard", () =>
   withReport("grouped.tflite", residualModel(12), async (page) => {
     assert.deepEqual(await targetsOf(page, "microcontrollers"), []);
@@ -158,11 +181,11 @@ test("a network in two parts says which, why, and what both take on the chosen p
     assert.ok(Math.abs(all / (npu + cpu) - 1) < 0.01, `${npu} + ${cpu} = ${all} ms`);
     assert.equal(await page.inputValue("#host"), "cortex-a55-imx93");
     await page.click("#tool-advice");
-    await page.waitForSelector('[data-advice="cpu"] .saving:has-text("Cortex-A55")', { timeout: 20_000 });
+    await page.waitForSelector('[data-advice="cpu"] .saving:has-text("Cortex-A55")', { timeout: REPORT_LIMIT_MS });
     await page.selectOption("#host", "cortex-a76-rpi5");
     const [, faster] = await times();
     assert.ok(faster < cpu, `${faster} ms on a Cortex-A76, ${cpu} ms on a Cortex-A55`);
-    await page.waitForSelector('[data-advice="cpu"] .saving:has-text("Cortex-A76")', { timeout: 20_000 });
+    await page.waitForSelector('[data-advice="cpu"] .saving:has-text("Cortex-A76")', { timeout: REPORT_LIMIT_MS });
     // Processors run all of it.
     await page.selectOption("#target", "cortex-a76-rpi5");
     assert.equal(await page.locator(".hybrid").count(), 0);

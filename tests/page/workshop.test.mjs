@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { countColours, dropBytes, openBrowser, openPage, readEstimates, waitDrawn, waitRedrawn } from "./browser.mjs";
+import { countColours, dropBytes, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, waitDrawn, waitRedrawn } from "./browser.mjs";
 import { branchedModel, floatModel, mixedModel, residualModel, wideModel } from "./model.mjs";
 
 const NPU = "ethos-u55-256";
@@ -183,7 +183,7 @@ test("an accelerator is chosen from a vela.ini, and a wrong file is refused in w
 test("advice: channels just above a multiple, with what the next lower number saves", () =>
   withReport("seventeen.tflite", residualModel(24, 17), async (page) => {
     await page.click("#tool-advice");
-    await page.waitForSelector('[data-advice="channels"]', { timeout: 20_000 });
+    await page.waitForSelector('[data-advice="channels"]', { timeout: REPORT_LIMIT_MS });
     const words = await page.textContent('[data-advice="channels"]');
     assert.match(words, /17 channels 16/);
     assert.match(words, /Saves [\d.]+\s(ms|µs) less latency \(\u2212[\d.]+\s%\)/u);
@@ -201,7 +201,7 @@ test("advice: a smaller accelerator within the budget becomes a target with one 
     await page.press("#budget-latency", "Enter");
     await page.selectOption("#target", "ethos-u65-512");
     await page.click("#tool-advice");
-    await page.waitForSelector('[data-advice="smaller"]', { timeout: 20_000 });
+    await page.waitForSelector('[data-advice="smaller"]', { timeout: REPORT_LIMIT_MS });
     assert.match(await page.textContent('[data-advice="smaller"]'), /32 MACs\/cycle.*Saves 480 fewer multipliers/s);
     await page.click('[data-advice="smaller"] button');
     await page.waitForSelector('table.targets tr.chosen[data-target="own:1"]');
@@ -211,7 +211,7 @@ test("advice: a float network is shown in int8 with what that saves", () =>
   withReport("float.tflite", floatModel(), async (page) => {
     await page.selectOption("#target", "cortex-a76-rpi5");
     await press(page, "#tool-advice");
-    await page.waitForSelector('[data-advice="int8"]', { timeout: 20_000 });
+    await page.waitForSelector('[data-advice="int8"]', { timeout: REPORT_LIMIT_MS });
     assert.match(await page.textContent('[data-advice="int8"] .saving'), /^Saves [\d.]+\s(ms|µs) less latency \(\u2212[\d.]+\s%\)/u);
     await waitRedrawn(page, "float.tflite", () => press(page, '[data-advice="int8"] button'));
     assert.match(await page.textContent(".title"), /quantised to int8/);
@@ -222,7 +222,7 @@ test("advice: an operator that falls to the processor is led to", () =>
   withReport("mixed.tflite", mixedModel(), async (page) => {
     await page.selectOption("#target", "ethos-u55-256");
     await press(page, "#tool-advice");
-    await page.waitForSelector('[data-advice="cpu"]', { timeout: 20_000 });
+    await page.waitForSelector('[data-advice="cpu"]', { timeout: REPORT_LIMIT_MS });
     assert.match(await page.textContent('[data-advice="cpu"]'), /1 operator falls to the CPU: DEPTH_TO_SPACE \(.*\)\. Replace it/);
     await press(page, '[data-advice="cpu"] button');
     assert.match(await page.textContent(".operator-details"), /DEPTH_TO_SPACE/);
@@ -232,7 +232,7 @@ test("advice: more SRAM for feature maps that exceed it becomes a target", () =>
   withReport("wide.tflite", wideModel(), async (page) => {
     await page.selectOption("#target", "ethos-u65-512");
     await press(page, "#tool-advice");
-    await page.waitForSelector('[data-advice="memory"]', { timeout: 20_000 });
+    await page.waitForSelector('[data-advice="memory"]', { timeout: REPORT_LIMIT_MS });
     assert.match(await page.textContent('[data-advice="memory"]'), /768\sKiB of SRAM instead of 384\sKiB.*Saves [\d.]+\s(ms|µs) less latency/su);
     await press(page, '[data-advice="memory"] button');
     await page.waitForSelector('table.targets tr.chosen[data-target="own:1"]');
@@ -244,7 +244,7 @@ test("advice: an order that needs less memory, which is exact", () =>
     const arena = async () => (await readEstimates(page))["tflite-micro"].metrics.arena.value;
     const before = await arena();
     await press(page, "#tool-advice");
-    await page.waitForSelector('[data-advice="order"]', { timeout: 20_000 });
+    await page.waitForSelector('[data-advice="order"]', { timeout: REPORT_LIMIT_MS });
     const [, less] = /Saves ([\d.]+\s[KM]iB) less tensor arena .*, exact/u.exec(await page.textContent('[data-advice="order"] .saving'));
     await waitRedrawn(page, "branched.tflite", () => press(page, '[data-advice="order"] button'));
     const kib = (text) => Number(text.split(/\s/u)[0]) * (/MiB/.test(text) ? 1024 : 1);

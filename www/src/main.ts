@@ -1,6 +1,6 @@
 /** Wires the page: files in, views out, and a history that Back, Forward and reload go through. */
 import { PREFIX, accelerators } from "./accelerators.ts";
-import { type Asked, BOARD_PREFIX, askedTargets, boardTarget, rememberGroup, targetsOf } from "./asked.ts";
+import { type Asked, BOARD_PREFIX, askedTargets, boardTarget, openGroups, rememberGroup, targetsOf } from "./asked.ts";
 import { learnEstimates, withDevices } from "./device.ts";
 import { el } from "./dom.ts";
 import { Estimator, LayoutClient, readFile } from "./estimator.ts";
@@ -10,7 +10,7 @@ import { Focus } from "./focus.ts";
 import * as format from "./format.ts";
 import { keepFile, keptFile } from "./kept_files.ts";
 import { KnownError } from "./messenger.ts";
-import { type Report, type Result, isEstimate } from "./report.ts";
+import { type Report, type Result, type TargetInfo, isEstimate } from "./report.ts";
 import { AS_IT_IS, type Scenario, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
 import { type ComparisonRow, history as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
 import { type BatchControl, batchControl } from "./view/batch.ts";
@@ -21,7 +21,7 @@ import { failurePanel } from "./view/failure.ts";
 import { reportView } from "./view/report.ts";
 import { ALL_GPUS } from "./view/target_choice.ts";
 import { type MoreTargets, groupOf } from "./view/target_groups.ts";
-import { exampleButtons, historyList, targetTable } from "./view/start.ts";
+import { exampleButtons, historyList, targetPicker, targetTables } from "./view/start.ts";
 import { takeAwayMenu } from "./view/take.ts";
 import { metricName } from "./words.ts";
 
@@ -100,8 +100,9 @@ async function restore(): Promise<void> {
 async function announceTargets(): Promise<void> {
   const say = (words: string): void => byId("ready").replaceChildren(words);
   try {
-    const { targets, predictor_failure } = await estimator.started;
-    byId("known-targets").replaceChildren(...targetTable(targets));
+    const { targets, others, predictor_failure } = await estimator.started;
+    byId("known-targets").replaceChildren(...targetTables(targets, others));
+    void offerTargets(targets);
     say(predictor_failure ? `No learned estimates: ${sentence(predictor_failure.message)}` : "");
     performance.mark("litecast:ready");
     document.body.dataset["ready"] = predictor_failure ? "facts-only" : "yes";
@@ -109,6 +110,23 @@ async function announceTargets(): Promise<void> {
     say(`The estimator could not be started. ${sentence((error as Error).message)}`);
     document.body.dataset["ready"] = "no";
   }
+}
+
+/** Before any file; the GPUs among them where somebody has asked for GPUs. */
+async function offerTargets(targets: TargetInfo[]): Promise<void> {
+  const choices = await estimator.choices(null);
+  const offer = async (with_gpus: boolean): Promise<void> => {
+    const gpus = with_gpus ? await estimator.gpus() : [];
+    if (with_gpus && focus.wanted === ALL_GPUS) focus.chooseTarget(gpus[0]?.id ?? "");
+    byId("first-target-place").replaceChildren(targetPicker(targets, gpus, choices, focus, choose));
+  };
+  const choose = (target: string): void => {
+    focus.chooseTarget(target);
+    if (target !== ALL_GPUS) return;
+    rememberGroup("gpus", true);
+    void offer(true).then(() => byId("first-target").focus(), (error: unknown) => say(sentence((error as Error).message)));
+  };
+  await offer(openGroups().includes("gpus")).catch(() => offer(false));
 }
 
 async function listHistory(): Promise<void> {
@@ -283,6 +301,8 @@ function renderStart(): void {
   cancel.hidden = true;
   say("");
   show("start", "", [], []);
+  const first = document.querySelector<HTMLSelectElement>("#first-target");
+  if (first && [...first.options].some(({ value }) => value === focus.wanted)) first.value = focus.wanted;
   void listHistory();
 }
 

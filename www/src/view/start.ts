@@ -1,13 +1,15 @@
 /** The first screen: examples, what was opened before, and the targets that there are estimates for. */
+import { BOARD_PREFIX } from "../asked.ts";
 import { el } from "../dom.ts";
 import type { Example } from "../examples.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { type TargetInfo, isEstimate } from "../report.ts";
+import { type TargetChoices, type TargetInfo, isEstimate } from "../report.ts";
 import { nameOf } from "../device.ts";
 import { chooseToKeepFiles, keepsFiles } from "../kept_files.ts";
 import { type Opened, forget, forgetAll } from "../store.ts";
-import { inMetricOrder, metricName, referenceWords } from "../words.ts";
+import { GPUS, familyOf, inMetricOrder, metricName, referenceWords } from "../words.ts";
+import { ALL_GPUS } from "./target_choice.ts";
 
 /** More than this are one click away. */
 const N_LISTED = 8;
@@ -59,9 +61,37 @@ function latencyWords({ results }: Opened["summary"], focus: Focus): string {
   return latency ? `${format.text(format.measure(latency.value, latency.unit))} on ${latency.device}, ` : "";
 }
 
+/** The target that reports begin with, before any file: `choose` is called with its id, or with `ALL_GPUS`. */
+export function targetPicker(targets: TargetInfo[], gpus: TargetInfo[], { microcontrollers }: TargetChoices, focus: Focus, choose: (target: string) => void): HTMLElement {
+  const families = new Map<string, HTMLElement[]>();
+  const add = (family: string, value: string, words: string): void => {
+    const option = el("option", { value, selected: value === focus.wanted }, words);
+    families.set(family, [...(families.get(family) ?? []), option]);
+  };
+  for (const { id, device } of targets) add(familyOf(id), id, device);
+  for (const { id, name, core } of microcontrollers) add("Microcontroller boards", BOARD_PREFIX + id, `${name} (${core})`);
+  for (const { id, device } of gpus) add(GPUS, id, device);
+  if (gpus.length === 0) add(GPUS, ALL_GPUS, "List the GPUs… (loads 0.2 MB)");
+  const select = el("select", { id: "first-target", onchange: () => choose(select.value) });
+  select.append(...[...families].map(([label, options]) => el("optgroup", { label }, ...options)));
+  return el("label", { class: "target-choice" }, el("span", {}, "Your target"), select);
+}
+
 /** Each target with the error measured for its metrics, and against what it was measured. */
-export function targetTable(targets: TargetInfo[]): HTMLElement[] {
+export function targetTables(targets: TargetInfo[], others: TargetInfo[]): HTMLElement[] {
   if (targets.length === 0) return [];
+  const all = [...targets, ...others];
+  const sources = all.map((target) => el("div", { class: "term" }, el("dt", {}, target.device), el("dd", {}, target.learned_from)));
+  return [
+    el("h2", {}, "Targets"),
+    el("p", { class: "subtle" }, "Mean error of each estimate on models kept from training or fit, against the source beside it. An error against a compiler’s estimates says nothing about silicon."),
+    errorTable(targets, "Targets"),
+    el("details", {}, el("summary", {}, `${format.plural(others.length, "more target")} for those who ask: microcontrollers, and each Ethos-U in its default memories`), errorTable(others, "More targets")),
+    el("details", { class: "known-sources" }, el("summary", {}, "Sources in full"), el("dl", { class: "terms" }, ...sources)),
+  ];
+}
+
+function errorTable(targets: TargetInfo[], name: string): HTMLElement {
   const metrics = inMetricOrder([...new Set(targets.flatMap((target) => target.metrics.map(({ metric }) => metric)))].map((metric) => ({ metric })));
   const rows = targets.map((target) =>
     el(
@@ -75,13 +105,7 @@ export function targetTable(targets: TargetInfo[]): HTMLElement[] {
   const head = ["Target", "Error against", ...metrics.map(({ metric }) => metricName(metric))].map((name, i) =>
     el("th", { scope: "col", class: i > 1 ? "numeric" : null }, name),
   );
-  const sources = targets.map((target) => el("div", { class: "term" }, el("dt", {}, target.device), el("dd", {}, target.learned_from)));
-  return [
-    el("h2", {}, "Targets"),
-    el("p", { class: "subtle" }, "Mean error of each estimate on models kept from training or fit, against the source beside it. An error against a compiler’s estimates says nothing about silicon."),
-    el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Targets, scrollable" }, el("table", { class: "known-targets" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))),
-    el("details", { class: "known-sources" }, el("summary", {}, "Sources in full"), el("dl", { class: "terms" }, ...sources)),
-  ];
+  return el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": `${name}, scrollable` }, el("table", { class: "known-targets" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)));
 }
 
 function errorOf(target: TargetInfo, metric: string): string {
