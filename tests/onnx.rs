@@ -312,6 +312,44 @@ fn activations_of_several_nodes_are_one_operator() {
     );
 }
 
+/// `...` stands for the dimensions that no letter names, and a result that is not told has every label that occurs once.
+#[test]
+fn einsum_counts_every_product() {
+    let einsum = |equation: &str| {
+        let mut file = File::default()
+            .input("x", &[2, 3, 5, 7].map(Size::Of))
+            .weights("w", &[7, 11])
+            .node("Einsum", &["x", "w"], "y", &[]);
+        file.0.node[0].attribute.push(AttributeProto {
+            name: "equation".into(),
+            s: equation.into(),
+            r#type: AttributeType::String.into(),
+            ..AttributeProto::default()
+        });
+        estimate(ModelFile::new("net.onnx", &file.output("y")), None).unwrap()
+    };
+    let named = [
+        "abcd,de->abce",
+        "...d,de->...e",
+        "abcd,de",
+        "a...d,de->a...e",
+        "... d, d e",
+    ];
+    for equation in named {
+        let report = einsum(equation);
+        assert_eq!(report.model.macs, 2 * 3 * 5 * 7 * 11, "{equation}");
+        assert!(
+            report
+                .diagnostics
+                .iter()
+                .all(|d| d.diagnostic.code != "unknown-shape"),
+            "{equation}"
+        );
+    }
+    // One label for two dimensions of other sizes is none of ONNX's equations: what it costs is not told.
+    assert_eq!(einsum("abc,de->abe").model.macs, 0);
+}
+
 #[test]
 fn shapes_that_are_computed_are_known() {
     let file = File::default()

@@ -265,23 +265,73 @@ impl<'a> Converter<'a> {
 
     /// Shape of an `Einsum`'s result, and its multiply-accumulates: one for each value of every label.
     fn einsum(&self, node: &Node<'a>) -> Option<(Vec<i64>, i64)> {
-        let equation: String = node
-            .text("equation")?
-            .chars()
-            .filter(|c| !c.is_whitespace())
-            .collect();
-        let (operands, result) = equation.split_once("->")?;
-        let mut sizes: BTreeMap<char, i64> = BTreeMap::new();
-        for (at, labels) in operands.split(',').enumerate() {
+        let equation = node.text("equation")?;
+        (equation.len() <= MAX_EQUATION_BYTES).then_some(())?;
+        let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
+        let (operands, result) = match equation.split_once("->") {
+            Some((operands, result)) => (operands, Some(result)),
+            None => (equation.as_str(), None),
+        };
+        let mut sizes: BTreeMap<Label, i64> = BTreeMap::new();
+        let mut n_uses: BTreeMap<Label, usize> = BTreeMap::new();
+        let mut widest = 0;
+        for (at, text) in operands.split(',').enumerate() {
             let shape = self.input(node, at)?.shape?;
-            (labels.chars().count() == shape.len()).then_some(())?;
-            sizes.extend(labels.chars().zip(shape));
+            let n_named = text.chars().filter(|label| *label != '.').count();
+            let n_elided = shape.len().checked_sub(n_named)?;
+            widest = widest.max(n_elided);
+            let labels = labels(text, n_elided)?;
+            (labels.len() == shape.len()).then_some(())?;
+            for (label, side) in labels.into_iter().zip(shape) {
+                let size = sizes.entry(label).or_insert(1);
+                *size = (*size).max(side);
+                let n = n_uses.entry(label).or_default();
+                *n = n.saturating_add(1);
+            }
         }
-        let shape: Vec<i64> = result
-            .chars()
-            .map(|label| sizes.get(&label).copied())
-            .collect::<Option<_>>()?;
+        // Without a result, elided dimensions and labels that occur once, in the order of the alphabet.
+        let result = match result {
+            Some(result) => labels(result, widest)?,
+            None => {
+                let once = |label: &&Label| match label {
+                    Label::Elided(_) => true,
+                    Label::Named(_) => n_uses.get(*label) == Some(&1),
+                };
+                sizes.keys().filter(once).copied().collect()
+            }
+        };
+        let sides = result.iter().map(|label| sizes.get(label).copied());
+        let shape: Vec<i64> = sides.collect::<Option<_>>()?;
         let all: Vec<i64> = sizes.into_values().collect();
         Some((shape, product(&all)?))
     }
+}
+
+/// A label for each of an operand's dimensions is enough; names of one letter are all that there are.
+const MAX_EQUATION_BYTES: usize = 1024;
+
+/// A dimension in the equation of an `Einsum`. Those that `...` stands for come first, in their order: their numbers
+/// are counted from the last one, and negated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Label {
+    Elided(i64),
+    Named(char),
+}
+
+/// Labels of one operand, whose `...` stands for `n_elided` dimensions.
+fn labels(text: &str, n_elided: usize) -> Option<Vec<Label>> {
+    let named = |text: &str| {
+        let letters = text
+            .chars()
+            .map(|c| c.is_alphabetic().then_some(Label::Named(c)));
+        letters.collect::<Option<Vec<Label>>>()
+    };
+    let Some((front, back)) = text.split_once("...") else {
+        return named(text);
+    };
+    let mut labels = named(front)?;
+    let n_elided = i64::try_from(n_elided).ok()?;
+    labels.extend((0..n_elided).map(|at| Label::Elided(at.saturating_sub(n_elided))));
+    labels.extend(named(back)?);
+    Some(labels)
 }
