@@ -164,6 +164,32 @@ fn attention_is_one_kernel() {
     assert_eq!(kinds, expected);
 }
 
+/// Formats have words for some paddings only: a `PAD` before a convolution is inside of the framework's kernel, and one
+/// that something else reads too is a copy.
+#[test]
+fn padding_is_part_of_its_convolution() {
+    let convolution = |is_padded: bool, is_shared: bool| {
+        let mut graph = Graph::new(&[1, 32, 32, 8]);
+        let weights = graph.constant(&[16, 3, 3, 8]);
+        let source = match is_padded {
+            true => graph.add("PAD", &["x"], &[1, 33, 33, 8]),
+            false => "x".to_owned(),
+        };
+        let mut out = graph.add("CONV_2D", &[&source, &weights], &[1, 16, 16, 16]);
+        if is_shared {
+            let mean = graph.add("MEAN", &[&source], &[1, 1, 1, 1]);
+            out = graph.add("ADD", &[&out, &mean], &[1, 16, 16, 16]);
+        }
+        kernels_of(&graph.text(&out))
+    };
+    assert_eq!(
+        shown(&convolution(true, false)),
+        shown(&convolution(false, false))
+    );
+    let shared: Vec<Kind> = convolution(true, true).iter().map(|k| k.kind).collect();
+    assert_eq!(shared[0], Kind::Copy, "{shared:?}");
+}
+
 /// A product without bias and a sum are a product with bias, as exports write it.
 #[test]
 fn a_bias_is_part_of_its_product() {

@@ -4,7 +4,8 @@
 //! means, differences and roots; GELU as one operator or as a chain around `ERF`; attention as products
 //! around a softmax. A framework runs each of them as one fused kernel, so they become one [`Kernel`] here:
 //!
-//! - Operators that only rename values (`RESHAPE`, slices) are no kernels.
+//! - Operators that only rename values (`RESHAPE`, slices) are no kernels, nor is the padding of a convolution or
+//!   pool, which a framework's kernel has inside.
 //! - Elementwise operators and reductions between a tensor and the operator where all paths from it meet
 //!   again are one activation, or one normalisation if one of them reduces.
 //! - A scale and a shift by constants after each other are one affine kernel; after a normalisation they
@@ -245,6 +246,15 @@ const VIEWS: &[&str] = &[
     "DEQUANTIZE",
 ];
 
+/// Operators whose kernels pad their input themselves. TFLite has words for some paddings only: others are a `PAD`.
+const PADDING: &[&str] = &[
+    "AVERAGE_POOL_2D",
+    "CONV_2D",
+    "CONV_3D",
+    "DEPTHWISE_CONV_2D",
+    "MAX_POOL_2D",
+];
+
 const UNARY: &[&str] = &[
     "ABS",
     "COS",
@@ -359,6 +369,8 @@ struct Builder<'g, 'm> {
     graph: &'g Graph<'m>,
     /// By tensor: the tensor that it is a view of.
     viewed: Vec<usize>,
+    /// By tensor: the tensor that it is with the padding of a convolution or pool around it.
+    unpadded: Vec<usize>,
     /// By tensor: operators that read it or a view of it.
     n_readers: Vec<usize>,
     is_constant: Vec<bool>,
@@ -374,6 +386,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         let mut builder = Self {
             graph,
             viewed: (0..n_tensors).collect(),
+            unpadded: (0..n_tensors).collect(),
             n_readers: vec![0; n_tensors],
             is_constant: vec![true; n_tensors],
             writers: vec![None; n_tensors],
@@ -390,12 +403,16 @@ impl<'g, 'm> Builder<'g, 'm> {
                 builder.is_constant[output] &= !reads_activation;
             }
         }
-        for node in &graph.nodes {
+        let pads = builder.pads();
+        for (node, &is_padding) in graph.nodes.iter().zip(&pads) {
             let first = builder.activations(node).next();
             let is_view = VIEWS.contains(&node.operator.code.name());
-            if let (true, Some(source)) = (is_view, first) {
+            if let (true, Some(source)) = (is_view || is_padding, first) {
                 for &output in &node.operator.outputs {
                     builder.viewed[output] = builder.viewed[source];
+                    if is_padding {
+                        builder.unpadded[output] = builder.unpadded[source];
+                    }
                 }
             } else {
                 for source in builder.sources(node) {
@@ -404,6 +421,32 @@ impl<'g, 'm> Builder<'g, 'm> {
             }
         }
         builder
+    }
+
+    /// By node: whether it is the padding of convolutions or pools alone.
+    fn pads(&self) -> Vec<bool> {
+        let mut is_padded = vec![false; self.viewed.len()];
+        let mut is_read_otherwise = vec![false; self.viewed.len()];
+        for &output in &self.graph.subgraph.outputs {
+            is_read_otherwise[output] = true;
+        }
+        for node in &self.graph.nodes {
+            let pads = PADDING.contains(&node.operator.code.name());
+            for &input in node.operator.inputs.iter().flatten() {
+                let marked = if pads {
+                    &mut is_padded
+                } else {
+                    &mut is_read_otherwise
+                };
+                marked[input] = true;
+            }
+        }
+        let is_padding = |node: &Node| {
+            let mut outputs = node.operator.outputs.iter();
+            node.operator.code.name() == "PAD"
+                && outputs.all(|&output| is_padded[output] && !is_read_otherwise[output])
+        };
+        self.graph.nodes.iter().map(is_padding).collect()
     }
 
     fn activations<'n>(&'n self, node: &'n Node<'m>) -> impl Iterator<Item = usize> + 'n {
@@ -425,7 +468,7 @@ impl<'g, 'm> Builder<'g, 'm> {
     }
 
     fn elements(&self, tensor_idx: usize) -> f64 {
-        elements(self.graph.tensor(tensor_idx))
+        elements(self.graph.tensor(self.unpadded[tensor_idx]))
     }
 
     fn shape(&self, tensor_idx: usize) -> &'m [i32] {
@@ -438,7 +481,8 @@ impl<'g, 'm> Builder<'g, 'm> {
             return;
         };
         let sources = self.sources(node);
-        if sources.is_empty() || VIEWS.contains(&name) {
+        let is_padding = self.unpadded[output] != output;
+        if sources.is_empty() || VIEWS.contains(&name) || is_padding {
             return;
         }
         match name {
