@@ -25,26 +25,6 @@ fn predict(options: &[&str]) -> impl Fn(&str) -> Value + use<> {
     }
 }
 
-/// What the compiler may fill is a limit only where it is less than the plan needs.
-#[test]
-fn an_arena_cache_that_is_too_small_has_no_estimate_where_stripes_are_not_planned() {
-    let u55 = ["--target", "ethos-u55-128"];
-    let free = predict(&u55);
-    let peak_bytes = free("sram_peak")["value"].as_f64().unwrap();
-    for (limit_bytes, is_refused) in [(peak_bytes, false), (peak_bytes - 1.0, true)] {
-        let limit = format!("--arena-cache-size={limit_bytes}");
-        let limited = predict(&[&u55[..], &[&limit]].concat());
-        for metric in ["latency", "sram_peak", "offchip_traffic", "sram_traffic"] {
-            let found = limited(metric);
-            println!("{limit_bytes} bytes, {metric}: {found}");
-            match is_refused {
-                true => assert_eq!(found["reason"], "exceeds-arena-cache"),
-                false => assert_eq!(found["value"], free(metric)["value"]),
-            }
-        }
-    }
-}
-
 /// A board on which networks were measured says what they took beyond the compiler's estimate.
 #[test]
 fn a_measured_board_has_a_latency_of_its_own() {

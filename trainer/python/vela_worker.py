@@ -4,7 +4,7 @@ Used as a module: ``Target(...)`` once, then ``label(target, model_bytes)`` for 
 function of the two, so that any job scheduler can call it.
 
 Used as a process: ``vela_worker.py TARGETS`` where TARGETS is a JSON list of objects with ``id``,
-``accelerator``, ``system_config`` and ``memory_mode``. It writes one JSON line that says what it
+``accelerator``, ``system_config`` and ``memory_mode``, and what else ``Target`` takes. It writes one JSON line that says what it
 is, then answers each request with one JSON line until its input ends. A request is two
 little-endian u32, the index of a target and the number of bytes that follow, and the bytes of
 one .tflite file. An answer is a label (``"status": "ok"``) or ``"status": "rejected"`` with the
@@ -21,6 +21,7 @@ import platform
 import resource
 import struct
 import sys
+import tempfile
 import time
 from importlib.metadata import version
 
@@ -53,27 +54,49 @@ REASON_LIMIT_CHARS = 400
 
 
 class Target:
-    """One accelerator in one system configuration and memory mode of vela.ini."""
+    """One accelerator in one system configuration and memory mode, of Vela's own vela.ini or of `vela_ini`, the contents
+    of another one."""
 
-    def __init__(self, id, accelerator, system_config, memory_mode):
-        arch = ArchitectureFeatures(
-            vela_config_files=[VELA_INI],
-            system_config=system_config,
-            memory_mode=memory_mode,
-            accelerator_config=accelerator,
-            max_blockdep=ArchitectureFeatures.MAX_BLOCKDEP,
-            verbose_config=False,
-            arena_cache_size=None,
-        )
+    def __init__(
+        self,
+        id,
+        accelerator,
+        system_config,
+        memory_mode,
+        arena_cache_size=None,
+        optimise=OPTIMISE,
+        vela_ini=None,
+    ):
+        if vela_ini is None:
+            with open(VELA_INI, encoding="utf-8") as ini:
+                vela_ini = ini.read()
+        with tempfile.NamedTemporaryFile("w", suffix=".ini", encoding="utf-8") as ini:
+            ini.write(vela_ini)
+            ini.flush()
+            arch = _architecture(
+                ini.name, accelerator, system_config, memory_mode, arena_cache_size
+            )
         self.id = id
         self.core_clock_hz = arch.core_clock
         # "ethos-u55-256" is "EthosU55" to the C++ core, and 256 is in the system text below.
         self.accelerator = "".join(part.capitalize() for part in accelerator.split("-")[:-1])
-        self.system = _system_text(arch, system_config, memory_mode)
-        self.options = _compiler_options(arch.arena_cache_size)
+        self.system = _system_text(arch, system_config, memory_mode, vela_ini)
+        self.options = _compiler_options(arch.arena_cache_size, optimise)
 
     def describe(self):
         return {"id": self.id, "core_clock_hz": self.core_clock_hz}
+
+
+def _architecture(path, accelerator, system_config, memory_mode, arena_cache_size):
+    return ArchitectureFeatures(
+        vela_config_files=[path],
+        system_config=system_config,
+        memory_mode=memory_mode,
+        accelerator_config=accelerator,
+        max_blockdep=ArchitectureFeatures.MAX_BLOCKDEP,
+        verbose_config=False,
+        arena_cache_size=arena_cache_size,
+    )
 
 
 def label(target, model):
@@ -110,23 +133,21 @@ def label(target, model):
     }
 
 
-def _system_text(arch, system_config, memory_mode):
-    with open(VELA_INI, encoding="utf-8") as ini:
-        return (
-            f"[architecture]\nmacs={arch.num_macs_per_cycle}\ncores={arch.ncores}\n"
-            f"[vela]\nsystem_config_name={system_config}\nmemory_mode_name={memory_mode}\n"
-            + ini.read()
-        )
+def _system_text(arch, system_config, memory_mode, vela_ini):
+    return (
+        f"[architecture]\nmacs={arch.num_macs_per_cycle}\ncores={arch.ncores}\n"
+        f"[vela]\nsystem_config_name={system_config}\nmemory_mode_name={memory_mode}\n" + vela_ini
+    )
 
 
-def _compiler_options(arena_cache_size):
+def _compiler_options(arena_cache_size, optimise):
     # The database holds the per-operator figures; it changes no total.
     return get_compiler_config(
         enable_debug_db=True,
         verbose_all=False,
         verbose_high_level_command_stream=False,
         verbose_register_command_stream=False,
-        optimize=OPTIMISE,
+        optimize=optimise,
         arena_cache_size=arena_cache_size,
         verbose_schedule=False,
         verbose_allocation=False,

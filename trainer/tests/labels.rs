@@ -13,7 +13,7 @@ use litecast::targets::ethos_u;
 use litecast_trainer::labels::plan::{Shard, SpaceCount, sampled};
 use litecast_trainer::labels::record::{Label, Origin, Outcome, Record};
 use litecast_trainer::labels::store::{LabelFile, Labels};
-use litecast_trainer::labels::target::{Configuration, Target};
+use litecast_trainer::labels::target::{Configuration, Target, VelaOptions};
 use litecast_trainer::labels::vela::{Vela, VelaLabel, default_targets};
 use litecast_trainer::labels::worker::Worker;
 use litecast_trainer::labels::{LabelArgs, ToolChoice, bytes_of, run};
@@ -29,6 +29,7 @@ fn target(accelerator: &str, system_config: &str, memory_mode: &str) -> Target {
             accelerator: accelerator.into(),
             system_config: system_config.into(),
             memory_mode: memory_mode.into(),
+            options: VelaOptions::default(),
         },
     }
 }

@@ -47,6 +47,7 @@ fn vela(python: &Path, file: &str, target: &Target) -> Reference {
         accelerator,
         system_config,
         memory_mode,
+        ..
     } = &target.configuration
     else {
         panic!("{} is no Ethos-U", target.id)

@@ -34,4 +34,8 @@ pub struct PlannedOperator {
     pub off_chip_bytes: f64,
     /// The same in SRAM.
     pub sram_traffic_bytes: f64,
+    /// [`Self::off_chip_bytes`] and [`Self::sram_traffic_bytes`] as the compiler's totals count them: weights that
+    /// are in SRAM already count as fetched again. No feature is made of these.
+    pub counted_off_chip_bytes: f64,
+    pub counted_sram_traffic_bytes: f64,
 }

@@ -6,7 +6,8 @@
 use std::sync::LazyLock;
 
 use super::configuration::{
-    Configuration, Family, MemoryArea, MemoryParameters, Placement, Product, SystemConfiguration,
+    Configuration, Family, MemoryArea, MemoryParameters, Placement, Product, Strategy,
+    SystemConfiguration,
 };
 use super::geometry::Hwc;
 use super::layer::{Kind, Layer};
@@ -532,8 +533,11 @@ pub struct Accelerator {
     /// Inputs of the multipliers, read off chip and in SRAM.
     pub input_off_chip: Transfer,
     pub input_in_sram: Transfer,
-    /// SRAM that may be used; none where it holds all feature maps anyway.
-    pub sram_limit_bytes: Option<i64>,
+    /// Whether the SRAM is a cache: feature maps are off chip until the compiler moves them.
+    pub spills: bool,
+    /// SRAM that the compiler fills, as far as it can.
+    pub sram_limit_bytes: i64,
+    pub strategy: Strategy,
     /// SRAM for copies of the graph's inputs.
     pub staged_input_bytes: i64,
 }
@@ -583,8 +587,9 @@ impl Accelerator {
             weights_buffered: sram.transfer(Channel::Weights),
             input_off_chip: off_chip.transfer(Channel::Input),
             input_in_sram: sram.transfer(Channel::Input),
-            sram_limit_bytes: (placement == Placement::Dedicated)
-                .then_some(limit_bytes.min(MAX_LIMIT_BYTES)),
+            spills: placement == Placement::Dedicated,
+            sram_limit_bytes: limit_bytes.min(MAX_LIMIT_BYTES),
+            strategy: configuration.strategy,
             // The compiler counts this room in 32 bits, in which the largest sizes are 0.
             staged_input_bytes: i64::from(limit_bytes as i32),
         }
@@ -594,18 +599,12 @@ impl Accelerator {
         self.product.family() == Family::U85
     }
 
-    /// Bytes of SRAM that may be used, infinitely many where nothing limits them.
-    pub fn sram_bytes(&self) -> f64 {
-        self.sram_limit_bytes
-            .map_or(f64::INFINITY, |bytes| bytes as f64)
-    }
-
     /// Where the compiler's first plan has feature maps, from which it decides about weights: off chip
     /// where the SRAM is too small for all.
     pub fn planned_feature_maps(&self) -> Memory {
-        match self.sram_limit_bytes {
-            Some(_) => self.off_chip,
-            None => self.sram,
+        match self.spills {
+            true => self.off_chip,
+            false => self.sram,
         }
     }
 }

@@ -36,6 +36,16 @@ pub struct Cost {
     /// Bytes read and written.
     pub off_chip_bytes: f64,
     pub sram_bytes: f64,
+    /// Bytes of weights that the compiler's totals count as read off chip and written to SRAM, though they are there
+    /// already.
+    pub recounted: Recounted,
+}
+
+/// Bytes that count in the compiler's totals, and that nothing moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Recounted {
+    pub off_chip_bytes: f64,
+    pub sram_bytes: f64,
 }
 
 impl Cost {
@@ -49,6 +59,7 @@ impl Cost {
         let run = Run::of(accelerator, step, buffer, places);
         let mut own = run.cycles;
         let mut traffic = run.traffic(accelerator, step, places);
+        let mut recounted = Recounted::default();
         let [mut sram_bytes, mut off_chip_bytes] = traffic.bytes();
         if let Execution::Weighted {
             layer,
@@ -77,6 +88,10 @@ impl Cost {
                 traffic.add(&accelerator.sram, Channel::Weights, read_bytes);
                 sram_bytes += fetched_bytes + read_bytes;
                 off_chip_bytes += own_bytes;
+                recounted = Recounted {
+                    off_chip_bytes: (weight_bytes - own_bytes) * step.pieces,
+                    sram_bytes: (weight_bytes - fetched_bytes) * step.pieces,
+                };
             } else {
                 let read_bytes = weight_bytes * n_reads;
                 // Scales are in the stream, but come by a way of their own.
@@ -92,12 +107,16 @@ impl Cost {
         match accelerator.off_chip.area {
             MemoryArea::Dram | MemoryArea::OffChipFlash => {}
             MemoryArea::Sram => sram_bytes += std::mem::take(&mut off_chip_bytes),
-            MemoryArea::OnChipFlash => off_chip_bytes = 0.0,
+            MemoryArea::OnChipFlash => {
+                off_chip_bytes = 0.0;
+                recounted.off_chip_bytes = 0.0;
+            }
         }
         Self {
             cycles: cycles * step.pieces,
             off_chip_bytes: off_chip_bytes * step.pieces,
             sram_bytes: sram_bytes * step.pieces,
+            recounted,
         }
     }
 }

@@ -7,6 +7,11 @@ use super::program::{Action, Alias, FeatureMap, Operation, Program};
 /// Feature maps are allocated in multiples of this (`AllocationQuantum` of Vela's architectures).
 const ALIGNMENT_BYTES: f64 = 16.0;
 
+/// Bytes that a feature map takes in memory.
+pub fn aligned(bytes: f64) -> f64 {
+    (bytes / ALIGNMENT_BYTES).ceil() * ALIGNMENT_BYTES
+}
+
 /// By map, the first and last step that needs it. Callers write inputs before the first step and read outputs
 /// after the last one.
 fn needed(program: &Program, order: &Order) -> Vec<Option<(usize, usize)>> {
@@ -63,7 +68,7 @@ impl LiveRange {
             true => self.bytes,
             false => self.bytes_padded,
         };
-        (bytes / ALIGNMENT_BYTES).ceil() * ALIGNMENT_BYTES
+        aligned(bytes)
     }
 
     fn with(self, other: Self) -> Self {
@@ -127,21 +132,22 @@ impl Uses {
 }
 
 /// The live ranges of a program: feature maps that share memory are one range.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LiveRanges {
     /// By map, the parent in a union-find forest: the root stands for all maps that share its memory.
     parent: Vec<usize>,
     /// By map. Only the ranges of roots are up to date.
     ranges: Vec<LiveRange>,
-    /// Whether inputs and outputs of the graph are in another memory than feature maps between.
-    is_interface_apart: bool,
+    /// Whether feature maps are off chip at first: then those that callers see, and those that a cascade writes, stay
+    /// there.
+    spills: bool,
 }
 
 impl LiveRanges {
     /// The live ranges of a program that runs in this `order`. Without a memory plan none is alive. Linear in
     /// operations, maps and inputs.
-    pub fn of(program: &Program, order: &Order, is_interface_apart: bool) -> Self {
-        let mut live_ranges = Self::apart(program, order, is_interface_apart);
+    pub fn of(program: &Program, order: &Order, spills: bool) -> Self {
+        let mut live_ranges = Self::apart(program, order, spills);
         for operation in &program.operations {
             live_ranges.name(program, operation);
         }
@@ -159,7 +165,7 @@ impl LiveRanges {
     }
 
     /// One range for each map, before any share memory.
-    fn apart(program: &Program, order: &Order, is_interface_apart: bool) -> Self {
+    fn apart(program: &Program, order: &Order, spills: bool) -> Self {
         let needed = needed(program, order);
         let range = |(map, steps): (&FeatureMap, Option<(usize, usize)>)| LiveRange {
             bytes: map.bytes.unwrap_or(0.0),
@@ -170,7 +176,7 @@ impl LiveRanges {
         };
         let mut ranges: Vec<LiveRange> = program.maps.iter().zip(needed).map(range).collect();
         for (step, &idx) in order.operations.iter().enumerate() {
-            if order.cascade[step].is_some() && !order.is_passed_on(step) {
+            if spills && order.cascade[step].is_some() && !order.is_passed_on(step) {
                 let outputs = program.operations[idx].outputs.iter();
                 outputs.for_each(|&map_idx| ranges[map_idx].is_of_cascade = true);
             }
@@ -187,7 +193,7 @@ impl LiveRanges {
         Self {
             parent: (0..ranges.len()).collect(),
             ranges,
-            is_interface_apart,
+            spills,
         }
     }
 
@@ -199,7 +205,7 @@ impl LiveRanges {
         map_idx
     }
 
-    fn range(&mut self, map_idx: usize) -> LiveRange {
+    fn range_of_map(&mut self, map_idx: usize) -> LiveRange {
         let root = self.root(map_idx);
         self.ranges[root]
     }
@@ -238,15 +244,15 @@ impl LiveRanges {
             return;
         };
         let to = program.maps[output];
-        let own = self.range(output);
+        let own = self.range_of_map(output);
         if first.alias != Alias::InPlace || to.is_variable || !uses.is_written_once(output) {
             return;
         }
         let input = program.activations(first).find(|&input| {
             let from = program.maps[input];
-            let range = self.range(input);
+            let range = self.range_of_map(input);
             let is_interface = range.is_interface || own.is_interface;
-            let is_apart = self.is_interface_apart && is_interface || range.is_of_cascade;
+            let is_apart = self.spills && is_interface || range.is_of_cascade;
             let is_alike = (from.shape, from.element_bytes, from.is_linear)
                 == (to.shape, to.element_bytes, to.is_linear);
             is_alike && !is_apart && !from.is_variable && uses.is_read_once(input)
@@ -259,6 +265,11 @@ impl LiveRanges {
     /// Index of the range that holds a map.
     pub fn range_of(&self, map_idx: usize) -> usize {
         self.parent[map_idx]
+    }
+
+    /// A range by its index.
+    pub fn range(&self, range_idx: usize) -> &LiveRange {
+        &self.ranges[range_idx]
     }
 
     /// All ranges with their indices.

@@ -42,6 +42,7 @@ pub mod order;
 pub mod plan;
 pub mod program;
 pub mod rule_errors;
+pub mod schedule;
 pub mod scheduled_operation;
 pub mod scheduling;
 pub mod silicon;

@@ -6,20 +6,18 @@ use crate::graph::analysis::Analysis;
 use crate::learned::features::PlannedOperator;
 
 use super::accelerator::Accelerator;
-use super::cascades::{cascades, stages};
 use super::configuration::MemoryArea;
 use super::cost::{Cost, Placement};
 use super::fast_storage::in_sram;
 use super::flow::Flow;
 use super::geometry::round_up;
-use super::live_ranges::LiveRanges;
 use super::lower::lower;
 use super::order::Order;
 use super::program::{Alias, Program, WeightSharing};
-use super::scheduled_operation::{Cascade, Read, ScheduledOperation};
-use super::scheduling::{schedule, striped};
+use super::schedule::Schedule;
+use super::scheduled_operation::{Read, ScheduledOperation};
+use super::scheduling::schedule;
 use super::staging::stage_inputs;
-use super::weight_buffers::{Buffer, buffers};
 use super::weights::ALIGNMENT_BYTES;
 
 /// Of a table of activations of 8 bits.
@@ -27,7 +25,7 @@ const TABLE_BYTES: f64 = 256.0;
 
 /// One for each node. An operator of which nothing else is known counts with its output's elements; one
 /// that only names memory anew, or that the CPU runs, with nothing. Proportional to operations, but for the
-/// choices of feature maps and of stripes, for which see [`in_sram`] and [`cascades`].
+/// choices of feature maps and of stripes, for which see [`in_sram`] and [`Schedule::of`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<PlannedOperator> {
     let mut program = lower(accelerator, graph, analysis);
     let ordered = |program: &Program| {
@@ -48,19 +46,17 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
             _ if order.chain_start[idx] < idx => None,
             _ => schedule(accelerator, &program, &order, &flow, idx),
         };
-    let mut steps: Vec<Option<ScheduledOperation>> =
+    let steps: Vec<Option<ScheduledOperation>> =
         order.operations.iter().enumerate().map(scheduled).collect();
-    let stages = stages(&program, &order, &flow, &steps);
-    let cascades = cascades(accelerator, &stages, &mut steps, |step, stripe| {
-        striped(accelerator, step, stripe)
-    });
-    let spans = cascades.iter().map(|cascade| (cascade.first, cascade.last));
-    let order = order.with_cascades(spans);
-    let is_interface_apart = accelerator.sram_limit_bytes.is_some();
-    let live_ranges = LiveRanges::of(&program, &order, is_interface_apart);
-    let buffers = buffers(accelerator, &steps, &cascades);
-    let weight_buffer_bytes = weight_buffer_bytes(&steps, &buffers);
-    let buffer_bytes = with_cascades(&weight_buffer_bytes, &cascades, &buffers);
+    let schedule = Schedule::of(accelerator, &program, &order, &flow, steps);
+    let Schedule {
+        order,
+        live_ranges,
+        steps,
+        buffers,
+        weight_buffer_bytes,
+        buffer_bytes,
+    } = schedule;
     let is_in_sram = in_sram(
         accelerator,
         &program,
@@ -90,6 +86,8 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
             planned.encoded_weight_bytes += step.execution.weight_bytes();
             planned.off_chip_bytes += cost.off_chip_bytes;
             planned.sram_traffic_bytes += cost.sram_bytes;
+            planned.counted_off_chip_bytes += cost.off_chip_bytes + cost.recounted.off_chip_bytes;
+            planned.counted_sram_traffic_bytes += cost.sram_bytes + cost.recounted.sram_bytes;
         }
     }
     planned
@@ -139,29 +137,4 @@ fn places<'a>(
         second: step.second.map(place),
         others: step.others.map(|other| other.map(place)),
     }
-}
-
-/// By step, SRAM for its weights and for those of the next operation that are prefetched meanwhile.
-fn weight_buffer_bytes(steps: &[Option<ScheduledOperation>], buffers: &[Buffer]) -> Vec<f64> {
-    let mut fetched_for_next = 0.0;
-    let mut bytes = vec![0.0; steps.len()];
-    for idx in (0..steps.len()).rev().filter(|&idx| steps[idx].is_some()) {
-        bytes[idx] = buffers[idx].bytes_beside(fetched_for_next);
-        let is_new = buffers[idx].is_prefetched && !buffers[idx].is_shared;
-        fetched_for_next = if is_new { buffers[idx].parts[0] } else { 0.0 };
-    }
-    bytes
-}
-
-/// The same with the rolling buffers of cascades. All weights of a cascade stay in SRAM while it runs.
-fn with_cascades(bytes: &[f64], cascades: &[Cascade], buffers: &[Buffer]) -> Vec<f64> {
-    let mut bytes = bytes.to_vec();
-    for cascade in cascades {
-        let steps = cascade.first..=cascade.last;
-        // Including what is prefetched for the operation after the cascade.
-        let of_last = bytes[cascade.last] - buffers[cascade.last].bytes();
-        let weights: f64 = buffers[steps.clone()].iter().map(Buffer::bytes).sum();
-        bytes[steps].fill(cascade.rolling_bytes + weights + of_last);
-    }
-    bytes
 }

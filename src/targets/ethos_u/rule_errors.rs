@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::configuration::{Configuration, Family, Product};
+use super::configuration::{Configuration, Family, Product, Strategy};
 use crate::targets::Metric;
 
 /// Made by `litecast-trainer evaluate-configurations`.
@@ -58,6 +58,7 @@ impl RuleErrors {
     pub fn of(&self, configuration: &Configuration, metric: Metric) -> Option<&MetricErrors> {
         let is_same = |errors: &&ConfigurationErrors| {
             configuration.arena_cache_bytes.is_none()
+                && configuration.strategy == Strategy::Performance
                 && errors.accelerator == configuration.product.name()
                 && errors.system_config == configuration.system.name
                 && errors.memory_mode == configuration.memory_mode.name

@@ -22,7 +22,7 @@ pub fn stage_inputs(
     order: &Order,
     flow: &Flow,
 ) -> bool {
-    if accelerator.sram_limit_bytes.is_none() {
+    if !accelerator.spills {
         return false;
     }
     let mut room_bytes = accelerator.staged_input_bytes as f64;

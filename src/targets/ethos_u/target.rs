@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use super::accelerator::Accelerator;
-use super::configuration::{Configuration, Family, Placement, Product};
+use super::configuration::{Configuration, Family, Product, Strategy};
 use super::energy::{Coefficients, coefficients};
 use super::rule_errors::RuleErrors;
 use super::silicon::MeasuredBoard;
 use super::support::{Npu, inputs_at_a_time, unsupported};
 use super::totals::Totals;
-use crate::diagnostic::some_of;
+use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::learned::features::PlannedOperator;
@@ -186,26 +186,21 @@ impl EthosU {
 
     /// By the compiler's rules alone.
     fn by_rules(&self, network: &Network) -> TargetEstimate {
-        let mut metrics: Vec<MetricEstimate> = match self.refusal(network) {
-            Some(reason) => RULE_METRICS
-                .map(|metric| MetricEstimate {
-                    metric,
-                    outcome: Outcome::unavailable(reason.clone()),
-                })
-                .into(),
+        let of_all = |outcome: &dyn Fn(Metric) -> Outcome| -> Vec<MetricEstimate> {
+            let estimate = |metric| MetricEstimate {
+                metric,
+                outcome: outcome(metric),
+            };
+            RULE_METRICS.map(estimate).into()
+        };
+        let mut diagnostics = Vec::new();
+        let mut metrics = match self.refusal(network) {
+            Some(reason) => of_all(&|_| Outcome::unavailable(reason.clone())),
             None => {
                 let accelerator = Accelerator::of(&self.configuration);
                 let totals = Totals::of(&accelerator, network.graph, network.analysis);
-                let too_large = self.exceeds_arena_cache(&totals);
-                RULE_METRICS
-                    .map(|metric| MetricEstimate {
-                        metric,
-                        outcome: match &too_large {
-                            Some(reason) => Outcome::unavailable(reason.clone()),
-                            None => self.planned(metric, &totals, accelerator.clock_hz),
-                        },
-                    })
-                    .into()
+                diagnostics.extend(self.exceeded(&totals));
+                of_all(&|metric| self.planned(metric, &totals, accelerator.clock_hz))
             }
         };
         metrics.extend(self.board_latency(&metrics));
@@ -213,8 +208,25 @@ impl EthosU {
         TargetEstimate {
             device: self.configuration.product.device(),
             metrics,
-            diagnostics: Vec::new(),
+            diagnostics,
         }
+    }
+
+    /// The compiler takes the arena cache as a wish: what does not fit by stripes, it compiles all the same.
+    fn exceeded(&self, totals: &Totals) -> Option<Diagnostic> {
+        let cache_bytes = self.configuration.arena_cache_bytes();
+        let is_kept = self.configuration.strategy == Strategy::Size
+            || totals.sram_peak_bytes <= cache_bytes as f64;
+        (!is_kept).then(|| Diagnostic {
+            severity: Severity::Warning,
+            code: "exceeds-arena-cache",
+            message: format!(
+                "needs {} bytes of SRAM even by stripes, more than the {cache_bytes} of the arena cache; Vela compiles \
+                 it all the same, but it may not run",
+                totals.sram_peak_bytes
+            ),
+            operator_idx: None,
+        })
     }
 
     fn planned(&self, metric: Metric, totals: &Totals, clock_hz: f64) -> Outcome {
@@ -227,8 +239,8 @@ impl EthosU {
         let part = |one: &PlannedOperator| match metric {
             Metric::Latency => 1e3 * one.cycles / clock_hz,
             Metric::SramPeak => one.sram_bytes,
-            Metric::OffchipTraffic => one.off_chip_bytes,
-            _ => one.sram_traffic_bytes,
+            Metric::OffchipTraffic => one.counted_off_chip_bytes,
+            _ => one.counted_sram_traffic_bytes,
         };
         let errors = RuleErrors::shipped().of(&self.configuration, metric);
         Outcome::Estimate {
@@ -240,23 +252,6 @@ impl EthosU {
             expected_error_percent: errors.map(|errors| errors.mean_percent),
             operators: Some(totals.operators.iter().map(part).collect()),
         }
-    }
-
-    /// Where feature maps lie in SRAM anyway, Vela computes by stripes once they exceed what it may fill. That
-    /// schedule is slower and smaller than the one planned here, which has no stripes in these memory modes.
-    fn exceeds_arena_cache(&self, totals: &Totals) -> Option<UnavailableReason> {
-        let Configuration { memory_mode, .. } = &self.configuration;
-        let limit_bytes = self.configuration.arena_cache_bytes();
-        let is_exceeded = memory_mode.placement != Placement::Dedicated
-            && totals.sram_peak_bytes > limit_bytes as f64;
-        is_exceeded.then(|| UnavailableReason::OfTarget {
-            code: "exceeds-arena-cache",
-            words: format!(
-                "expected feature maps of at most {limit_bytes} bytes, the size of the arena cache, found {}; \
-                 Vela would compute by stripes, which is not planned in memory mode {}",
-                totals.sram_peak_bytes, memory_mode.name
-            ),
-        })
     }
 
     /// What the measured board takes, from the latency by rules among `metrics`.

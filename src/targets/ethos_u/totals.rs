@@ -14,7 +14,7 @@ pub struct Totals {
     pub latency_ms: f64,
     /// Most bytes of SRAM in use at once.
     pub sram_peak_bytes: f64,
-    /// Bytes read and written.
+    /// Bytes read and written, as the compiler counts them.
     pub offchip_traffic_bytes: f64,
     pub sram_traffic_bytes: f64,
     /// The same by node of the graph, in cycles and bytes.
@@ -32,8 +32,8 @@ impl Totals {
                 .iter()
                 .map(|one| one.sram_bytes)
                 .fold(0.0, f64::max),
-            offchip_traffic_bytes: sum(|one| one.off_chip_bytes),
-            sram_traffic_bytes: sum(|one| one.sram_traffic_bytes),
+            offchip_traffic_bytes: sum(|one| one.counted_off_chip_bytes),
+            sram_traffic_bytes: sum(|one| one.counted_sram_traffic_bytes),
             operators,
         }
     }

@@ -25,6 +25,9 @@ pub enum Configuration {
         accelerator: String,
         system_config: String,
         memory_mode: String,
+        /// What the compiler's command line has beside them; nothing where labels are stored.
+        #[serde(flatten)]
+        options: VelaOptions,
     },
     /// One core of a processor, on the board whose measured latency scales the labels.
     CortexA {
@@ -34,6 +37,19 @@ pub enum Configuration {
     },
     /// A device that someone measured.
     Measured { device: String, runtime: String },
+}
+
+/// Options of Vela's command line, absent where they are its defaults.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VelaOptions {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arena_cache_size: Option<i64>,
+    /// `Performance` or `Size`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub optimise: Option<String>,
+    /// Contents of a `vela.ini` that has both sections, instead of Vela's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vela_ini: Option<String>,
 }
 
 impl Target {

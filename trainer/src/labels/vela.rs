@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::target::{Configuration, Target};
+use super::target::{Configuration, Target, VelaOptions};
 use super::tool::LabellingTool;
 
 const WORKER: &str = include_str!("../../python/vela_worker.py");
@@ -60,6 +60,7 @@ pub fn default_targets() -> Vec<Target> {
             accelerator: accelerator.into(),
             system_config: system_config.into(),
             memory_mode: memory_mode.into(),
+            options: VelaOptions::default(),
         },
     };
     vec![

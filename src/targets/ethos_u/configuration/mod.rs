@@ -7,6 +7,7 @@
 mod known;
 pub mod memory_mode;
 pub mod product;
+pub mod strategy;
 pub mod system;
 pub mod vela_ini;
 
@@ -14,6 +15,7 @@ use std::sync::LazyLock;
 
 pub use memory_mode::{MemoryMode, Placement};
 pub use product::{Family, Product};
+pub use strategy::Strategy;
 pub use system::{MemoryArea, MemoryParameters, SystemConfiguration};
 pub use vela_ini::{IniError, VelaIni};
 
@@ -30,6 +32,7 @@ pub struct Configuration {
     /// Vela's `--arena-cache-size`: SRAM that the compiler may fill, in bytes, instead of what the memory
     /// mode says.
     pub arena_cache_bytes: Option<i64>,
+    pub strategy: Strategy,
 }
 
 impl Configuration {
@@ -54,6 +57,7 @@ impl Configuration {
             system,
             memory_mode,
             arena_cache_bytes: None,
+            strategy: Strategy::default(),
         })
     }
 
@@ -68,11 +72,14 @@ impl Configuration {
 
     /// What it is besides its accelerator, in the words of `vela.ini`.
     pub fn in_words(&self) -> String {
-        let own = format!("{}, {}", self.system.name, self.memory_mode.name);
-        match self.arena_cache_bytes {
-            Some(bytes) => format!("{own}, arena cache of {bytes} bytes"),
-            None => own,
+        let mut words = format!("{}, {}", self.system.name, self.memory_mode.name);
+        if let Some(bytes) = self.arena_cache_bytes {
+            words += &format!(", arena cache of {bytes} bytes");
         }
+        if self.strategy == Strategy::Size {
+            words += ", optimised for size";
+        }
+        words
     }
 }
 

@@ -27,13 +27,17 @@ pub fn in_sram(
     buffer_bytes: &[f64],
 ) -> Vec<bool> {
     let n_maps = program.maps.len();
-    let Some(limit_bytes) = accelerator.sram_limit_bytes else {
+    if !accelerator.spills {
         return vec![true; n_maps];
-    };
+    }
     let accesses = accesses(program, live_ranges, order, operations);
     let candidates = candidates(live_ranges, operations, &accesses);
     let mut is_kept = vec![false; n_maps];
-    for id in select(candidates, limit_bytes as f64, buffer_bytes) {
+    for id in select(
+        candidates,
+        accelerator.sram_limit_bytes as f64,
+        buffer_bytes,
+    ) {
         is_kept[id] = true;
     }
     // What is passed on inside a chain is in no memory at all.

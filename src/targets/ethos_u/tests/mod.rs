@@ -195,21 +195,21 @@ fn weights_are_buffered_where_it_pays() {
     let histogram = histogram(&[1, 2]);
     let step = |layer| weighted(accelerator, layer, 4096.0, &histogram);
     let nothing = Buffer::default();
-    let after = |before, step| buffers(accelerator, &[Some(before), None, Some(step)], &[])[2];
+    let room = [f64::INFINITY; 3];
+    let after =
+        |before, step| buffers(accelerator, &[Some(before), None, Some(step)], &[], &room)[2];
     assert_eq!(after(idle(), step(once)), nothing);
     assert_eq!(after(busy, step(once)), nothing);
     let fetched = after(busy, step(often));
     assert!(fetched.is_prefetched && fetched.bytes() == 4096.0);
-    assert!(!buffers(accelerator, &[Some(step(often))], &[])[0].is_prefetched);
+    assert!(!buffers(accelerator, &[Some(step(often))], &[], &room)[0].is_prefetched);
 }
 
 /// Whatever weights there are, buffers stay within the SRAM.
 #[test]
 fn buffers_fit_into_the_sram() {
     for accelerator in ACCELERATORS.iter() {
-        let limit = accelerator
-            .sram_limit_bytes
-            .map_or(f64::INFINITY, |b| b as f64);
+        let limit = accelerator.sram_limit_bytes as f64;
         for exponent in 4..32 {
             let all: Vec<u8> = (0..=u8::MAX).collect();
             let histogram = ByteHistogram {
@@ -226,7 +226,7 @@ fn buffers_fit_into_the_sram() {
             let block = chosen(accelerator, &layer);
             let bytes = encoded_bytes(accelerator, &layer, &block, &histogram);
             let step = weighted(accelerator, layer, bytes, &histogram);
-            for buffer in buffers(accelerator, &[Some(step); 3], &[]) {
+            for buffer in buffers(accelerator, &[Some(step); 3], &[], &[limit; 3]) {
                 assert!(buffer.bytes() <= limit, "2^{exponent}: {buffer:?}");
                 // Slices are padded each by itself.
                 assert!(buffer.bytes() <= bytes * 1.1, "2^{exponent}: {buffer:?}");

@@ -35,11 +35,13 @@ const MAX_INITIAL_SHARE: f64 = 1.0 / 10.0;
 /// Slices that fill less than this share of a block leave too many multipliers idle.
 const MIN_BLOCK_FILL: f64 = 0.3;
 
-/// The buffer of each scheduled operation. `None` is an operation for which no command runs.
+/// The buffer of each scheduled operation. `None` is an operation for which no command runs. `room_bytes` by operation:
+/// SRAM that feature maps and rolling buffers leave.
 pub fn buffers(
     accelerator: &Accelerator,
     operations: &[Option<ScheduledOperation>],
     cascades: &[Cascade],
+    room_bytes: &[f64],
 ) -> Vec<Buffer> {
     let mut before: Option<Slack> = None;
     let mut buffers = vec![Buffer::default(); operations.len()];
@@ -60,9 +62,9 @@ pub fn buffers(
             // Vela counts what the cascade reserved for other operations and their buffers, too.
             let own = operation.stripe.map_or(0.0, |one| one.planned_weight_bytes);
             let reserved = cascade.planned_weight_bytes - own;
-            cascade.rolling_bytes + (reserved + cascade_weight_bytes).max(0.0)
+            (reserved + cascade_weight_bytes).max(0.0)
         });
-        let room_bytes = (accelerator.sram_bytes() - taken_bytes).max(0.0);
+        let room_bytes = (room_bytes[idx] - taken_bytes).max(0.0);
         buffers[idx] = choose(accelerator, operations, operation, room_bytes, before);
         before = Some(buffers[idx].slack(operation, room_bytes));
         cascade_weight_bytes += buffers[idx].bytes();
@@ -103,7 +105,7 @@ pub fn choose(
         room_bytes,
         unbuffered: Unbuffered::of(accelerator, operation),
         reader: reader.map(|reader| Unbuffered::of(accelerator, reader)),
-        can_move_input: operation.can_move_input && accelerator.sram_limit_bytes.is_some(),
+        can_move_input: operation.can_move_input && accelerator.spills,
         before,
         weights,
     }
@@ -165,7 +167,17 @@ impl Weights<'_> {
         };
         match slicing.n_slices() {
             1 => vec![self.bytes],
-            _ => slicing.channels().map(of_slice).collect(),
+            // All but the first and the last have as many channels, and as many bytes.
+            _ => {
+                let mut before = (0, 0.0);
+                let bytes = slicing.channels().map(|channels| {
+                    if channels != before.0 {
+                        before = (channels, of_slice(channels));
+                    }
+                    before.1
+                });
+                bytes.collect()
+            }
         }
     }
 }
@@ -486,7 +498,7 @@ impl Choice<'_> {
         let n_stripes = self.weights.n_stripes();
         let of_slice = |channels| read_bytes(&layer.with_depth(channels), &self.weights.block);
         let bytes: f64 = slicing.channels().map(of_slice).sum();
-        if self.weights.is_inside_cascade() || accelerator.sram_limit_bytes.is_none() {
+        if self.weights.is_inside_cascade() || !accelerator.spills {
             return Some(from_sram.cycles(bytes) * n_stripes);
         }
         let off_chip = off_chip.cycles(bytes) * n_stripes;

@@ -1,6 +1,9 @@
 //! `litecast-trainer evaluate-configurations`: Vela's rules, as the engine reproduces them, against Vela
 //! in configurations that no network was trained on.
 
+mod random;
+mod sets;
+
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,13 +12,14 @@ use anyhow::{Context, Result, anyhow};
 use litecast::graph::analysis::analyze;
 use litecast::targets::Metric;
 use litecast::targets::ethos_u::accelerator::Accelerator;
-use litecast::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
+use litecast::targets::ethos_u::configuration::Configuration;
 use litecast::targets::ethos_u::rule_errors::{ConfigurationErrors, MetricErrors, RuleErrors};
 use litecast::targets::ethos_u::totals::Totals;
 
+use self::sets::{Set, Setup};
 use super::files::tflite_files;
 use crate::labels::record::{Label, Outcome};
-use crate::labels::target::{self, Target};
+use crate::labels::target::Target;
 use crate::labels::vela::{Vela, VelaLabel};
 use crate::labels::worker::Worker;
 use crate::markdown::{Head, table};
@@ -24,45 +28,6 @@ use crate::spaces::{self, Space};
 
 /// Of one graph in one configuration.
 const LIMIT: Duration = Duration::from_secs(120);
-
-/// Sections of Vela's own file besides the defaults of [`Product::default_sections`]: every memory mode,
-/// every kind of memory, every family.
-const OTHERS: [(Product, &str, &str); 14] = [
-    (Product::U55x256, "Ethos_U55_High_End_Embedded", "Sram_Only"),
-    (Product::U55x128, "Ethos_U55_Deep_Embedded", "Shared_Sram"),
-    (Product::U65x256, "Ethos_U65_Embedded", "Shared_Sram"),
-    (
-        Product::U65x256,
-        "Ethos_U65_Mid_End",
-        "Dedicated_Sram_256KB",
-    ),
-    (
-        Product::U65x512,
-        "Ethos_U65_Client_Server",
-        "Dedicated_Sram",
-    ),
-    (Product::U65x256, "Ethos_U65_High_End", "Sram_Only"),
-    (Product::U65x256, "Ethos_U65_High_End", "Shared_Sram"),
-    (Product::U85x256, "Ethos_U85_SYS_Flash_Low", "Shared_Sram"),
-    (Product::U85x512, "Ethos_U85_SYS_Flash_High", "Shared_Sram"),
-    (
-        Product::U85x256,
-        "Ethos_U85_SYS_DRAM_Low",
-        "Dedicated_Sram_256KB",
-    ),
-    (
-        Product::U85x2048,
-        "Ethos_U85_SYS_DRAM_High",
-        "Dedicated_Sram_512KB",
-    ),
-    (
-        Product::U85x1024,
-        "Ethos_U85_SYS_DRAM_High",
-        "Dedicated_Sram",
-    ),
-    (Product::U85x256, "Ethos_U85_SYS_DRAM_Mid", "Sram_Only"),
-    (Product::U85x2048, "Ethos_U85_SYS_DRAM_Mid", "Shared_Sram"),
-];
 
 /// Labels sampled networks and files with Vela in every configuration, and measures the rules.
 #[derive(Clone, Debug, clap::Args)]
@@ -75,18 +40,21 @@ pub struct EvaluateConfigurationsArgs {
     /// Folders with real files, which count apart.
     #[arg(long)]
     pub files: Vec<PathBuf>,
-    /// Only the default of each accelerator.
+    /// Which configurations.
+    #[arg(long = "set", value_enum, default_value_t = Set::Named)]
+    pub set: Set,
+    /// Compare each configuration on so many of the networks, taken in turn, instead of all.
     #[arg(long)]
-    pub defaults_only: bool,
+    pub networks_each: Option<usize>,
     /// Interpreter that has the packages of `trainer/python/requirements.txt`.
     #[arg(long, default_value = ".venv/bin/python")]
     pub python: PathBuf,
     /// Table, as Markdown.
     #[arg(long, default_value = "trainer/results/configurations.md")]
     pub out: PathBuf,
-    /// Errors that the engine ships as intervals.
-    #[arg(long, default_value = "src/targets/ethos_u/rule_errors.json")]
-    pub errors: PathBuf,
+    /// Where to write the errors that the engine ships as intervals (`src/targets/ethos_u/rule_errors.json`).
+    #[arg(long)]
+    pub errors: Option<PathBuf>,
 }
 
 /// What is compared.
@@ -100,6 +68,9 @@ const METRICS: [Metric; 4] = [
 /// Estimates and labels of one graph, by [`METRICS`].
 type Pair = [(f64, f64); METRICS.len()];
 
+/// Accelerator and configuration in words, pairs of sampled networks and of files, and graphs that were left out.
+type Group<'p> = ([String; 2], &'p [Vec<Pair>; 2], usize);
+
 /// A graph's bytes, and whether it is a real file.
 struct Example {
     bytes: Vec<u8>,
@@ -110,16 +81,25 @@ pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
     let vela = Vela {
         python: args.python.clone(),
     };
-    let configurations = configurations(args.defaults_only)?;
-    let targets: Vec<Target> = configurations.iter().map(vela_target).collect();
+    let setups = args.set.setups(args.seed)?;
+    let targets: Vec<Target> = setups.iter().map(Setup::vela_target).collect();
+    let configurations: Vec<Configuration> =
+        (setups.into_iter().map(|setup| setup.configuration)).collect();
     let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::of).collect();
     let examples = examples(args)?;
     let mut worker = Worker::start(&vela, &targets)?;
     let mut pairs: Vec<[Vec<Pair>; 2]> = vec![Default::default(); targets.len()];
     let mut n_left_out = vec![0; targets.len()];
-    for example in &examples {
+    // Every so many-th pair of a network and a configuration, so that each configuration has others.
+    let step = args
+        .networks_each
+        .map_or(1, |n| (examples.len() / n.max(1)).max(1));
+    for (example_idx, example) in examples.iter().enumerate() {
         let planned = totals(&example.bytes, &accelerators)?;
         for (idx, totals) in planned.iter().enumerate() {
+            if (example_idx + idx) % step != 0 {
+                continue;
+            }
             let answer = worker.label(idx, &example.bytes, LIMIT);
             if !answer.leaves_worker_alive() {
                 worker = Worker::start(&vela, &targets)?;
@@ -136,6 +116,9 @@ pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
     let text = markdown(&configurations, &pairs, &n_left_out);
     println!("{text}");
     fs::write(&args.out, text).with_context(|| args.out.display().to_string())?;
+    let Some(errors_path) = &args.errors else {
+        return Ok(());
+    };
     let n_spaces = Space::all().len();
     let errors = RuleErrors {
         measured_on: format!(
@@ -151,36 +134,7 @@ pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
             .collect(),
     };
     let json = serde_json::to_string_pretty(&errors)? + "\n";
-    fs::write(&args.errors, json).with_context(|| args.errors.display().to_string())
-}
-
-fn configurations(defaults_only: bool) -> Result<Vec<Configuration>> {
-    let read = |&(product, system, memory_mode): &(Product, &str, &str)| {
-        Ok(Configuration::read(
-            product,
-            VelaIni::shipped(),
-            system,
-            memory_mode,
-        )?)
-    };
-    let others = OTHERS.iter().filter(|_| !defaults_only).map(read);
-    let defaults = Product::ALL.into_iter().map(Configuration::of);
-    defaults.map(Ok).chain(others).collect()
-}
-
-fn vela_target(configuration: &Configuration) -> Target {
-    Target {
-        id: format!(
-            "{} {}",
-            configuration.product.name(),
-            configuration.in_words()
-        ),
-        configuration: target::Configuration::EthosU {
-            accelerator: configuration.product.name().into(),
-            system_config: configuration.system.name.clone(),
-            memory_mode: configuration.memory_mode.name.clone(),
-        },
-    }
+    fs::write(errors_path, json).with_context(|| errors_path.display().to_string())
 }
 
 fn examples(args: &EvaluateConfigurationsArgs) -> Result<Vec<Example>> {
@@ -293,16 +247,28 @@ fn markdown(
             ["mean", "median", "p90", "p95"].map(|what| Head::number(format!("{metric} {what}"))),
         );
     }
+    let named = configurations.iter().map(|configuration| {
+        let name = configuration.product.name();
+        [name.to_owned(), configuration.in_words()]
+    });
+    let all = std::array::from_fn(|kind| {
+        pairs
+            .iter()
+            .flat_map(|pairs| &pairs[kind])
+            .copied()
+            .collect()
+    });
+    let of_all: [Vec<Pair>; 2] = all;
+    let mut groups: Vec<Group> = (named.zip(pairs).zip(n_left_out))
+        .map(|((names, pairs), &n_left_out)| (names, pairs, n_left_out))
+        .collect();
+    let names = ["all", "all of them"].map(str::to_owned);
+    groups.push((names, &of_all, n_left_out.iter().sum()));
     let rows = |kind: usize| {
-        let rows = configurations.iter().zip(pairs).zip(n_left_out);
-        rows.map(move |((configuration, pairs), n_left_out)| {
+        groups.iter().map(move |(names, pairs, n_left_out)| {
             let pairs = &pairs[kind];
-            let mut cells = vec![
-                configuration.product.name().to_owned(),
-                configuration.in_words(),
-                pairs.len().to_string(),
-                n_left_out.to_string(),
-            ];
+            let mut cells = names.to_vec();
+            cells.extend([pairs.len(), *n_left_out].map(|n| n.to_string()));
             for (idx, &metric) in METRICS.iter().enumerate() {
                 let column: Vec<(f64, f64)> = pairs.iter().map(|pair| pair[idx]).collect();
                 let errors = metric_errors(metric, &column);

@@ -1,0 +1,182 @@
+//! Cascades: operations that run in turn, stripe by stripe, so that only some rows of the feature maps between
+//! them are ever in memory.
+//!
+//! Reproduces `CascadeBuilder::BuildCascades` of Vela's `cascade_builder.cpp`, and `ProposeMinimalSchedule`,
+//! `OptimizeSubSchedule` and `ProposeScheduleStriping` of its `scheduler.cpp`, as described under "Cascades" in
+//! `docs/ethos-u.md`. Here is what an operation is as a stage of a cascade; `spans` says where cascades begin and
+//! end, and `stripes` how many rows they compute at a time.
+
+mod spans;
+mod stripes;
+
+pub use self::spans::{Span, spans};
+pub use self::stripes::{Sram, cascades, lowest_rows};
+
+use super::flow::Flow;
+use super::geometry::{BRICK_CHANNELS, Hwc, IfmOfm, ceil_div, round_up};
+use super::layer::{Kind, Layer};
+use super::live_ranges::aligned;
+use super::order::Order;
+use super::program::{Action, Alias, FeatureMap, Operation, Program};
+use super::scheduled_operation::{Execution, ScheduledOperation};
+
+/// What is in SRAM while an operation runs with whole feature maps, before the compiler moves any there. The
+/// default is nothing: all of them are off chip.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InSram {
+    /// Bytes of its IFM and its OFM.
+    pub maps: IfmOfm<f64>,
+    /// Bytes of all that is alive: its feature maps and those that other operations need.
+    pub alive_bytes: f64,
+    /// Bytes of what only other operations need.
+    pub beside_bytes: f64,
+    /// The live range that holds its IFM.
+    pub ifm_range: Option<RangeInSram>,
+    /// Index of the live range that holds its OFM.
+    pub ofm_range: Option<usize>,
+    /// Whether other operations read its IFM, too.
+    pub is_ifm_shared: bool,
+}
+
+/// Memory that is alive over some steps.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeInSram {
+    pub range_idx: usize,
+    /// First and last step.
+    pub steps: (usize, usize),
+    pub bytes: f64,
+}
+
+/// An operation as a stage of a cascade.
+#[derive(Clone, Copy, Debug)]
+pub struct CascadeStage {
+    /// Index of the scheduled operation.
+    pub step: usize,
+    pub ifm: Hwc,
+    pub ofm: Hwc,
+    /// Bytes of an element of its IFM.
+    pub element_bytes: i64,
+    /// Rows of the IFM that one row of the OFM needs: height of the dilated kernel.
+    pub kernel_rows: i64,
+    pub stride_rows: i64,
+    /// Factor by which the IFM is enlarged while it is read.
+    pub upscale: i64,
+    /// Bytes in memory.
+    pub ifm_bytes: f64,
+    pub ofm_bytes: f64,
+    /// Bytes of its second input, 0 without one.
+    pub ifm2_bytes: f64,
+    pub can_be_striped: bool,
+    /// Whether it alone reads the OFM of the stage before.
+    pub follows: bool,
+    /// Whether its OFM can overwrite its IFM.
+    pub is_in_place: bool,
+    pub in_sram: InSram,
+}
+
+impl CascadeStage {
+    /// Rows of the IFM that so many rows of the OFM need.
+    fn input_rows(&self, rows: i64) -> i64 {
+        let seen = (rows - 1) * self.stride_rows + self.kernel_rows;
+        ceil_div(seen, self.upscale).clamp(1, self.ifm[0].max(1))
+    }
+
+    /// Bytes of the rolling buffer between the stage `before`, which writes `rows_before` rows at a time, and
+    /// this one, which computes `rows`.
+    fn rolling_bytes(&self, before: &CascadeStage, rows_before: i64, rows: i64) -> f64 {
+        let needed = self.input_rows(rows);
+        let height = round_up(rows_before + needed, needed);
+        let depth = round_up(before.ofm[2], BRICK_CHANNELS);
+        (height * self.ifm[1] * depth * self.element_bytes) as f64
+    }
+
+    /// Bytes of IFM and OFM without stripes, as if both were in SRAM.
+    fn whole_bytes(&self) -> f64 {
+        match self.is_in_place && self.ifm_bytes == self.ofm_bytes {
+            true => self.ifm_bytes,
+            false => self.ifm_bytes + self.ofm_bytes,
+        }
+    }
+}
+
+/// The stages of all scheduled operations for which a command runs. `in_sram` says what is in SRAM at a step, whose
+/// operation has this IFM and OFM.
+pub fn stages(
+    program: &Program,
+    order: &Order,
+    flow: &Flow,
+    steps: &[Option<ScheduledOperation>],
+    in_sram: impl Fn(usize, IfmOfm<usize>) -> InSram,
+) -> Vec<CascadeStage> {
+    let mut stages: Vec<CascadeStage> = Vec::new();
+    for (idx, step) in steps.iter().enumerate() {
+        let Some(step) = step else { continue };
+        let operation = &program.operations[order.operations[idx]];
+        let mut activations = program.activations(operation);
+        let (Some(input), Some(&output)) = (activations.next(), operation.outputs.first()) else {
+            continue;
+        };
+        let maps = &program.maps;
+        let input = flow.unpadded[input];
+        let (ifm, ofm) = (&maps[input], &maps[output]);
+        let layer = step.execution.layer().map(|(layer, _)| layer);
+        let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
+        let is_alone = |before: &CascadeStage| {
+            let mut between = before.step + 1..idx;
+            flow.source[idx] == Some(before.step)
+                && flow.n_readers[before.step] == 1
+                && flow.is_direct[idx]
+                && between.all(|k| flow.source[k] == Some(before.step))
+        };
+        let follows = !ifm.is_linear && stages.last().is_some_and(is_alone);
+        let has_rows = has_rows(operation, step, layer.as_ref(), [ifm, ofm]);
+        stages.push(CascadeStage {
+            step: idx,
+            ifm: ifm.shape,
+            ofm: ofm.shape,
+            element_bytes: ifm.element_bytes.max(1),
+            kernel_rows: layer.map_or(1, |layer| layer.dilated_kernel(0)),
+            stride_rows: layer.map_or(1, |layer| layer.stride[0]),
+            upscale: layer.map_or(1, |layer| layer.upscale),
+            ifm_bytes: aligned(ifm.stored_bytes()),
+            ofm_bytes: aligned(ofm.stored_bytes()),
+            ifm2_bytes: (activations.next())
+                .map_or(0.0, |map_idx| aligned(maps[map_idx].stored_bytes())),
+            can_be_striped: has_rows && !is_chained && step.pieces == 1.0,
+            follows,
+            is_in_place: operation.alias == Alias::InPlace && ifm.shape == ofm.shape,
+            in_sram: in_sram(
+                idx,
+                IfmOfm {
+                    ifm: input,
+                    ofm: output,
+                },
+            ),
+        });
+    }
+    stages
+}
+
+/// Whether an operation can compute some rows of its OFM from some rows of its IFM.
+fn has_rows(
+    operation: &Operation,
+    step: &ScheduledOperation,
+    layer: Option<&Layer>,
+    [ifm, ofm]: [&FeatureMap; 2],
+) -> bool {
+    match (&step.execution, layer) {
+        (Execution::Elementwise(_), _) => {
+            let is_binary_or_unary = operation.is_binary() || operation.action == Action::Unary;
+            is_binary_or_unary && ifm.shape == ofm.shape
+        }
+        (Execution::Transpose { .. }, _) | (_, None) => false,
+        (_, Some(layer)) => match layer.kind {
+            Kind::VectorProduct | Kind::MatrixProduct | Kind::ReduceSum => false,
+            // An enlarged input has rows that the rolling buffer lacks.
+            Kind::Convolution | Kind::Depthwise => layer.upscale == 1,
+            Kind::Pooling | Kind::MaxPooling | Kind::Copy => {
+                !matches!(operation.action, Action::Transpose { .. })
+            }
+        },
+    }
+}

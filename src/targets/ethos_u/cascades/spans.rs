@@ -1,0 +1,179 @@
+//! Where cascades begin and end, for given heights of stripes. Reproduces `CascadeBuilder::BuildCascades`.
+
+use super::{CascadeStage, RangeInSram};
+
+/// Longest cascade that is tried, so that the cost stays linear in the stages of any file. Those of networks have a
+/// few dozen stages.
+const MAX_STAGES: usize = 1024;
+
+/// Stages `first..=last` of a list, as a cascade.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    pub first: usize,
+    pub last: usize,
+    /// Bytes of SRAM while it runs: rolling buffers and weights, the feature maps before and behind it that are in
+    /// SRAM, and all that is alive beside it.
+    pub bytes: f64,
+    /// The same without what is alive beside it.
+    pub local_bytes: f64,
+    pub rolling_bytes: f64,
+}
+
+/// Cascades of stages with so many `rows` per stripe, and so many bytes of weights in SRAM.
+///
+/// Where feature maps are off chip at first (`spills`), a cascade is what fits `limit_bytes` and consists of
+/// operations whose feature maps do not. Where they are in SRAM anyway, it is what needs less than the operations need
+/// one by one; then `limit_bytes` is worth no cascade, and neither is what operations before need.
+pub fn spans(
+    stages: &[CascadeStage],
+    rows: &[i64],
+    weight_bytes: &[f64],
+    limit_bytes: f64,
+    spills: bool,
+) -> Vec<Span> {
+    let mut growth = Growth {
+        stages,
+        rows,
+        weight_bytes,
+        peak_bytes: limit_bytes,
+        spills,
+    };
+    let mut spans = Vec::new();
+    let mut first = 0;
+    while first < stages.len() {
+        let span = growth.longest(first);
+        if !spills {
+            let bytes = span.map_or(stages[first].in_sram.alive_bytes, |span| span.bytes);
+            growth.peak_bytes = growth.peak_bytes.max(bytes);
+        }
+        first = span.map_or(first, |span| span.last) + 1;
+        spans.extend(span);
+    }
+    spans
+}
+
+struct Growth<'a> {
+    stages: &'a [CascadeStage],
+    rows: &'a [i64],
+    weight_bytes: &'a [f64],
+    peak_bytes: f64,
+    spills: bool,
+}
+
+impl Growth<'_> {
+    fn is_striped(&self, idx: usize) -> bool {
+        self.stages[idx].can_be_striped && self.rows[idx] < self.stages[idx].ofm[0]
+    }
+
+    /// The cascade that begins with this stage, if one is worth it.
+    fn longest(&self, first: usize) -> Option<Span> {
+        if !self.is_striped(first) {
+            return None;
+        }
+        let start = &self.stages[first].in_sram;
+        let mut held = Held {
+            ifm_bytes: start.maps.ifm,
+            rolling_bytes: 0.0,
+            weight_bytes: self.weight_bytes[first],
+            beside: Beside::of(&self.stages[first]),
+        };
+        let mut best_bytes = start.alive_bytes;
+        let mut best = None;
+        // Rolling buffer between the two stages before.
+        let mut previous = None;
+        for idx in first + 1..self.stages.len().min(first + MAX_STAGES) {
+            let stage = &self.stages[idx];
+            if !stage.follows || !self.is_striped(idx) {
+                break;
+            }
+            let before = &self.stages[idx - 1];
+            let between = stage.rolling_bytes(before, self.rows[idx - 1], self.rows[idx]);
+            let is_reused = before.is_in_place && previous == Some(between);
+            held.rolling_bytes += if is_reused { 0.0 } else { between };
+            held.weight_bytes += self.weight_bytes[idx];
+            held.beside.add(stage);
+            previous = Some(between);
+            let span = held.span(
+                first,
+                idx,
+                if self.spills {
+                    0.0
+                } else {
+                    stage.in_sram.maps.ofm
+                },
+            );
+            let is_end = if self.spills {
+                let apart_bytes = stage.whole_bytes() + stage.in_sram.beside_bytes;
+                if apart_bytes < self.peak_bytes || span.bytes > self.peak_bytes {
+                    break;
+                }
+                best = Some(span);
+                false
+            } else {
+                let apart_bytes = stage.in_sram.alive_bytes;
+                if span.bytes < best_bytes || span.bytes < apart_bytes {
+                    best_bytes = span.bytes;
+                    best = Some(span);
+                }
+                let both_fit = apart_bytes < self.peak_bytes && best_bytes < self.peak_bytes;
+                both_fit || held.bytes() > best_bytes
+            };
+            if is_end {
+                break;
+            }
+        }
+        best
+    }
+}
+
+/// What a cascade holds in SRAM, but for its OFM.
+struct Held {
+    ifm_bytes: f64,
+    rolling_bytes: f64,
+    weight_bytes: f64,
+    beside: Beside,
+}
+
+impl Held {
+    fn bytes(&self) -> f64 {
+        self.ifm_bytes + self.rolling_bytes + self.weight_bytes + self.beside.max_bytes
+    }
+
+    fn span(&self, first: usize, last: usize, ofm_bytes: f64) -> Span {
+        let bytes = self.bytes() + ofm_bytes;
+        Span {
+            first,
+            last,
+            bytes,
+            local_bytes: bytes - self.beside.max_bytes,
+            rolling_bytes: self.rolling_bytes,
+        }
+    }
+}
+
+/// The most SRAM that others need while the stages of a cascade run.
+struct Beside {
+    /// The IFM of the cascade, which counts as its own.
+    ifm_range: Option<RangeInSram>,
+    max_bytes: f64,
+}
+
+impl Beside {
+    fn of(first: &CascadeStage) -> Self {
+        Self {
+            ifm_range: first.in_sram.ifm_range,
+            max_bytes: first.in_sram.beside_bytes.max(0.0),
+        }
+    }
+
+    fn add(&mut self, stage: &CascadeStage) {
+        let in_sram = &stage.in_sram;
+        let alive = self.ifm_range.filter(|range| {
+            let is_own = in_sram.ifm_range.map(|ifm| ifm.range_idx) == Some(range.range_idx)
+                || in_sram.ofm_range == Some(range.range_idx);
+            (range.steps.0..=range.steps.1).contains(&stage.step) && !is_own
+        });
+        let counted_bytes = alive.map_or(0.0, |range| range.bytes);
+        self.max_bytes = self.max_bytes.max(in_sram.beside_bytes - counted_bytes);
+    }
+}

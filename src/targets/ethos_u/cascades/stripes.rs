@@ -1,0 +1,283 @@
+//! How many rows the operations of a cascade compute at a time. Reproduces `ProposeMinimalSchedule`,
+//! `OptimizeSubSchedule` and `ProposeScheduleStriping`.
+
+use super::spans::{Span, spans};
+use super::{CascadeStage, InSram, RangeInSram};
+use crate::targets::ethos_u::accelerator::Accelerator;
+use crate::targets::ethos_u::geometry::round_up;
+use crate::targets::ethos_u::scheduled_operation::{Cascade, ScheduledOperation, Stripe};
+use crate::targets::ethos_u::weight_buffers::{Buffer, Slack, choose};
+
+/// Limit of operations times stripe heights that are tried for a graph, some tenths of a second's worth.
+/// Sampled networks need about a hundred; a file made to exceed the limit gets the highest stripes found so far.
+const MAX_TRIES: usize = 1 << 14;
+
+/// SRAM for a schedule.
+#[derive(Clone, Copy, Debug)]
+pub struct Sram<'a> {
+    /// Bytes that it may fill.
+    pub limit_bytes: f64,
+    /// By step, bytes of feature maps and rolling buffers while stripes are lowest.
+    pub used_bytes: &'a [f64],
+}
+
+impl Sram<'_> {
+    fn free_bytes(&self, step: usize) -> f64 {
+        (self.limit_bytes - self.used_bytes[step]).max(0.0)
+    }
+}
+
+/// Rows of each stage in the lowest stripes: as many as one row of the next stage skips.
+pub fn lowest_rows(stages: &[CascadeStage]) -> Vec<i64> {
+    let min_rows = |idx: usize| {
+        let rows = stages.get(idx + 1).map_or(1, |next| next.stride_rows);
+        round_up(rows, stages[idx].upscale)
+    };
+    (0..stages.len()).map(min_rows).collect()
+}
+
+/// The cascades of a schedule, with stripes as high as possible where `spans` has them with the lowest. Replaces their
+/// scheduled operations by striped ones, which `stripe` makes. Linear in `stages`, but for the heights that are tried.
+pub fn cascades<'a>(
+    accelerator: &Accelerator,
+    stages: &[CascadeStage],
+    spans: &[Span],
+    sram: Sram,
+    steps: &mut [Option<ScheduledOperation<'a>>],
+    stripe: impl Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>>,
+) -> Vec<Cascade> {
+    let rows = lowest_rows(stages);
+    let mut cascades = Vec::new();
+    let mut tries_left = MAX_TRIES;
+    for span in spans {
+        let stripes = Stripes {
+            accelerator,
+            stages: inside(
+                &stages[span.first..=span.last],
+                span,
+                sram,
+                accelerator.spills,
+            ),
+            limit_bytes: sram.limit_bytes,
+            free_bytes: sram.free_bytes(stages[span.first].step),
+            stripe: &stripe,
+            before: (span.first.checked_sub(1))
+                .and_then(|before| steps[stages[before].step])
+                .map(|step| Buffer::default().slack(&step, sram.limit_bytes)),
+        };
+        let lowest = &rows[span.first..=span.last];
+        let highest = stripes.highest(steps, lowest, &mut tries_left);
+        let Striping {
+            rows,
+            spans,
+            weight_bytes,
+        } = highest.unwrap_or_else(|| Striping::lowest(lowest, *span));
+        for part in spans {
+            let of_stages = part.first..=part.last;
+            let stages = &stripes.stages[of_stages.clone()];
+            for idx in of_stages.clone() {
+                let stage = &stripes.stages[idx];
+                let stripe = Stripe {
+                    rows: rows[idx],
+                    is_first: idx == part.first,
+                    planned_weight_bytes: weight_bytes[idx],
+                };
+                if let Some(step) = stripes.step(steps, stage, stripe) {
+                    steps[stage.step] = Some(step);
+                }
+            }
+            cascades.push(Cascade {
+                first: stages[0].step,
+                last: stages[stages.len() - 1].step,
+                rolling_bytes: part.rolling_bytes,
+                planned_weight_bytes: weight_bytes[of_stages].iter().sum(),
+            });
+        }
+    }
+    cascades
+}
+
+/// The stages of a cascade, each with what is in SRAM beside the whole cascade.
+fn inside(stages: &[CascadeStage], span: &Span, sram: Sram, spills: bool) -> Vec<CascadeStage> {
+    let (Some(first), Some(last)) = (stages.first(), stages.last()) else {
+        return Vec::new();
+    };
+    let parallel_bytes = (sram.used_bytes[first.step] - span.local_bytes).max(0.0);
+    // An IFM that others read, too, stays whole while all stages run.
+    let kept_bytes = match !spills && first.in_sram.is_ifm_shared {
+        true => first.ifm_bytes,
+        false => 0.0,
+    };
+    let whole_range = |range: RangeInSram| RangeInSram {
+        steps: (first.step, last.step),
+        bytes: kept_bytes,
+        ..range
+    };
+    let stage_inside = |stage: &CascadeStage| {
+        let is_first = stage.step == first.step;
+        let beside_bytes = parallel_bytes + if is_first { 0.0 } else { kept_bytes };
+        let InSram {
+            maps, ifm_range, ..
+        } = stage.in_sram;
+        CascadeStage {
+            in_sram: InSram {
+                alive_bytes: maps.ifm + maps.ofm + beside_bytes,
+                beside_bytes,
+                ifm_range: ifm_range.filter(|_| is_first).map(whole_range),
+                ofm_range: None,
+                ..stage.in_sram
+            },
+            ..*stage
+        }
+    };
+    stages.iter().map(stage_inside).collect()
+}
+
+/// Stripes of the stages of one cascade, which they may divide into several.
+struct Striping {
+    /// Rows of each stage.
+    rows: Vec<i64>,
+    spans: Vec<Span>,
+    /// By stage, bytes of weights that are reserved in SRAM.
+    weight_bytes: Vec<f64>,
+}
+
+impl Striping {
+    /// All stages as one cascade, with the lowest stripes and no weights in SRAM.
+    fn lowest(rows: &[i64], span: Span) -> Self {
+        let whole = Span {
+            first: 0,
+            last: rows.len() - 1,
+            ..span
+        };
+        Self {
+            rows: rows.to_vec(),
+            spans: vec![whole],
+            weight_bytes: vec![0.0; rows.len()],
+        }
+    }
+}
+
+/// The choice of stripe heights for one cascade.
+struct Stripes<'a, F> {
+    accelerator: &'a Accelerator,
+    stages: Vec<CascadeStage>,
+    limit_bytes: f64,
+    /// Bytes that feature maps and the rolling buffers of the lowest stripes leave for weights.
+    free_bytes: f64,
+    stripe: &'a F,
+    before: Option<Slack>,
+}
+
+impl<'a, F: Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>>> Stripes<'_, F> {
+    fn step(
+        &self,
+        steps: &[Option<ScheduledOperation<'a>>],
+        stage: &CascadeStage,
+        stripe: Stripe,
+    ) -> Option<ScheduledOperation<'a>> {
+        (self.stripe)(steps[stage.step].as_ref()?, stripe)
+    }
+
+    /// The highest stripes that fit; `None` if only the lowest do.
+    fn highest(
+        &self,
+        steps: &[Option<ScheduledOperation<'a>>],
+        min_rows: &[i64],
+        tries_left: &mut usize,
+    ) -> Option<Striping> {
+        let is_buffered = self.is_buffered(steps, min_rows);
+        let last = self.stages.last()?;
+        let granule = last.upscale.max(1);
+        let from = round_up(min_rows.last()? + 1, granule);
+        let to = (last.ofm[0] + 1) / 2;
+        let mut best = None;
+        let mut max_spans = None;
+        for height in (from..=to).step_by(usize::try_from(granule).unwrap_or(1)) {
+            *tries_left = tries_left.saturating_sub(self.stages.len());
+            if *tries_left == 0 {
+                break;
+            }
+            let rows = self.rows(height);
+            let weight_bytes: Vec<f64> = (self.stages.iter().zip(&rows).zip(&is_buffered).zip(0..))
+                .map(|(((stage, &rows), &is_buffered), idx)| {
+                    let stripe = Stripe::of(rows, idx == 0);
+                    let step = is_buffered.then(|| self.step(steps, stage, stripe));
+                    step.flatten()
+                        .map_or(0.0, |step| step.execution.weight_bytes())
+                })
+                .collect();
+            let spans = spans(
+                &self.stages,
+                &rows,
+                &weight_bytes,
+                self.limit_bytes,
+                self.accelerator.spills,
+            );
+            let max = *max_spans.get_or_insert(spans.len());
+            if spans.len() > max || self.bytes(&spans) > self.limit_bytes {
+                break;
+            }
+            let is_empty = spans.is_empty();
+            best = Some(Striping {
+                rows,
+                spans,
+                weight_bytes,
+            });
+            if is_empty {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Rows of each stage if the last one computes so many.
+    fn rows(&self, last: i64) -> Vec<i64> {
+        let mut rows = vec![last; self.stages.len()];
+        for idx in (1..rows.len()).rev() {
+            // All rows of an OFM are no stripe, nor are more.
+            let all = self.stages[idx - 1].ofm[0];
+            let stage = &self.stages[idx];
+            rows[idx] = round_up(rows[idx], stage.upscale);
+            rows[idx - 1] = (rows[idx] / stage.upscale * stage.stride_rows).min(all);
+        }
+        rows
+    }
+
+    /// Which stages have a weight buffer with the lowest stripes.
+    fn is_buffered(&self, steps: &[Option<ScheduledOperation<'a>>], rows: &[i64]) -> Vec<bool> {
+        let mut weight_bytes = 0.0;
+        let mut before = self.before;
+        let mut is_buffered = Vec::with_capacity(rows.len());
+        for (stage, &rows) in self.stages.iter().zip(rows) {
+            let is_first = is_buffered.is_empty();
+            let step = self.step(steps, stage, Stripe::of(rows, is_first));
+            let room_bytes = (self.free_bytes - weight_bytes).max(0.0);
+            let buffer = step.map(|step| {
+                let buffer = choose(self.accelerator, steps, &step, room_bytes, before);
+                before = Some(buffer.slack(&step, room_bytes));
+                buffer
+            });
+            let bytes = buffer.map_or(0.0, |buffer| buffer.bytes());
+            weight_bytes += bytes;
+            is_buffered.push(bytes > 0.0);
+        }
+        is_buffered
+    }
+
+    /// Peak bytes of SRAM if stages outside of cascades have their whole feature maps there.
+    fn bytes(&self, spans: &[Span]) -> f64 {
+        let is_apart = |idx: &usize| {
+            !spans
+                .iter()
+                .any(|span| (span.first..=span.last).contains(idx))
+        };
+        let apart = (0..self.stages.len()).filter(is_apart);
+        let whole = apart.map(|idx| {
+            let stage = &self.stages[idx];
+            stage.ifm_bytes + stage.ofm_bytes + stage.ifm2_bytes + stage.in_sram.beside_bytes
+        });
+        let cascaded = spans.iter().map(|span| span.bytes);
+        whole.chain(cascaded).fold(0.0, f64::max)
+    }
+}

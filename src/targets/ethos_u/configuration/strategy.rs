@@ -1,0 +1,25 @@
+//! What the compiler's optimiser spends SRAM on.
+
+use serde::{Deserialize, Serialize};
+
+/// Vela's `--optimise`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
+pub enum Strategy {
+    /// As fast as possible within the arena cache.
+    #[default]
+    Performance,
+    /// In as little SRAM as possible, whatever the arena cache is.
+    Size,
+}
+
+impl Strategy {
+    pub const ALL: [Self; 2] = [Self::Performance, Self::Size];
+
+    /// Vela's name of it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Performance => "Performance",
+            Self::Size => "Size",
+        }
+    }
+}

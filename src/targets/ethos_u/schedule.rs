@@ -1,0 +1,287 @@
+//! Scheduled operations with whole feature maps → the schedule: whole feature maps still, or cascades where SRAM is
+//! short or is to be saved.
+//!
+//! Reproduces `Scheduler::Process`, `OptimizeSchedule` and `ComputeNonLocalUsage` of Vela's `scheduler.cpp`, as
+//! described under "Strategies" in `docs/ethos-u.md`.
+
+use super::accelerator::Accelerator;
+use super::cascades::{
+    CascadeStage, InSram, RangeInSram, Span, Sram, cascades, lowest_rows, spans, stages,
+};
+use super::configuration::Strategy;
+use super::flow::Flow;
+use super::geometry::IfmOfm;
+use super::live_ranges::{LiveRanges, aligned};
+use super::order::Order;
+use super::program::Program;
+use super::scheduled_operation::{Cascade, ScheduledOperation};
+use super::scheduling::striped;
+use super::weight_buffers::{Buffer, buffers};
+
+type Steps<'a> = Vec<Option<ScheduledOperation<'a>>>;
+
+/// Scheduled operations by step of their order, with the SRAM that they need besides feature maps.
+#[derive(Clone)]
+pub struct Schedule<'a> {
+    pub order: Order,
+    pub live_ranges: LiveRanges,
+    pub steps: Steps<'a>,
+    pub buffers: Vec<Buffer>,
+    /// Bytes of SRAM for the step's weights and for those of the next one that are prefetched meanwhile.
+    pub weight_buffer_bytes: Vec<f64>,
+    /// The same with the rolling buffers and all weights of a cascade, which stay in SRAM while it runs.
+    pub buffer_bytes: Vec<f64>,
+}
+
+impl<'a> Schedule<'a> {
+    /// The schedule that the compiler chooses, from `steps` with whole feature maps. Linear in operations, but for the
+    /// stripes that are tried, for which see [`cascades`].
+    pub fn of(
+        accelerator: &Accelerator,
+        program: &Program,
+        order: &Order,
+        flow: &Flow,
+        steps: Steps<'a>,
+    ) -> Self {
+        let planner = Planner {
+            accelerator,
+            program,
+            order,
+        };
+        let cache_bytes = accelerator.sram_limit_bytes as f64;
+        let is_for_size = accelerator.strategy == Strategy::Size;
+        // Where feature maps are in SRAM anyway, cascades are there to save some of it.
+        let whole =
+            (!accelerator.spills).then(|| planner.buffered(steps.clone(), &[], f64::INFINITY));
+        let fits = |limit_bytes: f64| {
+            let is_less = |whole: &&Schedule<'a>| whole.peak_bytes() < limit_bytes;
+            whole.as_ref().filter(is_less).cloned()
+        };
+        if let Some(whole) = fits(cache_bytes).filter(|_| !is_for_size) {
+            return whole;
+        }
+        let plan = planner.memory(&[]);
+        let guide_bytes = match is_for_size {
+            true => plan.least_bytes(program, &steps),
+            false => cache_bytes,
+        };
+        let stages = plan.stages(&planner, flow, &steps);
+        let no_weights = vec![0.0; stages.len()];
+        let spans = spans(
+            &stages,
+            &lowest_rows(&stages),
+            &no_weights,
+            guide_bytes,
+            accelerator.spills,
+        );
+        let used_bytes = match spans.is_empty() {
+            true => plan.alive_bytes,
+            false => planner.memory(&cascades_of(&stages, &spans)).alive_bytes,
+        };
+        let peak_bytes = used_bytes.iter().copied().fold(0.0, f64::max);
+        let limit_bytes = match is_for_size {
+            // Where the SRAM is a cache, there may be nothing in it yet.
+            true if peak_bytes > 0.0 => peak_bytes,
+            _ => cache_bytes,
+        };
+        if let Some(whole) = fits(limit_bytes) {
+            return whole;
+        }
+        let sram = Sram {
+            limit_bytes,
+            used_bytes: &used_bytes,
+        };
+        let mut steps = steps;
+        let cascades = cascades(
+            accelerator,
+            &stages,
+            &spans,
+            sram,
+            &mut steps,
+            |step, stripe| striped(accelerator, step, stripe),
+        );
+        planner.buffered(steps, &cascades, limit_bytes)
+    }
+
+    /// Most bytes of SRAM, if all feature maps are there.
+    fn peak_bytes(&self) -> f64 {
+        let alive_bytes = self.live_ranges.live_bytes(self.steps.len(), |_| true);
+        let at_once = alive_bytes.iter().zip(&self.buffer_bytes);
+        at_once
+            .map(|(alive, buffers)| alive + buffers)
+            .fold(0.0, f64::max)
+    }
+}
+
+/// The cascades of stages with the lowest stripes.
+fn cascades_of(stages: &[CascadeStage], spans: &[Span]) -> Vec<Cascade> {
+    let of_span = |span: &Span| Cascade {
+        first: stages[span.first].step,
+        last: stages[span.last].step,
+        rolling_bytes: span.rolling_bytes,
+        planned_weight_bytes: 0.0,
+    };
+    spans.iter().map(of_span).collect()
+}
+
+struct Planner<'p> {
+    accelerator: &'p Accelerator,
+    program: &'p Program,
+    order: &'p Order,
+}
+
+/// What is in SRAM before the compiler moves anything there.
+struct Memory {
+    order: Order,
+    live_ranges: LiveRanges,
+    /// By index of a live range.
+    is_in_sram: Vec<bool>,
+    /// By step, bytes of feature maps and rolling buffers.
+    alive_bytes: Vec<f64>,
+}
+
+impl Planner<'_> {
+    fn memory(&self, cascades: &[Cascade]) -> Memory {
+        let Self {
+            accelerator,
+            program,
+            order,
+        } = *self;
+        let spans = cascades.iter().map(|cascade| (cascade.first, cascade.last));
+        let order = order.clone().with_cascades(spans);
+        let live_ranges = LiveRanges::of(program, &order, accelerator.spills);
+        let mut is_in_sram = vec![!accelerator.spills; program.maps.len()];
+        for (map_idx, map) in program.maps.iter().enumerate() {
+            is_in_sram[live_ranges.range_of(map_idx)] |= map.is_staged;
+        }
+        let n_steps = order.operations.len();
+        let mut alive_bytes = live_ranges.live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
+        for cascade in cascades {
+            let during = &mut alive_bytes[cascade.first..=cascade.last];
+            during
+                .iter_mut()
+                .for_each(|bytes| *bytes += cascade.rolling_bytes);
+        }
+        Memory {
+            alive_bytes,
+            order,
+            live_ranges,
+            is_in_sram,
+        }
+    }
+
+    /// With weight buffers where cascades and feature maps leave room for them.
+    fn buffered<'a>(
+        &self,
+        steps: Steps<'a>,
+        cascades: &[Cascade],
+        limit_bytes: f64,
+    ) -> Schedule<'a> {
+        let Memory {
+            order,
+            live_ranges,
+            alive_bytes,
+            ..
+        } = self.memory(cascades);
+        let room_bytes: Vec<f64> = (alive_bytes.iter())
+            .map(|alive_bytes| (limit_bytes - alive_bytes).max(0.0))
+            .collect();
+        let buffers = buffers(self.accelerator, &steps, cascades, &room_bytes);
+        let weight_buffer_bytes = weight_buffer_bytes(&steps, &buffers);
+        Schedule {
+            buffer_bytes: with_cascades(&weight_buffer_bytes, cascades, &buffers),
+            order,
+            live_ranges,
+            steps,
+            buffers,
+            weight_buffer_bytes,
+        }
+    }
+}
+
+impl Memory {
+    /// Fewest bytes at any time: while an operation runs, or behind the last one, where outputs are left.
+    fn least_bytes(&self, program: &Program, steps: &[Option<ScheduledOperation>]) -> f64 {
+        let mut is_left = vec![false; program.maps.len()];
+        for (map_idx, map) in program.maps.iter().enumerate() {
+            is_left[self.live_ranges.range_of(map_idx)] |= map.is_output || map.is_variable;
+        }
+        let left = (self.live_ranges.ranges())
+            .filter(|(range_idx, range)| {
+                is_left[*range_idx] && self.is_in_sram[*range_idx] && range.steps.is_some()
+            })
+            .map(|(_, range)| range.bytes_in_memory());
+        let during = self.alive_bytes.iter().zip(steps);
+        let during = during.filter_map(|(bytes, step)| step.as_ref().map(|_| *bytes));
+        during.fold(left.sum(), f64::min)
+    }
+
+    fn stages(
+        &self,
+        planner: &Planner,
+        flow: &Flow,
+        steps: &[Option<ScheduledOperation>],
+    ) -> Vec<CascadeStage> {
+        let program = planner.program;
+        let n_readers = program.n_readers();
+        let is_in_sram = |map_idx: usize| self.is_in_sram[self.live_ranges.range_of(map_idx)];
+        let range = |map_idx: usize| {
+            let range_idx = self.live_ranges.range_of(map_idx);
+            let range = self.live_ranges.range(range_idx);
+            let steps = range.steps.filter(|_| self.is_in_sram[range_idx])?;
+            Some(RangeInSram {
+                range_idx,
+                steps,
+                bytes: range.bytes_in_memory(),
+            })
+        };
+        let in_sram = |step_idx: usize, maps: IfmOfm<usize>| {
+            if (steps[step_idx].as_ref()).is_none_or(ScheduledOperation::is_of_cpu) {
+                return InSram::default();
+            }
+            let is_one = self.live_ranges.range_of(maps.ifm) == self.live_ranges.range_of(maps.ofm);
+            let bytes = maps.map(|map_idx| match is_in_sram(map_idx) {
+                true => aligned(program.maps[map_idx].stored_bytes()),
+                false => 0.0,
+            });
+            let own_bytes = bytes.ifm + if is_one { 0.0 } else { bytes.ofm };
+            InSram {
+                maps: bytes,
+                alive_bytes: self.alive_bytes[step_idx],
+                beside_bytes: self.alive_bytes[step_idx] - own_bytes,
+                ifm_range: range(maps.ifm),
+                ofm_range: range(maps.ofm).map(|range| range.range_idx),
+                is_ifm_shared: match flow.source[step_idx] {
+                    Some(source) => flow.n_readers[source] > 1,
+                    None => n_readers[maps.ifm] > 1,
+                },
+            }
+        };
+        stages(program, planner.order, flow, steps, in_sram)
+    }
+}
+
+/// By step, SRAM for its weights and for those of the next operation that are prefetched meanwhile.
+fn weight_buffer_bytes(steps: &[Option<ScheduledOperation>], buffers: &[Buffer]) -> Vec<f64> {
+    let mut fetched_for_next = 0.0;
+    let mut bytes = vec![0.0; steps.len()];
+    for idx in (0..steps.len()).rev().filter(|&idx| steps[idx].is_some()) {
+        bytes[idx] = buffers[idx].bytes_beside(fetched_for_next);
+        let is_new = buffers[idx].is_prefetched && !buffers[idx].is_shared;
+        fetched_for_next = if is_new { buffers[idx].parts[0] } else { 0.0 };
+    }
+    bytes
+}
+
+/// The same with the rolling buffers of cascades. All weights of a cascade stay in SRAM while it runs.
+fn with_cascades(bytes: &[f64], cascades: &[Cascade], buffers: &[Buffer]) -> Vec<f64> {
+    let mut bytes = bytes.to_vec();
+    for cascade in cascades {
+        let steps = cascade.first..=cascade.last;
+        // Including what is prefetched for the operation after the cascade.
+        let of_last = bytes[cascade.last] - buffers[cascade.last].bytes();
+        let weights: f64 = buffers[steps.clone()].iter().map(Buffer::bytes).sum();
+        bytes[steps].fill(cascade.rolling_bytes + weights + of_last);
+    }
+    bytes
+}

@@ -1,0 +1,202 @@
+//! Which configurations are compared.
+
+use anyhow::Result;
+use litecast::targets::ethos_u::configuration::{Configuration, Product, Strategy, VelaIni};
+
+use super::random;
+use crate::labels::target::{self, Target, VelaOptions};
+
+/// A set of configurations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Set {
+    /// The default of each accelerator.
+    Defaults,
+    /// Those, and every memory mode and kind of memory of Vela's own file.
+    Named,
+    /// Less SRAM than networks ask for: small arena caches, and Vela's `--optimise Size`.
+    LessSram,
+    /// Fifty files of one's own, drawn at random within physical ranges.
+    Random,
+}
+
+/// A configuration, and the file that it is from if it is not Vela's own.
+pub struct Setup {
+    pub configuration: Configuration,
+    pub vela_ini: Option<String>,
+}
+
+/// Sections of Vela's own file besides the defaults of [`Product::default_sections`]: every memory mode,
+/// every kind of memory, every family.
+const OTHERS: [(Product, &str, &str); 14] = [
+    (Product::U55x256, "Ethos_U55_High_End_Embedded", "Sram_Only"),
+    (Product::U55x128, "Ethos_U55_Deep_Embedded", "Shared_Sram"),
+    (Product::U65x256, "Ethos_U65_Embedded", "Shared_Sram"),
+    (
+        Product::U65x256,
+        "Ethos_U65_Mid_End",
+        "Dedicated_Sram_256KB",
+    ),
+    (
+        Product::U65x512,
+        "Ethos_U65_Client_Server",
+        "Dedicated_Sram",
+    ),
+    (Product::U65x256, "Ethos_U65_High_End", "Sram_Only"),
+    (Product::U65x256, "Ethos_U65_High_End", "Shared_Sram"),
+    (Product::U85x256, "Ethos_U85_SYS_Flash_Low", "Shared_Sram"),
+    (Product::U85x512, "Ethos_U85_SYS_Flash_High", "Shared_Sram"),
+    (
+        Product::U85x256,
+        "Ethos_U85_SYS_DRAM_Low",
+        "Dedicated_Sram_256KB",
+    ),
+    (
+        Product::U85x2048,
+        "Ethos_U85_SYS_DRAM_High",
+        "Dedicated_Sram_512KB",
+    ),
+    (
+        Product::U85x1024,
+        "Ethos_U85_SYS_DRAM_High",
+        "Dedicated_Sram",
+    ),
+    (Product::U85x256, "Ethos_U85_SYS_DRAM_Mid", "Sram_Only"),
+    (Product::U85x2048, "Ethos_U85_SYS_DRAM_Mid", "Shared_Sram"),
+];
+
+/// Families and memory modes with an arena cache in KiB, or else `Size`.
+const LESS_SRAM: [(Product, &str, &str, Option<i64>); 12] = [
+    (
+        Product::U55x128,
+        "Ethos_U55_High_End_Embedded",
+        "Shared_Sram",
+        Some(64),
+    ),
+    (
+        Product::U55x128,
+        "Ethos_U55_High_End_Embedded",
+        "Shared_Sram",
+        Some(192),
+    ),
+    (
+        Product::U55x256,
+        "Ethos_U55_High_End_Embedded",
+        "Sram_Only",
+        Some(128),
+    ),
+    (
+        Product::U65x256,
+        "Ethos_U65_High_End",
+        "Shared_Sram",
+        Some(96),
+    ),
+    (
+        Product::U85x256,
+        "Ethos_U85_SYS_Flash_High",
+        "Shared_Sram",
+        Some(64),
+    ),
+    (
+        Product::U85x512,
+        "Ethos_U85_SYS_DRAM_Mid",
+        "Shared_Sram",
+        Some(192),
+    ),
+    (
+        Product::U55x64,
+        "Ethos_U55_Deep_Embedded",
+        "Shared_Sram",
+        None,
+    ),
+    (
+        Product::U55x128,
+        "Ethos_U55_High_End_Embedded",
+        "Shared_Sram",
+        None,
+    ),
+    (
+        Product::U55x256,
+        "Ethos_U55_High_End_Embedded",
+        "Sram_Only",
+        None,
+    ),
+    (
+        Product::U65x512,
+        "Ethos_U65_High_End",
+        "Dedicated_Sram_384KB",
+        None,
+    ),
+    (
+        Product::U85x256,
+        "Ethos_U85_SYS_Flash_High",
+        "Shared_Sram",
+        None,
+    ),
+    (
+        Product::U85x512,
+        "Ethos_U85_SYS_DRAM_Mid",
+        "Dedicated_Sram_384KB",
+        None,
+    ),
+];
+
+impl Set {
+    /// Its configurations; `seed` is for those drawn at random.
+    pub fn setups(self, seed: u64) -> Result<Vec<Setup>> {
+        let known = |configuration: Configuration| Setup {
+            configuration,
+            vela_ini: None,
+        };
+        let read = |(product, system, mode): (Product, &str, &str)| -> Result<Configuration> {
+            Ok(Configuration::read(
+                product,
+                VelaIni::shipped(),
+                system,
+                mode,
+            )?)
+        };
+        let defaults = || Product::ALL.into_iter().map(Configuration::of).map(known);
+        match self {
+            Self::Defaults => Ok(defaults().collect()),
+            Self::Named => {
+                let others = OTHERS.iter().map(|&sections| Ok(known(read(sections)?)));
+                defaults().map(Ok).chain(others).collect()
+            }
+            Self::LessSram => {
+                let limited = |&(product, system, mode, kib): &(_, _, _, Option<i64>)| {
+                    Ok(known(Configuration {
+                        arena_cache_bytes: kib.map(|kib| kib << 10),
+                        strategy: match kib {
+                            Some(_) => Strategy::Performance,
+                            None => Strategy::Size,
+                        },
+                        ..read((product, system, mode))?
+                    }))
+                };
+                LESS_SRAM.iter().map(limited).collect()
+            }
+            Self::Random => random::setups(seed),
+        }
+    }
+}
+
+impl Setup {
+    /// As the labelling tool is told of it.
+    pub fn vela_target(&self) -> Target {
+        let configuration = &self.configuration;
+        let product = configuration.product.name();
+        Target {
+            id: format!("{product} {}", configuration.in_words()),
+            configuration: target::Configuration::EthosU {
+                accelerator: product.into(),
+                system_config: configuration.system.name.clone(),
+                memory_mode: configuration.memory_mode.name.clone(),
+                options: VelaOptions {
+                    arena_cache_size: configuration.arena_cache_bytes,
+                    optimise: Some(configuration.strategy.name().into()),
+                    vela_ini: self.vela_ini.clone(),
+                },
+            },
+        }
+    }
+}
