@@ -47,6 +47,7 @@ pub mod graph;
 pub mod learned;
 pub mod provenance;
 pub mod report;
+pub mod sweep;
 #[doc(hidden)]
 pub mod targets;
 

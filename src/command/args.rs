@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use litecast::boards::Application;
+use litecast::targets::choice::MAX_CLOCK_MHZ;
 
-use super::budget::Limits;
-use super::choice::TargetArgs;
+use super::budget::{Limits, SweepLimits};
+use super::choice::{NpuArgs, TargetArgs};
 
 /// What a neural network costs on edge hardware, before any deployment.
 ///
@@ -36,6 +37,10 @@ pub enum Command {
     /// Exits with 0 when every limit holds, with 1 when one does not or a file has no estimate to hold to it,
     /// and with 2 when nothing could be checked. Without FILE, the limits are those of litecast.toml.
     Check(CheckArgs),
+    /// Estimate on every Ethos-U, and find the smallest that meets limits
+    ///
+    /// Exits with 1 when none meets them, or when the file has no estimate.
+    Sweep(SweepArgs),
     /// Show how throughput and memory grow with the batch on a GPU, and the largest batch that fits
     SweepBatch(SweepBatchArgs),
     /// Count what is exact: operators, multiply-accumulates, parameters, bytes and the arena
@@ -62,6 +67,13 @@ fn dimension(text: &str) -> Result<(String, u32), String> {
         split.and_then(|(name, size)| Some((name, size.parse().ok().filter(|&size| size > 0)?)));
     let (name, size) = size.ok_or("expected NAME=SIZE with a size from 1 on")?;
     Ok((name.to_owned(), size))
+}
+
+/// In MHz.
+fn clock(text: &str) -> Result<f64, String> {
+    let clock_mhz = text.parse().ok();
+    let clock_mhz = clock_mhz.filter(|mhz| *mhz > 0.0 && *mhz <= MAX_CLOCK_MHZ);
+    clock_mhz.ok_or_else(|| format!("expected a clock above 0 and up to {MAX_CLOCK_MHZ} MHz"))
 }
 
 /// How files are read and estimated.
@@ -230,6 +242,33 @@ pub struct BoardsArgs {
     /// Print one JSON document a line for each file.
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(clap::Args)]
+pub struct SweepArgs {
+    /// Model to run.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub limits: SweepLimits,
+    /// Highest clock at which an accelerator may meet the latency.
+    #[arg(long, value_name = "MHZ", default_value_t = litecast::sweep::MAX_CLOCK_MHZ, value_parser = clock)]
+    pub max_clock: f64,
+    /// Show the latency at this clock, too. Give it again for several.
+    #[arg(long = "clock", value_name = "MHZ", value_parser = clock)]
+    pub clocks: Vec<f64>,
+    #[command(flatten)]
+    pub npu: NpuArgs,
+    #[command(flatten)]
+    pub read: ReadArgs,
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+impl SweepArgs {
+    pub fn has_limits(&self) -> bool {
+        self.limits.latency.is_some() || self.limits.sram.is_some()
+    }
 }
 
 #[derive(clap::Args)]

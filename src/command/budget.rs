@@ -58,6 +58,17 @@ pub struct Limits {
     pub parameters: Option<Limit>,
 }
 
+/// What an accelerator is asked for.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct SweepLimits {
+    /// Most time of an inference: 10ms, 800us, 1.5s.
+    #[arg(long = "max-latency", value_name = "TIME", value_parser = parsed::<Time>)]
+    pub latency: Option<Limit>,
+    /// Most SRAM in use at a time: 256KiB, 1MiB, 300kB (of 1000 bytes), 4096.
+    #[arg(long = "max-sram", value_name = "BYTES", value_parser = parsed::<Bytes>)]
+    pub sram: Option<Limit>,
+}
+
 /// Id of the target whose only metric is the arena.
 pub const ARENA_TARGET: &str = "tflite-micro";
 

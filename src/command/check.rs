@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::args::{Against, CheckArgs, ReadArgs};
 use super::budget::{ARENA_TARGET, Limits, Status, Verdict};
-use super::choice::TargetArgs;
+use super::choice::{NpuArgs, Optimise, TargetArgs};
 use super::source::{self, Request};
 use super::table::Table;
 use super::terminal::{green, heading, plain, red, wrapped, yellow};
@@ -49,6 +49,7 @@ struct Written {
     system_config: Option<String>,
     memory_mode: Option<String>,
     arena_cache_size: Option<u32>,
+    optimise: Option<Optimise>,
     clock_mhz: Option<f64>,
     batch: Option<NonZeroU32>,
     threads: Option<NonZeroU32>,
@@ -129,10 +130,13 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
             targets: TargetArgs {
                 targets: written.targets,
                 boards: written.boards,
-                vela_ini: written.vela_ini.map(|ini| folder.join(ini)),
-                system_config: written.system_config,
-                memory_mode: written.memory_mode,
-                arena_cache_size: written.arena_cache_size,
+                npu: NpuArgs {
+                    vela_ini: written.vela_ini.map(|ini| folder.join(ini)),
+                    system_config: written.system_config,
+                    memory_mode: written.memory_mode,
+                    arena_cache_size: written.arena_cache_size,
+                    optimise: written.optimise,
+                },
                 clock_mhz: written.clock_mhz,
                 gpu: false,
             },

@@ -4,8 +4,10 @@ use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
 
+use serde::Deserialize;
+
 use litecast::targets::choice::{Choice, ChoiceError};
-use litecast::targets::ethos_u::configuration::{Product, VelaIni};
+use litecast::targets::ethos_u::configuration::{Product, Strategy, VelaIni};
 use litecast::targets::{Target, cortex_m, gpu};
 
 /// Options that choose targets.
@@ -22,32 +24,119 @@ pub struct TargetArgs {
     /// Estimate on every GPU that is known, for as many inputs at a time as `--batch` says.
     #[arg(long)]
     pub gpu: bool,
-    /// System configurations and memory modes as Vela reads them, instead of those that it knows.
-    #[arg(long, value_name = "FILE", requires = "targets")]
-    pub vela_ini: Option<PathBuf>,
-    /// System configuration of every Ethos-U that is chosen.
-    #[arg(long, value_name = "NAME", requires = "targets")]
-    pub system_config: Option<String>,
-    /// Memory mode of every Ethos-U that is chosen.
-    #[arg(long, value_name = "NAME", requires = "targets")]
-    pub memory_mode: Option<String>,
-    /// SRAM in bytes that Vela may fill where it has an SRAM of its own.
-    #[arg(long, value_name = "BYTES", requires = "targets")]
-    pub arena_cache_size: Option<u32>,
+    #[command(flatten)]
+    pub npu: NpuArgs,
     /// Clock of every microcontroller and Ethos-U that is chosen, instead of its own.
     #[arg(long = "clock", value_name = "MHZ", requires = "targets")]
     pub clock_mhz: Option<f64>,
 }
+
+/// How Vela sets up every Ethos-U that is chosen.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct NpuArgs {
+    /// System configurations and memory modes as Vela reads them, instead of those that it knows.
+    #[arg(long, value_name = "FILE")]
+    pub vela_ini: Option<PathBuf>,
+    /// System configuration of every Ethos-U that is chosen.
+    #[arg(long, value_name = "NAME")]
+    pub system_config: Option<String>,
+    /// Memory mode of every Ethos-U that is chosen.
+    #[arg(long, value_name = "NAME")]
+    pub memory_mode: Option<String>,
+    /// SRAM in bytes that Vela may fill.
+    #[arg(long, value_name = "BYTES")]
+    pub arena_cache_size: Option<u32>,
+    /// What Vela optimises for: speed, or as little SRAM as possible.
+    #[arg(long, value_name = "STRATEGY")]
+    pub optimise: Option<Optimise>,
+}
+
+impl NpuArgs {
+    /// What the options say of every target that takes them.
+    pub fn choice(&self) -> Result<Choice, Box<dyn Error>> {
+        let read = |path: &PathBuf| {
+            let in_file = |error: &dyn Error| format!("{}: {error}", path.display());
+            let bytes = fs::read(path).map_err(|error| in_file(&error))?;
+            VelaIni::parse(&bytes).map_err(|error| in_file(&error))?;
+            String::from_utf8(bytes).map_err(|error| in_file(&error))
+        };
+        Ok(Choice {
+            system_config: self.system_config.clone(),
+            memory_mode: self.memory_mode.clone(),
+            arena_cache_bytes: self.arena_cache_size,
+            optimise: self.optimise.map(Optimise::strategy),
+            vela_ini: self.vela_ini.as_ref().map(read).transpose()?,
+            ..Choice::default()
+        })
+    }
+
+    /// The first option that is given.
+    fn given(&self) -> Option<&'static str> {
+        let options = [
+            (self.vela_ini.is_some(), "--vela-ini"),
+            (self.system_config.is_some(), "--system-config"),
+            (self.memory_mode.is_some(), "--memory-mode"),
+            (self.arena_cache_size.is_some(), "--arena-cache-size"),
+            (self.optimise.is_some(), "--optimise"),
+        ];
+        let mut given = options.into_iter().filter(|(is_given, _)| *is_given);
+        given.next().map(|(_, option)| option)
+    }
+
+    /// The same options as arguments of a command line.
+    fn arguments(&self) -> impl Iterator<Item = String> {
+        let ini = self.vela_ini.as_ref();
+        let ini = ini.map(|path| format!("--vela-ini={}", path.display()));
+        let system = self.system_config.as_ref();
+        let system = system.map(|name| format!("--system-config={name}"));
+        let mode = self.memory_mode.as_ref();
+        let mode = mode.map(|name| format!("--memory-mode={name}"));
+        let size = self.arena_cache_size;
+        let size = size.map(|bytes| format!("--arena-cache-size={bytes}"));
+        let optimise = self.optimise.map(Optimise::strategy);
+        let optimise = optimise.map(|strategy| format!("--optimise={}", strategy.name()));
+        [ini, system, mode, size, optimise].into_iter().flatten()
+    }
+}
+
+/// Vela's `--optimise`, in its spelling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Deserialize)]
+#[value(rename_all = "PascalCase")]
+pub enum Optimise {
+    /// As fast as possible within the arena cache
+    Performance,
+    /// In as little SRAM as possible
+    Size,
+}
+
+impl Optimise {
+    fn strategy(self) -> Strategy {
+        match self {
+            Self::Performance => Strategy::Performance,
+            Self::Size => Strategy::Size,
+        }
+    }
+}
+
+/// A target that takes the options of [`NpuArgs`].
+const EXAMPLE: &str = "ethos-u55-128";
 
 type Chosen = Vec<Box<dyn Target>>;
 
 impl TargetArgs {
     /// None where the command line chooses none.
     pub fn chosen(&self) -> Result<Option<Chosen>, Box<dyn Error>> {
+        if let Some(option) = self.npu.given().filter(|_| self.targets.is_empty()) {
+            let example = format!("expected --target with an Ethos-U, for example {EXAMPLE}");
+            return Err(format!("{option}: {example}").into());
+        }
         if self.targets.is_empty() && self.boards.is_empty() && !self.gpu {
             return Ok(None);
         }
-        let options = self.options()?;
+        let options = Choice {
+            clock_mhz: self.clock_mhz,
+            ..self.npu.choice()?
+        };
         let mut chosen = Chosen::new();
         for id in &self.targets {
             chosen.push(self.target(id, &options)?);
@@ -70,37 +159,12 @@ impl TargetArgs {
         let targets = self.targets.iter().map(|id| format!("--target={id}"));
         let boards = self.boards.iter().map(|id| format!("--board={id}"));
         let gpu = self.gpu.then(|| "--gpu".to_owned());
-        let ini = self.vela_ini.iter();
-        let ini = ini.map(|path| format!("--vela-ini={}", path.display()));
-        let system = self.system_config.iter();
-        let system = system.map(|name| format!("--system-config={name}"));
-        let mode = self.memory_mode.iter();
-        let mode = mode.map(|name| format!("--memory-mode={name}"));
-        let size = self.arena_cache_size.iter();
-        let size = size.map(|bytes| format!("--arena-cache-size={bytes}"));
         let clock = self.clock_mhz.iter();
         let clock = clock.map(|clock_mhz| format!("--clock={clock_mhz}"));
-        (targets.chain(boards).chain(gpu).chain(ini))
-            .chain(system.chain(mode).chain(size).chain(clock))
+        (targets.chain(boards).chain(gpu))
+            .chain(self.npu.arguments())
+            .chain(clock)
             .collect()
-    }
-
-    /// What the options say of every target that takes them.
-    fn options(&self) -> Result<Choice, Box<dyn Error>> {
-        let read = |path: &PathBuf| {
-            let in_file = |error: &dyn Error| format!("{}: {error}", path.display());
-            let bytes = fs::read(path).map_err(|error| in_file(&error))?;
-            VelaIni::parse(&bytes).map_err(|error| in_file(&error))?;
-            String::from_utf8(bytes).map_err(|error| in_file(&error))
-        };
-        Ok(Choice {
-            system_config: self.system_config.clone(),
-            memory_mode: self.memory_mode.clone(),
-            arena_cache_bytes: self.arena_cache_size,
-            vela_ini: self.vela_ini.as_ref().map(read).transpose()?,
-            clock_mhz: self.clock_mhz,
-            ..Choice::default()
-        })
     }
 
     /// An option is for the chosen targets that take it; where none does, the first one refuses it.
@@ -119,7 +183,7 @@ impl TargetArgs {
             clock_mhz: options.clock_mhz.filter(|_| takes_clock),
             ..of_npus
         };
-        let in_file = |error| match (&self.vela_ini, &error) {
+        let in_file = |error| match (&self.npu.vela_ini, &error) {
             (Some(path), ChoiceError::Configuration { .. }) => {
                 format!("{}: {error}", path.display())
             }

@@ -47,6 +47,33 @@ pub fn section(document: &Document) -> String {
     html + "</section>\n"
 }
 
+/// One file as a table of texts, all but the first of them numbers, with what it tells above and how to read it below.
+pub fn table(
+    file: &str,
+    words: &str,
+    names: &[String],
+    rows: &[Vec<String>],
+    note: &str,
+) -> String {
+    let class = |idx: usize| match idx {
+        0 => "",
+        _ => " class=\"number\"",
+    };
+    let cells = |tag: &str, row: &[String]| -> String {
+        let cells = row.iter().enumerate();
+        let cells =
+            cells.map(|(idx, cell)| format!("<{tag}{}>{}</{tag}>", class(idx), escaped(cell)));
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    let head = cells("th", names);
+    let body: String = rows.iter().map(|row| cells("td", row)).collect();
+    let [file, words, note] = [file, words, note].map(escaped);
+    format!(
+        "<section>\n<h2>{file}</h2>\n<p>{words}</p>\n<div class=\"wide\"><table>\n<thead>{head}</thead>\n\
+         <tbody>\n{body}</tbody>\n</table></div>\n<p class=\"subtle\">{note}</p>\n</section>\n"
+    )
+}
+
 /// A file that has no report.
 pub fn failure(file: &str, failure: &Failure) -> String {
     let [file, words] = [file, &failure.message].map(escaped);

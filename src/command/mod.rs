@@ -15,6 +15,7 @@ mod isolation;
 mod predict;
 mod quantity;
 mod source;
+mod sweep;
 mod sweep_batch;
 mod table;
 mod targets;
@@ -39,6 +40,7 @@ pub fn run() -> ExitCode {
         Command::Predict(args) => predict::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::SweepBatch(args) => sweep_batch::run(&args),
         Command::Facts(args) => facts::run(&args),
         Command::Boards(args) => boards::run(&args),

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 use litecast::learned::predictor::Predictor;
+use litecast::targets::ethos_u::configuration::{Product, VelaIni};
 use litecast::targets::{TargetInfo, gpu, infos};
 
 use super::args::TargetsArgs;
@@ -49,12 +50,24 @@ fn overview(targets: &[TargetInfo], width: usize) -> String {
         table.row([target.id.clone(), target.device.clone(), error]);
     }
     let note = "error: mean over networks held out of training or fit, of latency where that is estimated; what \
-                it is against, and all metrics: --details. Any other Ethos-U that Vela compiles for and any \
-                microcontroller under another clock: predict --target";
+                it is against, and all metrics: --details. Any Ethos-U below in any memory mode and system \
+                configuration, and any microcontroller under another clock: predict --target";
+    let names = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
+    let ini = VelaIni::shipped();
+    let others = [
+        (
+            "every Ethos-U",
+            names(&mut Product::ALL.map(Product::name).into_iter()),
+        ),
+        ("--memory-mode", names(&mut ini.memory_modes())),
+        ("--system-config", names(&mut ini.system_configurations())),
+    ];
+    let others = others.map(|(name, names)| wrapped(&format!("{name}: {names}"), width, "  "));
     format!(
-        "{}\n{}\n",
+        "{}\n{}\n\n{}\n",
         table.lines_of(width),
-        dim(wrapped(note, width, "  "))
+        dim(wrapped(note, width, "  ")),
+        others.join("\n")
     )
 }
 

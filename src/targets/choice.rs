@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::boards::{self, BoardError};
-use super::ethos_u::configuration::{Configuration, IniError, MemoryArea, Product, VelaIni};
+use super::ethos_u::configuration::{
+    Configuration, IniError, MemoryArea, Product, Strategy, VelaIni,
+};
 use super::{
     Network, PeakRates, Target, TargetEstimate, TargetInfo, UnsupportedOperator, cortex_m, ethos_u,
     gpu, registered, registry,
@@ -13,7 +15,7 @@ use super::{
 use crate::learned::manifest::Manifest;
 
 /// No processor or accelerator is clocked higher.
-const MAX_CLOCK_MHZ: f64 = 10_000.0;
+pub const MAX_CLOCK_MHZ: f64 = 10_000.0;
 /// Memories outside a chip, in bytes a second.
 const MIN_BANDWIDTH: f64 = 1e5;
 const MAX_BANDWIDTH: f64 = 1e12;
@@ -37,6 +39,9 @@ pub struct Choice {
     /// SRAM in bytes that Vela may fill where an Ethos-U has an SRAM of its own.
     #[serde(default)]
     pub arena_cache_bytes: Option<u32>,
+    /// Vela's optimiser: `Performance`, which it is without this, or `Size`.
+    #[serde(default)]
+    pub optimise: Option<Strategy>,
     /// Contents of a `vela.ini` with both sections, instead of those that Vela knows.
     #[serde(default)]
     pub vela_ini: Option<String>,
@@ -163,12 +168,10 @@ impl Choice {
         id: &str,
         gpus: Option<&Arc<gpu::Bundle>>,
     ) -> Result<Box<dyn Target>, ChoiceError> {
-        self.check_rates(id)?;
         if let Some(product) = Product::by_name(id) {
-            return Ok(ethos_u::target(
-                self.adjusted(self.configuration(product, id)?),
-            ));
+            return Ok(ethos_u::target(self.npu_configuration(product)?));
         }
+        self.check_rates(id)?;
         self.refuse_options_of_npus(id)?;
         self.refuse_memories(id)?;
         if let Some(target) = cortex_m::target(id, self.clock_mhz) {
@@ -220,6 +223,9 @@ impl Choice {
         if let Some(bytes) = self.arena_cache_bytes {
             configuration.arena_cache_bytes = Some(i64::from(bytes));
         }
+        if let Some(strategy) = self.optimise {
+            configuration.strategy = strategy;
+        }
         configuration
     }
 
@@ -245,8 +251,21 @@ impl Choice {
     fn refuse_memories(&self, id: &str) -> Result<(), ChoiceError> {
         let is_given = self.arena_cache_bytes.is_some();
         self.refuse(id, is_given, "arena_cache_bytes", "Ethos-U accelerators")?;
+        self.refuse(
+            id,
+            self.optimise.is_some(),
+            "optimise",
+            "Ethos-U accelerators",
+        )?;
         let is_given = self.off_chip_bytes_per_s.is_some();
         self.refuse(id, is_given, "off_chip_bytes_per_s", "Ethos-U accelerators")
+    }
+
+    /// Memories and clock of such an Ethos-U.
+    pub fn npu_configuration(&self, product: Product) -> Result<Configuration, ChoiceError> {
+        let id = product.name();
+        self.check_rates(id)?;
+        Ok(self.adjusted(self.configuration(product, id)?))
     }
 
     fn configuration(&self, product: Product, id: &str) -> Result<Configuration, ChoiceError> {

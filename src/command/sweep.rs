@@ -1,0 +1,311 @@
+//! `sweep`: every Ethos-U for one model, and the smallest that meets limits.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use litecast::report::Failure;
+use litecast::sweep::{Candidate, Estimated, Limits, Point, Sweep};
+use litecast::targets::choice::Choice;
+use litecast::targets::ethos_u::configuration::Product;
+use serde::Serialize;
+
+use super::args::{FormatArgs, SweepArgs};
+use super::budget::Limit;
+use super::choice::TargetArgs;
+use super::document::{Document, Estimate};
+use super::source::{self, Request};
+use super::table::Table;
+use super::terminal::{bold, dim, heading, wrapped};
+use super::{csv, html, quantity, terminal};
+
+pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let options = args.npu.choice()?;
+    let npus = Product::ALL.map(|product| Npu::of(product, &options));
+    let npus = npus.into_iter().collect::<Result<Vec<Npu>, _>>()?;
+    let targets = TargetArgs {
+        targets: Product::ALL.map(|product| product.name().to_owned()).into(),
+        npu: args.npu.clone(),
+        ..TargetArgs::default()
+    };
+    let request = Request {
+        targets: &targets,
+        read: &args.read,
+        facts_alone: false,
+    };
+    let mut code = ExitCode::SUCCESS;
+    if args.format.html {
+        terminal::print_raw(&html::head(std::slice::from_ref(&args.file)))?;
+    }
+    request.each(std::slice::from_ref(&args.file), |file, document| {
+        let file = file.to_string_lossy();
+        let swept = document.and_then(|document| Swept::of(&file, &document, &npus, args));
+        match swept {
+            Ok(swept) => {
+                // Nobody's limits are met: a script asks by the exit code.
+                if args.has_limits() && swept.sweep.smallest.is_none() {
+                    code = ExitCode::FAILURE;
+                }
+                print(&swept, &args.format)
+            }
+            Err(failure) => {
+                code = ExitCode::FAILURE;
+                terminal::complain(&format!("{file}: {failure}"));
+                match args.format.json {
+                    true => terminal::print_raw(&source::failed_line(&file, failure)?),
+                    false => Ok(()),
+                }
+            }
+        }
+    })?;
+    if args.format.html {
+        terminal::print_raw(html::FOOT)?;
+    }
+    Ok(code)
+}
+
+/// An accelerator in the memories that were chosen.
+struct Npu {
+    product: Product,
+    clock_mhz: f64,
+}
+
+impl Npu {
+    fn of(product: Product, options: &Choice) -> Result<Self, Box<dyn Error>> {
+        let choice = Choice {
+            target: Some(product.name().to_owned()),
+            ..options.clone()
+        };
+        Ok(Self {
+            product,
+            clock_mhz: choice.npu_configuration(product)?.system.clock_hz / 1e6,
+        })
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Swept<'s> {
+    file: &'s str,
+    #[serde(flatten)]
+    sweep: Sweep,
+}
+
+impl<'s> Swept<'s> {
+    fn of(
+        file: &'s str,
+        document: &Document,
+        npus: &[Npu],
+        args: &SweepArgs,
+    ) -> Result<Self, Failure> {
+        let estimated = |estimate: &Estimate| Estimated {
+            value: estimate.value,
+            lo: estimate.lo,
+            hi: estimate.hi,
+        };
+        let candidate = |npu: &Npu| {
+            let name = npu.product.name();
+            let of = |metric| document.result(name, metric)?.estimate().map(estimated);
+            Some(Candidate {
+                target: name.to_owned(),
+                device: npu.product.device(),
+                macs_per_cycle: npu.product.macs_per_cycle(),
+                clock_mhz: npu.clock_mhz,
+                latency_ms: of("latency")?,
+                sram_bytes: of("sram_peak"),
+            })
+        };
+        let candidates: Vec<Candidate> = npus.iter().filter_map(candidate).collect();
+        if candidates.is_empty() {
+            let why = document
+                .unavailable()
+                .next()
+                .map(|(.., words)| words.to_owned());
+            return Err(Failure::new(
+                "no-estimate",
+                format!("no Ethos-U has an estimate: {}", why.unwrap_or_default()),
+            ));
+        }
+        let limit = |limit: Option<Limit>| limit.map(|Limit(value)| value);
+        let limits = Limits {
+            latency_ms: limit(args.limits.latency),
+            sram_bytes: limit(args.limits.sram),
+            clock_mhz: args.max_clock,
+        };
+        let sweep = Sweep::of(candidates, limits, args.clocks.clone());
+        Ok(Self { file, sweep })
+    }
+
+    /// Names of columns, and the cells of each accelerator.
+    fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let Sweep {
+            limits,
+            clocks_mhz,
+            points,
+            ..
+        } = &self.sweep;
+        let names = [
+            "accelerator",
+            "clock",
+            "latency",
+            "90 % interval",
+            "SRAM peak",
+        ];
+        let mut names: Vec<String> = names.map(str::to_owned).into();
+        names.extend(clocks_mhz.iter().map(|mhz| format!("at {mhz} MHz")));
+        if let Some(limit_ms) = limits.latency_ms {
+            names.push(format!("for {}", quantity::measure(limit_ms, "ms")));
+        }
+        if self.has_limits() {
+            names.push("meets".to_owned());
+        }
+        (
+            names,
+            points.iter().map(|point| self.cells(point)).collect(),
+        )
+    }
+
+    fn cells(&self, point: &Point) -> Vec<String> {
+        let candidate = &point.candidate;
+        let latency = &candidate.latency_ms;
+        let interval = latency
+            .lo
+            .zip(latency.hi)
+            .map(|(lo, hi)| quantity::interval(lo, hi, "ms", latency.value));
+        let ms = |estimated: &Estimated| quantity::measure(estimated.value, "ms").to_string();
+        let sram = candidate.sram_bytes.as_ref();
+        let sram = sram.map(|bytes| quantity::bytes(bytes.value).to_string());
+        let none = || "–".to_owned();
+        let mut cells = vec![
+            candidate.target.clone(),
+            format!("{} MHz", quantity::grouped(candidate.clock_mhz)),
+            ms(latency),
+            interval.unwrap_or_else(none),
+            sram.unwrap_or_else(none),
+        ];
+        cells.extend(point.latencies_ms.iter().map(ms));
+        cells
+            .extend((point.needed_mhz).map(|mhz| format!("{} MHz", quantity::grouped(mhz.ceil()))));
+        if self.has_limits() {
+            cells.push(if point.meets { "yes" } else { "no" }.to_owned());
+        }
+        cells
+    }
+
+    fn has_limits(&self) -> bool {
+        self.sweep.limits.latency_ms.is_some() || self.sweep.limits.sram_bytes.is_some()
+    }
+
+    /// In a sentence, the smallest that meets the limits.
+    fn verdict(&self) -> Option<String> {
+        let Sweep {
+            limits,
+            points,
+            smallest,
+            ..
+        } = &self.sweep;
+        let asked = [
+            limits.latency_ms.map(|ms| quantity::measure(ms, "ms")),
+            limits.sram_bytes.map(quantity::bytes),
+        ];
+        let asked: Vec<String> = asked.iter().flatten().map(ToString::to_string).collect();
+        let asked = Some(asked.join(" and ")).filter(|asked| !asked.is_empty())?;
+        let max_clock = quantity::grouped(limits.clock_mhz);
+        Some(match smallest.map(|idx| &points[idx]) {
+            None => format!("none meets {asked} at {max_clock} MHz or less"),
+            Some(Point {
+                candidate,
+                needed_mhz,
+                ..
+            }) => {
+                let from =
+                    needed_mhz.map(|mhz| format!(", from {} MHz", quantity::grouped(mhz.ceil())));
+                let from = from.unwrap_or_default();
+                format!(
+                    "the smallest that meets {asked}: {} ({}){from}",
+                    candidate.target, candidate.device
+                )
+            }
+        })
+    }
+}
+
+const NOTE: &str = "each in its default memories where no others are chosen; cycles do not depend on the clock, which \
+                    memories keep pace with as Vela counts; a limit is held against the upper end of the interval";
+
+fn print(swept: &Swept, format: &FormatArgs) -> std::io::Result<()> {
+    let (names, rows) = swept.table();
+    if format.json {
+        return terminal::print_raw(&(serde_json::to_string(swept)? + "\n"));
+    }
+    if format.csv {
+        return terminal::print_raw(&csv_of(swept));
+    }
+    if format.html {
+        let verdict = swept.verdict().unwrap_or_default();
+        return terminal::print_raw(&html::table(swept.file, &verdict, &names, &rows, NOTE));
+    }
+    let width = terminal::width();
+    let mut text = heading(swept.file, width) + "\n";
+    let mut table = Table::default().text(&names[0]);
+    for name in &names[1..] {
+        table = match name.as_str() {
+            "90 % interval" => table.optional_number(name),
+            "meets" => table.text(name),
+            name => table.number(name),
+        };
+    }
+    rows.into_iter().for_each(|row| table.row(row));
+    text += &table.lines_of(width);
+    if let Some(verdict) = swept.verdict() {
+        let _ = writeln!(text, "\n{}", bold(wrapped(&verdict, width, "  ")));
+    }
+    let _ = writeln!(text, "\n{}", dim(wrapped(NOTE, width, "  ")));
+    terminal::print(&text)
+}
+
+/// Numbers in one unit each: MHz, ms and bytes.
+fn csv_of(swept: &Swept) -> String {
+    let Sweep {
+        clocks_mhz, points, ..
+    } = &swept.sweep;
+    let names = [
+        "file",
+        "target",
+        "device",
+        "clock_mhz",
+        "latency_ms",
+        "latency_lo_ms",
+        "latency_hi_ms",
+        "sram_peak_bytes",
+        "needed_mhz",
+        "meets",
+    ];
+    let mut header: Vec<String> = names.map(str::to_owned).into();
+    header.extend(
+        clocks_mhz
+            .iter()
+            .map(|mhz| format!("latency_ms_at_{mhz}_mhz")),
+    );
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let row = |point: &Point| {
+        let candidate = &point.candidate;
+        let latency = &candidate.latency_ms;
+        let sram = candidate.sram_bytes.as_ref().map(|bytes| bytes.value);
+        let mut row = vec![
+            csv::text(swept.file),
+            candidate.target.clone(),
+            csv::text(&candidate.device),
+            candidate.clock_mhz.to_string(),
+            latency.value.to_string(),
+            number(latency.lo),
+            number(latency.hi),
+            number(sram),
+            number(point.needed_mhz),
+            point.meets.to_string(),
+        ];
+        row.extend(point.latencies_ms.iter().map(|ms| ms.value.to_string()));
+        row
+    };
+    csv::lines(std::iter::once(header).chain(points.iter().map(row)))
+}

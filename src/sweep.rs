@@ -1,0 +1,181 @@
+//! Accelerators and clocks for one network: which meets a latency and a memory, and the smallest that does.
+
+use serde::{Deserialize, Serialize};
+
+/// Clock that silicon of these accelerators reaches, in MHz.
+pub const MAX_CLOCK_MHZ: f64 = 1000.0;
+
+/// An estimate and its interval, in ms or bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimated {
+    /// The estimate.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub lo: Option<f64>,
+    /// Upper end of its interval.
+    pub hi: Option<f64>,
+}
+
+impl Estimated {
+    /// What is held to a limit: the upper end, or the estimate where it has no interval.
+    fn held(&self) -> f64 {
+        self.hi.unwrap_or(self.value)
+    }
+
+    fn times(self, factor: f64) -> Self {
+        Self {
+            value: self.value * factor,
+            lo: self.lo.map(|lo| lo * factor),
+            hi: self.hi.map(|hi| hi * factor),
+        }
+    }
+}
+
+/// What is asked of an accelerator.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Most time of an inference.
+    pub latency_ms: Option<f64>,
+    /// Most SRAM in use at a time.
+    pub sram_bytes: Option<f64>,
+    /// Highest clock.
+    pub clock_mhz: f64,
+}
+
+/// An accelerator with estimates at its own clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Id of the target.
+    pub target: String,
+    /// The hardware in words.
+    pub device: String,
+    /// Multiply-accumulates of 8 bits.
+    pub macs_per_cycle: u32,
+    /// Clock of the estimates.
+    pub clock_mhz: f64,
+    /// Time of an inference at that clock.
+    pub latency_ms: Estimated,
+    /// Most SRAM in use at a time.
+    pub sram_bytes: Option<Estimated>,
+}
+
+/// An accelerator beside the limits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// The accelerator with its estimates.
+    #[serde(flatten)]
+    pub candidate: Candidate,
+    /// Clock at which it meets the latency; none where no latency is asked for.
+    pub needed_mhz: Option<f64>,
+    /// Whether it meets both limits at some clock up to the highest.
+    pub meets: bool,
+    /// Latency at each of [`Sweep::clocks_mhz`].
+    pub latencies_ms: Vec<Estimated>,
+}
+
+/// Every accelerator, from the smallest.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sweep {
+    /// What is asked for.
+    pub limits: Limits,
+    /// Clocks to show besides those of the accelerators.
+    pub clocks_mhz: Vec<f64>,
+    /// By multiply-accumulates per cycle; of as many, in the order of the candidates.
+    pub points: Vec<Point>,
+    /// Index of the first point that meets the limits.
+    pub smallest: Option<usize>,
+}
+
+impl Sweep {
+    /// Cycles of an accelerator do not depend on its clock, as the compiler counts: memories keep pace with it.
+    pub fn of(candidates: Vec<Candidate>, limits: Limits, clocks_mhz: Vec<f64>) -> Self {
+        let point = |candidate: Candidate| {
+            let latency = candidate.latency_ms;
+            let needed_mhz = limits
+                .latency_ms
+                .map(|limit_ms| candidate.clock_mhz * latency.held() / limit_ms);
+            let has_room = match (limits.sram_bytes, &candidate.sram_bytes) {
+                (None, _) => true,
+                (Some(limit), Some(bytes)) => bytes.held() <= limit,
+                (Some(_), None) => false,
+            };
+            let at_clock = |clock_mhz: &f64| latency.times(candidate.clock_mhz / clock_mhz);
+            Point {
+                latencies_ms: clocks_mhz.iter().map(at_clock).collect(),
+                meets: has_room && needed_mhz.is_none_or(|mhz| mhz <= limits.clock_mhz),
+                needed_mhz,
+                candidate,
+            }
+        };
+        let mut points: Vec<Point> = candidates.into_iter().map(point).collect();
+        points.sort_by_key(|point| point.candidate.macs_per_cycle);
+        Self {
+            smallest: points.iter().position(|point| point.meets),
+            limits,
+            clocks_mhz,
+            points,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidate(macs_per_cycle: u32, value: f64, hi: Option<f64>) -> Candidate {
+        Candidate {
+            target: format!("npu-{macs_per_cycle}"),
+            device: String::new(),
+            macs_per_cycle,
+            clock_mhz: 500.0,
+            latency_ms: Estimated {
+                value,
+                lo: None,
+                hi,
+            },
+            sram_bytes: Some(Estimated {
+                value: f64::from(macs_per_cycle) * 1000.0,
+                lo: None,
+                hi: None,
+            }),
+        }
+    }
+
+    const TEN_MS: Limits = Limits {
+        latency_ms: Some(10.0),
+        sram_bytes: None,
+        clock_mhz: MAX_CLOCK_MHZ,
+    };
+
+    #[test]
+    fn the_smallest_meets_the_limits_with_its_whole_interval() {
+        let candidates = || {
+            vec![
+                candidate(256, 5.0, Some(6.0)),
+                candidate(64, 30.0, None),
+                candidate(128, 19.0, Some(20.5)),
+            ]
+        };
+        let found = Sweep::of(candidates(), TEN_MS, vec![250.0]);
+        let macs: Vec<u32> = (found.points.iter())
+            .map(|point| point.candidate.macs_per_cycle)
+            .collect();
+        assert_eq!(macs, [64, 128, 256]);
+        let needed: Vec<f64> = (found.points.iter())
+            .filter_map(|point| point.needed_mhz)
+            .collect();
+        assert_eq!(needed, [1500.0, 1025.0, 300.0]);
+        assert_eq!(found.smallest, Some(2));
+        assert_eq!(found.points[2].latencies_ms[0].hi, Some(12.0));
+        let faster = Limits {
+            clock_mhz: 1100.0,
+            ..TEN_MS
+        };
+        assert_eq!(Sweep::of(candidates(), faster, vec![]).smallest, Some(1));
+        let small = Limits {
+            sram_bytes: Some(200e3),
+            ..TEN_MS
+        };
+        assert_eq!(Sweep::of(candidates(), small, vec![]).smallest, None);
+    }
+}
