@@ -1,6 +1,8 @@
 //! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator. Puts all rules of this
 //! room together.
 
+use std::collections::BTreeSet;
+
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::learned::features::PlannedOperator;
@@ -11,6 +13,7 @@ use super::cost::{Cost, Placement};
 use super::fast_storage::in_sram;
 use super::flow::Flow;
 use super::geometry::round_up;
+use super::layer::Kind;
 use super::lower::lower;
 use super::order::Order;
 use super::program::{Alias, Program, WeightSharing};
@@ -66,7 +69,7 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
         &buffer_bytes,
     );
     let constant_bytes = match accelerator.off_chip.area {
-        MemoryArea::Sram => constant_bytes(&program, &flow, &steps),
+        MemoryArea::Sram => constant_bytes(&program, graph.subgraph.tensors.len(), &flow, &steps),
         _ => 0.0,
     };
     let n_steps = order.operations.len();
@@ -94,9 +97,22 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
 }
 
 /// Bytes of all that is constant: encoded weights, tables of activations, and constants as they are.
-fn constant_bytes(program: &Program, flow: &Flow, steps: &[Option<ScheduledOperation>]) -> f64 {
+fn constant_bytes(
+    program: &Program,
+    n_graph_tensors: usize,
+    flow: &Flow,
+    steps: &[Option<ScheduledOperation>],
+) -> f64 {
     let aligned = |bytes: i64| round_up(bytes, ALIGNMENT_BYTES) as f64;
-    let is_own = |step: &&ScheduledOperation| step.sharing != WeightSharing::Again;
+    // Networks that are unrolled over time multiply with the same matrix in each step: equal ones are stored once.
+    let mut matrices = BTreeSet::new();
+    let is_own =
+        |step: &&ScheduledOperation| match (step.execution.layer(), step.execution.histogram()) {
+            (Some((layer, _)), Some(histogram)) if layer.kind == Kind::VectorProduct => {
+                matrices.insert((layer.ofm[2], layer.ifm[2], histogram.counts))
+            }
+            _ => step.sharing != WeightSharing::Again,
+        };
     let weights = steps.iter().flatten().filter(is_own);
     let weights: f64 = weights.map(|step| step.execution.weight_bytes()).sum();
     let mut is_read = vec![false; program.maps.len()];
@@ -106,10 +122,15 @@ fn constant_bytes(program: &Program, flow: &Flow, steps: &[Option<ScheduledOpera
             .iter()
             .for_each(|&input| is_read[input] = true);
     }
-    let read = program.maps.iter().zip(is_read);
-    let read = read.filter(|(map, is_read)| map.is_constant && *is_read);
+    // Constants that the compiler adds are zeros: those of one shape and type are stored once.
+    let mut zeros = BTreeSet::new();
+    let read = program.maps.iter().zip(is_read).enumerate();
     let constants: f64 = read
-        .map(|(map, _)| aligned(map.n_elements().saturating_mul(map.element_bytes)))
+        .filter(|(_, (map, is_read))| map.is_constant && *is_read)
+        .filter(|(map_idx, (map, _))| {
+            *map_idx < n_graph_tensors || zeros.insert((map.shape, map.element_bytes))
+        })
+        .map(|(_, (map, _))| aligned(map.n_elements().saturating_mul(map.element_bytes)))
         .sum();
     let n_tables = flow
         .has_table
