@@ -10,15 +10,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 
-use crate::boards::{Application, Need};
+use crate::boards::{Application, Listing, Need};
 use crate::calibration::{Calibration, CalibrationError, Measurement};
 use crate::changes::Changes;
 use crate::estimate::{
     Detail, EstimateError, ModelFile, estimate_changed, estimate_in, left_out, sweep_batch,
 };
 use crate::learned::predictor::{Predictor, PredictorError};
-use crate::report::Report;
-use crate::targets::boards::{self, LatencyOf, Memory};
+use crate::report::Summary;
 use crate::targets::choice::{Choice, ChoiceError};
 use crate::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
 use crate::targets::gpu::bundle::BundleError;
@@ -256,82 +255,13 @@ pub fn registered_targets() -> Vec<String> {
 /// Every target that a choice may name, beyond those of the registry too.
 #[wasm_bindgen(js_name = knownTargets)]
 pub fn known_targets() -> Result<JsValue, JsValue> {
-    let infos = targets::choice::known_targets()
-        .into_iter()
-        .filter_map(|id| {
-            let choice = Choice {
-                target: Some(id.to_owned()),
-                ..Choice::default()
-            };
-            choice.target().ok()?.info(None)
-        });
-    to_js(&infos.collect::<Vec<TargetInfo>>())
+    to_js(&targets::choice::known_infos())
 }
 
-/// Boards with a microcontroller, and those with an NPU that a choice may name.
+/// As [`Listing`].
 #[wasm_bindgen]
 pub fn boards() -> Result<JsValue, JsValue> {
-    #[derive(Serialize)]
-    struct Boards {
-        microcontrollers: Vec<Microcontroller>,
-        npus: Vec<NpuBoard>,
-    }
-    #[derive(Serialize)]
-    struct Microcontroller {
-        id: &'static str,
-        name: &'static str,
-        chip: &'static str,
-        core: &'static str,
-        clock_mhz: f64,
-        #[serde(flatten)]
-        memory: Memory,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        npu: Option<&'static str>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        latency: Option<&'static LatencyOf>,
-        source: &'static str,
-    }
-    #[derive(Serialize)]
-    struct NpuBoard {
-        id: &'static str,
-        name: &'static str,
-        npu: &'static str,
-        npu_clock_mhz: f64,
-        host: &'static str,
-        host_clock_mhz: Option<f64>,
-        sram_bytes: Option<u64>,
-        source: &'static str,
-    }
-    let microcontrollers = boards::shipped().iter().filter_map(|board| {
-        Some(Microcontroller {
-            id: &board.id,
-            name: &board.name,
-            chip: &board.chip,
-            core: &board.core,
-            clock_mhz: board.clock_mhz?,
-            memory: board.memory?,
-            npu: board.npu.as_deref(),
-            latency: board.latency.as_ref(),
-            source: &board.source,
-        })
-    });
-    let npus = boards::shipped().iter().filter_map(|board| {
-        let npu = board.ethos_u.as_ref()?;
-        Some(NpuBoard {
-            id: &board.id,
-            name: &board.name,
-            npu: &npu.accelerator,
-            npu_clock_mhz: npu.clock_mhz,
-            host: &board.core,
-            host_clock_mhz: board.clock_mhz,
-            sram_bytes: board.memory.map(|memory| memory.sram_kib << 10),
-            source: &board.source,
-        })
-    });
-    to_js(&Boards {
-        microcontrollers: microcontrollers.collect(),
-        npus: npus.collect(),
-    })
+    to_js(&Listing::shipped())
 }
 
 /// Whether what needs so much (a report's `fits.need`) has room on each board beside an application: as `fits` of a
@@ -364,38 +294,6 @@ pub fn apply_calibration(calibration: JsValue, estimates_ms: JsValue) -> Result<
 #[wasm_bindgen]
 pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
-}
-
-/// What a search reads of a report.
-#[derive(Serialize)]
-struct Summary<'r> {
-    schema_version: u32,
-    litecast_version: &'static str,
-    bundle: Option<&'r str>,
-    interval_percent: u32,
-    file: &'r str,
-    sha256: Option<&'r str>,
-    batch: u32,
-    model: &'r crate::report::ModelFacts,
-    results: &'r [crate::report::TargetResult],
-    diagnostics: &'r [crate::report::Doubt],
-}
-
-impl<'r> Summary<'r> {
-    fn of(report: &'r Report) -> Self {
-        Self {
-            schema_version: report.schema_version,
-            litecast_version: report.litecast_version,
-            bundle: report.bundle.as_deref(),
-            interval_percent: report.interval_percent,
-            file: &report.file,
-            sha256: report.sha256.as_deref(),
-            batch: report.batch,
-            model: &report.model,
-            results: &report.results,
-            diagnostics: &report.diagnostics,
-        }
-    }
 }
 
 /// A file that JavaScript handed over.

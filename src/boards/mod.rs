@@ -2,5 +2,7 @@
 //! runs there.
 
 mod fits;
+mod listing;
 
 pub use fits::{Application, BoardLatency, Fits, Need, OnBoard, Room, Verdict, fits, fits_of_need};
+pub use listing::Listing;

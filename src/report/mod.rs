@@ -126,6 +126,41 @@ impl From<&UnsupportedOperator> for LeftOperator {
     }
 }
 
+/// What a search reads of a report: as [`Report`], without what [`Detail::Summary`] leaves empty.
+///
+/// [`Detail::Summary`]: crate::estimate::Detail::Summary
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Summary<'r> {
+    schema_version: u32,
+    litecast_version: &'static str,
+    bundle: Option<&'r str>,
+    interval_percent: u32,
+    file: &'r str,
+    sha256: Option<&'r str>,
+    batch: u32,
+    model: &'r ModelFacts,
+    results: &'r [TargetResult],
+    diagnostics: &'r [Doubt],
+}
+
+impl<'r> Summary<'r> {
+    /// Of a report.
+    pub fn of(report: &'r Report) -> Self {
+        Self {
+            schema_version: report.schema_version,
+            litecast_version: report.litecast_version,
+            bundle: report.bundle.as_deref(),
+            interval_percent: report.interval_percent,
+            file: &report.file,
+            sha256: report.sha256.as_deref(),
+            batch: report.batch,
+            model: &report.model,
+            results: &report.results,
+            diagnostics: &report.diagnostics,
+        }
+    }
+}
+
 /// Exact facts of the whole model.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

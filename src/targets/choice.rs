@@ -374,6 +374,18 @@ pub fn known_targets() -> Vec<&'static str> {
     known
 }
 
+/// What is estimated for each of [`known_targets`] that needs no trained network.
+pub fn known_infos() -> Vec<TargetInfo> {
+    let infos = known_targets().into_iter().filter_map(|id| {
+        let choice = Choice {
+            target: Some(id.to_owned()),
+            ..Choice::default()
+        };
+        choice.target().ok()?.info(None)
+    });
+    infos.collect()
+}
+
 /// Every id that [`Choice::board`] may be, in the order of the table.
 pub fn known_boards() -> Vec<&'static str> {
     let boards = boards::shipped().iter();

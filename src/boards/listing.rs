@@ -1,0 +1,83 @@
+//! Every board with its memories, clocks and sources, as programs list them.
+
+use serde::Serialize;
+
+use crate::targets::boards::{self, Board, LatencyOf, Memory};
+
+/// Boards with a microcontroller, and those with an NPU that a choice may name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listing {
+    microcontrollers: Vec<Microcontroller>,
+    npus: Vec<NpuBoard>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Microcontroller {
+    id: &'static str,
+    name: &'static str,
+    chip: &'static str,
+    core: &'static str,
+    clock_mhz: f64,
+    #[serde(flatten)]
+    memory: Memory,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    npu: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency: Option<&'static LatencyOf>,
+    source: &'static str,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct NpuBoard {
+    id: &'static str,
+    name: &'static str,
+    npu: &'static str,
+    npu_clock_mhz: f64,
+    host: &'static str,
+    host_clock_mhz: Option<f64>,
+    sram_bytes: Option<u64>,
+    source: &'static str,
+}
+
+impl Listing {
+    /// The boards of this version, in the order of their table.
+    pub fn shipped() -> Self {
+        let boards = boards::shipped().iter();
+        Self {
+            microcontrollers: boards.clone().filter_map(Microcontroller::of).collect(),
+            npus: boards.filter_map(NpuBoard::of).collect(),
+        }
+    }
+}
+
+impl Microcontroller {
+    fn of(board: &'static Board) -> Option<Self> {
+        Some(Self {
+            id: &board.id,
+            name: &board.name,
+            chip: &board.chip,
+            core: &board.core,
+            clock_mhz: board.clock_mhz?,
+            memory: board.memory?,
+            npu: board.npu.as_deref(),
+            latency: board.latency.as_ref(),
+            source: &board.source,
+        })
+    }
+}
+
+impl NpuBoard {
+    fn of(board: &'static Board) -> Option<Self> {
+        let npu = board.ethos_u.as_ref()?;
+        Some(Self {
+            id: &board.id,
+            name: &board.name,
+            npu: &npu.accelerator,
+            npu_clock_mhz: npu.clock_mhz,
+            host: &board.core,
+            host_clock_mhz: board.clock_mhz,
+            sram_bytes: board.memory.map(|memory| memory.sram_kib << 10),
+            source: &board.source,
+        })
+    }
+}
