@@ -1,5 +1,6 @@
 //! The whole path, for one file or many: bytes → [`Report`].
 
+use std::cell::OnceCell;
 use std::num::NonZeroU32;
 
 use crate::boards::{self, Application};
@@ -359,6 +360,7 @@ impl<'m> Facts<'m> {
             learned,
             n_threads: file.threads,
             batch: file.batch,
+            works: OnceCell::new(),
         }
     }
 

@@ -15,6 +15,7 @@ pub mod plausibility;
 mod support;
 pub mod tflite_micro;
 
+use std::cell::OnceCell;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
@@ -47,6 +48,16 @@ pub struct Network<'n> {
     /// Inputs at a time that were asked for. The graph has them already, unless it is for
     /// targets alone that take any batch ([`Target::takes_any_batch`]).
     pub batch: NonZeroU32,
+    /// [`Self::processor_work`], once a processor has asked for it.
+    pub works: OnceCell<Vec<cortex_a::Work>>,
+}
+
+impl Network<'_> {
+    /// Each operator's work on a processor, which is the same on all of them.
+    pub fn processor_work(&self) -> &[cortex_a::Work] {
+        self.works
+            .get_or_init(|| cortex_a::work(self.graph, self.analysis))
+    }
 }
 
 /// One kind of hardware, or one way to run a network.

@@ -298,6 +298,7 @@ mod tests {
             learned: None,
             n_threads: std::num::NonZeroU32::MIN,
             batch: std::num::NonZeroU32::MIN,
+            works: Default::default(),
         };
         for target in crate::targets::registry() {
             for metric in target.estimate(&network).metrics {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Board, Constants, Costs, Energy, Latency, Source, TargetCosts, Work, latency, work};
+use super::{Board, Constants, Costs, Energy, Latency, Source, TargetCosts, Work, latency};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
@@ -54,15 +54,13 @@ impl Target for CortexA {
 
     /// LiteRT runs every operator but those that a compiler made for an accelerator.
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
-        let is_compiled = |(_, work): &(usize, Work)| work.is_compiled;
-        let works = work(network.graph, network.analysis)
-            .into_iter()
-            .enumerate();
-        let unsupported = |(node_idx, _)| UnsupportedOperator {
+        let works = network.processor_work().iter().enumerate();
+        let compiled = works.filter(|(_, work)| work.is_compiled);
+        let unsupported = compiled.map(|(node_idx, _)| UnsupportedOperator {
             node_idx,
             reason: UnsupportedReason::Compiled,
-        };
-        works.filter(is_compiled).map(unsupported).collect()
+        });
+        unsupported.collect()
     }
 
     /// One core. A Cortex-A76 starts two 128-bit dot products of 16 MACs in a cycle, a Cortex-A72 two 128-bit
@@ -93,7 +91,7 @@ impl Target for CortexA {
         let n_threads = self.board.threads(network.n_threads.get());
         let (outcome, diagnostics) = match uncountable(graph, analysis) {
             Some(reason) => (Outcome::unavailable(reason), Vec::new()),
-            None => self.latency(graph, &work(graph, analysis), n_threads),
+            None => self.latency(graph, network.processor_work(), n_threads),
         };
         // Power was measured with one core at work.
         let energy = self.board.energy.as_ref().filter(|_| n_threads == 1);

@@ -146,7 +146,7 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
 const HOST: &str = "cortex-a53-imx8mp";
 
 fn on_host(network: &Network, left: &[usize]) -> Option<(&'static Board, cortex_a::Latency)> {
-    let works = cortex_a::work(network.graph, network.analysis);
+    let works = network.processor_work();
     let works: Vec<cortex_a::Work> = left
         .iter()
         .filter_map(|&idx| works.get(idx).cloned())

@@ -4,7 +4,7 @@
 pub type Hwc = [i64; 3];
 
 /// A value for the input feature map of an operation and one for its output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IfmOfm<T> {
     pub ifm: T,
     pub ofm: T,

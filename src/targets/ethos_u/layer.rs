@@ -5,7 +5,7 @@ use super::geometry::{Hwc, IfmOfm};
 /// Bytes of bias and scale of an output channel in the weight stream.
 pub(super) const SCALE_BYTES: i64 = 10;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     Convolution,
     Depthwise,
@@ -41,7 +41,7 @@ impl Kind {
 }
 
 /// Shapes and window of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layer {
     pub kind: Kind,
     pub ifm: Hwc,

@@ -9,8 +9,12 @@ mod area_fit;
 pub mod elementwise;
 mod search;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use self::search::{is_part_kernel, micro_block, search};
 use super::accelerator::{Accelerator, BlockMemory};
+use super::configuration::Product;
 use super::geometry::{Hwc, ceil_div};
 use super::layer::{Kind, Layer};
 
@@ -36,8 +40,29 @@ impl Block {
     }
 }
 
-/// The block configuration of an operation; `None` if no block fits. Looks at a few hundred blocks.
+/// Layers whose blocks are kept, of some 300 bytes each: those of a search over a design space, whose networks
+/// share most of theirs.
+const MAX_KEPT: usize = 8192;
+
+/// The block configuration of an operation; `None` if no block fits. A layer that was seen before on this thread
+/// takes one look-up.
 pub fn choose(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
+    thread_local! {
+        /// All that is read of an accelerator follows from its product.
+        static KEPT: RefCell<HashMap<(Product, Layer), Option<Block>>> = RefCell::default();
+    }
+    KEPT.with_borrow_mut(|kept| {
+        // All at once, which needs no order of use: the next networks fill it again.
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        let kept = kept.entry((accelerator.product, *layer));
+        *kept.or_insert_with(|| choose_anew(accelerator, layer))
+    })
+}
+
+/// As [`choose`]. Looks at a few hundred blocks.
+fn choose_anew(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
     let is_part_kernel = is_part_kernel(accelerator, layer);
     let micro = micro_block(accelerator, layer);
     let fitted = match (accelerator.memory, layer.kind) {
@@ -61,4 +86,41 @@ pub fn choose(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
         micro,
         is_part_kernel,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::targets::ethos_u::accelerator::ACCELERATORS;
+    use crate::targets::ethos_u::geometry::IfmOfm;
+
+    /// More layers than are kept, on three accelerators in turns.
+    #[test]
+    fn kept_blocks_are_those_that_a_search_finds() {
+        let mut n_compared = 0;
+        for depth in 1..=3000 {
+            let layer = Layer {
+                kind: Kind::Convolution,
+                ifm: [14, 7, depth],
+                ofm: [14, 7, 1 + depth % 97],
+                kernel: [3, 1],
+                stride: [1, 1],
+                dilation: [1, 1],
+                upscale: 1,
+                is_sparse: false,
+                n_chained_passes: 0,
+                has_table: false,
+                is_brick: IfmOfm::both(true),
+                element_bytes: IfmOfm::both(1),
+            };
+            for accelerator in ACCELERATORS.iter() {
+                let expected = choose_anew(accelerator, &layer);
+                for _ in 0..2 {
+                    assert_eq!(choose(accelerator, &layer), expected, "depth {depth}");
+                    n_compared += 1;
+                }
+            }
+        }
+        println!("{n_compared} blocks compared, at most {MAX_KEPT} kept");
+    }
 }
