@@ -22,6 +22,22 @@
 //! # fn main() {}
 //! ```
 //!
+//! Without a predictor a report holds the exact facts, and what is modelled from them:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use litecast::{ModelFile, Outcome, estimate};
+//!
+//! let bytes = std::fs::read("www/examples/cnn-kws-s7-i43.tflite")?;
+//! let report = estimate(ModelFile::new("cnn-kws-s7-i43.tflite", &bytes), None)?;
+//! println!("{} multiply-accumulates", report.model.macs);
+//!
+//! let mut on_processor = report.results.iter().filter(|result| result.target == "cortex-a76-rpi5");
+//! assert!(on_processor.any(|result| matches!(result.outcome, Outcome::Estimate { .. })));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! [`estimate()`] is the whole path, [`estimate_many`] the same for many files in less time, [`report`]
 //! what both return, and [`calibration`] turns measurements of a device of one's own into its latencies.
 //!
@@ -30,8 +46,9 @@
 //! network, `targets` one folder for each kind of hardware. The trainer builds on them; they are no part
 //! of what a version promises, and are left out of this documentation.
 //!
-//! Features: `bundle` puts the trained predictor into the library, `cli` (the default) adds what the
-//! command needs.
+//! Features, each with the next: `cli` (the default) adds what the command needs, `bundle` puts the trained predictor
+//! and the constants of GPUs into the library, `tract` runs predictors ([`Predictor::load`]). Without `tract`,
+//! [`estimate()`] takes no predictor, and answers with exact facts and with what is modelled from them.
 #![warn(missing_docs)]
 
 pub mod boards;
@@ -57,7 +74,7 @@ pub use learned::predictor::{Predictor, PredictorError};
 pub use report::Report;
 pub use targets::{Metric, Outcome};
 
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "tract"))]
 mod constructors;
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "tract"))]
 mod wasm;

@@ -4,6 +4,10 @@
 pub mod features;
 pub mod intervals;
 pub mod manifest;
+#[cfg(feature = "tract")]
+pub mod network;
+#[cfg(not(feature = "tract"))]
+#[path = "no_network.rs"]
 pub mod network;
 pub mod out_of_distribution;
 pub mod packed;

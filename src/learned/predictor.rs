@@ -1,16 +1,18 @@
 //! The learned predictor: [`Features`] → one number for each target and metric.
 
+#[cfg(feature = "tract")]
 use sha2::{Digest, Sha256};
 
-use crate::learned::features::{self, Features};
+use crate::learned::features::Features;
 use crate::learned::manifest::{FORMAT_VERSION, Manifest};
 use crate::learned::network::{Network, NetworkError};
 use crate::learned::packed::Batch;
 
 /// Bytes of a hash that tell bundles apart.
+#[cfg(feature = "tract")]
 const ID_BYTES: usize = 8;
 
-/// A trained network, ready to run, with what it says of itself.
+/// A trained network, ready to run, with what it says of itself. Without the feature `tract` there is none.
 pub struct Predictor {
     network: Network,
     manifest: Manifest,
@@ -71,13 +73,14 @@ impl PredictorError {
 impl Predictor {
     /// Reads the network (`predictor.onnx`) and its manifest (`manifest.json`), as the trainer
     /// exported them, and prepares the network to run.
+    #[cfg(feature = "tract")]
     pub fn load(onnx: &[u8], manifest_json: &str) -> Result<Self, PredictorError> {
         let manifest: Manifest = serde_json::from_str(manifest_json)?;
         if manifest.format_version != FORMAT_VERSION {
             let found = manifest.format_version;
             return Err(PredictorError::FormatVersion { found });
         }
-        let expected = features::schema_id();
+        let expected = crate::learned::features::schema_id();
         if manifest.feature_schema_id != expected {
             let found = manifest.feature_schema_id;
             return Err(PredictorError::FeatureSchema { expected, found });
