@@ -22,7 +22,7 @@ use crate::targets::choice::{Choice, ChoiceError};
 use crate::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
 use crate::targets::gpu::bundle::BundleError;
 use crate::targets::gpu::specifications::Gpu;
-use crate::targets::{self, Target, TargetInfo, gpu, registry};
+use crate::targets::{self, Target, gpu, registry};
 
 /// Turns a panic, which is always a defect of this crate, into a readable line of the console.
 #[wasm_bindgen(start)]

@@ -104,7 +104,14 @@ fn only_the_border_names_javascript() {
 
 #[test]
 fn only_the_network_names_tract() {
-    check_only(&["src/learned/network/"], "src", &["rs"], &["tract"]);
+    // Its crates: the feature of that name is asked for beside it.
+    check_only(&["src/learned/network/"], "src", &["rs"], &["tract_"]);
+}
+
+#[test]
+fn only_the_border_names_python() {
+    check_only(&[], "src", &["rs"], &["pyo3"]);
+    check_only(&["python/src/lib.rs"], "python/src", &["rs"], &["pyo3"]);
 }
 
 #[test]

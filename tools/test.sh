@@ -8,7 +8,7 @@ trap 'rm -rf "$logs"' EXIT
 summary=()
 failed=0
 
-# Sums what the runners print: cargo's "test result: ok. 3 passed; 0 failed", node's "# pass 3".
+# Sums what the runners print: cargo's "test result: ok. 3 passed; 0 failed", those of both packages "# pass 3".
 counts() { # LOG
     awk '/^test result:/ { passed += $4; failed += $6; seen = 1 }
          /^(#|ℹ) pass / { passed += $3; seen = 1 }
@@ -28,10 +28,11 @@ step() { # NAME COMMAND...
 step "format" cargo fmt --all --check
 step "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
 step "native tests" cargo test --workspace --no-fail-fast
+step "Python package" tools/test-python.sh
 step "browser module" tools/build-wasm.sh
 step "browser module's tests" env CHROMEDRIVER=/usr/bin/chromedriver \
     CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER=wasm-bindgen-test-runner \
-    cargo test --target "$WASM_TARGET" --profile wasm --no-default-features --test web
+    cargo test --target "$WASM_TARGET" --profile wasm --no-default-features --features tract --test web
 step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps
 step "package" cargo package --quiet --package litecast --no-verify --allow-dirty
 step "npm package's types" npm run --silent check:package

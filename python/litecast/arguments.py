@@ -1,0 +1,225 @@
+"""Arguments as programs give them → what the extension takes, or an error that says what was expected and found."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from litecast import _native
+from litecast.errors import LitecastError
+
+_MAX_COUNT = 2**32 - 1
+_MAX_BYTES = 2**64 - 1
+
+_GRAPH_FORMAT = "litecast-graph"
+
+_KIB = 1024
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model of a list, where its name, batch, threads or dimensions are not those of the whole call."""
+
+    model: Any
+    name: str | None = None
+    batch: int | None = None
+    threads: int | None = None
+    dimensions: Mapping[str, int] | None = None
+
+
+class File(NamedTuple):
+    """A model as the extension takes it."""
+
+    name: str
+    bytes: bytes
+    batch: int
+    threads: int
+    dimensions: list[tuple[str, int]]
+    application_bytes: tuple[int, int]
+
+
+class Options(NamedTuple):
+    """What holds for all models of a call."""
+
+    name: str | None
+    batch: int
+    threads: int
+    dimensions: list[tuple[str, int]]
+    application_bytes: tuple[int, int]
+    is_summary: bool
+
+    @classmethod
+    def of(
+        cls,
+        name: Any,
+        batch: Any,
+        threads: Any,
+        dimensions: Any,
+        app_ram_kib: Any,
+        app_flash_kib: Any,
+        detail: Any,
+    ) -> "Options":
+        if detail not in ("full", "summary"):
+            raise wrong_argument(f'detail: expected "full" or "summary", found {_in_words(detail)}')
+        return cls(
+            None if name is None else text(name, "name"),
+            _count(batch, "batch"),
+            _count(threads, "threads"),
+            _sizes(dimensions, "dimensions"),
+            (_kib(app_ram_kib, "app_ram_kib"), _kib(app_flash_kib, "app_flash_kib")),
+            detail == "summary",
+        )
+
+    def file(self, model: Any, place: str) -> File:
+        """A model that is given as it is, or as a :class:`ModelFile`."""
+        if not isinstance(model, ModelFile):
+            model = ModelFile(model)
+        given_name, contents = _contents(model.model, place)
+        name = self.name if model.name is None else text(model.name, f"{place}.name")
+        of_all = (self.batch, self.threads, self.dimensions)
+        batch, threads, dimensions = (
+            one if own is None else read(own, f"{place}.{field}")
+            for one, own, read, field in zip(
+                of_all,
+                (model.batch, model.threads, model.dimensions),
+                (_count, _count, _sizes),
+                ("batch", "threads", "dimensions"),
+            )
+        )
+        return File(given_name if name is None else name, contents, batch, threads, dimensions, self.application_bytes)
+
+
+def wrong_argument(message: str) -> LitecastError:
+    return LitecastError("wrong-argument", message)
+
+
+def text(value: Any, place: str) -> str:
+    if isinstance(value, str):
+        return value
+    raise wrong_argument(f"{place}: expected a string, found {_in_words(value)}")
+
+
+def mapping(value: Any, place: str) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    raise wrong_argument(f"{place}: expected a dict, found {_in_words(value)}")
+
+
+def listed(value: Any, place: str) -> Iterable[Any]:
+    is_list = isinstance(value, Iterable) and not isinstance(value, (str, bytes, bytearray, memoryview, Mapping))
+    if is_list:
+        return value
+    raise wrong_argument(f"{place}: expected a list, found {_in_words(value)}")
+
+
+def number(value: Any, place: str) -> float:
+    # Numbers of NumPy are ones, too; True is none.
+    if not isinstance(value, (bool, str)):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise wrong_argument(f"{place}: expected a number, found {_in_words(value)}")
+
+
+def choices(targets: Any) -> str:
+    """A list of ids or dicts, as JSON."""
+    chosen = []
+    for idx, target in enumerate(listed(targets, "targets")):
+        if isinstance(target, str):
+            chosen.append({"target": target})
+        else:
+            given = mapping(target, f"targets[{idx}]")
+            chosen.append({name: value for name, value in given.items() if value is not None})
+    if not chosen:
+        raise wrong_argument("targets: expected at least one target, found a list of 0")
+    return as_json(chosen, "targets")
+
+
+def as_json(value: Any, place: str) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise wrong_argument(f"{place}: expected what JSON can hold ({error})") from error
+
+
+def predictor_files(predictor: Any) -> tuple[bytes, str]:
+    """A bundle of one's own: a folder, or the two files."""
+    if isinstance(predictor, (str, os.PathLike)):
+        folder = os.fspath(predictor)
+        files = (os.path.join(folder, "predictor.onnx"), os.path.join(folder, "manifest.json"))
+    elif isinstance(predictor, Sequence) and len(predictor) == 2:
+        files = tuple(predictor)
+    else:
+        raise wrong_argument(
+            f"predictor: expected a folder, or predictor.onnx and manifest.json, found {_in_words(predictor)}"
+        )
+    network, manifest = (_contents(file, place)[1] for file, place in zip(files, ("predictor[0]", "predictor[1]")))
+    try:
+        return network, manifest.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise LitecastError("predictor-manifest", f"predictor manifest: expected UTF-8 ({error})") from error
+
+
+def _contents(model: Any, place: str) -> tuple[str, bytes]:
+    """The name and the contents of a model, given as a path, as bytes or as a graph without weights."""
+    if isinstance(model, bytes):
+        return "", model
+    if isinstance(model, (bytearray, memoryview)):
+        return "", bytes(model)
+    if isinstance(model, (str, os.PathLike)):
+        path = os.fspath(model)
+        return os.fsencode(path).decode("utf-8", "replace"), _read(path)
+    if isinstance(model, Mapping) and model.get("format") == _GRAPH_FORMAT:
+        # The engine tells a graph by its first bytes, in which the format has to stand.
+        return "", as_json({"format": _GRAPH_FORMAT, **model}, place).encode()
+    raise wrong_argument(
+        f"{place}: expected a path, the bytes of a model or a graph without weights, found {_in_words(model)}"
+    )
+
+
+def _read(path: str | bytes) -> bytes:
+    """No more than the engine takes and a byte, by which it sees that there is more."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(_native.MAX_FILE_BYTES + 1)
+    except FileNotFoundError as error:
+        raise LitecastError("file-not-found", str(error)) from error
+    except (OSError, ValueError) as error:
+        raise LitecastError("file-unreadable", str(error)) from error
+
+
+def _count(value: Any, place: str) -> int:
+    return _whole(value, place, 1, _MAX_COUNT)
+
+
+def _kib(value: Any, place: str) -> int:
+    return _KIB * _whole(value, place, 0, _MAX_BYTES // _KIB)
+
+
+def _whole(value: Any, place: str, at_least: int, at_most: int) -> int:
+    if not isinstance(value, bool):
+        try:
+            found = value.__index__()
+        except (AttributeError, TypeError):
+            found = None
+        if found is not None and at_least <= found <= at_most:
+            return found
+    raise wrong_argument(f"{place}: expected a whole number from {at_least} to {at_most}, found {_in_words(value)}")
+
+
+def _sizes(dimensions: Any, place: str) -> list[tuple[str, int]]:
+    if dimensions is None:
+        return []
+    given = mapping(dimensions, place)
+    return [(text(name, place), _count(size, f"{place}.{name}")) for name, size in given.items()]
+
+
+def _in_words(value: Any) -> str:
+    """Short, whatever it is."""
+    if value is None or isinstance(value, (bool, int, float)):
+        return repr(value)[:40]
+    if isinstance(value, str):
+        return repr(value if len(value) <= 40 else value[:40] + "…")
+    return f"an object of type {type(value).__name__}"

@@ -1,0 +1,241 @@
+"""The estimator: models → reports."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+from litecast import _native, arguments
+from litecast.arguments import File, ModelFile, Options
+from litecast.comparison import compare_reports
+from litecast.errors import LitecastError
+from litecast.types import Boards, Calibrated, Calibration, Comparison, Model, Predictor, Report, Target, TargetInfo
+
+__all__ = ["LiteCast", "ModelFile", "load"]
+
+#: Models that are held at a time: so many, or as few as have so many bytes. Several share a run of the predictor.
+_MAX_CHUNK_FILES = 64
+_MAX_CHUNK_BYTES = 64 * 1024**2
+
+#: Lists of targets that are kept: a program has a handful.
+_MAX_TARGET_LISTS = 64
+
+
+def load(predictor: Predictor | Literal["shipped"] | None = "shipped") -> "LiteCast":
+    """An estimator with the trained predictor that comes with this package.
+
+    ``predictor`` is one of your own: the folder that LiteCast's trainer exports, or its two files. With ``None``
+    there is none, which leaves :meth:`LiteCast.analyze`.
+    """
+    if predictor is None:
+        return LiteCast(_native.Engine(), has_predictor=False)
+    if isinstance(predictor, str) and predictor == "shipped":
+        return LiteCast(_native.Engine.shipped(), has_predictor=True)
+    return LiteCast(_native.Engine(arguments.predictor_files(predictor)), has_predictor=True)
+
+
+class LiteCast:
+    """Makes reports. Threads may share one: the interpreter's lock is released while it estimates.
+
+    Every method raises :class:`LitecastError`. A model is a path, the bytes of a ``.tflite`` or ``.onnx`` file, or a
+    graph without weights as a dict.
+    """
+
+    def __init__(self, engine: _native.Engine, *, has_predictor: bool) -> None:
+        self._engine = engine
+        self._has_predictor = has_predictor
+        self._chosen = lru_cache(_MAX_TARGET_LISTS)(_native.Targets)
+
+    @property
+    def version(self) -> str:
+        """Of this package."""
+        return _native.VERSION
+
+    def estimate(
+        self,
+        model: Model | ModelFile,
+        *,
+        name: str | None = None,
+        batch: int = 1,
+        threads: int = 1,
+        dimensions: Mapping[str, int] | None = None,
+        targets: Iterable[Target] | None = None,
+        app_ram_kib: int = 0,
+        app_flash_kib: int = 0,
+        detail: Literal["full", "summary"] = "full",
+    ) -> Report:
+        """Everything there is to say about a model: the document that ``litecast predict --json`` prints.
+
+        ``name`` is reported as ``file``. ``batch`` is the number of inputs at a time, ``threads`` that of processors.
+        ``dimensions`` are sizes that an ONNX file leaves open. ``targets`` are ids or dicts with a configuration;
+        fewer take less time. ``app_ram_kib`` and ``app_flash_kib`` are what the application on a microcontroller
+        keeps for itself. ``detail="summary"`` leaves out what describes single operators, for a search.
+        """
+        options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail)
+        self._need_predictor()
+        return self._one(model, targets, options, is_learned=True)
+
+    def analyze(
+        self,
+        model: Model | ModelFile,
+        *,
+        name: str | None = None,
+        batch: int = 1,
+        threads: int = 1,
+        dimensions: Mapping[str, int] | None = None,
+        targets: Iterable[Target] | None = None,
+        app_ram_kib: int = 0,
+        app_flash_kib: int = 0,
+        detail: Literal["full", "summary"] = "full",
+    ) -> Report:
+        """As :meth:`estimate`, without the trained predictor: exact facts, and what is modelled from them."""
+        options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail)
+        return self._one(model, targets, options, is_learned=False)
+
+    def estimate_many(
+        self,
+        models: Iterable[Model | ModelFile],
+        *,
+        batch: int = 1,
+        threads: int = 1,
+        dimensions: Mapping[str, int] | None = None,
+        targets: Iterable[Target] | None = None,
+        app_ram_kib: int = 0,
+        app_flash_kib: int = 0,
+        detail: Literal["full", "summary"] = "full",
+    ) -> list[Report | LitecastError]:
+        """As :meth:`estimate` of each model, in their order and in less time.
+
+        Where a model has no report, what :meth:`estimate` raises stands in its place.
+        """
+        options = Options.of(None, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail)
+        self._need_predictor()
+        chosen = self._choose(targets)
+        reports: list[Report | LitecastError] = []
+        for chunk in _chunks(_files(arguments.listed(models, "models"), options)):
+            files = [file for file in chunk if isinstance(file, File)]
+            entries = iter(self._engine.estimate_many(files, chosen, True, options.is_summary))
+            reports += [_entry(next(entries)) if isinstance(file, File) else file for file in chunk]
+        return reports
+
+    def estimate_changed(
+        self,
+        model: Model | ModelFile,
+        changes: Mapping[str, Any],
+        *,
+        name: str | None = None,
+        batch: int = 1,
+        threads: int = 1,
+        dimensions: Mapping[str, int] | None = None,
+        targets: Iterable[Target] | None = None,
+        app_ram_kib: int = 0,
+        app_flash_kib: int = 0,
+        detail: Literal["full", "summary"] = "full",
+    ) -> Report:
+        """As :meth:`estimate`, of the network that ``changes`` make of the model.
+
+        ``resolution`` and ``width`` are factors, ``channels`` is ``{"from": 32, "to": 24}``, ``int8`` quantises, and
+        ``low_memory_order`` puts the operators in the order with the lowest peak that is found.
+        """
+        options = Options.of(name, batch, threads, dimensions, app_ram_kib, app_flash_kib, detail)
+        self._need_predictor()
+        file = options.file(model, "model")
+        document = arguments.as_json(arguments.mapping(changes, "changes"), "changes")
+        return _report(self._engine.estimate_changed(file, document, self._choose(targets), options.is_summary))
+
+    def compare(self, before: Report, after: Report) -> Comparison:
+        """What differs between two reports, for example of two versions of a model."""
+        return compare_reports(before, after)
+
+    def calibrate(self, measurements: Iterable[Mapping[str, Any]]) -> Calibration:
+        """Fits a device of your own to at least three measured networks.
+
+        Each is ``{"measured_ms": 12.3, "report": report}``, or with ``estimates_ms``, latencies by target id, in the
+        place of the report. The result is a plain dict: ``json`` keeps it, :meth:`calibrated` takes it back.
+        """
+        fitted = []
+        for idx, measurement in enumerate(arguments.listed(measurements, "measurements")):
+            place = f"measurements[{idx}]"
+            given = arguments.mapping(measurement, place)
+            network = given.get("estimates_ms", given.get("report"))
+            measured_ms = arguments.number(given.get("measured_ms"), f"{place}.measured_ms")
+            fitted.append({"estimates_ms": _latencies(network, place), "measured_ms": measured_ms})
+        return json.loads(_native.fit_calibration(arguments.as_json(fitted, "measurements")))
+
+    def calibrated(self, calibration: Calibration, network: Report | Mapping[str, float]) -> Calibrated:
+        """The latency on a calibrated device, of a report or of estimated latencies in ms by target id."""
+        kept = arguments.as_json(arguments.mapping(calibration, "calibration"), "calibration")
+        estimates = arguments.as_json(_latencies(network, "network"), "network")
+        return json.loads(_native.apply_calibration(kept, estimates))
+
+    def targets(self) -> list[TargetInfo]:
+        """What can be estimated on: first the targets of every report, then those that ``targets`` may name."""
+        registered, known = (json.loads(listed) for listed in self._engine.targets())
+        ids = {info["id"] for info in registered}
+        of_all = [{**info, "is_default": True} for info in registered]
+        return of_all + [{**info, "is_default": False} for info in known if info["id"] not in ids]
+
+    def boards(self) -> Boards:
+        """Boards with their memories, clocks and sources."""
+        return json.loads(_native.boards())
+
+    def _one(self, model: Any, targets: Any, options: Options, *, is_learned: bool) -> Report:
+        file = options.file(model, "model")
+        chosen = self._choose(targets)
+        [entry] = self._engine.estimate_many([file], chosen, is_learned, options.is_summary)
+        return _report(entry)
+
+    def _choose(self, targets: Any) -> _native.Targets | None:
+        return None if targets is None else self._chosen(arguments.choices(targets))
+
+    def _need_predictor(self) -> None:
+        if not self._has_predictor:
+            raise LitecastError(
+                "no-predictor", "load(predictor=None) has no predictor: analyze() does without, load() loads one"
+            )
+
+
+def _files(models: Iterable[Any], options: Options) -> Iterator[File | LitecastError]:
+    """A file that cannot be read keeps no other from its report; an argument that is wrong does."""
+    for idx, model in enumerate(models):
+        try:
+            yield options.file(model, f"models[{idx}]")
+        except LitecastError as error:
+            if error.kind == "wrong-argument":
+                raise
+            yield error
+
+
+def _chunks(files: Iterable[File | LitecastError]) -> Iterator[list[File | LitecastError]]:
+    chunk: list[File | LitecastError] = []
+    n_bytes = 0
+    for file in files:
+        file_bytes = len(file.bytes) if isinstance(file, File) else 0
+        if chunk and (len(chunk) == _MAX_CHUNK_FILES or n_bytes + file_bytes > _MAX_CHUNK_BYTES):
+            yield chunk
+            chunk, n_bytes = [], 0
+        chunk.append(file)
+        n_bytes += file_bytes
+    if chunk:
+        yield chunk
+
+
+def _entry(entry: str | tuple[str, str]) -> Report | LitecastError:
+    return json.loads(entry) if isinstance(entry, str) else LitecastError(*entry)
+
+
+def _report(entry: str | tuple[str, str]) -> Report:
+    found = _entry(entry)
+    if isinstance(found, LitecastError):
+        raise found
+    return found
+
+
+def _latencies(network: Any, place: str) -> dict[str, float]:
+    """Estimated latencies by target id, of a report or as they are."""
+    given = arguments.mapping(network, place)
+    results = given.get("results")
+    if isinstance(results, list):
+        latencies = (result for result in results if result["metric"] == "latency" and "value" in result)
+        return {result["target"]: result["value"] for result in latencies}
+    return {arguments.text(target, place): arguments.number(ms, f"{place}.{target}") for target, ms in given.items()}

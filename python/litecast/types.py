@@ -1,0 +1,238 @@
+"""What the methods take and give. Types of a report are named as in its JSON Schema, which says what each field is."""
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict, Union
+
+#: A path, the bytes of a file, or a graph without weights.
+Model = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, Mapping[str, Any]]
+
+#: A folder with `predictor.onnx` and `manifest.json`, or those two, each as a path or as bytes.
+Predictor = Union[str, "os.PathLike[str]", tuple[Any, Any]]
+
+
+class TargetChoice(TypedDict, total=False):
+    """A target, or a board in its place, in a configuration of your own; as the command's options of these names."""
+
+    target: str
+    board: str
+    system_config: str
+    memory_mode: str
+    arena_cache_bytes: int
+    vela_ini: str
+    clock_mhz: float
+    off_chip_bytes_per_s: float
+    name: str
+    device: str
+
+
+#: The id of a target, or a target in a configuration of your own.
+Target = Union[str, TargetChoice]
+
+
+class SubgraphFacts(TypedDict):
+    name: str
+    n_operators: int
+    n_tensors: int
+
+
+class ModelFacts(TypedDict):
+    file_bytes: int
+    format: Literal["tflite", "onnx", "graph-json"]
+    schema_version: int
+    description: str
+    precision: str
+    n_subgraphs: int
+    n_operators: int
+    n_tensors: int
+    macs: int
+    parameters: int
+    weight_bytes: int
+    arena_bytes: int | None
+    peak_operator: int | None
+    inputs: list[int]
+    outputs: list[int]
+    signatures: list[str]
+    subgraphs: list[SubgraphFacts]
+
+
+class _Provenance(TypedDict):
+    kind: str
+    tool: str
+    version: str
+    configuration: str
+
+
+class Provenance(_Provenance, total=False):
+    reference: Literal["measured", "measured-kind-left-out"]
+
+
+class _TargetResult(TypedDict):
+    target: str
+    device: str
+    metric: str
+
+
+class TargetResult(_TargetResult, total=False):
+    """Either ``value``, ``unit`` and ``provenance``, or ``unavailable`` and ``reason``."""
+
+    value: float
+    unit: str
+    lo: float
+    hi: float
+    provenance: Provenance
+    expected_error_percent: float | None
+    operators: list[float]
+    unavailable: str
+    reason: str
+
+
+class OperatorFacts(TypedDict):
+    index: int
+    operator_idx: int
+    name: str
+    custom: bool
+    inputs: list[int | None]
+    outputs: list[int]
+    macs: int
+    parameters: int
+    weight_bytes: int
+    input_bytes: int
+    output_bytes: int
+    live_bytes: int | None
+    attributes: dict[str, Any] | None
+
+
+class QuantizationFacts(TypedDict):
+    scale: list[float | None]
+    zero_point: list[int]
+    per_channel: int | None
+
+
+class TensorFacts(TypedDict):
+    index: int
+    name: str
+    type: str
+    shape: list[int]
+    shape_signature: list[int] | None
+    bytes: int | None
+    constant: bool
+    variable: bool
+    quantization: QuantizationFacts | None
+
+
+class EdgeFacts(TypedDict):
+    src: int
+    dst: int
+    tensor: int
+
+
+class LeftOperator(TypedDict):
+    operator: int
+    code: str
+    reason: str
+
+
+class LeftOut(TypedDict):
+    targets: list[str]
+    operators: list[LeftOperator]
+
+
+class _Doubt(TypedDict):
+    severity: Literal["info", "warning"]
+    code: str
+    message: str
+    operator_idx: int | None
+
+
+class Doubt(_Doubt, total=False):
+    targets: list[str]
+
+
+class _Summary(TypedDict):
+    schema_version: int
+    litecast_version: str
+    bundle: str | None
+    interval_percent: int
+    file: str
+    sha256: str | None
+    batch: int
+    model: ModelFacts
+    results: list[TargetResult]
+    diagnostics: list[Doubt]
+
+
+class Report(_Summary, total=False):
+    """With ``detail="summary"`` without the fields of this class."""
+
+    operators: list[OperatorFacts]
+    tensors: list[TensorFacts]
+    edges: list[EdgeFacts]
+    left_out: list[LeftOut]
+    fits: dict[str, Any] | None
+
+
+class _Change(TypedDict):
+    before: float | None
+    after: float | None
+    difference: float | None
+    change_percent: float | None
+
+
+class FactChange(_Change):
+    fact: str
+    unit: str
+
+
+class ResultChange(_Change):
+    target: str
+    device: str
+    metric: str
+    unit: str | None
+    is_within_intervals: bool | None
+
+
+class Comparison(TypedDict):
+    before: str
+    after: str
+    facts: list[FactChange]
+    results: list[ResultChange]
+
+
+class Calibration(TypedDict):
+    target: str
+    center: float
+    intercept: float
+    slope: float
+    n_measurements: int
+    left_out_percent: float
+    left_out_worst_factor: float
+
+
+class Calibrated(TypedDict):
+    latency_ms: float
+    lo_ms: float
+    hi_ms: float
+    target: str
+    n_measurements: int
+    left_out_percent: float
+
+
+class MetricInfo(TypedDict):
+    metric: str
+    unit: str
+    expected_error_percent: float | None
+
+
+class TargetInfo(TypedDict):
+    id: str
+    is_default: bool
+    device: str
+    metrics: list[MetricInfo]
+    learned_from: str
+    provenance: Provenance
+
+
+class Boards(TypedDict):
+    microcontrollers: list[dict[str, Any]]
+    npus: list[dict[str, Any]]

@@ -1,0 +1,241 @@
+//! The border to Python. The only file that names pyo3.
+//!
+//! What a program calls is `litecast/`, which checks arguments, and calls this with what is left. Structured values
+//! cross as JSON, so that a report is the one that the command prints. No lock of the interpreter is held meanwhile.
+
+use std::num::NonZeroU32;
+
+use litecast::boards::{Application, Listing};
+use litecast::calibration::{Calibration, CalibrationError, Measurement};
+use litecast::changes::Changes;
+use litecast::estimate::{Detail, EstimateError, ModelFile, estimate_changed, estimate_in};
+use litecast::formats::tflite::limits;
+use litecast::learned::manifest::Manifest;
+use litecast::report::{Failure, Report, Summary};
+use litecast::targets::choice::{Choice, known_infos};
+use litecast::targets::{self, Target, registry};
+use litecast::{Predictor, PredictorError};
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+
+/// The extension module `litecast._native`.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{Engine, Targets, apply_calibration, boards, fit_calibration};
+
+    /// Version of the engine.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// Longer files are refused.
+    #[pymodule_export]
+    const MAX_FILE_BYTES: usize = super::limits::MAX_FILE_BYTES;
+}
+
+/// A list of targets in their configurations.
+#[pyclass(frozen)]
+struct Targets(Vec<Box<dyn Target>>);
+
+#[pymethods]
+impl Targets {
+    /// Of a list of [`Choice`]s.
+    #[new]
+    fn new(choices: &str) -> PyResult<Self> {
+        let choices: Vec<Choice> = argument(choices)?;
+        let targets = choices.iter().map(Choice::target);
+        let targets = targets.collect::<Result<_, _>>();
+        let targets = targets.map_err(|error| failed(error.kind(), &error.to_string()))?;
+        Ok(Self(targets))
+    }
+}
+
+/// A file and what is asked of it: an object with these attributes.
+#[derive(FromPyObject)]
+struct File {
+    name: String,
+    bytes: PyBackedBytes,
+    batch: NonZeroU32,
+    threads: NonZeroU32,
+    /// Sizes that an ONNX file leaves open, by name.
+    dimensions: Vec<(String, u32)>,
+    /// RAM and flash that an application keeps for itself.
+    application_bytes: (u64, u64),
+}
+
+impl File {
+    fn as_model_file(&self) -> ModelFile<'_> {
+        let (ram_bytes, flash_bytes) = self.application_bytes;
+        ModelFile {
+            batch: self.batch,
+            threads: self.threads,
+            dimensions: &self.dimensions,
+            application: Application {
+                ram_bytes,
+                flash_bytes,
+            },
+            ..ModelFile::new(&self.name, &self.bytes)
+        }
+    }
+}
+
+/// Makes reports.
+#[pyclass(frozen)]
+struct Engine {
+    predictor: Option<Predictor>,
+}
+
+#[pymethods]
+impl Engine {
+    /// With the predictor of this version.
+    #[staticmethod]
+    fn shipped(py: Python) -> PyResult<Self> {
+        let predictor = py.detach(Predictor::shipped);
+        Ok(Self {
+            predictor: Some(predictor.map_err(|error| predictor_failed(&error))?),
+        })
+    }
+
+    /// With a predictor of one's own: the contents of `predictor.onnx` and `manifest.json`. Without, with none.
+    #[new]
+    #[pyo3(signature = (files = None))]
+    fn new(py: Python, files: Option<(PyBackedBytes, String)>) -> PyResult<Self> {
+        let predictor = match &files {
+            Some((network, manifest)) => Some(
+                py.detach(|| Predictor::load(network, manifest))
+                    .map_err(|error| predictor_failed(&error))?,
+            ),
+            None => None,
+        };
+        Ok(Self { predictor })
+    }
+
+    /// The JSON of each file's report, or the kind and the sentence of what is wrong with it, in the order of
+    /// `files`; on `targets`, or all of the registry.
+    fn estimate_many(
+        &self,
+        py: Python,
+        files: Vec<File>,
+        targets: Option<&Targets>,
+        is_learned: bool,
+        is_summary: bool,
+    ) -> PyResult<Vec<Entry>> {
+        let files: Vec<ModelFile> = files.iter().map(File::as_model_file).collect();
+        let predictor = self.predictor.as_ref().filter(|_| is_learned);
+        let targets = targets.map_or(registry(), |targets| &targets.0);
+        let detail = detail(is_summary);
+        let reports = py.detach(|| {
+            let reports = estimate_in(&files, predictor, targets, detail)?.into_iter();
+            let entry = |report: Result<Report, EstimateError>| match report {
+                Ok(report) => written(&report, detail).map(Entry::Report),
+                Err(error) => Ok(Entry::from(Failure::from(&error))),
+            };
+            Ok(reports.map(entry).collect())
+        });
+        reports.map_err(|error| predictor_failed(&error))?
+    }
+
+    /// As [`Self::estimate_many`] of one file, of the network that `changes` (as [`Changes`]) make of it.
+    fn estimate_changed(
+        &self,
+        py: Python,
+        file: File,
+        changes: &str,
+        targets: Option<&Targets>,
+        is_summary: bool,
+    ) -> PyResult<Entry> {
+        let changes: Changes = argument(changes)?;
+        let targets = targets.map_or(registry(), |targets| &targets.0);
+        let predictor = self.predictor.as_ref();
+        let detail = detail(is_summary);
+        let file = file.as_model_file();
+        py.detach(
+            || match estimate_changed(file, &changes, predictor, targets, detail) {
+                Ok(report) => written(&report, detail).map(Entry::Report),
+                Err(error) => Ok(Entry::from(Failure::from(&error))),
+            },
+        )
+    }
+
+    /// The targets of every report, and those that a choice may name, as two lists in JSON.
+    fn targets(&self) -> PyResult<[String; 2]> {
+        let manifest: Option<&Manifest> = self.predictor.as_ref().map(Predictor::manifest);
+        Ok([json(&targets::infos(manifest))?, json(&known_infos())?])
+    }
+}
+
+/// What stands for a file in the list of an estimate.
+#[derive(IntoPyObject)]
+enum Entry {
+    Report(String),
+    Failed((String, String)),
+}
+
+impl From<Failure> for Entry {
+    fn from(failure: Failure) -> Self {
+        Self::Failed((failure.kind, failure.message))
+    }
+}
+
+fn detail(is_summary: bool) -> Detail {
+    match is_summary {
+        true => Detail::Summary,
+        false => Detail::Full,
+    }
+}
+
+fn written(report: &Report, detail: Detail) -> PyResult<String> {
+    match detail {
+        Detail::Full => json(report),
+        Detail::Summary => json(&Summary::of(report)),
+    }
+}
+
+/// Boards with their memories, clocks and sources.
+#[pyfunction]
+fn boards() -> PyResult<String> {
+    json(&Listing::shipped())
+}
+
+/// A [`Calibration`], of a list of [`Measurement`]s.
+#[pyfunction]
+fn fit_calibration(measurements: &str) -> PyResult<String> {
+    let measurements: Vec<Measurement> = argument(measurements)?;
+    json(&Calibration::fit(&measurements).map_err(|error| calibration_failed(&error))?)
+}
+
+/// The latency of a network on a calibrated device, from its estimated latencies by target id, in ms.
+#[pyfunction]
+fn apply_calibration(calibration: &str, estimates_ms: &str) -> PyResult<String> {
+    let calibration: Calibration = argument(calibration)?;
+    let applied = calibration.apply(&argument(estimates_ms)?);
+    json(&applied.map_err(|error| calibration_failed(&error))?)
+}
+
+fn argument<T: serde::de::DeserializeOwned>(text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| failed("wrong-argument", &error.to_string()))
+}
+
+fn json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| failed("serialization", &error.to_string()))
+}
+
+fn predictor_failed(error: &PredictorError) -> PyErr {
+    failed(error.kind(), &error.to_string())
+}
+
+fn calibration_failed(error: &CalibrationError) -> PyErr {
+    failed(error.kind(), &error.to_string())
+}
+
+/// The package's own exception.
+fn failed(kind: &str, message: &str) -> PyErr {
+    static EXCEPTION: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    Python::attach(|py| {
+        let made = EXCEPTION.import(py, "litecast.errors", "LitecastError");
+        let made = made.and_then(|exception| exception.call1((kind, message)));
+        made.map_or_else(|error| error, PyErr::from_value)
+    })
+}

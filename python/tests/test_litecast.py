@@ -1,0 +1,283 @@
+"""The installed package against the command and the published schema.
+
+Run by tools/test-python.sh, which names the command in LITECAST_COMMAND and the repository in LITECAST_ROOT.
+"""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import typing
+import unittest
+from pathlib import Path
+
+import litecast
+from litecast import LitecastError, types
+
+ROOT = Path(os.environ["LITECAST_ROOT"])
+COMMAND = os.environ["LITECAST_COMMAND"]
+EXAMPLES = sorted(str(path) for path in (ROOT / "www/examples").glob("*.tflite"))
+KWS = str(ROOT / "www/examples/cnn-kws-s7-i43.tflite")
+SCHEMA = json.loads((ROOT / "src/report/report.schema.json").read_text())["$defs"]
+
+GRAPH = {
+    "version": 1,
+    "inputs": ["x"],
+    "outputs": ["y"],
+    "tensors": [
+        {"name": "x", "shape": [1, 32, 32, 3], "type": "int8"},
+        {"name": "w", "shape": [16, 3, 3, 3], "type": "int8", "constant": True},
+        {"name": "b", "shape": [16], "type": "int32", "constant": True},
+        {"name": "y", "shape": [1, 16, 16, 16], "type": "int8"},
+    ],
+    "operators": [
+        {
+            "kind": "CONV_2D",
+            "inputs": ["x", "w", "b"],
+            "outputs": ["y"],
+            "attributes": {"stride": [2, 2], "padding": "SAME"},
+        }
+    ],
+    "format": "litecast-graph",
+}
+
+estimator = litecast.load()
+
+
+def command(*arguments):
+    """The lines of JSON that the command prints."""
+    said = subprocess.run([COMMAND, "predict", "--json", *arguments], capture_output=True, text=True, check=False)
+    return [json.loads(line) for line in said.stdout.splitlines()]
+
+
+def fields(typed_dict):
+    return set(typing.get_type_hints(typed_dict))
+
+
+def latency(report, target):
+    of_target = (result for result in report["results"] if result["target"] == target)
+    return next(result["value"] for result in of_target if result["metric"] == "latency")
+
+
+class Reports(unittest.TestCase):
+    maxDiff = 2000
+
+    def test_reports_are_those_of_the_command_to_the_last_bit(self):
+        in_sram = {"target": "ethos-u55-128", "memory_mode": "Sram_Only"}
+        options = [
+            ((), {}),
+            (("--batch=4", "--threads=2"), {"batch": 4, "threads": 2}),
+            (("--target=ethos-u55-128", "--memory-mode=Sram_Only"), {"targets": [in_sram]}),
+            (("--board=imx93", "--app-ram=64"), {"targets": [{"board": "imx93"}], "app_ram_kib": 64}),
+            (("--target=rtx-3090", "--batch=8"), {"targets": ["rtx-3090"], "batch": 8}),
+        ]
+        n_results = 0
+        for arguments, keywords in options:
+            expected = command(*arguments, *EXAMPLES)
+            found = estimator.estimate_many(EXAMPLES, **keywords)
+            self.assertEqual(len(expected), len(EXAMPLES))
+            # As JSON both say the same, numbers to the last digit.
+            for one, other in zip(found, expected):
+                self.assertEqual(json.dumps(one), json.dumps(other))
+            n_results += sum(len(report["results"]) for report in found)
+        print(f"{n_results} results on {len(EXAMPLES)} files equal the command's")
+        self.assertGreater(n_results, 100)
+
+    def test_one_file_is_as_one_of_many_and_bytes_as_a_path(self):
+        contents = Path(KWS).read_bytes()
+        expected = estimator.estimate(KWS, name="kws")
+        for given in (contents, bytearray(contents), memoryview(contents), Path(KWS)):
+            self.assertEqual(estimator.estimate(given, name="kws"), expected)
+        files = [litecast.ModelFile(contents, name="kws"), litecast.ModelFile(KWS, batch=2)]
+        [one, other] = estimator.estimate_many(files)
+        self.assertEqual(one, expected)
+        self.assertEqual((other["batch"], other["file"]), (2, KWS))
+
+    def test_a_summary_has_the_same_numbers(self):
+        full = estimator.estimate(KWS)
+        summary = estimator.estimate(KWS, detail="summary")
+        for result in full["results"]:
+            result.pop("operators", None)
+        self.assertEqual(summary["results"], full["results"])
+        self.assertEqual(summary["model"], full["model"])
+        self.assertNotIn("tensors", summary)
+
+    def test_a_graph_without_weights_is_taken_as_a_dict(self):
+        report = estimator.estimate(GRAPH, name="graph")
+        self.assertEqual(report["model"]["macs"], 16 * 16 * 16 * 27)
+        [same] = estimator.estimate_many([GRAPH])
+        self.assertEqual(same["results"], report["results"])
+
+    def test_a_change_is_that_of_the_engine(self):
+        half = estimator.estimate_changed(KWS, {"width": 0.5})
+        self.assertLess(half["model"]["macs"], estimator.analyze(KWS)["model"]["macs"])
+        with self.assertRaises(LitecastError) as caught:
+            estimator.estimate_changed(KWS, {"widht": 0.5})
+        self.assertEqual(caught.exception.kind, "wrong-argument")
+
+    def test_analyze_has_the_report_without_learned_estimates(self):
+        report = estimator.analyze(KWS)
+        self.assertEqual(report["model"], estimator.estimate(KWS)["model"])
+        kinds = {result["provenance"]["kind"] for result in report["results"] if "value" in result}
+        self.assertTrue(kinds and not any(kind.startswith("learned") for kind in kinds), kinds)
+
+
+class Types(unittest.TestCase):
+    def test_types_have_the_fields_of_the_schema(self):
+        # Beside what is written out, dicts stand for what few programs read.
+        facts = ("ModelFacts", "SubgraphFacts", "OperatorFacts", "TensorFacts", "QuantizationFacts", "EdgeFacts")
+        for name in ("Report", *facts, "Provenance", "Doubt", "LeftOut", "LeftOperator"):
+            found = fields(getattr(types, name))
+            self.assertEqual(found, set(SCHEMA[name]["properties"]), name)
+
+    def test_results_have_no_other_fields(self):
+        known = fields(types.TargetResult)
+        for report in estimator.estimate_many(EXAMPLES):
+            for result in report["results"]:
+                self.assertLessEqual(set(result), known)
+
+
+class Errors(unittest.TestCase):
+    def kind(self, call, *arguments, **keywords):
+        with self.assertRaises(LitecastError) as caught:
+            call(*arguments, **keywords)
+        print(f"{caught.exception.kind}: {str(caught.exception)[:100]}")
+        return caught.exception.kind
+
+    def test_kinds_are_those_of_the_command(self):
+        contents = Path(KWS).read_bytes()
+        files = {"empty.tflite": b"", "cut.tflite": contents[:500], "other.tflite": b"no model at all" * 9}
+        folder = Path(os.environ["LITECAST_SCRATCH"])
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        paths = [str(folder / name) for name in (*files, "missing.tflite")]
+        expected = [line["error"] for line in command(*paths)]
+        found = estimator.estimate_many([*paths, KWS])
+        self.assertEqual([error.kind for error in found[:-1]], [error["kind"] for error in expected])
+        self.assertEqual(str(found[0]), expected[0]["message"])
+        self.assertGreater(len(found[-1]["results"]), 0)
+        self.assertEqual(self.kind(estimator.estimate, paths[0]), expected[0]["kind"])
+
+    def test_wrong_arguments_are_named(self):
+        wrong = [
+            dict(batch=0), dict(batch=2.5), dict(batch=-1), dict(batch=2**32), dict(batch=True), dict(batch="2"),
+            dict(threads=None), dict(dimensions=[1]), dict(dimensions={"n": 0}), dict(detail="all"), dict(name=3),
+            dict(targets="edge-tpu"), dict(targets=[]), dict(targets=[3]), dict(targets=[{"taget": "edge-tpu"}]),
+            dict(targets=[{"target": "edge-tpu", "memory_mode": "x"}]), dict(app_ram_kib=-1), dict(app_flash_kib=2**64),
+            dict(targets=[{"target": "edge-tpu", "clock_mhz": float("nan")}]),
+        ]  # fmt: skip
+        for keywords in wrong:
+            self.assertEqual(self.kind(estimator.estimate, KWS, **keywords), "wrong-argument", keywords)
+        for model in (None, 3, [], {"format": "other"}, {**GRAPH, "inputs": [object()]}, {**GRAPH, "x": float("nan")}):
+            self.assertEqual(self.kind(estimator.estimate, model), "wrong-argument", model)
+        for models in (KWS, b"", 3, GRAPH):
+            self.assertEqual(self.kind(estimator.estimate_many, models), "wrong-argument", models)
+        self.assertEqual(self.kind(estimator.estimate, KWS, targets=["ethos-u99"]), "unknown-target")
+        self.assertEqual(self.kind(estimator.estimate, KWS, targets=[{"board": "nowhere"}]), "unknown-board")
+        self.assertEqual(self.kind(estimator.estimate, {**GRAPH, "version": 2}), "unsupported-version")
+        self.assertEqual(self.kind(estimator.compare, {}, {}), "wrong-argument")
+
+    def test_an_error_can_be_sent_to_another_process(self):
+        error = LitecastError("batch", "words")
+        copy = pickle.loads(pickle.dumps(error))
+        self.assertEqual((copy.kind, copy.message, str(copy)), ("batch", "words", "words"))
+
+    def test_predictors_of_ones_own_are_taken_and_checked(self):
+        folder = ROOT / "bundle"
+        network, manifest = folder / "predictor.onnx", (folder / "manifest.json").read_bytes()
+        expected = estimator.estimate(KWS)
+        self.assertEqual(litecast.load(str(folder)).estimate(KWS), expected)
+        self.assertEqual(litecast.load((network, manifest)).estimate(KWS), expected)
+        other = json.dumps({**json.loads(manifest), "feature_schema_id": "0"}).encode()
+        self.assertEqual(self.kind(litecast.load, (network, other)), "predictor-feature-schema")
+        self.assertEqual(self.kind(litecast.load, (network, b"[]")), "predictor-manifest")
+        self.assertEqual(self.kind(litecast.load, (b"x", manifest)), "predictor-network")
+        self.assertEqual(self.kind(litecast.load, 3), "wrong-argument")
+        none = litecast.load(None)
+        self.assertEqual(self.kind(none.estimate, KWS), "no-predictor")
+        self.assertEqual(none.analyze(KWS)["model"], expected["model"])
+
+
+class Others(unittest.TestCase):
+    def test_two_reports_are_compared_metric_by_metric(self):
+        before, after = estimator.estimate_many(EXAMPLES[:2])
+        compared = estimator.compare(before, after)
+        self.assertEqual((compared["before"], compared["after"]), (EXAMPLES[0], EXAMPLES[1]))
+        [macs] = [fact for fact in compared["facts"] if fact["fact"] == "macs"]
+        self.assertEqual(macs["difference"], after["model"]["macs"] - before["model"]["macs"])
+        keys = {(result["target"], result["metric"]) for result in before["results"] + after["results"]}
+        self.assertEqual(len(compared["results"]), len(keys))
+        itself = estimator.compare(before, before)
+        for result in itself["results"]:
+            self.assertIn(result["change_percent"], (0, None))
+            self.assertIn(result["is_within_intervals"], (True, None))
+
+    def test_a_calibration_survives_json_and_finds_a_factor(self):
+        reports = estimator.estimate_many(EXAMPLES)
+
+        def on(report):
+            return latency(report, "cortex-a72-rpi4")
+
+        measurements = [{"report": report, "measured_ms": 2.5 * on(report)} for report in reports]
+        calibration = json.loads(json.dumps(estimator.calibrate(measurements)))
+        self.assertEqual(set(calibration), fields(types.Calibration))
+        found = estimator.calibrated(calibration, reports[0])
+        self.assertEqual(set(found), fields(types.Calibrated))
+        print(f"{found['latency_ms']} ms on a device 2.5 times as slow, expected {2.5 * on(reports[0])}")
+        self.assertAlmostEqual(found["latency_ms"] / (2.5 * on(reports[0])), 1, delta=0.02)
+        with self.assertRaisesRegex(LitecastError, "at least 3"):
+            estimator.calibrate(measurements[:2])
+        with self.assertRaisesRegex(LitecastError, r"measurements\[0\].measured_ms"):
+            estimator.calibrate([{"report": reports[0], "measured_ms": "2"}])
+
+    def test_targets_and_boards_are_listed(self):
+        targets = estimator.targets()
+        default = [target["id"] for target in targets if target["is_default"]]
+        of_a_report = {result["target"] for result in estimator.estimate(KWS)["results"]}
+        # What is counted exactly has no entry: there is no error to list.
+        self.assertEqual(of_a_report - set(default), {"tflite-micro"})
+        for target in targets:
+            self.assertEqual(set(target), fields(types.TargetInfo))
+            report = estimator.estimate(KWS, targets=[target["id"]], detail="summary")
+            self.assertEqual({result["target"] for result in report["results"]}, {target["id"]})
+        boards = estimator.boards()
+        self.assertGreaterEqual(len(boards["microcontrollers"]), 30)
+        for board in boards["npus"]:
+            estimator.estimate(KWS, targets=[{"board": board["id"]}], detail="summary")
+
+    def test_a_frame_has_a_row_for_each_result(self):
+        try:
+            import pandas
+        except ImportError:
+            print(f"skipped (data-frames): {self.id()}: no pandas in {sys.executable}", file=sys.stderr)
+            return
+        reports = estimator.estimate_many([*EXAMPLES, b""])
+        frame = litecast.to_frame(reports)
+        n_results = sum(len(report["results"]) for report in reports[:-1])
+        self.assertEqual(len(frame), n_results + 1)
+        self.assertEqual(frame["error"].dropna().tolist(), [reports[-1].kind])
+        rows = frame[(frame["metric"] == "latency") & (frame["target"] == "ethos-u55-256")]
+        values = rows.set_index("file")["value"]
+        for report in reports[:-1]:
+            self.assertEqual(values[report["file"]], latency(report, "ethos-u55-256"))
+        self.assertIsInstance(litecast.to_frame(reports[0]), pandas.DataFrame)
+
+    def test_other_threads_run_while_it_estimates(self):
+        # The main thread counts while another estimates: with the lock held it would not before the end.
+        contents = Path(EXAMPLES[0]).read_bytes()
+        finished = []
+        thread = threading.Thread(target=lambda: finished.append(estimator.estimate_many([contents] * 64)))
+        thread.start()
+        n_turns = 0
+        while thread.is_alive():
+            n_turns += 1
+            thread.join(0.001)
+        print(f"{n_turns} turns while 64 files were estimated")
+        self.assertEqual(len(finished[0]), 64)
+        self.assertGreater(n_turns, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
