@@ -81,25 +81,61 @@ impl LiveChannels {
         {
             return None;
         }
-        let per_filter = stored.len() / filters;
-        let mut live = vec![false; filters];
-        for (position, value) in stored.iter().enumerate() {
-            let filter = match axis {
-                0 => position / per_filter.max(1),
-                _ => position % filters,
-            };
-            if let Some(is_live) = live.get_mut(filter) {
-                *is_live |= *value != 0;
-            }
-        }
-        Some(live)
+        Some(match axis {
+            0 => first_axis(stored, filters),
+            _ => last_axis(stored, filters),
+        })
     }
+}
+
+/// Which of `n` filters that lie one after the other hold anything but zeros: one that learned is told by its first
+/// bytes.
+fn first_axis(stored: &[u8], n: usize) -> Vec<bool> {
+    let mut live = vec![false; n];
+    for (is_live, filter) in live
+        .iter_mut()
+        .zip(stored.chunks((stored.len() / n).max(1)))
+    {
+        *is_live = filter.iter().any(|&value| value != 0);
+    }
+    live
+}
+
+/// The same of filters that lie side by side, a byte of each in turn.
+fn last_axis(stored: &[u8], n: usize) -> Vec<bool> {
+    let mut live = vec![false; n];
+    for row in stored.chunks(n) {
+        for (is_live, &value) in live.iter_mut().zip(row) {
+            *is_live |= value != 0;
+        }
+    }
+    live
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::graph::analysis::fixtures::{graph_of, model, operator, subgraph, tensor};
+
+    /// Against the filter of each byte by itself.
+    #[test]
+    fn rows_of_bytes_belong_to_the_filters_that_each_byte_does() {
+        let stored: Vec<u8> = (0..360u32).map(|idx| u8::from(idx % 7 == 3)).collect();
+        for n in [1, 2, 5, 24, 90, 180, 360] {
+            let of = |filter_of: &dyn Fn(usize) -> usize| -> Vec<bool> {
+                let is_live =
+                    |filter| (0..360).any(|at| filter_of(at) == filter && stored[at] != 0);
+                (0..n).map(is_live).collect()
+            };
+            assert_eq!(
+                first_axis(&stored, n),
+                of(&|at| at / (360 / n)),
+                "{n} filters"
+            );
+            assert_eq!(last_axis(&stored, n), of(&|at| at % n), "{n} filters");
+        }
+        assert_eq!(first_axis(&[], 2), [false, false]);
+    }
 
     /// Three filters of two values, the second of zeros; then one window for each channel, the third
     /// of zeros.
