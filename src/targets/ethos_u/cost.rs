@@ -6,16 +6,16 @@ use super::accelerator::{Accelerator, Channel, Memory, N_CHANNELS};
 use super::blocks::Block;
 use super::configuration::MemoryArea;
 use super::cycles::{
-    Conditions, Elementwise, Part, operator_cycles, read_inflation, transpose_cycles,
-    write_inflation,
+    Blocks, Conditions, Elementwise, Part, inflation, operator_cycles, read_inflation,
+    transpose_cycles, write_inflation,
 };
-use super::geometry::{BRICK_CHANNELS, IfmOfm, round_up};
-use super::layer::{Layer, SCALE_BYTES};
+use super::geometry::IfmOfm;
+use super::layer::Layer;
 use super::program::FeatureMap;
 use super::scheduled_operation::{Execution, MAX_OTHERS, ScheduledOperation};
 use super::scheduling::mat_mul::mat_mul_cycles;
 use super::weight_buffers::Buffer;
-use super::weights::ALIGNMENT_BYTES;
+use super::weights::scale_bytes;
 
 /// The memories of what a scheduled operation reads and writes.
 #[derive(Clone, Copy, Debug)]
@@ -243,9 +243,22 @@ impl Run {
         if let Some((memory, _)) = &places.second {
             traffic.add(memory, Channel::Stream, self.second_bytes);
         }
+        let block = step.execution.layer().map(|(_, block)| block.ifm);
         for (read, place) in step.others.iter().zip(&places.others) {
-            if let (Some(read), Some((memory, _))) = (read, place) {
-                traffic.add(memory, Channel::Stream, read.bytes);
+            if let (Some(read), Some((memory, map))) = (read, place) {
+                // Bursts are those of the block in which the multipliers read.
+                let inflation = block
+                    .filter(|_| !accelerator.is_as_trained)
+                    .map_or(1.0, |block| {
+                        let blocks = Blocks {
+                            block,
+                            depth: read.shape[2],
+                            element_bytes: map.element_bytes,
+                            is_brick: !map.is_linear,
+                        };
+                        inflation(memory, blocks.read_burst())
+                    });
+                traffic.add(memory, Channel::Stream, read.bytes * inflation);
             }
         }
         let between = &accelerator.planned_feature_maps();
@@ -292,16 +305,5 @@ impl Run {
             );
         }
         self
-    }
-}
-
-/// Biases and scales of so many output channels, which are computed so many at once.
-fn scale_bytes(accelerator: &Accelerator, depth: i64, micro_depth: i64) -> f64 {
-    match accelerator.is_u85() {
-        true => {
-            let whole = round_up(depth, round_up(micro_depth, BRICK_CHANNELS));
-            (SCALE_BYTES * whole) as f64
-        }
-        false => round_up(SCALE_BYTES * depth, ALIGNMENT_BYTES) as f64,
     }
 }

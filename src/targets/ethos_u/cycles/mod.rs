@@ -8,14 +8,16 @@ mod multipliers;
 mod transfers;
 
 use self::multipliers::multiplier_cycles;
-use self::transfers::{Blocks, block_transfer, capped};
+use self::transfers::{block_transfer, capped};
 use super::accelerator::{Accelerator, Memory};
 use super::blocks::Block;
 use super::geometry::{Hwc, IfmOfm, ceil_div, volume};
 use super::layer::{Kind, Layer, SCALE_BYTES};
 
 pub use self::elementwise::Elementwise;
-pub use self::transfers::{read_bytes, read_inflation, write_inflation, written_bytes};
+pub use self::transfers::{
+    Blocks, inflation, read_bytes, read_inflation, write_inflation, written_bytes,
+};
 
 /// Bytes of scales that are fetched in the time of one latency.
 const SCALE_BYTES_PER_LATENCY: f64 = 256.0;

@@ -8,8 +8,8 @@ use self::brick::{Brick, ZeroRuns};
 use self::symbols::Symbols;
 use super::accelerator::Accelerator;
 use super::blocks::Block;
-use super::geometry::round_up;
-use super::layer::{Layer, SCALE_BYTES};
+use super::geometry::{BRICK_CHANNELS, round_up};
+use super::layer::{Kind, Layer, SCALE_BYTES};
 use crate::graph::analysis::ByteHistogram;
 
 /// Weight streams are padded to multiples of this.
@@ -23,6 +23,13 @@ const END_BITS: f64 = 3.0;
 const RUN_THRESHOLD: f64 = 5.0;
 /// Most bits of the remainder of a run's length in its Golomb-Rice code.
 const MAX_RUN_REMAINDER_BITS: i32 = 3;
+/// Shares of zeros from which, and up to which, Ethos-U85 decodes more weights a cycle.
+const ZERO_SHARES: [f64; 2] = [0.5, 0.9];
+/// Weights that each stream decodes in a cycle at these shares.
+const DECODED_PER_CYCLE: [f64; 2] = [8.0, 32.0];
+/// Weights that the fast format decodes in a cycle, and those of few different values.
+const FAST_PER_CYCLE: [f64; 2] = [32.0, 64.0];
+const FAST_HEADER_BYTES: f64 = 32.0;
 /// Signed distances of a byte from its zero point.
 const N_DISTANCES: usize = 512;
 
@@ -41,7 +48,61 @@ pub fn encoded_bytes(
     let front_bits = n_slices * SLICE_BITS + values.symbols.header_bits() + END_BITS;
     let stream_bits = values.bits(&brick.zero_runs()) / n_cores + front_bits;
     let stream_bytes = round_up((stream_bits / 8.0).ceil() as i64, ALIGNMENT_BYTES) as f64;
-    stream_bytes * n_cores + round_up(SCALE_BYTES * layer.ofm[2], ALIGNMENT_BYTES) as f64
+    if accelerator.is_as_trained {
+        let scale_bytes = round_up(SCALE_BYTES * layer.ofm[2], ALIGNMENT_BYTES) as f64;
+        return stream_bytes * n_cores + scale_bytes;
+    }
+    let coded_bytes = stream_bytes * n_cores;
+    let stream_bytes = match accelerator.is_u85() && layer.kind != Kind::Depthwise {
+        true => {
+            fast_bytes(accelerator, brick.n_values(), coded_bytes, &values).unwrap_or(coded_bytes)
+        }
+        false => coded_bytes,
+    };
+    stream_bytes + scale_bytes(accelerator, layer.ofm[2], block.micro[2])
+}
+
+/// Bytes of biases and scales of so many output channels, of which `micro_depth` are computed at once: Ethos-U85 has
+/// them for whole micro blocks.
+pub(super) fn scale_bytes(accelerator: &Accelerator, depth: i64, micro_depth: i64) -> f64 {
+    match accelerator.is_u85() {
+        true => {
+            let whole = round_up(depth, round_up(micro_depth, BRICK_CHANNELS));
+            (SCALE_BYTES * whole) as f64
+        }
+        false => round_up(SCALE_BYTES * depth, ALIGNMENT_BYTES) as f64,
+    }
+}
+
+/// Bytes in the format that Ethos-U85 decodes faster, where it arrives and is decoded sooner than `coded_bytes`:
+/// values as they are, or as indices of 2 or 4 bits if there are few of them.
+fn fast_bytes(
+    accelerator: &Accelerator,
+    n_values: f64,
+    coded_bytes: f64,
+    values: &Values,
+) -> Option<f64> {
+    let ([from, to], [fewest, most]) = (ZERO_SHARES, DECODED_PER_CYCLE);
+    let share = ((values.n_zeros / n_values).clamp(from, to) - from) / (to - from);
+    let per_stream = (fewest + share * (most - fewest)).floor();
+    let per_cycle = per_stream * accelerator.n_weight_streams as f64;
+    let slow_cycles = [
+        n_values / per_cycle,
+        coded_bytes * accelerator.weights_off_chip.cycles_per_byte,
+    ];
+    let per_byte = match values.n_distinct {
+        ..=4 => 4.0,
+        5..=16 => 2.0,
+        _ => 1.0,
+    };
+    let fast_bytes = FAST_HEADER_BYTES + n_values / per_byte;
+    let per_cycle = FAST_PER_CYCLE[usize::from(values.n_distinct < 16)];
+    let fast_cycles = [
+        n_values / per_cycle,
+        fast_bytes * accelerator.fast_weights_cycles_per_byte(),
+    ];
+    let longer = |cycles: [f64; 2]| cycles[0].max(cycles[1]);
+    (longer(fast_cycles) < longer(slow_cycles)).then_some(fast_bytes)
 }
 
 /// Encoded bytes of a constant without headers, with `padding` times as many zeros added, no two of them
@@ -68,6 +129,7 @@ struct Values {
     n_zeros_in_runs: f64,
     n_zeros: f64,
     n_others: f64,
+    n_distinct: usize,
 }
 
 impl Values {
@@ -100,6 +162,7 @@ impl Values {
             n_zeros_in_runs,
             n_zeros,
             n_others: n_all - n_zeros,
+            n_distinct: counts.iter().filter(|&&count| count > 0.0).count(),
         }
     }
 
