@@ -78,6 +78,12 @@ impl Manifest {
 }
 
 impl Manifest {
+    /// Column of the network's estimates.
+    pub fn output_idx(&self, target: &str, metric: &str) -> Option<usize> {
+        let is_it = |output: &Output| output.target == target && output.metric == metric;
+        self.outputs.iter().position(is_it)
+    }
+
     /// The interval of an output, where it was calibrated.
     pub fn interval(&self, target: &str, metric: &str) -> Option<&Interval> {
         let is_it = |i: &&Interval| i.target == target && i.metric == metric;

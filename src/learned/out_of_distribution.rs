@@ -17,13 +17,12 @@ pub struct Learned<'p> {
     /// Distance from the nearest landmark of training, see
     /// [`Landmarks::distance`](super::intervals::Landmarks::distance).
     pub distance: f32,
-    /// Whether training had every operator kind of the graph.
-    pub has_only_trained_operators: bool,
-    /// Whether, besides, every feature lies within the range that training had.
-    pub is_in_training_range: bool,
+    /// Whether training had every operator kind of the graph and every feature within its range, and the
+    /// nearest landmark is no farther than those of held-out graphs.
+    pub is_like_training: bool,
     /// The operator kinds that training did not have.
     pub never_trained: Option<Diagnostic>,
-    /// Why the estimates may be further off than their stated error, without [`Self::never_trained`].
+    /// What else makes the graph unlike those of training.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -37,17 +36,17 @@ impl<'p> Learned<'p> {
     ) -> Self {
         let distance = manifest.landmarks.distance(&summary(features));
         let never_trained = never_trained(graph, manifest);
-        let outside_range = outside_range(features, manifest);
+        let doubts = [
+            outside_range(features, manifest),
+            far_from_training(distance, manifest),
+        ];
+        let diagnostics: Vec<Diagnostic> = doubts.into_iter().flatten().collect();
         Self {
             manifest,
             estimates,
             distance,
-            has_only_trained_operators: never_trained.is_none(),
-            is_in_training_range: never_trained.is_none() && outside_range.is_none(),
-            diagnostics: outside_range
-                .into_iter()
-                .chain(far_from_training(distance, manifest))
-                .collect(),
+            is_like_training: never_trained.is_none() && diagnostics.is_empty(),
+            diagnostics,
             never_trained,
         }
     }
@@ -92,12 +91,15 @@ fn outside_range(features: &Features, manifest: &Manifest) -> Option<Diagnostic>
     (!outside.is_empty()).then(|| Diagnostic {
         severity: Severity::Warning,
         code: "outside-training-range",
-        message: format!("outside what the predictor was trained on: {listed}"),
+        message: format!(
+            "outside what the trained network saw: {listed}; Ethos-U estimates are those of the compiler's \
+             rules alone"
+        ),
         operator_idx: None,
     })
 }
 
-/// A graph farther from all of training than those that the intervals were calibrated on.
+/// A graph farther from all of training than held-out ones.
 fn far_from_training(distance: f32, manifest: &Manifest) -> Option<Diagnostic> {
     let intervals = &manifest.intervals;
     let calibrated = intervals
@@ -108,8 +110,8 @@ fn far_from_training(distance: f32, manifest: &Manifest) -> Option<Diagnostic> {
         severity: Severity::Warning,
         code: "unlike-training",
         message: format!(
-            "{:.1} times as far from the networks of training as any that the intervals were \
-             calibrated on; they are as much wider",
+            "{:.1} times as far from the networks of training as any held-out one: Ethos-U estimates are those \
+             of the compiler's rules alone",
             distance / calibrated
         ),
         operator_idx: None,

@@ -4,6 +4,7 @@ pub mod ablations;
 mod attribution;
 pub mod configurations;
 pub mod devices;
+pub mod estimates;
 pub mod families;
 pub mod files;
 pub mod intervals;

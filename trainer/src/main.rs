@@ -28,6 +28,8 @@ enum Command {
     Table2(spaces::table2::Table2Args),
     /// Label sampled networks, or given files, with Arm's Vela or with LiteRT under QEMU
     Label(labels::LabelArgs),
+    /// Label sampled networks, or given files, with Vela in every configuration of an Ethos-U
+    LabelConfigurations(labels::LabelArgs),
     /// Bring in measurements of a device of your own as labels
     LabelImport(labels::import::ImportArgs),
     /// Bring in what others measured on Raspberry Pis as labels
@@ -65,6 +67,8 @@ enum Command {
     EvaluateFiles(evaluate::files::EvaluateFilesArgs),
     /// Measure Vela's rules against Vela in every configuration of an Ethos-U
     EvaluateConfigurations(evaluate::configurations::EvaluateConfigurationsArgs),
+    /// Measure rules, network and what is shown against Vela on an Ethos-U, and set the intervals
+    EvaluateEstimates(evaluate::estimates::EvaluateEstimatesArgs),
     /// Compare the shipped predictor with measured boards and phones, calibrated and not
     EvaluateDevices(evaluate::devices::EvaluateDevicesArgs),
     /// Fit predictors without a neural network and measure them beside the shipped one
@@ -83,6 +87,7 @@ fn main() -> Result<()> {
             Ok(())
         }
         Command::Label(args) => labels::run(&args),
+        Command::LabelConfigurations(args) => evaluate::estimates::label(&args),
         Command::LabelImport(args) => labels::import::run(&args),
         Command::LabelBoards(args) => boards::measured::run(&args),
         Command::FitCpu(args) => boards::run(&args),
@@ -101,6 +106,7 @@ fn main() -> Result<()> {
         Command::Ablations(args) => evaluate::ablations::run(&args),
         Command::EvaluateFiles(args) => evaluate::files::run(&args),
         Command::EvaluateConfigurations(args) => evaluate::configurations::run(&args),
+        Command::EvaluateEstimates(args) => evaluate::estimates::run(&args),
         Command::EvaluateDevices(args) => evaluate::devices::run(&args),
         Command::Baselines(args) => baselines::run(&args),
         Command::Bench(args) => bench::run(args),

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use super::accelerator::Accelerator;
 use super::configuration::{Configuration, Family, Product, Strategy};
 use super::energy::{Coefficients, coefficients};
-use super::rule_errors::RuleErrors;
+use super::errors::{Errors, MetricErrors, Shown};
+use super::signals::Signals;
 use super::silicon::MeasuredBoard;
 use super::support::{Npu, inputs_at_a_time, unsupported};
 use super::totals::Totals;
@@ -66,23 +67,15 @@ impl Target for EthosU {
             return Some(self.info_by_rules());
         }
         let manifest = manifest?;
-        let outputs = self.outputs(manifest);
-        let first = outputs.first()?.1;
-        let metric = |&(_, output, metric): &(usize, &Output, Metric)| MetricInfo {
-            metric,
-            unit: metric.unit(),
-            expected_error_percent: manifest.expected_error_percent(self.id(), &output.metric),
-        };
+        let (_, first, _) = self.outputs(manifest).into_iter().next()?;
         let source = &first.provenance;
         Some(TargetInfo {
-            id: self.id().into(),
-            device: first.device.clone(),
-            metrics: outputs.iter().map(metric).collect(),
             learned_from: format!(
                 "{} {}, {}",
                 source.tool, source.version, source.configuration
             ),
             provenance: source.clone(),
+            ..self.info_by_rules()
         })
     }
 
@@ -107,43 +100,31 @@ impl Target for EthosU {
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {
-        if !self.is_trained {
-            return self.by_rules(network);
-        }
-        let Some(learned) = network.learned else {
+        if self.is_trained && network.learned.is_none() {
             return TargetEstimate::default();
-        };
-        // What the network makes of an operator kind that it never saw is a guess; the compiler's rules
-        // plan it, or leave it to the CPU, as they do on every other configuration.
-        if !learned.has_only_trained_operators {
-            return TargetEstimate {
-                diagnostics: learned.never_trained.iter().cloned().collect(),
-                ..self.by_rules(network)
-            };
         }
-        let refusal = self.refusal(network);
-        let outputs = self.outputs(learned.manifest);
-        let estimate = |&(idx, output, metric): &(usize, &Output, Metric)| MetricEstimate {
-            metric,
-            outcome: match &refusal {
-                Some(reason) => Outcome::unavailable(reason.clone()),
-                None => learned_outcome(learned, idx, output, metric),
-            },
+        let (metrics, diagnostics) = match self.refusal(network) {
+            Some(reason) => {
+                let none = |metric| unavailable(metric, &reason);
+                (RULE_METRICS.map(none), Vec::new())
+            }
+            None => self.estimates(network),
         };
-        let mut metrics: Vec<MetricEstimate> = outputs.iter().map(estimate).collect();
+        let mut metrics = metrics.to_vec();
+        metrics.extend(self.board_latency(&metrics));
         metrics.extend(self.energy(&metrics, network.analysis));
-        let is_estimated = metrics.iter().any(|metric| metric.outcome.is_estimate());
         TargetEstimate {
-            device: outputs
-                .first()
-                .map(|(_, output, _)| output.device.clone())
-                .unwrap_or_default(),
+            device: self.configuration.product.device(),
             metrics,
-            diagnostics: match is_estimated {
-                true => learned.diagnostics.clone(),
-                false => Vec::new(),
-            },
+            diagnostics,
         }
+    }
+}
+
+fn unavailable(metric: Metric, reason: &UnavailableReason) -> MetricEstimate {
+    MetricEstimate {
+        metric,
+        outcome: Outcome::unavailable(reason.clone()),
     }
 }
 
@@ -162,8 +143,8 @@ impl EthosU {
         let metric = |metric: Metric| MetricInfo {
             metric,
             unit: metric.unit(),
-            expected_error_percent: (RuleErrors::shipped().of(&self.configuration, metric))
-                .map(|errors| errors.mean_percent),
+            expected_error_percent: (Errors::shipped().of(&self.configuration, metric))
+                .and_then(MetricErrors::expected_percent),
         };
         TargetInfo {
             id: self.id().into(),
@@ -184,31 +165,70 @@ impl EthosU {
         }
     }
 
-    /// By the compiler's rules alone.
-    fn by_rules(&self, network: &Network) -> TargetEstimate {
-        let of_all = |outcome: &dyn Fn(Metric) -> Outcome| -> Vec<MetricEstimate> {
-            let estimate = |metric| MetricEstimate {
-                metric,
-                outcome: outcome(metric),
-            };
-            RULE_METRICS.map(estimate).into()
-        };
+    /// By the compiler's rules, corrected by the trained network where that knows such graphs; and doubts.
+    fn estimates(&self, network: &Network) -> ([MetricEstimate; 4], Vec<Diagnostic>) {
+        let accelerator = Accelerator::of(&self.configuration);
+        let totals = Totals::of(&accelerator, network.graph, network.analysis);
+        let is_partly_on_cpu = !self.unsupported(network).is_empty();
+        let signals = Signals::of(network.graph, &totals.operators, is_partly_on_cpu);
+        let learned = network.learned.filter(|_| self.is_trained);
         let mut diagnostics = Vec::new();
-        let mut metrics = match self.refusal(network) {
-            Some(reason) => of_all(&|_| Outcome::unavailable(reason.clone())),
-            None => {
-                let accelerator = Accelerator::of(&self.configuration);
-                let totals = Totals::of(&accelerator, network.graph, network.analysis);
-                diagnostics.extend(self.exceeded(&totals));
-                of_all(&|metric| self.planned(metric, &totals, accelerator.clock_hz))
-            }
+        for learned in learned {
+            diagnostics.extend(learned.never_trained.clone());
+            diagnostics.extend(learned.diagnostics.clone());
+        }
+        if !self.is_trained {
+            diagnostics.extend(self.exceeded(&totals));
+        }
+        let learned = learned.filter(|learned| learned.is_like_training);
+        let estimates = RULE_METRICS.map(|metric| MetricEstimate {
+            metric,
+            outcome: self.outcome(metric, &totals, &signals, learned),
+        });
+        (estimates, diagnostics)
+    }
+
+    fn outcome(
+        &self,
+        metric: Metric,
+        totals: &Totals,
+        signals: &Signals,
+        learned: Option<&Learned>,
+    ) -> Outcome {
+        let corrected = learned.and_then(|learned| Corrected::of(learned, self.id(), metric));
+        let rules = totals.of_metric(metric);
+        let errors = Errors::shipped().of(&self.configuration, metric);
+        let shown = match errors {
+            Some(errors) => errors.show(rules, corrected.as_ref().map(|c| c.value), signals),
+            None => Shown::without_interval(rules),
         };
-        metrics.extend(self.board_latency(&metrics));
-        metrics.extend(self.energy(&metrics, network.analysis));
-        TargetEstimate {
-            device: self.configuration.product.device(),
-            metrics,
-            diagnostics,
+        let by_rules = || {
+            let scale = if rules > 0.0 {
+                shown.value / rules
+            } else {
+                1.0
+            };
+            let parts = totals.operators.iter();
+            let clock_hz = self.configuration.system.clock_hz;
+            parts
+                .map(|one| scale * part_of(one, metric, clock_hz))
+                .collect()
+        };
+        let (provenance, operators) = match corrected.filter(|_| shown.is_corrected) {
+            Some(corrected) if corrected.value == shown.value => {
+                (corrected.output.provenance.clone(), corrected.operators)
+            }
+            Some(corrected) => (corrected.output.provenance.clone(), Some(by_rules())),
+            None => (self.rules(), Some(by_rules())),
+        };
+        Outcome::Estimate {
+            value: shown.value,
+            lo: shown.factor.map(|factor| shown.value / factor),
+            hi: shown.factor.map(|factor| shown.value * factor),
+            unit: metric.unit(),
+            provenance,
+            expected_error_percent: errors.and_then(MetricErrors::expected_percent),
+            operators,
         }
     }
 
@@ -227,31 +247,6 @@ impl EthosU {
             ),
             operator_idx: None,
         })
-    }
-
-    fn planned(&self, metric: Metric, totals: &Totals, clock_hz: f64) -> Outcome {
-        let value = match metric {
-            Metric::Latency => totals.latency_ms,
-            Metric::SramPeak => totals.sram_peak_bytes,
-            Metric::OffchipTraffic => totals.offchip_traffic_bytes,
-            _ => totals.sram_traffic_bytes,
-        };
-        let part = |one: &PlannedOperator| match metric {
-            Metric::Latency => 1e3 * one.cycles / clock_hz,
-            Metric::SramPeak => one.sram_bytes,
-            Metric::OffchipTraffic => one.counted_off_chip_bytes,
-            _ => one.counted_sram_traffic_bytes,
-        };
-        let errors = RuleErrors::shipped().of(&self.configuration, metric);
-        Outcome::Estimate {
-            value,
-            lo: errors.map(|errors| value / errors.interval_factor),
-            hi: errors.map(|errors| value * errors.interval_factor),
-            unit: metric.unit(),
-            provenance: self.rules(),
-            expected_error_percent: errors.map(|errors| errors.mean_percent),
-            operators: Some(totals.operators.iter().map(part).collect()),
-        }
     }
 
     /// What the measured board takes, from the latency by rules among `metrics`.
@@ -284,6 +279,9 @@ impl EthosU {
         let Network {
             graph, analysis, ..
         } = network;
+        if graph.nodes.is_empty() {
+            return Some(UnavailableReason::NoOperators);
+        }
         let reason = uncountable(graph, analysis).or_else(|| compiled_by_vela(graph));
         if let Some(reason) = reason {
             return Some(reason);
@@ -325,27 +323,31 @@ const RULES: &str = "rules of ethos-u-vela 5.2.0";
 const RULES_OF: &str = "ethos-u-vela";
 const RULES_VERSION: &str = "5.2.0";
 
-fn learned_outcome(learned: &Learned, idx: usize, output: &Output, metric: Metric) -> Outcome {
-    let Some(&value) = learned.estimates.graph.get(idx) else {
-        return Outcome::unavailable(UnavailableReason::NoOperators);
-    };
-    let value = f64::from(value);
-    let manifest = learned.manifest;
-    let interval = manifest
-        .interval(&output.target, &output.metric)
-        .filter(|_| learned.has_only_trained_operators)
-        .and_then(|interval| interval.around(value, learned.distance));
-    Outcome::Estimate {
-        value,
-        lo: interval.map(|(low, _)| low),
-        hi: interval.map(|(_, high)| high),
-        unit: metric.unit(),
-        provenance: output.provenance.clone(),
-        // Not promised for a graph unlike all of those it was measured on.
-        expected_error_percent: manifest
-            .expected_error_percent(&output.target, &output.metric)
-            .filter(|_| learned.is_in_training_range),
-        operators: learned.estimates.operators_of(idx),
+/// What the trained network says of one metric.
+struct Corrected<'m> {
+    value: f64,
+    output: &'m Output,
+    operators: Option<Vec<f64>>,
+}
+
+impl<'m> Corrected<'m> {
+    fn of(learned: &Learned<'m>, target: &str, metric: Metric) -> Option<Self> {
+        let manifest = learned.manifest;
+        let idx = manifest.output_idx(target, metric.id())?;
+        Some(Self {
+            value: f64::from(*learned.estimates.graph.get(idx)?),
+            output: &manifest.outputs[idx],
+            operators: learned.estimates.operators_of(idx),
+        })
+    }
+}
+
+fn part_of(one: &PlannedOperator, metric: Metric, clock_hz: f64) -> f64 {
+    match metric {
+        Metric::Latency => 1e3 * one.cycles / clock_hz,
+        Metric::SramPeak => one.sram_bytes,
+        Metric::OffchipTraffic => one.counted_off_chip_bytes,
+        _ => one.counted_sram_traffic_bytes,
     }
 }
 

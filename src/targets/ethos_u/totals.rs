@@ -5,6 +5,7 @@ use super::plan::plan;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::learned::features::PlannedOperator;
+use crate::targets::Metric;
 
 const MS_PER_S: f64 = 1e3;
 
@@ -35,6 +36,16 @@ impl Totals {
             offchip_traffic_bytes: sum(|one| one.counted_off_chip_bytes),
             sram_traffic_bytes: sum(|one| one.counted_sram_traffic_bytes),
             operators,
+        }
+    }
+
+    /// Latency, the peak of the SRAM, off-chip traffic, or the traffic of the SRAM for any other metric.
+    pub fn of_metric(&self, metric: Metric) -> f64 {
+        match metric {
+            Metric::Latency => self.latency_ms,
+            Metric::SramPeak => self.sram_peak_bytes,
+            Metric::OffchipTraffic => self.offchip_traffic_bytes,
+            _ => self.sram_traffic_bytes,
         }
     }
 }

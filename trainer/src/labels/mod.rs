@@ -151,6 +151,12 @@ pub fn weight_distribution(origin: &Origin) -> Result<String> {
 
 /// Makes all labels that are asked for and not there yet.
 pub fn run(args: &LabelArgs) -> Result<()> {
+    let targets = wanted_targets(args.tool().as_ref(), &args.targets)?;
+    run_for(args, targets)
+}
+
+/// As [`run`], for these targets whatever the arguments name.
+pub fn run_for(args: &LabelArgs, targets: Vec<Target>) -> Result<()> {
     ensure!(args.jobs > 0, "expected at least one job, found 0");
     ensure!(
         args.precision.is_int8() || matches!(args.tool, ToolChoice::LitertQemu),
@@ -177,7 +183,7 @@ pub fn run(args: &LabelArgs) -> Result<()> {
         args.shard,
     );
     origins.extend(plan::files(&args.files, args.shard)?);
-    let session = Session::open(args, origins)?;
+    let session = Session::open(args, targets, origins)?;
     thread::scope(|scope| {
         let threads: Vec<_> = (0..args.jobs)
             .map(|_| scope.spawn(|| session.work()))
@@ -210,9 +216,8 @@ struct Session {
 type Workers = Vec<Option<Worker>>;
 
 impl Session {
-    fn open(args: &LabelArgs, origins: Vec<Origin>) -> Result<Self> {
+    fn open(args: &LabelArgs, targets: Vec<Target>, origins: Vec<Origin>) -> Result<Self> {
         let tool = args.tool();
-        let targets = wanted_targets(tool.as_ref(), &args.targets)?;
         let groups = targets.chunks(tool.targets_per_process().min(targets.len()));
         let groups: Vec<_> = groups.map(<[Target]>::to_vec).collect();
         let run = describe_run(args, tool.as_ref(), &groups)?;

@@ -1,3 +1,7 @@
 //! What is fitted for `litecast::targets::ethos_u`.
 
+pub mod cases;
+mod random;
+pub mod sets;
 pub mod silicon;
+pub mod widths;

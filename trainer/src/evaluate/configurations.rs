@@ -1,9 +1,6 @@
 //! `litecast-trainer evaluate-configurations`: Vela's rules, as the engine reproduces them, against Vela
 //! in configurations that no network was trained on.
 
-mod random;
-mod sets;
-
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,18 +10,16 @@ use litecast::graph::analysis::analyze;
 use litecast::targets::Metric;
 use litecast::targets::ethos_u::accelerator::Accelerator;
 use litecast::targets::ethos_u::configuration::Configuration;
-use litecast::targets::ethos_u::rule_errors::{ConfigurationErrors, MetricErrors, RuleErrors};
 use litecast::targets::ethos_u::totals::Totals;
 
-use self::sets::{Set, Setup};
 use super::files::tflite_files;
 use crate::labels::record::{Label, Outcome};
 use crate::labels::target::Target;
 use crate::labels::vela::{Vela, VelaLabel};
 use crate::labels::worker::Worker;
 use crate::markdown::{Head, table};
-use crate::metrics::conformal_quantile;
 use crate::spaces::{self, Space};
+use crate::targets::ethos_u::sets::{Set, Setup};
 
 /// Of one graph in one configuration.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -52,9 +47,6 @@ pub struct EvaluateConfigurationsArgs {
     /// Table, as Markdown.
     #[arg(long, default_value = "trainer/results/configurations.md")]
     pub out: PathBuf,
-    /// Where to write the errors that the engine ships as intervals (`src/targets/ethos_u/rule_errors.json`).
-    #[arg(long)]
-    pub errors: Option<PathBuf>,
 }
 
 /// What is compared.
@@ -115,26 +107,7 @@ pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
     }
     let text = markdown(&configurations, &pairs, &n_left_out);
     println!("{text}");
-    fs::write(&args.out, text).with_context(|| args.out.display().to_string())?;
-    let Some(errors_path) = &args.errors else {
-        return Ok(());
-    };
-    let n_spaces = Space::all().len();
-    let errors = RuleErrors {
-        measured_on: format!(
-            "ethos-u-vela 5.2.0: {} networks of each of {n_spaces} design spaces (seed {}) and {} files",
-            args.count,
-            args.seed,
-            examples.iter().filter(|example| example.is_file).count()
-        ),
-        configurations: configurations
-            .iter()
-            .zip(&pairs)
-            .map(|(configuration, [sampled, files])| errors_of(configuration, [sampled, files]))
-            .collect(),
-    };
-    let json = serde_json::to_string_pretty(&errors)? + "\n";
-    fs::write(errors_path, json).with_context(|| errors_path.display().to_string())
+    fs::write(&args.out, text).with_context(|| args.out.display().to_string())
 }
 
 fn examples(args: &EvaluateConfigurationsArgs) -> Result<Vec<Example>> {
@@ -183,56 +156,19 @@ fn pair(totals: &Totals, label: &VelaLabel) -> Pair {
     ]
 }
 
-/// Of the pairs with a label: one of 0 has no relative error.
-fn metric_errors(metric: Metric, pairs: &[(f64, f64)]) -> Option<MetricErrors> {
+/// Mean, median, 90th and 95th percentile over the pairs with a label: one of 0 has no relative error.
+fn percents(pairs: &[(f64, f64)]) -> Option<[f64; 4]> {
     let labelled = pairs.iter().filter(|(_, label)| *label > 0.0);
     let mut percents: Vec<f64> = labelled
-        .clone()
         .map(|(found, label)| 100.0 * (found / label - 1.0).abs())
         .collect();
     percents.sort_by(f64::total_cmp);
     let n = percents.len();
     let quantile = |share: f64| percents[((share * n as f64) as usize).min(n - 1)];
-    // The label of an estimate of 0 is in no interval.
-    let ratios = labelled.map(|(found, label)| match *found > 0.0 {
-        true => (found / label).ln().abs().exp(),
-        false => f64::MAX,
-    });
-    let interval_factor = conformal_quantile(ratios)?;
-    Some(MetricErrors {
-        metric: metric.id().into(),
-        n,
-        mean_percent: percents.iter().sum::<f64>() / n as f64,
-        median_percent: quantile(0.5),
-        p90_percent: quantile(0.9),
-        p95_percent: quantile(0.95),
-        interval_factor,
+    (n > 0).then(|| {
+        let mean = percents.iter().sum::<f64>() / n as f64;
+        [mean, quantile(0.5), quantile(0.9), quantile(0.95)]
     })
-}
-
-/// Errors over sampled networks and files together, with an interval that holds nine in ten labels of each.
-fn errors_of(configuration: &Configuration, groups: [&Vec<Pair>; 2]) -> ConfigurationErrors {
-    let of_metric = |(idx, &metric): (usize, &Metric)| {
-        let column =
-            |pairs: &Vec<Pair>| -> Vec<(f64, f64)> { pairs.iter().map(|pair| pair[idx]).collect() };
-        let of_groups = groups.map(|pairs| metric_errors(metric, &column(pairs)));
-        let widest = of_groups
-            .iter()
-            .flatten()
-            .map(|errors| errors.interval_factor);
-        let widest = widest.fold(1.0, f64::max);
-        let all = metric_errors(metric, &groups.map(column).concat())?;
-        Some(MetricErrors {
-            interval_factor: widest,
-            ..all
-        })
-    };
-    ConfigurationErrors {
-        accelerator: configuration.product.name().into(),
-        system_config: configuration.system.name.clone(),
-        memory_mode: configuration.memory_mode.name.clone(),
-        metrics: METRICS.iter().enumerate().filter_map(of_metric).collect(),
-    }
 }
 
 fn markdown(
@@ -269,17 +205,10 @@ fn markdown(
             let pairs = &pairs[kind];
             let mut cells = names.to_vec();
             cells.extend([pairs.len(), *n_left_out].map(|n| n.to_string()));
-            for (idx, &metric) in METRICS.iter().enumerate() {
+            for idx in 0..METRICS.len() {
                 let column: Vec<(f64, f64)> = pairs.iter().map(|pair| pair[idx]).collect();
-                let errors = metric_errors(metric, &column);
-                cells.extend(match errors {
-                    Some(errors) => [
-                        errors.mean_percent,
-                        errors.median_percent,
-                        errors.p90_percent,
-                        errors.p95_percent,
-                    ]
-                    .map(|percent| format!("{percent:.2} %")),
+                cells.extend(match percents(&column) {
+                    Some(percents) => percents.map(|percent| format!("{percent:.2} %")),
                     None => [const { String::new() }; 4].map(|_| "-".to_owned()),
                 });
             }

@@ -1,0 +1,135 @@
+//! What tells, before anything is compiled, how far an estimate may be from the compiler.
+
+use serde::{Deserialize, Serialize};
+
+use crate::graph::Graph;
+use crate::learned::features::PlannedOperator;
+
+/// A property of a planned graph; larger is less certain. [`Signals`] has one number for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Signal {
+    /// One over the operators that take time: single differences do not cancel in few operators.
+    FewOperators,
+    /// Minus the logarithm of the planned cycles.
+    FewCycles,
+    /// Share of the cycles in operators that are not among [`USUAL`].
+    UnusualCycles,
+    /// Share of the operators that are not among [`USUAL`].
+    UnusualOperators,
+    /// Share of the cycles in operators whose output has channels beyond a multiple of 16.
+    UnevenChannels,
+    /// Bytes moved off chip for each cycle.
+    OffChipBytesPerCycle,
+    /// Share of weight buffers in the SRAM of the operator with the peak.
+    WeightsAtPeak,
+    /// Share of the cycles in the operator that takes longest.
+    LongestOperator,
+    /// 1 where operators stay on the CPU.
+    OnCpu,
+    /// Difference of the logarithms of the rules' estimate and of the trained network's.
+    Correction,
+}
+
+/// Numbers by [`Signal`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub struct Signals([f64; Signal::ALL.len()]);
+
+/// Operators, as TFLite names them, that the plan knows from many networks.
+const USUAL: [&str; 22] = [
+    "ADD",
+    "AVERAGE_POOL_2D",
+    "CONCATENATION",
+    "CONV_2D",
+    "DEPTHWISE_CONV_2D",
+    "DEQUANTIZE",
+    "EXPAND_DIMS",
+    "FULLY_CONNECTED",
+    "HARD_SWISH",
+    "LEAKY_RELU",
+    "LOGISTIC",
+    "MAX_POOL_2D",
+    "MEAN",
+    "MUL",
+    "PAD",
+    "QUANTIZE",
+    "RELU",
+    "RELU6",
+    "RESHAPE",
+    "SOFTMAX",
+    "SQUEEZE",
+    "TANH",
+];
+
+/// Channels that bricks hold.
+const BRICK_CHANNELS: i32 = 16;
+
+impl Signal {
+    pub const ALL: [Self; 10] = [
+        Self::FewOperators,
+        Self::FewCycles,
+        Self::UnusualCycles,
+        Self::UnusualOperators,
+        Self::UnevenChannels,
+        Self::OffChipBytesPerCycle,
+        Self::WeightsAtPeak,
+        Self::LongestOperator,
+        Self::OnCpu,
+        Self::Correction,
+    ];
+}
+
+impl Signals {
+    /// Of a graph with its plan, by node. Linear in nodes.
+    pub fn of(graph: &Graph, planned: &[PlannedOperator], is_partly_on_cpu: bool) -> Self {
+        let cycles: f64 = planned.iter().map(|one| one.cycles).sum();
+        let share = |part: f64| if cycles > 0.0 { part / cycles } else { 1.0 };
+        let pairs = || graph.nodes.iter().zip(planned);
+        let is_unusual = |name: &str| !USUAL.contains(&name);
+        let mut signals = Self::default();
+        let mut set = |signal: Signal, value: f64| signals.0[signal as usize] = value;
+        let n_busy = planned.iter().filter(|one| one.cycles > 0.0).count();
+        set(Signal::FewOperators, 1.0 / n_busy.max(1) as f64);
+        set(Signal::FewCycles, -cycles.max(1.0).ln());
+        let mut unusual = [0.0, 0.0];
+        let mut uneven = 0.0;
+        for (node, one) in pairs() {
+            let is_unusual = is_unusual(node.operator.code.name());
+            unusual[0] += f64::from(u8::from(is_unusual)) * one.cycles;
+            unusual[1] += f64::from(u8::from(is_unusual));
+            let output = node.operator.outputs.first();
+            let channels = output.and_then(|&output| graph.tensor(output).shape.last());
+            let is_uneven = channels.is_some_and(|channels| channels % BRICK_CHANNELS != 0);
+            uneven += f64::from(u8::from(is_uneven)) * one.cycles;
+        }
+        set(Signal::UnusualCycles, share(unusual[0]));
+        set(
+            Signal::UnusualOperators,
+            unusual[1] / planned.len().max(1) as f64,
+        );
+        set(Signal::UnevenChannels, share(uneven));
+        let off_chip: f64 = planned.iter().map(|one| one.off_chip_bytes).sum();
+        set(Signal::OffChipBytesPerCycle, off_chip / cycles.max(1.0));
+        let peak = planned
+            .iter()
+            .max_by(|one, other| one.sram_bytes.total_cmp(&other.sram_bytes));
+        set(
+            Signal::WeightsAtPeak,
+            peak.map_or(0.0, |one| one.weight_buffer_bytes / one.sram_bytes.max(1.0)),
+        );
+        let longest = planned.iter().map(|one| one.cycles).fold(0.0, f64::max);
+        set(Signal::LongestOperator, share(longest));
+        set(Signal::OnCpu, f64::from(u8::from(is_partly_on_cpu)));
+        signals
+    }
+
+    /// The same where a trained network gives the rules' estimate times such a factor.
+    pub fn corrected_by(mut self, factor: f64) -> Self {
+        self.0[Signal::Correction as usize] = factor.ln().abs();
+        self
+    }
+
+    pub fn get(&self, signal: Signal) -> f64 {
+        self.0[signal as usize]
+    }
+}

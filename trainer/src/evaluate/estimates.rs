@@ -1,0 +1,384 @@
+//! `litecast-trainer evaluate-estimates`: in every configuration of an Ethos-U, what the compiler's rules
+//! say, what the trained network says and what is shown, against Vela; and the intervals that follow.
+//!
+//! Three sources: held-out graphs of the dataset, of which one half sets widths and the other is reported on;
+//! files and sampled networks that `litecast-trainer label-configurations` labelled. Files set widths,
+//! too, and are reported on with their whole family left out.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use litecast::targets::ethos_u::configuration::Configuration;
+use litecast::targets::ethos_u::errors::{ConfigurationErrors, Errors, MetricErrors, Shown};
+
+use super::files::load_bundle;
+use crate::labels::{self, LabelArgs};
+use crate::markdown::{Head, table};
+use crate::targets::ethos_u::cases::{
+    Case, Kind, METRICS, configurations, defaults, of_dataset, of_labels, vela_target,
+};
+use crate::targets::ethos_u::widths::{Deviation, fit};
+
+/// Measures rules, network and what is shown, and sets the intervals.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EvaluateEstimatesArgs {
+    /// The dataset that the shipped network was trained on.
+    #[arg(long, default_value = "trainer/data")]
+    pub dataset: PathBuf,
+    /// Held-out graphs of each design space at most.
+    #[arg(long, default_value_t = 1000)]
+    pub count: usize,
+    /// Folders of labels of `litecast-trainer label-configurations`.
+    #[arg(long)]
+    pub labels: Vec<PathBuf>,
+    /// Folder of the bundle: `predictor.onnx` and `manifest.json`.
+    #[arg(long, default_value = "bundle")]
+    pub bundle: PathBuf,
+    /// Tables, as Markdown.
+    #[arg(long, default_value = "trainer/results/estimates.md")]
+    pub out: PathBuf,
+    /// Errors and widths that the engine ships.
+    #[arg(long, default_value = "src/targets/ethos_u/errors.json")]
+    pub errors: PathBuf,
+}
+
+/// Labels as `litecast-trainer label` does, with Vela in every configuration of its own file.
+pub fn label(args: &LabelArgs) -> Result<()> {
+    let targets = configurations()?.iter().map(vela_target).collect();
+    labels::run_for(args, targets)
+}
+
+pub fn run(args: &EvaluateEstimatesArgs) -> Result<()> {
+    let predictor = load_bundle(&args.bundle)?;
+    let all = configurations()?;
+    let mut cases = of_dataset(&args.dataset, args.count, &all, &predictor)?;
+    for folder in &args.labels {
+        cases.extend(of_labels(folder, &all, &predictor)?);
+    }
+    let rows: Vec<Row> = (0..all.len())
+        .flat_map(|idx| (0..METRICS.len()).flat_map(move |metric| [(idx, metric)]))
+        .flat_map(|(idx, metric)| rows(&cases, &all, idx, metric))
+        .collect();
+    let text = markdown(&rows, &all);
+    println!("{text}");
+    fs::write(&args.out, text).with_context(|| args.out.display().to_string())?;
+    let of_configuration = |(idx, configuration): (usize, &Configuration)| ConfigurationErrors {
+        accelerator: configuration.product.name().into(),
+        configuration: configuration.in_words(),
+        metrics: (0..METRICS.len())
+            .filter_map(|metric| errors_of(&cases, &all, idx, metric, |_| true))
+            .collect(),
+    };
+    let errors = Errors {
+        measured_on: format!("ethos-u-vela 5.2.0: {}", in_words(&cases)),
+        configurations: all.iter().enumerate().map(of_configuration).collect(),
+    };
+    let json = serde_json::to_string_pretty(&errors)? + "\n";
+    fs::write(&args.errors, json).with_context(|| args.errors.display().to_string())
+}
+
+fn in_words(cases: &[Case]) -> String {
+    let count = |kind: Kind, calibrates: bool| {
+        let is_it = |case: &&Case| case.origin.kind == kind && case.origin.calibrates == calibrates;
+        cases.iter().filter(is_it).count()
+    };
+    format!(
+        "labels of {} networks, {} graphs of random operators and {} files set the widths; {} and {} others \
+         measure",
+        count(Kind::Network, true),
+        count(Kind::RandomOperators, true),
+        count(Kind::File, true),
+        count(Kind::Network, false),
+        count(Kind::RandomOperators, false),
+    )
+}
+
+/// The default configuration of the same family, whose held-out graphs stand in for this one's, too.
+fn default_of_family(all: &[Configuration], idx: usize) -> usize {
+    let family = all[idx].product.family();
+    let of_family = |default: &Configuration| default.product.family() == family;
+    defaults().iter().position(of_family).unwrap_or(idx)
+}
+
+/// Graphs that a metric has an error of: a label of 0 has no relative one.
+fn has_error(case: &&Case, metric: usize) -> bool {
+    case.label[metric] > 0.0 && case.rules[metric] > 0.0
+}
+
+/// Widths from the calibrating cases that `counts` keeps, and errors of those that report.
+fn errors_of(
+    cases: &[Case],
+    all: &[Configuration],
+    idx: usize,
+    metric: usize,
+    counts: impl Fn(&Case) -> bool,
+) -> Option<MetricErrors> {
+    let stands_in = default_of_family(all, idx);
+    let is_here = |case: &&Case| {
+        case.configuration == idx
+            || (case.configuration == stands_in && case.origin.kind != Kind::File)
+    };
+    let calibrating = cases.iter().filter(|case| case.origin.calibrates);
+    let calibrating: Vec<&Case> = calibrating
+        .filter(is_here)
+        .filter(|case| has_error(case, metric) && counts(case))
+        .collect();
+    let of_rules: Vec<Deviation> = calibrating
+        .iter()
+        .map(|case| deviation(case, case.rules[metric], 1.0, metric))
+        .collect();
+    let mut errors = MetricErrors {
+        metric: METRICS[metric].id().into(),
+        n: 0,
+        mean_percent: 0.0,
+        median_percent: 0.0,
+        p95_percent: 0.0,
+        rules: fit(&of_rules)?,
+        corrected: None,
+    };
+    let corrected = calibrating.iter().filter_map(|case| {
+        let network = case.network?[metric];
+        let rules = case.rules[metric];
+        let bound = errors.rules.factor(&case.signals);
+        let value = network.clamp(rules / bound, rules * bound);
+        Some(deviation(case, value, network / rules, metric))
+    });
+    errors.corrected = match idx == stands_in {
+        true => fit(&corrected.collect::<Vec<_>>()),
+        false => None,
+    };
+    let reports = |case: &&Case| match idx == stands_in {
+        true => case.origin.kind == Kind::Network && !case.origin.calibrates,
+        false => case.origin.kind == Kind::Network,
+    };
+    let here = cases.iter().filter(|case| case.configuration == idx);
+    let reported: Vec<f64> = here
+        .filter(reports)
+        .filter(|case| has_error(case, metric))
+        .map(|case| percent(shown(&errors, case, metric).value, case.label[metric]))
+        .collect();
+    let summary = Summary::of(reported);
+    errors.n = summary.n;
+    errors.mean_percent = summary.mean;
+    errors.median_percent = summary.median;
+    errors.p95_percent = summary.p95;
+    Some(errors)
+}
+
+fn deviation(case: &Case, value: f64, correction: f64, metric: usize) -> Deviation {
+    Deviation {
+        signals: case.signals.corrected_by(correction),
+        kind: case.origin.kind,
+        log_error: (value / case.label[metric]).ln().abs(),
+    }
+}
+
+fn shown(errors: &MetricErrors, case: &Case, metric: usize) -> Shown {
+    let network = case.network.map(|values| values[metric]);
+    errors.show(case.rules[metric], network, &case.signals)
+}
+
+fn percent(found: f64, label: f64) -> f64 {
+    100.0 * (found / label - 1.0).abs()
+}
+
+/// Relative errors in percent, none cut off.
+#[derive(Clone, Copy, Debug, Default)]
+struct Summary {
+    n: usize,
+    mean: f64,
+    median: f64,
+    p90: f64,
+    p95: f64,
+}
+
+impl Summary {
+    fn of(mut percents: Vec<f64>) -> Self {
+        percents.sort_by(f64::total_cmp);
+        let n = percents.len();
+        if n == 0 {
+            return Self::default();
+        }
+        let quantile = |share: f64| percents[((share * n as f64) as usize).min(n - 1)];
+        Self {
+            n,
+            mean: percents.iter().sum::<f64>() / n as f64,
+            median: quantile(0.5),
+            p90: quantile(0.9),
+            p95: quantile(0.95),
+        }
+    }
+
+    fn cell(&self) -> String {
+        match self.n {
+            0 => "-".into(),
+            _ => format!(
+                "{:.2} / {:.2} / {:.2} / {:.2} %",
+                self.mean, self.median, self.p90, self.p95
+            ),
+        }
+    }
+}
+
+/// A group of graphs in one configuration.
+struct Row {
+    configuration: usize,
+    metric: usize,
+    group: String,
+    rules: Summary,
+    network: Summary,
+    shown: Summary,
+    inside_percent: f64,
+    /// Median over graphs of the interval's half width.
+    half_width_percent: f64,
+}
+
+/// What is measured of one case.
+struct Measured {
+    group: String,
+    rules: f64,
+    network: Option<f64>,
+    shown: f64,
+    is_inside: bool,
+    half_width_percent: f64,
+}
+
+impl Measured {
+    fn of(group: &str, errors: &MetricErrors, case: &Case, metric: usize) -> Self {
+        let label = case.label[metric];
+        let shown = shown(errors, case, metric);
+        let factor = shown.factor.unwrap_or(1.0);
+        // In whole bytes the ends are rounded outwards.
+        let slack = if metric == 0 { 0.0 } else { 1.0 };
+        Self {
+            group: group.to_owned(),
+            rules: percent(case.rules[metric], label),
+            network: case.network.map(|values| percent(values[metric], label)),
+            shown: percent(shown.value, label),
+            is_inside: shown.value / factor - slack <= label
+                && label <= shown.value * factor + slack,
+            half_width_percent: 100.0 * (factor - 1.0),
+        }
+    }
+}
+
+const NETWORKS: &str = "held-out networks";
+const RANDOM: &str = "held-out random operators";
+const LEFT_OUT: &str = "networks, family left out of the widths";
+const FILES: &str = "files, family left out of the widths";
+const SAMPLED: &str = "sampled networks";
+
+fn rows(cases: &[Case], all: &[Configuration], idx: usize, metric: usize) -> Vec<Row> {
+    let mut measured = Vec::new();
+    let here: Vec<&Case> = cases
+        .iter()
+        .filter(|case| case.configuration == idx && has_error(case, metric))
+        .collect();
+    let reported = || here.iter().filter(|case| !case.origin.calibrates);
+    if let Some(errors) = errors_of(cases, all, idx, metric, |_| true) {
+        for case in reported() {
+            let group = match case.origin.kind {
+                Kind::RandomOperators => RANDOM,
+                _ => NETWORKS,
+            };
+            measured.push(Measured::of(group, &errors, case, metric));
+            if case.origin.kind == Kind::Network {
+                let family = format!("· {}", case.origin.family);
+                measured.push(Measured::of(&family, &errors, case, metric));
+            }
+        }
+    }
+    let is_default = default_of_family(all, idx) == idx;
+    let is_left_out = |case: &&&Case| match case.origin.kind {
+        Kind::File => true,
+        Kind::Network => !is_default || !case.origin.calibrates,
+        Kind::RandomOperators => false,
+    };
+    let left_out: Vec<&&Case> = here.iter().filter(is_left_out).collect();
+    let families: BTreeSet<&str> = left_out.iter().map(|c| c.origin.family.as_str()).collect();
+    for family in families {
+        let Some(errors) = errors_of(cases, all, idx, metric, |c| c.origin.family != family) else {
+            continue;
+        };
+        for case in left_out.iter().filter(|case| case.origin.family == family) {
+            let group = match case.origin.kind {
+                Kind::File => FILES,
+                _ if is_default => LEFT_OUT,
+                _ => SAMPLED,
+            };
+            measured.push(Measured::of(group, &errors, case, metric));
+        }
+    }
+    let groups: BTreeSet<&str> = measured.iter().map(|m| m.group.as_str()).collect();
+    let row = |group: &str| {
+        let of_group: Vec<&Measured> = measured.iter().filter(|m| m.group == group).collect();
+        let of = |value: fn(&Measured) -> Option<f64>| {
+            Summary::of(of_group.iter().filter_map(|m| value(m)).collect())
+        };
+        let n_inside = of_group.iter().filter(|m| m.is_inside).count();
+        Row {
+            configuration: idx,
+            metric,
+            group: group.to_owned(),
+            rules: of(|m| Some(m.rules)),
+            network: of(|m| m.network),
+            shown: of(|m| Some(m.shown)),
+            inside_percent: 100.0 * n_inside as f64 / of_group.len().max(1) as f64,
+            half_width_percent: of(|m| Some(m.half_width_percent)).median,
+        }
+    };
+    groups.into_iter().map(row).collect()
+}
+
+fn markdown(rows: &[Row], all: &[Configuration]) -> String {
+    let mut heads = vec![
+        Head::text("configuration"),
+        Head::text("metric"),
+        Head::text("graphs"),
+    ];
+    heads.extend(
+        [
+            "n",
+            "rules",
+            "trained network",
+            "shown",
+            "inside",
+            "half width",
+        ]
+        .map(Head::number),
+    );
+    let cells = |row: &&Row| {
+        let configuration = &all[row.configuration];
+        vec![
+            format!(
+                "{} {}",
+                configuration.product.name(),
+                configuration.in_words()
+            ),
+            METRICS[row.metric].id().to_owned(),
+            row.group.clone(),
+            row.shown.n.to_string(),
+            row.rules.cell(),
+            row.network.cell(),
+            row.shown.cell(),
+            format!("{:.1} %", row.inside_percent),
+            format!("{:.2} %", row.half_width_percent),
+        ]
+    };
+    let is_family = |row: &&Row| row.group.starts_with('·');
+    let groups = rows.iter().filter(|row| !is_family(row));
+    let families = rows.iter().filter(is_family);
+    format!(
+        "# Estimates beside Vela, by configuration\n\nRelative errors as mean / median / 90th / 95th percentile, \
+         none of them cut off: of the compiler's rules alone, of the trained network alone where it knows the \
+         graph, and of what is shown. *Inside*: labels in the shown 90 % interval; *half width*: its median \
+         over the graphs. One half of the held-out graphs set the widths, the other half is reported. Where a \
+         family is left out, none of its graphs set a width; the network was trained with all design spaces. \
+         Graphs that are not estimated, that Vela refuses, or that have a label of 0 are left out.\n\n{}\n\
+         ## Held-out networks by design space\n\n{}",
+        table(&heads, groups.map(|row| cells(&row))),
+        table(&heads, families.map(|row| cells(&row))),
+    )
+}

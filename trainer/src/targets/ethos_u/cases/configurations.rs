@@ -1,0 +1,36 @@
+//! The configurations that are measured.
+
+use anyhow::Result;
+use litecast::targets::ethos_u::configuration::{Configuration, Product};
+
+use super::super::sets::{Set, Setup};
+use crate::labels::target::Target;
+use crate::labels::vela::default_targets;
+
+/// Those that the shipped network was trained on.
+pub fn defaults() -> Vec<Configuration> {
+    let targets = default_targets();
+    let products = targets
+        .iter()
+        .filter_map(|target| Product::by_name(&target.id));
+    products.map(Configuration::of).collect()
+}
+
+/// Those of [`defaults`] first, then all others of [`Set::Named`].
+pub fn configurations() -> Result<Vec<Configuration>> {
+    let mut all = defaults();
+    // Nothing of it is drawn at random.
+    let named = Set::Named.setups(0)?.into_iter();
+    let others = named.map(|setup| setup.configuration);
+    all.extend(others.filter(|other| !defaults().contains(other)));
+    Ok(all)
+}
+
+/// As the labelling tool is told of it.
+pub fn vela_target(configuration: &Configuration) -> Target {
+    let setup = Setup {
+        configuration: configuration.clone(),
+        vela_ini: None,
+    };
+    setup.vela_target()
+}

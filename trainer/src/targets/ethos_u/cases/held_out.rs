@@ -1,0 +1,113 @@
+//! Graphs of the dataset that the shipped network was neither trained on nor stopped by.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use indicatif::ProgressBar;
+use litecast::learned::predictor::Predictor;
+use litecast::targets::ethos_u::configuration::Configuration;
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use super::{Case, Kind, Label, METRICS, Origin, Values, of_graph};
+use crate::baselines::network_settings;
+use crate::dataset::{self, Dataset, LabelledGraph};
+use crate::labels::bytes_of;
+use crate::labels::record::{self, precision_and_batch};
+use crate::spaces::has_networks;
+use crate::split::{Side, side};
+
+/// Files in memory at a time.
+const CHUNK: usize = 64;
+
+/// Cases of at most `most` held-out graphs of each design space that the compiler takes whole, in the default
+/// configurations, which are the first ones.
+pub fn of_dataset(
+    folder: &Path,
+    most: usize,
+    configurations: &[Configuration],
+    predictor: &Predictor,
+) -> Result<Vec<Case>> {
+    let settings = network_settings(predictor.manifest())?;
+    let dataset = dataset::load_labels(folder)?;
+    let mut by_space: BTreeMap<&str, Vec<(&LabelledGraph, Vec<Label>)>> = BTreeMap::new();
+    for graph in &dataset.graphs {
+        let labels = labels_of(&dataset, graph, configurations);
+        let is_held_out = side(&graph.structure_hash, &graph.space, &settings) == Side::Test;
+        if is_held_out && !labels.is_empty() && origin(&graph.graph_id).is_some() {
+            by_space
+                .entry(&graph.space)
+                .or_default()
+                .push((graph, labels));
+        }
+    }
+    let spread = by_space.into_values().flat_map(|graphs| {
+        let step = graphs.len().div_ceil(most).max(1);
+        graphs.into_iter().step_by(step)
+    });
+    let graphs: Vec<_> = spread.collect();
+    let bar = ProgressBar::new(graphs.len() as u64);
+    let mut cases = Vec::new();
+    for chunk in graphs.chunks(CHUNK) {
+        let files: Vec<Vec<u8>> = (chunk.par_iter())
+            .map(|(graph, _)| {
+                let origin =
+                    origin(&graph.graph_id).context("graphs without origin are left out")?;
+                bytes_of(&origin)
+            })
+            .collect::<Result<_>>()?;
+        for ((graph, labels), bytes) in chunk.iter().zip(&files) {
+            let origin = Origin {
+                kind: match has_networks(&graph.space) {
+                    true => Kind::Network,
+                    false => Kind::RandomOperators,
+                },
+                family: graph.space.clone(),
+                calibrates: calibrates(&graph.structure_hash),
+            };
+            cases.extend(of_graph(bytes, &origin, labels, configurations, predictor)?);
+        }
+        bar.inc(chunk.len() as u64);
+    }
+    bar.finish_and_clear();
+    Ok(cases)
+}
+
+/// One half of the structures.
+fn calibrates(structure_hash: &str) -> bool {
+    Sha256::digest(format!("calibration {structure_hash}"))[0] % 2 == 0
+}
+
+/// Of the default configurations that have a value, which is so where nothing is left to the CPU.
+fn labels_of(
+    dataset: &Dataset,
+    graph: &LabelledGraph,
+    configurations: &[Configuration],
+) -> Vec<Label> {
+    let label = |(idx, configuration): (usize, &Configuration)| {
+        let mut values = Values::default();
+        for (value, metric) in values.iter_mut().zip(METRICS) {
+            let column = dataset.label_idx(configuration.product.name(), metric.id())?;
+            *value = f64::from(graph.labels[column]?);
+        }
+        Some((idx, values))
+    };
+    let defaults = super::defaults().len();
+    let configurations = configurations.iter().enumerate().take(defaults);
+    configurations.filter_map(label).collect()
+}
+
+/// Of a sample in int8 with one input at a time.
+fn origin(graph_id: &str) -> Option<record::Origin> {
+    let mut parts = graph_id.split('/');
+    let (precision, batch) = precision_and_batch(graph_id);
+    let origin = record::Origin::Sampled {
+        space: parts.next()?.into(),
+        seed: parts.next()?.parse().ok()?,
+        index: parts.next()?.parse().ok()?,
+        precision,
+        batch,
+    };
+    (origin.is_int8() && origin.batch() == 1).then_some(origin)
+}

@@ -1,0 +1,195 @@
+//! Widths of intervals by what a graph is like: a small tree of [`Signal`]s, in whose leaves split conformal
+//! prediction (Vovk et al. 2005; Lei et al. 2018) sets the width.
+//!
+//! One half of the graphs chooses the splits, so that the other half, which counts in the leaves beside it, sees
+//! them as fresh graphs would.
+
+use litecast::learned::intervals::COVERAGE;
+use litecast::targets::ethos_u::errors::Width;
+use litecast::targets::ethos_u::signals::{Signal, Signals};
+
+use super::cases::Kind;
+use crate::metrics::conformal_quantile;
+
+/// Splits between the root and a leaf.
+const MAX_DEPTH: usize = 3;
+
+/// Graphs of a leaf at least, in the half that chooses: their 90 % quantile still is no single graph's.
+const MIN_LEAF: usize = 40;
+
+/// Graphs of one kind that set a leaf's width by themselves at least.
+const MIN_OF_KIND: usize = 15;
+
+/// Share of the loss that a split has to save.
+const MIN_GAIN: f64 = 0.03;
+
+/// Candidates for a threshold: quantiles of the signal.
+const N_THRESHOLDS: usize = 12;
+
+/// How far an estimate is from its label.
+#[derive(Clone, Copy, Debug)]
+pub struct Deviation {
+    pub signals: Signals,
+    pub kind: Kind,
+    /// Of the logarithms, absolute.
+    pub log_error: f64,
+}
+
+/// Widths that hold [`COVERAGE`] of each kind of graphs in each leaf. None without graphs.
+pub fn fit(deviations: &[Deviation]) -> Option<Width> {
+    let choosing: Vec<&Deviation> = deviations.iter().step_by(2).collect();
+    let all: Vec<&Deviation> = deviations.iter().collect();
+    let mut width = refit(&grow(&choosing, MAX_DEPTH), &all)?;
+    raise(&mut width, 1.0);
+    Some(width)
+}
+
+/// A split, or none.
+enum Shape {
+    Leaf,
+    Split(Signal, f64, Box<Shape>, Box<Shape>),
+}
+
+fn grow(deviations: &[&Deviation], depth: usize) -> Shape {
+    if depth == 0 || deviations.len() < 2 * MIN_LEAF {
+        return Shape::Leaf;
+    }
+    let mut best = (loss(deviations).0 * (1.0 - MIN_GAIN), None);
+    for signal in Signal::ALL {
+        for at_least in thresholds(deviations, signal) {
+            let (above, below) = parts(deviations, signal, at_least);
+            if above.len().min(below.len()) < MIN_LEAF {
+                continue;
+            }
+            let ((loss_above, wide), (loss_below, narrow)) = (loss(&above), loss(&below));
+            // More doubt never narrows.
+            if wide >= narrow && loss_above + loss_below < best.0 {
+                best = (loss_above + loss_below, Some((signal, at_least)));
+            }
+        }
+    }
+    let Some((signal, at_least)) = best.1 else {
+        return Shape::Leaf;
+    };
+    let (above, below) = parts(deviations, signal, at_least);
+    let [below, above] = [below, above].map(|part| Box::new(grow(&part, depth - 1)));
+    Shape::Split(signal, at_least, below, above)
+}
+
+fn thresholds(deviations: &[&Deviation], signal: Signal) -> Vec<f64> {
+    let mut values: Vec<f64> = deviations.iter().map(|d| d.signals.get(signal)).collect();
+    values.sort_by(f64::total_cmp);
+    let at = |step: usize| values[step * (values.len() - 1) / N_THRESHOLDS];
+    let mut thresholds: Vec<f64> = (1..=N_THRESHOLDS).map(at).collect();
+    thresholds.dedup();
+    thresholds
+}
+
+type Parts<'d> = (Vec<&'d Deviation>, Vec<&'d Deviation>);
+
+fn parts<'d>(deviations: &[&'d Deviation], signal: Signal, at_least: f64) -> Parts<'d> {
+    let is_above = |d: &&Deviation| d.signals.get(signal) >= at_least;
+    deviations.iter().copied().partition(is_above)
+}
+
+/// Pinball loss of the best width, and that width.
+fn loss(deviations: &[&Deviation]) -> (f64, f64) {
+    let width = conformal_quantile(deviations.iter().map(|d| d.log_error)).unwrap_or(0.0);
+    let of = |error: f64| match error > width {
+        true => COVERAGE * (error - width),
+        false => (1.0 - COVERAGE) * (width - error),
+    };
+    (deviations.iter().map(|d| of(d.log_error)).sum(), width)
+}
+
+fn refit(shape: &Shape, deviations: &[&Deviation]) -> Option<Width> {
+    match shape {
+        Shape::Leaf => leaf(deviations),
+        Shape::Split(signal, at_least, below, above) => {
+            let (of_above, of_below) = parts(deviations, *signal, *at_least);
+            Some(Width::Split {
+                signal: *signal,
+                at_least: *at_least,
+                below: Box::new(refit(below, &of_below)?),
+                above: Box::new(refit(above, &of_above)?),
+            })
+        }
+    }
+}
+
+/// Wide enough for each kind that has enough graphs, and for all of them together.
+fn leaf(deviations: &[&Deviation]) -> Option<Width> {
+    let all = conformal_quantile(deviations.iter().map(|d| d.log_error))?;
+    let of_kind = |kind: Kind| {
+        let of_kind = deviations.iter().filter(|d| d.kind == kind);
+        let errors: Vec<f64> = of_kind.map(|d| d.log_error).collect();
+        let is_enough = errors.len() >= MIN_OF_KIND;
+        conformal_quantile(errors.into_iter()).filter(|_| is_enough)
+    };
+    let kinds = [Kind::Network, Kind::RandomOperators, Kind::File];
+    let widest = kinds.into_iter().filter_map(of_kind).fold(all, f64::max);
+    Some(Width::Factor {
+        n: deviations.len(),
+        factor: widest.exp(),
+    })
+}
+
+/// No leaf is narrower than `least`, and none above a threshold narrower than the narrowest below. Gives the
+/// narrowest.
+fn raise(width: &mut Width, least: f64) -> f64 {
+    match width {
+        Width::Factor { factor, .. } => {
+            *factor = factor.max(least);
+            *factor
+        }
+        Width::Split { below, above, .. } => {
+            let narrowest = raise(below, least);
+            raise(above, narrowest);
+            narrowest
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution, Normal};
+
+    use super::*;
+
+    /// Errors that are ten times as large where a correction is.
+    fn deviations(n: usize, rng: &mut ChaCha8Rng) -> Vec<Deviation> {
+        let normal = Normal::new(0.0f64, 0.01).unwrap();
+        let mut deviation = || {
+            let is_corrected = rng.random_range(0.0..1.0f64) < 0.3;
+            let scale = if is_corrected { 10.0 } else { 1.0 };
+            let factor = if is_corrected { 1.2 } else { 1.0 };
+            Deviation {
+                signals: Signals::default().corrected_by(factor),
+                kind: Kind::Network,
+                log_error: scale * normal.sample(rng).abs(),
+            }
+        };
+        (0..n).map(|_| deviation()).collect()
+    }
+
+    #[test]
+    fn each_group_is_held_by_a_width_of_its_own() {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let width = fit(&deviations(2000, &mut rng)).unwrap();
+        let fresh = deviations(20_000, &mut rng);
+        let mut widths = Vec::new();
+        for is_corrected in [false, true] {
+            let here = |d: &&Deviation| (d.signals.get(Signal::Correction) > 0.0) == is_corrected;
+            let group: Vec<&Deviation> = fresh.iter().filter(here).collect();
+            let is_inside = |d: &&&Deviation| d.log_error <= width.factor(&d.signals).ln();
+            let inside = group.iter().filter(is_inside).count();
+            let percent = 100.0 * inside as f64 / group.len() as f64;
+            println!("corrected {is_corrected}: {percent:.1} % inside");
+            assert!((87.0..93.0).contains(&percent));
+            widths.push(width.factor(&group[0].signals).ln());
+        }
+        assert!(widths[1] > 5.0 * widths[0], "{widths:?}");
+    }
+}
