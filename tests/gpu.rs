@@ -8,11 +8,13 @@ use std::path::Path;
 use litecast::estimate::{ModelFile, estimate_on};
 use litecast::formats::graph_json;
 use litecast::graph::build;
+use litecast::provenance::ProvenanceKind;
 use litecast::report::Report;
 use litecast::targets::gpu::bundle::{Bundle, Mode};
 use litecast::targets::gpu::estimate::time;
 use litecast::targets::gpu::kernels::{Kernel, Kind, kernels};
 use litecast::targets::gpu::memory::{kept_bytes, peak_bytes};
+use litecast::targets::gpu::specifications::Gpu;
 use litecast::targets::{Metric, Outcome, gpu};
 use litecast_needs::shared;
 use serde_json::{Value, json};
@@ -363,4 +365,40 @@ fn estimates_hang_together() {
         .map(|doubt| doubt.diagnostic.code)
         .collect();
     assert!(codes.contains(&"mig-profile"), "{codes:?}");
+}
+
+/// The A100's constants are the RTX 3090's, scaled: no network is faster than by the data sheets' ratio of products, or
+/// slower than on the RTX 3090, and the report says that most kinds of networks were not measured.
+#[test]
+fn scaled_constants_stay_near_their_source() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gpu");
+    let [of_3090, of_a100] =
+        ["rtx-3090", "a100-40gb"].map(|id| Gpu::by_id(id).expect("a known GPU"));
+    let least = of_3090.macs_per_s / of_a100.macs_per_s;
+    for name in [
+        "convnext_tiny",
+        "mobilenetv3_large_100",
+        "resnet50",
+        "vit_tiny_patch16_224",
+    ] {
+        let path = folder.join(format!("{name}-224.graph.json"));
+        let [a, b] = [of_a100.id, of_3090.id].map(|id| report(&path, id, 256));
+        let ratio = interval(&a, Metric::Latency)[1] / interval(&b, Metric::Latency)[1];
+        println!("{name}: {ratio:.2} of the RTX 3090's time");
+        assert!((least..1.0).contains(&ratio), "{name}: {ratio}");
+        let [lo, value, hi] = interval(&a, Metric::Latency);
+        assert!(
+            lo < 0.85 * value && hi > 1.15 * value,
+            "{name}: {lo} to {hi} around {value}"
+        );
+        let result = a
+            .results
+            .iter()
+            .find(|result| result.metric == Metric::Latency)
+            .expect("a latency");
+        let Outcome::Estimate { provenance, .. } = &result.outcome else {
+            panic!("{name}: no estimate");
+        };
+        assert_eq!(provenance.kind, ProvenanceKind::Modelled);
+    }
 }

@@ -33,6 +33,9 @@ pub struct Run {
     pub framework: String,
     /// Who measured.
     pub laboratory: String,
+    /// In words, where the costs are another GPU's that were scaled: nobody measured most kinds of networks here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled_by: Option<String>,
     /// Networks and image sizes that were measured.
     pub n_networks: usize,
     pub n_families: usize,

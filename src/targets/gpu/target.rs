@@ -118,8 +118,12 @@ impl Target for GpuTarget {
 
 /// "PyTorch 2.4, AMP: measured on 1,200 networks of 120 families by the timm project".
 fn provenance(run: &Run) -> String {
+    let scaled = match &run.scaled_by {
+        Some(words) => format!("; {words}"),
+        None => String::new(),
+    };
     format!(
-        "{}; measured on {} other networks of {} {} by {}",
+        "{}; measured on {} other networks of {} {} by {}{scaled}",
         run.framework,
         run.n_networks,
         run.n_families,
@@ -280,6 +284,10 @@ fn measured(
     is_far: bool,
     operators: Option<Vec<f64>>,
 ) -> MetricEstimate {
+    let kind = match run.scaled_by {
+        Some(_) => ProvenanceKind::Modelled,
+        None => ProvenanceKind::LearnedFromMeasurements,
+    };
     MetricEstimate {
         metric,
         outcome: Outcome::Estimate {
@@ -287,10 +295,7 @@ fn measured(
             lo: Some(lo),
             hi: Some(hi),
             unit: metric.unit(),
-            provenance: Provenance::own(
-                ProvenanceKind::LearnedFromMeasurements,
-                format!("batch {batch:.0}; {}", provenance(run)),
-            ),
+            provenance: Provenance::own(kind, format!("batch {batch:.0}; {}", provenance(run))),
             // Of networks like those that were measured.
             expected_error_percent: (!is_far).then_some(run.errors.mean_percent),
             operators,

@@ -47,11 +47,30 @@ struct Row {
     ms: [Option<f64>; 2],
 }
 
-/// Prints errors of both GPUs. No run is made of them: these networks share their classifier and have convolutions
-/// of odd sizes in squeeze-and-excite alone, so some costs stand for whatever else they share and would be wrong by
-/// factors for other networks.
-pub fn compare(folder: &Path, runs: &[Run]) -> Result<()> {
-    let rows = read(&folder.join(FILE))?;
+/// The networks that were measured.
+pub struct Measurements(Vec<Row>);
+
+pub fn measurements(folder: &Path) -> Result<Measurements> {
+    read(&folder.join(FILE)).map(Measurements)
+}
+
+/// Networks with their times on the A100, as if this laboratory measured like the one of `run`: its times on the RTX 3090
+/// say how much longer it measures. None of its own costs are taken: these networks share their classifier and have
+/// convolutions of odd sizes in squeeze-and-excite alone, so some costs would stand for whatever else they share.
+pub fn on_a100<'m>(measurements: &'m Measurements, run: &Run) -> Vec<(&'m Amounts, f64)> {
+    let of = |device: usize| {
+        let row = move |row: &'m Row| Some((row, row.ms[device]?));
+        measurements.0.iter().filter_map(row).collect::<Vec<_>>()
+    };
+    let (laboratory, _) = other_laboratory(&of(1), run);
+    let a100 = of(0).into_iter();
+    a100.map(|(row, ms)| (&row.amounts, ms / laboratory))
+        .collect()
+}
+
+/// Prints errors of both GPUs.
+pub fn compare(measurements: &Measurements, runs: &[Run]) -> Result<()> {
+    let rows = &measurements.0;
     let of_3090 = (runs.iter())
         .find(|run| run.target == "rtx-3090" && run.mode == Mode::Inference)
         .context("expected a run of the RTX 3090")?;

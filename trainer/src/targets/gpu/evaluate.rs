@@ -71,7 +71,7 @@ pub struct Estimate {
 }
 
 impl Fit {
-    pub fn of(samples: &[&Sample]) -> Self {
+    pub fn of(samples: &[&Sample], variances: [f64; 2]) -> Self {
         let amounts: Vec<&Amounts> = samples.iter().map(|sample| &sample.amounts).collect();
         let times: Vec<f64> = samples.iter().map(|sample| sample.time_ms).collect();
         let costs = roofline::fit(&amounts, &times);
@@ -79,7 +79,7 @@ impl Fit {
         let residual = |(row, time): (&&Amounts, &f64)| (time / roofline::dot(*row, &costs)).ln();
         let residuals: Vec<f64> = amounts.iter().zip(&times).map(residual).collect();
         Self {
-            correction: kriging::fit(&positions, &residuals),
+            correction: kriging::fit(&positions, &residuals, variances),
             costs,
         }
     }
@@ -103,7 +103,7 @@ pub struct LeftOut {
     pub folds: Vec<usize>,
 }
 
-pub fn left_out(samples: &[Sample], split: Split, seed: u64) -> LeftOut {
+pub fn left_out(samples: &[Sample], split: Split, seed: u64, variances: [f64; 2]) -> LeftOut {
     let folds = folds(samples, split, seed);
     let none = Estimate {
         roofline_ms: 0.0,
@@ -115,7 +115,7 @@ pub fn left_out(samples: &[Sample], split: Split, seed: u64) -> LeftOut {
     for fold in 0..N_FOLDS {
         let others = samples.iter().zip(&folds).filter(|(_, of)| **of != fold);
         let others: Vec<&Sample> = others.map(|(sample, _)| sample).collect();
-        let fit = Fit::of(&others);
+        let fit = Fit::of(&others, variances);
         let regression = regression(&others);
         for (idx, sample) in samples
             .iter()
@@ -131,6 +131,25 @@ pub fn left_out(samples: &[Sample], split: Split, seed: u64) -> LeftOut {
         regression_ms,
         folds,
     }
+}
+
+/// Folds by which variances are chosen: of a seed that no error is stated of.
+const CHOICE_SEED: u64 = 1000;
+
+/// The variances of kriging that say most of left-out families.
+pub fn chosen_variances(samples: &[Sample]) -> [f64; 2] {
+    let error = |variances: [f64; 2]| {
+        let left = left_out(samples, Split::Families, CHOICE_SEED, variances);
+        let times = left.estimates.iter().map(|estimate| estimate.time_ms);
+        summary(samples, times).mean_percent
+    };
+    let errors = kriging::VARIANCES.map(error);
+    eprintln!(
+        "variances {:?}: mean errors {errors:.2?} %",
+        kriging::VARIANCES
+    );
+    let least = (0..errors.len()).min_by(|a, b| errors[*a].total_cmp(&errors[*b]));
+    kriging::VARIANCES[least.unwrap_or(0)]
 }
 
 fn logarithms(sample: &Sample) -> [f64; 4] {
@@ -217,6 +236,24 @@ pub fn errors(samples: &[Sample], left_out: &LeftOut) -> Errors {
     Errors {
         coverage_percent: 100.0 * n_held as f64 / rows.len() as f64,
         ..summary(samples, times)
+    }
+}
+
+/// Of logarithms of measured time over the estimate and of distances, with intervals of this half width.
+pub fn of_pairs(pairs: &[(f64, f64)], [fixed, by_distance]: [f64; 2]) -> Errors {
+    let mut percents: Vec<f64> = pairs
+        .iter()
+        .map(|(error, _)| 100.0 * ((-error).exp() - 1.0).abs())
+        .collect();
+    percents.sort_by(f64::total_cmp);
+    let at = |share: f64| percents[(share * (percents.len() - 1) as f64).round() as usize];
+    let is_held = |(error, distance): &&(f64, f64)| error.abs() <= fixed + by_distance * distance;
+    let n_held = pairs.iter().filter(is_held).count();
+    Errors {
+        mean_percent: percents.iter().sum::<f64>() / percents.len() as f64,
+        median_percent: at(0.5),
+        p95_percent: at(0.95),
+        coverage_percent: 100.0 * n_held as f64 / pairs.len() as f64,
     }
 }
 

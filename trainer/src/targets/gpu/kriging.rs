@@ -4,18 +4,22 @@
 use litecast::targets::gpu::bundle::{Correction, Position, distance, to_digits};
 use rayon::prelude::*;
 
-/// Ranges and variances of the covariances: networks of one family, and of one kind. Set by hand
-/// after a few trials on the RTX 3090's inference table; no search was made for them.
+use super::roofline::dot;
+
+/// Ranges of the covariances: networks of one family, and of one kind. Set by hand after a few trials on the RTX 3090's
+/// inference table; no search was made for them.
 const RANGES: [f64; 2] = [0.15, 0.7];
-const VARIANCES: [f64; 2] = [0.01, 0.01];
+/// Their variances, to choose from for each table. The second carries what is known of one family to others, which on
+/// some GPUs does more harm than good.
+pub const VARIANCES: [[f64; 2]; 3] = [[0.01, 0.01], [0.01, 0.002], [0.01, 0.0]];
 /// Variance of a measurement's logarithm: two versions of PyTorch differ by 2 to 3 %.
 const NOISE: f64 = 4e-4;
 
 /// The correction that explains `residuals`, logarithms of measured time over the roofline's.
-pub fn fit(positions: &[Position], residuals: &[f64]) -> Correction {
+pub fn fit(positions: &[Position], residuals: &[f64], variances: [f64; 2]) -> Correction {
     let mut correction = Correction {
         ranges: RANGES,
-        variances: VARIANCES,
+        variances,
         ..Correction::default()
     };
     let covariances = |idx: usize| -> Vec<f64> {
@@ -44,20 +48,14 @@ fn solve(mut rows: Vec<Vec<f64>>, b: &[f64]) -> Vec<f64> {
         let (before, rest) = rows.split_at_mut(i);
         let row = &mut rest[0];
         for j in 0..i {
-            let sum: f64 = row[..j]
-                .iter()
-                .zip(&before[j][..j])
-                .map(|(a, b)| a * b)
-                .sum();
-            row[j] = (row[j] - sum) / before[j][j];
+            row[j] = (row[j] - dot(&row[..j], &before[j][..j])) / before[j][j];
         }
         let squares: f64 = row[..i].iter().map(|a| a * a).sum();
         row[i] = (row[i] - squares).max(f64::MIN_POSITIVE).sqrt();
     }
     let mut x = b.to_vec();
     for i in 0..n {
-        let sum: f64 = rows[i][..i].iter().zip(&x).map(|(a, b)| a * b).sum();
-        x[i] = (x[i] - sum) / rows[i][i];
+        x[i] = (x[i] - dot(&rows[i][..i], &x[..i])) / rows[i][i];
     }
     for i in (0..n).rev() {
         x[i] /= rows[i][i];

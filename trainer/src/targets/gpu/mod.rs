@@ -8,6 +8,7 @@ mod kriging;
 mod measured;
 mod memory;
 mod roofline;
+mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,10 +18,12 @@ use anyhow::{Context, Result, ensure};
 use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
 use litecast::targets::gpu::costs::NAMES;
 use litecast::targets::gpu::estimate::summed;
+use litecast::targets::gpu::specifications::Gpu;
 
-use self::evaluate::{Fit, Sample, Split, errors, half_width, left_out, summary};
+use self::evaluate::{Fit, Sample, Split, chosen_variances, errors, half_width, left_out, summary};
 use self::graphs::Networks;
 use self::measured::{Measured, TABLES, Table, family};
+use self::transfer::{Factors, Source};
 
 /// Fits the constants of GPUs to published measurements.
 #[derive(Clone, Debug, clap::Args)]
@@ -56,11 +59,18 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
     );
     println!("|---|---|---|---|---|---|---|---|");
     let mut runs = Vec::new();
+    let mut fitted = Vec::new();
     for table in &TABLES {
         let rows = measured::read(&args.measured, table)?;
-        runs.push(fit_table(table, &rows, &networks, args.seeds)?);
+        let samples = samples(&rows, &networks);
+        let variances = chosen_variances(&samples);
+        runs.push(fit_table(table, &rows, &samples, args.seeds, variances)?);
+        fitted.push((table, samples, variances));
     }
-    accel_nasbench::compare(&args.measured, &runs)?;
+    let measurements = accel_nasbench::measurements(&args.measured)?;
+    accel_nasbench::compare(&measurements, &runs)?;
+    let a100 = scaled_to_a100(&fitted, &runs[0], &measurements)?;
+    runs.push(a100);
     let bundle = Bundle {
         costs: NAMES.map(str::to_owned).to_vec(),
         runs,
@@ -87,8 +97,88 @@ fn samples(rows: &[Measured], networks: &Networks) -> Vec<Sample> {
     rows.iter().filter_map(sample).collect()
 }
 
-fn fit_table(table: &Table, rows: &[Measured], networks: &Networks, n_seeds: u64) -> Result<Run> {
-    let samples = samples(rows, networks);
+/// A table with the networks of it that have a graph, and the variances of their kriging.
+type Fitted = (&'static Table, Vec<Sample>, [f64; 2]);
+
+/// The A100's constants: those of the RTX 3090, scaled. Prints how far constants that are made in the same way are off on
+/// the other GPUs, which are its errors and make its interval.
+fn scaled_to_a100(
+    fitted: &[Fitted],
+    of_3090: &Run,
+    measurements: &accel_nasbench::Measurements,
+) -> Result<Run> {
+    let gpu = |id: &str| Gpu::by_id(id).with_context(|| format!("expected a GPU `{id}`"));
+    let (_, source, variances) = fitted.first().context("expected a table")?;
+    let from = gpu(&of_3090.target)?;
+    let others = fitted
+        .iter()
+        .filter(|(table, ..)| table.target != of_3090.target);
+    let mut by_gpu = Vec::new();
+    for (table, samples, _) in others {
+        let data_sheets = Factors::of_data_sheets(from, gpu(table.target)?);
+        by_gpu.push((
+            table,
+            transfer::check(source, samples, data_sheets, *variances),
+        ));
+    }
+    for (table, pairs) in &by_gpu {
+        let others = by_gpu
+            .iter()
+            .filter(|(other, _)| other.target != table.target);
+        let others: Vec<(f64, f64)> = others.flat_map(|(_, pairs)| pairs.clone()).collect();
+        print_transfer(
+            table.target,
+            pairs,
+            &evaluate::of_pairs(pairs, half_width(&others)),
+        );
+    }
+    let pairs: Vec<(f64, f64)> = by_gpu.into_iter().flat_map(|(_, pairs)| pairs).collect();
+    let source = Source::of(&source.iter().collect::<Vec<_>>(), *variances);
+    let measured = accel_nasbench::on_a100(measurements, of_3090);
+    let data_sheets = Factors::of_data_sheets(from, gpu("a100-40gb")?);
+    let factors = source.factors(data_sheets, &measured);
+    eprintln!("a100-40gb: {factors:.3?} of the RTX 3090's times, {data_sheets:.3?} by data sheets");
+    let costs_ms = factors.scaled(&source.costs_ms);
+    let mut correction = source.correction(&costs_ms);
+    correction.half_width = half_width(&pairs);
+    let errors = evaluate::of_pairs(&pairs, correction.half_width);
+    Ok(Run {
+        target: "a100-40gb".to_owned(),
+        laboratory: "Accel-NASBench".to_owned(),
+        n_networks: measured.len(),
+        n_families: 1,
+        costs_ms: costs_ms.to_vec(),
+        correction,
+        errors,
+        random_errors: errors,
+        scaled_by: Some(
+            "costs of kernels are those of the RTX 3090, scaled by data sheets and these networks; other kinds of \
+             networks were not measured"
+                .to_owned(),
+        ),
+        ..of_3090.clone()
+    })
+}
+
+fn print_transfer(target: &str, pairs: &[(f64, f64)], errors: &Errors) {
+    println!(
+        "| {target} inference from rtx-3090's | {} | factors from inverted bottlenecks, other families left out | scaled \
+         roofline and kriging | {:.2} | {:.2} | {:.1} | {:.1} % |",
+        pairs.len(),
+        errors.mean_percent,
+        errors.median_percent,
+        errors.p95_percent,
+        errors.coverage_percent,
+    );
+}
+
+fn fit_table(
+    table: &Table,
+    rows: &[Measured],
+    samples: &[Sample],
+    n_seeds: u64,
+    variances: [f64; 2],
+) -> Result<Run> {
     ensure!(
         samples.len() > 100,
         "{}: expected graphs of its networks",
@@ -99,11 +189,11 @@ fn fit_table(table: &Table, rows: &[Measured], networks: &Networks, n_seeds: u64
     } else {
         Mode::Inference
     };
-    let [random_errors, family_errors] =
-        [Split::Models, Split::Families].map(|split| compare(table, &samples, split, n_seeds));
-    let fit = Fit::of(&samples.iter().collect::<Vec<_>>());
+    let [random_errors, family_errors] = [Split::Models, Split::Families]
+        .map(|split| compare(table, samples, split, n_seeds, variances));
+    let fit = Fit::of(&samples.iter().collect::<Vec<_>>(), variances);
     let mut correction = fit.correction;
-    let of_families = left_out(&samples, Split::Families, 0);
+    let of_families = left_out(samples, Split::Families, 0, variances);
     let pairs = samples.iter().zip(&of_families.estimates);
     let pairs: Vec<(f64, f64)> = pairs
         .map(|(sample, estimate)| ((sample.time_ms / estimate.time_ms).ln(), estimate.distance))
@@ -127,15 +217,22 @@ fn fit_table(table: &Table, rows: &[Measured], networks: &Networks, n_seeds: u64
         correction,
         errors: family_errors,
         random_errors,
+        scaled_by: None,
     })
 }
 
 /// Errors of three methods on networks that were left out, as means over seeds; those of the last one.
-fn compare(table: &Table, samples: &[Sample], split: Split, n_seeds: u64) -> Errors {
+fn compare(
+    table: &Table,
+    samples: &[Sample],
+    split: Split,
+    n_seeds: u64,
+    variances: [f64; 2],
+) -> Errors {
     let mut by_method = [Errors::default(); 3];
     let mut by_family = BTreeMap::new();
     for seed in 0..n_seeds {
-        let left = left_out(samples, split, seed);
+        let left = left_out(samples, split, seed, variances);
         for (sample, estimate) in samples.iter().zip(&left.estimates) {
             let ratio = (estimate.time_ms / sample.time_ms).ln();
             let of = by_family
