@@ -3,6 +3,7 @@
 
 mod accel_nasbench;
 mod evaluate;
+mod forms;
 mod graphs;
 mod kriging;
 mod measured;
@@ -40,6 +41,9 @@ pub struct FitGpuArgs {
     /// Compare counted memory with this table of `pytorch_memory.py`, and fit nothing.
     #[arg(long, value_name = "TABLE")]
     pub memory: Option<PathBuf>,
+    /// Compare the kernels of this folder's `timm_NAME.onnx` with those of the graphs, and fit nothing.
+    #[arg(long, value_name = "FOLDER")]
+    pub onnx: Option<PathBuf>,
     /// Splits to repeat every evaluation on.
     #[arg(long, default_value = "3")]
     pub seeds: u64,
@@ -53,6 +57,15 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
     }
     if let Some(table) = &args.memory {
         return memory::compare(table, &networks);
+    }
+    if let Some(folder) = &args.onnx {
+        let bundle = Bundle::parse(&fs::read(&args.out)?)?;
+        let run = bundle.run("rtx-3090", Mode::Inference);
+        return forms::compare(
+            folder,
+            &networks,
+            run.context("expected a run of the RTX 3090")?,
+        );
     }
     println!(
         "| target, run | networks (families) | split | method | mean % | median % | 95th percentile % | in 90 % interval |"
