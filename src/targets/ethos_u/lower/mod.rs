@@ -75,11 +75,24 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
 
 /// Adds a node as one operation, or as the pieces into which its stride divides it.
 fn push_node(lowering: &mut Lowering) {
-    let operation = lowering.whole_node();
+    let mut operation = lowering.whole_node();
+    if operation.alias == Alias::InPlace && !can_overwrite(lowering) {
+        operation.alias = Alias::Separate;
+    }
     match convolution::in_pieces(&lowering.program, &operation) {
         Some(pieces) => pieces.into_iter().for_each(|piece| lowering.push(piece)),
         None => lowering.push(operation),
     }
+}
+
+/// Whether the output has the type of the first input: elements of another type never lie in their place, not even
+/// those of as many bytes, as where uint8 becomes int8.
+fn can_overwrite(lowering: &Lowering) -> bool {
+    let types = [lowering.input(0), lowering.output()].map(|map_idx| {
+        let tensor = map_idx.map(|map_idx| lowering.tensor(map_idx));
+        tensor.map(|tensor| tensor.tensor_type)
+    });
+    lowering.accelerator.is_as_trained || types[0] == types[1]
 }
 
 /// Adds the operations that replace an operator; `None` if it stays one operation.
