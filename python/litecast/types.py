@@ -19,6 +19,7 @@ class TargetChoice(TypedDict, total=False):
     system_config: str
     memory_mode: str
     arena_cache_bytes: int
+    optimise: Literal["Performance", "Size"]
     vela_ini: str
     clock_mhz: float
     off_chip_bytes_per_s: float
