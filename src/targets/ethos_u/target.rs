@@ -173,7 +173,7 @@ impl EthosU {
         let signals = Signals::of(network.graph, &totals.operators, is_partly_on_cpu);
         let learned = network.learned.filter(|_| self.is_trained);
         let mut diagnostics = Vec::new();
-        for learned in learned {
+        if let Some(learned) = learned {
             diagnostics.extend(learned.never_trained.clone());
             diagnostics.extend(learned.diagnostics.clone());
         }

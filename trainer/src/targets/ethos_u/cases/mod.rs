@@ -16,6 +16,7 @@ use litecast::targets::ethos_u::signals::Signals;
 use litecast::targets::ethos_u::totals::Totals;
 use litecast::targets::ethos_u::{features, target};
 use litecast::targets::{Metric, Network};
+use std::cell::OnceCell;
 
 pub use configurations::{configurations, defaults, vela_target};
 pub use held_out::of_dataset;
@@ -92,6 +93,7 @@ fn of_graph(
         learned: Some(&learned),
         n_threads: std::num::NonZeroU32::MIN,
         batch: std::num::NonZeroU32::MIN,
+        works: OnceCell::new(),
     };
     let mut cases = Vec::new();
     for &(configuration_idx, label) in labels {
