@@ -20,8 +20,11 @@ const MIN_LEAF: usize = 40;
 /// Graphs of one kind that set a leaf's width by themselves at least.
 const MIN_OF_KIND: usize = 15;
 
-/// Share of the loss that a split has to save.
+/// Mean of the logarithm of widths that a split has to save.
 const MIN_GAIN: f64 = 0.03;
+
+/// Widths below this, as logarithms, are as good as none: narrower ones are no reason to split.
+const MIN_WIDTH: f64 = 0.002;
 
 /// Candidates for a threshold: quantiles of the signal.
 const N_THRESHOLDS: usize = 12;
@@ -54,7 +57,10 @@ fn grow(deviations: &[&Deviation], depth: usize) -> Shape {
     if depth == 0 || deviations.len() < 2 * MIN_LEAF {
         return Shape::Leaf;
     }
-    let mut best = (loss(deviations).0 * (1.0 - MIN_GAIN), None);
+    let mut best = (
+        loss(deviations).0 - MIN_GAIN * deviations.len() as f64,
+        None,
+    );
     for signal in Signal::ALL {
         for at_least in thresholds(deviations, signal) {
             let (above, below) = parts(deviations, signal, at_least);
@@ -92,14 +98,12 @@ fn parts<'d>(deviations: &[&'d Deviation], signal: Signal, at_least: f64) -> Par
     deviations.iter().copied().partition(is_above)
 }
 
-/// Pinball loss of the best width, and that width.
+/// Sum of the logarithms of the widths that these graphs get as one leaf, and that width. In logarithms, because
+/// nine in ten of random operators are off by a hundred times what networks are: their widths would
+/// decide every split.
 fn loss(deviations: &[&Deviation]) -> (f64, f64) {
-    let width = conformal_quantile(deviations.iter().map(|d| d.log_error)).unwrap_or(0.0);
-    let of = |error: f64| match error > width {
-        true => COVERAGE * (error - width),
-        false => (1.0 - COVERAGE) * (width - error),
-    };
-    (deviations.iter().map(|d| of(d.log_error)).sum(), width)
+    let width = leaf_width(deviations).unwrap_or(0.0);
+    (deviations.len() as f64 * width.max(MIN_WIDTH).ln(), width)
 }
 
 fn refit(shape: &Shape, deviations: &[&Deviation]) -> Option<Width> {
@@ -117,8 +121,15 @@ fn refit(shape: &Shape, deviations: &[&Deviation]) -> Option<Width> {
     }
 }
 
-/// Wide enough for each kind that has enough graphs, and for all of them together.
 fn leaf(deviations: &[&Deviation]) -> Option<Width> {
+    Some(Width::Factor {
+        n: deviations.len(),
+        factor: leaf_width(deviations)?.exp(),
+    })
+}
+
+/// Wide enough for each kind that has enough graphs, and for all of them together.
+fn leaf_width(deviations: &[&Deviation]) -> Option<f64> {
     let all = conformal_quantile(deviations.iter().map(|d| d.log_error))?;
     let of_kind = |kind: Kind| {
         let of_kind = deviations.iter().filter(|d| d.kind == kind);
@@ -127,11 +138,7 @@ fn leaf(deviations: &[&Deviation]) -> Option<Width> {
         conformal_quantile(errors.into_iter()).filter(|_| is_enough)
     };
     let kinds = [Kind::Network, Kind::RandomOperators, Kind::File];
-    let widest = kinds.into_iter().filter_map(of_kind).fold(all, f64::max);
-    Some(Width::Factor {
-        n: deviations.len(),
-        factor: widest.exp(),
-    })
+    Some(kinds.into_iter().filter_map(of_kind).fold(all, f64::max))
 }
 
 /// No leaf is narrower than `least`, and none above a threshold narrower than the narrowest below. Gives the
