@@ -4,7 +4,6 @@
 //! One half of the graphs chooses the splits, so that the other half, which counts in the leaves beside it, sees
 //! them as fresh graphs would.
 
-use litecast::learned::intervals::COVERAGE;
 use litecast::targets::ethos_u::errors::Width;
 use litecast::targets::ethos_u::signals::{Signal, Signals};
 
