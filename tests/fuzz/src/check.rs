@@ -29,8 +29,9 @@ pub fn max_bytes(file_bytes: usize) -> usize {
 /// `make growth` prints is less.
 pub const MAX_BYTES_PER_OPERATOR: usize = 6000;
 
-/// The same for each input and output of an operator or a subgraph.
-pub const MAX_BYTES_PER_OPERAND: usize = 200;
+/// The same for each input and output of an operator or a subgraph: a plan of the compiler's rules is made while the
+/// features of all plans, which the network reads, are kept.
+pub const MAX_BYTES_PER_OPERAND: usize = 400;
 
 /// What one file took.
 #[derive(Clone, Copy, Debug, Default)]
