@@ -13,9 +13,9 @@ pub enum Signal {
     FewOperators,
     /// Minus the logarithm of the planned cycles.
     FewCycles,
-    /// Share of the cycles in operators that are not among [`USUAL`].
+    /// Share of the cycles in operators that are not among `USUAL`.
     UnusualCycles,
-    /// Share of the operators that are not among [`USUAL`].
+    /// Share of the operators that are not among `USUAL`.
     UnusualOperators,
     /// Share of the cycles in operators whose output has channels beyond a multiple of 16.
     UnevenChannels,

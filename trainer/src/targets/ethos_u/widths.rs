@@ -37,7 +37,7 @@ pub struct Deviation {
     pub log_error: f64,
 }
 
-/// Widths that hold [`COVERAGE`] of each kind of graphs in each leaf. None without graphs.
+/// Widths that hold nine in ten of each kind of graphs in each leaf. None without graphs.
 pub fn fit(deviations: &[Deviation]) -> Option<Width> {
     let choosing: Vec<&Deviation> = deviations.iter().step_by(2).collect();
     let all: Vec<&Deviation> = deviations.iter().collect();
