@@ -100,7 +100,7 @@ fn heading(trained: &Trained) -> String {
     };
     format!(
         "# Errors on held-out graphs\n\nTrained on {} graphs, stopped by {}, measured on {}; best \
-         epoch {} of {}; weights in half precision, as shipped.\n\n{left_out}",
+         epoch {} of {}; weights rounded as shipped.\n\n{left_out}",
         sum(|c| c.training),
         sum(|c| c.validation),
         sum(|c| c.test),
@@ -132,7 +132,7 @@ impl Trained {
         Ok(Self {
             progress,
             data,
-            model: model.rounded_to_f16(),
+            model: model.as_stored(),
         })
     }
 

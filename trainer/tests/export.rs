@@ -1,24 +1,32 @@
 //! The exported file against the network it came from: in native tract and in ONNX Runtime.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 use std::{env, fs};
 
 use burn::tensor::{Device, Tensor as BurnTensor};
+use half::f16;
+use litecast::formats::tflite;
+use litecast::graph::{self, analysis};
 use litecast::learned::features::Features;
-use litecast::learned::manifest::tensor_names;
+use litecast::learned::manifest::{Manifest, tensor_names};
 use litecast::learned::network as predictor;
 use litecast::learned::packed::Batch;
+use litecast::targets::ethos_u;
 use litecast_trainer::gnn::batch::Batch as TrainingBatch;
-use litecast_trainer::gnn::network::Network;
+use litecast_trainer::gnn::network::{Network, stored};
 use litecast_trainer::gnn::prepare::{Labels, OutputRules, Readout, Scaling};
 use litecast_trainer::gnn::shape::{Architecture, Shape};
 use litecast_trainer::gnn::synthetic;
 use litecast_trainer::onnx;
+use prost::Message;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
+use tract_onnx::pb::tensor_proto::DataType;
+use tract_onnx::pb::{ModelProto, TensorProto};
 use tract_onnx::prelude::*;
 
 const N_COLUMNS: usize = 46;
@@ -92,7 +100,7 @@ fn fixture((architecture, encoders): (Architecture, Encoders)) -> Fixture {
     static GENERATOR: Mutex<()> = Mutex::new(());
     let _alone = GENERATOR.lock().unwrap();
     device.seed(23);
-    let model = Network::new(&shape, &device).rounded_to_f16();
+    let model = Network::new(&shape, &device).as_stored();
     let file = onnx::export(&model, &scaling, "test").unwrap();
     Fixture {
         graphs: graphs[..SIZES.len()].to_vec(),
@@ -216,35 +224,123 @@ fn onnx_runtime_agrees() {
     }
 }
 
+/// The bundle that ships, without the network as it was trained: ONNX Runtime runs its file, and has to
+/// give the estimates that tract is compared with elsewhere. `UPDATE_GOLDENS=1` writes them.
+#[test]
+fn onnx_runtime_gives_the_bundle_s_reference() {
+    let Some(python) = litecast_needs::python("onnx, onnxruntime") else {
+        return;
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let network = fs::read(root.join("bundle/predictor.onnx")).unwrap();
+    let manifest = fs::read_to_string(root.join("bundle/manifest.json")).unwrap();
+    let manifest: Manifest = serde_json::from_str(&manifest).unwrap();
+    let mut found = BTreeMap::new();
+    for (name, features) in examples(&root.join("www/examples")) {
+        let batch = Batch::new(&[&features], |code| manifest.category_index(code));
+        let mut values = run_onnx_runtime(&python, &network, &[feeds(&batch)]).remove(0);
+        values.truncate(manifest.outputs.len());
+        found.insert(name, values);
+    }
+    let path = root.join("bundle/reference.json");
+    if env::var_os("UPDATE_GOLDENS").is_some() {
+        let text = serde_json::to_string_pretty(&found).unwrap() + "\n";
+        fs::write(&path, text).unwrap();
+    }
+    let reference: BTreeMap<String, Vec<f32>> =
+        serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    assert!(reference.keys().eq(found.keys()), "other examples");
+    for (name, expected) in &reference {
+        let difference = largest_relative_difference(expected, &found[name]);
+        println!("{name}: largest relative difference {difference:.1e}");
+        assert!(difference <= TOLERANCE);
+    }
+}
+
+fn examples(folder: &Path) -> Vec<(String, Features)> {
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|end| end == "tflite"));
+    files
+        .map(|path| {
+            let bytes = fs::read(&path).unwrap();
+            let model = tflite::parse(&bytes).unwrap();
+            let graph = graph::build(&model, 0).unwrap();
+            let features = ethos_u::features(&graph, &analysis::analyze(&graph));
+            (
+                path.file_name().unwrap().to_string_lossy().into_owned(),
+                features,
+            )
+        })
+        .collect()
+}
+
+/// Every weight of the bundle that ships is rounded as an export rounds it.
+#[test]
+fn the_bundle_s_weights_are_as_stored() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../bundle/predictor.onnx");
+    let file = ModelProto::decode(fs::read(path).unwrap().as_slice()).unwrap();
+    let tensors = file.graph.unwrap().initializer;
+    let is_half = |tensor: &&TensorProto| tensor.data_type == DataType::Float16 as i32;
+    let mut n_weights = 0;
+    for tensor in tensors.iter().filter(is_half) {
+        for bytes in tensor.raw_data.chunks_exact(2) {
+            let weight = f16::from_le_bytes([bytes[0], bytes[1]]);
+            let rounded = stored(weight.to_f32());
+            assert_eq!(
+                rounded.to_bits(),
+                weight.to_bits(),
+                "{}: {weight}",
+                tensor.name
+            );
+            n_weights += 1;
+        }
+    }
+    println!("{n_weights} weights");
+    assert!(n_weights > 0);
+}
+
+fn feeds(batch: &Batch) -> Value {
+    let value = |shape: &[usize], values: Value| json!({"shape": shape, "values": values});
+    let n_columns = batch.nodes.len() / batch.n_nodes();
+    let rows = value(&[batch.n_nodes(), n_columns], json!(batch.nodes));
+    let mut feeds = json!({ tensor_names::NODE_FEATURES: rows });
+    for indices in batch.indices() {
+        feeds[indices.name] = value(&indices.shape, json!(indices.values));
+    }
+    feeds
+}
+
 fn check_onnx_runtime(python: &Path, network: (Architecture, Encoders)) {
     let fixture = fixture(network);
-    let folder = env::temp_dir().join(format!("litecast-export-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("network.onnx"), &fixture.file).unwrap();
-    let feeds = |graphs: Vec<&Features>| {
-        let batch = fixture.inputs(&graphs);
-        let value = |shape: &[usize], values: Value| json!({"shape": shape, "values": values});
-        let rows = value(&[batch.n_nodes(), N_COLUMNS], json!(batch.nodes));
-        let mut feeds = json!({ tensor_names::NODE_FEATURES: rows });
-        for indices in batch.indices() {
-            feeds[indices.name] = value(&indices.shape, json!(indices.values));
-        }
-        feeds
-    };
-    let batches: Vec<_> = fixture.batches().into_iter().map(feeds).collect();
-    let batches = serde_json::to_string(&batches).unwrap();
-    fs::write(folder.join("batches.json"), batches).unwrap();
+    let batches = fixture.batches().into_iter();
+    let batches: Vec<_> = batches
+        .map(|graphs| feeds(&fixture.inputs(&graphs)))
+        .collect();
+    let estimates = run_onnx_runtime(python, &fixture.file, &batches);
+    check("ONNX Runtime", &fixture, &estimates);
+}
+
+/// The outputs of each batch, one after the other.
+fn run_onnx_runtime(python: &Path, network: &[u8], batches: &[Value]) -> Vec<Vec<f32>> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("network.onnx"), network).unwrap();
+    fs::write(
+        path("batches.json"),
+        serde_json::to_string(batches).unwrap(),
+    )
+    .unwrap();
     let output = Command::new(python)
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/python/run_onnx.py"))
-        .args([folder.join("network.onnx"), folder.join("batches.json")])
+        .args([path("network.onnx"), path("batches.json")])
         .output()
         .unwrap();
-    fs::remove_dir_all(&folder).unwrap();
     assert!(
         output.status.success(),
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let estimates: Vec<Vec<f32>> = serde_json::from_slice(&output.stdout).unwrap();
-    check("ONNX Runtime", &fixture, &estimates);
+    serde_json::from_slice(&output.stdout).unwrap()
 }

@@ -1,6 +1,5 @@
 //! Builds an ONNX graph one operator at a time; every method returns the name of its result.
 
-use half::f16;
 use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::tensor_proto::DataType;
 use tract_onnx::pb::tensor_shape_proto::{Dimension, dimension};
@@ -8,6 +7,8 @@ use tract_onnx::pb::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
     TensorProto, TensorShapeProto, TypeProto, ValueInfoProto, type_proto,
 };
+
+use crate::gnn::network::stored;
 
 /// The first operator set whose reductions all take their axes as an input.
 const OPSET: i64 = 18;
@@ -73,11 +74,11 @@ impl GraphBuilder {
         self.initializer(name, &[values.len()], DataType::Int64, raw)
     }
 
-    /// Weights kept in half precision and cast when the file is loaded.
-    pub fn weights_f16(&mut self, name: &str, dims: &[usize], values: &[f32]) -> String {
+    /// Weights as [`stored`] keeps them, cast when the file is loaded.
+    pub fn stored_weights(&mut self, name: &str, dims: &[usize], values: &[f32]) -> String {
         let raw = values
             .iter()
-            .flat_map(|&v| f16::from_f32(v).to_le_bytes())
+            .flat_map(|&v| stored(v).to_le_bytes())
             .collect();
         let stored = self.initializer(&format!("{name}.f16"), dims, DataType::Float16, raw);
         self.push(

@@ -24,7 +24,7 @@ pub fn export(
         let name = format!("layers.{k}");
         let dims = layer.weight.dims();
         let weight = floats(layer.weight.val());
-        let weight = graph.weights_f16(&format!("{name}.weight"), &dims, &weight);
+        let weight = graph.stored_weights(&format!("{name}.weight"), &dims, &weight);
         let activation = Activation::new(graph, &name, layer);
         let rows = graph.op("MatMul", &[&nodes, &weight]);
         let of_all = inputs.graphs.sum(graph, &rows);
@@ -53,7 +53,7 @@ impl Activation {
     fn new(graph: &mut GraphBuilder, name: &str, layer: &Convolution) -> Self {
         let beta = layer.norm.beta.as_ref();
         let mut weights = |part: &str, values: Vec<f32>| {
-            graph.weights_f16(&format!("{name}.{part}"), &[values.len()], &values)
+            graph.stored_weights(&format!("{name}.{part}"), &[values.len()], &values)
         };
         let gamma = floats(layer.norm.gamma.val());
         let inverse_width = 1.0 / gamma.len() as f32;

@@ -33,8 +33,8 @@ const GROUP_SIZE: Dim = Dim::Symbol("group_size");
 /// Metadata key under which the file carries the id of the features it expects.
 pub const SCHEMA_ID_KEY: &str = "feature_schema_id";
 
-/// The file's bytes. Weights are stored in half precision: round the network first
-/// ([`Network::rounded_to_f16`]) to measure what the file will estimate. Refuses a network with an
+/// The file's bytes. Weights are stored with few bits: round the network first
+/// ([`Network::as_stored`]) to measure what the file will estimate. Refuses a network with an
 /// operator that the predictor does not run.
 pub fn export(
     network: &Network,
@@ -163,7 +163,7 @@ fn encode_columns(
         .flat_map(|category| of_columns(category_bias(encoder, n_columns, category)))
         .collect();
     let dims = [n_categories, n_columns, n];
-    let weights = graph.weights_f16(&format!("{name}.weight"), &dims, &weights);
+    let weights = graph.stored_weights(&format!("{name}.weight"), &dims, &weights);
     let biases = graph.constant_f32(&format!("{name}.bias"), &[n_categories, n], &biases);
     let flat = graph.constant_i64(&format!("{name}.flat_shape"), &[-1, n as i64]);
 
@@ -332,13 +332,13 @@ fn linear(graph: &mut GraphBuilder, name: &str, layer: &Linear, input: &str) -> 
 
 fn product(graph: &mut GraphBuilder, name: &str, weights: Tensor<2>, input: &str) -> String {
     let name = format!("{name}.weight");
-    let weights = graph.weights_f16(&name, &weights.dims(), &floats(weights));
+    let weights = graph.stored_weights(&name, &weights.dims(), &floats(weights));
     graph.op("MatMul", &[input, &weights])
 }
 
 fn with_bias(graph: &mut GraphBuilder, name: &str, layer: &Linear, product: &str) -> String {
     let bias = floats(bias(layer));
-    let bias = graph.weights_f16(&format!("{name}.bias"), &[bias.len()], &bias);
+    let bias = graph.stored_weights(&format!("{name}.bias"), &[bias.len()], &bias);
     graph.op("Add", &[product, &bias])
 }
 

@@ -152,7 +152,7 @@ fn pool(
     graphs: &Graphs,
 ) -> String {
     let dims = attention.score.dims();
-    let score = graph.weights_f16(name, &dims, &floats(attention.score.val()));
+    let score = graph.stored_weights(name, &dims, &floats(attention.score.val()));
     let scores = graph.op("MatMul", &[nodes, &score]);
     let largest = graphs.max(graph, &scores);
     let largest = graphs.at_nodes(graph, &largest);
