@@ -2,24 +2,14 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use litecast::formats::tflite::{
-    Activation, Buffer, BuiltinOptions, Format, Model, Operator, OperatorCode, Padding, Subgraph,
-    Tensor, TensorType,
+    Activation, Buffer, BuiltinOptions, Format, Model, OpKind, Operator, Padding, Subgraph, Tensor,
+    TensorType,
 };
 use litecast::graph::analysis::analyze;
 use litecast::graph::build;
 use litecast::targets::edge_tpu::{
     CACHE_BYTES, Coefficients, Work, mapping, unsupported, work, work_of,
 };
-
-const ADD: i32 = 0;
-const CONV_2D: i32 = 3;
-const DEPTHWISE_CONV_2D: i32 = 4;
-const FULLY_CONNECTED: i32 = 9;
-const MAX_POOL_2D: i32 = 17;
-const RESHAPE: i32 = 22;
-const CUSTOM: i32 = 32;
-const TRANSPOSE_CONV: i32 = 67;
-const HARD_SWISH: i32 = 117;
 
 /// A network under construction. Tensor 0 is its input.
 struct Built {
@@ -67,14 +57,10 @@ impl Built {
     }
 
     /// Appends an operator; its output.
-    fn operator(&mut self, builtin: i32, inputs: &[usize], output: &[i32]) -> usize {
+    fn operator(&mut self, kind: OpKind, inputs: &[usize], output: &[i32]) -> usize {
         let output = self.tensor(TensorType::Int8, output, 0);
         self.operators.push(Operator {
-            code: OperatorCode {
-                builtin,
-                custom: None,
-                version: 1,
-            },
+            code: kind.into(),
             inputs: inputs.iter().copied().map(Some).collect(),
             outputs: vec![output],
             intermediates: vec![],
@@ -84,10 +70,10 @@ impl Built {
     }
 
     /// An operator with weights and biases.
-    fn layer(&mut self, builtin: i32, input: usize, weights: &[i32], output: &[i32]) -> usize {
+    fn layer(&mut self, kind: OpKind, input: usize, weights: &[i32], output: &[i32]) -> usize {
         let weights = self.constant(TensorType::Int8, weights);
         let bias = self.constant(TensorType::Int32, &[*output.last().unwrap()]);
-        self.operator(builtin, &[input, weights, bias], output)
+        self.operator(kind, &[input, weights, bias], output)
     }
 
     /// What `of` finds in the network whose output is the last tensor.
@@ -144,10 +130,10 @@ fn of(operators: u64, array_cycles: u64, parameter_bytes: u64, link_bytes: u64) 
 /// Convolution, depthwise convolution, reshape, dense layer.
 fn small() -> Built {
     let mut built = Built::new(&[1, 16, 16, 3]);
-    let x = built.layer(CONV_2D, 0, &[70, 3, 3, 3], &[1, 8, 8, 70]);
-    let x = built.layer(DEPTHWISE_CONV_2D, x, &[1, 3, 3, 70], &[1, 8, 8, 70]);
-    let x = built.operator(RESHAPE, &[x], &[1, 4480]);
-    built.layer(FULLY_CONNECTED, x, &[10, 4480], &[1, 10]);
+    let x = built.layer(OpKind::Conv2d, 0, &[70, 3, 3, 3], &[1, 8, 8, 70]);
+    let x = built.layer(OpKind::DepthwiseConv2d, x, &[1, 3, 3, 70], &[1, 8, 8, 70]);
+    let x = built.operator(OpKind::Reshape, &[x], &[1, 4480]);
+    built.layer(OpKind::FullyConnected, x, &[10, 4480], &[1, 10]);
     built
 }
 
@@ -181,7 +167,7 @@ fn a_transposed_convolution_works_at_the_positions_of_its_input() {
     let mut built = Built::new(&[1, 5, 5, 70]);
     let shape = built.constant(TensorType::Int32, &[4]);
     let weights = built.constant(TensorType::Int8, &[6, 2, 2, 70]);
-    built.operator(TRANSPOSE_CONV, &[shape, weights, 0], &[1, 10, 10, 6]);
+    built.operator(OpKind::TransposeConv, &[shape, weights, 0], &[1, 10, 10, 6]);
     // 70 channels are 2 tiles, 6 × 2 × 2 columns one; 25 positions; 1750 bytes in, 600 out.
     assert_eq!(built.work(), [of(1, 50, 2 * 4096, 1750 + 600)]);
 }
@@ -192,7 +178,7 @@ fn dense_layers(units: &[i32]) -> Built {
     let mut x = 0;
     let mut depth = 64;
     for &units in units {
-        x = built.layer(FULLY_CONNECTED, x, &[units, depth], &[1, units]);
+        x = built.layer(OpKind::FullyConnected, x, &[units, depth], &[1, units]);
         depth = units;
     }
     built
@@ -265,7 +251,7 @@ fn each_limitation_of_corals_list_is_a_reason() {
             b.tensors[1].buffer_idx = 0
         }),
         ("HARD_SWISH: not supported", |b| {
-            b.operators[2].code.builtin = HARD_SWISH
+            b.operators[2].code.kind = OpKind::HardSwish
         }),
         ("FULLY_CONNECTED: output of several rows", |b| {
             b.tensors.last_mut().unwrap().shape = vec![2, 10]
@@ -274,7 +260,7 @@ fn each_limitation_of_corals_list_is_a_reason() {
             b.tensors[3].shape[0] = 2
         }),
         ("Magic: not supported", |b| {
-            b.operators[2].code.builtin = CUSTOM;
+            b.operators[2].code.kind = OpKind::Custom;
             b.operators[2].code.custom = Some("Magic".into());
         }),
     ];
@@ -290,8 +276,8 @@ fn each_limitation_of_corals_list_is_a_reason() {
 #[test]
 fn a_pool_or_sum_is_one_operator_without_products() {
     let mut built = Built::new(&[1, 8, 8, 5]);
-    let pooled = built.operator(MAX_POOL_2D, &[0], &[1, 4, 4, 5]);
-    built.operator(ADD, &[pooled, pooled], &[1, 4, 4, 5]);
+    let pooled = built.operator(OpKind::MaxPool2d, &[0], &[1, 4, 4, 5]);
+    built.operator(OpKind::Add, &[pooled, pooled], &[1, 4, 4, 5]);
     assert_eq!(built.work(), [of(1, 0, 0, 320), of(1, 0, 0, 80)]);
     built.operators[0].options = BuiltinOptions::Pool2D {
         padding: Padding::Same,
@@ -314,7 +300,7 @@ fn a_pool_or_sum_is_one_operator_without_products() {
 #[test]
 fn the_longest_leading_part_is_mapped() {
     let mut built = small();
-    built.operators[2].code.builtin = HARD_SWISH;
+    built.operators[2].code.kind = OpKind::HardSwish;
     let found = built.with(|graph| mapping(graph).unwrap());
     assert_eq!(found.is_mapped, [true, true, false, false]);
     assert_eq!(found.ends.len(), 1);

@@ -2,7 +2,7 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use litecast::formats::tflite::{
-    Buffer, BuiltinOptions, Format, Model, Operator, OperatorCode, Subgraph, Tensor, TensorType,
+    Buffer, BuiltinOptions, Format, Model, OpKind, Operator, Subgraph, Tensor, TensorType,
 };
 use litecast::graph::{Graph, build};
 
@@ -95,11 +95,7 @@ fn tensor(tensor_idx: usize, variables: &[usize]) -> Tensor {
 }
 
 fn operator(inputs: Vec<Option<usize>>, outputs: Vec<usize>) -> Operator {
-    let code = OperatorCode {
-        builtin: 0,
-        custom: None,
-        version: 1,
-    };
+    let code = OpKind::Add.into();
     let options = BuiltinOptions::Absent;
     Operator {
         code,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use litecast::formats::tflite::{self, BuiltinOptions, Model, TensorType};
+use litecast::formats::tflite::{self, BuiltinOptions, Model, OpKind, TensorType};
 use litecast::formats::{distribution, graph_json};
 use litecast::graph::{self, analysis};
 use litecast::report::Report;
@@ -147,7 +147,13 @@ fn a_described_file_costs_what_the_file_costs() {
             _ if model.subgraphs.len() > 1 => Some("several subgraphs"),
             _ if subgraph.tensors.iter().any(|t| t.sparsity.is_some()) => Some("sparse weights"),
             _ if subgraph.tensors.iter().any(is_shapeless) => Some("shapes of run time"),
-            _ if subgraph.operators.iter().any(|o| o.code.is_custom()) => Some("custom operators"),
+            _ if subgraph
+                .operators
+                .iter()
+                .any(|o| o.code.kind == OpKind::Custom) =>
+            {
+                Some("custom operators")
+            }
             _ if model
                 .metadata
                 .iter()

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::tflite::{
-    Buffer, BuiltinOptions, CUSTOM, Format, Model, Operator, OperatorCode, Quantization, Subgraph,
-    Tensor, TensorType,
+    Buffer, BuiltinOptions, Format, Model, Operator, OperatorCode, Quantization, Subgraph, Tensor,
+    TensorType,
 };
 use crate::diagnostic::Diagnostic;
 
@@ -92,13 +92,13 @@ impl<'a> Builder<'a> {
     /// Adds an operator: its index.
     pub fn operator(
         &mut self,
-        code: OperatorCode,
+        code: impl Into<OperatorCode>,
         inputs: Vec<Option<usize>>,
         outputs: Vec<usize>,
         options: BuiltinOptions,
     ) -> usize {
         self.operators.push(Operator {
-            code,
+            code: code.into(),
             inputs,
             outputs,
             intermediates: Vec::new(),
@@ -172,15 +172,5 @@ pub fn quantization(tensor_type: TensorType, tensor_idx: usize) -> Option<Quanti
         scale: vec![SCALE * (1.0 + step / 65_536.0)],
         zero_point: vec![0],
         quantized_dimension: 0,
-    })
-}
-
-/// The operator code of a name: TFLite's own, or a custom one of that name.
-pub fn code(name: &str) -> OperatorCode {
-    let own = OperatorCode::by_name(name);
-    own.unwrap_or_else(|| OperatorCode {
-        builtin: CUSTOM,
-        custom: Some(name.to_owned()),
-        version: 1,
     })
 }

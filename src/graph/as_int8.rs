@@ -2,13 +2,15 @@
 //! and outputs, int8 weights, int32 biases. Hardware that runs integers alone is estimated from it.
 
 use crate::formats::builder;
-use crate::formats::tflite::{BuiltinOptions, Format, MAIN_SUBGRAPH, Model, TensorType};
+use crate::formats::tflite::{BuiltinOptions, Format, MAIN_SUBGRAPH, Model, OpKind, TensorType};
 
 /// Inputs with biases, which stay wider, by operator: one for each output channel.
-fn bias_input(name: &str) -> Option<usize> {
-    match name {
-        "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" | "CONV_3D" => Some(2),
-        "TRANSPOSE_CONV" => Some(3),
+fn bias_input(kind: OpKind) -> Option<usize> {
+    match kind {
+        OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::FullyConnected | OpKind::Conv3d => {
+            Some(2)
+        }
+        OpKind::TransposeConv => Some(3),
         _ => None,
     }
 }
@@ -18,9 +20,9 @@ fn bias_input(name: &str) -> Option<usize> {
 pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
     let subgraph = model.subgraphs.get(MAIN_SUBGRAPH)?;
     // A quantised network may have floats at its ends.
-    let between_types = ["QUANTIZE", "DEQUANTIZE", "CAST"];
-    let computing = (subgraph.operators.iter())
-        .filter(|operator| !between_types.contains(&operator.code.name()));
+    let between_types = [OpKind::Quantize, OpKind::Dequantize, OpKind::Cast];
+    let computing =
+        (subgraph.operators.iter()).filter(|operator| !between_types.contains(&operator.code.kind));
     let mut results = computing
         .flat_map(|operator| &operator.outputs)
         .filter_map(|&tensor_idx| subgraph.tensors.get(tensor_idx));
@@ -36,7 +38,7 @@ pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
         .collect();
     for operator in &subgraph.operators {
         let bias =
-            bias_input(operator.code.name()).and_then(|position| *operator.inputs.get(position)?);
+            bias_input(operator.code.kind).and_then(|position| *operator.inputs.get(position)?);
         if let Some(of_type) = bias
             .and_then(|bias| types.get_mut(bias))
             .filter(|of_type| **of_type == TensorType::Int8)
@@ -85,7 +87,7 @@ mod tests {
             .map(|shape| tensor(TensorType::Float32, shape))
             .collect();
         (tensors[1].buffer_idx, tensors[2].buffer_idx) = (1, 2);
-        let layer = operator("FULLY_CONNECTED", &[0, 1, 2], &[3]);
+        let layer = operator(OpKind::FullyConnected, &[0, 1, 2], &[3]);
         let mut floats = model(vec![subgraph(tensors, vec![layer])]);
         let counts = distribution::counts(0.01, 7.0);
         let described = |n_bytes| Buffer::Described {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::formats::tflite::{Buffer, MAIN_SUBGRAPH, Model, Quantization, TensorType};
+use crate::formats::tflite::{Buffer, MAIN_SUBGRAPH, Model, OpKind, Quantization, TensorType};
 
 /// The model has no float32 operators, or weights that operators of their own unpack.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -29,8 +29,13 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
     } = model;
     let subgraph = &mut subgraphs[MAIN_SUBGRAPH];
     let found = |found| Err(NotFloat { found });
-    let unpacks = |name: &str| matches!(name, "DEQUANTIZE" | "QUANTIZE" | "FAKE_QUANT");
-    if (subgraph.operators.iter()).any(|operator| unpacks(operator.code.name())) {
+    let unpacks = |kind: OpKind| {
+        matches!(
+            kind,
+            OpKind::Dequantize | OpKind::Quantize | OpKind::FakeQuant
+        )
+    };
+    if (subgraph.operators.iter()).any(|operator| unpacks(operator.code.kind)) {
         return found("one with quantised parts");
     }
     let is_float =
@@ -44,9 +49,9 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
     }
     let mut is_bias = vec![false; subgraph.tensors.len()];
     for operator in &subgraph.operators {
-        let place = match operator.code.name() {
-            "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" => 2,
-            "TRANSPOSE_CONV" => 3,
+        let place = match operator.code.kind {
+            OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::FullyConnected => 2,
+            OpKind::TransposeConv => 3,
             _ => continue,
         };
         if let Some(&Some(bias)) = operator.inputs.get(place) {
@@ -113,7 +118,7 @@ mod tests {
             .map(|shape| tensor(TensorType::Float32, shape))
             .into();
         (tensors[1].buffer_idx, tensors[2].buffer_idx) = (2, 3);
-        let layer = operator("FULLY_CONNECTED", &[0, 1, 2], &[3]);
+        let layer = operator(OpKind::FullyConnected, &[0, 1, 2], &[3]);
         let mut network = model(vec![subgraph(tensors, vec![layer])]);
         let weights: Vec<u8> = [0.5f32, -2.0, f32::NAN]
             .iter()

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::{CycleError, build};
-use crate::formats::tflite::{MAIN_SUBGRAPH, Model, Subgraph};
+use crate::formats::tflite::{MAIN_SUBGRAPH, Model, OpKind, Subgraph};
 
 /// Larger graphs keep their order: the search is quadratic in operators.
 const MAX_OPERATORS: usize = 1500;
@@ -57,16 +57,16 @@ fn keeps_state(subgraph: &Subgraph) -> bool {
         .flat_map(|operator| &operator.outputs);
     let is_written_twice =
         outputs.any(|&tensor_idx| std::mem::replace(&mut is_written[tensor_idx], true));
-    let stateful = |name: &str| {
+    let stateful = |kind: OpKind| {
         matches!(
-            name,
-            "VAR_HANDLE"
-                | "READ_VARIABLE"
-                | "ASSIGN_VARIABLE"
-                | "CALL"
-                | "CALL_ONCE"
-                | "IF"
-                | "WHILE"
+            kind,
+            OpKind::VarHandle
+                | OpKind::ReadVariable
+                | OpKind::AssignVariable
+                | OpKind::Call
+                | OpKind::CallOnce
+                | OpKind::If
+                | OpKind::While
         )
     };
     is_written_twice
@@ -74,7 +74,7 @@ fn keeps_state(subgraph: &Subgraph) -> bool {
         || subgraph
             .operators
             .iter()
-            .any(|operator| stateful(operator.code.name()))
+            .any(|operator| stateful(operator.code.kind))
 }
 
 /// Nodes, and the bytes of the activations between them.
@@ -236,11 +236,11 @@ mod tests {
         let sizes = [10, 100, 100, 1, 1, 2];
         let tensors = sizes.map(|size| tensor(TensorType::Int8, &[size])).into();
         let operators = vec![
-            operator("RELU", &[0], &[1]),
-            operator("RELU", &[0], &[2]),
-            operator("MEAN", &[1], &[3]),
-            operator("MEAN", &[2], &[4]),
-            operator("CONCATENATION", &[3, 4], &[5]),
+            operator(OpKind::Relu, &[0], &[1]),
+            operator(OpKind::Relu, &[0], &[2]),
+            operator(OpKind::Mean, &[1], &[3]),
+            operator(OpKind::Mean, &[2], &[4]),
+            operator(OpKind::Concatenation, &[3, 4], &[5]),
         ];
         let mut network = model(vec![subgraph(tensors, operators)]);
         let arena = |network: &Model| {
@@ -269,7 +269,9 @@ mod tests {
     #[test]
     fn a_chain_stays() {
         let tensors = (0..4).map(|_| tensor(TensorType::Int8, &[8])).collect();
-        let operators = (0..3).map(|i| operator("RELU", &[i], &[i + 1])).collect();
+        let operators = (0..3)
+            .map(|i| operator(OpKind::Relu, &[i], &[i + 1]))
+            .collect();
         assert!(!reorder(&mut model(vec![subgraph(tensors, operators)])).unwrap());
     }
 }

@@ -7,7 +7,7 @@ use super::intervals::summary;
 use super::manifest::Manifest;
 use super::predictor::Estimates;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
-use crate::formats::tflite::CUSTOM;
+use crate::formats::tflite::OpKind;
 use crate::graph::Graph;
 
 /// Estimates of one graph, with the doubts about them.
@@ -54,11 +54,12 @@ impl<'p> Learned<'p> {
 
 /// Operators that no training graph had.
 fn never_trained(graph: &Graph, manifest: &Manifest) -> Option<Diagnostic> {
-    let is_new = |builtin| builtin == CUSTOM || manifest.category_index(builtin) == 0;
+    let is_new =
+        |kind: OpKind| kind == OpKind::Custom || manifest.category_index(kind.number()) == 0;
     let new = graph
         .nodes
         .iter()
-        .filter(|node| is_new(node.operator.code.builtin));
+        .filter(|node| is_new(node.operator.code.kind));
     let first = new.clone().next()?;
     let names: BTreeSet<_> = new.map(|node| node.operator.code.name()).collect();
     let names = some_of(names, ", ");

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{EdgeFacts, ModelFacts, OperatorFacts, QuantizationFacts, SubgraphFacts, TensorFacts};
-use crate::formats::tflite::{Model, Quantization, Tensor};
+use crate::formats::tflite::{Model, OpKind, Quantization, Tensor};
 use crate::graph::analysis::{Analysis, precision};
 use crate::graph::{Graph, Node};
 
@@ -47,7 +47,7 @@ pub(crate) fn operators(graph: &Graph, analysis: &Analysis) -> Vec<OperatorFacts
             index,
             operator_idx: node.operator_idx,
             name: operator.code.name().to_owned(),
-            custom: operator.code.is_custom(),
+            custom: operator.code.kind == OpKind::Custom,
             inputs: operator.inputs.clone(),
             outputs: operator.outputs.clone(),
             macs: cost.macs,

@@ -104,7 +104,7 @@ fn render_operator(operator: &Operator) -> String {
     format!(
         "{} ({}) [{}] -> {outputs:?}{scratch} {options:?}",
         code.name(),
-        code.builtin,
+        code.kind.number(),
         inputs.join(", ")
     )
 }

@@ -1,7 +1,7 @@
 //! What the reader promises of every model it returns.
 
 use litecast::formats::tflite::{
-    Buffer, BuiltinOptions, CUSTOM, Model, Operator, Subgraph, limits,
+    Buffer, BuiltinOptions, Model, OpKind, Operator, Subgraph, limits,
 };
 
 /// Panics where a promise is broken.
@@ -66,7 +66,7 @@ fn assert_tensors(subgraph: &Subgraph, model: &Model) {
 
 fn assert_operator(operator: &Operator, n_subgraphs: usize) {
     assert_eq!(
-        operator.code.builtin == CUSTOM,
+        operator.code.kind == OpKind::Custom,
         operator.code.custom.is_some()
     );
     let called = match &operator.options {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use litecast::formats::tflite::{self, OperatorCode};
+use litecast::formats::tflite::{self, OpKind};
 use litecast::graph::{self, analysis};
 use litecast::learned::features::{Features, schema_id};
 use litecast::learned::manifest::{FORMAT_VERSION, Manifest, Output, Training};
@@ -106,12 +106,10 @@ fn manifest(trained: &Trained, dataset: &Dataset, args: &ExportArgs) -> Result<M
 
 /// `CONV_2D` and the like; entry 0 of the vocabulary stands for everything else.
 fn operator_name(code: i32) -> String {
-    let code = OperatorCode {
-        builtin: code,
-        custom: None,
-        version: 1,
-    };
-    code.builtin_name().unwrap_or("other").to_owned()
+    match OpKind::from_number(code) {
+        OpKind::Unknown(_) => "other".to_owned(),
+        kind => kind.name().to_owned(),
+    }
 }
 
 fn output(key: &LabelKey, dataset: &Dataset) -> Result<Output> {

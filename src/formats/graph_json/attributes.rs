@@ -4,51 +4,53 @@ use std::collections::BTreeMap;
 
 use super::document::Attribute;
 use super::error::ParseError;
-use crate::formats::tflite::{Activation, BuiltinOptions, MirrorPadMode, Padding, TensorType};
+use crate::formats::tflite::{
+    Activation, BuiltinOptions, MirrorPadMode, OpKind, Padding, TensorType,
+};
 
 /// The attributes of one operator, taken one by one: what is left over is none of its kind.
-pub(super) struct Attributes<'d> {
+pub(super) struct Attributes {
     pub place: String,
     left: BTreeMap<String, Attribute>,
-    kind: &'d str,
+    kind: OpKind,
 }
 
 type Read<T> = Result<T, ParseError>;
 
 /// Attributes that TFLite has as a constant input: the kind, the attribute's name, and the place of the
 /// input. A file may have the constant among its tensors instead.
-const LISTS: &[(&str, &str, usize)] = &[
-    ("RESHAPE", "shape", 1),
-    ("TRANSPOSE", "perm", 1),
-    ("PAD", "paddings", 1),
-    ("PADV2", "paddings", 1),
-    ("MIRROR_PAD", "paddings", 1),
-    ("MEAN", "axes", 1),
-    ("SUM", "axes", 1),
-    ("REDUCE_MAX", "axes", 1),
-    ("REDUCE_MIN", "axes", 1),
-    ("REDUCE_PROD", "axes", 1),
-    ("REDUCE_ANY", "axes", 1),
-    ("REDUCE_ALL", "axes", 1),
-    ("EXPAND_DIMS", "axis", 1),
-    ("ARG_MAX", "axis", 1),
-    ("ARG_MIN", "axis", 1),
-    ("TILE", "multiples", 1),
-    ("BROADCAST_TO", "shape", 1),
-    ("RESIZE_BILINEAR", "size", 1),
-    ("RESIZE_NEAREST_NEIGHBOR", "size", 1),
-    ("SLICE", "begin", 1),
-    ("SLICE", "size", 2),
-    ("STRIDED_SLICE", "begin", 1),
-    ("STRIDED_SLICE", "end", 2),
-    ("STRIDED_SLICE", "strides", 3),
-    ("SPLIT_V", "size_splits", 1),
-    ("SPLIT_V", "axis", 2),
-    ("CUMSUM", "axis", 1),
+const LISTS: &[(OpKind, &str, usize)] = &[
+    (OpKind::Reshape, "shape", 1),
+    (OpKind::Transpose, "perm", 1),
+    (OpKind::Pad, "paddings", 1),
+    (OpKind::Padv2, "paddings", 1),
+    (OpKind::MirrorPad, "paddings", 1),
+    (OpKind::Mean, "axes", 1),
+    (OpKind::Sum, "axes", 1),
+    (OpKind::ReduceMax, "axes", 1),
+    (OpKind::ReduceMin, "axes", 1),
+    (OpKind::ReduceProd, "axes", 1),
+    (OpKind::ReduceAny, "axes", 1),
+    (OpKind::ReduceAll, "axes", 1),
+    (OpKind::ExpandDims, "axis", 1),
+    (OpKind::ArgMax, "axis", 1),
+    (OpKind::ArgMin, "axis", 1),
+    (OpKind::Tile, "multiples", 1),
+    (OpKind::BroadcastTo, "shape", 1),
+    (OpKind::ResizeBilinear, "size", 1),
+    (OpKind::ResizeNearestNeighbor, "size", 1),
+    (OpKind::Slice, "begin", 1),
+    (OpKind::Slice, "size", 2),
+    (OpKind::StridedSlice, "begin", 1),
+    (OpKind::StridedSlice, "end", 2),
+    (OpKind::StridedSlice, "strides", 3),
+    (OpKind::SplitV, "size_splits", 1),
+    (OpKind::SplitV, "axis", 2),
+    (OpKind::Cumsum, "axis", 1),
 ];
 
-impl<'d> Attributes<'d> {
-    pub fn new(place: String, kind: &'d str, all: BTreeMap<String, Attribute>) -> Self {
+impl Attributes {
+    pub fn new(place: String, kind: OpKind, all: BTreeMap<String, Attribute>) -> Self {
         Self {
             place,
             left: all,
@@ -66,7 +68,7 @@ impl<'d> Attributes<'d> {
                 lists.push((name, position, values));
             }
         }
-        if self.kind == "SPLIT"
+        if self.kind == OpKind::Split
             && let Some(axis) = self.integers("axis")?
         {
             lists.push(("axis", 0, axis));
@@ -213,64 +215,67 @@ impl<'d> Attributes<'d> {
     pub fn options(&mut self, n_inputs: usize, n_outputs: usize) -> Read<BuiltinOptions> {
         let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
         Ok(match self.kind {
-            "CONV_2D" | "DEPTHWISE_CONV_2D" | "TRANSPOSE_CONV" | "CONV_3D"
-            | "CONV_3D_TRANSPOSE" => self.convolution()?,
-            "AVERAGE_POOL_2D" | "MAX_POOL_2D" | "L2_POOL_2D" => self.pool()?,
-            "FULLY_CONNECTED" => BuiltinOptions::FullyConnected {
+            OpKind::Conv2d
+            | OpKind::DepthwiseConv2d
+            | OpKind::TransposeConv
+            | OpKind::Conv3d
+            | OpKind::Conv3dTranspose => self.convolution()?,
+            OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d => self.pool()?,
+            OpKind::FullyConnected => BuiltinOptions::FullyConnected {
                 keep_num_dims: self.flag("keep_num_dims")?,
                 activation: self.activation()?,
             },
-            "BATCH_MATMUL" => BuiltinOptions::BatchMatMul {
+            OpKind::BatchMatmul => BuiltinOptions::BatchMatMul {
                 adj_x: self.flag("adj_x")?,
                 adj_y: self.flag("adj_y")?,
             },
-            "ADD" => BuiltinOptions::Add {
+            OpKind::Add => BuiltinOptions::Add {
                 activation: self.activation()?,
             },
-            "SUB" => BuiltinOptions::Sub {
+            OpKind::Sub => BuiltinOptions::Sub {
                 activation: self.activation()?,
             },
-            "MUL" => BuiltinOptions::Mul {
+            OpKind::Mul => BuiltinOptions::Mul {
                 activation: self.activation()?,
             },
-            "DIV" => BuiltinOptions::Div {
+            OpKind::Div => BuiltinOptions::Div {
                 activation: self.activation()?,
             },
-            "SOFTMAX" => BuiltinOptions::Softmax {
+            OpKind::Softmax => BuiltinOptions::Softmax {
                 beta: self.number("beta", 1.0)?,
             },
-            "LEAKY_RELU" => BuiltinOptions::LeakyRelu {
+            OpKind::LeakyRelu => BuiltinOptions::LeakyRelu {
                 alpha: self.number("alpha", 0.01)?,
             },
-            "GELU" => BuiltinOptions::Gelu {
+            OpKind::Gelu => BuiltinOptions::Gelu {
                 approximate: self.flag("approximate")?,
             },
-            "CONCATENATION" => BuiltinOptions::Concatenation {
+            OpKind::Concatenation => BuiltinOptions::Concatenation {
                 axis: self.integer("axis", 0)?,
                 activation: self.activation()?,
             },
-            "SPLIT" => BuiltinOptions::Split {
+            OpKind::Split => BuiltinOptions::Split {
                 num_splits: count(n_outputs),
             },
-            "SPLIT_V" => BuiltinOptions::SplitV {
+            OpKind::SplitV => BuiltinOptions::SplitV {
                 num_splits: count(n_outputs),
             },
-            "PACK" => BuiltinOptions::Pack {
+            OpKind::Pack => BuiltinOptions::Pack {
                 values_count: count(n_inputs),
                 axis: self.integer("axis", 0)?,
             },
-            "UNPACK" => BuiltinOptions::Unpack {
+            OpKind::Unpack => BuiltinOptions::Unpack {
                 num: count(n_outputs),
                 axis: self.integer("axis", 0)?,
             },
-            "GATHER" => BuiltinOptions::Gather {
+            OpKind::Gather => BuiltinOptions::Gather {
                 axis: self.integer("axis", 0)?,
                 batch_dims: self.integer("batch_dims", 0)?,
             },
-            "SQUEEZE" => BuiltinOptions::Squeeze {
+            OpKind::Squeeze => BuiltinOptions::Squeeze {
                 squeeze_dims: self.integers("squeeze_dims")?.unwrap_or_default(),
             },
-            "STRIDED_SLICE" => BuiltinOptions::StridedSlice {
+            OpKind::StridedSlice => BuiltinOptions::StridedSlice {
                 begin_mask: self.integer("begin_mask", 0)?,
                 end_mask: self.integer("end_mask", 0)?,
                 ellipsis_mask: self.integer("ellipsis_mask", 0)?,
@@ -278,34 +283,39 @@ impl<'d> Attributes<'d> {
                 shrink_axis_mask: self.integer("shrink_axis_mask", 0)?,
                 offset: self.flag("offset")?,
             },
-            "MEAN" | "SUM" | "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_PROD" | "REDUCE_ANY"
-            | "REDUCE_ALL" => BuiltinOptions::Reducer {
+            OpKind::Mean
+            | OpKind::Sum
+            | OpKind::ReduceMax
+            | OpKind::ReduceMin
+            | OpKind::ReduceProd
+            | OpKind::ReduceAny
+            | OpKind::ReduceAll => BuiltinOptions::Reducer {
                 keep_dims: self.flag("keep_dims")?,
             },
-            "ARG_MAX" => BuiltinOptions::ArgMax {
+            OpKind::ArgMax => BuiltinOptions::ArgMax {
                 output_type: self.tensor_type("output_type", TensorType::Int64)?,
             },
-            "ARG_MIN" => BuiltinOptions::ArgMin {
+            OpKind::ArgMin => BuiltinOptions::ArgMin {
                 output_type: self.tensor_type("output_type", TensorType::Int64)?,
             },
-            "SHAPE" => BuiltinOptions::Shape {
+            OpKind::Shape => BuiltinOptions::Shape {
                 out_type: self.tensor_type("out_type", TensorType::Int32)?,
             },
-            "CAST" => BuiltinOptions::Cast {
+            OpKind::Cast => BuiltinOptions::Cast {
                 in_data_type: self.tensor_type("in_data_type", TensorType::Float32)?,
                 out_data_type: self.tensor_type("out_data_type", TensorType::Float32)?,
             },
-            "ONE_HOT" => BuiltinOptions::OneHot {
+            OpKind::OneHot => BuiltinOptions::OneHot {
                 axis: self.integer("axis", -1)?,
             },
-            "CUMSUM" => BuiltinOptions::Cumsum {
+            OpKind::Cumsum => BuiltinOptions::Cumsum {
                 exclusive: self.flag("exclusive")?,
                 reverse: self.flag("reverse")?,
             },
-            "L2_NORMALIZATION" => BuiltinOptions::L2Norm {
+            OpKind::L2Normalization => BuiltinOptions::L2Norm {
                 activation: self.activation()?,
             },
-            "MIRROR_PAD" => {
+            OpKind::MirrorPad => {
                 let words = [
                     ("REFLECT", MirrorPadMode::Reflect),
                     ("SYMMETRIC", MirrorPadMode::Symmetric),
@@ -319,28 +329,28 @@ impl<'d> Attributes<'d> {
                     )?,
                 }
             }
-            "SPACE_TO_DEPTH" => BuiltinOptions::SpaceToDepth {
+            OpKind::SpaceToDepth => BuiltinOptions::SpaceToDepth {
                 block_size: self.sides::<1>("block_size")?[0],
             },
-            "DEPTH_TO_SPACE" => BuiltinOptions::DepthToSpace {
+            OpKind::DepthToSpace => BuiltinOptions::DepthToSpace {
                 block_size: self.sides::<1>("block_size")?[0],
             },
-            "RESIZE_BILINEAR" => BuiltinOptions::ResizeBilinear {
+            OpKind::ResizeBilinear => BuiltinOptions::ResizeBilinear {
                 align_corners: self.flag("align_corners")?,
                 half_pixel_centers: self.flag("half_pixel_centers")?,
             },
-            "RESIZE_NEAREST_NEIGHBOR" => BuiltinOptions::ResizeNearestNeighbor {
+            OpKind::ResizeNearestNeighbor => BuiltinOptions::ResizeNearestNeighbor {
                 align_corners: self.flag("align_corners")?,
                 half_pixel_centers: self.flag("half_pixel_centers")?,
             },
-            "UNIDIRECTIONAL_SEQUENCE_LSTM" => BuiltinOptions::UnidirectionalSequenceLstm {
+            OpKind::UnidirectionalSequenceLstm => BuiltinOptions::UnidirectionalSequenceLstm {
                 time_major: self.flag("time_major")?,
                 diagonal_recurrent_tensors: false,
                 cell_clip: self.number("cell_clip", 0.0)?,
                 proj_clip: self.number("proj_clip", 0.0)?,
                 activation: self.activation()?,
             },
-            "SVDF" => BuiltinOptions::Svdf {
+            OpKind::Svdf => BuiltinOptions::Svdf {
                 rank: self.integer("rank", 1)?,
                 activation: self.activation()?,
             },
@@ -351,7 +361,7 @@ impl<'d> Attributes<'d> {
     fn convolution(&mut self) -> Read<BuiltinOptions> {
         let padding = self.padding()?;
         let activation = self.activation()?;
-        if matches!(self.kind, "CONV_3D" | "CONV_3D_TRANSPOSE") {
+        if matches!(self.kind, OpKind::Conv3d | OpKind::Conv3dTranspose) {
             let [stride_d, stride_h, stride_w] = self.sides("stride")?;
             let [dilation_d, dilation_h, dilation_w] = self.sides("dilation")?;
             return Ok(BuiltinOptions::Conv3D {
@@ -366,7 +376,7 @@ impl<'d> Attributes<'d> {
             });
         }
         let [stride_h, stride_w] = self.sides("stride")?;
-        if self.kind == "TRANSPOSE_CONV" {
+        if self.kind == OpKind::TransposeConv {
             return Ok(BuiltinOptions::TransposeConv {
                 padding,
                 stride_h,
@@ -376,7 +386,7 @@ impl<'d> Attributes<'d> {
         }
         let [dilation_h, dilation_w] = self.sides("dilation")?;
         Ok(match self.kind {
-            "CONV_2D" => BuiltinOptions::Conv2D {
+            OpKind::Conv2d => BuiltinOptions::Conv2D {
                 padding,
                 stride_h,
                 stride_w,

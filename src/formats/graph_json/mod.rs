@@ -31,7 +31,9 @@ use self::limits::*;
 use super::builder::{self, Builder};
 use super::distribution::{self, DEFAULT_ENTROPY_BITS, DEFAULT_ZERO_SHARE};
 use super::shown;
-use super::tflite::{BuiltinOptions, Format, Model, Quantization, TensorType};
+use super::tflite::{
+    BuiltinOptions, Format, Model, OpKind, OperatorCode, Quantization, TensorType,
+};
 
 /// What `format` has to be.
 const FORMAT: &str = "litecast-graph";
@@ -269,11 +271,11 @@ impl Reader {
             .iter()
             .map(|name| self.tensor_idx(name, &place));
         let outputs: Vec<usize> = outputs.collect::<Result<_, _>>()?;
-        let code = builder::code(&entry.kind);
-        let options = match code.is_custom() {
-            true => BuiltinOptions::Foreign { macs: entry.macs },
-            false => {
-                let mut attributes = Attributes::new(place, &entry.kind, entry.attributes);
+        let code = OperatorCode::from_name(&entry.kind);
+        let options = match code.kind {
+            OpKind::Custom => BuiltinOptions::Foreign { macs: entry.macs },
+            kind => {
+                let mut attributes = Attributes::new(place, kind, entry.attributes);
                 for (name, position, values) in attributes.lists()? {
                     if position > inputs.len() {
                         return Err(ParseError::InvalidValue {

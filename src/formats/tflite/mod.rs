@@ -22,6 +22,7 @@ mod error;
 mod identify;
 pub mod limits;
 pub mod model;
+mod op_kind;
 mod operators;
 pub mod options;
 mod read_options;
@@ -37,6 +38,7 @@ mod schema_generated;
 pub use error::{ParseError, shown};
 pub use identify::is_tflite;
 pub use model::*;
+pub use op_kind::OpKind;
 pub use options::*;
 /// Code that `flatc` generated from `schema.fbs`. Public for programs that write files.
 pub use schema_generated::tflite as schema;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::op_kind::OpKind;
 use super::options::BuiltinOptions;
-use super::schema;
 use super::tensor_type::TensorType;
 use crate::diagnostic::Diagnostic;
 
@@ -173,28 +173,24 @@ pub struct Operator {
 /// Which kernel an operator calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OperatorCode {
-    /// Number of `BuiltinOperator` in the schema; 32 (`CUSTOM`) for custom operators.
-    pub builtin: i32,
-    /// Name of a custom operator, for example `FlexAddV2`; present exactly where `builtin` is 32.
+    pub kind: OpKind,
+    /// Name of a custom operator, for example `FlexAddV2`; present exactly where `kind` is
+    /// [`OpKind::Custom`].
     pub custom: Option<String>,
     pub version: i32,
 }
 
-/// `BuiltinOperator.CUSTOM`.
-pub const CUSTOM: i32 = 32;
-
 impl OperatorCode {
-    /// The operator with this name in the schema, `CUSTOM` excepted.
-    pub fn by_name(name: &str) -> Option<Self> {
-        let mut builtins = schema::BuiltinOperator::ENUM_VALUES.iter();
-        let builtin = builtins
-            .find(|builtin| builtin.variant_name() == Some(name))?
-            .0;
-        (builtin != CUSTOM).then_some(Self {
-            builtin,
-            custom: None,
-            version: 1,
-        })
+    /// The operator with this name in the schema, or else a custom one of that name.
+    pub fn from_name(name: &str) -> Self {
+        match OpKind::from_name(name) {
+            Some(kind) if kind != OpKind::Custom => kind.into(),
+            _ => Self {
+                kind: OpKind::Custom,
+                custom: Some(name.to_owned()),
+                version: 1,
+            },
+        }
     }
 
     /// Name in the schema, for example `CONV_2D`, or a custom operator's own name. `CUSTOM` for
@@ -202,18 +198,8 @@ impl OperatorCode {
     pub fn name(&self) -> &str {
         match &self.custom {
             Some(name) if !name.is_empty() => name,
-            _ => self.builtin_name().unwrap_or("UNKNOWN"),
+            _ => self.kind.name(),
         }
-    }
-
-    /// Name in the schema, for example `CONV_2D` (`CUSTOM` for all custom operators); `None` for
-    /// a number that the schema here does not have.
-    pub fn builtin_name(&self) -> Option<&'static str> {
-        schema::BuiltinOperator(self.builtin).variant_name()
-    }
-
-    pub fn is_custom(&self) -> bool {
-        self.builtin == CUSTOM
     }
 
     /// A TensorFlow operator that runs in the Flex delegate.
@@ -221,6 +207,16 @@ impl OperatorCode {
         self.custom
             .as_deref()
             .is_some_and(|name| name.starts_with("Flex"))
+    }
+}
+
+impl From<OpKind> for OperatorCode {
+    fn from(kind: OpKind) -> Self {
+        Self {
+            kind,
+            custom: None,
+            version: 1,
+        }
     }
 }
 

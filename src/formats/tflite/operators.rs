@@ -2,7 +2,8 @@
 
 use super::context::{Context, OperatorPlace, checked_index};
 use super::error::{ParseError, shown};
-use super::model::{CUSTOM, Operator, OperatorCode};
+use super::model::{Operator, OperatorCode};
+use super::op_kind::OpKind;
 use super::{read_options, schema};
 use crate::diagnostic::Severity::Warning;
 
@@ -24,12 +25,13 @@ fn read_code(
     code: schema::OperatorCode,
     code_idx: usize,
 ) -> Result<OperatorCode, ParseError> {
-    let builtin = code
+    let number = code
         .builtin_code()
         .0
         .max(i32::from(code.deprecated_builtin_code()));
-    let custom = match builtin {
-        CUSTOM => Some(context.copy_str(code.custom_code())?),
+    let kind = OpKind::from_number(number);
+    let custom = match kind {
+        OpKind::Custom => Some(context.copy_str(code.custom_code())?),
         _ => None,
     };
     if custom.as_deref() == Some("") {
@@ -41,15 +43,15 @@ fn read_code(
                 )
             });
     }
-    if schema::BuiltinOperator(builtin).variant_name().is_none() {
+    if let OpKind::Unknown(number) = kind {
         context.diagnostics.push(Warning, "unknown-operator", || {
             format!(
-                "operator code {code_idx}: builtin operator {builtin} is newer than the schema here"
+                "operator code {code_idx}: builtin operator {number} is newer than the schema here"
             )
         });
     }
     Ok(OperatorCode {
-        builtin,
+        kind,
         custom,
         version: code.version(),
     })

@@ -1,67 +1,67 @@
 //! Which values of an operator are weights, and where they are stored.
 
-use crate::formats::tflite::{Buffer, Operator, Subgraph, Tensor, TensorType};
+use crate::formats::tflite::{Buffer, OpKind, Operator, Subgraph, Tensor, TensorType};
 
 /// Input positions that hold shapes, axes, paddings or indices: they say how an operator works
 /// and are no parameters, whatever their type.
-fn layout_inputs(name: &str) -> &'static [usize] {
-    match name {
-        "SPLIT"
-        | "FILL"
-        | "TRANSPOSE_CONV"
-        | "CONV_3D_TRANSPOSE"
-        | "RANDOM_UNIFORM"
-        | "RANDOM_STANDARD_NORMAL" => &[0],
-        "RESHAPE"
-        | "TRANSPOSE"
-        | "PAD"
-        | "PADV2"
-        | "MIRROR_PAD"
-        | "MEAN"
-        | "SUM"
-        | "REDUCE_PROD"
-        | "REDUCE_MAX"
-        | "REDUCE_MIN"
-        | "REDUCE_ANY"
-        | "REDUCE_ALL"
-        | "EXPAND_DIMS"
-        | "TILE"
-        | "RESIZE_BILINEAR"
-        | "RESIZE_NEAREST_NEIGHBOR"
-        | "BROADCAST_TO"
-        | "ARG_MAX"
-        | "ARG_MIN"
-        | "TOPK_V2"
-        | "ONE_HOT"
-        | "CUMSUM"
-        | "REVERSE_V2"
-        | "REVERSE_SEQUENCE"
-        | "RFFT2D"
-        | "GATHER"
-        | "GATHER_ND"
-        | "SEGMENT_SUM"
-        | "MULTINOMIAL"
-        | "DILATE" => &[1],
-        "BATCH_TO_SPACE_ND"
-        | "SPACE_TO_BATCH_ND"
-        | "SLICE"
-        | "SPLIT_V"
-        | "UNSORTED_SEGMENT_MAX"
-        | "UNSORTED_SEGMENT_MIN"
-        | "UNSORTED_SEGMENT_PROD"
-        | "UNSORTED_SEGMENT_SUM" => &[1, 2],
-        "SCATTER_ND" => &[0, 2],
-        "DYNAMIC_UPDATE_SLICE" => &[2],
-        "SPARSE_TO_DENSE" | "BROADCAST_ARGS" => &[0, 1],
-        "STRIDED_SLICE" => &[1, 2, 3],
-        "RANGE" => &[0, 1, 2],
+fn layout_inputs(kind: OpKind) -> &'static [usize] {
+    match kind {
+        OpKind::Split
+        | OpKind::Fill
+        | OpKind::TransposeConv
+        | OpKind::Conv3dTranspose
+        | OpKind::RandomUniform
+        | OpKind::RandomStandardNormal => &[0],
+        OpKind::Reshape
+        | OpKind::Transpose
+        | OpKind::Pad
+        | OpKind::Padv2
+        | OpKind::MirrorPad
+        | OpKind::Mean
+        | OpKind::Sum
+        | OpKind::ReduceProd
+        | OpKind::ReduceMax
+        | OpKind::ReduceMin
+        | OpKind::ReduceAny
+        | OpKind::ReduceAll
+        | OpKind::ExpandDims
+        | OpKind::Tile
+        | OpKind::ResizeBilinear
+        | OpKind::ResizeNearestNeighbor
+        | OpKind::BroadcastTo
+        | OpKind::ArgMax
+        | OpKind::ArgMin
+        | OpKind::TopkV2
+        | OpKind::OneHot
+        | OpKind::Cumsum
+        | OpKind::ReverseV2
+        | OpKind::ReverseSequence
+        | OpKind::Rfft2d
+        | OpKind::Gather
+        | OpKind::GatherNd
+        | OpKind::SegmentSum
+        | OpKind::Multinomial
+        | OpKind::Dilate => &[1],
+        OpKind::BatchToSpaceNd
+        | OpKind::SpaceToBatchNd
+        | OpKind::Slice
+        | OpKind::SplitV
+        | OpKind::UnsortedSegmentMax
+        | OpKind::UnsortedSegmentMin
+        | OpKind::UnsortedSegmentProd
+        | OpKind::UnsortedSegmentSum => &[1, 2],
+        OpKind::ScatterNd => &[0, 2],
+        OpKind::DynamicUpdateSlice => &[2],
+        OpKind::SparseToDense | OpKind::BroadcastArgs => &[0, 1],
+        OpKind::StridedSlice => &[1, 2, 3],
+        OpKind::Range => &[0, 1, 2],
         _ => &[],
     }
 }
 
 /// Operators that only unpack a constant; what they make of one is still that constant.
-fn unpacks(name: &str) -> bool {
-    matches!(name, "DEQUANTIZE" | "DENSIFY")
+fn unpacks(kind: OpKind) -> bool {
+    matches!(kind, OpKind::Dequantize | OpKind::Densify)
 }
 
 /// For each tensor the constant its values come from.
@@ -70,8 +70,8 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// `names` are those of the operators. Linear in tensors and operators.
-    pub fn of(subgraph: &Subgraph, buffers: &[Buffer], names: &[&str]) -> Self {
+    /// Linear in tensors and operators.
+    pub fn of(subgraph: &Subgraph, buffers: &[Buffer]) -> Self {
         let is_constant = |tensor: &Tensor| {
             !tensor.is_variable
                 && buffers
@@ -81,12 +81,8 @@ impl Constants {
         let mut sources: Vec<_> = (subgraph.tensors.iter().enumerate())
             .map(|(tensor_idx, tensor)| is_constant(tensor).then_some(tensor_idx))
             .collect();
-        for (operator, _) in subgraph
-            .operators
-            .iter()
-            .zip(names)
-            .filter(|(_, name)| unpacks(name))
-        {
+        let operators = subgraph.operators.iter();
+        for operator in operators.filter(|operator| unpacks(operator.code.kind)) {
             if let ([Some(packed)], [unpacked]) = (&operator.inputs[..], &operator.outputs[..]) {
                 sources[*unpacked] = sources[*unpacked].or(sources[*packed]);
             }
@@ -101,13 +97,8 @@ impl Constants {
 
     /// Stored tensors whose values `operator` computes with, each once, in tensor order. None for
     /// an operator that unpacks a constant for others, or that computes with indices alone.
-    pub fn parameters_of(
-        &self,
-        subgraph: &Subgraph,
-        name: &str,
-        operator: &Operator,
-    ) -> Vec<usize> {
-        let layout = layout_inputs(name);
+    pub fn parameters_of(&self, subgraph: &Subgraph, operator: &Operator) -> Vec<usize> {
+        let layout = layout_inputs(operator.code.kind);
         let values = operator
             .inputs
             .iter()
@@ -115,7 +106,7 @@ impl Constants {
             .filter(|(position, _)| !layout.contains(position));
         let sources = values.filter_map(|(_, tensor_idx)| self.sources[(*tensor_idx)?]);
         let mut found: Vec<usize> = sources.collect();
-        if unpacks(name)
+        if unpacks(operator.code.kind)
             || found
                 .iter()
                 .all(|&source| is_index(&subgraph.tensors[source]))

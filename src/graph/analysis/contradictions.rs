@@ -1,7 +1,7 @@
 //! Shapes of an operator's operands against each other.
 
 use crate::diagnostic::{Diagnostic, Severity, some_of};
-use crate::formats::tflite::{BuiltinOptions, Padding, Tensor};
+use crate::formats::tflite::{BuiltinOptions, OpKind, Padding, Tensor};
 use crate::graph::{Graph, Node};
 
 /// An operator whose operands no kernel takes together.
@@ -53,19 +53,33 @@ fn contradiction(graph: &Graph, node: &Node) -> Option<&'static str> {
     };
     let input = |place: usize| known(operator.inputs.get(place).copied().flatten()?);
     let output = known(*operator.outputs.first()?)?;
-    match (operator.code.builtin_name()?, &operator.options) {
-        ("CONV_2D", options) => convolution(input(0)?, input(1)?, output, options),
-        ("DEPTHWISE_CONV_2D", options) => depthwise(input(0)?, input(1)?, output, options),
-        ("FULLY_CONNECTED", _) => dense(input(0)?, input(1)?, output),
-        ("TRANSPOSE_CONV", _) => transposed(input(2)?, input(1)?, output),
-        ("AVERAGE_POOL_2D" | "MAX_POOL_2D", options) => pooled(input(0)?, output, options),
-        ("ADD" | "SUB" | "MUL" | "DIV" | "MAXIMUM" | "MINIMUM" | "SQUARED_DIFFERENCE", _) => {
-            broadcast(input(0)?, input(1)?, output)
-        }
-        ("RELU" | "RELU6" | "LOGISTIC" | "TANH" | "HARD_SWISH" | "SOFTMAX" | "QUANTIZE", _) => {
-            (input(0)? != output).then_some("input and output differ in shape")
-        }
-        ("RESHAPE", _) => {
+    match (operator.code.kind, &operator.options) {
+        (OpKind::Conv2d, options) => convolution(input(0)?, input(1)?, output, options),
+        (OpKind::DepthwiseConv2d, options) => depthwise(input(0)?, input(1)?, output, options),
+        (OpKind::FullyConnected, _) => dense(input(0)?, input(1)?, output),
+        (OpKind::TransposeConv, _) => transposed(input(2)?, input(1)?, output),
+        (OpKind::AveragePool2d | OpKind::MaxPool2d, options) => pooled(input(0)?, output, options),
+        (
+            OpKind::Add
+            | OpKind::Sub
+            | OpKind::Mul
+            | OpKind::Div
+            | OpKind::Maximum
+            | OpKind::Minimum
+            | OpKind::SquaredDifference,
+            _,
+        ) => broadcast(input(0)?, input(1)?, output),
+        (
+            OpKind::Relu
+            | OpKind::Relu6
+            | OpKind::Logistic
+            | OpKind::Tanh
+            | OpKind::HardSwish
+            | OpKind::Softmax
+            | OpKind::Quantize,
+            _,
+        ) => (input(0)? != output).then_some("input and output differ in shape"),
+        (OpKind::Reshape, _) => {
             let count = |shape: &[i32]| shape.iter().map(|&d| f64::from(d)).product::<f64>();
             (count(input(0)?) != count(output)).then_some("input and output differ in size")
         }
@@ -284,7 +298,7 @@ mod tests {
             tensor(TensorType::Int8, &[1, 3024, 4032, 1]),
             tensor(TensorType::Int8, &[1, 4, 4, 8]),
         ];
-        let operator = calling("CONV_2D", &[0, 1], &[2], options());
+        let operator = calling(OpKind::Conv2d, &[0, 1], &[2], options());
         let model = model(vec![subgraph(tensors, vec![operator])]);
         let graph = graph_of(&model);
         let analysis = crate::graph::analysis::analyze(&graph);

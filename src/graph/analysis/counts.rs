@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::calls::{Calls, MAX_CALL_DEPTH};
 use super::constants::Constants;
 use super::macs::{Uncountable, macs};
-use super::{Cost, Totals, builtin_name};
+use super::{Cost, Totals};
 use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor};
 
 /// Indices of operators whose MACs are not known, by reason and name.
@@ -95,14 +95,13 @@ impl<'m> Counter<'m> {
             return;
         };
         self.path.push(subgraph_idx);
-        let names: Vec<&str> = subgraph.operators.iter().map(builtin_name).collect();
-        let constants = Constants::of(subgraph, &self.model.buffers, &names);
+        let constants = Constants::of(subgraph, &self.model.buffers);
         let mut counts = SubgraphCounts::default();
-        for (operator_idx, (operator, name)) in subgraph.operators.iter().zip(&names).enumerate() {
-            let parameters = constants.parameters_of(subgraph, name, operator);
+        for (operator_idx, operator) in subgraph.operators.iter().enumerate() {
+            let parameters = constants.parameters_of(subgraph, operator);
             let mut cost = own_cost(self.model, subgraph, operator, &constants, &parameters);
             let n_macs = match Calls::of(&operator.options) {
-                Calls::Nothing => macs(name, operator, &subgraph.tensors),
+                Calls::Nothing => macs(operator, &subgraph.tensors),
                 calls => self.add_callees(&calls, &mut cost),
             };
             cost.macs = n_macs.unwrap_or_else(|reason| {

@@ -1,8 +1,7 @@
 //! Small models and numbers for the tests of this stage.
 
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, Format, Model, Operator, OperatorCode, Subgraph, Tensor, TensorType,
-    schema,
+    Buffer, BuiltinOptions, Format, Model, OpKind, Operator, Subgraph, Tensor, TensorType,
 };
 
 /// A reproducible stream of numbers (xorshift64).
@@ -36,15 +35,9 @@ pub fn tensor(tensor_type: TensorType, shape: &[i32]) -> Tensor {
     }
 }
 
-/// An operator by its name in the schema.
-pub fn operator(name: &str, inputs: &[usize], outputs: &[usize]) -> Operator {
-    let by_name = |number: &i32| schema::BuiltinOperator(*number).variant_name() == Some(name);
+pub fn operator(kind: OpKind, inputs: &[usize], outputs: &[usize]) -> Operator {
     Operator {
-        code: OperatorCode {
-            builtin: (0..300).find(by_name).unwrap(),
-            custom: None,
-            version: 1,
-        },
+        code: kind.into(),
         inputs: inputs.iter().copied().map(Some).collect(),
         outputs: outputs.to_vec(),
         intermediates: vec![],
@@ -53,14 +46,14 @@ pub fn operator(name: &str, inputs: &[usize], outputs: &[usize]) -> Operator {
 }
 
 pub fn calling(
-    name: &str,
+    kind: OpKind,
     inputs: &[usize],
     outputs: &[usize],
     options: BuiltinOptions,
 ) -> Operator {
     Operator {
         options,
-        ..operator(name, inputs, outputs)
+        ..operator(kind, inputs, outputs)
     }
 }
 

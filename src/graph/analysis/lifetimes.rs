@@ -2,10 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::builtin_name;
 use super::calls::{Calls, MAX_CALL_DEPTH};
 use super::memory_plan::Unplannable;
-use crate::formats::tflite::{Model, Operator};
+use crate::formats::tflite::{Model, OpKind, Operator};
 
 /// Operators and operands walked at most, those of a subgraph with its inputs and outputs again at each
 /// call: nested calls of small subgraphs can multiply without bound. Some ten milliseconds' worth, and more
@@ -129,8 +128,8 @@ impl Walk<'_> {
 
 /// The calls that TensorFlow Lite Micro plans for: not those of StableHLO and `CALL`.
 fn micro_calls(operator: &Operator) -> Calls {
-    match builtin_name(operator) {
-        "IF" | "WHILE" | "CALL_ONCE" => Calls::of(&operator.options),
+    match operator.code.kind {
+        OpKind::If | OpKind::While | OpKind::CallOnce => Calls::of(&operator.options),
         _ => Calls::Nothing,
     }
 }

@@ -8,7 +8,7 @@
 //! pooling and the steps it decomposes other operators into, which are no MACs here.
 
 use super::shape::element_count;
-use crate::formats::tflite::{BuiltinOptions, Operator, Tensor};
+use crate::formats::tflite::{BuiltinOptions, OpKind, Operator, Tensor};
 
 /// Why an operator's MACs are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,44 +21,44 @@ pub enum Uncountable {
     Overflow,
 }
 
-/// MACs of one inference of `operator`, whose name in the schema is `name`.
+/// MACs of one inference of `operator`.
 ///
 /// Operators that run other subgraphs are not for this function.
-pub fn macs(name: &str, operator: &Operator, tensors: &[Tensor]) -> Result<u64, Uncountable> {
+pub fn macs(operator: &Operator, tensors: &[Tensor]) -> Result<u64, Uncountable> {
     if let BuiltinOptions::Foreign { macs } = operator.options {
         return macs.ok_or(Uncountable::Operator);
     }
     let operands = Operands { operator, tensors };
-    match name {
-        "CONV_2D" => conv_2d(operands),
-        "DEPTHWISE_CONV_2D" => depthwise_conv_2d(operands),
-        "TRANSPOSE_CONV" => transpose_conv(operands),
-        "CONV_3D" => conv_3d(operands),
-        "CONV_3D_TRANSPOSE" => conv_3d_transpose(operands),
-        "FULLY_CONNECTED" => fully_connected(operands),
-        "BATCH_MATMUL" => batch_matmul(operands),
-        "SVDF" => recurrent(operands, &[1, 2]),
-        "RNN" | "UNIDIRECTIONAL_SEQUENCE_RNN" => recurrent(operands, &[1, 2]),
-        "BIDIRECTIONAL_SEQUENCE_RNN" => recurrent(operands, &[1, 2, 5, 6, 10, 11]),
-        "LSTM" if operator.inputs.len() == N_BASIC_LSTM_INPUTS => recurrent(operands, &[2]),
-        "LSTM" | "UNIDIRECTIONAL_SEQUENCE_LSTM" => recurrent(operands, LSTM_WEIGHTS),
-        "BIDIRECTIONAL_SEQUENCE_LSTM" => recurrent(operands, BIDIRECTIONAL_LSTM_WEIGHTS),
-        "EMBEDDING_LOOKUP_SPARSE" => embedding_lookup_sparse(operands),
-        _ if UNCOUNTED.contains(&name) => Err(Uncountable::Operator),
+    match operator.code.kind {
+        OpKind::Conv2d => conv_2d(operands),
+        OpKind::DepthwiseConv2d => depthwise_conv_2d(operands),
+        OpKind::TransposeConv => transpose_conv(operands),
+        OpKind::Conv3d => conv_3d(operands),
+        OpKind::Conv3dTranspose => conv_3d_transpose(operands),
+        OpKind::FullyConnected => fully_connected(operands),
+        OpKind::BatchMatmul => batch_matmul(operands),
+        OpKind::Svdf => recurrent(operands, &[1, 2]),
+        OpKind::Rnn | OpKind::UnidirectionalSequenceRnn => recurrent(operands, &[1, 2]),
+        OpKind::BidirectionalSequenceRnn => recurrent(operands, &[1, 2, 5, 6, 10, 11]),
+        OpKind::Lstm if operator.inputs.len() == N_BASIC_LSTM_INPUTS => recurrent(operands, &[2]),
+        OpKind::Lstm | OpKind::UnidirectionalSequenceLstm => recurrent(operands, LSTM_WEIGHTS),
+        OpKind::BidirectionalSequenceLstm => recurrent(operands, BIDIRECTIONAL_LSTM_WEIGHTS),
+        OpKind::EmbeddingLookupSparse => embedding_lookup_sparse(operands),
+        OpKind::Unknown(_) => Err(Uncountable::Operator),
+        kind if UNCOUNTED.contains(&kind) => Err(Uncountable::Operator),
         _ => Ok(0),
     }
 }
 
 /// Operators whose work this module cannot tell.
-const UNCOUNTED: &[&str] = &[
-    "CUSTOM",
-    "UNKNOWN",
-    "DELEGATE",
-    "PLACEHOLDER_FOR_GREATER_OP_CODES",
-    "RFFT2D",
-    "STABLEHLO_CUSTOM_CALL",
-    "STABLEHLO_CONVOLUTION",
-    "STABLEHLO_DOT_GENERAL",
+const UNCOUNTED: &[OpKind] = &[
+    OpKind::Custom,
+    OpKind::Delegate,
+    OpKind::PlaceholderForGreaterOpCodes,
+    OpKind::Rfft2d,
+    OpKind::StablehloCustomCall,
+    OpKind::StablehloConvolution,
+    OpKind::StablehloDotGeneral,
 ];
 
 /// `LSTMKernelType.BASIC` has data, previous activation, one weight matrix, biases and state.
@@ -221,37 +221,40 @@ mod tests {
     use crate::graph::analysis::fixtures::{operator, tensor};
 
     /// The last shape is the output's. `&[-1]` stands for an optional input that is absent.
-    fn count_of(name: &str, shapes: &[&[i32]]) -> Result<u64, Uncountable> {
+    fn count_of(kind: OpKind, shapes: &[&[i32]]) -> Result<u64, Uncountable> {
         let tensors: Vec<_> = shapes
             .iter()
             .map(|shape| tensor(TensorType::Int8, shape))
             .collect();
         let inputs: Vec<_> = (0..shapes.len() - 1).collect();
-        let mut operator = operator(name, &inputs, &[shapes.len() - 1]);
+        let mut operator = operator(kind, &inputs, &[shapes.len() - 1]);
         for (input, shape) in operator.inputs.iter_mut().zip(shapes) {
             *input = input.filter(|_| **shape != [-1]);
         }
-        macs(name, &operator, &tensors)
+        macs(&operator, &tensors)
     }
 
     #[test]
     fn convolutions() {
         // 8 × 8 outputs of 16 channels, each 3 × 3 × 4 products.
         let grouped: &[&[i32]] = &[&[1, 8, 8, 8], &[16, 3, 3, 4], &[16], &[1, 8, 8, 16]];
-        assert_eq!(count_of("CONV_2D", grouped), Ok(8 * 8 * 16 * 36));
+        assert_eq!(count_of(OpKind::Conv2d, grouped), Ok(8 * 8 * 16 * 36));
         let depthwise: &[&[i32]] = &[&[1, 8, 8, 4], &[1, 5, 3, 8], &[8], &[1, 4, 4, 8]];
-        assert_eq!(count_of("DEPTHWISE_CONV_2D", depthwise), Ok(4 * 4 * 8 * 15));
+        assert_eq!(
+            count_of(OpKind::DepthwiseConv2d, depthwise),
+            Ok(4 * 4 * 8 * 15)
+        );
         let transposed: &[&[i32]] = &[&[4], &[6, 2, 2, 3], &[1, 5, 5, 3], &[1, 10, 10, 6]];
         assert_eq!(
-            count_of("TRANSPOSE_CONV", transposed),
+            count_of(OpKind::TransposeConv, transposed),
             Ok(5 * 5 * 3 * 2 * 2 * 6)
         );
         let volume: &[&[i32]] = &[&[1, 4, 4, 4, 2], &[3, 3, 3, 2, 5], &[5], &[1, 2, 2, 2, 5]];
-        assert_eq!(count_of("CONV_3D", volume), Ok(8 * 5 * 27 * 2));
+        assert_eq!(count_of(OpKind::Conv3d, volume), Ok(8 * 5 * 27 * 2));
         let volume_transposed: &[&[i32]] =
             &[&[5], &[2, 2, 2, 5, 3], &[1, 2, 2, 2, 3], &[1, 4, 4, 4, 5]];
         assert_eq!(
-            count_of("CONV_3D_TRANSPOSE", volume_transposed),
+            count_of(OpKind::Conv3dTranspose, volume_transposed),
             Ok(8 * 3 * 8 * 5)
         );
     }
@@ -259,24 +262,30 @@ mod tests {
     #[test]
     fn matrix_products() {
         assert_eq!(
-            count_of("FULLY_CONNECTED", &[&[2, 7, 10], &[30, 10], &[2, 7, 30]]),
+            count_of(
+                OpKind::FullyConnected,
+                &[&[2, 7, 10], &[30, 10], &[2, 7, 30]]
+            ),
             Ok(14 * 10 * 30)
         );
         assert_eq!(
-            count_of("BATCH_MATMUL", &[&[4, 1, 5, 6], &[3, 6, 7], &[4, 3, 5, 7]]),
+            count_of(
+                OpKind::BatchMatmul,
+                &[&[4, 1, 5, 6], &[3, 6, 7], &[4, 3, 5, 7]]
+            ),
             Ok(12 * 5 * 6 * 7)
         );
         let tensors =
             [&[4, 6, 5], &[4, 6, 7], &[4, 5, 7]].map(|shape| tensor(TensorType::Float32, shape));
-        let mut adjoint = operator("BATCH_MATMUL", &[0, 1], &[2]);
+        let mut adjoint = operator(OpKind::BatchMatmul, &[0, 1], &[2]);
         adjoint.options = BuiltinOptions::BatchMatMul {
             adj_x: true,
             adj_y: false,
         };
-        assert_eq!(macs("BATCH_MATMUL", &adjoint, &tensors), Ok(4 * 5 * 6 * 7));
+        assert_eq!(macs(&adjoint, &tensors), Ok(4 * 5 * 6 * 7));
         assert_eq!(
             count_of(
-                "EMBEDDING_LOOKUP_SPARSE",
+                OpKind::EmbeddingLookupSparse,
                 &[&[9], &[9, 1], &[1], &[9], &[100, 8], &[1, 8]]
             ),
             Ok(72)
@@ -296,9 +305,12 @@ mod tests {
         lstm[16] = &[4, 5];
         lstm.push(&[7, 2, 4]);
         let coupled = 7 * 2 * (3 * 5 * 3 + 3 * 5 * 4 + 4 * 5);
-        assert_eq!(count_of("UNIDIRECTIONAL_SEQUENCE_LSTM", &lstm), Ok(coupled));
+        assert_eq!(
+            count_of(OpKind::UnidirectionalSequenceLstm, &lstm),
+            Ok(coupled)
+        );
         let basic: &[&[i32]] = &[&[2, 3], &[2, 5], &[20, 8], &[20], &[2, 5], &[2, 5]];
-        assert_eq!(count_of("LSTM", basic), Ok(2 * 20 * 8));
+        assert_eq!(count_of(OpKind::Lstm, basic), Ok(2 * 20 * 8));
         let mut both = vec![absent; 48];
         both[0] = &[7, 2, 3];
         both[1..5].fill(&[5, 3]);
@@ -308,31 +320,31 @@ mod tests {
         both.push(&[7, 2, 5]);
         let cells = 4 * (5 * 3 + 5 * 5) + 4 * (6 * 3 + 6 * 6);
         assert_eq!(
-            count_of("BIDIRECTIONAL_SEQUENCE_LSTM", &both),
+            count_of(OpKind::BidirectionalSequenceLstm, &both),
             Ok(7 * 2 * cells)
         );
         let rnn: &[&[i32]] = &[&[7, 2, 3], &[5, 3], &[5, 5], &[5], &[2, 5], &[7, 2, 5]];
         assert_eq!(
-            count_of("UNIDIRECTIONAL_SEQUENCE_RNN", rnn),
+            count_of(OpKind::UnidirectionalSequenceRnn, rnn),
             Ok(7 * 2 * (15 + 25))
         );
         let svdf: &[&[i32]] = &[&[2, 3], &[8, 3], &[8, 10], &[4], &[2, 80], &[2, 4]];
-        assert_eq!(count_of("SVDF", svdf), Ok(2 * (24 + 80)));
+        assert_eq!(count_of(OpKind::Svdf, svdf), Ok(2 * (24 + 80)));
     }
 
     #[test]
     fn no_products_and_unknown_work_differ() {
-        assert_eq!(count_of("ADD", &[&[9], &[9], &[9]]), Ok(0));
+        assert_eq!(count_of(OpKind::Add, &[&[9], &[9], &[9]]), Ok(0));
         assert_eq!(
-            count_of("AVERAGE_POOL_2D", &[&[1, 9, 9, 4], &[1, 1, 1, 4]]),
+            count_of(OpKind::AveragePool2d, &[&[1, 9, 9, 4], &[1, 1, 1, 4]]),
             Ok(0)
         );
         assert_eq!(
-            count_of("CUSTOM", &[&[9], &[9]]),
+            count_of(OpKind::Custom, &[&[9], &[9]]),
             Err(Uncountable::Operator)
         );
         assert_eq!(
-            count_of("STABLEHLO_DOT_GENERAL", &[&[9], &[9], &[9]]),
+            count_of(OpKind::StablehloDotGeneral, &[&[9], &[9], &[9]]),
             Err(Uncountable::Operator)
         );
     }
@@ -341,26 +353,26 @@ mod tests {
     fn hostile_shapes_are_refused() {
         let huge: &[i32] = &[i32::MAX, i32::MAX, i32::MAX, i32::MAX];
         assert_eq!(
-            count_of("CONV_2D", &[huge, huge, huge]),
+            count_of(OpKind::Conv2d, &[huge, huge, huge]),
             Err(Uncountable::Overflow)
         );
         assert_eq!(
-            count_of("FULLY_CONNECTED", &[huge, &[3, 3], huge]),
+            count_of(OpKind::FullyConnected, &[huge, &[3, 3], huge]),
             Err(Uncountable::Overflow)
         );
         assert_eq!(
-            count_of("CONV_2D", &[&[], &[1, 3, 3, 4], &[]]),
+            count_of(OpKind::Conv2d, &[&[], &[1, 3, 3, 4], &[]]),
             Err(Uncountable::Shape)
         );
         assert_eq!(
-            count_of("CONV_2D", &[&[1, 3, 3, 4], &[1]]),
+            count_of(OpKind::Conv2d, &[&[1, 3, 3, 4], &[1]]),
             Err(Uncountable::Shape)
         );
         assert_eq!(
-            count_of("SVDF", &[&[], &[1, 3], &[1, 3], &[1]]),
+            count_of(OpKind::Svdf, &[&[], &[1, 3], &[1, 3], &[1]]),
             Err(Uncountable::Shape)
         );
-        let missing = operator("CONV_2D", &[], &[]);
-        assert_eq!(macs("CONV_2D", &missing, &[]), Err(Uncountable::Shape));
+        let missing = operator(OpKind::Conv2d, &[], &[]);
+        assert_eq!(macs(&missing, &[]), Err(Uncountable::Shape));
     }
 }

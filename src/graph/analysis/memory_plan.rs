@@ -7,8 +7,8 @@ use super::greedy::{self, Request};
 use super::lifetimes::{self, Lifetimes};
 use super::macs::{Uncountable, macs};
 use super::shape::{self, Dynamic};
-use super::{MemoryPlan, Placement, builtin_name};
-use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor, TensorType};
+use super::{MemoryPlan, Placement};
+use crate::formats::tflite::{Buffer, Model, OpKind, Operator, Subgraph, Tensor, TensorType};
 use crate::graph::Graph;
 
 /// Every tensor starts at a multiple of this (`MicroArenaBufferAlignment`).
@@ -123,7 +123,7 @@ fn check_operand_shapes(model: &Model) -> Result<(), Unplannable> {
     for (subgraph_idx, subgraph) in model.subgraphs.iter().enumerate() {
         for (operator_idx, operator) in subgraph.operators.iter().enumerate() {
             if lacks_shapes(operator, &subgraph.tensors) {
-                let name = builtin_name(operator).to_owned();
+                let name = operator.code.kind.name().to_owned();
                 return Err(Unplannable::OperandShapes {
                     name,
                     subgraph_idx,
@@ -141,7 +141,7 @@ fn lacks_shapes(operator: &Operator, tensors: &[Tensor]) -> bool {
         .outputs
         .iter()
         .any(|&tensor_idx| tensors[tensor_idx].shape.is_empty());
-    match macs(builtin_name(operator), operator, tensors) {
+    match macs(operator, tensors) {
         Ok(n_macs) => n_macs > 0 && writes_scalar,
         Err(reason) => reason == Uncountable::Shape,
     }
@@ -195,7 +195,7 @@ fn resource_handles(subgraph: &Subgraph) -> HashSet<usize> {
     let makers = subgraph
         .operators
         .iter()
-        .filter(|operator| builtin_name(operator) == "VAR_HANDLE");
+        .filter(|operator| operator.code.kind == OpKind::VarHandle);
     makers
         .flat_map(|operator| operator.outputs.iter().copied())
         .collect()

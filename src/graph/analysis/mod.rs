@@ -28,7 +28,6 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::formats::tflite::Operator;
 use crate::graph::Graph;
 use contradictions::Contradiction;
 use counts::{Counter, SubgraphCounts};
@@ -208,9 +207,4 @@ impl Sampler<'_, '_> {
         self.known.insert(stored, stats.clone());
         stats
     }
-}
-
-/// The name that says what an operator computes: a custom operator may call itself anything.
-fn builtin_name(operator: &Operator) -> &'static str {
-    operator.code.builtin_name().unwrap_or("UNKNOWN")
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::Analysis;
-use crate::formats::tflite::TensorType;
+use crate::formats::tflite::{OpKind, TensorType};
 use crate::graph::{Graph, Node};
 
 /// What the operators that multiply compute in.
@@ -48,7 +48,8 @@ pub fn precision(graph: &Graph, analysis: &Analysis) -> Precision {
 
 /// Tensor that an operator unpacks → tensor that the file stores.
 fn unpacked_from(graph: &Graph) -> HashMap<usize, usize> {
-    let unpacks = |node: &&Node| ["DEQUANTIZE", "DENSIFY"].contains(&node.operator.code.name());
+    let unpacks =
+        |node: &&Node| [OpKind::Dequantize, OpKind::Densify].contains(&node.operator.code.kind);
     let ends = |node: &Node| {
         Some((
             *node.operator.outputs.first()?,

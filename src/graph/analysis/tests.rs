@@ -5,7 +5,7 @@ use super::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
 use super::memory_plan::{MAX_PLANNED_TENSORS, Unplannable, memory_plan};
 use super::*;
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, Metadata, Model, Sparsity, Subgraph, Tensor, TensorType,
+    Buffer, BuiltinOptions, Metadata, Model, OpKind, Sparsity, Subgraph, Tensor, TensorType,
 };
 
 fn analyze_main(model: &Model) -> Analysis {
@@ -46,14 +46,17 @@ fn dense() -> Subgraph {
         constant(TensorType::Int8, &[2, 2]),
         int8(&[1, 2]),
     ];
-    subgraph(tensors, vec![operator("FULLY_CONNECTED", &[0, 1], &[2])])
+    subgraph(
+        tensors,
+        vec![operator(OpKind::FullyConnected, &[0, 1], &[2])],
+    )
 }
 
 /// One operator that calls, and the subgraphs behind it.
-fn caller(name: &str, options: BuiltinOptions, callees: Vec<Subgraph>) -> Model<'static> {
+fn caller(kind: OpKind, options: BuiltinOptions, callees: Vec<Subgraph>) -> Model<'static> {
     let main = subgraph(
         vec![int8(&[1, 2]), int8(&[1, 2])],
-        vec![calling(name, &[0], &[1], options)],
+        vec![calling(kind, &[0], &[1], options)],
     );
     model([vec![main], callees].concat())
 }
@@ -78,10 +81,10 @@ fn called_subgraphs_count_for_the_operator_that_calls() {
     };
     let always = BuiltinOptions::Call { subgraph_idx: 2 };
     for (name, options, macs, expected) in [
-        ("IF", branch, 8, vec!["costlier-branch-counted"]),
-        ("WHILE", repeat, 12, vec!["loop-counted-once"]),
-        ("CALL_ONCE", once, 0, vec![]),
-        ("CALL", always, 8, vec![]),
+        (OpKind::If, branch, 8, vec!["costlier-branch-counted"]),
+        (OpKind::While, repeat, 12, vec!["loop-counted-once"]),
+        (OpKind::CallOnce, once, 0, vec![]),
+        (OpKind::Call, always, 8, vec![]),
     ] {
         let analysis = analyze_main(&caller(name, options, bodies.clone()));
         assert_eq!(analysis.totals.macs, macs, "{name}");
@@ -102,7 +105,7 @@ fn called_subgraphs_count_for_the_operator_that_calls() {
 #[test]
 fn circles_and_multiplying_calls_end() {
     let circle = caller(
-        "WHILE",
+        OpKind::While,
         BuiltinOptions::While {
             cond_subgraph_idx: 0,
             body_subgraph_idx: 0,
@@ -118,7 +121,7 @@ fn circles_and_multiplying_calls_end() {
             then_subgraph_idx: idx + 1,
             else_subgraph_idx: idx + 1,
         };
-        let operators = vec![calling("IF", &[0], &[1], call); 4];
+        let operators = vec![calling(OpKind::If, &[0], &[1], call); 4];
         subgraph(vec![int8(&[1, 2]), int8(&[1, 2])], operators)
     };
     let mut subgraphs: Vec<_> = (0..MAX_CALL_DEPTH).map(step).collect();
@@ -140,8 +143,8 @@ fn weights_that_are_unpacked_belong_to_their_reader() {
         tensor(TensorType::Float32, &[1, 2]),
     ];
     let operators = vec![
-        operator("DEQUANTIZE", &[1], &[2]),
-        operator("FULLY_CONNECTED", &[0, 2], &[3]),
+        operator(OpKind::Dequantize, &[1], &[2]),
+        operator(OpKind::FullyConnected, &[0, 2], &[3]),
     ];
     let analysis = analyze_main(&model(vec![subgraph(tensors, operators)]));
     assert_eq!(analysis.costs[0], Cost::default());
@@ -178,7 +181,7 @@ fn sparse_packed_and_lying_constants_count_what_is_stored() {
     ] {
         let main = subgraph(
             vec![int8(&[1, 1]), weights, int8(&[1, 7])],
-            vec![operator("FULLY_CONNECTED", &[0, 1], &[2])],
+            vec![operator(OpKind::FullyConnected, &[0, 1], &[2])],
         );
         let analysis = analyze_main(&model(vec![main]));
         assert_eq!(
@@ -193,7 +196,7 @@ fn layout_operands_are_no_parameters() {
     let tensors = vec![int8(&[1, 2]), constant(TensorType::Int32, &[1]), int8(&[2])];
     let analysis = analyze_main(&model(vec![subgraph(
         tensors,
-        vec![operator("RESHAPE", &[0, 1], &[2])],
+        vec![operator(OpKind::Reshape, &[0, 1], &[2])],
     )]));
     assert_eq!(
         (
@@ -224,7 +227,7 @@ fn the_arena_holds_what_tflite_micro_puts_there() {
         int8(&[0]),
         variable,
     ];
-    let chain = vec![operator("CAST", &[0], &[1])];
+    let chain = vec![operator(OpKind::Cast, &[0], &[1])];
     let plan = |tensors: &Vec<Tensor>| {
         let main = Subgraph {
             outputs: vec![1],
@@ -252,7 +255,7 @@ fn sizes_that_are_not_known_give_no_plan() {
     let one = |tensor: Tensor| {
         model(vec![subgraph(
             vec![tensor, int8(&[1])],
-            vec![operator("RELU", &[0], &[1])],
+            vec![operator(OpKind::Relu, &[0], &[1])],
         )])
     };
     let signed = |signature: &[i32]| Tensor {
@@ -274,7 +277,7 @@ fn sizes_that_are_not_known_give_no_plan() {
     let huge = int8(&[i32::MAX, i32::MAX, i32::MAX]);
     assert!(matches!(refusal(&one(huge)), Unplannable::TooLarge { .. }));
     let wide = int8(&[i32::MAX, i32::MAX, 2]);
-    let product = operator("ADD", &[0, 1], &[2]);
+    let product = operator(OpKind::Add, &[0, 1], &[2]);
     let sum = model(vec![subgraph(
         vec![wide.clone(), wide.clone(), wide],
         vec![product],
@@ -286,7 +289,7 @@ fn sizes_that_are_not_known_give_no_plan() {
             constant(TensorType::Int8, &[1, 1, 1, 1]),
             int8(&[]),
         ],
-        vec![operator("CONV_2D", &[0, 1], &[2])],
+        vec![operator(OpKind::Conv2d, &[0, 1], &[2])],
     );
     assert!(matches!(
         refusal(&model(vec![unshaped])),
@@ -301,7 +304,7 @@ fn sizes_that_are_not_known_give_no_plan() {
 fn more_tensors_than_the_limit_give_no_plan_but_counts() {
     let chain = |n_tensors: usize| {
         let operators = (1..n_tensors)
-            .map(|idx| operator("RELU", &[idx - 1], &[idx]))
+            .map(|idx| operator(OpKind::Relu, &[idx - 1], &[idx]))
             .collect();
         model(vec![subgraph(vec![int8(&[3]); n_tensors], operators)])
     };
@@ -320,7 +323,7 @@ fn prescribed_offsets_are_kept_or_refused() {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let mut model = model(vec![subgraph(
             vec![int8(&[16]), int8(&[16])],
-            vec![operator("RELU", &[0], &[1])],
+            vec![operator(OpKind::Relu, &[0], &[1])],
         )]);
         model.buffers.push(Buffer::Stored(bytes.into()));
         model.metadata.push(Metadata {
@@ -355,7 +358,7 @@ fn prescribed_offsets_are_kept_or_refused() {
 #[test]
 fn uncounted_operators_are_named_and_few_messages_name_many() {
     let custom = |name: String| {
-        let mut custom = operator("CUSTOM", &[0], &[1]);
+        let mut custom = operator(OpKind::Custom, &[0], &[1]);
         custom.code.custom = Some(name);
         custom
     };

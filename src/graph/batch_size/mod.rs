@@ -112,6 +112,7 @@ fn enlarge(tensor: &mut Tensor, n: u32) -> bool {
 mod tests {
     use super::rules::{JOINED, UNKNOWN};
     use super::*;
+    use crate::formats::tflite::OpKind;
     use crate::formats::tflite::{Buffer, BuiltinOptions, TensorType};
     use crate::graph::analysis::fixtures::{calling, model, operator, subgraph, tensor};
 
@@ -120,7 +121,7 @@ mod tests {
     /// An operator from a tensor of one shape to one of another, and the constants in buffers.
     fn batched(
         shapes: [&[i32]; 2],
-        name: &str,
+        kind: OpKind,
         options: BuiltinOptions,
         constants: &[&'static [u8]],
     ) -> Result<Vec<i32>, BatchError> {
@@ -133,7 +134,7 @@ mod tests {
         }
         tensors.push(tensor(INT8, shapes[1]));
         let inputs: Vec<usize> = (0..=constants.len()).collect();
-        let call = calling(name, &inputs, &[constants.len() + 1], options);
+        let call = calling(kind, &inputs, &[constants.len() + 1], options);
         let mut model = model(vec![subgraph(tensors, vec![call])]);
         model.buffers = [&[][..]]
             .into_iter()
@@ -154,17 +155,22 @@ mod tests {
     #[test]
     fn the_first_dimension_grows() {
         let none = BuiltinOptions::Absent;
-        let found = batched([&[1, 5, 5, 2], &[1, 50]], "RESHAPE", none.clone(), &[]);
+        let found = batched(
+            [&[1, 5, 5, 2], &[1, 50]],
+            OpKind::Reshape,
+            none.clone(),
+            &[],
+        );
         assert_eq!(found, Ok(vec![4, 50]));
         let last = &[3, 0, 0, 0];
         let found = batched(
             [&[1, 5, 5, 2], &[1, 5, 5]],
-            "ARG_MAX",
+            OpKind::ArgMax,
             none.clone(),
             &[last],
         );
         assert_eq!(found, Ok(vec![4, 5, 5]));
-        let heads = batched([&[1, 6, 8], &[2, 6, 4]], "RESHAPE", none, &[]);
+        let heads = batched([&[1, 6, 8], &[2, 6, 4]], OpKind::Reshape, none, &[]);
         assert_eq!(heads, Ok(vec![8, 6, 4]));
     }
 
@@ -173,17 +179,27 @@ mod tests {
         let none = BuiltinOptions::Absent;
         let reducer = BuiltinOptions::Reducer { keep_dims: false };
         let first = &[0, 0, 0, 0];
-        let found = batched([&[1, 6], &[6]], "MEAN", reducer.clone(), &[first]);
+        let found = batched([&[1, 6], &[6]], OpKind::Mean, reducer.clone(), &[first]);
         assert_eq!(problem(found), JOINED);
         // Counted from the last dimension it is the first, too.
-        let found = batched([&[1, 6], &[6]], "MEAN", reducer, &[&[254, 255, 255, 255]]);
+        let found = batched(
+            [&[1, 6], &[6]],
+            OpKind::Mean,
+            reducer,
+            &[&[254, 255, 255, 255]],
+        );
         assert_eq!(problem(found), JOINED);
         let turned = &[1, 0, 0, 0, 0, 0, 0, 0];
-        let found = batched([&[1, 6], &[6, 1]], "TRANSPOSE", none.clone(), &[turned]);
+        let found = batched(
+            [&[1, 6], &[6, 1]],
+            OpKind::Transpose,
+            none.clone(),
+            &[turned],
+        );
         assert_eq!(problem(found), JOINED);
-        let found = batched([&[1, 6], &[1, 6]], "WHERE", none.clone(), &[]);
+        let found = batched([&[1, 6], &[1, 6]], OpKind::Where, none.clone(), &[]);
         assert_eq!(problem(found), UNKNOWN);
-        let found = batched([&[1, 6], &[]], "RESHAPE", none, &[]);
+        let found = batched([&[1, 6], &[]], OpKind::Reshape, none, &[]);
         assert!(problem(found).contains("cannot grow"));
     }
 
@@ -192,7 +208,7 @@ mod tests {
         let shapes: [&[i32]; 3] = [&[1, 6], &[3, 6], &[3, 6]];
         let mut tensors: Vec<_> = shapes.map(|shape| tensor(INT8, shape)).into();
         tensors[1].buffer_idx = 1;
-        let graph = subgraph(tensors, vec![operator("ADD", &[0, 1], &[2])]);
+        let graph = subgraph(tensors, vec![operator(OpKind::Add, &[0, 1], &[2])]);
         let found = set_batch(&mut model(vec![graph]), NonZeroU32::new(2).unwrap());
         let words = "no batch of 2: operator 0 (ADD) meets the inputs with values whose first \
                      dimension does not grow";
@@ -210,7 +226,7 @@ mod tests {
                 axis,
                 batch_dims: 0,
             };
-            let gather = calling("GATHER", &[1, 0], &[2], options);
+            let gather = calling(OpKind::Gather, &[1, 0], &[2], options);
             set_batch(
                 &mut model(vec![subgraph(tensors, vec![gather])]),
                 NonZeroU32::new(2).unwrap(),

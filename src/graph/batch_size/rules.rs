@@ -1,7 +1,7 @@
 //! What each operator does with the first dimension of what it reads.
 
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, Operator, Subgraph, TensorType, dimension, integers,
+    Buffer, BuiltinOptions, OpKind, Operator, Subgraph, TensorType, dimension, integers,
 };
 use crate::graph::kinds::{BROADCASTING, REDUCING};
 
@@ -36,33 +36,42 @@ impl Call<'_, '_> {
 
     fn check(&self) -> Result<(), &'static str> {
         use BuiltinOptions as O;
-        match (self.operator.code.name(), &self.operator.options) {
-            (name, _) if ONE_BY_ONE.contains(&name) => self.only_first_is_batched(),
-            (name, _) if BROADCASTING.contains(&name) => self.all_grow_alike(),
-            ("SOFTMAX" | "LOG_SOFTMAX" | "L2_NORMALIZATION", _) => self.keeps_first(2),
-            ("FULLY_CONNECTED", _) => self.only_first_is_batched().and(self.result_of_rank(2)),
-            ("TRANSPOSE_CONV", _) => require(self.is_batched(2) && !self.is_batched(1), UNKNOWN),
-            ("BATCH_MATMUL", _) => self.matrix_product(),
-            ("CONCATENATION", O::Concatenation { axis, .. }) => self.join(*axis),
-            ("PACK", O::Pack { axis, .. }) => self.join(*axis),
-            ("UNPACK", O::Unpack { axis, .. }) => self.off_axes(&[*axis]),
-            ("SPLIT", _) => self.off_axes_of(0, 1),
-            ("SPLIT_V", _) => self.off_axes_of(2, 0),
-            ("ARG_MAX" | "ARG_MIN" | "CUMSUM" | "EXPAND_DIMS" | "REVERSE_V2", _) => {
-                self.off_axes_of(1, 0)
+        match (self.operator.code.kind, &self.operator.options) {
+            (kind, _) if ONE_BY_ONE.contains(&kind) => self.only_first_is_batched(),
+            (kind, _) if BROADCASTING.contains(&kind) => self.all_grow_alike(),
+            (OpKind::Softmax | OpKind::LogSoftmax | OpKind::L2Normalization, _) => {
+                self.keeps_first(2)
             }
-            (name, O::Reducer { .. }) if REDUCING.contains(&name) => self.off_axes_of(1, 0),
-            ("TRANSPOSE", _) => require(self.integers(1)?.first() == Some(&0), JOINED),
+            (OpKind::FullyConnected, _) => self.only_first_is_batched().and(self.result_of_rank(2)),
+            (OpKind::TransposeConv, _) => {
+                require(self.is_batched(2) && !self.is_batched(1), UNKNOWN)
+            }
+            (OpKind::BatchMatmul, _) => self.matrix_product(),
+            (OpKind::Concatenation, O::Concatenation { axis, .. }) => self.join(*axis),
+            (OpKind::Pack, O::Pack { axis, .. }) => self.join(*axis),
+            (OpKind::Unpack, O::Unpack { axis, .. }) => self.off_axes(&[*axis]),
+            (OpKind::Split, _) => self.off_axes_of(0, 1),
+            (OpKind::SplitV, _) => self.off_axes_of(2, 0),
+            (
+                OpKind::ArgMax
+                | OpKind::ArgMin
+                | OpKind::Cumsum
+                | OpKind::ExpandDims
+                | OpKind::ReverseV2,
+                _,
+            ) => self.off_axes_of(1, 0),
+            (kind, O::Reducer { .. }) if REDUCING.contains(&kind) => self.off_axes_of(1, 0),
+            (OpKind::Transpose, _) => require(self.integers(1)?.first() == Some(&0), JOINED),
             // In row-major order a block of values for each input stays one.
-            ("RESHAPE", _) => require(!self.is_batched(1), UNKNOWN),
-            ("SQUEEZE", _) => self.keeps_first(1),
-            ("PAD" | "PADV2" | "MIRROR_PAD", _) => {
+            (OpKind::Reshape, _) => require(!self.is_batched(1), UNKNOWN),
+            (OpKind::Squeeze, _) => self.keeps_first(1),
+            (OpKind::Pad | OpKind::Padv2 | OpKind::MirrorPad, _) => {
                 require(self.integers(1)?.get(..2) == Some(&[0, 0]), JOINED)
             }
-            ("TILE", _) => require(self.integers(1)?.first() == Some(&1), JOINED),
-            ("SLICE", _) => self.slice(),
+            (OpKind::Tile, _) => require(self.integers(1)?.first() == Some(&1), JOINED),
+            (OpKind::Slice, _) => self.slice(),
             (
-                "STRIDED_SLICE",
+                OpKind::StridedSlice,
                 O::StridedSlice {
                     begin_mask,
                     end_mask,
@@ -78,11 +87,14 @@ impl Call<'_, '_> {
                 )?;
                 self.strided_slice(begin_mask & 1 != 0, end_mask & 1 != 0)
             }
-            ("GATHER", O::Gather { axis, batch_dims }) => self.gather(*axis, *batch_dims),
-            ("EMBEDDING_LOOKUP", _) => self.only_first_is_batched(),
-            ("SVDF", _) => self.only_first_is_batched(),
-            ("UNIDIRECTIONAL_SEQUENCE_LSTM", O::UnidirectionalSequenceLstm { time_major, .. })
-            | ("UNIDIRECTIONAL_SEQUENCE_RNN", O::SequenceRnn { time_major, .. }) => {
+            (OpKind::Gather, O::Gather { axis, batch_dims }) => self.gather(*axis, *batch_dims),
+            (OpKind::EmbeddingLookup, _) => self.only_first_is_batched(),
+            (OpKind::Svdf, _) => self.only_first_is_batched(),
+            (
+                OpKind::UnidirectionalSequenceLstm,
+                O::UnidirectionalSequenceLstm { time_major, .. },
+            )
+            | (OpKind::UnidirectionalSequenceRnn, O::SequenceRnn { time_major, .. }) => {
                 require(!time_major, JOINED).and(self.only_first_is_batched())
             }
             _ => Err(UNKNOWN),
@@ -91,10 +103,10 @@ impl Call<'_, '_> {
 
     /// Positions of inputs that keep values from one inference to the next, for each input of the batch.
     fn states(&self) -> &'static [usize] {
-        match self.operator.code.name() {
-            "SVDF" => &[4],
-            "UNIDIRECTIONAL_SEQUENCE_LSTM" => &[18, 19],
-            "UNIDIRECTIONAL_SEQUENCE_RNN" => &[4],
+        match self.operator.code.kind {
+            OpKind::Svdf => &[4],
+            OpKind::UnidirectionalSequenceLstm => &[18, 19],
+            OpKind::UnidirectionalSequenceRnn => &[4],
             _ => &[],
         }
     }
@@ -241,18 +253,18 @@ fn is_later(axis: i32, rank: usize) -> bool {
 }
 
 /// Each input of the batch by itself; other operands are constants.
-const ONE_BY_ONE: &[&str] = &[
-    "AVERAGE_POOL_2D",
-    "BATCH_TO_SPACE_ND",
-    "CONV_2D",
-    "CONV_3D",
-    "DEPTHWISE_CONV_2D",
-    "DEPTH_TO_SPACE",
-    "L2_POOL_2D",
-    "LOCAL_RESPONSE_NORMALIZATION",
-    "MAX_POOL_2D",
-    "RESIZE_BILINEAR",
-    "RESIZE_NEAREST_NEIGHBOR",
-    "SPACE_TO_BATCH_ND",
-    "SPACE_TO_DEPTH",
+const ONE_BY_ONE: &[OpKind] = &[
+    OpKind::AveragePool2d,
+    OpKind::BatchToSpaceNd,
+    OpKind::Conv2d,
+    OpKind::Conv3d,
+    OpKind::DepthwiseConv2d,
+    OpKind::DepthToSpace,
+    OpKind::L2Pool2d,
+    OpKind::LocalResponseNormalization,
+    OpKind::MaxPool2d,
+    OpKind::ResizeBilinear,
+    OpKind::ResizeNearestNeighbor,
+    OpKind::SpaceToBatchNd,
+    OpKind::SpaceToDepth,
 ];

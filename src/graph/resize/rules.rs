@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::reshape::{product, reshaped};
 use super::{Channels, Resized};
 use crate::formats::tflite::{
-    Buffer, BuiltinOptions, Operator, Padding, Subgraph, TensorType, dimension, integers,
+    Buffer, BuiltinOptions, OpKind, Operator, Padding, Subgraph, TensorType, dimension, integers,
 };
 use crate::graph::analysis::contradictions::windows;
 use crate::graph::kinds::{BROADCASTING, REDUCING};
@@ -27,8 +27,8 @@ type Outcome = Result<(), Problem>;
 /// Whether the operator's weights decide how many channels it gives.
 pub fn has_units(operator: &Operator) -> bool {
     matches!(
-        operator.code.name(),
-        "CONV_2D" | "FULLY_CONNECTED" | "TRANSPOSE_CONV"
+        operator.code.kind,
+        OpKind::Conv2d | OpKind::FullyConnected | OpKind::TransposeConv
     )
 }
 
@@ -168,28 +168,30 @@ impl<'f> Follow<'f> {
 
     fn shape_of(&mut self, call: Call) -> Outcome {
         use BuiltinOptions as O;
-        match (call.operator.code.name(), &call.operator.options) {
-            ("CONV_2D", options) => self.convolution(call, options),
-            ("DEPTHWISE_CONV_2D", options) => self.depthwise(call, options),
-            ("FULLY_CONNECTED", O::FullyConnected { keep_num_dims, .. }) => {
+        match (call.operator.code.kind, &call.operator.options) {
+            (OpKind::Conv2d, options) => self.convolution(call, options),
+            (OpKind::DepthwiseConv2d, options) => self.depthwise(call, options),
+            (OpKind::FullyConnected, O::FullyConnected { keep_num_dims, .. }) => {
                 self.dense(call, *keep_num_dims)
             }
-            ("FULLY_CONNECTED", _) => self.dense(call, false),
-            ("TRANSPOSE_CONV", options) => self.transposed(call, options),
-            ("AVERAGE_POOL_2D" | "MAX_POOL_2D" | "L2_POOL_2D", options) => {
+            (OpKind::FullyConnected, _) => self.dense(call, false),
+            (OpKind::TransposeConv, options) => self.transposed(call, options),
+            (OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d, options) => {
                 self.pooled(call, options)
             }
-            ("BATCH_MATMUL", O::BatchMatMul { adj_x, adj_y }) => self.product(call, *adj_x, *adj_y),
-            ("CONCATENATION", O::Concatenation { axis, .. }) => self.joined(call, *axis),
-            ("PACK", O::Pack { axis, .. }) => self.packed(call, *axis),
-            ("UNPACK", O::Unpack { axis, .. }) => self.unpacked(call, *axis),
-            ("SPLIT", O::Split { num_splits }) => self.split(call, *num_splits),
-            ("RESHAPE" | "SQUEEZE" | "EXPAND_DIMS", _) => self.reshaped(call),
-            ("PAD" | "PADV2" | "MIRROR_PAD", _) => self.padded(call),
-            ("TILE", _) => self.tiled(call),
-            ("SLICE", _) => self.sliced(call, 0),
+            (OpKind::BatchMatmul, O::BatchMatMul { adj_x, adj_y }) => {
+                self.product(call, *adj_x, *adj_y)
+            }
+            (OpKind::Concatenation, O::Concatenation { axis, .. }) => self.joined(call, *axis),
+            (OpKind::Pack, O::Pack { axis, .. }) => self.packed(call, *axis),
+            (OpKind::Unpack, O::Unpack { axis, .. }) => self.unpacked(call, *axis),
+            (OpKind::Split, O::Split { num_splits }) => self.split(call, *num_splits),
+            (OpKind::Reshape | OpKind::Squeeze | OpKind::ExpandDims, _) => self.reshaped(call),
+            (OpKind::Pad | OpKind::Padv2 | OpKind::MirrorPad, _) => self.padded(call),
+            (OpKind::Tile, _) => self.tiled(call),
+            (OpKind::Slice, _) => self.sliced(call, 0),
             (
-                "STRIDED_SLICE",
+                OpKind::StridedSlice,
                 O::StridedSlice {
                     ellipsis_mask: 0,
                     new_axis_mask: 0,
@@ -197,20 +199,20 @@ impl<'f> Follow<'f> {
                     ..
                 },
             ) => self.sliced(call, *shrink_axis_mask),
-            ("TRANSPOSE", _) => self.turned(call),
-            ("ARG_MAX" | "ARG_MIN", _) => self.reduced(call, false),
-            (name, O::Reducer { keep_dims }) if REDUCING.contains(&name) => {
+            (OpKind::Transpose, _) => self.turned(call),
+            (OpKind::ArgMax | OpKind::ArgMin, _) => self.reduced(call, false),
+            (kind, O::Reducer { keep_dims }) if REDUCING.contains(&kind) => {
                 self.reduced(call, *keep_dims)
             }
-            ("RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR", _) => self.interpolated(call),
-            ("DEPTH_TO_SPACE", O::DepthToSpace { block_size }) => {
+            (OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor, _) => self.interpolated(call),
+            (OpKind::DepthToSpace, O::DepthToSpace { block_size }) => {
                 self.blocks(call, *block_size, true)
             }
-            ("SPACE_TO_DEPTH", O::SpaceToDepth { block_size }) => {
+            (OpKind::SpaceToDepth, O::SpaceToDepth { block_size }) => {
                 self.blocks(call, *block_size, false)
             }
-            ("SHAPE" | "RANK", _) => Ok(()),
-            (name, _) if BROADCASTING.contains(&name) || SHAPE_KEEPING.contains(&name) => {
+            (OpKind::Shape | OpKind::Rank, _) => Ok(()),
+            (kind, _) if BROADCASTING.contains(&kind) || SHAPE_KEEPING.contains(&kind) => {
                 self.broadcast(call)
             }
             _ => Err(UNKNOWN),
@@ -279,8 +281,10 @@ impl<'f> Follow<'f> {
             return Ok(());
         }
         let unpacks = self.writers[tensor_idx].map(|idx| &self.subgraph.operators[idx]);
-        let source = unpacks.and_then(|operator| match operator.code.name() {
-            "DEQUANTIZE" | "QUANTIZE" | "CAST" => operator.inputs.first().copied().flatten(),
+        let source = unpacks.and_then(|operator| match operator.code.kind {
+            OpKind::Dequantize | OpKind::Quantize | OpKind::Cast => {
+                operator.inputs.first().copied().flatten()
+            }
             _ => None,
         });
         match source {
@@ -828,10 +832,10 @@ fn image(shape: &[i32]) -> Result<[i32; 4], Problem> {
 }
 
 /// What works along the last dimension and keeps shapes.
-const SHAPE_KEEPING: &[&str] = &[
-    "CUMSUM",
-    "L2_NORMALIZATION",
-    "LOCAL_RESPONSE_NORMALIZATION",
-    "LOG_SOFTMAX",
-    "SOFTMAX",
+const SHAPE_KEEPING: &[OpKind] = &[
+    OpKind::Cumsum,
+    OpKind::L2Normalization,
+    OpKind::LocalResponseNormalization,
+    OpKind::LogSoftmax,
+    OpKind::Softmax,
 ];

@@ -1,5 +1,5 @@
 use super::*;
-use crate::formats::tflite::{self, Buffer, TensorType};
+use crate::formats::tflite::{self, Buffer, OpKind, TensorType};
 use crate::graph::analysis::fixtures::{calling, model, operator, subgraph, tensor};
 use crate::graph::{self, analysis};
 
@@ -71,10 +71,10 @@ fn layers_tied_to_the_input_keep_their_channels() {
         tensors[filter].buffer_idx = buffer_idx;
     }
     let operators = vec![
-        calling("CONV_2D", &[0, 1], &[2], options()),
-        calling("CONV_2D", &[2, 3], &[4], options()),
-        operator("ADD", &[0, 4], &[5]),
-        calling("CONV_2D", &[5, 6], &[7], options()),
+        calling(OpKind::Conv2d, &[0, 1], &[2], options()),
+        calling(OpKind::Conv2d, &[2, 3], &[4], options()),
+        operator(OpKind::Add, &[0, 4], &[5]),
+        calling(OpKind::Conv2d, &[5, 6], &[7], options()),
     ];
     let stored = [vec![1u8; 512], vec![1u8; 160]];
     let mut network = model(vec![subgraph(tensors, operators)]);
@@ -119,33 +119,33 @@ fn layers_tied_to_the_input_keep_their_channels() {
 
 #[test]
 fn what_cannot_be_resized_stays_as_it_is() {
-    let refused = |name: &str, shape: &[i32], factors: [f64; 2]| {
+    let refused = |kind: OpKind, shape: &[i32], factors: [f64; 2]| {
         let tensors = vec![
             tensor(TensorType::Int8, shape),
             tensor(TensorType::Int8, shape),
         ];
-        let mut network = model(vec![subgraph(tensors, vec![operator(name, &[0], &[1])])]);
+        let mut network = model(vec![subgraph(tensors, vec![operator(kind, &[0], &[1])])]);
         let error = resize(&mut network, times(factors[0], factors[1])).unwrap_err();
         assert_eq!(network.subgraphs[0].tensors[1].shape, shape);
         error
     };
     assert!(matches!(
-        refused("RELU", &[1, 8], [1.0, 0.5]),
+        refused(OpKind::Relu, &[1, 8], [1.0, 0.5]),
         ResizeError::NoResolution { .. }
     ));
     assert!(matches!(
-        refused("RELU", &[1, 8, 8, 2], [0.5, 1.0]),
+        refused(OpKind::Relu, &[1, 8, 8, 2], [0.5, 1.0]),
         ResizeError::NoWidth
     ));
     assert!(matches!(
-        refused("WHERE", &[1, 8, 8, 2], [1.0, 0.5]),
+        refused(OpKind::Where, &[1, 8, 8, 2], [1.0, 0.5]),
         ResizeError::Operator { .. }
     ));
     for factor in [0.0, -1.0, f64::NAN, f64::INFINITY, 5.0] {
-        let error = refused("RELU", &[1, 8, 8, 2], [factor, 1.0]);
+        let error = refused(OpKind::Relu, &[1, 8, 8, 2], [factor, 1.0]);
         assert!(matches!(error, ResizeError::Factor { .. }), "{factor}");
     }
-    let huge = refused("RELU", &[1, 1 << 15, 1 << 15, i32::MAX], [1.0, 4.0]);
+    let huge = refused(OpKind::Relu, &[1, 1 << 15, 1 << 15, i32::MAX], [1.0, 4.0]);
     assert!(matches!(huge, ResizeError::TooLarge { .. }), "{huge}");
 }
 

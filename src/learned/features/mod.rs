@@ -88,7 +88,7 @@ pub fn extract(graph: &Graph, analysis: &Analysis, compiler: &CompilerPlan) -> F
     let categories = graph
         .nodes
         .iter()
-        .map(|node| node.operator.code.builtin)
+        .map(|node| node.operator.code.kind.number())
         .collect();
     Features {
         categories,

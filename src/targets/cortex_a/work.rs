@@ -5,7 +5,7 @@
 //! processor has for which numbers is not said here: a fit finds which of the counts tell its
 //! instructions ([`super::costs`]).
 
-use crate::formats::tflite::TensorType;
+use crate::formats::tflite::{OpKind, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
@@ -66,21 +66,21 @@ pub fn inference(works: &[Work]) -> Work {
 }
 
 fn work_of(graph: &Graph, node_idx: usize, node: &Node, cost: &Cost) -> Work {
-    let name = node.operator.code.name();
+    let kind = node.operator.code.kind;
     let shapes = Shapes::of(graph, node);
     let window = Window::of(graph, node_idx, shapes.in_c as f32);
-    let mut terms = match name {
-        "CONV_2D" => convolution(&shapes, &window),
-        "DEPTHWISE_CONV_2D" => depthwise(&shapes, &window),
-        "FULLY_CONNECTED" => dense(&shapes),
-        "AVERAGE_POOL_2D" | "MAX_POOL_2D" => pool(&shapes, &window),
+    let mut terms = match kind {
+        OpKind::Conv2d => convolution(&shapes, &window),
+        OpKind::DepthwiseConv2d => depthwise(&shapes, &window),
+        OpKind::FullyConnected => dense(&shapes),
+        OpKind::AveragePool2d | OpKind::MaxPool2d => pool(&shapes, &window),
         _ => other(&shapes, cost),
     };
     terms.push(("operators", 1.0));
     terms.retain(|(_, count)| *count > 0.0 && count.is_finite());
     Work {
-        kernel: format!("{name} {}", numbers(graph, node)),
-        class: class(name),
+        kernel: format!("{} {}", node.operator.code.name(), numbers(graph, node)),
+        class: class(kind),
         is_int8: !touches_floats(graph, node),
         terms,
         bytes: cost.input_bytes as f64 + cost.output_bytes as f64 + cost.weight_bytes as f64,
@@ -95,11 +95,15 @@ fn work_of(graph: &Graph, node_idx: usize, node: &Node, cost: &Cost) -> Work {
     }
 }
 
-fn class(name: &str) -> Class {
-    match name {
-        "CONV_2D" | "FULLY_CONNECTED" | "TRANSPOSE_CONV" | "BATCH_MATMUL" | "CONV_3D"
-        | "CONV_3D_TRANSPOSE" => Class::Matrix,
-        "DEPTHWISE_CONV_2D" => Class::Depthwise,
+fn class(kind: OpKind) -> Class {
+    match kind {
+        OpKind::Conv2d
+        | OpKind::FullyConnected
+        | OpKind::TransposeConv
+        | OpKind::BatchMatmul
+        | OpKind::Conv3d
+        | OpKind::Conv3dTranspose => Class::Matrix,
+        OpKind::DepthwiseConv2d => Class::Depthwise,
         _ => Class::Other,
     }
 }
@@ -396,8 +400,8 @@ mod tests {
             tensor(float, &[1, 5, 5, 17]),
         ];
         let operators = vec![
-            calling("CONV_2D", &[0, 1], &[2], options),
-            operator("DEQUANTIZE", &[2], &[3]),
+            calling(OpKind::Conv2d, &[0, 1], &[2], options),
+            operator(OpKind::Dequantize, &[2], &[3]),
         ];
         let model = model(vec![subgraph(tensors, operators)]);
         let graph = graph_of(&model);

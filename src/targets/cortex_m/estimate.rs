@@ -61,7 +61,7 @@ pub fn latency(
     let ms = |work: &Work| runtime.cycles(work) * target.cycles_factor / (1e3 * clock_mhz);
     let operators_ms: Vec<f64> = works.iter().map(ms).collect();
     let is_unmeasured = |work: &&Work| {
-        !runtime.operators.contains(&work.operator) && kind(&work.operator) != Kind::Free
+        !runtime.operators.contains(work.operator.name()) && kind(work.operator) != Kind::Free
     };
     let unmeasured_ms: f64 = works.iter().filter(is_unmeasured).map(ms).sum();
     let value_ms: f64 = operators_ms.iter().sum();
@@ -79,7 +79,7 @@ pub fn latency(
         unmeasured: works
             .iter()
             .filter(is_unmeasured)
-            .map(|work| work.operator.clone())
+            .map(|work| work.operator.name().to_owned())
             .collect(),
     })
 }

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::formats::tflite::TensorType;
+use crate::formats::tflite::{OpKind, TensorType};
 use crate::graph::{Graph, Node};
 
 /// Weight bytes looked at in one graph, a bound on time: operators may share a large constant. Channels
@@ -47,9 +47,9 @@ impl LiveChannels {
         let output = *operator.outputs.first()?;
         let input = (*operator.inputs.first()?)?;
         let read = self.by_tensor.get(&input).cloned();
-        let channels = match operator.code.name() {
-            "CONV_2D" => self.of_filters(graph, node, 0)?,
-            "DEPTHWISE_CONV_2D" => {
+        let channels = match operator.code.kind {
+            OpKind::Conv2d => self.of_filters(graph, node, 0)?,
+            OpKind::DepthwiseConv2d => {
                 let own = self.of_filters(graph, node, 3)?;
                 match read {
                     Some(read) if read.len() == own.len() => own
@@ -60,7 +60,7 @@ impl LiveChannels {
                     _ => own,
                 }
             }
-            "AVERAGE_POOL_2D" | "MAX_POOL_2D" | "RELU" | "RELU6" => read?,
+            OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::Relu | OpKind::Relu6 => read?,
             _ => return None,
         };
         Some((output, channels))
@@ -153,8 +153,8 @@ mod tests {
             tensor(TensorType::Int8, &[1, 4, 4, 3]),
         ];
         let operators = vec![
-            operator("CONV_2D", &[0, 1], &[2]),
-            operator("DEPTHWISE_CONV_2D", &[2, 3], &[4]),
+            operator(OpKind::Conv2d, &[0, 1], &[2]),
+            operator(OpKind::DepthwiseConv2d, &[2, 3], &[4]),
         ];
         let mut model = model(vec![subgraph(tensors, operators)]);
         let buffers: [&[u8]; 3] = [&[], &[1, 0, 0, 0, 0, 5], &[1, 1, 0, 1, 1, 0]];

@@ -18,7 +18,7 @@ pub fn st_code_flash_bytes(graph: &Graph) -> Bytes {
     let nodes = graph.nodes.iter().map(|node| node.operator);
     let convolutions = nodes.filter(|operator| {
         matches!(
-            kind(operator.code.name()),
+            kind(operator.code.kind),
             Kind::Convolution | Kind::Depthwise
         )
     });

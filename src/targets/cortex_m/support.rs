@@ -107,12 +107,12 @@ pub fn check(graph: &Graph, analysis: &Analysis) -> Result<(), Refusal> {
 }
 
 fn is_unknown(node: &Node) -> bool {
-    node.operator.code.is_custom() || kind(node.operator.code.name()) == Kind::Unknown
+    kind(node.operator.code.kind) == Kind::Unknown
 }
 
 fn multiplies(node: &Node) -> bool {
     matches!(
-        kind(node.operator.code.name()),
+        kind(node.operator.code.kind),
         Kind::Convolution | Kind::TransposedConvolution | Kind::Depthwise | Kind::Dense
     )
 }

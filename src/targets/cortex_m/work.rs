@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::live::LiveChannels;
+use crate::formats::tflite::OpKind;
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
@@ -60,10 +61,9 @@ pub struct Program {
 }
 
 /// Counts of one operator for one inference.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// The operator's name in the schema.
-    pub operator: String,
+    pub operator: OpKind,
     /// Counts of 0 are left out.
     pub terms: Vec<(Term, f64)>,
 }
@@ -93,56 +93,111 @@ pub enum Kind {
     Unknown,
 }
 
-/// The kind of a builtin operator by its name in the schema.
-pub fn kind(name: &str) -> Kind {
-    match name {
-        "CONV_2D" => Kind::Convolution,
-        "TRANSPOSE_CONV" => Kind::TransposedConvolution,
-        "DEPTHWISE_CONV_2D" => Kind::Depthwise,
-        "FULLY_CONNECTED" | "BATCH_MATMUL" | "SVDF" | "UNIDIRECTIONAL_SEQUENCE_LSTM" => Kind::Dense,
-        "AVERAGE_POOL_2D" | "MAX_POOL_2D" | "L2_POOL_2D" => Kind::Pool,
-        "MEAN" | "SUM" | "REDUCE_MAX" | "REDUCE_MIN" | "REDUCE_ALL" | "REDUCE_ANY" | "ARG_MAX"
-        | "ARG_MIN" | "CUMSUM" => Kind::Reduction,
-        "ABS" | "ADD" | "ADD_N" | "CEIL" | "COS" | "DIV" | "ELU" | "EQUAL" | "EXP" | "FLOOR"
-        | "FLOOR_DIV" | "FLOOR_MOD" | "GELU" | "GREATER" | "GREATER_EQUAL" | "HARD_SWISH"
-        | "L2_NORMALIZATION" | "LEAKY_RELU" | "LESS" | "LESS_EQUAL" | "LOG" | "LOGICAL_AND"
-        | "LOGICAL_NOT" | "LOGICAL_OR" | "LOGISTIC" | "LOG_SOFTMAX" | "MAXIMUM" | "MINIMUM"
-        | "MUL" | "NEG" | "NOT_EQUAL" | "POW" | "PRELU" | "RELU" | "RELU6" | "RELU_0_TO_1"
-        | "RELU_N1_TO_1" | "ROUND" | "RSQRT" | "SELECT" | "SELECT_V2" | "SIN" | "SOFTMAX"
-        | "SQRT" | "SQUARE" | "SQUARED_DIFFERENCE" | "SUB" | "TANH" => Kind::Elementwise,
-        "ASSIGN_VARIABLE"
-        | "BATCH_TO_SPACE_ND"
-        | "BROADCAST_TO"
-        | "CAST"
-        | "CONCATENATION"
-        | "DEPTH_TO_SPACE"
-        | "DYNAMIC_UPDATE_SLICE"
-        | "EMBEDDING_LOOKUP"
-        | "FILL"
-        | "GATHER"
-        | "GATHER_ND"
-        | "MIRROR_PAD"
-        | "PACK"
-        | "PAD"
-        | "PADV2"
-        | "READ_VARIABLE"
-        | "RESIZE_BILINEAR"
-        | "RESIZE_NEAREST_NEIGHBOR"
-        | "REVERSE_V2"
-        | "SLICE"
-        | "SPACE_TO_BATCH_ND"
-        | "SPACE_TO_DEPTH"
-        | "SPLIT"
-        | "SPLIT_V"
-        | "STRIDED_SLICE"
-        | "TILE"
-        | "TRANSPOSE"
-        | "UNPACK"
-        | "ZEROS_LIKE" => Kind::Move,
-        "QUANTIZE" | "DEQUANTIZE" => Kind::Conversion,
-        "CALL_ONCE" | "EXPAND_DIMS" | "RANK" | "RESHAPE" | "SHAPE" | "SQUEEZE" | "VAR_HANDLE" => {
-            Kind::Free
-        }
+/// How the work of an operator is counted.
+pub fn kind(operator: OpKind) -> Kind {
+    match operator {
+        OpKind::Conv2d => Kind::Convolution,
+        OpKind::TransposeConv => Kind::TransposedConvolution,
+        OpKind::DepthwiseConv2d => Kind::Depthwise,
+        OpKind::FullyConnected
+        | OpKind::BatchMatmul
+        | OpKind::Svdf
+        | OpKind::UnidirectionalSequenceLstm => Kind::Dense,
+        OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d => Kind::Pool,
+        OpKind::Mean
+        | OpKind::Sum
+        | OpKind::ReduceMax
+        | OpKind::ReduceMin
+        | OpKind::ReduceAll
+        | OpKind::ReduceAny
+        | OpKind::ArgMax
+        | OpKind::ArgMin
+        | OpKind::Cumsum => Kind::Reduction,
+        OpKind::Abs
+        | OpKind::Add
+        | OpKind::AddN
+        | OpKind::Ceil
+        | OpKind::Cos
+        | OpKind::Div
+        | OpKind::Elu
+        | OpKind::Equal
+        | OpKind::Exp
+        | OpKind::Floor
+        | OpKind::FloorDiv
+        | OpKind::FloorMod
+        | OpKind::Gelu
+        | OpKind::Greater
+        | OpKind::GreaterEqual
+        | OpKind::HardSwish
+        | OpKind::L2Normalization
+        | OpKind::LeakyRelu
+        | OpKind::Less
+        | OpKind::LessEqual
+        | OpKind::Log
+        | OpKind::LogicalAnd
+        | OpKind::LogicalNot
+        | OpKind::LogicalOr
+        | OpKind::Logistic
+        | OpKind::LogSoftmax
+        | OpKind::Maximum
+        | OpKind::Minimum
+        | OpKind::Mul
+        | OpKind::Neg
+        | OpKind::NotEqual
+        | OpKind::Pow
+        | OpKind::Prelu
+        | OpKind::Relu
+        | OpKind::Relu6
+        | OpKind::Relu0To1
+        | OpKind::ReluN1To1
+        | OpKind::Round
+        | OpKind::Rsqrt
+        | OpKind::Select
+        | OpKind::SelectV2
+        | OpKind::Sin
+        | OpKind::Softmax
+        | OpKind::Sqrt
+        | OpKind::Square
+        | OpKind::SquaredDifference
+        | OpKind::Sub
+        | OpKind::Tanh => Kind::Elementwise,
+        OpKind::AssignVariable
+        | OpKind::BatchToSpaceNd
+        | OpKind::BroadcastTo
+        | OpKind::Cast
+        | OpKind::Concatenation
+        | OpKind::DepthToSpace
+        | OpKind::DynamicUpdateSlice
+        | OpKind::EmbeddingLookup
+        | OpKind::Fill
+        | OpKind::Gather
+        | OpKind::GatherNd
+        | OpKind::MirrorPad
+        | OpKind::Pack
+        | OpKind::Pad
+        | OpKind::Padv2
+        | OpKind::ReadVariable
+        | OpKind::ResizeBilinear
+        | OpKind::ResizeNearestNeighbor
+        | OpKind::ReverseV2
+        | OpKind::Slice
+        | OpKind::SpaceToBatchNd
+        | OpKind::SpaceToDepth
+        | OpKind::Split
+        | OpKind::SplitV
+        | OpKind::StridedSlice
+        | OpKind::Tile
+        | OpKind::Transpose
+        | OpKind::Unpack
+        | OpKind::ZerosLike => Kind::Move,
+        OpKind::Quantize | OpKind::Dequantize => Kind::Conversion,
+        OpKind::CallOnce
+        | OpKind::ExpandDims
+        | OpKind::Rank
+        | OpKind::Reshape
+        | OpKind::Shape
+        | OpKind::Squeeze
+        | OpKind::VarHandle => Kind::Free,
         _ => Kind::Unknown,
     }
 }
@@ -172,10 +227,7 @@ pub fn work(graph: &Graph, analysis: &Analysis, program: &Program) -> Vec<Work> 
 pub fn largest_working_set_bytes(graph: &Graph, analysis: &Analysis) -> u64 {
     let nodes = graph.nodes.iter().zip(&analysis.costs);
     let works = nodes.filter(|(node, _)| {
-        !matches!(
-            kind(node.operator.code.name()),
-            Kind::Free | Kind::Conversion
-        )
+        !matches!(kind(node.operator.code.kind), Kind::Free | Kind::Conversion)
     });
     let bytes = works.map(|(_, cost)| cost.input_bytes.saturating_add(cost.output_bytes));
     bytes.max().unwrap_or(0)
@@ -189,8 +241,7 @@ struct Counter<'a, 'm> {
 
 impl Counter<'_, '_> {
     fn work(&self, node_idx: usize, node: &Node, cost: &Cost) -> Work {
-        let name = node.operator.code.name();
-        let kind = kind(name);
+        let kind = kind(node.operator.code.kind);
         let mut terms = match kind {
             Kind::Convolution => self.convolution(node_idx, node),
             Kind::Depthwise => self.depthwise(node_idx, node),
@@ -215,7 +266,7 @@ impl Counter<'_, '_> {
         }
         terms.retain(|(_, count)| *count > 0.0 && count.is_finite());
         Work {
-            operator: name.to_owned(),
+            operator: node.operator.code.kind,
             terms,
         }
     }
@@ -346,9 +397,9 @@ mod tests {
             tensor(TensorType::Int8, &[1, 400]),
         ];
         let operators = vec![
-            calling("CONV_2D", &[0, 1], &[2], options),
-            operator("ADD", &[2, 2], &[3]),
-            operator("RESHAPE", &[3], &[4]),
+            calling(OpKind::Conv2d, &[0, 1], &[2], options),
+            operator(OpKind::Add, &[2, 2], &[3]),
+            operator(OpKind::Reshape, &[3], &[4]),
         ];
         let model = model(vec![subgraph(tensors, operators)]);
         let graph = graph_of(&model);

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::some_of;
-use crate::formats::tflite::{Activation, BuiltinOptions, TensorType, integers};
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType, integers};
 use crate::graph::{Graph, Node};
 use crate::targets::{UnavailableReason, UnsupportedOperator, UnsupportedReason};
 
@@ -55,7 +55,7 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
         }
     }
     let takes_time = |(node, is_mapped): (&Node, &bool)| {
-        *is_mapped && !super::RENAMING.contains(&node.operator.code.name())
+        *is_mapped && !super::RENAMING.contains(&node.operator.code.kind)
     };
     match graph.nodes.iter().zip(&is_mapped).any(takes_time) {
         true => Ok(Mapping { is_mapped, ends }),
@@ -78,7 +78,7 @@ fn converts_input(graph: &Graph, node: &Node) -> bool {
     let is_input = first.is_some_and(|t| graph.subgraph.inputs.contains(&t));
     let to_integers = node.operator.outputs.first().map(of);
     let is_integer = matches!(to_integers, Some(TensorType::Int8 | TensorType::UInt8));
-    node.operator.code.name() == "QUANTIZE" && is_input && is_integer
+    node.operator.code.kind == OpKind::Quantize && is_input && is_integer
 }
 
 /// Why no operator is mapped.
@@ -119,12 +119,12 @@ const COMPILED: &str = "edgetpu-custom-op";
 
 /// Why an operator is left to the CPU.
 fn left(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
-    let name = node.operator.code.name();
-    let is_supported = !node.operator.code.is_custom() && SUPPORTED.contains(&name);
-    match name {
+    let kind = node.operator.code.kind;
+    let is_supported = SUPPORTED.contains(&kind);
+    match kind {
         RECURRENT => Some(UnsupportedReason::NeverMeasured),
         _ if !is_supported => Some(UnsupportedReason::NotSupported),
-        _ => refused_type(graph, node).or_else(|| refused_shape(graph, node, name)),
+        _ => refused_type(graph, node).or_else(|| refused_shape(graph, node, kind)),
     }
 }
 
@@ -148,7 +148,7 @@ fn refused_type(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     tensors.chain(&node.operator.outputs).find_map(of_tensor)
 }
 
-fn refused_shape(graph: &Graph, node: &Node, name: &str) -> Option<UnsupportedReason> {
+fn refused_shape(graph: &Graph, node: &Node, kind: OpKind) -> Option<UnsupportedReason> {
     let operator = node.operator;
     let output = &graph.tensor(*operator.outputs.first()?).shape;
     let innermost = output.len().saturating_sub(MAX_DIMENSIONS);
@@ -159,7 +159,7 @@ fn refused_shape(graph: &Graph, node: &Node, name: &str) -> Option<UnsupportedRe
     let is_computed = weights.is_some_and(|t| !graph.is_constant(t));
     let rows = output.iter().rev().skip(1).any(|&dimension| dimension > 1);
     match operator.options {
-        _ if WEIGHTED.contains(&name) && is_computed => Some(UnsupportedReason::WeightsComputed),
+        _ if WEIGHTED.contains(&kind) && is_computed => Some(UnsupportedReason::WeightsComputed),
         BuiltinOptions::Conv2D {
             dilation_h,
             dilation_w,
@@ -184,15 +184,15 @@ fn refused_shape(graph: &Graph, node: &Node, name: &str) -> Option<UnsupportedRe
             new_axis_mask,
             ..
         } if ellipsis_mask != 0 || new_axis_mask != 0 => Some(UnsupportedReason::NewAxes),
-        _ if name == "STRIDED_SLICE" && has_strides(graph, node) => {
+        _ if kind == OpKind::StridedSlice && has_strides(graph, node) => {
             Some(UnsupportedReason::SliceStrides)
         }
-        _ if name.starts_with("RESIZE_") && is_large_resize(graph, node) => {
+        _ if RESIZES.contains(&kind) && is_large_resize(graph, node) => {
             Some(UnsupportedReason::LargeResize { max: MAX_RESIZE })
         }
-        _ if name == "FULLY_CONNECTED" && rows => Some(UnsupportedReason::SeveralOutputRows),
-        _ if name == "SOFTMAX" && rows => Some(UnsupportedReason::SeveralInputRows),
-        _ if name == "SOFTMAX" && output.last().is_some_and(|&n| n > MAX_SOFTMAX) => {
+        _ if kind == OpKind::FullyConnected && rows => Some(UnsupportedReason::SeveralOutputRows),
+        _ if kind == OpKind::Softmax && rows => Some(UnsupportedReason::SeveralInputRows),
+        _ if kind == OpKind::Softmax && output.last().is_some_and(|&n| n > MAX_SOFTMAX) => {
             Some(UnsupportedReason::TooManyValues { max: MAX_SOFTMAX })
         }
         _ => None,
@@ -231,56 +231,58 @@ const MAX_RESIZE: i32 = 8;
 const MAX_SOFTMAX: i32 = 16_000;
 
 /// Parameters have to be constant.
-const WEIGHTED: &[&str] = &[
-    "CONV_2D",
-    "DEPTHWISE_CONV_2D",
-    "FULLY_CONNECTED",
-    "PRELU",
-    "TRANSPOSE_CONV",
+const WEIGHTED: &[OpKind] = &[
+    OpKind::Conv2d,
+    OpKind::DepthwiseConv2d,
+    OpKind::FullyConnected,
+    OpKind::Prelu,
+    OpKind::TransposeConv,
 ];
 
+const RESIZES: &[OpKind] = &[OpKind::ResizeBilinear, OpKind::ResizeNearestNeighbor];
+
 /// In Coral's table, but nothing that was fitted to had it.
-const RECURRENT: &str = "UNIDIRECTIONAL_SEQUENCE_LSTM";
+const RECURRENT: OpKind = OpKind::UnidirectionalSequenceLstm;
 
 /// Coral's table without [`RECURRENT`].
-const SUPPORTED: &[&str] = &[
-    "ADD",
-    "AVERAGE_POOL_2D",
-    "CONCATENATION",
-    "CONV_2D",
-    "DEPTHWISE_CONV_2D",
-    "EXPAND_DIMS",
-    "FULLY_CONNECTED",
-    "L2_NORMALIZATION",
-    "LOGISTIC",
-    "MAXIMUM",
-    "MAX_POOL_2D",
-    "MEAN",
-    "MINIMUM",
-    "MUL",
-    "PACK",
-    "PAD",
-    "PRELU",
-    "QUANTIZE",
-    "REDUCE_MAX",
-    "REDUCE_MIN",
-    "RELU",
-    "RELU6",
-    "RELU_N1_TO_1",
-    "RESHAPE",
-    "RESIZE_BILINEAR",
-    "RESIZE_NEAREST_NEIGHBOR",
-    "RSQRT",
-    "SLICE",
-    "SOFTMAX",
-    "SPACE_TO_DEPTH",
-    "SPLIT",
-    "SQUARED_DIFFERENCE",
-    "SQUEEZE",
-    "STRIDED_SLICE",
-    "SUB",
-    "SUM",
-    "TANH",
-    "TRANSPOSE",
-    "TRANSPOSE_CONV",
+const SUPPORTED: &[OpKind] = &[
+    OpKind::Add,
+    OpKind::AveragePool2d,
+    OpKind::Concatenation,
+    OpKind::Conv2d,
+    OpKind::DepthwiseConv2d,
+    OpKind::ExpandDims,
+    OpKind::FullyConnected,
+    OpKind::L2Normalization,
+    OpKind::Logistic,
+    OpKind::Maximum,
+    OpKind::MaxPool2d,
+    OpKind::Mean,
+    OpKind::Minimum,
+    OpKind::Mul,
+    OpKind::Pack,
+    OpKind::Pad,
+    OpKind::Prelu,
+    OpKind::Quantize,
+    OpKind::ReduceMax,
+    OpKind::ReduceMin,
+    OpKind::Relu,
+    OpKind::Relu6,
+    OpKind::ReluN1To1,
+    OpKind::Reshape,
+    OpKind::ResizeBilinear,
+    OpKind::ResizeNearestNeighbor,
+    OpKind::Rsqrt,
+    OpKind::Slice,
+    OpKind::Softmax,
+    OpKind::SpaceToDepth,
+    OpKind::Split,
+    OpKind::SquaredDifference,
+    OpKind::Squeeze,
+    OpKind::StridedSlice,
+    OpKind::Sub,
+    OpKind::Sum,
+    OpKind::Tanh,
+    OpKind::Transpose,
+    OpKind::TransposeConv,
 ];

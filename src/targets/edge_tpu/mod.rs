@@ -17,6 +17,7 @@ pub use constants::{Coefficients, Constants, LeaveOneOut, array_ms, link_megabyt
 pub use mapped::{Mapping, mapping, unsupported};
 pub use target::targets;
 
+use crate::formats::tflite::OpKind;
 use crate::graph::analysis::Analysis;
 use crate::graph::{Graph, Node};
 
@@ -102,7 +103,7 @@ pub fn work_of(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<Wo
         let leaving = outputs.filter(|&&t| is_output[t]);
         let streamed = cache.streamed(graph, matrix.weights, parameter_bytes);
         works.push(Work {
-            operators: u64::from(!RENAMING.contains(&node.operator.code.name())),
+            operators: u64::from(!RENAMING.contains(&node.operator.code.kind)),
             array_cycles: matrix.cycles(),
             parameter_bytes,
             link_bytes: arriving
@@ -115,7 +116,7 @@ pub fn work_of(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<Wo
 }
 
 /// Operators that leave every value where it is.
-const RENAMING: &[&str] = &["RESHAPE", "SQUEEZE", "EXPAND_DIMS"];
+const RENAMING: &[OpKind] = &[OpKind::Reshape, OpKind::Squeeze, OpKind::ExpandDims];
 
 fn bytes(graph: &Graph, tensor_idx: usize) -> u64 {
     graph.tensor(tensor_idx).byte_len().unwrap_or(0)
@@ -179,21 +180,21 @@ impl Matrix {
             tiles: tiles(depth).saturating_mul(tiles(columns)),
             tile_bytes: ARRAY_SIDE * ARRAY_SIDE,
         };
-        match (node.operator.code.name(), shape(weights)) {
-            ("CONV_2D", &[filters, h, w, c]) => {
+        match (node.operator.code.kind, shape(weights)) {
+            (OpKind::Conv2d, &[filters, h, w, c]) => {
                 let depth = product(&[h, w, c]);
                 Some(dense(positions(output), depth, product(&[filters])))
             }
             // Channels meet nothing but their own filter: they lie along the array's diagonal, and each
             // tap of the window is a pass.
-            ("DEPTHWISE_CONV_2D", &[_, h, w, c]) => Some(Self {
+            (OpKind::DepthwiseConv2d, &[_, h, w, c]) => Some(Self {
                 weights: Some(weights),
                 positions: positions(output),
                 tiles: product(&[h, w]).saturating_mul(tiles(product(&[c]))),
                 tile_bytes: ARRAY_SIDE,
             }),
             // Each position of the input makes a window of the output.
-            ("TRANSPOSE_CONV", &[filters, h, w, c]) => {
+            (OpKind::TransposeConv, &[filters, h, w, c]) => {
                 let activations = shape(input(2)?);
                 Some(dense(
                     positions(activations),
@@ -201,7 +202,7 @@ impl Matrix {
                     product(&[filters, h, w]),
                 ))
             }
-            ("FULLY_CONNECTED", &[units, depth]) => Some(dense(
+            (OpKind::FullyConnected, &[units, depth]) => Some(dense(
                 positions(output),
                 product(&[depth]),
                 product(&[units]),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::formats::tflite::OpKind;
 use crate::graph::Graph;
 use crate::learned::features::PlannedOperator;
 
@@ -35,30 +36,30 @@ pub enum Signal {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Signals([f64; Signal::ALL.len()]);
 
-/// Operators, as TFLite names them, that the plan knows from many networks.
-const USUAL: [&str; 22] = [
-    "ADD",
-    "AVERAGE_POOL_2D",
-    "CONCATENATION",
-    "CONV_2D",
-    "DEPTHWISE_CONV_2D",
-    "DEQUANTIZE",
-    "EXPAND_DIMS",
-    "FULLY_CONNECTED",
-    "HARD_SWISH",
-    "LEAKY_RELU",
-    "LOGISTIC",
-    "MAX_POOL_2D",
-    "MEAN",
-    "MUL",
-    "PAD",
-    "QUANTIZE",
-    "RELU",
-    "RELU6",
-    "RESHAPE",
-    "SOFTMAX",
-    "SQUEEZE",
-    "TANH",
+/// Operators that the plan knows from many networks.
+const USUAL: [OpKind; 22] = [
+    OpKind::Add,
+    OpKind::AveragePool2d,
+    OpKind::Concatenation,
+    OpKind::Conv2d,
+    OpKind::DepthwiseConv2d,
+    OpKind::Dequantize,
+    OpKind::ExpandDims,
+    OpKind::FullyConnected,
+    OpKind::HardSwish,
+    OpKind::LeakyRelu,
+    OpKind::Logistic,
+    OpKind::MaxPool2d,
+    OpKind::Mean,
+    OpKind::Mul,
+    OpKind::Pad,
+    OpKind::Quantize,
+    OpKind::Relu,
+    OpKind::Relu6,
+    OpKind::Reshape,
+    OpKind::Softmax,
+    OpKind::Squeeze,
+    OpKind::Tanh,
 ];
 
 /// Channels that bricks hold.
@@ -85,7 +86,7 @@ impl Signals {
         let cycles: f64 = planned.iter().map(|one| one.cycles).sum();
         let share = |part: f64| if cycles > 0.0 { part / cycles } else { 1.0 };
         let pairs = || graph.nodes.iter().zip(planned);
-        let is_unusual = |name: &str| !USUAL.contains(&name);
+        let is_unusual = |kind: OpKind| !USUAL.contains(&kind);
         let mut signals = Self::default();
         let mut set = |signal: Signal, value: f64| signals.0[signal as usize] = value;
         let n_busy = planned.iter().filter(|one| one.cycles > 0.0).count();
@@ -94,7 +95,7 @@ impl Signals {
         let mut unusual = [0.0, 0.0];
         let mut uneven = 0.0;
         for (node, one) in pairs() {
-            let is_unusual = is_unusual(node.operator.code.name());
+            let is_unusual = is_unusual(node.operator.code.kind);
             unusual[0] += f64::from(u8::from(is_unusual)) * one.cycles;
             unusual[1] += f64::from(u8::from(is_unusual));
             let output = node.operator.outputs.first();

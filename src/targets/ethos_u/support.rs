@@ -3,7 +3,7 @@
 //! The rules are those of Vela 5.2.0's own list (`vela --supported-ops-report`), as far as operator
 //! kind, element types, strides and shapes decide; quantisation values are not looked at.
 
-use crate::formats::tflite::{BuiltinOptions, Padding, Tensor, TensorType, integers};
+use crate::formats::tflite::{BuiltinOptions, OpKind, Padding, Tensor, TensorType, integers};
 use crate::graph::{Graph, Node};
 use crate::targets::{UnsupportedOperator, UnsupportedReason};
 
@@ -44,26 +44,26 @@ pub fn inputs_at_a_time(graph: &Graph) -> i32 {
 }
 
 fn refusal(graph: &Graph, node: &Node, npu: Npu) -> Option<UnsupportedReason> {
-    let name = node.operator.code.name();
-    if node.operator.code.is_custom() {
+    let kind = node.operator.code.kind;
+    if node.operator.code.kind == OpKind::Custom {
         return Some(UnsupportedReason::CustomOperator);
     }
-    if !is_listed(name, npu) {
+    if !is_listed(kind, npu) {
         return Some(UnsupportedReason::NotListed);
     }
-    refused_type(graph, node, name, npu).or_else(|| refused_shape(graph, node, name, npu))
+    refused_type(graph, node, kind, npu).or_else(|| refused_shape(graph, node, kind, npu))
 }
 
-fn is_listed(name: &str, npu: Npu) -> bool {
+fn is_listed(kind: OpKind, npu: Npu) -> bool {
     let own = match npu {
         Npu::EthosU55U65 => &[][..],
         Npu::EthosU85 => ONLY_U85,
     };
-    BOTH.contains(&name) || own.contains(&name)
+    BOTH.contains(&kind) || own.contains(&kind)
 }
 
 /// Feature maps are 8-, 16- or, where the operator allows it, 32-bit integers; weights 8-bit.
-fn refused_type(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<UnsupportedReason> {
+fn refused_type(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
     let operator = node.operator;
     let read = operator
         .inputs
@@ -73,7 +73,7 @@ fn refused_type(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<Unsu
     let feature_maps = read.chain(&operator.outputs).map(|&t| graph.tensor(t));
     for tensor in feature_maps {
         let tensor_type = tensor.tensor_type;
-        if !runs_type(tensor_type, name, npu) {
+        if !runs_type(tensor_type, kind, npu) {
             return Some(UnsupportedReason::ActivationType(tensor_type));
         }
     }
@@ -84,30 +84,30 @@ fn refused_type(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<Unsu
         .flatten()
         .map(|t| graph.tensor(t))?;
     let is_wide = !matches!(weights.tensor_type, TensorType::Int8 | TensorType::UInt8);
-    (WEIGHTED.contains(&name) && is_wide)
+    (WEIGHTED.contains(&kind) && is_wide)
         .then_some(UnsupportedReason::WeightType(weights.tensor_type))
 }
 
-fn runs_type(tensor_type: TensorType, name: &str, npu: Npu) -> bool {
+fn runs_type(tensor_type: TensorType, kind: OpKind, npu: Npu) -> bool {
     use TensorType::*;
     match tensor_type {
         Int8 | UInt8 | Int16 => true,
-        Int32 => npu == Npu::EthosU85 || RUNS_INT32.contains(&name),
-        Int64 => name == "ARG_MAX",
+        Int32 => npu == Npu::EthosU85 || RUNS_INT32.contains(&kind),
+        Int64 => kind == OpKind::ArgMax,
         Bool => npu == Npu::EthosU85,
-        Resource => npu == Npu::EthosU85 && VARIABLES.contains(&name),
+        Resource => npu == Npu::EthosU85 && VARIABLES.contains(&kind),
         _ => false,
     }
 }
 
-fn refused_shape(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<UnsupportedReason> {
+fn refused_shape(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<UnsupportedReason> {
     match &node.operator.options {
         BuiltinOptions::Pool2D {
             padding: Padding::Same,
             filter_h,
             filter_w,
             ..
-        } if name == "AVERAGE_POOL_2D" && *filter_h.max(filter_w) > AVERAGE_POOL_MAX_SAME => {
+        } if kind == OpKind::AveragePool2d && *filter_h.max(filter_w) > AVERAGE_POOL_MAX_SAME => {
             Some(UnsupportedReason::PoolingWindow {
                 height: *filter_h,
                 width: *filter_w,
@@ -123,10 +123,12 @@ fn refused_shape(graph: &Graph, node: &Node, name: &str, npu: Npu) -> Option<Uns
                 max: DEPTHWISE_MAX_STRIDE,
             })
         }
-        _ if name.starts_with("RESIZE_") && npu == Npu::EthosU55U65 => {
-            refused_resize(graph, node, name)
+        _ if matches!(kind, OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor)
+            && npu == Npu::EthosU55U65 =>
+        {
+            refused_resize(graph, node, kind)
         }
-        _ if name == "MEAN" => refused_mean(graph, node),
+        _ if kind == OpKind::Mean => refused_mean(graph, node),
         _ => None,
     }
 }
@@ -144,7 +146,7 @@ fn refused_mean(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
 }
 
 /// Resizes run by powers of two, the same in height and width.
-fn refused_resize(graph: &Graph, node: &Node, name: &str) -> Option<UnsupportedReason> {
+fn refused_resize(graph: &Graph, node: &Node, kind: OpKind) -> Option<UnsupportedReason> {
     use BuiltinOptions::{ResizeBilinear, ResizeNearestNeighbor};
     let (ResizeBilinear {
         align_corners,
@@ -167,7 +169,7 @@ fn refused_resize(graph: &Graph, node: &Node, name: &str) -> Option<UnsupportedR
     let less = i32::from(align_corners);
     let scale = |out: i32, input: i32| f64::from(out - less) / f64::from(input - less);
     let (scale_h, scale_w) = (scale(out_h, in_h), scale(out_w, in_w));
-    let only_2 = half_pixel_centers && name == "RESIZE_BILINEAR";
+    let only_2 = half_pixel_centers && kind == OpKind::ResizeBilinear;
     let is_one_row = (in_h, out_h) == (1, 1) || (in_w, out_w) == (1, 1);
     let is_allowed = |s: f64| s == 2.0 || (!only_2 && (s == 4.0 || s == 8.0));
     let is_fit = is_one_row || (scale_h == scale_w && is_allowed(scale_h));
@@ -189,110 +191,110 @@ const AVERAGE_POOL_MAX_SAME: i32 = 8;
 /// Largest stride of a depthwise convolution on Ethos-U55 and U65.
 const DEPTHWISE_MAX_STRIDE: i32 = 3;
 
-const WEIGHTED: &[&str] = &[
-    "CONV_2D",
-    "DEPTHWISE_CONV_2D",
-    "FULLY_CONNECTED",
-    "TRANSPOSE_CONV",
+const WEIGHTED: &[OpKind] = &[
+    OpKind::Conv2d,
+    OpKind::DepthwiseConv2d,
+    OpKind::FullyConnected,
+    OpKind::TransposeConv,
 ];
-const VARIABLES: &[&str] = &["ASSIGN_VARIABLE", "READ_VARIABLE"];
+const VARIABLES: &[OpKind] = &[OpKind::AssignVariable, OpKind::ReadVariable];
 
 /// Operators of the Ethos-U55 and U65 list without the constraint "32-bit feature-maps are not
 /// supported".
-const RUNS_INT32: &[&str] = &[
-    "ADD",
-    "ARG_MAX",
-    "EXPAND_DIMS",
-    "FULLY_CONNECTED",
-    "MIRROR_PAD",
-    "MUL",
-    "RESHAPE",
-    "SQUEEZE",
-    "SUB",
-    "SUM",
-    "TRANSPOSE",
+const RUNS_INT32: &[OpKind] = &[
+    OpKind::Add,
+    OpKind::ArgMax,
+    OpKind::ExpandDims,
+    OpKind::FullyConnected,
+    OpKind::MirrorPad,
+    OpKind::Mul,
+    OpKind::Reshape,
+    OpKind::Squeeze,
+    OpKind::Sub,
+    OpKind::Sum,
+    OpKind::Transpose,
 ];
 
 /// On both lists.
-const BOTH: &[&str] = &[
-    "ABS",
-    "ADD",
-    "ARG_MAX",
-    "AVERAGE_POOL_2D",
-    "BATCH_MATMUL",
-    "CONCATENATION",
-    "CONV_2D",
-    "DEPTHWISE_CONV_2D",
-    "ELU",
-    "EXP",
-    "EXPAND_DIMS",
-    "FULLY_CONNECTED",
-    "GELU",
-    "HARD_SWISH",
-    "LEAKY_RELU",
-    "LOG",
-    "LOGISTIC",
-    "MAXIMUM",
-    "MAX_POOL_2D",
-    "MEAN",
-    "MINIMUM",
-    "MIRROR_PAD",
-    "MUL",
-    "NEG",
-    "PACK",
-    "PAD",
-    "PADV2",
-    "PRELU",
-    "QUANTIZE",
-    "REDUCE_MAX",
-    "REDUCE_MIN",
-    "RELU",
-    "RELU6",
-    "RELU_0_TO_1",
-    "RELU_N1_TO_1",
-    "RESHAPE",
-    "RESIZE_BILINEAR",
-    "RESIZE_NEAREST_NEIGHBOR",
-    "REVERSE_V2",
-    "RSQRT",
-    "SLICE",
-    "SOFTMAX",
-    "SPLIT",
-    "SPLIT_V",
-    "SQUARED_DIFFERENCE",
-    "SQUEEZE",
-    "STRIDED_SLICE",
-    "SUB",
-    "SUM",
-    "TANH",
-    "TILE",
-    "TRANSPOSE",
-    "TRANSPOSE_CONV",
-    "UNIDIRECTIONAL_SEQUENCE_LSTM",
-    "UNPACK",
+const BOTH: &[OpKind] = &[
+    OpKind::Abs,
+    OpKind::Add,
+    OpKind::ArgMax,
+    OpKind::AveragePool2d,
+    OpKind::BatchMatmul,
+    OpKind::Concatenation,
+    OpKind::Conv2d,
+    OpKind::DepthwiseConv2d,
+    OpKind::Elu,
+    OpKind::Exp,
+    OpKind::ExpandDims,
+    OpKind::FullyConnected,
+    OpKind::Gelu,
+    OpKind::HardSwish,
+    OpKind::LeakyRelu,
+    OpKind::Log,
+    OpKind::Logistic,
+    OpKind::Maximum,
+    OpKind::MaxPool2d,
+    OpKind::Mean,
+    OpKind::Minimum,
+    OpKind::MirrorPad,
+    OpKind::Mul,
+    OpKind::Neg,
+    OpKind::Pack,
+    OpKind::Pad,
+    OpKind::Padv2,
+    OpKind::Prelu,
+    OpKind::Quantize,
+    OpKind::ReduceMax,
+    OpKind::ReduceMin,
+    OpKind::Relu,
+    OpKind::Relu6,
+    OpKind::Relu0To1,
+    OpKind::ReluN1To1,
+    OpKind::Reshape,
+    OpKind::ResizeBilinear,
+    OpKind::ResizeNearestNeighbor,
+    OpKind::ReverseV2,
+    OpKind::Rsqrt,
+    OpKind::Slice,
+    OpKind::Softmax,
+    OpKind::Split,
+    OpKind::SplitV,
+    OpKind::SquaredDifference,
+    OpKind::Squeeze,
+    OpKind::StridedSlice,
+    OpKind::Sub,
+    OpKind::Sum,
+    OpKind::Tanh,
+    OpKind::Tile,
+    OpKind::Transpose,
+    OpKind::TransposeConv,
+    OpKind::UnidirectionalSequenceLstm,
+    OpKind::Unpack,
 ];
 
 /// On the Ethos-U85 list alone.
-const ONLY_U85: &[&str] = &[
-    "ASSIGN_VARIABLE",
-    "CAST",
-    "DIV",
-    "EQUAL",
-    "GATHER",
-    "GREATER",
-    "GREATER_EQUAL",
-    "LESS",
-    "LESS_EQUAL",
-    "LOGICAL_AND",
-    "LOGICAL_NOT",
-    "LOGICAL_OR",
-    "NOT_EQUAL",
-    "READ_VARIABLE",
-    "REDUCE_ALL",
-    "REDUCE_ANY",
-    "SCATTER_ND",
-    "SELECT",
-    "SELECT_V2",
+const ONLY_U85: &[OpKind] = &[
+    OpKind::AssignVariable,
+    OpKind::Cast,
+    OpKind::Div,
+    OpKind::Equal,
+    OpKind::Gather,
+    OpKind::Greater,
+    OpKind::GreaterEqual,
+    OpKind::Less,
+    OpKind::LessEqual,
+    OpKind::LogicalAnd,
+    OpKind::LogicalNot,
+    OpKind::LogicalOr,
+    OpKind::NotEqual,
+    OpKind::ReadVariable,
+    OpKind::ReduceAll,
+    OpKind::ReduceAny,
+    OpKind::ScatterNd,
+    OpKind::Select,
+    OpKind::SelectV2,
 ];
 
 #[cfg(test)]
@@ -317,7 +319,7 @@ mod tests {
                 proj_clip: 0.0,
                 activation: Activation::Tanh,
             };
-            let lstm = calling("UNIDIRECTIONAL_SEQUENCE_LSTM", &[0], &[1], options);
+            let lstm = calling(OpKind::UnidirectionalSequenceLstm, &[0], &[1], options);
             let tensors = [shape, shape].map(|shape| tensor(TensorType::Int8, &shape));
             let model = model(vec![subgraph(tensors.to_vec(), vec![lstm])]);
             let found = inputs_at_a_time(&graph_of(&model));

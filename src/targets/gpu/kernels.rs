@@ -15,7 +15,7 @@
 //! - An activation that is fused into an operator is a kernel of its own, as in PyTorch.
 
 use super::dimensions::{channels, elements, product, rows_of};
-use crate::formats::tflite::{Activation, BuiltinOptions};
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, OperatorCode};
 use crate::graph::{Graph, Node};
 
 /// What a kernel computes. The order is that of the network's one-hot features.
@@ -105,12 +105,13 @@ impl Function {
         Self::Other,
     ];
 
-    fn of(name: &str) -> Self {
-        match name {
-            "RELU" => Self::Relu,
-            "RELU6" => Self::Relu6,
-            "GELU" => Self::Gelu,
-            name if name.starts_with("HARD") => Self::Hard,
+    fn of(code: &OperatorCode) -> Self {
+        match code.kind {
+            OpKind::Relu => Self::Relu,
+            OpKind::Relu6 => Self::Relu6,
+            OpKind::Gelu => Self::Gelu,
+            OpKind::HardSwish => Self::Hard,
+            OpKind::Custom if code.name().starts_with("HARD") => Self::Hard,
             _ => Self::Other,
         }
     }
@@ -226,118 +227,141 @@ pub fn kernels(graph: &Graph) -> Vec<Kernel> {
     drafts.map(|draft| draft.kernel.per_input(batch)).collect()
 }
 
+/// A set of operators. Graphs of frameworks have some that TFLite does not: those are custom ones here.
+struct Operators {
+    builtin: &'static [OpKind],
+    custom: &'static [&'static str],
+}
+
+impl Operators {
+    fn contains(&self, code: &OperatorCode) -> bool {
+        match &code.custom {
+            Some(name) => self.custom.contains(&name.as_str()),
+            None => self.builtin.contains(&code.kind),
+        }
+    }
+}
+
 /// Operators whose output is their first input under another name or in another order. A framework copies
 /// only where the next kernel needs it.
-const VIEWS: &[&str] = &[
-    "RESHAPE",
-    "TRANSPOSE",
-    "STRIDED_SLICE",
-    "SLICE",
-    "SPLIT",
-    "SPLIT_V",
-    "UNPACK",
-    "SQUEEZE",
-    "EXPAND_DIMS",
-    "SHAPE",
-    "CAST",
-    "BROADCAST_TO",
-    "IDENTITY",
-    "QUANTIZE",
-    "DEQUANTIZE",
-];
+const VIEWS: Operators = Operators {
+    builtin: &[
+        OpKind::Reshape,
+        OpKind::Transpose,
+        OpKind::StridedSlice,
+        OpKind::Slice,
+        OpKind::Split,
+        OpKind::SplitV,
+        OpKind::Unpack,
+        OpKind::Squeeze,
+        OpKind::ExpandDims,
+        OpKind::Shape,
+        OpKind::Cast,
+        OpKind::BroadcastTo,
+        OpKind::Quantize,
+        OpKind::Dequantize,
+    ],
+    custom: &["IDENTITY"],
+};
 
 /// Operators whose kernels pad their input themselves. TFLite has words for some paddings only: others are a `PAD`.
-const PADDING: &[&str] = &[
-    "AVERAGE_POOL_2D",
-    "CONV_2D",
-    "CONV_3D",
-    "DEPTHWISE_CONV_2D",
-    "MAX_POOL_2D",
+const PADDING: &[OpKind] = &[
+    OpKind::AveragePool2d,
+    OpKind::Conv2d,
+    OpKind::Conv3d,
+    OpKind::DepthwiseConv2d,
+    OpKind::MaxPool2d,
 ];
 
-const UNARY: &[&str] = &[
-    "ABS",
-    "COS",
-    "ELU",
-    "ERF",
-    "EXP",
-    "FLOOR",
-    "GELU",
-    "HARD_SIGMOID",
-    "HARD_SWISH",
-    "LEAKY_RELU",
-    "LOG",
-    "LOGISTIC",
-    "MISH",
-    "NEG",
-    "PRELU",
-    "RECIPROCAL",
-    "RELU",
-    "RELU6",
-    "RELU_0_TO_1",
-    "RELU_N1_TO_1",
-    "ROUND",
-    "RSQRT",
-    "SIGN",
-    "SIN",
-    "SOFTPLUS",
-    "SQRT",
-    "SQUARE",
-    "TANH",
-];
+const UNARY: Operators = Operators {
+    builtin: &[
+        OpKind::Abs,
+        OpKind::Cos,
+        OpKind::Elu,
+        OpKind::Exp,
+        OpKind::Floor,
+        OpKind::Gelu,
+        OpKind::HardSwish,
+        OpKind::LeakyRelu,
+        OpKind::Log,
+        OpKind::Logistic,
+        OpKind::Neg,
+        OpKind::Prelu,
+        OpKind::Relu,
+        OpKind::Relu6,
+        OpKind::Relu0To1,
+        OpKind::ReluN1To1,
+        OpKind::Round,
+        OpKind::Rsqrt,
+        OpKind::Sign,
+        OpKind::Sin,
+        OpKind::Sqrt,
+        OpKind::Square,
+        OpKind::Tanh,
+    ],
+    custom: &["ERF", "HARD_SIGMOID", "MISH", "RECIPROCAL", "SOFTPLUS"],
+};
 
-const BINARY: &[&str] = &[
-    "ADD",
-    "ADDCMUL",
-    "DIV",
-    "MAXIMUM",
-    "MINIMUM",
-    "MUL",
-    "POW",
-    "SELECT",
-    "SELECT_V2",
-    "SQUARED_DIFFERENCE",
-    "SUB",
-];
+const BINARY: Operators = Operators {
+    builtin: &[
+        OpKind::Add,
+        OpKind::Div,
+        OpKind::Maximum,
+        OpKind::Minimum,
+        OpKind::Mul,
+        OpKind::Pow,
+        OpKind::Select,
+        OpKind::SelectV2,
+        OpKind::SquaredDifference,
+        OpKind::Sub,
+    ],
+    custom: &["ADDCMUL"],
+};
 
-const REDUCTIONS: &[&str] = &[
-    "L2_NORM",
-    "MEAN",
-    "REDUCE_MAX",
-    "REDUCE_MIN",
-    "REDUCE_PROD",
-    "SUM",
-    "VARIANCE",
-];
+const REDUCTIONS: Operators = Operators {
+    builtin: &[
+        OpKind::Mean,
+        OpKind::ReduceMax,
+        OpKind::ReduceMin,
+        OpKind::ReduceProd,
+        OpKind::Sum,
+    ],
+    custom: &["L2_NORM", "VARIANCE"],
+};
 
-const NORMALISATIONS: &[&str] = &[
-    "GROUP_NORMALIZATION",
-    "INSTANCE_NORMALIZATION",
-    "L2_NORMALIZATION",
-    "LAYER_NORMALIZATION",
-    "RMS_NORMALIZATION",
-];
+const NORMALISATIONS: Operators = Operators {
+    builtin: &[OpKind::L2Normalization],
+    custom: &[
+        "GROUP_NORMALIZATION",
+        "INSTANCE_NORMALIZATION",
+        "LAYER_NORMALIZATION",
+        "RMS_NORMALIZATION",
+    ],
+};
+
+/// Normalisations of groups of channels over all positions, which are few and long.
+const NORMALISATIONS_OF_MAPS: &[&str] = &["GROUP_NORMALIZATION", "INSTANCE_NORMALIZATION"];
 
 /// What a normalisation is decomposed into.
-const OF_NORMALISATIONS: &[&str] = &[
-    "ABS",
-    "ADD",
-    "DIV",
-    "L2_NORM",
-    "MAXIMUM",
-    "MEAN",
-    "MUL",
-    "POW",
-    "RECIPROCAL",
-    "REDUCE_MAX",
-    "RSQRT",
-    "SQRT",
-    "SQUARE",
-    "SQUARED_DIFFERENCE",
-    "SUB",
-    "SUM",
-    "VARIANCE",
-];
+const OF_NORMALISATIONS: Operators = Operators {
+    builtin: &[
+        OpKind::Abs,
+        OpKind::Add,
+        OpKind::Div,
+        OpKind::Maximum,
+        OpKind::Mean,
+        OpKind::Mul,
+        OpKind::Pow,
+        OpKind::ReduceMax,
+        OpKind::Rsqrt,
+        OpKind::Sqrt,
+        OpKind::Square,
+        OpKind::SquaredDifference,
+        OpKind::Sub,
+        OpKind::Sum,
+    ],
+    custom: &["L2_NORM", "RECIPROCAL", "VARIANCE"],
+};
 
 /// Elementwise kernels behind each other that are looked at for a common origin. The longest published
 /// decomposition, GELU by tanh, has nine; without a limit a file of one long chain would take quadratic time.
@@ -346,7 +370,7 @@ const MAX_REGION: usize = 24;
 /// A kernel that later operators may still become part of.
 struct Draft<'m> {
     kernel: Kernel,
-    name: &'m str,
+    code: &'m OperatorCode,
     /// Part of another kernel.
     is_merged: bool,
     /// Whether paths from one tensor meet again here.
@@ -406,7 +430,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         let pads = builder.pads();
         for (node, &is_padding) in graph.nodes.iter().zip(&pads) {
             let first = builder.activations(node).next();
-            let is_view = VIEWS.contains(&node.operator.code.name());
+            let is_view = VIEWS.contains(&node.operator.code);
             if let (true, Some(source)) = (is_view || is_padding, first) {
                 for &output in &node.operator.outputs {
                     builder.viewed[output] = builder.viewed[source];
@@ -431,7 +455,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             is_read_otherwise[output] = true;
         }
         for node in &self.graph.nodes {
-            let pads = PADDING.contains(&node.operator.code.name());
+            let pads = PADDING.contains(&node.operator.code.kind);
             for &input in node.operator.inputs.iter().flatten() {
                 let marked = if pads {
                     &mut is_padded
@@ -443,7 +467,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         }
         let is_padding = |node: &Node| {
             let mut outputs = node.operator.outputs.iter();
-            node.operator.code.name() == "PAD"
+            node.operator.code.kind == OpKind::Pad
                 && outputs.all(|&output| is_padded[output] && !is_read_otherwise[output])
         };
         self.graph.nodes.iter().map(is_padding).collect()
@@ -476,28 +500,28 @@ impl<'g, 'm> Builder<'g, 'm> {
     }
 
     fn add(&mut self, node_idx: usize, node: &Node<'m>) {
-        let name = node.operator.code.name();
+        let code = &node.operator.code;
         let Some(&output) = node.operator.outputs.first() else {
             return;
         };
         let sources = self.sources(node);
         let is_padding = self.unpadded[output] != output;
-        if sources.is_empty() || VIEWS.contains(&name) || is_padding {
+        if sources.is_empty() || VIEWS.contains(code) || is_padding {
             return;
         }
-        match name {
-            "CONV_2D" | "DEPTHWISE_CONV_2D" | "TRANSPOSE_CONV" | "CONV_3D" => {
+        match code.kind {
+            OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::TransposeConv | OpKind::Conv3d => {
                 self.convolution(node_idx, node, output);
             }
-            "FULLY_CONNECTED" => self.dense(node_idx, node, output),
-            "BATCH_MATMUL" => self.matrix_product(node_idx, node, output),
-            "SOFTMAX" | "LOG_SOFTMAX" => self.softmax(node_idx, node, output),
-            name if NORMALISATIONS.contains(&name) => {
+            OpKind::FullyConnected => self.dense(node_idx, node, output),
+            OpKind::BatchMatmul => self.matrix_product(node_idx, node, output),
+            OpKind::Softmax | OpKind::LogSoftmax => self.softmax(node_idx, node, output),
+            _ if NORMALISATIONS.contains(code) => {
                 let draft = self.normalisation(node_idx, node, output);
                 self.begin_region(output, sources[0], draft, 1);
             }
-            name if REDUCTIONS.contains(&name) => self.reduction(node_idx, node, output),
-            name if UNARY.contains(&name) || BINARY.contains(&name) => {
+            _ if REDUCTIONS.contains(code) => self.reduction(node_idx, node, output),
+            _ if UNARY.contains(code) || BINARY.contains(code) => {
                 self.elementwise(node_idx, node, output, &sources);
             }
             _ => self.other(node_idx, node),
@@ -524,7 +548,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         }
         self.drafts.push(Draft {
             kernel,
-            name: node.operator.code.name(),
+            code: &node.operator.code,
             is_merged: false,
             is_meeting: false,
             has_tail: false,
@@ -544,10 +568,9 @@ impl<'g, 'm> Builder<'g, 'm> {
         let out_shape = self.shape(output);
         let columns = channels(out_shape);
         let rows = rows_of(out_shape);
-        let name = operator.code.name();
         let inner = weights_shape.get(1..weights_shape.len().saturating_sub(1));
         let window = product(inner.unwrap_or_default()).max(1.0);
-        let is_depthwise = name == "DEPTHWISE_CONV_2D";
+        let is_depthwise = operator.code.kind == OpKind::DepthwiseConv2d;
         let depth = if is_depthwise {
             window
         } else {
@@ -559,8 +582,8 @@ impl<'g, 'm> Builder<'g, 'm> {
             (in_channels / channels(weights_shape)).floor().max(1.0)
         };
         let side = out_shape.get(1).map_or(1.0, |&side| f64::from(side.max(1)));
-        let macs = match name {
-            "TRANSPOSE_CONV" => self.elements(input) * columns * window,
+        let macs = match operator.code.kind {
+            OpKind::TransposeConv => self.elements(input) * columns * window,
             _ => rows * columns * depth,
         };
         let kind = match () {
@@ -581,7 +604,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             groups,
             side,
             stride: stride(&operator.options),
-            has_bias: operator.inputs.len() > 2 && name != "TRANSPOSE_CONV",
+            has_bias: operator.inputs.len() > 2 && operator.code.kind != OpKind::TransposeConv,
             ..Kernel::new(kind, node_idx)
         };
         self.draft(node_idx, node, kernel);
@@ -726,8 +749,8 @@ impl<'g, 'm> Builder<'g, 'm> {
 
     /// A scale by one number, or a mask.
     fn is_fused_before_softmax(&self, draft: usize) -> bool {
-        let Draft { kernel, name, .. } = &self.drafts[draft];
-        kernel.is_scalar || ["ADD", "SELECT", "SELECT_V2"].contains(name)
+        let Draft { kernel, code, .. } = &self.drafts[draft];
+        kernel.is_scalar || [OpKind::Add, OpKind::Select, OpKind::SelectV2].contains(&code.kind)
     }
 
     /// Of a kernel that works on vectors along the last dimension.
@@ -742,8 +765,7 @@ impl<'g, 'm> Builder<'g, 'm> {
 
     fn normalisation(&mut self, node_idx: usize, node: &Node<'m>, output: usize) -> usize {
         let mut kernel = self.vectors(Kind::Normalisation, node_idx, output);
-        // Groups of channels of a whole map are few and long.
-        if ["GROUP_NORMALIZATION", "INSTANCE_NORMALIZATION"].contains(&node.operator.code.name()) {
+        if NORMALISATIONS_OF_MAPS.contains(&node.operator.code.name()) {
             kernel.rows = 0.0;
         }
         self.draft(node_idx, node, kernel)
@@ -770,7 +792,7 @@ impl<'g, 'm> Builder<'g, 'm> {
                 let sizes = || self.activations(node).map(|t| self.elements(t));
                 let largest = sizes().fold(0.0, f64::max);
                 let broadcasts = sizes().fold(f64::MAX, f64::min) * 2.0 < largest;
-                let is_addition = node.operator.code.name() == "ADD" && !broadcasts;
+                let is_addition = node.operator.code.kind == OpKind::Add && !broadcasts;
                 let kind = if is_addition {
                     Kind::Addition
                 } else {
@@ -814,7 +836,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         if reduces
             && !merged
                 .iter()
-                .all(|&idx| OF_NORMALISATIONS.contains(&self.drafts[idx].name))
+                .all(|&idx| OF_NORMALISATIONS.contains(self.drafts[idx].code))
         {
             // Normalisations with activations inside run operator by operator.
             self.draft(node_idx, node, Kernel::new(Kind::Elementwise, node_idx));
@@ -854,19 +876,19 @@ impl<'g, 'm> Builder<'g, 'm> {
 
     /// Of one tensor, perhaps with constants.
     fn of_one(&mut self, node_idx: usize, node: &Node<'m>, output: usize, source: usize) {
-        let name = node.operator.code.name();
+        let code = &node.operator.code;
         let constants = node.operator.inputs.iter().flatten();
         let constants = constants.filter(|&&t| self.is_constant[t]);
         let constant = constants.map(|&t| self.elements(t)).fold(0.0, f64::max);
-        if UNARY.contains(&name) || constant == 0.0 {
+        if UNARY.contains(code) || constant == 0.0 {
             let kernel = Kernel {
-                function: Some(Function::of(name)),
+                function: Some(Function::of(code)),
                 ..Kernel::new(Kind::Activation, node_idx)
             };
             let draft = self.draft(node_idx, node, kernel);
             return self.extend_region(output, source, draft, 0);
         }
-        if self.absorb(name, output, source, constant) {
+        if self.absorb(code.kind, output, source, constant) {
             return;
         }
         let kernel = Kernel {
@@ -878,19 +900,21 @@ impl<'g, 'm> Builder<'g, 'm> {
     }
 
     /// Whether an operation with a constant is part of the kernel before it.
-    fn absorb(&mut self, name: &str, output: usize, source: usize, constant: f64) -> bool {
+    fn absorb(&mut self, kind: OpKind, output: usize, source: usize, constant: f64) -> bool {
         let Some(writer) = self.writers[source].filter(|_| self.n_readers[source] == 1) else {
             return false;
         };
         let is_vector = constant > 1.0;
-        let adds_vector = name == "ADD" && is_vector;
+        let adds_vector = kind == OpKind::Add && is_vector;
         let draft = &mut self.drafts[writer];
         let kernel = &mut draft.kernel;
         match kernel.kind {
             _ if draft.is_merged => return false,
             Kind::Normalisation if is_vector => {}
             Kind::Activation if draft.is_meeting && !is_vector && !draft.has_tail => {}
-            Kind::Scale if draft.name == "MUL" && adds_vector => kernel.kind = Kind::Affine,
+            Kind::Scale if draft.code.kind == OpKind::Mul && adds_vector => {
+                kernel.kind = Kind::Affine
+            }
             Kind::Dense if adds_vector && !kernel.has_bias && constant == kernel.columns => {
                 kernel.has_bias = true;
             }
@@ -924,7 +948,7 @@ impl<'g, 'm> Builder<'g, 'm> {
     }
 
     fn other(&mut self, node_idx: usize, node: &Node<'m>) {
-        let (kind, window, stride) = match (node.operator.code.name(), &node.operator.options) {
+        let (kind, window, stride) = match (node.operator.code.kind, &node.operator.options) {
             (
                 _,
                 BuiltinOptions::Pool2D {
@@ -937,13 +961,21 @@ impl<'g, 'm> Builder<'g, 'm> {
                 let window = product(&[*filter_h, *filter_w]);
                 (Kind::Pool, window, f64::from((*stride_h).max(1)))
             }
-            ("CONCATENATION" | "PACK", _) => (Kind::Concatenation, 0.0, 1.0),
-            ("PAD" | "PADV2" | "MIRROR_PAD" | "ROLL", _) => (Kind::Copy, 0.0, 1.0),
-            ("RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR", _) => (Kind::Resize, 0.0, 1.0),
-            ("GATHER" | "GATHER_ND" | "EMBEDDING_LOOKUP", _) => (Kind::Gather, 0.0, 1.0),
-            ("UNIDIRECTIONAL_SEQUENCE_LSTM" | "UNIDIRECTIONAL_SEQUENCE_RNN" | "LSTM", _) => {
+            (OpKind::Concatenation | OpKind::Pack, _) => (Kind::Concatenation, 0.0, 1.0),
+            (OpKind::Pad | OpKind::Padv2 | OpKind::MirrorPad, _) => (Kind::Copy, 0.0, 1.0),
+            (OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor, _) => (Kind::Resize, 0.0, 1.0),
+            (OpKind::Gather | OpKind::GatherNd | OpKind::EmbeddingLookup, _) => {
+                (Kind::Gather, 0.0, 1.0)
+            }
+            (
+                OpKind::UnidirectionalSequenceLstm
+                | OpKind::UnidirectionalSequenceRnn
+                | OpKind::Lstm,
+                _,
+            ) => {
                 return self.recurrent(node_idx, node);
             }
+            _ if node.operator.code.name() == "ROLL" => (Kind::Copy, 0.0, 1.0),
             _ => (Kind::Other, 0.0, 1.0),
         };
         let kernel = Kernel {

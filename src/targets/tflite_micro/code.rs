@@ -4,8 +4,11 @@
 //! the interpreter alone, and with one kernel each (GCC 12.2 at level 2, messages of errors left out). A
 //! kernel brings code for every type that it can run.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
+use crate::formats::tflite::OpKind;
 use crate::graph::Graph;
 
 /// An estimate of a number of bytes with its range.
@@ -21,13 +24,14 @@ pub struct Bytes {
 pub fn code_flash_bytes(graph: &Graph) -> Bytes {
     let subgraphs = graph.model.subgraphs.iter();
     let operators = subgraphs.flat_map(|subgraph| &subgraph.operators);
-    let names: std::collections::BTreeSet<&str> =
-        operators.map(|operator| operator.code.name()).collect();
-    let kernel = |name: &&str| {
-        let known = KERNEL_BYTES.iter().find(|(kernel, _)| kernel == name);
+    let codes: BTreeSet<(OpKind, Option<&str>)> = operators
+        .map(|operator| (operator.code.kind, operator.code.custom.as_deref()))
+        .collect();
+    let kernel = |(kind, _): &(OpKind, Option<&str>)| {
+        let known = KERNEL_BYTES.iter().find(|(kernel, _)| kernel == kind);
         known.map_or(OTHER_KERNEL_BYTES, |(_, bytes)| *bytes)
     };
-    let kernels = names.iter().map(kernel);
+    let kernels = codes.iter().map(kernel);
     let own: u64 = kernels
         .map(|bytes| bytes.saturating_sub(SHARED_BYTES))
         .sum();
@@ -44,22 +48,22 @@ const INTERPRETER_BYTES: u64 = 14_308;
 /// What the first kernel brings for all others.
 const SHARED_BYTES: u64 = 4_146;
 /// What each kernel adds to the interpreter, [`SHARED_BYTES`] included.
-const KERNEL_BYTES: &[(&str, u64)] = &[
-    ("ADD", 15_852),
-    ("AVERAGE_POOL_2D", 6_548),
-    ("CONCATENATION", 4_146),
-    ("CONV_2D", 32_704),
-    ("DEPTHWISE_CONV_2D", 22_544),
-    ("DEQUANTIZE", 4_146),
-    ("FULLY_CONNECTED", 21_276),
-    ("LOGISTIC", 8_268),
-    ("MAX_POOL_2D", 6_740),
-    ("MEAN", 9_376),
-    ("MUL", 13_976),
-    ("PAD", 5_644),
-    ("QUANTIZE", 6_668),
-    ("RESHAPE", 4_146),
-    ("SOFTMAX", 12_164),
+const KERNEL_BYTES: &[(OpKind, u64)] = &[
+    (OpKind::Add, 15_852),
+    (OpKind::AveragePool2d, 6_548),
+    (OpKind::Concatenation, 4_146),
+    (OpKind::Conv2d, 32_704),
+    (OpKind::DepthwiseConv2d, 22_544),
+    (OpKind::Dequantize, 4_146),
+    (OpKind::FullyConnected, 21_276),
+    (OpKind::Logistic, 8_268),
+    (OpKind::MaxPool2d, 6_740),
+    (OpKind::Mean, 9_376),
+    (OpKind::Mul, 13_976),
+    (OpKind::Pad, 5_644),
+    (OpKind::Quantize, 6_668),
+    (OpKind::Reshape, 4_146),
+    (OpKind::Softmax, 12_164),
 ];
 /// Of a kernel that was not linked: the median of those that were.
 const OTHER_KERNEL_BYTES: u64 = 8_268;
@@ -74,10 +78,10 @@ mod tests {
     use crate::formats::tflite::TensorType;
     use crate::graph::analysis::fixtures::{graph_of, model, operator, subgraph, tensor};
 
-    fn estimated(names: &[&str]) -> Bytes {
-        let tensors = vec![tensor(TensorType::Int8, &[1, 4]); names.len() + 1];
-        let operators = names.iter().enumerate();
-        let operators = operators.map(|(idx, name)| operator(name, &[idx], &[idx + 1]));
+    fn estimated(kinds: &[OpKind]) -> Bytes {
+        let tensors = vec![tensor(TensorType::Int8, &[1, 4]); kinds.len() + 1];
+        let operators = kinds.iter().enumerate();
+        let operators = operators.map(|(idx, &kind)| operator(kind, &[idx], &[idx + 1]));
         let model = model(vec![subgraph(tensors, operators.collect())]);
         code_flash_bytes(&graph_of(&model))
     }
@@ -86,31 +90,31 @@ mod tests {
     #[test]
     fn programs_of_several_kernels_are_near_those_that_were_linked() {
         let mobile_net = [
-            "CONV_2D",
-            "DEPTHWISE_CONV_2D",
-            "FULLY_CONNECTED",
-            "SOFTMAX",
-            "AVERAGE_POOL_2D",
-            "RESHAPE",
+            OpKind::Conv2d,
+            OpKind::DepthwiseConv2d,
+            OpKind::FullyConnected,
+            OpKind::Softmax,
+            OpKind::AveragePool2d,
+            OpKind::Reshape,
         ];
-        let all: Vec<&str> = KERNEL_BYTES.iter().map(|(name, _)| *name).collect();
-        for (names, linked) in [
+        let all: Vec<OpKind> = KERNEL_BYTES.iter().map(|(kind, _)| *kind).collect();
+        for (kinds, linked) in [
             (&mobile_net[..3], 76_680.0),
             (&mobile_net[..], 88_168.0),
             (&all[..], 126_652.0),
         ] {
-            let bytes = estimated(names);
+            let bytes = estimated(kinds);
             let off = 100.0 * (bytes.value as f64 / linked - 1.0);
             println!(
                 "{} kernels: {} bytes, linked {linked}: {off:+.1} %",
-                names.len(),
+                kinds.len(),
                 bytes.value
             );
             assert!(off.abs() < 10.0, "{off}");
             assert!((bytes.lo as f64) < linked && linked < bytes.hi as f64);
         }
         assert!(
-            estimated(&["ADD", "ADD"]) == estimated(&["ADD"]),
+            estimated(&[OpKind::Add, OpKind::Add]) == estimated(&[OpKind::Add]),
             "a kernel is linked once"
         );
     }

@@ -5,7 +5,7 @@
 //! what the interpreter of PyPI `tflite-micro` records over real files, as so many bytes an operator.
 //! Buffers of resource variables (`VAR_HANDLE`) are not counted.
 
-use crate::formats::tflite::{Model, Operator, Subgraph, Tensor};
+use crate::formats::tflite::{Model, OpKind, Operator, Subgraph, Tensor};
 
 /// Size of a pointer on the machine that runs the interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +80,11 @@ fn variable_bytes(tensor: &Tensor) -> u64 {
 }
 
 fn operator_bytes(operator: &Operator, subgraph: &Subgraph, pointers: Pointers) -> u64 {
-    let name = operator.code.name();
-    let kernel = KERNEL_BYTES.iter().find(|(kernel, _)| *kernel == name);
+    let kind = operator.code.kind;
+    let kernel = KERNEL_BYTES.iter().find(|(kernel, _)| *kernel == kind);
     let kernel_bytes = kernel.map_or(UNRECORDED_BYTES, |(_, bytes)| *bytes);
     let channels = PER_CHANNEL
-        .contains(&name)
+        .contains(&kind)
         .then(|| output_channels(operator, subgraph))
         .flatten();
     let saving = match channels {
@@ -103,31 +103,35 @@ fn output_channels(operator: &Operator, subgraph: &Subgraph) -> Option<u64> {
 }
 
 /// Kernels that keep numbers of each output channel.
-const PER_CHANNEL: &[&str] = &["CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV"];
+const PER_CHANNEL: &[OpKind] = &[
+    OpKind::Conv2d,
+    OpKind::DepthwiseConv2d,
+    OpKind::TransposeConv,
+];
 
 /// Bytes of 64-bit structures by operator, a fit to what is recorded of 70 files.
-const KERNEL_BYTES: &[(&str, u64)] = &[
-    ("ADD", 76),
-    ("AVERAGE_POOL_2D", 78),
-    ("CONCATENATION", 97),
-    ("CONV_2D", 106),
-    ("DEPTHWISE_CONV_2D", 110),
-    ("DEQUANTIZE", 3),
-    ("FULLY_CONNECTED", 108),
-    ("LOGISTIC", 4),
-    ("MAX_POOL_2D", 72),
-    ("MEAN", 37),
-    ("MUL", 48),
-    ("PAD", 65),
-    ("QUANTIZE", 23),
-    ("REDUCE_MAX", 25),
-    ("RESHAPE", 0),
-    ("SHAPE", 0),
-    ("SOFTMAX", 84),
-    ("STRIDED_SLICE", 60),
-    ("TRANSPOSE", 0),
-    ("TRANSPOSE_CONV", 151),
-    ("UNIDIRECTIONAL_SEQUENCE_LSTM", 748),
+const KERNEL_BYTES: &[(OpKind, u64)] = &[
+    (OpKind::Add, 76),
+    (OpKind::AveragePool2d, 78),
+    (OpKind::Concatenation, 97),
+    (OpKind::Conv2d, 106),
+    (OpKind::DepthwiseConv2d, 110),
+    (OpKind::Dequantize, 3),
+    (OpKind::FullyConnected, 108),
+    (OpKind::Logistic, 4),
+    (OpKind::MaxPool2d, 72),
+    (OpKind::Mean, 37),
+    (OpKind::Mul, 48),
+    (OpKind::Pad, 65),
+    (OpKind::Quantize, 23),
+    (OpKind::ReduceMax, 25),
+    (OpKind::Reshape, 0),
+    (OpKind::Shape, 0),
+    (OpKind::Softmax, 84),
+    (OpKind::StridedSlice, 60),
+    (OpKind::Transpose, 0),
+    (OpKind::TransposeConv, 151),
+    (OpKind::UnidirectionalSequenceLstm, 748),
 ];
 
 /// Of an operator that no recorded int8 file has: between the smallest and the largest above.

@@ -1,6 +1,6 @@
 //! Working buffers that kernels ask for while their operator runs.
 
-use crate::formats::tflite::{Tensor, TensorType};
+use crate::formats::tflite::{OpKind, Tensor, TensorType};
 use crate::graph::analysis::memory_plan::Scratch;
 use crate::graph::analysis::window::Window;
 use crate::graph::{Graph, Node};
@@ -48,12 +48,12 @@ fn output<'g>(graph: &Graph<'g>, node: &Node) -> Option<&'g Tensor> {
 
 /// As `Prepare` of each reference kernel asks. None for operands that the operator cannot have.
 fn reference(graph: &Graph, node: &Node) -> Vec<u64> {
-    let sizes = match node.operator.code.name() {
-        "MEAN" | "SUM" => reduction(graph, node),
-        "UNIDIRECTIONAL_SEQUENCE_LSTM" => {
+    let sizes = match node.operator.code.kind {
+        OpKind::Mean | OpKind::Sum => reduction(graph, node),
+        OpKind::UnidirectionalSequenceLstm => {
             input(graph, node, 19).and_then(|state| Some(vec![state.byte_len()?; 4]))
         }
-        "TRANSPOSE_CONV" => transpose_conv(graph, node),
+        OpKind::TransposeConv => transpose_conv(graph, node),
         _ => None,
     };
     sizes.unwrap_or_default()
@@ -102,10 +102,10 @@ fn cmsis_nn(graph: &Graph, node_idx: usize, node: &Node) -> Option<Vec<u64>> {
     let side = |length: i32| u64::try_from(length).unwrap_or(0);
     let taps = side(window.filter_h).checked_mul(side(window.filter_w))?;
     let row = taps.checked_mul(channels)?;
-    let bytes = match node.operator.code.name() {
-        "CONV_2D" if taps == 1 => 0,
-        "CONV_2D" => row.checked_next_multiple_of(4)?.checked_mul(4)?,
-        "DEPTHWISE_CONV_2D" => {
+    let bytes = match node.operator.code.kind {
+        OpKind::Conv2d if taps == 1 => 0,
+        OpKind::Conv2d => row.checked_next_multiple_of(4)?.checked_mul(4)?,
+        OpKind::DepthwiseConv2d => {
             let is_multiplied = output(graph, node)?.shape.last() != values.shape.last();
             let is_dilated = window.dilation_h != 1 || window.dilation_w != 1;
             let has_own_kernel = window.filter_h == 3 && window.filter_w == 3;
@@ -114,7 +114,7 @@ fn cmsis_nn(graph: &Graph, node_idx: usize, node: &Node) -> Option<Vec<u64>> {
                 false => row.checked_mul(2)?,
             }
         }
-        "AVERAGE_POOL_2D" => channels.checked_mul(4)?,
+        OpKind::AveragePool2d => channels.checked_mul(4)?,
         _ => return None,
     };
     Some(if bytes == 0 { vec![] } else { vec![bytes] })

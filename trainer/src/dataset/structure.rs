@@ -39,7 +39,7 @@ struct Hasher<'g, 'm> {
 impl Hasher<'_, '_> {
     fn operator(&mut self, operator: &Operator) {
         let kind = (
-            operator.code.builtin,
+            operator.code.kind.number(),
             &operator.code.custom,
             &operator.options,
         );

@@ -3,55 +3,55 @@
 use super::Converter;
 use super::value::{Perm, Place, Value, broadcast, extended, identity, stored};
 use crate::formats::onnx::proto::{Node, tensor_type};
-use crate::formats::tflite::{Activation, BuiltinOptions, TensorType};
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
 
 /// Operators with one operand and no options.
-const UNARY: &[(&str, &str)] = &[
-    ("Relu", "RELU"),
-    ("Sigmoid", "LOGISTIC"),
-    ("Tanh", "TANH"),
-    ("Exp", "EXP"),
-    ("Log", "LOG"),
-    ("Sqrt", "SQRT"),
-    ("Neg", "NEG"),
-    ("Abs", "ABS"),
-    ("Floor", "FLOOR"),
-    ("Ceil", "CEIL"),
-    ("Round", "ROUND"),
-    ("Sin", "SIN"),
-    ("Cos", "COS"),
-    ("Sign", "SIGN"),
-    ("Not", "LOGICAL_NOT"),
-    ("HardSwish", "HARD_SWISH"),
-    ("Elu", "ELU"),
+const UNARY: &[(&str, OpKind)] = &[
+    ("Relu", OpKind::Relu),
+    ("Sigmoid", OpKind::Logistic),
+    ("Tanh", OpKind::Tanh),
+    ("Exp", OpKind::Exp),
+    ("Log", OpKind::Log),
+    ("Sqrt", OpKind::Sqrt),
+    ("Neg", OpKind::Neg),
+    ("Abs", OpKind::Abs),
+    ("Floor", OpKind::Floor),
+    ("Ceil", OpKind::Ceil),
+    ("Round", OpKind::Round),
+    ("Sin", OpKind::Sin),
+    ("Cos", OpKind::Cos),
+    ("Sign", OpKind::Sign),
+    ("Not", OpKind::LogicalNot),
+    ("HardSwish", OpKind::HardSwish),
+    ("Elu", OpKind::Elu),
 ];
 
 /// Operators of operands that are broadcast to one shape.
-const BROADCAST: &[(&str, &str)] = &[
-    ("Add", "ADD"),
-    ("Sum", "ADD"),
-    ("Sub", "SUB"),
-    ("Mul", "MUL"),
-    ("Div", "DIV"),
-    ("Max", "MAXIMUM"),
-    ("Min", "MINIMUM"),
-    ("Pow", "POW"),
-    ("Mod", "FLOOR_MOD"),
-    ("PRelu", "PRELU"),
-    ("Equal", "EQUAL"),
-    ("Greater", "GREATER"),
-    ("Less", "LESS"),
-    ("GreaterOrEqual", "GREATER_EQUAL"),
-    ("LessOrEqual", "LESS_EQUAL"),
-    ("And", "LOGICAL_AND"),
-    ("Or", "LOGICAL_OR"),
+const BROADCAST: &[(&str, OpKind)] = &[
+    ("Add", OpKind::Add),
+    ("Sum", OpKind::Add),
+    ("Sub", OpKind::Sub),
+    ("Mul", OpKind::Mul),
+    ("Div", OpKind::Div),
+    ("Max", OpKind::Maximum),
+    ("Min", OpKind::Minimum),
+    ("Pow", OpKind::Pow),
+    ("Mod", OpKind::FloorMod),
+    ("PRelu", OpKind::Prelu),
+    ("Equal", OpKind::Equal),
+    ("Greater", OpKind::Greater),
+    ("Less", OpKind::Less),
+    ("GreaterOrEqual", OpKind::GreaterEqual),
+    ("LessOrEqual", OpKind::LessEqual),
+    ("And", OpKind::LogicalAnd),
+    ("Or", OpKind::LogicalOr),
 ];
 
 impl<'a> Converter<'a> {
     pub(super) fn arithmetic(&mut self, node: &'a Node<'a>) -> Option<()> {
         let output = self.output(node)?;
         let op_type = node.text.op_type;
-        if let Some((_, kind)) = UNARY.iter().find(|(name, _)| *name == op_type) {
+        if let Some(&(_, kind)) = UNARY.iter().find(|(name, _)| *name == op_type) {
             let value = self.input(node, 0)?;
             if op_type == "Relu" && self.fuse(&value, output, Activation::Relu).is_some() {
                 return Some(());
@@ -69,7 +69,7 @@ impl<'a> Converter<'a> {
                 let alpha = node.float("alpha").unwrap_or(0.01);
                 let value = self.input(node, 0)?;
                 self.unary(
-                    "LEAKY_RELU",
+                    OpKind::LeakyRelu,
                     &value,
                     output,
                     BuiltinOptions::LeakyRelu { alpha },
@@ -78,7 +78,12 @@ impl<'a> Converter<'a> {
             "Gelu" => {
                 let approximate = node.text("approximate") == Some("tanh");
                 let value = self.input(node, 0)?;
-                self.unary("GELU", &value, output, BuiltinOptions::Gelu { approximate })
+                self.unary(
+                    OpKind::Gelu,
+                    &value,
+                    output,
+                    BuiltinOptions::Gelu { approximate },
+                )
             }
             "HardSigmoid" => self.hard_sigmoid(node, output),
             "Softplus" => self.softplus(node, output),
@@ -90,7 +95,7 @@ impl<'a> Converter<'a> {
                 };
                 let (shape, perm) = (value.shape.clone()?, value.perm()?);
                 self.operator(
-                    "DIV",
+                    OpKind::Div,
                     vec![Some(one), Some(tensor)],
                     output,
                     value.tensor_type,
@@ -107,7 +112,7 @@ impl<'a> Converter<'a> {
                 };
                 let (shape, perm) = (value.shape.clone()?, value.perm()?);
                 self.operator(
-                    "MUL",
+                    OpKind::Mul,
                     vec![Some(tensor), Some(tensor)],
                     output,
                     value.tensor_type,
@@ -118,14 +123,14 @@ impl<'a> Converter<'a> {
             }
             "Pow" if self.input(node, 1)?.number() == Some(0.5) => {
                 let value = self.input(node, 0)?;
-                self.unary("SQRT", &value, output, BuiltinOptions::Absent)
+                self.unary(OpKind::Sqrt, &value, output, BuiltinOptions::Absent)
             }
             "Where" => {
                 let values = [0, 1, 2].map(|at| self.input(node, at));
                 let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
                 let of_type = values.get(1)?.tensor_type;
                 self.broadcast(
-                    "SELECT_V2",
+                    OpKind::SelectV2,
                     &values,
                     output,
                     of_type,
@@ -144,7 +149,7 @@ impl<'a> Converter<'a> {
 
     pub(super) fn unary(
         &mut self,
-        kind: &str,
+        kind: OpKind,
         value: &Value<'a>,
         output: &'a str,
         options: BuiltinOptions,
@@ -181,7 +186,7 @@ impl<'a> Converter<'a> {
         };
         let tensor = self.own(&value)?;
         self.operator(
-            "CAST",
+            OpKind::Cast,
             vec![Some(tensor)],
             output,
             to,
@@ -212,9 +217,9 @@ impl<'a> Converter<'a> {
             bound.is_some_and(|bound| (bound - number).abs() < 1e-6)
         };
         let (fused, kind) = match (min, max) {
-            _ if is(min, 0.0) && is(max, 6.0) => (Activation::Relu6, "RELU6"),
-            _ if is(min, -1.0) && is(max, 1.0) => (Activation::ReluN1To1, "RELU_N1_TO_1"),
-            (_, None) if is(min, 0.0) => (Activation::Relu, "RELU"),
+            _ if is(min, 0.0) && is(max, 6.0) => (Activation::Relu6, OpKind::Relu6),
+            _ if is(min, -1.0) && is(max, 1.0) => (Activation::ReluN1To1, OpKind::ReluN1To1),
+            (_, None) if is(min, 0.0) => (Activation::Relu, OpKind::Relu),
             (None, None) => {
                 let (shape, perm) = (value.shape.clone()?, value.perm()?);
                 return self.alias(output, &value, shape, perm);
@@ -240,7 +245,7 @@ impl<'a> Converter<'a> {
         if has_min && has_max {
             let inputs = vec![Some(tensor), Some(bound)];
             tensor = self.intermediate(
-                "MAXIMUM",
+                OpKind::Maximum,
                 inputs,
                 "bounded",
                 value.tensor_type,
@@ -249,7 +254,11 @@ impl<'a> Converter<'a> {
                 BuiltinOptions::Absent,
             )?;
         }
-        let kind = if has_max { "MINIMUM" } else { "MAXIMUM" };
+        let kind = if has_max {
+            OpKind::Minimum
+        } else {
+            OpKind::Maximum
+        };
         let inputs = vec![Some(tensor), Some(bound)];
         self.operator(
             kind,
@@ -272,7 +281,7 @@ impl<'a> Converter<'a> {
         };
         let inputs = vec![Some(tensor), Some(number)];
         let sum = self.intermediate(
-            "ADD",
+            OpKind::Add,
             inputs,
             "hard_sigmoid",
             of_type,
@@ -285,7 +294,7 @@ impl<'a> Converter<'a> {
             activation: Activation::None,
         };
         self.operator(
-            "MUL",
+            OpKind::Mul,
             vec![Some(sum), Some(sixth)],
             output,
             of_type,
@@ -302,7 +311,7 @@ impl<'a> Converter<'a> {
         let tensor = self.own(&value)?;
         let inputs = vec![Some(tensor)];
         let exponential = self.intermediate(
-            "EXP",
+            OpKind::Exp,
             inputs,
             "softplus",
             of_type,
@@ -315,9 +324,17 @@ impl<'a> Converter<'a> {
             activation: Activation::None,
         };
         let inputs = vec![Some(exponential), Some(one)];
-        let sum = self.intermediate("ADD", inputs, "softplus", of_type, &shape, &perm, options)?;
+        let sum = self.intermediate(
+            OpKind::Add,
+            inputs,
+            "softplus",
+            of_type,
+            &shape,
+            &perm,
+            options,
+        )?;
         self.operator(
-            "LOG",
+            OpKind::Log,
             vec![Some(sum)],
             output,
             of_type,
@@ -329,12 +346,17 @@ impl<'a> Converter<'a> {
 
     fn several(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
         let op_type = node.text.op_type;
-        let (_, kind) = BROADCAST.iter().find(|(name, _)| *name == op_type)?;
+        let &(_, kind) = BROADCAST.iter().find(|(name, _)| *name == op_type)?;
         let values = (0..node.inputs.len()).map(|at| self.input(node, at));
         let mut values: Vec<Value> = values.collect::<Option<_>>()?;
-        let of_type = match *kind {
-            "EQUAL" | "GREATER" | "LESS" | "GREATER_EQUAL" | "LESS_EQUAL" | "LOGICAL_AND"
-            | "LOGICAL_OR" => TensorType::Bool,
+        let of_type = match kind {
+            OpKind::Equal
+            | OpKind::Greater
+            | OpKind::Less
+            | OpKind::GreaterEqual
+            | OpKind::LessEqual
+            | OpKind::LogicalAnd
+            | OpKind::LogicalOr => TensorType::Bool,
             _ => values.first()?.tensor_type,
         };
         if let [one, other] = &values[..]
@@ -355,17 +377,17 @@ impl<'a> Converter<'a> {
             let slopes = values.get_mut(1)?;
             slopes.shape = Some(extended(slopes.shape.as_ref()?, rank));
         }
-        let options = match *kind {
-            "ADD" => BuiltinOptions::Add {
+        let options = match kind {
+            OpKind::Add => BuiltinOptions::Add {
                 activation: Activation::None,
             },
-            "SUB" => BuiltinOptions::Sub {
+            OpKind::Sub => BuiltinOptions::Sub {
                 activation: Activation::None,
             },
-            "MUL" => BuiltinOptions::Mul {
+            OpKind::Mul => BuiltinOptions::Mul {
                 activation: Activation::None,
             },
-            "DIV" => BuiltinOptions::Div {
+            OpKind::Div => BuiltinOptions::Div {
                 activation: Activation::None,
             },
             _ => BuiltinOptions::Absent,
@@ -384,14 +406,21 @@ impl<'a> Converter<'a> {
     /// One of the sums of a `Sum` of more than two.
     fn pair(
         &mut self,
-        kind: &str,
+        kind: OpKind,
         values: &[Value<'a>],
         of_type: TensorType,
         options: &BuiltinOptions,
     ) -> Option<Value<'a>> {
         let (inputs, shape, perm) = self.operands(values)?;
-        let tensor_idx =
-            self.intermediate(kind, inputs, kind, of_type, &shape, &perm, options.clone())?;
+        let tensor_idx = self.intermediate(
+            kind,
+            inputs,
+            kind.name(),
+            of_type,
+            &shape,
+            &perm,
+            options.clone(),
+        )?;
         Some(Value {
             name: "",
             tensor_type: of_type,
@@ -402,7 +431,7 @@ impl<'a> Converter<'a> {
 
     pub(super) fn broadcast(
         &mut self,
-        kind: &str,
+        kind: OpKind,
         values: &[Value<'a>],
         output: &'a str,
         of_type: TensorType,
@@ -494,8 +523,8 @@ impl<'a> Converter<'a> {
     ) -> Option<()> {
         let operator_idx = self.product_that_writes(value)?;
         let operator = self.builder.operators.get(operator_idx)?;
-        let position = match operator.code.name() {
-            "TRANSPOSE_CONV" => 3,
+        let position = match operator.code.kind {
+            OpKind::TransposeConv => 3,
             _ => 2,
         };
         let units = self
@@ -523,8 +552,12 @@ impl<'a> Converter<'a> {
         let operator_idx = self.only_writer(value)?;
         let operator = self.builder.operators.get_mut(operator_idx)?;
         let is_product = matches!(
-            operator.code.name(),
-            "CONV_2D" | "DEPTHWISE_CONV_2D" | "TRANSPOSE_CONV" | "CONV_3D" | "FULLY_CONNECTED"
+            operator.code.kind,
+            OpKind::Conv2d
+                | OpKind::DepthwiseConv2d
+                | OpKind::TransposeConv
+                | OpKind::Conv3d
+                | OpKind::FullyConnected
         );
         let activation = super::activation_of(&mut operator.options)?;
         (is_product && *activation == Activation::None).then_some(operator_idx)

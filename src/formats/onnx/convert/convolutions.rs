@@ -3,7 +3,7 @@
 use super::Converter;
 use super::value::{Value, channels_last, identity, product};
 use crate::formats::onnx::proto::Node;
-use crate::formats::tflite::{Activation, BuiltinOptions, Padding, TensorType};
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, Padding, TensorType};
 
 /// A window along one dimension.
 #[derive(Clone, Copy, Debug)]
@@ -228,7 +228,7 @@ impl<'a> Converter<'a> {
         let inputs = vec![Some(image.tensor_idx), Some(paddings)];
         let perm = channels_last(image.shape.len());
         let padded = self.intermediate(
-            "PAD",
+            OpKind::Pad,
             inputs,
             &format!("{name}/padded"),
             image.of_type,
@@ -245,7 +245,7 @@ impl<'a> Converter<'a> {
     #[allow(clippy::too_many_arguments)]
     fn on_image(
         &mut self,
-        kind: &str,
+        kind: OpKind,
         inputs: Vec<Option<usize>>,
         output: &'a str,
         of_type: TensorType,
@@ -316,7 +316,7 @@ impl<'a> Converter<'a> {
         let activation = Activation::None;
         let (kind, options) = match (strides.as_slice(), dilations.as_slice()) {
             (&[stride_h, stride_w], &[dilation_h, dilation_w]) if is_depthwise => (
-                "DEPTHWISE_CONV_2D",
+                OpKind::DepthwiseConv2d,
                 BuiltinOptions::DepthwiseConv2D {
                     padding,
                     stride_h,
@@ -328,7 +328,7 @@ impl<'a> Converter<'a> {
                 },
             ),
             (&[stride_h, stride_w], &[dilation_h, dilation_w]) => (
-                "CONV_2D",
+                OpKind::Conv2d,
                 BuiltinOptions::Conv2D {
                     padding,
                     stride_h,
@@ -339,7 +339,7 @@ impl<'a> Converter<'a> {
                 },
             ),
             (&[stride_d, stride_h, stride_w], &[dilation_d, dilation_h, dilation_w]) => (
-                "CONV_3D",
+                OpKind::Conv3d,
                 BuiltinOptions::Conv3D {
                     padding,
                     stride_d,
@@ -466,7 +466,7 @@ impl<'a> Converter<'a> {
         let perm = channels_last(4);
         if whole == outs {
             return self.operator(
-                "TRANSPOSE_CONV",
+                OpKind::TransposeConv,
                 inputs,
                 output,
                 x.tensor_type,
@@ -476,7 +476,7 @@ impl<'a> Converter<'a> {
             );
         }
         let uncut = self.intermediate(
-            "TRANSPOSE_CONV",
+            OpKind::TransposeConv,
             inputs,
             &format!("{output}/whole"),
             x.tensor_type,
@@ -496,7 +496,7 @@ impl<'a> Converter<'a> {
         );
         let inputs = vec![Some(uncut), Some(begin), Some(size)];
         self.operator(
-            "SLICE",
+            OpKind::Slice,
             inputs,
             output,
             x.tensor_type,
@@ -526,8 +526,8 @@ impl<'a> Converter<'a> {
             activation: Activation::None,
         };
         let kind = match node.text.op_type {
-            "MaxPool" => "MAX_POOL_2D",
-            _ => "AVERAGE_POOL_2D",
+            "MaxPool" => OpKind::MaxPool2d,
+            _ => OpKind::AveragePool2d,
         };
         let shape = vec![
             *image.shape.first()?,
@@ -549,8 +549,8 @@ impl<'a> Converter<'a> {
     fn global_pool(&mut self, node: &'a Node<'a>) -> Option<()> {
         let (output, (x, shape)) = (self.output(node)?, self.shaped(node, 0)?);
         let kind = match node.text.op_type {
-            "GlobalMaxPool" => "REDUCE_MAX",
-            _ => "MEAN",
+            "GlobalMaxPool" => OpKind::ReduceMax,
+            _ => OpKind::Mean,
         };
         let axes: Vec<usize> = (2..shape.len()).collect();
         self.reduce(kind, &x, output, &axes, true)

@@ -4,15 +4,15 @@ use super::Converter;
 use super::fold::{range_of_slice, reshaped, squeezed, unsqueezed};
 use super::value::{self, Perm, Value, axis, identity, product, stored, stored_axis};
 use crate::formats::onnx::proto::Node;
-use crate::formats::tflite::{Activation, BuiltinOptions, MirrorPadMode, TensorType};
+use crate::formats::tflite::{Activation, BuiltinOptions, MirrorPadMode, OpKind, TensorType};
 
 /// Reductions of ONNX and TFLite.
-const REDUCTIONS: &[(&str, &str)] = &[
-    ("ReduceMean", "MEAN"),
-    ("ReduceSum", "SUM"),
-    ("ReduceMax", "REDUCE_MAX"),
-    ("ReduceMin", "REDUCE_MIN"),
-    ("ReduceProd", "REDUCE_PROD"),
+const REDUCTIONS: &[(&str, OpKind)] = &[
+    ("ReduceMean", OpKind::Mean),
+    ("ReduceSum", OpKind::Sum),
+    ("ReduceMax", OpKind::ReduceMax),
+    ("ReduceMin", OpKind::ReduceMin),
+    ("ReduceProd", OpKind::ReduceProd),
 ];
 
 fn narrow(value: i64) -> Option<i32> {
@@ -57,7 +57,7 @@ impl<'a> Converter<'a> {
             "Gather" => self.gather(node, output, &x, &shape),
             "Expand" => {
                 let to = value::broadcast(&[&shape, &self.input(node, 1)?.integers()?])?;
-                self.widen("BROADCAST_TO", output, &x, to)
+                self.widen(OpKind::BroadcastTo, output, &x, to)
             }
             "Tile" => {
                 let repeats = self.input(node, 1)?.integers()?;
@@ -66,7 +66,7 @@ impl<'a> Converter<'a> {
                     .iter()
                     .zip(&repeats)
                     .map(|(side, n)| side.checked_mul(*n));
-                self.widen("TILE", output, &x, to.collect::<Option<_>>()?)
+                self.widen(OpKind::Tile, output, &x, to.collect::<Option<_>>()?)
             }
             "Pad" => self.pad(node, output, &x, shape),
             "Resize" | "Upsample" => self.resize(node, output, &x, &shape),
@@ -81,7 +81,7 @@ impl<'a> Converter<'a> {
                     reverse: node.integer("reverse") == Some(1),
                 };
                 self.operator(
-                    "CUMSUM",
+                    OpKind::Cumsum,
                     vec![Some(tensor), Some(along)],
                     output,
                     x.tensor_type,
@@ -92,7 +92,7 @@ impl<'a> Converter<'a> {
             }
             "TopK" => self.top_k(node, &x, shape),
             name => {
-                let (_, kind) = REDUCTIONS
+                let &(_, kind) = REDUCTIONS
                     .iter()
                     .find(|(reduction, _)| *reduction == name)?;
                 let axes = match self.list(node, "axes", 1) {
@@ -224,7 +224,7 @@ impl<'a> Converter<'a> {
             activation: Activation::None,
         };
         self.operator(
-            "CONCATENATION",
+            OpKind::Concatenation,
             inputs,
             output,
             first.tensor_type,
@@ -258,14 +258,18 @@ impl<'a> Converter<'a> {
         let num_splits = i32::try_from(sizes.len()).ok()?;
         let (kind, inputs, options) = match is_equal {
             true => (
-                "SPLIT",
+                OpKind::Split,
                 vec![Some(along_tensor), Some(tensor)],
                 BuiltinOptions::Split { num_splits },
             ),
             false => {
                 let sizes = self.integers("size_splits", &narrow_all(&sizes)?);
                 let inputs = vec![Some(tensor), Some(sizes), Some(along_tensor)];
-                ("SPLIT_V", inputs, BuiltinOptions::SplitV { num_splits })
+                (
+                    OpKind::SplitV,
+                    inputs,
+                    BuiltinOptions::SplitV { num_splits },
+                )
             }
         };
         let mut parts = Vec::new();
@@ -275,12 +279,7 @@ impl<'a> Converter<'a> {
             parts.push((name, self.tensor(name, x.tensor_type, &part, &perm)?, part));
         }
         let outputs: Vec<usize> = parts.iter().map(|(_, tensor, _)| *tensor).collect();
-        let operator_idx = self.builder.operator(
-            crate::formats::builder::code(kind),
-            inputs,
-            outputs,
-            options,
-        );
+        let operator_idx = self.builder.operator(kind, inputs, outputs, options);
         for (name, tensor, part) in parts {
             self.writers.insert(tensor, operator_idx);
             if !name.is_empty() {
@@ -359,7 +358,7 @@ impl<'a> Converter<'a> {
             offset: false,
         };
         self.operator(
-            "STRIDED_SLICE",
+            OpKind::StridedSlice,
             inputs,
             output,
             x.tensor_type,
@@ -417,7 +416,7 @@ impl<'a> Converter<'a> {
             batch_dims: 0,
         };
         self.operator(
-            "GATHER",
+            OpKind::Gather,
             vec![Some(tensor), Some(places)],
             output,
             x.tensor_type,
@@ -428,7 +427,7 @@ impl<'a> Converter<'a> {
     }
 
     /// To a larger shape, which repeats values.
-    fn widen(&mut self, kind: &str, output: &'a str, x: &Value<'a>, to: Vec<i64>) -> Option<()> {
+    fn widen(&mut self, kind: OpKind, output: &'a str, x: &Value<'a>, to: Vec<i64>) -> Option<()> {
         let shape = x.shape.clone()?;
         if to == shape {
             return self.alias(output, x, to, x.perm()?);
@@ -446,7 +445,7 @@ impl<'a> Converter<'a> {
         let sides = narrow_all(&stored(&to, &perm)?)?;
         let from = self.builder.tensors.get(tensor)?.shape.clone();
         let list = match kind {
-            "TILE" => sides
+            OpKind::Tile => sides
                 .iter()
                 .zip(&from)
                 .map(|(to, from)| to.checked_div(*from))
@@ -492,9 +491,9 @@ impl<'a> Converter<'a> {
         }
         let perm = x.perm()?;
         let (kind, options) = match node.text("mode").unwrap_or("constant") {
-            "constant" => ("PAD", BuiltinOptions::Absent),
+            "constant" => (OpKind::Pad, BuiltinOptions::Absent),
             "reflect" => (
-                "MIRROR_PAD",
+                OpKind::MirrorPad,
                 BuiltinOptions::MirrorPad {
                     mode: MirrorPadMode::Reflect,
                 },
@@ -583,7 +582,7 @@ impl<'a> Converter<'a> {
             (how == "align_corners", how.ends_with("half_pixel"));
         let (kind, options) = match node.text("mode").unwrap_or("nearest") {
             "nearest" => (
-                "RESIZE_NEAREST_NEIGHBOR",
+                OpKind::ResizeNearestNeighbor,
                 BuiltinOptions::ResizeNearestNeighbor {
                     align_corners,
                     half_pixel_centers: half_pixel_centers
@@ -591,7 +590,7 @@ impl<'a> Converter<'a> {
                 },
             ),
             "linear" | "bilinear" => (
-                "RESIZE_BILINEAR",
+                OpKind::ResizeBilinear,
                 BuiltinOptions::ResizeBilinear {
                     align_corners,
                     half_pixel_centers,
@@ -628,7 +627,7 @@ impl<'a> Converter<'a> {
         let block_size = narrow(side)?;
         let (kind, to, options) = match node.text.op_type {
             "DepthToSpace" => (
-                "DEPTH_TO_SPACE",
+                OpKind::DepthToSpace,
                 vec![
                     n,
                     c.checked_div(area)?,
@@ -638,7 +637,7 @@ impl<'a> Converter<'a> {
                 BuiltinOptions::DepthToSpace { block_size },
             ),
             _ => (
-                "SPACE_TO_DEPTH",
+                OpKind::SpaceToDepth,
                 vec![
                     n,
                     c.checked_mul(area)?,
@@ -681,8 +680,8 @@ impl<'a> Converter<'a> {
         perm = without(&perm, &[along]);
         let output_type = TensorType::Int64;
         let (kind, options) = match node.text.op_type {
-            "ArgMax" => ("ARG_MAX", BuiltinOptions::ArgMax { output_type }),
-            _ => ("ARG_MIN", BuiltinOptions::ArgMin { output_type }),
+            "ArgMax" => (OpKind::ArgMax, BuiltinOptions::ArgMax { output_type }),
+            _ => (OpKind::ArgMin, BuiltinOptions::ArgMin { output_type }),
         };
         let inputs = vec![Some(tensor), Some(place)];
         if !keeps {
@@ -721,7 +720,7 @@ impl<'a> Converter<'a> {
             }
             outputs.push(result);
         }
-        let code = crate::formats::builder::code("TOPK_V2");
+        let code = OpKind::TopkV2;
         self.builder.operator(
             code,
             vec![Some(tensor), Some(n)],
@@ -733,7 +732,7 @@ impl<'a> Converter<'a> {
 
     pub(super) fn reduce(
         &mut self,
-        kind: &str,
+        kind: OpKind,
         x: &Value<'a>,
         output: &'a str,
         axes: &[usize],

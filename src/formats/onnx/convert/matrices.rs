@@ -3,7 +3,7 @@
 use super::Converter;
 use super::value::{Value, broadcast, identity};
 use crate::formats::onnx::proto::Node;
-use crate::formats::tflite::{Activation, BuiltinOptions};
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
 
 impl<'a> Converter<'a> {
     pub(super) fn matrix(&mut self, node: &'a Node<'a>) -> Option<()> {
@@ -46,7 +46,7 @@ impl<'a> Converter<'a> {
         let perm = identity(shape.len());
         let options = BuiltinOptions::BatchMatMul { adj_x, adj_y };
         self.operator(
-            "BATCH_MATMUL",
+            OpKind::BatchMatmul,
             vec![Some(x), Some(y)],
             output,
             a.tensor_type,
@@ -96,7 +96,7 @@ impl<'a> Converter<'a> {
             activation: Activation::None,
         };
         self.operator(
-            "FULLY_CONNECTED",
+            OpKind::FullyConnected,
             inputs,
             output,
             a.tensor_type,
@@ -142,7 +142,7 @@ impl<'a> Converter<'a> {
         let (inputs, perm, shape) = (vec![Some(x), Some(y)], identity(2), vec![rows, units]);
         let Some(bias) = bias else {
             return self.operator(
-                "BATCH_MATMUL",
+                OpKind::BatchMatmul,
                 inputs,
                 output,
                 a.tensor_type,
@@ -153,7 +153,7 @@ impl<'a> Converter<'a> {
         };
         let name = format!("{output}/product");
         let product = self.intermediate(
-            "BATCH_MATMUL",
+            OpKind::BatchMatmul,
             inputs,
             &name,
             a.tensor_type,
@@ -166,7 +166,7 @@ impl<'a> Converter<'a> {
             activation: Activation::None,
         };
         self.operator(
-            "ADD",
+            OpKind::Add,
             vec![Some(product), Some(bias)],
             output,
             a.tensor_type,

@@ -31,7 +31,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::formats::builder::{self, Builder};
 use crate::formats::distribution::{self, DEFAULT_ENTROPY_BITS, DEFAULT_ZERO_SHARE};
 use crate::formats::shown;
-use crate::formats::tflite::{Activation, BuiltinOptions, Format, Model, TensorType};
+use crate::formats::tflite::{Activation, BuiltinOptions, Format, Model, OpKind, TensorType};
 
 /// The conversion in the making. Handlers of operators return `None` where they cannot tell a shape or have no
 /// counterpart in TFLite; the node then becomes an operator of its own name.
@@ -479,7 +479,7 @@ impl<'a> Converter<'a> {
     #[allow(clippy::too_many_arguments)]
     fn operator(
         &mut self,
-        kind: &str,
+        kind: OpKind,
         inputs: Vec<Option<usize>>,
         output: &'a str,
         of_type: TensorType,
@@ -500,7 +500,7 @@ impl<'a> Converter<'a> {
     #[allow(clippy::too_many_arguments)]
     fn intermediate(
         &mut self,
-        kind: &str,
+        kind: OpKind,
         inputs: Vec<Option<usize>>,
         name: &str,
         of_type: TensorType,
@@ -518,9 +518,9 @@ impl<'a> Converter<'a> {
             self.describe(tensor_idx);
             return Some(tensor_idx);
         }
-        let operator_idx =
-            self.builder
-                .operator(builder::code(kind), inputs, vec![tensor_idx], options);
+        let operator_idx = self
+            .builder
+            .operator(kind, inputs, vec![tensor_idx], options);
         self.writers.insert(tensor_idx, operator_idx);
         Some(tensor_idx)
     }
@@ -561,7 +561,7 @@ impl<'a> Converter<'a> {
                 let order = self.integers("perm", &order);
                 let inputs = vec![Some(tensor_idx), Some(order)];
                 self.intermediate(
-                    "TRANSPOSE",
+                    OpKind::Transpose,
                     inputs,
                     &name,
                     of_type,
@@ -594,7 +594,7 @@ impl<'a> Converter<'a> {
         let options = BuiltinOptions::Reshape { new_shape: sides };
         let inputs = vec![Some(tensor_idx), Some(shape)];
         let reshaped = self.intermediate(
-            "RESHAPE",
+            OpKind::Reshape,
             inputs,
             name,
             of_type,
@@ -612,7 +612,7 @@ impl<'a> Converter<'a> {
             .builder
             .operators
             .get(*self.writers.get(&tensor_idx)?)?;
-        let is_reshape = operator.code.name() == "RESHAPE";
+        let is_reshape = operator.code.kind == OpKind::Reshape;
         is_reshape.then(|| operator.inputs.first().copied().flatten())?
     }
 

@@ -3,7 +3,7 @@
 use super::Converter;
 use super::value::{Value, axis, identity};
 use crate::formats::onnx::proto::Node;
-use crate::formats::tflite::{Activation, BuiltinOptions};
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
 
 impl<'a> Converter<'a> {
     pub(super) fn normalization(&mut self, node: &'a Node<'a>) -> Option<()> {
@@ -51,7 +51,7 @@ impl<'a> Converter<'a> {
                     activation: Activation::None,
                 };
                 self.operator(
-                    "L2_NORMALIZATION",
+                    OpKind::L2Normalization,
                     vec![Some(tensor)],
                     output,
                     x.tensor_type,
@@ -71,7 +71,7 @@ impl<'a> Converter<'a> {
                     beta: node.float("beta").unwrap_or(0.75),
                 };
                 self.operator(
-                    "LOCAL_RESPONSE_NORMALIZATION",
+                    OpKind::LocalResponseNormalization,
                     vec![Some(tensor)],
                     output,
                     x.tensor_type,
@@ -116,8 +116,8 @@ impl<'a> Converter<'a> {
         let perm = self.with_last(x, along)?;
         let tensor = self.arranged(x, &perm)?;
         let (kind, options) = match node.text.op_type {
-            "Softmax" => ("SOFTMAX", BuiltinOptions::Softmax { beta: 1.0 }),
-            _ => ("LOG_SOFTMAX", BuiltinOptions::Absent),
+            "Softmax" => (OpKind::Softmax, BuiltinOptions::Softmax { beta: 1.0 }),
+            _ => (OpKind::LogSoftmax, BuiltinOptions::Absent),
         };
         self.operator(
             kind,
@@ -147,7 +147,7 @@ impl<'a> Converter<'a> {
         };
         let name = format!("{output}/scaled");
         let product = self.intermediate(
-            "MUL",
+            OpKind::Mul,
             vec![Some(tensor), Some(scale)],
             &name,
             of_type,
@@ -159,7 +159,7 @@ impl<'a> Converter<'a> {
             activation: Activation::None,
         };
         self.operator(
-            "ADD",
+            OpKind::Add,
             vec![Some(product), Some(bias)],
             output,
             of_type,
@@ -212,11 +212,11 @@ impl<'a> Converter<'a> {
         let tensor = self.own(x)?;
         let name = |what: &str| format!("{output}/{what}");
         let reducer = BuiltinOptions::Reducer { keep_dims: true };
-        let arithmetic = |kind: &str| match kind {
-            "ADD" => BuiltinOptions::Add {
+        let arithmetic = |kind: OpKind| match kind {
+            OpKind::Add => BuiltinOptions::Add {
                 activation: Activation::None,
             },
-            "SUB" => BuiltinOptions::Sub {
+            OpKind::Sub => BuiltinOptions::Sub {
                 activation: Activation::None,
             },
             _ => BuiltinOptions::Mul {
@@ -228,7 +228,7 @@ impl<'a> Converter<'a> {
             true => {
                 let (inputs, small, order) = self.reduction(tensor, &shape, &perm, axes, true)?;
                 let mean = self.intermediate(
-                    "MEAN",
+                    OpKind::Mean,
                     inputs,
                     &name("mean"),
                     of_type,
@@ -238,16 +238,16 @@ impl<'a> Converter<'a> {
                 )?;
                 let pair = vec![Some(tensor), Some(mean)];
                 centred = self.intermediate(
-                    "SUB",
+                    OpKind::Sub,
                     pair.clone(),
                     &name("centred"),
                     of_type,
                     &shape,
                     &perm,
-                    arithmetic("SUB"),
+                    arithmetic(OpKind::Sub),
                 )?;
                 self.intermediate(
-                    "SQUARED_DIFFERENCE",
+                    OpKind::SquaredDifference,
                     pair,
                     &name("squares"),
                     of_type,
@@ -259,19 +259,19 @@ impl<'a> Converter<'a> {
             false => {
                 let pair = vec![Some(tensor), Some(tensor)];
                 self.intermediate(
-                    "MUL",
+                    OpKind::Mul,
                     pair,
                     &name("squares"),
                     of_type,
                     &shape,
                     &perm,
-                    arithmetic("MUL"),
+                    arithmetic(OpKind::Mul),
                 )?
             }
         };
         let (inputs, small, order) = self.reduction(squares, &shape, &perm, axes, true)?;
         let variance = self.intermediate(
-            "MEAN",
+            OpKind::Mean,
             inputs,
             &name("variance"),
             of_type,
@@ -282,16 +282,16 @@ impl<'a> Converter<'a> {
         let epsilon = self.scalar("epsilon", of_type);
         let inputs = vec![Some(variance), Some(epsilon)];
         let sum = self.intermediate(
-            "ADD",
+            OpKind::Add,
             inputs,
             &name("sum"),
             of_type,
             &small,
             &order,
-            arithmetic("ADD"),
+            arithmetic(OpKind::Add),
         )?;
         let root = self.intermediate(
-            "RSQRT",
+            OpKind::Rsqrt,
             vec![Some(sum)],
             &name("root"),
             of_type,
@@ -299,12 +299,12 @@ impl<'a> Converter<'a> {
             &order,
             BuiltinOptions::Absent,
         )?;
-        let mut steps: Vec<(&str, usize)> = vec![("MUL", root)];
+        let mut steps: Vec<(OpKind, usize)> = vec![(OpKind::Mul, root)];
         if let Some(&Some(scale)) = factors.first() {
-            steps.push(("MUL", scale));
+            steps.push((OpKind::Mul, scale));
         }
         if let Some(&Some(bias)) = factors.get(1) {
-            steps.push(("ADD", bias));
+            steps.push((OpKind::Add, bias));
         }
         let (last_kind, last_factor) = steps.pop()?;
         for (kind, factor) in steps {

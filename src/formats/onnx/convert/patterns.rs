@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use super::Converter;
 use crate::formats::onnx::proto::Node;
-use crate::formats::tflite::BuiltinOptions;
+use crate::formats::tflite::{BuiltinOptions, OpKind};
 
 /// Nodes that together are one operator.
 #[derive(Default)]
 pub(super) struct Patterns<'a> {
     parts: HashSet<usize>,
     /// By the last node: the operator, and what it reads.
-    wholes: HashMap<usize, (&'static str, &'a str)>,
+    wholes: HashMap<usize, (OpKind, &'a str)>,
 }
 
 /// What surrounds a gate: `x` multiplied with a function of itself.
@@ -34,9 +34,9 @@ impl<'a> Patterns<'a> {
         for (node_idx, node) in graph.nodes.iter().enumerate() {
             // How many nodes follow: a sum and two products, a product and a quotient, a product.
             let (kind, has_step_before, n_steps) = match node.text.op_type {
-                "Erf" => ("GELU", true, 3),
-                "Clip" if search.is_to_six(node) => ("HARD_SWISH", true, 2),
-                "HardSigmoid" => ("HARD_SWISH", false, 1),
+                "Erf" => (OpKind::Gelu, true, 3),
+                "Clip" if search.is_to_six(node) => (OpKind::HardSwish, true, 2),
+                "HardSigmoid" => (OpKind::HardSwish, false, 1),
                 _ => continue,
             };
             let Some(gate) = search.gate(node_idx, node, has_step_before, n_steps) else {
@@ -53,7 +53,7 @@ impl<'a> Patterns<'a> {
         self.parts.contains(&node_idx)
     }
 
-    pub(super) fn whole(&self, node_idx: usize) -> Option<(&'static str, &'a str)> {
+    pub(super) fn whole(&self, node_idx: usize) -> Option<(OpKind, &'a str)> {
         self.wholes.get(&node_idx).copied()
     }
 }
@@ -185,9 +185,9 @@ impl<'a> Search<'_, 'a> {
 
 impl<'a> Converter<'a> {
     /// The operator that stands for several nodes, the last of which is `node`.
-    pub(super) fn pattern(&mut self, node: &'a Node<'a>, kind: &'static str, x: &'a str) {
+    pub(super) fn pattern(&mut self, node: &'a Node<'a>, kind: OpKind, x: &'a str) {
         let options = match kind {
-            "GELU" => BuiltinOptions::Gelu { approximate: false },
+            OpKind::Gelu => BuiltinOptions::Gelu { approximate: false },
             _ => BuiltinOptions::Absent,
         };
         let value = self.values.get(x).cloned();

@@ -5,12 +5,11 @@ use std::collections::HashMap;
 
 use super::Converter;
 use super::value::{Place, Value};
-use crate::formats::builder;
 use crate::formats::onnx::proto::Node;
-use crate::formats::tflite::{BuiltinOptions, Operator, Quantization, TensorType};
+use crate::formats::tflite::{BuiltinOptions, OpKind, Operator, Quantization, TensorType};
 
 /// Operators between tensors of different types.
-const BETWEEN_TYPES: &[&str] = &["QUANTIZE", "DEQUANTIZE", "CAST"];
+const BETWEEN_TYPES: &[OpKind] = &[OpKind::Quantize, OpKind::Dequantize, OpKind::Cast];
 
 impl<'a> Converter<'a> {
     pub(super) fn quantized(&mut self, node: &'a Node<'a>) -> Option<()> {
@@ -72,7 +71,7 @@ impl<'a> Converter<'a> {
         }
         let (perm, tensor) = (value.perm()?, self.own(&value)?);
         self.operator(
-            "QUANTIZE",
+            OpKind::Quantize,
             vec![Some(tensor)],
             output,
             of_type,
@@ -119,7 +118,7 @@ impl<'a> Converter<'a> {
         if is_output {
             let tensor = self.own(&value)?;
             return self.operator(
-                "DEQUANTIZE",
+                OpKind::Dequantize,
                 vec![Some(tensor)],
                 output,
                 unpacked_type,
@@ -155,7 +154,7 @@ impl<'a> Converter<'a> {
                 .first()
                 .and_then(|&output| type_of(self, output));
             let is_float = result.is_some_and(TensorType::is_float);
-            if is_float && !BETWEEN_TYPES.contains(&operator.code.name()) {
+            if is_float && !BETWEEN_TYPES.contains(&operator.code.kind) {
                 for input in operator.inputs.iter_mut().flatten() {
                     let is_mixed =
                         is_packed(type_of(self, *input)) && !self.is_constant_tensor(*input);
@@ -166,7 +165,7 @@ impl<'a> Converter<'a> {
                     }
                 }
             }
-            if is_packed(result) && !BETWEEN_TYPES.contains(&operator.code.name()) {
+            if is_packed(result) && !BETWEEN_TYPES.contains(&operator.code.kind) {
                 self.pack_constants(&operator);
             }
             self.builder.operators.push(operator);
@@ -175,9 +174,9 @@ impl<'a> Converter<'a> {
 
     /// Constants that stayed floats beside an operator on 8 bits: biases are words, others bytes.
     fn pack_constants(&mut self, operator: &Operator) {
-        let bias = match operator.code.name() {
-            "CONV_2D" | "DEPTHWISE_CONV_2D" | "FULLY_CONNECTED" => Some(2),
-            "TRANSPOSE_CONV" => Some(3),
+        let bias = match operator.code.kind {
+            OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::FullyConnected => Some(2),
+            OpKind::TransposeConv => Some(3),
             _ => None,
         };
         for (position, input) in operator.inputs.iter().enumerate() {
@@ -208,7 +207,7 @@ impl<'a> Converter<'a> {
             self.builder
                 .tensor(&name, of_type.unwrap_or(TensorType::Float32), packed.shape);
         self.builder.operators.push(Operator {
-            code: builder::code("DEQUANTIZE"),
+            code: OpKind::Dequantize.into(),
             inputs: vec![Some(tensor_idx)],
             outputs: vec![floats],
             intermediates: Vec::new(),

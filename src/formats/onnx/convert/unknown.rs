@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Converter;
 use super::value::{Place, Value, identity, product};
-use crate::formats::builder;
 use crate::formats::onnx::proto::{Dimension, Node, tensor_type};
-use crate::formats::tflite::{BuiltinOptions, TensorType};
+use crate::formats::tflite::{BuiltinOptions, OperatorCode, TensorType};
 
 /// Operators without products of matrices, whose result has the shape of their first input.
 const ELEMENTWISE: &[&str] = &[
@@ -123,7 +122,7 @@ impl<'a> Converter<'a> {
                 }
             }
         }
-        let code = builder::code(&format!("ONNX:{name}"));
+        let code = OperatorCode::from_name(&format!("ONNX:{name}"));
         self.builder
             .operator(code, inputs, outputs, BuiltinOptions::Foreign { macs });
     }

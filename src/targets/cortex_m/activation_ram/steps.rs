@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::formats::tflite::{Tensor, TensorType};
+use crate::formats::tflite::{OpKind, Tensor, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::{Graph, Node};
 use crate::targets::cortex_m::work::{Kind, kind};
@@ -122,7 +122,7 @@ impl Maker<'_, '_> {
             .collect();
         read.sort_unstable();
         read.dedup();
-        let kind = kind(operator.code.name());
+        let kind = kind(operator.code.kind);
         let (Some(&written), false) = (operator.outputs.first(), read.is_empty()) else {
             return Some(false);
         };
@@ -130,7 +130,7 @@ impl Maker<'_, '_> {
         if kind == Kind::Free || output.tensor_type == TensorType::Int32 {
             // A shape, or the same values under another shape.
             if let Some(&first) = operator.inputs.first().and_then(Option::as_ref)
-                && operator.code.name() != "SHAPE"
+                && operator.code.kind != OpKind::Shape
                 && !self.graph.is_constant(first)
             {
                 let buffer = self.buffer(first)?;
@@ -165,7 +165,10 @@ impl Maker<'_, '_> {
                 false
             }
             Kind::Conversion | Kind::Move
-                if matches!(operator.code.name(), "QUANTIZE" | "PAD" | "PADV2") =>
+                if matches!(
+                    operator.code.kind,
+                    OpKind::Quantize | OpKind::Pad | OpKind::Padv2
+                ) =>
             {
                 step.lag_bytes = Some(0);
                 false
@@ -257,7 +260,7 @@ impl Maker<'_, '_> {
         let Some(next) = self.graph.nodes.get(node_idx + 1) else {
             return false;
         };
-        let is_pool = next.operator.code.name() == "MAX_POOL_2D"
+        let is_pool = next.operator.code.kind == OpKind::MaxPool2d
             && next.operator.inputs.first() == Some(&Some(written))
             && self.readers.get(&written) == Some(&1);
         let (true, Some(&pooled)) = (is_pool, next.operator.outputs.first()) else {

@@ -22,6 +22,7 @@ use self::parts::copy_parts;
 use super::accelerator::Accelerator;
 use super::layer::Kind;
 use super::program::{Action, Alias, Arithmetic, Operation, Program};
+use crate::formats::tflite::OpKind;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::targets::ethos_u::support::{Npu, unsupported};
@@ -97,23 +98,25 @@ fn can_overwrite(lowering: &Lowering) -> bool {
 
 /// Adds the operations that replace an operator; `None` if it stays one operation.
 fn replace(lowering: &mut Lowering) -> Option<()> {
-    match lowering.operator().code.builtin_name()? {
-        "ADD" | "SUB" => elementwise::broadcast(lowering, Arithmetic::Sum),
-        "MUL" => elementwise::broadcast(lowering, Arithmetic::Product),
-        "ARG_MAX" => reduce::arg_max(lowering),
-        "BATCH_MATMUL" => matmul::batch_matmul(lowering),
-        "MAXIMUM" | "MINIMUM" => elementwise::broadcast(lowering, Arithmetic::Other),
-        "CONV_2D" => convolution::in_groups(lowering),
-        "MEAN" => reduce::mean(lowering),
-        "PAD" | "PADV2" => pad::pad(lowering),
-        "PRELU" => elementwise::prelu(lowering),
-        "REDUCE_ALL" | "REDUCE_ANY" | "REDUCE_MAX" | "REDUCE_MIN" => reduce::largest(lowering),
-        "RESIZE_BILINEAR" | "RESIZE_NEAREST_NEIGHBOR" => resize::resize(lowering),
-        "SOFTMAX" => softmax::softmax(lowering),
-        "SQUARED_DIFFERENCE" => elementwise::squared_difference(lowering),
-        "TRANSPOSE" => transpose::transpose(lowering),
-        "TRANSPOSE_CONV" => convolution::transpose_conv(lowering),
-        "UNIDIRECTIONAL_SEQUENCE_LSTM" => recurrent::lstm(lowering),
+    match lowering.operator().code.kind {
+        OpKind::Add | OpKind::Sub => elementwise::broadcast(lowering, Arithmetic::Sum),
+        OpKind::Mul => elementwise::broadcast(lowering, Arithmetic::Product),
+        OpKind::ArgMax => reduce::arg_max(lowering),
+        OpKind::BatchMatmul => matmul::batch_matmul(lowering),
+        OpKind::Maximum | OpKind::Minimum => elementwise::broadcast(lowering, Arithmetic::Other),
+        OpKind::Conv2d => convolution::in_groups(lowering),
+        OpKind::Mean => reduce::mean(lowering),
+        OpKind::Pad | OpKind::Padv2 => pad::pad(lowering),
+        OpKind::Prelu => elementwise::prelu(lowering),
+        OpKind::ReduceAll | OpKind::ReduceAny | OpKind::ReduceMax | OpKind::ReduceMin => {
+            reduce::largest(lowering)
+        }
+        OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor => resize::resize(lowering),
+        OpKind::Softmax => softmax::softmax(lowering),
+        OpKind::SquaredDifference => elementwise::squared_difference(lowering),
+        OpKind::Transpose => transpose::transpose(lowering),
+        OpKind::TransposeConv => convolution::transpose_conv(lowering),
+        OpKind::UnidirectionalSequenceLstm => recurrent::lstm(lowering),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! A node of the graph as one operation, and tensors as feature maps. Reproduces `RewriteDepthwise`,
 //! `RewriteFullyConnected` and `DilateWeights` of Vela.
 
-use crate::formats::tflite::{BuiltinOptions, Tensor, TensorType};
+use crate::formats::tflite::{BuiltinOptions, OpKind, Tensor, TensorType};
 use crate::graph::analysis::{self, Analysis};
 use crate::graph::{Graph, Node};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
@@ -64,26 +64,46 @@ pub fn shape(shape: &[i32]) -> Hwc {
 pub fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operation {
     let node = &graph.nodes[node_idx];
     let operator = node.operator;
-    let name = operator.code.builtin_name().unwrap_or_default();
-    let (action, alias) = match name {
-        "RESHAPE" | "SQUEEZE" | "EXPAND_DIMS" => (Action::View, Alias::View),
-        "SLICE" | "STRIDED_SLICE" | "SPLIT" | "SPLIT_V" | "UNPACK" => (Action::Slice, Alias::View),
-        "PAD" => (Action::Pad, Alias::Fused),
-        "CONCATENATION" | "PACK" => {
+    let kind = operator.code.kind;
+    let (action, alias) = match kind {
+        OpKind::Reshape | OpKind::Squeeze | OpKind::ExpandDims => (Action::View, Alias::View),
+        OpKind::Slice | OpKind::StridedSlice | OpKind::Split | OpKind::SplitV | OpKind::Unpack => {
+            (Action::Slice, Alias::View)
+        }
+        OpKind::Pad => (Action::Pad, Alias::Fused),
+        OpKind::Concatenation | OpKind::Pack => {
             let is_in_brick = joins_in_brick(graph, node);
             (Action::Concat { is_in_brick }, Alias::Concat)
         }
-        "ELU" | "EXP" | "GELU" | "HARD_SWISH" | "LEAKY_RELU" | "LOG" | "LOGISTIC" | "RSQRT"
-        | "TANH" => (Action::Table, Alias::InPlace),
-        "RELU" | "RELU6" | "RELU_0_TO_1" | "RELU_N1_TO_1" => (Action::Clamp, Alias::InPlace),
-        "QUANTIZE" => (Action::Requantise, Alias::InPlace),
-        "ABS" | "LOGICAL_NOT" | "NEG" => (Action::Unary, Alias::InPlace),
-        "ADD" | "SUB" => (Action::Binary(Arithmetic::Sum), Alias::InPlace),
-        "MUL" => (Action::Binary(Arithmetic::Product), Alias::InPlace),
-        "DIV" | "EQUAL" | "GREATER" | "GREATER_EQUAL" | "LESS" | "LESS_EQUAL" | "LOGICAL_AND"
-        | "LOGICAL_OR" | "MAXIMUM" | "MINIMUM" | "NOT_EQUAL" | "PRELU" | "SQUARED_DIFFERENCE" => {
-            (Action::Binary(Arithmetic::Other), Alias::InPlace)
+        OpKind::Elu
+        | OpKind::Exp
+        | OpKind::Gelu
+        | OpKind::HardSwish
+        | OpKind::LeakyRelu
+        | OpKind::Log
+        | OpKind::Logistic
+        | OpKind::Rsqrt
+        | OpKind::Tanh => (Action::Table, Alias::InPlace),
+        OpKind::Relu | OpKind::Relu6 | OpKind::Relu0To1 | OpKind::ReluN1To1 => {
+            (Action::Clamp, Alias::InPlace)
         }
+        OpKind::Quantize => (Action::Requantise, Alias::InPlace),
+        OpKind::Abs | OpKind::LogicalNot | OpKind::Neg => (Action::Unary, Alias::InPlace),
+        OpKind::Add | OpKind::Sub => (Action::Binary(Arithmetic::Sum), Alias::InPlace),
+        OpKind::Mul => (Action::Binary(Arithmetic::Product), Alias::InPlace),
+        OpKind::Div
+        | OpKind::Equal
+        | OpKind::Greater
+        | OpKind::GreaterEqual
+        | OpKind::Less
+        | OpKind::LessEqual
+        | OpKind::LogicalAnd
+        | OpKind::LogicalOr
+        | OpKind::Maximum
+        | OpKind::Minimum
+        | OpKind::NotEqual
+        | OpKind::Prelu
+        | OpKind::SquaredDifference => (Action::Binary(Arithmetic::Other), Alias::InPlace),
         _ => match layer(graph, analysis, node_idx) {
             Some(operation) => return operation,
             None => (Action::Other, Alias::Separate),
@@ -109,8 +129,8 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
         BuiltinOptions::Conv2D { .. } | BuiltinOptions::DepthwiseConv2D { .. } => {
             (Kind::Convolution, None, window)
         }
-        BuiltinOptions::Pool2D { .. } => match operator.code.builtin_name() {
-            Some("MAX_POOL_2D") => (Kind::MaxPooling, None, window),
+        BuiltinOptions::Pool2D { .. } => match operator.code.kind {
+            OpKind::MaxPool2d => (Kind::MaxPooling, None, window),
             _ => (Kind::Pooling, None, window),
         },
         BuiltinOptions::FullyConnected { .. } => {

@@ -1,7 +1,7 @@
 //! TRANSPOSE. Reproduces `DecomposeTranspose` and `MergeTransposes` of Vela.
 
 use super::lowering::{Lowering, n_elements};
-use crate::formats::tflite::BuiltinOptions;
+use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::program::{Action, Alias, Operation};
 
@@ -129,7 +129,7 @@ pub fn is_exchanged_before(lowering: &Lowering, tensor_idx: usize) -> bool {
 /// or if the order is unknown.
 fn exchange(lowering: &Lowering, node_idx: usize) -> Option<Exchange> {
     let operator = lowering.graph.nodes[node_idx].operator;
-    if operator.code.builtin_name() != Some("TRANSPOSE") {
+    if operator.code.kind != OpKind::Transpose {
         return None;
     }
     let ([Some(input), Some(order)], &[output]) = (&operator.inputs[..], &operator.outputs[..])

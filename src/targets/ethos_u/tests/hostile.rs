@@ -1,6 +1,6 @@
 //! Shapes and constants that no network has: plans stay finite and nothing overflows.
 
-use crate::formats::tflite::{Buffer, BuiltinOptions, Operator, Tensor, TensorType};
+use crate::formats::tflite::{Buffer, BuiltinOptions, OpKind, Operator, Tensor, TensorType};
 use crate::graph::analysis::analyze;
 use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
 use crate::targets::ethos_u::accelerator::ACCELERATORS;
@@ -42,7 +42,7 @@ fn plans_are_finite(operator: &Operator, shapes: [&[i32]; 3], integers: &[i32]) 
 
 #[test]
 fn sides_of_pad() {
-    let pad = operator("PAD", &[0, 1], &[2]);
+    let pad = operator(OpKind::Pad, &[0, 1], &[2]);
     for size in SIZES {
         for side in SIZES {
             let sides = [0, 0, 1, 1, 0, 0, side, 1];
@@ -53,7 +53,7 @@ fn sides_of_pad() {
 
 #[test]
 fn axes_of_reductions() {
-    for name in ["MEAN", "ARG_MAX", "REDUCE_MAX"] {
+    for name in [OpKind::Mean, OpKind::ArgMax, OpKind::ReduceMax] {
         let reduction = operator(name, &[0, 1], &[2]);
         for size in SIZES {
             for axis in SIZES.into_iter().chain([-4, -2, 2]) {
@@ -66,7 +66,7 @@ fn axes_of_reductions() {
 
 #[test]
 fn orders_of_transpose() {
-    let transpose = operator("TRANSPOSE", &[0, 1], &[2]);
+    let transpose = operator(OpKind::Transpose, &[0, 1], &[2]);
     for size in SIZES {
         for order in [
             [0, 2, 1, 3],
@@ -85,7 +85,7 @@ fn matrices() {
     for adj_x in [false, true] {
         for adj_y in [false, true] {
             let options = BuiltinOptions::BatchMatMul { adj_x, adj_y };
-            let multiplies = calling("BATCH_MATMUL", &[0, 1], &[2], options);
+            let multiplies = calling(OpKind::BatchMatmul, &[0, 1], &[2], options);
             for size in SIZES {
                 for outer in SIZES {
                     let shape = [outer, size, size];

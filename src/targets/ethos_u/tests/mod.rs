@@ -14,7 +14,9 @@ use super::plan::plan;
 use super::scheduled_operation::{Execution, ScheduledOperation};
 use super::weight_buffers::{Buffer, buffers};
 use super::weights::{coded_bytes, encoded_bytes};
-use crate::formats::tflite::{Activation, BuiltinOptions, Operator, Padding, Tensor, TensorType};
+use crate::formats::tflite::{
+    Activation, BuiltinOptions, OpKind, Operator, Padding, Tensor, TensorType,
+};
 use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
 use crate::graph::analysis::{ByteHistogram, analyze};
 
@@ -346,13 +348,13 @@ fn residual_block() -> (Vec<Tensor>, Vec<Operator>) {
         filter(32, 32),
         feature_map(32),
     ];
-    let conv = |input, filter, output| calling("CONV_2D", &[input, filter], &[output], CONV);
+    let conv = |input, filter, output| calling(OpKind::Conv2d, &[input, filter], &[output], CONV);
     let operators = vec![
         conv(0, 5, 1),
         conv(1, 6, 2),
         conv(2, 7, 3),
-        operator("PAD", &[1], &[4]),
-        operator("ADD", &[3, 4], &[8]),
+        operator(OpKind::Pad, &[1], &[4]),
+        operator(OpKind::Add, &[3, 4], &[8]),
     ];
     (tensors, operators)
 }
@@ -439,7 +441,7 @@ fn more_rows_than_registers_count_are_reduced_in_parts() {
         },
         tensor(TensorType::Int64, &[1, 513, 513]),
     ];
-    let arg_max = operator("ARG_MAX", &[0, 1], &[2]);
+    let arg_max = operator(OpKind::ArgMax, &[0, 1], &[2]);
     let mut model = model(vec![subgraph(tensors, vec![arg_max])]);
     let last_axis = 3i32.to_le_bytes();
     model.buffers.push(last_axis[..].into());

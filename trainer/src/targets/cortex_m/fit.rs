@@ -298,6 +298,7 @@ fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
 mod tests {
     use std::path::PathBuf;
 
+    use litecast::formats::tflite::OpKind;
     use litecast::targets::cortex_m::Program;
 
     use super::*;
@@ -328,7 +329,7 @@ mod tests {
                 program: Program::default(),
             },
             works: vec![Work {
-                operator: "CONV_2D".to_owned(),
+                operator: OpKind::Conv2d,
                 terms: terms.into_iter().zip(counts).collect(),
             }],
         }

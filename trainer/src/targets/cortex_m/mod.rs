@@ -83,7 +83,7 @@ fn row(measured: Measurement) -> Result<Row> {
     let graph = graph::build(&model, 0).with_context(read)?;
     let mut works = work(&graph, &analysis::analyze(&graph), &measured.program);
     if let Some(operator) = &measured.operator {
-        works.retain(|work| work.operator == *operator);
+        works.retain(|work| work.operator.name() == operator);
     }
     Ok(Row { measured, works })
 }
@@ -263,7 +263,7 @@ pub fn find<'r>(
         let operators: BTreeSet<String> = own
             .iter()
             .flat_map(|row| &row.works)
-            .map(|work| work.operator.clone())
+            .map(|work| work.operator.name().to_owned())
             .collect();
         let mut add = |id: String, model: &Model| -> Result<()> {
             let fit = model.fit(&own)?;
