@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
-use crate::graph::analysis::memory_plan::Unplannable;
+use crate::graph::analysis::unplannable::Unplannable;
 use crate::targets::boards::{self, Board, Memory};
 use crate::targets::cortex_m::{self, Constants, Latency};
 use crate::targets::tflite_micro::{Bytes, Kernels, Pointers, arena_bytes, code_flash_bytes};

@@ -3,12 +3,12 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 use litecast::boards::Application;
 use litecast::targets::choice::MAX_CLOCK_MHZ;
 
-use super::budget::{Limits, SweepLimits};
+use super::budget::{Against, Limits, SweepLimits};
 use super::choice::{NpuArgs, TargetArgs};
 
 /// What a neural network costs on edge hardware, before any deployment.
@@ -204,18 +204,6 @@ pub struct CheckArgs {
     /// Print tables in Markdown, for a comment on a change.
     #[arg(long, group = "format")]
     pub markdown: bool,
-}
-
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize, serde::Serialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Against {
-    /// The estimate.
-    #[default]
-    Value,
-    /// The upper end of its interval.
-    Upper,
 }
 
 #[derive(clap::Args)]

@@ -4,13 +4,23 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::args::Against;
 use super::document::{Document, Estimate};
 use super::quantity;
 
 /// A limit in the report's unit: ms, mJ, bytes, or a plain count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit(pub f64);
+
+/// Which number of an estimate a limit is held against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Against {
+    /// The estimate.
+    #[default]
+    Value,
+    /// The upper end of its interval.
+    Upper,
+}
 
 /// The most that a model may cost. None holds where nothing is given.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Deserialize)]

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 use serde::Deserialize;
 
-use super::args::{Against, CheckArgs, ReadArgs};
-use super::budget::{ARENA_TARGET, Limits, Status, Verdict};
+use super::args::{CheckArgs, ReadArgs};
+use super::budget::{ARENA_TARGET, Against, Limits, Status, Verdict};
 use super::choice::{NpuArgs, Optimise, TargetArgs};
 use super::source::{self, Request};
 use super::table::Table;

@@ -11,7 +11,7 @@ use super::document::Document;
 use super::source::Request;
 use super::table::Table;
 use super::terminal::{plain, wrapped};
-use super::{inputs, predict, quantity, terminal, words};
+use super::{inputs, print, quantity, sections, terminal};
 
 pub fn run(args: &FactsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let request = Request {
@@ -21,31 +21,11 @@ pub fn run(args: &FactsArgs) -> Result<ExitCode, Box<dyn Error>> {
     };
     let width = terminal::width();
     let text = |document: &Document| facts(document, args.operators, width);
-    predict::print_reports(&inputs::expand(&args.files)?, &request, &args.format, text)
-}
-
-/// The name of the file, and its facts in one sentence.
-pub fn heading(document: &Document, width: usize) -> String {
-    let model = &document.model;
-    let mut parts = vec![
-        model.precision.clone(),
-        words::plural(
-            usize::try_from(model.n_operators).unwrap_or(usize::MAX),
-            "operator",
-        ),
-        format!("{} MACs", quantity::count(model.macs)),
-        format!("{} parameters", quantity::count(model.parameters)),
-        format!("{} file", quantity::bytes(model.file_bytes as f64)),
-    ];
-    if document.batch > 1 {
-        parts.push(format!("{} inputs at a time", document.batch));
-    }
-    let facts = wrapped(&parts.join(", "), width, "  ");
-    format!("{}\n{facts}\n", terminal::heading(&document.file, width))
+    print::reports(&inputs::expand(&args.files)?, &request, &args.format, text)
 }
 
 fn facts(document: &Document, with_operators: bool, width: usize) -> String {
-    let mut text = heading(document, width);
+    let mut text = sections::heading(document, width);
     let model = &document.model;
     let arena = match model.arena_bytes {
         Some(bytes) => quantity::bytes(bytes as f64).to_string(),
@@ -79,7 +59,7 @@ fn facts(document: &Document, with_operators: bool, width: usize) -> String {
     }
     text.push('\n');
     text += &match with_operators {
-        true => predict::operators(document, width),
+        true => sections::operators(document, width),
         false => kinds(document).lines_of(width),
     };
     text.push('\n');

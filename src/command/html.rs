@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use super::document::{Document, Outcome, TargetResult};
-use super::{predict, quantity, words};
+use super::{quantity, sections, words};
 use litecast::report::Failure;
 
 const STYLE: &str = "\
@@ -159,7 +159,7 @@ fn outcome(result: &TargetResult) -> String {
             format!(
                 "<td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"subtle\">{}{error}</td>",
                 quantity::measure(estimate.value, &estimate.unit),
-                predict::interval(estimate).unwrap_or_default(),
+                sections::interval(estimate).unwrap_or_default(),
                 escaped(&words::source(&estimate.provenance)),
             )
         }

@@ -4,13 +4,12 @@ use std::error::Error;
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use super::args::{FormatArgs, PredictArgs};
+use super::args::PredictArgs;
 use super::document::{Document, Estimate, TargetResult};
-use super::source::{self, Request};
+use super::source::Request;
 use super::table::Table;
 use super::terminal::{bold, dim, plain, wrapped, yellow};
-use super::{csv, facts, html, inputs, quantity, terminal, words};
-use litecast::report::Failure;
+use super::{inputs, print, quantity, sections, terminal, words};
 
 pub fn run(args: &PredictArgs) -> Result<ExitCode, Box<dyn Error>> {
     let request = Request {
@@ -20,68 +19,12 @@ pub fn run(args: &PredictArgs) -> Result<ExitCode, Box<dyn Error>> {
     };
     let width = terminal::width();
     let text = |document: &Document| report(document, args.details, args.operators, width);
-    print_reports(&inputs::expand(&args.files)?, &request, &args.format, text)
-}
-
-/// Prints each report as `format` says, or by `text`. A file without one fails the command, and no other.
-pub fn print_reports(
-    files: &[std::path::PathBuf],
-    request: &Request,
-    format: &FormatArgs,
-    text: impl Fn(&Document) -> String,
-) -> Result<ExitCode, Box<dyn Error>> {
-    let mut code = ExitCode::SUCCESS;
-    let mut fail = |file: &str, failure: &Failure| {
-        terminal::complain(&format!("{file}: {failure}"));
-        code = ExitCode::FAILURE;
-    };
-    if format.json {
-        request.each_json(files, |file, json| {
-            let file = file.to_string_lossy();
-            let line = match json {
-                Ok(json) => json + "\n",
-                Err(failure) => {
-                    fail(&file, &failure);
-                    source::failed_line(&file, failure)?
-                }
-            };
-            terminal::print_raw(&line)
-        })?;
-        return Ok(code);
-    }
-    if format.csv {
-        terminal::print_raw(&csv::results_header())?;
-    }
-    if format.html {
-        terminal::print_raw(&html::head(files))?;
-    }
-    request.each(files, |file, document| {
-        let file = file.to_string_lossy();
-        let printed = match (&document, format.csv, format.html) {
-            (Ok(document), true, _) => csv::results(document),
-            (Ok(document), _, true) => html::section(document),
-            (Ok(document), ..) => text(document),
-            (Err(failure), true, _) => csv::failure(&file, failure),
-            (Err(failure), _, true) => html::failure(&file, failure),
-            (Err(_), ..) => String::new(),
-        };
-        if let Err(failure) = &document {
-            fail(&file, failure);
-        }
-        match format.csv || format.html {
-            true => terminal::print_raw(&printed),
-            false => terminal::print(&printed),
-        }
-    })?;
-    if format.html {
-        terminal::print_raw(html::FOOT)?;
-    }
-    Ok(code)
+    print::reports(&inputs::expand(&args.files)?, &request, &args.format, text)
 }
 
 /// The report of one file, ending with an empty line.
 fn report(document: &Document, with_details: bool, with_operators: bool, width: usize) -> String {
-    let mut text = facts::heading(document, width);
+    let mut text = sections::heading(document, width);
     match with_details {
         true => text += &details(document, width),
         false => text += &overview(document, width),
@@ -89,7 +32,7 @@ fn report(document: &Document, with_details: bool, with_operators: bool, width: 
     text += &unavailable(document, width);
     text += &fits(document, width);
     if with_operators {
-        text += &format!("\n{}", operators(document, width));
+        text += &format!("\n{}", sections::operators(document, width));
     }
     text += &diagnostics(document, width);
     text.push('\n');
@@ -136,7 +79,7 @@ fn overview(document: &Document, width: usize) -> String {
         table.row([
             target.to_owned(),
             value(latency),
-            latency.and_then(interval).unwrap_or_default(),
+            latency.and_then(sections::interval).unwrap_or_default(),
             value(memory),
             value(energy),
             words::basis(&first.provenance).to_owned(),
@@ -146,11 +89,6 @@ fn overview(document: &Document, width: usize) -> String {
         true => String::new(),
         false => table.lines_of(width),
     }
-}
-
-pub fn interval(estimate: &Estimate) -> Option<String> {
-    let (lo, hi) = estimate.lo.zip(estimate.hi)?;
-    Some(quantity::interval(lo, hi, &estimate.unit, estimate.value))
 }
 
 /// Each target with all its metrics, and where they come from.
@@ -178,7 +116,7 @@ fn details(document: &Document, width: usize) -> String {
             table.row([
                 metric.to_owned(),
                 quantity::measure(estimate.value, &estimate.unit).to_string(),
-                interval(estimate).unwrap_or_default(),
+                sections::interval(estimate).unwrap_or_default(),
                 error.map_or(String::new(), |error| {
                     format!("±{}", quantity::percent(error))
                 }),
@@ -242,55 +180,6 @@ fn diagnostics(document: &Document, width: usize) -> String {
             _ => bold("note:"),
         };
         let _ = writeln!(text, "{word} {line}");
-    }
-    text
-}
-
-/// Operators in the order in which they run, with the latencies for which there is room.
-pub fn operators(document: &Document, width: usize) -> String {
-    let latencies: Vec<(&str, &[f64], &str)> = document
-        .estimates()
-        .filter(|(result, _)| result.metric == "latency")
-        .filter_map(|(result, estimate)| {
-            let parts = estimate.operators.as_deref()?;
-            Some((result.target.as_str(), parts, estimate.unit.as_str()))
-        })
-        .collect();
-    let mut table = Table::default()
-        .number("#")
-        .text("operator")
-        .text("output")
-        .number("MACs")
-        .number("weights")
-        .number("alive");
-    for (target, ..) in &latencies {
-        table = table.optional_number(target);
-    }
-    for operator in &document.operators {
-        let alive = operator
-            .live_bytes
-            .map(|bytes| quantity::bytes(bytes as f64).to_string());
-        let mut row = vec![
-            operator.index.to_string(),
-            operator.name.clone(),
-            document.output_shape(operator),
-            quantity::count(operator.macs).to_string(),
-            quantity::bytes(operator.weight_bytes as f64).to_string(),
-            alive.unwrap_or_else(|| "?".into()),
-        ];
-        row.extend(latencies.iter().map(|(_, parts, unit)| {
-            let part = parts.get(operator.index);
-            part.map_or(String::new(), |&part| {
-                quantity::measure(part, unit).to_string()
-            })
-        }));
-        table.row(row);
-    }
-    let (mut text, left_out) = table.render(width);
-    if !left_out.is_empty() {
-        let n = words::plural(left_out.len(), "target");
-        let line = format!("no room for the latencies of {n}; --target chooses one");
-        let _ = writeln!(text, "{}", dim(wrapped(&line, width, "")));
     }
     text
 }

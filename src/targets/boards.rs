@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::ethos_u::configuration::{Configuration, IniError, Product, VelaIni};
-use super::{Target, cortex_m, ethos_u};
 
 const SHIPPED: &str = include_str!("boards.json");
 
@@ -106,38 +105,23 @@ pub enum BoardError {
 }
 
 impl Board {
-    /// Whether [`Self::target`] gives one.
+    /// Whether something can be estimated on it.
     pub fn is_modelled(&self) -> bool {
         self.ethos_u.is_some() || self.latency.is_some()
-    }
-
-    /// Its Ethos-U where it has one, otherwise its core, each at the board's clock.
-    pub fn target(&self) -> Result<Box<dyn Target>, BoardError> {
-        match &self.ethos_u {
-            Some(npu) => Ok(ethos_u::target(self.configuration(npu)?)),
-            None => self.target_at(None),
-        }
-    }
-
-    /// Its core, at another clock than the board's where that is given.
-    pub fn target_at(&self, clock_mhz: Option<f64>) -> Result<Box<dyn Target>, BoardError> {
-        let clock_mhz = clock_mhz.or(self.clock_mhz);
-        let of = self.latency.as_ref();
-        let target = of.and_then(|of| {
-            cortex_m::target_on(&of.target, clock_mhz, &self.name, of.is_transferred)
-        });
-        target.ok_or_else(|| BoardError::NotModelled(self.id.clone()))
     }
 
     /// Its Ethos-U in the nearest system configuration, at its own clock.
     pub fn npu_configuration(&self) -> Result<Configuration, BoardError> {
         let npu = self.ethos_u.as_ref();
-        self.configuration(npu.ok_or_else(|| BoardError::NotModelled(self.id.clone()))?)
+        self.configuration(npu.ok_or_else(|| self.not_modelled())?)
+    }
+
+    pub(super) fn not_modelled(&self) -> BoardError {
+        BoardError::NotModelled(self.id.clone())
     }
 
     fn configuration(&self, npu: &EthosU) -> Result<Configuration, BoardError> {
-        let product = Product::by_name(&npu.accelerator)
-            .ok_or_else(|| BoardError::NotModelled(self.id.clone()))?;
+        let product = Product::by_name(&npu.accelerator).ok_or_else(|| self.not_modelled())?;
         let ini = VelaIni::shipped();
         let read = Configuration::read(product, ini, &npu.system_config, &npu.memory_mode);
         let mut configuration =
@@ -172,7 +156,7 @@ mod tests {
             assert!((1.0..=2000.0).contains(&clock_mhz), "{id}");
             assert!(!board.source.is_empty(), "{id}");
             if let Some(latency) = &board.latency {
-                let known = cortex_m::Constants::shipped();
+                let known = crate::targets::cortex_m::Constants::shipped();
                 assert!(known.target(&latency.target).is_some(), "{id}");
             }
         }
@@ -196,14 +180,5 @@ mod tests {
             }
         }
         assert!(n_npus >= 4, "{n_npus}");
-        assert_eq!(
-            by_id("imx93").unwrap().target().unwrap().id(),
-            "ethos-u65-256"
-        );
-        assert_eq!(
-            by_id("portenta-h7").unwrap().target().unwrap().id(),
-            "cortex-m7-stm32h747"
-        );
-        assert!(by_id("raspberry-pi-pico").unwrap().target().is_err());
     }
 }

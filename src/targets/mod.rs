@@ -10,6 +10,7 @@ pub mod cortex_m;
 pub mod edge_tpu;
 pub mod ethos_u;
 pub mod gpu;
+mod on_board;
 mod outcome;
 pub mod plausibility;
 mod support;

@@ -6,8 +6,8 @@ use super::MemoryPlan;
 use super::calls::Calls;
 use super::counts::SubgraphCounts;
 use super::macs::Uncountable;
-use super::memory_plan::Unplannable;
 use super::shape::{self, Dynamic};
+use super::unplannable::Unplannable;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::Graph;
 

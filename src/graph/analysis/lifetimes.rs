@@ -3,13 +3,8 @@
 use std::ops::RangeInclusive;
 
 use super::calls::{Calls, MAX_CALL_DEPTH};
-use super::memory_plan::Unplannable;
+use super::unplannable::{MAX_WALKED, Unplannable};
 use crate::formats::tflite::{Model, OpKind, Operator};
-
-/// Operators and operands walked at most, those of a subgraph with its inputs and outputs again at each
-/// call: nested calls of small subgraphs can multiply without bound. Some ten milliseconds' worth, and more
-/// than a file without calls can have.
-pub const MAX_WALKED: usize = 1 << 21;
 
 /// Step of tensors that nothing writes or reads: the arena has room for all of them at once.
 pub const NEVER: i64 = -1;

@@ -7,78 +7,13 @@ use super::greedy::{self, Request};
 use super::lifetimes::{self, Lifetimes};
 use super::macs::{Uncountable, macs};
 use super::shape::{self, Dynamic};
+use super::unplannable::{MAX_PLANNED_TENSORS, OFFLINE_PLAN, Unplannable};
 use super::{MemoryPlan, Placement};
 use crate::formats::tflite::{Buffer, Model, OpKind, Operator, Subgraph, Tensor, TensorType};
 use crate::graph::Graph;
 
 /// Every tensor starts at a multiple of this (`MicroArenaBufferAlignment`).
 const ALIGNMENT_BYTES: u64 = 16;
-
-/// Tensors placed at most: placing is quadratic, and this many take about a tenth of a second.
-/// The largest networks that people deploy have a few thousand.
-pub const MAX_PLANNED_TENSORS: usize = 10_000;
-
-/// Metadata entry with which a compiler prescribes offsets.
-const OFFLINE_PLAN: &str = "OfflineMemoryAllocation";
-
-/// Why there is no [`MemoryPlan`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Unplannable {
-    #[error(
-        "tensor `{name}` (subgraph {subgraph_idx}, tensor {tensor_idx}): expected a static shape, found {signature:?}"
-    )]
-    RunTimeShape {
-        name: String,
-        subgraph_idx: usize,
-        tensor_idx: usize,
-        signature: Vec<i32>,
-    },
-    #[error(
-        "tensor `{name}` (subgraph {subgraph_idx}, tensor {tensor_idx}): expected values of a fixed size, found {tensor_type:?}"
-    )]
-    UnknownSize {
-        name: String,
-        subgraph_idx: usize,
-        tensor_idx: usize,
-        tensor_type: TensorType,
-    },
-    #[error(
-        "tensor `{name}` (subgraph {subgraph_idx}, tensor {tensor_idx}): expected a size below 2^64 bytes, found the shape {shape:?}"
-    )]
-    TooLarge {
-        name: String,
-        subgraph_idx: usize,
-        tensor_idx: usize,
-        shape: Vec<i32>,
-    },
-    #[error(
-        "operator {operator_idx} of subgraph {subgraph_idx} ({name}): expected operands whose shapes the file tells, found others"
-    )]
-    OperandShapes {
-        name: String,
-        subgraph_idx: usize,
-        operator_idx: usize,
-    },
-    #[error("expected at most {MAX_PLANNED_TENSORS} activations, found {found}")]
-    TooManyTensors { found: usize },
-    #[error(
-        "expected at most {} operators and operands in all calls together, found more",
-        lifetimes::MAX_WALKED
-    )]
-    TooManyWalked,
-    #[error(
-        "expected subgraphs that call each other at most {} deep, found more",
-        super::calls::MAX_CALL_DEPTH
-    )]
-    CallDepth,
-    #[error("an operator calls subgraph {subgraph_idx}, which the file does not have")]
-    Subgraph { subgraph_idx: usize },
-    #[error("metadata `{OFFLINE_PLAN}`: expected {expected} offsets, found {found}")]
-    OfflinePlan { expected: usize, found: String },
-    #[error("expected an arena below 2^64 bytes, found more")]
-    Overflow,
-}
 
 /// A working buffer that a kernel library asks for while one operator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,6 +18,7 @@ mod precision;
 pub mod shape;
 #[cfg(test)]
 mod tests;
+pub mod unplannable;
 pub mod weights;
 pub mod window;
 

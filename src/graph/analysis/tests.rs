@@ -2,7 +2,8 @@
 
 use super::calls::MAX_CALL_DEPTH;
 use super::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
-use super::memory_plan::{MAX_PLANNED_TENSORS, Unplannable, memory_plan};
+use super::memory_plan::memory_plan;
+use super::unplannable::{MAX_PLANNED_TENSORS, Unplannable};
 use super::*;
 use crate::formats::tflite::{
     Buffer, BuiltinOptions, Metadata, Model, OpKind, Sparsity, Subgraph, Tensor, TensorType,

@@ -10,7 +10,8 @@ pub use persistent::{Pointers, persistent_bytes};
 pub use scratch::{Kernels, scratch};
 
 use crate::graph::Graph;
-use crate::graph::analysis::memory_plan::{Unplannable, memory_plan};
+use crate::graph::analysis::memory_plan::memory_plan;
+use crate::graph::analysis::unplannable::Unplannable;
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind};
 use crate::targets::{

@@ -19,7 +19,8 @@ use crate::labels::vela::{Vela, VelaLabel};
 use crate::labels::worker::Worker;
 use crate::markdown::{Head, table};
 use crate::spaces::{self, Space};
-use crate::targets::ethos_u::sets::{Set, Setup};
+use crate::targets::ethos_u::sets::Set;
+use crate::targets::ethos_u::setup::Setup;
 
 /// Of one graph in one configuration.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -3,5 +3,6 @@
 pub mod cases;
 mod random;
 pub mod sets;
+pub mod setup;
 pub mod silicon;
 pub mod widths;

@@ -8,7 +8,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::sets::Setup;
+use super::setup::Setup;
 
 const N_FILES: u64 = 50;
 /// Clocks of published boards are 200 MHz to 1 GHz.

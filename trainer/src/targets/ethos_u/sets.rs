@@ -4,7 +4,7 @@ use anyhow::Result;
 use litecast::targets::ethos_u::configuration::{Configuration, Product, Strategy, VelaIni};
 
 use super::random;
-use crate::labels::target::{self, Target, VelaOptions};
+use super::setup::Setup;
 
 /// A set of configurations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -17,12 +17,6 @@ pub enum Set {
     LessSram,
     /// Fifty files of one's own, drawn at random within physical ranges.
     Random,
-}
-
-/// A configuration, and the file that it is from if it is not Vela's own.
-pub struct Setup {
-    pub configuration: Configuration,
-    pub vela_ini: Option<String>,
 }
 
 /// Sections of Vela's own file besides the defaults of [`Product::default_sections`]: every memory mode,
@@ -176,27 +170,6 @@ impl Set {
                 LESS_SRAM.iter().map(limited).collect()
             }
             Self::Random => random::setups(seed),
-        }
-    }
-}
-
-impl Setup {
-    /// As the labelling tool is told of it.
-    pub fn vela_target(&self) -> Target {
-        let configuration = &self.configuration;
-        let product = configuration.product.name();
-        Target {
-            id: format!("{product} {}", configuration.in_words()),
-            configuration: target::Configuration::EthosU {
-                accelerator: product.into(),
-                system_config: configuration.system.name.clone(),
-                memory_mode: configuration.memory_mode.name.clone(),
-                options: VelaOptions {
-                    arena_cache_size: configuration.arena_cache_bytes,
-                    optimise: Some(configuration.strategy.name().into()),
-                    vela_ini: self.vela_ini.clone(),
-                },
-            },
         }
     }
 }

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use litecast::targets::ethos_u::configuration::{Configuration, Product};
 
-use super::super::sets::{Set, Setup};
+use super::super::sets::Set;
+use super::super::setup::Setup;
 use crate::labels::target::Target;
 use crate::labels::vela::default_targets;
 

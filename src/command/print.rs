@@ -1,0 +1,66 @@
+//! Reports of many files, printed one after another in the format that was asked for.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use super::args::FormatArgs;
+use super::document::Document;
+use super::source::{self, Request};
+use super::{csv, html, terminal};
+use litecast::report::Failure;
+
+/// Prints each report as `format` says, or by `text`. A file without one fails the command, and no other.
+pub fn reports(
+    files: &[std::path::PathBuf],
+    request: &Request,
+    format: &FormatArgs,
+    text: impl Fn(&Document) -> String,
+) -> Result<ExitCode, Box<dyn Error>> {
+    let mut code = ExitCode::SUCCESS;
+    let mut fail = |file: &str, failure: &Failure| {
+        terminal::complain(&format!("{file}: {failure}"));
+        code = ExitCode::FAILURE;
+    };
+    if format.json {
+        request.each_json(files, |file, json| {
+            let file = file.to_string_lossy();
+            let line = match json {
+                Ok(json) => json + "\n",
+                Err(failure) => {
+                    fail(&file, &failure);
+                    source::failed_line(&file, failure)?
+                }
+            };
+            terminal::print_raw(&line)
+        })?;
+        return Ok(code);
+    }
+    if format.csv {
+        terminal::print_raw(&csv::results_header())?;
+    }
+    if format.html {
+        terminal::print_raw(&html::head(files))?;
+    }
+    request.each(files, |file, document| {
+        let file = file.to_string_lossy();
+        let printed = match (&document, format.csv, format.html) {
+            (Ok(document), true, _) => csv::results(document),
+            (Ok(document), _, true) => html::section(document),
+            (Ok(document), ..) => text(document),
+            (Err(failure), true, _) => csv::failure(&file, failure),
+            (Err(failure), _, true) => html::failure(&file, failure),
+            (Err(_), ..) => String::new(),
+        };
+        if let Err(failure) = &document {
+            fail(&file, failure);
+        }
+        match format.csv || format.html {
+            true => terminal::print_raw(&printed),
+            false => terminal::print(&printed),
+        }
+    })?;
+    if format.html {
+        terminal::print_raw(html::FOOT)?;
+    }
+    Ok(code)
+}

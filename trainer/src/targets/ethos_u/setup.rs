@@ -1,0 +1,32 @@
+//! One configuration that is compared.
+
+use litecast::targets::ethos_u::configuration::Configuration;
+
+use crate::labels::target::{self, Target, VelaOptions};
+
+/// A configuration, and the file that it is from if it is not Vela's own.
+pub struct Setup {
+    pub configuration: Configuration,
+    pub vela_ini: Option<String>,
+}
+
+impl Setup {
+    /// As the labelling tool is told of it.
+    pub fn vela_target(&self) -> Target {
+        let configuration = &self.configuration;
+        let product = configuration.product.name();
+        Target {
+            id: format!("{product} {}", configuration.in_words()),
+            configuration: target::Configuration::EthosU {
+                accelerator: product.into(),
+                system_config: configuration.system.name.clone(),
+                memory_mode: configuration.memory_mode.name.clone(),
+                options: VelaOptions {
+                    arena_cache_size: configuration.arena_cache_bytes,
+                    optimise: Some(configuration.strategy.name().into()),
+                    vela_ini: self.vela_ini.clone(),
+                },
+            },
+        }
+    }
+}
