@@ -559,7 +559,7 @@ impl<'a> Converter<'a> {
                 | OpKind::Conv3d
                 | OpKind::FullyConnected
         );
-        let activation = super::activation_of(&mut operator.options)?;
+        let activation = super::emit::activation_of(&mut operator.options)?;
         (is_product && *activation == Activation::None).then_some(operator_idx)
     }
 }

@@ -255,6 +255,27 @@ fn groups(from: &[i64], to: &[i64]) -> Option<Vec<Group>> {
     Some(groups)
 }
 
+pub(super) fn narrow(value: i64) -> Option<i32> {
+    i32::try_from(value).ok()
+}
+
+pub(super) fn narrow_all(values: &[i64]) -> Option<Vec<i32>> {
+    values.iter().map(|&value| narrow(value)).collect()
+}
+
+/// A number without a fraction.
+pub(super) fn whole(number: f64) -> Option<i64> {
+    #[allow(clippy::as_conversions)]
+    (number.is_finite() && number.abs() < 9e15).then_some(number as i64)
+}
+
+/// The order of dimensions when some of them go away.
+pub(super) fn without(perm: &[usize], gone: &[usize]) -> Perm {
+    let kept = perm.iter().filter(|axis| !gone.contains(axis));
+    let lower = |axis: usize| gone.iter().filter(|&&gone| gone < axis).count();
+    kept.map(|&axis| axis.saturating_sub(lower(axis))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,164 @@
+//! The network that was converted, without what nothing reads, and the doubts about it.
+
+use std::collections::BTreeMap;
+
+use super::Converter;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::formats::onnx::error::ParseError;
+use crate::formats::shown;
+use crate::formats::tflite::{Format, Model};
+
+impl<'a> Converter<'a> {
+    pub(super) fn finish(
+        mut self,
+        inputs: Vec<usize>,
+        file_bytes: usize,
+    ) -> Result<Model<'static>, ParseError> {
+        let graph = self.graph;
+        let mut outputs = Vec::new();
+        for output in &graph.outputs {
+            let Some(value) = self.values.get(output.name).cloned() else {
+                return Err(ParseError::UndefinedValue {
+                    place: "outputs of the graph".into(),
+                    name: shown(output.name),
+                });
+            };
+            let tensor_idx = match value.tensor_idx() {
+                Some(tensor_idx) => Some(tensor_idx),
+                None => value
+                    .shape
+                    .clone()
+                    .and_then(|shape| self.constant_tensor(&value, &shape)),
+            };
+            let of_graph = tensor_idx.filter(|tensor_idx| !inputs.contains(tensor_idx));
+            if let Some(tensor) = of_graph.and_then(|idx| self.builder.tensors.get_mut(idx)) {
+                tensor.name = output.name.to_owned();
+            }
+            outputs.extend(tensor_idx);
+        }
+        self.unpack_mixed_operands();
+        let diagnostics = self.diagnostics();
+        let version = u32::try_from(graph.opset).unwrap_or(0);
+        let ends = self.drop_unused([inputs, outputs]);
+        Ok(self.builder.model(
+            Format::Onnx,
+            version,
+            file_bytes,
+            graph.name.to_owned(),
+            ends,
+            diagnostics,
+        ))
+    }
+
+    pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
+        let diagnostic = |severity, code, message| Diagnostic {
+            severity,
+            code,
+            message,
+            operator_idx: None,
+        };
+        let mut diagnostics = Vec::new();
+        if !self.shapeless.is_empty() {
+            let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+            for name in &self.shapeless {
+                let n = names.entry(name).or_default();
+                *n = n.saturating_add(1);
+            }
+            let list = crate::diagnostic::some_of(
+                names
+                    .iter()
+                    .map(|(name, n)| format!("{} ({n})", shown(name))),
+                ", ",
+            );
+            diagnostics.push(diagnostic(
+                Severity::Warning,
+                "unknown-shape",
+                format!(
+                    "the file does not tell the results' shapes of {} nodes: {list}",
+                    self.shapeless.len()
+                ),
+            ));
+        }
+        if self.graph.n_functions > 0 {
+            diagnostics.push(diagnostic(
+                Severity::Warning,
+                "functions",
+                format!("{} functions of the file are not looked into: nodes that call them cost nothing", self.graph.n_functions),
+            ));
+        }
+        let assumed = self.dimensions.assumed(&self.graph.inputs);
+        if !assumed.is_empty() {
+            diagnostics.push(diagnostic(
+                Severity::Info,
+                "dynamic-batch",
+                format!(
+                    "the first dimension is open ({}): counted as {}",
+                    assumed.join(", "),
+                    self.dimensions.batch
+                ),
+            ));
+        }
+        diagnostics
+    }
+
+    /// Leaves out operators whose results nothing reads, and tensors that no operator has: constants that were
+    /// folded.
+    pub(super) fn drop_unused(&mut self, mut ends: [Vec<usize>; 2]) -> [Vec<usize>; 2] {
+        let mut is_read = vec![false; self.builder.tensors.len()];
+        for &output in ends.iter().skip(1).flatten() {
+            if let Some(is_read) = is_read.get_mut(output) {
+                *is_read = true;
+            }
+        }
+        let mut kept = Vec::with_capacity(self.builder.operators.len());
+        for operator in std::mem::take(&mut self.builder.operators)
+            .into_iter()
+            .rev()
+        {
+            if operator
+                .outputs
+                .iter()
+                .any(|&output| is_read.get(output) == Some(&true))
+            {
+                for input in operator.inputs.iter().flatten() {
+                    if let Some(is_read) = is_read.get_mut(*input) {
+                        *is_read = true;
+                    }
+                }
+                kept.push(operator);
+            }
+        }
+        kept.reverse();
+        self.builder.operators = kept;
+        let mut is_used = vec![false; self.builder.tensors.len()];
+        let operands = self.builder.operators.iter().flat_map(|operator| {
+            let inputs = operator.inputs.iter().flatten();
+            inputs.chain(&operator.outputs).copied()
+        });
+        for tensor_idx in operands.chain(ends.iter().flatten().copied()) {
+            if let Some(is_used) = is_used.get_mut(tensor_idx) {
+                *is_used = true;
+            }
+        }
+        let mut next = 0usize;
+        let new: Vec<usize> = (is_used.iter())
+            .map(|&is_used| {
+                let idx = next;
+                next = next.saturating_add(usize::from(is_used));
+                idx
+            })
+            .collect();
+        let renumber =
+            |tensor_idx: &mut usize| *tensor_idx = new.get(*tensor_idx).copied().unwrap_or(0);
+        for operator in &mut self.builder.operators {
+            operator.inputs.iter_mut().flatten().for_each(renumber);
+            operator.outputs.iter_mut().for_each(renumber);
+        }
+        ends.iter_mut().flatten().for_each(renumber);
+        let mut is_used = is_used.into_iter();
+        self.builder
+            .tensors
+            .retain(|_| is_used.next().unwrap_or(true));
+        ends
+    }
+}

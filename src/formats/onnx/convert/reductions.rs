@@ -1,0 +1,133 @@
+//! Reductions, and places of the largest values.
+
+use super::Converter;
+use super::value::{Perm, Value, axis, identity, narrow, stored, stored_axis, whole, without};
+use crate::formats::onnx::proto::Node;
+use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
+
+/// Reductions of ONNX and TFLite.
+pub(super) const REDUCTIONS: &[(&str, OpKind)] = &[
+    ("ReduceMean", OpKind::Mean),
+    ("ReduceSum", OpKind::Sum),
+    ("ReduceMax", OpKind::ReduceMax),
+    ("ReduceMin", OpKind::ReduceMin),
+    ("ReduceProd", OpKind::ReduceProd),
+];
+
+impl<'a> Converter<'a> {
+    pub(super) fn arg(
+        &mut self,
+        node: &'a Node<'a>,
+        output: &'a str,
+        x: &Value<'a>,
+        mut shape: Vec<i64>,
+    ) -> Option<()> {
+        let along = axis(node.integer("axis").unwrap_or(0), shape.len())?;
+        let mut perm = x.perm()?;
+        let tensor = self.own(x)?;
+        let place = self
+            .builder
+            .integers("axis", vec![], &[stored_axis(along, &perm)?]);
+        let keeps = node.integer("keepdims").unwrap_or(1) == 1;
+        shape.remove(along);
+        let whole_perm = perm.clone();
+        perm = without(&perm, &[along]);
+        let output_type = TensorType::Int64;
+        let (kind, options) = match node.text.op_type {
+            "ArgMax" => (OpKind::ArgMax, BuiltinOptions::ArgMax { output_type }),
+            _ => (OpKind::ArgMin, BuiltinOptions::ArgMin { output_type }),
+        };
+        let inputs = vec![Some(tensor), Some(place)];
+        if !keeps {
+            return self.operator(kind, inputs, output, output_type, shape, perm, options);
+        }
+        let found = self.intermediate(
+            kind,
+            inputs,
+            &format!("{output}/index"),
+            output_type,
+            &shape,
+            &perm,
+            options,
+        )?;
+        shape.insert(along, 1);
+        let kept = self.reshape_of(found, output, output_type, &stored(&shape, &whole_perm)?)?;
+        self.define(output, output_type, shape, kept, whole_perm);
+        Some(())
+    }
+
+    /// Largest values along the last dimension, and where they are.
+    pub(super) fn top_k(
+        &mut self,
+        node: &'a Node<'a>,
+        x: &Value<'a>,
+        mut shape: Vec<i64>,
+    ) -> Option<()> {
+        let along = axis(node.integer("axis").unwrap_or(-1), shape.len())?;
+        let k = self.input(node, 1)?.number().and_then(whole)?;
+        (along == shape.len().checked_sub(1)? && k >= 0 && k <= *shape.last()?).then_some(())?;
+        let perm = identity(shape.len());
+        let tensor = self.arranged(x, &perm)?;
+        let n = self.builder.integers("k", vec![], &[narrow(k)?]);
+        *shape.last_mut()? = k;
+        let mut outputs = Vec::new();
+        for (at, of_type) in [x.tensor_type, TensorType::Int32].into_iter().enumerate() {
+            let name = node.outputs.get(at).copied().unwrap_or_default();
+            let result = self.tensor(name, of_type, &shape, &perm)?;
+            if !name.is_empty() {
+                self.define(name, of_type, shape.clone(), result, perm.clone());
+            }
+            outputs.push(result);
+        }
+        let code = OpKind::TopkV2;
+        self.builder.operator(
+            code,
+            vec![Some(tensor), Some(n)],
+            outputs,
+            BuiltinOptions::Absent,
+        );
+        Some(())
+    }
+
+    pub(super) fn reduce(
+        &mut self,
+        kind: OpKind,
+        x: &Value<'a>,
+        output: &'a str,
+        axes: &[usize],
+        keep_dims: bool,
+    ) -> Option<()> {
+        let (shape, perm) = (x.shape.clone()?, x.perm()?);
+        let tensor = self.own(x)?;
+        let (inputs, shape, perm) = self.reduction(tensor, &shape, &perm, axes, keep_dims)?;
+        let options = BuiltinOptions::Reducer { keep_dims };
+        self.operator(kind, inputs, output, x.tensor_type, shape, perm, options)
+    }
+
+    /// Inputs of a reduction, and the shape and order of its result.
+    pub(super) fn reduction(
+        &mut self,
+        tensor: usize,
+        shape: &[i64],
+        perm: &[usize],
+        axes: &[usize],
+        keep_dims: bool,
+    ) -> Option<(Vec<Option<usize>>, Vec<i64>, Perm)> {
+        let mut places: Vec<i32> = axes
+            .iter()
+            .map(|&axis| stored_axis(axis, perm))
+            .collect::<Option<_>>()?;
+        places.sort_unstable();
+        let places = self.integers("axes", &places);
+        let inputs = vec![Some(tensor), Some(places)];
+        let sides = shape.iter().enumerate();
+        if keep_dims {
+            let sides = sides.map(|(at, &side)| if axes.contains(&at) { 1 } else { side });
+            return Some((inputs, sides.collect(), perm.to_vec()));
+        }
+        let sides = sides
+            .filter(|(at, _)| !axes.contains(at))
+            .map(|(_, &side)| side);
+        Some((inputs, sides.collect(), without(perm, axes)))
+    }
+}

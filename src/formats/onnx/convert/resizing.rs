@@ -1,0 +1,150 @@
+//! Interpolation, and blocks of pixels that become channels.
+
+use super::Converter;
+use super::value::{self, Value, axis, narrow, narrow_all, product, whole};
+use crate::formats::onnx::proto::Node;
+use crate::formats::tflite::{BuiltinOptions, OpKind};
+
+impl<'a> Converter<'a> {
+    /// New sides of a `Resize`, from its sizes or scales.
+    pub(super) fn resized(&self, node: &Node<'a>, shape: &[i64]) -> Option<Vec<i64>> {
+        let sizes = self
+            .input(node, 3)
+            .and_then(|sizes| sizes.integers())
+            .filter(|sizes| !sizes.is_empty());
+        let scaled = |scales: Vec<f64>| {
+            let side = |(side, scale): (&i64, f64)| {
+                #[allow(clippy::as_conversions)]
+                let scaled = (*side as f64 * scale).floor();
+                whole(scaled)
+            };
+            shape
+                .iter()
+                .zip(scales)
+                .map(side)
+                .collect::<Option<Vec<i64>>>()
+        };
+        let floats = |position: usize| {
+            self.input(node, position)
+                .and_then(|scales| scales.floats())
+                .filter(|scales| !scales.is_empty())
+        };
+        let to = match sizes {
+            Some(sizes) => sizes,
+            None => scaled(
+                floats(2)
+                    .or_else(|| floats(1))
+                    .or_else(|| node.floats("scales"))?,
+            )?,
+        };
+        match node.integers("axes") {
+            Some(axes) => {
+                let mut all = shape.to_vec();
+                for (&at, &side) in axes.iter().zip(&to) {
+                    *all.get_mut(axis(at, shape.len())?)? = side;
+                }
+                Some(all)
+            }
+            None => (to.len() == shape.len()).then_some(to),
+        }
+    }
+
+    pub(super) fn resize(
+        &mut self,
+        node: &'a Node<'a>,
+        output: &'a str,
+        x: &Value<'a>,
+        shape: &[i64],
+    ) -> Option<()> {
+        let to = self.resized(node, shape)?;
+        (shape.len() == 4 && to.get(..2) == shape.get(..2) && to.iter().all(|&side| side >= 1))
+            .then_some(())?;
+        if to == shape {
+            return self.alias(output, x, to, x.perm()?);
+        }
+        let how = node
+            .text("coordinate_transformation_mode")
+            .unwrap_or("half_pixel");
+        let (align_corners, half_pixel_centers) =
+            (how == "align_corners", how.ends_with("half_pixel"));
+        let (kind, options) = match node.text("mode").unwrap_or("nearest") {
+            "nearest" => (
+                OpKind::ResizeNearestNeighbor,
+                BuiltinOptions::ResizeNearestNeighbor {
+                    align_corners,
+                    half_pixel_centers: half_pixel_centers
+                        && node.text("nearest_mode") != Some("floor"),
+                },
+            ),
+            "linear" | "bilinear" => (
+                OpKind::ResizeBilinear,
+                BuiltinOptions::ResizeBilinear {
+                    align_corners,
+                    half_pixel_centers,
+                },
+            ),
+            _ => return None,
+        };
+        let perm = value::channels_last(4);
+        let tensor = self.arranged(x, &perm)?;
+        let size = self.integers("size", &narrow_all(to.get(2..)?)?);
+        self.operator(
+            kind,
+            vec![Some(tensor), Some(size)],
+            output,
+            x.tensor_type,
+            to,
+            perm,
+            options,
+        )
+    }
+
+    pub(super) fn blocks(
+        &mut self,
+        node: &'a Node<'a>,
+        output: &'a str,
+        x: &Value<'a>,
+        shape: &[i64],
+    ) -> Option<()> {
+        let side = node.integer("blocksize").filter(|&side| side >= 1)?;
+        let area = side.checked_mul(side)?;
+        let &[n, c, h, w] = shape else {
+            return None;
+        };
+        let block_size = narrow(side)?;
+        let (kind, to, options) = match node.text.op_type {
+            "DepthToSpace" => (
+                OpKind::DepthToSpace,
+                vec![
+                    n,
+                    c.checked_div(area)?,
+                    h.checked_mul(side)?,
+                    w.checked_mul(side)?,
+                ],
+                BuiltinOptions::DepthToSpace { block_size },
+            ),
+            _ => (
+                OpKind::SpaceToDepth,
+                vec![
+                    n,
+                    c.checked_mul(area)?,
+                    h.checked_div(side)?,
+                    w.checked_div(side)?,
+                ],
+                BuiltinOptions::SpaceToDepth { block_size },
+            ),
+        };
+        (product(&to)? == product(shape)?).then_some(())?;
+        let perm = value::channels_last(4);
+        let tensor = self.arranged(x, &perm)?;
+        self.operator(
+            kind,
+            vec![Some(tensor)],
+            output,
+            x.tensor_type,
+            to,
+            perm,
+            options,
+        )
+    }
+}

@@ -1,0 +1,411 @@
+//! What each operator makes of inputs that have another shape.
+
+mod layers;
+mod layouts;
+
+use std::collections::HashMap;
+
+use super::{Channels, Resized};
+use crate::formats::tflite::{
+    Buffer, BuiltinOptions, OpKind, Operator, Subgraph, TensorType, integers,
+};
+use crate::graph::kinds::{BROADCASTING, REDUCING};
+
+/// Why an operator has no new shape, in words that follow its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Problem(pub &'static str);
+
+const UNKNOWN: Problem = Problem("is not known to follow from the sizes of what it reads");
+const APART: Problem = Problem("meets tensors that no longer fit each other");
+const ODD: Problem = Problem("has a shape that does not follow from what it reads");
+const NOTHING_LEFT: Problem = Problem("would have nothing left to compute");
+const PART: Problem = Problem("takes a part of a dimension whose size changes");
+const SHARED: Problem = Problem("shares weights with a layer of another size");
+
+pub type Shape = Vec<i32>;
+type Outcome = Result<(), Problem>;
+
+/// Whether the operator's weights decide how many channels it gives.
+pub fn has_units(operator: &Operator) -> bool {
+    matches!(
+        operator.code.kind,
+        OpKind::Conv2d | OpKind::FullyConnected | OpKind::TransposeConv
+    )
+}
+
+/// What has another size.
+pub struct Followed {
+    /// By tensor.
+    pub shapes: Vec<Shape>,
+    /// By operator.
+    pub pooling_windows: Vec<(usize, [i32; 2])>,
+    pub resized: Resized,
+}
+
+/// The shapes of one round.
+pub struct Follow<'f> {
+    subgraph: &'f Subgraph,
+    buffers: &'f [Buffer<'f>],
+    channels: Channels,
+    /// By tensor, the operator that writes it.
+    writers: &'f [Option<usize>],
+    /// By operator: whether its number of channels stays.
+    keeps_channels: &'f [bool],
+    shapes: Vec<Shape>,
+    /// By tensor: contents are constant, or computed from constants alone.
+    is_constant: Vec<bool>,
+    /// By tensor: a constant that has its new shape.
+    is_set: Vec<bool>,
+    /// New height and width of feature maps, by the old ones.
+    areas: HashMap<[i32; 2], [i32; 2]>,
+    /// New windows of poolings over whole feature maps, by operator.
+    pooling_windows: Vec<(usize, [i32; 2])>,
+    resized: Resized,
+}
+
+impl<'f> Follow<'f> {
+    pub fn new(
+        subgraph: &'f Subgraph,
+        buffers: &'f [Buffer<'f>],
+        inputs: &[(usize, Shape)],
+        channels: Channels,
+        writers: &'f [Option<usize>],
+        keeps_channels: &'f [bool],
+    ) -> Self {
+        let tensors = &subgraph.tensors;
+        let mut shapes: Vec<Shape> = tensors.iter().map(|tensor| tensor.shape.clone()).collect();
+        for (tensor_idx, shape) in inputs {
+            shapes[*tensor_idx].clone_from(shape);
+        }
+        let mut is_constant: Vec<bool> = tensors
+            .iter()
+            .map(|tensor| is_stored(buffers, tensor.buffer_idx))
+            .collect();
+        for operator in &subgraph.operators {
+            let mut read = operator.inputs.iter().flatten();
+            if !operator.inputs.is_empty() && read.all(|&tensor_idx| is_constant[tensor_idx]) {
+                for &output in &operator.outputs {
+                    is_constant[output] = true;
+                }
+            }
+        }
+        let mut follow = Self {
+            subgraph,
+            buffers,
+            channels,
+            writers,
+            keeps_channels,
+            shapes,
+            is_set: vec![false; is_constant.len()],
+            is_constant,
+            areas: HashMap::new(),
+            pooling_windows: Vec::new(),
+            resized: Resized::default(),
+        };
+        for (tensor_idx, _) in inputs {
+            follow.remember_area(*tensor_idx);
+        }
+        follow
+    }
+
+    /// Shapes of all operators' results. The error has the operator's index.
+    pub fn all(&mut self) -> Result<(), (usize, Problem)> {
+        for operator_idx in 0..self.subgraph.operators.len() {
+            self.operator(operator_idx)
+                .map_err(|problem| (operator_idx, problem))?;
+        }
+        Ok(())
+    }
+
+    pub fn finish(self) -> Followed {
+        let tensors = self
+            .subgraph
+            .tensors
+            .iter()
+            .zip(&self.shapes)
+            .zip(&self.is_set);
+        let is_changed = tensors.filter(|((tensor, shape), is_set)| {
+            **is_set && tensor.shape != **shape && is_stored(self.buffers, tensor.buffer_idx)
+        });
+        Followed {
+            resized: Resized {
+                n_constants: is_changed.count(),
+                ..self.resized
+            },
+            shapes: self.shapes,
+            pooling_windows: self.pooling_windows,
+        }
+    }
+
+    fn operator(&mut self, operator_idx: usize) -> Outcome {
+        let subgraph = self.subgraph;
+        let operator = &subgraph.operators[operator_idx];
+        let call = Call {
+            operator,
+            operator_idx,
+        };
+        if has_units(operator) {
+            self.resized.of_layers += 1;
+        }
+        let mut read = operator.inputs.iter().flatten();
+        let is_fed = read.any(|&tensor_idx| self.has_changed(tensor_idx));
+        let is_layer = has_units(operator) && !self.keeps_channels[operator_idx];
+        if !is_fed && !is_layer {
+            for &output in &operator.outputs {
+                self.remember_area(output);
+            }
+            return Ok(());
+        }
+        self.shape_of(call)?;
+        for &output in &operator.outputs {
+            let is_empty = self.shapes[output].iter().any(|&size| size < 1);
+            if is_empty && !self.old(output).contains(&0) {
+                return Err(NOTHING_LEFT);
+            }
+            self.remember_area(output);
+        }
+        Ok(())
+    }
+
+    fn shape_of(&mut self, call: Call) -> Outcome {
+        use BuiltinOptions as O;
+        match (call.operator.code.kind, &call.operator.options) {
+            (OpKind::Conv2d, options) => self.convolution(call, options),
+            (OpKind::DepthwiseConv2d, options) => self.depthwise(call, options),
+            (OpKind::FullyConnected, O::FullyConnected { keep_num_dims, .. }) => {
+                self.dense(call, *keep_num_dims)
+            }
+            (OpKind::FullyConnected, _) => self.dense(call, false),
+            (OpKind::TransposeConv, options) => self.transposed(call, options),
+            (OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d, options) => {
+                self.pooled(call, options)
+            }
+            (OpKind::BatchMatmul, O::BatchMatMul { adj_x, adj_y }) => {
+                self.product(call, *adj_x, *adj_y)
+            }
+            (OpKind::Concatenation, O::Concatenation { axis, .. }) => self.joined(call, *axis),
+            (OpKind::Pack, O::Pack { axis, .. }) => self.packed(call, *axis),
+            (OpKind::Unpack, O::Unpack { axis, .. }) => self.unpacked(call, *axis),
+            (OpKind::Split, O::Split { num_splits }) => self.split(call, *num_splits),
+            (OpKind::Reshape | OpKind::Squeeze | OpKind::ExpandDims, _) => self.reshaped(call),
+            (OpKind::Pad | OpKind::Padv2 | OpKind::MirrorPad, _) => self.padded(call),
+            (OpKind::Tile, _) => self.tiled(call),
+            (OpKind::Slice, _) => self.sliced(call, 0),
+            (
+                OpKind::StridedSlice,
+                O::StridedSlice {
+                    ellipsis_mask: 0,
+                    new_axis_mask: 0,
+                    shrink_axis_mask,
+                    ..
+                },
+            ) => self.sliced(call, *shrink_axis_mask),
+            (OpKind::Transpose, _) => self.turned(call),
+            (OpKind::ArgMax | OpKind::ArgMin, _) => self.reduced(call, false),
+            (kind, O::Reducer { keep_dims }) if REDUCING.contains(&kind) => {
+                self.reduced(call, *keep_dims)
+            }
+            (OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor, _) => self.interpolated(call),
+            (OpKind::DepthToSpace, O::DepthToSpace { block_size }) => {
+                self.blocks(call, *block_size, true)
+            }
+            (OpKind::SpaceToDepth, O::SpaceToDepth { block_size }) => {
+                self.blocks(call, *block_size, false)
+            }
+            (OpKind::Shape | OpKind::Rank, _) => Ok(()),
+            (kind, _) if BROADCASTING.contains(&kind) || SHAPE_KEEPING.contains(&kind) => {
+                self.broadcast(call)
+            }
+            _ => Err(UNKNOWN),
+        }
+    }
+
+    fn old(&self, tensor_idx: usize) -> &'f [i32] {
+        &self.subgraph.tensors[tensor_idx].shape
+    }
+
+    fn has_changed(&self, tensor_idx: usize) -> bool {
+        self.shapes[tensor_idx] != self.old(tensor_idx)
+    }
+
+    fn input(&self, call: Call, place: usize) -> Result<usize, Problem> {
+        call.operator
+            .inputs
+            .get(place)
+            .copied()
+            .flatten()
+            .ok_or(UNKNOWN)
+    }
+
+    fn output(&self, call: Call) -> Result<usize, Problem> {
+        call.operator.outputs.first().copied().ok_or(UNKNOWN)
+    }
+
+    /// Old and new shape of an input that is four-dimensional, NHWC.
+    fn image(&self, call: Call, place: usize) -> Result<[[i32; 4]; 2], Problem> {
+        let tensor_idx = self.input(call, place)?;
+        Ok([
+            image(self.old(tensor_idx))?,
+            image(&self.shapes[tensor_idx])?,
+        ])
+    }
+
+    fn integers(&self, call: Call, place: usize) -> Result<Vec<i32>, Problem> {
+        let tensor = &self.subgraph.tensors[self.input(call, place)?];
+        let contents = self.buffers.get(tensor.buffer_idx).map(Buffer::bytes);
+        let values: Vec<i32> = integers(contents.unwrap_or_default()).collect();
+        let is_known = tensor.tensor_type == TensorType::Int32 && !values.is_empty();
+        if is_known { Ok(values) } else { Err(UNKNOWN) }
+    }
+
+    fn set(&mut self, call: Call, shape: impl Into<Shape>) -> Outcome {
+        let output = self.output(call)?;
+        self.shapes[output] = shape.into();
+        Ok(())
+    }
+
+    /// A constant takes a shape, with the constant that it is unpacked from.
+    fn set_constant(&mut self, tensor_idx: usize, shape: &[i32]) -> Outcome {
+        if self.subgraph.tensors[tensor_idx].sparsity.is_some() && self.old(tensor_idx) != shape {
+            return Err(UNKNOWN);
+        }
+        if std::mem::replace(&mut self.is_set[tensor_idx], true) {
+            return if self.shapes[tensor_idx] == shape {
+                Ok(())
+            } else {
+                Err(SHARED)
+            };
+        }
+        self.shapes[tensor_idx] = shape.to_vec();
+        let stored = self.subgraph.tensors[tensor_idx].buffer_idx;
+        if is_stored(self.buffers, stored) || self.old(tensor_idx) == shape {
+            return Ok(());
+        }
+        let unpacks = self.writers[tensor_idx].map(|idx| &self.subgraph.operators[idx]);
+        let source = unpacks.and_then(|operator| match operator.code.kind {
+            OpKind::Dequantize | OpKind::Quantize | OpKind::Cast => {
+                operator.inputs.first().copied().flatten()
+            }
+            _ => None,
+        });
+        match source {
+            Some(source) => self.set_constant(source, shape),
+            None => Err(UNKNOWN),
+        }
+    }
+
+    fn set_bias(&mut self, call: Call, place: usize, n_channels: i32) -> Outcome {
+        let bias = call.operator.inputs.get(place).copied().flatten();
+        match bias {
+            Some(bias) if self.is_constant[bias] && self.old(bias).len() == 1 => {
+                self.set_constant(bias, &[n_channels])
+            }
+            Some(bias) if !self.is_constant[bias] => Err(UNKNOWN),
+            _ => Ok(()),
+        }
+    }
+
+    /// Constant weights.
+    fn filter(&self, call: Call) -> Result<usize, Problem> {
+        let filter = self.input(call, 1)?;
+        if self.is_constant[filter] {
+            Ok(filter)
+        } else {
+            Err(UNKNOWN)
+        }
+    }
+
+    /// Channels of a layer that had `old`.
+    fn units(&mut self, call: Call, old: i32) -> i32 {
+        let units = match self.keeps_channels[call.operator_idx] {
+            true => old,
+            false => self.channels.resized(old),
+        };
+        self.resized.n_layers += usize::from(units != old);
+        units
+    }
+
+    /// Dimensions of all operands and the result, from the last on: equal, or 1 in an operand.
+    fn broadcast(&mut self, call: Call) -> Outcome {
+        let read: Vec<usize> = call.operator.inputs.iter().flatten().copied().collect();
+        let output = self.output(call)?;
+        let old_out = self.old(output);
+        let mut shape = old_out.to_vec();
+        for (from_end, size) in shape.iter_mut().rev().enumerate() {
+            let old_size = *size;
+            let mut is_told = false;
+            for &tensor_idx in read.iter().filter(|&&t| !self.is_constant[t]) {
+                let of = |shape: &[i32]| shape.len().checked_sub(from_end + 1).map(|at| shape[at]);
+                let (Some(old), Some(new)) =
+                    (of(self.old(tensor_idx)), of(&self.shapes[tensor_idx]))
+                else {
+                    continue;
+                };
+                if old == old_size {
+                    if is_told && new != *size {
+                        return Err(APART);
+                    }
+                    (*size, is_told) = (new, true);
+                } else if old != 1 {
+                    return Err(ODD);
+                } else if new != 1 {
+                    return Err(APART);
+                }
+            }
+        }
+        let constants: Vec<usize> = read.into_iter().filter(|&t| self.is_constant[t]).collect();
+        for tensor_idx in constants {
+            let old = self.old(tensor_idx);
+            let skipped = old_out.len().checked_sub(old.len()).ok_or(ODD)?;
+            let pairs = old.iter().zip(old_out.iter().zip(&shape).skip(skipped));
+            let fitted = pairs.map(|(&size, (&old_size, &new_size))| match size {
+                1 => Ok(1),
+                size if size == old_size => Ok(new_size),
+                _ => Err(ODD),
+            });
+            let fitted: Shape = fitted.collect::<Result<_, _>>()?;
+            self.set_constant(tensor_idx, &fitted)?;
+        }
+        self.set(call, shape)
+    }
+
+    fn set_all(&mut self, call: Call, shape: &[i32]) {
+        for &output in &call.operator.outputs {
+            self.shapes[output] = shape.to_vec();
+        }
+    }
+
+    fn remember_area(&mut self, tensor_idx: usize) {
+        if let (&[_, h, w, _], &[_, new_h, new_w, _]) =
+            (self.old(tensor_idx), self.shapes[tensor_idx].as_slice())
+            && !self.is_constant[tensor_idx]
+        {
+            self.areas.insert([h, w], [new_h, new_w]);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Call<'f> {
+    operator: &'f Operator,
+    operator_idx: usize,
+}
+
+fn is_stored(buffers: &[Buffer], buffer_idx: usize) -> bool {
+    buffers
+        .get(buffer_idx)
+        .is_some_and(|contents| !contents.is_empty())
+}
+
+fn image(shape: &[i32]) -> Result<[i32; 4], Problem> {
+    shape.try_into().map_err(|_| UNKNOWN)
+}
+
+/// What works along the last dimension and keeps shapes.
+const SHAPE_KEEPING: &[OpKind] = &[
+    OpKind::Cumsum,
+    OpKind::L2Normalization,
+    OpKind::LocalResponseNormalization,
+    OpKind::LogSoftmax,
+    OpKind::Softmax,
+];

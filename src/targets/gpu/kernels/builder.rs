@@ -1,0 +1,255 @@
+//! Operators, one after another, as drafts of kernels.
+
+use super::kernel::{Kernel, Kind};
+use super::operators::{BINARY, NORMALISATIONS, PADDING, REDUCTIONS, UNARY, VIEWS};
+use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
+use crate::graph::{Graph, Node};
+use crate::targets::gpu::dimensions::{elements, product, rows_of};
+
+/// A kernel that later operators may still become part of.
+pub(super) struct Draft<'m> {
+    pub(super) kernel: Kernel,
+    pub(super) code: &'m OperatorCode,
+    /// Part of another kernel.
+    pub(super) is_merged: bool,
+    /// Whether paths from one tensor meet again here.
+    pub(super) is_meeting: bool,
+    /// Whether a constant after it has been absorbed.
+    pub(super) has_tail: bool,
+    /// Of a softmax: the product that makes its scores, and what is between them.
+    pub(super) scores_of: Option<(usize, Vec<usize>)>,
+}
+
+/// Elementwise kernels between a tensor and another that is computed from it alone.
+#[derive(Clone)]
+pub(super) struct Region {
+    pub(super) origin: usize,
+    pub(super) drafts: Vec<usize>,
+    pub(super) n_reductions: usize,
+}
+
+pub(super) struct Builder<'g, 'm> {
+    pub(super) graph: &'g Graph<'m>,
+    /// By tensor: the tensor that it is a view of.
+    pub(super) viewed: Vec<usize>,
+    /// By tensor: the tensor that it is with the padding of a convolution or pool around it.
+    pub(super) unpadded: Vec<usize>,
+    /// By tensor: operators that read it or a view of it.
+    pub(super) n_readers: Vec<usize>,
+    pub(super) is_constant: Vec<bool>,
+    /// By tensor: the draft that writes it.
+    pub(super) writers: Vec<Option<usize>>,
+    pub(super) regions: Vec<Option<Region>>,
+    pub(super) drafts: Vec<Draft<'m>>,
+}
+
+impl<'g, 'm> Builder<'g, 'm> {
+    pub(super) fn new(graph: &'g Graph<'m>) -> Self {
+        let n_tensors = graph.subgraph.tensors.len();
+        let mut builder = Self {
+            graph,
+            viewed: (0..n_tensors).collect(),
+            unpadded: (0..n_tensors).collect(),
+            n_readers: vec![0; n_tensors],
+            is_constant: vec![true; n_tensors],
+            writers: vec![None; n_tensors],
+            regions: vec![None; n_tensors],
+            drafts: Vec::new(),
+        };
+        for &input in &graph.subgraph.inputs {
+            builder.is_constant[input] = false;
+        }
+        // What is computed from constants alone is a constant: exports differ in how much they fold.
+        for node in &graph.nodes {
+            let reads_activation = builder.activations(node).next().is_some();
+            for &output in &node.operator.outputs {
+                builder.is_constant[output] &= !reads_activation;
+            }
+        }
+        let pads = builder.pads();
+        for (node, &is_padding) in graph.nodes.iter().zip(&pads) {
+            let first = builder.activations(node).next();
+            let is_view = VIEWS.contains(&node.operator.code);
+            if let (true, Some(source)) = (is_view || is_padding, first) {
+                for &output in &node.operator.outputs {
+                    builder.viewed[output] = builder.viewed[source];
+                    if is_padding {
+                        builder.unpadded[output] = builder.unpadded[source];
+                    }
+                }
+            } else {
+                for source in builder.sources(node) {
+                    builder.n_readers[source] += 1;
+                }
+            }
+        }
+        builder
+    }
+
+    /// By node: whether it is the padding of convolutions or pools alone.
+    pub(super) fn pads(&self) -> Vec<bool> {
+        let mut is_padded = vec![false; self.viewed.len()];
+        let mut is_read_otherwise = vec![false; self.viewed.len()];
+        for &output in &self.graph.subgraph.outputs {
+            is_read_otherwise[output] = true;
+        }
+        for node in &self.graph.nodes {
+            let pads = PADDING.contains(&node.operator.code.kind);
+            for &input in node.operator.inputs.iter().flatten() {
+                let marked = if pads {
+                    &mut is_padded
+                } else {
+                    &mut is_read_otherwise
+                };
+                marked[input] = true;
+            }
+        }
+        let is_padding = |node: &Node| {
+            let mut outputs = node.operator.outputs.iter();
+            node.operator.code.kind == OpKind::Pad
+                && outputs.all(|&output| is_padded[output] && !is_read_otherwise[output])
+        };
+        self.graph.nodes.iter().map(is_padding).collect()
+    }
+
+    pub(super) fn activations<'n>(
+        &'n self,
+        node: &'n Node<'m>,
+    ) -> impl Iterator<Item = usize> + 'n {
+        let inputs = node.operator.inputs.iter().flatten().copied();
+        inputs.filter(|&tensor_idx| !self.is_constant[tensor_idx])
+    }
+
+    /// Distinct tensors that are read, views resolved, in the order of the inputs.
+    pub(super) fn sources(&self, node: &Node<'m>) -> Vec<usize> {
+        let mut sources: Vec<usize> = Vec::new();
+        for tensor_idx in self.activations(node) {
+            let source = self.viewed[tensor_idx];
+            // Joins of thousands of tensors are compared with their first ones only.
+            if !sources.iter().take(8).any(|&known| known == source) {
+                sources.push(source);
+            }
+        }
+        sources
+    }
+
+    pub(super) fn elements(&self, tensor_idx: usize) -> f64 {
+        elements(self.graph.tensor(self.unpadded[tensor_idx]))
+    }
+
+    pub(super) fn shape(&self, tensor_idx: usize) -> &'m [i32] {
+        &self.graph.tensor(tensor_idx).shape
+    }
+
+    pub(super) fn add(&mut self, node_idx: usize, node: &Node<'m>) {
+        let code = &node.operator.code;
+        let Some(&output) = node.operator.outputs.first() else {
+            return;
+        };
+        let sources = self.sources(node);
+        let is_padding = self.unpadded[output] != output;
+        if sources.is_empty() || VIEWS.contains(code) || is_padding {
+            return;
+        }
+        match code.kind {
+            OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::TransposeConv | OpKind::Conv3d => {
+                self.convolution(node_idx, node, output);
+            }
+            OpKind::FullyConnected => self.dense(node_idx, node, output),
+            OpKind::BatchMatmul => self.matrix_product(node_idx, node, output),
+            OpKind::Softmax | OpKind::LogSoftmax => self.softmax(node_idx, node, output),
+            _ if NORMALISATIONS.contains(code) => {
+                let draft = self.normalisation(node_idx, node, output);
+                self.begin_region(output, sources[0], draft, 1);
+            }
+            _ if REDUCTIONS.contains(code) => self.reduction(node_idx, node, output),
+            _ if UNARY.contains(code) || BINARY.contains(code) => {
+                self.elementwise(node_idx, node, output, &sources);
+            }
+            _ => self.other(node_idx, node),
+        }
+        self.fused_activation(node_idx, node, output);
+    }
+
+    /// A draft that reads and writes all activations of a node.
+    pub(super) fn draft(&mut self, node_idx: usize, node: &Node<'m>, kernel: Kernel) -> usize {
+        let inputs = self.activations(node).map(|t| self.elements(t)).sum();
+        let outputs = node.operator.outputs.iter();
+        let outputs_sum = outputs.clone().map(|&t| self.elements(t)).sum();
+        let kernel = Kernel {
+            node_idx,
+            sources: self.sources(node),
+            output: node.operator.outputs.first().copied().unwrap_or(0),
+            inputs,
+            outputs: outputs_sum,
+            ..kernel
+        };
+        let draft_idx = self.drafts.len();
+        for &output in outputs {
+            self.writers[output] = Some(draft_idx);
+        }
+        self.drafts.push(Draft {
+            kernel,
+            code: &node.operator.code,
+            is_merged: false,
+            is_meeting: false,
+            has_tail: false,
+            scores_of: None,
+        });
+        draft_idx
+    }
+
+    pub(super) fn other(&mut self, node_idx: usize, node: &Node<'m>) {
+        let (kind, window, stride) = match (node.operator.code.kind, &node.operator.options) {
+            (
+                _,
+                BuiltinOptions::Pool2D {
+                    filter_h,
+                    filter_w,
+                    stride_h,
+                    ..
+                },
+            ) => {
+                let window = product(&[*filter_h, *filter_w]);
+                (Kind::Pool, window, f64::from((*stride_h).max(1)))
+            }
+            (OpKind::Concatenation | OpKind::Pack, _) => (Kind::Concatenation, 0.0, 1.0),
+            (OpKind::Pad | OpKind::Padv2 | OpKind::MirrorPad, _) => (Kind::Copy, 0.0, 1.0),
+            (OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor, _) => (Kind::Resize, 0.0, 1.0),
+            (OpKind::Gather | OpKind::GatherNd | OpKind::EmbeddingLookup, _) => {
+                (Kind::Gather, 0.0, 1.0)
+            }
+            (
+                OpKind::UnidirectionalSequenceLstm
+                | OpKind::UnidirectionalSequenceRnn
+                | OpKind::Lstm,
+                _,
+            ) => {
+                return self.recurrent(node_idx, node);
+            }
+            _ if node.operator.code.name() == "ROLL" => (Kind::Copy, 0.0, 1.0),
+            _ => (Kind::Other, 0.0, 1.0),
+        };
+        let kernel = Kernel {
+            window,
+            stride,
+            ..Kernel::new(kind, node_idx)
+        };
+        self.draft(node_idx, node, kernel);
+    }
+
+    /// Each step multiplies all matrices.
+    pub(super) fn recurrent(&mut self, node_idx: usize, node: &Node<'m>) {
+        let inputs = || node.operator.inputs.iter().flatten().copied();
+        let steps = inputs().next().map_or(0.0, |t| rows_of(self.shape(t)));
+        let constants = || inputs().filter(|&t| self.is_constant[t]);
+        let matrices = constants().filter(|&t| self.shape(t).len() == 2);
+        let per_step: f64 = matrices.map(|t| self.elements(t)).sum();
+        let kernel = Kernel {
+            macs: steps * per_step,
+            weights: constants().map(|t| self.elements(t)).sum(),
+            ..Kernel::new(Kind::Recurrent, node_idx)
+        };
+        self.draft(node_idx, node, kernel);
+    }
+}

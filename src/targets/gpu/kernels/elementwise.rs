@@ -1,0 +1,281 @@
+//! Elementwise operators and reductions, and what they are together: activations, normalisations, scales.
+
+use super::builder::{Builder, Region};
+use super::kernel::{Function, Kernel, Kind};
+use super::operators::{NORMALISATIONS_OF_MAPS, OF_NORMALISATIONS, UNARY};
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
+use crate::graph::Node;
+use crate::targets::gpu::dimensions::{channels, rows_of};
+
+/// Elementwise kernels behind each other that are looked at for a common origin. The longest published
+/// decomposition, GELU by tanh, has nine; without a limit a file of one long chain would take quadratic time.
+const MAX_REGION: usize = 24;
+
+impl<'m> Builder<'_, 'm> {
+    /// Of a kernel that works on vectors along the last dimension.
+    pub(super) fn vectors(&self, kind: Kind, node_idx: usize, output: usize) -> Kernel {
+        let shape = self.shape(output);
+        Kernel {
+            rows: rows_of(shape),
+            columns: channels(shape),
+            ..Kernel::new(kind, node_idx)
+        }
+    }
+
+    pub(super) fn normalisation(
+        &mut self,
+        node_idx: usize,
+        node: &Node<'m>,
+        output: usize,
+    ) -> usize {
+        let mut kernel = self.vectors(Kind::Normalisation, node_idx, output);
+        if NORMALISATIONS_OF_MAPS.contains(&node.operator.code.name()) {
+            kernel.rows = 0.0;
+        }
+        self.draft(node_idx, node, kernel)
+    }
+
+    pub(super) fn reduction(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
+        let kernel = Kernel::new(Kind::Reduction, node_idx);
+        let draft = self.draft(node_idx, node, kernel);
+        let kernel = &mut self.drafts[draft].kernel;
+        kernel.rows = kernel.outputs;
+        kernel.columns = (kernel.inputs / kernel.outputs.max(1.0)).floor();
+        if let Some(&source) = self.drafts[draft].kernel.sources.first() {
+            self.extend_region(output, source, draft, 1);
+        }
+    }
+
+    pub(super) fn elementwise(
+        &mut self,
+        node_idx: usize,
+        node: &Node<'m>,
+        output: usize,
+        sources: &[usize],
+    ) {
+        match *sources {
+            [one] => self.of_one(node_idx, node, output, one),
+            [one, other] if self.origin(one) == self.origin(other) => {
+                self.meeting(node_idx, node, output, [one, other]);
+            }
+            _ => {
+                let sizes = || self.activations(node).map(|t| self.elements(t));
+                let largest = sizes().fold(0.0, f64::max);
+                let broadcasts = sizes().fold(f64::MAX, f64::min) * 2.0 < largest;
+                let is_addition = node.operator.code.kind == OpKind::Add && !broadcasts;
+                let kind = if is_addition {
+                    Kind::Addition
+                } else {
+                    Kind::Elementwise
+                };
+                let kernel = Kernel {
+                    broadcasts,
+                    ..Kernel::new(kind, node_idx)
+                };
+                self.draft(node_idx, node, kernel);
+            }
+        }
+    }
+
+    pub(super) fn origin(&self, tensor_idx: usize) -> usize {
+        let region = self.regions[tensor_idx].as_ref();
+        region.map_or(tensor_idx, |region| region.origin)
+    }
+
+    /// All paths from one tensor meet here: what lies on only one of them becomes part of this kernel.
+    pub(super) fn meeting(
+        &mut self,
+        node_idx: usize,
+        node: &Node<'m>,
+        output: usize,
+        sources: [usize; 2],
+    ) {
+        let origin = self.origin(sources[0]);
+        let drafts = |source: usize| {
+            let region = self.regions[source].as_ref();
+            region.map_or(&[][..], |region| &region.drafts)
+        };
+        let [left, right] = sources.map(drafts);
+        let n_shared = left.iter().zip(right).take_while(|(a, b)| a == b).count();
+        let mut merged: Vec<usize> = left[n_shared..]
+            .iter()
+            .chain(&right[n_shared..])
+            .copied()
+            .collect();
+        let shared = left[..n_shared].to_vec();
+        let n_reductions = sources
+            .iter()
+            .filter_map(|&source| self.regions[source].as_ref())
+            .map(|region| region.n_reductions)
+            .sum::<usize>();
+        let reduces = n_reductions > 0;
+        if reduces
+            && !merged
+                .iter()
+                .all(|&idx| OF_NORMALISATIONS.contains(self.drafts[idx].code))
+        {
+            // Normalisations with activations inside run operator by operator.
+            self.draft(node_idx, node, Kernel::new(Kind::Elementwise, node_idx));
+            return;
+        }
+        // The difference to the mean, which the root of its squares' mean divides.
+        let difference = shared
+            .last()
+            .copied()
+            .filter(|&last| reduces && self.drafts[last].is_meeting);
+        merged.extend(difference);
+        let mut kernel = match reduces {
+            true => self.vectors(Kind::Normalisation, node_idx, output),
+            false => Kernel {
+                function: Some(Function::Gated),
+                ..Kernel::new(Kind::Activation, node_idx)
+            },
+        };
+        kernel.node_idx = node_idx;
+        let draft = self.draft(node_idx, node, kernel);
+        self.drafts[draft].is_meeting = true;
+        self.drafts[draft].kernel.inputs = self.elements(origin);
+        self.drafts[draft].kernel.sources = vec![origin];
+        for merged in merged {
+            self.drafts[merged].is_merged = true;
+        }
+        let kept = shared.len() - usize::from(difference.is_some());
+        let mut drafts = shared;
+        drafts.truncate(kept);
+        drafts.push(draft);
+        self.regions[output] = Some(Region {
+            origin,
+            drafts,
+            n_reductions: usize::from(reduces),
+        });
+    }
+
+    /// Of one tensor, perhaps with constants.
+    pub(super) fn of_one(
+        &mut self,
+        node_idx: usize,
+        node: &Node<'m>,
+        output: usize,
+        source: usize,
+    ) {
+        let code = &node.operator.code;
+        let constants = node.operator.inputs.iter().flatten();
+        let constants = constants.filter(|&&t| self.is_constant[t]);
+        let constant = constants.map(|&t| self.elements(t)).fold(0.0, f64::max);
+        if UNARY.contains(code) || constant == 0.0 {
+            let kernel = Kernel {
+                function: Some(Function::of(code)),
+                ..Kernel::new(Kind::Activation, node_idx)
+            };
+            let draft = self.draft(node_idx, node, kernel);
+            return self.extend_region(output, source, draft, 0);
+        }
+        if self.absorb(code.kind, output, source, constant) {
+            return;
+        }
+        let kernel = Kernel {
+            is_scalar: constant <= 1.0,
+            ..Kernel::new(Kind::Scale, node_idx)
+        };
+        let draft = self.draft(node_idx, node, kernel);
+        self.extend_region(output, source, draft, 0);
+    }
+
+    /// Whether an operation with a constant is part of the kernel before it.
+    pub(super) fn absorb(
+        &mut self,
+        kind: OpKind,
+        output: usize,
+        source: usize,
+        constant: f64,
+    ) -> bool {
+        let Some(writer) = self.writers[source].filter(|_| self.n_readers[source] == 1) else {
+            return false;
+        };
+        let is_vector = constant > 1.0;
+        let adds_vector = kind == OpKind::Add && is_vector;
+        let draft = &mut self.drafts[writer];
+        let kernel = &mut draft.kernel;
+        match kernel.kind {
+            _ if draft.is_merged => return false,
+            Kind::Normalisation if is_vector => {}
+            Kind::Activation if draft.is_meeting && !is_vector && !draft.has_tail => {}
+            Kind::Scale if draft.code.kind == OpKind::Mul && adds_vector => {
+                kernel.kind = Kind::Affine
+            }
+            Kind::Dense if adds_vector && !kernel.has_bias && constant == kernel.columns => {
+                kernel.has_bias = true;
+            }
+            _ => return false,
+        }
+        draft.has_tail = true;
+        kernel.output = output;
+        self.writers[output] = Some(writer);
+        self.regions[output] = self.regions[source].clone();
+        true
+    }
+
+    pub(super) fn begin_region(
+        &mut self,
+        output: usize,
+        origin: usize,
+        draft: usize,
+        n_reductions: usize,
+    ) {
+        self.regions[output] = Some(Region {
+            origin,
+            drafts: vec![draft],
+            n_reductions,
+        });
+    }
+
+    pub(super) fn extend_region(
+        &mut self,
+        output: usize,
+        source: usize,
+        draft: usize,
+        n_reductions: usize,
+    ) {
+        let region = self.regions[source].clone();
+        match region.filter(|region| region.drafts.len() < MAX_REGION) {
+            Some(mut region) => {
+                region.drafts.push(draft);
+                region.n_reductions += n_reductions;
+                self.regions[output] = Some(region);
+            }
+            None => self.begin_region(output, source, draft, n_reductions),
+        }
+    }
+
+    pub(super) fn fused_activation(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
+        let function = match activation(&node.operator.options) {
+            Some(Activation::Relu) => Function::Relu,
+            Some(Activation::Relu6) => Function::Relu6,
+            None | Some(Activation::None) => return,
+            Some(_) => Function::Other,
+        };
+        let kernel = Kernel {
+            function: Some(function),
+            ..Kernel::new(Kind::Activation, node_idx)
+        };
+        let draft = self.draft(node_idx, node, kernel);
+        self.drafts[draft].kernel.inputs = self.elements(output);
+        self.drafts[draft].kernel.sources = vec![output];
+        self.regions[output] = None;
+    }
+}
+
+fn activation(options: &BuiltinOptions) -> Option<Activation> {
+    match options {
+        BuiltinOptions::Conv2D { activation, .. }
+        | BuiltinOptions::Conv3D { activation, .. }
+        | BuiltinOptions::DepthwiseConv2D { activation, .. }
+        | BuiltinOptions::TransposeConv { activation, .. }
+        | BuiltinOptions::FullyConnected { activation, .. }
+        | BuiltinOptions::Add { activation }
+        | BuiltinOptions::Sub { activation }
+        | BuiltinOptions::Mul { activation }
+        | BuiltinOptions::Div { activation } => Some(*activation),
+        _ => None,
+    }
+}

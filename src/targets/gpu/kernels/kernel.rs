@@ -1,0 +1,191 @@
+//! One launch, as counts.
+
+use crate::formats::tflite::{OpKind, OperatorCode};
+
+/// What a kernel computes. The order is that of the network's one-hot features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Convolution,
+    /// The first convolution, of an image's few channels.
+    Stem,
+    /// A convolution with a window of one.
+    Pointwise,
+    Grouped,
+    Depthwise,
+    /// A product with constant weights.
+    Dense,
+    /// A product of two activations.
+    MatrixProduct,
+    Attention,
+    Softmax,
+    Normalisation,
+    /// Of one tensor, elementwise.
+    Activation,
+    Addition,
+    /// Of two tensors, elementwise, other than an addition; or an addition that broadcasts.
+    Elementwise,
+    /// Of one tensor with a constant.
+    Scale,
+    /// A scale and a shift by constants: an unfolded batch norm.
+    Affine,
+    Reduction,
+    Pool,
+    Concatenation,
+    /// Padding, and rotation of rows.
+    Copy,
+    Resize,
+    Gather,
+    Recurrent,
+    Other,
+}
+
+impl Kind {
+    pub const ALL: [Self; 23] = [
+        Self::Convolution,
+        Self::Stem,
+        Self::Pointwise,
+        Self::Grouped,
+        Self::Depthwise,
+        Self::Dense,
+        Self::MatrixProduct,
+        Self::Attention,
+        Self::Softmax,
+        Self::Normalisation,
+        Self::Activation,
+        Self::Addition,
+        Self::Elementwise,
+        Self::Scale,
+        Self::Affine,
+        Self::Reduction,
+        Self::Pool,
+        Self::Concatenation,
+        Self::Copy,
+        Self::Resize,
+        Self::Gather,
+        Self::Recurrent,
+        Self::Other,
+    ];
+}
+
+/// Which function an activation kernel computes, as far as its cost differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    Relu,
+    Relu6,
+    Gelu,
+    /// Of several operators that meet again: SiLU, GELU in parts.
+    Gated,
+    Hard,
+    Other,
+}
+
+impl Function {
+    pub const ALL: [Self; 6] = [
+        Self::Relu,
+        Self::Relu6,
+        Self::Gelu,
+        Self::Gated,
+        Self::Hard,
+        Self::Other,
+    ];
+
+    pub(super) fn of(code: &OperatorCode) -> Self {
+        match code.kind {
+            OpKind::Relu => Self::Relu,
+            OpKind::Relu6 => Self::Relu6,
+            OpKind::Gelu => Self::Gelu,
+            OpKind::HardSwish => Self::Hard,
+            OpKind::Custom if code.name().starts_with("HARD") => Self::Hard,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// One launch. Counts are of one input of the network, whatever batch the graph has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    pub kind: Kind,
+    /// Index of the last operator of the kernel in [`Graph::nodes`].
+    pub node_idx: usize,
+    /// Tensors that it reads and the one that it writes, as indices into the subgraph; views resolved.
+    pub sources: Vec<usize>,
+    pub output: usize,
+    pub function: Option<Function>,
+    pub macs: f64,
+    /// Elements of activations read and written.
+    pub inputs: f64,
+    pub outputs: f64,
+    /// Elements of constant weights.
+    pub weights: f64,
+    /// Of a product, `rows × depth` times `depth × columns`; of a normalisation or softmax, `rows` vectors
+    /// of `columns` values. 0 where the kernel is neither.
+    pub rows: f64,
+    pub columns: f64,
+    pub depth: f64,
+    /// Positions of the window.
+    pub window: f64,
+    pub in_channels: f64,
+    /// Independent products: groups of a convolution, matrices of a batch.
+    pub groups: f64,
+    /// Elements of an attention's scores, which a fused kernel never writes.
+    pub scores: f64,
+    /// Whether a mask or bias is added to the scores: frameworks write it out for every input.
+    pub is_masked: bool,
+    /// Height of a convolution's output, rows of another product.
+    pub side: f64,
+    pub stride: f64,
+    pub has_bias: bool,
+    /// Whether an operand is repeated along a dimension.
+    pub broadcasts: bool,
+    /// Whether the constant operand is one number.
+    pub is_scalar: bool,
+}
+
+impl Kernel {
+    pub(super) fn new(kind: Kind, node_idx: usize) -> Self {
+        Self {
+            kind,
+            node_idx,
+            sources: Vec::new(),
+            output: 0,
+            function: None,
+            macs: 0.0,
+            inputs: 0.0,
+            outputs: 0.0,
+            weights: 0.0,
+            rows: 0.0,
+            columns: 0.0,
+            depth: 0.0,
+            window: 0.0,
+            in_channels: 0.0,
+            groups: 0.0,
+            scores: 0.0,
+            is_masked: false,
+            side: 0.0,
+            stride: 1.0,
+            has_bias: false,
+            broadcasts: false,
+            is_scalar: false,
+        }
+    }
+
+    /// Divides what grows with the batch.
+    pub(super) fn per_input(mut self, batch: f64) -> Self {
+        for count in [
+            &mut self.macs,
+            &mut self.inputs,
+            &mut self.outputs,
+            &mut self.scores,
+        ] {
+            *count /= batch;
+        }
+        match self.kind {
+            Kind::MatrixProduct | Kind::Attention => self.groups /= batch,
+            _ => self.rows /= batch,
+        }
+        if self.kind == Kind::Dense {
+            self.side /= batch;
+        }
+        self
+    }
+}

@@ -1,0 +1,139 @@
+//! Operators that become kernels alike.
+
+use crate::formats::tflite::{OpKind, OperatorCode};
+
+/// A set of operators. Graphs of frameworks have some that TFLite does not: those are custom ones here.
+pub struct Operators {
+    builtin: &'static [OpKind],
+    custom: &'static [&'static str],
+}
+
+impl Operators {
+    pub fn contains(&self, code: &OperatorCode) -> bool {
+        match &code.custom {
+            Some(name) => self.custom.contains(&name.as_str()),
+            None => self.builtin.contains(&code.kind),
+        }
+    }
+}
+
+/// Operators whose output is their first input under another name or in another order. A framework copies
+/// only where the next kernel needs it.
+pub const VIEWS: Operators = Operators {
+    builtin: &[
+        OpKind::Reshape,
+        OpKind::Transpose,
+        OpKind::StridedSlice,
+        OpKind::Slice,
+        OpKind::Split,
+        OpKind::SplitV,
+        OpKind::Unpack,
+        OpKind::Squeeze,
+        OpKind::ExpandDims,
+        OpKind::Shape,
+        OpKind::Cast,
+        OpKind::BroadcastTo,
+        OpKind::Quantize,
+        OpKind::Dequantize,
+    ],
+    custom: &["IDENTITY"],
+};
+
+/// Operators whose kernels pad their input themselves. TFLite has words for some paddings only: others are a `PAD`.
+pub const PADDING: &[OpKind] = &[
+    OpKind::AveragePool2d,
+    OpKind::Conv2d,
+    OpKind::Conv3d,
+    OpKind::DepthwiseConv2d,
+    OpKind::MaxPool2d,
+];
+
+pub const UNARY: Operators = Operators {
+    builtin: &[
+        OpKind::Abs,
+        OpKind::Cos,
+        OpKind::Elu,
+        OpKind::Exp,
+        OpKind::Floor,
+        OpKind::Gelu,
+        OpKind::HardSwish,
+        OpKind::LeakyRelu,
+        OpKind::Log,
+        OpKind::Logistic,
+        OpKind::Neg,
+        OpKind::Prelu,
+        OpKind::Relu,
+        OpKind::Relu6,
+        OpKind::Relu0To1,
+        OpKind::ReluN1To1,
+        OpKind::Round,
+        OpKind::Rsqrt,
+        OpKind::Sign,
+        OpKind::Sin,
+        OpKind::Sqrt,
+        OpKind::Square,
+        OpKind::Tanh,
+    ],
+    custom: &["ERF", "HARD_SIGMOID", "MISH", "RECIPROCAL", "SOFTPLUS"],
+};
+
+pub const BINARY: Operators = Operators {
+    builtin: &[
+        OpKind::Add,
+        OpKind::Div,
+        OpKind::Maximum,
+        OpKind::Minimum,
+        OpKind::Mul,
+        OpKind::Pow,
+        OpKind::Select,
+        OpKind::SelectV2,
+        OpKind::SquaredDifference,
+        OpKind::Sub,
+    ],
+    custom: &["ADDCMUL"],
+};
+
+pub const REDUCTIONS: Operators = Operators {
+    builtin: &[
+        OpKind::Mean,
+        OpKind::ReduceMax,
+        OpKind::ReduceMin,
+        OpKind::ReduceProd,
+        OpKind::Sum,
+    ],
+    custom: &["L2_NORM", "VARIANCE"],
+};
+
+pub const NORMALISATIONS: Operators = Operators {
+    builtin: &[OpKind::L2Normalization],
+    custom: &[
+        "GROUP_NORMALIZATION",
+        "INSTANCE_NORMALIZATION",
+        "LAYER_NORMALIZATION",
+        "RMS_NORMALIZATION",
+    ],
+};
+
+/// Normalisations of groups of channels over all positions, which are few and long.
+pub const NORMALISATIONS_OF_MAPS: &[&str] = &["GROUP_NORMALIZATION", "INSTANCE_NORMALIZATION"];
+
+/// What a normalisation is decomposed into.
+pub const OF_NORMALISATIONS: Operators = Operators {
+    builtin: &[
+        OpKind::Abs,
+        OpKind::Add,
+        OpKind::Div,
+        OpKind::Maximum,
+        OpKind::Mean,
+        OpKind::Mul,
+        OpKind::Pow,
+        OpKind::ReduceMax,
+        OpKind::Rsqrt,
+        OpKind::Sqrt,
+        OpKind::Square,
+        OpKind::SquaredDifference,
+        OpKind::Sub,
+        OpKind::Sum,
+    ],
+    custom: &["L2_NORM", "RECIPROCAL", "VARIANCE"],
+};

@@ -1,0 +1,332 @@
+//! Reports of files, as tables and as JSON.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::*;
+
+#[test]
+fn json_has_one_document_a_line_with_the_promised_names() {
+    let files = examples();
+    assert_eq!(files.len(), 3, "three example models");
+    let mut args = vec!["predict", "--json"];
+    args.extend(files.iter().map(|path| path.to_str().unwrap()));
+    let output = litecast(&args);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let text = stdout(&output);
+    assert_eq!(text.lines().count(), files.len());
+    for (line, file) in text.lines().zip(&files) {
+        let report: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(report["file"], file.to_str().unwrap());
+        check_results(&report);
+    }
+}
+
+/// Work grows with the batch on processors; NPUs take one input at a time.
+#[test]
+fn a_batch_multiplies_the_work() {
+    let file = examples()[1].to_str().unwrap().to_owned();
+    let report = |batch: &str| -> Value {
+        let output = litecast(&["predict", "--json", "--batch", batch, &file]);
+        serde_json::from_str(&stdout(&output)).unwrap()
+    };
+    let [one, four] = [report("1"), report("4")];
+    assert_eq!([&one["batch"], &four["batch"]], [1, 4]);
+    let macs = |report: &Value| report["model"]["macs"].as_u64().unwrap();
+    assert_eq!(macs(&four), 4 * macs(&one));
+    let of = |report: &Value, target: &str| {
+        let results = report["results"].as_array().unwrap();
+        let mut latencies = results.iter().filter(|r| r["metric"] == "latency");
+        latencies.find(|r| r["target"] == target).unwrap().clone()
+    };
+    let ms = |report| of(report, "cortex-a76-rpi5")["value"].as_f64().unwrap();
+    let ratio = ms(&four) / ms(&one);
+    println!("four inputs take {ratio:.2} times as long as one");
+    assert!((3.0..4.0).contains(&ratio), "{ratio}");
+    let npu = of(&four, "ethos-u55-256");
+    assert!(
+        npu["unavailable"]
+            .as_str()
+            .unwrap()
+            .ends_with("at a time, found 4")
+    );
+    let output = litecast(&["predict", "--batch", "5000", &file]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        error.contains("expected a batch of at most 1024, found 5000"),
+        "{error}"
+    );
+}
+
+/// Every NPU has latency, SRAM and traffic with a unit and a provenance; the arena is exact.
+fn check_results(report: &Value) {
+    let results = report["results"].as_array().unwrap();
+    for target in ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"] {
+        for (metric, unit) in [
+            ("latency", "ms"),
+            ("sram_peak", "bytes"),
+            ("offchip_traffic", "bytes"),
+            ("sram_traffic", "bytes"),
+            ("energy", "mJ"),
+        ] {
+            let found = results
+                .iter()
+                .find(|r| r["target"] == target && r["metric"] == metric);
+            let result = found.unwrap_or_else(|| panic!("{target} {metric} is missing"));
+            assert_eq!(result["unit"], unit);
+            assert!(result["value"].as_f64().unwrap() > 0.0, "{result}");
+            let kind = result["provenance"]["kind"].as_str().unwrap();
+            let (kinds, tool): (&[&str], _) = match metric {
+                "energy" => (&["modelled"], "litecast"),
+                _ => (
+                    &["learned from compiler estimate", "compiler rules"],
+                    "ethos-u-vela",
+                ),
+            };
+            assert!(kinds.contains(&kind), "{result}");
+            assert_eq!(result["provenance"]["tool"], tool);
+            match metric {
+                // How far off the published energies are is not known.
+                "energy" => assert!(result.get("lo").is_none(), "{result}"),
+                _ => check_interval(result),
+            }
+            check_parts(result, report["operators"].as_array().unwrap().len());
+        }
+    }
+    check_processors(results, report["operators"].as_array().unwrap().len());
+    check_edge_tpu(report);
+    let arena = results.iter().find(|r| r["metric"] == "arena").unwrap();
+    assert_eq!(arena["target"], "tflite-micro");
+    assert_eq!(
+        arena["value"],
+        report["model"]["arena_bytes"].as_f64().unwrap()
+    );
+}
+
+/// Both processors have a modelled latency; where power was measured, energy is in proportion.
+fn check_processors(results: &[Value], n_operators: usize) {
+    let find = |target: &str, metric: &str| {
+        let mut found = results.iter().filter(|r| r["target"] == target);
+        found.find(|r| r["metric"] == metric)
+    };
+    for target in ["cortex-a76-rpi5", "cortex-a72-rpi4"] {
+        let latency = find(target, "latency").unwrap_or_else(|| panic!("no latency of {target}"));
+        assert_eq!(latency["unit"], "ms");
+        assert_eq!(latency["provenance"]["kind"], "modelled");
+        let words = latency["provenance"]["configuration"].as_str().unwrap();
+        assert!(words.contains("with each kind left out"), "{words}");
+        check_interval(latency);
+        check_parts(latency, n_operators);
+    }
+    let value = |metric| {
+        find("cortex-a76-rpi5", metric).unwrap()["value"]
+            .as_f64()
+            .unwrap()
+    };
+    let watts = value("energy") / value("latency");
+    println!("{watts} W");
+    assert!((1.0..3.0).contains(&watts));
+    assert!(find("cortex-a72-rpi4", "energy").is_none());
+}
+
+/// The Edge TPU has a modelled latency with the error of the fit, or says what it does not run.
+fn check_edge_tpu(report: &Value) {
+    let results = report["results"].as_array().unwrap();
+    let found = results
+        .iter()
+        .find(|r| r["target"] == "edgetpu-coral-dev-board");
+    let result = found.expect("the Edge TPU is missing");
+    assert_eq!(result["metric"], "latency");
+    if report["file"].as_str().unwrap().contains("vit") {
+        let words = result["unavailable"].as_str().unwrap();
+        assert!(words.contains("do not run on the Edge TPU"), "{words}");
+        return;
+    }
+    assert_eq!(result["unit"], "ms");
+    assert_eq!(result["provenance"]["kind"], "modelled");
+    let words = result["provenance"]["configuration"].as_str().unwrap();
+    assert!(words.contains("left out in turn"), "{words}");
+    assert!(result["expected_error_percent"].as_f64().unwrap() > 0.0);
+    let [lo, hi] = ["lo", "hi"].map(|end| result[end].as_f64());
+    assert!(lo.is_some() && hi.is_some(), "{result}");
+    check_interval(result);
+    check_parts(result, report["operators"].as_array().unwrap().len());
+}
+
+/// An interval has the value inside, wherever there is one.
+fn check_interval(result: &Value) {
+    let [lo, value, hi] = ["lo", "value", "hi"].map(|end| result[end].as_f64());
+    if let (Some(lo), Some(hi)) = (lo, hi) {
+        assert!(lo < value.unwrap() && value.unwrap() < hi, "{result}");
+    }
+}
+
+/// The parts of a latency or a traffic add up to it, the largest of a peak is the peak.
+fn check_parts(result: &Value, n_operators: usize) {
+    let parts = result["operators"].as_array().unwrap();
+    let parts: Vec<f64> = parts.iter().map(|part| part.as_f64().unwrap()).collect();
+    assert_eq!(parts.len(), n_operators);
+    let whole = match result["metric"].as_str() {
+        Some("sram_peak") => parts.iter().copied().fold(0.0, f64::max),
+        _ => parts.iter().sum(),
+    };
+    let difference = (whole / result["value"].as_f64().unwrap() - 1.0).abs();
+    println!(
+        "{} {}: {difference:.1e}",
+        result["target"], result["metric"]
+    );
+    assert!(difference < 1e-4, "{result}");
+}
+
+#[test]
+fn a_bad_file_fails_the_command_and_leaves_the_others_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = folder.path().join("bad.tflite");
+    std::fs::write(&bad, b"not a model at all").unwrap();
+    let good = examples().remove(0);
+    let output = litecast(&[
+        "predict",
+        "--json",
+        bad.to_str().unwrap(),
+        good.to_str().unwrap(),
+        "/nowhere",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    let lines = json_lines(&output);
+    assert_eq!(lines.len(), 3, "a line for each file");
+    assert_eq!(lines[0]["error"]["kind"], "not-tflite");
+    assert_eq!(lines[1]["file"], good.to_str().unwrap());
+    assert_eq!(lines[2]["error"]["kind"], "file-not-found");
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("bad.tflite"), "{errors}");
+    assert!(errors.contains("/nowhere"), "{errors}");
+}
+
+#[test]
+fn tables_name_every_target_and_operator() {
+    let good = examples().remove(0);
+    let text = stdout(&litecast(&[
+        "predict",
+        "--operators",
+        good.to_str().unwrap(),
+    ]));
+    for word in [
+        "ethos-u55-256",
+        "ethos-u65-512",
+        "ethos-u85-256",
+        "edgetpu-coral-dev-board",
+        "tflite-micro",
+        "CONV_2D",
+    ] {
+        assert!(text.contains(word), "{word} is missing in\n{text}");
+    }
+    let targets = stdout(&litecast(&["targets"]));
+    assert!(targets.contains("ethos-u85-256"), "{targets}");
+    assert!(targets.contains("edgetpu-coral-dev-board"), "{targets}");
+}
+
+#[test]
+fn real_files_give_a_report_or_a_clear_error() {
+    let Some(files) = litecast_needs::shared_models() else {
+        return;
+    };
+    for file in &files {
+        let output = litecast(&["predict", "--json", file.to_str().unwrap()]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        match output.status.code() {
+            Some(0) => assert_eq!(stdout(&output).lines().count(), 1, "{}", file.display()),
+            Some(1) => assert!(
+                errors.starts_with("litecast: "),
+                "{}: {errors}",
+                file.display()
+            ),
+            code => panic!("{}: exit code {code:?}: {errors}", file.display()),
+        }
+        println!("{}: {}", file.file_name().unwrap().display(), errors.trim());
+    }
+}
+
+/// By an independent validator, with files that have reports and files that have none.
+#[test]
+fn reports_are_as_the_schema_says() {
+    let Some(python) = litecast_needs::python("jsonschema") else {
+        return;
+    };
+    let mut files = examples();
+    files.push("/nowhere".into());
+    files.extend(litecast_needs::shared_models().unwrap_or_default());
+    let mut args = vec!["predict", "--json"];
+    args.extend(files.iter().map(|file| path(file)));
+    let reports = litecast(&args).stdout;
+    let script = "import json, sys, jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+validator = jsonschema.Draft202012Validator(schema)
+lines = sys.stdin.read().splitlines()
+wrong = [(json.loads(line)['file'], e.message[:300]) for line in lines for e in validator.iter_errors(json.loads(line))]
+broken = json.loads(lines[0])
+broken['results'][0]['metric'] = 3
+assert not validator.is_valid(broken) and not validator.is_valid({}), 'everything is valid'
+print(len(lines), wrong)
+sys.exit(1 if wrong else 0)";
+    let folder = tempfile::tempdir().unwrap();
+    let schema = folder.path().join("report.schema.json");
+    fs::write(&schema, litecast(&["schema"]).stdout).unwrap();
+    let mut process = Command::new(python)
+        .args(["-c", script, path(&schema)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    process.stdin.take().unwrap().write_all(&reports).unwrap();
+    let output = process.wait_with_output().unwrap();
+    println!("{}", stdout(&output));
+    assert!(output.status.success(), "{}", stdout(&output));
+    assert!(stdout(&output).starts_with(&files.len().to_string()));
+}
+
+/// By what a report says of its file and of itself.
+#[test]
+fn reports_say_what_made_them() {
+    let file = examples().remove(0);
+    let predicted = json_lines(&litecast(&["predict", "--json", path(&file)])).remove(0);
+    let facts = json_lines(&litecast(&["facts", "--json", path(&file)])).remove(0);
+    let version = stdout(&litecast(&["--version"]));
+    assert_eq!(
+        format!(
+            "litecast {}\n",
+            predicted["litecast_version"].as_str().unwrap()
+        ),
+        version
+    );
+    assert_eq!(predicted["interval_percent"], 90);
+    assert_eq!(predicted["bundle"].as_str().unwrap().len(), 16);
+    assert!(facts["bundle"].is_null());
+    if let Ok(output) = Command::new("sha256sum").arg(&file).output() {
+        assert_eq!(
+            stdout(&output).split(' ').next(),
+            predicted["sha256"].as_str()
+        );
+    }
+    for result in predicted["results"].as_array().unwrap() {
+        match (result.get("unavailable"), result["unit"].as_str()) {
+            (Some(_), _) => assert!(!result["reason"].as_str().unwrap().is_empty(), "{result}"),
+            (None, Some("bytes")) => {
+                for field in ["value", "lo", "hi"]
+                    .iter()
+                    .filter_map(|field| result.get(field))
+                {
+                    assert!(field.is_u64(), "{result}");
+                }
+            }
+            _ => {}
+        }
+    }
+}

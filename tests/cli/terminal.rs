@@ -1,0 +1,138 @@
+//! What a terminal, a pipe and a shell get.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::*;
+
+#[test]
+fn what_is_printed_fits_80_columns_and_has_no_colours_in_a_pipe() {
+    let [one, two] =
+        ["cifar10-s7-i9", "kws-s7-i43"].map(|name| format!("www/examples/cnn-{name}.tflite"));
+    let [one, two] = [one.as_str(), two.as_str()];
+    let limits = [
+        "--target",
+        NPU,
+        "--max-latency",
+        "1us",
+        "--max-sram",
+        "1GiB",
+    ];
+    let commands: Vec<Vec<&str>> = vec![
+        vec!["predict", one],
+        vec!["predict", "--details", two],
+        vec!["predict", "--operators", one],
+        vec!["facts", one],
+        vec!["facts", "--operators", two],
+        vec!["compare", one, two],
+        [vec!["check", one, two], limits.to_vec()].concat(),
+        vec!["boards", one],
+        vec!["targets"],
+        vec!["targets", "--details"],
+    ];
+    for args in commands {
+        let output = in_80_columns(&args);
+        let text = stdout(&output);
+        assert!(text.lines().count() > 3, "{args:?}: {text}");
+        assert!(!text.contains('\u{1b}'), "{args:?}");
+        for line in text.lines() {
+            let width = line.chars().count();
+            assert!(width <= 80, "{args:?}: {width} columns in\n{line}");
+        }
+    }
+}
+
+#[test]
+fn colours_come_where_they_are_asked_for_and_go_with_no_color() {
+    let coloured = |no_color: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_litecast"));
+        command.args(["targets"]).env("CLICOLOR_FORCE", "1");
+        no_color.map(|value| command.env("NO_COLOR", value));
+        stdout(&command.output().unwrap()).contains('\u{1b}')
+    };
+    assert!(coloured(None));
+    assert!(!coloured(Some("1")));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let examples = examples();
+    for args in [
+        vec!["predict", path(&examples[0]), path(&examples[1])],
+        vec!["man"],
+        vec!["targets", "--json"],
+    ] {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_litecast"))
+            .args(&args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(process.stdout.take());
+        let output = process.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{args:?}: {errors}");
+        assert_eq!(errors, "", "{args:?}");
+    }
+}
+
+#[test]
+fn folders_patterns_and_the_standard_input_are_read_like_files() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("www/examples");
+    let files = examples();
+    let of = |args: &[&str]| json_lines(&litecast(&[&["facts", "--json"], args].concat()));
+    let named = of(&files.iter().map(|file| path(file)).collect::<Vec<_>>());
+    assert_eq!(named.len(), 3);
+    assert_eq!(of(&[path(&folder)]), named);
+    assert_eq!(of(&[path(&folder.join("*.tflite"))]), named);
+    let mut process = Command::new(env!("CARGO_BIN_EXE_litecast"))
+        .args(["facts", "--json", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = process.stdin.take().unwrap();
+    input.write_all(&fs::read(&files[0]).unwrap()).unwrap();
+    drop(input);
+    let piped = json_lines(&process.wait_with_output().unwrap()).remove(0);
+    assert_eq!(piped["file"], "-");
+    assert_eq!(piped["model"], named[0]["model"]);
+    let output = litecast(&["facts", "no-such-*.tflite"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn every_list_is_json_too() {
+    let targets = json_lines(&litecast(&["targets", "--json"]));
+    assert!(targets.iter().any(|target| target["id"] == NPU));
+    let file = examples().remove(0);
+    let lines = json_lines(&litecast(&["boards", "--json", path(&file), "/nowhere"]));
+    assert_eq!(lines.len(), 2);
+    let boards = lines[0]["boards"].as_array().unwrap();
+    assert!(boards.len() >= 30);
+    for board in boards {
+        let has_room = board["ram"]["room"] != "short" && board["flash"]["room"] != "short";
+        assert_eq!(board["fits"] != "no", has_room, "{board}");
+    }
+    assert_eq!(lines[1]["error"]["kind"], "file-not-found");
+}
+
+#[test]
+fn completions_and_the_manual_name_every_command() {
+    let commands = ["predict", "compare", "check", "facts", "boards", "targets"];
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = stdout(&litecast(&["completions", shell]));
+        for command in commands {
+            assert!(script.contains(command), "{shell}: no {command}");
+        }
+    }
+    let page = stdout(&litecast(&["man"]));
+    assert!(page.contains(".TH"), "{page}");
+    for word in commands.iter().chain(&["max\\-latency", "litecast.toml"]) {
+        assert!(page.contains(word), "no {word} in {page}");
+    }
+    assert!(!page.contains("worker"), "what is hidden stays so");
+}

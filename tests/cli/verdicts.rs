@@ -1,0 +1,252 @@
+//! Comparisons, limits, and the action that holds a change to them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::*;
+
+#[test]
+fn a_comparison_has_both_numbers_and_their_ratio() {
+    let files = examples();
+    let [one, two] = [path(&files[0]), path(&files[1])];
+    let reports = json_lines(&litecast(&["predict", "--json", one, two]));
+    let changes = json_lines(&litecast(&["compare", "--json", one, two])).remove(0);
+    let changes = changes["changes"].as_array().unwrap();
+    let of = |target: &str, metric: &str| {
+        let mut found = changes.iter().filter(|c| c["target"] == target);
+        found.find(|c| c["metric"] == metric).unwrap()
+    };
+    for (target, metric) in [
+        (NPU, "latency"),
+        (NPU, "sram_peak"),
+        ("cortex-a72-rpi4", "latency"),
+    ] {
+        let [before, after] = [0, 1].map(|idx| estimate(&reports[idx], target, metric, "value"));
+        let change = of(target, metric);
+        for (field, expected) in [
+            ("before", before),
+            ("after", after),
+            ("relative", after / before - 1.0),
+        ] {
+            let found = change[field].as_f64().unwrap();
+            let difference = (found - expected).abs();
+            println!("{target} {metric} {field}: {found}, differs by {difference:e}");
+            assert!(difference <= 1e-12 * expected.abs());
+        }
+    }
+    // Reports that were kept compare as the files do.
+    let folder = tempfile::tempdir().unwrap();
+    let kept = [("a.json", one), ("b.json", two)].map(|(name, file)| {
+        let kept = folder.path().join(name);
+        fs::write(&kept, litecast(&["predict", "--json", file]).stdout).unwrap();
+        kept
+    });
+    let of_kept = json_lines(&litecast(&[
+        "compare",
+        "--json",
+        path(&kept[0]),
+        path(&kept[1]),
+    ]))
+    .remove(0);
+    assert_eq!(of_kept["changes"].as_array().unwrap(), changes);
+    let same = stdout(&litecast(&["compare", one, one]));
+    assert!(
+        same.contains("did not change") && !same.contains("latency"),
+        "{same}"
+    );
+}
+
+#[test]
+fn folders_are_compared_by_name() {
+    let [before, after] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let files = examples();
+    let copy = |file: &Path, folder: &Path, name: &str| fs::copy(file, folder.join(name)).unwrap();
+    copy(&files[0], before.path(), "a|b.tflite");
+    copy(&files[1], after.path(), "a|b.tflite");
+    copy(&files[0], before.path(), "old.tflite");
+    copy(&files[0], after.path(), "new.tflite");
+    let args = [
+        "compare",
+        "--markdown",
+        "--target",
+        NPU,
+        path(before.path()),
+        path(after.path()),
+    ];
+    let text = stdout(&litecast(&args));
+    assert!(text.contains("#### a\\|b.tflite"), "{text}");
+    assert!(text.contains("#### new.tflite\n\nnew\n"), "{text}");
+    assert!(text.contains("#### old.tflite\n\nremoved\n"), "{text}");
+    for line in text.lines().filter(|line| line.starts_with('|')) {
+        assert_eq!(line.replace("\\|", "").matches('|').count(), 6, "{line}");
+    }
+}
+
+/// Limits above and below what `predict` says.
+#[test]
+fn a_check_exits_by_what_the_reports_say() {
+    let file = examples().remove(0);
+    let report = json_lines(&litecast(&["predict", "--json", path(&file)])).remove(0);
+    let [value, upper] = ["value", "hi"].map(|field| estimate(&report, NPU, "latency", field));
+    assert!(value < upper);
+    let between = format!("{}ms", (value + upper) / 2.0);
+    let check =
+        |args: &[&str]| litecast(&[&["check", "--target", NPU, path(&file)], args].concat());
+    for (args, code, status, over) in [
+        (vec!["--max-latency", &between], 0, "within", None),
+        (
+            vec!["--max-latency", &between, "--against", "upper"],
+            1,
+            "over",
+            Some((upper - value) / 2.0),
+        ),
+        (vec!["--max-latency", "1us"], 1, "over", Some(value - 0.001)),
+        (vec!["--max-arena", "1MiB"], 0, "within", None),
+        (vec!["--max-activation-ram", "1MiB"], 1, "unknown", None),
+    ] {
+        let output = check(&[&args[..], &["--json"]].concat());
+        let line = json_lines(&output).remove(0);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {line}");
+        assert_eq!(line["passed"], code == 0);
+        assert_eq!(line["limits"][0]["status"], status, "{args:?}");
+        let found = line["limits"][0]["over"].as_f64();
+        assert_eq!(found.is_some(), over.is_some(), "{args:?}");
+        let difference = found
+            .zip(over)
+            .map_or(0.0, |(found, over)| (found - over).abs());
+        assert!(difference < 1e-9, "{args:?}: {difference}");
+    }
+    for args in [
+        vec![],
+        vec!["--max-latency", "10"],
+        vec!["--max-sram", "256k"],
+        vec!["--max-latency=-1ms"],
+    ] {
+        assert_eq!(check(&args).status.code(), Some(2), "{args:?}");
+    }
+    // What cannot be read does not pass.
+    let output = litecast(&["check", "--max-arena", "1GiB", "/nowhere"]);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_check_reads_its_limits_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let models = folder.path().join("models");
+    fs::create_dir(&models).unwrap();
+    fs::copy(&examples()[0], models.join("kws.tflite")).unwrap();
+    let config = folder.path().join("litecast.toml");
+    let check = |text: &str, args: &[&str]| {
+        fs::write(&config, text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_litecast"));
+        command
+            .arg("check")
+            .args(args)
+            .current_dir(&folder)
+            .output()
+            .unwrap()
+    };
+    let limits = |max: &str| {
+        format!("[[check]]\nfiles = [\"models\"]\ntargets = [\"ethos-u55-128\"]\nmax = {max}\n")
+    };
+    let passing = limits(r#"{ latency = "10 ms", sram = "1 MiB", file-size = 2000000 }"#);
+    let output = check(&passing, &["--json"]);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let line = json_lines(&output).remove(0);
+    assert_eq!(line["limits"].as_array().unwrap().len(), 3);
+    assert_eq!(line["limits"][1]["target"], "ethos-u55-128");
+    assert_eq!(line["limits"][1]["limit"], 10.0);
+    let failing = format!("{passing}{}", limits(r#"{ latency = "1 ns" }"#));
+    assert_eq!(check(&failing, &[]).status.code(), Some(1));
+    for (text, words) in [
+        (
+            "[[check]]\nfiles = []\nmax = { latency = \"1ms\" }\n",
+            "targets",
+        ),
+        (
+            "[[check]]\nfiles = [\"models\"]\nmax = { speed = \"1ms\" }\n",
+            "unknown field `speed`",
+        ),
+        (
+            "[[check]]\nfiles = [\"models\"]\nmax = { sram = \"1 parsec\" }\n",
+            "found `1 parsec`",
+        ),
+        (
+            "[[check]]\nfiles = [\"nothing-*\"]\nmax = { macs = \"1M\" }\n",
+            "found none",
+        ),
+        ("check = 3", "check"),
+    ] {
+        let output = check(text, &[]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{text}: {errors}");
+        assert!(errors.contains(words), "{text}: {errors}");
+    }
+}
+
+/// The step of `action.yml` that compares, in a repository of its own.
+#[cfg(unix)]
+#[test]
+fn the_action_compares_with_the_base_of_a_change() {
+    let repository = tempfile::tempdir().unwrap();
+    let models = repository.path().join("models");
+    fs::create_dir(&models).unwrap();
+    let git = |args: &[&str]| {
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+        let mut command = Command::new("git");
+        let output = command
+            .args(identity)
+            .args(args)
+            .current_dir(&repository)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        stdout(&output).trim().to_owned()
+    };
+    git(&["init", "--quiet"]);
+    let files = examples();
+    fs::copy(&files[0], models.join("kws.tflite")).unwrap();
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "--message", "before"]);
+    let base = git(&["rev-parse", "HEAD"]);
+    fs::copy(&files[1], models.join("kws.tflite")).unwrap();
+    fs::copy(&files[0], models.join("other.tflite")).unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/compare-with-base.sh");
+    let table = |base: &str| {
+        let output = Command::new(&script)
+            .current_dir(&repository)
+            .env("LITECAST", env!("CARGO_BIN_EXE_litecast"))
+            .env("RUNNER_TEMP", repository.path())
+            .env("MODELS", "models")
+            .env("TARGETS", NPU)
+            .env("BASE", base)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        stdout(&output)
+    };
+    let text = table(&base);
+    assert!(text.contains("#### models/kws.tflite\n"), "{text}");
+    assert!(text.contains("#### models/other.tflite\n\nnew\n"), "{text}");
+    let row = text
+        .lines()
+        .find(|line| line.starts_with("| ethos-u55-256 | latency |"));
+    let change = row.and_then(|row| row.split('|').nth(5)).unwrap();
+    assert!(change.contains('%'), "{text}");
+    let first = table("0000000000000000000000000000000000000000");
+    assert_eq!(first.matches("\nnew\n").count(), 2, "{first}");
+}
