@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "esbuild";
 import { COMPRESSED_ENDINGS, hostFiles, POLICY } from "./headers.mjs";
-import { planes, readPart } from "./packing.mjs";
+import { planes } from "./packing.mjs";
 
 const www = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(www);
@@ -20,6 +20,7 @@ const COPIES = [
   ["www/style.css", "style.css", ""],
   ["www/icon.svg", "icon.svg", ""],
   ["target/module/litecast_bg.wasm", "litecast_bg.wasm", "make wasm"],
+  ["bundle/manifest.json", "assets/manifest.json", ""],
   ["bundle/gpu.json", "assets/gpu.json", "the trainer"],
   ["src/report/report.schema.json", "report.schema.json", "the command"],
   ["node_modules/@zip.js/zip.js/LICENSE", "licenses/zip.js.txt", "make node"],
@@ -57,7 +58,6 @@ async function copy([from, to, maker]) {
 async function packPredictor() {
   await mkdir(path.join(dist, "assets"), { recursive: true });
   await write("assets/predictor.planes", planes(await readFile(path.join(root, "bundle/predictor.onnx"))));
-  await write("assets/manifest.json", readPart(await readFile(path.join(root, "bundle/manifest.json"), "utf8")));
 }
 
 async function copyExamples() {

@@ -5,9 +5,3 @@ export function planes(bytes) {
   const of = (parity) => bytes.filter((_, idx) => idx % 2 === parity);
   return Buffer.concat([of(0), of(1)]);
 }
-
-/** Of the errors in the manifest, those that the estimator reads: `Manifest::expected_error_percent`. */
-export function readPart(manifest) {
-  const { errors, ...rest } = JSON.parse(manifest);
-  return JSON.stringify({ ...rest, errors: errors.filter(({ space }) => space === "networks" || space === "all") });
-}

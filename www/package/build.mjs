@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import { build } from "esbuild";
-import { planes, readPart } from "../packing.mjs";
+import { planes } from "../packing.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(path.dirname(here));
@@ -38,8 +38,8 @@ async function writeAssets() {
   const wasm = await readFile(path.join(module, "litecast_bg.wasm"));
   await write("assets/wasm.js", `export default "${await packed(wasm)}";\n`);
   const network = await readFile(path.join(root, "bundle/predictor.onnx"));
-  const manifest = readPart(await readFile(path.join(root, "bundle/manifest.json"), "utf8"));
-  const parts = { network: await packed(planes(network)), manifest: await packed(Buffer.from(manifest)) };
+  const manifest = await readFile(path.join(root, "bundle/manifest.json"));
+  const parts = { network: await packed(planes(network)), manifest: await packed(manifest) };
   await write("assets/predictor.js", Object.entries(parts).map(([name, value]) => `export const ${name} = "${value}";\n`).join(""));
 }
 
