@@ -5,6 +5,7 @@ import type { Estimator } from "../estimator.ts";
 import { csv } from "../export/csv.ts";
 import * as format from "../format.ts";
 import type { Report } from "../report.ts";
+import { takeDropped } from "./drop.ts";
 import { saveButton } from "./save.ts";
 
 /** A fit whose left-out measurements are off by more than this in the mean, in percent, is called doubtful. */
@@ -57,7 +58,7 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
   const picker = el("input", { type: "file", accept: ".csv,text/csv,text/plain", hidden: true, onchange: () => void picker.files?.[0]?.text().then(take) });
   const pasted = el("textarea", { rows: 3, id: "measurements-csv", placeholder: "device, file.tflite, 12.5" });
   void draw();
-  return el(
+  const panel = el(
     "details",
     { class: "device panel", open: devices().length > 0 },
     el("summary", {}, "Your devices"),
@@ -80,7 +81,7 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
         "details",
         { class: "device-csv" },
         el("summary", {}, "Import and export"),
-        el("label", { for: "measurements-csv" }, "Lines of device, file, milliseconds:"),
+        el("label", { for: "measurements-csv" }, "Lines of device, file, milliseconds; a CSV file can be dropped here:"),
         pasted,
         el(
           "div",
@@ -97,6 +98,11 @@ export function devicePanel(report: Report, estimator: Estimator, changed: () =>
       outcome,
     ),
   );
+  takeDropped(panel, ".csv", (file) => {
+    panel.open = true;
+    void file.text().then(take);
+  });
+  return panel;
 }
 
 async function deviceItem(device: Device, change: (kept: Device[]) => void, estimator: Estimator, estimates_ms: Record<string, number>, targets: Map<string, string>): Promise<HTMLElement> {

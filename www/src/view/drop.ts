@@ -28,7 +28,7 @@ export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open
   addEventListener("drop", (event) => {
     depth = 0;
     show(false);
-    if (!carriesFiles(event)) return;
+    if (!carriesFiles(event) || event.defaultPrevented) return;
     event.preventDefault();
     void droppedFiles(event).then((files) => files.length > 0 && open(files));
   });
@@ -36,6 +36,16 @@ export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open
     const files = [...(picker.files ?? [])];
     picker.value = ""; // the same file can be picked again
     if (files.length > 0) open(files);
+  });
+}
+
+/** A file with this ending, dropped on `place`, is no model. */
+export function takeDropped(place: HTMLElement, ending: string, take: (file: File) => void): void {
+  place.addEventListener("drop", (event) => {
+    const [file] = event.dataTransfer?.files ?? [];
+    if (!file?.name.toLowerCase().endsWith(ending)) return;
+    event.preventDefault();
+    take(file);
   });
 }
 
