@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::report::{Report, TargetResult};
+use crate::targets::ethos_u::configuration::{Configuration, Product};
+use crate::targets::{Metric, Outcome};
+
 /// Clock that silicon of these accelerators reaches, in MHz.
 pub const MAX_CLOCK_MHZ: f64 = 1000.0;
 
@@ -39,7 +43,12 @@ pub struct Limits {
     /// Most SRAM in use at a time.
     pub sram_bytes: Option<f64>,
     /// Highest clock.
+    #[serde(default = "max_clock_mhz")]
     pub clock_mhz: f64,
+}
+
+fn max_clock_mhz() -> f64 {
+    MAX_CLOCK_MHZ
 }
 
 /// An accelerator with estimates at its own clock.
@@ -59,6 +68,42 @@ pub struct Candidate {
     pub sram_bytes: Option<Estimated>,
 }
 
+impl Candidate {
+    /// An accelerator whose estimates are for `clock_mhz`; none where it has no latency.
+    #[doc(hidden)]
+    pub fn of(
+        product: Product,
+        clock_mhz: f64,
+        estimate: impl Fn(Metric) -> Option<Estimated>,
+    ) -> Option<Self> {
+        Some(Self {
+            target: product.name().to_owned(),
+            device: product.device(),
+            macs_per_cycle: product.macs_per_cycle(),
+            clock_mhz,
+            latency_ms: estimate(Metric::Latency)?,
+            sram_bytes: estimate(Metric::SramPeak),
+        })
+    }
+}
+
+/// Every accelerator that `report` has a latency on, each in its default configuration.
+pub fn candidates(report: &Report) -> Vec<Candidate> {
+    let candidate = |product: Product| {
+        let clock_mhz = Configuration::of(product).system.clock_hz / 1e6;
+        let estimate = |metric: Metric| {
+            let is_it =
+                |result: &&TargetResult| result.target == product.name() && result.metric == metric;
+            match &report.results.iter().find(is_it)?.outcome {
+                &Outcome::Estimate { value, lo, hi, .. } => Some(Estimated { value, lo, hi }),
+                Outcome::Unavailable { .. } => None,
+            }
+        };
+        Candidate::of(product, clock_mhz, estimate)
+    };
+    Product::ALL.into_iter().filter_map(candidate).collect()
+}
+
 /// An accelerator beside the limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
@@ -70,6 +115,7 @@ pub struct Point {
     /// Whether it meets both limits at some clock up to the highest.
     pub meets: bool,
     /// Latency at each of [`Sweep::clocks_mhz`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub latencies_ms: Vec<Estimated>,
 }
 
@@ -79,6 +125,7 @@ pub struct Sweep {
     /// What is asked for.
     pub limits: Limits,
     /// Clocks to show besides those of the accelerators.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clocks_mhz: Vec<f64>,
     /// By multiply-accumulates per cycle; of as many, in the order of the candidates.
     pub points: Vec<Point>,

@@ -17,12 +17,13 @@ use crate::estimate::{
     Detail, EstimateError, ModelFile, estimate_changed, estimate_in, left_out, sweep_batch,
 };
 use crate::learned::predictor::{Predictor, PredictorError};
-use crate::report::Summary;
+use crate::report::{Report, Summary};
+use crate::sweep::{self, Limits, Sweep};
 use crate::targets::choice::{Choice, ChoiceError};
 use crate::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
 use crate::targets::gpu::bundle::BundleError;
 use crate::targets::gpu::specifications::Gpu;
-use crate::targets::{self, Target, gpu, registry};
+use crate::targets::{self, Outcome, Target, ethos_u, gpu, registry};
 
 /// Turns a panic, which is always a defect of this crate, into a readable line of the console.
 #[wasm_bindgen(start)]
@@ -83,6 +84,29 @@ impl Engine {
         let gpu = Gpu::by_id(target).ok_or_else(unknown)?;
         let swept = sweep_batch(file.as_model_file(), &changes, gpu, gpus);
         to_js(&swept.map_err(|error| estimate_error(&error))?)
+    }
+
+    /// Every Ethos-U for the changed network, beside `limits` (as [`Limits`]), in its default configuration: a
+    /// [`Sweep`](crate::sweep::Sweep).
+    pub fn sweep(
+        &self,
+        file: JsValue,
+        limits: JsValue,
+        changes: JsValue,
+    ) -> Result<JsValue, JsValue> {
+        let file = File::read(file)?;
+        let limits: Limits = from_js(limits)?;
+        let changes: Changes = from_js(changes)?;
+        let npus = Product::ALL.map(|product| ethos_u::target(Configuration::of(product)));
+        let predictor = self.predictor.as_ref();
+        let detail = Detail::Summary;
+        let report = estimate_changed(file.as_model_file(), &changes, predictor, &npus, detail);
+        let report = report.map_err(|error| estimate_error(&error))?;
+        let candidates = sweep::candidates(&report);
+        if candidates.is_empty() {
+            return Err(js_error("no-estimate", &why_none(&report)));
+        }
+        to_js(&Sweep::of(candidates, limits, Vec::new()))
     }
 
     /// Takes a list of [`Choice`]s, for a number that stands for them in [`Engine::estimate_many`].
@@ -159,6 +183,18 @@ impl Engine {
             self.predictor.as_ref().map(Predictor::manifest),
         ))
     }
+}
+
+/// What stands in the place of an estimate.
+fn why_none(report: &Report) -> String {
+    let mut reasons = report
+        .results
+        .iter()
+        .filter_map(|result| match &result.outcome {
+            Outcome::Unavailable { unavailable, .. } => Some(unavailable.to_string()),
+            Outcome::Estimate { .. } => None,
+        });
+    reasons.next().unwrap_or_default()
 }
 
 fn targets_of(

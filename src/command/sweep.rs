@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::process::ExitCode;
 
+use litecast::Metric;
 use litecast::report::Failure;
 use litecast::sweep::{Candidate, Estimated, Limits, Point, Sweep};
 use litecast::targets::choice::Choice;
@@ -105,15 +106,13 @@ impl<'s> Swept<'s> {
         };
         let candidate = |npu: &Npu| {
             let name = npu.product.name();
-            let of = |metric| document.result(name, metric)?.estimate().map(estimated);
-            Some(Candidate {
-                target: name.to_owned(),
-                device: npu.product.device(),
-                macs_per_cycle: npu.product.macs_per_cycle(),
-                clock_mhz: npu.clock_mhz,
-                latency_ms: of("latency")?,
-                sram_bytes: of("sram_peak"),
-            })
+            let of = |metric: Metric| {
+                document
+                    .result(name, metric.id())?
+                    .estimate()
+                    .map(estimated)
+            };
+            Candidate::of(npu.product, npu.clock_mhz, of)
         };
         let candidates: Vec<Candidate> = npus.iter().filter_map(candidate).collect();
         if candidates.is_empty() {

@@ -10,7 +10,7 @@ export interface Advice {
   kind: "channels" | "cpu" | "memory" | "int8" | "order" | "smaller";
   /** What to change. */
   words: string;
-  /** What that saves. */
+  /** What that saves, as the rest of a sentence. */
   saving: string;
   show: { label: string } & ({ scenario: Scenario } | { operator: number } | { accelerator: TargetChoice & { device: string } });
 }
@@ -26,9 +26,10 @@ export interface Advised {
 
 /** Less than this part of the estimate is not worth a change. */
 const MIN_SAVED_PART = 0.005;
+const ETHOS_U = "ethos-u";
 /** Channels that multipliers compute or memory stores together: of an Ethos-U's brick, and a side of the Edge TPU's array. */
 const CHANNEL_STEPS: readonly (readonly [prefix: string, step: number])[] = [
-  ["ethos-u", 16],
+  [ETHOS_U, 16],
   ["edgetpu", 64],
 ];
 /** A count is just above a multiple where it is above by at most this part of it. */
@@ -68,7 +69,7 @@ function saved(before: Estimate | undefined, after: Estimate | undefined, noun: 
   if (!before || !after || !(before.value - after.value > MIN_SAVED_PART * before.value)) return null;
   const amount = format.text(format.measure(before.value - after.value, before.unit));
   const is_open = (after.hi ?? after.value) >= (before.lo ?? before.value);
-  return `${amount} less ${noun} (${format.change(after.value / before.value)})${is_open ? "; within the error of the estimates" : ""}`;
+  return `Saves ${amount} of ${noun} (${format.change(after.value / before.value)})${is_open ? "; within the error of the estimates" : ""}`;
 }
 
 const float: Rule = async function* (advised, estimator, signal) {
@@ -80,7 +81,7 @@ const float: Rule = async function* (advised, estimator, signal) {
   if (!after) return;
   const before = estimateOf(report, target);
   const device = after.device;
-  const saving = before ? saved(before, after, "latency") : `${format.text(format.measure(after.value, after.unit))} on ${device}, which has no estimate of the float network`;
+  const saving = before ? saved(before, after, "latency") : `Takes ${format.text(format.measure(after.value, after.unit))} on ${device}, which does not run the float network`;
   if (saving) yield { kind: "int8", words: "Quantise the network to int8.", saving, show: { label: "Show the int8 network", scenario: next } };
 };
 
@@ -92,7 +93,7 @@ const cpu: Rule = async function* ({ report, target }) {
   yield {
     kind: "cpu",
     words: `${format.plural(left.length, "operator")} ${is_one ? "falls" : "fall"} to the CPU: ${leftWords(report, left, MAX_KINDS)}. Replace ${is_one ? "it" : "them"} by operators that the accelerator runs.`,
-    saving: host ? `${format.text(format.measure(host.left_ms, "ms"))} of CPU time on ${host.latency.device}, which the accelerator's latency leaves out` : "their CPU time, which the accelerator's latency leaves out",
+    saving: host ? `Saves ${format.text(format.measure(host.left_ms, "ms"))} of CPU time on ${host.latency.device}, which the accelerator's latency leaves out` : "Saves their CPU time, which the accelerator's latency leaves out",
     show: { label: "Show the first one", operator: left[0].operator },
   };
 };
@@ -165,27 +166,23 @@ const order: Rule = async function* (advised, estimator, signal) {
   if (!found || found.model.arena_bytes === null) return;
   const less = report.model.arena_bytes - found.model.arena_bytes;
   if (less <= MIN_SAVED_PART * report.model.arena_bytes) return;
-  const saving = `${format.text(format.bytes(less))} less tensor arena (${format.change(found.model.arena_bytes / report.model.arena_bytes)}), exact`;
+  const saving = `Saves ${format.text(format.bytes(less))} of tensor arena (${format.change(found.model.arena_bytes / report.model.arena_bytes)}), exact`;
   yield { kind: "order", words: "Write the operators in another order: fewer feature maps are then alive at once.", saving, show: { label: "Show that order", scenario: next } };
 };
 
-const smaller: Rule = async function* ({ report, file, scenario, target, latency_budget_ms }, estimator, signal) {
-  const { npus } = await estimator.choices(null);
-  const macs = (id: string): number => Number(/-(\d+)$/.exec(id)?.[1] ?? 0);
-  const now = npus.find(({ id }) => id === (choiceOf(target).target ?? target));
-  if (!now || latency_budget_ms === null) return;
-  const candidates = npus.filter(({ id }) => macs(id) < macs(now.id)).toSorted((a, b) => macs(a.id) - macs(b.id));
-  const found = await estimator.explore(file, scenario, { targets: [], more_targets: candidates.map(({ id }): TargetChoice => ({ target: id })), is_summary: true }, signal).catch(() => null);
-  const best = found && candidates.find(({ id }) => {
-    const latency = estimateOf(found, id);
-    return latency !== undefined && (latency.hi ?? latency.value) <= latency_budget_ms;
-  });
-  const latency = best && found && estimateOf(found, best.id);
-  if (!best || !latency || report.results.length === 0) return;
+const smaller: Rule = async function* ({ file, scenario, target, latency_budget_ms }, estimator) {
+  const id = choiceOf(target).target ?? target;
+  if (latency_budget_ms === null || !id.startsWith(ETHOS_U)) return;
+  const found = await estimator.sweep(file, scenario, { latency_ms: latency_budget_ms }).catch(() => null);
+  const points = found?.points ?? [];
+  const now = points.find((point) => point.target === id);
+  const best = now && points.find(({ macs_per_cycle, needed_mhz, clock_mhz }) => macs_per_cycle < now.macs_per_cycle && needed_mhz !== null && needed_mhz <= clock_mhz);
+  if (!now || !best) return;
+  const { value, hi } = best.latency_ms;
   yield {
     kind: "smaller",
     words: `A smaller accelerator meets ${latency_budget_ms} ms: ${best.device} at ${best.clock_mhz} MHz.`,
-    saving: `${macs(now.id) - macs(best.id)} fewer multipliers; ${format.text(format.measure(latency.value, latency.unit))}, at most ${format.text(format.measure(latency.hi ?? latency.value, latency.unit, latency.value))}`,
-    show: { label: "Add this accelerator", accelerator: { target: best.id, device: `${best.device}, ${best.clock_mhz} MHz` } },
+    saving: `Saves ${now.macs_per_cycle - best.macs_per_cycle} multipliers; takes ${format.text(format.measure(value, "ms"))}, at most ${format.text(format.measure(hi ?? value, "ms", value))}`,
+    show: { label: "Add this accelerator", accelerator: { target: best.target, device: `${best.device}, ${best.clock_mhz} MHz` } },
   };
 };

@@ -3,8 +3,8 @@ import { readApplication } from "./application.ts";
 import { type Assets, type AssetUrls, fetchBytes, loadAssets } from "./assets.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger } from "./messenger.ts";
-import type { CalibrateCall, ChoicesCall, EstimateCall, Estimated, FitsCall, LayoutCall, LayoutValue, LoadGpusCall, StartCall, Started, SweepBatchCall } from "./protocol.ts";
-import type { Application, BatchSweep, Calibrated, Fits, Measurement, Report, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
+import type { CalibrateCall, ChoicesCall, EstimateCall, Estimated, FitsCall, LayoutCall, LayoutValue, LoadGpusCall, StartCall, Started, SweepBatchCall, SweepCall } from "./protocol.ts";
+import type { Application, BatchSweep, Calibrated, Fits, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** A file of 100,000 operators takes some seconds; what takes longer than this was made to. */
@@ -95,6 +95,12 @@ export class Estimator {
     return (await this.#startedWorker()).request(call);
   }
 
+  /** Every Ethos-U beside limits, and the smallest that meets them. */
+  async sweep({ bytes }: FileBytes, scenario: Scenario, limits: Limits): Promise<Sweep> {
+    const call: SweepCall = { kind: "sweep", limits, scenario, bytes: bytes.slice(0) };
+    return (await this.#startedWorker()).request(call);
+  }
+
   /** Time and memory by batch on a GPU; null where none is known. */
   async sweepBatch({ bytes }: FileBytes, scenario: Scenario, target: string): Promise<BatchSweep | null> {
     const call: SweepBatchCall = { kind: "sweep-batch", target, scenario, bytes: bytes.slice(0) };
@@ -180,7 +186,7 @@ class EstimateWorker {
     return report;
   }
 
-  request<Value>(call: CalibrateCall | ChoicesCall | FitsCall | SweepBatchCall): Promise<Value> {
+  request<Value>(call: CalibrateCall | ChoicesCall | FitsCall | SweepCall | SweepBatchCall): Promise<Value> {
     return this.#messenger.request<Value>(call, []);
   }
 

@@ -1,7 +1,7 @@
 /** Messages between the page and its workers. */
 import type { Assets } from "./assets.ts";
 import type { Layout, LayoutInput } from "./layout/layered.ts";
-import type { Application, BatchSweep, Calibrated, Fits, Measurement, Report, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
+import type { Application, BatchSweep, Calibrated, Fits, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 
 export interface Request<Call> {
@@ -84,6 +84,14 @@ export interface FitsCall {
   application: Application;
 }
 
+/** Every Ethos-U beside limits. */
+export interface SweepCall {
+  kind: "sweep";
+  limits: Limits;
+  scenario: Scenario;
+  bytes: ArrayBuffer;
+}
+
 /** Time and memory on a GPU by batch. */
 export interface SweepBatchCall {
   kind: "sweep-batch";
@@ -92,9 +100,9 @@ export interface SweepBatchCall {
   bytes: ArrayBuffer;
 }
 
-export type EstimatorCall = StartCall | EstimateCall | CalibrateCall | ChoicesCall | LoadGpusCall | FitsCall | SweepBatchCall;
+export type EstimatorCall = StartCall | EstimateCall | CalibrateCall | ChoicesCall | LoadGpusCall | FitsCall | SweepCall | SweepBatchCall;
 
-export type EstimatorValue = Started | Estimated | Calibrated | TargetChoices | TargetInfo[] | Fits | BatchSweep | null;
+export type EstimatorValue = Started | Estimated | Calibrated | TargetChoices | TargetInfo[] | Fits | Sweep | BatchSweep | null;
 
 export type LayoutCall = LayoutInput;
 

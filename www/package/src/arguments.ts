@@ -1,5 +1,5 @@
 /** Arguments as programs give them → what the module takes, or an error that says what was expected and found. */
-import type { Application, BytesSource, EstimateOptions, Graph, ModelFile, TargetChoice } from "../types/index.d.ts";
+import type { Application, BytesSource, EstimateOptions, Graph, Limits, ModelFile, TargetChoice } from "../types/index.d.ts";
 import { inWords, wrongArgument } from "./errors.ts";
 
 const MAX_COUNT = 2 ** 32 - 1;
@@ -115,7 +115,7 @@ export function prepareApplication(application: unknown, place: string): Applica
   return { ram_bytes: bytes("ram_bytes"), flash_bytes: bytes("flash_bytes") };
 }
 
-const TEXTS = ["target", "board", "system_config", "memory_mode", "vela_ini", "name", "device"] as const;
+const TEXTS = ["target", "board", "system_config", "memory_mode", "optimise", "vela_ini", "name", "device"] as const;
 const NUMBERS = ["clock_mhz", "off_chip_bytes_per_s"] as const;
 const CHOICE = [...TEXTS, ...NUMBERS, "arena_cache_bytes"] as const satisfies (keyof TargetChoice)[];
 
@@ -144,6 +144,21 @@ function prepareTarget(target: unknown, place: string): TargetChoice {
 }
 
 /** Sizes by name. */
+const LIMITS = ["latency_ms", "sram_bytes", "clock_mhz"] as const satisfies (keyof Limits)[];
+
+export function prepareLimits(limits: unknown): Limits {
+  const given = plainObject(limits, "limits");
+  onlyKnown(given, LIMITS, "limits");
+  const prepared: Limits = {};
+  for (const name of LIMITS) {
+    const value = given[name];
+    if (value === undefined) continue;
+    if (typeof value !== "number" || !(value > 0)) throw wrongArgument(`limits.${name}: expected a number above 0, found ${inWords(value)}`);
+    prepared[name] = value;
+  }
+  return prepared;
+}
+
 function prepareDimensions(dimensions: unknown, place: string): Record<string, number> {
   const sizes = Object.entries(plainObject(dimensions, place));
   return Object.fromEntries(sizes.map(([name, size]) => [name, count(size, `${place}.${name}`)]));

@@ -1,6 +1,6 @@
 /** The estimator, as a program has it after `load()`. */
 import type * as api from "../types/index.d.ts";
-import { bytesOf, plainObject, prepareApplication, prepareFiles, type Prepared, type PreparedFile, prepareOptions, text } from "./arguments.ts";
+import { bytesOf, plainObject, prepareApplication, prepareFiles, prepareLimits, type Prepared, type PreparedFile, prepareOptions, text } from "./arguments.ts";
 import { compareReports } from "./compare.ts";
 import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
 import type { Engine as ModuleEngine } from "./module.d.ts";
@@ -125,6 +125,13 @@ export class LiteCast implements api.LiteCast {
   loadGpus(constants: api.BytesSource): api.TargetInfo[] {
     this.#gpus = this.#call(() => this.#alive().loadGpus(bytesOf(constants, "constants")));
     return this.#gpus.map((info) => ({ ...info, is_default: false }));
+  }
+
+  sweep(model: api.BytesSource | api.Graph, limits: api.Limits, changes: api.Changes = {}, options?: api.EstimateOptions): api.Sweep {
+    this.#needPredictor();
+    const { file } = this.#changed(model, options);
+    const prepared = prepareLimits(limits);
+    return this.#call(() => this.#alive().sweep(file, prepared, plainObject(changes, "changes")));
   }
 
   sweepBatch(model: api.BytesSource | api.Graph, target: string, changes: api.Changes = {}): api.BatchSweep | null {

@@ -119,6 +119,12 @@ export interface LiteCast {
    */
   loadGpus(constants: BytesSource): TargetInfo[];
 
+  /**
+   * Every Ethos-U in its default configuration for the network that `changes` make of the model, and the smallest that
+   * meets `limits`. `options` may say `dimensions`. Throws `no-estimate` where none of them runs it.
+   */
+  sweep(model: BytesSource | Graph, limits: Limits, changes?: Changes, options?: EstimateOptions): Sweep;
+
   /** Time and memory by batch on a GPU that was loaded; null where nothing like the model was measured there. */
   sweepBatch(model: BytesSource | Graph, target: TargetId, changes?: Changes): BatchSweep | null;
 
@@ -168,6 +174,47 @@ export interface Accelerators {
   memory_modes: string[];
 }
 
+/** What is asked of an accelerator; the upper end of an interval is held against it. */
+export interface Limits {
+  /** Most time of an inference. */
+  latency_ms?: number | undefined;
+  /** Most SRAM in use at a time. */
+  sram_bytes?: number | undefined;
+  /** Highest clock, 1,000 MHz by default. */
+  clock_mhz?: number | undefined;
+}
+
+/** One network on every Ethos-U. */
+export interface Sweep {
+  limits: { latency_ms: number | null; sram_bytes: number | null; clock_mhz: number };
+  /** By multiply-accumulates per cycle. */
+  points: SweepPoint[];
+  /** Index of the first of `points` that meets the limits; null where none does. */
+  smallest: number | null;
+}
+
+export interface SweepPoint {
+  target: TargetId;
+  device: string;
+  macs_per_cycle: number;
+  /** Of the estimates. */
+  clock_mhz: number;
+  latency_ms: Interval;
+  /** Null where it is not estimated. */
+  sram_bytes: Interval | null;
+  /** Clock from which the latency is met: cycles do not depend on it. Null where no latency is asked for. */
+  needed_mhz: number | null;
+  /** Whether both limits are met at some clock up to the highest. */
+  meets: boolean;
+}
+
+/** An estimate and its interval, without ends where it has none. */
+export interface Interval {
+  value: number;
+  lo: number | null;
+  hi: number | null;
+}
+
 /** One network on one GPU by batch. */
 export interface BatchSweep {
   target: TargetId;
@@ -212,6 +259,8 @@ export interface ChosenTarget {
   memory_mode?: string | undefined;
   /** SRAM in bytes that Vela may fill where an Ethos-U has an SRAM of its own. */
   arena_cache_bytes?: number | undefined;
+  /** Vela's optimiser: `Performance`, which it is without this, or `Size` for as little SRAM as possible. */
+  optimise?: "Performance" | "Size" | undefined;
   /** Contents of a `vela.ini` with both sections, instead of those that Vela 5.2.0 knows. */
   vela_ini?: string | undefined;
   /** Clock of a microcontroller or an Ethos-U, in MHz, instead of its own. */
@@ -229,6 +278,7 @@ export interface ChosenBoard {
   target?: undefined;
   system_config?: undefined;
   memory_mode?: undefined;
+  optimise?: undefined;
   vela_ini?: undefined;
   arena_cache_bytes?: number | undefined;
   clock_mhz?: number | undefined;

@@ -5,42 +5,32 @@ import { el } from "../dom.ts";
 import { type Estimator, readFile } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { type Estimate, type Report, type TargetChoice, type TargetChoices, isEstimate } from "../report.ts";
+import type { Limits, Report, Sweep, SweepPoint, TargetChoice, TargetChoices } from "../report.ts";
 import { sentence } from "./diagnostics.ts";
+import { takeDropped } from "./drop.ts";
 import type { Opened } from "./what_if.ts";
 
 /** Taken where no budget is set. */
 const DEFAULT_LIMIT_MS = 10;
-/** What silicon of these NPUs is clocked at; a higher clock is said to be more than that. */
-const MAX_CLOCK_MHZ = 1000;
-
-interface Swept {
-  device: string;
-  id: string;
-  clock_mhz: number;
-  latency: Estimate;
-  memory: Estimate | undefined;
-  /** At which the upper end of the interval meets the limit; cycles do not depend on the clock. */
-  needed_mhz: number;
-}
 
 /** `changed` is called when there is another accelerator to estimate on, or one less. */
 export function acceleratorPanel(report: Report, { file, scenario }: Opened, estimator: Estimator, focus: Focus, changed: () => void, signal: AbortSignal): HTMLElement {
   const outcome = el("div", { class: "sweep", role: "status" });
-  const limit = el("input", { id: "sweep-limit", type: "number", min: 0, step: "any", required: true, value: readBudget().latency_ms ?? DEFAULT_LIMIT_MS });
+  const budget = readBudget();
+  const limit = el("input", { id: "sweep-limit", type: "number", min: 0, step: "any", required: true, value: budget.latency_ms ?? DEFAULT_LIMIT_MS });
+  const sram_kib = el("input", { id: "sweep-sram", type: "number", min: 0, step: "any", placeholder: "any", value: budget.memory_kib ?? "" });
   const sweep = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (!file || !limit.validity.valid || !(limit.valueAsNumber > 0)) return;
+    if (!file || !(limit.valueAsNumber > 0) || !sram_kib.validity.valid) return;
+    const limits: Limits = { latency_ms: limit.valueAsNumber };
+    if (sram_kib.valueAsNumber > 0) limits.sram_bytes = sram_kib.valueAsNumber * 1024;
     try {
       const begun = performance.now();
-      const choices = await estimator.choices(null);
-      const more_targets = choices.npus.map(({ id }): TargetChoice => ({ target: id }));
-      const bytes = await readFile(file);
-      const found = await estimator.explore({ name: report.file, bytes }, scenario, { targets: [], more_targets, is_summary: true }, signal);
+      const found = await estimator.sweep({ name: report.file, bytes: await readFile(file) }, scenario, limits);
       performance.measure("litecast:sweep", { start: begun, end: performance.now() });
-      outcome.replaceChildren(...sweepTable(found, choices, limit.valueAsNumber));
+      if (!signal.aborted) outcome.replaceChildren(...sweepTable(found));
     } catch (error) {
-      if (!signal.aborted) outcome.replaceChildren(el("p", { class: "doubt" }, sentence((error as Error).message)));
+      if (!signal.aborted) outcome.replaceChildren(el("p", { class: "doubt" }, sentence(`no estimate: ${(error as Error).message}`)));
     }
   };
   const list = el("ul", { class: "plain own-accelerators" });
@@ -67,7 +57,7 @@ export function acceleratorPanel(report: Report, { file, scenario }: Opened, est
     "div",
     { class: "accelerators" },
     file
-      ? el("form", { class: "sweep-form", onsubmit: ((event: Event) => void sweep(event)) as EventListener }, el("label", { for: "sweep-limit" }, "Which Ethos-U meets"), limit, " ms", el("button", { type: "submit" }, "Find the smallest"))
+      ? el("form", { class: "sweep-form", onsubmit: ((event: Event) => void sweep(event)) as EventListener }, el("label", { for: "sweep-limit" }, "Which Ethos-U meets"), limit, " ms", el("label", { for: "sweep-sram" }, "in SRAM of"), sram_kib, " KiB", el("button", { type: "submit" }, "Find the smallest"))
       : el("p", { class: "subtle" }, "Open the file again to estimate it on other accelerators."),
     outcome,
     el("h2", {}, "Accelerators of your own"),
@@ -77,45 +67,37 @@ export function acceleratorPanel(report: Report, { file, scenario }: Opened, est
   );
 }
 
-/** Every accelerator by size, with the clock that it needs, and in a sentence the smallest that meets the limit. */
-function sweepTable(found: Report, { npus }: TargetChoices, limit_ms: number): HTMLElement[] {
-  const swept = npus.flatMap(({ id, device, clock_mhz }): Swept[] => {
-    const estimates = found.results.filter(isEstimate).filter((result) => result.target === id);
-    const latency = estimates.find(({ metric }) => metric === "latency");
-    if (!latency) return [];
-    const needed_mhz = (clock_mhz * (latency.hi ?? latency.value)) / limit_ms;
-    return [{ id, device, clock_mhz, latency, memory: estimates.find(({ metric }) => metric === "sram_peak"), needed_mhz }];
-  });
-  if (swept.length === 0) {
-    const reason = found.results.find((result) => !isEstimate(result));
-    return [el("p", { class: "reason" }, `No estimate: ${reason && !isEstimate(reason) ? reason.unavailable : "no accelerator runs it"}.`)];
-  }
-  const macs = (one: Swept): number => Number(/-(\d+)$/.exec(one.id)?.[1] ?? 0);
-  const by_size = swept.toSorted((a, b) => macs(a) - macs(b));
-  const best = by_size.find(({ needed_mhz }) => needed_mhz <= MAX_CLOCK_MHZ);
+/** Every accelerator by size, with the clock that it needs, and in a sentence the smallest that meets the limits. */
+function sweepTable({ limits, points, smallest }: Sweep): HTMLElement[] {
+  const best = smallest === null ? undefined : points[smallest];
+  const asked = [`${limits.latency_ms} ms`, limits.sram_bytes === null ? "" : format.text(format.bytes(limits.sram_bytes))].filter(Boolean).join(" and ");
   const words = best
-    ? `The smallest that meets ${limit_ms} ms: ${best.device}, from ${Math.ceil(best.needed_mhz)} MHz.`
-    : `None meets ${limit_ms} ms at ${MAX_CLOCK_MHZ} MHz or less.`;
-  const head = ["Accelerator", "Latency", "at", "90 % interval", "SRAM peak", `For ${limit_ms} ms`].map((name, i) => el("th", { scope: "col", class: i === 0 ? null : "numeric" }, name));
-  const rows = by_size.map((one) => {
-    const { lo, hi, value, unit } = one.latency;
-    const text = (amount: number): string => format.text(format.measure(amount, unit, value));
-    return el(
-      "tr",
-      { "data-npu": one.id, class: one === best ? "chosen" : null },
-      el("th", { scope: "row" }, one.device),
-      el("td", { class: "numeric" }, text(value)),
-      el("td", { class: "numeric" }, `${one.clock_mhz}\u202fMHz`),
-      el("td", { class: "numeric subtle" }, lo === undefined || hi === undefined ? "no interval" : `${text(lo)} – ${text(hi)}`),
-      el("td", { class: "numeric" }, one.memory ? format.text(format.measure(one.memory.value, one.memory.unit)) : "–"),
-      el("td", { class: `numeric ${one.needed_mhz > MAX_CLOCK_MHZ ? "over-clock" : ""}` }, `${Math.ceil(one.needed_mhz).toLocaleString("en")}\u202fMHz`),
-    );
-  });
+    ? `The smallest that meets ${asked}: ${best.device}, from ${Math.ceil(best.needed_mhz ?? 0)} MHz.`
+    : `None meets ${asked} at ${limits.clock_mhz} MHz or less.`;
+  const head = ["Accelerator", "Latency", "at", "90 % interval", "SRAM peak", `For ${limits.latency_ms} ms`].map((name, i) => el("th", { scope: "col", class: i === 0 ? null : "numeric" }, name));
+  const rows = points.map((point) => sweepRow(point, limits, point === best));
   return [
     el("p", { class: "sweep-words" }, words),
     el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Accelerators, scrollable" }, el("table", { class: "sweep-table" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows))),
-    el("p", { class: "subtle" }, "Each in its default memories, as Vela counts: cycles do not depend on the clock, which memories keep pace with. The clock is that at which the upper end of the interval meets the limit."),
+    el("p", { class: "subtle" }, "Each in its default memories, as Vela counts: cycles do not depend on the clock, which memories keep pace with. A limit is held against the upper end of the interval."),
   ];
+}
+
+function sweepRow(point: SweepPoint, limits: Sweep["limits"], is_best: boolean): HTMLElement {
+  const { target, device, clock_mhz, latency_ms, sram_bytes, needed_mhz } = point;
+  const { lo, hi, value } = latency_ms;
+  const ms = (amount: number): string => format.text(format.measure(amount, "ms", value));
+  const needs_more = limits.sram_bytes !== null && (sram_bytes?.hi ?? sram_bytes?.value ?? Infinity) > limits.sram_bytes;
+  return el(
+    "tr",
+    { "data-npu": target, class: is_best ? "chosen" : null },
+    el("th", { scope: "row" }, device),
+    el("td", { class: "numeric" }, ms(value)),
+    el("td", { class: "numeric" }, `${clock_mhz}\u202fMHz`),
+    el("td", { class: "numeric subtle" }, lo === null || hi === null ? "no interval" : `${ms(lo)} – ${ms(hi)}`),
+    el("td", { class: `numeric ${needs_more ? "over-limit" : ""}` }, sram_bytes ? format.text(format.measure(sram_bytes.value, "bytes")) : "–"),
+    el("td", { class: `numeric ${(needed_mhz ?? 0) > limits.clock_mhz ? "over-limit" : ""}` }, `${Math.ceil(needed_mhz ?? 0).toLocaleString("en")}\u202fMHz`),
+  );
 }
 
 /** Any accelerator or board, with a clock and memories of one's own. */
@@ -130,6 +112,7 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
   );
   const system = el("select", { id: "own-system" });
   const mode = el("select", { id: "own-mode" });
+  const optimise = el("select", { id: "own-optimise" }, el("option", { value: "" }, "Speed"), el("option", { value: "Size" }, "Small SRAM"));
   const number = (id: string, placeholder: string): HTMLInputElement => el("input", { id, type: "number", min: 0, step: "any", placeholder });
   const clock = number("own-clock", "default");
   const sram = number("own-sram", "default");
@@ -142,7 +125,7 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
   };
   const setDefaults = (): void => {
     const npu = known.npus.find(({ id }) => id === hardware.value);
-    for (const select of [system, mode]) select.disabled = npu === undefined;
+    for (const select of [system, mode, optimise]) select.disabled = npu === undefined;
     if (!npu) return;
     if ([...system.options].some(({ value }) => value === npu.system_config)) system.value = npu.system_config;
     if ([...mode.options].some(({ value }) => value === npu.memory_mode)) mode.value = npu.memory_mode;
@@ -171,13 +154,14 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
       clock_mhz ? `${clock_mhz} MHz` : "",
       is_board ? "" : system.value,
       is_board ? "" : mode.value,
+      is_board || optimise.value === "" ? "" : "optimised for size",
       arena_cache_bytes ? `${format.text(format.bytes(arena_cache_bytes))} SRAM` : "",
       off_chip_bytes_per_s ? `${off_chip_bytes_per_s / 1e9} GB/s` : "",
       ini && !is_board ? ini.name : "",
     ];
     const place: TargetChoice = is_board
       ? { board: hardware.value.slice("board:".length) }
-      : { target: hardware.value, system_config: system.value, memory_mode: mode.value, ...(ini ? { vela_ini: ini.text } : {}) };
+      : { target: hardware.value, system_config: system.value, memory_mode: mode.value, ...(optimise.value === "Size" ? { optimise: "Size" as const } : {}), ...(ini ? { vela_ini: ini.text } : {}) };
     const rates = {
       ...(clock_mhz ? { clock_mhz } : {}),
       ...(arena_cache_bytes ? { arena_cache_bytes: Math.round(arena_cache_bytes) } : {}),
@@ -194,20 +178,14 @@ function ownForm(known: TargetChoices, estimator: Estimator, added: () => void):
     labelled("own-hardware", "Accelerator or board", hardware),
     labelled("own-system", "System configuration", system),
     labelled("own-mode", "Memory mode", mode),
+    labelled("own-optimise", "Vela optimises for", optimise),
     labelled("own-clock", "Clock, MHz", clock),
     labelled("own-sram", "SRAM, KiB", sram),
     labelled("own-bandwidth", "Off-chip, GB/s", bandwidth),
     el("div", { class: "buttons" }, el("button", { type: "submit" }, "Add"), el("button", { type: "button", onclick: () => picker.click() }, "Read a vela.ini…"), picker, ini_name),
     words,
   );
-  form.addEventListener("dragover", (event) => event.preventDefault());
-  form.addEventListener("drop", (event) => {
-    const dropped = event.dataTransfer?.files[0];
-    if (!dropped?.name.endsWith(".ini")) return;
-    event.preventDefault();
-    event.stopPropagation();
-    void readIni(dropped);
-  });
+  takeDropped(form, ".ini", (file) => void readIni(file));
   return form;
 }
 

@@ -2,8 +2,8 @@
 import type { LiteCast } from "../../package/src/litecast.ts";
 import { interleaved, start as startModule } from "../../package/src/load.ts";
 import type { EstimateOptions } from "../../package/types/index.d.ts";
-import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, StartCall, Started } from "../protocol.ts";
-import type { Report, TargetChoices } from "../report.ts";
+import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, StartCall, Started, SweepCall } from "../protocol.ts";
+import type { Report, Sweep, TargetChoices } from "../report.ts";
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
 import { keepReport } from "../store.ts";
 import { answerRequests, describe } from "./answer.ts";
@@ -69,7 +69,12 @@ function choices(vela_ini: string | null): TargetChoices {
   return { ...litecast.accelerators(vela_ini ?? undefined), boards: npus, microcontrollers };
 }
 
-function answer(call: EstimatorCall): Promise<Started> | EstimatorValue {
+function sweep({ bytes, limits, scenario }: SweepCall): Sweep {
+  const { batch, threads } = scenario;
+  return litecast.sweep(new Uint8Array(bytes), limits, changesOf(scenario), { batch, threads });
+}
+
+function answer(call: EstimatorCall): Promise<Started | Estimated> | EstimatorValue {
   if (call.kind === "start") return start(call);
   if (call.kind === "estimate") return estimate(call);
   if (call.kind === "choices") return choices(call.vela_ini);
@@ -80,3 +85,4 @@ function answer(call: EstimatorCall): Promise<Started> | EstimatorValue {
 }
 
 answerRequests<EstimatorCall, EstimatorValue>(answer, () => []);
+  if (call.kind === "sweep") return sweep(call);
