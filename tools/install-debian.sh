@@ -4,6 +4,7 @@ source "$(dirname "$0")/common.sh"
 
 packages=()
 has chromium || packages+=(chromium)
+has firefox-esr || packages+=(firefox-esr)
 has chromedriver || packages+=(chromium-driver)
 has brotli || packages+=(brotli)
 has cc || packages+=(build-essential)
