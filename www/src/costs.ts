@@ -1,6 +1,6 @@
 /** What single operators cost: the measures that graph, table and details can show. */
 import * as format from "./format.ts";
-import { type Estimate, type Report, isEstimate } from "./report.ts";
+import { type Estimate, type Operator, type Report, isEstimate } from "./report.ts";
 import { metricName } from "./words.ts";
 
 export interface Measure {
@@ -17,8 +17,8 @@ export interface Measure {
   /** Of all operators; of a peak it is the largest. */
   total: number;
   is_sum: boolean;
-  /** A value in whose unit the whole column is shown. */
-  scale: number;
+  /** A value in whose unit the whole column is shown; computed when it is asked for. */
+  readonly scale: number;
 }
 
 /**
@@ -57,11 +57,11 @@ function quantityOf({ unit }: Measure, value: number, like: number): format.Quan
 
 /** What the estimates of one target say of each operator, then what the file itself says. */
 export function measuresOf(report: Report, target: string | null): Measure[] {
-  return [...estimatedMeasures(report).filter((measure) => measure.target === target), ...factMeasures(report)];
+  return [...estimatedMeasures(report).filter((measure) => measure.target === target), ...known(of_operators, report.operators, () => factMeasures(report))];
 }
 
 export function estimatedMeasures(report: Report): Measure[] {
-  return report.results.filter(isEstimate).filter(hasParts).map(estimated);
+  return report.results.filter(isEstimate).filter(hasParts).map((estimate) => known(of_estimate, estimate, () => estimated(estimate)));
 }
 
 export function latenciesOf(report: Report): Measure[] {
@@ -74,8 +74,28 @@ function hasParts(estimate: Estimate): estimate is EstimateByOperator {
   return estimate.operators !== undefined && estimate.operators.length > 0;
 }
 
-function estimated({ target, device, metric, unit, value, operators }: EstimateByOperator): Measure {
+/** Every view of a report asks for the same ones. */
+const of_estimate = new WeakMap<Estimate, Measure>();
+const of_operators = new WeakMap<readonly Operator[], Measure[]>();
+
+function known<Key extends object, Value>(kept: WeakMap<Key, Value>, key: Key, make: () => Value): Value {
+  const value = kept.get(key) ?? make();
+  kept.set(key, value);
+  return value;
+}
+
+function withScale(measure: Omit<Measure, "scale">): Measure {
+  let scale: number | null = null;
   return {
+    ...measure,
+    get scale() {
+      return (scale ??= format.columnScale(measure.values));
+    },
+  };
+}
+
+function estimated({ target, device, metric, unit, value, operators }: EstimateByOperator): Measure {
+  return withScale({
     target,
     metric,
     title: `${metricName(metric)} on ${device || target}`,
@@ -84,26 +104,24 @@ function estimated({ target, device, metric, unit, value, operators }: EstimateB
     unit,
     total: value,
     is_sum: !PEAKS.has(metric),
-    scale: format.columnScale(operators),
-  };
+  });
 }
 
 function factMeasures({ operators }: Report): Measure[] {
-  const fact = (metric: string, title: string, unit: string, values: number[]): Measure => ({
+  const fact = (metric: string, title: string, name: string, unit: string, values: number[]): Measure => withScale({
     target: null,
     metric,
     title,
-    name: title,
+    name,
     values,
     unit,
     total: values.reduce((sum, value) => sum + value, 0),
     is_sum: !PEAKS.has(metric),
-    scale: format.columnScale(values),
   });
   return [
-    fact("macs", "Multiply-accumulates", "", operators.map(({ macs }) => macs)),
-    fact("weights", "Weights", "bytes", operators.map(({ weight_bytes }) => weight_bytes)),
-    fact("activations", "Activations read and written", "bytes", operators.map(({ input_bytes, output_bytes }) => input_bytes + output_bytes)),
-    fact("live", "Live memory", "bytes", operators.map(({ live_bytes }) => live_bytes ?? 0)),
+    fact("macs", "Multiply-accumulates", "MACs", "", operators.map(({ macs }) => macs)),
+    fact("weights", "Weights", "Weights", "bytes", operators.map(({ weight_bytes }) => weight_bytes)),
+    fact("activations", "Activations read and written", "Activations", "bytes", operators.map(({ input_bytes, output_bytes }) => input_bytes + output_bytes)),
+    fact("live", "Live memory", "Live", "bytes", operators.map(({ live_bytes }) => live_bytes ?? 0)),
   ].filter(({ total }) => total > 0);
 }

@@ -31,3 +31,8 @@ export function term(name: string, ...value: Child[]): HTMLElement {
 export function quantity([value, unit]: readonly [string, string]): HTMLElement {
   return el("span", { class: "quantity" }, el("span", { class: "value" }, value), unit && el("span", { class: "unit" }, `\u202f${unit}`));
 }
+
+/** Lets the browser answer a hand and paint before what follows. */
+export function nextTask(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve));
+}

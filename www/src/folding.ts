@@ -109,7 +109,9 @@ export function folds(report: Pick<Report, "operators">, into: readonly number[]
   const members = new Map<number, number[]>();
   report.operators.forEach(({ index }) => {
     const to = head[into[index]];
-    members.set(to, [...(members.get(to) ?? []), index]);
+    const others = members.get(to);
+    if (others) others.push(index);
+    else members.set(to, [index]);
   });
   return [...members].sort(([a], [b]) => a - b).map(([to, operators]) => ({ operators, block: numbers.get(to) ?? null }));
 }

@@ -343,11 +343,11 @@ async function keptRows(key: string): Promise<OpenComparison | null> {
   return { rows, files: null, scenario: { ...AS_IT_IS, batch: kept.batch }, view: null };
 }
 
-function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLElement[]): void {
+function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLElement[], facts = ""): void {
   document.body.dataset["state"] = state;
   delete document.body.dataset["drawn"];
   document.title = name ? `${name} · LiteCast` : "LiteCast";
-  title.replaceChildren(name);
+  title.replaceChildren(name, ...(facts ? [el("span", { class: "subtle" }, facts)] : []));
   tools.replaceChildren(...buttons);
   view.replaceChildren(...parts);
   scrollTo(0, 0);
@@ -381,8 +381,7 @@ async function showReport(key: string, report: Report, file: File | null, signal
   const is_compared = [...comparisons].some(([, { rows }]) => rows.some((row) => "key" in row && row.key === key));
   const back = is_compared ? el("button", { type: "button", onclick: () => history.back() }, "← All files") : null;
   const buttons = [back, control.element, takeAwayMenu(report, focus, parts, signal)].filter((button) => button !== null);
-  show("report", report.file, buttons, parts.elements);
-  title.append(el("span", { class: "subtle" }, facts.filter(Boolean).join(" · ")));
+  show("report", report.file, buttons, parts.elements, facts.filter(Boolean).join(" · "));
   if (!isBusyComparing()) {
     cancel.hidden = true;
     say("");

@@ -1,5 +1,5 @@
 /** Everything about one file: the decision, the doubts, and where the cost goes. */
-import { el } from "../dom.ts";
+import { el, nextTask } from "../dom.ts";
 import type { Estimator, LayoutClient } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import type { Report } from "../report.ts";
@@ -40,9 +40,13 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
     devicePanel(report, estimator, changed),
   ].filter((part) => part !== null);
   const unfold = async (): Promise<void> => {
-    const made = workbench(report, layouts, selection, focus, signal);
+    const made = workbench(bench, report, layouts, selection, focus, signal);
     graph = made.graph;
-    bench.append(...made.elements);
+    for (const add of made.others) {
+      await nextTask();
+      if (signal.aborted) return;
+      add();
+    }
     await made.graph.drawn;
     if (signal.aborted) return;
     tools.append(toolbox(report, opened, estimator, focus, selection, more, changed, signal));

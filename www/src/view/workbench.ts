@@ -13,19 +13,25 @@ import { operatorTable } from "./operators.ts";
 import { timeline } from "./timeline.ts";
 
 export interface Workbench {
-  elements: HTMLElement[];
   graph: GraphView;
+  /** Each adds a part: all at once would keep the browser from answering. */
+  others: readonly (() => void)[];
 }
 
 type Shown = "graph" | "table";
 
-export function workbench(report: Report, layouts: LayoutClient, selection: Selection, focus: Focus, signal: AbortSignal): Workbench {
+/** Fills `place` with the graph; its layout is computed while the other parts are added. */
+export function workbench(place: HTMLElement, report: Report, layouts: LayoutClient, selection: Selection, focus: Focus, signal: AbortSignal): Workbench {
   const linked: Linked = { selection, focus, search: new Search(report) };
   const memory = timeline(report, selection, signal);
   const graph = graphView(report, layouts, linked, (first, last) => memory?.showRange(first, last), signal);
-  const stage = el("div", { class: "stage", "data-shows": "graph" }, graph.element, operatorTable(report, linked, signal));
-  const main = el("div", { class: "main-column" }, toolbar(report, linked, graph.tools, stage, signal), stage, memory?.element);
-  return { elements: [main, costliestPanel(report, linked, signal), inspector(report, linked, signal)], graph };
+  const stage = el("div", { class: "stage", "data-shows": "graph" }, graph.element);
+  place.append(el("div", { class: "main-column" }, toolbar(report, linked, graph.tools, stage, signal), stage, memory?.element));
+  const others = [
+    () => place.append(costliestPanel(report, linked, signal), inspector(report, linked, signal)),
+    () => stage.append(operatorTable(report, linked, signal)),
+  ];
+  return { graph, others };
 }
 
 function toolbar(report: Report, { selection, focus, search }: Linked, graph_tools: HTMLElement, stage: HTMLElement, signal: AbortSignal): HTMLElement {

@@ -391,14 +391,16 @@ function zoomMiddle(camera: Camera, factor: number): void {
 }
 
 /** Widths of texts, each measured once. */
+/** As wide as all characters beside each other: thousands of labels are made of a hundred characters. */
 function textMeasure(context: CanvasRenderingContext2D, family: string): (text: string, small: boolean) => number {
-  const known = new Map<string, number>();
-  return (text, small) => {
-    const key = `${small} ${text}`;
-    const width = known.get(key) ?? measureText(context, text, labelFont(family, small));
-    known.set(key, width);
+  const known = [new Map<string, number>(), new Map<string, number>()];
+  const widthOf = (character: string, small: boolean): number => {
+    const widths = known[Number(small)];
+    const width = widths.get(character) ?? measureText(context, character, labelFont(family, small));
+    widths.set(character, width);
     return width;
   };
+  return (text, small) => Array.from(text).reduce((sum, character) => sum + widthOf(character, small), 0);
 }
 
 function measureText(context: CanvasRenderingContext2D, text: string, font: string): number {

@@ -116,7 +116,10 @@ function readersOf(report: Report): Map<number, number[]> {
   const readers = new Map<number, number[]>();
   for (const { index, inputs } of report.operators) {
     for (const tensor of new Set(inputs)) {
-      if (tensor !== null) readers.set(tensor, [...(readers.get(tensor) ?? []), index]);
+      if (tensor === null) continue;
+      const others = readers.get(tensor);
+      if (others) others.push(index);
+      else readers.set(tensor, [index]);
     }
   }
   return readers;
