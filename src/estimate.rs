@@ -70,6 +70,8 @@ pub struct ModelFile<'f> {
     pub dimensions: &'f [(String, u32)],
     /// Memory that the application keeps for itself on microcontrollers.
     pub application: Application,
+    /// SHA-256 of `bytes` in 64 hexadecimal digits, to report, where the caller knows it; otherwise it is computed.
+    pub sha256: Option<&'f str>,
 }
 
 impl<'f> ModelFile<'f> {
@@ -82,6 +84,7 @@ impl<'f> ModelFile<'f> {
             threads: NonZeroU32::MIN,
             dimensions: &[],
             application: Application::default(),
+            sha256: None,
         }
     }
 
@@ -402,7 +405,10 @@ impl<'m> Facts<'m> {
             bundle: bundle.map(str::to_owned),
             interval_percent: INTERVAL_PERCENT,
             file: file.name.to_owned(),
-            sha256: is_full.then(|| report::sha256(file.bytes)),
+            sha256: is_full.then(|| match file.sha256 {
+                Some(known) => known.to_owned(),
+                None => report::sha256(file.bytes),
+            }),
             batch: file.batch.get(),
             model: report::model_facts(model, graph, analysis),
             results,

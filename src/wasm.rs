@@ -117,7 +117,7 @@ impl Engine {
     }
 
     /// A report of each file, or what is wrong with it, in their order. `files` are objects with `name`, `bytes`
-    /// (a `Uint8Array`), `batch` and `threads`. On the targets that `chosen` stands for, or all of the registry;
+    /// (a `Uint8Array`), `batch`, `threads` and, where it is known, `sha256`. On the targets that `chosen` stands for, or all of the registry;
     /// with the predictor where `is_learned` and one is loaded; without operators, tensors and edges where
     /// `is_summary`.
     #[wasm_bindgen(js_name = estimateMany)]
@@ -332,6 +332,9 @@ pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
+/// Hexadecimal digits of a SHA-256.
+const SHA256_DIGITS: usize = 64;
+
 /// A file that JavaScript handed over.
 struct File {
     name: String,
@@ -341,6 +344,7 @@ struct File {
     /// Sizes that an ONNX file leaves open, by name.
     dimensions: Vec<(String, u32)>,
     application: Application,
+    sha256: Option<String>,
 }
 
 impl File {
@@ -373,6 +377,9 @@ impl File {
                 none if none.is_undefined() => Application::default(),
                 application => from_js(application)?,
             },
+            sha256: field("sha256")?
+                .as_string()
+                .filter(|digits| digits.len() == SHA256_DIGITS),
         })
     }
 
@@ -382,6 +389,7 @@ impl File {
             threads: self.threads,
             dimensions: &self.dimensions,
             application: self.application,
+            sha256: self.sha256.as_deref(),
             ..ModelFile::new(&self.name, &self.bytes)
         }
     }

@@ -12,6 +12,7 @@ export interface PreparedFile {
   threads: number;
   dimensions: Record<string, number>;
   application: Application;
+  sha256?: string;
 }
 
 /** What holds for all files of a call. */
@@ -143,7 +144,6 @@ function prepareTarget(target: unknown, place: string): TargetChoice {
   return choice as unknown as TargetChoice;
 }
 
-/** Sizes by name. */
 const LIMITS = ["latency_ms", "sram_bytes", "clock_mhz"] as const satisfies (keyof Limits)[];
 
 export function prepareLimits(limits: unknown): Limits {
@@ -159,12 +159,21 @@ export function prepareLimits(limits: unknown): Limits {
   return prepared;
 }
 
+/** Sizes by name. */
 function prepareDimensions(dimensions: unknown, place: string): Record<string, number> {
   const sizes = Object.entries(plainObject(dimensions, place));
   return Object.fromEntries(sizes.map(([name, size]) => [name, count(size, `${place}.${name}`)]));
 }
 
-const FILE = ["name", "bytes", "batch", "threads", "dimensions"] as const satisfies (keyof ModelFile)[];
+const SHA256 = /^[0-9a-f]{64}$/;
+
+function digits(value: unknown, name: string): string {
+  const given = text(value, name);
+  if (SHA256.test(given)) return given;
+  throw wrongArgument(`${name}: expected 64 hexadecimal digits, found ${inWords(given)}`);
+}
+
+const FILE = ["name", "bytes", "batch", "threads", "dimensions", "sha256"] as const satisfies (keyof ModelFile)[];
 
 export function prepareFiles(models: unknown, common: Prepared): PreparedFile[] {
   const is_list = typeof models === "object" && models !== null && Symbol.iterator in models && !isBytes(models);
@@ -184,5 +193,6 @@ function prepareFile(model: unknown, place: string, common: Prepared): PreparedF
     threads: given["threads"] === undefined ? threads : count(given["threads"], `${place}.threads`),
     dimensions: given["dimensions"] === undefined ? dimensions : prepareDimensions(given["dimensions"], `${place}.dimensions`),
     application,
+    ...(given["sha256"] === undefined ? {} : { sha256: digits(given["sha256"], `${place}.sha256`) }),
   };
 }

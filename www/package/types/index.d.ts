@@ -293,6 +293,8 @@ export interface ModelFile {
   batch?: number | undefined;
   threads?: number | undefined;
   dimensions?: Readonly<Record<string, number>> | undefined;
+  /** SHA-256 of `bytes` in 64 hexadecimal digits, to report, where it is known; otherwise it is computed. */
+  sha256?: string | undefined;
 }
 
 /**

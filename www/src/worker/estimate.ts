@@ -43,16 +43,23 @@ function warmUp(bytes: Uint8Array, until: number): void {
   });
 }
 
-function estimate(call: EstimateCall): Estimated {
+async function estimate(call: EstimateCall): Promise<Estimated> {
   is_used = true;
   const { key, scenario } = call;
-  const report = reportOf(call);
+  const report = reportOf(call, call.is_summary ? undefined : await sha256Of(call.bytes));
   if (scenarioWords(scenario).length > 0) report.what_if = scenario;
   if (key !== null) setTimeout(() => void keepReport(key, report)); // after the page has it
   return { report, memory_bytes: litecast.memory_bytes };
 }
 
-function reportOf({ bytes, file, scenario, targets, more_targets, application, is_summary }: EstimateCall): Report {
+/** By the browser, which has instructions for it that WebAssembly lacks; undefined where it offers none. */
+async function sha256Of(bytes: ArrayBuffer): Promise<string | undefined> {
+  if (!isSecureContext) return undefined;
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function reportOf({ bytes, file, scenario, targets, more_targets, application, is_summary }: EstimateCall, sha256: string | undefined): Report {
   const model = new Uint8Array(bytes);
   const { batch, threads } = scenario;
   const options: EstimateOptions = { name: file, batch, threads, application };
@@ -61,7 +68,10 @@ function reportOf({ bytes, file, scenario, targets, more_targets, application, i
   // Also where only the targets are others: lists that change with every slider are not kept.
   if (has_predictor && (targets || isChanged(scenario))) return litecast.estimateChanged(model, changesOf(scenario), options);
   if (isChanged(scenario)) throw Object.assign(new Error("another network needs the predictor, which could not be loaded"), { kind: "no-predictor" });
-  return has_predictor ? litecast.estimate(model, options) : litecast.analyze(model, options);
+  if (!has_predictor) return litecast.analyze(model, options);
+  const [report] = litecast.estimateMany([{ bytes: model, sha256 }], options);
+  if (report instanceof Error) throw report;
+  return report;
 }
 
 function choices(vela_ini: string | null): TargetChoices {
@@ -80,9 +90,9 @@ function answer(call: EstimatorCall): Promise<Started | Estimated> | EstimatorVa
   if (call.kind === "choices") return choices(call.vela_ini);
   if (call.kind === "load-gpus") return litecast.loadGpus(new Uint8Array(call.constants));
   if (call.kind === "fits") return litecast.fits(call.need, call.application);
+  if (call.kind === "sweep") return sweep(call);
   if (call.kind === "sweep-batch") return litecast.sweepBatch(new Uint8Array(call.bytes), call.target, changesOf(call.scenario));
   return litecast.calibrated(litecast.calibrate(call.measurements), call.estimates_ms);
 }
 
 answerRequests<EstimatorCall, EstimatorValue>(answer, () => []);
-  if (call.kind === "sweep") return sweep(call);
