@@ -97,9 +97,10 @@ pub fn count(value: u64) -> Quantity {
     )
 }
 
-fn of_thousandths(value: f64, like: f64, [whole, milli, micro]: [&str; 3]) -> Quantity {
+fn of_thousandths(value: f64, like: f64, [whole, milli, micro, nano]: [&str; 4]) -> Quantity {
     let (value, unit) = match like.abs() {
         like if like >= 999.5 => (value / 1000.0, whole),
+        like if like != 0.0 && like < 1e-4 => (value * 1e6, nano),
         like if like != 0.0 && like < 0.1 => (value * 1000.0, micro),
         _ => (value, milli),
     };
@@ -118,8 +119,8 @@ pub fn measure(value: f64, unit: &str) -> Quantity {
 pub fn measure_like(value: f64, unit: &str, like: f64) -> Quantity {
     match unit {
         "bytes" => bytes_like(value, like),
-        "ms" => of_thousandths(value, like, ["s", "ms", "µs"]),
-        "mJ" => of_thousandths(value, like, ["J", "mJ", "µJ"]),
+        "ms" => of_thousandths(value, like, ["s", "ms", "µs", "ns"]),
+        "mJ" => of_thousandths(value, like, ["J", "mJ", "µJ", "nJ"]),
         unit => Quantity {
             number: digits(value),
             unit: unit.to_owned(),

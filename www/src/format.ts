@@ -5,17 +5,21 @@ export type Quantity = readonly [value: string, unit: string];
 const BINARY = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 const DECIMAL = ["", "k", "M", "G", "T", "P"];
 
-/** Three significant digits, never in powers of ten. */
-export function digits(value: number): string {
+/** Of every number, unless two that differ would look the same. */
+const N_DIGITS = 3;
+const MAX_DIGITS = 6;
+
+/** Significant digits, never in powers of ten. */
+export function digits(value: number, n = N_DIGITS): string {
   if (!Number.isFinite(value)) return "not finite";
   if (value === 0) return "0";
-  const magnitude = Math.floor(Math.log10(Math.abs(Number(value.toPrecision(3)))));
-  if (magnitude >= 3) return Math.round(value).toLocaleString("en");
-  return value.toFixed(Math.min(8, Math.max(0, 2 - magnitude)));
+  const magnitude = Math.floor(Math.log10(Math.abs(Number(value.toPrecision(n)))));
+  const n_decimals = Math.min(8, Math.max(0, n - 1 - magnitude));
+  return magnitude >= 3 ? value.toLocaleString("en", { minimumFractionDigits: n_decimals, maximumFractionDigits: n_decimals }) : value.toFixed(n_decimals);
 }
 
 /** In the unit of `like`, scaled so that rounding that one to three digits never shows 1024 of a unit. */
-function scaled(value: number, base: number, units: string[], like = value): Quantity {
+function scaled(value: number, base: number, units: string[], like = value, n_digits = N_DIGITS): Quantity {
   let step = 0;
   let rest = value;
   while (step + 1 < units.length && Math.abs(like) >= base - 0.5) {
@@ -23,11 +27,11 @@ function scaled(value: number, base: number, units: string[], like = value): Qua
     rest /= base;
     step += 1;
   }
-  return [step === 0 ? rest.toLocaleString("en") : digits(rest), units[step]];
+  return [step === 0 ? rest.toLocaleString("en") : digits(rest, n_digits), units[step]];
 }
 
-export function bytes(value: number, like = value): Quantity {
-  return like === 1 && value === 1 ? ["1", "byte"] : scaled(value, 1024, BINARY, like);
+export function bytes(value: number, like = value, n_digits = N_DIGITS): Quantity {
+  return like === 1 && value === 1 ? ["1", "byte"] : scaled(value, 1024, BINARY, like, n_digits);
 }
 
 /** A count with a decimal prefix, for example of MACs. */
@@ -36,24 +40,28 @@ export function count(value: number, unit = "", like = value): Quantity {
   return [number, `${prefix}${prefix && unit ? " " : ""}${unit}`];
 }
 
-function milliseconds(value: number, like: number): Quantity {
-  if (Math.abs(like) >= 999.5) return [digits(value / 1000), "s"];
-  if (like !== 0 && Math.abs(like) < 0.1) return [digits(value * 1000), "µs"];
-  return [digits(value), "ms"];
-}
-
-function millijoules(value: number, like: number): Quantity {
-  if (Math.abs(like) >= 999.5) return [digits(value / 1000), "J"];
-  if (like !== 0 && Math.abs(like) < 0.1) return [digits(value * 1000), "µJ"];
-  return [digits(value), "mJ"];
+/** What reports give in thousandths of a unit. */
+function thousandths(value: number, like: number, n_digits: number, [whole, milli, micro, nano]: readonly [string, string, string, string]): Quantity {
+  const size = Math.abs(like);
+  if (size >= 999.5) return [digits(value / 1000, n_digits), whole];
+  if (size === 0 || size >= 0.1) return [digits(value, n_digits), milli];
+  return size < 1e-4 ? [digits(value * 1e6, n_digits), nano] : [digits(value * 1000, n_digits), micro];
 }
 
 /** A value in the unit of the report, scaled as `like` is: beside a value its interval has the same unit. */
-export function measure(value: number, unit: string, like = value): Quantity {
-  if (unit === "bytes") return bytes(Math.round(value), Math.round(like));
-  if (unit === "ms") return milliseconds(value, like);
-  if (unit === "mJ") return millijoules(value, like);
-  return [digits(value), unit];
+export function measure(value: number, unit: string, like = value, n_digits = N_DIGITS): Quantity {
+  if (unit === "bytes") return bytes(Math.round(value), Math.round(like), n_digits);
+  if (unit === "ms") return thousandths(value, like, n_digits, ["s", "ms", "µs", "ns"]);
+  if (unit === "mJ") return thousandths(value, like, n_digits, ["J", "mJ", "µJ", "nJ"]);
+  return [digits(value, n_digits), unit];
+}
+
+/** Both ends of an interval in the unit of `like`, with as many digits as tell them apart. */
+export function ends(lo: number, hi: number, unit: string, like: number): [low: string, high: string] {
+  for (let n_digits = N_DIGITS; ; n_digits++) {
+    const [low, high] = [lo, hi].map((end) => measure(end, unit, like, n_digits)[0]);
+    if (low !== high || lo === hi || n_digits === MAX_DIGITS) return [low, high];
+  }
 }
 
 /**

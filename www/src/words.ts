@@ -118,7 +118,7 @@ export function doubtWords(estimate: Estimate, like = estimate.value): string {
   const { lo, hi, unit, expected_error_percent } = estimate;
   if (isExact(estimate)) return "exact";
   if (lo !== undefined && hi !== undefined) {
-    const [low, high] = [lo, hi].map((end) => format.measure(end, unit, like)[0]);
+    const [low, high] = format.ends(lo, hi, unit, like);
     return `${low} \u2013 ${high}`;
   }
   if (typeof expected_error_percent === "number") return `±\u202f${format.percent(expected_error_percent)}`;
