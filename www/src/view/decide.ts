@@ -4,9 +4,10 @@ import { el, quantity } from "../dom.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
+import type { Selection } from "../selection.ts";
 import { doubtSentence, doubtWords, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, provenanceWords, referenceWords, withDeviceNames } from "../words.ts";
 import { columnMeaning, columnTitle, doubtClass, estimateCell, metricColumns } from "./cells.ts";
-import { sentence } from "./diagnostics.ts";
+import { isWithAnswer, sentence } from "./diagnostics.ts";
 import { fitLines } from "./fit.ts";
 import { hybridPart } from "./hybrid.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
@@ -19,7 +20,7 @@ const DOUBTFUL_PERCENT = 50;
 /** The table of targets that every report is of, beside those of the groups. */
 const EVERY = "every";
 
-export function decidePanel(report: Report, focus: Focus, more: MoreTargets, signal: AbortSignal): HTMLElement {
+export function decidePanel(report: Report, selection: Selection, focus: Focus, more: MoreTargets, signal: AbortSignal): HTMLElement {
   const answer = el("section", { class: "answer panel", "aria-label": "Estimate for the chosen target" });
   const others = el("section", { class: "others panel", "aria-label": "All targets" });
   const sortings = new Map<string, Sorting>();
@@ -27,7 +28,7 @@ export function decidePanel(report: Report, focus: Focus, more: MoreTargets, sig
     const groups = groupByTarget(report.results);
     const target = focus.targetIn(report);
     const held = answer.contains(document.activeElement) ? (document.activeElement as HTMLElement).id : "";
-    answer.replaceChildren(...answerParts(report, groups, target, focus, more));
+    answer.replaceChildren(...answerParts(report, groups, target, selection, focus, more));
     if (held) document.getElementById(held)?.focus();
     drawOthers();
   };
@@ -62,7 +63,7 @@ export function groupByTarget(results: readonly Result[]): Map<string, Result[]>
   return groups;
 }
 
-function answerParts(report: Report, groups: Map<string, Result[]>, target: string, focus: Focus, more: MoreTargets): HTMLElement[] {
+function answerParts(report: Report, groups: Map<string, Result[]>, target: string, selection: Selection, focus: Focus, more: MoreTargets): HTMLElement[] {
   const results = inMetricOrder(groups.get(target) ?? []);
   const estimates = results.filter(isEstimate);
   const missing = results.filter((result): result is Unavailable => !isEstimate(result));
@@ -73,7 +74,7 @@ function answerParts(report: Report, groups: Map<string, Result[]>, target: stri
     ...fitLines(report, target),
     ...reasons(missing, results.length),
     hybridPart(report, target, focus),
-    ...notes(report, target),
+    ...notes(report, target, selection),
     ...doubtful(estimates),
     sources(estimates),
   ];
@@ -153,16 +154,16 @@ function reasons(missing: Unavailable[], n_results: number): HTMLElement[] {
   });
 }
 
-/** Codes of notes that are advice on how to run the model there. */
-const ADVICE = new Set(["mig-profile"]);
-
-/** What the numbers of this target leave out or may be wrong about; what it leaves to a processor is shown by itself. */
-function notes({ diagnostics, results }: Report, target: string): HTMLElement[] {
-  const own = diagnostics.filter(({ targets }) => targets?.includes(target));
-  const shown = own.filter(({ severity, code }) => (severity === "warning" && code !== "cpu-fallback") || ADVICE.has(code));
+/** What the numbers of this target leave out or may be wrong about. */
+function notes({ diagnostics, results, operators }: Report, target: string, selection: Selection): HTMLElement[] {
+  const shown = diagnostics.filter((diagnostic) => isWithAnswer(diagnostic, target));
   // A target that came later has brought its own copy of what others share.
   const by_message = new Map(shown.map((diagnostic) => [diagnostic.message, diagnostic]));
-  return [...by_message.values()].map(({ severity, message }) => el("p", { class: severity === "warning" ? "partial" : "subtle" }, sentence(withDeviceNames(message, results))));
+  return [...by_message.values()].map(({ severity, message, operator_idx }) => {
+    const operator = operators.find((operator) => operator.operator_idx === operator_idx);
+    const show = operator && el("button", { type: "button", class: "link", onclick: () => selection.select(operator.index, "diagnostics") }, "Show");
+    return el("p", { class: severity === "warning" ? "partial" : "subtle" }, sentence(withDeviceNames(message, results)), " ", show);
+  });
 }
 
 function doubtful(estimates: Estimate[]): HTMLElement[] {
@@ -171,7 +172,8 @@ function doubtful(estimates: Estimate[]): HTMLElement[] {
   const open = estimates.filter((estimate) => !promised(estimate));
   if (open.length > 0) {
     const names = open.map(({ metric }) => metricName(metric).toLowerCase()).join(", ");
-    parts.push(el("p", { class: "doubt" }, `The error of ${names} is unknown: nothing like it was measured.`));
+    const counted = [...new Set(open.map(({ provenance }) => provenance.configuration))].filter(Boolean).join("; ");
+    parts.push(el("p", { class: "doubt" }, `The error of ${names} is unknown: nothing like it was measured.${counted && ` Counted with ${counted}.`}`));
   }
   for (const { metric, expected_error_percent, provenance } of estimates) {
     if (typeof expected_error_percent !== "number" || expected_error_percent <= DOUBTFUL_PERCENT) continue;

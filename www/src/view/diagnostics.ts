@@ -16,10 +16,12 @@ const MAX_OPEN_LINES = 3;
 export function diagnosticList(report: Report, selection: Selection, focus: Focus, signal: AbortSignal): HTMLElement {
   const panel = el("section", { class: "diagnostics-panel", "aria-label": "Notes and warnings" });
   let drawn: Diagnostic[] | null = null;
+  let chosen = "";
   const draw = (): void => {
-    if (report.diagnostics === drawn) return;
-    drawn = report.diagnostics;
-    panel.replaceChildren(...lists(report, selection));
+    const target = focus.targetIn(report);
+    if (report.diagnostics === drawn && target === chosen) return;
+    [drawn, chosen] = [report.diagnostics, target];
+    panel.replaceChildren(...lists(report, target, selection));
     panel.hidden = panel.textContent === "";
   };
   focus.onChange(draw, signal);
@@ -27,10 +29,10 @@ export function diagnosticList(report: Report, selection: Selection, focus: Focu
   return panel;
 }
 
-function lists(report: Report, selection: Selection): HTMLElement[] {
+function lists(report: Report, chosen: string, selection: Selection): HTMLElement[] {
   const position = new Map(report.operators.map(({ operator_idx, index }) => [operator_idx, index]));
   const groups = new Map<string, Diagnostic[]>();
-  for (const diagnostic of distinct(report)) groups.set(diagnostic.code, [...(groups.get(diagnostic.code) ?? []), diagnostic]);
+  for (const diagnostic of distinct(report, chosen)) groups.set(diagnostic.code, [...(groups.get(diagnostic.code) ?? []), diagnostic]);
   const items = [...groups.values()]
     .sort((a, b) => rank(a[0]) - rank(b[0]))
     .flatMap((group) => [
@@ -43,15 +45,25 @@ function lists(report: Report, selection: Selection): HTMLElement[] {
   return [list(items.slice(0, n_open)), ...(rest.length > 0 ? [el("details", {}, el("summary", {}, format.plural(rest.length, "more note")), list(rest))] : [])];
 }
 
-/** What is about targets of a group alone stands with the answer for the target that is chosen. */
+/** Codes of notes that are advice on how to run the model on the chosen target. */
+const ADVICE = new Set(["mig-profile"]);
+/** What a target leaves to a processor is shown by itself. */
+const SHOWN_AS_PARTS = "cpu-fallback";
+
+/** Whether it stands with the answer for the chosen target, and nowhere else. */
+export function isWithAnswer({ targets, severity, code }: Diagnostic, chosen: string): boolean {
+  return targets?.includes(chosen) === true && code !== SHOWN_AS_PARTS && (severity === "warning" || ADVICE.has(code));
+}
+
+/** What is about targets of a group alone is said for the target that is chosen. */
 function isOfGroup({ targets }: Diagnostic): boolean {
   return targets !== undefined && targets.every((target) => groupOf(target) !== null);
 }
 
 /** Each message once, with how often it stands there, and targets by the names of their devices. */
-function distinct({ diagnostics, results }: Report): Diagnostic[] {
+function distinct({ diagnostics, results }: Report, chosen: string): Diagnostic[] {
   const times = new Map<string, { first: Diagnostic; n: number }>();
-  for (const diagnostic of diagnostics.filter((diagnostic) => !isOfGroup(diagnostic))) {
+  for (const diagnostic of diagnostics.filter((diagnostic) => !isOfGroup(diagnostic) && !isWithAnswer(diagnostic, chosen))) {
     const key = `${diagnostic.code} ${withoutPlace(diagnostic.message)}`;
     const known = times.get(key);
     if (known) known.n += 1;

@@ -33,7 +33,7 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
   let graph: GraphView | null = null;
   const tools = el("div", { class: "workshop-place" });
   const elements = [
-    decidePanel(report, focus, more, signal),
+    decidePanel(report, selection, focus, more, signal),
     tools,
     diagnosticList(report, selection, focus, signal),
     bench,
@@ -61,13 +61,13 @@ function toolbox(report: Report, opened: Opened, estimator: Estimator, focus: Fo
   const what_if: Tool = {
     id: "what-if",
     label: "What if…",
-    hint: hint(words || "another resolution, width, batch, clock or SRAM"),
+    hint: hint(words || "size, batch, clock"),
     body: () => whatIfPanel(report, opened, estimator, focus, changed, signal),
   };
   const accelerators: Tool = {
     id: "accelerators",
     label: "Accelerators",
-    hint: hint("the smallest that is fast enough, and your own"),
+    hint: hint("the smallest, your own"),
     body: () => acceleratorPanel(report, opened, estimator, focus, changed, signal),
   };
   const advice = adviceTool(report, opened, estimator, focus, selection, changed, signal);
@@ -75,7 +75,7 @@ function toolbox(report: Report, opened: Opened, estimator: Estimator, focus: Fo
   const gpus: Tool = {
     id: "gpus",
     label: "GPUs",
-    hint: hint("throughput by batch, and what fits"),
+    hint: hint("throughput by batch"),
     body: () => batchSweepPanel(report, opened, estimator, focus, more, signal),
   };
   return workshop([what_if, advice, accelerators, boards, gpus].filter((tool) => tool !== null), words ? what_if.id : null);
