@@ -39,7 +39,7 @@ export function adviceTool(report: Report, { file, scenario, change }: Opened, e
       "li",
       { class: "advice", "data-advice": advice.kind },
       el("p", {}, advice.words),
-      el("p", { class: "saving" }, `Saves ${advice.saving}.`),
+      el("p", { class: "saving" }, `${advice.saving}.`),
       el("button", { type: "button", onclick: () => act(advice) }, advice.show.label),
     );
 

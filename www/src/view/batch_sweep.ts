@@ -80,7 +80,8 @@ function drawing(sweep: BatchSweep): SVGElement {
     svg.append(node("line", { class: "memory", x1: x, x2: x, y1: TOP - 6, y2: HEIGHT - BOTTOM }), label(`${memory_gib} GB`, x, TOP - 10, "middle"));
   }
   const x = at_x(knee_batch);
-  svg.append(node("line", { class: "knee", x1: x, x2: x, y1: at_y(y_end / 1.05), y2: HEIGHT - BOTTOM }), label("knee", x - 5, HEIGHT - BOTTOM - 6, "end"));
+  // At the last batch throughput still grows: that is no knee.
+  if (knee_batch !== points.at(-1)?.batch) svg.append(node("line", { class: "knee", x1: x, x2: x, y1: at_y(y_end / 1.05), y2: HEIGHT - BOTTOM }), label("knee", x - 5, HEIGHT - BOTTOM - 6, "end"));
   svg.append(node("polyline", { class: "front", points: points.map(({ batch, throughput }) => `${at_x(batch)},${at_y(throughput)}`).join(" ") }));
   for (const { batch, throughput, fits } of points) svg.append(node("circle", { class: fits ? "fits" : "too-large", cx: at_x(batch), cy: at_y(throughput), r: 4 }));
   return svg;

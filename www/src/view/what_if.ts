@@ -258,7 +258,7 @@ function tile(estimate: Estimate, before: Estimate | undefined): HTMLElement {
       "dd",
       {},
       quantity(format.measure(value, unit)),
-      before && before.value > 0 ? el("span", { class: `difference ${direction(value, before.value)}` }, `${format.change(value / before.value)} of ${format.text(format.measure(before.value, unit))}`) : null,
+      before && before.value > 0 ? el("span", { class: `difference ${direction(value, before.value)}` }, `${format.change(value / before.value)} from ${format.text(format.measure(before.value, unit))}`) : null,
       el("span", { class: "doubt-words" }, doubtWords(estimate)),
       found ? el("span", { class: "verdict" }, found.words) : null,
     ),
@@ -270,6 +270,10 @@ function fact(name: string, before: number, after: number, unit = ""): HTMLEleme
   return el("div", { class: "metric" }, el("dt", {}, name), el("dd", {}, quantity(text), before > 0 ? el("span", { class: `difference ${direction(after, before)}` }, format.change(after / before)) : null));
 }
 
+/** Changes below this part are shown as none. */
+const SEEN_CHANGE = 5e-4;
+
 function direction(value: number, before: number): string {
-  return value < before ? "less" : value > before ? "more" : "same";
+  const change = value / before - 1;
+  return Math.abs(change) < SEEN_CHANGE ? "same" : change < 0 ? "less" : "more";
 }
