@@ -1,5 +1,6 @@
 /** The package as a program uses it, in Node.js, from the archive that npm packs. */
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import path from "node:path";
 import { before, test } from "node:test";
@@ -103,6 +104,9 @@ test("targets are chosen with their configurations, as the command does", () => 
   assert.match(shared.provenance.configuration, /Shared_Sram$/);
   assert.match(only.provenance.configuration, /Sram_Only$/);
   assert.ok(shared.value !== only.value, `${shared.value}, ${only.value}`);
+  const sram = (choice) => litecast.estimate(example, { targets: [choice] }).results.find(({ metric }) => metric === "sram_peak").value;
+  const [fast_sram, small_sram] = [undefined, "Size"].map((optimise) => sram({ target: "ethos-u55-128", optimise }));
+  assert.ok(small_sram <= fast_sram, `${small_sram}, ${fast_sram}`);
   const slow = latency({ target: "cortex-m4-tflm", clock_mhz: 32 }).value;
   const fast = latency({ target: "cortex-m4-tflm", clock_mhz: 64 }).value;
   assert.ok(slow > 1.5 * fast, `${slow}, ${fast}`);
@@ -115,7 +119,49 @@ test("targets are chosen with their configurations, as the command does", () => 
   refused([{ target: "ethos-u55-128", board: "imx93" }], "wrong-argument", /either/);
   refused([{ target: "ethos-u55-128", mode: "Sram_Only" }], "wrong-argument", /unknown option `mode`/);
   refused([{ target: "ethos-u55-128", memory_mode: "None" }], "configuration", /None/);
+  refused([{ target: "ethos-u55-128", optimise: "Speed" }], "wrong-argument", /Speed/);
+  refused([{ target: "cortex-m4-tflm", optimise: "Size" }], "wrong-argument", /optimise/);
   refused([{ target: "cortex-m4-tflm", clock_mhz: Number.NaN }], "wrong-argument", /clock/);
+});
+
+test("a sweep has the estimates of reports, and the smallest by a naive search", () => {
+  const { npus } = litecast.accelerators();
+  const { results } = litecast.estimate(example, { targets: npus.map(({ id }) => id), detail: "summary" });
+  const latency_ms = 1;
+  const { limits, points, smallest } = litecast.sweep(example, { latency_ms });
+  assert.deepEqual(limits, { latency_ms, sram_bytes: null, clock_mhz: 1000 });
+  assert.equal(points.length, npus.length);
+  for (const { target, clock_mhz, latency_ms: latency, sram_bytes, needed_mhz } of points) {
+    const of = (wanted) => results.find((result) => result.target === target && result.metric === wanted);
+    assert.equal(latency.value, of("latency").value, target);
+    assert.equal(sram_bytes.value, of("sram_peak").value, target);
+    const { clock_mhz: expected_mhz } = npus.find(({ id }) => id === target);
+    assert.equal(clock_mhz, expected_mhz);
+    const expected = (clock_mhz * (of("latency").hi ?? of("latency").value)) / latency_ms;
+    assert.ok(Math.abs(needed_mhz - expected) < 1e-9 * expected, `${target}: ${needed_mhz}, ${expected}`);
+  }
+  const macs = points.map(({ macs_per_cycle }) => macs_per_cycle);
+  assert.deepEqual(macs, macs.toSorted((a, b) => a - b));
+  assert.equal(smallest, points.findIndex(({ needed_mhz }) => needed_mhz <= 1000));
+  assert.equal(litecast.sweep(example, { latency_ms, sram_bytes: 1 }).smallest, null);
+  const narrow = litecast.sweep(example, { latency_ms }, { width: 0.5 }).points;
+  assert.ok(narrow.every((point, idx) => point.latency_ms.value < points[idx].latency_ms.value));
+  assert.throws(() => litecast.sweep(example, { latency_ms: 0 }), failsAs("wrong-argument", /limits\.latency_ms: expected a number above 0, found 0/));
+  assert.throws(() => litecast.sweep(example, { latency: 1 }), failsAs("wrong-argument", /unknown option `latency`/));
+  assert.throws(() => litecast.sweep(example, { latency_ms }, {}, { batch: 2 }), failsAs("no-estimate", /takes one input at a time/));
+});
+
+test("the bundle has the id that the command names", async () => {
+  const hash = createHash("sha256").update(read("bundle/predictor.onnx")).update(read("bundle/manifest.json"));
+  assert.equal(litecast.estimate(example).bundle, hash.digest("hex").slice(0, 16));
+});
+
+test("a hash that is known is reported, and otherwise computed", () => {
+  const sha256 = createHash("sha256").update(example).digest("hex");
+  assert.equal(litecast.estimate(example).sha256, sha256);
+  const known = "0123456789abcdef".repeat(4);
+  assert.equal(litecast.estimateMany([{ bytes: example, sha256: known }])[0].sha256, known);
+  assert.throws(() => litecast.estimateMany([{ bytes: example, sha256: "12" }]), failsAs("wrong-argument", /models\[0\]\.sha256: expected 64 hexadecimal digits/));
 });
 
 test("wrong arguments are refused by name, with what was expected and found", () => {
