@@ -7,6 +7,7 @@
  *   estimates   drop to estimates on the screen; `first` on a fresh page
  *   drawn       drop to the drawn graph
  *   task        longest task of the page's own thread: as long as this it did not answer
+ *   pan         frames a second while the drawing of 1,000 and of 10,000 operators is panned
  *   slider      a slider's move to the answer of the chosen target
  *   sweep       all accelerators for one latency
  *   axe-core    findings on all views in both themes
@@ -16,7 +17,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { axeFindings, dropFiles, measures, openBrowser, openPage, SHARED_MODELS, visitViews, waitDrawn } from "./browser.mjs";
+import { axeFindings, dropBytes, dropFiles, measures, openBrowser, openPage, SHARED_MODELS, visitViews, waitDrawn } from "./browser.mjs";
 import { residualModel } from "./model.mjs";
 
 const DIST = fileURLToPath(new URL("../../www/dist/", import.meta.url));
@@ -115,6 +116,34 @@ async function benchAccess(chromium) {
   }
 }
 
+/** Frames of a second in which the drawing moves with each. */
+function panFrames(page) {
+  return page.evaluate(async () => {
+    const canvas = document.querySelector(".drawing");
+    let n_frames = 0;
+    const begun = performance.now();
+    while (performance.now() < begun + 1000) {
+      const deltaY = (n_frames % 60) - 30;
+      canvas.dispatchEvent(new WheelEvent("wheel", { deltaY, deltaX: deltaY / 2, bubbles: true, cancelable: true }));
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      n_frames += 1;
+    }
+    return (1000 * n_frames) / (performance.now() - begun);
+  });
+}
+
+async function benchPan(chromium, n_operators) {
+  const { page, close } = await openPage(chromium);
+  const name = `pan_${n_operators}.tflite`;
+  await dropBytes(page, name, residualModel(n_operators));
+  await waitDrawn(page, name);
+  await page.waitForTimeout(1000);
+  const frames = [];
+  for (let i = 0; i < Number(values.runs); i++) frames.push(await panFrames(page));
+  await close();
+  console.log(`${n_operators.toLocaleString("en")} operators\n  ${"pan".padEnd(10)} ${median(frames).toFixed(0).padStart(6)} frames/s   (${Math.min(...frames).toFixed(0)} to ${Math.max(...frames).toFixed(0)})`);
+}
+
 /** Sliders and the sweep over all accelerators, on one network. */
 async function benchWhatIf(chromium, name, file) {
   const { page, close } = await openPage(chromium, { prepare: watchTasks });
@@ -150,6 +179,8 @@ try {
   const thousand = path.join(folder, "residual_1000.tflite");
   await writeFile(thousand, residualModel(1000));
   await bench(chromium, "1,000 operators", thousand);
+  await benchPan(chromium, 1000);
+  await benchPan(chromium, 10_000);
   const mobilenet = path.join(SHARED_MODELS, MOBILENET);
   if (await access(mobilenet).then(() => true, () => false)) await benchWhatIf(chromium, MOBILENET, mobilenet);
   else console.log(`skipped: ${MOBILENET} is not here`);
