@@ -46,15 +46,19 @@ function warmUp(bytes: Uint8Array, until: number): void {
 async function estimate(call: EstimateCall): Promise<Estimated> {
   is_used = true;
   const { key, scenario } = call;
-  const report = reportOf(call, call.is_summary ? undefined : await sha256Of(call.bytes));
+  const hash = call.is_summary || !isSecureContext ? null : sha256Of(call.bytes);
+  const report = reportOf(call, hash ? NOT_YET : undefined);
+  if (hash) report.sha256 = await hash;
   if (scenarioWords(scenario).length > 0) report.what_if = scenario;
   if (key !== null) setTimeout(() => void keepReport(key, report)); // after the page has it
   return { report, memory_bytes: litecast.memory_bytes };
 }
 
-/** By the browser, which has instructions for it that WebAssembly lacks; undefined where it offers none. */
-async function sha256Of(bytes: ArrayBuffer): Promise<string | undefined> {
-  if (!isSecureContext) return undefined;
+/** In the place of a hash that the browser computes meanwhile, so that the module computes none. */
+const NOT_YET = "0".repeat(64);
+
+/** By the browser, which has instructions for it that WebAssembly lacks, and other threads. */
+async function sha256Of(bytes: ArrayBuffer): Promise<string> {
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
