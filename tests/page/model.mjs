@@ -56,6 +56,12 @@ export function floatModel() {
   return write(tensors, operators, contents);
 }
 
+/** Bytes of small convolutions with weights of a little more than 8 MiB. */
+export function heavyModel() {
+  const { tensors, operators, contents } = convolutions(4, [8, 2048, 2048, 2048, 8]);
+  return write(tensors, operators, contents);
+}
+
 /** Bytes of convolutions with feature maps of 288 KiB between them. */
 export function wideModel() {
   const { tensors, operators, contents } = convolutions(96, [8, 32, 32, 8]);

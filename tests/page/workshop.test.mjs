@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { countColours, dropBytes, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, waitDrawn, waitRedrawn } from "./browser.mjs";
-import { branchedModel, floatModel, mixedModel, residualModel, wideModel } from "./model.mjs";
+import { branchedModel, floatModel, heavyModel, mixedModel, residualModel, wideModel } from "./model.mjs";
 
 const NPU = "ethos-u55-256";
 const N_NPUS = 11;
@@ -240,6 +240,16 @@ test("advice: more SRAM for feature maps that exceed it becomes a target", () =>
     await press(page, '[data-advice="memory"] button');
     await page.waitForSelector('table.targets tr.chosen[data-target="own:1"]');
     assert.match(await page.textContent(".sources"), /arena cache of 786432 bytes/);
+  }));
+
+test("advice: the width at which the weights fit the Edge TPU, which streams them otherwise", () =>
+  withReport("heavy.tflite", heavyModel(), async (page) => {
+    await page.selectOption("#target", "edgetpu-coral-dev-board");
+    await press(page, "#tool-advice");
+    await page.waitForSelector('[data-advice="memory"]', { timeout: REPORT_LIMIT_MS });
+    assert.match(await page.textContent('[data-advice="memory"]'), /The weights \(8\.[\d]+\sMiB\) do not fit the Edge TPU's 8 MiB .* At 0\.9× the width they fit\.Saves [\d.]+\s(ms|µs) of latency/su);
+    await waitRedrawn(page, "heavy.tflite", () => press(page, '[data-advice="memory"] button'));
+    assert.match(await page.textContent(".title"), /0\.9× width/);
   }));
 
 test("advice: an order that needs less memory, which is exact", () =>
