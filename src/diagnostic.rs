@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// How much a [`Diagnostic`] matters to the reader of the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; the numbers stand.
@@ -15,7 +15,11 @@ pub enum Severity {
 
 /// One thing about a file that its numbers alone do not say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "DiagnosticOf")
+)]
 pub struct Diagnostic {
     /// Whether numbers are in doubt.
     pub severity: Severity,
@@ -25,6 +29,7 @@ pub struct Diagnostic {
     pub message: String,
     /// Index of the operator in its subgraph, where one operator is meant.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
     pub operator_idx: Option<usize>,
 }
 

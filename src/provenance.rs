@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Origin of a number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Provenance {
     /// How the number was made.
     pub kind: ProvenanceKind,
@@ -16,12 +16,13 @@ pub struct Provenance {
     pub configuration: String,
     /// What errors of such numbers were measured against, where neither the kind nor the tool says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", ts(optional))]
     pub reference: Option<Reference>,
 }
 
 /// What the estimates of a model were compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Reference {
@@ -33,7 +34,7 @@ pub enum Reference {
 
 /// How a number was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 #[non_exhaustive]
 pub enum ProvenanceKind {
     /// Counted from the file.

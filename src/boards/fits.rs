@@ -13,7 +13,7 @@ use crate::targets::tflite_micro::{Bytes, Kernels, Pointers, arena_bytes, code_f
 
 /// Memory that the application keeps for itself, beside the model and the runtime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Application {
     /// Its data.
     pub ram_bytes: u64,
@@ -23,7 +23,7 @@ pub struct Application {
 
 /// Memory that a model needs under TensorFlow Lite Micro.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Need {
     /// The whole arena.
     pub arena_bytes: u64,
@@ -46,7 +46,7 @@ impl Need {
 
 /// A model on every microcontroller board of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Fits {
     /// Of the model and its runtime.
     pub need: Need,
@@ -58,7 +58,7 @@ pub struct Fits {
 
 /// A model on one board.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct OnBoard {
     /// Its id, for `--board`.
     pub id: &'static str,
@@ -85,7 +85,11 @@ pub struct OnBoard {
 
 /// Whether a model has room on a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "FitVerdict")
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// There is room for the most that the code may take.
@@ -98,7 +102,7 @@ pub enum Verdict {
 
 /// Where a part of the model lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "kebab-case", tag = "room")]
 pub enum Room {
     /// In the memory of the chip.
@@ -120,7 +124,7 @@ pub enum Room {
 
 /// Latency of one inference on a board.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct BoardLatency {
     /// The target whose constants it comes from.
     pub target: &'static str,

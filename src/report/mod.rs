@@ -6,6 +6,8 @@ mod failure;
 mod results;
 #[cfg(feature = "schema")]
 mod schema;
+#[cfg(feature = "schema")]
+mod typescript;
 
 use serde::Serialize;
 
@@ -13,6 +15,10 @@ pub(crate) use facts::{edges, model_facts, operators, sha256, tensors};
 pub(crate) use results::{Results, forget_parts, other_subgraphs, results};
 #[cfg(feature = "schema")]
 pub use schema::derived_schema;
+#[cfg(feature = "schema")]
+use typescript::TargetId;
+#[cfg(feature = "schema")]
+pub use typescript::derived_types;
 
 pub use failure::{FailedReport, Failure};
 
@@ -34,15 +40,13 @@ pub const INTERVAL_PERCENT: u32 = 90;
 
 /// Everything there is to say about one file.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Report {
-    /// [`REPORT_VERSION`].
+    /// Version of the format of reports, raised when a field changes its meaning or goes away.
     pub schema_version: u32,
     /// Version of this library.
     pub litecast_version: &'static str,
-    /// Identifies the trained predictor: [`Predictor::id`]. Absent where none was loaded.
-    ///
-    /// [`Predictor::id`]: crate::Predictor::id
+    /// Identifies the trained predictor. Absent where none was loaded.
     pub bundle: Option<String>,
     /// Share of labels that each interval was made to hold, in percent.
     pub interval_percent: u32,
@@ -67,6 +71,7 @@ pub struct Report {
     pub fits: Option<Fits>,
     /// Operators that targets leave to a processor, whose time is in none of their estimates; absent in a summary.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", ts(as = "Option<_>", optional))]
     pub left_out: Vec<LeftOut>,
     /// Doubts about the numbers, and what was left out of them.
     pub diagnostics: Vec<Doubt>,
@@ -74,13 +79,18 @@ pub struct Report {
 
 /// A diagnostic, and what it is about.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "Diagnostic")
+)]
 pub struct Doubt {
     /// The doubt itself.
     #[serde(flatten)]
     pub diagnostic: Diagnostic,
     /// Ids of the targets whose estimates are meant; absent where the doubt is about the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", ts(as = "Option<Vec<TargetId>>", optional))]
     pub targets: Vec<String>,
 }
 
@@ -96,9 +106,14 @@ impl From<Diagnostic> for Doubt {
 
 /// Operators that some targets leave to a processor: all of these targets leave them, and no others.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "LeftOutOf")
+)]
 pub struct LeftOut {
     /// Ids of the targets.
+    #[cfg_attr(feature = "schema", ts(as = "Vec<TargetId>"))]
     pub targets: Vec<String>,
     /// In topological order.
     pub operators: Vec<LeftOperator>,
@@ -106,7 +121,11 @@ pub struct LeftOut {
 
 /// An operator that a target leaves to a processor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "LeftOut")
+)]
 pub struct LeftOperator {
     /// Index into [`Report::operators`].
     pub operator: usize,
@@ -163,7 +182,7 @@ impl<'r> Summary<'r> {
 
 /// Exact facts of the whole model.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct ModelFacts {
     /// Size of the file.
     pub file_bytes: usize,
@@ -203,7 +222,7 @@ pub struct ModelFacts {
 
 /// Size of one subgraph.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct SubgraphFacts {
     /// As the file has it.
     pub name: String,
@@ -215,9 +234,14 @@ pub struct SubgraphFacts {
 
 /// One metric on one target.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "Result")
+)]
 pub struct TargetResult {
     /// Id of the target.
+    #[cfg_attr(feature = "schema", ts(as = "TargetId"))]
     pub target: String,
     /// The target in words.
     pub device: String,
@@ -230,7 +254,11 @@ pub struct TargetResult {
 
 /// Exact facts of one operator.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "Operator")
+)]
 pub struct OperatorFacts {
     /// Position in topological order.
     pub index: usize,
@@ -259,14 +287,19 @@ pub struct OperatorFacts {
     /// Builtin options by their names in the schema, or null.
     #[cfg_attr(
         feature = "schema",
-        schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")
+        schemars(with = "Option<serde_json::Map<String, serde_json::Value>>"),
+        ts(type = "Record<string, unknown> | null")
     )]
     pub attributes: BuiltinOptions,
 }
 
 /// Exact facts of one tensor.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "Tensor")
+)]
 pub struct TensorFacts {
     /// Position in the subgraph.
     pub index: usize,
@@ -291,7 +324,11 @@ pub struct TensorFacts {
 
 /// The first scale and zero point (at most one of each), and how many channels have their own.
 #[derive(Clone, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "Quantization")
+)]
 pub struct QuantizationFacts {
     /// At most one; null where the file has no finite number.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<f32>>"))]
@@ -305,7 +342,11 @@ pub struct QuantizationFacts {
 /// A tensor between two operators, as indices into [`Report::operators`] and
 /// [`Report::tensors`].
 #[derive(Clone, Copy, Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "Edge")
+)]
 pub struct EdgeFacts {
     /// The operator that writes the tensor.
     pub src: usize,

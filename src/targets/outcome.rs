@@ -8,6 +8,7 @@ use crate::provenance::Provenance;
 
 /// What is estimated. Its unit is the same for all targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "schema", derive(ts_rs::TS))]
 #[non_exhaustive]
 pub enum Metric {
     /// Of one inference, in ms.
@@ -142,29 +143,33 @@ pub struct MetricEstimate {
 /// An estimate, or the reason for none.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub enum Outcome {
     Estimate {
         /// A whole number where the unit is bytes.
         #[serde(serialize_with = "number")]
         value: f64,
-        /// Lower and upper end of an interval that was made to hold 90 % of labels; absent where nothing
+        /// The lower end of an interval that was made to hold 90 % of labels; absent where nothing
         /// is known of the error, and for exact numbers.
         #[serde(
             skip_serializing_if = "Option::is_none",
             serialize_with = "optional_number"
         )]
+        #[cfg_attr(feature = "schema", ts(optional))]
         lo: Option<f64>,
+        /// The upper end.
         #[serde(
             skip_serializing_if = "Option::is_none",
             serialize_with = "optional_number"
         )]
+        #[cfg_attr(feature = "schema", ts(optional))]
         hi: Option<f64>,
         unit: &'static str,
         provenance: Provenance,
         /// Mean absolute percentage error on graphs held out of training or fit, single errors above
         /// 100 % counted as that; where it was measured.
         #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", ts(optional))]
         expected_error_percent: Option<f64>,
         /// The part of each node of the graph, in the same unit: parts of a latency or a traffic add up
         /// to the value, the largest of a peak is the value. Absent where the estimate is of the whole
@@ -173,13 +178,14 @@ pub enum Outcome {
             skip_serializing_if = "Option::is_none",
             serialize_with = "optional_numbers"
         )]
+        #[cfg_attr(feature = "schema", ts(optional))]
         operators: Option<Vec<f64>>,
     },
     Unavailable {
         /// Why, in words.
-        #[cfg_attr(feature = "schema", schemars(with = "String"))]
+        #[cfg_attr(feature = "schema", schemars(with = "String"), ts(type = "string"))]
         unavailable: UnavailableReason,
-        /// [`UnavailableReason::code`] of the same.
+        /// The same as a stable word for programs, for example `several-inputs`.
         reason: &'static str,
     },
 }

@@ -14,10 +14,10 @@ use crate::diagnostic::Diagnostic;
 /// Index into [`Model::subgraphs`] of the one that a plain inference runs.
 pub const MAIN_SUBGRAPH: usize = 0;
 
-/// What a file was before it became a [`Model`]. Nothing behind the readers depends on it but what a
-/// report says.
+/// What a file is: TFLite, ONNX, or a graph without weights. Nothing behind the readers depends on it but
+/// what a report says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
     Tflite,

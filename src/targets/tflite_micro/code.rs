@@ -13,7 +13,11 @@ use crate::graph::Graph;
 
 /// An estimate of a number of bytes with its range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema, ts_rs::TS),
+    ts(rename = "CodeBytes")
+)]
 pub struct Bytes {
     pub value: u64,
     pub lo: u64,
