@@ -75,31 +75,11 @@ impl Manifest {
             .find(|(code, _)| **code == builtin_code)
             .map_or(0, |(_, index)| index)
     }
-}
 
-impl Manifest {
     /// Column of the network's estimates.
     pub fn output_idx(&self, target: &str, metric: &str) -> Option<usize> {
         let is_it = |output: &Output| output.target == target && output.metric == metric;
         self.outputs.iter().position(is_it)
-    }
-
-    /// The interval of an output, where it was calibrated.
-    pub fn interval(&self, target: &str, metric: &str) -> Option<&Interval> {
-        let is_it = |i: &&Interval| i.target == target && i.metric == metric;
-        self.intervals.iter().find(is_it)
-    }
-
-    /// [`ErrorSummary::capped_mape`] over the held-out graphs of [`NETWORKS`], where measured, or of all
-    /// spaces.
-    pub fn expected_error_percent(&self, target: &str, metric: &str) -> Option<f64> {
-        let of = |space: &str| {
-            let is_it =
-                |e: &&OutputError| e.target == target && e.metric == metric && e.space == space;
-            self.errors.iter().find(is_it)
-        };
-        let error = of(NETWORKS).or_else(|| of(ALL))?;
-        Some(error.error.capped_mape)
     }
 }
 
