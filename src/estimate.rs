@@ -13,9 +13,11 @@ use crate::graph::as_int8::as_int8;
 use crate::graph::batch_size::{self, BatchError};
 use crate::graph::{self, CycleError, Graph};
 use crate::learned::features::Features;
-use crate::learned::out_of_distribution::Learned;
-use crate::learned::predictor::{Predictor, PredictorError};
+use crate::learned::manifest::Manifest;
+use crate::learned::out_of_distribution::{Learned, Likeness};
+use crate::learned::predictor::{Estimates, Predictor, PredictorError};
 use crate::report::{self, Doubt, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report, Results};
+use crate::targets::ethos_u::SharedPlans;
 use crate::targets::gpu::specifications::Gpu;
 use crate::targets::gpu::sweep::{Sweep, sweep};
 use crate::targets::{Network, Target, ethos_u, gpu, registry};
@@ -234,8 +236,8 @@ pub fn left_out(
     targets: &[Box<dyn Target>],
 ) -> Result<Vec<Vec<LeftOperator>>, EstimateError> {
     let model = Ok(file.read_changed(changes)?);
-    let facts = Facts::of(&model, false)?;
-    let network = facts.network(&file, None);
+    let facts = Facts::of(&model, None)?;
+    let network = facts.network(&file);
     let of_target = |target: &dyn Target| {
         let unsupported = target.unsupported(&network);
         unsupported.iter().map(LeftOperator::from).collect()
@@ -273,48 +275,30 @@ fn estimate_models(
         .iter()
         .map(|model| as_int8(model.as_ref().ok()?))
         .collect();
-    let is_learned = predictor.is_some();
-    let read = |model| Facts::of(model, is_learned);
-    let read: Vec<_> = models.iter().map(read).collect();
-    let converted: Vec<Option<Facts>> = int8_models
+    let manifest = predictor.map(Predictor::manifest);
+    // The trained network knows networks of integers: of others it is asked about the converted ones.
+    let mut read: Vec<_> = (models.iter().zip(&int8_models))
+        .map(|(model, int8)| Facts::of(model, manifest.filter(|_| int8.is_none())))
+        .collect();
+    let mut converted: Vec<Option<Facts>> = int8_models
         .iter()
-        .map(|model| Facts::of_model(model.as_ref()?, is_learned).ok())
+        .map(|model| Facts::of_model(model.as_ref()?, manifest).ok())
         .collect();
-    let features: Vec<&Features> = (read.iter().zip(&converted))
-        .filter_map(|(facts, converted)| {
-            let facts = facts.as_ref().ok()?;
-            Some(&converted.as_ref().unwrap_or(facts).features)
-        })
-        .collect();
-    let mut estimates = match predictor {
-        Some(predictor) => predictor.predict_many(&features)?.into_iter(),
-        None => Vec::new().into_iter(),
-    };
+    let asked = read.iter_mut().zip(&mut converted);
+    let asked = asked.filter_map(|(facts, converted)| {
+        let facts = facts.as_mut().ok()?;
+        converted.as_mut().unwrap_or(facts).learned.as_mut()
+    });
+    if let Some(predictor) = predictor {
+        run_network(predictor, asked)?;
+    }
     let report = |((facts, converted), file): (
         (Result<Facts, EstimateError>, Option<Facts>),
         &ModelFile,
     )| {
         let facts = facts?;
-        let learned_from = converted.as_ref().unwrap_or(&facts);
-        let learned = predictor
-            .zip(estimates.next())
-            .map(|(predictor, estimates)| {
-                Learned::new(
-                    predictor.manifest(),
-                    estimates,
-                    &learned_from.graph,
-                    &learned_from.features,
-                )
-            });
         let bundle = predictor.map(Predictor::id);
-        Ok(facts.report(
-            file,
-            converted.as_ref(),
-            learned.as_ref(),
-            bundle,
-            targets,
-            detail,
-        ))
+        Ok(facts.report(file, converted.as_ref(), bundle, targets, detail))
     };
     Ok(read
         .into_iter()
@@ -324,43 +308,78 @@ fn estimate_models(
         .collect())
 }
 
+/// Runs the network once for every graph that is like those of training: of others nobody asks it.
+fn run_network<'f, 'p: 'f>(
+    predictor: &Predictor,
+    asked: impl Iterator<Item = &'f mut Asked<'p>>,
+) -> Result<(), PredictorError> {
+    let asked: Vec<&mut Asked> = asked
+        .filter(|asked| asked.learned.likeness.is_like_training)
+        .collect();
+    let features: Vec<&Features> = asked.iter().map(|asked| &asked.features).collect();
+    let estimates = predictor.predict_many(&features)?;
+    for (asked, estimates) in asked.into_iter().zip(estimates) {
+        asked.learned.estimates = estimates;
+        asked.features = Features::default();
+    }
+    Ok(())
+}
+
 /// What a file says by itself.
 struct Facts<'m> {
     model: &'m Model<'m>,
     graph: Graph<'m>,
     analysis: Analysis,
-    /// Empty where no network reads them.
+    /// Absent where the trained network is not asked.
+    learned: Option<Asked<'m>>,
+}
+
+/// A graph as the trained network is asked about it.
+struct Asked<'m> {
     features: Features,
+    plans: SharedPlans,
+    learned: Learned<'m>,
 }
 
 impl<'m> Facts<'m> {
-    fn of(read: &'m Result<Model<'m>, Unread>, is_learned: bool) -> Result<Self, EstimateError> {
-        Ok(Self::of_model(
-            read.as_ref().map_err(Unread::clone)?,
-            is_learned,
-        )?)
+    /// `manifest` is that of the trained network that is asked.
+    fn of(
+        read: &'m Result<Model<'m>, Unread>,
+        manifest: Option<&'m Manifest>,
+    ) -> Result<Self, EstimateError> {
+        let model = read.as_ref().map_err(Unread::clone)?;
+        Ok(Self::of_model(model, manifest)?)
     }
 
-    fn of_model(model: &'m Model<'m>, is_learned: bool) -> Result<Self, CycleError> {
+    fn of_model(model: &'m Model<'m>, manifest: Option<&'m Manifest>) -> Result<Self, CycleError> {
         let graph = graph::build(model, MAIN_SUBGRAPH)?;
         let analysis = analysis::analyze(&graph);
+        let asked = |manifest| {
+            let (features, plans) = ethos_u::features_and_plans(&graph, &analysis);
+            Asked {
+                learned: Learned {
+                    manifest,
+                    estimates: Estimates::default(),
+                    likeness: Likeness::of(manifest, &graph, &features),
+                },
+                features,
+                plans,
+            }
+        };
         Ok(Self {
-            features: match is_learned {
-                true => ethos_u::features(&graph, &analysis),
-                false => Features::default(),
-            },
+            learned: manifest.map(asked),
             model,
             graph,
             analysis,
         })
     }
 
-    fn network<'n>(&'n self, file: &ModelFile, learned: Option<&'n Learned>) -> Network<'n> {
+    fn network(&self, file: &ModelFile) -> Network<'_> {
         Network {
             graph: &self.graph,
             analysis: &self.analysis,
-            features: &self.features,
-            learned,
+            plans: self.learned.as_ref().map(|asked| &asked.plans),
+            learned: self.learned.as_ref().map(|asked| &asked.learned),
             n_threads: file.threads,
             batch: file.batch,
             works: OnceCell::new(),
@@ -371,7 +390,6 @@ impl<'m> Facts<'m> {
         &self,
         file: &ModelFile,
         as_int8: Option<&Facts>,
-        learned: Option<&Learned>,
         bundle: Option<&str>,
         targets: &[Box<dyn Target>],
         detail: Detail,
@@ -382,9 +400,8 @@ impl<'m> Facts<'m> {
             analysis,
             ..
         } = self;
-        // The trained network knows networks of integers.
-        let network = self.network(file, learned.filter(|_| as_int8.is_none()));
-        let as_int8 = as_int8.map(|facts| facts.network(file, learned));
+        let network = self.network(file);
+        let as_int8 = as_int8.map(|facts| facts.network(file));
         let is_full = detail == Detail::Full;
         let Results {
             mut results,

@@ -10,13 +10,16 @@ use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::OpKind;
 use crate::graph::Graph;
 
-/// Estimates of one graph, with the doubts about them.
+/// What a trained network says of one graph.
 pub struct Learned<'p> {
     pub manifest: &'p Manifest,
+    /// Empty where the graph is unlike those of training and the network was not run.
     pub estimates: Estimates,
-    /// Distance from the nearest landmark of training, see
-    /// [`Landmarks::distance`](super::intervals::Landmarks::distance).
-    pub distance: f32,
+    pub likeness: Likeness,
+}
+
+/// How far a graph is from those of training.
+pub struct Likeness {
     /// Whether training had every operator kind of the graph and every feature within its range, and the
     /// nearest landmark is no farther than those of held-out graphs.
     pub is_like_training: bool,
@@ -26,14 +29,9 @@ pub struct Learned<'p> {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl<'p> Learned<'p> {
-    /// `estimates` are those of `graph`, whose features are `features`. Linear in nodes and landmarks.
-    pub fn new(
-        manifest: &'p Manifest,
-        estimates: Estimates,
-        graph: &Graph,
-        features: &Features,
-    ) -> Self {
+impl Likeness {
+    /// Of `graph`, whose features are `features`. Linear in nodes and landmarks.
+    pub fn of(manifest: &Manifest, graph: &Graph, features: &Features) -> Self {
         let distance = manifest.landmarks.distance(&summary(features));
         let never_trained = never_trained(graph, manifest);
         let doubts = [
@@ -42,9 +40,6 @@ impl<'p> Learned<'p> {
         ];
         let diagnostics: Vec<Diagnostic> = doubts.into_iter().flatten().collect();
         Self {
-            manifest,
-            estimates,
-            distance,
             is_like_training: never_trained.is_none() && diagnostics.is_empty(),
             diagnostics,
             never_trained,

@@ -31,7 +31,6 @@ use crate::diagnostic::Diagnostic;
 use crate::formats::tflite::BuiltinOptions;
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
-use crate::learned::features::Features;
 use crate::learned::manifest::Manifest;
 use crate::learned::out_of_distribution::Learned;
 use crate::provenance::Provenance;
@@ -40,8 +39,8 @@ use crate::provenance::Provenance;
 pub struct Network<'n> {
     pub graph: &'n Graph<'n>,
     pub analysis: &'n Analysis,
-    /// Input of the trained network; its estimates are [`Self::learned`].
-    pub features: &'n Features,
+    /// Plans that features were made of, where targets may share them.
+    pub plans: Option<&'n ethos_u::SharedPlans>,
     /// Absent where no trained network is loaded.
     pub learned: Option<&'n Learned<'n>>,
     /// Threads that a processor runs it on, at most one a core.

@@ -308,7 +308,7 @@ mod tests {
         let network = crate::targets::Network {
             graph: &graph,
             analysis: &analysis,
-            features: &crate::learned::features::Features::default(),
+            plans: None,
             learned: None,
             n_threads: std::num::NonZeroU32::MIN,
             batch: std::num::NonZeroU32::MIN,

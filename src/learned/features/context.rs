@@ -3,10 +3,10 @@
 use std::ops::AddAssign;
 
 use super::compiler::{N_ACCELERATORS, PlannedOperator};
-use crate::formats::tflite::{Activation, BuiltinOptions, Subgraph, Tensor, TensorType};
+use crate::formats::tflite::{Activation, BuiltinOptions, Operator, Subgraph, Tensor, TensorType};
 use crate::graph::Graph;
+use crate::graph::analysis::Analysis;
 use crate::graph::analysis::window::Window;
-use crate::graph::analysis::{Analysis, Cost};
 
 /// A shape as four dimensions: missing leading ones are 1, surplus ones are multiplied into `n`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -68,7 +68,15 @@ pub(super) struct Work {
 }
 
 impl Work {
-    fn of(cost: &Cost, coded_weight_bytes: f64, input: Shape4, output: Shape4) -> Self {
+    /// Of a node whose largest constant takes so many bytes in the compiler's weight code.
+    pub fn of(
+        graph: &Graph,
+        analysis: &Analysis,
+        coded_weight_bytes: f64,
+        node_idx: usize,
+    ) -> Self {
+        let [input, output] = shapes(graph, graph.nodes[node_idx].operator);
+        let cost = &analysis.costs[node_idx];
         let macs = cost.macs as f64;
         Self {
             macs,
@@ -130,30 +138,14 @@ pub(super) struct NodeContext {
 }
 
 impl NodeContext {
-    /// The node's own side of things; degrees, running sums, neighbours and padded live
+    /// The node's own side of things; its work, degrees, running sums, neighbours and padded live
     /// bytes are the caller's.
-    pub fn of(
-        graph: &Graph,
-        analysis: &Analysis,
-        ends: &Ends,
-        coded_weight_bytes: f64,
-        node_idx: usize,
-    ) -> Self {
+    pub fn of(graph: &Graph, analysis: &Analysis, ends: &Ends, node_idx: usize) -> Self {
         let operator = graph.nodes[node_idx].operator;
         let cost = &analysis.costs[node_idx];
-        let is_activation = |&t: &usize| !graph.is_constant(t);
-        let activations: Vec<usize> = operator
-            .inputs
-            .iter()
-            .flatten()
-            .copied()
-            .filter(is_activation)
-            .collect();
-        let input = activations
-            .first()
-            .map_or(Shape4::default(), |&t| Shape4::of(graph.tensor(t)));
+        let activations = || activations(graph, operator);
+        let [input, output] = shapes(graph, operator);
         let first_out = operator.outputs.first().map(|&t| graph.tensor(t));
-        let output = first_out.map_or(Shape4::default(), Shape4::of);
         let (fused_relu, fused_other) = fused(&operator.options);
         let weights = cost.weights.as_ref();
         let plan = analysis.memory_plan.as_ref();
@@ -164,15 +156,14 @@ impl NodeContext {
             input,
             output,
             element_bytes_out: first_out.map_or(0.0, |t| element_bytes(t.tensor_type)),
-            n_activations_in: activations.len() as f32,
+            n_activations_in: activations().count() as f32,
             n_out: operator.outputs.len() as f32,
-            work: Work::of(cost, coded_weight_bytes, input, output),
             live_bytes: plan.map_or(0.0, |p| p.live_bytes[node_idx] as f64),
             weight_std: weights.map_or(0.0, |w| w.std),
             weight_zero_share: weights.map_or(0.0, |w| w.zero_share),
             weight_entropy_bits: weights.map_or(0.0, |w| w.entropy_bits),
-            reads_graph_input: any_of(&activations, &ends.is_input),
-            writes_graph_output: any_of(&operator.outputs, &ends.is_output),
+            reads_graph_input: any_of(activations(), &ends.is_input),
+            writes_graph_output: any_of(operator.outputs.iter().copied(), &ends.is_output),
             index: node_idx as f32,
             ..Self::default()
         }
@@ -185,8 +176,23 @@ fn element_bytes(tensor_type: TensorType) -> f32 {
         .map_or(0.0, |bits| bits as f32 / 8.0)
 }
 
-fn any_of(tensors: &[usize], is_one: &[bool]) -> f32 {
-    f32::from(u8::from(tensors.iter().any(|&t| is_one[t])))
+fn any_of(mut tensors: impl Iterator<Item = usize>, is_one: &[bool]) -> f32 {
+    f32::from(u8::from(tensors.any(|t| is_one[t])))
+}
+
+/// What an operator reads that is no constant.
+fn activations<'g>(graph: &'g Graph, operator: &'g Operator) -> impl Iterator<Item = usize> {
+    let read = operator.inputs.iter().flatten().copied();
+    read.filter(|&t| !graph.is_constant(t))
+}
+
+/// Of the first activation that an operator reads, and of its first output.
+fn shapes(graph: &Graph, operator: &Operator) -> [Shape4; 2] {
+    let ends = [
+        activations(graph, operator).next(),
+        operator.outputs.first().copied(),
+    ];
+    ends.map(|end| end.map_or(Shape4::default(), |t| Shape4::of(graph.tensor(t))))
 }
 
 /// By tensor, whether callers write or read it.

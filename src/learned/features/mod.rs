@@ -61,28 +61,32 @@ pub fn extract(graph: &Graph, analysis: &Analysis, compiler: &CompilerPlan) -> F
     let n_successors = degrees(&edge_src, n_nodes);
     let mut nodes = Vec::with_capacity(n_nodes * N_COLUMNS);
     let ends = Ends::of(graph.subgraph);
-    let mut contexts: Vec<NodeContext> = (0..n_nodes)
-        .map(|node_idx| {
-            let coded_weight_bytes = compiler.coded_weight_bytes[node_idx];
-            NodeContext::of(graph, analysis, &ends, coded_weight_bytes, node_idx)
-        })
+    let work: Vec<Work> = (compiler.coded_weight_bytes.iter().enumerate())
+        .map(|(node_idx, &coded_bytes)| Work::of(graph, analysis, coded_bytes, node_idx))
         .collect();
-    let work: Vec<Work> = contexts.iter().map(|context| context.work).collect();
     let order = &compiler.execution_order;
+    let mut step_of = vec![0; n_nodes];
     for (step, &node_idx) in order.iter().enumerate() {
-        let work_at =
-            |step: Option<usize>| step.and_then(|step| order.get(step)).map(|&at| work[at]);
-        contexts[node_idx].before = work_at(step.checked_sub(1)).unwrap_or_default();
-        contexts[node_idx].next = work_at(Some(step + 1)).unwrap_or_default();
-        contexts[node_idx].feature_map_bytes_alive = compiler.live_feature_map_bytes[step];
+        step_of[node_idx] = step;
     }
+    let work_at = |step: Option<usize>| {
+        let node_idx = step.and_then(|step| order.get(step));
+        node_idx.map(|&at| work[at]).unwrap_or_default()
+    };
     let mut so_far = Work::default();
-    for (node_idx, mut context) in contexts.into_iter().enumerate() {
-        so_far += context.work;
-        context.so_far = so_far;
-        context.planned = compiler.operators.each_ref().map(|plan| plan[node_idx]);
-        context.n_predecessors = n_predecessors[node_idx];
-        context.n_successors = n_successors[node_idx];
+    for (node_idx, &step) in step_of.iter().enumerate() {
+        so_far += work[node_idx];
+        let context = NodeContext {
+            work: work[node_idx],
+            so_far,
+            before: work_at(step.checked_sub(1)),
+            next: work_at(Some(step + 1)),
+            feature_map_bytes_alive: compiler.live_feature_map_bytes[step],
+            planned: compiler.operators.each_ref().map(|plan| plan[node_idx]),
+            n_predecessors: n_predecessors[node_idx],
+            n_successors: n_successors[node_idx],
+            ..NodeContext::of(graph, analysis, &ends, node_idx)
+        };
         nodes.extend(COLUMNS.iter().map(|column| (column.value)(&context)));
     }
     let categories = graph

@@ -1,35 +1,75 @@
 //! [`Graph`] and [`Analysis`] → [`Features`] of the network that corrects the compiler's rules.
 
 use super::accelerator::ACCELERATORS;
+use super::configuration::Product;
 use super::geometry::brick_padding;
 use super::live_ranges::LiveRanges;
 use super::lower::one_to_one;
 use super::order::Order;
-use super::plan::plan;
+use super::plan::plan_as_trained;
 use super::weights::coded_bytes;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
-use crate::learned::features::{self, CompilerPlan, Features};
+use crate::learned::features::{self, CompilerPlan, Features, N_ACCELERATORS, PlannedOperator};
 
 /// The predictor's input for one graph: the only way to make it, for the trainer too.
 pub fn features(graph: &Graph, analysis: &Analysis) -> Features {
-    features::extract(graph, analysis, &compiler_plan(graph, analysis))
+    features_and_plans(graph, analysis).0
 }
 
-fn compiler_plan(graph: &Graph, analysis: &Analysis) -> CompilerPlan {
-    let program = one_to_one(graph, analysis);
-    let order = Order::of(&program);
-    let live_ranges = LiveRanges::of(&program, &order, false);
-    CompilerPlan {
-        live_feature_map_bytes: live_ranges.live_bytes(graph.nodes.len(), |_| true),
-        execution_order: order.operations,
+/// The same with the plans that it was made of.
+pub fn features_and_plans(graph: &Graph, analysis: &Analysis) -> (Features, SharedPlans) {
+    let (plan, is_current) = compiler_plan(graph, analysis);
+    let features = features::extract(graph, analysis, &plan);
+    let mut operators = plan.operators;
+    for (operators, is_current) in operators.iter_mut().zip(is_current) {
+        if !is_current {
+            *operators = Vec::new();
+        }
+    }
+    (features, SharedPlans { operators })
+}
+
+/// Plans of a graph that were made for its features, where the rules that were found since training say the same.
+#[derive(Clone, Debug, Default)]
+pub struct SharedPlans {
+    /// By accelerator of [`ACCELERATORS`], then by node; empty where there is none to share.
+    operators: [Vec<PlannedOperator>; N_ACCELERATORS],
+}
+
+impl SharedPlans {
+    /// The plan of a product in its default configuration, by node.
+    pub fn of(&self, product: Product) -> Option<&[PlannedOperator]> {
+        let mut accelerators = ACCELERATORS.iter();
+        let idx = accelerators.position(|accelerator| accelerator.product == product)?;
+        Some(&*self.operators[idx]).filter(|operators| !operators.is_empty())
+    }
+}
+
+/// What each accelerator's compiler plans, and whether today's rules plan the same.
+fn compiler_plan(graph: &Graph, analysis: &Analysis) -> (CompilerPlan, [bool; N_ACCELERATORS]) {
+    let (execution_order, live_feature_map_bytes) = whole_operators(graph, analysis);
+    let [u55, u65, u85] =
+        (ACCELERATORS.each_ref()).map(|accelerator| plan_as_trained(accelerator, graph, analysis));
+    let is_current = [u55.1, u65.1, u85.1];
+    let plan = CompilerPlan {
+        live_feature_map_bytes,
+        execution_order,
         coded_weight_bytes: (0..graph.nodes.len())
             .map(|node_idx| coded_weight_bytes(graph, analysis, node_idx))
             .collect(),
-        operators: ACCELERATORS
-            .each_ref()
-            .map(|accelerator| plan(accelerator, graph, analysis)),
-    }
+        operators: [u55.0, u65.0, u85.0],
+    };
+    (plan, is_current)
+}
+
+/// Of operators as they are: the order in which they run, and by step the bytes of feature maps alive.
+fn whole_operators(graph: &Graph, analysis: &Analysis) -> (Vec<usize>, Vec<f64>) {
+    let program = one_to_one(graph, analysis);
+    let order = Order::of(&program);
+    let live_ranges = LiveRanges::of(&program, &order, false);
+    let live_bytes = live_ranges.live_bytes(graph.nodes.len(), |_| true);
+    (order.operations, live_bytes)
 }
 
 fn coded_weight_bytes(graph: &Graph, analysis: &Analysis, node_idx: usize) -> f64 {

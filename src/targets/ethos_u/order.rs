@@ -312,6 +312,7 @@ mod tests {
             maps: vec![FeatureMap::default(); n_maps],
             operations: operations.into_iter().enumerate().map(operation).collect(),
             outputs,
+            ..Program::default()
         }
     }
 

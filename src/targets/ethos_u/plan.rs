@@ -30,7 +30,22 @@ const TABLE_BYTES: f64 = 256.0;
 /// that only names memory anew, or that the CPU runs, with nothing. Proportional to operations, but for the
 /// choices of feature maps and of stripes, for which see [`in_sram`] and [`Schedule::of`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<PlannedOperator> {
-    let mut program = lower(accelerator, graph, analysis);
+    plan_of(accelerator, graph, lower(accelerator, graph, analysis))
+}
+
+/// The plan that features are made of, and whether the rules that were found since training leave it as it is: those
+/// are about weights and chains of Ethos-U85, and about results that overwrite an input of another type.
+pub fn plan_as_trained(
+    accelerator: &Accelerator,
+    graph: &Graph,
+    analysis: &Analysis,
+) -> (Vec<PlannedOperator>, bool) {
+    let program = lower(accelerator, graph, analysis);
+    let is_current = !accelerator.is_u85() && !program.overwrites_other_type;
+    (plan_of(accelerator, graph, program), is_current)
+}
+
+fn plan_of(accelerator: &Accelerator, graph: &Graph, mut program: Program) -> Vec<PlannedOperator> {
     let ordered = |program: &Program| {
         let order = match accelerator.is_u85() {
             true => Order::of(program).with_chains(program),

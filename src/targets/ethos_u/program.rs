@@ -24,6 +24,8 @@ pub struct Program {
     pub operations: Vec<Operation>,
     /// Indices of the outputs of the graph in [`Self::maps`].
     pub outputs: Vec<usize>,
+    /// Whether an operation's output overwrites an input of another type, as in the rules of training alone.
+    pub overwrites_other_type: bool,
 }
 
 /// A feature map or a constant.

@@ -1,6 +1,7 @@
 //! The Ethos-U targets: a trained network's estimates of what Vela says, or Vela's rules alone where no
 //! network was trained, and the energy that follows.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::accelerator::Accelerator;
@@ -168,19 +169,27 @@ impl EthosU {
     /// By the compiler's rules, corrected by the trained network where that knows such graphs; and doubts.
     fn estimates(&self, network: &Network) -> ([MetricEstimate; 4], Vec<Diagnostic>) {
         let accelerator = Accelerator::of(&self.configuration);
-        let totals = Totals::of(&accelerator, network.graph, network.analysis);
+        let product = self.configuration.product;
+        let shared = network
+            .plans
+            .filter(|_| self.is_trained)
+            .and_then(|plans| plans.of(product));
+        let totals = match shared {
+            Some(operators) => Totals::of_plan(&accelerator, Cow::Borrowed(operators)),
+            None => Totals::of(&accelerator, network.graph, network.analysis),
+        };
         let is_partly_on_cpu = !self.unsupported(network).is_empty();
         let signals = Signals::of(network.graph, &totals.operators, is_partly_on_cpu);
         let learned = network.learned.filter(|_| self.is_trained);
         let mut diagnostics = Vec::new();
         if let Some(learned) = learned {
-            diagnostics.extend(learned.never_trained.clone());
-            diagnostics.extend(learned.diagnostics.clone());
+            diagnostics.extend(learned.likeness.never_trained.clone());
+            diagnostics.extend(learned.likeness.diagnostics.clone());
         }
         if !self.is_trained {
             diagnostics.extend(self.exceeded(&totals));
         }
-        let learned = learned.filter(|learned| learned.is_like_training);
+        let learned = learned.filter(|learned| learned.likeness.is_like_training);
         let estimates = RULE_METRICS.map(|metric| MetricEstimate {
             metric,
             outcome: self.outcome(metric, &totals, &signals, learned),

@@ -1,5 +1,7 @@
 //! What a plan comes to for a whole graph.
 
+use std::borrow::Cow;
+
 use super::accelerator::Accelerator;
 use super::plan::plan;
 use crate::graph::Graph;
@@ -11,7 +13,7 @@ const MS_PER_S: f64 = 1e3;
 
 /// A graph on one accelerator, by the compiler's rules alone.
 #[derive(Clone, Debug)]
-pub struct Totals {
+pub struct Totals<'p> {
     pub latency_ms: f64,
     /// Most bytes of SRAM in use at once.
     pub sram_peak_bytes: f64,
@@ -19,13 +21,19 @@ pub struct Totals {
     pub offchip_traffic_bytes: f64,
     pub sram_traffic_bytes: f64,
     /// The same by node of the graph, in cycles and bytes.
-    pub operators: Vec<PlannedOperator>,
+    pub operators: Cow<'p, [PlannedOperator]>,
 }
 
-impl Totals {
-    /// As [`plan`] has it. `clock_hz` of the accelerator turns cycles into time.
+impl Totals<'static> {
+    /// As [`plan`] has it.
     pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
-        let operators = plan(accelerator, graph, analysis);
+        Self::of_plan(accelerator, Cow::Owned(plan(accelerator, graph, analysis)))
+    }
+}
+
+impl<'p> Totals<'p> {
+    /// Of the accelerator's plan by node, whose `clock_hz` turns cycles into time.
+    pub fn of_plan(accelerator: &Accelerator, operators: Cow<'p, [PlannedOperator]>) -> Self {
         let sum = |of: fn(&PlannedOperator) -> f64| operators.iter().map(of).sum::<f64>();
         Self {
             latency_ms: MS_PER_S * sum(|one| one.cycles) / accelerator.clock_hz,

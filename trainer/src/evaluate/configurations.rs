@@ -133,7 +133,7 @@ fn examples(args: &EvaluateConfigurationsArgs) -> Result<Vec<Example>> {
 }
 
 /// In each configuration.
-fn totals(bytes: &[u8], accelerators: &[Accelerator]) -> Result<Vec<Totals>> {
+fn totals(bytes: &[u8], accelerators: &[Accelerator]) -> Result<Vec<Totals<'static>>> {
     let model = litecast::formats::tflite::parse(bytes).map_err(|error| anyhow!("{error}"))?;
     let graph = litecast::graph::build(&model, 0).map_err(|error| anyhow!("{error}"))?;
     let analysis = analyze(&graph);

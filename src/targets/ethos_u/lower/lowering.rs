@@ -44,6 +44,7 @@ impl<'a> Lowering<'a> {
                 maps: maps(graph, analysis),
                 operations: Vec::with_capacity(graph.nodes.len()),
                 outputs: graph.subgraph.outputs.clone(),
+                ..Program::default()
             },
             node_idx: 0,
             readers,

@@ -33,6 +33,7 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
         maps: maps(graph, analysis),
         operations: Vec::with_capacity(graph.nodes.len()),
         outputs: graph.subgraph.outputs.clone(),
+        ..Program::default()
     };
     for node_idx in 0..graph.nodes.len() {
         program
@@ -77,8 +78,11 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
 /// Adds a node as one operation, or as the pieces into which its stride divides it.
 fn push_node(lowering: &mut Lowering) {
     let mut operation = lowering.whole_node();
-    if operation.alias == Alias::InPlace && !can_overwrite(lowering) {
-        operation.alias = Alias::Separate;
+    if operation.alias == Alias::InPlace && changes_type(lowering) {
+        match lowering.accelerator.is_as_trained {
+            true => lowering.program.overwrites_other_type = true,
+            false => operation.alias = Alias::Separate,
+        }
     }
     match convolution::in_pieces(&lowering.program, &operation) {
         Some(pieces) => pieces.into_iter().for_each(|piece| lowering.push(piece)),
@@ -86,14 +90,14 @@ fn push_node(lowering: &mut Lowering) {
     }
 }
 
-/// Whether the output has the type of the first input: elements of another type never lie in their place, not even
+/// Whether the output has another type than the first input: its elements never lie in the input's place, not even
 /// those of as many bytes, as where uint8 becomes int8.
-fn can_overwrite(lowering: &Lowering) -> bool {
+fn changes_type(lowering: &Lowering) -> bool {
     let types = [lowering.input(0), lowering.output()].map(|map_idx| {
         let tensor = map_idx.map(|map_idx| lowering.tensor(map_idx));
         tensor.map(|tensor| tensor.tensor_type)
     });
-    lowering.accelerator.is_as_trained || types[0] == types[1]
+    types[0] != types[1]
 }
 
 /// Adds the operations that replace an operator; `None` if it stays one operation.

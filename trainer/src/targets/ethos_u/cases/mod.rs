@@ -8,7 +8,7 @@ mod labelled;
 use anyhow::Result;
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
-use litecast::learned::out_of_distribution::Learned;
+use litecast::learned::out_of_distribution::{Learned, Likeness};
 use litecast::learned::predictor::Predictor;
 use litecast::targets::ethos_u::accelerator::Accelerator;
 use litecast::targets::ethos_u::configuration::Configuration;
@@ -85,11 +85,15 @@ fn of_graph(
     let analysis = analysis::analyze(&graph);
     let features = features(&graph, &analysis);
     let manifest = predictor.manifest();
-    let learned = Learned::new(manifest, predictor.predict(&features)?, &graph, &features);
+    let learned = Learned {
+        manifest,
+        estimates: predictor.predict(&features)?,
+        likeness: Likeness::of(manifest, &graph, &features),
+    };
     let network = Network {
         graph: &graph,
         analysis: &analysis,
-        features: &features,
+        plans: None,
         learned: Some(&learned),
         n_threads: std::num::NonZeroU32::MIN,
         batch: std::num::NonZeroU32::MIN,
@@ -109,7 +113,7 @@ fn of_graph(
             let idx = manifest.output_idx(target.id(), metric.id())?;
             Some(f64::from(*learned.estimates.graph.get(idx)?))
         };
-        let is_corrected = target.is_learned() && learned.is_like_training;
+        let is_corrected = target.is_learned() && learned.likeness.is_like_training;
         let corrected = METRICS.map(of_network);
         cases.push(Case {
             origin: origin.clone(),
