@@ -231,7 +231,8 @@ fn convolution(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
         pixels_4 / 4.0 * groups * (out_c / 16.0).ceil() * taps,
         (pixels / 6.0).ceil() * groups * (out_c / 8.0).ceil() * taps,
     ];
-    let names = match taps == 1.0 && window.stride_h * window.stride_w == 1 {
+    let is_point = taps == 1.0 && [window.stride_h, window.stride_w] == [1, 1];
+    let names = match is_point {
         true => [
             "products of a point, by 8 channels",
             "products of a point, by 4 pixels, 16 channels, 4 deep",
