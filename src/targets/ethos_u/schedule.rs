@@ -21,7 +21,6 @@ use super::weight_buffers::{Buffer, buffers};
 type Steps<'a> = Vec<Option<ScheduledOperation<'a>>>;
 
 /// Scheduled operations by step of their order, with the SRAM that they need besides feature maps.
-#[derive(Clone)]
 pub struct Schedule<'a> {
     pub order: Order,
     pub live_ranges: LiveRanges,
@@ -51,21 +50,25 @@ impl<'a> Schedule<'a> {
         let cache_bytes = accelerator.sram_limit_bytes as f64;
         let is_for_size = accelerator.strategy == Strategy::Size;
         // Where feature maps are in SRAM anyway, cascades are there to save some of it.
-        let whole =
-            (!accelerator.spills).then(|| planner.buffered(steps.clone(), &[], f64::INFINITY));
-        let fits = |limit_bytes: f64| {
-            let is_less = |whole: &&Schedule<'a>| whole.peak_bytes() < limit_bytes;
-            whole.as_ref().filter(is_less).cloned()
+        let whole = match accelerator.spills {
+            true => Err(steps),
+            false => Ok(planner.buffered(steps, &[], f64::INFINITY)),
         };
-        if let Some(whole) = fits(cache_bytes).filter(|_| !is_for_size) {
-            return whole;
-        }
+        let whole_bytes = whole.as_ref().map_or(f64::INFINITY, Self::peak_bytes);
+        let whole = match whole {
+            Ok(whole) if whole_bytes < cache_bytes && !is_for_size => return whole,
+            whole => whole,
+        };
+        let steps = match &whole {
+            Ok(whole) => &whole.steps,
+            Err(steps) => steps,
+        };
         let plan = planner.memory(&[]);
         let guide_bytes = match is_for_size {
-            true => plan.least_bytes(program, &steps),
+            true => plan.least_bytes(program, steps),
             false => cache_bytes,
         };
-        let stages = plan.stages(&planner, flow, &steps);
+        let stages = plan.stages(&planner, flow, steps);
         let no_weights = vec![0.0; stages.len()];
         let spans = spans(
             &stages,
@@ -84,14 +87,15 @@ impl<'a> Schedule<'a> {
             true if peak_bytes > 0.0 => peak_bytes,
             _ => cache_bytes,
         };
-        if let Some(whole) = fits(limit_bytes) {
-            return whole;
-        }
+        let mut steps = match whole {
+            Ok(whole) if whole_bytes < limit_bytes => return whole,
+            Ok(whole) => whole.steps,
+            Err(steps) => steps,
+        };
         let sram = Sram {
             limit_bytes,
             used_bytes: &used_bytes,
         };
-        let mut steps = steps;
         let cascades = cascades(
             accelerator,
             &stages,
