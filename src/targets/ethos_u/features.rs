@@ -6,11 +6,11 @@ use super::geometry::brick_padding;
 use super::live_ranges::LiveRanges;
 use super::lower::one_to_one;
 use super::order::Order;
-use super::plan::plan_as_trained;
+use super::plan::Plan;
 use super::weights::coded_bytes;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
-use crate::learned::features::{self, CompilerPlan, Features, N_ACCELERATORS, PlannedOperator};
+use crate::learned::features::{self, CompilerPlan, Features, N_ACCELERATORS};
 
 /// The predictor's input for one graph: the only way to make it, for the trainer too.
 pub fn features(graph: &Graph, analysis: &Analysis) -> Features {
@@ -19,48 +19,38 @@ pub fn features(graph: &Graph, analysis: &Analysis) -> Features {
 
 /// The same with the plans that it was made of.
 pub fn features_and_plans(graph: &Graph, analysis: &Analysis) -> (Features, SharedPlans) {
-    let (plan, is_current) = compiler_plan(graph, analysis);
-    let features = features::extract(graph, analysis, &plan);
-    let mut operators = plan.operators;
-    for (operators, is_current) in operators.iter_mut().zip(is_current) {
-        if !is_current {
-            *operators = Vec::new();
+    let (execution_order, live_feature_map_bytes) = whole_operators(graph, analysis);
+    let coded_weight_bytes = (0..graph.nodes.len())
+        .map(|node_idx| coded_weight_bytes(graph, analysis, node_idx))
+        .collect();
+    let mut plans =
+        (ACCELERATORS.each_ref()).map(|accelerator| Plan::of(accelerator, graph, analysis));
+    let compiler = CompilerPlan {
+        live_feature_map_bytes,
+        execution_order,
+        coded_weight_bytes,
+        operators: (plans.each_mut()).map(|plan| std::mem::take(&mut plan.operators)),
+    };
+    let features = features::extract(graph, analysis, &compiler);
+    for (plan, operators) in plans.iter_mut().zip(compiler.operators) {
+        if plan.is_as_trained {
+            plan.operators = operators;
         }
     }
-    (features, SharedPlans { operators })
+    (features, SharedPlans(plans))
 }
 
 /// Plans of a graph that were made for its features, where the rules that were found since training say the same.
 #[derive(Clone, Debug, Default)]
-pub struct SharedPlans {
-    /// By accelerator of [`ACCELERATORS`], then by node; empty where there is none to share.
-    operators: [Vec<PlannedOperator>; N_ACCELERATORS],
-}
+pub struct SharedPlans([Plan; N_ACCELERATORS]);
 
 impl SharedPlans {
-    /// The plan of a product in its default configuration, by node.
-    pub fn of(&self, product: Product) -> Option<&[PlannedOperator]> {
+    /// The plan of a product in its default configuration.
+    pub fn of(&self, product: Product) -> Option<&Plan> {
         let mut accelerators = ACCELERATORS.iter();
         let idx = accelerators.position(|accelerator| accelerator.product == product)?;
-        Some(&*self.operators[idx]).filter(|operators| !operators.is_empty())
+        Some(&self.0[idx]).filter(|plan| plan.is_as_trained)
     }
-}
-
-/// What each accelerator's compiler plans, and whether today's rules plan the same.
-fn compiler_plan(graph: &Graph, analysis: &Analysis) -> (CompilerPlan, [bool; N_ACCELERATORS]) {
-    let (execution_order, live_feature_map_bytes) = whole_operators(graph, analysis);
-    let [u55, u65, u85] =
-        (ACCELERATORS.each_ref()).map(|accelerator| plan_as_trained(accelerator, graph, analysis));
-    let is_current = [u55.1, u65.1, u85.1];
-    let plan = CompilerPlan {
-        live_feature_map_bytes,
-        execution_order,
-        coded_weight_bytes: (0..graph.nodes.len())
-            .map(|node_idx| coded_weight_bytes(graph, analysis, node_idx))
-            .collect(),
-        operators: [u55.0, u65.0, u85.0],
-    };
-    (plan, is_current)
 }
 
 /// Of operators as they are: the order in which they run, and by step the bytes of feature maps alive.

@@ -30,19 +30,31 @@ const TABLE_BYTES: f64 = 256.0;
 /// that only names memory anew, or that the CPU runs, with nothing. Proportional to operations, but for the
 /// choices of feature maps and of stripes, for which see [`in_sram`] and [`Schedule::of`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<PlannedOperator> {
-    plan_of(accelerator, graph, lower(accelerator, graph, analysis))
+    Plan::of(accelerator, graph, analysis).operators
 }
 
-/// The plan that features are made of, and whether the rules that were found since training leave it as it is: those
-/// are about weights and chains of Ethos-U85, and about results that overwrite an input of another type.
-pub fn plan_as_trained(
-    accelerator: &Accelerator,
-    graph: &Graph,
-    analysis: &Analysis,
-) -> (Vec<PlannedOperator>, bool) {
-    let program = lower(accelerator, graph, analysis);
-    let is_current = !accelerator.is_u85() && !program.overwrites_other_type;
-    (plan_of(accelerator, graph, program), is_current)
+/// A plan with how it was made.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// As of [`plan`].
+    pub operators: Vec<PlannedOperator>,
+    /// Whether a limit left operators or parts as they are: see [`Program::is_cut`].
+    pub is_cut: bool,
+    /// Whether the rules that were found since training leave it as it is: those are about weights and chains of
+    /// Ethos-U85, and about results that overwrite an input of another type.
+    pub is_as_trained: bool,
+}
+
+impl Plan {
+    /// By the accelerator's rules.
+    pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
+        let program = lower(accelerator, graph, analysis);
+        Self {
+            is_cut: program.is_cut,
+            is_as_trained: !accelerator.is_u85() && !program.changes_type_in_place,
+            operators: plan_of(accelerator, graph, program),
+        }
+    }
 }
 
 fn plan_of(accelerator: &Accelerator, graph: &Graph, mut program: Program) -> Vec<PlannedOperator> {

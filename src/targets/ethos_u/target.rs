@@ -1,7 +1,6 @@
 //! The Ethos-U targets: a trained network's estimates of what Vela says, or Vela's rules alone where no
 //! network was trained, and the energy that follows.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::accelerator::Accelerator;
@@ -122,6 +121,18 @@ impl Target for EthosU {
     }
 }
 
+/// A limit of the plan was reached.
+fn cut() -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Warning,
+        code: "plan-limit",
+        message: "more operations than are planned: the last operators count as one operation each, or parts of \
+                  concatenations and splits as written in place"
+            .into(),
+        operator_idx: None,
+    }
+}
+
 fn unavailable(metric: Metric, reason: &UnavailableReason) -> MetricEstimate {
     MetricEstimate {
         metric,
@@ -175,7 +186,7 @@ impl EthosU {
             .filter(|_| self.is_trained)
             .and_then(|plans| plans.of(product));
         let totals = match shared {
-            Some(operators) => Totals::of_plan(&accelerator, Cow::Borrowed(operators)),
+            Some(plan) => Totals::of_plan(&accelerator, plan),
             None => Totals::of(&accelerator, network.graph, network.analysis),
         };
         let is_partly_on_cpu = !self.unsupported(network).is_empty();
@@ -189,6 +200,7 @@ impl EthosU {
         if !self.is_trained {
             diagnostics.extend(self.exceeded(&totals));
         }
+        diagnostics.extend(totals.is_cut.then(cut));
         let learned = learned.filter(|learned| learned.likeness.is_like_training);
         let estimates = RULE_METRICS.map(|metric| MetricEstimate {
             metric,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::accelerator::Accelerator;
-use super::plan::plan;
+use super::plan::Plan;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::learned::features::PlannedOperator;
@@ -22,18 +22,26 @@ pub struct Totals<'p> {
     pub sram_traffic_bytes: f64,
     /// The same by node of the graph, in cycles and bytes.
     pub operators: Cow<'p, [PlannedOperator]>,
+    /// As of [`Plan`].
+    pub is_cut: bool,
 }
 
 impl Totals<'static> {
-    /// As [`plan`] has it.
+    /// As [`Plan::of`] has it.
     pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
-        Self::of_plan(accelerator, Cow::Owned(plan(accelerator, graph, analysis)))
+        let plan = Plan::of(accelerator, graph, analysis);
+        Self::new(accelerator, Cow::Owned(plan.operators), plan.is_cut)
     }
 }
 
 impl<'p> Totals<'p> {
-    /// Of the accelerator's plan by node, whose `clock_hz` turns cycles into time.
-    pub fn of_plan(accelerator: &Accelerator, operators: Cow<'p, [PlannedOperator]>) -> Self {
+    /// Of the accelerator's plan.
+    pub fn of_plan(accelerator: &Accelerator, plan: &'p Plan) -> Self {
+        Self::new(accelerator, Cow::Borrowed(&plan.operators), plan.is_cut)
+    }
+
+    /// `clock_hz` of the accelerator turns cycles into time.
+    fn new(accelerator: &Accelerator, operators: Cow<'p, [PlannedOperator]>, is_cut: bool) -> Self {
         let sum = |of: fn(&PlannedOperator) -> f64| operators.iter().map(of).sum::<f64>();
         Self {
             latency_ms: MS_PER_S * sum(|one| one.cycles) / accelerator.clock_hz,
@@ -44,6 +52,7 @@ impl<'p> Totals<'p> {
             offchip_traffic_bytes: sum(|one| one.counted_off_chip_bytes),
             sram_traffic_bytes: sum(|one| one.counted_sram_traffic_bytes),
             operators,
+            is_cut,
         }
     }
 

@@ -27,6 +27,11 @@ use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::targets::ethos_u::support::{Npu, unsupported};
 
+/// Most operations that replace operators. An LSTM becomes the most, about 70; networks unrolled over time have some
+/// thousands. Each operation takes about 700 bytes in later stages, so that all of them take less than the 64 MB that
+/// any file may.
+const MAX_OPERATIONS: usize = 1 << 16;
+
 /// One operation for each node, in the order of the file. Linear in nodes and tensors.
 pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
     let mut program = Program {
@@ -45,7 +50,8 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
     program
 }
 
-/// The operations that the compiler makes of a graph for an accelerator. Linear in nodes and tensors.
+/// The operations that the compiler makes of a graph for an accelerator: of operators beyond [`MAX_OPERATIONS`], one
+/// each. Linear in nodes and tensors.
 pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Program {
     let mut lowering = Lowering::new(accelerator, graph, analysis);
     let npu = match accelerator.is_u85() {
@@ -63,7 +69,10 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
             continue;
         }
         let n_before = lowering.program.operations.len();
-        if replace(&mut lowering).is_none() {
+        // Operators that stay one operation have room whatever the others become.
+        let is_cut = n_before > MAX_OPERATIONS + node_idx;
+        lowering.program.is_cut |= is_cut;
+        if is_cut || replace(&mut lowering).is_none() {
             lowering.program.operations.truncate(n_before);
             push_node(&mut lowering);
         }
@@ -79,9 +88,9 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
 fn push_node(lowering: &mut Lowering) {
     let mut operation = lowering.whole_node();
     if operation.alias == Alias::InPlace && changes_type(lowering) {
-        match lowering.accelerator.is_as_trained {
-            true => lowering.program.overwrites_other_type = true,
-            false => operation.alias = Alias::Separate,
+        lowering.program.changes_type_in_place = true;
+        if !lowering.accelerator.is_as_trained {
+            operation.alias = Alias::Separate;
         }
     }
     match convolution::in_pieces(&lowering.program, &operation) {

@@ -29,7 +29,11 @@ pub fn copy_parts(program: &mut Program) {
         .enumerate()
     {
         match operation.action {
-            Action::Slice if is_copied[idx] && operation.outputs.len() <= copies_left => {
+            Action::Slice if is_copied[idx] && operation.outputs.len() > copies_left => {
+                program.is_cut = true;
+                operations.push(operation);
+            }
+            Action::Slice if is_copied[idx] => {
                 copies_left -= operation.outputs.len();
                 let input = operation.inputs.first().copied();
                 for &output in &operation.outputs {
@@ -61,6 +65,7 @@ pub fn copy_parts(program: &mut Program) {
                         continue;
                     }
                     if copies_left == 0 {
+                        program.is_cut = true;
                         direct.push(input);
                         continue;
                     }
