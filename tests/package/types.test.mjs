@@ -1,7 +1,7 @@
 /** The package's types, as programs of every kind compile with them, and its description, as two checkers read it. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -103,4 +103,18 @@ test("publint and attw find nothing", () => {
   assert.ok(publint.ok && !/warning|error|suggestion/i.test(publint.text), publint.text);
   const attw = said("attw", [tarball, "--profile", "esm-only", "--no-emoji"]);
   assert.ok(attw.ok, attw.text);
+});
+
+test("the bill of materials lists what the module links, as Cargo.lock has it", () => {
+  const { components, metadata } = JSON.parse(readFileSync(path.join(installed, "sbom.cdx.json"), "utf8"));
+  const lock = read("Cargo.lock").toString();
+  for (const { name, version, hashes, licenses } of components) {
+    assert.ok(lock.includes(`name = "${name}"\nversion = "${version}"\n`), name);
+    assert.ok(lock.includes(`checksum = "${hashes[0].content}"`), name);
+    assert.ok(licenses[0].expression, name);
+  }
+  const names = components.map(({ name }) => name);
+  for (const name of ["tract-core", "flatbuffers", "wasm-bindgen"]) assert.ok(names.includes(name), name);
+  for (const name of ["clap", "burn", "pyo3"]) assert.ok(!names.includes(name), name);
+  console.log(`${names.length} crates beside ${metadata.component.name} ${metadata.component.version}`);
 });

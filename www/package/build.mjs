@@ -1,4 +1,5 @@
 /** Builds pkg/, the npm package `litecast`, from what wasm-bindgen wrote, the predictor and the sources beside this file. */
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -7,12 +8,27 @@ import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import { build } from "esbuild";
 import { planes } from "../packing.mjs";
+import { sbom } from "./sbom.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(path.dirname(here));
 const out = path.join(root, "pkg");
 /** Where tools/build-wasm.sh has wasm-bindgen write. */
 const module = path.join(root, "target", "module");
+
+async function cargo(...args) {
+  const { stdout } = await promisify(execFile)("cargo", [...args, "--offline"], { cwd: root, maxBuffer: 2 ** 26 });
+  return stdout;
+}
+
+/** Of the module as tools/build-wasm.sh compiles it. */
+async function bill() {
+  const target = "wasm32-unknown-unknown";
+  const metadata = JSON.parse(await cargo("metadata", "--format-version", "1", "--filter-platform", target));
+  const features = ["--no-default-features", "--features", "tract", "--package", "litecast", "--target", target];
+  const tree = await cargo("tree", ...features, "--edges", "normal", "--prefix", "none", "--format", "{p}");
+  return sbom(metadata, tree, await readFile(path.join(root, "Cargo.lock"), "utf8"));
+}
 
 const write = (name, text) => writeFile(path.join(out, name), text);
 const source = (name) => path.join(here, "src", name);
@@ -117,7 +133,7 @@ function describe({ description, version, license, repository, keywords }) {
       "./thread": { types: "./thread.d.ts", node: "./thread.node.js", default: "./thread.js" },
       "./package.json": "./package.json",
     },
-    files: ["*.js", "*.d.ts", "assets", "bin", "NOTICE"],
+    files: ["*.js", "*.d.ts", "assets", "bin", "NOTICE", "sbom.cdx.json"],
     bin: { "litecast-assets": "bin/assets.mjs" },
   };
 }
@@ -131,6 +147,7 @@ await cp(path.join(here, "bin"), path.join(out, "bin"), { recursive: true });
 await cp(path.join(here, "README.md"), path.join(out, "README.md"));
 for (const name of ["LICENSE", "NOTICE"]) await cp(path.join(root, name), path.join(out, name));
 await write("package.json", `${JSON.stringify(describe(JSON.parse(process.env.CRATE)), null, 2)}\n`);
+await write("sbom.cdx.json", `${JSON.stringify(await bill())}\n`);
 await writeIds();
 const hash = createHash("sha256").update(await readFile(path.join(out, "assets/wasm.js"))).digest("hex").slice(0, 8);
 console.log(`built pkg/ with the module ${hash}`);

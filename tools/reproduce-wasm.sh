@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Builds the browser's module of the last commit again, in a new clone at another path with nothing compiled, and
+# compares it byte by byte with that of this checkout: some ten minutes.
+source "$(dirname "$0")/common.sh"
+
+[ -z "$(git status --porcelain --untracked-files=no)" ] || fail "commit first: the clone has the last commit"
+tools/build-wasm.sh
+again=$(mktemp -d)
+trap 'rm -rf "$again"' EXIT
+git clone --quiet . "$again/litecast"
+ln -s "$PWD/node_modules" "$again/litecast/node_modules"
+[ ! -e .tools ] || ln -s "$(readlink -f .tools)" "$again/litecast/.tools"
+(cd "$again/litecast" && CARGO_TARGET_DIR='' tools/build-wasm.sh)
+sha256sum target/module/litecast_bg.wasm "$again/litecast/target/module/litecast_bg.wasm"
+cmp target/module/litecast_bg.wasm "$again/litecast/target/module/litecast_bg.wasm" || fail "two builds differ"
+say "both builds have the same bytes"
