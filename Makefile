@@ -22,13 +22,15 @@ FUZZ_SECONDS ?= 3600
 FUZZ_SEED ?= 1
 FUZZER := $(or $(CARGO_TARGET_DIR),target)/release/litecast-fuzz
 FUZZ_SEEDS := --seeds www/examples --seeds ../shared/models --seeds ../shared/models-mcu
+# The library as users have it, but with the checks of arithmetic and invariants of a development build.
+FUZZ_CHECKS := $(foreach check,debug-assertions overflow-checks,--config profile.release.package.litecast.$(check)=true)
 fuzz: ## Run every fuzzer for FUZZ_SECONDS=3600 each, and the built module under Node for a tenth of the mutants
-	cargo build --release -p litecast-fuzz
-	@for target in reader facts estimate batch measurements onnx; do \
+	cargo build --release -p litecast -p litecast-fuzz --bin litecast-fuzz $(FUZZ_CHECKS)
+	@for target in reader facts estimate batch measurements onnx graph configuration; do \
 	    $(FUZZER) --target $$target --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_SEEDS) || exit 1; \
 	done
 	@test -f pkg/litecast_bg.wasm || { echo "skipped: no module in pkg/ (make wasm)"; exit 0; }; \
-	    $(FUZZER) --target mutants --executions $$((100 * $(FUZZ_SECONDS))) --seed $(FUZZ_SEED) | node tests/fuzz/run-wasm.mjs
+	    node tests/fuzz/run-wasm.mjs $(FUZZER) $$((100 * $(FUZZ_SECONDS))) "" --seed $(FUZZ_SEED) $(FUZZ_SEEDS)
 
 growth: ## Measure how time and memory grow with the size of a network, by shape of graph
 	cargo bench -p litecast-fuzz
@@ -141,7 +143,9 @@ bench-page: page ## Print the page's times, sizes and findings of axe-core, medi
 	@node tests/page/bench.mjs --runs 5
 
 hostile-page: page ## Drop a thousand hostile files on one page in headless Chromium: some minutes
-	@node tests/page/hostile.mjs
+	cargo build --release -p litecast -p litecast-fuzz --bin litecast-fuzz $(FUZZ_CHECKS)
+	@$(FUZZER) --target mutants --executions 512 --seed $(FUZZ_SEED) $(FUZZ_SEEDS) > target/mutants
+	@node tests/page/hostile.mjs --mutants target/mutants
 
 size: ## Print the bytes a visitor downloads: raw, gzip and brotli
 	@tools/size.sh

@@ -1,7 +1,9 @@
 /**
- * A thousand hostile files on one page: `node tests/page/hostile.mjs [--files 1000] [--seed 1]`. Mutants of the examples
- * and of a residual network are dropped one after the other. Every one has to end in a report or a refusal in words, good
- * files between them in the numbers that they had at first, and the memory of the page within 20 % of what it was.
+ * A thousand hostile files on one page: `node tests/page/hostile.mjs [--files 1000] [--seed 1] [--mutants FILE]`. Mutants
+ * of the examples and of a residual network are dropped one after the other, in turns with those that
+ * `litecast-fuzz --target mutants` wrote to FILE: valid FlatBuffers, most of which pass the verifier. Every one has to end
+ * in a report or a refusal in words, good files between them in the numbers that they had at first, and the memory of the
+ * page within 20 % of what it was.
  */
 import assert from "node:assert/strict";
 import { readFile, readdir } from "node:fs/promises";
@@ -20,7 +22,16 @@ const N_BEFORE = 60;
 /** Until spare workers have started and what is garbage is collected. */
 const SETTLE_MS = 3000;
 
-const { values } = parseArgs({ options: { files: { type: "string", default: "1000" }, seed: { type: "string", default: "1" } } });
+const { values } = parseArgs({ options: { files: { type: "string", default: "1000" }, seed: { type: "string", default: "1" }, mutants: { type: "string" } } });
+
+/** The files that the fuzzer wrote one after the other, each after its length in four bytes. */
+function* prefixed(bytes) {
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 4 + bytes.readUInt32LE(at);
+    yield bytes.subarray(at + 4, end);
+    at = end;
+  }
+}
 
 /** A repeatable sequence of numbers below 1 (mulberry32). */
 function randomNumbers(seed) {
@@ -89,6 +100,7 @@ async function good(page, i) {
 const names = (await readdir(EXAMPLES)).filter((name) => name.endsWith(".tflite"));
 const seeds = [residualModel(24), ...(await Promise.all(names.map((name) => readFile(path.join(EXAMPLES, name)))))];
 const random = randomNumbers(Number(values.seed));
+const valid = values.mutants ? [...prefixed(await readFile(values.mutants))] : [];
 const chromium = await openBrowser();
 const { page, close } = await openPage(chromium);
 const crashes = [];
@@ -106,7 +118,8 @@ let slowest_ms = 0;
 for (let i = 1; i <= Number(values.files); i++) {
   const begun = performance.now();
   const name = `mutant${i}.tflite`;
-  await dropBytes(page, name, mutant(seeds[i % seeds.length], random));
+  const of_fuzzer = i % 2 === 0 ? valid[i / 2 - 1] : undefined;
+  await dropBytes(page, name, of_fuzzer ?? mutant(seeds[i % seeds.length], random));
   const kind = await shown(page, name);
   slowest_ms = Math.max(slowest_ms, performance.now() - begun);
   tally[kind] = (tally[kind] ?? 0) + 1;

@@ -2,20 +2,24 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::time::{Duration, Instant};
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use litecast::calibration::{Calibration, Measurement};
-use litecast::estimate::{ModelFile, estimate};
+use litecast::estimate::{Detail, EstimateError, ModelFile, estimate, estimate_in};
 use litecast::formats::tflite;
 use litecast::graph;
 use litecast::graph::batch_size::set_batch;
 use litecast::learned::predictor::Predictor;
 use litecast::report::Report;
-use litecast::targets::Outcome;
+use litecast::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
+use litecast::targets::{Outcome, ethos_u, registry};
 
+use crate::clock::Clock;
 use crate::file::File;
 use crate::memory::{Taken, measure};
-use crate::random::Random;
+use crate::shapes::Shape;
+use crate::texts;
 
 /// Bytes that any file may take besides three times its own length.
 pub const BASE_BYTES: usize = 64 << 20;
@@ -29,17 +33,35 @@ pub fn max_bytes(file_bytes: usize) -> usize {
 /// `make growth` prints is less.
 pub const MAX_BYTES_PER_OPERATOR: usize = 6000;
 
-/// The same for each input and output of an operator or a subgraph: a plan of the compiler's rules is made while the
-/// features of all plans, which the network reads, are kept.
-pub const MAX_BYTES_PER_OPERAND: usize = 400;
+/// The same for each input and output of an operator or a subgraph.
+pub const MAX_BYTES_PER_OPERAND: usize = 200;
 
 /// What one file took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
+    /// Of the processor where the system counts it by thread, or else of the clock, which other programs stretch.
     pub time: Duration,
     pub taken: Taken,
-    /// Whether there was a report, or a model.
-    pub is_read: bool,
+    /// Files of which there was a report, or a model.
+    pub n_read: usize,
+}
+
+impl Cost {
+    /// Of one after the other.
+    fn and(self, other: Self) -> Self {
+        Self {
+            time: self.time + other.time,
+            taken: Taken {
+                peak_bytes: self.taken.peak_bytes.max(other.taken.peak_bytes),
+                n_allocations: self.taken.n_allocations + other.taken.n_allocations,
+            },
+            n_read: self.n_read + other.n_read,
+        }
+    }
+
+    pub fn is_read(&self) -> bool {
+        self.n_read > 0
+    }
 }
 
 /// A way into the program that takes what others wrote.
@@ -57,16 +79,22 @@ pub enum Target {
     Measurements,
     /// Facts of ONNX files.
     Onnx,
+    /// Graphs as JSON.
+    Graph,
+    /// A `vela.ini`.
+    Configuration,
 }
 
 impl Target {
-    pub const ALL: [(&'static str, Self); 6] = [
+    pub const ALL: [(&'static str, Self); 8] = [
         ("reader", Self::Reader),
         ("facts", Self::Facts),
         ("estimate", Self::Estimate),
         ("batch", Self::Batch),
         ("measurements", Self::Measurements),
         ("onnx", Self::Onnx),
+        ("graph", Self::Graph),
+        ("configuration", Self::Configuration),
     ];
 
     /// Runs it on `bytes`.
@@ -74,19 +102,53 @@ impl Target {
     /// # Panics
     /// Where a promise is broken.
     pub fn run(self, bytes: &[u8], predictor: Option<&Predictor>) -> Cost {
-        let start = Instant::now();
-        let (is_read, taken) = measure(|| match self {
-            Self::Reader => read(bytes),
-            Self::Facts | Self::Onnx => report(bytes, NonZeroU32::MIN, None),
-            Self::Estimate => report(bytes, NonZeroU32::MIN, predictor),
-            Self::Batch => batch(bytes),
-            Self::Measurements => measurements(bytes),
-        });
-        Cost {
-            time: start.elapsed(),
-            taken,
-            is_read,
+        cost(|| {
+            usize::from(match self {
+                Self::Reader => read(bytes),
+                Self::Facts | Self::Onnx | Self::Graph => report(bytes, NonZeroU32::MIN, None),
+                Self::Estimate => report(bytes, NonZeroU32::MIN, predictor),
+                Self::Batch => batch(bytes),
+                Self::Measurements => measurements(bytes),
+                Self::Configuration => configuration(bytes),
+            })
+        })
+    }
+
+    /// The same of several files in one call, in as much `detail`, where the target is the whole path.
+    ///
+    /// # Panics
+    /// Where a promise is broken.
+    pub fn run_many(
+        self,
+        files: &[Vec<u8>],
+        predictor: Option<&Predictor>,
+        detail: Detail,
+    ) -> Cost {
+        if !matches!(self, Self::Facts | Self::Estimate) {
+            let costs = files.iter().map(|bytes| self.run(bytes, predictor));
+            return costs.fold(Cost::default(), Cost::and);
         }
+        let predictor = predictor.filter(|_| self == Self::Estimate);
+        let files = files.iter().map(|bytes| ModelFile::new("file", bytes));
+        let files: Vec<ModelFile> = files.collect();
+        cost(|| {
+            let reports = estimate_in(&files, predictor, registry(), detail);
+            let reports = reports.expect("the shipped network runs");
+            reports
+                .iter()
+                .filter(|report| assert_result(report))
+                .count()
+        })
+    }
+}
+
+fn cost(run: impl FnOnce() -> usize) -> Cost {
+    let start = Clock::start();
+    let (n_read, taken) = measure(run);
+    Cost {
+        time: start.elapsed(),
+        taken,
+        n_read,
     }
 }
 
@@ -120,9 +182,14 @@ fn report(bytes: &[u8], batch: NonZeroU32, predictor: Option<&Predictor>) -> boo
         batch,
         ..ModelFile::new(name, bytes)
     };
-    match estimate(file, predictor) {
+    assert_result(&estimate(file, predictor))
+}
+
+/// What a result promises; whether it is a report.
+fn assert_result(result: &Result<Report, EstimateError>) -> bool {
+    match result {
         Ok(report) => {
-            assert_sound(&report);
+            assert_sound(report);
             true
         }
         Err(error) => {
@@ -165,69 +232,83 @@ pub fn assert_sound(report: &Report) {
             assert!(parts.iter().all(|part| part.is_finite()), "{of:?}");
         }
     }
-    let written = serde_json::to_string(report).expect("a report is JSON");
-    assert!(!written.is_empty());
-}
-
-/// Bytes as a table of measurements: targets, estimates and latencies as any 64 bits.
-fn measurements(bytes: &[u8]) -> bool {
-    let (numbers, _) = bytes.as_chunks::<8>();
-    let number = |at: usize| {
-        numbers
-            .get(at)
-            .map_or(1.0, |bits| f64::from_le_bytes(*bits))
-    };
-    let n_targets = bytes.first().map_or(1, |&byte| usize::from(byte % 5));
-    let names = ["a", "b", "c", "d", "e"];
-    let rows: Vec<Measurement> = (0..numbers.len() / (n_targets + 1))
-        .map(|row| {
-            let at = row * (n_targets + 1);
-            let estimates = names.iter().take(n_targets).zip(at + 1..);
-            Measurement {
-                estimates_ms: estimates
-                    .map(|(name, at)| ((*name).to_owned(), number(at)))
-                    .collect(),
-                measured_ms: number(at),
-            }
-        })
-        .collect();
-    match Calibration::fit(&rows) {
-        Ok(fit) => {
-            let estimates: BTreeMap<String, f64> =
-                names.map(|name| (name.to_owned(), number(0).abs())).into();
-            if let Ok(applied) = fit.apply(&estimates) {
-                assert!(
-                    applied.lo_ms <= applied.latency_ms && applied.latency_ms <= applied.hi_ms,
-                    "{applied:?}"
-                );
-                assert!(applied.latency_ms.is_finite() && applied.latency_ms >= 0.0);
-            }
-            true
-        }
-        Err(error) => {
-            assert_message(&error.to_string(), error.kind());
-            false
-        }
+    // Summaries have nothing that full reports have not.
+    if report.sha256.is_some() {
+        let written = serde_json::to_string(report).expect("a report is JSON");
+        assert!(!written.is_empty());
     }
 }
 
-/// Numbers of measurements as bytes, many of them ordinary.
-pub fn random_measurements(random: &mut Random) -> Vec<u8> {
-    let n = random.below(40);
-    let extremes = [
-        0.0,
-        -1.0,
-        f64::NAN,
-        f64::INFINITY,
-        f64::MIN_POSITIVE,
-        1e-320,
-        1e308,
-    ];
-    let mut number = || match random.one_in(30) {
-        true => random.pick(&extremes),
-        false => (random.below(1 << 20) as f64 + 1.0) / 1024.0,
+/// Bytes as a table of measurements, as [`texts::measurements`] writes it.
+fn measurements(bytes: &[u8]) -> bool {
+    let (&n_targets, bytes) = bytes.split_first().unwrap_or((&1, &[]));
+    let names = ["a", "b", "c", "d", "e"];
+    let names = &names[..usize::from(n_targets.clamp(1, texts::MAX_TARGETS))];
+    let (numbers, _) = bytes.as_chunks::<8>();
+    let numbers: Vec<f64> = numbers
+        .iter()
+        .map(|bits| f64::from_le_bytes(*bits))
+        .collect();
+    let of = |numbers: &[f64]| -> BTreeMap<String, f64> {
+        let names = names.iter().map(|&name| name.to_owned());
+        names.zip(numbers.iter().copied()).collect()
     };
-    (0..n).flat_map(|_| number().to_le_bytes()).collect()
+    let rows = numbers.chunks_exact(names.len() + 1);
+    let rows: Vec<Measurement> = rows
+        .map(|row| Measurement {
+            estimates_ms: of(&row[1..]),
+            measured_ms: row[0],
+        })
+        .collect();
+    let fit = match Calibration::fit(&rows) {
+        Ok(fit) => fit,
+        Err(error) => {
+            assert_message(&error.to_string(), error.kind());
+            return false;
+        }
+    };
+    for row in &rows {
+        match fit.apply(&row.estimates_ms) {
+            Ok(applied) => {
+                let ends = [applied.lo_ms, applied.latency_ms, applied.hi_ms];
+                assert!(
+                    ends.is_sorted() && ends[0] >= 0.0 && ends[2].is_finite(),
+                    "{applied:?}"
+                );
+            }
+            Err(error) => assert_message(&error.to_string(), error.kind()),
+        }
+    }
+    true
+}
+
+/// Bytes as a `vela.ini`: every pair of its sections on every accelerator.
+fn configuration(bytes: &[u8]) -> bool {
+    let ini = match VelaIni::parse(bytes) {
+        Ok(ini) => ini,
+        Err(error) => {
+            assert_message(&error.to_string(), "ini");
+            return false;
+        }
+    };
+    static NETWORK: LazyLock<Vec<u8>> = LazyLock::new(|| Shape::Skips.file(3).write());
+    let file = ModelFile::new("file", &NETWORK);
+    let mut is_read = false;
+    let systems = ini.system_configurations();
+    let pairs = systems.flat_map(|system| ini.memory_modes().map(move |mode| (system, mode)));
+    for (system, mode) in pairs {
+        for product in [Product::U55x128, Product::U65x256, Product::U85x512] {
+            match Configuration::read(product, &ini, system, mode) {
+                Ok(configuration) => {
+                    let targets = [ethos_u::target(configuration)];
+                    let reports = estimate_in(&[file], None, &targets, Detail::Full);
+                    is_read |= reports.iter().flatten().all(assert_result);
+                }
+                Err(error) => assert_message(&error.to_string(), "ini"),
+            }
+        }
+    }
+    is_read
 }
 
 /// The bytes of a file, and what running the whole path on them took.

@@ -1,6 +1,8 @@
 //! Files that nobody would write, and what every stage promises about them.
 
+pub mod campaign;
 pub mod check;
+pub mod clock;
 pub mod file;
 pub mod hostile;
 pub mod memory;
@@ -8,4 +10,6 @@ pub mod mutate;
 pub mod options;
 pub mod protobuf;
 pub mod random;
+pub mod seeds;
 pub mod shapes;
+pub mod texts;

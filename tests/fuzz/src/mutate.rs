@@ -186,7 +186,11 @@ fn change_operator(subgraph: &mut Subgraph, n_codes: usize, random: &mut Random)
         }
         _ => {
             let again: Operator = operator.clone();
-            let n = random.pick(&[1, 1, 2, 30, 300]);
+            let n = match random.below(64) {
+                0 => 300,
+                1..=3 => 30,
+                few => 1 + few % 3,
+            };
             if n_operators + n < MAX_OPERATORS {
                 let at = random.below(n_operators);
                 let copies = std::iter::repeat_n(again, n);
