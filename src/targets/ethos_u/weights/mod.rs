@@ -144,8 +144,13 @@ impl Values {
         }
         counts[0] += padding;
         let n_zeros = counts[0];
-        let n_all: f64 = counts.iter().sum();
-        let most_frequent = counts[1..].iter().copied().fold(0.0, f64::max);
+        let mut present: Vec<(usize, f64)> = (counts.iter().copied().enumerate())
+            .filter(|&(_, count)| count > 0.0)
+            .collect();
+        let n_distinct = present.len();
+        let n_all: f64 = present.iter().map(|&(_, count)| count).sum();
+        let others = present.iter().filter(|&&(value, _)| value > 0);
+        let most_frequent = others.map(|&(_, count)| count).fold(0.0, f64::max);
         let runs = zero_runs.iter().filter(|runs| runs.length > 1.0);
         let n_zeros_in_runs = runs.map(|runs| runs.length * runs.count).sum::<f64>();
         let n_zeros_in_runs = n_zeros_in_runs.min(padding);
@@ -154,15 +159,16 @@ impl Values {
         let alone = (1.0 - n_scattered / (n_all - n_zeros_in_runs).max(1.0)).powi(2);
         let n_beside = n_zeros_in_runs + n_scattered * (1.0 - alone);
         let has_runs = n_zeros > RUN_THRESHOLD * most_frequent && n_beside >= n_zeros / 2.0;
-        let present = counts.iter().copied().enumerate();
-        let present = present.filter(|&(value, count)| count > 0.0 && !(has_runs && value == 0));
+        if has_runs {
+            present.retain(|&(value, _)| value > 0);
+        }
         Self {
-            symbols: Symbols::new(present.collect()),
+            symbols: Symbols::new(present),
             has_runs,
             n_zeros_in_runs,
             n_zeros,
             n_others: n_all - n_zeros,
-            n_distinct: counts.iter().filter(|&&count| count > 0.0).count(),
+            n_distinct,
         }
     }
 

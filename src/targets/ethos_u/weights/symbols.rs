@@ -72,6 +72,8 @@ impl Code {
 pub(super) struct Symbols {
     /// Symbols and their counts.
     counts: Vec<(usize, f64)>,
+    /// Of all symbols: a code that can code it can code the others.
+    largest: usize,
     /// Symbol of the value 0.
     zero: Option<usize>,
     n_palette: usize,
@@ -113,10 +115,12 @@ impl Symbols {
         let palette = values[..n_palette].iter();
         let palette_largest = palette.map(|&(value, _)| value).max();
         let palette_bits = bits_of(palette_largest.unwrap_or(largest)).max(2);
+        let counts: Vec<(usize, f64)> = (values.iter().enumerate())
+            .map(|ranked| (symbol(ranked), ranked.1.1))
+            .collect();
         Self {
-            counts: (values.iter().enumerate())
-                .map(|ranked| (symbol(ranked), ranked.1.1))
-                .collect(),
+            largest: counts.iter().map(|&(symbol, _)| symbol).max().unwrap_or(0),
+            counts,
             zero: zero.map(|rank| symbol((rank, &values[rank]))),
             n_palette,
             palette_bits,
@@ -144,12 +148,11 @@ impl Symbols {
 
     /// Bits of the code that takes least for all values, less what another code saves in runs of zeros.
     pub fn bits(&self, zero_runs: &[ZeroRuns]) -> f64 {
-        let can_code = |code: &Code| self.counts.iter().all(|&(symbol, _)| code.can_code(symbol));
         let bits = |code: Code| -> f64 {
             let bits = |&(symbol, count): &(usize, f64)| code.bits(symbol) as f64 * count;
             self.counts.iter().map(bits).sum()
         };
-        let all = self.codes().filter(can_code);
+        let all = self.codes().filter(|code| code.can_code(self.largest));
         let all = all.map(|code| (bits(code), code));
         let Some((least, code)) = all.min_by(|one, other| one.0.total_cmp(&other.0)) else {
             return 0.0;
@@ -163,10 +166,7 @@ impl Symbols {
         let Some(zero) = self.zero.filter(|_| self.n_palette > 0) else {
             return 0.0;
         };
-        let is_own = |own: &Code| {
-            let codes_all = self.counts.iter().all(|&(symbol, _)| own.can_code(symbol));
-            own.can_code(zero) && !codes_all
-        };
+        let is_own = |own: &Code| own.can_code(zero) && !own.can_code(self.largest);
         let least = self.codes().filter(is_own).map(|own| own.bits(zero)).min();
         let gain = least.map_or(0, |least| code.bits(zero).saturating_sub(least));
         let Some(before_change) = CHANGE_BITS.checked_div(gain) else {
