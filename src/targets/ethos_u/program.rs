@@ -194,6 +194,8 @@ pub struct Operation {
     pub sharing: WeightSharing,
     /// How many times it runs, each time for a part of its output.
     pub repeats: f64,
+    /// Whether the file fuses an activation into its operator.
+    pub has_activation: bool,
 }
 
 /// Whether consecutive operations read the very same weights.
@@ -221,6 +223,7 @@ impl Operation {
             weights: None,
             sharing: WeightSharing::None,
             repeats: 1.0,
+            has_activation: false,
         }
     }
 

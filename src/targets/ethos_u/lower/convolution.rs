@@ -8,7 +8,7 @@ use crate::formats::tflite::BuiltinOptions;
 use crate::graph::analysis::ByteHistogram;
 use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
 use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{Action, Operation, Program, WeightSharing, Window};
+use crate::targets::ethos_u::program::{Action, Alias, Operation, Program, WeightSharing, Window};
 
 /// Most positions inside a stride for which convolutions are added.
 const MAX_PARTS: i64 = 16;
@@ -67,19 +67,36 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
     let n_groups = c / depth;
     let whole = lowering.whole_node();
     let units = units / n_groups;
-    lowering.program.maps[output].is_linear |= units % BRICK_CHANNELS != 0;
     let weights = whole.weights.as_ref().map(|histogram| {
         Arc::new(ByteHistogram {
             n_bytes: histogram.n_bytes / n_groups as usize,
             ..histogram.as_ref().clone()
         })
     });
+    // An activation behind several operations is one of its own.
+    let has_activation = lowering.has_activation() && !lowering.accelerator.is_as_trained;
+    let joined = match has_activation {
+        true => lowering.map(
+            [to_h, to_w, units * n_groups],
+            lowering.element_bytes(output),
+        ),
+        false => output,
+    };
+    lowering.program.maps[joined].is_linear |= units % BRICK_CHANNELS != 0;
     for repeats in [1, n_groups - 1] {
         lowering.push(Operation {
             seen: Some([[h, w, depth], [to_h, to_w, units]]),
             weights: weights.clone(),
             repeats: repeats as f64,
+            outputs: vec![joined],
             ..whole.clone()
+        });
+    }
+    if has_activation {
+        // As [`Action::Clamp`] it would be left to the last group.
+        lowering.push(Operation {
+            alias: Alias::InPlace,
+            ..lowering.operation(Action::Requantise, &[joined], output)
         });
     }
     Some(())

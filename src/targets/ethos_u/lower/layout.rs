@@ -4,7 +4,9 @@
 
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, volume};
 use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{Action, Alias, INT32_BYTES, Operation, Program};
+use crate::targets::ethos_u::program::{
+    Action, Alias, FeatureMap, INT32_BYTES, Operation, Program,
+};
 
 /// Elementwise operations see feature maps of fewer channels in a deeper shape, if they have more elements.
 const MIN_DEPTH: i64 = 8;
@@ -159,6 +161,11 @@ impl Tensors {
             self.is_linear[self.of_map[first]] = true;
         }
     }
+}
+
+/// Whether an elementwise operation by itself sees such an output in a deeper shape.
+pub fn is_deepened(output: &FeatureMap) -> bool {
+    output.n_elements() > MIN_ELEMENTS && output.shape[2] < MIN_DEPTH
 }
 
 fn deepen(program: &mut Program, tensors: &Tensors) {

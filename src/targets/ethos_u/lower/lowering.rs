@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::node::{maps, operation, shape};
-use crate::formats::tflite::{self, Operator, Tensor};
+use crate::formats::tflite::{self, Activation, Operator, Tensor};
 use crate::graph::analysis::weights::{Stored, weight_stats};
 use crate::graph::analysis::{Analysis, ByteHistogram};
 use crate::graph::{Graph, Node};
@@ -63,6 +63,12 @@ impl<'a> Lowering<'a> {
 
     pub fn operator(&self) -> &'a Operator {
         self.node().operator
+    }
+
+    /// Whether the file fuses an activation into the operator.
+    pub fn has_activation(&self) -> bool {
+        let activation = self.operator().options.activation();
+        activation.is_some_and(|activation| activation != Activation::None)
     }
 
     /// The tensor at this place of the operator's inputs.

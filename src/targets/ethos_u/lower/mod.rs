@@ -15,7 +15,7 @@ mod resize;
 mod softmax;
 mod transpose;
 
-use self::layout::lay_out;
+use self::layout::{is_deepened, lay_out};
 use self::lowering::Lowering;
 use self::node::{maps, operation};
 use self::parts::copy_parts;
@@ -76,27 +76,79 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
             lowering.program.operations.truncate(n_before);
             push_node(&mut lowering);
         }
+        mark_activation(&mut lowering, n_before);
     }
     let mut program = lowering.program;
     copy_parts(&mut program);
     fuse(&mut program);
+    if !accelerator.is_as_trained {
+        divide_reshaped(&mut program);
+    }
     lay_out(&mut program, accelerator.is_u85());
     program
+}
+
+/// Makes activations operations of their own that see a shallow feature map in a deeper shape than the window in front
+/// of them.
+fn divide_reshaped(program: &mut Program) {
+    let writers = program.writers();
+    let is_reshaped = |operation: &Operation| {
+        let before = operation.inputs.first().and_then(|&input| writers[input]);
+        let has_window = before.is_some_and(|before| {
+            matches!(program.operations[before].action, Action::Layer(kind) if kind != Kind::VectorProduct)
+        });
+        let maps = operation
+            .outputs
+            .iter()
+            .map(|&output| &program.maps[output]);
+        let is_shallow = maps.clone().any(is_deepened);
+        operation.alias == Alias::Fused
+            && operation.action != Action::Pad
+            && has_window
+            && is_shallow
+    };
+    let is_reshaped: Vec<bool> = program.operations.iter().map(is_reshaped).collect();
+    for (operation, is_reshaped) in program.operations.iter_mut().zip(is_reshaped) {
+        if is_reshaped {
+            operation.alias = Alias::InPlace;
+        }
+    }
+}
+
+/// Tells the operations from the `first` on that write the node's output of the activation that the file fuses into it.
+fn mark_activation(lowering: &mut Lowering, first: usize) {
+    let Some(output) = lowering.output().filter(|_| lowering.has_activation()) else {
+        return;
+    };
+    for operation in &mut lowering.program.operations[first..] {
+        let is_activation = matches!(operation.action, Action::Clamp | Action::Requantise);
+        operation.has_activation = !is_activation && operation.outputs.contains(&output);
+    }
 }
 
 /// Adds a node as one operation, or as the pieces into which its stride divides it.
 fn push_node(lowering: &mut Lowering) {
     let mut operation = lowering.whole_node();
+    if operation.action == Action::Clamp && is_scaled(lowering) {
+        operation.action = Action::Requantise;
+    }
     if operation.alias == Alias::InPlace && changes_type(lowering) {
-        lowering.program.changes_type_in_place = true;
-        if !lowering.accelerator.is_as_trained {
-            operation.alias = Alias::Separate;
-        }
+        operation.alias = Alias::Separate;
     }
     match convolution::in_pieces(&lowering.program, &operation) {
         Some(pieces) => pieces.into_iter().for_each(|piece| lowering.push(piece)),
         None => lowering.push(operation),
     }
+}
+
+/// Whether the output has another scale than the first input, which an operation before it cannot apply.
+fn is_scaled(lowering: &Lowering) -> bool {
+    let scales = [lowering.input(0), lowering.output()].map(|map_idx| {
+        let tensor = map_idx.map(|map_idx| lowering.tensor(map_idx));
+        let quantization = tensor.and_then(|tensor| tensor.quantization.as_ref());
+        quantization.and_then(|quantization| quantization.scale.first().copied())
+    });
+    !lowering.accelerator.is_as_trained && scales[0] != scales[1]
 }
 
 /// Whether the output has another type than the first input: its elements never lie in the input's place, not even
@@ -106,7 +158,7 @@ fn changes_type(lowering: &Lowering) -> bool {
         let tensor = map_idx.map(|map_idx| lowering.tensor(map_idx));
         tensor.map(|tensor| tensor.tensor_type)
     });
-    types[0] != types[1]
+    !lowering.accelerator.is_as_trained && types[0] != types[1]
 }
 
 /// Adds the operations that replace an operator; `None` if it stays one operation.

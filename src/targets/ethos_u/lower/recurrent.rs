@@ -121,7 +121,7 @@ impl TimeStep<'_, '_> {
         let clipped = self.state(units, INT16_BYTES);
         self.copy(next, clipped);
         let activated = self.lowering.map([1, self.rows, units], INT16_BYTES);
-        self.copy(clipped, activated);
+        self.activate(clipped, activated);
         let result = self.state(units, INT8_BYTES);
         self.push_binary(Arithmetic::Product, [activated, output_gate], result);
         // Copies the output into its place in the sequence.
@@ -182,12 +182,25 @@ impl TimeStep<'_, '_> {
         self.repeat_last();
     }
 
-    /// A copy, or an activation by table, of one row of units.
+    /// A copy of one row of units.
     fn copy(&mut self, input: usize, output: usize) {
         let seen = self.lowering.shape(output);
         self.push_operation(Operation {
             seen: Some([seen; 2]),
             ..self.lowering.operation(Action::Copy, &[input], output)
+        });
+    }
+
+    /// A hyperbolic tangent by itself: Ethos-U85 looks it up in a table, the others have it.
+    fn activate(&mut self, input: usize, output: usize) {
+        let accelerator = self.lowering.accelerator;
+        if accelerator.is_as_trained || !accelerator.is_u85() {
+            return self.copy(input, output);
+        }
+        let seen = self.lowering.shape(output);
+        self.push_operation(Operation {
+            seen: Some([seen; 2]),
+            ..self.lowering.operation(Action::Table, &[input], output)
         });
     }
 
