@@ -11,6 +11,10 @@ pub struct Buffer {
     pub is_prefetched: bool,
     /// Number of slices of the weights; 0 without a buffer.
     pub n_slices: usize,
+    /// Bytes of all slices, with scales and biases.
+    pub stream_bytes: f64,
+    /// Bytes of scales and biases in them: each slice has whole micro blocks of them.
+    pub scale_bytes: f64,
     /// Bytes of the first slice.
     pub first_bytes: f64,
     /// Cycles of the previous operation behind which DMA can hide.

@@ -18,7 +18,7 @@ use super::geometry::{BRICK_CHANNELS, IfmOfm, round_down, round_up};
 use super::layer::Layer;
 use super::program::WeightSharing;
 use super::scheduled_operation::{Cascade, Execution, ScheduledOperation, Stripe};
-use super::weights::encoded_bytes;
+use super::weights::{encoded_bytes, scale_bytes};
 use crate::graph::analysis::ByteHistogram;
 
 pub use self::buffer::{Buffer, Slack};
@@ -130,6 +130,15 @@ impl Weights<'_> {
         n_stripes(&self.layer, self.stripe)
     }
 
+    /// Fewest output channels of a slice behind the first: Ethos-U85 computes whole micro blocks.
+    fn granule(&self) -> i64 {
+        let is_micro = self.accelerator.is_u85() && !self.accelerator.is_as_trained;
+        match is_micro {
+            true => self.block.micro[2].max(BRICK_CHANNELS),
+            false => BRICK_CHANNELS,
+        }
+    }
+
     fn is_inside_cascade(&self) -> bool {
         self.stripe.is_some_and(|stripe| !stripe.is_first)
     }
@@ -139,6 +148,18 @@ impl Weights<'_> {
         self.block.weight_reads(&self.layer) as f64 * self.n_stripes().ceil()
     }
 
+    /// How many times the stripes read all weights, as the compiler counts it where it compares an operation with a
+    /// buffer and without.
+    fn n_reads_of_stripes(&self) -> f64 {
+        match self.accelerator.is_as_trained {
+            true => self.n_reads(),
+            false => {
+                let layer = striped(&self.layer, self.stripe);
+                self.block.weight_reads(&layer) as f64 * self.n_stripes()
+            }
+        }
+    }
+
     /// Cycles of all reads of so many bytes of weights.
     fn read_cycles(&self, from: &Transfer, bytes: f64) -> f64 {
         from.cycles(bytes) * self.n_reads()
@@ -146,12 +167,23 @@ impl Weights<'_> {
 
     /// Cycles of one slice of the operation, with its weights and scales in SRAM.
     fn slice_cycles(&self, layer: &Layer, part: Part) -> f64 {
+        let mut feature_maps = IfmOfm::both(self.accelerator.planned_feature_maps());
+        if self.is_inside_cascade() && !self.accelerator.is_as_trained {
+            feature_maps.ifm = self.accelerator.sram;
+        }
         let conditions = Conditions {
-            feature_maps: IfmOfm::both(self.accelerator.planned_feature_maps()),
+            feature_maps,
             scale_latency_cycles: self.accelerator.weights_buffered.latency_cycles,
             part,
         };
         operator_cycles(self.accelerator, layer, &self.block, conditions)
+    }
+
+    /// Bytes of scales and biases of all slices.
+    fn scale_bytes(&self, slicing: Slicing) -> f64 {
+        let channels = slicing.channels();
+        let bytes = channels.map(|n| scale_bytes(self.accelerator, n, self.block.micro[2]));
+        bytes.sum()
     }
 
     /// Encoded bytes of each slice, which is a weight stream of its own.
@@ -300,6 +332,8 @@ impl Choice<'_> {
             parts,
             is_prefetched,
             n_slices: slice_bytes.len(),
+            stream_bytes: slice_bytes.iter().sum(),
+            scale_bytes: self.weights.scale_bytes(slicing),
             first_bytes: slice_bytes[0],
             // The operation before a shared buffer is mostly a repeat of this one.
             slack_cycles: match is_shared {
@@ -347,7 +381,8 @@ impl Choice<'_> {
         let whole = Slicing::whole(depth);
         let half_room = self.room_bytes / 2.0;
         let share = self.first_share(half_room);
-        let first = round_down((depth as f64 * share) as i64, BRICK_CHANNELS).max(BRICK_CHANNELS);
+        let granule = self.weights.granule();
+        let first = round_down((depth as f64 * share) as i64, granule).max(BRICK_CHANNELS);
         if share >= 1.0 || first >= depth {
             return Some(whole);
         }
@@ -367,7 +402,12 @@ impl Choice<'_> {
         if next == 0 {
             return Some(whole);
         }
-        let tried = Slicing { depth, first, next };
+        let tried = Slicing {
+            depth,
+            first,
+            next,
+            granule,
+        };
         let slicing = tried.shrunk_to(|channels| bytes(channels) <= half_room, block_channels);
         let is_wasteful = slicing.n_slices() > 2
             && self.is_compute_bound()
@@ -462,17 +502,17 @@ impl Choice<'_> {
         let from_sram = &self.weights.accelerator.weights_buffered;
         let reads = slice_bytes.iter();
         let reads: f64 = reads
-            .map(|&bytes| self.weights.read_cycles(from_sram, bytes))
+            .map(|&bytes| from_sram.cycles(bytes) * self.weights.n_reads_of_stripes())
             .sum();
         let run = buffered.computing + buffered.visible;
         let Some(input) = self.input_cycles(slicing, buffer.bytes(), run.max(reads)) else {
             return false;
         };
-        let without = self
-            .unbuffered
-            .computing
-            .max(self.times.reads_off_chip)
-            .max(input);
+        let reads_off_chip = match self.weights.accelerator.is_as_trained {
+            true => self.times.reads_off_chip,
+            false => self.unbuffered.weights,
+        };
+        let without = self.unbuffered.computing.max(reads_off_chip).max(input);
         let mut with = run.max(reads).max(input);
         if self.is_compute_bound() {
             // Differences below the delay of a start are noise of the estimate.

@@ -12,6 +12,8 @@ pub struct Slicing {
     pub first: i64,
     /// Those of each other slice; the last one may have fewer.
     pub next: i64,
+    /// The fewest that a slice behind the first has: a brick, or a micro block if that is deeper.
+    pub granule: i64,
 }
 
 impl Slicing {
@@ -20,6 +22,7 @@ impl Slicing {
             depth,
             first: depth,
             next: 0,
+            granule: BRICK_CHANNELS,
         }
     }
 
@@ -40,24 +43,24 @@ impl Slicing {
     fn in_whole_blocks(self, block_channels: i64) -> Self {
         let unit = match self.next > block_channels {
             true => block_channels,
-            false => BRICK_CHANNELS,
+            false => self.granule,
         };
         Self {
-            next: round_down(self.next, unit).max(BRICK_CHANNELS),
+            next: round_down(self.next, unit).max(self.granule),
             ..self
         }
     }
 
-    /// Half of the larger kind of slice, in whole bricks: a single brick stays as it is.
+    /// Half of the larger kind of slice, in whole granules, or bricks for the first: a single one stays as it is.
     fn halved(self) -> Self {
-        let half = |channels: i64| round_up(channels / 2, BRICK_CHANNELS);
+        let half = |channels: i64, granule: i64| round_up(channels / 2, granule);
         match self.next > self.first {
             true => Self {
-                next: half(self.next),
+                next: half(self.next, self.granule),
                 ..self
             },
             false => Self {
-                first: half(self.first),
+                first: half(self.first, BRICK_CHANNELS),
                 ..self
             },
         }
