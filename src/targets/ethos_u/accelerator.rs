@@ -614,6 +614,12 @@ impl Accelerator {
         own.max(1.0 / self.off_chip.bytes_per_cycle)
     }
 
+    /// Cycles to fetch a lookup table of so many bytes from where constants are. The accelerator's own memory takes a
+    /// byte a cycle.
+    pub fn table_cycles(&self, bytes: f64) -> f64 {
+        self.buffering.read.cycles(bytes).max(bytes)
+    }
+
     /// Where the compiler's first plan has feature maps, from which it decides about weights: off chip
     /// where the SRAM is too small for all.
     pub fn planned_feature_maps(&self) -> Memory {

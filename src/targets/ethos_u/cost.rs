@@ -49,12 +49,13 @@ pub struct Recounted {
 }
 
 impl Cost {
-    /// The cost with its weights in `buffer`.
+    /// The cost with its weights in `buffer`. Transfers hide behind `slack_cycles` of the operation before.
     pub fn of(
         accelerator: &Accelerator,
         step: &ScheduledOperation,
         buffer: &Buffer,
         places: &Placement,
+        slack_cycles: f64,
     ) -> Self {
         let run = Run::of(accelerator, step, buffer, places);
         let mut own = run.cycles;
@@ -69,7 +70,14 @@ impl Cost {
         } = step.execution
         {
             let n_reads = block.weight_reads(&layer) as f64;
-            let scale_bytes = scale_bytes(accelerator, layer.ofm[2], block.micro[2]) * n_reads;
+            let is_buffered = buffer.bytes() > 0.0 && !accelerator.is_as_trained;
+            let (weight_bytes, scale_bytes) = match is_buffered {
+                true => (buffer.stream_bytes, buffer.scale_bytes * n_reads),
+                false => {
+                    let once = scale_bytes(accelerator, layer.ofm[2], block.micro[2]);
+                    (weight_bytes, once * n_reads)
+                }
+            };
             let off_chip = &accelerator.off_chip;
             traffic.add(off_chip, Channel::Scales, scale_bytes);
             if buffer.bytes() > 0.0 {
@@ -83,9 +91,19 @@ impl Cost {
                     false => own_bytes,
                 };
                 let read_bytes = weight_bytes * n_reads;
-                traffic.add(off_chip, Channel::Copy, fetched_bytes);
-                traffic.add(&accelerator.sram, Channel::Write, fetched_bytes);
-                traffic.add(&accelerator.sram, Channel::Weights, read_bytes);
+                // What is waited for leaves out the scales, which come by a way of their own.
+                let of_scales = match accelerator.is_as_trained {
+                    true => 0.0,
+                    false => scale_bytes,
+                };
+                let waited_bytes = match own_bytes > 0.0 {
+                    true => (fetched_bytes - of_scales / n_reads).max(0.0),
+                    false => 0.0,
+                };
+                traffic.add(off_chip, Channel::Copy, waited_bytes);
+                traffic.add(&accelerator.sram, Channel::Write, waited_bytes);
+                let stream_bytes = (read_bytes - of_scales).max(0.0);
+                traffic.add(&accelerator.sram, Channel::Weights, stream_bytes);
                 sram_bytes += fetched_bytes + read_bytes;
                 off_chip_bytes += own_bytes;
                 recounted = Recounted {
@@ -99,6 +117,10 @@ impl Cost {
                 traffic.add(off_chip, Channel::Weights, stream_bytes);
                 off_chip_bytes += read_bytes;
             }
+        }
+        if step.table_bytes > 0.0 && !accelerator.is_as_trained {
+            own += (accelerator.table_cycles(step.table_bytes) - slack_cycles).max(0.0);
+            off_chip_bytes += step.table_bytes;
         }
         let cycles = own
             .max(accelerator.sram.cycles(&traffic.sram))

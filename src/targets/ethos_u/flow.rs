@@ -14,10 +14,16 @@ pub struct Flow {
     /// By step, whether only padding and activations that other operations perform are between it and its
     /// source.
     pub is_direct: Vec<bool>,
+    /// By step, whether computing made its first input: neither a caller nor what only moves data.
+    pub is_computed: Vec<bool>,
+    /// By step, the first one that reads its output, or the concatenation that this is a part of.
+    pub reader_of_whole: Vec<Option<usize>>,
     /// By step, whether its output goes through a lookup table.
     pub has_table: Vec<bool>,
     /// By map, the feature map without the padding that a window adds.
     pub unpadded: Vec<usize>,
+    /// By map, the concatenation that it is a part of.
+    pub joined: Vec<Option<usize>>,
 }
 
 impl Flow {
@@ -30,8 +36,11 @@ impl Flow {
             reader: vec![None; n_steps],
             n_readers: vec![0; n_steps],
             is_direct: vec![true; n_steps],
+            is_computed: vec![false; n_steps],
+            reader_of_whole: vec![None; n_steps],
             has_table: vec![false; n_steps],
             unpadded: (0..n_maps).collect(),
+            joined: vec![None; n_maps],
         };
         // By map, the step that computes it, and whether without a view between.
         let mut writer: Vec<Option<(usize, bool)>> = vec![None; n_maps];
@@ -59,6 +68,11 @@ impl Flow {
                     flow.n_readers[step] += 1;
                 }
             }
+            if operation.alias == Alias::Concat {
+                for &input in &operation.inputs {
+                    flow.joined[input] = operation.outputs.first().copied();
+                }
+            }
             for &output in &operation.outputs {
                 writer[output] = written;
                 if let Some(first) =
@@ -73,6 +87,68 @@ impl Flow {
                 flow.n_readers[step] += 1;
             }
         }
+        flow.follow_wholes(program, order);
         flow
     }
+
+    /// Who writes and reads concatenations as a whole. Linear in operations, maps and inputs, but for the logarithm of the
+    /// parts of concatenations of concatenations.
+    fn follow_wholes(&mut self, program: &Program, order: &Order) {
+        let n_maps = program.maps.len();
+        // By map, the one that it names anew, and the first step that writes it or a part of it.
+        let mut named: Vec<usize> = (0..n_maps).collect();
+        let mut first_writer: Vec<Option<usize>> = vec![None; n_maps];
+        // By map, the steps that wrote it and parts of it, as long as no step has read it.
+        let mut written_by: Vec<Vec<usize>> = vec![Vec::new(); n_maps];
+        for (idx, &operation_idx) in order.operations.iter().enumerate() {
+            let operation = &program.operations[operation_idx];
+            let first = program.activations(operation).next();
+            let Some(&output) = operation.outputs.first() else {
+                continue;
+            };
+            match operation.alias {
+                Alias::View | Alias::Fused => {
+                    for &output in &operation.outputs {
+                        let shown = first.map_or(output, |input| named[input]);
+                        named[output] = shown;
+                        first_writer[output] = first_writer[shown];
+                    }
+                }
+                Alias::Concat => {
+                    for &input in &operation.inputs {
+                        let part = named[input];
+                        let writers = std::mem::take(&mut written_by[part]);
+                        append(&mut written_by[output], writers);
+                        let first = first_writer[output].into_iter().chain(first_writer[part]);
+                        first_writer[output] = first.min();
+                    }
+                }
+                Alias::Separate | Alias::InPlace => {
+                    let from = first.and_then(|input| first_writer[named[input]]);
+                    self.is_computed[idx] = from.is_some_and(|step| {
+                        let action = program.operations[order.operations[step]].action;
+                        let is_layout = matches!(action, Action::Copy | Action::Pad);
+                        !is_layout && !matches!(action, Action::Transpose { .. })
+                    });
+                    for &input in &operation.inputs {
+                        for step in std::mem::take(&mut written_by[named[input]]) {
+                            self.reader_of_whole[step] = Some(idx);
+                        }
+                    }
+                    for &output in &operation.outputs {
+                        first_writer[output].get_or_insert(idx);
+                        written_by[output].push(idx);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Adds the shorter list to the longer one.
+fn append(list: &mut Vec<usize>, mut other: Vec<usize>) {
+    if other.len() > list.len() {
+        std::mem::swap(list, &mut other);
+    }
+    list.append(&mut other);
 }

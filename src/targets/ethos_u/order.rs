@@ -72,6 +72,30 @@ impl Order {
         operations.filter(|operation| !operation.alias.is_view_of_input())
     }
 
+    /// The last step of the command that begins with this one, but for activations.
+    fn last_chained(&self, step: usize) -> usize {
+        let behind = self.chain_start.iter().skip(step + 1);
+        step + behind.take_while(|&&start| start == step).count()
+    }
+
+    /// The map that the command beginning with this step writes through an activation: one that the file fuses into the
+    /// last operator, or one that follows. `None` if it ends without an activation.
+    pub fn activated(&self, program: &Program, step: usize) -> Option<usize> {
+        let last = self.last_chained(step);
+        let operation = &program.operations[self.operations[last]];
+        let next = self
+            .operations
+            .get(last + 1)
+            .map(|&idx| &program.operations[idx]);
+        let follows = next.filter(|next| {
+            let is_activation = matches!(next.action, Action::Table | Action::Clamp);
+            let reads = next.inputs.first() == operation.outputs.first();
+            next.alias == Alias::Fused && is_activation && reads
+        });
+        let own = Some(operation).filter(|operation| operation.has_activation);
+        follows.or(own)?.outputs.first().copied()
+    }
+
     /// The same order with cascades, each given by its first and last step.
     pub fn with_cascades(mut self, cascades: impl Iterator<Item = (usize, usize)>) -> Self {
         for (first, last) in cascades {

@@ -102,6 +102,7 @@ fn plan_of(accelerator: &Accelerator, graph: &Graph, mut program: Program) -> Ve
     let n_steps = order.operations.len();
     let alive = live_ranges.live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
     let mut planned = vec![PlannedOperator::default(); graph.nodes.len()];
+    let mut slack_cycles = 0.0;
     for (idx, &operation_idx) in order.operations.iter().enumerate() {
         let operation = &program.operations[operation_idx];
         let planned = &mut planned[operation.node_idx];
@@ -111,7 +112,8 @@ fn plan_of(accelerator: &Accelerator, graph: &Graph, mut program: Program) -> Ve
             .max(alive[idx] + buffer_bytes[idx] + constant_bytes);
         if let Some(step) = steps[idx].as_ref().filter(|step| !step.is_of_cpu()) {
             let places = places(accelerator, &program, step, &is_in_sram);
-            let cost = Cost::of(accelerator, step, &buffers[idx], &places);
+            let cost = Cost::of(accelerator, step, &buffers[idx], &places, slack_cycles);
+            slack_cycles = buffers[idx].slack(step, 0.0).cycles;
             planned.cycles += cost.cycles;
             planned.encoded_weight_bytes += step.execution.weight_bytes();
             planned.off_chip_bytes += cost.off_chip_bytes;

@@ -261,7 +261,14 @@ impl Memory {
                 },
             }
         };
-        stages(program, planner.order, flow, steps, in_sram)
+        stages(
+            program,
+            planner.order,
+            flow,
+            steps,
+            planner.accelerator.is_as_trained,
+            in_sram,
+        )
     }
 }
 

@@ -26,6 +26,8 @@ pub struct ScheduledOperation<'a> {
     pub others: [Option<Read>; MAX_OTHERS],
     /// Its first input and its output: indices of maps of the program.
     pub maps: IfmOfm<Option<usize>>,
+    /// Bytes of its lookup table, 0 if it has none or only performs the look-up of another operation.
+    pub table_bytes: f64,
     pub sharing: WeightSharing,
     /// Whether operations are chained to it.
     pub is_chained: bool,
@@ -80,6 +82,7 @@ impl<'a> ScheduledOperation<'a> {
             second: None,
             others: [None; MAX_OTHERS],
             maps: IfmOfm::both(None),
+            table_bytes: 0.0,
             sharing: WeightSharing::None,
             is_chained: false,
             pieces: 1.0,

@@ -106,6 +106,7 @@ pub fn stages(
     order: &Order,
     flow: &Flow,
     steps: &[Option<ScheduledOperation>],
+    is_as_trained: bool,
     in_sram: impl Fn(usize, IfmOfm<usize>) -> InSram,
 ) -> Vec<CascadeStage> {
     let mut stages: Vec<CascadeStage> = Vec::new();
@@ -119,6 +120,9 @@ pub fn stages(
         let maps = &program.maps;
         let input = flow.unpadded[input];
         let (ifm, ofm) = (&maps[input], &maps[output]);
+        // Part of a concatenation is in memory as the whole of that.
+        let joined = flow.joined[order.activated(program, idx).unwrap_or(output)];
+        let stored = &maps[joined.filter(|_| !is_as_trained).unwrap_or(output)];
         let layer = step.execution.layer().map(|(layer, _)| layer);
         let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
         let is_alone = |before: &CascadeStage| {
@@ -139,7 +143,7 @@ pub fn stages(
             stride_rows: layer.map_or(1, |layer| layer.stride[0]),
             upscale: layer.map_or(1, |layer| layer.upscale),
             ifm_bytes: aligned(ifm.stored_bytes()),
-            ofm_bytes: aligned(ofm.stored_bytes()),
+            ofm_bytes: aligned(stored.stored_bytes()),
             ifm2_bytes: (activations.next())
                 .map_or(0.0, |map_idx| aligned(maps[map_idx].stored_bytes())),
             can_be_striped: has_rows && !is_chained && step.pieces == 1.0,

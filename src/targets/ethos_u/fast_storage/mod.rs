@@ -30,7 +30,7 @@ pub fn in_sram(
     if !accelerator.spills {
         return vec![true; n_maps];
     }
-    let accesses = accesses(program, live_ranges, order, operations);
+    let accesses = accesses(accelerator, program, live_ranges, order, operations);
     let candidates = candidates(live_ranges, operations, &accesses);
     let mut is_kept = vec![false; n_maps];
     for id in select(
@@ -53,13 +53,15 @@ pub fn in_sram(
 
 /// By live range, elements read and written: what keeping it in SRAM saves off chip.
 fn accesses(
+    accelerator: &Accelerator,
     program: &Program,
     live_ranges: &LiveRanges,
     order: &Order,
     operations: &[Option<ScheduledOperation>],
 ) -> Vec<f64> {
+    let counts_as_group = accelerator.is_u85() && !accelerator.is_as_trained;
     let mut accesses = vec![0.0; program.maps.len()];
-    for (&idx, scheduled) in order.operations.iter().zip(operations) {
+    for (step, (&idx, scheduled)) in order.operations.iter().zip(operations).enumerate() {
         let Some(scheduled) = scheduled else { continue };
         let operation = &program.operations[idx];
         let IfmOfm {
@@ -71,8 +73,17 @@ fn accesses(
         if let Some(first) = inputs.next() {
             accesses[first] += read;
         }
-        for &output in &operation.outputs {
+        // Ethos-U85 counts no writes of an operation with others in its group: the activation is fused into it, or
+        // what is chained to it takes its output.
+        let is_first_of_group =
+            counts_as_group && (scheduled.is_chained || order.activated(program, step).is_some());
+        for &output in operation.outputs.iter().filter(|_| !is_first_of_group) {
             accesses[live_ranges.range_of(output)] += written;
+        }
+        if counts_as_group {
+            for (map_idx, elements) in chained_accesses(program, order, step) {
+                accesses[live_ranges.range_of(map_idx)] += elements;
+            }
         }
         let Some(second) = inputs.next().filter(|_| operation.is_binary()) else {
             continue;
@@ -88,6 +99,27 @@ fn accesses(
         if map.is_staged {
             accesses[live_ranges.range_of(map_idx)] = MAX_ACCESSES;
         }
+    }
+    accesses
+}
+
+/// What the operations chained to a step read and write in memory, in elements by map. Of each of them only the first
+/// map in memory counts: its input, or else its output.
+fn chained_accesses(program: &Program, order: &Order, step: usize) -> Vec<(usize, f64)> {
+    let mut within: Vec<usize> = program.operations[order.operations[step]].outputs.clone();
+    let mut accesses = Vec::new();
+    for operation in order.chained(program, step) {
+        let mut from_memory = operation
+            .inputs
+            .iter()
+            .filter(|input| !within.contains(input));
+        let map_idx = from_memory.next().or(operation.outputs.first());
+        if let Some(&map_idx) = map_idx.filter(|&&map_idx| program.maps[map_idx].n_elements() > 1) {
+            let map = &program.maps[map_idx];
+            let bytes = map.seen_bytes(program.seen_beside_output(operation, map_idx));
+            accesses.push((map_idx, bytes / map.element_bytes.max(1) as f64));
+        }
+        within.extend(&operation.outputs);
     }
     accesses
 }

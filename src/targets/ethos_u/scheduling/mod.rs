@@ -49,8 +49,8 @@ pub fn schedule<'a>(
                 ifm: operation.inputs.first().copied(),
                 ofm: operation.outputs.first().copied(),
             },
-            can_move_input: flow.source[idx].is_some(),
-            reader: flow.reader[idx],
+            can_move_input: can_move_input(accelerator, flow, idx),
+            reader: reader(accelerator, flow, idx),
             ..step
         });
     }
@@ -87,6 +87,25 @@ pub fn schedule<'a>(
     if let Some(&output) = last.outputs.first().filter(|_| !chained.is_empty()) {
         let output = &program.maps[output];
         bytes.ofm = output.seen_bytes(last.seen.map_or(output.shape, |[_, ofm]| ofm));
+        // Of each operation of a chain, the compiler counts one access to memory: what the last one reads hides what it
+        // writes, unless an activation writes it.
+        let within = |input: &usize| {
+            let before = std::iter::once(operation).chain(chained.iter().copied());
+            before
+                .flat_map(|one| &one.outputs)
+                .any(|output| output == input)
+        };
+        let reads = !last.inputs.iter().all(within);
+        if reads && !accelerator.is_as_trained && order.activated(program, idx).is_none() {
+            bytes.ofm = 0.0;
+        }
+    }
+    if accelerator.is_u85() && !accelerator.is_as_trained {
+        // What an activation writes into a concatenation counts as the whole of that.
+        let joined = order
+            .activated(program, idx)
+            .and_then(|map_idx| flow.joined[map_idx]);
+        bytes.ofm = joined.map_or(bytes.ofm, |whole| program.maps[whole].stored_bytes());
     }
     Some(ScheduledOperation {
         bytes,
@@ -95,13 +114,45 @@ pub fn schedule<'a>(
             ifm: operation.inputs.first().copied(),
             ofm: last.outputs.first().copied(),
         },
+        table_bytes: table_bytes(program, operation),
         sharing: operation.sharing,
         is_chained: !chained.is_empty(),
         pieces: operation.repeats,
-        can_move_input: flow.source[idx].is_some(),
-        reader: flow.reader[idx],
+        can_move_input: can_move_input(accelerator, flow, idx),
+        reader: reader(accelerator, flow, idx),
         ..step
     })
+}
+
+fn can_move_input(accelerator: &Accelerator, flow: &Flow, idx: usize) -> bool {
+    match accelerator.is_as_trained {
+        true => flow.source[idx].is_some(),
+        false => flow.is_computed[idx],
+    }
+}
+
+fn reader(accelerator: &Accelerator, flow: &Flow, idx: usize) -> Option<usize> {
+    match accelerator.is_as_trained {
+        true => flow.reader[idx],
+        false => flow.reader_of_whole[idx],
+    }
+}
+
+/// Bytes of the table that an operation looks its elements up in by itself: an output for each value of 8 bits, or
+/// 512 points with slopes for 16 bits.
+fn table_bytes(program: &Program, operation: &Operation) -> f64 {
+    let (Action::Table, Some(&input), Some(&output)) = (
+        operation.action,
+        operation.inputs.first(),
+        operation.outputs.first(),
+    ) else {
+        return 0.0;
+    };
+    let element_bytes = [input, output].map(|map_idx| program.maps[map_idx].element_bytes);
+    match element_bytes {
+        [..=1, output] => (256 * output) as f64,
+        _ => 2048.0,
+    }
 }
 
 /// A layer with what the operations that are chained to it add.
