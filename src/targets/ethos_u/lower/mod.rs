@@ -94,18 +94,10 @@ fn divide_reshaped(program: &mut Program) {
     let writers = program.writers();
     let is_reshaped = |operation: &Operation| {
         let before = operation.inputs.first().and_then(|&input| writers[input]);
-        let has_window = before.is_some_and(|before| {
-            matches!(program.operations[before].action, Action::Layer(kind) if kind != Kind::VectorProduct)
-        });
-        let maps = operation
-            .outputs
-            .iter()
-            .map(|&output| &program.maps[output]);
-        let is_shallow = maps.clone().any(is_deepened);
-        operation.alias == Alias::Fused
-            && operation.action != Action::Pad
-            && has_window
-            && is_shallow
+        let has_window = before.is_some_and(|before| has_window(&program.operations[before]));
+        let mut outputs = operation.outputs.iter();
+        let is_activation = operation.alias == Alias::Fused && operation.action != Action::Pad;
+        is_activation && has_window && outputs.any(|&output| is_deepened(&program.maps[output]))
     };
     let is_reshaped: Vec<bool> = program.operations.iter().map(is_reshaped).collect();
     for (operation, is_reshaped) in program.operations.iter_mut().zip(is_reshaped) {
@@ -135,10 +127,41 @@ fn push_node(lowering: &mut Lowering) {
     if operation.alias == Alias::InPlace && changes_type(lowering) {
         operation.alias = Alias::Separate;
     }
+    let activated = output_of_own_activation(lowering, &operation);
+    if let Some((computed, _)) = activated {
+        operation.outputs = vec![computed];
+    }
     match convolution::in_pieces(&lowering.program, &operation) {
         Some(pieces) => pieces.into_iter().for_each(|piece| lowering.push(piece)),
         None => lowering.push(operation),
     }
+    if let Some((computed, output)) = activated {
+        lowering.push(Operation {
+            alias: Alias::InPlace,
+            ..lowering.operation(Action::Requantise, &[computed], output)
+        });
+    }
+}
+
+/// What a window writes, and what the activation writes that the file fuses into it, where that is an operation of its
+/// own: it sees a shallow feature map in a deeper shape than the window.
+fn output_of_own_activation(
+    lowering: &mut Lowering,
+    operation: &Operation,
+) -> Option<(usize, usize)> {
+    let output = lowering.output()?;
+    let map = lowering.program.maps[output];
+    let is_apart = lowering.has_activation()
+        && !lowering.accelerator.is_as_trained
+        && has_window(operation)
+        && is_deepened(&map);
+    is_apart.then(|| (lowering.map(map.shape, map.element_bytes), output))
+}
+
+/// Whether an operation runs on the multipliers, and not as a product of vectors or matrices.
+fn has_window(operation: &Operation) -> bool {
+    let is_product = |kind: Kind| matches!(kind, Kind::VectorProduct | Kind::MatrixProduct);
+    matches!(operation.action, Action::Layer(kind) if !is_product(kind))
 }
 
 /// Whether the output has another scale than the first input, which an operation before it cannot apply.
@@ -218,7 +241,6 @@ fn fuse(program: &mut Program) {
             operation.alias = Alias::Fused;
         }
     }
-    let has_window = |operation: &Operation| matches!(operation.action, Action::Layer(kind) if !matches!(kind, Kind::VectorProduct | Kind::MatrixProduct));
     let apart: Vec<usize> = (program.operations.iter())
         .filter(|operation| !has_window(operation))
         .flat_map(|operation| &operation.inputs)
