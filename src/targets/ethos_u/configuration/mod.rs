@@ -52,6 +52,7 @@ impl Configuration {
     ) -> Result<Self, IniError> {
         let system = ini.system_configuration(system)?;
         let memory_mode = ini.memory_mode(memory_mode, &system)?;
+        ini.check_arena_cache(&memory_mode, product.max_address_bytes())?;
         Ok(Self {
             product,
             system,

@@ -304,6 +304,27 @@ impl VelaIni {
     }
 }
 
+impl VelaIni {
+    /// Refuses an arena cache beyond the addresses of an accelerator.
+    pub(super) fn check_arena_cache(
+        &self,
+        mode: &MemoryMode,
+        max_bytes: i64,
+    ) -> Result<(), IniError> {
+        let family = self.family(MODE_PREFIX, &mode.name)?;
+        let entry = last(&family, "arena_cache_size");
+        match entry.filter(|_| {
+            mode.arena_cache_bytes
+                .is_some_and(|bytes| bytes > max_bytes)
+        }) {
+            Some(entry) => Err(entry.expected(&format!(
+                "at most the {max_bytes} bytes that the accelerator addresses"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Section {
     fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == key)
