@@ -1,6 +1,7 @@
 //! `litecast-trainer evaluate-configurations`: Vela's rules, as the engine reproduces them, against Vela
 //! in configurations that no network was trained on.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,15 +13,18 @@ use litecast::targets::ethos_u::accelerator::Accelerator;
 use litecast::targets::ethos_u::configuration::Configuration;
 use litecast::targets::ethos_u::totals::Totals;
 
-use super::files::tflite_files;
-use crate::labels::record::{Label, Outcome};
+use crate::labels::plan::{self, Shard};
+use crate::labels::record::{Label, Labelled, Origin, Outcome, Record, Run};
+use crate::labels::store::{LabelFile, Labels};
 use crate::labels::target::Target;
 use crate::labels::vela::{Vela, VelaLabel};
 use crate::labels::worker::Worker;
+use crate::labels::{bytes_of, sha256_hex};
 use crate::markdown::{Head, table};
-use crate::spaces::{self, Space};
+use crate::spaces::{Space, has_networks};
 use crate::targets::ethos_u::sets::Set;
 use crate::targets::ethos_u::setup::Setup;
+use crate::writer::Precision;
 
 /// Of one graph in one configuration.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -36,6 +40,10 @@ pub struct EvaluateConfigurationsArgs {
     /// Folders with real files, which count apart.
     #[arg(long)]
     pub files: Vec<PathBuf>,
+    /// Folder of labels as `label-configurations` writes them: what it has is not labelled again, and what it lacks is
+    /// added.
+    #[arg(long)]
+    pub labels: Option<PathBuf>,
     /// Which configurations.
     #[arg(long = "set", value_enum, default_value_t = Set::Named)]
     pub set: Set,
@@ -61,48 +69,120 @@ const METRICS: [Metric; 4] = [
 /// Estimates and labels of one graph, by [`METRICS`].
 type Pair = [(f64, f64); METRICS.len()];
 
-/// Accelerator and configuration in words, pairs of sampled networks and of files, and graphs that were left out.
-type Group<'p> = ([String; 2], &'p [Vec<Pair>; 2], usize);
+/// Groups of graphs: networks, random operators and files.
+const N_GROUPS: usize = 3;
+const GROUPS: [&str; N_GROUPS] = ["Sampled networks", "Random operators", "Real files"];
 
-/// A graph's bytes, and whether it is a real file.
-struct Example {
-    bytes: Vec<u8>,
-    is_file: bool,
+/// Accelerator and configuration in words, pairs by group, and graphs that were left out.
+type Row<'p> = ([String; 2], &'p [Vec<Pair>; N_GROUPS], [usize; N_GROUPS]);
+
+/// What Vela says of graphs, as far as a folder of labels knows it.
+struct Labeller<'a> {
+    vela: Vela,
+    targets: &'a [Target],
+    worker: Option<Worker>,
+    known: HashMap<(String, String), (String, Outcome)>,
+    file: Option<LabelFile>,
+}
+
+impl<'a> Labeller<'a> {
+    fn open(args: &EvaluateConfigurationsArgs, targets: &'a [Target]) -> Result<Self> {
+        let mut labeller = Self {
+            vela: Vela {
+                python: args.python.clone(),
+            },
+            targets,
+            worker: None,
+            known: HashMap::new(),
+            file: None,
+        };
+        let Some(folder) = &args.labels else {
+            return Ok(labeller);
+        };
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        for labelled in Labels::read(folder)?.labelled {
+            let key = (labelled.graph_id, labelled.target);
+            if matches!(labelled.outcome.status(), "ok" | "rejected") {
+                labeller
+                    .known
+                    .insert(key, (labelled.sha256, labelled.outcome));
+            }
+        }
+        let tool = labeller.worker()?.tool.clone();
+        let mut file = LabelFile::open(&folder.join("evaluate-configurations.jsonl"))?;
+        file.append(&Record::Run(Box::new(Run {
+            tool,
+            targets: targets.to_vec(),
+            time_limit_s: LIMIT.as_secs_f64(),
+            request: format!("{:?}", args.set),
+            shard: "0/1".into(),
+        })))?;
+        labeller.file = Some(file);
+        Ok(labeller)
+    }
+
+    fn worker(&mut self) -> Result<&mut Worker> {
+        let worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => Worker::start(&self.vela, self.targets)?,
+        };
+        Ok(self.worker.insert(worker))
+    }
+
+    /// Of a graph in the configuration with this index.
+    fn outcome(&mut self, origin: &Origin, bytes: &[u8], idx: usize) -> Result<Outcome> {
+        let sha256 = sha256_hex(bytes);
+        let target = self.targets[idx].id.clone();
+        let key = (origin.graph_id(), target.clone());
+        if let Some((_, outcome)) = self.known.get(&key).filter(|(known, _)| *known == sha256) {
+            return Ok(outcome.clone());
+        }
+        let answer = self.worker()?.label(idx, bytes, LIMIT);
+        if !answer.leaves_worker_alive() {
+            self.worker = None;
+        }
+        if let Some(file) = &mut self.file {
+            file.append(&Record::Label(Box::new(Labelled {
+                graph_id: origin.graph_id(),
+                origin: origin.clone(),
+                sha256,
+                target,
+                cpu_s: answer.cpu_s,
+                outcome: answer.outcome.clone(),
+            })))?;
+        }
+        Ok(answer.outcome)
+    }
 }
 
 pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
-    let vela = Vela {
-        python: args.python.clone(),
-    };
     let setups = args.set.setups(args.seed)?;
     let targets: Vec<Target> = setups.iter().map(Setup::vela_target).collect();
     let configurations: Vec<Configuration> =
         (setups.into_iter().map(|setup| setup.configuration)).collect();
     let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::of).collect();
-    let examples = examples(args)?;
-    let mut worker = Worker::start(&vela, &targets)?;
-    let mut pairs: Vec<[Vec<Pair>; 2]> = vec![Default::default(); targets.len()];
-    let mut n_left_out = vec![0; targets.len()];
+    let mut labeller = Labeller::open(args, &targets)?;
+    let origins = origins(args)?;
+    let mut pairs: Vec<[Vec<Pair>; N_GROUPS]> = vec![Default::default(); targets.len()];
+    let mut n_left_out = vec![[0; N_GROUPS]; targets.len()];
     // Every so many-th pair of a network and a configuration, so that each configuration has others.
     let step = args
         .networks_each
-        .map_or(1, |n| (examples.len() / n.max(1)).max(1));
-    for (example_idx, example) in examples.iter().enumerate() {
-        let planned = totals(&example.bytes, &accelerators)?;
+        .map_or(1, |n| (origins.len() / n.max(1)).max(1));
+    for (origin_idx, origin) in origins.iter().enumerate() {
+        let bytes = bytes_of(origin)?;
+        let group = group_of(origin);
+        let planned = totals(&bytes, &accelerators)?;
         for (idx, totals) in planned.iter().enumerate() {
-            if (example_idx + idx) % step != 0 {
+            if (origin_idx + idx) % step != 0 {
                 continue;
             }
-            let answer = worker.label(idx, &example.bytes, LIMIT);
-            if !answer.leaves_worker_alive() {
-                worker = Worker::start(&vela, &targets)?;
-            }
-            match &answer.outcome {
+            match labeller.outcome(origin, &bytes, idx)? {
                 // What stays on the CPU costs nothing in the compiler's totals.
                 Outcome::Ok(Label::Vela(label)) if label.n_cpu_operators == 0 => {
-                    pairs[idx][usize::from(example.is_file)].push(pair(totals, label));
+                    pairs[idx][group].push(pair(totals, &label));
                 }
-                _ => n_left_out[idx] += 1,
+                _ => n_left_out[idx][group] += 1,
             }
         }
     }
@@ -111,25 +191,32 @@ pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
     fs::write(&args.out, text).with_context(|| args.out.display().to_string())
 }
 
-fn examples(args: &EvaluateConfigurationsArgs) -> Result<Vec<Example>> {
-    let mut examples = Vec::new();
-    for space in Space::all() {
-        for index in 0..args.count {
-            examples.push(Example {
-                bytes: spaces::sample(space, args.seed, index).to_tflite(),
-                is_file: false,
-            });
+fn group_of(origin: &Origin) -> usize {
+    match origin {
+        Origin::Sampled { space, .. } => usize::from(!has_networks(space)),
+        Origin::File(_) => 2,
+    }
+}
+
+fn origins(args: &EvaluateConfigurationsArgs) -> Result<Vec<Origin>> {
+    let sampled = |space: Space| {
+        let id = space.id().to_string();
+        (0..args.count).map(move |index| Origin::Sampled {
+            space: id.clone(),
+            seed: args.seed,
+            index,
+            precision: Precision::Int8,
+            batch: 1,
+        })
+    };
+    let mut origins: Vec<Origin> = Space::all().flat_map(sampled).collect();
+    let shard = Shard { index: 0, n: 1 };
+    for origin in plan::files(&args.files, shard)? {
+        if litecast::formats::tflite::parse(&bytes_of(&origin)?).is_ok() {
+            origins.push(origin);
         }
     }
-    for folder in &args.files {
-        let files = tflite_files(folder)?.into_iter();
-        let files = files.filter(|(_, bytes)| litecast::formats::tflite::parse(bytes).is_ok());
-        examples.extend(files.map(|(_, bytes)| Example {
-            bytes,
-            is_file: true,
-        }));
-    }
-    Ok(examples)
+    Ok(origins)
 }
 
 /// In each configuration.
@@ -174,9 +261,36 @@ fn percents(pairs: &[(f64, f64)]) -> Option<[f64; 4]> {
 
 fn markdown(
     configurations: &[Configuration],
-    pairs: &[[Vec<Pair>; 2]],
-    n_left_out: &[usize],
+    pairs: &[[Vec<Pair>; N_GROUPS]],
+    n_left_out: &[[usize; N_GROUPS]],
 ) -> String {
+    let named = configurations.iter().map(|configuration| {
+        let name = configuration.product.name();
+        [name.to_owned(), configuration.in_words()]
+    });
+    let of_all: [Vec<Pair>; N_GROUPS] = std::array::from_fn(|group| {
+        let here = pairs.iter().flat_map(|pairs| &pairs[group]);
+        here.copied().collect()
+    });
+    let left_out = std::array::from_fn(|group| n_left_out.iter().map(|n| n[group]).sum());
+    let mut rows: Vec<Row> = (named.zip(pairs).zip(n_left_out))
+        .map(|((names, pairs), &n_left_out)| (names, pairs, n_left_out))
+        .collect();
+    rows.push((["all", "all of them"].map(str::to_owned), &of_all, left_out));
+    let mut text = "# Vela's rules beside Vela, by configuration\n\n\
+         Relative errors of the rules alone, none of them cut off. Graphs that Vela refuses, or of which it leaves a \
+         part to the CPU, are left out.\n"
+        .to_owned();
+    for (group, title) in GROUPS.into_iter().enumerate() {
+        if rows.iter().any(|(_, pairs, _)| !pairs[group].is_empty()) {
+            text += &format!("\n## {title}\n\n{}", section(&rows, group));
+        }
+    }
+    text
+}
+
+/// The table of one group of graphs.
+fn section(rows: &[Row], group: usize) -> String {
     let mut heads = vec![Head::text("accelerator"), Head::text("configuration")];
     heads.extend(["graphs", "left out"].map(Head::number));
     for metric in METRICS {
@@ -184,43 +298,18 @@ fn markdown(
             ["mean", "median", "p90", "p95"].map(|what| Head::number(format!("{metric} {what}"))),
         );
     }
-    let named = configurations.iter().map(|configuration| {
-        let name = configuration.product.name();
-        [name.to_owned(), configuration.in_words()]
+    let cells = rows.iter().map(|(names, pairs, n_left_out)| {
+        let pairs = &pairs[group];
+        let mut cells = names.to_vec();
+        cells.extend([pairs.len(), n_left_out[group]].map(|n| n.to_string()));
+        for idx in 0..METRICS.len() {
+            let column: Vec<(f64, f64)> = pairs.iter().map(|pair| pair[idx]).collect();
+            cells.extend(match percents(&column) {
+                Some(percents) => percents.map(|percent| format!("{percent:.2} %")),
+                None => [const { String::new() }; 4].map(|_| "-".to_owned()),
+            });
+        }
+        cells
     });
-    let all = std::array::from_fn(|kind| {
-        pairs
-            .iter()
-            .flat_map(|pairs| &pairs[kind])
-            .copied()
-            .collect()
-    });
-    let of_all: [Vec<Pair>; 2] = all;
-    let mut groups: Vec<Group> = (named.zip(pairs).zip(n_left_out))
-        .map(|((names, pairs), &n_left_out)| (names, pairs, n_left_out))
-        .collect();
-    let names = ["all", "all of them"].map(str::to_owned);
-    groups.push((names, &of_all, n_left_out.iter().sum()));
-    let rows = |kind: usize| {
-        groups.iter().map(move |(names, pairs, n_left_out)| {
-            let pairs = &pairs[kind];
-            let mut cells = names.to_vec();
-            cells.extend([pairs.len(), *n_left_out].map(|n| n.to_string()));
-            for idx in 0..METRICS.len() {
-                let column: Vec<(f64, f64)> = pairs.iter().map(|pair| pair[idx]).collect();
-                cells.extend(match percents(&column) {
-                    Some(percents) => percents.map(|percent| format!("{percent:.2} %")),
-                    None => [const { String::new() }; 4].map(|_| "-".to_owned()),
-                });
-            }
-            cells
-        })
-    };
-    format!(
-        "# Vela's rules beside Vela, by configuration\n\n\
-         Relative errors of the rules alone, none of them cut off. Graphs that Vela refuses, or of which it \
-         leaves a part to the CPU, are left out.\n\n## Sampled networks\n\n{}\n## Real files\n\n{}",
-        table(&heads, rows(0)),
-        table(&heads, rows(1)),
-    )
+    table(&heads, cells)
 }
