@@ -43,7 +43,20 @@ pub fn fit(deviations: &[Deviation]) -> Option<Width> {
     let all: Vec<&Deviation> = deviations.iter().collect();
     let mut width = refit(&grow(&choosing, MAX_DEPTH), &all)?;
     raise(&mut width, 1.0);
+    round(&mut width);
     Some(width)
+}
+
+/// Factors to four decimals, which is more than the graphs tell, and upwards, so that none holds less.
+fn round(width: &mut Width) {
+    const STEPS: f64 = 1e4;
+    match width {
+        Width::Factor { factor, .. } => *factor = (*factor * STEPS).ceil() / STEPS,
+        Width::Split { below, above, .. } => {
+            round(below);
+            round(above);
+        }
+    }
 }
 
 /// A split, or none.
