@@ -96,10 +96,13 @@ impl Cost {
                     true => 0.0,
                     false => scale_bytes,
                 };
-                let waited_bytes = match own_bytes > 0.0 {
-                    true => (fetched_bytes - of_scales / n_reads).max(0.0),
-                    false => 0.0,
+                // A buffer that is there already is waited for as if it were fetched again.
+                let waited_bytes = match (accelerator.is_as_trained, buffer.is_prefetched) {
+                    (true, _) => fetched_bytes,
+                    (false, true) => weight_bytes - buffer.first_bytes,
+                    (false, false) => weight_bytes,
                 };
+                let waited_bytes = (waited_bytes - of_scales / n_reads).max(0.0);
                 traffic.add(off_chip, Channel::Copy, waited_bytes);
                 traffic.add(&accelerator.sram, Channel::Write, waited_bytes);
                 let stream_bytes = (read_bytes - of_scales).max(0.0);
