@@ -33,14 +33,15 @@ pub fn features_and_plans(graph: &Graph, analysis: &Analysis) -> (Features, Shar
     };
     let features = features::extract(graph, analysis, &compiler);
     for (plan, operators) in plans.iter_mut().zip(compiler.operators) {
-        if plan.is_as_trained {
+        if plan.is_by_all_rules {
             plan.operators = operators;
         }
     }
     (features, SharedPlans(plans))
 }
 
-/// Plans of a graph that were made for its features, where the rules that were found since training say the same.
+/// Plans of a graph that were made for its features, where these are by every rule: not before the network is trained on
+/// those that were found since.
 #[derive(Clone, Debug, Default)]
 pub struct SharedPlans([Plan; N_ACCELERATORS]);
 
@@ -49,7 +50,7 @@ impl SharedPlans {
     pub fn of(&self, product: Product) -> Option<&Plan> {
         let mut accelerators = ACCELERATORS.iter();
         let idx = accelerators.position(|accelerator| accelerator.product == product)?;
-        Some(&self.0[idx]).filter(|plan| plan.is_as_trained)
+        Some(&self.0[idx]).filter(|plan| plan.is_by_all_rules)
     }
 }
 

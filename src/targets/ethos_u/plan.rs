@@ -40,9 +40,8 @@ pub struct Plan {
     pub operators: Vec<PlannedOperator>,
     /// Whether a limit left operators or parts as they are: see [`Program::is_cut`].
     pub is_cut: bool,
-    /// Whether the rules that were found since training leave it as it is: those are about weights and chains of
-    /// Ethos-U85, and about results that overwrite an input of another type.
-    pub is_as_trained: bool,
+    /// Whether it is by every rule, those that were found since training included.
+    pub is_by_all_rules: bool,
 }
 
 impl Plan {
@@ -51,7 +50,7 @@ impl Plan {
         let program = lower(accelerator, graph, analysis);
         Self {
             is_cut: program.is_cut,
-            is_as_trained: !accelerator.is_u85() && !program.changes_type_in_place,
+            is_by_all_rules: !accelerator.is_as_trained,
             operators: plan_of(accelerator, graph, program),
         }
     }

@@ -24,8 +24,6 @@ pub struct Program {
     pub operations: Vec<Operation>,
     /// Indices of the outputs of the graph in [`Self::maps`].
     pub outputs: Vec<usize>,
-    /// Whether an operation has an output that overwrites an input of another type by the rules of training alone.
-    pub changes_type_in_place: bool,
     /// Whether operators or parts were left as they are because the compiler would make too many operations of them.
     pub is_cut: bool,
 }
