@@ -77,8 +77,9 @@ pub fn arena_bytes(
     kernels: Kernels,
     pointers: Pointers,
 ) -> Result<u64, Unplannable> {
-    let plan = memory_plan(graph, &scratch(graph, kernels))?;
-    let persistent = persistent_bytes(graph.model, pointers);
+    let buffers = scratch(graph, kernels);
+    let plan = memory_plan(graph, &buffers)?;
+    let persistent = persistent_bytes(graph.model, buffers.len(), pointers);
     plan.arena_bytes
         .checked_add(persistent)
         .ok_or(Unplannable::Overflow)

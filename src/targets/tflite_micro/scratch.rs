@@ -50,6 +50,7 @@ fn output<'g>(graph: &Graph<'g>, node: &Node) -> Option<&'g Tensor> {
 fn reference(graph: &Graph, node: &Node) -> Vec<u64> {
     let sizes = match node.operator.code.kind {
         OpKind::Mean | OpKind::Sum => reduction(graph, node),
+        OpKind::ReduceMax | OpKind::ReduceMin => indices(graph, node),
         OpKind::UnidirectionalSequenceLstm => {
             input(graph, node, 19).and_then(|state| Some(vec![state.byte_len()?; 4]))
         }
@@ -59,20 +60,20 @@ fn reference(graph: &Graph, node: &Node) -> Vec<u64> {
     sizes.unwrap_or_default()
 }
 
-/// Sums as 32-bit numbers where the input is quantised, an index for each dimension, the axes.
+/// Sums as 32-bit numbers where the input is quantised, and [`indices`].
 fn reduction(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
     let values = input(graph, node, 0)?;
     let is_quantised = matches!(values.tensor_type, TensorType::Int8 | TensorType::Int16);
     let sums = output(graph, node)?.element_count()?.checked_mul(4)?;
+    let sums = is_quantised.then_some(sums).into_iter();
+    Some(sums.chain(indices(graph, node)?).collect())
+}
+
+/// An index for each dimension, and the axes.
+fn indices(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
+    let rank = input(graph, node, 0)?.shape.len() as u64;
     let axes = input(graph, node, 1)?.element_count()?.checked_mul(4)?;
-    let rank = values.shape.len() as u64;
-    Some(
-        is_quantised
-            .then_some(sums)
-            .into_iter()
-            .chain([4 * rank, axes])
-            .collect(),
-    )
+    Some(vec![4 * rank, axes])
 }
 
 fn transpose_conv(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
