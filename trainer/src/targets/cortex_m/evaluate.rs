@@ -7,7 +7,7 @@ use litecast::targets::cortex_m::{Energy, Errors};
 
 use super::columns::{MACS_ALONE, PRODUCTS};
 use super::fit::{Factors, Fit, Model, Row, nearest};
-use super::measured::{MeasuredEnergy, Measurement};
+use super::measured::{MeasuredEnergy, Measurement, Power};
 use crate::metrics::conformal_quantile;
 
 /// A measured latency beside estimates by fits without it.
@@ -144,13 +144,14 @@ impl<'r> Evaluation<'r> {
     pub fn of(model: &Model, rows: Vec<&'r Row>) -> Result<Self> {
         let macs_alone = Model {
             columns: MACS_ALONE,
+            known: &[],
             ..*model
         };
         let all_counts = Estimates::of(model, &rows)?;
         let macs_alone_ms = all(without(&macs_alone, &rows, |a, b| a.network == b.network)?)?;
         let choice = match model.factors {
             Factors::Board => Some(Choice::of(model, &rows)?),
-            Factors::CoreAndVersion | Factors::None => None,
+            Factors::CoreAndRelease | Factors::None => None,
         };
         let left_out = rows.iter().enumerate().map(|(idx, row)| {
             let chosen = match &choice {
@@ -198,7 +199,7 @@ impl<'r> Evaluation<'r> {
                     (&left.row.measured, factor.max(unseen))
                 })
                 .collect(),
-            Factors::CoreAndVersion | Factors::None => self
+            Factors::CoreAndRelease | Factors::None => self
                 .of_core(core)
                 .iter()
                 .map(|left| {
@@ -224,7 +225,7 @@ impl Evaluation<'_> {
     /// The interval's factor for a board that was not measured, of a core that others have: that of boards
     /// left out whole, where boards have no factors of their own.
     pub fn transferred_factor(&self, core: &str) -> Option<f64> {
-        if self.factors != Factors::CoreAndVersion {
+        if self.factors != Factors::CoreAndRelease {
             return None;
         }
         let of = |is_core: &dyn Fn(&str) -> bool| -> Vec<f64> {
@@ -330,54 +331,44 @@ fn summary(signed: Vec<f64>) -> Errors {
     }
 }
 
-/// Releases that a submission of each round ran.
-const ROUNDS: &[(&str, &str)] = &[
-    ("0.7", "2022"),
-    ("1.0", "7.3"),
-    ("1.1", "8.1"),
-    ("1.2", "9.0, submitted"),
-];
-
 /// Power of a board, and the error of power times latency with a network left out of both.
-pub fn energy(
-    left_out: &[&LeftOut],
-    energies: &[MeasuredEnergy],
-    board: &str,
-    submitter: &str,
-    clock_mhz: f64,
-) -> Result<Energy> {
-    let spelled = board.replace('-', "_");
-    let own: Vec<&MeasuredEnergy> = energies
-        .iter()
-        .filter(|energy| {
-            energy.org == submitter && energy.system.replace('-', "_").contains(&spelled)
-        })
-        .collect();
-    let mut signed = Vec::new();
-    for energy in &own {
-        let round = ROUNDS.iter().find(|(round, _)| *round == energy.round);
-        let network = format!("tiny_{}", energy.task);
+pub fn energy(left_out: &[&LeftOut], energies: &[MeasuredEnergy], power: &Power) -> Result<Energy> {
+    let measured = energies.iter().filter_map(|energy| {
+        let submission = power
+            .submissions
+            .iter()
+            .find(|own| **own == energy.submission)?;
         let latency = left_out.iter().find(|left| {
             let measured = &left.row.measured;
-            measured.board == board
-                && measured.network == network
-                && round.is_some_and(|(_, version)| measured.version == *version)
-        });
-        let Some(latency) = latency else { continue };
-        let others = own.iter().filter(|other| other.task != energy.task);
-        let power_mw = median(others.map(|other| other.power_mw()).collect());
-        let estimate_uj = power_mw * latency.network_ms;
-        signed.push(100.0 * (estimate_uj / energy.energy_uj - 1.0));
-    }
-    ensure!(!signed.is_empty(), "no measured energy of {board}");
+            measured.board == power.board
+                && measured.version == submission.version
+                && measured.network == format!("tiny_{}", energy.task)
+        })?;
+        Some((energy, *latency, energy.energy_uj / latency.measured_ms()))
+    });
+    let measured: Vec<(&MeasuredEnergy, &LeftOut, f64)> = measured.collect();
+    ensure!(
+        !measured.is_empty(),
+        "no measured energy of {}",
+        power.board
+    );
+    let error_percent = |(energy, latency, _): &(&MeasuredEnergy, &LeftOut, f64)| {
+        let others = measured
+            .iter()
+            .filter(|(other, ..)| other.task != energy.task);
+        let power_mw = median(others.map(|(.., power_mw)| *power_mw).collect());
+        100.0 * (power_mw * latency.network_ms / energy.energy_uj - 1.0)
+    };
+    let signed: Vec<f64> = measured.iter().map(error_percent).collect();
     let factors = signed.iter().map(|error| {
         let ratio = 1.0 + error / 100.0;
         ratio.max(1.0 / ratio)
     });
+    let powers_mw = measured.iter().map(|(.., power_mw)| *power_mw);
     Ok(Energy {
-        board: board.to_owned(),
-        power_mw: rounded(median(own.iter().map(|energy| energy.power_mw()).collect())),
-        clock_mhz,
+        board: power.board.to_owned(),
+        power_mw: rounded(median(powers_mw.collect())),
+        clock_mhz: power.clock_mhz,
         interval_factor: rounded(interval_factor(factors.collect())),
         error: summary(signed),
     })

@@ -14,8 +14,11 @@ pub struct Measurement {
     pub runtime: &'static str,
     pub core: &'static str,
     pub board: String,
-    /// Releases of the runtime whose programs run alike.
+    /// Release of the runtime.
     pub version: String,
+    /// Whether ST Edge AI was told to make the program for time (`-O time`), not for a balance of time and
+    /// memory.
+    pub is_made_for_time: bool,
     pub network: String,
     pub family: String,
     pub file: PathBuf,
@@ -136,6 +139,7 @@ fn st_edge_ai(folders: &Folders) -> Result<Vec<Measurement>> {
                 on_chip_bytes,
             },
             version,
+            is_made_for_time: false,
             family: family(&network),
             network,
             file: folders.existing(&line.file)?,
@@ -234,11 +238,8 @@ fn mlperf_tiny(folders: &Folders) -> Result<Vec<Measurement>> {
                     && system.runtime == "st-edge-ai",
                 on_chip_bytes: None,
             },
-            version: match system.version {
-                "8.0" => "8.1",
-                version => version,
-            }
-            .to_owned(),
+            version: system.version.to_owned(),
+            is_made_for_time: system.runtime == "st-edge-ai",
             network: format!("tiny_{}", line.variant),
             family: format!("tiny_{}", line.variant),
             file: folders.existing(file)?,
@@ -259,8 +260,8 @@ struct System {
 }
 
 /// What a submission ran; `None` where it is none of a runtime that is fitted, or has an accelerator
-/// (xG24's MVP, STM32U3C5's HSP). Releases of ST Edge AI from 9.0 on run faster in submissions than in
-/// ST's own tables, with the same networks: they count as releases of their own.
+/// (xG24's MVP, STM32U3C5's HSP). Submissions with ST Edge AI are made for time, as their projects say
+/// (`optimization=time` in the `.ioc` files); ST's own tables are of the default.
 fn system(line: &TinyLine) -> Option<System> {
     let st = |core, board, clock_mhz, version| System {
         runtime: "st-edge-ai",
@@ -277,12 +278,12 @@ fn system(line: &TinyLine) -> Option<System> {
     match (line.org.as_str(), line.round.as_str()) {
         ("STMicroelectronics", _) if line.system.contains("U3C5") => None,
         ("STMicroelectronics", "1.3") if line.system.contains("U385") => {
-            Some(st("cortex-m33", "NUCLEO-U385RG-Q", 96.0, "10.2, submitted"))
+            Some(st("cortex-m33", "NUCLEO-U385RG-Q", 96.0, "10.2"))
         }
         ("STMicroelectronics", "1.0") => Some(l4r5("7.3")),
         ("STMicroelectronics", "1.1") => Some(l4r5("8.1")),
-        ("STMicroelectronics", "1.2") => Some(l4r5("9.0, submitted")),
-        ("STMicroelectronics", "1.3") => Some(l4r5("10.2, submitted")),
+        ("STMicroelectronics", "1.2") => Some(l4r5("9.0")),
+        ("STMicroelectronics", "1.3") => Some(l4r5("10.2")),
         ("Krai", _) if line.fw == "X-CUBE-AI v7.3.0" => Some(l4r5("7.3")),
         ("Krai", _) if line.fw == "X-CUBE-AI v8.0.0" => Some(l4r5("8.0")),
         ("reference", "0.5") => Some(micro("cortex-m4", "NUCLEO-L4R5ZI", 120.0, "2.3.1")),
@@ -342,6 +343,7 @@ fn nxp(folders: &Folders) -> Result<Vec<Measurement>> {
             core,
             board: board.to_owned(),
             version: "2024".to_owned(),
+            is_made_for_time: false,
             network: network.to_owned(),
             family: network.to_owned(),
             file: folders.existing(file)?,
@@ -426,6 +428,7 @@ fn mcufit(folders: &Folders) -> Result<Vec<Measurement>> {
                 core,
                 board: board.to_owned(),
                 version: "2026".to_owned(),
+                is_made_for_time: false,
                 network: network.to_owned(),
                 family: network.to_owned(),
                 file: folders.existing(file)?,
@@ -440,26 +443,67 @@ fn mcufit(folders: &Folders) -> Result<Vec<Measurement>> {
     Ok(found.into_values().collect())
 }
 
+/// A board whose power is known from energies that were submitted to MLPerf Tiny.
+pub struct Power {
+    /// As [`Measurement::board`].
+    pub board: &'static str,
+    /// The only clock that the power is of.
+    pub clock_mhz: f64,
+    pub submissions: &'static [Submission],
+}
+
+/// One system of MLPerf Tiny's closed division.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submission {
+    pub round: &'static str,
+    pub submitter: &'static str,
+    pub system: &'static str,
+    /// As [`Measurement::version`].
+    pub version: &'static str,
+}
+
 /// Measured energy of an inference.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct MeasuredEnergy {
-    pub round: String,
-    pub org: String,
-    pub system: String,
-    pub task: String,
-    /// In the run that measured energy.
-    pub latency_ms: f64,
+    pub submission: Submission,
+    /// MLPerf's name of the network.
+    pub task: &'static str,
     pub energy_uj: f64,
 }
 
-impl MeasuredEnergy {
-    pub fn power_mw(&self) -> f64 {
-        self.energy_uj / self.latency_ms
+/// Energies of submissions, from a folder of clones of `github.com/mlcommons/tiny_results_v*`.
+pub fn read_energies(folder: &Path, submissions: &[Submission]) -> Result<Vec<MeasuredEnergy>> {
+    let mut found = Vec::new();
+    for submission in submissions {
+        for (task, _) in TINY {
+            let path = folder
+                .join(format!("tiny_results_v{}", submission.round))
+                .join("closed")
+                .join(submission.submitter)
+                .join("results")
+                .join(submission.system)
+                .join(task)
+                .join("energy/results.txt");
+            let read = || format!("could not read {}", path.display());
+            let text = std::fs::read_to_string(&path).with_context(read)?;
+            let energy_uj = median_energy_uj(&text).with_context(|| {
+                format!("{}: expected a median energy, found none", path.display())
+            })?;
+            found.push(MeasuredEnergy {
+                submission: *submission,
+                task,
+                energy_uj,
+            });
+        }
     }
+    Ok(found)
 }
 
-pub fn read_energy(path: &Path) -> Result<Vec<MeasuredEnergy>> {
-    table(path)
+/// As the benchmark's runner prints it: `Median energy cost is 245.341 uJ/inf.`
+fn median_energy_uj(text: &str) -> Option<f64> {
+    let (_, after) = text.split_once("Median energy cost is ")?;
+    let energy_uj: f64 = after.split_whitespace().next()?.parse().ok()?;
+    (energy_uj.is_finite() && energy_uj > 0.0).then_some(energy_uj)
 }
 
 fn table<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
@@ -481,6 +525,15 @@ fn json_lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn energies_are_read_as_the_runner_prints_them() {
+        let text =
+            "01148.209 ulp-ml: Median energy cost is 2578.969 uJ/inf.\n01148.209 ulp-ml: ---";
+        assert_eq!(median_energy_uj(text), Some(2578.969));
+        assert_eq!(median_energy_uj("Median energy cost is none"), None);
+        assert_eq!(median_energy_uj(""), None);
+    }
 
     #[test]
     fn files_of_one_architecture_are_one_network() {

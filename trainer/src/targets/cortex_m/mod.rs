@@ -17,10 +17,10 @@ use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
 use litecast::targets::cortex_m::{Constants, Program, Runtime, Target, work};
 
-use self::columns::{ESP_NN, NEURAL_ART, ST_EDGE_AI, TFLITE_MICRO};
+use self::columns::{ESP_FLASH, ESP_NN, NEURAL_ART, ST_EDGE_AI, TFLITE_MICRO};
 use self::evaluate::{Evaluation, rounded};
 use self::fit::{Factors, Fit, Model, Row};
-use self::measured::{Folders, Measurement};
+use self::measured::{Folders, MeasuredEnergy, Measurement, Power, Submission};
 use self::report::Found;
 
 /// Fits the constants of microcontrollers to measured boards.
@@ -29,9 +29,10 @@ pub struct FitMcuArgs {
     /// Folder of the measured tables and of the networks that they are of.
     #[arg(long, default_value = "../shared")]
     pub shared: PathBuf,
-    /// Table of measured energies.
-    #[arg(long, default_value = "../shared/data/mcu/mlperf_tiny_energy.csv")]
-    pub energies: PathBuf,
+    /// Folder of clones of github.com/mlcommons/tiny_results_v*, for measured energies; without it, powers
+    /// stay as they are.
+    #[arg(long)]
+    pub energies: Option<PathBuf>,
     /// File for the constants.
     #[arg(long, default_value = "src/targets/cortex_m/constants.json")]
     pub out: PathBuf,
@@ -49,17 +50,14 @@ pub fn run(args: &FitMcuArgs) -> Result<()> {
         folders.tables.join("mcu").display()
     );
     let rows = rows(measured::read(&folders)?)?;
-    let energies = match args.energies.is_file() {
-        true => Some(measured::read_energy(&args.energies)?),
-        false => {
-            println!(
-                "no {}: powers stay as they are in {}",
-                args.energies.display(),
-                args.out.display()
-            );
-            None
-        }
-    };
+    let submissions: Vec<Submission> = OFFERS
+        .iter()
+        .filter_map(|offer| offer.power.as_ref())
+        .flat_map(|power| power.submissions.iter().copied())
+        .collect();
+    let energies = args.energies.as_deref();
+    let energies = energies.map(|folder| measured::read_energies(folder, &submissions));
+    let energies = energies.transpose()?;
     let found = find(&rows, energies.as_deref())?;
     let text = report::markdown(&found);
     println!("{}", report::rows(&found));
@@ -94,7 +92,8 @@ const MODELS: &[(Model, &str, &str)] = &[
         Model {
             runtime: "st-edge-ai",
             columns: ST_EDGE_AI,
-            factors: Factors::CoreAndVersion,
+            known: &[],
+            factors: Factors::CoreAndRelease,
             reference: "cortex-m7",
         },
         "ST Edge AI Core (Cube.AI)",
@@ -104,6 +103,7 @@ const MODELS: &[(Model, &str, &str)] = &[
         Model {
             runtime: "tflite-micro",
             columns: TFLITE_MICRO,
+            known: &[],
             factors: Factors::Board,
             reference: "Arduino Nano 33 BLE",
         },
@@ -114,6 +114,7 @@ const MODELS: &[(Model, &str, &str)] = &[
         Model {
             runtime: "esp-nn",
             columns: ESP_NN,
+            known: ESP_FLASH,
             factors: Factors::None,
             reference: "",
         },
@@ -124,6 +125,7 @@ const MODELS: &[(Model, &str, &str)] = &[
         Model {
             runtime: "neural-art",
             columns: NEURAL_ART,
+            known: &[],
             factors: Factors::None,
             reference: "",
         },
@@ -144,8 +146,18 @@ struct Offer {
     on_chip_bytes: Option<u64>,
     /// Boards whose geometric mean it is; empty where cores and releases have factors.
     boards: &'static [&'static str],
-    /// Board, submitter and clock of its power.
-    power: Option<(&'static str, &'static str, f64)>,
+    /// Whether it is of programs that ST Edge AI made for time.
+    is_made_for_time: bool,
+    power: Option<Power>,
+}
+
+const fn of_st(round: &'static str, system: &'static str, version: &'static str) -> Submission {
+    Submission {
+        round,
+        submitter: "STMicroelectronics",
+        system,
+        version,
+    }
 }
 
 const OFFERS: &[Offer] = &[
@@ -159,6 +171,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: Some(512 << 10),
         boards: &[],
+        is_made_for_time: false,
         power: None,
     },
     Offer {
@@ -171,19 +184,46 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         boards: &[],
+        is_made_for_time: false,
         power: None,
+    },
+    Offer {
+        target: "cortex-m33-stm32u385",
+        device: "NUCLEO-U385RG-Q, Cortex-M33",
+        core: "cortex-m33",
+        runtime: "st-edge-ai",
+        version: "10.2",
+        clock_mhz: 96.0,
+        has_other_clocks: true,
+        on_chip_bytes: None,
+        boards: &[],
+        is_made_for_time: true,
+        power: Some(Power {
+            board: "NUCLEO-U385RG-Q",
+            clock_mhz: 96.0,
+            submissions: &[of_st("1.3", "NUCLEO_U385RG_Q", "10.2")],
+        }),
     },
     Offer {
         target: "cortex-m4-stm32l4r5",
         device: "NUCLEO-L4R5ZI, Cortex-M4",
         core: "cortex-m4",
         runtime: "st-edge-ai",
-        version: "10.2, submitted",
+        version: "10.2",
         clock_mhz: 120.0,
         has_other_clocks: true,
         on_chip_bytes: None,
         boards: &[],
-        power: Some(("NUCLEO-L4R5ZI", "STMicroelectronics", 120.0)),
+        is_made_for_time: true,
+        power: Some(Power {
+            board: "NUCLEO-L4R5ZI",
+            clock_mhz: 120.0,
+            submissions: &[
+                of_st("1.0", "NUCLEO_L4R5ZI", "7.3"),
+                of_st("1.1", "NUCLEO_L4R5ZI", "8.1"),
+                of_st("1.2", "NUCLEO_L4R5ZI", "9.0"),
+            ],
+        }),
     },
     Offer {
         target: "cortex-m7-tflm",
@@ -195,6 +235,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         boards: &["i.MX RT1050", "i.MX RT1170"],
+        is_made_for_time: false,
         power: None,
     },
     Offer {
@@ -207,7 +248,17 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         boards: &["EK-RA6M4", "MCX N947"],
-        power: Some(("EK-RA6M4", "renesas", 200.0)),
+        is_made_for_time: false,
+        power: Some(Power {
+            board: "EK-RA6M4",
+            clock_mhz: 200.0,
+            submissions: &[Submission {
+                round: "0.7",
+                submitter: "renesas",
+                system: "EK-RA6M4",
+                version: "2022",
+            }],
+        }),
     },
     Offer {
         target: "cortex-m4-tflm",
@@ -219,6 +270,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         boards: &["Arduino Nano 33 BLE"],
+        is_made_for_time: false,
         power: None,
     },
     Offer {
@@ -231,6 +283,7 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: true,
         on_chip_bytes: None,
         boards: &[],
+        is_made_for_time: false,
         power: None,
     },
     Offer {
@@ -243,15 +296,33 @@ const OFFERS: &[Offer] = &[
         has_other_clocks: false,
         on_chip_bytes: None,
         boards: &[],
+        is_made_for_time: false,
         power: None,
     },
 ];
 
+impl Offer {
+    /// A latency that has its factors.
+    fn measured(&self) -> Measurement {
+        Measurement {
+            runtime: self.runtime,
+            core: self.core,
+            board: String::new(),
+            version: self.version.to_owned(),
+            is_made_for_time: self.is_made_for_time,
+            network: String::new(),
+            family: String::new(),
+            file: PathBuf::new(),
+            operator: None,
+            clock_mhz: self.clock_mhz,
+            latency_ms: f64::NAN,
+            program: Program::default(),
+        }
+    }
+}
+
 /// Fits every runtime, evaluates every target.
-pub fn find<'r>(
-    rows: &'r [Row],
-    energies: Option<&[measured::MeasuredEnergy]>,
-) -> Result<Found<'r>> {
+pub fn find<'r>(rows: &'r [Row], energies: Option<&[MeasuredEnergy]>) -> Result<Found<'r>> {
     let mut runtimes = Vec::new();
     let mut evaluations = Vec::new();
     let mut fits: BTreeMap<String, Fit> = BTreeMap::new();
@@ -291,6 +362,11 @@ pub fn find<'r>(
         let Some(evaluation) = evaluation else {
             continue;
         };
+        let models = MODELS.iter().map(|(model, ..)| model);
+        let model = models
+            .into_iter()
+            .find(|model| model.runtime == offer.runtime);
+        let model = model.context("every offer is of a runtime")?;
         let runtime = match evaluation.simple_cores.contains(offer.core) {
             true => simple(offer.runtime),
             false => offer.runtime.to_owned(),
@@ -298,7 +374,7 @@ pub fn find<'r>(
         let fit = fits.get(&runtime).context("every runtime is fitted")?;
         targets.push(Target {
             runtime,
-            ..target(offer, evaluation, fit, energies)?
+            ..target(offer, model, evaluation, fit, energies)?
         });
     }
     Ok(Found {
@@ -326,25 +402,16 @@ const SOURCES: [&str; 4] = [
 
 fn target(
     offer: &Offer,
+    model: &Model,
     evaluation: &Evaluation,
     fit: &Fit,
-    energies: Option<&[measured::MeasuredEnergy]>,
+    energies: Option<&[MeasuredEnergy]>,
 ) -> Result<Target> {
-    let factors: Vec<f64> = offer
-        .boards
-        .iter()
-        .map(|board| {
-            fit.board_factor(board)
-                .with_context(|| format!("no latency of {board}"))
-        })
-        .collect::<Result<_>>()?;
-    let cycles_factor = match (factors.is_empty(), offer.runtime) {
-        (false, _) => {
-            let logs: f64 = factors.iter().map(|factor| factor.ln()).sum();
-            (logs / factors.len() as f64).exp()
-        }
-        (true, "st-edge-ai") => fit.core_factor(offer.core) * fit.version_factor(offer.version),
-        (true, _) => 1.0,
+    let cycles_factor = match offer.boards {
+        [] => model.factor(fit, &offer.measured()),
+        boards => fit
+            .factor_of(boards)
+            .with_context(|| format!("no latency of {boards:?}"))?,
     };
     let of_core = evaluation.of_core(offer.core);
     let promise = evaluation.promise(offer.core);
@@ -352,19 +419,20 @@ fn target(
         let shipped = Constants::shipped().target(offer.target);
         shipped.and_then(|target| target.energy.clone())
     };
-    let energy = match (offer.power, energies) {
+    let energy = match (&offer.power, energies) {
         (None, _) => None,
         (Some(_), None) => shipped(),
-        (Some((board, submitter, clock_mhz)), Some(energies)) => Some(evaluate::energy(
-            &of_core, energies, board, submitter, clock_mhz,
-        )?),
+        (Some(power), Some(energies)) => Some(evaluate::energy(&of_core, energies, power)?),
     };
     Ok(Target {
         target: offer.target.into(),
         device: offer.device.into(),
         core: offer.core.into(),
         runtime: offer.runtime.into(),
-        version: offer.version.into(),
+        version: match offer.is_made_for_time {
+            true => format!("{} with -O time", offer.version),
+            false => offer.version.into(),
+        },
         clock_mhz: offer.clock_mhz,
         has_other_clocks: offer.has_other_clocks,
         program: Program {
