@@ -201,7 +201,7 @@ fn check_against_micro(graph: &Graph, micro: &Value) -> bool {
 }
 
 /// The persistent part of what an int8 file needs, beside the recorder, which runs the reference kernels
-/// with 64-bit pointers: kernels' own structures are a fit, so that the whole is off by some bytes.
+/// with 64-bit pointers. Operators that no recorded file has alone keep structures of an unknown size.
 #[test]
 fn the_whole_arena_is_within_a_percent_of_tflite_micro() {
     const MAX_ERROR_PERCENT: f64 = 1.0;
