@@ -1,10 +1,15 @@
 //! The graph: order, edges and cycles, on subgraphs written as text.
 #![cfg(not(target_arch = "wasm32"))]
 
+use std::cell::Cell;
+
 use litecast::formats::tflite::{
     Buffer, BuiltinOptions, Format, Model, OpKind, Operator, Subgraph, Tensor, TensorType,
 };
 use litecast::graph::{Graph, build};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 struct Case {
     why: &'static str,
@@ -178,33 +183,20 @@ fn cases_give_their_graphs() {
     println!("{} cases agree", CASES.len());
 }
 
-/// xorshift64*: the same graphs in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) % limit as u64) as usize
-    }
-}
-
 /// Operator i writes tensor i + 1 and reads up to three tensors of any operator, in an order that
 /// may or may not run.
-fn random_operators(random: &mut Random, n_operators: usize) -> Vec<Operator> {
-    let mut operators = Vec::new();
-    for operator_idx in 0..n_operators {
-        let reach = if random.below(10) == 0 {
-            n_operators
-        } else {
-            operator_idx + 1
+fn some_operators() -> impl Strategy<Value = Vec<Operator>> {
+    (1..=40_usize).prop_flat_map(|n_operators| {
+        let operator = |operator_idx: usize| {
+            let near = vec(0..=operator_idx, 0..4);
+            let any = vec(0..n_operators, 0..4);
+            prop_oneof![9 => near, 1 => any].prop_map(move |inputs| {
+                let inputs = inputs.into_iter().map(|t| Some(t).filter(|&t| t < n_operators));
+                operator(inputs.collect(), vec![operator_idx + 1])
+            })
         };
-        let inputs =
-            (0..random.below(4)).map(|_| Some(random.below(reach)).filter(|&t| t < n_operators));
-        operators.push(operator(inputs.collect(), vec![operator_idx + 1]));
-    }
-    operators
+        (0..n_operators).map(operator).collect::<Vec<_>>()
+    })
 }
 
 /// Quadratic: again and again, the first operator in the file that has not run and whose inputs
@@ -230,11 +222,15 @@ fn naive_order(operators: &[Operator]) -> Option<Vec<usize>> {
 
 #[test]
 fn order_is_that_of_the_naive_algorithm() {
-    let mut random = Random(5);
-    let (mut n_ordered, mut n_cycles) = (0, 0);
-    for _ in 0..600 {
-        let n_operators = 1 + random.below(40);
-        let operators = random_operators(&mut random, n_operators);
+    let (n_ordered, n_cycles) = (Cell::new(0), Cell::new(0));
+    let config = Config {
+        cases: 600,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let outcome = TestRunner::new_with_rng(config, rng).run(&some_operators(), |operators| {
+        let n_operators = operators.len();
         let expected = naive_order(&operators);
         let model = model(operators, n_operators + 1, &[]);
         let found = build(&model, 0);
@@ -244,17 +240,20 @@ fn order_is_that_of_the_naive_algorithm() {
                 let nodes: Vec<usize> = graph.nodes.iter().map(|node| node.operator_idx).collect();
                 assert_eq!(order, nodes);
                 assert_edges(&graph);
-                n_ordered += 1;
+                n_ordered.set(n_ordered.get() + 1);
             }
             None => {
                 assert_on_cycle(
                     &model.subgraphs[0].operators,
                     found.unwrap_err().operator_idx,
                 );
-                n_cycles += 1;
+                n_cycles.set(n_cycles.get() + 1);
             }
         }
-    }
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    let (n_ordered, n_cycles) = (n_ordered.get(), n_cycles.get());
     println!("{n_ordered} orders and {n_cycles} cycles agree");
     assert!(n_ordered > 50 && n_cycles > 50);
 }

@@ -1,23 +1,26 @@
 //! Small models and numbers for the tests of this stage.
 
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
 use crate::formats::tflite::{
     Buffer, BuiltinOptions, Format, Model, OpKind, Operator, Subgraph, Tensor, TensorType,
 };
 
-/// A reproducible stream of numbers (xorshift64).
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 16) % limit
-    }
+/// Checks so many values that `strategy` makes, the same ones in every run. One that fails is made smaller
+/// before it is reported.
+pub fn for_each<S: Strategy>(n_cases: u32, strategy: S, check: impl Fn(S::Value)) {
+    let config = Config {
+        cases: n_cases,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let outcome = TestRunner::new_with_rng(config, rng).run(&strategy, |value| {
+        check(value);
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 /// An activation without a name; constants get a buffer later.

@@ -83,21 +83,21 @@ fn insert(placed: &mut Vec<Placed>, request: &Request, offset_bytes: u64) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::graph::analysis::fixtures::Random;
+    use proptest::prelude::*;
 
-    fn random_requests(random: &mut Random) -> Vec<Request> {
-        let n_requests = 1 + random.below(60);
-        let request = |_| {
-            let first_step = random.below(30) as i64 - 1;
-            Request {
-                size_bytes: 16 * (1 + random.below(40)),
-                first_step,
-                last_step: first_step + random.below(8) as i64,
-                fixed_offset_bytes: (random.below(8) == 0).then(|| 16 * random.below(60)),
-            }
-        };
-        (0..n_requests).map(request).collect()
+    use super::*;
+    use crate::graph::analysis::fixtures::for_each;
+
+    fn requests() -> impl Strategy<Value = Vec<Request>> {
+        let fixed = proptest::option::weighted(0.125, (0..60_u64).prop_map(|place| 16 * place));
+        let request = (1..=40_u64, -1..29_i64, 0..8_i64, fixed);
+        let request = request.prop_map(|(n_units, first_step, n_steps, fixed_offset_bytes)| Request {
+            size_bytes: 16 * n_units,
+            first_step,
+            last_step: first_step + n_steps,
+            fixed_offset_bytes,
+        });
+        proptest::collection::vec(request, 1..=60)
     }
 
     fn overlap_in_time(left: &Request, right: &Request) -> bool {
@@ -135,25 +135,15 @@ mod tests {
 
     #[test]
     fn placing_matches_trying_every_offset() {
-        let mut random = Random::new(1);
-        for _ in 0..500 {
-            let requests = random_requests(&mut random);
-            assert_eq!(
-                place(&requests).unwrap(),
-                place_naively(&requests),
-                "{requests:?}"
-            );
-        }
+        for_each(500, requests(), |requests| {
+            assert_eq!(place(&requests).unwrap(), place_naively(&requests), "{requests:?}");
+        });
     }
 
     #[test]
     fn buffers_alive_together_never_overlap() {
-        let mut random = Random::new(2);
-        for _ in 0..500 {
-            let mut requests = random_requests(&mut random);
-            requests
-                .iter_mut()
-                .for_each(|request| request.fixed_offset_bytes = None);
+        for_each(500, requests(), |mut requests| {
+            requests.iter_mut().for_each(|request| request.fixed_offset_bytes = None);
             let offsets = place(&requests).unwrap();
             for right in 0..requests.len() {
                 for left in 0..right {
@@ -161,7 +151,7 @@ mod tests {
                     assert!(!overlap(pair[0], pair[1]), "{pair:?}");
                 }
             }
-        }
+        });
     }
 
     #[test]

@@ -293,8 +293,10 @@ impl Writers {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::graph::analysis::fixtures::Random;
+    use crate::graph::analysis::fixtures::for_each;
     use crate::targets::ethos_u::program::FeatureMap;
 
     /// The same with every writer of every input looked at again for each reader.
@@ -340,23 +342,21 @@ mod tests {
         }
     }
 
+    /// Operations that read and write some of up to nine maps, which may be the network's outputs too.
+    fn programs() -> impl Strategy<Value = Program> {
+        (2..10_usize).prop_flat_map(|n_maps| {
+            let maps = |most: usize| proptest::collection::vec(0..n_maps, 0..=most);
+            let operations = proptest::collection::vec([maps(4), maps(3)], 1..=10);
+            (operations, maps(4))
+                .prop_map(move |(operations, outputs)| program(operations, n_maps, outputs))
+        })
+    }
+
     #[test]
     fn orders_are_those_of_the_naive_walk() {
-        let mut random = Random::new(11);
-        for _ in 0..2000 {
-            let n_maps = 2 + random.below(8) as usize;
-            let mut some_maps = |most: u64| -> Vec<usize> {
-                let n = random.below(most + 1);
-                (0..n)
-                    .map(|_| random.below(n_maps as u64) as usize)
-                    .collect()
-            };
-            let operations = (0..1 + some_maps(9).len())
-                .map(|_| [some_maps(4), some_maps(3)])
-                .collect();
-            let program = program(operations, n_maps, some_maps(4));
+        for_each(2000, programs(), |program| {
             assert_eq!(depth_first(&program), naively(&program), "{program:?}");
-        }
+        });
     }
 
     /// Each of so many operations writes and reads one map, which is as many times an output: passing its

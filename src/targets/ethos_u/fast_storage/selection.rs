@@ -269,8 +269,10 @@ impl<'a> Search<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
-    use crate::graph::analysis::fixtures::Random;
+    use crate::graph::analysis::fixtures::for_each;
 
     /// The most accesses of any choice that fits, by looking at all choices.
     fn best_choice(candidates: &[Candidate], limit: f64, buffers: &[f64]) -> f64 {
@@ -295,25 +297,23 @@ mod tests {
     #[test]
     fn what_is_kept_in_sram_has_most_accesses() {
         const LIMIT: f64 = 100.0;
-        let mut random = Random::new(5);
-        let mut n_evicted = 0;
-        for _ in 0..300 {
-            let n_steps = 6;
-            let buffers: Vec<f64> = (0..n_steps).map(|_| random.below(60) as f64).collect();
-            let candidates: Vec<Candidate> = (0..8)
-                .map(|id| {
-                    let first = random.below(3) as usize;
-                    Candidate {
-                        id,
-                        first,
-                        last: 2 + random.below(4) as usize,
-                        bytes: 1.0 + random.below(70) as f64,
-                        accesses: 1.0 + random.below(1000) as f64,
-                    }
+        let candidate = (0..3_usize, 2..6_usize, 1..=70_u32, 1..=1000_u32);
+        let candidates = proptest::collection::vec(candidate, 8);
+        let buffers = proptest::collection::vec(0..60_u32, 6);
+        let n_evicted = Cell::new(0);
+        for_each(300, (candidates, buffers), |(candidates, buffers)| {
+            let buffers: Vec<f64> = buffers.into_iter().map(f64::from).collect();
+            let candidates: Vec<Candidate> = (candidates.into_iter().enumerate())
+                .map(|(id, (first, last, bytes, accesses))| Candidate {
+                    id,
+                    first,
+                    last,
+                    bytes: f64::from(bytes),
+                    accesses: f64::from(accesses),
                 })
                 .collect();
             let kept = select(candidates.clone(), LIMIT, &buffers);
-            n_evicted += candidates.len() - kept.len();
+            n_evicted.set(n_evicted.get() + candidates.len() - kept.len());
             let score: f64 = kept.iter().map(|&id| candidates[id].accesses).sum();
             let most = best_choice(&candidates, LIMIT, &buffers);
             for (step, buffer) in buffers.iter().enumerate() {
@@ -323,8 +323,8 @@ mod tests {
             }
             // Candidates that fit under every choice are kept before the search over the rest.
             assert!(score <= most && score >= 0.8 * most, "{score} of {most}");
-        }
-        println!("{n_evicted} of 2400 evicted");
-        assert!(n_evicted > 300);
+        });
+        println!("{} of 2400 evicted", n_evicted.get());
+        assert!(n_evicted.get() > 300);
     }
 }
