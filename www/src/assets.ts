@@ -1,6 +1,6 @@
 /** What the estimator needs from the page's own origin, loaded once for all of its workers. */
 import { KnownError } from "./messenger.ts";
-import type { Failure } from "./protocol.ts";
+import type { Assets } from "./protocol.ts";
 
 const WASM_MAGIC = [0x00, 0x61, 0x73, 0x6d];
 
@@ -12,13 +12,6 @@ export interface AssetUrls {
   warm_up: string | null;
   /** Constants of GPUs, fetched when one is asked for. */
   gpus: string;
-}
-
-export interface Assets {
-  module: WebAssembly.Module;
-  /** The predictor, its bytes in two planes, or why it could not be loaded. */
-  bundle: { planes: ArrayBuffer; manifest: string } | Failure;
-  warm_up: ArrayBuffer | null;
 }
 
 /** Rejects where the module cannot be loaded: without it there is nothing to say about a file. */

@@ -1,9 +1,9 @@
 /** Reports for files, made in workers that are replaced when they break, hang or grow. */
 import { readApplication } from "./application.ts";
-import { type Assets, type AssetUrls, fetchBytes, loadAssets } from "./assets.ts";
+import { type AssetUrls, fetchBytes, loadAssets } from "./assets.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger } from "./messenger.ts";
-import type { CalibrateCall, ChoicesCall, EstimateCall, Estimated, FitsCall, LayoutCall, LayoutValue, LoadGpusCall, StartCall, Started, SweepBatchCall, SweepCall } from "./protocol.ts";
+import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FitsCall, LayoutCall, LayoutValue, LoadGpusCall, StartCall, Started, SweepBatchCall, SweepCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 

@@ -5,8 +5,7 @@
 import { MAX_FILE_BYTES } from "./limits.ts";
 import * as format from "./format.ts";
 import { KnownError } from "./messenger.ts";
-
-export type Model = File | { name: string; failure: KnownError };
+import type { Model } from "./opened.ts";
 
 /** Bytes from which a format is told. */
 const HEAD_BYTES = 4096;

@@ -14,7 +14,8 @@ import { type Report, type Result, type TargetInfo, isEstimate } from "./report.
 import { AS_IT_IS, type Scenario, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
 import { type ComparisonRow, history as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
 import { type BatchControl, batchControl } from "./view/batch.ts";
-import { ComparisonView, type Row, type Summary } from "./view/comparison.ts";
+import type { Row, Summary } from "./compared.ts";
+import { ComparisonView } from "./view/comparison.ts";
 import { sentence } from "./view/diagnostics.ts";
 import { acceptFiles } from "./view/drop.ts";
 import { failurePanel } from "./view/failure.ts";

@@ -1,8 +1,15 @@
 /** Messages between the page and its workers. */
-import type { Assets } from "./assets.ts";
-import type { Layout, LayoutInput } from "./layout/layered.ts";
+import type { Layout, LayoutInput } from "./layout/types.ts";
 import type { Application, BatchSweep, Calibrated, Fits, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
+
+/** What workers start from. */
+export interface Assets {
+  module: WebAssembly.Module;
+  /** The predictor, its bytes in two planes, or why it could not be loaded. */
+  bundle: { planes: ArrayBuffer; manifest: string } | Failure;
+  warm_up: ArrayBuffer | null;
+}
 
 export interface Request<Call> {
   id: number;

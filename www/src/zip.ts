@@ -1,7 +1,7 @@
 /** Models in an archive. Loaded when the first archive is opened. */
 import { BlobReader, BlobWriter, type FileEntry, ZipReader, configure } from "@zip.js/zip.js/lib/zip-core-native.js";
 import { MAX_FILE_BYTES } from "./limits.ts";
-import type { Model } from "./files.ts";
+import type { Model } from "./opened.ts";
 import * as format from "./format.ts";
 import { KnownError } from "./messenger.ts";
 

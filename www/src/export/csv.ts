@@ -2,7 +2,7 @@
 import { estimatedMeasures } from "../costs.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
 import { type Report, isEstimate } from "../report.ts";
-import type { Summary } from "../view/comparison.ts";
+import type { Summary } from "../compared.ts";
 
 type Field = string | number | null | undefined;
 

@@ -1,4 +1,4 @@
-import type { LayeredGraph } from "./layered.ts";
+import type { LayeredGraph } from "./types.ts";
 
 /** Sweeps down and up; real models stop getting better after a few. */
 const MAX_SWEEPS = 8;

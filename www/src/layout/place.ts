@@ -3,7 +3,7 @@
  * middle of the four. One change: an element aligns only with the weightiest of its neighbours,
  * so that the main path of a network stays straight, and skips and unpacked weights bend around it.
  */
-import type { LayeredGraph } from "./layered.ts";
+import type { LayeredGraph } from "./types.ts";
 
 /** Free space between neighbours of a row, in px. */
 const COLUMN_GAP = 22;

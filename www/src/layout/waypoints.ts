@@ -1,4 +1,4 @@
-import type { LayeredGraph, LayoutInput } from "./layered.ts";
+import type { LayeredGraph, LayoutInput } from "./types.ts";
 
 /** Width that a line takes where it passes a row, in px. */
 const WAYPOINT_WIDTH = 10;

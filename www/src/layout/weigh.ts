@@ -1,4 +1,4 @@
-import type { LayoutInput } from "./layered.ts";
+import type { LayoutInput } from "./types.ts";
 
 /** What a node is to the drawing: fed by an input of the model, or not, such as those that unpack weights. */
 export const FED = 2;

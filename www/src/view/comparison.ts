@@ -1,6 +1,7 @@
 /** Several files: a row each, one metric and one unit a column, and the difference to a baseline. */
 import { comparisonCsv } from "../export/csv.ts";
 import { el } from "../dom.ts";
+import type { Estimated, Row, Summary } from "../compared.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
@@ -11,12 +12,6 @@ import { differencePanel } from "./difference.ts";
 import { saveButton } from "./save.ts";
 import { scatter } from "./scatter.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
-
-/** What a comparison knows of a file. */
-export type Summary = Pick<Report, "file" | "batch" | "model" | "results">;
-
-export type Row = { file: string } & ({ key: string; summary: Summary } | { failure: string } | { waiting: true });
-export type Estimated = Extract<Row, { summary: Summary }>;
 
 interface TargetColumns {
   target: string;

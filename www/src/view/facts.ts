@@ -1,9 +1,8 @@
 /** What the file is: facts that need no estimate. */
 import { el, quantity, term } from "../dom.ts";
 import * as format from "../format.ts";
-import type { Report } from "../report.ts";
+import type { Report, Tensor } from "../report.ts";
 import type { Selection } from "../selection.ts";
-import { dynamicWords } from "./inspector.ts";
 
 /** Inputs or outputs listed one by one; recurrent models have hundreds of states. */
 const MAX_LISTED_TENSORS = 8;
@@ -55,4 +54,10 @@ function subgraphList(report: Report): HTMLElement {
     el("li", {}, `${name || `subgraph ${i}`}: ${format.plural(n_operators, "operator")}`),
   );
   return el("ul", { class: "plain" }, ...items);
+}
+
+/** Which dimensions the file leaves open, and what they were counted as. */
+export function dynamicWords({ shape, shape_signature }: Tensor): string {
+  const open = (shape_signature ?? []).flatMap((size, i) => (size < 0 ? [`dimension ${i} counted as ${shape[i]}`] : []));
+  return open.length === 0 ? "" : ` · dynamic: ${open.join(", ")}`;
 }

@@ -6,7 +6,7 @@ import * as format from "../format.ts";
 import { KIND_NAMES, kindOf } from "../kinds.ts";
 import type { Operator, Quantization, Report, Tensor } from "../report.ts";
 import type { Selection } from "../selection.ts";
-import { modelFacts } from "./facts.ts";
+import { dynamicWords, modelFacts } from "./facts.ts";
 import type { Linked } from "./graph/graph.ts";
 
 export function inspector(report: Report, { selection, focus }: Linked, signal: AbortSignal): HTMLElement {
@@ -127,10 +127,4 @@ function quantizationText({ scale, zero_point, per_channel }: Quantization): str
   if (per_channel !== null) return `${per_channel} scales, one a channel`;
   if (scale.length === 0) return "no scale";
   return `real = ${Number(scale[0].toPrecision(5))} × (q − ${zero_point[0] ?? 0})`;
-}
-
-/** Which dimensions the file leaves open, and what they were counted as. */
-export function dynamicWords({ shape, shape_signature }: Tensor): string {
-  const open = (shape_signature ?? []).flatMap((size, i) => (size < 0 ? [`dimension ${i} counted as ${shape[i]}`] : []));
-  return open.length === 0 ? "" : ` · dynamic: ${open.join(", ")}`;
 }

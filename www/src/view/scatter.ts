@@ -1,10 +1,10 @@
 /** Latency against memory of several files, with those that no other file beats in both. */
+import type { Estimated } from "../compared.ts";
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Result, isEstimate } from "../report.ts";
 import { label, node } from "../svg.ts";
 import { metricName } from "../words.ts";
-import type { Estimated } from "./comparison.ts";
 
 const WIDTH = 640;
 const HEIGHT = 260;

@@ -2,7 +2,7 @@
 import * as format from "../../format.ts";
 import type { Fold } from "../../folding.ts";
 import { type Kind, kindOf } from "../../kinds.ts";
-import type { Layout } from "../../layout/layered.ts";
+import type { Layout } from "../../layout/types.ts";
 import type { LayoutCall } from "../../protocol.ts";
 import type { Operator, Report } from "../../report.ts";
 
