@@ -16,7 +16,9 @@ use crate::learned::features::Features;
 use crate::learned::manifest::Manifest;
 use crate::learned::out_of_distribution::{Learned, Likeness};
 use crate::learned::predictor::{Estimates, Predictor, PredictorError};
-use crate::report::{self, Doubt, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report, Results};
+use crate::report::{
+    self, Doubt, Failure, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report, Results,
+};
 use crate::targets::ethos_u::SharedPlans;
 use crate::targets::gpu::specifications::Gpu;
 use crate::targets::gpu::sweep::{Sweep, sweep};
@@ -53,6 +55,12 @@ impl EstimateError {
             Self::Cycle(_) => "cycle",
             Self::Predictor(error) => error.kind(),
         }
+    }
+}
+
+impl From<&EstimateError> for Failure {
+    fn from(error: &EstimateError) -> Self {
+        Self::new(error.kind(), error.to_string())
     }
 }
 

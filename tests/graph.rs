@@ -191,7 +191,9 @@ fn some_operators() -> impl Strategy<Value = Vec<Operator>> {
             let near = vec(0..=operator_idx, 0..4);
             let any = vec(0..n_operators, 0..4);
             prop_oneof![9 => near, 1 => any].prop_map(move |inputs| {
-                let inputs = inputs.into_iter().map(|t| Some(t).filter(|&t| t < n_operators));
+                let inputs = inputs
+                    .into_iter()
+                    .map(|t| Some(t).filter(|&t| t < n_operators));
                 operator(inputs.collect(), vec![operator_idx + 1])
             })
         };

@@ -223,3 +223,56 @@ fn unsafe_code_is_where_it_is_listed_with_its_reason() {
         println!("{file}: {reason}");
     }
 }
+
+/// Rooms and single files of `src`, each of which imports only what stands before it.
+const ROOMS: [&str; 15] = [
+    "constructors",
+    "diagnostic",
+    "provenance",
+    "formats",
+    "graph",
+    "changes",
+    "learned",
+    "targets",
+    "boards",
+    "report",
+    "estimate",
+    "sweep",
+    "calibration",
+    "command",
+    "wasm",
+];
+
+#[test]
+fn rooms_import_downwards_only() {
+    let place = |room: &str| ROOMS.iter().position(|known| *known == room);
+    let mut n_imports = 0;
+    for file in files_below("src", &["rs"]) {
+        let below_src = file.strip_prefix("src").unwrap();
+        let room = below_src.iter().next().unwrap().to_str().unwrap();
+        let room = room.trim_end_matches(".rs");
+        if ["lib", "main"].contains(&room) {
+            continue;
+        }
+        let own = place(room).unwrap_or_else(|| panic!("{room} has no place among the rooms"));
+        let text = read(&file);
+        // Tests may compare with what is built on top.
+        let lines = text
+            .lines()
+            .take_while(|line| !line.starts_with("#[cfg(test)]"));
+        for (line, number) in lines.map(code).zip(1..) {
+            for imported in line.split("crate::").skip(1) {
+                let name = imported.split(|c| !is_word_char(c)).next().unwrap();
+                let Some(other) = place(name) else { continue };
+                n_imports += 1;
+                let file = file.display();
+                assert!(
+                    other <= own,
+                    "{file}:{number}: {room} imports {name}, which is above it"
+                );
+            }
+        }
+    }
+    println!("{n_imports} imports");
+    assert!(n_imports > 300);
+}

@@ -5,7 +5,6 @@ use std::{fmt, io};
 use serde::{Deserialize, Serialize};
 
 use super::REPORT_VERSION;
-use crate::estimate::EstimateError;
 
 /// A file without a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,12 +50,6 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str(&self.message)
-    }
-}
-
-impl From<&EstimateError> for Failure {
-    fn from(error: &EstimateError) -> Self {
-        Self::new(error.kind(), error.to_string())
     }
 }
 

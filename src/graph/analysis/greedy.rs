@@ -91,12 +91,15 @@ mod tests {
     fn requests() -> impl Strategy<Value = Vec<Request>> {
         let fixed = proptest::option::weighted(0.125, (0..60_u64).prop_map(|place| 16 * place));
         let request = (1..=40_u64, -1..29_i64, 0..8_i64, fixed);
-        let request = request.prop_map(|(n_units, first_step, n_steps, fixed_offset_bytes)| Request {
-            size_bytes: 16 * n_units,
-            first_step,
-            last_step: first_step + n_steps,
-            fixed_offset_bytes,
-        });
+        let request =
+            request.prop_map(
+                |(n_units, first_step, n_steps, fixed_offset_bytes)| Request {
+                    size_bytes: 16 * n_units,
+                    first_step,
+                    last_step: first_step + n_steps,
+                    fixed_offset_bytes,
+                },
+            );
         proptest::collection::vec(request, 1..=60)
     }
 
@@ -136,14 +139,20 @@ mod tests {
     #[test]
     fn placing_matches_trying_every_offset() {
         for_each(500, requests(), |requests| {
-            assert_eq!(place(&requests).unwrap(), place_naively(&requests), "{requests:?}");
+            assert_eq!(
+                place(&requests).unwrap(),
+                place_naively(&requests),
+                "{requests:?}"
+            );
         });
     }
 
     #[test]
     fn buffers_alive_together_never_overlap() {
         for_each(500, requests(), |mut requests| {
-            requests.iter_mut().for_each(|request| request.fixed_offset_bytes = None);
+            requests
+                .iter_mut()
+                .for_each(|request| request.fixed_offset_bytes = None);
             let offsets = place(&requests).unwrap();
             for right in 0..requests.len() {
                 for left in 0..right {

@@ -267,10 +267,14 @@ mod tests {
     fn statistics_match_their_definitions() {
         // Small values more often than large ones, as in weights.
         let byte = (any::<u8>(), any::<u8>()).prop_map(|(one, other)| one & other);
-        for_each(16, proptest::collection::vec(byte, 512..=4096), |mut bytes| {
-            bytes.truncate(bytes.len() & !3);
-            check_all_types(&bytes);
-        });
+        for_each(
+            16,
+            proptest::collection::vec(byte, 512..=4096),
+            |mut bytes| {
+                bytes.truncate(bytes.len() & !3);
+                check_all_types(&bytes);
+            },
+        );
     }
 
     /// The bytes as values of each type.
@@ -335,7 +339,11 @@ mod tests {
         let mut rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
         let mut value = |channel: usize| {
             let numbers = rng.next_u32().to_le_bytes();
-            let bell = numbers.iter().map(|number| i64::from(number % 64)).sum::<i64>() - 126;
+            let bell = numbers
+                .iter()
+                .map(|number| i64::from(number % 64))
+                .sum::<i64>()
+                - 126;
             (bell * (1 + channel as i64) / 32) as i8 as u8
         };
         let bytes: Vec<u8> = (0..32 * 100_000)
