@@ -31,7 +31,7 @@ pub fn max_bytes(file_bytes: usize) -> usize {
 
 /// Bytes of plans, features and the network's layers for each operator, beyond what [`max_bytes`] allows: what
 /// `make growth` prints is less.
-pub const MAX_BYTES_PER_OPERATOR: usize = 6000;
+pub const MAX_BYTES_PER_OPERATOR: usize = 3500;
 
 /// The same for each input and output of an operator or a subgraph.
 pub const MAX_BYTES_PER_OPERAND: usize = 200;

@@ -63,6 +63,10 @@ pub const CASES: &[Case] = &[
         file: many_ends,
     },
     Case {
+        name: "8,000 LSTMs, each of which becomes some 70 operations",
+        file: lstms,
+    },
+    Case {
         name: "a chain of 8,000 operators",
         file: || Shape::Chain.file(8_000),
     },
@@ -174,6 +178,29 @@ fn large_orders() -> File {
 
 fn large_axes() -> File {
     with_large_constant(BuiltinOperator::MEAN, BuiltinOptions::ReducerOptions)
+}
+
+fn lstms() -> File {
+    let mut network = Network::new(&[1, 4, 16]);
+    let matrix = network.filter(&[16, 16]);
+    let bias = network.constant(2, &[16], vec![0; 64]);
+    let output_state = network.tensor(&[1, 16]);
+    let cell_state = network.tensor(&[1, 16]);
+    for state in [output_state, cell_state] {
+        network.main().tensors[state as usize].is_variable = true;
+    }
+    let output = network.tensor(&[1, 4, 16]);
+    let mut inputs = vec![0];
+    inputs.extend([matrix; 8]);
+    inputs.extend([-1; 3]);
+    inputs.extend([bias; 4]);
+    inputs.extend([-1, -1, output_state, cell_state]);
+    let options = BuiltinOptions::UnidirectionalSequenceLSTMOptions;
+    for _ in 0..8000 {
+        let name = BuiltinOperator::UNIDIRECTIONAL_SEQUENCE_LSTM;
+        network.operator(name, &inputs, &[output], Options::zero(false, options.0));
+    }
+    network.finish(&[output])
 }
 
 fn many_ends() -> File {

@@ -132,6 +132,27 @@ fn mutants_keep_every_promise() {
     );
 }
 
+/// Where operators become more operations than are planned, or have more parts, the report says so.
+#[test]
+fn a_plan_that_is_cut_has_a_diagnostic() {
+    let predictor = predictor();
+    for (name, is_cut) in [
+        ("LSTMs", true),
+        ("CONCATENATION of 100,000", true),
+        ("a chain of 8,000", false),
+    ] {
+        let case = CASES.iter().find(|case| case.name.contains(name));
+        let bytes = (case.expect("a case").file)().write();
+        let report = estimate(ModelFile::new("file", &bytes), Some(&predictor)).unwrap();
+        let codes: Vec<_> = report
+            .diagnostics
+            .iter()
+            .map(|doubt| doubt.diagnostic.code)
+            .collect();
+        assert_eq!(codes.contains(&"plan-limit"), is_cut, "{name}: {codes:?}");
+    }
+}
+
 /// What features were made of takes the place of a plan only where the plan is the same to the last bit.
 #[test]
 fn shared_plans_are_those_of_the_rules() {

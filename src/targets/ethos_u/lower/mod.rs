@@ -27,10 +27,10 @@ use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::targets::ethos_u::support::{Npu, unsupported};
 
-/// Most operations that replace operators. An LSTM becomes the most, about 70; networks unrolled over time have some
-/// thousands. Each operation takes about 700 bytes in later stages, so that all of them take less than the 64 MB that
-/// any file may.
-const MAX_OPERATIONS: usize = 1 << 16;
+/// Most operations that replace operators, beside one for each. An LSTM becomes the most, about 70; networks unrolled
+/// over time have some thousands. Each operation takes a kilobyte or two in later stages, so that all of them take no
+/// more than the 64 MB that any file may.
+const MAX_OPERATIONS: usize = 1 << 15;
 
 /// One operation for each node, in the order of the file. Linear in nodes and tensors.
 pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
