@@ -10,7 +10,7 @@ trap 'rm -rf "$again"' EXIT
 git clone --quiet . "$again/litecast"
 ln -s "$PWD/node_modules" "$again/litecast/node_modules"
 [ ! -e .tools ] || ln -s "$(readlink -f .tools)" "$again/litecast/.tools"
-(cd "$again/litecast" && CARGO_TARGET_DIR='' tools/build-wasm.sh)
+(cd "$again/litecast" && env -u CARGO_TARGET_DIR tools/build-wasm.sh)
 sha256sum target/module/litecast_bg.wasm "$again/litecast/target/module/litecast_bg.wasm"
 cmp target/module/litecast_bg.wasm "$again/litecast/target/module/litecast_bg.wasm" || fail "two builds differ"
 say "both builds have the same bytes"
