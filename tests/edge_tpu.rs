@@ -8,7 +8,7 @@ use litecast::formats::tflite::{
 use litecast::graph::analysis::analyze;
 use litecast::graph::build;
 use litecast::targets::edge_tpu::{
-    CACHE_BYTES, Coefficients, Work, mapping, unsupported, work, work_of,
+    Coefficients, SRAM_BYTES, Work, mapping, unsupported, work, work_of,
 };
 
 /// A network under construction. Tensor 0 is its input.
@@ -194,7 +194,7 @@ fn parameters_that_do_not_fit_on_the_chip_come_over_the_link() {
         64 * 33 * 4096 + 4 * 2112,
         33 * 4096 + 4 * 64,
     ];
-    assert!(bytes[1] > CACHE_BYTES && bytes[0] + bytes[2] < CACHE_BYTES);
+    assert!(bytes[1] > SRAM_BYTES && bytes[0] + bytes[2] < SRAM_BYTES);
     let found: Vec<_> = works
         .iter()
         .map(|w| (w.parameter_bytes, w.link_bytes))

@@ -18,7 +18,7 @@ pub use mapped::{Mapping, mapping, unsupported};
 pub use target::targets;
 
 use crate::formats::tflite::OpKind;
-use crate::graph::analysis::Analysis;
+use crate::graph::analysis::{Analysis, MemoryPlan};
 use crate::graph::{Graph, Node};
 
 pub const TARGET: &str = "edgetpu-coral-dev-board";
@@ -27,9 +27,9 @@ pub const DEVICE: &str = "Coral Dev Board, Edge TPU";
 /// Rows and columns of the array.
 pub const ARRAY_SIDE: u64 = 64;
 pub const CLOCK_HZ: f64 = 480e6;
-/// "Roughly 8 MB of SRAM" (coral.ai/docs/edgetpu/compiler); what the compiler keeps of it for the
-/// program is not published.
-pub const CACHE_BYTES: u64 = 8 << 20;
+/// "Roughly 8 MB of SRAM" (coral.ai/docs/edgetpu/compiler) for activations and parameters. What the compiler
+/// keeps of it for the program is not published.
+pub const SRAM_BYTES: u64 = 8 << 20;
 
 /// What one operator does for one inference. Counts stop at the largest number instead of overflowing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
 
 /// The work of each mapped node; none for the others, whose tensors come and go over the link.
 pub fn work_of(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<Work> {
-    let mut cache = Cache::default();
+    let mut cache = Cache::beside(analysis.memory_plan.as_ref());
     let n_tensors = graph.subgraph.tensors.len();
     // By tensor: inputs that have not come over the link yet, and what callers read.
     let [mut is_unread, mut is_output] = [vec![false; n_tensors], vec![false; n_tensors]];
@@ -124,14 +124,26 @@ fn bytes(graph: &Graph, tensor_idx: usize) -> u64 {
 
 /// Parameters on the chip. An operator's lie there as a whole or not at all; those that several
 /// operators share lie there once.
-#[derive(Default)]
 struct Cache {
+    size_bytes: u64,
     used_bytes: u64,
     /// Whether the weights in a buffer are on the chip.
     is_cached: BTreeMap<usize, bool>,
 }
 
 impl Cache {
+    /// What the activations leave: logs of the compiler name sizes from 1.1 MiB, of a network with large
+    /// activations, to 8.2 MiB, of one with small ones (github.com/google-coral/edgetpu, issues 60, 324, 518,
+    /// 572 and 671).
+    fn beside(activations: Option<&MemoryPlan>) -> Self {
+        let live_bytes = activations.and_then(|plan| plan.live_bytes.iter().max());
+        Self {
+            size_bytes: SRAM_BYTES.saturating_sub(live_bytes.copied().unwrap_or(0)),
+            used_bytes: 0,
+            is_cached: BTreeMap::new(),
+        }
+    }
+
     /// Bytes that have to come over the link for an operator.
     fn streamed(&mut self, graph: &Graph, weights: Option<usize>, parameter_bytes: u64) -> u64 {
         let buffer_idx = weights.map(|t| graph.tensor(t).buffer_idx);
@@ -145,7 +157,7 @@ impl Cache {
 
     fn place(&mut self, parameter_bytes: u64) -> bool {
         let end = self.used_bytes.saturating_add(parameter_bytes);
-        let fits = end <= CACHE_BYTES;
+        let fits = end <= self.size_bytes;
         if fits {
             self.used_bytes = end;
         }

@@ -1,7 +1,7 @@
 //! The Edge TPU as a target.
 
 use super::mapped::{Mapping, mapping};
-use super::{ARRAY_SIDE, CACHE_BYTES, CLOCK_HZ, Constants, DEVICE, TARGET, Work, work_of};
+use super::{ARRAY_SIDE, CLOCK_HZ, Constants, DEVICE, SRAM_BYTES, TARGET, Work, work_of};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::Graph;
 use crate::learned::manifest::Manifest;
@@ -53,7 +53,7 @@ impl Target for EdgeTpu {
         Some(PeakRates {
             macs_per_s: (ARRAY_SIDE * ARRAY_SIDE) as f64 * CLOCK_HZ,
             weight_bytes_per_s: 0.5e9,
-            cached_bytes: CACHE_BYTES as f64,
+            cached_bytes: SRAM_BYTES as f64,
         })
     }
 
