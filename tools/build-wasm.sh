@@ -34,7 +34,7 @@ MODULE=target/module
 
 use_wasm_tools
 say "building pkg/"
-cargo build --lib --profile wasm --no-default-features --features tract --target "$WASM_TARGET"
+cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features tract --target "$WASM_TARGET"
 rm -rf "$MODULE"
 wasm-bindgen --target web --omit-default-module-path --out-dir "$MODULE" "${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/litecast.wasm"
 optimise "$MODULE/litecast_bg.wasm"
