@@ -69,7 +69,7 @@ function assertEstimates(estimates, error_words = new RegExp(`^${INTERVAL}$`, "u
 /** A compiler's estimates are not silicon, and processors were compared with measured networks. */
 async function assertSources(page) {
   for (const target of NPUS) {
-    assert.match(await sourceOf(page, target), /Learned from Vela 5\.2\.0 compiler estimates; mean error [\d.]+\s% against Vela 5\.2\.0 compiler estimates, not silicon/u);
+    assert.match(await sourceOf(page, target), /Compiler rules \(Vela 5\.2\.0\); mean error [\d.]+\s% against Vela 5\.2\.0 compiler estimates, not silicon/u);
   }
   for (const target of Object.keys(PROCESSORS)) {
     assert.match(await sourceOf(page, target), /Modelled \(LiteCast.*against networks measured on boards, each kind left out of the fit.*instructions of LiteRT 1\.4\.0 under QEMU/u);

@@ -50,7 +50,7 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
     program
 }
 
-/// The operations that the compiler makes of a graph for an accelerator: of operators beyond [`MAX_OPERATIONS`], one
+/// The operations that the compiler makes of a graph for an accelerator: of operators beyond `MAX_OPERATIONS`, one
 /// each. Linear in nodes and tensors.
 pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Program {
     let mut lowering = Lowering::new(accelerator, graph, analysis);

@@ -105,7 +105,7 @@ impl Function {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
     pub kind: Kind,
-    /// Index of the last operator of the kernel in [`Graph::nodes`].
+    /// Index of the last operator of the kernel in [`Graph::nodes`](crate::graph::Graph::nodes).
     pub node_idx: usize,
     /// Tensors that it reads and the one that it writes, as indices into the subgraph; views resolved.
     pub sources: Vec<usize>,
