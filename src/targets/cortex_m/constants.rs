@@ -71,6 +71,32 @@ pub struct Target {
     pub coverage_percent: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
+    /// Where nobody measured the core under this runtime. What is above of latencies is another core's then,
+    /// and the factors include what it takes to carry them over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried_over: Option<CarriedOver>,
+}
+
+/// How many cycles one core takes for each of another's, from a runtime that was measured on both.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CarriedOver {
+    /// The core that latencies were measured on.
+    pub core: String,
+    /// The runtime of both, in words.
+    pub under: String,
+    /// Latencies of one network on both.
+    pub n_pairs: usize,
+    /// Median over them, and the ends.
+    pub factor: f64,
+    pub least: f64,
+    pub most: f64,
+}
+
+impl CarriedOver {
+    /// The factor between the median and the pair that is farthest from it.
+    pub fn spread(&self) -> f64 {
+        (self.factor / self.least).max(self.most / self.factor)
+    }
 }
 
 /// How far off left-out estimates are, relative to the measured values. Uncapped.
@@ -139,18 +165,30 @@ impl Target {
     /// The fit in words.
     pub fn in_words(&self) -> String {
         let (network, family) = (&self.network_left_out, &self.family_left_out);
-        format!(
+        let measured_on = self
+            .carried_over
+            .as_ref()
+            .map_or(&self.core, |from| &from.core);
+        let mut words = format!(
             "cycles of {} {} on {}, a sum over operators fitted to {} measured latencies of {} networks, off \
              by {:.1} % (median {:.1} %) with a network left out and by {:.1} % with a family left out",
             self.runtime,
             self.version,
-            self.core,
+            measured_on,
             self.n_latencies,
             self.n_networks,
             network.mean_percent,
             network.median_percent,
             family.mean_percent,
-        )
+        );
+        if let Some(from) = &self.carried_over {
+            words += &format!(
+                "; times {:.2}, which {} takes of {}'s cycles under {} (median of {} pairs, {:.2} to {:.2}): \
+                 never measured under this runtime",
+                from.factor, self.core, from.core, from.under, from.n_pairs, from.least, from.most
+            );
+        }
+        words
     }
 }
 

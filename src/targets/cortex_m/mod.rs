@@ -12,7 +12,7 @@ mod target;
 mod work;
 
 pub use self::activation_ram::{ActivationRam, activation_ram_bytes};
-pub use self::constants::{Constants, Energy, Errors, Runtime, Target};
+pub use self::constants::{CarriedOver, Constants, Energy, Errors, Runtime, Target};
 pub use self::estimate::{InferenceEnergy, Latency, energy, latency};
 pub use self::memory::{st_code_flash_bytes, weights_flash_bytes};
 pub use self::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal};

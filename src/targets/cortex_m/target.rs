@@ -16,9 +16,11 @@ use crate::targets::{
 };
 
 /// Multiply-accumulates of 16-bit numbers in a cycle, by core: `SMLAD` makes two (Arm's technical reference
-/// manuals of the Cortex-M4, M7 and M33); an LX6 makes one (Cadence's `MAC16` option). The Neural-ART makes
-/// 600 Gop/s at 1 GHz (ST's data sheet of the STM32N6), two of which are one multiply-accumulate.
+/// manuals of the Cortex-M4, M7 and M33), which a Cortex-M0+ has not; an LX6 makes one (Cadence's `MAC16`
+/// option). The Neural-ART makes 600 Gop/s at 1 GHz (ST's data sheet of the STM32N6), two of which are one
+/// multiply-accumulate.
 const PEAK_MACS_PER_CYCLE: &[(&str, f64)] = &[
+    ("cortex-m0plus", 1.0),
     ("cortex-m4", 2.0),
     ("cortex-m33", 2.0),
     ("cortex-m7", 2.0),
@@ -90,8 +92,13 @@ impl Target for Microcontroller {
             unit: metric.unit(),
             expected_error_percent,
         };
-        let error = self.fitted.network_left_out.mean_percent;
-        let mut metrics = vec![metric(Metric::Latency, Some(error.min(MAX_ERROR_PERCENT)))];
+        let error = self
+            .fitted
+            .network_left_out
+            .mean_percent
+            .min(MAX_ERROR_PERCENT);
+        let is_measured = self.fitted.carried_over.is_none();
+        let mut metrics = vec![metric(Metric::Latency, is_measured.then_some(error))];
         metrics.extend(
             self.fitted
                 .energy

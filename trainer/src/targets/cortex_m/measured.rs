@@ -205,6 +205,7 @@ struct TinyLine {
     system: String,
     variant: String,
     latency_ms: f64,
+    freq: String,
     fw: String,
 }
 
@@ -249,6 +250,48 @@ fn mlperf_tiny(folders: &Folders) -> Result<Vec<Measurement>> {
         });
     }
     Ok(found)
+}
+
+/// Two systems of each of a submitter's rounds of MLPerf Tiny that ran the same networks under the same runtime.
+pub struct Comparison {
+    pub from_core: &'static str,
+    /// The runtime, in words.
+    pub under: &'static str,
+    pub submitter: &'static str,
+    /// By round: the one whose cycles are asked for, and that of `from_core`.
+    pub systems: &'static [(&'static str, [&'static str; 2])],
+}
+
+/// Cycles of the first system for each of the second, by round and network.
+pub fn cycle_ratios(folders: &Folders, comparison: &Comparison) -> Result<Vec<f64>> {
+    let lines: Vec<TinyLine> = table(&folders.tables.join("mcu/mlperf_tiny_measured.csv"))?;
+    let cycles = |round: &str, system: &str| -> Result<BTreeMap<&str, f64>> {
+        let of_system = |line: &&TinyLine| {
+            line.org == comparison.submitter && line.round == round && line.system == system
+        };
+        let of_system = lines.iter().filter(of_system);
+        of_system
+            .map(|line| {
+                let cycles = 1e3 * line.latency_ms * megahertz(&line.freq)?;
+                Ok((line.variant.as_str(), cycles))
+            })
+            .collect()
+    };
+    let mut ratios = Vec::new();
+    for (round, systems) in comparison.systems {
+        let [asked, of_reference] = systems.map(|system| cycles(round, system));
+        let (asked, of_reference) = (asked?, of_reference?);
+        let ratio = |(variant, cycles): (&str, f64)| Some(cycles / of_reference.get(variant)?);
+        ratios.extend(asked.into_iter().filter_map(ratio));
+    }
+    Ok(ratios)
+}
+
+/// From `64 MHz`.
+fn megahertz(text: &str) -> Result<f64> {
+    let number = text.trim().strip_suffix("MHz").map(str::trim);
+    let number = number.with_context(|| format!("expected a clock in MHz, found `{text}`"))?;
+    Ok(number.parse()?)
 }
 
 struct System {

@@ -15,12 +15,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
-use litecast::targets::cortex_m::{Constants, Program, Runtime, Target, work};
+use litecast::targets::cortex_m::{CarriedOver, Constants, Program, Runtime, Target, work};
 
 use self::columns::{ESP_FLASH, ESP_NN, NEURAL_ART, ST_EDGE_AI, TFLITE_MICRO};
 use self::evaluate::{Evaluation, rounded};
 use self::fit::{Factors, Fit, Model, Row};
-use self::measured::{Folders, MeasuredEnergy, Measurement, Power, Submission};
+use self::measured::{Comparison, Folders, MeasuredEnergy, Measurement, Power, Submission};
 use self::report::Found;
 
 /// Fits the constants of microcontrollers to measured boards.
@@ -58,7 +58,7 @@ pub fn run(args: &FitMcuArgs) -> Result<()> {
     let energies = args.energies.as_deref();
     let energies = energies.map(|folder| measured::read_energies(folder, &submissions));
     let energies = energies.transpose()?;
-    let found = find(&rows, energies.as_deref())?;
+    let found = find(&folders, &rows, energies.as_deref())?;
     let text = report::markdown(&found);
     println!("{}", report::rows(&found));
     println!("{text}");
@@ -149,6 +149,9 @@ struct Offer {
     /// Whether it is of programs that ST Edge AI made for time.
     is_made_for_time: bool,
     power: Option<Power>,
+    /// Where nobody measured the core under this runtime: another core that was, and what both were measured
+    /// under.
+    carried_over: Option<Comparison>,
 }
 
 const fn of_st(round: &'static str, system: &'static str, version: &'static str) -> Submission {
@@ -173,6 +176,7 @@ const OFFERS: &[Offer] = &[
         boards: &[],
         is_made_for_time: false,
         power: None,
+        carried_over: None,
     },
     Offer {
         target: "cortex-m33-stm32u585",
@@ -186,6 +190,7 @@ const OFFERS: &[Offer] = &[
         boards: &[],
         is_made_for_time: false,
         power: None,
+        carried_over: None,
     },
     Offer {
         target: "cortex-m33-stm32u385",
@@ -203,6 +208,7 @@ const OFFERS: &[Offer] = &[
             clock_mhz: 96.0,
             submissions: &[of_st("1.3", "NUCLEO_U385RG_Q", "10.2")],
         }),
+        carried_over: None,
     },
     Offer {
         target: "cortex-m4-stm32l4r5",
@@ -224,6 +230,7 @@ const OFFERS: &[Offer] = &[
                 of_st("1.2", "NUCLEO_L4R5ZI", "9.0"),
             ],
         }),
+        carried_over: None,
     },
     Offer {
         target: "cortex-m7-tflm",
@@ -237,6 +244,7 @@ const OFFERS: &[Offer] = &[
         boards: &["i.MX RT1050", "i.MX RT1170"],
         is_made_for_time: false,
         power: None,
+        carried_over: None,
     },
     Offer {
         target: "cortex-m33-tflm",
@@ -259,6 +267,7 @@ const OFFERS: &[Offer] = &[
                 version: "2022",
             }],
         }),
+        carried_over: None,
     },
     Offer {
         target: "cortex-m4-tflm",
@@ -272,6 +281,29 @@ const OFFERS: &[Offer] = &[
         boards: &["Arduino Nano 33 BLE"],
         is_made_for_time: false,
         power: None,
+        carried_over: None,
+    },
+    Offer {
+        target: "cortex-m0plus-tflm",
+        device: "Cortex-M0+",
+        core: "cortex-m0plus",
+        runtime: "tflite-micro",
+        version: "2026",
+        clock_mhz: 64.0,
+        has_other_clocks: true,
+        on_chip_bytes: None,
+        boards: &["Arduino Nano 33 BLE"],
+        is_made_for_time: false,
+        power: None,
+        carried_over: Some(Comparison {
+            from_core: "cortex-m4",
+            under: "Bosch's HALE",
+            submitter: "bosch",
+            systems: &[
+                ("1.1", ["NUCLEO_G0B1RE", "NUCLEO_L4R5ZI"]),
+                ("1.2", ["NUCLEO_G0B1RE_int8", "NUCLEO_L4R5ZI_int8"]),
+            ],
+        }),
     },
     Offer {
         target: "esp32-tflm",
@@ -285,6 +317,7 @@ const OFFERS: &[Offer] = &[
         boards: &[],
         is_made_for_time: false,
         power: None,
+        carried_over: None,
     },
     Offer {
         target: "stm32n6",
@@ -298,6 +331,7 @@ const OFFERS: &[Offer] = &[
         boards: &[],
         is_made_for_time: false,
         power: None,
+        carried_over: None,
     },
 ];
 
@@ -322,7 +356,11 @@ impl Offer {
 }
 
 /// Fits every runtime, evaluates every target.
-pub fn find<'r>(rows: &'r [Row], energies: Option<&[MeasuredEnergy]>) -> Result<Found<'r>> {
+pub fn find<'r>(
+    folders: &Folders,
+    rows: &'r [Row],
+    energies: Option<&[MeasuredEnergy]>,
+) -> Result<Found<'r>> {
     let mut runtimes = Vec::new();
     let mut evaluations = Vec::new();
     let mut fits: BTreeMap<String, Fit> = BTreeMap::new();
@@ -367,14 +405,29 @@ pub fn find<'r>(rows: &'r [Row], energies: Option<&[MeasuredEnergy]>) -> Result<
             .into_iter()
             .find(|model| model.runtime == offer.runtime);
         let model = model.context("every offer is of a runtime")?;
-        let runtime = match evaluation.simple_cores.contains(offer.core) {
+        let carried_over = offer
+            .carried_over
+            .as_ref()
+            .map(|comparison| carried_over(comparison, folders))
+            .transpose()?;
+        let core = carried_over
+            .as_ref()
+            .map_or(offer.core, |from| from.core.as_str());
+        let runtime = match evaluation.simple_cores.contains(core) {
             true => simple(offer.runtime),
             false => offer.runtime.to_owned(),
         };
         let fit = fits.get(&runtime).context("every runtime is fitted")?;
-        targets.push(Target {
-            runtime,
-            ..target(offer, model, evaluation, fit, energies)?
+        let fitted = target(offer, core, model, evaluation, fit, energies)?;
+        targets.push(match carried_over {
+            None => Target { runtime, ..fitted },
+            Some(from) => Target {
+                runtime,
+                cycles_factor: rounded(fitted.cycles_factor * from.factor),
+                interval_factor: rounded(fitted.interval_factor * from.spread()),
+                carried_over: Some(from),
+                ..fitted
+            },
         });
     }
     Ok(Found {
@@ -385,6 +438,24 @@ pub fn find<'r>(rows: &'r [Row], energies: Option<&[MeasuredEnergy]>) -> Result<
             targets,
         },
         evaluations,
+    })
+}
+
+/// What one core takes of another's cycles, as the median over pairs of latencies.
+fn carried_over(comparison: &Comparison, folders: &Folders) -> Result<CarriedOver> {
+    let mut ratios = measured::cycle_ratios(folders, comparison)?;
+    ratios.sort_by(f64::total_cmp);
+    let n = ratios.len();
+    let (Some(least), Some(most)) = (ratios.first(), ratios.last()) else {
+        anyhow::bail!("no latencies of {:?}", comparison.systems);
+    };
+    Ok(CarriedOver {
+        core: comparison.from_core.into(),
+        under: comparison.under.into(),
+        n_pairs: n,
+        factor: rounded((ratios[n / 2] + ratios[(n - 1) / 2]) / 2.0),
+        least: rounded(*least),
+        most: rounded(*most),
     })
 }
 
@@ -400,8 +471,10 @@ const SOURCES: [&str; 4] = [
     "mcufit (MIT): latencies by operator on an Arduino Nano 33 BLE and an ESP32",
 ];
 
+/// `core` is the one whose latencies are known.
 fn target(
     offer: &Offer,
+    core: &str,
     model: &Model,
     evaluation: &Evaluation,
     fit: &Fit,
@@ -413,8 +486,8 @@ fn target(
             .factor_of(boards)
             .with_context(|| format!("no latency of {boards:?}"))?,
     };
-    let of_core = evaluation.of_core(offer.core);
-    let promise = evaluation.promise(offer.core);
+    let of_core = evaluation.of_core(core);
+    let promise = evaluation.promise(core);
     let shipped = || {
         let shipped = Constants::shipped().target(offer.target);
         shipped.and_then(|target| target.energy.clone())
@@ -448,8 +521,9 @@ fn target(
         all_counts: (evaluation.factors == Factors::Board)
             .then(|| evaluate::errors(&of_core, |left| Some(left.all_counts_ms))),
         interval_factor: rounded(promise.factor),
-        transferred_interval_factor: evaluation.transferred_factor(offer.core).map(rounded),
+        transferred_interval_factor: evaluation.transferred_factor(core).map(rounded),
         coverage_percent: rounded(promise.coverage_percent),
         energy,
+        carried_over: None,
     })
 }

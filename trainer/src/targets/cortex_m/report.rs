@@ -97,7 +97,13 @@ fn targets(found: &Found) -> String {
         line.push(format!("{:.0} %", target.coverage_percent));
         line
     };
-    table(&heads, found.constants.targets.iter().map(line))
+    let (carried_over, measured): (Vec<&Target>, Vec<&Target>) =
+        (found.constants.targets.iter()).partition(|target| target.carried_over.is_some());
+    let mut text = table(&heads, measured.into_iter().map(line));
+    for target in carried_over {
+        text += &format!("\n`{}`: {}.\n", target.target, target.in_words());
+    }
+    text
 }
 
 fn boards(found: &Found) -> String {
