@@ -119,7 +119,7 @@ impl ModuleMapper for RoundAsStored {
 /// percentage points; with 4 bits it is 0.05 (`litecast-trainer evaluate-estimates --count 100`).
 const STORED_FRACTION_BITS: u32 = 5;
 
-/// The nearest half-precision number, rounded to [`STORED_FRACTION_BITS`], ties to even.
+/// The nearest half-precision number, rounded to `STORED_FRACTION_BITS`, ties to even.
 pub fn stored(weight: f32) -> f16 {
     let dropped = f16::MANTISSA_DIGITS - 1 - STORED_FRACTION_BITS;
     let bits = f16::from_f32(weight).to_bits();

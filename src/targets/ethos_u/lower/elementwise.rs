@@ -102,7 +102,7 @@ fn slopes_of(lowering: &Lowering, slopes: usize) -> Option<Slopes> {
     let zero_point = quantization.zero_point.first().copied().unwrap_or(0);
     Some(Slopes {
         is_one: least == most,
-        most: (i64::from(*most) - zero_point) as f32 * scale,
+        most: i64::from(*most).saturating_sub(zero_point) as f32 * scale,
     })
 }
 
