@@ -37,6 +37,6 @@ mod tests {
             by_id("portenta-h7").unwrap().target().unwrap().id(),
             "cortex-m7-stm32h747"
         );
-        assert!(by_id("raspberry-pi-pico").unwrap().target().is_err());
+        assert!(by_id("ek-ra8m1").unwrap().target().is_err());
     }
 }

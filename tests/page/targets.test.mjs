@@ -5,7 +5,7 @@ import { dropBytes, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, sourc
 import { mixedModel, residualModel } from "./model.mjs";
 
 const NANO = "board:arduino-nano-33-ble";
-const PICO = "board:raspberry-pi-pico";
+const RA8M1 = "board:ek-ra8m1";
 
 let chromium;
 before(async () => {
@@ -75,7 +75,7 @@ test("a board that is chosen is estimated, remembered, and says what its numbers
     await waitDrawn(page, "after.tflite");
     assert.equal(await page.inputValue("#target"), NANO, "the next file is of the same board");
     // A core that nobody measured: room alone.
-    await page.selectOption("#target", PICO);
+    await page.selectOption("#target", RA8M1);
     await page.waitForSelector('.answer .reason:has-text("nobody published measurements")');
     assert.match(await page.textContent(".answer .fit"), /^Fits: RAM/);
     // The same core on a board that nobody measured.
