@@ -1,6 +1,5 @@
 //! The whole path, for one file or many: bytes → [`Report`].
 
-use std::cell::OnceCell;
 use std::num::NonZeroU32;
 
 use crate::boards::{self, Application};
@@ -12,17 +11,13 @@ use crate::graph::analysis::{self, Analysis};
 use crate::graph::as_int8::as_int8;
 use crate::graph::batch_size::{self, BatchError};
 use crate::graph::{self, CycleError, Graph};
-use crate::learned::features::Features;
-use crate::learned::manifest::Manifest;
-use crate::learned::out_of_distribution::{Learned, Likeness};
-use crate::learned::predictor::{Estimates, Predictor, PredictorError};
+use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::{
     self, Doubt, Failure, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report, Results,
 };
-use crate::targets::ethos_u::SharedPlans;
 use crate::targets::gpu::specifications::Gpu;
 use crate::targets::gpu::sweep::{Sweep, sweep};
-use crate::targets::{Network, Target, ethos_u, gpu, registry};
+use crate::targets::{Network, Target, gpu, registry};
 
 /// Why a file has no report.
 #[derive(Debug, thiserror::Error)]
@@ -113,23 +108,9 @@ impl<'f> ModelFile<'f> {
 
     fn read_changed(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
         let mut model = self.read_changed_as_it_is(changes)?;
-        if model.format != Format::Onnx || !has_batch(&model, self.batch) {
-            batch_size::set_batch(&mut model, self.batch)?;
-        }
-        Ok(model)
-    }
-
-    /// An ONNX file that leaves the batch open is read with it.
-    fn read_as_it_is(&self) -> Result<Model<'f>, Unread> {
-        let read = formats::read(self.bytes, &self.open_dimensions());
-        read.map_err(Unread::Parse)
-    }
-
-    fn read(&self) -> Result<Model<'f>, Unread> {
-        let mut model = self.read_as_it_is()?;
         // An ONNX file that leaves the batch open was read with it.
         if model.format != Format::Onnx || !has_batch(&model, self.batch) {
-            batch_size::set_batch(&mut model, self.batch).map_err(Unread::Batch)?;
+            batch_size::set_batch(&mut model, self.batch)?;
         }
         Ok(model)
     }
@@ -143,22 +124,6 @@ fn has_batch(model: &Model, batch: NonZeroU32) -> bool {
         .map(|&input| &subgraph.tensors[input]);
     let first = |tensor: &Tensor| tensor.shape.first().and_then(|&n| u32::try_from(n).ok());
     inputs.all(|tensor| first(tensor) == Some(batch.get()))
-}
-
-/// Why there is no model.
-#[derive(Clone)]
-enum Unread {
-    Parse(ReadError),
-    Batch(BatchError),
-}
-
-impl From<Unread> for EstimateError {
-    fn from(unread: Unread) -> Self {
-        match unread {
-            Unread::Parse(error) => error.into(),
-            Unread::Batch(error) => error.into(),
-        }
-    }
 }
 
 /// How much of a report is made.
@@ -180,8 +145,7 @@ pub fn estimate(file: ModelFile, predictor: Option<&Predictor>) -> Result<Report
     reports.pop().expect("every file has its own result")
 }
 
-/// As [`estimate`] of each file, in the order of `files`, in less time: several graphs share a run of
-/// the network. Holds every file's graph at a time.
+/// As [`estimate`] of each file, in the order of `files`, one after another: one file's graph is held at a time.
 ///
 /// # Errors
 /// [`PredictorError`] where the network fails, which no file has to answer for.
@@ -201,19 +165,20 @@ pub fn estimate_on(
     estimate_in(files, predictor, targets, Detail::Full)
 }
 
-/// As [`estimate_on`], in as much `detail` as is read. The predictor does not run where no target is learned.
+/// As [`estimate_on`], in as much `detail` as is read. The predictor runs only where a target asks it.
 pub fn estimate_in(
     files: &[ModelFile],
     predictor: Option<&Predictor>,
     targets: &[Box<dyn Target>],
     detail: Detail,
 ) -> Result<Vec<Result<Report, EstimateError>>, PredictorError> {
-    let read = match take_any_batch(targets) {
-        true => ModelFile::read_as_it_is,
-        false => ModelFile::read,
-    };
-    let models: Vec<_> = files.iter().map(read).collect();
-    estimate_models(files, &models, predictor, targets, detail)
+    let as_it_is = Changes::default();
+    let estimate =
+        |file: &ModelFile| match estimate_changed(*file, &as_it_is, predictor, targets, detail) {
+            Err(EstimateError::Predictor(error)) => Err(error),
+            report => Ok(report),
+        };
+    files.iter().map(estimate).collect()
 }
 
 /// Whether the batch is a number that all of them are told, and the shapes stay.
@@ -229,12 +194,21 @@ pub fn estimate_changed(
     targets: &[Box<dyn Target>],
     detail: Detail,
 ) -> Result<Report, EstimateError> {
-    let model = Ok(match take_any_batch(targets) {
+    let model = match take_any_batch(targets) {
         true => file.read_changed_as_it_is(changes)?,
         false => file.read_changed(changes)?,
-    });
-    let mut reports = estimate_models(&[file], &[model], predictor, targets, detail)?;
-    reports.pop().expect("every file has its own result")
+    };
+    let facts = Facts::of(&model)?;
+    // The trained network knows networks of integers: of others it is asked about the converted ones.
+    let int8_model = as_int8(&model);
+    let int8_facts = int8_model.as_ref().and_then(|model| Facts::of(model).ok());
+    let network = facts.network(&file, predictor.filter(|_| int8_model.is_none()));
+    let int8_network = (int8_facts.as_ref()).map(|facts| facts.network(&file, predictor));
+    let results = report::results(&network, int8_network.as_ref(), targets);
+    for asked in [Some(network), int8_network].into_iter().flatten() {
+        asked.into_failure().map_or(Ok(()), Err)?;
+    }
+    Ok(facts.report(&file, predictor.map(Predictor::id), results, detail))
 }
 
 /// The operators of the changed network that each of `targets` leaves to a processor, in topological order.
@@ -243,9 +217,9 @@ pub fn left_out(
     changes: &Changes,
     targets: &[Box<dyn Target>],
 ) -> Result<Vec<Vec<LeftOperator>>, EstimateError> {
-    let model = Ok(file.read_changed(changes)?);
-    let facts = Facts::of(&model, None)?;
-    let network = facts.network(&file);
+    let model = file.read_changed(changes)?;
+    let facts = Facts::of(&model)?;
+    let network = facts.network(&file, None);
     let of_target = |target: &dyn Target| {
         let unsupported = target.unsupported(&network);
         unsupported.iter().map(LeftOperator::from).collect()
@@ -271,151 +245,50 @@ pub fn sweep_batch(
     Ok(sweep(&graph, &analysis::analyze(&graph), gpu, bundle))
 }
 
-fn estimate_models(
-    files: &[ModelFile],
-    models: &[Result<Model, Unread>],
-    predictor: Option<&Predictor>,
-    targets: &[Box<dyn Target>],
-    detail: Detail,
-) -> Result<Vec<Result<Report, EstimateError>>, PredictorError> {
-    let predictor = predictor.filter(|_| targets.iter().any(|target| target.is_learned()));
-    let int8_models: Vec<Option<Model>> = models
-        .iter()
-        .map(|model| as_int8(model.as_ref().ok()?))
-        .collect();
-    let manifest = predictor.map(Predictor::manifest);
-    // The trained network knows networks of integers: of others it is asked about the converted ones.
-    let mut read: Vec<_> = (models.iter().zip(&int8_models))
-        .map(|(model, int8)| Facts::of(model, manifest.filter(|_| int8.is_none())))
-        .collect();
-    let mut converted: Vec<Option<Facts>> = int8_models
-        .iter()
-        .map(|model| Facts::of_model(model.as_ref()?, manifest).ok())
-        .collect();
-    let asked = read.iter_mut().zip(&mut converted);
-    let asked = asked.filter_map(|(facts, converted)| {
-        let facts = facts.as_mut().ok()?;
-        converted.as_mut().unwrap_or(facts).learned.as_mut()
-    });
-    if let Some(predictor) = predictor {
-        run_network(predictor, asked)?;
-    }
-    let report = |((facts, converted), file): (
-        (Result<Facts, EstimateError>, Option<Facts>),
-        &ModelFile,
-    )| {
-        let facts = facts?;
-        let bundle = predictor.map(Predictor::id);
-        Ok(facts.report(file, converted.as_ref(), bundle, targets, detail))
-    };
-    Ok(read
-        .into_iter()
-        .zip(converted)
-        .zip(files)
-        .map(report)
-        .collect())
-}
-
-/// Runs the network once for every graph that is like those of training: of others nobody asks it.
-fn run_network<'f, 'p: 'f>(
-    predictor: &Predictor,
-    asked: impl Iterator<Item = &'f mut Asked<'p>>,
-) -> Result<(), PredictorError> {
-    let asked: Vec<&mut Asked> = asked
-        .filter(|asked| asked.learned.likeness.is_like_training)
-        .collect();
-    let features: Vec<&Features> = asked.iter().map(|asked| &asked.features).collect();
-    let estimates = predictor.predict_many(&features)?;
-    for (asked, estimates) in asked.into_iter().zip(estimates) {
-        asked.learned.estimates = estimates;
-        asked.features = Features::default();
-    }
-    Ok(())
-}
-
 /// What a file says by itself.
 struct Facts<'m> {
     model: &'m Model<'m>,
     graph: Graph<'m>,
     analysis: Analysis,
-    /// Absent where the trained network is not asked.
-    learned: Option<Asked<'m>>,
-}
-
-/// A graph as the trained network is asked about it.
-struct Asked<'m> {
-    features: Features,
-    plans: SharedPlans,
-    learned: Learned<'m>,
 }
 
 impl<'m> Facts<'m> {
-    /// `manifest` is that of the trained network that is asked.
-    fn of(
-        read: &'m Result<Model<'m>, Unread>,
-        manifest: Option<&'m Manifest>,
-    ) -> Result<Self, EstimateError> {
-        let model = read.as_ref().map_err(Unread::clone)?;
-        Ok(Self::of_model(model, manifest)?)
-    }
-
-    fn of_model(model: &'m Model<'m>, manifest: Option<&'m Manifest>) -> Result<Self, CycleError> {
+    fn of(model: &'m Model<'m>) -> Result<Self, CycleError> {
         let graph = graph::build(model, MAIN_SUBGRAPH)?;
-        let analysis = analysis::analyze(&graph);
-        let asked = |manifest| {
-            let (features, plans) = ethos_u::features_and_plans(&graph, &analysis);
-            Asked {
-                learned: Learned {
-                    manifest,
-                    estimates: Estimates::default(),
-                    likeness: Likeness::of(manifest, &graph, &features),
-                },
-                features,
-                plans,
-            }
-        };
         Ok(Self {
-            learned: manifest.map(asked),
+            analysis: analysis::analyze(&graph),
             model,
             graph,
-            analysis,
         })
     }
 
-    fn network(&self, file: &ModelFile) -> Network<'_> {
+    fn network<'n>(&'n self, file: &ModelFile, predictor: Option<&'n Predictor>) -> Network<'n> {
         Network {
-            graph: &self.graph,
-            analysis: &self.analysis,
-            plans: self.learned.as_ref().map(|asked| &asked.plans),
-            learned: self.learned.as_ref().map(|asked| &asked.learned),
+            predictor,
             n_threads: file.threads,
             batch: file.batch,
-            works: OnceCell::new(),
+            ..Network::new(&self.graph, &self.analysis)
         }
     }
 
     fn report(
         &self,
         file: &ModelFile,
-        as_int8: Option<&Facts>,
         bundle: Option<&str>,
-        targets: &[Box<dyn Target>],
+        results: Results,
         detail: Detail,
     ) -> Report {
         let Self {
             model,
             graph,
             analysis,
-            ..
         } = self;
-        let network = self.network(file);
-        let as_int8 = as_int8.map(|facts| facts.network(file));
         let is_full = detail == Detail::Full;
         let Results {
             mut results,
             left_out,
             doubts,
-        } = report::results(&network, as_int8.as_ref(), targets);
+        } = results;
         if !is_full {
             report::forget_parts(&mut results);
         }

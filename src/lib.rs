@@ -38,7 +38,7 @@
 //! # }
 //! ```
 //!
-//! [`estimate()`] is the whole path, [`estimate_many`] the same for many files in less time, [`report`]
+//! [`estimate()`] is the whole path, [`estimate_many`] the same for many files, [`report`]
 //! what both return, and [`calibration`] turns measurements of a device of one's own into its latencies.
 //!
 //! The other modules are the stages of the data, in order: `formats` bytes → model, `graph` model →

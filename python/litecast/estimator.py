@@ -13,7 +13,7 @@ from litecast.types import Boards, Calibrated, Calibration, Comparison, Model, P
 
 __all__ = ["LiteCast", "ModelFile", "load"]
 
-#: Models that are held at a time: so many, or as few as have so many bytes. Several share a run of the predictor.
+#: Models that are held at a time: so many, or as few as have so many bytes.
 _MAX_CHUNK_FILES = 64
 _MAX_CHUNK_BYTES = 64 * 1024**2
 
@@ -104,7 +104,7 @@ class LiteCast:
         app_flash_kib: int = 0,
         detail: Literal["full", "summary"] = "full",
     ) -> list[Report | LitecastError]:
-        """As :meth:`estimate` of each model, in their order and in less time.
+        """As :meth:`estimate` of each model, in their order.
 
         Where a model has no report, what :meth:`estimate` raises stands in its place.
         """

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::features::{COLUMNS, Features, N_COLUMNS};
 use super::intervals::summary;
 use super::manifest::Manifest;
-use super::predictor::Estimates;
+use super::predictor::{Estimates, Predictor, PredictorError};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::OpKind;
 use crate::graph::Graph;
@@ -13,9 +13,29 @@ use crate::graph::Graph;
 /// What a trained network says of one graph.
 pub struct Learned<'p> {
     pub manifest: &'p Manifest,
-    /// Empty where the graph is unlike those of training and the network was not run.
+    /// Empty where the graph is unlike those of training: then the network does not run.
     pub estimates: Estimates,
     pub likeness: Likeness,
+}
+
+impl<'p> Learned<'p> {
+    /// Of `graph`, whose features are `features`. Linear in nodes and edges.
+    pub fn of(
+        predictor: &'p Predictor,
+        graph: &Graph,
+        features: &Features,
+    ) -> Result<Self, PredictorError> {
+        let manifest = predictor.manifest();
+        let likeness = Likeness::of(manifest, graph, features);
+        Ok(Self {
+            manifest,
+            estimates: match likeness.is_like_training {
+                true => predictor.predict(features)?,
+                false => Estimates::default(),
+            },
+            likeness,
+        })
+    }
 }
 
 /// How far a graph is from those of training.

@@ -58,9 +58,9 @@ impl Results {
 
 /// Of each target. One that has no estimate for a network of floats is asked about the same network `as_int8`, where
 /// there is one.
-pub(crate) fn results(
-    network: &Network,
-    as_int8: Option<&Network>,
+pub(crate) fn results<'n>(
+    network: &Network<'n>,
+    as_int8: Option<&Network<'n>>,
     targets: &[Box<dyn Target>],
 ) -> Results {
     let mut found = Results::default();

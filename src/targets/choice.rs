@@ -343,10 +343,6 @@ impl Target for Named {
         self.target.unsupported(network)
     }
 
-    fn is_learned(&self) -> bool {
-        self.target.is_learned()
-    }
-
     fn peak(&self) -> Option<PeakRates> {
         self.target.peak()
     }

@@ -33,30 +33,63 @@ use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
 use crate::learned::out_of_distribution::Learned;
+use crate::learned::predictor::{Predictor, PredictorError};
 use crate::provenance::Provenance;
 
 /// One network, as every target is asked about it.
 pub struct Network<'n> {
     pub graph: &'n Graph<'n>,
     pub analysis: &'n Analysis,
-    /// Plans that features were made of, where targets may share them.
-    pub plans: Option<&'n ethos_u::SharedPlans>,
     /// Absent where no trained network is loaded.
-    pub learned: Option<&'n Learned<'n>>,
+    pub predictor: Option<&'n Predictor>,
     /// Threads that a processor runs it on, at most one a core.
     pub n_threads: NonZeroU32,
     /// Inputs at a time that were asked for. The graph has them already, unless it is for
     /// targets alone that take any batch ([`Target::takes_any_batch`]).
     pub batch: NonZeroU32,
-    /// [`Self::processor_work`], once a processor has asked for it.
-    pub works: OnceCell<Vec<cortex_a::Work>>,
+    /// What targets share, once one of them has asked for it.
+    pub shared: Shared<'n>,
 }
 
-impl Network<'_> {
+/// See [`Network::processor_work`] and [`Network::learned`].
+#[derive(Default)]
+pub struct Shared<'n> {
+    works: OnceCell<Vec<cortex_a::Work>>,
+    learned: OnceCell<Result<Learned<'n>, PredictorError>>,
+}
+
+impl<'n> Network<'n> {
+    /// One input on one thread, without a trained network.
+    pub fn new(graph: &'n Graph<'n>, analysis: &'n Analysis) -> Self {
+        Self {
+            graph,
+            analysis,
+            predictor: None,
+            n_threads: NonZeroU32::MIN,
+            batch: NonZeroU32::MIN,
+            shared: Shared::default(),
+        }
+    }
+
     /// Each operator's work on a processor, which is the same on all of them.
     pub fn processor_work(&self) -> &[cortex_a::Work] {
-        self.works
-            .get_or_init(|| cortex_a::work(self.graph, self.analysis))
+        let works = &self.shared.works;
+        works.get_or_init(|| cortex_a::work(self.graph, self.analysis))
+    }
+
+    /// What the trained network says, which runs when the first target asks; none where it is not loaded or fails.
+    pub fn learned(&self) -> Option<&Learned<'n>> {
+        let predictor = self.predictor?;
+        let learned = self.shared.learned.get_or_init(|| {
+            let features = ethos_u::features(self.graph, self.analysis);
+            Learned::of(predictor, self.graph, &features)
+        });
+        learned.as_ref().ok()
+    }
+
+    /// Why the trained network failed, where a target asked it and it did.
+    pub fn into_failure(self) -> Option<PredictorError> {
+        self.shared.learned.into_inner()?.err()
     }
 }
 
@@ -71,11 +104,6 @@ pub trait Target: Send + Sync {
     /// The operators that it does not run, in topological order; empty where it runs all of them, or
     /// where running the file as a whole is no question of operators.
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator>;
-
-    /// Whether its estimates come from the trained network, which need not run where no target reads it.
-    fn is_learned(&self) -> bool {
-        false
-    }
 
     /// What the hardware reaches at most, by which latencies are checked; none where no document tells.
     fn peak(&self) -> Option<PeakRates> {

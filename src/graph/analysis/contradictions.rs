@@ -305,15 +305,7 @@ mod tests {
         let doubt =
             (analysis.diagnostics.iter()).find(|doubt| doubt.code == "contradicting-shapes");
         println!("{}", doubt.unwrap().message);
-        let network = crate::targets::Network {
-            graph: &graph,
-            analysis: &analysis,
-            plans: None,
-            learned: None,
-            n_threads: std::num::NonZeroU32::MIN,
-            batch: std::num::NonZeroU32::MIN,
-            works: Default::default(),
-        };
+        let network = crate::targets::Network::new(&graph, &analysis);
         for target in crate::targets::registry() {
             for metric in target.estimate(&network).metrics {
                 let is_arena = metric.metric == crate::targets::Metric::Arena;

@@ -5,6 +5,8 @@ mod add_rows;
 mod operators;
 mod tensors;
 
+use std::sync::OnceLock;
+
 use prost::Message;
 use tract_onnx::pb::tensor_shape_proto::dimension::Value as Dimension;
 use tract_onnx::pb::type_proto::Value as TypeOfValue;
@@ -14,8 +16,11 @@ use tract_onnx::tract_core::internal::*;
 use crate::learned::manifest::N_NODES;
 use crate::learned::packed::Batch;
 
-/// A network, optimised and ready to run.
-pub struct Network(Arc<TypedRunnableModel>);
+/// A network, which is optimised when it runs for the first time: many files never ask it.
+pub struct Network {
+    model: TypedModel,
+    runnable: OnceLock<Arc<TypedRunnableModel>>,
+}
 
 /// A file that is not a network we can run, or a run that failed.
 #[derive(Debug, thiserror::Error)]
@@ -36,13 +41,16 @@ pub enum NetworkError {
 }
 
 impl Network {
-    /// Reads an ONNX file and prepares it to run.
+    /// Reads an ONNX file.
     pub fn load(onnx: &[u8]) -> Result<Self, NetworkError> {
         #[cfg(target_arch = "wasm32")]
         crate::constructors::run_once();
         let file = ModelProto::decode(onnx)?;
         check_operators(&file)?;
-        runnable(&file).map(Self).map_err(NetworkError::Tract)
+        Ok(Self {
+            model: model(&file).map_err(NetworkError::Tract)?,
+            runnable: OnceLock::new(),
+        })
     }
 
     /// Values of each output, flat.
@@ -65,7 +73,15 @@ impl Network {
                 .copied()
                 .collect())
         };
-        self.0.run(inputs)?.iter().map(values).collect()
+        self.runnable()?.run(inputs)?.iter().map(values).collect()
+    }
+
+    fn runnable(&self) -> TractResult<&Arc<TypedRunnableModel>> {
+        if let Some(runnable) = self.runnable.get() {
+            return Ok(runnable);
+        }
+        let runnable = optimised(self.model.clone())?;
+        Ok(self.runnable.get_or_init(|| runnable))
     }
 }
 
@@ -82,8 +98,7 @@ pub fn check_operators(file: &ModelProto) -> Result<(), NetworkError> {
     }
 }
 
-fn runnable(file: &ModelProto) -> TractResult<Arc<TypedRunnableModel>> {
-    let mut model = model(file)?;
+fn optimised(mut model: TypedModel) -> TractResult<Arc<TypedRunnableModel>> {
     // Operators on rows are vectorised only where there are known to be any.
     model.symbols.add_assertion(format!("{N_NODES} >= 1"))?;
     // Without `into_optimized`'s passes before it, which find nothing to simplify in an exported network and take

@@ -1,7 +1,7 @@
 //! Which estimate is shown in each configuration, and how far it was from the compiler where that is known.
 //!
-//! The compiler's rules estimate everything. Where a network was trained for the configuration and knows every
-//! operator, it corrects the rules, but never by more than the rules were found to be off for such graphs: a
+//! The compiler's rules estimate everything. Where they were found to be far off for such graphs, a network that was
+//! trained for the configuration and knows every operator corrects them, but never by more than they were off: a
 //! graph unlike training cannot be led astray further than that.
 
 use std::sync::LazyLock;
@@ -49,9 +49,19 @@ pub struct MetricErrors {
     pub p95_percent: f64,
     /// Around the rules' estimate.
     pub rules: Width,
-    /// Around the estimate that a trained network corrected; absent where none was trained.
+    /// Where a trained network corrects the rules; absent where none does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub corrected: Option<Width>,
+    pub corrected: Option<Correction>,
+}
+
+/// When a trained network is asked, and how far off its corrected estimates are.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Correction {
+    /// Least factor of the rules' interval: where it is narrower, nobody asks the network.
+    pub asked_from: f64,
+    /// Around the corrected estimate.
+    pub width: Width,
 }
 
 /// How wide an interval is, by what a graph is like.
@@ -124,6 +134,12 @@ impl MetricErrors {
         (self.n > 0).then_some(self.mean_percent)
     }
 
+    /// Whether a trained network has a part in what is shown of a graph with such signals.
+    pub fn asks_network(&self, signals: &Signals) -> bool {
+        let correction = self.corrected.as_ref();
+        correction.is_some_and(|one| self.rules.factor(signals) >= one.asked_from)
+    }
+
     /// From the rules' estimate, and from the trained network's where it knows every operator.
     pub fn show(&self, rules: f64, network: Option<f64>, signals: &Signals) -> Shown {
         let bound = self.rules.factor(signals);
@@ -131,7 +147,11 @@ impl MetricErrors {
             factor: Some(bound),
             ..Shown::without_interval(rules)
         };
-        let (Some(corrected), Some(network)) = (&self.corrected, network) else {
+        let correction = self
+            .corrected
+            .as_ref()
+            .filter(|one| bound >= one.asked_from);
+        let (Some(corrected), Some(network)) = (correction, network) else {
             return uncorrected;
         };
         let correction = network / rules;
@@ -141,7 +161,7 @@ impl MetricErrors {
         let (least, most) = (rules / bound, rules * bound);
         Shown {
             value: network.clamp(least, most),
-            factor: Some(corrected.factor(&signals.corrected_by(correction))),
+            factor: Some(corrected.width.factor(&signals.corrected_by(correction))),
             is_corrected: true,
         }
     }

@@ -1,57 +1,29 @@
 //! [`Graph`] and [`Analysis`] → [`Features`] of the network that corrects the compiler's rules.
 
 use super::accelerator::ACCELERATORS;
-use super::configuration::Product;
 use super::geometry::brick_padding;
 use super::live_ranges::LiveRanges;
 use super::lower::one_to_one;
 use super::order::Order;
-use super::plan::Plan;
+use super::plan::plan;
 use super::weights::coded_bytes;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
-use crate::learned::features::{self, CompilerPlan, Features, N_ACCELERATORS};
+use crate::learned::features::{self, CompilerPlan, Features};
 
 /// The predictor's input for one graph: the only way to make it, for the trainer too.
 pub fn features(graph: &Graph, analysis: &Analysis) -> Features {
-    features_and_plans(graph, analysis).0
-}
-
-/// The same with the plans that it was made of.
-pub fn features_and_plans(graph: &Graph, analysis: &Analysis) -> (Features, SharedPlans) {
     let (execution_order, live_feature_map_bytes) = whole_operators(graph, analysis);
     let coded_weight_bytes = (0..graph.nodes.len())
         .map(|node_idx| coded_weight_bytes(graph, analysis, node_idx))
         .collect();
-    let mut plans =
-        (ACCELERATORS.each_ref()).map(|accelerator| Plan::of(accelerator, graph, analysis));
     let compiler = CompilerPlan {
         live_feature_map_bytes,
         execution_order,
         coded_weight_bytes,
-        operators: (plans.each_mut()).map(|plan| std::mem::take(&mut plan.operators)),
+        operators: (ACCELERATORS.each_ref()).map(|accelerator| plan(accelerator, graph, analysis)),
     };
-    let features = features::extract(graph, analysis, &compiler);
-    for (plan, operators) in plans.iter_mut().zip(compiler.operators) {
-        if plan.is_by_all_rules {
-            plan.operators = operators;
-        }
-    }
-    (features, SharedPlans(plans))
-}
-
-/// Plans of a graph that were made for its features, where these are by every rule: not before the network is trained on
-/// those that were found since.
-#[derive(Clone, Debug, Default)]
-pub struct SharedPlans([Plan; N_ACCELERATORS]);
-
-impl SharedPlans {
-    /// The plan of a product in its default configuration.
-    pub fn of(&self, product: Product) -> Option<&Plan> {
-        let mut accelerators = ACCELERATORS.iter();
-        let idx = accelerators.position(|accelerator| accelerator.product == product)?;
-        Some(&self.0[idx]).filter(|plan| plan.is_by_all_rules)
-    }
+    features::extract(graph, analysis, &compiler)
 }
 
 /// Of operators as they are: the order in which they run, and by step the bytes of feature maps alive.

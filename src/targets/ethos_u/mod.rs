@@ -56,7 +56,7 @@ pub mod totals;
 pub mod weight_buffers;
 pub mod weights;
 
-pub use features::{SharedPlans, features, features_and_plans};
+pub use features::features;
 pub use target::{target, targets};
 
 /// Name of the custom operator that Vela writes in the place of what it compiled.

@@ -40,8 +40,6 @@ pub struct Plan {
     pub operators: Vec<PlannedOperator>,
     /// Whether a limit left operators or parts as they are: see [`Program::is_cut`].
     pub is_cut: bool,
-    /// Whether it is by every rule, those that were found since training included.
-    pub is_by_all_rules: bool,
 }
 
 impl Plan {
@@ -50,7 +48,6 @@ impl Plan {
         let program = lower(accelerator, graph, analysis);
         Self {
             is_cut: program.is_cut,
-            is_by_all_rules: !accelerator.is_as_trained,
             operators: plan_of(accelerator, graph, program),
         }
     }

@@ -83,10 +83,6 @@ impl Target for EthosU {
         unsupported(network.graph, self.npu)
     }
 
-    fn is_learned(&self) -> bool {
-        self.is_trained
-    }
-
     /// The multipliers at their clock. Weights are compressed, so that their bytes in the file set no limit.
     fn peak(&self) -> Option<PeakRates> {
         let Configuration {
@@ -100,15 +96,16 @@ impl Target for EthosU {
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {
-        if self.is_trained && network.learned.is_none() {
+        if self.is_trained && network.predictor.is_none() {
             return TargetEstimate::default();
         }
-        let (metrics, diagnostics) = match self.refusal(network) {
+        let unsupported = self.unsupported(network);
+        let (metrics, diagnostics) = match refusal(network, &unsupported) {
             Some(reason) => {
                 let none = |metric| unavailable(metric, &reason);
                 (RULE_METRICS.map(none), Vec::new())
             }
-            None => self.estimates(network),
+            None => self.estimates(network, !unsupported.is_empty()),
         };
         let mut metrics = metrics.to_vec();
         metrics.extend(self.board_latency(&metrics));
@@ -119,6 +116,22 @@ impl Target for EthosU {
             diagnostics,
         }
     }
+}
+
+/// Why there is no estimate of a network of which the NPU leaves out such operators.
+fn refusal(network: &Network, unsupported: &[UnsupportedOperator]) -> Option<UnavailableReason> {
+    let Network {
+        graph, analysis, ..
+    } = network;
+    let reason = uncountable(graph, analysis).or_else(|| compiled_by_vela(graph));
+    if let Some(reason) = reason {
+        return Some(reason);
+    }
+    let found = inputs_at_a_time(graph);
+    if found > 1 {
+        return Some(UnavailableReason::SeveralInputs { found });
+    }
+    is_mostly_cpu(graph, analysis, unsupported).then(|| mostly_cpu(graph, unsupported))
 }
 
 /// A limit of the plan was reached.
@@ -155,8 +168,7 @@ impl EthosU {
         let metric = |metric: Metric| MetricInfo {
             metric,
             unit: metric.unit(),
-            expected_error_percent: (Errors::shipped().of(&self.configuration, metric))
-                .and_then(MetricErrors::expected_percent),
+            expected_error_percent: (self.errors(metric)).and_then(MetricErrors::expected_percent),
         };
         TargetInfo {
             id: self.id().into(),
@@ -177,21 +189,21 @@ impl EthosU {
         }
     }
 
-    /// By the compiler's rules, corrected by the trained network where that knows such graphs; and doubts.
-    fn estimates(&self, network: &Network) -> ([MetricEstimate; 4], Vec<Diagnostic>) {
+    /// By the compiler's rules, corrected by the trained network where they are far off and it knows such graphs; and
+    /// doubts.
+    fn estimates(
+        &self,
+        network: &Network,
+        is_partly_on_cpu: bool,
+    ) -> ([MetricEstimate; 4], Vec<Diagnostic>) {
         let accelerator = Accelerator::of(&self.configuration);
-        let product = self.configuration.product;
-        let shared = network
-            .plans
-            .filter(|_| self.is_trained)
-            .and_then(|plans| plans.of(product));
-        let totals = match shared {
-            Some(plan) => Totals::of_plan(&accelerator, plan),
-            None => Totals::of(&accelerator, network.graph, network.analysis),
-        };
-        let is_partly_on_cpu = !self.unsupported(network).is_empty();
+        let totals = Totals::of(&accelerator, network.graph, network.analysis);
         let signals = Signals::of(network.graph, &totals.operators, is_partly_on_cpu);
-        let learned = network.learned.filter(|_| self.is_trained);
+        let asks_network = |metric: &Metric| {
+            (self.errors(*metric)).is_some_and(|errors| errors.asks_network(&signals))
+        };
+        let is_asked = self.is_trained && RULE_METRICS.iter().any(asks_network);
+        let learned = is_asked.then(|| network.learned()).flatten();
         let mut diagnostics = Vec::new();
         if let Some(learned) = learned {
             diagnostics.extend(learned.likeness.never_trained.clone());
@@ -209,6 +221,10 @@ impl EthosU {
         (estimates, diagnostics)
     }
 
+    fn errors(&self, metric: Metric) -> Option<&'static MetricErrors> {
+        Errors::shipped().of(&self.configuration, metric)
+    }
+
     fn outcome(
         &self,
         metric: Metric,
@@ -216,9 +232,11 @@ impl EthosU {
         signals: &Signals,
         learned: Option<&Learned>,
     ) -> Outcome {
-        let corrected = learned.and_then(|learned| Corrected::of(learned, self.id(), metric));
+        let errors = self.errors(metric);
+        let is_asked = |errors: &&MetricErrors| errors.asks_network(signals);
+        let corrected = errors.filter(is_asked).and(learned);
+        let corrected = corrected.and_then(|learned| Corrected::of(learned, self.id(), metric));
         let rules = totals.of_metric(metric);
-        let errors = Errors::shipped().of(&self.configuration, metric);
         let shown = match errors {
             Some(errors) => errors.show(rules, corrected.as_ref().map(|c| c.value), signals),
             None => Shown::without_interval(rules),
@@ -294,25 +312,6 @@ impl EthosU {
             metric: Metric::BoardLatency,
             outcome,
         })
-    }
-
-    fn refusal(&self, network: &Network) -> Option<UnavailableReason> {
-        let Network {
-            graph, analysis, ..
-        } = network;
-        if graph.nodes.is_empty() {
-            return Some(UnavailableReason::NoOperators);
-        }
-        let reason = uncountable(graph, analysis).or_else(|| compiled_by_vela(graph));
-        if let Some(reason) = reason {
-            return Some(reason);
-        }
-        let found = inputs_at_a_time(graph);
-        if found > 1 {
-            return Some(UnavailableReason::SeveralInputs { found });
-        }
-        let unsupported = unsupported(graph, self.npu);
-        is_mostly_cpu(graph, analysis, &unsupported).then(|| mostly_cpu(graph, &unsupported))
     }
 
     fn energy(&self, metrics: &[MetricEstimate], analysis: &Analysis) -> Option<MetricEstimate> {

@@ -1,7 +1,5 @@
 //! What a plan comes to for a whole graph.
 
-use std::borrow::Cow;
-
 use super::accelerator::Accelerator;
 use super::plan::Plan;
 use crate::graph::Graph;
@@ -13,7 +11,7 @@ const MS_PER_S: f64 = 1e3;
 
 /// A graph on one accelerator, by the compiler's rules alone.
 #[derive(Clone, Debug)]
-pub struct Totals<'p> {
+pub struct Totals {
     pub latency_ms: f64,
     /// Most bytes of SRAM in use at once.
     pub sram_peak_bytes: f64,
@@ -21,27 +19,15 @@ pub struct Totals<'p> {
     pub offchip_traffic_bytes: f64,
     pub sram_traffic_bytes: f64,
     /// The same by node of the graph, in cycles and bytes.
-    pub operators: Cow<'p, [PlannedOperator]>,
+    pub operators: Vec<PlannedOperator>,
     /// As of [`Plan`].
     pub is_cut: bool,
 }
 
-impl Totals<'static> {
-    /// As [`Plan::of`] has it.
+impl Totals {
+    /// As [`Plan::of`] has it; the accelerator's clock turns cycles into time.
     pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
-        let plan = Plan::of(accelerator, graph, analysis);
-        Self::new(accelerator, Cow::Owned(plan.operators), plan.is_cut)
-    }
-}
-
-impl<'p> Totals<'p> {
-    /// Of the accelerator's plan.
-    pub fn of_plan(accelerator: &Accelerator, plan: &'p Plan) -> Self {
-        Self::new(accelerator, Cow::Borrowed(&plan.operators), plan.is_cut)
-    }
-
-    /// `clock_hz` of the accelerator turns cycles into time.
-    fn new(accelerator: &Accelerator, operators: Cow<'p, [PlannedOperator]>, is_cut: bool) -> Self {
+        let Plan { operators, is_cut } = Plan::of(accelerator, graph, analysis);
         let sum = |of: fn(&PlannedOperator) -> f64| operators.iter().map(of).sum::<f64>();
         Self {
             latency_ms: MS_PER_S * sum(|one| one.cycles) / accelerator.clock_hz,

@@ -20,7 +20,7 @@ use crate::random::Random;
 use crate::seeds::Seeds;
 use crate::texts;
 
-/// Files of one call, which share a run of the network.
+/// Files of one call.
 pub const BATCH: u64 = 16;
 /// One in so many calls makes whole reports, and writes them as JSON; the others make summaries.
 const FULL: u64 = 8;

@@ -3,15 +3,9 @@
 //! or hours; what is asserted are bytes and numbers of allocations, which do not depend on the machine.
 
 use litecast::estimate::{EstimateError, ModelFile, estimate};
-use litecast::formats::tflite;
-use litecast::graph;
-use litecast::graph::analysis::analyze;
 use litecast::learned::predictor::Predictor;
 use litecast::report::Report;
-use litecast::targets::ethos_u::accelerator::Accelerator;
-use litecast::targets::ethos_u::configuration::{Configuration, Product};
-use litecast::targets::ethos_u::plan::plan;
-use litecast::targets::{Outcome, ethos_u};
+use litecast::targets::Outcome;
 use litecast_fuzz::campaign::Mutants;
 use litecast_fuzz::check::{
     MAX_BYTES_PER_OPERAND, MAX_BYTES_PER_OPERATOR, Target, assert_sound, max_bytes,
@@ -151,40 +145,6 @@ fn a_plan_that_is_cut_has_a_diagnostic() {
             .collect();
         assert_eq!(codes.contains(&"plan-limit"), is_cut, "{name}: {codes:?}");
     }
-}
-
-/// What features were made of takes the place of a plan only where the plan is the same to the last bit. None does
-/// while the shipped network was trained on features by older rules.
-#[test]
-fn shared_plans_are_those_of_the_rules() {
-    let mutants = Mutants::new(17, &[]);
-    let [mut n_shared, mut n_own] = [0; 2];
-    for bytes in (0..60).flat_map(|call| mutants.of_call(Target::Facts, call)) {
-        let Ok(model) = tflite::parse(&bytes) else {
-            continue;
-        };
-        let Ok(graph) = graph::build(&model, 0) else {
-            continue;
-        };
-        let analysis = analyze(&graph);
-        let (_, plans) = ethos_u::features_and_plans(&graph, &analysis);
-        for product in [Product::U55x256, Product::U65x512, Product::U85x256] {
-            let accelerator = Accelerator::of(&Configuration::of(product));
-            match plans.of(product) {
-                Some(shared) => {
-                    let own = plan(&accelerator, &graph, &analysis);
-                    assert_eq!(shared.operators, own);
-                    n_shared += 1;
-                }
-                None => n_own += 1,
-            }
-        }
-    }
-    println!("{n_shared} plans shared, {n_own} not");
-    assert!(
-        n_shared + n_own > 300,
-        "the mutants do not reach what is to be tested"
-    );
 }
 
 /// Of the formats that people write, mutants of which at least a quarter is read; tables reach the fit.

@@ -220,7 +220,7 @@ fn origins(args: &EvaluateConfigurationsArgs) -> Result<Vec<Origin>> {
 }
 
 /// In each configuration.
-fn totals(bytes: &[u8], accelerators: &[Accelerator]) -> Result<Vec<Totals<'static>>> {
+fn totals(bytes: &[u8], accelerators: &[Accelerator]) -> Result<Vec<Totals>> {
     let model = litecast::formats::tflite::parse(bytes).map_err(|error| anyhow!("{error}"))?;
     let graph = litecast::graph::build(&model, 0).map_err(|error| anyhow!("{error}"))?;
     let analysis = analyze(&graph);

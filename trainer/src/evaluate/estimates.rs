@@ -11,7 +11,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use litecast::targets::ethos_u::configuration::Configuration;
-use litecast::targets::ethos_u::errors::{ConfigurationErrors, Errors, MetricErrors, Shown};
+use litecast::targets::ethos_u::errors::{
+    ConfigurationErrors, Correction, Errors, MetricErrors, Shown, Width,
+};
 
 use super::files::load_bundle;
 use crate::labels::{self, LabelArgs};
@@ -149,19 +151,10 @@ fn errors_of(
         rules: fit(&of_rules)?,
         corrected: None,
     };
-    let with_rules: Vec<[Deviation; 2]> = (calibrating.iter())
-        .filter_map(|case| {
-            let network = case.network?[metric];
-            let rules = case.rules[metric];
-            let bound = errors.rules.factor(&case.signals);
-            let value = network.clamp(rules / bound, rules * bound);
-            let by_rules = deviation(case, rules, 1.0, metric);
-            Some([by_rules, deviation(case, value, network / rules, metric)])
-        })
+    let both: Vec<Both> = (calibrating.iter())
+        .filter_map(|case| Both::of(case, metric, &errors.rules))
         .collect();
-    let is_better = idx == stands_in && is_correction_better(&with_rules);
-    let corrected: Vec<Deviation> = with_rules.iter().map(|[_, corrected]| *corrected).collect();
-    errors.corrected = is_better.then(|| fit(&corrected)).flatten();
+    errors.corrected = (idx == stands_in).then(|| correction(&both)).flatten();
     let reports = |case: &&Case| match idx == stands_in {
         true => case.origin.kind == Kind::Network && !case.origin.calibrates,
         false => case.origin.kind == Kind::Network,
@@ -182,14 +175,76 @@ fn errors_of(
     Some(errors)
 }
 
-/// Whether the network brings the rules closer to the compiler, in the mean over networks that set widths: it has no
-/// part in a metric where it does not. Pairs are by the rules and corrected.
-fn is_correction_better(pairs: &[[Deviation; 2]]) -> bool {
-    let networks = pairs.iter().filter(|[one, _]| one.kind == Kind::Network);
-    let sums = networks.fold([0.0; 2], |[rules, corrected], [one, other]| {
-        [rules + one.log_error, corrected + other.log_error]
-    });
-    sums[1] < sums[0]
+/// A graph by the rules and as the trained network corrects them.
+struct Both {
+    /// Of the rules' interval.
+    factor: f64,
+    rules: Deviation,
+    corrected: Deviation,
+}
+
+impl Both {
+    fn of(case: &Case, metric: usize, width: &Width) -> Option<Self> {
+        let network = case.network?[metric];
+        let rules = case.rules[metric];
+        let factor = width.factor(&case.signals);
+        let value = network.clamp(rules / factor, rules * factor);
+        Some(Self {
+            factor,
+            rules: deviation(case, rules, 1.0, metric),
+            corrected: deviation(case, value, network / rules, metric),
+        })
+    }
+}
+
+/// Graphs of one kind that tell whether the network helps such graphs at least.
+const MIN_OF_KIND: usize = 15;
+
+/// Share of the rules' mean error that the network has to save where it is asked: what it saves less is not worth its
+/// time.
+const MIN_SAVED: f64 = 0.1;
+
+/// From which width of the rules on the network is asked: where it brings graphs of no kind further from the compiler
+/// in the mean, and all kinds together closest to it. None where it does not help.
+fn correction(both: &[Both]) -> Option<Correction> {
+    let mut factors: Vec<f64> = both.iter().map(|one| one.factor).collect();
+    factors.sort_by(f64::total_cmp);
+    factors.dedup();
+    let saved = |asked_from: f64| {
+        let asked: Vec<&Both> = both.iter().filter(|one| one.factor >= asked_from).collect();
+        Some((saved(&asked, both)?, asked_from))
+    };
+    let best = factors.into_iter().filter_map(saved);
+    let (_, asked_from) = best.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    let asked = both.iter().filter(|one| one.factor >= asked_from);
+    let corrected: Vec<Deviation> = asked.map(|one| one.corrected).collect();
+    Some(Correction {
+        asked_from,
+        width: fit(&corrected)?,
+    })
+}
+
+/// By how much smaller the mean error is, summed over kinds of graphs, if the network is asked about `asked` of `all`;
+/// none where that is nothing much, or where it harms a kind.
+fn saved(asked: &[&Both], all: &[Both]) -> Option<f64> {
+    let mut before = 0.0;
+    let mut after = 0.0;
+    for kind in [Kind::Network, Kind::RandomOperators, Kind::File] {
+        let of_kind: Vec<&&Both> = asked.iter().filter(|one| one.rules.kind == kind).collect();
+        let rules: f64 = of_kind.iter().map(|one| one.rules.log_error).sum();
+        let corrected: f64 = of_kind.iter().map(|one| one.corrected.log_error).sum();
+        if of_kind.len() >= MIN_OF_KIND && corrected > rules {
+            return None;
+        }
+        let n = all
+            .iter()
+            .filter(|one| one.rules.kind == kind)
+            .count()
+            .max(1) as f64;
+        before += rules / n;
+        after += corrected / n;
+    }
+    (after < (1.0 - MIN_SAVED) * before).then_some(before - after)
 }
 
 fn deviation(case: &Case, value: f64, correction: f64, metric: usize) -> Deviation {

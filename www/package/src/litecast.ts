@@ -14,8 +14,8 @@ export interface PredictorFiles {
 }
 
 /**
- * Files of one call of the module: their bytes are copied into its memory, which never shrinks, and several networks
- * share a run of the predictor.
+ * Files of one call of the module: few enough that the copies of their bytes stay small in its memory, which never
+ * shrinks, and many enough that the calls themselves take no time.
  */
 const MAX_CHUNK_BYTES = 4 * 1024 ** 2;
 const MAX_CHUNK_FILES = 64;

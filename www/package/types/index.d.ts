@@ -65,8 +65,8 @@ export interface LiteCast {
   estimate(model: BytesSource | Graph, options?: EstimateOptions): Report;
 
   /**
-   * As `estimate` of each model, in their order and in less time. Where a model has no report, what `estimate` throws
-   * stands in its place.
+   * As `estimate` of each model, in their order. Where a model has no report, what `estimate` throws stands in its
+   * place.
    */
   estimateMany(models: Iterable<BytesSource | Graph | ModelFile>, options: EstimateOptions & { detail: "summary" }): (Summary | LitecastError)[];
   estimateMany(models: Iterable<BytesSource | Graph | ModelFile>, options?: EstimateOptions): (Report | LitecastError)[];

@@ -8,7 +8,7 @@ mod labelled;
 use anyhow::Result;
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
-use litecast::learned::out_of_distribution::{Learned, Likeness};
+use litecast::learned::out_of_distribution::Learned;
 use litecast::learned::predictor::Predictor;
 use litecast::targets::ethos_u::accelerator::Accelerator;
 use litecast::targets::ethos_u::configuration::Configuration;
@@ -16,7 +16,6 @@ use litecast::targets::ethos_u::signals::Signals;
 use litecast::targets::ethos_u::totals::Totals;
 use litecast::targets::ethos_u::{features, target};
 use litecast::targets::{Metric, Network};
-use std::cell::OnceCell;
 
 pub use configurations::{configurations, defaults, vela_target};
 pub use held_out::of_dataset;
@@ -85,19 +84,10 @@ fn of_graph(
     let analysis = analysis::analyze(&graph);
     let features = features(&graph, &analysis);
     let manifest = predictor.manifest();
-    let learned = Learned {
-        manifest,
-        estimates: predictor.predict(&features)?,
-        likeness: Likeness::of(manifest, &graph, &features),
-    };
+    let learned = Learned::of(predictor, &graph, &features)?;
     let network = Network {
-        graph: &graph,
-        analysis: &analysis,
-        plans: None,
-        learned: Some(&learned),
-        n_threads: std::num::NonZeroU32::MIN,
-        batch: std::num::NonZeroU32::MIN,
-        works: OnceCell::new(),
+        predictor: Some(predictor),
+        ..Network::new(&graph, &analysis)
     };
     let mut cases = Vec::new();
     for &(configuration_idx, label) in labels {
@@ -113,7 +103,7 @@ fn of_graph(
             let idx = manifest.output_idx(target.id(), metric.id())?;
             Some(f64::from(*learned.estimates.graph.get(idx)?))
         };
-        let is_corrected = target.is_learned() && learned.likeness.is_like_training;
+        let is_corrected = defaults().contains(configuration) && learned.likeness.is_like_training;
         let corrected = METRICS.map(of_network);
         cases.push(Case {
             origin: origin.clone(),
