@@ -65,6 +65,24 @@ pub struct Layer {
 }
 
 impl Layer {
+    /// A pass over single positions of feature maps that are not NHCWB16.
+    pub fn of_positions(kind: Kind, ifm: Hwc, ofm: Hwc, element_bytes: IfmOfm<i64>) -> Self {
+        Self {
+            kind,
+            ifm,
+            ofm,
+            kernel: [1; 2],
+            stride: [1; 2],
+            dilation: [1; 2],
+            upscale: 1,
+            is_sparse: false,
+            n_chained_passes: 0,
+            has_table: false,
+            is_brick: IfmOfm::both(false),
+            element_bytes,
+        }
+    }
+
     pub fn dilated_kernel(&self, axis: usize) -> i64 {
         (self.kernel[axis] - 1) * self.dilation[axis] + 1
     }

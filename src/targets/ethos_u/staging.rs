@@ -84,20 +84,8 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
     if weight_reads > transfer + unbuffered.input {
         return false;
     }
-    let copy = Layer {
-        kind: Kind::Copy,
-        ofm: layer.ifm,
-        kernel: [1; 2],
-        stride: [1; 2],
-        dilation: [1; 2],
-        upscale: 1,
-        is_sparse: false,
-        n_chained_passes: 0,
-        has_table: false,
-        is_brick: IfmOfm::both(false),
-        element_bytes: IfmOfm::both(layer.element_bytes.ifm),
-        ..layer
-    };
+    let element_bytes = IfmOfm::both(layer.element_bytes.ifm);
+    let copy = Layer::of_positions(Kind::Copy, layer.ifm, layer.ifm, element_bytes);
     let conditions = Conditions {
         feature_maps: IfmOfm {
             ifm: accelerator.off_chip,

@@ -1,11 +1,13 @@
 //! MEAN, ARG_MAX, REDUCE_MAX and REDUCE_MIN. Reproduces `ConvertMeanOps`, `RewriteArgmax`,
-//! `ConvertReduceMinMaxAnyAll` and `DecomposeReduce` of Vela.
+//! `ConvertReduceMinMaxAnyAll`, `DecomposeReduce`, `DecomposeMaxPool` and `NewOfmBlockShape` of Vela.
 
 use std::collections::BTreeSet;
 
 use super::lowering::{Lowering, n_elements, ones};
 use crate::formats::tflite::dimension;
-use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::blocks;
+use crate::targets::ethos_u::geometry::IfmOfm;
+use crate::targets::ethos_u::layer::{Kind, Layer};
 use crate::targets::ethos_u::program::{
     Action, Arithmetic, INT16_BYTES, INT32_BYTES, MAX_DIMENSION, Operation, Window,
 };
@@ -126,17 +128,39 @@ fn parts(n_rows: i64, at_once: i64) -> impl Iterator<Item = (i64, i64)> {
 /// Pools columns to one, in parts if there are more rows than an operation can have.
 fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2]) {
     let [[rows, n, depth], _] = seen;
-    for (rows, n_times) in parts(rows, MAX_DIMENSION) {
-        lowering.push(Operation {
-            seen: Some([[rows, n, depth], [rows, 1, depth]]),
-            window: Window {
-                kernel: [1, n],
-                ..Window::POINT
-            },
-            repeats: n_times as f64,
-            ..lowering.operation(Action::Layer(Kind::MaxPooling), &[input], output)
-        });
+    let [most_rows, most_depth] = pooled_at_once(lowering, [input, output], seen);
+    for (rows, n_of_rows) in parts(rows, most_rows) {
+        for (depth, n_of_depth) in parts(depth, most_depth) {
+            lowering.push(Operation {
+                seen: Some([[rows, n, depth], [rows, 1, depth]]),
+                window: Window {
+                    kernel: [1, n],
+                    ..Window::POINT
+                },
+                repeats: n_of_rows as f64 * n_of_depth as f64,
+                ..lowering.operation(Action::Layer(Kind::MaxPooling), &[input], output)
+            });
+        }
     }
+}
+
+/// Rows and channels of an operation at most. Where registers do not count all rows, Ethos-U55 and Ethos-U65 compute
+/// blocks one by one: those that suit the whole with a kernel of one position.
+fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], seen: [[i64; 3]; 2]) -> [i64; 2] {
+    let accelerator = lowering.accelerator;
+    let [ifm, ofm] = seen;
+    let whole = [MAX_DIMENSION, i64::MAX];
+    if ofm[0] <= MAX_DIMENSION || accelerator.is_u85() || accelerator.is_as_trained {
+        return whole;
+    }
+    let [ifm_bytes, ofm_bytes] = maps.map(|map| lowering.program.maps[map].element_bytes);
+    let element_bytes = IfmOfm {
+        ifm: ifm_bytes,
+        ofm: ofm_bytes,
+    };
+    let layer = Layer::of_positions(Kind::MaxPooling, ifm, ofm, element_bytes);
+    let block = blocks::choose(accelerator, &layer);
+    block.map_or(whole, |block| [block.ofm[0], block.ofm[2]])
 }
 
 /// Shapes in which input and output are seen if one axis is reduced: outer dimensions are rows, inner ones
