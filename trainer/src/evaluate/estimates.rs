@@ -200,12 +200,16 @@ impl Both {
 /// Graphs of one kind that tell whether the network helps such graphs at least.
 const MIN_OF_KIND: usize = 15;
 
-/// Share of the rules' mean error that the network has to save where it is asked: what it saves less is not worth its
-/// time.
+/// Share of the rules' mean error that the network has to save in every kind of graphs about which it is asked: less
+/// is not worth its time, and may not hold for others.
 const MIN_SAVED: f64 = 0.1;
 
-/// From which width of the rules on the network is asked: where it brings graphs of no kind further from the compiler
-/// in the mean, and all kinds together closest to it. None where it does not help.
+/// Share of the most that the network can save with which it is asked no more often: it takes several times as long as
+/// the rules.
+const ENOUGH_SAVED: f64 = 0.9;
+
+/// From which width of the rules on the network is asked: where it brings every kind of graphs closer to the compiler
+/// in the mean, and all kinds together nearly as close to it as it can. None where it does not help.
 fn correction(both: &[Both]) -> Option<Correction> {
     let mut factors: Vec<f64> = both.iter().map(|one| one.factor).collect();
     factors.sort_by(f64::total_cmp);
@@ -214,8 +218,10 @@ fn correction(both: &[Both]) -> Option<Correction> {
         let asked: Vec<&Both> = both.iter().filter(|one| one.factor >= asked_from).collect();
         Some((saved(&asked, both)?, asked_from))
     };
-    let best = factors.into_iter().filter_map(saved);
-    let (_, asked_from) = best.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    let helpful: Vec<(f64, f64)> = factors.into_iter().filter_map(saved).collect();
+    let most = helpful.iter().map(|one| one.0).reduce(f64::max)?;
+    let enough = |one: &&(f64, f64)| one.0 >= ENOUGH_SAVED * most;
+    let &(_, asked_from) = helpful.iter().rfind(enough)?;
     let asked = both.iter().filter(|one| one.factor >= asked_from);
     let corrected: Vec<Deviation> = asked.map(|one| one.corrected).collect();
     Some(Correction {
@@ -225,26 +231,20 @@ fn correction(both: &[Both]) -> Option<Correction> {
 }
 
 /// By how much smaller the mean error is, summed over kinds of graphs, if the network is asked about `asked` of `all`;
-/// none where that is nothing much, or where it harms a kind.
+/// none where a kind gains nothing much.
 fn saved(asked: &[&Both], all: &[Both]) -> Option<f64> {
-    let mut before = 0.0;
-    let mut after = 0.0;
+    let mut saved = 0.0;
     for kind in [Kind::Network, Kind::RandomOperators, Kind::File] {
         let of_kind: Vec<&&Both> = asked.iter().filter(|one| one.rules.kind == kind).collect();
         let rules: f64 = of_kind.iter().map(|one| one.rules.log_error).sum();
         let corrected: f64 = of_kind.iter().map(|one| one.corrected.log_error).sum();
-        if of_kind.len() >= MIN_OF_KIND && corrected > rules {
+        if of_kind.len() >= MIN_OF_KIND && corrected > (1.0 - MIN_SAVED) * rules {
             return None;
         }
-        let n = all
-            .iter()
-            .filter(|one| one.rules.kind == kind)
-            .count()
-            .max(1) as f64;
-        before += rules / n;
-        after += corrected / n;
+        let n = all.iter().filter(|one| one.rules.kind == kind).count();
+        saved += (rules - corrected) / n.max(1) as f64;
     }
-    (after < (1.0 - MIN_SAVED) * before).then_some(before - after)
+    (saved > 0.0).then_some(saved)
 }
 
 fn deviation(case: &Case, value: f64, correction: f64, metric: usize) -> Deviation {
