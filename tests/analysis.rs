@@ -200,11 +200,10 @@ fn check_against_micro(graph: &Graph, micro: &Value) -> bool {
     true
 }
 
-/// The persistent part of what an int8 file needs, beside the recorder, which runs the reference kernels
-/// with 64-bit pointers. Operators that no recorded file has alone keep structures of an unknown size.
+/// The persistent part of what files that are int8 or have resource variables need, beside the recorder, which
+/// runs the reference kernels with 64-bit pointers.
 #[test]
-fn the_whole_arena_is_within_a_percent_of_tflite_micro() {
-    const MAX_ERROR_PERCENT: f64 = 1.0;
+fn the_whole_arena_matches_tflite_micro() {
     let Some(mut models) = shared_models() else {
         return;
     };
@@ -214,7 +213,7 @@ fn the_whole_arena_is_within_a_percent_of_tflite_micro() {
     let Some(answers) = oracle("arena", &models) else {
         return;
     };
-    let (mut n_compared, mut n_exact, mut worst) = (0, 0, 0.0f64);
+    let (mut n_compared, mut n_exact, mut n_with_resources) = (0, 0, 0);
     println!("{:60} {:>10} {:>10} {:>8}", "file", "arena", "TFLM", "off");
     for (path, micro) in models.iter().zip(answers) {
         let bytes = std::fs::read(path).unwrap();
@@ -224,12 +223,11 @@ fn the_whole_arena_is_within_a_percent_of_tflite_micro() {
                 println!("{file:60} refused: {}", micro["refused"]);
                 return;
             };
-            let has_variables = |operator: &tflite::Operator| operator.code.name() == "VAR_HANDLE";
-            if graph.subgraph.operators.iter().any(has_variables) {
-                println!("{file:60} not compared: buffers of resource variables are not counted");
-                return;
-            }
-            if !is_int8(graph) {
+            let operators = &graph.subgraph.operators;
+            let has_resources = operators
+                .iter()
+                .any(|operator| operator.code.kind == tflite::OpKind::VarHandle);
+            if !is_int8(graph) && !has_resources {
                 println!("{file:60} not compared: multiplies other numbers than int8");
                 return;
             }
@@ -238,12 +236,43 @@ fn the_whole_arena_is_within_a_percent_of_tflite_micro() {
             println!("{file:60} {ours:10} {total_bytes:10} {off:+7.2} %");
             n_compared += 1;
             n_exact += usize::from(ours == total_bytes);
-            worst = worst.max(off.abs());
+            n_with_resources += usize::from(has_resources);
         });
     }
-    println!("{n_compared} files compared, {n_exact} exact, worst {worst:.2} %");
-    assert!(n_compared >= 55, "only {n_compared} files were compared");
-    assert!(worst <= MAX_ERROR_PERCENT);
+    println!(
+        "{n_compared} files compared, {n_exact} exact, {n_with_resources} with resource variables"
+    );
+    assert!(n_compared >= 60, "only {n_compared} files were compared");
+    assert!(n_with_resources >= 2);
+    assert_eq!(n_exact, n_compared);
+}
+
+/// Two operators of each kind that the recorder's kernels run, one file a kind.
+#[test]
+fn the_whole_arena_matches_tflite_micro_for_each_kind_of_operator() {
+    const MIN_KINDS: usize = 84;
+    let Some(python) = python("sys") else { return };
+    let folder = tempfile_folder("litecast-operators");
+    let arguments = [ORACLE, "operators", folder.to_str().unwrap()];
+    let written = run_script(Command::new(python).args(arguments));
+    let models = tflite_files(&folder);
+    let answers = written.and_then(|_| oracle("arena", &models));
+    let Some(answers) = answers else { return };
+    let mut differences = Vec::new();
+    for (path, micro) in models.iter().zip(&answers) {
+        let bytes = std::fs::read(path).unwrap();
+        let total_bytes = micro["total_bytes"].as_u64();
+        with_graph(&bytes, |graph| {
+            let ours = arena_bytes(graph, Kernels::Reference, Pointers::Bits64).unwrap();
+            if Some(ours) != total_bytes {
+                differences.push(format!("{ours} bytes, but {micro}"));
+            }
+        });
+    }
+    println!("{} kinds of operators", models.len());
+    std::fs::remove_dir_all(folder).unwrap();
+    assert!(models.len() >= MIN_KINDS);
+    assert!(differences.is_empty(), "{differences:#?}");
 }
 
 /// Whether the operators that multiply write int8, and there are some.

@@ -4,6 +4,7 @@
     analysis_oracle.py arena  FILE...   arena head that TensorFlow Lite Micro's recorder reports
     analysis_oracle.py vela   FILE...   MACs that Arm's Vela reports per source operator
     analysis_oracle.py graphs DIR N     writes N random graphs for `arena`
+    analysis_oracle.py operators DIR    writes a graph of each kind of operator for `arena`
 """
 
 import importlib
@@ -16,7 +17,7 @@ import sys
 import tempfile
 
 # Which package each command needs; status 3 says that it is not installed.
-PACKAGES = {"naive": "ai_edge_litert", "graphs": "flatbuffers", "arena": "tflite_micro", "vela": "ethosu.vela"}
+PACKAGES = {"naive": "ai_edge_litert", "graphs": "flatbuffers", "operators": "flatbuffers", "arena": "tflite_micro", "vela": "ethosu.vela"}
 NOT_INSTALLED = 3
 
 try:
@@ -299,19 +300,28 @@ def prescribe_offsets(model, lengths, rng):
     model.metadata = [entry]
 
 
-def write_graphs(directory, n_graphs):
+def write_graphs(directory, graphs):
     import flatbuffers
 
-    for seed in range(n_graphs):
+    for name, model in graphs:
         builder = flatbuffers.Builder(1 << 16)
-        builder.Finish(random_graph(random.Random(seed)).Pack(builder), file_identifier=b"TFL3")
-        with open(os.path.join(directory, "random_%03d.tflite" % seed), "wb") as file:
+        builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
+        with open(os.path.join(directory, name + ".tflite"), "wb") as file:
             file.write(builder.Output())
+
+
+def random_graphs(n_graphs):
+    for seed in range(n_graphs):
+        yield "random_%03d" % seed, random_graph(random.Random(seed))
 
 
 def main(command, *arguments):
     if command == "graphs":
-        return write_graphs(arguments[0], int(arguments[1]))
+        return write_graphs(arguments[0], random_graphs(int(arguments[1])))
+    if command == "operators":
+        from operator_graphs import operator_graphs
+
+        return write_graphs(arguments[0], operator_graphs())
     figures = {"naive": naive, "arena": arena, "vela": vela}[command]
     for path in arguments:
         print(json.dumps({"file": os.path.basename(path), **figures(path)}), flush=True)

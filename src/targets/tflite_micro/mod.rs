@@ -4,6 +4,7 @@
 mod code;
 mod persistent;
 mod scratch;
+mod structures;
 
 pub use code::{Bytes, code_flash_bytes};
 pub use persistent::{Pointers, persistent_bytes};

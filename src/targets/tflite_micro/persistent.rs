@@ -1,12 +1,15 @@
 //! The arena's persistent part: what the interpreter and the kernels keep between inferences.
 //!
-//! The interpreter takes it piece by piece from the arena's end: a structure for each operator, its options, a
-//! structure for each tensor, what each kernel keeps, two 32-bit numbers for each output channel of a
-//! convolution, variables, a word for each working buffer, and the inputs and outputs. Each piece is rounded up
-//! to the alignment of what it holds. Sizes were taken from what the recorder of PyPI `tflite-micro` prints
-//! of 63 files, each of which they give to the byte. Buffers of resource variables (`VAR_HANDLE`) are not counted.
+//! The interpreter takes it piece by piece from the arena's end: a structure for each resource variable
+//! (`VAR_HANDLE`), for each subgraph, for each operator and for each tensor, the operators' options, what each
+//! kernel keeps, two 32-bit numbers for each output channel of a convolution, the values of resource variables and
+//! of variable tensors, a word for each working buffer, and the inputs and outputs. Each piece is rounded up to the
+//! alignment of what it holds, so that the order counts.
 
-use crate::formats::tflite::{Model, OpKind, Operator, Subgraph, Tensor};
+use std::collections::{HashMap, HashSet};
+
+use super::structures::{PER_CHANNEL, kernel_bytes, option_bytes};
+use crate::formats::tflite::{BuiltinOptions, Model, OpKind, Operator, Subgraph, Tensor};
 
 /// Size of a pointer on the machine that runs the interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +21,7 @@ pub enum Pointers {
 }
 
 impl Pointers {
-    fn bytes(self) -> u64 {
+    pub(super) fn bytes(self) -> u64 {
         match self {
             Self::Bits32 => 4,
             Self::Bits64 => 8,
@@ -28,9 +31,24 @@ impl Pointers {
     /// The allocator and the planner. That of 32 bits was not recorded: most of it is pointers.
     fn interpreter_bytes(self) -> u64 {
         match self {
-            Self::Bits32 => 244,
-            Self::Bits64 => 488,
+            Self::Bits32 => 232,
+            Self::Bits64 => 464,
         }
+    }
+
+    /// `MicroResourceVariables`: a pointer and two numbers.
+    fn resource_variables_bytes(self) -> u64 {
+        self.bytes() + 8
+    }
+
+    /// One resource variable: its two names, its values, their size and what they are at first.
+    fn resource_variable_bytes(self) -> u64 {
+        5 * self.bytes()
+    }
+
+    /// `SubgraphAllocations`: three words.
+    fn subgraph_bytes(self) -> u64 {
+        3 * self.bytes()
     }
 
     /// `NodeAndRegistration`: eight words.
@@ -69,9 +87,17 @@ struct Tail {
 }
 
 impl Tail {
+    /// A piece without bytes is not asked for, and rounds nothing up.
     fn take(&mut self, bytes: u64, alignment: u64) {
-        let used = self.used_bytes.saturating_add(bytes);
-        self.used_bytes = used.checked_next_multiple_of(alignment).unwrap_or(u64::MAX);
+        if bytes > 0 {
+            self.used_bytes = self.used_bytes.saturating_add(bytes);
+            self.round_up(alignment);
+        }
+    }
+
+    fn round_up(&mut self, alignment: u64) {
+        let rounded = self.used_bytes.checked_next_multiple_of(alignment);
+        self.used_bytes = rounded.unwrap_or(u64::MAX);
     }
 
     fn take_each(&mut self, n: usize, bytes: u64, alignment: u64) {
@@ -82,18 +108,29 @@ impl Tail {
 /// Bytes of the persistent part, rounded up to the arena's alignment, beside `n_buffers` working buffers. Linear.
 pub fn persistent_bytes(model: &Model, n_buffers: usize, pointers: Pointers) -> u64 {
     let word = pointers.bytes();
+    let subgraphs = &model.subgraphs;
     let mut tail = Tail {
         used_bytes: pointers.interpreter_bytes(),
     };
-    for subgraph in &model.subgraphs {
+    let n_resources = resource_names(model).collect::<HashSet<_>>().len();
+    if n_resources > 0 {
+        tail.take(pointers.resource_variables_bytes(), KERNEL_ALIGNMENT);
+        tail.take_each(
+            n_resources,
+            pointers.resource_variable_bytes(),
+            KERNEL_ALIGNMENT,
+        );
+    }
+    tail.take_each(subgraphs.len(), pointers.subgraph_bytes(), word);
+    for subgraph in subgraphs {
         tail.take_each(subgraph.operators.len(), pointers.operator_bytes(), word);
-        for operator in &subgraph.operators {
-            let (bytes, alignment) = option_bytes(operator.code.kind);
-            tail.take(bytes, alignment);
-        }
         tail.take_each(subgraph.tensors.len(), pointers.tensor_bytes(), word);
     }
-    for subgraph in &model.subgraphs {
+    for operator in subgraphs.iter().flat_map(|subgraph| &subgraph.operators) {
+        let (bytes, alignment) = option_bytes(operator.code.kind, pointers);
+        tail.take(bytes, alignment);
+    }
+    for subgraph in subgraphs {
         for operator in &subgraph.operators {
             take_kernel(&mut tail, operator, subgraph, pointers);
         }
@@ -101,13 +138,16 @@ pub fn persistent_bytes(model: &Model, n_buffers: usize, pointers: Pointers) -> 
             tail.take(tensor.byte_len().unwrap_or(0), KERNEL_ALIGNMENT);
         }
     }
+    for bytes in resource_buffers(model) {
+        tail.take(bytes, KERNEL_ALIGNMENT);
+    }
     tail.take_each(n_buffers, word, word);
     if let Some(subgraph) = model.subgraphs.first() {
         for shown in [&subgraph.inputs, &subgraph.outputs] {
             take_shown(&mut tail, shown, subgraph, pointers);
         }
     }
-    tail.take(0, KERNEL_ALIGNMENT);
+    tail.round_up(KERNEL_ALIGNMENT);
     tail.used_bytes
 }
 
@@ -127,17 +167,10 @@ fn is_quantised(tensor: &Tensor) -> bool {
 
 fn take_kernel(tail: &mut Tail, operator: &Operator, subgraph: &Subgraph, pointers: Pointers) {
     let kind = operator.code.kind;
-    let kernel = KERNEL_BYTES.iter().find(|(kernel, _)| *kernel == kind);
-    let bytes = kernel.map_or(UNRECORDED_BYTES, |(_, bytes)| *bytes);
+    tail.take(kernel_bytes(kind, pointers), KERNEL_ALIGNMENT);
     if !PER_CHANNEL.contains(&kind) {
-        return tail.take(bytes, KERNEL_ALIGNMENT);
+        return;
     }
-    // Two pointers to the numbers of its channels, and the gap before them.
-    let saved = match pointers {
-        Pointers::Bits32 => 12,
-        Pointers::Bits64 => 0,
-    };
-    tail.take(bytes - saved, KERNEL_ALIGNMENT);
     let channels = output_channels(operator, subgraph).unwrap_or(0);
     for _multiplier_or_shift in 0..2 {
         tail.take(channels.saturating_mul(4), KERNEL_ALIGNMENT);
@@ -149,61 +182,46 @@ fn output_channels(operator: &Operator, subgraph: &Subgraph) -> Option<u64> {
     u64::try_from(*output.shape.last()?).ok()
 }
 
-/// Bytes and alignment of an operator's options, as the interpreter reads them from the file.
-fn option_bytes(kind: OpKind) -> (u64, u64) {
-    match kind {
-        OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d => (40, 4),
-        OpKind::Reshape => (36, 4),
-        OpKind::FullyConnected => (32, 4),
-        OpKind::Conv2d | OpKind::DepthwiseConv2d => (28, 4),
-        OpKind::TransposeConv | OpKind::StridedSlice | OpKind::UnidirectionalSequenceLstm => {
-            (20, 4)
-        }
-        OpKind::Softmax => (8, 8),
-        OpKind::Add
-        | OpKind::Sub
-        | OpKind::Concatenation
-        | OpKind::Pack
-        | OpKind::Unpack
-        | OpKind::Cast => (8, 4),
-        OpKind::Mul | OpKind::Div | OpKind::Shape | OpKind::ArgMax | OpKind::ArgMin => (4, 4),
-        OpKind::Mean | OpKind::Sum | OpKind::ReduceMax | OpKind::ReduceMin => (1, 1),
-        _ => (0, 1),
+/// What tells one resource variable from another: its container and its name.
+type ResourceName<'m> = (&'m str, &'m str);
+
+fn resource_name(operator: &Operator) -> Option<ResourceName<'_>> {
+    match &operator.options {
+        BuiltinOptions::VarHandle {
+            container,
+            shared_name,
+        } => Some((container, shared_name)),
+        _ => None,
     }
 }
 
-/// Kernels that keep numbers of each output channel.
-const PER_CHANNEL: &[OpKind] = &[
-    OpKind::Conv2d,
-    OpKind::DepthwiseConv2d,
-    OpKind::TransposeConv,
-];
+fn resource_names<'m>(model: &'m Model<'_>) -> impl Iterator<Item = ResourceName<'m>> {
+    let operators = model
+        .subgraphs
+        .iter()
+        .flat_map(|subgraph| &subgraph.operators);
+    operators.filter_map(resource_name)
+}
 
-/// Bytes of 64-bit structures by operator.
-const KERNEL_BYTES: &[(OpKind, u64)] = &[
-    (OpKind::Add, 60),
-    (OpKind::AveragePool2d, 32),
-    (OpKind::Concatenation, 80),
-    (OpKind::Conv2d, 80),
-    (OpKind::DepthwiseConv2d, 80),
-    (OpKind::Dequantize, 32),
-    (OpKind::FullyConnected, 72),
-    (OpKind::Logistic, 16),
-    (OpKind::MaxPool2d, 32),
-    (OpKind::Mean, 44),
-    (OpKind::Mul, 36),
-    (OpKind::Pack, 0),
-    (OpKind::Pad, 56),
-    (OpKind::Quantize, 32),
-    (OpKind::ReduceMax, 44),
-    (OpKind::Reshape, 0),
-    (OpKind::Shape, 0),
-    (OpKind::Softmax, 80),
-    (OpKind::StridedSlice, 84),
-    (OpKind::Transpose, 0),
-    (OpKind::TransposeConv, 96),
-    (OpKind::UnidirectionalSequenceLstm, 688),
-];
-
-/// Of an operator that no recorded int8 file has: between the smallest and the largest above.
-const UNRECORDED_BYTES: u64 = 60;
+/// Bytes of the values of each resource variable: those of the first tensor that is assigned to it.
+fn resource_buffers(model: &Model) -> Vec<u64> {
+    let mut bytes_of = HashMap::new();
+    for subgraph in &model.subgraphs {
+        let named = subgraph
+            .operators
+            .iter()
+            .filter_map(|operator| Some((*operator.outputs.first()?, resource_name(operator)?)));
+        let name_of: HashMap<usize, ResourceName> = named.collect();
+        for operator in &subgraph.operators {
+            let [Some(handle), Some(values), ..] = operator.inputs[..] else {
+                continue;
+            };
+            let is_assigned = operator.code.kind == OpKind::AssignVariable;
+            if let Some(name) = name_of.get(&handle).filter(|_| is_assigned) {
+                let bytes = subgraph.tensors.get(values).and_then(Tensor::byte_len);
+                bytes_of.entry(*name).or_insert(bytes.unwrap_or(0));
+            }
+        }
+    }
+    bytes_of.into_values().collect()
+}

@@ -50,11 +50,15 @@ fn output<'g>(graph: &Graph<'g>, node: &Node) -> Option<&'g Tensor> {
 fn reference(graph: &Graph, node: &Node) -> Vec<u64> {
     let sizes = match node.operator.code.kind {
         OpKind::Mean | OpKind::Sum => reduction(graph, node),
-        OpKind::ReduceMax | OpKind::ReduceMin => indices(graph, node),
+        OpKind::ReduceAll | OpKind::ReduceMax | OpKind::ReduceMin => indices(graph, node),
         OpKind::UnidirectionalSequenceLstm => {
             input(graph, node, 19).and_then(|state| Some(vec![state.byte_len()?; 4]))
         }
         OpKind::TransposeConv => transpose_conv(graph, node),
+        OpKind::MirrorPad => {
+            input(graph, node, 0).map(|values| vec![4 * values.shape.len() as u64; 2])
+        }
+        OpKind::Svdf => svdf(graph, node),
         _ => None,
     };
     sizes.unwrap_or_default()
@@ -90,6 +94,15 @@ fn transpose_conv(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
         }
         _ => vec![],
     })
+}
+
+/// 32-bit sums of each filter and of each unit.
+fn svdf(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
+    let n_batches = u64::try_from(*input(graph, node, 0)?.shape.first()?).ok()?;
+    let n_filters = u64::try_from(*input(graph, node, 1)?.shape.first()?).ok()?;
+    let n_units = output(graph, node)?.element_count()?;
+    let sums = n_batches.checked_mul(n_filters)?.checked_mul(4)?;
+    Some(vec![sums, n_units.checked_mul(4)?])
 }
 
 /// `None` for operators that the library has no kernel for, which the reference kernels run.
