@@ -14,7 +14,7 @@ use litecast::targets::{Target, cortex_m, gpu};
 #[derive(clap::Args, Clone, Default)]
 pub struct TargetArgs {
     /// A target that `litecast targets` lists, or any Ethos-U, for example ethos-u55-128. Give it again for
-    /// several; without it, all that are listed but GPUs.
+    /// several; without it, all that are listed but microcontrollers and GPUs.
     #[arg(long = "target", value_name = "ID")]
     pub targets: Vec<String>,
     /// The Ethos-U or, where it has none, the core of a board, for example imx93 or arduino-nano-33-ble. Give

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use litecast::learned::predictor::Predictor;
 use litecast::targets::ethos_u::configuration::{Product, VelaIni};
-use litecast::targets::{TargetInfo, gpu, infos};
+use litecast::targets::{TargetInfo, cortex_m, gpu, infos};
 
 use super::args::TargetsArgs;
 use super::table::Table;
@@ -16,6 +16,8 @@ use super::{quantity, terminal, words};
 pub fn run(args: &TargetsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let predictor = Predictor::shipped()?;
     let mut targets = infos(Some(predictor.manifest()));
+    let microcontrollers = cortex_m::targets();
+    targets.extend(microcontrollers.iter().filter_map(|core| core.info(None)));
     let gpus = gpu::targets(gpu::bundle::Bundle::shipped());
     targets.extend(gpus.iter().filter_map(|gpu| gpu.info(None)));
     if args.json {

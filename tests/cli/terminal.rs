@@ -108,6 +108,12 @@ fn folders_patterns_and_the_standard_input_are_read_like_files() {
 fn every_list_is_json_too() {
     let targets = json_lines(&litecast(&["targets", "--json"]));
     assert!(targets.iter().any(|target| target["id"] == NPU));
+    let microcontrollers = litecast::targets::cortex_m::targets();
+    assert!(microcontrollers.len() >= 10);
+    for core in microcontrollers {
+        let is_listed = targets.iter().any(|target| target["id"] == core.id());
+        assert!(is_listed, "{} is not listed", core.id());
+    }
     let file = examples().remove(0);
     let lines = json_lines(&litecast(&["boards", "--json", path(&file), "/nowhere"]));
     assert_eq!(lines.len(), 2);
