@@ -16,8 +16,9 @@ const out = path.join(root, "pkg");
 /** Where tools/build-wasm.sh has wasm-bindgen write. */
 const module = path.join(root, "target", "module");
 
+/** Downloads what a build of the module alone did not need: cargo describes the whole workspace. */
 async function cargo(...args) {
-  const { stdout } = await promisify(execFile)("cargo", [...args, "--offline"], { cwd: root, maxBuffer: 2 ** 26 });
+  const { stdout } = await promisify(execFile)("cargo", [...args, "--locked"], { cwd: root, maxBuffer: 2 ** 26 });
   return stdout;
 }
 
