@@ -197,9 +197,6 @@ impl Both {
     }
 }
 
-/// Graphs of one kind that tell whether the network helps such graphs at least.
-const MIN_OF_KIND: usize = 15;
-
 /// Share of the rules' mean error that the network has to save in every kind of graphs about which it is asked: less
 /// is not worth its time, and may not hold for others.
 const MIN_SAVED: f64 = 0.1;
@@ -238,7 +235,7 @@ fn saved(asked: &[&Both], all: &[Both]) -> Option<f64> {
         let of_kind: Vec<&&Both> = asked.iter().filter(|one| one.rules.kind == kind).collect();
         let rules: f64 = of_kind.iter().map(|one| one.rules.log_error).sum();
         let corrected: f64 = of_kind.iter().map(|one| one.corrected.log_error).sum();
-        if of_kind.len() >= MIN_OF_KIND && corrected > (1.0 - MIN_SAVED) * rules {
+        if corrected > (1.0 - MIN_SAVED) * rules {
             return None;
         }
         let n = all.iter().filter(|one| one.rules.kind == kind).count();
