@@ -5,13 +5,13 @@
 //! each to its standard output. Where a worker ends early, the files that it had at hand are tried again, one
 //! at a time, and only the one that ends it again is given up.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use litecast::report::Failure;
+use litecast::report::{Failure, Report};
 
 /// What a worker tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,33 +24,103 @@ pub enum Message {
     Failure(Failure),
 }
 
+/// What a part of the stream between the processes is.
+mod tag {
+    pub const BEGIN: u8 = 0;
+    /// Ends a report, whose text came before it.
+    pub const REPORT: u8 = 1;
+    /// Instead of a report, some of whose text may have come before it.
+    pub const FAILURE: u8 = 2;
+    /// Text of a report.
+    pub const TEXT: u8 = 3;
+}
+
+/// Of a report at a time: neither process holds the text of a large one twice.
+const TEXT_BYTES: usize = 1 << 16;
+
+/// A tag, the length in four bytes, and as many bytes.
+fn write_part(to: &mut impl Write, tag: u8, bytes: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+    to.write_all(&[tag])?;
+    to.write_all(&length.to_le_bytes())?;
+    to.write_all(bytes)
+}
+
+/// Writes text of a report, as many parts as there are calls.
+struct TextWriter<'w, W>(&'w mut W);
+
+impl<W: Write> Write for TextWriter<'_, W> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        write_part(self.0, tag::TEXT, text)?;
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Writes a report as its [`Message`].
+///
+/// # Errors
+/// Of `to`. A report that cannot be written as JSON becomes a failure.
+pub fn write_report(report: &Report, to: &mut impl Write) -> io::Result<()> {
+    let mut text = BufWriter::with_capacity(TEXT_BYTES, TextWriter(to));
+    let written = serde_json::to_writer(&mut text, report);
+    text.flush()?;
+    drop(text);
+    match written {
+        Ok(()) => {
+            write_part(to, tag::REPORT, &[])?;
+            to.flush()
+        }
+        Err(error) if error.is_io() => Err(error.into()),
+        Err(error) => {
+            let failure = Failure::new("serialization", error.to_string());
+            Message::Failure(failure).write(to)
+        }
+    }
+}
+
 impl Message {
-    /// A tag, the length in four bytes, and the text.
+    /// As [`Self::read`] reads it.
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        let (tag, text) = match self {
-            Self::Begin(n) => (0, n.to_string()),
-            Self::Report(text) => (1, text.clone()),
-            Self::Failure(failure) => (2, serde_json::to_string(failure)?),
-        };
-        let length = u32::try_from(text.len()).map_err(io::Error::other)?;
-        to.write_all(&[tag])?;
-        to.write_all(&length.to_le_bytes())?;
-        to.write_all(text.as_bytes())?;
+        match self {
+            Self::Begin(n) => write_part(to, tag::BEGIN, n.to_string().as_bytes())?,
+            Self::Report(text) => {
+                write_part(to, tag::TEXT, text.as_bytes())?;
+                write_part(to, tag::REPORT, &[])?;
+            }
+            Self::Failure(failure) => {
+                write_part(to, tag::FAILURE, &serde_json::to_vec(failure)?)?;
+            }
+        }
         to.flush()
     }
 
     fn read(from: &mut impl Read) -> Option<Self> {
-        let mut head = [0; 5];
-        from.read_exact(&mut head).ok()?;
-        let [tag, length @ ..] = head;
-        let mut text = vec![0; u32::from_le_bytes(length) as usize];
-        from.read_exact(&mut text).ok()?;
-        let text = String::from_utf8(text).ok()?;
-        Some(match tag {
-            0 => Self::Begin(text.parse().ok()?),
-            1 => Self::Report(text),
-            _ => Self::Failure(serde_json::from_str(&text).ok()?),
-        })
+        let mut text = Vec::new();
+        loop {
+            let mut head = [0; 5];
+            from.read_exact(&mut head).ok()?;
+            let [tag, length @ ..] = head;
+            let start = match tag {
+                tag::TEXT => text.len(),
+                _ => 0,
+            };
+            if tag != tag::REPORT {
+                text.resize(start + u32::from_le_bytes(length) as usize, 0);
+                from.read_exact(&mut text[start..]).ok()?;
+            }
+            match tag {
+                tag::TEXT => {}
+                tag::BEGIN => {
+                    return Some(Self::Begin(std::str::from_utf8(&text).ok()?.parse().ok()?));
+                }
+                tag::REPORT => return Some(Self::Report(String::from_utf8(text).ok()?)),
+                _ => return Some(Self::Failure(serde_json::from_slice(&text).ok()?)),
+            }
+        }
     }
 }
 
@@ -194,9 +264,12 @@ mod tests {
         for message in &messages {
             message.write(&mut bytes).unwrap();
         }
+        // A report that fails after some of its text.
+        write_part(&mut bytes, tag::TEXT, b"{").unwrap();
+        messages[2].write(&mut bytes).unwrap();
         let mut from = bytes.as_slice();
-        for message in messages {
-            assert_eq!(Message::read(&mut from), Some(message));
+        for message in messages.iter().chain([&messages[2]]) {
+            assert_eq!(Message::read(&mut from).as_ref(), Some(message));
         }
         assert_eq!(Message::read(&mut from), None);
         assert_eq!(Message::read(&mut &bytes[..3]), None);

@@ -2,19 +2,19 @@
 
 use std::error::Error;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use litecast::estimate::{ModelFile, estimate_on};
 use litecast::formats::tflite::ParseError;
 use litecast::formats::tflite::limits::MAX_FILE_BYTES;
-use litecast::learned::predictor::{Predictor, PredictorError};
+use litecast::learned::predictor::Predictor;
 use litecast::targets::{Target, registry};
 
 use super::args::{ReadArgs, WorkerArgs};
 use super::inputs::is_stdin;
-use super::isolation::Message;
+use super::isolation::{Message, write_report};
 use litecast::report::Failure;
 
 /// Files that are held and estimated at a time: so many, or as few as have so many bytes.
@@ -39,13 +39,7 @@ pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
         alone = alone.saturating_sub(n);
         let (files, rest) = pending.split_at(n);
         Message::Begin(n).write(&mut to)?;
-        for report in reports_of(files, &args.read, predictor.as_ref(), targets)? {
-            let message = match report {
-                Ok(json) => Message::Report(json),
-                Err(failure) => Message::Failure(failure),
-            };
-            message.write(&mut to)?;
-        }
+        write_reports(files, &args.read, predictor.as_ref(), targets, &mut to)?;
         pending = rest;
     }
     Ok(ExitCode::SUCCESS)
@@ -87,12 +81,13 @@ fn too_large(file_bytes: usize) -> Failure {
 }
 
 /// In the order of `files`.
-fn reports_of(
+fn write_reports(
     files: &[PathBuf],
     options: &ReadArgs,
     predictor: Option<&Predictor>,
     targets: &[Box<dyn Target>],
-) -> Result<Vec<Result<String, Failure>>, PredictorError> {
+    to: &mut impl Write,
+) -> Result<(), Box<dyn Error>> {
     let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
     let contents: Vec<_> = files.iter().map(|file| read(file)).collect();
     let named = names.iter().zip(&contents);
@@ -108,14 +103,16 @@ fn reports_of(
         })
         .collect();
     let mut reports = estimate_on(&readable, predictor, targets)?.into_iter();
-    let json = |bytes: Result<Vec<u8>, Failure>| {
-        bytes?;
-        let report = reports
-            .next()
-            .expect("every file that was read has a result");
-        let report = report.map_err(|error| Failure::from(&error))?;
-        serde_json::to_string(&report)
-            .map_err(|error| Failure::new("serialization", error.to_string()))
-    };
-    Ok(contents.into_iter().map(json).collect())
+    for bytes in contents {
+        let report = bytes.and_then(|_| {
+            let report = reports.next();
+            let report = report.expect("every file that was read has a result");
+            report.map_err(|error| Failure::from(&error))
+        });
+        match report {
+            Ok(report) => write_report(&report, to)?,
+            Err(failure) => Message::Failure(failure).write(to)?,
+        }
+    }
+    Ok(())
 }
