@@ -39,6 +39,8 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
     let mut is_mapped = vec![false; graph.nodes.len()];
     // Tensors that an operator on the CPU writes behind the mapped part.
     let mut is_behind = vec![false; graph.subgraph.tensors.len()];
+    let mut is_input = vec![false; graph.subgraph.tensors.len()];
+    (graph.subgraph.inputs.iter()).for_each(|&t| is_input[t] = true);
     let mut ends = Vec::new();
     for (node_idx, (node, reason)) in graph.nodes.iter().zip(left).enumerate() {
         let mut read = node.operator.inputs.iter().flatten();
@@ -46,7 +48,7 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
         if reads_behind {
             mark(&mut is_behind, node);
         } else if let Some(reason) = reason {
-            if !converts_input(graph, node) {
+            if !converts_input(graph, node, &is_input) {
                 mark(&mut is_behind, node);
                 ends.push(UnsupportedOperator { node_idx, reason });
             }
@@ -72,10 +74,10 @@ fn mark(is_behind: &mut [bool], node: &Node) {
 }
 
 /// As exporters put them before a model whose inputs are floats.
-fn converts_input(graph: &Graph, node: &Node) -> bool {
+fn converts_input(graph: &Graph, node: &Node, is_input: &[bool]) -> bool {
     let of = |t: &usize| graph.tensor(*t).tensor_type;
     let first = node.operator.inputs.first().copied().flatten();
-    let is_input = first.is_some_and(|t| graph.subgraph.inputs.contains(&t));
+    let is_input = first.is_some_and(|t| is_input[t]);
     let to_integers = node.operator.outputs.first().map(of);
     let is_integer = matches!(to_integers, Some(TensorType::Int8 | TensorType::UInt8));
     node.operator.code.kind == OpKind::Quantize && is_input && is_integer
