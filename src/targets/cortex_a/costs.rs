@@ -1,7 +1,7 @@
 //! Counts of work → executed instructions: `costs.json`, which `litecast-trainer fit-cpu-operators`
 //! writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,21 @@ impl TargetCosts {
         Some(work.terms.iter().filter_map(cost).sum())
     }
 
+    /// [`Self::instructions`] of each work. Looks up names once for each kernel and list of terms.
+    pub fn instructions_of(&self, works: &[Work]) -> Vec<Option<f64>> {
+        let mut known: HashMap<&str, Coefficients> = HashMap::new();
+        let mut instructions = Vec::with_capacity(works.len());
+        for work in works {
+            let found = known.entry(&work.kernel);
+            let coefficients = found.or_insert_with(|| Coefficients::of(self, work));
+            if !coefficients.are_of(work) {
+                *coefficients = Coefficients::of(self, work);
+            }
+            instructions.push(coefficients.instructions(work));
+        }
+        instructions
+    }
+
     /// The class of a network with these operators and as many instructions of each.
     pub fn class(&self, works: &[Work], instructions: &[f64]) -> &Class {
         match self.is_unusual(works, instructions) {
@@ -112,6 +127,40 @@ impl TargetCosts {
             error.capped_mape,
             error.n
         )
+    }
+}
+
+/// The costs of one kernel, in the order of a list of terms.
+struct Coefficients {
+    /// Names of terms, each with its cost if it has one; absent where the kernel was not counted.
+    of_terms: Option<Vec<(&'static str, Option<f64>)>>,
+}
+
+impl Coefficients {
+    fn of(costs: &TargetCosts, work: &Work) -> Self {
+        let kernel = costs.kernels.get(&work.kernel);
+        let of_kernel = |kernel: &KernelCosts| {
+            let terms = work.terms.iter();
+            let cost =
+                |&(term, _): &(&'static str, f64)| (term, kernel.instructions.get(term).copied());
+            terms.map(cost).collect()
+        };
+        Self {
+            of_terms: kernel.map(of_kernel),
+        }
+    }
+
+    /// Whether the terms of a work of the kernel are the same.
+    fn are_of(&self, work: &Work) -> bool {
+        let names = work.terms.iter().map(|(name, _)| *name);
+        let known = self.of_terms.as_ref();
+        known.is_none_or(|known| known.iter().map(|(name, _)| *name).eq(names))
+    }
+
+    fn instructions(&self, work: &Work) -> Option<f64> {
+        let of_terms = self.of_terms.as_ref()?.iter().zip(&work.terms);
+        let parts = of_terms.filter_map(|((_, cost), (_, count))| Some((*cost)? * count));
+        Some(parts.sum())
     }
 }
 
@@ -148,7 +197,12 @@ mod tests {
         };
         assert_eq!(costs.instructions(&work("ADD int8")), Some(105.0));
         assert_eq!(costs.instructions(&work("ADD float32")), None);
-        let works = [work("ADD int8"), work("ADD float32")];
+        let mut works = vec![work("ADD int8"), work("ADD float32"), work("ADD int8")];
+        works[2].terms.remove(0);
+        works[2].terms[0].1 = 20.0;
+        let expected = [Some(105.0), None, Some(110.0)];
+        assert_eq!(costs.instructions_of(&works), expected, "other terms");
+        works.pop();
         assert!(costs.is_unusual(&works[..1], &[105.0]), "small");
         assert!(!costs.is_unusual(&works, &[2e6, 1.0]));
         assert!(costs.is_unusual(&works, &[2e6, 1e6]), "rare");

@@ -46,21 +46,21 @@ pub struct Latency {
 pub fn count(costs: &TargetCosts, works: &[Work]) -> Vec<Counted> {
     let besides = costs.instructions(&inference(works)).unwrap_or(0.0);
     let share = besides / works.len().max(1) as f64;
-    let fitted: Vec<f64> = (works.iter())
-        .map(|work| costs.instructions(work).unwrap_or(0.0))
-        .collect();
-    let of_networks = costs.class(works, &fitted).interval_factor;
+    let fitted = costs.instructions_of(works);
+    let known: Vec<f64> = fitted.iter().map(|known| known.unwrap_or(0.0)).collect();
+    let of_networks = costs.class(works, &known).interval_factor;
     let singles = SingleOperators::shipped().target(&costs.target);
-    let of = |work: &Work| {
-        let mut counted = of_operator(costs, singles, work, of_networks);
+    let of = |(work, fitted): (&Work, Option<f64>)| {
+        let mut counted = of_operator(fitted, singles, work, of_networks);
         counted.instructions += share;
         counted
     };
-    works.iter().map(of).collect()
+    works.iter().zip(fitted).map(of).collect()
 }
 
+/// `fitted` are its instructions where networks of the fit have the operator.
 fn of_operator(
-    costs: &TargetCosts,
+    fitted: Option<f64>,
     singles: Option<&super::SingleTarget>,
     work: &Work,
     of_networks: f64,
@@ -73,7 +73,7 @@ fn of_operator(
     if work.is_compiled {
         return counted(0.0, 1.0, Source::Compiled);
     }
-    if let Some(instructions) = costs.instructions(work) {
+    if let Some(instructions) = fitted {
         return counted(instructions, of_networks, Source::Networks);
     }
     if let Some(kernel) = singles.and_then(|of| of.kernels.get(&work.kernel)) {
