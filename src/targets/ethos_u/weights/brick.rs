@@ -7,7 +7,7 @@ use super::super::layer::{Kind, Layer};
 use crate::targets::ethos_u::geometry::{ceil_div, round_up};
 
 /// Runs of zeros: their length, and how many there are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ZeroRuns {
     pub length: f64,
     pub count: f64,
