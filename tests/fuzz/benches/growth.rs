@@ -1,8 +1,9 @@
 //! How time and memory of the whole path grow with a network, for each shape of graph: the exponent of a
 //! power of the number of operators, by least squares over logarithms.
 //!
-//! `cargo bench -p litecast-fuzz -- [LARGEST]`; the sizes are powers of ten from 100 to 100,000. Criterion
-//! measures one size well, but compares none with another, which is what is asked here.
+//! `cargo bench -p litecast-fuzz -- [LARGEST] [SHAPE]...`; the sizes are powers of ten from 100 to 100,000, and
+//! without a name every shape is measured. Criterion measures one size well, but compares none with another, which is
+//! what is asked here.
 
 use std::time::Instant;
 
@@ -26,14 +27,18 @@ struct Row {
 }
 
 fn main() {
-    let mut numbers = std::env::args().filter_map(|word| word.parse::<usize>().ok());
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let mut numbers = words.iter().filter_map(|word| word.parse::<usize>().ok());
     let largest = numbers.next_back().unwrap_or(100_000);
+    let named = |shape: &Shape| words.contains(&format!("{shape:?}").to_lowercase());
+    let is_any_named = Shape::ALL.iter().any(named);
+    let shapes = || (Shape::ALL.into_iter()).filter(|shape| !is_any_named || named(shape));
     let network = include_bytes!("../../../bundle/predictor.onnx");
     let manifest = include_str!("../../../bundle/manifest.json");
     let predictor = Predictor::load(network, manifest).expect("the shipped predictor loads");
     for (name, predictor) in [("facts and plans", None), ("whole path", Some(&predictor))] {
         println!("{name}");
-        for shape in Shape::ALL {
+        for shape in shapes() {
             let sizes = [100, 1000, 10_000, 100_000];
             let sizes = sizes.into_iter().filter(|&size| size <= largest);
             let rows: Vec<Row> = sizes.map(|size| row(shape, size, predictor)).collect();

@@ -6,6 +6,7 @@ use crate::file::{File, Operator, Quantization, Subgraph, Tensor};
 use crate::options::{Options, Value};
 
 /// Numbers of `TensorType`.
+pub const FLOAT32: i8 = 0;
 pub const INT8: i8 = 9;
 pub const INT32: i8 = 2;
 
@@ -26,10 +27,16 @@ pub enum Shape {
     ManyOutputs,
     /// Subgraphs that call each other, eight deep.
     Nested,
+    /// Each result of the first half is read once more in the second half, the last one first.
+    Mirrored,
+    /// Feature maps of 256 kB, of which few are in SRAM at once.
+    Large,
+    /// As many inputs of floats, each converted to int8 and used once.
+    Inputs,
 }
 
 impl Shape {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::Chain,
         Self::Wide,
         Self::Transformer,
@@ -37,6 +44,9 @@ impl Shape {
         Self::ManyInputs,
         Self::ManyOutputs,
         Self::Nested,
+        Self::Mirrored,
+        Self::Large,
+        Self::Inputs,
     ];
 
     /// A network of about so many operators.
@@ -49,6 +59,9 @@ impl Shape {
             Self::ManyInputs => many_inputs(n_operators),
             Self::ManyOutputs => many_outputs(n_operators),
             Self::Nested => nested(n_operators),
+            Self::Mirrored => mirrored(n_operators),
+            Self::Large => large(n_operators),
+            Self::Inputs => inputs(n_operators),
         }
     }
 }
@@ -367,4 +380,44 @@ fn nested(n_operators: usize) -> File {
         }
     }
     file
+}
+
+fn mirrored(n_operators: usize) -> File {
+    let mut network = Network::new(&MAP);
+    let mut results = vec![0];
+    while results.len() < (n_operators / 2).max(2) {
+        let last = results[results.len() - 1];
+        results.push(network.convolution(last, &MAP));
+    }
+    let mut last = results[results.len() - 1];
+    for &earlier in results.iter().rev() {
+        last = network.add([last, earlier], &MAP);
+    }
+    network.finish(&[last])
+}
+
+fn large(n_operators: usize) -> File {
+    const LARGE_MAP: [i32; 4] = [1, 64, 64, 64];
+    let mut network = Network::new(&LARGE_MAP);
+    let mut last = 0;
+    while network.n_operators() < n_operators {
+        last = network.convolution(last, &LARGE_MAP);
+    }
+    network.finish(&[last])
+}
+
+fn inputs(n_operators: usize) -> File {
+    let mut network = Network::new(&MAP);
+    let mut last = 0;
+    while network.n_operators() < n_operators {
+        let input = network.tensor(&MAP);
+        let tensor = &mut network.main().tensors[input as usize];
+        (tensor.tensor_type, tensor.quantization) = (FLOAT32, None);
+        network.main().inputs.push(input);
+        let converted = network.tensor(&MAP);
+        let name = BuiltinOperator::QUANTIZE;
+        network.operator(name, &[input], &[converted], Options::default());
+        last = network.add([last, converted], &MAP);
+    }
+    network.finish(&[last])
 }
