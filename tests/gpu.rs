@@ -375,7 +375,12 @@ fn scaled_constants_stay_near_their_source() {
     let [of_3090, of_a100] =
         ["rtx-3090", "a100-40gb"].map(|id| Gpu::by_id(id).expect("a known GPU"));
     let least = of_3090.macs_per_s / of_a100.macs_per_s;
-    for name in ["mobilenetv3_large_100", "resnet50", "vit_tiny_patch16_224"] {
+    for name in [
+        "convnext_tiny",
+        "mobilenetv3_large_100",
+        "resnet50",
+        "vit_tiny_patch16_224",
+    ] {
         let path = folder.join(format!("{name}-224.graph.json"));
         let [a, b] = [of_a100.id, of_3090.id].map(|id| report(&path, id, 256));
         let ratio = interval(&a, Metric::Latency)[1] / interval(&b, Metric::Latency)[1];

@@ -70,6 +70,8 @@ REDUCTIONS = {
     "linalg_vector_norm": "L2_NORM", "var_mean": "VARIANCE", "var": "VARIANCE", "std": "VARIANCE",
     "cumsum": "CUMSUM", "max": "REDUCE_MAX", "prod": "REDUCE_PROD", "std_mean": "VARIANCE",
 }  # fmt: skip
+# Axes of torch's images in the order of TensorFlow Lite's.
+NHWC = [0, 2, 3, 1]
 WITH_AXES = {"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"}
 ACTIVATIONS = {"RELU": "RELU", "RELU6": "RELU6", "TANH": "TANH"}
 FUSING = {"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "ADD", "MUL", "SUB"}
@@ -111,11 +113,11 @@ class Recorder(TorchDispatchMode):
         self.bind(tensor, name, is_image)
         return name
 
-    def constant(self, shape):
+    def constant(self, shape, of_type="float32"):
         name = f"c{len(self.kept)}"
         self.kept.append(None)
         self.constants.add(name)
-        self.tensors[name] = {"shape": list(shape), "type": "float32"}
+        self.tensors[name] = {"shape": list(shape), "type": of_type}
         return name
 
     def alias(self, tensor, name):
@@ -177,7 +179,8 @@ class Recorder(TorchDispatchMode):
             is_relu6 = tuple(args[1:3]) == (0.0, 6.0)
             self.emit("RELU6" if is_relu6 else "RELU_N1_TO_1", inputs[:1], [self.new(outs[0], image)])
         elif op in ELEMENTWISE:
-            self.emit(ELEMENTWISE[op], inputs, [self.new(outs[0], image)])
+            operands = [self.operand(tensor, image) for tensor in given]
+            self.emit(ELEMENTWISE[op], operands, [self.new(outs[0], image)])
         elif op in REDUCTIONS:
             self.reduction(op, args, inputs[0], outs)
         elif op in ("_softmax", "_log_softmax"):
@@ -210,6 +213,28 @@ class Recorder(TorchDispatchMode):
         else:
             self.unknown.add(op)
             self.emit(op.strip("_").upper(), inputs, [self.new(o, image) for o in outs])
+
+    def operand(self, operand, is_image):
+        """The name of an operand that is broadcast to a result: beside an image its axes are in NHWC, too."""
+        name = self.name(operand)
+        if not is_image or name in self.images or operand.dim() == 0:
+            return name
+        of_type = self.tensors[name]["type"]
+        padded = [1] * (4 - operand.dim()) + list(operand.shape)
+        turned = [padded[axis] for axis in NHWC]
+        if name in self.constants:
+            return self.constant(turned, of_type)
+        if operand.dim() < 4:
+            name = self.moved("RESHAPE", name, padded)
+        return self.moved("TRANSPOSE", name, turned, perm=NHWC)
+
+    def moved(self, kind, source, shape, **attributes):
+        """The same values in another shape, as a tensor that torch never made."""
+        name = f"t{len(self.kept)}"
+        self.kept.append(None)
+        self.tensors[name] = {"shape": shape, "type": self.tensors[source]["type"]}
+        self.emit(kind, [source], [name], **attributes)
+        return name
 
     def like(self, tensor, is_image):
         """A further tensor of the same shape, which torch never made."""
