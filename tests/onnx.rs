@@ -98,7 +98,7 @@ impl File {
         attributes: &[(&str, &[i64])],
     ) -> Self {
         let attribute = |(name, values): &(&str, &[i64])| match values {
-            [one] if ["group", "axis", "keepdims", "transB", "ceil_mode"].contains(name) => {
+            [one] if ["group", "axis", "keepdims", "to", "transB", "ceil_mode"].contains(name) => {
                 AttributeProto {
                     name: (*name).into(),
                     i: *one,
@@ -378,6 +378,58 @@ fn shapes_that_are_computed_are_known() {
             ("FULLY_CONNECTED".to_owned(), vec![2, 12, 3])
         ]
     );
+}
+
+/// Exporters compute `SAME` padding from the input's shape, in floats and with a bound at 0 alone. By hand:
+/// `max((ceil(33 / 2) − 1) × 2 + 3 − 33, 0)` is 2, `max((ceil(32 / 2) − 1) × 2 + 1 − 32, 0)` is 0 rather than −1.
+#[test]
+fn paddings_that_are_computed_are_known() {
+    let file = |side: i64, window: i64| {
+        File::default()
+            .image([1, 4, side, side])
+            .weights("w", &[8, 4, window, window])
+            .integers("row", &[2])
+            .constant("ends", FLOAT, &[2], vec![0; 8])
+            .number("one", 1.0)
+            .number("two", 2.0)
+            .number("least", 0.0)
+            .number("window", window as f32)
+            .node("Shape", &["x"], "shape", &[])
+            .node("Gather", &["shape", "row"], "size", &[("axis", &[0])])
+            .node("Cast", &["size"], "side", &[("to", &[FLOAT.into()])])
+            .node("Div", &["side", "two"], "steps", &[])
+            .node("Ceil", &["steps"], "outputs", &[])
+            .node("Sub", &["outputs", "one"], "gaps", &[])
+            .node("Mul", &["gaps", "two"], "reach", &[])
+            .node("Add", &["reach", "window"], "needed", &[])
+            .node("Sub", &["needed", "side"], "missing", &[])
+            .node("Clip", &["missing", "least", ""], "added", &[])
+            .node("Div", &["added", "two"], "half", &[])
+            .node("Floor", &["half"], "before", &[])
+            .node("Sub", &["added", "before"], "behind", &[])
+            .node(
+                "Concat",
+                &["ends", "before", "before", "ends", "behind", "behind"],
+                "sizes",
+                &[("axis", &[0])],
+            )
+            .node("Cast", &["sizes"], "pads", &[("to", &[INT64.into()])])
+            .node("Pad", &["x", "pads"], "padded", &[])
+            .node("Conv", &["padded", "w"], "y", &[("strides", &[2, 2])])
+            .output("y")
+    };
+    for (side, window, outputs) in [(33, 3, 17), (32, 1, 16)] {
+        let file = file(side, window);
+        let found = operators(&read(&file));
+        let expected = ("CONV_2D".to_owned(), vec![1, outputs, outputs, 8]);
+        assert_eq!(found.last(), Some(&expected), "{found:?}");
+        assert!(
+            found
+                .iter()
+                .all(|(kind, _)| ["PAD", "CONV_2D"].contains(&kind.as_str())),
+            "{found:?}"
+        );
+    }
 }
 
 #[test]

@@ -198,21 +198,9 @@ impl<'a> Converter<'a> {
 
     fn clip(&mut self, node: &'a Node<'a>, output: &'a str) -> Option<()> {
         let value = self.input(node, 0)?;
-        let bound = |name: &str, position: usize| {
-            let attribute = node.float(name).map(f64::from);
-            let is_given = node
-                .inputs
-                .get(position)
-                .is_some_and(|name| !name.is_empty());
-            match self.input(node, position) {
-                Some(input) => Some(input.number()),
-                None if is_given => Some(None),
-                None => Some(attribute),
-            }
-        };
         // Beyond what activations reach, exporters write the type's largest number.
         let bounded = |bound: Option<f64>| bound.filter(|bound| bound.abs() < 1e30);
-        let (min, max) = (bounded(bound("min", 1)?), bounded(bound("max", 2)?));
+        let [min, max] = self.clip_bounds(node).map(bounded);
         let is = |bound: Option<f64>, number: f64| {
             bound.is_some_and(|bound| (bound - number).abs() < 1e-6)
         };
@@ -230,6 +218,16 @@ impl<'a> Converter<'a> {
             Some(()) => Some(()),
             None => self.unary(kind, &value, output, BuiltinOptions::Absent),
         }
+    }
+
+    /// Least and largest value of a `Clip`, as attributes or as inputs; none where it has none or computes it.
+    pub(super) fn clip_bounds(&self, node: &'a Node<'a>) -> [Option<f64>; 2] {
+        [("min", 1), ("max", 2)].map(|(name, position)| {
+            match node.inputs.get(position).filter(|input| !input.is_empty()) {
+                Some(_) => self.input(node, position)?.number(),
+                None => node.float(name).map(f64::from),
+            }
+        })
     }
 
     /// Between bounds that no activation of TFLite has.

@@ -52,6 +52,17 @@ impl<'a> Converter<'a> {
                 });
                 return self.constant(output, of_type, shape, known.flatten());
             }
+            "Clip" => {
+                let value = self.input(node, 0)?;
+                let known = value.constant()?.known.clone()?;
+                let n_bounds = node.inputs.iter().skip(1).filter(|input| !input.is_empty());
+                let [min, max] = self.clip_bounds(node);
+                // A bound that is computed elsewhere.
+                let n_known = [min, max].iter().flatten().count();
+                (n_known >= n_bounds.count()).then_some(())?;
+                let known = clipped(known, min, max);
+                return self.known(output, value.tensor_type, Some(value.shape?), known);
+            }
             _ => {}
         }
         let inputs: Vec<Value> = (0..node.inputs.len())
@@ -204,6 +215,37 @@ fn cast(known: Known, to: TensorType) -> Known {
     }
 }
 
+/// Open sides of the interval keep values as they are.
+#[allow(clippy::as_conversions)]
+fn clipped(known: Known, min: Option<f64>, max: Option<f64>) -> Known {
+    match known {
+        Integers(values) => {
+            let [min, max] = [
+                min.map_or(i64::MIN, |min| min as i64),
+                max.map_or(i64::MAX, |max| max as i64),
+            ];
+            Integers(
+                values
+                    .into_iter()
+                    .map(|value| value.max(min).min(max))
+                    .collect(),
+            )
+        }
+        Floats(values) => {
+            let [min, max] = [
+                min.unwrap_or(f64::NEG_INFINITY),
+                max.unwrap_or(f64::INFINITY),
+            ];
+            Floats(
+                values
+                    .into_iter()
+                    .map(|value| value.max(min).min(max))
+                    .collect(),
+            )
+        }
+    }
+}
+
 pub(super) fn unsqueezed(shape: &[i64], axes: &[i64]) -> Option<Vec<i64>> {
     let rank = shape.len().checked_add(axes.len())?;
     let places: Vec<usize> = axes
@@ -258,19 +300,28 @@ pub(super) fn reshaped(from: &[i64], to: &[i64], zero_is_zero: bool) -> Option<V
 }
 
 fn concatenated(inputs: &[Value]) -> Option<Computed> {
-    let of_type = inputs.first()?.tensor_type;
+    let first = inputs.first()?;
+    // Along the only dimension there is.
+    let are_lists = inputs.iter().all(|input| input.rank() == Some(1));
+    are_lists.then_some(())?;
+    let known = match first.constant()?.known.as_ref()? {
+        Integers(_) => Integers(joined(inputs, Value::integers)?),
+        Floats(_) => Floats(joined(inputs, Value::floats)?),
+    };
+    let n = i64::try_from(known.len()).ok()?;
+    Some((first.tensor_type, vec![n], known))
+}
+
+fn joined<'a, T>(
+    inputs: &[Value<'a>],
+    values_of: fn(&Value<'a>) -> Option<Vec<T>>,
+) -> Option<Vec<T>> {
     let mut values = Vec::new();
     for input in inputs {
-        // Along the only dimension there is.
-        (input.rank()? == 1).then_some(())?;
-        values.extend(input.integers()?);
+        values.extend(values_of(input)?);
         (values.len() <= MAX_KNOWN_VALUES).then_some(())?;
     }
-    Some((
-        of_type,
-        vec![i64::try_from(values.len()).ok()?],
-        Integers(values),
-    ))
+    Some(values)
 }
 
 /// The values at these places of a constant.
