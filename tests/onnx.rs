@@ -432,6 +432,30 @@ fn paddings_that_are_computed_are_known() {
     }
 }
 
+/// Detectors scale their image by the shorter and the longer side: 30 and 40 become 60 and 70.
+#[test]
+fn sizes_of_the_shorter_and_longer_side_are_known() {
+    let file = File::default()
+        .image([1, 3, 30, 40])
+        .integers("sides", &[2, 3])
+        .integers("ends", &[1, 3])
+        .node("Shape", &["x"], "shape", &[])
+        .node("Gather", &["shape", "sides"], "size", &[("axis", &[0])])
+        .node("ReduceMin", &["size"], "least", &[("keepdims", &[1])])
+        .node("ReduceMax", &["size"], "most", &[("keepdims", &[1])])
+        .node("Add", &["least", "least"], "height", &[])
+        .node("Add", &["least", "most"], "width", &[])
+        .node(
+            "Concat",
+            &["ends", "height", "width"],
+            "to",
+            &[("axis", &[0])],
+        )
+        .node("Resize", &["x", "", "", "to"], "y", &[])
+        .output("y");
+    check(&file, &[("RESIZE_NEAREST_NEIGHBOR", &[1, 60, 70, 3])]);
+}
+
 #[test]
 fn open_dimensions_are_asked_for_by_name() {
     let file = File::default()

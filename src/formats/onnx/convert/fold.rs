@@ -188,6 +188,15 @@ fn computed(node: &Node, inputs: &[Value]) -> Option<Computed> {
             }
             Floats(_) => None,
         },
+        "ReduceMin" | "ReduceMax" if reduces_all(node, inputs, shape.len()) => {
+            let keeps = node.integer("keepdims").unwrap_or(1) == 1;
+            let reduced = extreme(known, node.text.op_type == "ReduceMin")?;
+            Some((
+                of_type,
+                vec![1; if keeps { shape.len() } else { 0 }],
+                reduced,
+            ))
+        }
         "Neg" | "Floor" | "Ceil" | "Sqrt" | "Abs" | "Exp" | "Log" | "Reciprocal" | "Round"
         | "Not" => unary(node.text.op_type, known).map(|known| (of_type, shape, known)),
         "Where" => selected(inputs),
@@ -197,6 +206,25 @@ fn computed(node: &Node, inputs: &[Value]) -> Option<Computed> {
         }
         _ => None,
     }
+}
+
+/// Without axes, or with the only one there is.
+fn reduces_all(node: &Node, inputs: &[Value], rank: usize) -> bool {
+    let has_axes = node.integers("axes").is_some() || inputs.len() > 1;
+    !has_axes || rank == 1
+}
+
+fn extreme(known: Known, is_least: bool) -> Option<Known> {
+    Some(match known {
+        Integers(values) => {
+            let values = values.into_iter();
+            Integers(vec![if is_least { values.min() } else { values.max() }?])
+        }
+        Floats(values) => {
+            let of = if is_least { f64::min } else { f64::max };
+            Floats(vec![values.into_iter().reduce(of)?])
+        }
+    })
 }
 
 /// As a cast in C: towards zero.
