@@ -149,6 +149,7 @@ export async function axeFindings(page) {
 
 /** Every view of the page, one after another. */
 export async function visitViews(page, visit) {
+  await page.waitForSelector("#first-target");
   await visit("start");
   await dropBytes(page, "seen.tflite", residualModel(40));
   await waitDrawn(page, "seen.tflite");
