@@ -9,8 +9,8 @@ use super::tflite::{
 };
 use crate::diagnostic::Diagnostic;
 
-/// Scale of 8-bit activations of which a file tells none. What it is costs nothing; that tensors differ in
-/// theirs does, and calibration leaves hardly two alike.
+/// Scale of 8-bit activations where the file has none. Its value does not matter to any cost; that scales differ
+/// between tensors does, and calibration hardly ever gives two the same.
 const SCALE: f32 = 1.0 / 32.0;
 
 /// A subgraph in the making. Tensor indices are those that its methods returned.

@@ -1,6 +1,5 @@
 //! Latency on the Edge TPU of Coral's Dev Board: an analytical model of few constants, fitted to
-//! latencies that Coral published. Not a measurement, and not the estimate of Coral's compiler, which
-//! tells none.
+//! latencies that Coral published. Not a measurement; Coral's compiler gives no estimate to compare with.
 //!
 //! The model: an operator takes a fixed time; products run on an array of 64 × 64 multipliers of int8
 //! at 480 MHz, which holds a tile of weights and takes one position of the output a cycle; parameters

@@ -16,8 +16,8 @@ const STEM_KERNELS: [[i32; 2]; 5] = [[10, 4], [10, 8], [7, 3], [5, 5], [3, 3]];
 const STEM_STRIDES: [[i32; 2]; 3] = [[1, 1], [2, 1], [2, 2]];
 const KERNELS: [[i32; 2]; 6] = [[3, 3], [5, 5], [3, 1], [1, 3], [5, 1], [7, 5]];
 const BLOCK_STRIDES: [[i32; 2]; 4] = [[1, 1], [1, 1], [2, 1], [2, 2]];
-const LEAST_BLOCKS: usize = 2;
-const MOST_BLOCKS: usize = 8;
+const MIN_BLOCKS: usize = 2;
+const MAX_BLOCKS: usize = 8;
 
 pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
     let activation = choices.of(&[Activation::Relu, Activation::Relu6]);
@@ -28,7 +28,7 @@ pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
         choices.of(&[Padding::Same, Padding::Valid]),
     );
     let mut tensor = builder.conv2d("stem", input, choices.of(&CHANNELS), window, activation);
-    let n_blocks = choices.between(LEAST_BLOCKS, MOST_BLOCKS);
+    let n_blocks = choices.between(MIN_BLOCKS, MAX_BLOCKS);
     let strided_block = choices.between(1, n_blocks);
     for idx in 1..=n_blocks {
         // One block may reduce the resolution, as in MicroNets.

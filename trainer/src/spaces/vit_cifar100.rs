@@ -15,7 +15,7 @@ const HEADS: [i32; 5] = [1, 2, 3, 4, 6];
 /// Features of a query, key or value in one head.
 const HEAD_FEATURES: [i32; 4] = [16, 32, 48, 64];
 const MLP_RATIOS: [i32; 3] = [2, 3, 4];
-const MOST_LAYERS: usize = 12;
+const MAX_LAYERS: usize = 12;
 
 pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
     let transformer = Transformer {
@@ -31,7 +31,7 @@ pub fn network(choices: &mut Choices, mut builder: NetworkBuilder) -> Network {
             false => Middle::TanhGelu,
         },
     };
-    let depth = choices.between(1, MOST_LAYERS);
+    let depth = choices.between(1, MAX_LAYERS);
     let patch_side = choices.of(&PATCH_SIDES);
     let class_token = choices.coin();
     let mut tokens = embed(&mut builder, patch_side, transformer.embedding, class_token);

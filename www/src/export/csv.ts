@@ -32,7 +32,7 @@ export function comparisonCsv(summaries: readonly Summary[]): string {
   return csv([head, ...rows]);
 }
 
-/** A row for each operator, with its part of every estimate that tells parts. */
+/** A row for each operator, with its part of every estimate that has parts. */
 export function operatorsCsv(report: Report): string {
   const measures = estimatedMeasures(report);
   const facts = ["index", "operator_idx", "operator", "kind", "output_tensor", "output_shape", "macs", "parameters", "weight_bytes", "input_bytes", "output_bytes", "live_bytes"];

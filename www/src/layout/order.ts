@@ -3,7 +3,7 @@ import type { LayeredGraph } from "./types.ts";
 /** Sweeps down and up; real models stop getting better after a few. */
 const MAX_SWEEPS = 8;
 /** Sweeps without a better order before giving up. */
-const PATIENCE = 3;
+const MAX_SWEEPS_WITHOUT_GAIN = 3;
 
 /** Elements of each row from left to right, with few crossings (barycentre heuristic). */
 export function orderRows(graph: LayeredGraph, progress: (done: number) => void = () => {}): number[][] {
@@ -11,7 +11,7 @@ export function orderRows(graph: LayeredGraph, progress: (done: number) => void 
   const position = new Int32Array(graph.row_of.length);
   let best = rows;
   let fewest = countCrossings(graph, rows, position);
-  for (let sweep = 0, idle = 0; sweep < MAX_SWEEPS && idle < PATIENCE && fewest > 0; sweep++) {
+  for (let sweep = 0, idle = 0; sweep < MAX_SWEEPS && idle < MAX_SWEEPS_WITHOUT_GAIN && fewest > 0; sweep++) {
     rows = rows.map((row) => row.slice());
     sweepRows(graph, rows, position, sweep % 2 === 0);
     const crossings = countCrossings(graph, rows, position);

@@ -281,9 +281,9 @@ impl<'t> LabelCounts<'t> {
 
 /// Names where they are few, otherwise how many.
 fn names(spaces: &BTreeSet<&str>) -> String {
-    const MOST_NAMED: usize = 4;
+    const MAX_NAMED: usize = 4;
     match spaces.len() {
-        n if n > MOST_NAMED => format!("{n} spaces"),
+        n if n > MAX_NAMED => format!("{n} spaces"),
         _ => spaces.iter().copied().collect::<Vec<_>>().join(", "),
     }
 }

@@ -25,8 +25,8 @@ const EXTREME: Dims = Dims {
     channels: &[1, 1, 3, 16, 48, 127, 128, 129, 320, 512, 1024, 1280, 2049],
 };
 /// Few enough that a graph of the largest tensors stays cheap to compile.
-const MOST_VALUES: i64 = 1 << 18;
-const MOST_OPERATORS: usize = 12;
+const MAX_VALUES: i64 = 1 << 18;
+const MAX_OPERATORS: usize = 12;
 
 /// Adds one operator on a tensor, if the tensor suits it.
 type Step = fn(&mut Graph, TensorIdx) -> Option<TensorIdx>;
@@ -74,7 +74,7 @@ fn graph_of(steps: &[Step], dims: Dims, choices: &mut Choices, builder: NetworkB
         results: Vec::new(),
         n_named: 0,
     };
-    let n_operators = graph.choices.between(1, MOST_OPERATORS);
+    let n_operators = graph.choices.between(1, MAX_OPERATORS);
     graph.input();
     while graph.builder.n_operators() < n_operators {
         // A second input now and then; and always where nothing suits what is there.
@@ -106,7 +106,7 @@ impl Graph<'_> {
                 3 => vec![1, width, channels],
                 _ => vec![1, channels],
             };
-            if n_values(&shape) <= MOST_VALUES {
+            if n_values(&shape) <= MAX_VALUES {
                 break shape;
             }
         };
@@ -157,7 +157,7 @@ impl Graph<'_> {
 
     /// Whether an output of this shape keeps the graph cheap.
     fn is_small(shape: &[i32]) -> bool {
-        n_values(shape) <= MOST_VALUES
+        n_values(shape) <= MAX_VALUES
     }
 
     /// What nothing reads comes out; an input that nothing read goes through one operator.

@@ -27,7 +27,7 @@ const ACTIVATIONS: [Activation; 4] = [
     Activation::ReluN1To1,
 ];
 /// Keeps a convolution's products below what a graph should cost.
-const MOST_MACS: i64 = 1 << 27;
+const MAX_MACS: i64 = 1 << 27;
 
 impl Graph<'_> {
     /// A window that fits into the image; it may step further than it sees.
@@ -45,7 +45,7 @@ impl Graph<'_> {
 
     fn is_affordable(&self, x: TensorIdx, filters: i32, kernel: [i32; 2]) -> bool {
         let values: i64 = self.shape(x).iter().map(|&dim| i64::from(dim)).product();
-        values * i64::from(filters * kernel[0] * kernel[1]) <= MOST_MACS
+        values * i64::from(filters * kernel[0] * kernel[1]) <= MAX_MACS
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 /// Rounds of weights: later ones change estimates by less than their error.
 const N_ROUNDS: usize = 9;
 /// Smaller relative deviations weigh as this one.
-const LEAST_DEVIATION: f64 = 0.02;
+const MIN_DEVIATION: f64 = 0.02;
 /// Sweeps over the costs in each round, and the change of a cost, relative to its largest part of a
 /// network, after which they end.
 const MAX_SWEEPS: usize = 20_000;
@@ -31,7 +31,7 @@ pub fn least_deviations(
         x = descend(&Normal::of(rows, &weights, &scales), x);
         for ((weight, row), row_weight) in weights.iter_mut().zip(rows).zip(row_weights) {
             let found: f64 = row.iter().map(|(c, v)| x[*c] * v / scales[*c]).sum();
-            *weight = row_weight / (found - 1.0).abs().max(LEAST_DEVIATION);
+            *weight = row_weight / (found - 1.0).abs().max(MIN_DEVIATION);
         }
     }
     let unscaled = x.iter().zip(&scales);

@@ -191,7 +191,7 @@ impl Model {
                 .iter()
                 .map(|(term, cost)| cost * row.count(*term))
                 .sum();
-            let left = (cycles - known).max(LEAST_SHARE * cycles);
+            let left = (cycles - known).max(MIN_SHARE * cycles);
             let columns = self.columns.iter().enumerate();
             let counts = columns.map(|(idx, column)| (idx, combined(row, column) / left));
             relative.push(counts.filter(|(_, count)| *count > 0.0).collect());
@@ -225,7 +225,7 @@ impl Model {
 }
 
 /// Share of a row's cycles that fitted costs have to tell at least, where known ones would tell all.
-const LEAST_SHARE: f64 = 0.05;
+const MIN_SHARE: f64 = 0.05;
 
 /// The logarithm that is expected of a factor before a latency is seen.
 fn expected(factor: &Factor) -> Option<f64> {
