@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page hostile-page size venv qemu node wasm-tools deny bench debian fresh-check clean
+.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page hostile-page size venv qemu node wasm-toolchain wasm-tools deny bench debian fresh-check clean
 
 PORT ?= 8000
 
@@ -120,7 +120,7 @@ card: ## Write the dataset's card, trainer/data/README.md, and its pictures from
 	cargo build --release -p litecast-trainer
 	$(TRAINER) dataset card
 
-wasm: node wasm-tools ## Build the npm package of the browser's module into pkg/
+wasm: node wasm-toolchain ## Build the npm package of the browser's module into pkg/
 	@tools/build-wasm.sh
 
 package-examples: wasm ## Run every set-up of the npm package's README from the packed archive (bundlers from npm: 650 MB)
@@ -165,8 +165,10 @@ deny: ## Check licences, sources and advisories of third-party crates
 bench: ## Time the stages of an estimate
 	cargo bench --manifest-path benches/Cargo.toml --target-dir target
 
-wasm-tools: ## Install the wasm target and wasm-bindgen
+wasm-toolchain: ## Install the wasm target
 	@tools/install-wasm-toolchain.sh
+
+wasm-tools: wasm-toolchain ## Install the wasm target and wasm-bindgen
 	@tools/install-wasm-tools.sh
 
 debian: ## Install Chromium, its driver and other Debian packages that the tests use

@@ -8,9 +8,9 @@ note() { missing+=("$1"); }
 
 links_for_wasm=$CACHE/wasm-toolchain
 [ -f "$links_for_wasm" ] || note "Rust's $WASM_TARGET target"
-[ -d "$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)" ] || note "wasm-bindgen-cli (2 minutes)"
+[ -d "$CACHE/wasm-bindgen-$(locked_version wasm-bindgen)" ] || note "wasm-bindgen-cli (2 minutes, beside the module)"
 [ -d node_modules ] || note "npm packages (half a minute)"
-[ -d "target/$WASM_TARGET/wasm" ] || note "the browser's module, compiled (4 minutes)"
+[ -d "target/$WASM_TARGET/wasm" ] || note "the browser's module, compiled (6 minutes)"
 if [ "$1" = test ]; then
     { has chromium && has chromedriver && has brotli; } || note "Debian's chromium, chromium-driver and brotli (1 minute)"
     [ -d .venv ] || note "a Python environment with Arm's Vela and LiteRT (1 minute)"

@@ -34,7 +34,11 @@ MODULE=target/module
 
 use_wasm_tools
 say "building pkg/"
+# Meanwhile, because one crate of tract keeps a single core busy for minutes.
+tools/install-wasm-tools.sh &
+installing=$!
 cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features tract --target "$WASM_TARGET"
+wait "$installing"
 rm -rf "$MODULE"
 wasm-bindgen --target web --omit-default-module-path --out-dir "$MODULE" "${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/litecast.wasm"
 optimise "$MODULE/litecast_bg.wasm"

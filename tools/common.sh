@@ -50,7 +50,7 @@ cargo_install() {
     rm -rf "$build"
 }
 
-# Puts what the wasm build needs on the PATH and chooses the toolchain. Call after `make wasm-tools`.
+# Puts what the wasm build needs on the PATH and chooses the toolchain. Call after `make wasm-toolchain`.
 use_wasm_tools() {
     local toolchain
     toolchain=$(cat "$CACHE/wasm-toolchain")
