@@ -282,7 +282,10 @@ fn our_reader_agrees_with_the_description() {
 /// A Python with LiteRT and Vela: `LITECAST_PYTHON`, or the repository's own environment.
 /// Runs a script of `python/` on files written from `samples`: its lines.
 fn checked(python: &Path, script: &str, samples: impl Iterator<Item = Sample>) -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sampled");
+    // Each script's own: tests run at the same time, and a file that is being written crashes the compiler.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("sampled")
+        .join(script);
     fs::create_dir_all(&folder).expect("make a folder for the files");
     let mut command = Command::new(python);
     command.arg(Path::new(TRAINER).join("python").join(script));
@@ -294,7 +297,8 @@ fn checked(python: &Path, script: &str, samples: impl Iterator<Item = Sample>) -
     let output = command.output().expect("run the script");
     assert!(
         output.status.success(),
-        "{}",
+        "{script}: {}: {}",
+        output.status,
         String::from_utf8_lossy(&output.stderr)
     );
     let lines = String::from_utf8(output.stdout).expect("the check prints text");
