@@ -9,7 +9,19 @@ from litecast import _native, arguments
 from litecast.arguments import File, ModelFile, Options
 from litecast.comparison import compare_reports
 from litecast.errors import LitecastError
-from litecast.types import Boards, Calibrated, Calibration, Comparison, Model, Predictor, Report, Target, TargetInfo
+from litecast.types import (
+    Accelerators,
+    Boards,
+    Calibrated,
+    Calibration,
+    Comparison,
+    LeftOperator,
+    Model,
+    Predictor,
+    Report,
+    Target,
+    TargetInfo,
+)
 
 __all__ = ["LiteCast", "ModelFile", "load"]
 
@@ -141,7 +153,31 @@ class LiteCast:
         self._need_predictor()
         file = options.file(model, "model")
         document = arguments.as_json(arguments.mapping(changes, "changes"), "changes")
-        return _report(self._engine.estimate_changed(file, document, self._choose(targets), options.is_summary))
+        return _parsed(self._engine.estimate_changed(file, document, self._choose(targets), options.is_summary))
+
+    def left_out(
+        self,
+        model: Model | ModelFile,
+        targets: Iterable[Target],
+        changes: Mapping[str, Any] | None = None,
+        *,
+        batch: int = 1,
+        dimensions: Mapping[str, int] | None = None,
+    ) -> list[list[LeftOperator]]:
+        """For each target the operators that it leaves to a processor, in topological order, with the reason.
+
+        Of the network that ``changes`` (as in :meth:`estimate_changed`) make of the model.
+        """
+        options = Options.of(None, batch, 1, dimensions, 0, 0, "full")
+        file = options.file(model, "model")
+        document = arguments.as_json({} if changes is None else arguments.mapping(changes, "changes"), "changes")
+        chosen = self._chosen(arguments.choices(targets))
+        return _parsed(_native.left_out(file, document, chosen))
+
+    def accelerators(self, vela_ini: str | None = None) -> Accelerators:
+        """The Ethos-U that ``targets`` may name, and the sections of a ``vela.ini`` (its text), or those Vela knows."""
+        ini = None if vela_ini is None else arguments.text(vela_ini, "vela_ini")
+        return json.loads(_native.accelerators(ini))
 
     def compare(self, before: Report, after: Report) -> Comparison:
         """What differs between two reports, for example of two versions of a model."""
@@ -183,7 +219,7 @@ class LiteCast:
         file = options.file(model, "model")
         chosen = self._choose(targets)
         [entry] = self._engine.estimate_many([file], chosen, is_learned, options.is_summary)
-        return _report(entry)
+        return _parsed(entry)
 
     def _choose(self, targets: Any) -> _native.Targets | None:
         return None if targets is None else self._chosen(arguments.choices(targets))
@@ -220,11 +256,11 @@ def _chunks(files: Iterable[File | LitecastError]) -> Iterator[list[File | Litec
         yield chunk
 
 
-def _entry(entry: str | tuple[str, str]) -> Report | LitecastError:
+def _entry(entry: str | tuple[str, str]) -> Any:
     return json.loads(entry) if isinstance(entry, str) else LitecastError(*entry)
 
 
-def _report(entry: str | tuple[str, str]) -> Report:
+def _parsed(entry: str | tuple[str, str]) -> Any:
     found = _entry(entry)
     if isinstance(found, LitecastError):
         raise found

@@ -234,6 +234,28 @@ class TargetInfo(TypedDict):
     provenance: Provenance
 
 
+class NpuInfo(TypedDict):
+    """An Ethos-U in its default configuration; ``arena_cache_bytes`` is None for all that it addresses."""
+
+    id: str
+    device: str
+    system_config: str
+    memory_mode: str
+    clock_mhz: float
+    arena_cache_bytes: int | None
+
+
+class SystemInfo(TypedDict):
+    name: str
+    clock_mhz: float
+
+
+class Accelerators(TypedDict):
+    npus: list[NpuInfo]
+    system_configs: list[SystemInfo]
+    memory_modes: list[str]
+
+
 class Boards(TypedDict):
     microcontrollers: list[dict[str, Any]]
     npus: list[dict[str, Any]]

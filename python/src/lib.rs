@@ -8,11 +8,12 @@ use std::num::NonZeroU32;
 use litecast::boards::{Application, Listing};
 use litecast::calibration::{Calibration, CalibrationError, Measurement};
 use litecast::changes::Changes;
-use litecast::estimate::{Detail, EstimateError, ModelFile, estimate_changed, estimate_in};
+use litecast::estimate::{self, Detail, EstimateError, ModelFile, estimate_changed, estimate_in};
 use litecast::formats::tflite::limits;
 use litecast::learned::manifest::Manifest;
 use litecast::report::{Failure, Report, Summary};
 use litecast::targets::choice::{Choice, known_infos};
+use litecast::targets::ethos_u::configuration::Accelerators;
 use litecast::targets::{self, Target, registry};
 use litecast::{Predictor, PredictorError};
 use pyo3::prelude::*;
@@ -24,7 +25,9 @@ use pyo3::types::PyType;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::{Engine, Targets, apply_calibration, boards, fit_calibration};
+    use super::{
+        Engine, Targets, accelerators, apply_calibration, boards, fit_calibration, left_out,
+    };
 
     /// Version of the engine.
     #[pymodule_export]
@@ -161,7 +164,10 @@ impl Engine {
 
     /// The targets of every report, and those that a choice may name, as two lists in JSON.
     fn targets(&self) -> PyResult<[String; 2]> {
-        let manifest: Option<&Manifest> = self.predictor.as_ref().map(Predictor::manifest);
+        let manifest: Option<&Manifest> = (self.predictor.as_ref())
+            .map(Predictor::manifest)
+            .transpose()
+            .map_err(|error| predictor_failed(&error))?;
         Ok([json(&targets::infos(manifest))?, json(&known_infos())?])
     }
 }
@@ -191,6 +197,26 @@ fn written(report: &Report, detail: Detail) -> PyResult<String> {
         Detail::Full => json(report),
         Detail::Summary => json(&Summary::of(report)),
     }
+}
+
+/// The operators of the changed network that each target leaves to a processor, in JSON, or the kind and the sentence
+/// of what is wrong with the file.
+#[pyfunction]
+fn left_out(py: Python, file: File, changes: &str, targets: &Targets) -> PyResult<Entry> {
+    let changes: Changes = argument(changes)?;
+    let file = file.as_model_file();
+    py.detach(|| match estimate::left_out(file, &changes, &targets.0) {
+        Ok(operators) => json(&operators).map(Entry::Report),
+        Err(error) => Ok(Entry::from(Failure::from(&error))),
+    })
+}
+
+/// As [`Accelerators`].
+#[pyfunction]
+#[pyo3(signature = (vela_ini = None))]
+fn accelerators(vela_ini: Option<&str>) -> PyResult<String> {
+    let listed = Accelerators::list(vela_ini);
+    json(&listed.map_err(|error| failed("configuration", &error.to_string()))?)
 }
 
 /// Boards with their memories, clocks and sources.

@@ -117,6 +117,29 @@ class Reports(unittest.TestCase):
             estimator.estimate_changed(KWS, {"widht": 0.5})
         self.assertEqual(caught.exception.kind, "wrong-argument")
 
+    def test_operators_left_out_are_those_of_a_report(self):
+        targets = ["ethos-u55-256", "ethos-u65-256", "edgetpu-coral-dev-board"]
+        found = estimator.left_out(KWS, targets)
+        self.assertEqual(len(found), len(targets))
+        report = estimator.estimate(KWS, targets=targets)
+        for target, operators in zip(targets, found):
+            reported = [left["operators"] for left in report.get("left_out", []) if target in left["targets"]]
+            self.assertEqual(operators, reported[0] if reported else [])
+        with self.assertRaises(LitecastError) as caught:
+            estimator.left_out(b"TFL3", targets)
+        self.assertEqual(caught.exception.kind, "truncated")
+
+    def test_accelerators_can_be_chosen_as_listed(self):
+        listed = estimator.accelerators()
+        self.assertEqual(set(listed), fields(types.Accelerators))
+        for npu in listed["npus"]:
+            self.assertEqual(set(npu), fields(types.NpuInfo))
+            choice = {"target": npu["id"], **{key: npu[key] for key in ("system_config", "memory_mode")}}
+            estimator.estimate(KWS, targets=[choice], detail="summary")
+        with self.assertRaises(LitecastError) as caught:
+            estimator.accelerators("[System_Config.Own]\ncore_clock=fast")
+        self.assertEqual(caught.exception.kind, "configuration")
+
     def test_analyze_has_the_report_without_learned_estimates(self):
         report = estimator.analyze(KWS)
         self.assertEqual(report["model"], estimator.estimate(KWS)["model"])

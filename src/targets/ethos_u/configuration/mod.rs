@@ -5,6 +5,7 @@
 //! in which, [`vela_ini`] reads both from a file.
 
 mod known;
+pub mod listing;
 pub mod memory_mode;
 pub mod product;
 pub mod strategy;
@@ -13,6 +14,7 @@ pub mod vela_ini;
 
 use std::sync::LazyLock;
 
+pub use listing::Accelerators;
 pub use memory_mode::{MemoryMode, Placement};
 pub use product::{Family, Product};
 pub use strategy::Strategy;
