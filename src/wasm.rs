@@ -20,7 +20,7 @@ use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::{Report, Summary};
 use crate::sweep::{self, Limits, Sweep};
 use crate::targets::choice::{Choice, ChoiceError};
-use crate::targets::ethos_u::configuration::{Configuration, Product, VelaIni};
+use crate::targets::ethos_u::configuration::{Accelerators, Configuration, Product};
 use crate::targets::gpu::bundle::BundleError;
 use crate::targets::gpu::specifications::Gpu;
 use crate::targets::{self, Outcome, Target, ethos_u, gpu, registry};
@@ -49,11 +49,19 @@ impl Engine {
         Self::default()
     }
 
-    /// `onnx` and `manifest` are the contents of `predictor.onnx` and `manifest.json`.
+    /// `onnx` and `manifest` are the contents of `predictor.onnx` and `manifest.json`. With the `id` that the bundle
+    /// has in reports, it counts as checked: both are read when the network is first asked.
     #[wasm_bindgen(js_name = loadPredictor)]
-    pub fn load_predictor(&mut self, onnx: &[u8], manifest: &str) -> Result<(), JsValue> {
-        let loaded = Predictor::load(onnx, manifest).map_err(|error| predictor_error(&error))?;
-        self.predictor = Some(loaded);
+    pub fn load_predictor(
+        &mut self,
+        onnx: Vec<u8>,
+        manifest: String,
+        id: Option<String>,
+    ) -> Result<(), JsValue> {
+        self.predictor = Some(match id {
+            Some(id) => Predictor::of_checked(onnx, manifest, id),
+            None => Predictor::load(&onnx, &manifest).map_err(|error| predictor_error(&error))?,
+        });
         Ok(())
     }
 
@@ -117,9 +125,9 @@ impl Engine {
     }
 
     /// A report of each file, or what is wrong with it, in their order. `files` are objects with `name`, `bytes`
-    /// (a `Uint8Array`), `batch`, `threads` and, where it is known, `sha256`. On the targets that `chosen` stands for, or all of the registry;
-    /// with the predictor where `is_learned` and one is loaded; without operators, tensors and edges where
-    /// `is_summary`.
+    /// (a `Uint8Array`), `batch`, `threads` and, where it is known, `sha256`. On the targets that `chosen` stands for, or
+    /// all of the registry; with the predictor where `is_learned` and one is loaded; without operators, tensors and
+    /// edges where `is_summary`.
     #[wasm_bindgen(js_name = estimateMany)]
     pub fn estimate_many(
         &self,
@@ -146,7 +154,7 @@ impl Engine {
         let reports = estimate_in(&files, predictor, targets, detail);
         let reports = reports.map_err(|error| predictor_error(&error))?;
         let entries = reports.into_iter().map(|report| match (report, detail) {
-            (Ok(report), Detail::Full) => to_js(&report),
+            (Ok(report), Detail::Full) => report_to_js(report),
             (Ok(report), Detail::Summary) => to_js(&Summary::of(&report)),
             (Err(error), _) => Ok(estimate_error(&error)),
         });
@@ -172,15 +180,16 @@ impl Engine {
         let report = estimate_changed(file.as_model_file(), &changes, predictor, &targets, detail);
         let report = report.map_err(|error| estimate_error(&error))?;
         match detail {
-            Detail::Full => to_js(&report),
+            Detail::Full => report_to_js(report),
             Detail::Summary => to_js(&Summary::of(&report)),
         }
     }
 
     /// What is estimated, and how well that did on held-out networks.
     pub fn targets(&self) -> Result<JsValue, JsValue> {
+        let manifest = self.predictor.as_ref().map(Predictor::manifest).transpose();
         to_js(&targets::infos(
-            self.predictor.as_ref().map(Predictor::manifest),
+            manifest.map_err(|error| predictor_error(&error))?,
         ))
     }
 }
@@ -225,59 +234,11 @@ pub fn left_out_of(file: JsValue, choices: JsValue, changes: JsValue) -> Result<
     to_js(&found)
 }
 
-/// The accelerators that a choice may name with the sections of their defaults, and the sections of `vela_ini` (those
-/// that Vela knows without it).
+/// As [`Accelerators`].
 #[wasm_bindgen]
 pub fn accelerators(vela_ini: Option<String>) -> Result<JsValue, JsValue> {
-    #[derive(Serialize)]
-    struct Accelerators {
-        npus: Vec<Npu>,
-        system_configs: Vec<System>,
-        memory_modes: Vec<String>,
-    }
-    #[derive(Serialize)]
-    struct Npu {
-        id: &'static str,
-        device: String,
-        system_config: &'static str,
-        memory_mode: &'static str,
-        clock_mhz: f64,
-        arena_cache_bytes: Option<i64>,
-    }
-    #[derive(Serialize)]
-    struct System {
-        name: String,
-        clock_mhz: f64,
-    }
-    let wrong = |error: &dyn std::fmt::Display| js_error("configuration", &error.to_string());
-    let own = vela_ini.map(|text| VelaIni::parse(text.as_bytes()));
-    let own = own.transpose().map_err(|error| wrong(&error))?;
-    let ini = own.as_ref().unwrap_or(VelaIni::shipped());
-    let npu = |product: Product| {
-        let [system_config, memory_mode] = product.default_sections();
-        let configuration = Configuration::of(product);
-        Npu {
-            id: product.name(),
-            device: product.device(),
-            system_config,
-            memory_mode,
-            clock_mhz: configuration.system.clock_hz / 1e6,
-            arena_cache_bytes: configuration.memory_mode.arena_cache_bytes,
-        }
-    };
-    let system = |name: &str| {
-        let system = ini.system_configuration(name);
-        Ok(System {
-            name: name.to_owned(),
-            clock_mhz: system.map_err(|error| wrong(&error))?.clock_hz / 1e6,
-        })
-    };
-    let systems: Result<_, JsValue> = ini.system_configurations().map(system).collect();
-    to_js(&Accelerators {
-        npus: Product::ALL.map(npu).into(),
-        system_configs: systems?,
-        memory_modes: ini.memory_modes().map(str::to_owned).collect(),
-    })
+    let listed = Accelerators::list(vela_ini.as_deref());
+    to_js(&listed.map_err(|error| js_error("configuration", &error.to_string()))?)
 }
 
 /// Ids of the targets of every report. Of some nothing is estimated, because it is counted: [`Engine::targets`] lists
@@ -398,6 +359,29 @@ impl File {
 fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {
     serde_wasm_bindgen::from_value(value)
         .map_err(|error| js_error("wrong-argument", &error.to_string()))
+}
+
+/// As [`to_js`] of the report. The parts of operators, as many numbers as all else together, cross as one array each
+/// and not one by one.
+fn report_to_js(mut report: Report) -> Result<JsValue, JsValue> {
+    let outcomes = report.results.iter_mut().map(|result| &mut result.outcome);
+    let parts: Vec<Option<Vec<f64>>> = outcomes
+        .map(|outcome| match outcome {
+            Outcome::Estimate { operators, .. } => operators.take(),
+            Outcome::Unavailable { .. } => None,
+        })
+        .collect();
+    let written = to_js(&report)?;
+    let results = js_sys::Reflect::get(&written, &"results".into())?;
+    let results: js_sys::Array = results.unchecked_into();
+    let name = JsValue::from_str("operators");
+    for (result, parts) in results.iter().zip(parts) {
+        if let Some(parts) = parts {
+            let numbers = js_sys::Array::from(&js_sys::Float64Array::from(parts.as_slice()));
+            js_sys::Reflect::set(&result, &name, &numbers)?;
+        }
+    }
+    Ok(written)
 }
 
 /// Plain objects, numbers and `null`, as `JSON.parse` would give: whole numbers beyond 2^53, which the

@@ -74,6 +74,36 @@ fn graphs_at_once_have_the_estimates_that_each_has_alone() {
 }
 
 #[test]
+fn a_checked_bundle_estimates_as_one_that_was_loaded() {
+    let loaded = predictor();
+    let manifest = String::from_utf8(read_artifact("manifest.json")).unwrap();
+    let checked = |onnx: Vec<u8>, manifest: &str| {
+        Predictor::of_checked(onnx, manifest.to_owned(), loaded.id().to_owned())
+    };
+    let unread = checked(read_artifact("predictor.onnx"), &manifest);
+    assert_eq!(unread.id(), loaded.id());
+    for file in reference().keys() {
+        let bytes = example(file);
+        assert_eq!(estimates(&unread, &bytes), estimates(&loaded, &bytes));
+    }
+    assert_eq!(unread.manifest().unwrap(), loaded.manifest().unwrap());
+    // Damage shows when the network is asked, as an error.
+    let graph = features_of(&example(reference().keys().next().unwrap()));
+    for (bundle, kind) in [
+        (
+            checked(b"no network".into(), &manifest),
+            "predictor-network",
+        ),
+        (
+            checked(read_artifact("predictor.onnx"), "{"),
+            "predictor-manifest",
+        ),
+    ] {
+        assert_eq!(bundle.predict(&graph).unwrap_err().kind(), kind);
+    }
+}
+
+#[test]
 fn a_file_without_a_report_leaves_the_others_theirs() {
     let predictor = predictor();
     let names: Vec<String> = reference().into_keys().collect();

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "esbuild";
 import { COMPRESSED_ENDINGS, hostFiles, POLICY } from "./headers.mjs";
-import { planes } from "./packing.mjs";
+import { bundleId, planes } from "./packing.mjs";
 
 const www = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(www);
@@ -57,7 +57,9 @@ async function copy([from, to, maker]) {
 /** As the npm package has it: see packing.mjs. */
 async function packPredictor() {
   await mkdir(path.join(dist, "assets"), { recursive: true });
-  await write("assets/predictor.planes", planes(await readFile(path.join(root, "bundle/predictor.onnx"))));
+  const [network, manifest] = await Promise.all(["predictor.onnx", "manifest.json"].map((name) => readFile(path.join(root, "bundle", name))));
+  await write("assets/predictor.planes", planes(network));
+  return bundleId(network, manifest);
 }
 
 async function copyExamples() {
@@ -143,8 +145,8 @@ async function compress(file) {
 await rm(dist, { recursive: true, force: true });
 const estimates_id = await hashOf(ESTIMATED_WITH);
 const version = `?v=${await hashOf([...ESTIMATED_WITH, ...(await sources()), "www/style.css"])}`;
-await Promise.all([...COPIES.map(copy), copyExamples(), packPredictor()]);
-await bundle({ ESTIMATES_ID: JSON.stringify(estimates_id), VERSION: JSON.stringify(version) });
+const [bundle_id] = await Promise.all([packPredictor(), copyExamples(), ...COPIES.map(copy)]);
+await bundle({ BUNDLE_ID: JSON.stringify(bundle_id), ESTIMATES_ID: JSON.stringify(estimates_id), VERSION: JSON.stringify(version) });
 await writePage(version);
 await writeServiceWorker(version);
 await compressAll();

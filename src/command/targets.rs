@@ -15,7 +15,7 @@ use super::{quantity, terminal, words};
 
 pub fn run(args: &TargetsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let predictor = Predictor::shipped()?;
-    let mut targets = infos(Some(predictor.manifest()));
+    let mut targets = infos(Some(predictor.manifest()?));
     let microcontrollers = cortex_m::targets();
     targets.extend(microcontrollers.iter().filter_map(|core| core.info(None)));
     let gpus = gpu::targets(gpu::bundle::Bundle::shipped());

@@ -25,7 +25,7 @@ impl<'p> Learned<'p> {
         graph: &Graph,
         features: &Features,
     ) -> Result<Self, PredictorError> {
-        let manifest = predictor.manifest();
+        let manifest = predictor.manifest()?;
         let likeness = Likeness::of(manifest, graph, features);
         Ok(Self {
             manifest,

@@ -1,5 +1,7 @@
 //! The learned predictor: [`Features`] → one number for each target and metric.
 
+use std::sync::OnceLock;
+
 #[cfg(feature = "tract")]
 use sha2::{Digest, Sha256};
 
@@ -15,7 +17,9 @@ const ID_BYTES: usize = 8;
 /// A trained network, ready to run, with what it says of itself. Without the feature `tract` there is none.
 pub struct Predictor {
     network: Network,
-    manifest: Manifest,
+    manifest: OnceLock<Manifest>,
+    /// What `manifest` is read from when it is first asked for; empty where it was.
+    manifest_json: String,
     id: String,
 }
 
@@ -75,16 +79,7 @@ impl Predictor {
     /// exported them, and prepares the network to run.
     #[cfg(feature = "tract")]
     pub fn load(onnx: &[u8], manifest_json: &str) -> Result<Self, PredictorError> {
-        let manifest: Manifest = serde_json::from_str(manifest_json)?;
-        if manifest.format_version != FORMAT_VERSION {
-            let found = manifest.format_version;
-            return Err(PredictorError::FormatVersion { found });
-        }
-        let expected = crate::learned::features::schema_id();
-        if manifest.feature_schema_id != expected {
-            let found = manifest.feature_schema_id;
-            return Err(PredictorError::FeatureSchema { expected, found });
-        }
+        let manifest = read_manifest(manifest_json)?;
         let network = Network::load(onnx)?;
         let hash = Sha256::new()
             .chain_update(onnx)
@@ -94,9 +89,22 @@ impl Predictor {
         let id = digits.collect();
         Ok(Self {
             network,
-            manifest,
+            manifest: manifest.into(),
+            manifest_json: String::new(),
             id,
         })
+    }
+
+    /// A bundle that [`Predictor::load`] took before, with the [`Predictor::id`] that it had: nothing is checked or
+    /// hashed, and both files are read when a graph first asks the network. Many never do.
+    #[cfg(feature = "tract")]
+    pub fn of_checked(onnx: Vec<u8>, manifest_json: String, id: String) -> Self {
+        Self {
+            network: Network::of_checked(onnx),
+            manifest: OnceLock::new(),
+            manifest_json,
+            id,
+        }
     }
 
     /// Identifies the trained bundle: 16 hexadecimal digits of a SHA-256 over network and manifest.
@@ -113,8 +121,15 @@ impl Predictor {
     }
 
     /// What the trainer says of the network: outputs, errors, intervals, training.
-    pub fn manifest(&self) -> &Manifest {
-        &self.manifest
+    ///
+    /// # Errors
+    /// Where a bundle that counts as checked is damaged.
+    pub fn manifest(&self) -> Result<&Manifest, PredictorError> {
+        if let Some(manifest) = self.manifest.get() {
+            return Ok(manifest);
+        }
+        let manifest = read_manifest(&self.manifest_json)?;
+        Ok(self.manifest.get_or_init(|| manifest))
     }
 
     /// Estimates in the order and units of the manifest's outputs.
@@ -144,8 +159,9 @@ impl Predictor {
         if with_nodes.is_empty() {
             return Ok(vec![Estimates::default(); graphs.len()]);
         }
-        let batch = Batch::new(&with_nodes, |builtin| self.manifest.category_index(builtin));
-        let n_outputs = self.manifest.outputs.len();
+        let manifest = self.manifest()?;
+        let batch = Batch::new(&with_nodes, |builtin| manifest.category_index(builtin));
+        let n_outputs = manifest.outputs.len();
         let mut outputs = self.network.run(&batch)?.into_iter();
         let mut take = |n_rows: usize| {
             let values = outputs.next()?;
@@ -176,6 +192,20 @@ impl Predictor {
         };
         Ok(graphs.iter().map(estimates).collect())
     }
+}
+
+fn read_manifest(json: &str) -> Result<Manifest, PredictorError> {
+    let manifest: Manifest = serde_json::from_str(json)?;
+    if manifest.format_version != FORMAT_VERSION {
+        let found = manifest.format_version;
+        return Err(PredictorError::FormatVersion { found });
+    }
+    let expected = crate::learned::features::schema_id();
+    if manifest.feature_schema_id != expected {
+        let found = manifest.feature_schema_id;
+        return Err(PredictorError::FeatureSchema { expected, found });
+    }
+    Ok(manifest)
 }
 
 /// Nodes of one run: enough that what a run costs whatever its size is little of it, and no more than

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants } from "node:zlib";
 import { build } from "esbuild";
-import { planes } from "../packing.mjs";
+import { bundleId, planes } from "../packing.mjs";
 import { sbom } from "./sbom.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -56,7 +56,7 @@ async function writeAssets() {
   await write("assets/wasm.js", `export default "${await packed(wasm)}";\n`);
   const network = await readFile(path.join(root, "bundle/predictor.onnx"));
   const manifest = await readFile(path.join(root, "bundle/manifest.json"));
-  const parts = { network: await packed(planes(network)), manifest: await packed(manifest) };
+  const parts = { network: await packed(planes(network)), manifest: await packed(manifest), id: bundleId(network, manifest) };
   await write("assets/predictor.js", Object.entries(parts).map(([name, value]) => `export const ${name} = "${value}";\n`).join(""));
 }
 

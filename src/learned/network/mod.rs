@@ -18,8 +18,14 @@ use crate::learned::packed::Batch;
 
 /// A network, which is optimised when it runs for the first time: many files never ask it.
 pub struct Network {
-    model: TypedModel,
+    source: Source,
     runnable: OnceLock<Arc<TypedRunnableModel>>,
+}
+
+enum Source {
+    Model(TypedModel),
+    /// An ONNX file that was read before without an error.
+    Checked(Vec<u8>),
 }
 
 /// A file that is not a network we can run, or a run that failed.
@@ -43,46 +49,64 @@ pub enum NetworkError {
 impl Network {
     /// Reads an ONNX file.
     pub fn load(onnx: &[u8]) -> Result<Self, NetworkError> {
-        #[cfg(target_arch = "wasm32")]
-        crate::constructors::run_once();
-        let file = ModelProto::decode(onnx)?;
-        check_operators(&file)?;
-        Ok(Self {
-            model: model(&file).map_err(NetworkError::Tract)?,
+        Ok(Self::of(Source::Model(read(onnx)?)))
+    }
+
+    /// Of an ONNX file that [`Network::load`] took before: it is read when the network runs for the first time.
+    pub fn of_checked(onnx: Vec<u8>) -> Self {
+        Self::of(Source::Checked(onnx))
+    }
+
+    fn of(source: Source) -> Self {
+        Self {
+            source,
             runnable: OnceLock::new(),
-        })
+        }
     }
 
     /// Values of each output, flat.
     pub fn run(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, NetworkError> {
-        self.outputs(batch).map_err(NetworkError::Tract)
+        let runnable = self.runnable()?;
+        outputs(runnable, batch).map_err(NetworkError::Tract)
     }
 
-    fn outputs(&self, batch: &Batch) -> TractResult<Vec<Vec<f32>>> {
-        let n_nodes = batch.n_nodes();
-        let n_columns = batch.nodes.len() / n_nodes.max(1);
-        let rows = Tensor::from_shape(&[n_nodes, n_columns], &batch.nodes)?;
-        let mut inputs = tvec![rows.into_tvalue()];
-        for indices in batch.indices() {
-            inputs.push(Tensor::from_shape(&indices.shape, indices.values)?.into_tvalue());
-        }
-        let values = |output: &TValue| -> TractResult<Vec<f32>> {
-            Ok(output
-                .to_plain_array_view::<f32>()?
-                .iter()
-                .copied()
-                .collect())
-        };
-        self.runnable()?.run(inputs)?.iter().map(values).collect()
-    }
-
-    fn runnable(&self) -> TractResult<&Arc<TypedRunnableModel>> {
+    fn runnable(&self) -> Result<&Arc<TypedRunnableModel>, NetworkError> {
         if let Some(runnable) = self.runnable.get() {
             return Ok(runnable);
         }
-        let runnable = optimised(self.model.clone())?;
+        let model = match &self.source {
+            Source::Model(model) => model.clone(),
+            Source::Checked(onnx) => read(onnx)?,
+        };
+        let runnable = optimised(model).map_err(NetworkError::Tract)?;
         Ok(self.runnable.get_or_init(|| runnable))
     }
+}
+
+fn read(onnx: &[u8]) -> Result<TypedModel, NetworkError> {
+    #[cfg(target_arch = "wasm32")]
+    crate::constructors::run_once();
+    let file = ModelProto::decode(onnx)?;
+    check_operators(&file)?;
+    model(&file).map_err(NetworkError::Tract)
+}
+
+fn outputs(runnable: &Arc<TypedRunnableModel>, batch: &Batch) -> TractResult<Vec<Vec<f32>>> {
+    let n_nodes = batch.n_nodes();
+    let n_columns = batch.nodes.len() / n_nodes.max(1);
+    let rows = Tensor::from_shape(&[n_nodes, n_columns], &batch.nodes)?;
+    let mut inputs = tvec![rows.into_tvalue()];
+    for indices in batch.indices() {
+        inputs.push(Tensor::from_shape(&indices.shape, indices.values)?.into_tvalue());
+    }
+    let values = |output: &TValue| -> TractResult<Vec<f32>> {
+        Ok(output
+            .to_plain_array_view::<f32>()?
+            .iter()
+            .copied()
+            .collect())
+    };
+    runnable.run(inputs)?.iter().map(values).collect()
 }
 
 /// Checks that [`Network::load`] knows every operator of a file. The trainer asks this of what it

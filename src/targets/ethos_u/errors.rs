@@ -66,7 +66,7 @@ pub struct Correction {
 
 /// How wide an interval is, by what a graph is like.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, try_from = "WidthFields")]
 pub enum Width {
     Split {
         signal: Signal,
@@ -81,6 +81,49 @@ pub enum Width {
         /// Nine in ten labels lie between the estimate over this and the estimate times this.
         factor: f64,
     },
+}
+
+/// All fields of both kinds: an untagged enum would be read into a copy first, and the first estimate waits for it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WidthFields {
+    signal: Option<Signal>,
+    at_least: Option<f64>,
+    below: Option<Box<Width>>,
+    above: Option<Box<Width>>,
+    n: Option<usize>,
+    factor: Option<f64>,
+}
+
+impl TryFrom<WidthFields> for Width {
+    type Error = &'static str;
+
+    fn try_from(fields: WidthFields) -> Result<Self, Self::Error> {
+        match fields {
+            WidthFields {
+                signal: Some(signal),
+                at_least: Some(at_least),
+                below: Some(below),
+                above: Some(above),
+                n: None,
+                factor: None,
+            } => Ok(Self::Split {
+                signal,
+                at_least,
+                below,
+                above,
+            }),
+            WidthFields {
+                signal: None,
+                at_least: None,
+                below: None,
+                above: None,
+                n: Some(n),
+                factor: Some(factor),
+            } => Ok(Self::Factor { n, factor }),
+            _ => Err("expected the fields of a split, or n and factor"),
+        }
+    }
 }
 
 impl Width {
@@ -178,8 +221,9 @@ impl Errors {
     /// its family.
     pub fn of(&self, configuration: &Configuration, metric: Metric) -> Option<&MetricErrors> {
         let product = configuration.product;
+        let words = configuration.in_words();
         let is_same = |errors: &&ConfigurationErrors| {
-            errors.accelerator == product.name() && errors.configuration == configuration.in_words()
+            errors.accelerator == product.name() && errors.configuration == words
         };
         let is_product = |errors: &&ConfigurationErrors| errors.accelerator == product.name();
         let is_family =

@@ -11,6 +11,7 @@ declare module "*/assets/brotli.js" {
   export function decompress(bytes: Uint8Array): Uint8Array;
 }
 declare module "*/assets/predictor.js" {
+  export const id: string;
   export const network: string;
   export const manifest: string;
 }

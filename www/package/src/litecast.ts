@@ -11,6 +11,8 @@ export type Module = typeof import("./module.d.ts");
 export interface PredictorFiles {
   network: Uint8Array;
   manifest: string;
+  /** Of a bundle that was checked when it was packed: reports name it by this. */
+  id?: string;
 }
 
 /**
@@ -32,12 +34,15 @@ export class LiteCast implements api.LiteCast {
   /** Not yet loaded: the first estimate does that. */
   #pending: PredictorFiles | null;
   readonly #has_predictor: boolean;
+  readonly #sha256: ((bytes: Uint8Array) => string) | undefined;
   readonly #chosen = new Map<string, number>();
   #gpus: Info[] = [];
   readonly version: string;
   declare [Symbol.dispose]: () => void;
 
-  constructor(module: Module, memory: WebAssembly.Memory, predictor: PredictorFiles | null) {
+  /** `sha256` is for files whose hash is not known, where that takes less time than the module takes. */
+  constructor(module: Module, memory: WebAssembly.Memory, predictor: PredictorFiles | null, sha256?: (bytes: Uint8Array) => string) {
+    this.#sha256 = sha256;
     this.#module = module;
     this.#memory = memory;
     this.#engine = new module.Engine();
@@ -167,6 +172,8 @@ export class LiteCast implements api.LiteCast {
     const chosen = targets && this.#choose(targets);
     const reports: (api.Report | LitecastError)[] = [];
     for (const chunk of chunks(files)) {
+      // A summary has none.
+      if (this.#sha256 && !is_summary) for (const file of chunk) file.sha256 ??= this.#sha256(file.bytes);
       const entries = this.#call(() => engine.estimateMany(chunk, chosen, is_learned, is_summary)) as (api.Report | Error)[];
       for (const entry of entries) reports.push(entry instanceof Error ? fromModule(entry) : entry);
     }
@@ -194,8 +201,8 @@ export class LiteCast implements api.LiteCast {
 
   #loadPredictor(): void {
     if (!this.#pending) return;
-    const { network, manifest } = this.#pending;
-    this.#call(() => this.#alive().loadPredictor(network, manifest));
+    const { network, manifest, id } = this.#pending;
+    this.#call(() => this.#alive().loadPredictor(network, manifest, id));
     this.#pending = null;
   }
 

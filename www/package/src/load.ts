@@ -9,7 +9,7 @@ import { bytesFrom, MANIFEST, NETWORK, type Platform, WASM } from "./sources.ts"
 /** What the package carries of itself, compressed: see `build.mjs`. */
 export interface Shipped {
   wasm(): Promise<{ default: string }>;
-  predictor(): Promise<{ network: string; manifest: string }>;
+  predictor(): Promise<{ network: string; manifest: string; id: string }>;
 }
 
 export type Load = (options?: LoadOptions) => Promise<LiteCast>;
@@ -30,7 +30,7 @@ export function loader(platform: Platform, shipped: Shipped): Load {
     files.catch(() => undefined); // awaited below
     instantiated ??= module_(wasm, platform, shipped).then(instantiate);
     try {
-      return new LiteCast(module, await instantiated, await files);
+      return new LiteCast(module, await instantiated, await files, platform.sha256);
     } catch (error) {
       if (!(await isFulfilled(instantiated))) instantiated = null;
       throw error;
@@ -59,9 +59,17 @@ function checkOptions(options: unknown): LoadOptions {
   return given;
 }
 
+/**
+ * On the thread of a page, browsers may refuse to instantiate a module at once. `init` does not, and asks whether it was
+ * given a `Response`: in Node.js that question alone loads the HTTP client, which takes longer than the rest of `load()`.
+ */
+const HAS_PAGE = "document" in globalThis;
+
 async function instantiate(wasm: Uint8Array | WebAssembly.Module): Promise<WebAssembly.Memory> {
   try {
-    return (await init({ module_or_path: wasm })).memory;
+    if (HAS_PAGE) return (await init({ module_or_path: wasm })).memory;
+    const compiled = tag(wasm) === "WebAssembly.Module" ? (wasm as WebAssembly.Module) : await WebAssembly.compile(wasm as BufferSource);
+    return module.initSync({ module: compiled }).memory;
   } catch (error) {
     if (error instanceof Error && tag(error) === "Error" && error.name === "CompileError") {
       const policy = "a content security policy needs script-src 'wasm-unsafe-eval'";
@@ -104,17 +112,21 @@ async function manifestText(given: PredictorSource["manifest"], platform: Platfo
 }
 
 async function shippedPredictor(platform: Platform, shipped: Shipped): Promise<PredictorFiles> {
-  const { network, manifest } = await shipped.predictor();
+  const { network, manifest, id } = await shipped.predictor();
   const [planes, json] = await Promise.all([platform.decompress(fromBase64(network)), platform.decompress(fromBase64(manifest))]);
-  return { network: interleaved(planes), manifest: new TextDecoder().decode(json) };
+  return { network: interleaved(planes), manifest: new TextDecoder().decode(json), id };
 }
 
 /** Even bytes and then odd ones, as which numbers of two bytes compress better → the bytes in order. */
 export function interleaved(planes: Uint8Array): Uint8Array {
-  const n_even = Math.ceil(planes.length / 2);
+  const n_pairs = planes.length >> 1;
+  const has_last = planes.length % 2 === 1;
   const bytes = new Uint8Array(planes.length);
-  for (let idx = 0; idx < n_even; idx++) bytes[2 * idx] = planes[idx]!;
-  for (let idx = n_even; idx < planes.length; idx++) bytes[2 * (idx - n_even) + 1] = planes[idx]!;
+  // Two bytes at a time: this loop runs once, before the engine has compiled it well.
+  const pairs = new Uint16Array(bytes.buffer, 0, n_pairs);
+  const odd = planes.subarray(n_pairs + Number(has_last));
+  for (let idx = 0; idx < n_pairs; idx++) pairs[idx] = planes[idx]! | (odd[idx]! << 8);
+  if (has_last) bytes[2 * n_pairs] = planes[n_pairs]!;
   return bytes;
 }
 

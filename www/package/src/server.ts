@@ -1,4 +1,5 @@
 /** Node.js, Deno and Bun. */
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
@@ -8,6 +9,7 @@ import { web } from "./web.ts";
 
 export const server: Platform = {
   decompress: promisify(brotliDecompress),
+  sha256: (bytes) => createHash("sha256").update(bytes).digest("hex"),
   async read(url) {
     if (/^(https?|data|blob):/.test(url)) return web.read(url);
     const path = url.startsWith("file:") ? new URL(url) : url;

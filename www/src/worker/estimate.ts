@@ -14,7 +14,7 @@ let has_predictor = false;
 let is_used = false;
 
 async function start({ assets: { module, bundle, warm_up } }: StartCall): Promise<Started> {
-  const files = "kind" in bundle ? null : { network: interleaved(new Uint8Array(bundle.planes)), manifest: bundle.manifest };
+  const files = "kind" in bundle ? null : { network: interleaved(new Uint8Array(bundle.planes)), manifest: bundle.manifest, id: BUNDLE_ID };
   litecast = await startModule({ wasm: module, predictor: files });
   if ("kind" in bundle) return { targets: [], others: [], predictor_failure: bundle };
   try {
