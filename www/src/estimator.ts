@@ -5,6 +5,7 @@ import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger } from "./messenger.ts";
 import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FitsCall, LayoutCall, LayoutValue, LoadGpusCall, StartCall, Started, SweepBatchCall, SweepCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
+import { readAll } from "./read_ahead.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** A file of 100,000 operators takes some seconds; what takes longer than this was made to. */
@@ -228,7 +229,7 @@ export async function readFile(file: File): Promise<ArrayBuffer> {
   if (file.size > MAX_FILE_BYTES) {
     throw new KnownError("too-large", `expected a file of at most ${MAX_FILE_BYTES} bytes, found ${file.size}`);
   }
-  return file.arrayBuffer().catch((error: unknown) => {
+  return readAll(file).catch((error: unknown) => {
     throw new KnownError("unreadable", `the browser could not read it (${String(error)})`);
   });
 }

@@ -6,6 +6,7 @@ import { MAX_FILE_BYTES } from "./limits.ts";
 import * as format from "./format.ts";
 import { KnownError } from "./messenger.ts";
 import type { Model } from "./opened.ts";
+import { readAhead } from "./read_ahead.ts";
 
 /** Bytes from which a format is told. */
 const HEAD_BYTES = 4096;
@@ -15,6 +16,8 @@ const MAX_C_SOURCE_BYTES = 64 * 1024 ** 2;
 /** One or more models for each file. */
 export async function openModels(files: File[], signal: AbortSignal): Promise<Model[]> {
   const models: Model[] = [];
+  const [only, ...others] = files;
+  if (only && others.length === 0) readAhead(only);
   for (const file of files) {
     if (signal.aborted) break;
     models.push(...(await modelsIn(file).catch((error: unknown): Model[] => [{ name: file.name, failure: asKnown(error) }])));
