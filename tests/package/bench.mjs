@@ -9,7 +9,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { residualModel } from "../page/model.mjs";
+import { residualGraph, residualModel } from "../page/model.mjs";
 import { install } from "./packed.mjs";
 
 const RUNS = Number(process.argv[2] ?? 5);
@@ -59,9 +59,15 @@ function rate(models, options) {
   return `${median(runs.map(({ clock }) => clock)).toFixed(0)} a second, of processor time ${median(runs.map(({ processor }) => processor)).toFixed(0)}`;
 }
 
-const files = Array.from({ length: 128 }, () => file);
+// No two of a list have the same structure, as in a search, but where a row says so.
+const widths = Array.from({ length: 128 }, (_, idx) => 8 + idx);
+const files = widths.map((hidden) => residualModel(OPERATORS, hidden));
 row(`estimateMany, ${OPERATORS} operators, all targets`, rate(files, {}));
 row("  detail: summary", rate(files, { detail: "summary" }));
+row("  detail: summary, of one structure", rate(widths.map(() => file), { detail: "summary" }));
+const graphs = widths.map((hidden) => residualGraph(OPERATORS, hidden));
+row("  graphs without weights, detail: summary", rate(graphs, { detail: "summary" }));
+row("  graphs without weights, detail: summary, targets: ethos-u55-256", rate(graphs, { detail: "summary", targets: ["ethos-u55-256"] }));
 row("  detail: summary, targets: ethos-u55-256 (learned)", rate(files, { detail: "summary", targets: ["ethos-u55-256"] }));
 row("  detail: summary, targets: ethos-u55-128 (rules of the compiler)", rate(files, { detail: "summary", targets: ["ethos-u55-128"] }));
 row("  detail: summary, targets: cortex-m4-tflm (modelled)", rate(files, { detail: "summary", targets: ["cortex-m4-tflm"] }));

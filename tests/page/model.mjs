@@ -28,6 +28,27 @@ export function residualModel(n_operators, hidden = CHANNELS) {
   return write(tensors, operators, [[], ...shared, ...(hidden === CHANNELS ? [] : own)]);
 }
 
+const KINDS = { [ADD]: "ADD", [CONV_2D]: "CONV_2D", [DEPTHWISE_CONV_2D]: "DEPTHWISE_CONV_2D" };
+
+/** The same network as a graph without weights (docs/graph-json.md). */
+export function residualGraph(n_operators, hidden = CHANNELS) {
+  const { tensors, operators } = describe(n_operators, hidden);
+  const name = (idx) => `t${idx}`;
+  return {
+    format: "litecast-graph",
+    version: 1,
+    inputs: [name(0)],
+    outputs: operators.at(-1).outputs.map(name),
+    tensors: tensors.map(({ shape, type, buffer }, idx) => ({ name: name(idx), shape, type: type === INT8 ? "int8" : "int32", constant: buffer > 0 })),
+    operators: operators.map(({ code, inputs, outputs }) => ({
+      kind: KINDS[code],
+      inputs: inputs.map(name),
+      outputs: outputs.map(name),
+      ...(code !== ADD && { attributes: { stride: [1, 1], padding: "SAME" } }),
+    })),
+  };
+}
+
 /** Convolutions of a square image with sides of `size`, one after the other: 1×1, with these numbers of channels. */
 function convolutions(size, channels, type = INT8) {
   const tensors = [{ name: "input", shape: [1, size, size, channels[0]], type, buffer: 0 }];
