@@ -15,14 +15,14 @@ export const REPORT_LIMIT_MS = 60_000;
 const UNKNOWN_DIRECTIVE = "Unrecognized Content-Security-Policy directive 'webrtc'.";
 
 /** A server and a browser; `close` ends both. */
-export async function openBrowser() {
+export async function openBrowser({ args = [] } = {}) {
   await access(`${DIST}index.html`).catch(() => {
     throw new Error("www/dist is missing; build it with: npm run build:page");
   });
   const { server, url } = await serve();
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: ["--no-sandbox"],
+    args: ["--no-sandbox", ...args],
   });
   const close = async () => {
     await browser.close();

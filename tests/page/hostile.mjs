@@ -82,6 +82,8 @@ async function memoryBytes(browser, page) {
   await page.waitForTimeout(SETTLE_MS);
   await session.send("HeapProfiler.collectGarbage");
   await session.detach();
+  // The page's own collection leaves out the heaps of its workers.
+  await Promise.all(page.workers().map((worker) => worker.evaluate(() => globalThis.gc())));
   const of_browser = await browser.newBrowserCDPSession();
   const { processInfo } = await of_browser.send("SystemInfo.getProcessInfo");
   await of_browser.detach();
@@ -101,7 +103,7 @@ const names = (await readdir(EXAMPLES)).filter((name) => name.endsWith(".tflite"
 const seeds = [residualModel(24), ...(await Promise.all(names.map((name) => readFile(path.join(EXAMPLES, name)))))];
 const random = randomNumbers(Number(values.seed));
 const valid = values.mutants ? [...prefixed(await readFile(values.mutants))] : [];
-const chromium = await openBrowser();
+const chromium = await openBrowser({ args: ["--js-flags=--expose-gc"] });
 const { page, close } = await openPage(chromium);
 const crashes = [];
 page.on("crash", () => crashes.push("the page crashed"));
