@@ -9,6 +9,10 @@ use litecast::targets::choice::Choice;
 use litecast::targets::{Target, registered};
 use serde_json::{Value, json};
 
+/// As the command has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const N_MODELS: usize = 64;
 const N_BLOCKS: usize = 22;
 
