@@ -33,9 +33,7 @@ fn main() {
     let named = |shape: &Shape| words.contains(&format!("{shape:?}").to_lowercase());
     let is_any_named = Shape::ALL.iter().any(named);
     let shapes = || (Shape::ALL.into_iter()).filter(|shape| !is_any_named || named(shape));
-    let network = include_bytes!("../../../bundle/predictor.onnx");
-    let manifest = include_str!("../../../bundle/manifest.json");
-    let predictor = Predictor::load(network, manifest).expect("the shipped predictor loads");
+    let predictor = Predictor::shipped().expect("the shipped predictor loads");
     for (name, predictor) in [("facts and plans", None), ("whole path", Some(&predictor))] {
         println!("{name}");
         for shape in shapes() {

@@ -14,9 +14,6 @@ use litecast_fuzz::memory::Counting;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const NETWORK: &[u8] = include_bytes!("../../../bundle/predictor.onnx");
-const MANIFEST: &str = include_str!("../../../bundle/manifest.json");
-
 /// Between writes of the counts.
 const STATE_SECONDS: f64 = 10.0;
 
@@ -106,7 +103,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args, target: Target, mutants: &Mutants) -> Tally {
     let predictor = match target {
-        Target::Estimate => Predictor::load(NETWORK, MANIFEST).ok(),
+        Target::Estimate => Some(Predictor::shipped().expect("the shipped predictor loads")),
         _ => None,
     };
     keep_panics();

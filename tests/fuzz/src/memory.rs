@@ -1,44 +1,50 @@
-//! How much memory one call takes at most, on its own thread.
+//! How much memory one call takes at most, of the whole process: large graphs are estimated on two threads.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use std::alloc::{GlobalAlloc, Layout};
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed};
 
-thread_local! {
-    static NOW: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
+use mimalloc::MiMalloc;
 
-/// The allocator of a program that measures.
+static NOW: AtomicIsize = AtomicIsize::new(0);
+static PEAK: AtomicIsize = AtomicIsize::new(0);
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+/// The allocator of a program that measures: that of the command, with counts.
 pub struct Counting;
 
-fn count(bytes: isize) {
-    // A thread that ends has no counters any more; nothing is measured there.
-    let _ = NOW.try_with(|now| {
-        now.set(now.get() + bytes);
-        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(now.get())));
-        if bytes > 0 {
-            let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-        }
-    });
+fn count(bytes: usize) {
+    let bytes = bytes.cast_signed();
+    PEAK.fetch_max(NOW.fetch_add(bytes, Relaxed) + bytes, Relaxed);
+    ALLOCATIONS.fetch_add(1, Relaxed);
 }
 
-// SAFETY: every call goes to the system's allocator unchanged.
+fn count_back(bytes: usize) {
+    NOW.fetch_sub(bytes.cast_signed(), Relaxed);
+}
+
+// SAFETY: every call goes to mimalloc unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        unsafe { System.alloc(layout) }
+        count(layout.size());
+        unsafe { MiMalloc.alloc(layout) }
     }
 
     // Without it, zeros would be written into memory that nobody looks at.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        unsafe { System.alloc_zeroed(layout) }
+        count(layout.size());
+        unsafe { MiMalloc.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        unsafe { System.dealloc(pointer, layout) }
+        count_back(layout.size());
+        unsafe { MiMalloc.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // Both at once, as where it has to be copied.
+        count(new_size);
+        count_back(layout.size());
+        unsafe { MiMalloc.realloc(pointer, layout, new_size) }
     }
 }
 
@@ -50,15 +56,16 @@ pub struct Taken {
     pub n_allocations: usize,
 }
 
-/// The result of `call`, and what it took. Counts only where [`Counting`] is the global allocator.
+/// The result of `call`, and what it took: right where [`Counting`] is the global allocator and no other thread of the
+/// program does anything.
 pub fn measure<T>(call: impl FnOnce() -> T) -> (T, Taken) {
-    let before = NOW.get();
-    PEAK.set(before);
-    ALLOCATIONS.set(0);
+    let before = NOW.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    ALLOCATIONS.store(0, Relaxed);
     let result = call();
     let taken = Taken {
-        peak_bytes: (PEAK.get() - before).max(0) as usize,
-        n_allocations: ALLOCATIONS.get(),
+        peak_bytes: (PEAK.load(Relaxed) - before).max(0).cast_unsigned(),
+        n_allocations: ALLOCATIONS.load(Relaxed),
     };
     (result, taken)
 }
