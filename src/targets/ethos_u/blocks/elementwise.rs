@@ -4,10 +4,14 @@
 //! `FindElementwiseConfig` of its `ethos_u85.cpp`, as described under "Blocks of elementwise operations" in
 //! `docs/ethos-u.md`.
 
+use std::cell::RefCell;
+
+use super::kept::Kept;
 use super::search::{
     BANK_BYTES, Best, OUTPUT_BANKS, SMALL_SIDE, area_repeats, depths, least_padded,
 };
 use crate::targets::ethos_u::accelerator::{Accelerator, BlockMemory};
+use crate::targets::ethos_u::configuration::Product;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
 use crate::targets::ethos_u::program::INT32_BYTES;
 
@@ -47,8 +51,24 @@ impl Shapes {
     }
 }
 
-/// The output block. Looks at a few hundred blocks.
+/// The output block. Shapes that were seen before on this thread take one look-up.
 pub fn choose(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
+    thread_local! {
+        /// All that is read of an accelerator follows from its product.
+        static KEPT: RefCell<Kept<(Product, Shapes), Hwc>> = RefCell::default();
+    }
+    match accelerator.memory {
+        BlockMemory::Banks { .. } => {
+            let key = (accelerator.product, *shapes);
+            KEPT.with_borrow_mut(|kept| kept.get_or(key, || choose_anew(accelerator, shapes)))
+        }
+        // Takes no longer than a look-up.
+        BlockMemory::Apart { .. } => choose_anew(accelerator, shapes),
+    }
+}
+
+/// As [`choose`]. Looks at a few hundred blocks.
+fn choose_anew(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
     match accelerator.memory {
         BlockMemory::Banks {
             n_banks,
@@ -185,4 +205,35 @@ fn even_tile(range: i64, granule: i64, most: i64) -> i64 {
 fn spread(width: i64, needed: i64, most: i64) -> (i64, i64) {
     let times = (width / needed).min(most).max(1);
     (width / times, times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kept::MAX_KEPT;
+    use super::*;
+    use crate::targets::ethos_u::accelerator::ACCELERATORS;
+
+    /// More shapes than are kept, on three accelerators in turns.
+    #[test]
+    fn kept_blocks_are_those_that_a_search_finds() {
+        let mut n_compared = 0;
+        for depth in 1..=5000 {
+            let ofm = [1 + depth % 61, 1 + depth % 89, depth];
+            let scalar = [1; 3];
+            let shapes = Shapes {
+                ofm,
+                ifm: ofm,
+                second: [None, Some(ofm), Some(scalar)][depth as usize % 3],
+                element_bytes: [1, 2, 4][depth as usize / 3 % 3],
+            };
+            for accelerator in ACCELERATORS.iter() {
+                let expected = choose_anew(accelerator, &shapes);
+                for _ in 0..2 {
+                    assert_eq!(choose(accelerator, &shapes), expected, "{shapes:?}");
+                    n_compared += 1;
+                }
+            }
+        }
+        println!("{n_compared} blocks compared, at most {MAX_KEPT} kept");
+    }
 }

@@ -7,11 +7,12 @@
 
 mod area_fit;
 pub mod elementwise;
+mod kept;
 mod search;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
+use self::kept::Kept;
 use self::search::{is_part_kernel, micro_block, search};
 use super::accelerator::{Accelerator, BlockMemory};
 use super::configuration::Product;
@@ -40,25 +41,15 @@ impl Block {
     }
 }
 
-/// Layers whose blocks are kept, of some 300 bytes each: those of a search over a design space, whose networks
-/// share most of theirs.
-const MAX_KEPT: usize = 8192;
-
 /// The block configuration of an operation; `None` if no block fits. A layer that was seen before on this thread
 /// takes one look-up.
 pub fn choose(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
     thread_local! {
         /// All that is read of an accelerator follows from its product.
-        static KEPT: RefCell<HashMap<(Product, Layer), Option<Block>>> = RefCell::default();
+        static KEPT: RefCell<Kept<(Product, Layer), Option<Block>>> = RefCell::default();
     }
-    KEPT.with_borrow_mut(|kept| {
-        // All at once, which needs no order of use: the next networks fill it again.
-        if kept.len() >= MAX_KEPT {
-            kept.clear();
-        }
-        let kept = kept.entry((accelerator.product, *layer));
-        *kept.or_insert_with(|| choose_anew(accelerator, layer))
-    })
+    let key = (accelerator.product, *layer);
+    KEPT.with_borrow_mut(|kept| kept.get_or(key, || choose_anew(accelerator, layer)))
 }
 
 /// As [`choose`]. Looks at a few hundred blocks.
@@ -90,6 +81,7 @@ fn choose_anew(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
 
 #[cfg(test)]
 mod tests {
+    use super::kept::MAX_KEPT;
     use super::*;
     use crate::targets::ethos_u::accelerator::ACCELERATORS;
     use crate::targets::ethos_u::geometry::IfmOfm;

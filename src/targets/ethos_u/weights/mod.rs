@@ -5,8 +5,10 @@ mod brick;
 mod symbols;
 
 use std::cell::RefCell;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher;
 use std::rc::Rc;
+
+use foldhash::fast::FixedState;
 
 use self::brick::{Brick, ZeroRuns};
 use self::symbols::Symbols;
@@ -156,9 +158,8 @@ impl Values {
         thread_local! {
             static KEPT: RefCell<[Option<Kept>; MAX_KEPT]> = const { RefCell::new([const { None }; MAX_KEPT]) };
         }
-        let mut hasher = DefaultHasher::new();
-        (&histogram.counts[..8], histogram.n_bytes, padding.to_bits()).hash(&mut hasher);
-        let place = (hasher.finish() % MAX_KEPT as u64) as usize;
+        let key = (&histogram.counts[..8], histogram.n_bytes, padding.to_bits());
+        let place = (FixedState::default().hash_one(key) % MAX_KEPT as u64) as usize;
         KEPT.with_borrow_mut(|kept| {
             let kept = &mut kept[place];
             let known = kept.as_ref().filter(|kept| {
@@ -251,6 +252,8 @@ impl Values {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     /// More streams than are kept, each twice, and twice in a row.
@@ -258,13 +261,15 @@ mod tests {
     fn kept_streams_are_those_that_are_computed_anew() {
         let mut n_compared = 0;
         for seed in (0..400_u64).chain(0..400) {
-            let mut histogram = ByteHistogram {
-                counts: std::array::from_fn(|byte| (byte as u64 * 37 + 1) * (seed / 8) % 251),
+            let mut counts: [u64; 256] =
+                std::array::from_fn(|byte| (byte as u64 * 37 + 1) * (seed / 8) % 251);
+            counts[200] = seed;
+            let histogram = ByteHistogram {
+                counts: Arc::new(counts),
                 zero: 0,
                 is_signed: seed % 2 == 0,
                 n_bytes: 4096,
             };
-            histogram.counts[200] = seed;
             let zero_runs = [ZeroRuns {
                 length: (seed % 5) as f64,
                 count: 100.0,
