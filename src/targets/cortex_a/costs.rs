@@ -106,14 +106,22 @@ impl TargetCosts {
     }
 
     pub fn is_unusual(&self, works: &[Work], instructions: &[f64]) -> bool {
-        let is_rare = |work: &Work| {
-            let kernel = self.kernels.get(&work.kernel);
-            kernel.is_none_or(|kernel| kernel.n_networks < COMMON)
-        };
-        let pairs = works.iter().zip(instructions);
-        let rare: f64 = pairs.filter(|(w, _)| is_rare(w)).map(|(_, n)| n).sum();
         let all: f64 = instructions.iter().sum();
-        all < SMALL || rare > RARE_SHARE * all
+        if all < SMALL {
+            return true;
+        }
+        let mut known: HashMap<&str, bool> = HashMap::new();
+        let mut rare = 0.0;
+        for (work, instructions) in works.iter().zip(instructions) {
+            let is_rare = *known.entry(&work.kernel).or_insert_with(|| {
+                let kernel = self.kernels.get(&work.kernel);
+                kernel.is_none_or(|kernel| kernel.n_networks < COMMON)
+            });
+            if is_rare {
+                rare += instructions;
+            }
+        }
+        rare > RARE_SHARE * all
     }
 
     /// The model in words.
@@ -152,9 +160,13 @@ impl Coefficients {
 
     /// Whether the terms of a work of the kernel are the same.
     fn are_of(&self, work: &Work) -> bool {
-        let names = work.terms.iter().map(|(name, _)| *name);
-        let known = self.of_terms.as_ref();
-        known.is_none_or(|known| known.iter().map(|(name, _)| *name).eq(names))
+        let Some(known) = &self.of_terms else {
+            return true;
+        };
+        // Names are constants, most of them in one place: letters are compared where they are not.
+        let is_same = |known: &str, name: &str| std::ptr::eq(known, name) || known == name;
+        let mut pairs = known.iter().zip(&work.terms);
+        known.len() == work.terms.len() && pairs.all(|((known, _), (name, _))| is_same(known, name))
     }
 
     fn instructions(&self, work: &Work) -> Option<f64> {

@@ -49,9 +49,8 @@ pub fn count(costs: &TargetCosts, works: &[Work]) -> Vec<Counted> {
     let fitted = costs.instructions_of(works);
     let known: Vec<f64> = fitted.iter().map(|known| known.unwrap_or(0.0)).collect();
     let of_networks = costs.class(works, &known).interval_factor;
-    let singles = SingleOperators::shipped().target(&costs.target);
     let of = |(work, fitted): (&Work, Option<f64>)| {
-        let mut counted = of_operator(fitted, singles, work, of_networks);
+        let mut counted = of_operator(fitted, &costs.target, work, of_networks);
         counted.instructions += share;
         counted
     };
@@ -59,12 +58,7 @@ pub fn count(costs: &TargetCosts, works: &[Work]) -> Vec<Counted> {
 }
 
 /// `fitted` are its instructions where networks of the fit have the operator.
-fn of_operator(
-    fitted: Option<f64>,
-    singles: Option<&super::SingleTarget>,
-    work: &Work,
-    of_networks: f64,
-) -> Counted {
+fn of_operator(fitted: Option<f64>, target: &str, work: &Work, of_networks: f64) -> Counted {
     let counted = |instructions: f64, interval_factor: f64, source| Counted {
         instructions,
         interval_factor,
@@ -76,6 +70,7 @@ fn of_operator(
     if let Some(instructions) = fitted {
         return counted(instructions, of_networks, Source::Networks);
     }
+    let singles = SingleOperators::shipped().target(target);
     if let Some(kernel) = singles.and_then(|of| of.kernels.get(&work.kernel)) {
         let factor = kernel.interval_factor.max(of_networks);
         return counted(kernel.instructions(work), factor, Source::SingleOperators);
