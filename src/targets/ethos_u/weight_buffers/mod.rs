@@ -6,9 +6,11 @@
 //! `scheduler.cpp`, as described under "Weight buffers" in `docs/ethos-u.md`.
 
 mod buffer;
+mod slices;
 mod slicing;
 mod unbuffered;
 
+use self::slices::{Slices, sum_with};
 use self::slicing::Slicing;
 use self::unbuffered::{n_stripes, striped};
 use super::accelerator::{Accelerator, Transfer};
@@ -73,7 +75,7 @@ pub fn buffers(
 }
 
 /// The buffer of one of `operations`, if `room_bytes` of SRAM are left for it. `before` is `None` if no
-/// operation of the accelerator runs before it.
+/// operation of the accelerator runs before it. Takes as long for thousands of slices as for three.
 pub fn choose(
     accelerator: &Accelerator,
     operations: &[Option<ScheduledOperation>],
@@ -81,36 +83,10 @@ pub fn choose(
     room_bytes: f64,
     before: Option<Slack>,
 ) -> Buffer {
-    let Execution::Weighted {
-        layer,
-        block,
-        weight_bytes,
-        histogram,
-    } = operation.execution
-    else {
-        return Buffer::default();
-    };
-    let reader = operation.reader.and_then(|idx| operations[idx].as_ref());
-    let weights = Weights {
-        accelerator,
-        layer,
-        block,
-        bytes: weight_bytes,
-        histogram,
-        stripe: operation.stripe,
-        sharing: operation.sharing,
-    };
-    Choice {
-        times: Times::of(&weights, before),
-        room_bytes,
-        unbuffered: Unbuffered::of(accelerator, operation),
-        reader: reader.map(|reader| Unbuffered::of(accelerator, reader)),
-        can_move_input: operation.can_move_input && accelerator.spills,
-        before,
-        weights,
-    }
-    .buffer()
-    .unwrap_or_default()
+    let choice = Choice::of(accelerator, operations, operation, room_bytes, before);
+    choice
+        .and_then(|choice| choice.buffer())
+        .unwrap_or_default()
 }
 
 /// The weights of an operation, and what they are read for.
@@ -187,7 +163,7 @@ impl Weights<'_> {
     }
 
     /// Encoded bytes of each slice, which is a weight stream of its own.
-    fn slice_bytes(&self, slicing: Slicing) -> Vec<f64> {
+    fn slice_bytes(&self, slicing: Slicing) -> Slices<f64> {
         let of_slice = |channels: i64| {
             let share = channels as f64 / slicing.depth as f64;
             let histogram = ByteHistogram {
@@ -197,19 +173,10 @@ impl Weights<'_> {
             let layer = self.layer.with_depth(channels);
             encoded_bytes(self.accelerator, &layer, &self.block, &histogram)
         };
-        match slicing.n_slices() {
-            1 => vec![self.bytes],
-            // All but the first and the last have as many channels, and as many bytes.
-            _ => {
-                let mut before = (0, 0.0);
-                let bytes = slicing.channels().map(|channels| {
-                    if channels != before.0 {
-                        before = (channels, of_slice(channels));
-                    }
-                    before.1
-                });
-                bytes.collect()
-            }
+        let channels = slicing.channels();
+        match channels.n() {
+            1 => Slices::one(self.bytes),
+            _ => channels.map(of_slice),
         }
     }
 }
@@ -279,6 +246,46 @@ struct Choice<'a> {
     before: Option<Slack>,
 }
 
+impl<'a> Choice<'a> {
+    /// As [`choose`]; `None` if the operation has no weights.
+    fn of(
+        accelerator: &'a Accelerator,
+        operations: &[Option<ScheduledOperation<'a>>],
+        operation: &ScheduledOperation<'a>,
+        room_bytes: f64,
+        before: Option<Slack>,
+    ) -> Option<Self> {
+        let Execution::Weighted {
+            layer,
+            block,
+            weight_bytes,
+            histogram,
+        } = operation.execution
+        else {
+            return None;
+        };
+        let reader = operation.reader.and_then(|idx| operations[idx].as_ref());
+        let weights = Weights {
+            accelerator,
+            layer,
+            block,
+            bytes: weight_bytes,
+            histogram,
+            stripe: operation.stripe,
+            sharing: operation.sharing,
+        };
+        Some(Self {
+            times: Times::of(&weights, before),
+            room_bytes,
+            unbuffered: Unbuffered::of(accelerator, operation),
+            reader: reader.map(|reader| Unbuffered::of(accelerator, reader)),
+            can_move_input: operation.can_move_input && accelerator.spills,
+            before,
+            weights,
+        })
+    }
+}
+
 impl Choice<'_> {
     fn slack_cycles(&self) -> f64 {
         self.before.map_or(0.0, |slack| slack.cycles)
@@ -331,10 +338,10 @@ impl Choice<'_> {
         let buffer = Buffer {
             parts,
             is_prefetched,
-            n_slices: slice_bytes.len(),
-            stream_bytes: slice_bytes.iter().sum(),
+            n_slices: slice_bytes.n(),
+            stream_bytes: slice_bytes.sum(),
             scale_bytes: self.weights.scale_bytes(slicing),
-            first_bytes: slice_bytes[0],
+            first_bytes: slice_bytes.first,
             // The operation before a shared buffer is mostly a repeat of this one.
             slack_cycles: match is_shared {
                 true => buffered.last_slice,
@@ -409,7 +416,7 @@ impl Choice<'_> {
             granule,
         };
         let slicing = tried.shrunk_to(|channels| bytes(channels) <= half_room, block_channels);
-        let is_wasteful = slicing.n_slices() > 2
+        let is_wasteful = slicing.channels().n() > 2
             && self.is_compute_bound()
             && slicing.block_fill(block_channels) < MIN_BLOCK_FILL;
         (!is_wasteful).then_some(slicing)
@@ -439,12 +446,8 @@ impl Choice<'_> {
 
     /// Two parts that hold every other slice, if there are several slices and both parts fit; one part
     /// otherwise. `None` if not even that fits.
-    fn parts(&self, slice_bytes: &[f64]) -> Option<[f64; 2]> {
-        let largest = |offset: usize| {
-            let every_other = slice_bytes.iter().skip(offset).step_by(2);
-            every_other.copied().fold(0.0, f64::max)
-        };
-        let [even, odd] = [largest(0), largest(1)];
+    fn parts(&self, slice_bytes: &Slices<f64>) -> Option<[f64; 2]> {
+        let [even, odd] = slice_bytes.largest_of_turns();
         let widest = even.max(odd);
         let is_double = even + odd <= self.room_bytes && widest < self.weights.bytes;
         let parts = if is_double {
@@ -460,33 +463,20 @@ impl Choice<'_> {
     fn buffered(
         &self,
         slicing: Slicing,
-        slice_bytes: &[f64],
+        slice_bytes: &Slices<f64>,
         hidden_cycles: f64,
         is_double: bool,
     ) -> Buffered {
         let layer = striped(&self.weights.layer, self.weights.stripe);
-        let last = slice_bytes.len() - 1;
-        let slice_cycles: Vec<f64> = (slicing.channels().enumerate())
-            .map(|(idx, channels)| {
-                let part = Part {
-                    is_first: idx == 0,
-                    is_last: idx == last,
-                };
-                self.weights.slice_cycles(&layer.with_depth(channels), part)
-            })
-            .collect();
-        let behind = slice_cycles
-            .iter()
-            .map(|&cycles| if is_double { cycles } else { 0.0 });
-        let hidden = std::iter::once(hidden_cycles).chain(behind);
-        let transfers = slice_bytes.iter();
-        let transfers = transfers.map(|&bytes| self.weights.accelerator.buffering.cycles(bytes));
-        let visible = transfers.zip(hidden);
-        let visible = visible.map(|(transfer, hidden)| (transfer - hidden).max(0.0));
+        let slice_cycles = slicing.channels().map_parts(|channels, part| {
+            self.weights.slice_cycles(&layer.with_depth(channels), part)
+        });
+        let behind = slice_cycles.map(|cycles| if is_double { cycles } else { 0.0 });
+        let transfers = slice_bytes.map(|bytes| self.weights.accelerator.buffering.cycles(bytes));
         Buffered {
-            computing: slice_cycles.iter().sum::<f64>() * self.weights.n_stripes(),
-            visible: visible.sum(),
-            last_slice: slice_cycles[last],
+            computing: slice_cycles.sum() * self.weights.n_stripes(),
+            visible: visible_cycles(&transfers, &behind, hidden_cycles),
+            last_slice: slice_cycles.last(),
         }
     }
 
@@ -495,15 +485,14 @@ impl Choice<'_> {
     fn pays(
         &self,
         slicing: Slicing,
-        slice_bytes: &[f64],
+        slice_bytes: &Slices<f64>,
         buffer: &Buffer,
         buffered: &Buffered,
     ) -> bool {
         let from_sram = &self.weights.accelerator.weights_buffered;
-        let reads = slice_bytes.iter();
-        let reads: f64 = reads
-            .map(|&bytes| from_sram.cycles(bytes) * self.weights.n_reads_of_stripes())
-            .sum();
+        let n_reads = self.weights.n_reads_of_stripes();
+        let reads = slice_bytes.map(|bytes| from_sram.cycles(bytes) * n_reads);
+        let reads = reads.sum();
         let run = buffered.computing + buffered.visible;
         let Some(input) = self.input_cycles(slicing, buffer.bytes(), run.max(reads)) else {
             return false;
@@ -516,7 +505,7 @@ impl Choice<'_> {
         let mut with = run.max(reads).max(input);
         if self.is_compute_bound() {
             // Differences below the delay of a start are noise of the estimate.
-            let n_slices = slice_bytes.len() as f64;
+            let n_slices = slice_bytes.n() as f64;
             if buffered.visible / n_slices < STARTUP_CYCLES {
                 with -= buffered.visible;
             }
@@ -537,7 +526,7 @@ impl Choice<'_> {
         let layer = striped(&self.weights.layer, self.weights.stripe);
         let n_stripes = self.weights.n_stripes();
         let of_slice = |channels| read_bytes(&layer.with_depth(channels), &self.weights.block);
-        let bytes: f64 = slicing.channels().map(of_slice).sum();
+        let bytes = slicing.channels().map(of_slice).sum();
         if self.weights.is_inside_cascade() || !accelerator.spills {
             return Some(from_sram.cycles(bytes) * n_stripes);
         }
@@ -576,3 +565,21 @@ impl Choice<'_> {
         })
     }
 }
+
+/// Cycles of transfers that stay visible: the one of the first slice hides behind `hidden_cycles`, that of any other one
+/// behind what the slice before it takes of `behind`.
+fn visible_cycles(transfers: &Slices<f64>, behind: &Slices<f64>, hidden_cycles: f64) -> f64 {
+    let visible = |transfer: f64, hidden: f64| (transfer - hidden).max(0.0);
+    let mut total = visible(transfers.first, hidden_cycles);
+    let mut before = behind.first;
+    if let Some(((transfer, n), (hidden, _))) = transfers.between.zip(behind.between) {
+        total += visible(transfer, before);
+        total = sum_with(total, visible(transfer, hidden), n - 1);
+        before = hidden;
+    }
+    let last = transfers.last.map(|transfer| visible(transfer, before));
+    total + last.unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests;

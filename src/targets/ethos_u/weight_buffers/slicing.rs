@@ -1,7 +1,8 @@
 //! How the weights of an operation are divided into slices of output channels: a first one that is fetched
 //! before the operation runs, and equal ones of which each is fetched while the one before it is computed.
 
-use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, round_down, round_up};
+use super::slices::Slices;
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, ceil_div, round_down, round_up};
 
 /// Output channels of the slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,15 +71,17 @@ impl Slicing {
         self.first.max(self.next.min(self.depth - self.first))
     }
 
-    /// Output channels of each slice, in order.
-    pub fn channels(self) -> impl Iterator<Item = i64> {
+    /// Output channels of each slice, in constant time.
+    pub fn channels(&self) -> Slices<i64> {
         let first = self.first.min(self.depth);
-        let rest = (first..self.depth).step_by(self.next.max(1) as usize);
-        std::iter::once(first).chain(rest.map(move |from| self.next.min(self.depth - from)))
-    }
-
-    pub fn n_slices(&self) -> usize {
-        self.channels().count()
+        let behind = self.depth - first;
+        let next = self.next.max(1);
+        let n_between = (ceil_div(behind, next) - 1).max(0);
+        Slices {
+            first,
+            between: (n_between > 0).then_some((next, n_between as usize)),
+            last: (behind > 0).then_some(behind - n_between * next),
+        }
     }
 
     /// How far slices behind the first fill blocks of `block_channels`: 1 if they are whole blocks.

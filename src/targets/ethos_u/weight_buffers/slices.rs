@@ -1,0 +1,124 @@
+//! Values of slices, of which most are equal: as fast to go through for thousands of slices as for three.
+
+use crate::targets::ethos_u::cycles::Part;
+
+/// One value for each slice of an operation, in order. Those between the first slice and the last one are equal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slices<T> {
+    pub first: T,
+    /// With the number of slices, at least 1.
+    pub between: Option<(T, usize)>,
+    /// `None` if the first slice is the only one.
+    pub last: Option<T>,
+}
+
+impl<T: Copy + PartialEq> Slices<T> {
+    pub fn one(first: T) -> Self {
+        Self {
+            first,
+            between: None,
+            last: None,
+        }
+    }
+
+    /// The number of slices.
+    pub fn n(&self) -> usize {
+        let n_between = self.between.map_or(0, |(_, n)| n);
+        1 + n_between + usize::from(self.last.is_some())
+    }
+
+    pub fn last(&self) -> T {
+        self.last.unwrap_or(self.first)
+    }
+
+    /// Asks for the value of up to three slices, fewer if they are equal.
+    pub fn map<U: Copy>(&self, of: impl Fn(T) -> U) -> Slices<U> {
+        let mut known = (self.first, of(self.first));
+        let mut of_next = |value: T| {
+            if value != known.0 {
+                known = (value, of(value));
+            }
+            known.1
+        };
+        Slices {
+            first: of_next(self.first),
+            between: self.between.map(|(value, n)| (of_next(value), n)),
+            last: self.last.map(of_next),
+        }
+    }
+
+    /// As [`Self::map`], of what depends on the place of a slice.
+    pub fn map_parts<U: Copy>(&self, of: impl Fn(T, Part) -> U) -> Slices<U> {
+        let of = |value: T, is_first: bool, is_last: bool| of(value, Part { is_first, is_last });
+        Slices {
+            first: of(self.first, true, self.last.is_none()),
+            between: self.between.map(|(value, n)| (of(value, false, false), n)),
+            last: self.last.map(|value| of(value, false, true)),
+        }
+    }
+}
+
+impl Slices<f64> {
+    /// The sum in the order of slices, of finite values that are not negative.
+    pub fn sum(&self) -> f64 {
+        let sum = self
+            .between
+            .map_or(self.first, |(value, n)| sum_with(self.first, value, n));
+        sum + self.last.unwrap_or(0.0)
+    }
+
+    /// The largest of the slices that two buffers hold in turns, 0 if one holds none: the first slice is in the first one.
+    pub fn largest_of_turns(&self) -> [f64; 2] {
+        let n_between = self.between.map_or(0, |(_, n)| n);
+        let mut largest = [self.first.max(0.0), 0.0];
+        if let Some((value, n)) = self.between {
+            largest[1] = value.max(0.0);
+            if n > 1 {
+                largest[0] = largest[0].max(value);
+            }
+        }
+        if let Some(last) = self.last {
+            let turn = (n_between + 1) % 2;
+            largest[turn] = largest[turn].max(last);
+        }
+        largest
+    }
+}
+
+/// `sum` after `n` additions of `value`, each of them rounded: to the last bit what a loop computes, in logarithmic time.
+/// Both are finite and not negative.
+pub fn sum_with(mut sum: f64, value: f64, n: usize) -> f64 {
+    let total = sum + value * n as f64;
+    // Terms that end before the last place of the total are never rounded.
+    let is_exact = |term: f64| (total + term) - total == term;
+    if is_exact(sum) && is_exact(value) {
+        return total;
+    }
+    let mut n_left = n;
+    while n_left > 0 {
+        let next = sum + value;
+        let after = next + value;
+        // Up to the next power of two all additions behind the first one add the same: halfway between two numbers the
+        // even one is taken, and the first addition has made the sum even.
+        let step = (after + value) - after;
+        let to_power = power_above(sum) - after;
+        // Two fewer than fit, for what rounding adds.
+        let n_steps = (to_power / step).floor() - 2.0;
+        if n_left > 2 && n_steps >= 1.0 {
+            let n_steps = n_steps.min((n_left - 2) as f64);
+            sum = after + n_steps * step;
+            n_left -= 2 + n_steps as usize;
+        } else {
+            sum = next;
+            n_left -= 1;
+        }
+    }
+    sum
+}
+
+/// The smallest power of two above a normal number; infinite above the largest.
+fn power_above(number: f64) -> f64 {
+    const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+    let exponent = number.to_bits() >> MANTISSA_BITS;
+    f64::from_bits((exponent + 1) << MANTISSA_BITS)
+}
