@@ -80,16 +80,27 @@ pub struct WeightStats {
 }
 
 /// How often each byte is stored in a constant.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ByteHistogram {
-    /// Of a sample where the constant is large.
-    pub counts: [u64; 256],
+    /// Of a sample where the constant is large. Parts of a constant, and constants of another zero point in the same
+    /// buffer, share them: 2 kB.
+    pub counts: Arc<[u64; 256]>,
     /// The byte that stands for 0.
     pub zero: u8,
     /// Whether bytes are in two's complement.
     pub is_signed: bool,
     /// Bytes of the whole constant.
     pub n_bytes: usize,
+}
+
+impl PartialEq for ByteHistogram {
+    fn eq(&self, other: &Self) -> bool {
+        let pairs = self.counts.iter().zip(other.counts.iter());
+        // Number by number: WebAssembly compares memory byte by byte, and histograms are compared at every layer.
+        let differs = pairs.fold(0, |differs, (one, other)| differs | (one ^ other));
+        let rest = |of: &Self| (of.zero, of.is_signed, of.n_bytes);
+        rest(self) == rest(other) && differs == 0
+    }
 }
 
 /// Sums over the graph and the subgraphs that it runs. They stop at the largest number instead
@@ -136,7 +147,7 @@ pub struct Placement {
 
 /// Weight units looked at in one graph, a bound on time: beyond it operators have no
 /// [`WeightStats`], and a diagnostic says so. Ordinary files of up to 500 layers stay below.
-const MAX_SAMPLES: usize = 500 * weights::MAX_SAMPLES_PER_TENSOR;
+pub const MAX_SAMPLES: usize = 500 * weights::MAX_SAMPLES_PER_TENSOR;
 
 /// Counts everything [`Analysis`] holds. Linear in operators and (up to a limit) weight bytes;
 /// the memory plan is quadratic in activations (up to a limit).
@@ -199,7 +210,7 @@ impl Sampler<'_, '_> {
             return known.clone();
         }
         let buffer = self.graph.buffer(tensor_idx);
-        let n_samples = buffer.bytes().len().min(weights::MAX_SAMPLES_PER_TENSOR);
+        let n_samples = weights::n_samples(buffer);
         self.samples_left = self.samples_left.saturating_sub(n_samples);
         let stats = match self.samples_left {
             0 => None,

@@ -26,6 +26,24 @@ impl Stored {
             zero_point: zero_point(tensor),
         }
     }
+
+    /// The same for all tensors whose histograms have the same counts: those with other zero points, too.
+    pub fn with_any_zero_point(self) -> Self {
+        Self {
+            zero_point: 0,
+            ..self
+        }
+    }
+}
+
+/// Units of a constant that [`weight_stats`] looks at, at most.
+pub fn n_samples(buffer: &Buffer) -> usize {
+    buffer.bytes().len().min(MAX_SAMPLES_PER_TENSOR)
+}
+
+/// The byte that stands for 0 in the histogram of a tensor.
+pub fn zero_byte(tensor: &Tensor) -> u8 {
+    zero_point(tensor) as f64 as i64 as u8
 }
 
 fn zero_point(tensor: &Tensor) -> i64 {
@@ -173,7 +191,7 @@ impl Sample {
             zero_share: (self.n_zeros / self.n_values) as f32,
             entropy_bits: entropy_bits(&self.histogram),
             histogram: Arc::new(ByteHistogram {
-                counts: self.histogram,
+                counts: Arc::new(self.histogram),
                 zero: self.zero_point as i64 as u8,
                 is_signed,
                 n_bytes,

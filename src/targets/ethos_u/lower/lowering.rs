@@ -1,12 +1,12 @@
 //! A program while it is made of a graph: adds feature maps and operations for one node after the other.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::node::{maps, operation, shape};
 use crate::formats::tflite::{self, Activation, Operator, Tensor};
-use crate::graph::analysis::weights::{Stored, weight_stats};
-use crate::graph::analysis::{Analysis, ByteHistogram};
+use crate::graph::analysis::weights::{Stored, n_samples, weight_stats, zero_byte};
+use crate::graph::analysis::{Analysis, ByteHistogram, MAX_SAMPLES};
 use crate::graph::{Graph, Node};
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::Hwc;
@@ -25,8 +25,10 @@ pub struct Lowering<'a> {
     pub node_idx: usize,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
-    /// Histograms of the constants that have been asked for.
+    /// Histograms of the constants that have been asked for, each with the zero point that was met first.
     histograms: HashMap<Stored, Option<Arc<ByteHistogram>>>,
+    /// Weight units that are still looked at.
+    samples_left: usize,
 }
 
 impl<'a> Lowering<'a> {
@@ -49,6 +51,7 @@ impl<'a> Lowering<'a> {
             node_idx: 0,
             readers,
             histograms: HashMap::new(),
+            samples_left: MAX_SAMPLES,
         }
     }
 
@@ -89,15 +92,35 @@ impl<'a> Lowering<'a> {
         tflite::integers(self.graph.constant(tensor_idx)).collect()
     }
 
-    /// Histogram of a constant's values.
+    /// Histogram of a constant's values. Each buffer is looked at once, whatever the zero points of its tensors, and
+    /// [`MAX_SAMPLES`] units of all; beyond them there is none.
     pub fn histogram(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
-        let graph = self.graph;
-        let stored = Stored::of(graph.tensor(tensor_idx));
-        let known = self.histograms.entry(stored).or_insert_with(|| {
-            let buffer = graph.buffer(tensor_idx);
-            weight_stats(buffer, graph.tensor(tensor_idx)).map(|stats| stats.histogram)
-        });
-        known.clone()
+        let tensor = self.tensor(tensor_idx);
+        let stored = Stored::of(tensor).with_any_zero_point();
+        let known = match self.histograms.get(&stored) {
+            Some(known) => known.clone(),
+            None => {
+                let sampled = self.sampled(tensor_idx);
+                self.histograms.insert(stored, sampled.clone());
+                sampled
+            }
+        }?;
+        let zero = zero_byte(tensor);
+        Some(match known.zero == zero {
+            true => known,
+            false => Arc::new(ByteHistogram {
+                zero,
+                ..known.as_ref().clone()
+            }),
+        })
+    }
+
+    fn sampled(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
+        let buffer = self.graph.buffer(tensor_idx);
+        let samples_left = self.samples_left.checked_sub(n_samples(buffer));
+        self.program.is_cut |= samples_left.is_none();
+        self.samples_left = samples_left?;
+        weight_stats(buffer, self.tensor(tensor_idx)).map(|stats| stats.histogram)
     }
 
     /// A feature map that the compiler adds.
@@ -231,10 +254,14 @@ pub fn n_elements(sizes: &[i32]) -> i64 {
 
 /// Histogram of a constant of ones.
 pub fn ones(n_bytes: i64) -> Arc<ByteHistogram> {
-    let mut counts = [0; 256];
-    counts[1] = n_bytes as u64;
+    /// A sample of one byte, which says as much as all of them: thousands of operations share its counts.
+    static ONE: LazyLock<Arc<[u64; 256]>> = LazyLock::new(|| {
+        let mut counts = [0; 256];
+        counts[1] = 1;
+        Arc::new(counts)
+    });
     Arc::new(ByteHistogram {
-        counts,
+        counts: ONE.clone(),
         zero: 0,
         is_signed: false,
         n_bytes: n_bytes as usize,

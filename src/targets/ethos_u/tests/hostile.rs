@@ -1,9 +1,15 @@
 //! Shapes and constants that no network has: plans stay finite and nothing overflows.
 
-use crate::formats::tflite::{Buffer, BuiltinOptions, OpKind, Operator, Tensor, TensorType};
-use crate::graph::analysis::analyze;
+use std::sync::Arc;
+
+use crate::formats::tflite::{
+    Activation, Buffer, BuiltinOptions, OpKind, Operator, Padding, Quantization, Tensor, TensorType,
+};
 use crate::graph::analysis::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
+use crate::graph::analysis::weights::{MAX_SAMPLES_PER_TENSOR, weight_stats};
+use crate::graph::analysis::{MAX_SAMPLES, analyze};
 use crate::targets::ethos_u::accelerator::ACCELERATORS;
+use crate::targets::ethos_u::lower::lower;
 use crate::targets::ethos_u::plan::plan;
 
 const SIZES: [i32; 8] = [i32::MIN, -1, 0, 1, 3, 17, 1 << 16, i32::MAX];
@@ -93,5 +99,85 @@ fn matrices() {
                 }
             }
         }
+    }
+}
+
+/// TRANSPOSE_CONVs, each with weights of its own: their buffers and zero points.
+fn transposed(weights: &[(usize, i64)]) -> (Vec<Tensor>, Vec<Operator>) {
+    let mut tensors = vec![
+        tensor(TensorType::Int8, &[1, 8, 8, 8]),
+        Tensor {
+            buffer_idx: 1,
+            ..tensor(TensorType::Int32, &[1])
+        },
+    ];
+    for &(buffer_idx, zero_point) in weights {
+        tensors.push(Tensor {
+            buffer_idx,
+            quantization: Some(Quantization {
+                scale: vec![1.0],
+                zero_point: vec![zero_point],
+                quantized_dimension: 0,
+            }),
+            ..tensor(TensorType::Int8, &[8, 2, 2, 8])
+        });
+    }
+    tensors.push(tensor(TensorType::Int8, &[1, 16, 16, 8]));
+    let output = tensors.len() - 1;
+    let operator = |weights_idx: usize| {
+        let options = BuiltinOptions::TransposeConv {
+            padding: Padding::Same,
+            stride_h: 2,
+            stride_w: 2,
+            activation: Activation::None,
+        };
+        calling(
+            OpKind::TransposeConv,
+            &[1, weights_idx, 0],
+            &[output],
+            options,
+        )
+    };
+    let operators = (2..output).map(operator).collect();
+    (tensors, operators)
+}
+
+#[test]
+fn zero_points_of_one_buffer_share_its_counts() {
+    let weights: Vec<(usize, i64)> = [0, 5, -7, 5, 0].map(|zero_point| (2, zero_point)).to_vec();
+    let (tensors, operators) = transposed(&weights);
+    let mut model = model(vec![subgraph(tensors, operators)]);
+    let contents: Vec<u8> = (0..=u8::MAX).map(|byte| byte / 3).collect();
+    model.buffers.push(Buffer::from(&contents[..]));
+    let graph = graph_of(&model);
+    let analysis = analyze(&graph);
+    for accelerator in ACCELERATORS.iter() {
+        let program = lower(accelerator, &graph, &analysis);
+        let first = program.operations[0].weights.as_ref().unwrap();
+        for operation in &program.operations {
+            let found = operation.weights.as_ref().unwrap();
+            assert!(Arc::ptr_eq(&found.counts, &first.counts));
+            let weights_idx = 2 + operation.node_idx;
+            let alone = weight_stats(graph.buffer(weights_idx), graph.tensor(weights_idx)).unwrap();
+            assert_eq!(found.zero, alone.histogram.zero);
+            assert_eq!(found.counts, alone.histogram.counts);
+        }
+    }
+}
+
+/// Buffers of a file may lie over each other: their sizes do not add up to that of the file.
+#[test]
+fn weights_beyond_a_limit_are_not_looked_at() {
+    const N_WITHIN: usize = MAX_SAMPLES / MAX_SAMPLES_PER_TENSOR;
+    let contents: Vec<u8> = (0..MAX_SAMPLES_PER_TENSOR).map(|idx| idx as u8).collect();
+    for n_buffers in [N_WITHIN, N_WITHIN + 1] {
+        let weights: Vec<(usize, i64)> = (2..2 + n_buffers).map(|buffer| (buffer, 0)).collect();
+        let (tensors, operators) = transposed(&weights);
+        let mut model = model(vec![subgraph(tensors, operators)]);
+        let buffers = std::iter::repeat_n(&contents[..], n_buffers);
+        model.buffers.extend(buffers.map(Buffer::from));
+        let graph = graph_of(&model);
+        let program = lower(&ACCELERATORS[0], &graph, &analyze(&graph));
+        assert_eq!(program.is_cut, n_buffers > N_WITHIN, "{n_buffers} buffers");
     }
 }

@@ -1,6 +1,8 @@
 mod cascades;
 mod hostile;
 
+use std::sync::Arc;
+
 use super::accelerator::{ACCELERATORS, Accelerator};
 use super::blocks::{self, Block};
 use super::configuration::{Configuration, Product};
@@ -244,7 +246,7 @@ fn histogram(bytes: &[u8]) -> ByteHistogram {
         .iter()
         .for_each(|&byte| counts[usize::from(byte)] += 1);
     ByteHistogram {
-        counts,
+        counts: Arc::new(counts),
         zero: 0,
         is_signed: true,
         n_bytes: bytes.len(),
