@@ -6,7 +6,7 @@ use super::{Doubt, LeftOperator, LeftOut, TargetResult};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::Model;
 use crate::graph::Graph;
-use crate::targets::{MetricEstimate, Network, Outcome, Target, UnsupportedOperator, plausibility};
+use crate::targets::{Network, Outcome, Target, TargetEstimate, UnsupportedOperator, plausibility};
 
 /// What the estimates leave out by their scope: other subgraphs.
 pub(crate) fn other_subgraphs(model: &Model, graph: &Graph) -> Option<Diagnostic> {
@@ -56,6 +56,75 @@ impl Results {
     }
 }
 
+/// What one target says of a network.
+struct Answer {
+    estimate: TargetEstimate,
+    /// Of the network `as_int8`.
+    is_converted: bool,
+    is_estimated: bool,
+    /// Where something is estimated.
+    unsupported: Vec<UnsupportedOperator>,
+}
+
+impl Answer {
+    fn of<'n>(target: &dyn Target, network: &Network<'n>, as_int8: Option<&Network<'n>>) -> Self {
+        let is_estimated = |estimate: &TargetEstimate| {
+            let mut metrics = estimate.metrics.iter();
+            metrics.any(|metric| metric.outcome.is_estimate())
+        };
+        let mut estimate = target.estimate(network);
+        let (mut asked, mut is_converted) = (network, false);
+        if let Some(as_int8) = as_int8.filter(|_| !is_estimated(&estimate)) {
+            estimate = target.estimate(as_int8);
+            (asked, is_converted) = (as_int8, is_estimated(&estimate));
+        }
+        plausibility::check(target, asked, &mut estimate);
+        let is_estimated = is_estimated(&estimate);
+        Self {
+            unsupported: match is_estimated {
+                true => target.unsupported(asked),
+                false => Vec::new(),
+            },
+            estimate,
+            is_converted,
+            is_estimated,
+        }
+    }
+}
+
+/// From so many operators on, targets that plan and those that do not are asked at the same time: below, a thread costs
+/// as much as it saves.
+const MIN_PARALLEL_OPERATORS: usize = 4096;
+
+fn answers<'n>(
+    network: &Network<'n>,
+    as_int8: Option<&Network<'n>>,
+    targets: &[Box<dyn Target>],
+) -> Vec<Answer> {
+    let targets: Vec<&dyn Target> = targets.iter().map(Box::as_ref).collect();
+    let answer = |target: &&dyn Target| Answer::of(*target, network, as_int8);
+    let has_threads = || std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    if network.graph.nodes.len() < MIN_PARALLEL_OPERATORS || !has_threads() {
+        return targets.iter().map(answer).collect();
+    }
+    let (planning, others): (Vec<_>, Vec<_>) =
+        (targets.iter()).partition(|target| target.plans_operators());
+    let (planned, others) = std::thread::scope(|scope| {
+        let others = scope.spawn(|| others.into_iter().map(answer).collect::<Vec<_>>());
+        let planned: Vec<_> = planning.into_iter().map(answer).collect();
+        match others.join() {
+            Ok(others) => (planned, others),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    });
+    let (mut planned, mut others) = (planned.into_iter(), others.into_iter());
+    let next = |target: &&dyn Target| match target.plans_operators() {
+        true => planned.next(),
+        false => others.next(),
+    };
+    targets.iter().filter_map(next).collect()
+}
+
 /// Of each target. One that has no estimate for a network of floats is asked about the same network `as_int8`, where
 /// there is one.
 pub(crate) fn results<'n>(
@@ -66,35 +135,31 @@ pub(crate) fn results<'n>(
     let mut found = Results::default();
     let mut left: BTreeMap<Vec<UnsupportedOperator>, Vec<&str>> = BTreeMap::new();
     let mut converted: Vec<&str> = Vec::new();
-    for target in targets {
-        let mut estimate = target.estimate(network);
-        let is_estimated = |metric: &MetricEstimate| metric.outcome.is_estimate();
-        let has_none = !estimate.metrics.iter().any(is_estimated);
-        let network = match as_int8.filter(|_| has_none) {
-            Some(as_int8) => {
-                estimate = target.estimate(as_int8);
-                if estimate.metrics.iter().any(is_estimated) {
-                    converted.push(target.id());
-                }
-                as_int8
-            }
-            None => network,
-        };
-        plausibility::check(target.as_ref(), network, &mut estimate);
-        if estimate.metrics.iter().any(is_estimated) {
-            let unsupported = target.unsupported(network);
-            left.entry(unsupported).or_default().push(target.id());
+    for (target, answer) in targets.iter().zip(answers(network, as_int8, targets)) {
+        if answer.is_converted {
+            converted.push(target.id());
         }
-        for doubt in estimate.diagnostics {
+        if answer.is_estimated {
+            left.entry(answer.unsupported)
+                .or_default()
+                .push(target.id());
+        }
+        let TargetEstimate {
+            device,
+            metrics,
+            diagnostics,
+        } = answer.estimate;
+        for doubt in diagnostics {
             found.doubt(target.id(), doubt);
         }
-        let metrics = estimate.metrics.into_iter().map(|metric| TargetResult {
-            target: target.id().to_owned(),
-            device: estimate.device.clone(),
-            metric: metric.metric,
-            outcome: metric.outcome.in_whole_bytes(),
-        });
-        found.results.extend(metrics);
+        found
+            .results
+            .extend(metrics.into_iter().map(|metric| TargetResult {
+                target: target.id().to_owned(),
+                device: device.clone(),
+                metric: metric.metric,
+                outcome: metric.outcome.in_whole_bytes(),
+            }));
     }
     found.doubts.extend(as_converted(&converted));
     for (operators, targets) in left.iter().filter(|(operators, _)| !operators.is_empty()) {

@@ -16,9 +16,8 @@ pub mod plausibility;
 mod support;
 pub mod tflite_micro;
 
-use std::cell::OnceCell;
 use std::num::NonZeroU32;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use serde::Serialize;
 
@@ -54,8 +53,8 @@ pub struct Network<'n> {
 /// See [`Network::processor_work`] and [`Network::learned`].
 #[derive(Default)]
 pub struct Shared<'n> {
-    works: OnceCell<Vec<cortex_a::Work>>,
-    learned: OnceCell<Result<Learned<'n>, PredictorError>>,
+    works: OnceLock<Vec<cortex_a::Work>>,
+    learned: OnceLock<Result<Learned<'n>, PredictorError>>,
 }
 
 impl<'n> Network<'n> {
@@ -113,6 +112,12 @@ pub trait Target: Send + Sync {
     /// Whether it estimates any batch from the graph of one input, so that the file's shapes need not tell what
     /// each operator does with the first dimension.
     fn takes_any_batch(&self) -> bool {
+        false
+    }
+
+    /// Whether an estimate holds a plan of all operators while it is made, of some 1.5 kB each: of a large graph, such
+    /// targets are asked one after another.
+    fn plans_operators(&self) -> bool {
         false
     }
 

@@ -31,7 +31,7 @@ pub enum Channel {
 pub const N_CHANNELS: usize = 6;
 
 /// Where bytes come from and go to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
     /// Bytes in a cycle of the accelerator's clock.
     pub bytes_per_cycle: f64,
@@ -56,7 +56,7 @@ impl Memory {
 }
 
 /// Cycles to move some bytes: latency and bytes over bandwidth.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
     pub cycles_per_byte: f64,
     pub latency_cycles: f64,
@@ -69,7 +69,7 @@ impl Transfer {
 }
 
 /// Cycles of a copy from one memory to another: the slower of both ends.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Copying {
     pub read: Transfer,
     pub write: Transfer,
@@ -82,7 +82,7 @@ impl Copying {
 }
 
 /// How the accelerator's own memory holds a block's inputs and accumulators.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BlockMemory {
     /// Banks of 1 KiB that inputs and accumulators share, both twice, in whole granules.
     Banks {
@@ -103,7 +103,7 @@ pub enum BlockMemory {
 }
 
 /// Cycles for an output element in the output stage.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OutputCycles {
     /// Ethos-U55 and U65: by operation.
     ByOperation {
@@ -270,7 +270,7 @@ fn width(element_bytes: i64) -> usize {
 }
 
 /// What the multipliers compute at once, in order of preference, by what they compute.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MicroBlocks {
     /// Convolutions and products of vectors.
     pub products: &'static [Hwc],
@@ -507,7 +507,7 @@ const fn core(product: Product) -> &'static Core {
 }
 
 /// One Ethos-U with its memories.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accelerator {
     pub product: Product,
     /// Cores that share an operator's output channels.

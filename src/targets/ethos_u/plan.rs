@@ -13,6 +13,7 @@ use super::cost::{Cost, Placement};
 use super::fast_storage::in_sram;
 use super::flow::Flow;
 use super::geometry::round_up;
+use super::kept_plans::{Task, kept_or};
 use super::layer::Kind;
 use super::lower::lower;
 use super::order::Order;
@@ -45,15 +46,27 @@ pub struct Plan {
 impl Plan {
     /// By the accelerator's rules.
     pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
-        let program = lower(accelerator, graph, analysis);
+        let task = Task {
+            accelerator: *accelerator,
+            program: lower(accelerator, graph, analysis),
+            n_nodes: graph.nodes.len(),
+            n_tensors: graph.subgraph.tensors.len(),
+        };
         Self {
-            is_cut: program.is_cut,
-            operators: plan_of(accelerator, graph, program),
+            is_cut: task.program.is_cut,
+            operators: kept_or(task, plan_of),
         }
     }
 }
 
-fn plan_of(accelerator: &Accelerator, graph: &Graph, mut program: Program) -> Vec<PlannedOperator> {
+fn plan_of(task: Task) -> Vec<PlannedOperator> {
+    let Task {
+        accelerator,
+        mut program,
+        n_nodes,
+        n_tensors,
+    } = task;
+    let accelerator = &accelerator;
     let ordered = |program: &Program| {
         let order = match accelerator.is_u85() {
             true => Order::of(program).with_chains(program),
@@ -92,12 +105,12 @@ fn plan_of(accelerator: &Accelerator, graph: &Graph, mut program: Program) -> Ve
         &buffer_bytes,
     );
     let constant_bytes = match accelerator.off_chip.area {
-        MemoryArea::Sram => constant_bytes(&program, graph.subgraph.tensors.len(), &flow, &steps),
+        MemoryArea::Sram => constant_bytes(&program, n_tensors, &flow, &steps),
         _ => 0.0,
     };
     let n_steps = order.operations.len();
     let alive = live_ranges.live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
-    let mut planned = vec![PlannedOperator::default(); graph.nodes.len()];
+    let mut planned = vec![PlannedOperator::default(); n_nodes];
     let mut slack_cycles = 0.0;
     for (idx, &operation_idx) in order.operations.iter().enumerate() {
         let operation = &program.operations[operation_idx];
@@ -134,7 +147,7 @@ fn constant_bytes(
     let is_own =
         |step: &&ScheduledOperation| match (step.execution.layer(), step.execution.histogram()) {
             (Some((layer, _)), Some(histogram)) if layer.kind == Kind::VectorProduct => {
-                matrices.insert((layer.ofm[2], layer.ifm[2], histogram.counts))
+                matrices.insert((layer.ofm[2], layer.ifm[2], histogram.counts.clone()))
             }
             _ => step.sharing != WeightSharing::Again,
         };

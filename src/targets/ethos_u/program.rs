@@ -15,7 +15,7 @@ pub const INT32_BYTES: i64 = 4;
 pub const MAX_DIMENSION: i64 = 1 << 16;
 
 /// A graph as the accelerator runs it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
     /// Feature maps and constants: those of the graph, at the indices of its tensors, then those that the
     /// compiler adds.
@@ -24,7 +24,8 @@ pub struct Program {
     pub operations: Vec<Operation>,
     /// Indices of the outputs of the graph in [`Self::maps`].
     pub outputs: Vec<usize>,
-    /// Whether operators or parts were left as they are because the compiler would make too many operations of them.
+    /// Whether operators or parts were left as they are because the compiler would make too many operations of them, or
+    /// because more weights were to be looked at than a graph may have.
     pub is_cut: bool,
 }
 
@@ -176,7 +177,7 @@ impl Window {
     };
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
     /// Node of the graph that it implements, alone or with others.
     pub node_idx: usize,

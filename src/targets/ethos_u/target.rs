@@ -2,6 +2,7 @@
 //! network was trained, and the energy that follows.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use super::accelerator::Accelerator;
 use super::configuration::{Configuration, Family, Product, Strategy};
@@ -31,6 +32,8 @@ struct EthosU {
     is_trained: bool,
     /// The board that has it, where networks were measured on one.
     measured_board: Option<&'static MeasuredBoard>,
+    /// Of each of [`RULE_METRICS`], looked up for the first graph.
+    errors: OnceLock<[Option<&'static MetricErrors>; RULE_METRICS.len()]>,
 }
 
 /// Those whose default configurations the shipped network was trained on.
@@ -53,6 +56,7 @@ pub fn target(configuration: Configuration) -> Box<dyn Target> {
         },
         is_trained: TRAINED.contains(&product) && configuration == Configuration::of(product),
         measured_board: MeasuredBoard::of(&configuration),
+        errors: OnceLock::new(),
         configuration,
     })
 }
@@ -83,16 +87,26 @@ impl Target for EthosU {
         unsupported(network.graph, self.npu)
     }
 
-    /// The multipliers at their clock. Weights are compressed, so that their bytes in the file set no limit.
+    /// The multipliers at their clock, and all ports of both memories. Weights are compressed, so that their bytes in
+    /// the file set no limit.
     fn peak(&self) -> Option<PeakRates> {
         let Configuration {
             product, system, ..
         } = &self.configuration;
+        let of_ports = system.ports.map(|area| system.bytes_per_cycle(area));
+        let bytes_per_cycle: f64 = of_ports.iter().sum();
         Some(PeakRates {
             macs_per_s: f64::from(product.macs_per_cycle()) * system.clock_hz,
             weight_bytes_per_s: f64::INFINITY,
             cached_bytes: 0.0,
+            // Ports read and write at once.
+            map_bytes_per_s: 2.0 * bytes_per_cycle * system.clock_hz,
+            cached_map_bytes: 0.0,
         })
+    }
+
+    fn plans_operators(&self) -> bool {
+        true
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {
@@ -139,8 +153,8 @@ fn cut() -> Diagnostic {
     Diagnostic {
         severity: Severity::Warning,
         code: "plan-limit",
-        message: "more operations than are planned: the last operators count as one operation each, or parts of \
-                  concatenations and splits as written in place"
+        message: "more operations or weights than are planned: the last operators count as one operation each, or \
+                  without their weights, or parts of concatenations and splits as written in place"
             .into(),
         operator_idx: None,
     }
@@ -222,7 +236,11 @@ impl EthosU {
     }
 
     fn errors(&self, metric: Metric) -> Option<&'static MetricErrors> {
-        Errors::shipped().of(&self.configuration, metric)
+        let of_metrics = self.errors.get_or_init(|| {
+            RULE_METRICS.map(|metric| Errors::shipped().of(&self.configuration, metric))
+        });
+        let idx = RULE_METRICS.iter().position(|one| *one == metric)?;
+        of_metrics[idx]
     }
 
     fn outcome(
@@ -233,9 +251,7 @@ impl EthosU {
         learned: Option<&Learned>,
     ) -> Outcome {
         let errors = self.errors(metric);
-        let is_asked = |errors: &&MetricErrors| errors.asks_network(signals);
-        let corrected = errors.filter(is_asked).and(learned);
-        let corrected = corrected.and_then(|learned| Corrected::of(learned, self.id(), metric));
+        let corrected = learned.and_then(|learned| Corrected::of(learned, self.id(), metric));
         let rules = totals.of_metric(metric);
         let shown = match errors {
             Some(errors) => errors.show(rules, corrected.as_ref().map(|c| c.value), signals),

@@ -1,0 +1,96 @@
+//! Plans of the programs that were planned last: networks of one structure, whose weights differ in nothing that the
+//! compiler sees, share theirs. Searches and pages that change one thing at a time ask for many such.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use super::accelerator::Accelerator;
+use super::program::Program;
+use crate::learned::features::PlannedOperator;
+
+/// All that a plan follows from.
+#[derive(Clone, PartialEq)]
+pub struct Task {
+    pub accelerator: Accelerator,
+    pub program: Program,
+    /// Of the graph.
+    pub n_nodes: usize,
+    pub n_tensors: usize,
+}
+
+/// Plans that are kept of each thread: ten networks on the three accelerators of every report.
+const MAX_KEPT: usize = 32;
+/// Of larger programs, which few people change a thousand times, none is kept: an operation takes some 800 bytes.
+const MAX_OPERATIONS: usize = 256;
+
+thread_local! {
+    /// The latest comes last.
+    static KEPT: RefCell<VecDeque<(Task, Vec<PlannedOperator>)>> = RefCell::default();
+}
+
+/// The plan that this thread made for the same task before, or else that of `plan`.
+pub fn kept_or(
+    task: Task,
+    plan: impl FnOnce(Task) -> Vec<PlannedOperator>,
+) -> Vec<PlannedOperator> {
+    if task.program.operations.len() > MAX_OPERATIONS {
+        return plan(task);
+    }
+    let known = KEPT.with_borrow(|kept| {
+        let mut latest_first = kept.iter().rev();
+        let known = latest_first.find(|(known, _)| *known == task);
+        known.map(|(_, planned)| planned.clone())
+    });
+    if let Some(planned) = known {
+        return planned;
+    }
+    let planned = plan(task.clone());
+    KEPT.with_borrow_mut(|kept| {
+        if kept.len() >= MAX_KEPT {
+            kept.pop_front();
+        }
+        kept.push_back((task, planned.clone()));
+    });
+    planned
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::targets::ethos_u::accelerator::ACCELERATORS;
+    use crate::targets::ethos_u::program::FeatureMap;
+
+    fn task(accelerator: usize, depth: i64) -> Task {
+        Task {
+            accelerator: ACCELERATORS[accelerator],
+            program: Program {
+                maps: vec![FeatureMap {
+                    shape: [1, 1, depth],
+                    ..FeatureMap::default()
+                }],
+                ..Program::default()
+            },
+            n_nodes: 1,
+            n_tensors: 1,
+        }
+    }
+
+    #[test]
+    fn a_plan_is_made_again_only_for_another_task() {
+        let plan = |task: &Task, cycles: f64| {
+            let planned = PlannedOperator {
+                cycles,
+                ..PlannedOperator::default()
+            };
+            kept_or(task.clone(), |_| vec![planned])[0].cycles
+        };
+        assert_eq!(plan(&task(0, 8), 1.0), 1.0);
+        assert_eq!(plan(&task(0, 8), 2.0), 1.0);
+        assert_eq!(plan(&task(1, 8), 3.0), 3.0);
+        assert_eq!(plan(&task(0, 9), 4.0), 4.0);
+        for depth in 0..MAX_KEPT as i64 {
+            plan(&task(2, depth), 5.0);
+        }
+        assert_eq!(plan(&task(0, 8), 6.0), 6.0, "the oldest is let go");
+    }
+}
