@@ -4,7 +4,8 @@
 //! numbers describe it: the share of zeros and the entropy. The distribution with them is taken to be a bell
 //! curve, cut at ±127, with zeros added to it.
 
-use std::sync::Arc;
+use std::f64::consts::LOG2_E;
+use std::sync::{Arc, LazyLock};
 
 /// Share of int8 weights that are zero where nothing says another: the median over the convolutions and fully
 /// connected layers of the real int8 files that `tests/graph_json.rs` goes over, which prints it.
@@ -13,10 +14,18 @@ pub const DEFAULT_ZERO_SHARE: f32 = 0.012;
 /// Entropy of int8 weights in bits a value, likewise.
 pub const DEFAULT_ENTROPY_BITS: f32 = 7.16;
 
+/// [`counts`] of both.
+pub fn default_counts() -> &'static Arc<[u64; 256]> {
+    static COUNTS: LazyLock<Arc<[u64; 256]>> =
+        LazyLock::new(|| counts(DEFAULT_ZERO_SHARE, DEFAULT_ENTROPY_BITS));
+    &COUNTS
+}
+
 /// Values that a histogram counts: enough that a value of the curve's far end is still there once.
 const N_VALUES: f64 = 65_536.0;
 
-const LARGEST: i32 = 127;
+/// From 1 to the largest value of 8 bits.
+const N_HEIGHTS: usize = 127;
 
 /// Halvings of the range of the curve's width: to a millionth of it.
 const N_STEPS: usize = 30;
@@ -26,51 +35,90 @@ const N_STEPS: usize = 30;
 pub fn counts(zero_share: f32, entropy_bits: f32) -> Arc<[u64; 256]> {
     let zero_share = f64::from(zero_share.clamp(0.0, 1.0));
     let wanted = f64::from(entropy_bits.clamp(0.0, 8.0));
+    let of_zeros = entropy_of(zero_share) + entropy_of(1.0 - zero_share);
     // Logarithms of standard deviations in steps of the weights' scale.
     let (mut low, mut high) = (-2.0f64, 8.0f64);
     for _ in 0..N_STEPS {
         let middle = (low + high) / 2.0;
-        match entropy(&shares(zero_share, middle.exp())) < wanted {
+        let entropy = of_zeros + (1.0 - zero_share) * Bell::new(middle.exp()).entropy_bits();
+        match entropy < wanted {
             true => low = middle,
             false => high = middle,
         }
     }
-    let shares = shares(zero_share, low.exp());
+    let bell = Bell::new(low.exp());
     let mut counts = [0u64; 256];
-    for (value, share) in (-LARGEST..=LARGEST).zip(shares) {
-        let n = (share * N_VALUES).round();
+    let mut set = |value: i32, share: f64| {
         if let Some(count) = counts.get_mut(usize::from(value.to_le_bytes()[0])) {
-            *count = number(n);
+            *count = number((share * N_VALUES).round());
         }
+    };
+    set(0, zero_share);
+    for (value, share) in bell.shares() {
+        set(value, share * (1.0 - zero_share));
+        set(value.saturating_neg(), share * (1.0 - zero_share));
     }
     Arc::new(counts)
 }
 
 /// The same for weights whose zeros are stored as `zero_point`.
-pub fn moved(counts: &[u64; 256], zero_point: i64) -> Arc<[u64; 256]> {
+pub fn moved(counts: &[u64; 256], zero_point: u8) -> Arc<[u64; 256]> {
     let mut moved = *counts;
-    moved.rotate_right(usize::from(zero_point.to_le_bytes()[0]));
+    moved.rotate_right(usize::from(zero_point));
     Arc::new(moved)
 }
 
-/// Shares of −127 to 127, whose sum is 1: zeros as asked, the others as a bell curve of this deviation.
-fn shares(zero_share: f64, deviation: f64) -> Vec<f64> {
-    let curve = |value: i32| match value {
-        0 => 0.0,
-        _ => (-0.5 * (f64::from(value) / deviation).powi(2)).exp(),
-    };
-    let shares: Vec<f64> = (-LARGEST..=LARGEST).map(curve).collect();
-    let sum: f64 = shares.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-    let of_value = |(value, share): (i32, f64)| match value {
-        0 => zero_share,
-        _ => share / sum * (1.0 - zero_share),
-    };
-    (-LARGEST..=LARGEST).zip(shares).map(of_value).collect()
+/// A bell curve over 1 to 127, and the same over −1 to −127.
+struct Bell {
+    deviation: f64,
+    /// Of each value from 1 on, relative to the top of the curve.
+    heights: [f64; N_HEIGHTS],
 }
 
-fn entropy(shares: &[f64]) -> f64 {
-    let terms = shares.iter().filter(|share| **share > 0.0);
-    terms.map(|share| -share * share.log2()).sum()
+impl Bell {
+    /// By products alone, because searches make one for every graph: the logarithm of a height is that of the first
+    /// times the value's square, and squares are sums of odd numbers.
+    fn new(deviation: f64) -> Self {
+        let first = (-0.5 / (deviation * deviation)).exp();
+        let (mut height, mut step) = (first, first * first * first);
+        let heights = std::array::from_fn(|_| {
+            let own = height;
+            height *= step;
+            step *= first * first;
+            own
+        });
+        Self { deviation, heights }
+    }
+
+    fn sum(&self) -> f64 {
+        2.0 * self.heights.iter().sum::<f64>().max(f64::MIN_POSITIVE)
+    }
+
+    /// Of both sides together.
+    fn entropy_bits(&self) -> f64 {
+        let squares = (1i32..).map(|value| f64::from(value).powi(2));
+        let weighted = self.heights.iter().zip(squares);
+        let mean_square = 2.0
+            * weighted
+                .map(|(height, square)| height * square)
+                .sum::<f64>()
+            / self.sum();
+        self.sum().log2() + 0.5 * mean_square / (self.deviation * self.deviation) * LOG2_E
+    }
+
+    /// Each value of one side with its share of both.
+    fn shares(&self) -> impl Iterator<Item = (i32, f64)> {
+        let sum = self.sum();
+        (1i32..).zip(self.heights.map(|height| height / sum))
+    }
+}
+
+/// What a value of this share adds to an entropy, in bits.
+fn entropy_of(share: f64) -> f64 {
+    match share > 0.0 {
+        true => -share * share.log2(),
+        false => 0.0,
+    }
 }
 
 /// A whole number from 0 to [`N_VALUES`].
@@ -83,6 +131,10 @@ fn number(n: f64) -> u64 {
 mod tests {
     use super::*;
 
+    fn entropy(shares: &[f64]) -> f64 {
+        shares.iter().copied().map(entropy_of).sum()
+    }
+
     #[test]
     fn a_distribution_has_the_share_of_zeros_and_the_entropy_asked_for() {
         let mut largest = [0.0f64; 2];
@@ -91,8 +143,10 @@ mod tests {
                 let counts = counts(zero_share, entropy_bits);
                 let sum = counts.iter().sum::<u64>() as f64;
                 let shares: Vec<f64> = counts.iter().map(|&n| n as f64 / sum).collect();
-                let possible = f64::from(entropy_bits)
-                    .min(entropy(&super::shares(f64::from(zero_share), 8f64.exp())));
+                // The widest is flat.
+                let share = f64::from(1.0 - zero_share) / 254.0;
+                let widest = 254.0 * entropy_of(share) + entropy_of(f64::from(zero_share));
+                let possible = f64::from(entropy_bits).min(widest);
                 let differences = [
                     (shares[0] - f64::from(zero_share)).abs(),
                     (entropy(&shares) - possible).abs(),

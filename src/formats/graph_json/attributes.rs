@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Place;
 use super::document::Attribute;
 use super::error::ParseError;
 use crate::formats::tflite::{
@@ -9,8 +10,8 @@ use crate::formats::tflite::{
 };
 
 /// The attributes of one operator, taken one by one: what is left over is none of its kind.
-pub(super) struct Attributes {
-    pub place: String,
+pub(super) struct Attributes<'d> {
+    place: Place<'d>,
     left: BTreeMap<String, Attribute>,
     kind: OpKind,
 }
@@ -49,8 +50,8 @@ const LISTS: &[(OpKind, &str, usize)] = &[
     (OpKind::Cumsum, "axis", 1),
 ];
 
-impl Attributes {
-    pub fn new(place: String, kind: OpKind, all: BTreeMap<String, Attribute>) -> Self {
+impl<'d> Attributes<'d> {
+    pub fn new(place: Place<'d>, kind: OpKind, all: BTreeMap<String, Attribute>) -> Self {
         Self {
             place,
             left: all,
@@ -81,7 +82,7 @@ impl Attributes {
         match self.left.into_keys().next() {
             None => Ok(()),
             Some(name) => Err(ParseError::UnknownAttribute {
-                place: self.place,
+                place: self.place.to_string(),
                 name: crate::formats::shown(&name),
             }),
         }

@@ -16,3 +16,7 @@ pub const MAX_RANK: usize = 32;
 
 /// Numbers of a list in an attribute or a constant: two for each dimension, as paddings have.
 pub const MAX_VALUES: usize = 2 * MAX_RANK;
+
+/// Different distributions of weights: one takes 2 kB and some 10 microseconds, and networks have hundreds of layers
+/// with weights.
+pub const MAX_DISTRIBUTIONS: usize = 8192;

@@ -21,6 +21,8 @@ mod error;
 pub mod limits;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt::{self, Display};
 use std::sync::Arc;
 
 pub use error::ParseError;
@@ -30,10 +32,10 @@ use self::document::{Attribute, Document, OperatorEntry, TensorEntry};
 use self::limits::*;
 use super::builder::{self, Builder};
 use super::distribution::{self, DEFAULT_ENTROPY_BITS, DEFAULT_ZERO_SHARE};
-use super::shown;
 use super::tflite::{
     BuiltinOptions, Format, Model, OpKind, OperatorCode, Quantization, TensorType,
 };
+use super::{max_operators, shown};
 
 /// What `format` has to be.
 const FORMAT: &str = "litecast-graph";
@@ -72,11 +74,11 @@ pub fn parse(file: &[u8]) -> Result<Model<'static>, ParseError> {
             found: document.version,
         });
     }
-    check_counts(&document)?;
+    check_counts(&document, file_bytes)?;
     Reader::default().read(document, file_bytes)
 }
 
-fn check_counts(document: &Document) -> Result<(), ParseError> {
+fn check_counts(document: &Document, file_bytes: usize) -> Result<(), ParseError> {
     let operators = &document.operators;
     let operands = operators
         .iter()
@@ -87,7 +89,11 @@ fn check_counts(document: &Document) -> Result<(), ParseError> {
     );
     let counts = [
         ("tensors", MAX_TENSORS, document.tensors.len()),
-        ("operators", MAX_OPERATORS, operators.len()),
+        (
+            "operators of a file of this size",
+            max_operators(file_bytes).min(MAX_OPERATORS),
+            operators.len(),
+        ),
         ("operands", MAX_OPERANDS, n_operands),
     ];
     for (what, limit, found) in counts {
@@ -98,12 +104,25 @@ fn check_counts(document: &Document) -> Result<(), ParseError> {
     Ok(())
 }
 
+/// Of an operator, put into words only where something is wrong with it.
+#[derive(Clone, Copy)]
+struct Place<'d> {
+    kind: &'d str,
+    operator_idx: usize,
+}
+
+impl Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "operator {} ({})", shown(self.kind), self.operator_idx)
+    }
+}
+
 #[derive(Default)]
 struct Reader {
     /// Index of each tensor.
     names: HashMap<String, usize>,
-    /// Distributions by the bits of share of zeros and entropy.
-    distributions: HashMap<[u32; 2], Arc<[u64; 256]>>,
+    /// By the bits of share of zeros and entropy, and by what zeros are stored as.
+    distributions: HashMap<([u32; 2], u8), Arc<[u64; 256]>>,
 }
 
 impl Reader {
@@ -134,12 +153,45 @@ impl Reader {
         ))
     }
 
-    fn tensor_idx(&self, name: &str, place: &str) -> Result<usize, ParseError> {
+    fn tensor_idx(&self, name: &str, place: impl Display) -> Result<usize, ParseError> {
         let found = self.names.get(name).copied();
         found.ok_or_else(|| ParseError::UnknownTensor {
-            place: place.to_owned(),
+            place: place.to_string(),
             name: shown(name),
         })
+    }
+
+    fn distribution(
+        &mut self,
+        zero_share: f32,
+        entropy_bits: f32,
+        zero_point: i64,
+    ) -> Result<&Arc<[u64; 256]>, ParseError> {
+        let [zero, ..] = zero_point.to_le_bytes();
+        let found = self.distributions.len();
+        match self
+            .distributions
+            .entry(([zero_share.to_bits(), entropy_bits.to_bits()], zero))
+        {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(_) if found >= MAX_DISTRIBUTIONS => Err(ParseError::LimitExceeded {
+                what: "different distributions of weights",
+                limit: MAX_DISTRIBUTIONS,
+                found: found.saturating_add(1),
+            }),
+            Entry::Vacant(new) => {
+                let is_default =
+                    (zero_share, entropy_bits) == (DEFAULT_ZERO_SHARE, DEFAULT_ENTROPY_BITS);
+                let counts = match is_default {
+                    true => distribution::default_counts().clone(),
+                    false => distribution::counts(zero_share, entropy_bits),
+                };
+                Ok(new.insert(match zero {
+                    0 => counts,
+                    zero => distribution::moved(&counts, zero),
+                }))
+            }
+        }
     }
 
     fn tensor(
@@ -148,9 +200,8 @@ impl Reader {
         entry: TensorEntry,
         tensor_idx: usize,
     ) -> Result<(), ParseError> {
-        let place = format!("tensor `{}` ({tensor_idx})", shown(&entry.name));
         let invalid = |expected: &'static str, found: String| ParseError::InvalidValue {
-            place: place.clone(),
+            place: format!("tensor `{}` ({tensor_idx})", shown(&entry.name)),
             expected,
             found,
         };
@@ -223,19 +274,13 @@ impl Reader {
                 if !(0.0..=8.0).contains(&entropy) {
                     return Err(invalid("`entropy_bits` from 0 to 8", entropy.to_string()));
                 }
-                let key = [share.to_bits(), entropy.to_bits()];
-                let counts = self.distributions.entry(key);
-                let counts = counts.or_insert_with(|| distribution::counts(share, entropy));
-                match (tensor_type, &tensor.quantization) {
-                    (TensorType::UInt8, Some(quantization)) => {
-                        let zero = quantization.zero_point.first().copied().unwrap_or(0);
-                        Some(builder::described(
-                            tensor,
-                            &distribution::moved(counts, zero),
-                        ))
-                    }
-                    _ => Some(builder::described(tensor, counts)),
-                }
+                let zero_point = tensor
+                    .quantization
+                    .as_ref()
+                    .filter(|_| tensor_type == TensorType::UInt8);
+                let zero_point = zero_point.and_then(|of| of.zero_point.first().copied());
+                let counts = self.distribution(share, entropy, zero_point.unwrap_or(0))?;
+                Some(builder::described(tensor, counts))
             }
             None => None,
         };
@@ -260,16 +305,19 @@ impl Reader {
         entry: OperatorEntry,
         operator_idx: usize,
     ) -> Result<(), ParseError> {
-        let place = format!("operator {} ({operator_idx})", shown(&entry.kind));
+        let place = Place {
+            kind: &entry.kind,
+            operator_idx,
+        };
         let mut inputs = Vec::with_capacity(entry.inputs.len());
         for name in &entry.inputs {
-            let input = name.as_ref().map(|name| self.tensor_idx(name, &place));
+            let input = name.as_ref().map(|name| self.tensor_idx(name, place));
             inputs.push(input.transpose()?);
         }
         let outputs = entry
             .outputs
             .iter()
-            .map(|name| self.tensor_idx(name, &place));
+            .map(|name| self.tensor_idx(name, place));
         let outputs: Vec<usize> = outputs.collect::<Result<_, _>>()?;
         let code = OperatorCode::from_name(&entry.kind);
         let options = match code.kind {
@@ -279,7 +327,7 @@ impl Reader {
                 for (name, position, values) in attributes.lists()? {
                     if position > inputs.len() {
                         return Err(ParseError::InvalidValue {
-                            place: attributes.place,
+                            place: place.to_string(),
                             expected: "the inputs before an attribute that stands for one",
                             found: format!("{} inputs and `{name}`", inputs.len()),
                         });

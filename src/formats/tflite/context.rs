@@ -9,6 +9,7 @@ use super::limits::{
 };
 use super::model::OperatorCode;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::formats::max_operators;
 
 pub(super) struct Context {
     pub n_buffers: usize,
@@ -19,6 +20,8 @@ pub(super) struct Context {
     entries_left: usize,
     operands_limit: usize,
     operands_left: usize,
+    operators_limit: usize,
+    operators_left: usize,
 }
 
 impl Context {
@@ -31,6 +34,7 @@ impl Context {
             .saturating_add(SMALL_FILE_BYTES)
             .div_ceil(MIN_BYTES_PER_OPERAND)
             .min(MAX_OPERANDS);
+        let operators_limit = max_operators(file_bytes);
         Self {
             n_buffers: 0,
             n_subgraphs: 0,
@@ -40,7 +44,21 @@ impl Context {
             entries_left: entries_limit,
             operands_limit,
             operands_left: operands_limit,
+            operators_limit,
+            operators_left: operators_limit,
         }
+    }
+
+    /// Counts one more operator.
+    pub fn count_operator(&mut self, place: &OperatorPlace) -> Result<(), ParseError> {
+        let left = self.operators_left.checked_sub(1);
+        self.operators_left = left.ok_or_else(|| ParseError::LimitExceeded {
+            place: place.to_string(),
+            what: "operators in a file of this size up to here",
+            limit: self.operators_limit,
+            found: "more".into(),
+        })?;
+        Ok(())
     }
 
     /// A copy of a list of tensor indices, which counts as operands too.

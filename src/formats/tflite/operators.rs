@@ -88,6 +88,7 @@ fn read_one(
         name: code.name(),
         ..place
     };
+    context.count_operator(&place)?;
     let inputs = context.copy_operands(operator.inputs(), &place)?;
     let outputs = context.copy_operands(operator.outputs(), &place)?;
     let intermediates = context.copy_operands(operator.intermediates(), &place)?;
