@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use litecast::formats::max_operators;
 use litecast::formats::onnx::{self, Dimensions};
 use litecast::formats::tflite::Model;
 use litecast::report::Report;
@@ -118,6 +119,26 @@ impl File {
             input: inputs.iter().map(|name| (*name).into()).collect(),
             output: vec![output.into()],
             attribute: attributes.iter().map(attribute).collect(),
+            ..NodeProto::default()
+        });
+        self
+    }
+
+    /// A node that holds one number.
+    fn constant_node(mut self, output: &str, value: f32) -> Self {
+        self.0.node.push(NodeProto {
+            op_type: "Constant".into(),
+            output: vec![output.into()],
+            attribute: vec![AttributeProto {
+                name: "value".into(),
+                t: Some(TensorProto {
+                    data_type: FLOAT,
+                    raw_data: value.to_le_bytes().to_vec(),
+                    ..TensorProto::default()
+                }),
+                r#type: AttributeType::Tensor.into(),
+                ..AttributeProto::default()
+            }],
             ..NodeProto::default()
         });
         self
@@ -594,6 +615,217 @@ fn contradictions_are_refused_with_their_place() {
         "shape-overflow"
     );
     assert_eq!(onnx::parse(&[8, 8], &ALONE).unwrap_err().kind(), "no-graph");
+}
+
+#[test]
+fn ranks_beyond_the_limit_are_told() {
+    let refusal = |file: Vec<u8>| {
+        let error = onnx::parse(&file, &ALONE).unwrap_err();
+        assert_eq!(error.kind(), "limit-exceeded");
+        error.to_string()
+    };
+    let ones = || (0..33).map(|_| Size::Of(1)).collect::<Vec<_>>();
+    let input = File::default().input("x", &ones()).output("x");
+    assert_eq!(
+        refusal(input),
+        "input `x`: expected at most 32 dimensions, found 33"
+    );
+    let mut described = File::default().image([1, 3, 8, 8]);
+    let file = File::default().input("v", &ones());
+    described.0.value_info = file.0.input;
+    assert_eq!(
+        refusal(described.output("x")),
+        "value info `v`: expected at most 32 dimensions, found 33"
+    );
+    let initializer = File::default()
+        .image([1, 3, 8, 8])
+        .weights("w", &[1; 400])
+        .output("x");
+    assert_eq!(
+        refusal(initializer),
+        "initializer 0: expected at most 32 dimensions, found 400"
+    );
+}
+
+#[test]
+fn constants_that_are_computed_have_no_rank_beyond_the_limit() {
+    let many: Vec<i64> = (0..20).collect();
+    for (op_type, operands) in [
+        ("Unsqueeze", ["known", "many"]),
+        ("Unsqueeze", ["long", "many"]),
+        ("Reshape", ["known", "ones"]),
+        ("Expand", ["known", "ones"]),
+        ("ConstantOfShape", ["ones", ""]),
+    ] {
+        let mut file = File::default()
+            .image([1, 3, 8, 8])
+            .number("known", 1.0)
+            .weights("long", &[300])
+            .integers("many", &many)
+            .integers("ones", &[1; 40]);
+        let mut from = operands[0].to_owned();
+        for turn in 0..4 {
+            let to = format!("v{turn}");
+            let second = Some(operands[1]).filter(|name| !name.is_empty());
+            let operands: Vec<&str> = [from.as_str()].into_iter().chain(second).collect();
+            file = file.node(op_type, &operands, &to, &[]);
+            from = to;
+        }
+        let file = file.node("Relu", &["x"], "y", &[]).output(&from);
+        let model = read(&file);
+        let tensors = &model.subgraphs[0].tensors;
+        assert!(
+            tensors.iter().all(|tensor| tensor.shape.len() <= 32),
+            "{op_type}"
+        );
+        let found: Vec<String> = operators(&model)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert!(
+            found.contains(&format!("ONNX:{op_type}")) || op_type == "ConstantOfShape",
+            "{found:?}"
+        );
+    }
+}
+
+/// The long dimensions of tensors without values are not walked along.
+#[test]
+fn constants_without_values_are_not_cut() {
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .constant("empty", INT64, &[0, 0x7fff_ffff], Vec::new())
+        .integers("zero", &[0])
+        .integers("one", &[1])
+        .integers("end", &[1 << 40])
+        .integers("sizes", &[0, 0x7fff_ffff])
+        .node("ConstantOfShape", &["sizes"], "computed", &[])
+        .node("Gather", &["empty", "zero"], "a", &[("axis", &[1])])
+        .node("Gather", &["computed", "zero"], "b", &[("axis", &[1])])
+        .node("Slice", &["empty", "zero", "end", "one"], "c", &[])
+        .node("Transpose", &["empty"], "d", &[("perm", &[1, 0])])
+        .constant("nothing", INT64, &[0], Vec::new())
+        .node(
+            "Reshape",
+            &["nothing"],
+            "renamed",
+            &[("shape", &[0, 0x7fff_ffff])],
+        )
+        .node("Gather", &["renamed", "zero"], "e", &[("axis", &[1])])
+        .node("Relu", &["x"], "y", &[])
+        .output("y");
+    check(&file, &[("RELU", &[1, 3, 8, 8])]);
+}
+
+#[test]
+fn cuts_along_an_axis_twice_are_not_carried_out() {
+    for axes in [&[0i64, 0][..], &[0, -1], &[0; 256]] {
+        let n = axes.len();
+        let file = File::default()
+            .image([1, 3, 8, 8])
+            .integers("list", &[1, 3, 8, 8])
+            .integers("starts", &vec![0; n])
+            .integers("ends", &vec![1; n])
+            .integers("axes", axes)
+            .node("Slice", &["list", "starts", "ends", "axes"], "y", &[])
+            .output("y");
+        check(&file, &[("ONNX:Slice", &[])]);
+    }
+}
+
+#[test]
+fn bounds_that_constant_nodes_hold_are_known() {
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .number("three", 3.0)
+        .constant_node("none", 0.0)
+        .constant_node("six", 6.0)
+        .node("Add", &["x", "three"], "sum", &[])
+        .node("Clip", &["sum", "none", "six"], "gate", &[])
+        .node("Mul", &["x", "gate"], "product", &[])
+        .node("Div", &["product", "six"], "y", &[])
+        .output("y");
+    check(&file, &[("HARD_SWISH", &[1, 3, 8, 8])]);
+}
+
+/// A node that reads a name many times is looked at once.
+#[test]
+fn images_are_found_behind_nodes_with_many_operands() {
+    const N: usize = 150;
+    let mut file = File::default()
+        .image([1, 3, 8, 8])
+        .weights("w", &[4, 1, 3, 3])
+        .node("Split", &["x"; N], "part0", &[("axis", &[1])]);
+    let outputs = &mut file.0.node[0].output;
+    outputs.extend((1..N).map(|at| format!("part{at}")));
+    for at in 0..N {
+        let name = if at == 0 { "Conv" } else { "Sigmoid" };
+        let part = format!("part{at}");
+        let operands = [part.as_str(), "w"];
+        let operands = if at == 0 {
+            &operands[..]
+        } else {
+            &operands[..1]
+        };
+        file = file.node(name, operands, &format!("result{at}"), &[]);
+    }
+    let file = file.output("x");
+    let model = read(&file);
+    let input = model.subgraphs[0].inputs[0];
+    assert_eq!(model.subgraphs[0].tensors[input].shape, [1, 8, 8, 3]);
+}
+
+#[test]
+fn sums_of_constants_are_constants() {
+    let constants = vec!["c"; 4000];
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .weights("c", &[8])
+        .node("Sum", &constants, "sum", &[])
+        .node("Max", &constants, "largest", &[])
+        .node("Sum", &["x", "sum", "largest"], "y", &[])
+        .output("y");
+    check(&file, &[("ADD", &[1, 3, 8, 8]), ("ADD", &[1, 3, 8, 8])]);
+}
+
+/// A node of forty bytes becomes nine operators, and a result of a node takes five: the size of the file decides how
+/// many there may be.
+#[test]
+fn short_files_become_no_large_networks() {
+    let image = || File::default().image([1, 3, 8, 8]);
+    let normalisations = |n: usize| {
+        let mut file = image().weights("scale", &[8]).weights("bias", &[8]);
+        let mut from = "x".to_owned();
+        for at in 0..n {
+            let to = format!("n{at}");
+            file = file.node("LayerNormalization", &[&from, "scale", "bias"], &to, &[]);
+            from = to;
+        }
+        file.output(&from)
+    };
+    let results = |op_type: &str| {
+        let mut file = image();
+        for _ in 0..8 {
+            file = file.node(op_type, &["x"], "", &[]);
+        }
+        for node in &mut file.0.node {
+            node.output = vec![String::new(); 4000];
+        }
+        file.output("x")
+    };
+    assert_eq!(operators(&read(&normalisations(1500))).len(), 13_500);
+    for file in [normalisations(3000), results("Split"), results("Einsum")] {
+        let limit = max_operators(file.len());
+        let error = onnx::parse(&file, &ALONE).unwrap_err();
+        let found = "results of operators after the conversion, found more";
+        assert_eq!(
+            (error.kind(), error.to_string()),
+            (
+                "limit-exceeded",
+                format!("graph: expected at most {limit} {found}")
+            )
+        );
+    }
 }
 
 /// Every prefix, and every byte changed: a model or an error with a kind, and never a panic.

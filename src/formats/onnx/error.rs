@@ -1,6 +1,6 @@
 //! Why an ONNX file cannot be read.
 
-use super::limits::MAX_FILE_BYTES;
+use super::limits::{MAX_FILE_BYTES, MAX_RANK};
 
 /// A file that is no ONNX file, is damaged, does not tell its sizes, or is beyond the limits of this reader.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +38,16 @@ pub enum ParseError {
 }
 
 impl ParseError {
+    /// Of a value of a rank beyond [`MAX_RANK`].
+    pub(super) fn too_many_dimensions(place: String, found: usize) -> Self {
+        Self::LimitExceeded {
+            place,
+            what: "dimensions",
+            limit: MAX_RANK,
+            found: found.to_string(),
+        }
+    }
+
     /// Stable identifier for programs, kebab-case.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -15,7 +15,8 @@ pub const MAX_OPERANDS: usize = 1 << 19;
 /// The same of one node: values of all of them are at hand at a time.
 pub const MAX_NODE_OPERANDS: usize = 4096;
 
-/// Operators of the converted network: a node becomes up to ten (a normalisation), most become one.
+/// Operators of the converted network, those with several results as often: a node becomes up to ten (a normalisation), most become one. Of short files
+/// [`max_operators`](crate::formats::max_operators) allows fewer.
 pub const MAX_OPERATORS: usize = 200_000;
 
 /// No kernel takes more than 8 dimensions.
@@ -38,6 +39,6 @@ pub const MAX_COUNTED_BYTES: usize = 1 << 30;
 /// Weights of one tensor whose distribution is counted: a sample, as of a TFLite file.
 pub const MAX_SAMPLES: usize = 1 << 16;
 
-/// Nodes looked at to tell which inputs are images with channels first, of all inputs together. Exporters put
-/// a few before the first convolution.
-pub const MAX_LAYOUT_SEARCH: usize = 10_000;
+/// Nodes and results looked at to tell which inputs are images with channels first, of all inputs together. Exporters
+/// put a few before the first convolution.
+pub const MAX_LAYOUT_SEARCH: usize = 20_000;

@@ -107,6 +107,7 @@ pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, Par
             limit,
             found: "more".into(),
         },
+        Failure::TooManyDimensions(place, found) => ParseError::too_many_dimensions(place, found),
         Failure::NoGraph => ParseError::NoGraph,
     })?;
     convert::convert(&graph, dimensions, file_bytes)

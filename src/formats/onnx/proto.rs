@@ -3,6 +3,7 @@
 
 use super::limits::*;
 use super::wire::{Field, Fields, Malformed, packed_integers};
+use crate::formats::shown;
 use crate::formats::tflite::TensorType;
 
 /// `GraphProto` of a file, and what its `ModelProto` says of it.
@@ -54,6 +55,8 @@ pub(super) struct ValueInfo<'a> {
     pub data_type: i64,
     /// Absent where the rank is unknown.
     pub shape: Option<Vec<Dimension<'a>>>,
+    /// Its rank in the file. `shape` has the first [`MAX_RANK`] dimensions.
+    n_dimensions: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +72,8 @@ type Read<T> = Result<T, Malformed>;
 pub(super) enum Failure {
     Malformed(&'static str),
     TooMany(&'static str, usize),
+    /// Dimensions of one value: where, and how many.
+    TooManyDimensions(String, usize),
     NoGraph,
 }
 
@@ -141,11 +146,15 @@ fn read_graph(message: &[u8]) -> Result<Graph<'_>, Failure> {
             }
             11..=13 => {
                 let value = value_info(bytes).map_err(at("value info"))?;
-                let (values, what) = match number {
-                    11 => (&mut graph.inputs, "inputs"),
-                    12 => (&mut graph.outputs, "outputs"),
-                    _ => (&mut graph.value_infos, "value infos"),
+                let (values, one, what) = match number {
+                    11 => (&mut graph.inputs, "input", "inputs"),
+                    12 => (&mut graph.outputs, "output", "outputs"),
+                    _ => (&mut graph.value_infos, "value info", "value infos"),
                 };
+                if value.n_dimensions > MAX_RANK {
+                    let place = format!("{one} `{}`", shown(value.name));
+                    return Err(Failure::TooManyDimensions(place, value.n_dimensions));
+                }
                 push(values, value, what, MAX_VALUE_INFOS)?;
             }
             _ => {}
@@ -187,7 +196,7 @@ fn value_info(message: &[u8]) -> Read<ValueInfo<'_>> {
             (2, Field::Bytes(of_type)) => {
                 for field in Fields::of(of_type) {
                     if let (1, Field::Bytes(tensor_type)) = field? {
-                        (value.data_type, value.shape) = typed(tensor_type)?;
+                        typed(tensor_type, &mut value)?;
                     }
                 }
             }
@@ -197,28 +206,30 @@ fn value_info(message: &[u8]) -> Read<ValueInfo<'_>> {
     Ok(value)
 }
 
-/// `TypeProto.Tensor`.
-fn typed(message: &[u8]) -> Read<(i64, Option<Vec<Dimension<'_>>>)> {
-    let (mut data_type, mut shape) = (0, None);
+/// `TypeProto.Tensor` of a value.
+fn typed<'a>(message: &'a [u8], value: &mut ValueInfo<'a>) -> Read<()> {
+    (value.data_type, value.shape, value.n_dimensions) = (0, None, 0);
     for field in Fields::of(message) {
         match field? {
-            (1, number) => data_type = number.integer().ok_or(Malformed)?,
+            (1, number) => value.data_type = number.integer().ok_or(Malformed)?,
             (2, Field::Bytes(dimensions)) => {
-                let mut sizes = Vec::new();
+                let (mut sizes, mut n_dimensions) = (Vec::new(), 0usize);
                 for field in Fields::of(dimensions) {
-                    if let (1, Field::Bytes(one)) = field? {
-                        sizes.push(dimension(one)?);
+                    let (1, Field::Bytes(one)) = field? else {
+                        continue;
+                    };
+                    let size = dimension(one)?;
+                    if sizes.len() < MAX_RANK {
+                        sizes.push(size);
                     }
-                    if sizes.len() > MAX_RANK {
-                        return Err(Malformed);
-                    }
+                    n_dimensions = n_dimensions.saturating_add(1);
                 }
-                shape = Some(sizes);
+                (value.shape, value.n_dimensions) = (Some(sizes), n_dimensions);
             }
             _ => {}
         }
     }
-    Ok((data_type, shape))
+    Ok(())
 }
 
 fn dimension(message: &[u8]) -> Read<Dimension<'_>> {
@@ -258,6 +269,18 @@ impl<'a> Tensor<'a> {
     pub fn dims(&self) -> Option<Vec<i64>> {
         self.integers_of(1, MAX_RANK.saturating_add(1))
             .filter(|dims| dims.len() <= MAX_RANK)
+    }
+
+    /// Dimensions in the file, of which `dims` tells no more than [`MAX_RANK`].
+    pub fn rank(&self) -> usize {
+        let dims = Fields::of(self.message).flatten();
+        let counts = dims.map(|(number, field)| match field {
+            _ if number != 1 => 0,
+            // The last byte of each number is below 128.
+            Field::Bytes(packed) => packed.iter().filter(|byte| **byte < 0x80).count(),
+            _ => 1,
+        });
+        counts.fold(0, usize::saturating_add)
     }
 
     /// Values of a field of integers, packed or not, at most `limit`.
@@ -311,12 +334,23 @@ impl<'a> Tensor<'a> {
         found.unwrap_or_default()
     }
 
+    /// The raw bytes of a small tensor of `n` values, empty where another field has the values; none where they are
+    /// of another number of values, so that no long list is decoded for a short one.
+    fn raw_of(&self, n: usize) -> Option<&'a [u8]> {
+        let value_bytes = match self.data_type {
+            INT64 | DOUBLE => 8,
+            INT32 | FLOAT => 4,
+            FLOAT16 => 2,
+            _ => 1,
+        };
+        let n_raw = self.raw_data.len().checked_div(value_bytes)?;
+        let is_small = n <= MAX_KNOWN_VALUES && !self.is_external;
+        (is_small && (self.raw_data.is_empty() || n_raw == n)).then_some(self.raw_data)
+    }
+
     /// All values of a small tensor of integers or truths.
     pub fn integers(&self, n: usize) -> Option<Vec<i64>> {
-        if n > MAX_KNOWN_VALUES || self.is_external {
-            return None;
-        }
-        let raw = self.raw_data;
+        let raw = self.raw_of(n)?;
         let values: Vec<i64> = match (self.data_type, raw.is_empty()) {
             (INT64, false) => raw
                 .as_chunks::<8>()
@@ -344,10 +378,7 @@ impl<'a> Tensor<'a> {
 
     /// All values of a small tensor of floats.
     pub fn floats(&self, n: usize) -> Option<Vec<f64>> {
-        if n > MAX_KNOWN_VALUES || self.is_external {
-            return None;
-        }
-        let raw = self.raw_data;
+        let raw = self.raw_of(n)?;
         let values: Vec<f64> = match (self.data_type, raw.is_empty()) {
             (FLOAT, false) => raw
                 .as_chunks::<4>()

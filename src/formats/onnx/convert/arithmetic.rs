@@ -390,6 +390,10 @@ impl<'a> Converter<'a> {
             },
             _ => BuiltinOptions::Absent,
         };
+        // Of many constants not one tensor is needed.
+        if values.len() > 1 && values.iter().all(Value::is_constant) {
+            return self.constant(output, of_type, broadcast_shape(&values)?, None);
+        }
         let last = values.pop()?;
         let mut sum = match values.len() {
             0 => return self.alias(output, &last, last.shape.clone()?, last.perm()?),
@@ -441,11 +445,7 @@ impl<'a> Converter<'a> {
 
     /// Tensors of operands in one order, with the shape and order of the result.
     fn operands(&mut self, values: &[Value<'a>]) -> Option<(Vec<Option<usize>>, Vec<i64>, Perm)> {
-        let shapes: Vec<&[i64]> = values
-            .iter()
-            .map(|value| value.shape.as_deref())
-            .collect::<Option<_>>()?;
-        let shape = broadcast(&shapes)?;
+        let shape = broadcast_shape(values)?;
         let rank = shape.len();
         // That of the largest activation, so that the least moves.
         let widest = values
@@ -560,4 +560,9 @@ impl<'a> Converter<'a> {
         let activation = super::emit::activation_of(&mut operator.options)?;
         (is_product && *activation == Activation::None).then_some(operator_idx)
     }
+}
+
+fn broadcast_shape(values: &[Value]) -> Option<Vec<i64>> {
+    let shapes = values.iter().map(|value| value.shape.as_deref());
+    broadcast(&shapes.collect::<Option<Vec<&[i64]>>>()?)
 }

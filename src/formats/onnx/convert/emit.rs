@@ -1,8 +1,11 @@
 //! Tensors and operators that conversions add to the network.
 
+use std::sync::Arc;
+
 use super::Converter;
 use super::value::{
-    Constant, Known, Perm, Place, Value, identity, product, same_order, stored, stored_axis,
+    Constant, Known, Perm, Place, Value, identity, is_short, product, same_order, stored,
+    stored_axis,
 };
 use crate::formats::builder;
 use crate::formats::onnx::limits::*;
@@ -45,7 +48,7 @@ impl<'a> Converter<'a> {
         );
     }
 
-    /// Another name, type or shape for the tensor that a node reads once here.
+    /// Another name, type or shape for the tensor that a node reads once here; none beyond [`MAX_RANK`] dimensions.
     pub(super) fn alias(
         &mut self,
         output: &'a str,
@@ -53,6 +56,7 @@ impl<'a> Converter<'a> {
         shape: Vec<i64>,
         perm: Perm,
     ) -> Option<()> {
+        (shape.len() <= MAX_RANK).then_some(())?;
         match &of.place {
             Place::Tensor { tensor_idx, .. } => {
                 if let Some(reads) = self.reads.get_mut(tensor_idx) {
@@ -61,10 +65,14 @@ impl<'a> Converter<'a> {
                 self.define(output, of.tensor_type, shape, *tensor_idx, perm);
             }
             Place::Constant(constant) => {
+                let constant = Constant {
+                    known: constant.known.clone().filter(|_| is_short(&shape)),
+                    ..constant.clone()
+                };
                 let value = Value {
                     name: output,
                     shape: Some(shape),
-                    place: Place::Constant(constant.clone()),
+                    place: Place::Constant(constant),
                     ..of.clone()
                 };
                 self.values.insert(output, value);
@@ -73,6 +81,7 @@ impl<'a> Converter<'a> {
         Some(())
     }
 
+    /// Makes a constant of a node's result, with its values where there are few; none beyond [`MAX_RANK`] dimensions.
     pub(super) fn constant(
         &mut self,
         output: &'a str,
@@ -80,13 +89,14 @@ impl<'a> Converter<'a> {
         shape: Vec<i64>,
         known: Option<Known>,
     ) -> Option<()> {
-        let known = known.filter(|known| self.spend_known(known.len()));
+        (shape.len() <= MAX_RANK).then_some(())?;
+        let known = known.filter(|known| is_short(&shape) && self.spend_known(known.len()));
         let value = Value {
             name: output,
             tensor_type: of_type,
             shape: Some(shape),
             place: Place::Constant(Constant {
-                known,
+                known: known.map(Arc::new),
                 ..Constant::default()
             }),
         };
@@ -128,6 +138,8 @@ impl<'a> Converter<'a> {
         options: BuiltinOptions,
     ) -> Option<usize> {
         let tensor_idx = self.tensor(name, of_type, shape, perm)?;
+        // One that becomes a constant takes as much memory until the end of the conversion.
+        self.spend_operator(1)?;
         let is_constant = !inputs.is_empty()
             && inputs
                 .iter()
@@ -274,8 +286,11 @@ impl<'a> Converter<'a> {
             return Some(known);
         }
         let constant = value.constant()?;
-        let (of_type, quantization) = constant.stored.clone().unwrap_or((value.tensor_type, None));
-        let integers = match &constant.known {
+        let (of_type, quantization) = match constant.stored.as_deref() {
+            Some((of_type, quantization)) => (*of_type, quantization.clone()),
+            None => (value.tensor_type, None),
+        };
+        let integers = match value.known() {
             Some(Known::Integers(values))
                 if matches!(of_type, TensorType::Int64 | TensorType::Int32) =>
             {

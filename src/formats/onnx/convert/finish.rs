@@ -1,6 +1,6 @@
 //! The network that was converted, without what nothing reads, and the doubts about it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::Converter;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -16,6 +16,7 @@ impl<'a> Converter<'a> {
     ) -> Result<Model<'static>, ParseError> {
         let graph = self.graph;
         let mut outputs = Vec::new();
+        let is_input: HashSet<usize> = inputs.iter().copied().collect();
         for output in &graph.outputs {
             let Some(value) = self.values.get(output.name).cloned() else {
                 return Err(ParseError::UndefinedValue {
@@ -30,13 +31,14 @@ impl<'a> Converter<'a> {
                     .clone()
                     .and_then(|shape| self.constant_tensor(&value, &shape)),
             };
-            let of_graph = tensor_idx.filter(|tensor_idx| !inputs.contains(tensor_idx));
+            let of_graph = tensor_idx.filter(|tensor_idx| !is_input.contains(tensor_idx));
             if let Some(tensor) = of_graph.and_then(|idx| self.builder.tensors.get_mut(idx)) {
                 tensor.name = output.name.to_owned();
             }
             outputs.extend(tensor_idx);
         }
         self.unpack_mixed_operands();
+        self.check_operators()?;
         let diagnostics = self.diagnostics();
         let version = u32::try_from(graph.opset).unwrap_or(0);
         let ends = self.drop_unused([inputs, outputs]);

@@ -1,8 +1,8 @@
 //! Values that are known while reading: shapes, axes and sizes, on which others' shapes depend.
 
 use super::Converter;
-use super::value::{Known, Value, axis, product};
-use crate::formats::onnx::limits::MAX_KNOWN_VALUES;
+use super::value::{Known, Value, axes, axis, is_short, product};
+use crate::formats::onnx::limits::{MAX_KNOWN_VALUES, MAX_RANK};
 use crate::formats::onnx::proto::{Node, tensor_type};
 use crate::formats::tflite::TensorType;
 
@@ -41,7 +41,7 @@ impl<'a> Converter<'a> {
                 let of_type =
                     value.map_or(TensorType::Float32, |value| tensor_type(value.data_type));
                 let n = usize::try_from(product(&shape)?).ok()?;
-                let known = (n <= MAX_KNOWN_VALUES).then(|| match value {
+                let known = is_short(&shape).then(|| match value {
                     None => Some(Floats(vec![0.0; n])),
                     Some(value) => {
                         let integer = value
@@ -54,7 +54,7 @@ impl<'a> Converter<'a> {
             }
             "Clip" => {
                 let value = self.input(node, 0)?;
-                let known = value.constant()?.known.clone()?;
+                let known = value.known()?.clone();
                 let n_bounds = node.inputs.iter().skip(1).filter(|input| !input.is_empty());
                 let [min, max] = self.clip_bounds(node);
                 // A bound that is computed elsewhere.
@@ -68,11 +68,7 @@ impl<'a> Converter<'a> {
         let inputs: Vec<Value> = (0..node.inputs.len())
             .map(|at| self.input(node, at))
             .collect::<Option<_>>()?;
-        if inputs.is_empty()
-            || inputs
-                .iter()
-                .any(|input| input.constant().is_none_or(|c| c.known.is_none()))
-        {
+        if inputs.is_empty() || inputs.iter().any(|input| input.known().is_none()) {
             return None;
         }
         if node.text.op_type == "Range"
@@ -138,7 +134,7 @@ fn computed(node: &Node, inputs: &[Value]) -> Option<Computed> {
     let first = inputs.first()?;
     let shape = first.shape.clone()?;
     let of_type = first.tensor_type;
-    let known = first.constant()?.known.clone()?;
+    let known = first.known()?.clone();
     let second = || inputs.get(1)?.integers();
     match node.text.op_type {
         "Identity" => Some((of_type, shape, known)),
@@ -274,12 +270,10 @@ fn clipped(known: Known, min: Option<f64>, max: Option<f64>) -> Known {
     }
 }
 
-pub(super) fn unsqueezed(shape: &[i64], axes: &[i64]) -> Option<Vec<i64>> {
-    let rank = shape.len().checked_add(axes.len())?;
-    let places: Vec<usize> = axes
-        .iter()
-        .map(|&at| axis(at, rank))
-        .collect::<Option<_>>()?;
+pub(super) fn unsqueezed(shape: &[i64], added: &[i64]) -> Option<Vec<i64>> {
+    let rank = shape.len().checked_add(added.len())?;
+    (rank <= MAX_RANK).then_some(())?;
+    let places = axes(added, rank)?;
     let mut rest = shape.iter().copied();
     (0..rank)
         .map(|at| {
@@ -292,11 +286,9 @@ pub(super) fn unsqueezed(shape: &[i64], axes: &[i64]) -> Option<Vec<i64>> {
         .collect()
 }
 
-pub(super) fn squeezed(shape: &[i64], axes: Option<&[i64]>) -> Option<Vec<i64>> {
-    let places: Option<Vec<usize>> =
-        axes.map(|axes| axes.iter().map(|&at| axis(at, shape.len())).collect())?;
-    let places = match axes {
-        Some(_) => places?,
+pub(super) fn squeezed(shape: &[i64], gone: Option<&[i64]>) -> Option<Vec<i64>> {
+    let places = match gone {
+        Some(gone) => axes(gone, shape.len())?,
         None => (0..shape.len())
             .filter(|&at| shape.get(at) == Some(&1))
             .collect(),
@@ -310,6 +302,7 @@ pub(super) fn squeezed(shape: &[i64], axes: Option<&[i64]>) -> Option<Vec<i64>> 
 
 /// The shape that a `Reshape` asks for: 0 keeps a dimension, −1 takes what is left.
 pub(super) fn reshaped(from: &[i64], to: &[i64], zero_is_zero: bool) -> Option<Vec<i64>> {
+    (to.len() <= MAX_RANK).then_some(())?;
     let side = |(at, &side): (usize, &i64)| match side {
         0 if !zero_is_zero => from.get(at).copied(),
         -1 => Some(-1),
@@ -332,7 +325,7 @@ fn concatenated(inputs: &[Value]) -> Option<Computed> {
     // Along the only dimension there is.
     let are_lists = inputs.iter().all(|input| input.rank() == Some(1));
     are_lists.then_some(())?;
-    let known = match first.constant()?.known.as_ref()? {
+    let known = match first.known()? {
         Integers(_) => Integers(joined(inputs, Value::integers)?),
         Floats(_) => Floats(joined(inputs, Value::floats)?),
     };
@@ -354,7 +347,7 @@ fn joined<'a, T>(
 
 /// The values at these places of a constant.
 fn picked(data: &Value, at: &[usize]) -> Option<Known> {
-    Some(match data.constant()?.known.as_ref()? {
+    Some(match data.known()? {
         Integers(values) => {
             let values = at.iter().map(|&at| values.get(at).copied());
             Integers(values.collect::<Option<_>>()?)
@@ -385,10 +378,15 @@ fn places(shape: &[i64], kept: &[Vec<i64>]) -> Option<Vec<usize>> {
         .collect()
 }
 
+/// All positions along each dimension of a tensor whose values are known: [`is_short`] bounds them.
+fn positions(shape: &[i64]) -> Vec<Vec<i64>> {
+    shape.iter().map(|&side| (0..side).collect()).collect()
+}
+
 fn gathered(data: &Value, indices: &Value, along: usize) -> Option<Computed> {
     let shape = data.shape.as_ref()?;
     let side = *shape.get(along)?;
-    let mut kept: Vec<Vec<i64>> = shape.iter().map(|&side| (0..side).collect()).collect();
+    let mut kept = positions(shape);
     let pick = |at: &i64| {
         let at = if *at < 0 { at.checked_add(side)? } else { *at };
         (0..side).contains(&at).then_some(at)
@@ -412,14 +410,11 @@ fn sliced(node: &Node, inputs: &[Value]) -> Option<Computed> {
     };
     let (starts, ends) = (list("starts", 1)?, list("ends", 2)?);
     let axes = match list("axes", 3) {
-        Some(axes) => axes
-            .iter()
-            .map(|&at| axis(at, shape.len()))
-            .collect::<Option<Vec<usize>>>()?,
+        Some(named) => axes(&named, shape.len())?,
         None => (0..starts.len()).collect(),
     };
     let steps = list("steps", 4).unwrap_or_else(|| vec![1; starts.len()]);
-    let mut kept: Vec<Vec<i64>> = shape.iter().map(|&side| (0..side).collect()).collect();
+    let mut kept = positions(shape);
     for (place, &along) in axes.iter().enumerate() {
         let step = *steps.get(place)?;
         let (start, n) = range_of_slice(
@@ -442,10 +437,7 @@ fn transposed(node: &Node, data: &Value) -> Option<Computed> {
     let shape = data.shape.as_ref()?;
     let order: Vec<usize> = match node.integers("perm") {
         None => (0..shape.len()).rev().collect(),
-        Some(order) => order
-            .iter()
-            .map(|&at| axis(at, shape.len()))
-            .collect::<Option<_>>()?,
+        Some(order) => axes(&order, shape.len()).filter(|order| order.len() == shape.len())?,
     };
     let to = super::value::stored(shape, &order)?;
     // Steps between neighbours along each dimension of the result.

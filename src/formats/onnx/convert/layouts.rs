@@ -4,8 +4,8 @@ use super::Converter;
 use super::fold::{range_of_slice, reshaped, squeezed, unsqueezed};
 use super::reductions::REDUCTIONS;
 use super::value::{
-    self, Perm, Value, axis, identity, narrow, narrow_all, product, stored, stored_axis, whole,
-    without,
+    self, Perm, Value, axes, axis, identity, narrow, narrow_all, product, stored, stored_axis,
+    whole, without,
 };
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{Activation, BuiltinOptions, MirrorPadMode, OpKind};
@@ -83,10 +83,7 @@ impl<'a> Converter<'a> {
                     .iter()
                     .find(|(reduction, _)| *reduction == name)?;
                 let axes = match self.list(node, "axes", 1) {
-                    Some(axes) => axes
-                        .iter()
-                        .map(|&at| axis(at, shape.len()))
-                        .collect::<Option<Vec<usize>>>()?,
+                    Some(named) => axes(&named, shape.len())?,
                     None if node.integer("noop_with_empty_axes") == Some(1) => {
                         return self.alias(output, &x, shape, x.perm()?);
                     }
@@ -114,14 +111,9 @@ impl<'a> Converter<'a> {
         let order = node.integers("perm");
         let order: Vec<usize> = match order {
             None => (0..shape.len()).rev().collect(),
-            Some(order) => order
-                .iter()
-                .map(|&at| axis(at, shape.len()))
-                .collect::<Option<_>>()?,
+            Some(order) => axes(&order, shape.len())?,
         };
-        let mut sorted = order.clone();
-        sorted.sort_unstable();
-        (sorted == identity(shape.len())).then_some(())?;
+        (order.len() == shape.len()).then_some(())?;
         let to = stored(shape, &order)?;
         if x.is_constant() {
             let mut turned = x.clone();
@@ -243,6 +235,7 @@ impl<'a> Converter<'a> {
         let along_tensor = self.builder.integers("axis", vec![], &[place]);
         let is_equal = sizes.iter().all(|size| Some(size) == sizes.first());
         let num_splits = i32::try_from(sizes.len()).ok()?;
+        self.spend_operator(node.outputs.len())?;
         let (kind, inputs, options) = match is_equal {
             true => (
                 OpKind::Split,
@@ -285,10 +278,7 @@ impl<'a> Converter<'a> {
     ) -> Option<()> {
         let (starts, ends) = (self.list(node, "starts", 1)?, self.list(node, "ends", 2)?);
         let axes = match self.list(node, "axes", 3) {
-            Some(axes) => axes
-                .iter()
-                .map(|&at| axis(at, shape.len()))
-                .collect::<Option<Vec<usize>>>()?,
+            Some(named) => axes(&named, shape.len())?,
             None => (0..starts.len()).collect(),
         };
         let steps = self.input(node, 4).and_then(|steps| steps.integers());
@@ -460,10 +450,7 @@ impl<'a> Converter<'a> {
     ) -> Option<()> {
         let pads = self.list(node, "pads", 1)?;
         let axes = match self.input(node, 3).and_then(|axes| axes.integers()) {
-            Some(axes) => axes
-                .iter()
-                .map(|&at| axis(at, shape.len()))
-                .collect::<Option<Vec<usize>>>()?,
+            Some(named) => axes(&named, shape.len())?,
             None => (0..shape.len()).collect(),
         };
         let (before, after) = pads.split_at_checked(axes.len())?;

@@ -20,19 +20,21 @@ mod unknown;
 mod value;
 mod weights;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use self::patterns::Patterns;
-use self::value::{Constant, Known, Perm, Place, Value, channels_last, identity, product};
+use self::value::{
+    Constant, Known, Perm, Place, Value, channels_last, identity, is_short, product,
+};
 use super::Dimensions;
 use super::error::ParseError;
 use super::limits::*;
 use super::proto::{Graph, Node, Tensor, ValueInfo, tensor_type};
 use crate::formats::builder::Builder;
-use crate::formats::distribution::{self, DEFAULT_ENTROPY_BITS, DEFAULT_ZERO_SHARE};
-use crate::formats::shown;
+use crate::formats::distribution;
 use crate::formats::tflite::{Model, TensorType};
+use crate::formats::{max_operators, shown};
 
 /// The conversion in the making. Handlers of operators return `None` where they cannot tell a shape or have no
 /// counterpart in TFLite; the node then becomes an operator of its own name.
@@ -53,6 +55,10 @@ struct Converter<'a> {
     arranged: HashMap<(usize, Perm), usize>,
     /// Tensors of constants by name and stored shape.
     constants: HashMap<(&'a str, Vec<i32>), usize>,
+    /// Results of operators that may still be added; none after one too many.
+    results_left: Option<usize>,
+    max_operators: usize,
+    outputs: HashSet<&'a str>,
     default_counts: Arc<[u64; 256]>,
     counts: HashMap<&'a str, Arc<[u64; 256]>>,
     layout_search_left: usize,
@@ -69,7 +75,7 @@ pub(super) fn convert(
     dimensions: &Dimensions,
     file_bytes: usize,
 ) -> Result<Model<'static>, ParseError> {
-    let mut converter = Converter::new(graph, dimensions);
+    let mut converter = Converter::new(graph, dimensions, file_bytes);
     converter.define_initializers()?;
     let inputs = converter.define_inputs()?;
     let patterns = Patterns::of(&converter);
@@ -86,14 +92,7 @@ pub(super) fn convert(
             }
         }
         converter.define_other_outputs(node);
-        if converter.builder.operators.len() > MAX_OPERATORS {
-            return Err(ParseError::LimitExceeded {
-                place: "graph".into(),
-                what: "operators after the conversion",
-                limit: MAX_OPERATORS,
-                found: "more".into(),
-            });
-        }
+        converter.check_operators()?;
     }
     converter.finish(inputs, file_bytes)
 }
@@ -104,7 +103,8 @@ fn place(node: &Node, node_idx: usize) -> String {
 }
 
 impl<'a> Converter<'a> {
-    fn new(graph: &'a Graph<'a>, dimensions: &'a Dimensions<'a>) -> Self {
+    fn new(graph: &'a Graph<'a>, dimensions: &'a Dimensions<'a>, file_bytes: usize) -> Self {
+        let max_operators = max_operators(file_bytes).min(MAX_OPERATORS);
         let mut uses: HashMap<&str, usize> = HashMap::new();
         let mut readers: HashMap<&str, Vec<usize>> = HashMap::new();
         for (node_idx, node) in graph.nodes.iter().enumerate() {
@@ -129,7 +129,10 @@ impl<'a> Converter<'a> {
             writers: HashMap::new(),
             arranged: HashMap::new(),
             constants: HashMap::new(),
-            default_counts: distribution::counts(DEFAULT_ZERO_SHARE, DEFAULT_ENTROPY_BITS),
+            results_left: Some(max_operators),
+            max_operators,
+            outputs: graph.outputs.iter().map(|output| output.name).collect(),
+            default_counts: distribution::default_counts().clone(),
             counts: HashMap::new(),
             layout_search_left: MAX_LAYOUT_SEARCH,
             known_left: MAX_KNOWN_TOTAL,
@@ -148,10 +151,14 @@ impl<'a> Converter<'a> {
         let graph = self.graph;
         for (idx, tensor) in graph.initializers.iter().enumerate() {
             let place = || format!("initializer {idx}");
+            let rank = tensor.rank();
+            if rank > MAX_RANK {
+                return Err(ParseError::too_many_dimensions(place(), rank));
+            }
             let value = self.constant_value(tensor.name, *tensor).ok_or_else(|| {
                 ParseError::ShapeOverflow {
                     place: place(),
-                    shape: format!("{:?}", tensor.dims()),
+                    shape: format!("{:?}", tensor.dims().unwrap_or_default()),
                 }
             })?;
             if self.values.insert(tensor.name, value).is_some() {
@@ -169,7 +176,7 @@ impl<'a> Converter<'a> {
         let shape = tensor.dims()?;
         let n = product(&shape).filter(|_| shape.iter().all(|&side| side >= 0))?;
         let n = usize::try_from(n).ok()?;
-        let known = match n <= MAX_KNOWN_VALUES {
+        let known = match is_short(&shape) {
             true => {
                 let integers = tensor.integers(n).map(Known::Integers);
                 integers.or_else(|| tensor.floats(n).map(Known::Floats))
@@ -180,7 +187,7 @@ impl<'a> Converter<'a> {
             name,
             tensor_type: tensor_type(tensor.data_type),
             place: Place::Constant(Constant {
-                known: known.filter(|known| self.spend_known(known.len())),
+                known: (known.filter(|known| self.spend_known(known.len()))).map(Arc::new),
                 source: Some(tensor),
                 stored: None,
             }),
@@ -196,6 +203,27 @@ impl<'a> Converter<'a> {
                 n <= MAX_KNOWN_VALUES
             }
             None => false,
+        }
+    }
+
+    /// Whether there is room for one more operator with so many results, each of which takes as much memory as an
+    /// operator with one.
+    fn spend_operator(&mut self, n_results: usize) -> Option<()> {
+        let left = self.results_left;
+        self.results_left = left.and_then(|left| left.checked_sub(n_results.max(1)));
+        self.results_left.map(|_| ())
+    }
+
+    /// That there was room for all operators.
+    fn check_operators(&self) -> Result<(), ParseError> {
+        match self.results_left {
+            Some(_) => Ok(()),
+            None => Err(ParseError::LimitExceeded {
+                place: "graph".into(),
+                what: "results of operators after the conversion",
+                limit: self.max_operators,
+                found: "more".into(),
+            }),
         }
     }
 
@@ -288,12 +316,19 @@ impl<'a> Converter<'a> {
             return false;
         }
         let mut pending = vec![input];
+        let mut seen: HashSet<usize> = HashSet::new();
         while let Some(name) = pending.pop() {
             for &node_idx in self.readers.get(name).into_iter().flatten() {
                 let Some(node) = self.graph.nodes.get(node_idx) else {
                     continue;
                 };
-                self.layout_search_left = match self.layout_search_left.checked_sub(1) {
+                // A node may read several of the names, or one several times.
+                let results: &[&str] = match seen.insert(node_idx) {
+                    true => &node.outputs,
+                    false => &[],
+                };
+                let n_looked_at = results.len().saturating_add(1);
+                self.layout_search_left = match self.layout_search_left.checked_sub(n_looked_at) {
                     Some(left) => left,
                     None => return false,
                 };
@@ -301,7 +336,7 @@ impl<'a> Converter<'a> {
                     return true;
                 }
                 if ELEMENTWISE.contains(&node.text.op_type) {
-                    pending.extend(&node.outputs);
+                    pending.extend(results);
                 }
             }
         }

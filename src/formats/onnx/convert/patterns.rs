@@ -29,7 +29,11 @@ impl<'a> Patterns<'a> {
         for (node_idx, node) in graph.nodes.iter().enumerate() {
             writers.extend(node.outputs.iter().map(|&output| (output, node_idx)));
         }
-        let search = Search { converter, writers };
+        let search = Search {
+            converter,
+            writers,
+            numbers: numbers(&graph.nodes),
+        };
         let mut patterns = Self::default();
         for (node_idx, node) in graph.nodes.iter().enumerate() {
             // How many nodes follow: a sum and two products, a product and a quotient, a product.
@@ -58,9 +62,24 @@ impl<'a> Patterns<'a> {
     }
 }
 
+/// Values of the `Constant` nodes that hold one number, by name. Each node's attributes are read once, however many
+/// nodes read its value.
+fn numbers<'a>(nodes: &'a [Node<'a>]) -> HashMap<&'a str, f64> {
+    let number = |node: &'a Node<'a>| {
+        let tensor = node.tensor("value");
+        let of_tensor = tensor.and_then(|tensor| tensor.floats(1)?.first().copied());
+        let number = of_tensor.or_else(|| node.float("value_float").map(f64::from))?;
+        Some((*node.outputs.first()?, number))
+    };
+    let constants = nodes.iter().filter(|node| node.text.op_type == "Constant");
+    constants.filter_map(number).collect()
+}
+
 struct Search<'c, 'a> {
     converter: &'c Converter<'a>,
     writers: HashMap<&'a str, usize>,
+    /// Of `Constant` nodes.
+    numbers: HashMap<&'a str, f64>,
 }
 
 impl<'a> Search<'_, 'a> {
@@ -79,13 +98,10 @@ impl<'a> Search<'_, 'a> {
     }
 
     fn number(&self, name: &str) -> Option<f64> {
-        if let Some(value) = self.converter.values.get(name) {
-            return value.number();
+        match self.converter.values.get(name) {
+            Some(value) => value.number(),
+            None => self.numbers.get(name).copied(),
         }
-        let writer = self.node(*self.writers.get(name)?)?;
-        let tensor = writer.tensor("value");
-        let of_tensor = tensor.and_then(|tensor| tensor.floats(1)?.first().copied());
-        of_tensor.or_else(|| writer.float("value_float").map(f64::from))
     }
 
     fn is_to_six(&self, node: &Node<'a>) -> bool {

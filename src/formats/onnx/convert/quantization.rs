@@ -2,6 +2,7 @@
 //! the tensors between them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Converter;
 use super::value::{Place, Value};
@@ -95,7 +96,7 @@ impl<'a> Converter<'a> {
         if let Place::Constant(constant) = &value.place {
             let mut constant = constant.clone();
             constant.known = None;
-            constant.stored = Some((value.tensor_type, quantization));
+            constant.stored = Some(Arc::new((value.tensor_type, quantization)));
             let unpacked = Value {
                 tensor_type: unpacked_type,
                 place: Place::Constant(constant),
@@ -110,12 +111,7 @@ impl<'a> Converter<'a> {
         ) {
             tensor.quantization = Some(quantization);
         }
-        let is_output = self
-            .graph
-            .outputs
-            .iter()
-            .any(|of_graph| of_graph.name == output);
-        if is_output {
+        if self.outputs.contains(output) {
             let tensor = self.own(&value)?;
             return self.operator(
                 OpKind::Dequantize,
@@ -197,9 +193,10 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Adds a `DEQUANTIZE`: its result.
+    /// Adds a `DEQUANTIZE`: its result, or the tensor itself where there is no room for another operator.
     fn unpack(&mut self, tensor_idx: usize, of_type: Option<TensorType>) -> usize {
-        let Some(packed) = self.builder.tensors.get(tensor_idx).cloned() else {
+        let packed = self.builder.tensors.get(tensor_idx).cloned();
+        let Some((packed, ())) = packed.zip(self.spend_operator(1)) else {
             return tensor_idx;
         };
         let name = format!("{}/float", packed.name);

@@ -68,6 +68,7 @@ impl<'a> Converter<'a> {
         (along == shape.len().checked_sub(1)? && k >= 0 && k <= *shape.last()?).then_some(())?;
         let perm = identity(shape.len());
         let tensor = self.arranged(x, &perm)?;
+        self.spend_operator(2)?;
         let n = self.builder.integers("k", vec![], &[narrow(k)?]);
         *shape.last_mut()? = k;
         let mut outputs = Vec::new();

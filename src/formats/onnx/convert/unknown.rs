@@ -69,6 +69,9 @@ impl<'a> Converter<'a> {
         if self.of_constants(node).is_some() {
             return;
         }
+        if self.spend_operator(node.outputs.len()).is_none() {
+            return;
+        }
         let name = node.name();
         let inputs: Vec<Option<usize>> = (0..node.inputs.len())
             .map(|at| {
@@ -212,10 +215,7 @@ impl<'a> Converter<'a> {
                 let axes = self
                     .list(node, "axes", 1)
                     .unwrap_or_else(|| (0..i64::try_from(shape.len()).unwrap_or(0)).collect());
-                let axes: Vec<usize> = axes
-                    .iter()
-                    .map(|&at| super::value::axis(at, shape.len()))
-                    .collect::<Option<_>>()?;
+                let axes = super::value::axes(&axes, shape.len())?;
                 let keeps = node.integer("keepdims").unwrap_or(1) == 1;
                 let sides = shape
                     .iter()

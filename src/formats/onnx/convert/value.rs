@@ -1,7 +1,9 @@
 //! Values of an ONNX graph: where each lies in the network that is being built, and what is known of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use crate::formats::onnx::limits::{MAX_KNOWN_VALUES, MAX_RANK};
 use crate::formats::onnx::proto::Tensor;
 use crate::formats::tflite::{Quantization, TensorType};
 
@@ -29,12 +31,12 @@ pub enum Place<'a> {
 
 #[derive(Clone, Debug, Default)]
 pub struct Constant<'a> {
-    /// The values, of small constants.
-    pub known: Option<Known>,
+    /// The values, of small constants; every use shares them.
+    pub known: Option<Arc<Known>>,
     /// Where the weights are, whose distribution is counted.
     pub source: Option<Tensor<'a>>,
     /// Type and scales as stored, where a `DequantizeLinear` unpacks it.
-    pub stored: Option<(TensorType, Option<Quantization>)>,
+    pub stored: Option<Arc<(TensorType, Option<Quantization>)>>,
 }
 
 /// Values of a small constant, in ONNX's order.
@@ -65,6 +67,11 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// The values of a small constant.
+    pub fn known(&self) -> Option<&Known> {
+        self.constant()?.known.as_deref()
+    }
+
     pub fn is_constant(&self) -> bool {
         self.constant().is_some()
     }
@@ -85,14 +92,14 @@ impl<'a> Value<'a> {
     }
 
     pub fn integers(&self) -> Option<Vec<i64>> {
-        match self.constant()?.known.as_ref()? {
+        match self.known()? {
             Known::Integers(values) => Some(values.clone()),
             Known::Floats(_) => None,
         }
     }
 
     pub fn floats(&self) -> Option<Vec<f64>> {
-        match self.constant()?.known.as_ref()? {
+        match self.known()? {
             Known::Integers(_) => None,
             Known::Floats(values) => Some(values.clone()),
         }
@@ -101,7 +108,7 @@ impl<'a> Value<'a> {
     /// The only value of a constant of one.
     pub fn number(&self) -> Option<f64> {
         #[allow(clippy::as_conversions)]
-        match self.constant()?.known.as_ref()? {
+        match self.known()? {
             Known::Integers(values) => <[i64; 1]>::try_from(values.as_slice())
                 .ok()
                 .map(|[one]| one as f64),
@@ -150,6 +157,26 @@ pub fn axis(axis: i64, rank: usize) -> Option<usize> {
         axis
     };
     usize::try_from(from_first).ok().filter(|&axis| axis < rank)
+}
+
+/// Axes that may be counted from the end; none where one is named twice, which ONNX forbids: a list of axes is then
+/// no longer than the rank.
+pub fn axes(axes: &[i64], rank: usize) -> Option<Vec<usize>> {
+    let mut is_named = vec![false; rank];
+    let place = |&at: &i64| {
+        let at = axis(at, rank)?;
+        let was_named = std::mem::replace(is_named.get_mut(at)?, true);
+        (!was_named).then_some(at)
+    };
+    axes.iter().map(place).collect()
+}
+
+/// Whether the values of a tensor of this shape may be known. A dimension of 0 counts as 1: it leaves no values, but
+/// the other dimensions are still walked along.
+pub fn is_short(shape: &[i64]) -> bool {
+    let n = (shape.iter()).try_fold(1i64, |n, &side| n.checked_mul(side.max(1)));
+    let n = n.and_then(|n| usize::try_from(n).ok());
+    shape.len() <= MAX_RANK && n.is_some_and(|n| n <= MAX_KNOWN_VALUES)
 }
 
 /// Position of an ONNX axis among the stored ones.
@@ -298,6 +325,26 @@ mod tests {
         assert_eq!(reshaped(&[2, 8, 4, 4], &nhwc, &[2, 128]), None);
         assert_eq!(reshaped(&[2, 8, 1, 1], &nhwc, &[2, 8]), Some(vec![0, 1]));
         assert_eq!(reshaped(&[1, 8, 4, 4], &nhwc, &[8, 16]), Some(vec![1, 0]));
+    }
+
+    #[test]
+    fn axes_are_named_once() {
+        assert_eq!(axes(&[-1, 0], 4), Some(vec![3, 0]));
+        assert_eq!(axes(&[], 0), Some(vec![]));
+        for refused in [&[1, -3][..], &[4], &[0; 256]] {
+            assert_eq!(axes(refused, 4), None, "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_dimension_of_0_does_not_hide_a_long_one() {
+        for short in [&[][..], &[0], &[256], &[0, 16, 16], &[1; MAX_RANK]] {
+            assert!(is_short(short), "{short:?}");
+        }
+        for long in [&[257][..], &[0, 257], &[1 << 40, 0], &[i64::MAX; 3]] {
+            assert!(!is_short(long), "{long:?}");
+        }
+        assert!(!is_short(&[1; MAX_RANK + 1]));
     }
 
     #[test]
