@@ -10,7 +10,7 @@ use crate::formats::{self, ReadError};
 use crate::graph::analysis::{self, Analysis};
 use crate::graph::as_int8::as_int8;
 use crate::graph::batch_size::{self, BatchError};
-use crate::graph::{self, CycleError, Graph};
+use crate::graph::{self, CycleError, Graph, missing_shapes};
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::{
     self, Doubt, Failure, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report, Results,
@@ -102,6 +102,7 @@ impl<'f> ModelFile<'f> {
 
     fn read_changed_as_it_is(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
         let mut model = formats::read(self.bytes, &self.open_dimensions())?;
+        missing_shapes::fill(&mut model);
         changes.apply(&mut model)?;
         Ok(model)
     }

@@ -7,6 +7,8 @@ pub const BROADCASTING: &[OpKind] = &[
     OpKind::Abs,
     OpKind::Add,
     OpKind::AddN,
+    OpKind::Atan2,
+    OpKind::BitwiseXor,
     OpKind::Cast,
     OpKind::Ceil,
     OpKind::Cos,
@@ -43,6 +45,7 @@ pub const BROADCASTING: &[OpKind] = &[
     OpKind::Relu6,
     OpKind::Relu0To1,
     OpKind::ReluN1To1,
+    OpKind::RightShift,
     OpKind::Round,
     OpKind::Rsqrt,
     OpKind::Select,
@@ -66,4 +69,13 @@ pub const REDUCING: &[OpKind] = &[
     OpKind::ReduceMin,
     OpKind::ReduceProd,
     OpKind::Sum,
+];
+
+/// What works along the last dimension and keeps shapes.
+pub const SHAPE_KEEPING: &[OpKind] = &[
+    OpKind::Cumsum,
+    OpKind::L2Normalization,
+    OpKind::LocalResponseNormalization,
+    OpKind::LogSoftmax,
+    OpKind::Softmax,
 ];

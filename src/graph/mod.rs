@@ -3,7 +3,8 @@
 pub mod analysis;
 pub mod as_int8;
 pub mod batch_size;
-mod kinds;
+pub(crate) mod kinds;
+pub mod missing_shapes;
 pub mod quantise;
 pub mod reorder;
 pub mod resize;

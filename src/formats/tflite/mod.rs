@@ -43,7 +43,7 @@ pub use options::*;
 /// Code that `flatc` generated from `schema.fbs`. Public for programs that write files.
 pub use schema_generated::tflite as schema;
 pub use tensor_type::TensorType;
-pub use values::{dimension, integers};
+pub use values::{dimension, integers, long_integers};
 
 use context::{Context, checked_index};
 use flatbuffers::VerifierOptions;

@@ -1,7 +1,9 @@
 //! Shapes of an operator's operands against each other.
 
+use super::window::windows;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
-use crate::formats::tflite::{BuiltinOptions, OpKind, Padding, Tensor};
+use crate::formats::tflite::{BuiltinOptions, OpKind, Tensor};
+use crate::graph::missing_shapes::Rules;
 use crate::graph::{Graph, Node};
 
 /// An operator whose operands no kernel takes together.
@@ -16,8 +18,9 @@ pub struct Contradiction {
 /// In topological order, each operator once. Operands without a shape, or with one that is known only at
 /// run time, contradict nothing. Linear in operators.
 pub fn contradictions(graph: &Graph) -> Vec<Contradiction> {
+    let rules = Rules::new(graph);
     let of_node = |(node_idx, node)| {
-        let why = contradiction(graph, node)?;
+        let why = contradiction(graph, node).or_else(|| against_rule(graph, &rules, node))?;
         Some(Contradiction { node_idx, why })
     };
     graph.nodes.iter().enumerate().filter_map(of_node).collect()
@@ -85,6 +88,42 @@ fn contradiction(graph: &Graph, node: &Node) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Kinds whose result is as large as a constant says: where the network is changed, that constant may be the old one.
+const SHAPED_BY_VALUES: &[OpKind] = &[
+    OpKind::BroadcastTo,
+    OpKind::Fill,
+    OpKind::Reshape,
+    OpKind::ResizeBilinear,
+    OpKind::ResizeNearestNeighbor,
+    OpKind::ScatterNd,
+    OpKind::Slice,
+    OpKind::SparseToDense,
+    OpKind::StridedSlice,
+    OpKind::TransposeConv,
+];
+
+/// Results of another shape than the operator gives them when LiteRT loads the file.
+fn against_rule(graph: &Graph, rules: &Rules, node: &Node) -> Option<&'static str> {
+    let operator = node.operator;
+    if SHAPED_BY_VALUES.contains(&operator.code.kind) {
+        return None;
+    }
+    let mut operands = operator.inputs.iter().flatten().chain(&operator.outputs);
+    if operands.any(|&tensor_idx| graph.tensor(tensor_idx).is_dynamic()) {
+        return None;
+    }
+    let differs = |(&output, shape): (&usize, &[i64])| {
+        let tensor = graph.tensor(output);
+        let found = tensor.shape.iter().copied().map(i64::from);
+        tensor.has_rank && !found.eq(shape.iter().copied())
+    };
+    let shapes = rules.outputs(operator)?;
+    let mut pairs = operator.outputs.iter().zip(shapes.each());
+    pairs
+        .any(differs)
+        .then_some("the output has another shape than the inputs give it")
 }
 
 /// Filter `[out, h, w, in / groups]`.
@@ -179,23 +218,6 @@ fn area(expected: [i64; 2], found: [i32; 2]) -> Option<&'static str> {
         .then_some("the output's rows or columns are not those of the window")
 }
 
-/// Positions of a window along one dimension.
-pub(in crate::graph) fn windows(
-    size: i32,
-    filter: i32,
-    stride: i32,
-    dilation: i32,
-    padding: Padding,
-) -> i64 {
-    let [size, filter, stride, dilation] = [size, filter, stride, dilation].map(i64::from);
-    let seen = (filter - 1).saturating_mul(dilation).saturating_add(1);
-    let free = match padding {
-        Padding::Same => size,
-        Padding::Valid => (size - seen + 1).max(0),
-    };
-    (free + stride - 1) / stride.max(1)
-}
-
 /// Filter `[units, depth]`; the input as rows of `depth`.
 fn dense(input: &[i32], filter: &[i32], output: &[i32]) -> Option<&'static str> {
     let &[units, depth] = filter else {
@@ -240,6 +262,7 @@ fn broadcast(one: &[i32], other: &[i32], output: &[i32]) -> Option<&'static str>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::tflite::Padding;
     use crate::formats::tflite::{Activation, TensorType};
     use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
 

@@ -94,13 +94,18 @@ pub fn shared(path: &str) -> Option<PathBuf> {
 
 /// Every `.tflite` file of `../shared/models`, in the order of their names.
 pub fn shared_models() -> Option<Vec<PathBuf>> {
-    let folder = std::fs::read_dir(shared("models")?).expect("a folder");
+    Some(tflite_files(&shared("models")?))
+}
+
+/// Every `.tflite` file of a folder, in the order of their names.
+pub fn tflite_files(folder: &Path) -> Vec<PathBuf> {
+    let folder = std::fs::read_dir(folder).expect("a folder");
     let files = folder.map(|entry| entry.expect("an entry").path());
     let mut files: Vec<_> = files
         .filter(|path| path.extension().is_some_and(|e| e == "tflite"))
         .collect();
     files.sort();
-    Some(files)
+    files
 }
 
 /// A tool that `make qemu` links into the repository, by its path there.

@@ -3,7 +3,7 @@
 use super::super::reshape::product;
 use super::{APART, Call, Follow, NOTHING_LEFT, ODD, Outcome, Problem, UNKNOWN, image};
 use crate::formats::tflite::{BuiltinOptions, Padding};
-use crate::graph::analysis::contradictions::windows;
+use crate::graph::analysis::window::windows;
 
 impl Follow<'_> {
     /// Filter `[out, h, w, in / groups]`.

@@ -9,7 +9,7 @@ use super::{Channels, Resized};
 use crate::formats::tflite::{
     Buffer, BuiltinOptions, OpKind, Operator, Subgraph, TensorType, integers,
 };
-use crate::graph::kinds::{BROADCASTING, REDUCING};
+use crate::graph::kinds::{BROADCASTING, REDUCING, SHAPE_KEEPING};
 
 /// Why an operator has no new shape, in words that follow its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -400,12 +400,3 @@ fn is_stored(buffers: &[Buffer], buffer_idx: usize) -> bool {
 fn image(shape: &[i32]) -> Result<[i32; 4], Problem> {
     shape.try_into().map_err(|_| UNKNOWN)
 }
-
-/// What works along the last dimension and keeps shapes.
-const SHAPE_KEEPING: &[OpKind] = &[
-    OpKind::Cumsum,
-    OpKind::L2Normalization,
-    OpKind::LocalResponseNormalization,
-    OpKind::LogSoftmax,
-    OpKind::Softmax,
-];

@@ -29,7 +29,7 @@ pub fn of_dataset(
     configurations: &[Configuration],
     predictor: &Predictor,
 ) -> Result<Vec<Case>> {
-    let settings = network_settings(predictor.manifest())?;
+    let settings = network_settings(predictor.manifest()?)?;
     let dataset = dataset::load_labels(folder)?;
     let mut by_space: BTreeMap<&str, Vec<(&LabelledGraph, Vec<Label>)>> = BTreeMap::new();
     for graph in &dataset.graphs {

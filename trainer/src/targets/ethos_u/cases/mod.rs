@@ -83,7 +83,7 @@ fn of_graph(
     let graph = graph::build(&model, 0)?;
     let analysis = analysis::analyze(&graph);
     let features = features(&graph, &analysis);
-    let manifest = predictor.manifest();
+    let manifest = predictor.manifest()?;
     let learned = Learned::of(predictor, &graph, &features)?;
     let network = Network {
         predictor: Some(predictor),

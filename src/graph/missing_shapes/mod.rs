@@ -1,0 +1,158 @@
+//! [`Model`] → the same with the shapes that a TFLite file leaves out: some files store those of inputs and
+//! constants alone.
+//!
+//! LiteRT computes the shape of every operator's result when it loads a file, so that such files run. `rules` has
+//! what each operator makes of its inputs' shapes, `layers`, `layouts` and `slices` the arithmetic, and `values` what
+//! files compute from shapes at run time.
+
+mod call;
+mod layers;
+mod layouts;
+mod rules;
+mod slices;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::collections::HashMap;
+
+use self::call::{Call, Shape};
+pub use self::rules::Outputs;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::formats::tflite::{Buffer, Format, Model, Operator, Subgraph, Tensor};
+use crate::graph::Graph;
+
+/// Dimensions of a computed shape at most. No kernel of LiteRT takes more, and many results of one operator would
+/// otherwise each have a list many times as long as the four bytes that the file spends on naming the result.
+const MAX_COMPUTED_RANK: usize = 8;
+
+/// Gives every tensor that has no shape the one that follows from the operator that writes it, in the file's order of
+/// operators. A shape stays unknown where the operator is not known to have only one, where one of its inputs has none
+/// or holds a shape that depends on data, and where a size does not fit 32 bits or the tensor's bytes 64. Stored shapes
+/// and variables stay as they are, and so do models of other formats. Linear in operands.
+pub fn fill(model: &mut Model) {
+    if model.format != Format::Tflite {
+        return;
+    }
+    let buffers = &model.buffers;
+    let subgraphs = model.subgraphs.iter_mut();
+    let n_filled: usize = subgraphs
+        .map(|subgraph| fill_subgraph(subgraph, buffers))
+        .sum();
+    model.diagnostics.extend(doubt(n_filled));
+}
+
+/// What each operator of a graph gives, by the shapes and constants that it reads alone.
+pub struct Rules<'g> {
+    graph: &'g Graph<'g>,
+    /// Nothing is computed from shapes here.
+    computed: HashMap<usize, Vec<i64>>,
+}
+
+impl<'g> Rules<'g> {
+    pub fn new(graph: &'g Graph<'g>) -> Self {
+        Self {
+            graph,
+            computed: HashMap::new(),
+        }
+    }
+
+    /// None where the operator is not known to give only one, or where its inputs do not tell.
+    pub fn outputs(&self, operator: &Operator) -> Option<Outputs> {
+        rules::outputs(&Call {
+            tensors: &self.graph.subgraph.tensors,
+            buffers: self.graph.buffers,
+            computed: &self.computed,
+            operator,
+        })
+    }
+}
+
+/// How many tensors have a shape now that the file does not store. A scalar is none of them: old files store its
+/// shape, which has no dimensions, and say nothing of the rank.
+fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> usize {
+    let Subgraph {
+        tensors, operators, ..
+    } = subgraph;
+    let mut outputs = operators.iter().flat_map(|operator| &operator.outputs);
+    if !outputs.any(|&output| is_missing(&tensors[output])) {
+        return 0;
+    }
+    let mut computed = HashMap::new();
+    let mut n_filled = 0;
+    for operator in operators.iter() {
+        let call = Call {
+            tensors,
+            buffers,
+            computed: &computed,
+            operator,
+        };
+        let outputs = &operator.outputs;
+        let is_told = !outputs.iter().any(|&output| is_missing(&tensors[output]));
+        let shapes = if is_told { None } else { rules::outputs(&call) };
+        let values = values::computed(&call);
+        n_filled += shapes.map_or(0, |shapes| set_all(tensors, outputs, shapes));
+        // Another operator may have written it before.
+        outputs.iter().for_each(|output| {
+            computed.remove(output);
+        });
+        if let (Some(&first), Some(values)) = (outputs.first(), values) {
+            computed.insert(first, values);
+        }
+    }
+    n_filled
+}
+
+/// How many of an operator's outputs have dimensions that they had not.
+fn set_all(tensors: &mut [Tensor], outputs: &[usize], shapes: Outputs) -> usize {
+    let mut set = |output: usize, shape: &Shape| set(&mut tensors[output], shape);
+    let is_set = |is_set: &bool| *is_set;
+    let outputs = outputs.iter();
+    match shapes {
+        Outputs::Alike(shape) => outputs.map(|&at| set(at, &shape)).filter(is_set).count(),
+        Outputs::Each(shapes) => {
+            let pairs = outputs.zip(&shapes);
+            pairs
+                .map(|(&at, shape)| set(at, shape))
+                .filter(is_set)
+                .count()
+        }
+    }
+}
+
+fn is_missing(tensor: &Tensor) -> bool {
+    !tensor.has_rank && !tensor.is_variable
+}
+
+/// Whether the tensor has dimensions that it had not.
+fn set(tensor: &mut Tensor, shape: &Shape) -> bool {
+    if !is_missing(tensor) || shape.len() > MAX_COMPUTED_RANK {
+        return false;
+    }
+    let size = |&size: &i64| i32::try_from(size).ok().filter(|&size| size >= 0);
+    let Some(sizes) = shape.iter().map(size).collect::<Option<_>>() else {
+        return false;
+    };
+    tensor.shape = sizes;
+    tensor.has_rank = match tensor.tensor_type.bits_per_value() {
+        Some(_) => tensor.byte_len().is_some(),
+        None => tensor.element_count().is_some(),
+    };
+    if !tensor.has_rank {
+        tensor.shape = Vec::new();
+    }
+    !tensor.shape.is_empty()
+}
+
+fn doubt(n_filled: usize) -> Option<Diagnostic> {
+    let tensors = if n_filled == 1 { "tensor" } else { "tensors" };
+    (n_filled > 0).then(|| Diagnostic {
+        severity: Severity::Info,
+        code: "computed-shapes",
+        message: format!(
+            "the file stores no shape for {n_filled} {tensors}: computed from the operators, as LiteRT does when it \
+             loads a file; Vela and TensorFlow Lite Micro need a file that stores them"
+        ),
+        operator_idx: None,
+    })
+}

@@ -1,0 +1,130 @@
+//! What each operator makes of its inputs' shapes.
+
+use super::call::{Call, Shape};
+use crate::formats::tflite::{BuiltinOptions, LstmKernelType, OpKind};
+use crate::graph::kinds::{BROADCASTING, REDUCING, SHAPE_KEEPING};
+
+/// Shapes of an operator's results.
+pub enum Outputs {
+    /// All have the same.
+    Alike(Shape),
+    /// By position; later results have an unknown one.
+    Each(Vec<Shape>),
+}
+
+impl Outputs {
+    /// By position, as far as they are known.
+    pub fn each(&self) -> impl Iterator<Item = &[i64]> {
+        let (alike, each) = match self {
+            Self::Alike(shape) => (Some(shape), [].as_slice()),
+            Self::Each(shapes) => (None, shapes.as_slice()),
+        };
+        let alike = alike.into_iter().flat_map(std::iter::repeat);
+        alike.chain(each).map(Vec::as_slice)
+    }
+}
+
+/// None where the operator has no rule, or where its inputs do not tell.
+pub fn outputs(call: &Call) -> Option<Outputs> {
+    use BuiltinOptions as O;
+    match (call.operator.code.kind, &call.operator.options) {
+        (OpKind::Split, O::Split { num_splits }) => call.split(*num_splits).map(Outputs::Alike),
+        (OpKind::SplitV, _) => call.split_by_sizes().map(Outputs::Each),
+        (OpKind::TopkV2, _) => call.top_k().map(Outputs::Alike),
+        (OpKind::Unpack, O::Unpack { axis, .. }) => call.unpacked(*axis).map(Outputs::Alike),
+        _ => only(call).map(|shape| Outputs::Each(vec![shape])),
+    }
+}
+
+/// The shape of the first result.
+fn only(call: &Call) -> Option<Shape> {
+    match call.operator.code.kind {
+        OpKind::Select => call.shape(1),
+        kind if BROADCASTING.contains(&kind) => call.broadcast(),
+        kind if SHAPE_KEEPING.contains(&kind) => call.shape(0),
+        kind if LIKE_FIRST_INPUT.contains(&kind) => call.shape(0),
+        kind if REDUCING.contains(&kind) => call.reduced(),
+        _ => of_layer(call).or_else(|| of_layout(call)),
+    }
+}
+
+/// Results have the shape of the first input, whatever the others are.
+const LIKE_FIRST_INPUT: &[OpKind] = &[
+    OpKind::Densify,
+    OpKind::DynamicUpdateSlice,
+    OpKind::ReverseSequence,
+    OpKind::ReverseV2,
+];
+
+fn of_layer(call: &Call) -> Option<Shape> {
+    use BuiltinOptions as O;
+    match (call.operator.code.kind, &call.operator.options) {
+        (OpKind::Conv2d, options) => call.convolution(options),
+        (OpKind::DepthwiseConv2d, options) => call.depthwise(options),
+        (OpKind::Conv3d, options) => call.convolution_3d(options),
+        (OpKind::TransposeConv, _) => call.values(0).filter(|shape| shape.len() == 4),
+        (OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d, options) => {
+            call.pooled(options)
+        }
+        (OpKind::FullyConnected, O::FullyConnected { keep_num_dims, .. }) => {
+            call.dense(*keep_num_dims)
+        }
+        (OpKind::FullyConnected, _) => call.dense(false),
+        (OpKind::BatchMatmul, O::BatchMatMul { adj_x, adj_y }) => call.product([*adj_x, *adj_y]),
+        (OpKind::Svdf, O::Svdf { rank, .. }) => call.svdf(*rank),
+        (OpKind::Rnn | OpKind::UnidirectionalSequenceRnn, _) => {
+            call.recurrent(call.sizes::<2>(1)?[0])
+        }
+        (
+            OpKind::Lstm,
+            O::Lstm {
+                kernel_type: LstmKernelType::Full,
+                ..
+            },
+        )
+        | (OpKind::UnidirectionalSequenceLstm, _) => {
+            let projected = call.sizes::<2>(RECURRENT_TO_OUTPUT)?;
+            call.recurrent(projected[1])
+        }
+        _ => None,
+    }
+}
+
+/// Of an LSTM, the input with the recurrent weights of the output gate, `[cells, outputs]`.
+const RECURRENT_TO_OUTPUT: usize = 8;
+
+fn of_layout(call: &Call) -> Option<Shape> {
+    use BuiltinOptions as O;
+    match (call.operator.code.kind, &call.operator.options) {
+        (OpKind::Concatenation, O::Concatenation { axis, .. }) => call.joined(*axis),
+        (OpKind::Pack, O::Pack { axis, .. }) => call.packed(*axis),
+        (OpKind::Reshape, options) => call.reshaped(options),
+        (OpKind::Squeeze, O::Squeeze { squeeze_dims }) => call.squeezed(squeeze_dims),
+        (OpKind::ExpandDims, _) => call.expanded(),
+        (OpKind::Pad | OpKind::Padv2 | OpKind::MirrorPad, _) => call.padded(),
+        (OpKind::Slice, _) => call.sliced(),
+        (OpKind::StridedSlice, options) => call.strided(options),
+        (OpKind::Transpose, _) => call.turned(),
+        (OpKind::ArgMax | OpKind::ArgMin, _) => call.best(),
+        (OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor, _) => call.interpolated(),
+        (OpKind::DepthToSpace, O::DepthToSpace { block_size }) => {
+            call.depth_to_space((*block_size).into())
+        }
+        (OpKind::SpaceToDepth, O::SpaceToDepth { block_size }) => {
+            call.space_to_depth((*block_size).into())
+        }
+        (OpKind::BatchToSpaceNd, _) => call.batch_to_space(),
+        (OpKind::SpaceToBatchNd, _) => call.space_to_batch(),
+        (OpKind::Gather, O::Gather { axis, batch_dims }) => call.gathered(*axis, *batch_dims),
+        (OpKind::GatherNd, _) => call.gathered_by_tuples(),
+        (OpKind::EmbeddingLookup, _) => call.looked_up(),
+        (OpKind::OneHot, O::OneHot { axis }) => call.one_hot(*axis),
+        (OpKind::Tile, _) => call.tiled(),
+        (OpKind::BroadcastTo | OpKind::SparseToDense, _) => call.values(1),
+        (OpKind::Fill, _) => call.values(0),
+        (OpKind::ScatterNd, _) => call.values(2),
+        (OpKind::Shape, _) => Some(vec![i64::try_from(call.shape(0)?.len()).ok()?]),
+        (OpKind::Rank, _) => call.tensor(0).map(|_| Vec::new()),
+        _ => None,
+    }
+}

@@ -1,0 +1,125 @@
+//! Values that are computed from shapes, and that say which shape another tensor has: converters write the size of a
+//! batch, which they do not know, as `SHAPE`, `STRIDED_SLICE`, `PACK`.
+
+use super::MAX_COMPUTED_RANK;
+use super::call::{Call, require};
+use super::slices::Range;
+use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
+
+/// Values of the first result, in row-major order; as many at most as a shape has sizes. None where the operator has
+/// no rule, where what it reads is not known, and where a value does not fit 32 bits.
+pub fn computed(call: &Call) -> Option<Vec<i64>> {
+    let result = &call.tensors[*call.operator.outputs.first()?];
+    require(matches!(
+        result.tensor_type,
+        TensorType::Int32 | TensorType::Int64
+    ))?;
+    let values = of_operator(call)?;
+    let fit = values.iter().all(|&value| i32::try_from(value).is_ok());
+    (fit && values.len() <= MAX_COMPUTED_RANK).then_some(values)
+}
+
+fn of_operator(call: &Call) -> Option<Vec<i64>> {
+    match call.operator.code.kind {
+        OpKind::Shape => call.shape(0),
+        OpKind::Cast | OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => call.values(0),
+        OpKind::Concatenation => joined(call, 1),
+        OpKind::Pack => joined(call, 0),
+        OpKind::Slice => sliced(call),
+        OpKind::StridedSlice => strided(call),
+        OpKind::Gather => gathered(call),
+        OpKind::Add => pairwise(call, i64::checked_add),
+        OpKind::Sub => pairwise(call, i64::checked_sub),
+        OpKind::Mul => pairwise(call, i64::checked_mul),
+        OpKind::Div => pairwise(call, i64::checked_div),
+        OpKind::FloorDiv => pairwise(call, floor_div),
+        OpKind::Maximum => pairwise(call, |one, other| Some(one.max(other))),
+        OpKind::Minimum => pairwise(call, |one, other| Some(one.min(other))),
+        OpKind::ReduceProd => reduced(call, i64::checked_mul),
+        OpKind::Sum => reduced(call, i64::checked_add),
+        _ => None,
+    }
+}
+
+/// All values of inputs with so many dimensions, one input after the other.
+fn joined(call: &Call, rank: usize) -> Option<Vec<i64>> {
+    let n_inputs = call.operator.inputs.len();
+    require(n_inputs <= MAX_COMPUTED_RANK)?;
+    let of_input = |place: usize| {
+        let is_of_rank = call.tensor(place)?.shape.len() == rank;
+        call.values(place).filter(|_| is_of_rank)
+    };
+    let values: Vec<Vec<i64>> = (0..n_inputs).map(of_input).collect::<Option<_>>()?;
+    Some(values.concat())
+}
+
+fn sliced(call: &Call) -> Option<Vec<i64>> {
+    let ([_], values) = (call.sizes(0)?, call.values(0)?);
+    let [n_taken] = call.sliced()?.try_into().ok()?;
+    let begin = usize::try_from(call.value(1)?).ok()?;
+    let end = begin.checked_add(usize::try_from(n_taken).ok()?)?;
+    values.get(begin..end).map(<[i64]>::to_vec)
+}
+
+fn strided(call: &Call) -> Option<Vec<i64>> {
+    let &BuiltinOptions::StridedSlice {
+        begin_mask,
+        end_mask,
+        ellipsis_mask: 0,
+        new_axis_mask: 0,
+        shrink_axis_mask,
+        offset,
+    } = &call.operator.options
+    else {
+        return None;
+    };
+    let ([size], values) = (call.sizes(0)?, call.values(0)?);
+    let range = Range {
+        begin: call.value(1).filter(|_| begin_mask & 1 == 0),
+        end: call.value(2).filter(|_| end_mask & 1 == 0),
+        stride: call.value(3)?,
+        is_relative: offset,
+    };
+    let [begin, n_taken] = range.taken(size)?;
+    let n_taken = if shrink_axis_mask & 1 == 1 {
+        1
+    } else {
+        n_taken
+    };
+    let place = |n: i64| usize::try_from(begin + n * range.stride).ok();
+    let places = (0..n_taken).map(|n| values.get(place(n)?).copied());
+    places.collect()
+}
+
+fn gathered(call: &Call) -> Option<Vec<i64>> {
+    let ([_], values) = (call.sizes(0)?, call.values(0)?);
+    let places = call.values(1)?.into_iter();
+    let taken = places.map(|place| values.get(usize::try_from(place).ok()?).copied());
+    taken.collect()
+}
+
+/// Two operands of as many values, or one with a single value.
+fn pairwise(call: &Call, of: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
+    let [ones, others] = [call.values(0)?, call.values(1)?];
+    let n_values = ones.len().max(others.len());
+    let fits = |values: &[i64]| values.len() == n_values || values.len() == 1;
+    require(fits(&ones) && fits(&others))?;
+    let pairs = ones.iter().cycle().zip(others.iter().cycle());
+    let results = pairs.take(n_values).map(|(&one, &other)| of(one, other));
+    results.collect()
+}
+
+fn floor_div(one: i64, other: i64) -> Option<i64> {
+    let quotient = one.checked_div(other)?;
+    let is_between = one % other != 0 && (one < 0) != (other < 0);
+    Some(quotient - i64::from(is_between))
+}
+
+/// One value for all of a list.
+fn reduced(call: &Call, of: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
+    let ([_], values) = (call.sizes(0)?, call.values(0)?);
+    call.value(1)?;
+    let (&first, others) = values.split_first()?;
+    let all = others.iter().try_fold(first, |all, &value| of(all, value));
+    all.map(|all| vec![all])
+}

@@ -1,0 +1,237 @@
+//! Shapes that are computed where a file stores none: against those that other files store, and against those that
+//! LiteRT computes.
+#![cfg(not(target_arch = "wasm32"))]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use litecast::estimate::{ModelFile, estimate};
+use litecast::formats::tflite::{Model, parse};
+use litecast::graph::missing_shapes::fill;
+use litecast_needs::{python, shared, tflite_files};
+use serde_json::Value;
+
+/// Has no shapes but those of its input and its constants.
+const SHAPELESS: &str = "mobile_models__mobilenet_edgetpu_224_1.0_uint8.tflite";
+
+fn files() -> Vec<PathBuf> {
+    let folders = ["models", "models-mcu"].into_iter().filter_map(shared);
+    folders.flat_map(|folder| tflite_files(&folder)).collect()
+}
+
+/// Subgraph and tensor.
+type Place = (usize, usize);
+
+/// By tensor that an operator writes and whose rank is stored: the operator's name.
+fn written(model: &Model) -> BTreeMap<Place, String> {
+    let mut written = BTreeMap::new();
+    for (subgraph_idx, subgraph) in model.subgraphs.iter().enumerate() {
+        for operator in &subgraph.operators {
+            for &output in &operator.outputs {
+                let tensor = &subgraph.tensors[output];
+                let is_told = tensor.has_rank && !subgraph.inputs.contains(&output);
+                if is_told && !tensor.is_variable && model.buffers[tensor.buffer_idx].is_empty() {
+                    written.insert((subgraph_idx, output), operator.code.name().to_owned());
+                }
+            }
+        }
+    }
+    written
+}
+
+fn erase(model: &mut Model, (subgraph_idx, tensor_idx): Place) {
+    let tensor = &mut model.subgraphs[subgraph_idx].tensors[tensor_idx];
+    tensor.shape.clear();
+    tensor.shape_signature = None;
+    tensor.has_rank = false;
+}
+
+/// None where it is unknown.
+fn shape<'m>(model: &'m Model, (subgraph_idx, tensor_idx): Place) -> Option<&'m [i32]> {
+    let tensor = &model.subgraphs[subgraph_idx].tensors[tensor_idx];
+    tensor.has_rank.then_some(&tensor.shape)
+}
+
+/// As the file stores it, −1 for a size that is known only at run time.
+fn signature<'m>(model: &'m Model, (subgraph_idx, tensor_idx): Place) -> &'m [i32] {
+    let tensor = &model.subgraphs[subgraph_idx].tensors[tensor_idx];
+    tensor.shape_signature.as_ref().unwrap_or(&tensor.shape)
+}
+
+#[derive(Default)]
+struct Compared {
+    n_alike: usize,
+    /// By operator.
+    unknown: BTreeMap<String, usize>,
+    differing: Vec<String>,
+}
+
+impl Compared {
+    /// A size of −1 in `expected` is known only at run time.
+    fn add(&mut self, operator: &str, place: &str, found: Option<&[i32]>, expected: &[i32]) {
+        let fits = |found: &[i32]| {
+            let mut pairs = found.iter().zip(expected);
+            found.len() == expected.len() && pairs.all(|(found, size)| *size < 0 || found == size)
+        };
+        match found {
+            None => *self.unknown.entry(operator.to_owned()).or_default() += 1,
+            Some(found) if fits(found) => self.n_alike += 1,
+            Some(found) => self.differing.push(format!(
+                "{place} ({operator}): computed {found:?}, expected {expected:?}"
+            )),
+        }
+    }
+
+    fn n_unknown(&self) -> usize {
+        self.unknown.values().sum()
+    }
+
+    fn print(&self, what: &str) {
+        let n_unknown = self.n_unknown();
+        println!(
+            "{what}: {} shapes are alike, {} differ, {n_unknown} are unknown {:?}",
+            self.n_alike,
+            self.differing.len(),
+            self.unknown
+        );
+        self.differing.iter().for_each(|line| println!("{line}"));
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// Shapes of all results are erased and computed again: those of a whole file, where each follows from computed ones,
+/// and those of one operator at a time.
+#[test]
+fn computed_shapes_are_those_that_files_store() {
+    let (mut whole, mut single) = (Compared::default(), Compared::default());
+    for path in files() {
+        let file = std::fs::read(&path).unwrap();
+        let stored = parse(&file).unwrap();
+        let written = written(&stored);
+        let mut erased = stored.clone();
+        for &place in written.keys() {
+            erase(&mut erased, place);
+        }
+        fill(&mut erased);
+        for (&place, operator) in &written {
+            let expected = signature(&stored, place);
+            let label = format!("{} {place:?}", name(&path));
+            whole.add(operator, &label, shape(&erased, place), expected);
+        }
+        let mut erased = stored.clone();
+        for (subgraph_idx, subgraph) in stored.subgraphs.iter().enumerate() {
+            for operator in &subgraph.operators {
+                let places = operator
+                    .outputs
+                    .iter()
+                    .map(|&output| (subgraph_idx, output));
+                let places: Vec<Place> =
+                    places.filter(|place| written.contains_key(place)).collect();
+                places.iter().for_each(|&place| erase(&mut erased, place));
+                fill(&mut erased);
+                for place in places {
+                    let expected = signature(&stored, place);
+                    let label = format!("{} {place:?}", name(&path));
+                    single.add(
+                        operator.code.name(),
+                        &label,
+                        shape(&erased, place),
+                        expected,
+                    );
+                    let (subgraph_idx, tensor_idx) = place;
+                    erased.subgraphs[subgraph_idx].tensors[tensor_idx] =
+                        subgraph.tensors[tensor_idx].clone();
+                }
+            }
+        }
+    }
+    whole.print("all shapes of a file erased");
+    single.print("one operator's shapes erased");
+    assert!(whole.differing.is_empty() && single.differing.is_empty());
+    // Custom operators, resources, and shapes that depend on data.
+    assert!(20 * single.n_unknown() <= single.n_alike);
+}
+
+/// The same files without the shapes of results, written by LiteRT's own schema module and loaded by LiteRT.
+#[test]
+fn computed_shapes_are_those_of_litert() {
+    let files = files();
+    let Some(python) = python("ai_edge_litert").filter(|_| !files.is_empty()) else {
+        return;
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let erased = Path::new(env!("CARGO_TARGET_TMPDIR")).join("erased.tflite");
+    let mut command = Command::new(python);
+    command.arg(root.join("tests/shapes_with_litert.py"));
+    let output = command.arg(&erased).args(&files).output().unwrap();
+    let problem = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{problem}");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let mut compared = Compared::default();
+    for line in lines.lines().filter(|line| line.starts_with('{')) {
+        compare_with_litert(&mut compared, &serde_json::from_str(line).unwrap());
+    }
+    compared.print("shapes erased in the file");
+    assert!(compared.differing.is_empty());
+}
+
+fn compare_with_litert(compared: &mut Compared, litert: &Value) {
+    let path = Path::new(litert["file"].as_str().unwrap());
+    let Some(shapes) = litert["shapes"].as_object() else {
+        println!("{}: LiteRT: {}", name(path), litert["error"]);
+        return;
+    };
+    let file = std::fs::read(path).unwrap();
+    let stored = parse(&file).unwrap();
+    let written = written(&stored);
+    let mut erased = stored.clone();
+    for &place in written.keys() {
+        erase(&mut erased, place);
+    }
+    fill(&mut erased);
+    for (subgraph_idx, subgraph) in erased.subgraphs.iter().enumerate().take(1) {
+        for operator in &subgraph.operators {
+            for &output in &operator.outputs {
+                let place = (subgraph_idx, output);
+                let Some(expected) = shapes.get(&output.to_string()) else {
+                    continue;
+                };
+                let expected: Vec<i32> = serde_json::from_value(expected.clone()).unwrap();
+                let label = format!("{} {place:?}", name(path));
+                let found = shape(&erased, place);
+                compared.add(operator.code.name(), &label, found, &expected);
+            }
+        }
+    }
+}
+
+/// The file has estimates on every target, and one diagnostic says that shapes were computed.
+#[test]
+fn a_file_without_shapes_has_estimates() {
+    let Some(path) = shared(&format!("models/{SHAPELESS}")) else {
+        return;
+    };
+    let file = std::fs::read(path).unwrap();
+    let report = estimate(ModelFile::new(SHAPELESS, &file), None).unwrap();
+    let doubts = report.diagnostics.iter().map(|doubt| &doubt.diagnostic);
+    let computed: Vec<_> = doubts
+        .filter(|doubt| doubt.code == "computed-shapes")
+        .collect();
+    let [computed] = computed.as_slice() else {
+        panic!("{computed:?}");
+    };
+    assert!(computed.message.contains("for 78 tensors"));
+    println!("{} MACs; {}", report.model.macs, computed.message);
+    for result in &report.results {
+        let (target, metric) = (&result.target, result.metric);
+        assert!(
+            result.outcome.is_estimate(),
+            "{target} {metric:?}: {:?}",
+            result.outcome
+        );
+    }
+}
