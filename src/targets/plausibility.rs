@@ -1,7 +1,12 @@
 //! Latencies against what the hardware can do at most.
 
+use std::collections::BTreeSet;
+
 use super::{Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate, UnavailableReason};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::formats::tflite::BuiltinOptions;
+use crate::graph::kinds::{BROADCASTING, REDUCING, SHAPE_KEEPING};
+use crate::graph::{Graph, Node};
 
 /// What a target reaches at most, from its maker's documents.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +17,10 @@ pub struct PeakRates {
     pub weight_bytes_per_s: f64,
     /// Weights that can stay beside the arithmetic from one inference to the next.
     pub cached_bytes: f64,
+    /// Of all memories together, reading and writing, for feature maps; infinite where caches may hold them.
+    pub map_bytes_per_s: f64,
+    /// Feature maps that caches may hold.
+    pub cached_map_bytes: f64,
 }
 
 impl PeakRates {
@@ -19,6 +28,11 @@ impl PeakRates {
     pub fn floor_ms(&self, macs: f64, weight_bytes: f64) -> f64 {
         let streamed_bytes = (weight_bytes - self.cached_bytes).max(0.0);
         1e3 * (macs / self.macs_per_s).max(streamed_bytes / self.weight_bytes_per_s)
+    }
+
+    /// Milliseconds that the network's inputs and outputs take at least.
+    fn map_floor_ms(&self, map_bytes: f64) -> f64 {
+        1e3 * (map_bytes - self.cached_map_bytes).max(0.0) / self.map_bytes_per_s
     }
 }
 
@@ -35,8 +49,46 @@ pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
     let macs: f64 = macs.map(|(cost, _)| cost.macs as f64).sum();
     let weight_bytes = network.analysis.totals.weight_bytes as f64;
     let n_threads = f64::from(network.n_threads.get());
+    let of_work = peak.floor_ms(macs, weight_bytes) / n_threads;
+    let of_maps = peak.map_floor_ms(map_bytes(network.graph, &is_run));
     // The sum of parts may be less by rounding.
-    Some(peak.floor_ms(macs, weight_bytes) / n_threads * (1.0 - 1e-6))
+    Some(of_work.max(of_maps) * (1.0 - 1e-6))
+}
+
+/// Bytes of the network's inputs and outputs that its operators read and write to the last: not those of views, and of
+/// what takes a part of its input.
+fn map_bytes(graph: &Graph, is_run: &[bool]) -> f64 {
+    let nodes = graph.nodes.iter().zip(is_run);
+    let mut is_moved = vec![false; graph.subgraph.tensors.len()];
+    for (node, _) in nodes.filter(|(node, is_run)| **is_run && reads_all(node)) {
+        let operands = node.operator.inputs.iter().flatten();
+        for &tensor_idx in operands.chain(&node.operator.outputs) {
+            is_moved[tensor_idx] = true;
+        }
+    }
+    let ends: BTreeSet<usize> = (graph.subgraph.inputs.iter())
+        .chain(&graph.subgraph.outputs)
+        .copied()
+        .collect();
+    let moved = ends.into_iter().filter(|&tensor_idx| is_moved[tensor_idx]);
+    let bytes = moved.filter_map(|tensor_idx| graph.tensor(tensor_idx).byte_len());
+    bytes.map(|bytes| bytes as f64).sum()
+}
+
+fn reads_all(node: &Node) -> bool {
+    let kind = node.operator.code.kind;
+    match node.operator.options {
+        BuiltinOptions::Pool2D {
+            stride_h,
+            stride_w,
+            filter_h,
+            filter_w,
+            ..
+        } => stride_h <= filter_h && stride_w <= filter_w,
+        _ => [BROADCASTING, REDUCING, SHAPE_KEEPING]
+            .iter()
+            .any(|kinds| kinds.contains(&kind)),
+    }
 }
 
 /// Holds the latency of an estimate against [`floor_ms`]. Where its interval reaches that far, it is raised
@@ -117,7 +169,11 @@ mod tests {
             macs_per_s: 1e9,
             weight_bytes_per_s: 1e6,
             cached_bytes: 500.0,
+            map_bytes_per_s: 1e3,
+            cached_map_bytes: 10.0,
         };
+        assert_eq!(peak.map_floor_ms(5.0), 0.0);
+        assert_eq!(peak.map_floor_ms(12.0), 2.0);
         assert_eq!(peak.floor_ms(2e6, 0.0), 2.0);
         assert_eq!(peak.floor_ms(2e6, 500.0), 2.0);
         assert_eq!(peak.floor_ms(2e6, 5500.0), 5.0);

@@ -73,12 +73,16 @@ impl Target for CortexA {
                 macs_per_s: 32.0 * 2.4e9,
                 weight_bytes_per_s: 17.07e9,
                 cached_bytes: 2.5 * MIB,
+                map_bytes_per_s: f64::INFINITY,
+                cached_map_bytes: 0.0,
             }),
             // 1.8 GHz at most, LPDDR4-3200 of 32 bits, 1 MiB of level 2.
             "cortex-a72-rpi4" => Some(PeakRates {
                 macs_per_s: 16.0 * 1.8e9,
                 weight_bytes_per_s: 12.8e9,
                 cached_bytes: MIB,
+                map_bytes_per_s: f64::INFINITY,
+                cached_map_bytes: 0.0,
             }),
             _ => None,
         }

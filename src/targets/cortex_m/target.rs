@@ -137,6 +137,8 @@ impl Target for Microcontroller {
             macs_per_s: macs_per_cycle * clock_mhz * 1e6 / share_that_runs,
             weight_bytes_per_s: f64::INFINITY,
             cached_bytes: 0.0,
+            map_bytes_per_s: f64::INFINITY,
+            cached_map_bytes: 0.0,
         })
     }
 

@@ -54,6 +54,8 @@ impl Target for EdgeTpu {
             macs_per_s: (ARRAY_SIDE * ARRAY_SIDE) as f64 * CLOCK_HZ,
             weight_bytes_per_s: 0.5e9,
             cached_bytes: SRAM_BYTES as f64,
+            map_bytes_per_s: f64::INFINITY,
+            cached_map_bytes: 0.0,
         })
     }
 

@@ -93,6 +93,8 @@ impl Target for GpuTarget {
             weight_bytes_per_s: self.gpu.bytes_per_s,
             // Weights are read once a batch, from caches of up to 128 MB: no bound by them.
             cached_bytes: f64::MAX,
+            map_bytes_per_s: self.gpu.bytes_per_s,
+            cached_map_bytes: 128e6,
         })
     }
 
