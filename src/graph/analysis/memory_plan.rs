@@ -29,6 +29,10 @@ pub fn memory_plan(graph: &Graph, scratch: &[Scratch]) -> Result<MemoryPlan, Unp
     check_operand_shapes(graph.model)?;
     let lifetimes = lifetimes::lifetimes(graph.model, graph.subgraph_idx)?;
     let buffers = arena_buffers(graph.model, &lifetimes)?;
+    let found = buffers.len().saturating_add(scratch.len());
+    if found > MAX_PLANNED_TENSORS {
+        return Err(Unplannable::TooManyTensors { found });
+    }
     let node_steps = node_steps(graph, &lifetimes);
     let mut requests: Vec<Request> = buffers.iter().map(|buffer| buffer.request).collect();
     for buffer in scratch {
@@ -119,10 +123,7 @@ fn arena_buffers(model: &Model, lifetimes: &Lifetimes) -> Result<Vec<ArenaBuffer
         }
     }
     buffers.retain(|buffer| buffer.request.size_bytes > 0);
-    match buffers.len() {
-        found if found > MAX_PLANNED_TENSORS => Err(Unplannable::TooManyTensors { found }),
-        _ => Ok(buffers),
-    }
+    Ok(buffers)
 }
 
 /// Handles of resource variables: they point into what the kernel keeps for itself.

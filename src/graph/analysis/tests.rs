@@ -228,7 +228,7 @@ fn the_arena_holds_what_tflite_micro_puts_there() {
         int8(&[0]),
         variable,
     ];
-    let chain = vec![operator(OpKind::Cast, &[0], &[1])];
+    let chain = vec![operator(OpKind::Where, &[0], &[1])];
     let plan = |tensors: &Vec<Tensor>| {
         let main = Subgraph {
             outputs: vec![1],

@@ -3,7 +3,7 @@
 use super::calls::MAX_CALL_DEPTH;
 use crate::formats::tflite::TensorType;
 
-/// Tensors placed at most: placing is quadratic, and this many take about a tenth of a second.
+/// Tensors and working buffers of kernels placed at most: placing is quadratic, and this many take about a tenth of a second.
 /// The largest networks that people deploy have a few thousand.
 pub const MAX_PLANNED_TENSORS: usize = 10_000;
 
@@ -54,7 +54,9 @@ pub enum Unplannable {
         subgraph_idx: usize,
         operator_idx: usize,
     },
-    #[error("expected at most {MAX_PLANNED_TENSORS} activations, found {found}")]
+    #[error(
+        "expected at most {MAX_PLANNED_TENSORS} activations and working buffers, found {found}"
+    )]
     TooManyTensors { found: usize },
     #[error(
         "expected at most {MAX_WALKED} operators and operands in all calls together, found more"
