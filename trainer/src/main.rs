@@ -69,6 +69,8 @@ enum Command {
     EvaluateConfigurations(evaluate::configurations::EvaluateConfigurationsArgs),
     /// Measure rules, network and what is shown against Vela on an Ethos-U, and set the intervals
     EvaluateEstimates(evaluate::estimates::EvaluateEstimatesArgs),
+    /// Compare memory under ST Edge AI with what ST publishes of its model zoo
+    EvaluateStMemory(cortex_m::EvaluateStMemoryArgs),
     /// Compare the shipped predictor with measured boards and phones, calibrated and not
     EvaluateDevices(evaluate::devices::EvaluateDevicesArgs),
     /// Fit predictors without a neural network and measure them beside the shipped one
@@ -107,6 +109,7 @@ fn main() -> Result<()> {
         Command::EvaluateFiles(args) => evaluate::files::run(&args),
         Command::EvaluateConfigurations(args) => evaluate::configurations::run(&args),
         Command::EvaluateEstimates(args) => evaluate::estimates::run(&args),
+        Command::EvaluateStMemory(args) => cortex_m::evaluate_st_memory(&args),
         Command::EvaluateDevices(args) => evaluate::devices::run(&args),
         Command::Baselines(args) => baselines::run(&args),
         Command::Bench(args) => bench::run(args),

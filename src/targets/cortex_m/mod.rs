@@ -11,7 +11,7 @@ mod support;
 mod target;
 mod work;
 
-pub use self::activation_ram::{ActivationRam, activation_ram_bytes};
+pub use self::activation_ram::{ActivationRam, StDevice, StRelease, StTool, activation_ram_bytes};
 pub use self::constants::{CarriedOver, Constants, Energy, Errors, Runtime, Target};
 pub use self::estimate::{InferenceEnergy, Latency, energy, latency};
 pub use self::memory::{st_code_flash_bytes, weights_flash_bytes};

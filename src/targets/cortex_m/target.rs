@@ -1,6 +1,6 @@
 //! Microcontrollers as targets of the registry.
 
-use super::activation_ram::activation_ram_bytes;
+use super::activation_ram::{StTool, activation_ram_bytes};
 use super::constants::{Constants, Energy, Target as Board};
 use super::estimate::{InferenceEnergy, Latency, energy, latency};
 use super::memory::weights_flash_bytes;
@@ -289,8 +289,9 @@ fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
     }
 }
 
+/// Of the newest release.
 fn activation_ram(network: &Network) -> Outcome {
-    match activation_ram_bytes(network.graph, network.analysis) {
+    match activation_ram_bytes(network.graph, network.analysis, StTool::default()) {
         Some(range) => Outcome::Estimate {
             value: range.value as f64,
             lo: Some(range.lo as f64),

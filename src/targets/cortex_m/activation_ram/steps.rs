@@ -3,8 +3,9 @@
 //! A convolution with `SAME` padding becomes a layer that pads and one that convolves, unless its input
 //! has fewer channels than a word has bytes. A max pool joins the convolution before it. Reshapes vanish.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use super::{StTool, precomputed};
 use crate::formats::tflite::{OpKind, Tensor, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::{Graph, Node};
@@ -20,6 +21,9 @@ pub struct Steps {
     pub inputs: Vec<usize>,
     /// Buffers that hold values after the last step.
     pub outputs: Vec<usize>,
+    /// Bytes of the network's outputs that do not depend on its input. They are alive at every step and in none of
+    /// the buffers.
+    pub precomputed_bytes: u64,
 }
 
 /// One layer.
@@ -42,26 +46,42 @@ const MAX_OVERLAPPED_EXPANSION: u64 = 2;
 /// Filters that a kernel unpacks to 16-bit values at a time, in bytes.
 const MAX_UNPACKED_BYTES: u64 = 5120;
 
-/// `None` where a size is not known.
-pub fn of(graph: &Graph) -> Option<Steps> {
+/// Input channels of a convolution that reads a colour image.
+const COLOUR_CHANNELS: u64 = 3;
+
+/// `None` where a size is not known. Linear in operators and inputs.
+pub fn of(graph: &Graph, tool: StTool) -> Option<Steps> {
+    let precomputed = precomputed::of(graph);
+    let is_precomputed = |t: &usize| precomputed.contains(t);
+    let runs = |node: &Node| !node.operator.outputs.iter().all(is_precomputed);
+    let nodes = graph.nodes.iter().enumerate();
+    let nodes: Vec<(usize, &Node)> = nodes.filter(|(_, node)| runs(node)).collect();
     let mut made = Maker {
         graph,
+        tool,
         made: Steps::default(),
         buffers: HashMap::new(),
-        readers: readers(graph),
+        quantised: HashSet::new(),
+        readers: readers(graph, &nodes),
+        precomputed,
     };
     for &tensor_idx in &graph.subgraph.inputs {
         let buffer = made.buffer(tensor_idx)?;
         made.made.inputs.push(buffer);
     }
     let mut is_joined = false;
-    for (node_idx, node) in graph.nodes.iter().enumerate() {
+    for (position, &(node_idx, node)) in nodes.iter().enumerate() {
         is_joined = match is_joined {
             true => false,
-            false => made.node(node_idx, node)?,
+            false => made.node(node_idx, node, nodes.get(position + 1).copied())?,
         };
     }
     for &tensor_idx in &graph.subgraph.outputs {
+        if made.is_constant(tensor_idx) {
+            let bytes = graph.tensor(tensor_idx).byte_len()?;
+            made.made.precomputed_bytes = made.made.precomputed_bytes.saturating_add(bytes);
+            continue;
+        }
         let buffer = made.buffer(tensor_idx)?;
         made.made.outputs.push(buffer);
     }
@@ -69,12 +89,11 @@ pub fn of(graph: &Graph) -> Option<Steps> {
 }
 
 /// How often each tensor is read, an output of the graph once more.
-fn readers(graph: &Graph) -> HashMap<usize, usize> {
+fn readers(graph: &Graph, nodes: &[(usize, &Node)]) -> HashMap<usize, usize> {
     let mut readers = HashMap::new();
-    let read = graph
-        .nodes
+    let read = nodes
         .iter()
-        .flat_map(|node| node.operator.inputs.iter().flatten());
+        .flat_map(|(_, node)| node.operator.inputs.iter().flatten());
     for &tensor_idx in read.chain(&graph.subgraph.outputs) {
         *readers.entry(tensor_idx).or_insert(0) += 1;
     }
@@ -83,10 +102,15 @@ fn readers(graph: &Graph) -> HashMap<usize, usize> {
 
 struct Maker<'a, 'm> {
     graph: &'a Graph<'m>,
+    tool: StTool,
     made: Steps,
     /// By tensor.
     buffers: HashMap<usize, usize>,
+    /// Buffers that `QUANTIZE` writes.
+    quantised: HashSet<usize>,
     readers: HashMap<usize, usize>,
+    /// Tensors without a buffer.
+    precomputed: HashSet<usize>,
 }
 
 impl Maker<'_, '_> {
@@ -104,15 +128,19 @@ impl Maker<'_, '_> {
         Some(buffer)
     }
 
+    fn is_constant(&self, tensor_idx: usize) -> bool {
+        self.graph.is_constant(tensor_idx) || self.precomputed.contains(&tensor_idx)
+    }
+
     fn new_buffer(&mut self, bytes: u64) -> usize {
         self.made.buffer_bytes.push(bytes);
         self.made.buffer_bytes.len() - 1
     }
 
-    /// Whether the next node is part of the same layer.
-    fn node(&mut self, node_idx: usize, node: &Node) -> Option<bool> {
+    /// Whether the node `next` is part of the same layer.
+    fn node(&mut self, node_idx: usize, node: &Node, next: Option<(usize, &Node)>) -> Option<bool> {
         let operator = node.operator;
-        let is_activation = |t: &usize| !self.graph.is_constant(*t);
+        let is_activation = |t: &usize| !self.is_constant(*t);
         let mut read: Vec<usize> = operator
             .inputs
             .iter()
@@ -131,7 +159,7 @@ impl Maker<'_, '_> {
             // A shape, or the same values under another shape.
             if let Some(&first) = operator.inputs.first().and_then(Option::as_ref)
                 && operator.code.kind != OpKind::Shape
-                && !self.graph.is_constant(first)
+                && !self.is_constant(first)
             {
                 let buffer = self.buffer(first)?;
                 self.buffers.insert(written, buffer);
@@ -146,7 +174,7 @@ impl Maker<'_, '_> {
             ..Step::default()
         };
         let is_joined = match kind {
-            Kind::Convolution => self.convolution(node_idx, node, &mut step)?,
+            Kind::Convolution => self.convolution(node_idx, node, next, &mut step)?,
             Kind::Depthwise => {
                 self.depthwise(node_idx, node, &mut step);
                 false
@@ -170,6 +198,9 @@ impl Maker<'_, '_> {
                     OpKind::Quantize | OpKind::Pad | OpKind::Padv2
                 ) =>
             {
+                if operator.code.kind == OpKind::Quantize {
+                    self.quantised.extend(&step.writes);
+                }
                 step.lag_bytes = Some(0);
                 false
             }
@@ -181,7 +212,13 @@ impl Maker<'_, '_> {
 
     /// Two rows of the window as 16-bit values, the filters unpacked to 16-bit values as far as they
     /// fit, and numbers of each output channel.
-    fn convolution(&mut self, node_idx: usize, node: &Node, step: &mut Step) -> Option<bool> {
+    fn convolution(
+        &mut self,
+        node_idx: usize,
+        node: &Node,
+        next: Option<(usize, &Node)>,
+        step: &mut Step,
+    ) -> Option<bool> {
         let operator = node.operator;
         let written = *operator.outputs.first()?;
         let output = self.graph.tensor(written);
@@ -206,7 +243,34 @@ impl Maker<'_, '_> {
         if window.padding_same > 0.0 && in_c >= MIN_PADDED_CHANNELS {
             self.pad(node, &window, step);
         }
-        Some(self.join_pool(node_idx, written, step))
+        let is_joined = self.join_pool(next, written, step);
+        let is_column = window.filter_w == 1 && window.filter_h > 1;
+        if is_column && self.tool.is_8_1_or_10_0() {
+            step.lag_bytes = None;
+        }
+        if self.tool.is_planned_by_prefix() {
+            self.lag_behind_image(in_c, out_c, step);
+        }
+        Some(is_joined)
+    }
+
+    /// Under 8.1 and 10.0 on an STM32H7: a convolution of a grey or colour image stays further behind its
+    /// input, and `QUANTIZE` writes a colour image with one byte more.
+    fn lag_behind_image(&mut self, in_c: u64, out_c: u64, step: &mut Step) {
+        let further = match in_c {
+            1 => 1,
+            COLOUR_CHANNELS => out_c.saturating_add(1),
+            _ => return,
+        };
+        step.lag_bytes = step.lag_bytes.map(|lag| lag.saturating_add(further));
+        let image = step.reads.first();
+        if let (COLOUR_CHANNELS, Some(image)) = (in_c, image)
+            && self.quantised.remove(image)
+            && let Some(bytes) = self.made.buffer_bytes.get_mut(*image)
+            && *bytes % 4 == 0
+        {
+            *bytes = bytes.saturating_add(1);
+        }
     }
 
     /// A depthwise convolution keeps two copies of its window of 16-bit values.
@@ -232,7 +296,7 @@ impl Maker<'_, '_> {
     /// A step before `step`, which makes the padded input that `step` reads.
     fn pad(&mut self, node: &Node, window: &Window, step: &mut Step) {
         let read = node.operator.inputs.first().copied().flatten();
-        let Some(tensor_idx) = read.filter(|t| !self.graph.is_constant(*t)) else {
+        let Some(tensor_idx) = read.filter(|t| !self.is_constant(*t)) else {
             return;
         };
         let tensor = self.graph.tensor(tensor_idx);
@@ -256,8 +320,8 @@ impl Maker<'_, '_> {
     }
 
     /// Whether a max pool reads what `step` writes, and nothing else does.
-    fn join_pool(&mut self, node_idx: usize, written: usize, step: &mut Step) -> bool {
-        let Some(next) = self.graph.nodes.get(node_idx + 1) else {
+    fn join_pool(&mut self, next: Option<(usize, &Node)>, written: usize, step: &mut Step) -> bool {
+        let Some((next_idx, next)) = next else {
             return false;
         };
         let is_pool = next.operator.code.kind == OpKind::MaxPool2d
@@ -270,7 +334,7 @@ impl Maker<'_, '_> {
             return false;
         };
         let channels = last(self.graph.tensor(written));
-        let window = Window::of(self.graph, node_idx + 1, channels as f32);
+        let window = Window::of(self.graph, next_idx, channels as f32);
         let rows = side(window.filter_h).saturating_mul(row_bytes(self.graph.tensor(written)));
         step.scratch_bytes = step.scratch_bytes.saturating_add(rows);
         step.lag_bytes = Some(row_bytes(self.graph.tensor(pooled)));

@@ -305,7 +305,8 @@ pub fn errors(left_out: &[&LeftOut], estimate_ms: impl Fn(&LeftOut) -> Option<f6
     summary(left_out.iter().filter_map(error).collect())
 }
 
-fn summary(signed: Vec<f64>) -> Errors {
+/// Of signed errors in percent, what is published of their sizes.
+pub fn summary(signed: Vec<f64>) -> Errors {
     let n = signed.len();
     let bias = signed.iter().sum::<f64>() / n.max(1) as f64;
     let mut sorted: Vec<f64> = signed.iter().map(|error| error.abs()).collect();

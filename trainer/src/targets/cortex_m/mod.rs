@@ -7,6 +7,7 @@ mod evaluate;
 mod fit;
 mod measured;
 mod report;
+mod st_memory;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,6 +23,7 @@ use self::evaluate::{Evaluation, rounded};
 use self::fit::{Factors, Fit, Model, Row};
 use self::measured::{Comparison, Folders, MeasuredEnergy, Measurement, Power, Submission};
 use self::report::Found;
+pub use self::st_memory::{EvaluateStMemoryArgs, run as evaluate_st_memory};
 
 /// Fits the constants of microcontrollers to measured boards.
 #[derive(Clone, Debug, clap::Args)]

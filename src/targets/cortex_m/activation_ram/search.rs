@@ -6,10 +6,8 @@
 //! writes over the output of the one before make one region, whose buffers have fixed distances. Working
 //! memory lies where the region is free while its step runs, or extends it.
 
-use super::steps::{Step, Steps};
-
-/// Working memory starts and ends at words.
-const ALIGNMENT_BYTES: i128 = 4;
+use super::liveness::{Liveness, Overlap, scratch_bytes};
+use super::steps::Steps;
 
 /// Bytes of the smallest memory in which all steps run. Linear in steps times the bits of a size.
 pub fn peak_bytes(program: &Steps) -> u64 {
@@ -28,47 +26,27 @@ pub fn peak_bytes(program: &Steps) -> u64 {
 
 struct Plan<'p> {
     program: &'p Steps,
+    overlaps: Vec<Option<Overlap>>,
     /// Bytes alive at each step.
     live_bytes: Vec<i128>,
     /// Bytes alive at each step and its working memory, where nothing overlaps.
     separate_bytes: Vec<i128>,
-    /// The buffer that each step may write over.
-    overwritten: Vec<Option<usize>>,
 }
 
 impl<'p> Plan<'p> {
     fn of(program: &'p Steps) -> Self {
-        let n_steps = program.steps.len();
-        let lives = lives(program);
-        let mut change = vec![0_i128; n_steps + 1];
-        for (&(first, last), &bytes) in lives.iter().zip(&program.buffer_bytes) {
-            if first <= last && last < n_steps {
-                change[first] += i128::from(bytes);
-                change[last + 1] -= i128::from(bytes);
-            }
-        }
-        let mut alive = 0;
-        let live_bytes: Vec<i128> = change[..n_steps]
-            .iter()
-            .map(|change| {
-                alive += change;
-                alive
-            })
-            .collect();
+        let liveness = Liveness::of(program);
+        let live_bytes = liveness.live_bytes(program, i128::from);
         let scratches = program.steps.iter().map(scratch_bytes);
-        let separate_bytes = live_bytes.iter().zip(scratches).map(|(a, b)| a + b);
-        let overwritten = |(step_idx, step): (usize, &Step)| {
-            let is_last_read = |b: &&usize| lives[**b].1 == step_idx;
-            let largest = step.reads.iter().filter(is_last_read);
-            let largest = largest.max_by_key(|&&b| program.buffer_bytes[b]).copied();
-            let is_single = step.lag_bytes.is_some() && step.writes.len() == 1;
-            largest.filter(|_| is_single)
-        };
         Self {
             program,
-            separate_bytes: separate_bytes.collect(),
+            overlaps: liveness.overlaps,
+            separate_bytes: live_bytes
+                .iter()
+                .zip(scratches)
+                .map(|(a, b)| a + b)
+                .collect(),
             live_bytes,
-            overwritten: program.steps.iter().enumerate().map(overwritten).collect(),
         }
     }
 
@@ -82,8 +60,7 @@ impl<'p> Plan<'p> {
             let mut end = step_idx + 1;
             while end < self.program.steps.len()
                 && self.separate_bytes[end] > bytes
-                && self.overwritten[end].is_some()
-                && self.overwritten[end] == self.written(end - 1)
+                && self.continues(end)
             {
                 end += 1;
             }
@@ -95,24 +72,35 @@ impl<'p> Plan<'p> {
         true
     }
 
+    /// Whether a step may write over what the step before it may write over its own input.
+    fn continues(&self, step_idx: usize) -> bool {
+        let before = step_idx.checked_sub(1).and_then(|idx| self.overlaps[idx]);
+        match (before, self.overlaps[step_idx]) {
+            (Some(before), Some(overlap)) => before.written == overlap.read,
+            _ => false,
+        }
+    }
+
     /// Of the steps `start..end`, each written over its input, with all that lives beside them.
     fn region_bytes(&self, start: usize, end: usize) -> Option<i128> {
         let size = |b: usize| i128::from(self.program.buffer_bytes[b]);
-        let mut read = self.overwritten[start]?;
         let mut read_at = 0;
-        let (mut lo, mut hi) = (0, size(read));
+        let (mut lo, mut hi) = (0, size(self.overlaps[start]?.read));
         let mut spans = Vec::with_capacity(end - start);
         let mut beside = 0;
         for step_idx in start..end {
-            let written = self.written(step_idx)?;
-            let lag = i128::from(self.program.steps[step_idx].lag_bytes?);
-            let written_at = read_at - (size(written) - size(read)).max(0) - lag;
+            let Overlap {
+                read,
+                written,
+                lag_bytes,
+            } = self.overlaps[step_idx]?;
+            let written_at = read_at - (size(written) - size(read)).max(0) - lag_bytes;
             let top = (read_at + size(read)).max(written_at + size(written));
             lo = lo.min(written_at);
             hi = hi.max(top);
             spans.push((written_at, top));
             beside = beside.max(self.live_bytes[step_idx] - size(read) - size(written));
-            (read, read_at) = (written, written_at);
+            read_at = written_at;
         }
         for (step, (bottom, top)) in self.program.steps[start..end].iter().zip(spans) {
             let scratch = scratch_bytes(step);
@@ -126,42 +114,11 @@ impl<'p> Plan<'p> {
         }
         Some(beside + hi - lo)
     }
-
-    fn written(&self, step_idx: usize) -> Option<usize> {
-        match self.program.steps[step_idx].writes.as_slice() {
-            [written] => Some(*written),
-            _ => None,
-        }
-    }
-}
-
-fn scratch_bytes(step: &Step) -> i128 {
-    (i128::from(step.scratch_bytes) + ALIGNMENT_BYTES - 1) / ALIGNMENT_BYTES * ALIGNMENT_BYTES
-}
-
-/// First and last step at which each buffer is alive; one that no step touches ends before it begins.
-fn lives(program: &Steps) -> Vec<(usize, usize)> {
-    let mut lives = vec![(usize::MAX, 0); program.buffer_bytes.len()];
-    for (step_idx, step) in program.steps.iter().enumerate() {
-        for &buffer in step.reads.iter().chain(&step.writes) {
-            let (first, last) = &mut lives[buffer];
-            *first = (*first).min(step_idx);
-            *last = step_idx;
-        }
-    }
-    for &buffer in &program.inputs {
-        lives[buffer].0 = 0;
-    }
-    for &buffer in &program.outputs {
-        if let Some(last_step) = program.steps.len().checked_sub(1) {
-            lives[buffer].1 = last_step;
-        }
-    }
-    lives
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::steps::Step;
     use super::*;
 
     fn step(read: usize, written: usize, scratch_bytes: u64, lag_bytes: Option<u64>) -> Step {
@@ -188,6 +145,7 @@ mod tests {
             ],
             inputs: vec![0],
             outputs: vec![4],
+            precomputed_bytes: 0,
         };
         assert_eq!(peak_bytes(&program), 112_196);
     }
@@ -199,6 +157,7 @@ mod tests {
             steps: vec![step(0, 1, 5, None)],
             inputs: vec![0],
             outputs: vec![1],
+            precomputed_bytes: 0,
         };
         assert_eq!(peak_bytes(&program), 168);
         assert_eq!(peak_bytes(&Steps::default()), 0);
