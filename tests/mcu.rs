@@ -194,22 +194,23 @@ fn activations_and_weights_are_those_that_st_edge_ai_reports() {
     assert_eq!(reports.len(), 4);
 }
 
-/// Networks of ST's model zoo: the first digits of a file's name in `../shared/models-mcu`, what ST's READMEs
-/// say of it under 8.1 and under 10.0 on an STM32H7, and our estimates under both, in bytes.
-const ZOO_ON_STM32H7: [(&str, [f64; 2], [u64; 2]); 6] = [
-    ("4ae8ea1e43ef", [70.75, 74.23], [72_452, 77_181]),
-    ("0bb3704e9c72", [272.06, 278.29], [278_592, 286_365]),
-    ("a19fbb09ec23", [41.21, 52.8], [42_200, 53_753]),
-    ("ab692fae141d", [14.12, 17.21], [14_464, 17_732]),
-    ("7fc992b34c2a", [249.54, 266.3], [255_532, 266_725]),
-    ("4a005dfd5516", [686.5, 832.64], [702_976, 841_912]),
+/// Networks of ST's model zoo, by the first digits of a file's name in `../shared/models-mcu`, and their activation RAM
+/// on an STM32H7 under 8.1 and under 10.0 by the rules of `docs/microcontrollers.md`, in bytes. How far these are from
+/// ST's own figures `litecast-trainer evaluate-st-memory` prints, because those are not in this repository.
+const ZOO_ON_STM32H7: [(&str, [u64; 2]); 6] = [
+    ("4ae8ea1e43ef", [72_452, 77_181]),
+    ("0bb3704e9c72", [278_592, 286_365]),
+    ("a19fbb09ec23", [42_200, 53_753]),
+    ("ab692fae141d", [14_464, 17_732]),
+    ("7fc992b34c2a", [255_532, 266_725]),
+    ("4a005dfd5516", [702_976, 841_912]),
 ];
 
-/// The second and the fourth planner of `docs/microcontrollers.md`; the newest is held to ST's reports above.
+/// The newest release is held to ST's reports above.
 #[test]
 fn older_releases_have_plans_of_their_own() {
     let Some(files) = files() else { return };
-    for (digits, st_kib, expected) in ZOO_ON_STM32H7 {
+    for (digits, expected) in ZOO_ON_STM32H7 {
         let has_digits = |path: &&PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             name.starts_with(digits)
@@ -222,12 +223,8 @@ fn older_releases_have_plans_of_their_own() {
             let of = |graph: &Graph| activation_ram_bytes(graph, &analyze(graph), tool);
             with_graph(&bytes, of).unwrap().value
         });
-        println!("{digits}: {estimates:?}, ST {st_kib:?} KiB");
+        println!("{digits}: {estimates:?} bytes");
         assert_eq!(estimates, expected, "{digits}");
-        for (ours, st_kib) in estimates.into_iter().zip(st_kib) {
-            let off = ours as f64 / 1024.0 / st_kib - 1.0;
-            assert!(off.abs() < 0.035, "{digits}: {off}");
-        }
     }
 }
 
