@@ -816,6 +816,8 @@ test("of 1,000 operators only the rows in view are elements", (context) =>
     context.diagnostic(`estimates ${estimates.toFixed(0)} ms, drawn ${drawn.toFixed(0)} ms`);
     assert.ok((await countColours(page)) > 20, "the canvas is blank");
     await page.click('button:text-is("Table")');
+    // The table measures its height before it has rows.
+    await page.waitForSelector("tr[data-operator]");
     const rows = await page.locator("tr[data-operator]").count();
     assert.ok(rows > 10 && rows < 100, `${rows} rows are elements`);
   }));
