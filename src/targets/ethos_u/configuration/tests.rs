@@ -189,3 +189,25 @@ fn sections_inherit_what_they_do_not_say() {
     assert_eq!([sram.read_latency_cycles, sram.burst_bytes], [1, 64]);
     assert_eq!(system.bytes_per_cycle(MemoryArea::Sram), 16.0);
 }
+
+/// A configuration may come from anyone: what it says of itself is cut and escaped.
+#[test]
+fn errors_show_the_beginning_of_what_they_found() {
+    let long = format!("\u{1b}[31m{}", "x".repeat(100_000));
+    let sections = format!("{SYSTEM}{MODE}");
+    for text in [
+        long.clone(),
+        format!("[{long}"),
+        format!("[{long}]\n[{long}]"),
+        format!("[A]\nb={long}\nb=1"),
+        format!("[A]\n{long}=1"),
+        sections.replace("axi0_port=Sram", &format!("axi0_port={long}")),
+        sections.replace("cache_mem_area=Axi0", &format!("cache_mem_area={long}")),
+        sections.replace("System_Config.A", &format!("System_Config.{long}")),
+    ] {
+        let error = refusal(&text);
+        println!("{error}");
+        assert!(error.len() < 400, "{} bytes", error.len());
+        assert!(!error.contains('\u{1b}'), "{error}");
+    }
+}

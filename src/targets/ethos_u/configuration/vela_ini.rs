@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::memory_mode::{MemoryMode, Placement};
 use super::system::{MemoryArea, MemoryParameters, SystemConfiguration};
+use crate::formats::shown;
 
 /// A configuration file has a few kilobytes; a megabyte holds a thousand of Arm's.
 const MAX_INI_BYTES: usize = 1 << 20;
@@ -73,6 +74,7 @@ struct Entry {
 impl Entry {
     fn expected(&self, what: &str) -> IniError {
         let Self { key, value, line } = self;
+        let [key, value] = [key, value].map(|text| shown(text));
         at(*line, format!("{key}: expected {what}, found `{value}`"))
     }
 
@@ -139,10 +141,12 @@ impl VelaIni {
             }
             if let Some(rest) = content.strip_prefix('[') {
                 let name = rest.strip_suffix(']').ok_or_else(|| {
+                    let content = shown(content);
                     at(line, format!("expected `]` at the end, found `{content}`"))
                 })?;
                 let position = ini.sections.len();
                 if ini.position.insert(name.to_owned(), position).is_some() {
+                    let name = shown(name);
                     return Err(at(line, format!("section [{name}] stands there twice")));
                 }
                 keys.clear();
@@ -155,11 +159,13 @@ impl VelaIni {
             }
             let entry = entry(line, content)?;
             let Some(section) = ini.sections.last_mut() else {
-                let found = format!("expected a section in brackets, found `{content}`");
-                return Err(at(line, found));
+                let content = shown(content);
+                let reason = format!("expected a section in brackets, found `{content}`");
+                return Err(at(line, reason));
             };
             if !keys.insert(entry.key.to_ascii_lowercase()) {
-                let twice = format!("{} stands twice in [{}]", entry.key, section.name);
+                let [key, name] = [&entry.key, &section.name].map(|text| shown(text));
+                let twice = format!("{key} stands twice in [{name}]");
                 return Err(at(line, twice));
             }
             section.entries.push(entry);
@@ -186,15 +192,16 @@ impl VelaIni {
     fn family(&self, prefix: &'static str, name: &str) -> Result<Vec<&Section>, IniError> {
         let name = format!("{prefix}{name}");
         let mut idx = self.position.get(&name).copied().ok_or_else(|| {
-            let mut found: Vec<&str> = self.names(prefix).take(MAX_NAMES + 1).collect();
+            let mut found: Vec<String> =
+                self.names(prefix).take(MAX_NAMES + 1).map(shown).collect();
             if found.len() > MAX_NAMES {
-                found[MAX_NAMES] = "and others";
+                found[MAX_NAMES] = "and others".to_owned();
             }
             let found = match found.is_empty() {
                 true => "none of its kind".to_owned(),
                 false => found.join(", "),
             };
-            let section = name.clone();
+            let section = shown(&name);
             IniError::NoSection { section, found }
         })?;
         let mut family = Vec::new();
@@ -203,7 +210,8 @@ impl VelaIni {
             if let Some(IniError::Line { line, reason }) = &self.end
                 && section.line > *line
             {
-                return Err(at(*line, format!("[{}]: {reason}", section.name)));
+                let name = shown(&section.name);
+                return Err(at(*line, format!("[{name}]: {reason}")));
             }
             family.push(section);
             let Some(inherit) = section.entry("inherit") else {
@@ -226,14 +234,19 @@ impl VelaIni {
             .ok_or_else(|| {
                 at(
                     own_line,
-                    format!("[{SYSTEM_PREFIX}{name}]: expected core_clock"),
+                    format!("[{SYSTEM_PREFIX}{}]: expected core_clock", shown(name)),
                 )
             })?
             .number(MAX_CLOCK_HZ)?;
         let memories = memories(&family)?;
         let port = |key: &str| {
-            let entry = last(&family, key)
-                .ok_or_else(|| at(own_line, format!("[{SYSTEM_PREFIX}{name}]: expected {key}")))?;
+            let missing = || {
+                at(
+                    own_line,
+                    format!("[{SYSTEM_PREFIX}{}]: expected {key}", shown(name)),
+                )
+            };
+            let entry = last(&family, key).ok_or_else(missing)?;
             let area = entry.area()?;
             match memories[area as usize] {
                 Some(_) => Ok(area),
@@ -259,8 +272,13 @@ impl VelaIni {
         let family = self.family(MODE_PREFIX, name)?;
         let own_line = family.last().map_or(0, |section| section.line);
         let area = |key: &str| {
-            let entry = last(&family, key)
-                .ok_or_else(|| at(own_line, format!("[{MODE_PREFIX}{name}]: expected {key}")))?;
+            let missing = || {
+                at(
+                    own_line,
+                    format!("[{MODE_PREFIX}{}]: expected {key}", shown(name)),
+                )
+            };
+            let entry = last(&family, key).ok_or_else(missing)?;
             Ok((system.ports[entry.port()?], entry))
         };
         let (constants, constants_entry) = area("const_mem_area")?;
@@ -268,8 +286,8 @@ impl VelaIni {
         let (cache, cache_entry) = area("cache_mem_area")?;
         let expected = |entry: &Entry, found: MemoryArea, what: &str| {
             let found = found.name();
-            let Entry { key, value, line } = entry;
-            let system = &system.name;
+            let Entry { key, line, .. } = entry;
+            let [value, system] = [&entry.value, &system.name].map(|text| shown(text));
             let reason =
                 format!("{key}: expected {what}, found {value}, which is {found} in {system}");
             at(*line, reason)
@@ -332,16 +350,22 @@ impl Section {
 }
 
 fn entry(line: usize, content: &str) -> Result<Entry, IniError> {
-    let (key, value) = content
-        .split_once('=')
-        .ok_or_else(|| at(line, format!("expected `key=value`, found `{content}`")))?;
+    let (key, value) = content.split_once('=').ok_or_else(|| {
+        at(
+            line,
+            format!("expected `key=value`, found `{}`", shown(content)),
+        )
+    })?;
     let key = key.trim();
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let starts_well = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     if !starts_well || !key.chars().all(is_word) {
         return Err(at(
             line,
-            format!("expected a key of letters, digits and `_`, found `{key}`"),
+            format!(
+                "expected a key of letters, digits and `_`, found `{}`",
+                shown(key)
+            ),
         ));
     }
     Ok(Entry {
