@@ -28,6 +28,19 @@ struct Section {
     read: ReadArgs,
 }
 
+/// Of a parser's message, which repeats the line that it is about: lines of a configuration are shorter.
+const MAX_MESSAGE_LINE_CHARS: usize = 400;
+
+fn excerpt(message: &str) -> String {
+    let printed = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let cut = |line: &str| -> String {
+        let chars = line.chars().take(MAX_MESSAGE_LINE_CHARS);
+        chars.map(printed).collect()
+    };
+    let lines: Vec<String> = message.lines().map(cut).collect();
+    lines.join("\n")
+}
+
 /// `litecast.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -121,8 +134,8 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
         )
         .into());
     }
-    let config: Config =
-        toml::from_str(&fs::read_to_string(path)?).map_err(|error| format!("{place}: {error}"))?;
+    let config: Config = toml::from_str(&fs::read_to_string(path)?)
+        .map_err(|error| format!("{place}: {}", excerpt(&error.to_string())))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let section = |(idx, written): (usize, Written)| {
         let section = Section {
