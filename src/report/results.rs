@@ -6,6 +6,7 @@ use super::{Doubt, LeftOperator, LeftOut, TargetResult};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::Model;
 use crate::graph::Graph;
+use crate::targets::measured_range::{self, Beyond, TOLD_FACTOR};
 use crate::targets::{Network, Outcome, Target, TargetEstimate, UnsupportedOperator, plausibility};
 
 /// What the estimates leave out by their scope: other subgraphs.
@@ -62,6 +63,8 @@ struct Answer {
     /// Of the network `as_int8`.
     is_converted: bool,
     is_estimated: bool,
+    /// Where its latency lies outside of what was measured.
+    beyond: Option<Beyond>,
     /// Where something is estimated.
     unsupported: Vec<UnsupportedOperator>,
 }
@@ -78,6 +81,7 @@ impl Answer {
             estimate = target.estimate(as_int8);
             (asked, is_converted) = (as_int8, is_estimated(&estimate));
         }
+        let beyond = measured_range::widen(target, asked, &mut estimate);
         plausibility::check(target, asked, &mut estimate);
         let is_estimated = is_estimated(&estimate);
         Self {
@@ -88,6 +92,7 @@ impl Answer {
             estimate,
             is_converted,
             is_estimated,
+            beyond: beyond.filter(|beyond| is_estimated && beyond.factor >= TOLD_FACTOR),
         }
     }
 }
@@ -135,10 +140,12 @@ pub(crate) fn results<'n>(
     let mut found = Results::default();
     let mut left: BTreeMap<Vec<UnsupportedOperator>, Vec<&str>> = BTreeMap::new();
     let mut converted: Vec<&str> = Vec::new();
+    let mut outside: Vec<(&str, Beyond)> = Vec::new();
     for (target, answer) in targets.iter().zip(answers(network, as_int8, targets)) {
         if answer.is_converted {
             converted.push(target.id());
         }
+        outside.extend(answer.beyond.map(|beyond| (target.id(), beyond)));
         if answer.is_estimated {
             left.entry(answer.unsupported)
                 .or_default()
@@ -162,6 +169,7 @@ pub(crate) fn results<'n>(
             }));
     }
     found.doubts.extend(as_converted(&converted));
+    found.doubts.extend(beyond_measured(&outside));
     for (operators, targets) in left.iter().filter(|(operators, _)| !operators.is_empty()) {
         found
             .doubts
@@ -205,6 +213,34 @@ fn as_converted(targets: &[&str]) -> Option<Doubt> {
             operator_idx: None,
         },
         targets: owned(targets),
+    })
+}
+
+/// Which latencies lie outside of those that were measured.
+fn beyond_measured(targets: &[(&str, Beyond)]) -> Option<Doubt> {
+    let of_target = |(target, beyond): &(&str, Beyond)| {
+        let than = match beyond.is_longer {
+            true => "longer than the longest",
+            false => "shorter than the shortest",
+        };
+        let times = match beyond.factor {
+            factor if factor < 10.0 => format!("{factor:.1}"),
+            factor if factor < 1e4 => format!("{factor:.0}"),
+            factor => format!("{factor:.0e}"),
+        };
+        format!("{target} ({times} times {than})")
+    };
+    (!targets.is_empty()).then(|| Doubt {
+        diagnostic: Diagnostic {
+            severity: Severity::Warning,
+            code: "beyond-measured",
+            message: format!(
+                "latencies far outside of those that were measured, which widens their intervals: {}",
+                some_of(targets.iter().map(of_target), ", ")
+            ),
+            operator_idx: None,
+        },
+        targets: targets.iter().map(|(target, _)| (*target).to_owned()).collect(),
     })
 }
 

@@ -10,6 +10,7 @@ pub mod cortex_m;
 pub mod edge_tpu;
 pub mod ethos_u;
 pub mod gpu;
+pub mod measured_range;
 mod on_board;
 mod outcome;
 pub mod plausibility;
@@ -24,6 +25,7 @@ use serde::Serialize;
 pub use outcome::{Metric, MetricEstimate, Outcome, UnavailableReason};
 pub use support::{UnsupportedOperator, UnsupportedReason};
 
+pub use measured_range::MeasuredRange;
 pub use plausibility::PeakRates;
 
 use crate::diagnostic::Diagnostic;
@@ -106,6 +108,12 @@ pub trait Target: Send + Sync {
 
     /// What the hardware reaches at most, by which latencies are checked; none where no document tells.
     fn peak(&self) -> Option<PeakRates> {
+        None
+    }
+
+    /// The latencies that its constants were fitted to, as this network's batch would have them; none where they were
+    /// not fitted to latencies.
+    fn measured_range(&self, _: &Network) -> Option<MeasuredRange> {
         None
     }
 

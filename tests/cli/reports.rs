@@ -153,7 +153,16 @@ fn check_edge_tpu(report: &Value) {
     assert_eq!(result["provenance"]["kind"], "modelled");
     let words = result["provenance"]["configuration"].as_str().unwrap();
     assert!(words.contains("left out in turn"), "{words}");
-    assert!(result["expected_error_percent"].as_f64().unwrap() > 0.0);
+    // Errors on measured networks say little of one that takes a fraction of their time.
+    let doubts = report["diagnostics"].as_array().unwrap();
+    let is_beyond = doubts
+        .iter()
+        .any(|doubt| doubt["code"] == "beyond-measured");
+    let error = result["expected_error_percent"].as_f64();
+    assert!(
+        error.is_some_and(|error| error > 0.0) || is_beyond,
+        "{result}"
+    );
     let [lo, hi] = ["lo", "hi"].map(|end| result[end].as_f64());
     assert!(lo.is_some() && hi.is_some(), "{result}");
     check_interval(result);

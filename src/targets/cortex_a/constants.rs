@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::Class;
+use crate::targets::MeasuredRange;
 
 /// The constants of all boards, with how they were made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +47,8 @@ pub struct Fit {
     /// Measured latency of one thread by that of 2, 3, ... threads, beginning with one thread's 1; the
     /// mean of networks.
     pub speedups: Vec<f64>,
+    /// Latencies of all families, on any number of threads.
+    pub measured_range: MeasuredRange,
     /// What was measured, by family of networks.
     pub measured: Vec<Family>,
     /// With each family left out of the fit in turn (each network, where there is but one family).

@@ -8,8 +8,9 @@ use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::{
-    Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
-    TargetInfo, UnavailableReason, UnsupportedOperator, UnsupportedReason, uncountable,
+    MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
+    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, UnsupportedReason,
+    uncountable,
 };
 
 /// A board that was measured, with LiteRT's XNNPACK kernels.
@@ -86,6 +87,15 @@ impl Target for CortexA {
             }),
             _ => None,
         }
+    }
+
+    /// Of both precisions: most networks have operators of both.
+    fn measured_range(&self, _: &Network) -> Option<MeasuredRange> {
+        let fits = [&self.board.float32, &self.board.int8]
+            .into_iter()
+            .flatten();
+        fits.map(|fit| fit.measured_range)
+            .reduce(MeasuredRange::with)
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {

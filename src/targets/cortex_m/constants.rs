@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::work::{Program, Term, Work};
+use crate::targets::MeasuredRange;
 
 /// The constants of all targets, with how they were made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,8 @@ pub struct Target {
     pub cycles_factor: f64,
     /// Measured latencies of this processor that the fit has.
     pub n_latencies: usize,
+    /// Of the latencies that the interval is of, as cycles at [`Self::clock_mhz`].
+    pub measured_range: MeasuredRange,
     pub n_networks: usize,
     /// Of estimates of networks that nothing was fitted on.
     pub network_left_out: Errors,

@@ -11,8 +11,8 @@ use crate::graph::analysis::Analysis;
 use crate::learned::manifest::Manifest;
 use crate::provenance::{MAX_ERROR_PERCENT, Provenance, ProvenanceKind, Reference};
 use crate::targets::{
-    Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
-    TargetInfo, UnavailableReason, UnsupportedOperator, tflite_micro, uncountable,
+    MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
+    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, tflite_micro, uncountable,
 };
 
 /// Multiply-accumulates of 16-bit numbers in a cycle, by core: `SMLAD` makes two (Arm's technical reference
@@ -140,6 +140,14 @@ impl Target for Microcontroller {
             map_bytes_per_s: f64::INFINITY,
             cached_map_bytes: 0.0,
         })
+    }
+
+    /// At its own clock.
+    fn measured_range(&self, _: &Network) -> Option<MeasuredRange> {
+        let slower = self
+            .clock_mhz
+            .map_or(1.0, |mhz| self.fitted.clock_mhz / mhz);
+        Some(self.fitted.measured_range.scaled(slower))
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {

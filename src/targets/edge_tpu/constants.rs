@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::{CLOCK_HZ, Work};
+use crate::targets::MeasuredRange;
 
 /// What the fit found, with how it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,7 @@ pub struct Constants {
     /// Published latencies that the constants were fitted to; networks that were measured on two
     /// devices count twice.
     pub n_latencies: usize,
+    pub measured_range: MeasuredRange,
     pub coefficients: Coefficients,
     pub leave_one_out: LeaveOneOut,
 }

@@ -8,8 +8,9 @@ use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::cortex_a::{self, Board};
 use crate::targets::{
-    Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
-    TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela, uncountable,
+    MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
+    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela,
+    uncountable,
 };
 
 struct EdgeTpu;
@@ -57,6 +58,10 @@ impl Target for EdgeTpu {
             map_bytes_per_s: f64::INFINITY,
             cached_map_bytes: 0.0,
         })
+    }
+
+    fn measured_range(&self, _: &Network) -> Option<MeasuredRange> {
+        Some(Constants::shipped().measured_range)
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 use serde::{Deserialize, Serialize};
 
 use super::costs::{Amounts, N_COSTS, NAMES};
+use crate::targets::MeasuredRange;
 
 /// What `litecast-trainer fit-gpu` writes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,6 +40,8 @@ pub struct Run {
     /// Networks and image sizes that were measured.
     pub n_networks: usize,
     pub n_families: usize,
+    /// Latencies, or training steps, of one input in a batch.
+    pub measured_range: MeasuredRange,
     /// Smallest and median batch of the measurements.
     pub batches: [f64; 2],
     /// Milliseconds for each amount, in the order of [`NAMES`].

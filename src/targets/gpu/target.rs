@@ -14,8 +14,8 @@ use crate::graph::analysis::{Precision, precision};
 use crate::learned::manifest::Manifest;
 use crate::provenance::{Provenance, ProvenanceKind};
 use crate::targets::{
-    Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
-    TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
+    MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
+    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, uncountable,
 };
 
 /// One GPU with constants that were fitted to measurements on it.
@@ -102,6 +102,11 @@ impl Target for GpuTarget {
         true
     }
 
+    fn measured_range(&self, network: &Network) -> Option<MeasuredRange> {
+        let run = self.bundle.run(self.gpu.id, Mode::Inference)?;
+        Some(run.measured_range.scaled(f64::from(batch_of(network))))
+    }
+
     fn estimate(&self, network: &Network) -> TargetEstimate {
         let estimated = match uncountable(network.graph, network.analysis) {
             Some(reason) => Err(reason),
@@ -140,10 +145,7 @@ fn provenance(run: &Run) -> String {
 
 impl GpuTarget {
     fn of_batch(&self, network: &Network) -> Result<TargetEstimate, UnavailableReason> {
-        let batch = match graph_batch(network.graph) {
-            1 => network.batch.get(),
-            of_graph => of_graph,
-        };
+        let batch = batch_of(network);
         let kernels = kernels(network.graph);
         let inference = self.bundle.run(self.gpu.id, Mode::Inference);
         let run = inference.ok_or(UnavailableReason::NeverMeasured)?;
@@ -243,6 +245,14 @@ impl GpuTarget {
             ),
             operator_idx: None,
         })
+    }
+}
+
+/// That of the graph, or the one asked for where the graph is of one input.
+fn batch_of(network: &Network) -> u32 {
+    match graph_batch(network.graph) {
+        1 => network.batch.get(),
+        of_graph => of_graph,
     }
 }
 

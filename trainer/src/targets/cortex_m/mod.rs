@@ -16,10 +16,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
+use litecast::targets::MeasuredRange;
 use litecast::targets::cortex_m::{CarriedOver, Constants, Program, Runtime, Target, work};
 
 use self::columns::{ESP_FLASH, ESP_NN, NEURAL_ART, ST_EDGE_AI, TFLITE_MICRO};
-use self::evaluate::{Evaluation, rounded};
+use self::evaluate::{Evaluation, LeftOut, rounded};
 use self::fit::{Factors, Fit, Model, Row};
 use self::measured::{Comparison, Folders, MeasuredEnergy, Measurement, Power, Submission};
 use self::report::Found;
@@ -426,6 +427,7 @@ pub fn find<'r>(
             Some(from) => Target {
                 runtime,
                 cycles_factor: rounded(fitted.cycles_factor * from.factor),
+                measured_range: fitted.measured_range.scaled(from.factor),
                 interval_factor: rounded(fitted.interval_factor * from.spread()),
                 carried_over: Some(from),
                 ..fitted
@@ -499,6 +501,14 @@ fn target(
         (Some(_), None) => shipped(),
         (Some(power), Some(energies)) => Some(evaluate::energy(&of_core, energies, power)?),
     };
+    // Of the rows that its interval is of.
+    let rows = match evaluation.factors {
+        Factors::Board => evaluation.left_out.iter().collect(),
+        _ => of_core.clone(),
+    };
+    let at_its_clock =
+        |left: &&LeftOut| rounded(1e-3 * left.row.measured.cycles() / offer.clock_mhz);
+    let measured_range = MeasuredRange::of(rows.iter().map(at_its_clock));
     Ok(Target {
         target: offer.target.into(),
         device: offer.device.into(),
@@ -516,6 +526,8 @@ fn target(
         },
         cycles_factor: rounded(cycles_factor),
         n_latencies: of_core.len(),
+        measured_range: measured_range
+            .with_context(|| format!("no latency of {}", offer.target))?,
         n_networks: evaluate::n_networks(&of_core),
         network_left_out: evaluate::errors(&of_core, |left| Some(left.network_ms)),
         family_left_out: evaluate::errors(&of_core, |left| Some(left.family_ms)),

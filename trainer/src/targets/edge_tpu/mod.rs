@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use litecast::provenance::MAX_ERROR_PERCENT;
+use litecast::targets::MeasuredRange;
 use litecast::targets::edge_tpu::{
     Coefficients, Constants, LeaveOneOut, Work, array_ms, link_megabytes, work,
 };
@@ -175,6 +176,8 @@ fn constants(fitted: &[f64; 4], samples: &[Sample]) -> Result<Constants> {
         command: "litecast-trainer fit-edgetpu".into(),
         source: SOURCE.into(),
         n_latencies: samples.len(),
+        measured_range: MeasuredRange::of(samples.iter().map(|sample| sample.latency.ms))
+            .context("expected latencies")?,
         coefficients: Coefficients {
             ms_per_operator: rounded(ms_per_operator),
             cycles_per_array_cycle: rounded(cycles_per_array_cycle),

@@ -16,6 +16,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use litecast::targets::MeasuredRange;
 use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
 use litecast::targets::gpu::costs::NAMES;
 use litecast::targets::gpu::estimate::summed;
@@ -225,6 +226,8 @@ fn fit_table(
         laboratory: "the timm project".to_owned(),
         n_networks: samples.len(),
         n_families: families.len(),
+        measured_range: MeasuredRange::of(rows.iter().map(|row| row.ms_per_input))
+            .context("expected latencies")?,
         batches: [batches[0], batches[batches.len() / 2]],
         costs_ms: fit.costs.to_vec(),
         correction,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use litecast::learned::intervals::COVERAGE;
+use litecast::targets::MeasuredRange;
 use litecast::targets::cortex_a::{Board, Constant, Errors, Family, Fit, Nanoseconds};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -79,9 +80,7 @@ const PENALTY: f64 = 0.01;
 
 /// Of one board and precision; `None` without samples.
 pub fn fit<'s>(samples: &[&'s Sample]) -> Option<Found<'s>> {
-    if samples.is_empty() {
-        return None;
-    }
+    let measured_range = MeasuredRange::of(samples.iter().map(|sample| sample.measured_ms))?;
     let speedups = speedups(samples);
     let speedup_of = |s: &Sample| {
         speedups
@@ -149,6 +148,7 @@ pub fn fit<'s>(samples: &[&'s Sample]) -> Option<Found<'s>> {
         ns_per_instruction: proportion(&of_count).value,
         speedup_factor: speedup_factor(samples, &speedups),
         speedups,
+        measured_range,
         measured: families(&of_one_thread, &estimates),
         left_out: errors(&pairs),
         interval_factor,

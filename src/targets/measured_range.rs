@@ -1,0 +1,179 @@
+//! Latencies beyond those that were measured: their intervals are wider.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate};
+
+/// The shortest and the longest latency that a target's constants were fitted to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredRange {
+    pub shortest_ms: f64,
+    pub longest_ms: f64,
+}
+
+/// How far a latency lies outside of a [`MeasuredRange`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beyond {
+    /// By which it is longer than the longest, or shorter than the shortest; above 1.
+    pub factor: f64,
+    pub is_longer: bool,
+}
+
+/// From this factor on a report says that a latency lies outside, and tells no expected error.
+pub const TOLD_FACTOR: f64 = 2.0;
+
+impl MeasuredRange {
+    /// None of no latencies.
+    pub fn of(latencies_ms: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let widened = |range: Option<Self>, ms: f64| {
+            Some(range.map_or(
+                Self {
+                    shortest_ms: ms,
+                    longest_ms: ms,
+                },
+                |range| Self {
+                    shortest_ms: range.shortest_ms.min(ms),
+                    longest_ms: range.longest_ms.max(ms),
+                },
+            ))
+        };
+        latencies_ms.into_iter().fold(None, widened)
+    }
+
+    /// What both hold, and what lies between.
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            shortest_ms: self.shortest_ms.min(other.shortest_ms),
+            longest_ms: self.longest_ms.max(other.longest_ms),
+        }
+    }
+
+    /// Of latencies that are each `factor` times as long.
+    pub fn scaled(self, factor: f64) -> Self {
+        Self {
+            shortest_ms: self.shortest_ms * factor,
+            longest_ms: self.longest_ms * factor,
+        }
+    }
+
+    /// None inside.
+    pub fn beyond(&self, latency_ms: f64) -> Option<Beyond> {
+        let longer = latency_ms / self.longest_ms;
+        let shorter = self.shortest_ms / latency_ms;
+        let factor = longer.max(shorter);
+        (factor > 1.0 && factor.is_finite()).then_some(Beyond {
+            factor,
+            is_longer: longer > shorter,
+        })
+    }
+}
+
+impl Beyond {
+    /// By which the logarithms of an interval's ends move away from the estimate: each factor of ten beyond what was
+    /// measured adds as much as the interval has inside. Nothing was measured there, so that no figure is fitted.
+    pub fn interval_growth(&self) -> f64 {
+        1.0 + self.factor.log10()
+    }
+}
+
+/// Metrics that follow from the latency.
+const OF_LATENCY: [Metric; 4] = [
+    Metric::Latency,
+    Metric::Energy,
+    Metric::Throughput,
+    Metric::TrainingStep,
+];
+
+/// Widens the intervals of a latency outside of the target's range, and of what follows from it.
+pub fn widen(
+    target: &dyn Target,
+    network: &Network,
+    estimate: &mut TargetEstimate,
+) -> Option<Beyond> {
+    let of_latency = (estimate.metrics.iter()).find(|one| one.metric == Metric::Latency)?;
+    let Outcome::Estimate { value, .. } = &of_latency.outcome else {
+        return None;
+    };
+    let beyond = target.measured_range(network)?.beyond(*value)?;
+    let follows = |one: &&mut MetricEstimate| OF_LATENCY.contains(&one.metric);
+    for one in estimate.metrics.iter_mut().filter(follows) {
+        widen_one(&mut one.outcome, beyond);
+    }
+    Some(beyond)
+}
+
+fn widen_one(outcome: &mut Outcome, beyond: Beyond) {
+    let Outcome::Estimate {
+        value,
+        lo,
+        hi,
+        expected_error_percent,
+        ..
+    } = outcome
+    else {
+        return;
+    };
+    let moved = |end: f64| match *value > 0.0 && end > 0.0 {
+        true => *value * (end / *value).powf(beyond.interval_growth()),
+        false => end,
+    };
+    *lo = lo.map(moved);
+    *hi = hi.map(moved);
+    if beyond.factor >= TOLD_FACTOR {
+        *expected_error_percent = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provenance::{Provenance, ProvenanceKind};
+
+    const RANGE: MeasuredRange = MeasuredRange {
+        shortest_ms: 2.0,
+        longest_ms: 50.0,
+    };
+
+    #[test]
+    fn ranges_hold_all_latencies() {
+        assert_eq!(MeasuredRange::of([7.0, 2.0, 50.0, 3.0]), Some(RANGE));
+        assert_eq!(MeasuredRange::of([]), None);
+        let [one, other] = [[2.0, 7.0], [3.0, 50.0]].map(|ms| MeasuredRange::of(ms).unwrap());
+        assert_eq!(one.with(other), RANGE);
+        assert_eq!(RANGE.scaled(2.0).longest_ms, 100.0);
+    }
+
+    /// By hand: a tenth of the shortest, and a hundred times the longest.
+    #[test]
+    fn intervals_grow_with_the_decades_beyond() {
+        assert_eq!(RANGE.beyond(2.0), None);
+        assert_eq!(RANGE.beyond(50.0), None);
+        let growths = [0.2, 5000.0].map(|ms| RANGE.beyond(ms).unwrap());
+        assert!((growths[0].interval_growth() - 2.0).abs() < 1e-12);
+        assert!(!growths[0].is_longer);
+        assert!((growths[1].interval_growth() - 3.0).abs() < 1e-12);
+        assert!(growths[1].is_longer);
+        let mut outcome = Outcome::Estimate {
+            value: 5000.0,
+            lo: Some(2500.0),
+            hi: Some(10_000.0),
+            unit: "ms",
+            provenance: Provenance::own(ProvenanceKind::Modelled, String::new()),
+            expected_error_percent: Some(5.0),
+            operators: None,
+        };
+        widen_one(&mut outcome, growths[1]);
+        let Outcome::Estimate {
+            lo: Some(lo),
+            hi: Some(hi),
+            expected_error_percent,
+            ..
+        } = outcome
+        else {
+            panic!("an estimate");
+        };
+        assert!((lo - 625.0).abs() < 1e-9, "{lo}");
+        assert!((hi - 40_000.0).abs() < 1e-9, "{hi}");
+        assert_eq!(expected_error_percent, None);
+    }
+}
