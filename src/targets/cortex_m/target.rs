@@ -189,7 +189,7 @@ impl Target for Microcontroller {
             true => tflite_micro::arena(network),
             false => MetricEstimate {
                 metric: Metric::ActivationRam,
-                outcome: activation_ram(network),
+                outcome: self.activation_ram(network),
             },
         });
         TargetEstimate {
@@ -208,6 +208,26 @@ impl Microcontroller {
             Some(_) => latency.wider_by(self.fitted.transfer_factor()),
             None => latency,
         })
+    }
+
+    fn activation_ram(&self, network: &Network) -> Outcome {
+        let board = self.transferred_to.as_ref().unwrap_or(&self.fitted.device);
+        let tool = StTool::newest_for(board);
+        match activation_ram_bytes(network.graph, network.analysis, tool) {
+            Some(range) => Outcome::Estimate {
+                value: range.value as f64,
+                lo: Some(range.lo as f64),
+                hi: Some(range.hi as f64),
+                unit: Metric::ActivationRam.unit(),
+                provenance: Provenance::own(
+                    ProvenanceKind::Modelled,
+                    "buffers of ST Edge AI Core's layers, written over their inputs where that saves memory".into(),
+                ),
+                expected_error_percent: None,
+                operators: None,
+            },
+            None => Outcome::unavailable(UnavailableReason::ShapeAtRunTime),
+        }
     }
 
     fn device(&self) -> String {
@@ -294,25 +314,6 @@ fn energy_outcome(power: &Energy, energy: InferenceEnergy) -> Outcome {
         provenance: modelled(power.in_words()),
         expected_error_percent: Some(power.error.mean_percent.min(MAX_ERROR_PERCENT)),
         operators: Some(energy.operators_mj),
-    }
-}
-
-/// Of the newest release.
-fn activation_ram(network: &Network) -> Outcome {
-    match activation_ram_bytes(network.graph, network.analysis, StTool::default()) {
-        Some(range) => Outcome::Estimate {
-            value: range.value as f64,
-            lo: Some(range.lo as f64),
-            hi: Some(range.hi as f64),
-            unit: Metric::ActivationRam.unit(),
-            provenance: Provenance::own(
-                ProvenanceKind::Modelled,
-                "buffers of ST Edge AI Core's layers, written over their inputs where that saves memory".into(),
-            ),
-            expected_error_percent: None,
-            operators: None,
-        },
-        None => Outcome::unavailable(UnavailableReason::ShapeAtRunTime),
     }
 }
 

@@ -25,7 +25,7 @@ pub enum StRelease {
     V8_1,
     /// STM32Cube.AI 10.0, which is ST Edge AI Core 2.0.
     V10_0,
-    /// ST Edge AI Core 4.0, the newest.
+    /// ST Edge AI Core 3.0 and 4.0, the newest.
     #[default]
     V4_0,
 }
@@ -38,8 +38,8 @@ impl StRelease {
         match (parts.next()?, parts.next()?) {
             ("7", "3") => Some(Self::V7_3),
             ("8", "1") => Some(Self::V8_1),
-            ("10", "0") => Some(Self::V10_0),
-            ("4", "0") => Some(Self::V4_0),
+            ("10", "0") | ("2", "0") => Some(Self::V10_0),
+            ("3" | "4", "0") => Some(Self::V4_0),
             _ => None,
         }
     }
@@ -74,14 +74,26 @@ pub struct StTool {
 }
 
 impl StTool {
-    /// Whether outputs are written over inputs from the first step on, by [`prefix`].
-    fn is_planned_by_prefix(self) -> bool {
-        self.device == StDevice::Stm32H7 && self.is_8_1_or_10_0()
+    /// The newest release, for a board or series as [`StDevice::of_board`] takes it.
+    pub fn newest_for(board: &str) -> Self {
+        Self {
+            release: StRelease::default(),
+            device: StDevice::of_board(board),
+        }
     }
 
-    /// Whether kernels differ from those of 7.3 and 4.0.
-    fn is_8_1_or_10_0(self) -> bool {
-        matches!(self.release, StRelease::V8_1 | StRelease::V10_0)
+    /// Whether outputs are written over inputs from the first step on, by [`prefix`].
+    fn is_planned_by_prefix(self) -> bool {
+        self.device == StDevice::Stm32H7 && self.release != StRelease::V7_3
+    }
+
+    /// Whether kernels differ from those of 7.3: in 8.1 and 10.0 on any device, later on an STM32H7 alone.
+    fn has_other_kernels(self) -> bool {
+        match self.release {
+            StRelease::V7_3 => false,
+            StRelease::V8_1 | StRelease::V10_0 => true,
+            StRelease::V4_0 => self.device == StDevice::Stm32H7,
+        }
     }
 }
 
@@ -89,15 +101,15 @@ impl StTool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActivationRam {
     pub value: u64,
-    /// Of the newest release: nine of ten of ST's own figures, of any release, lie between this and [`Self::hi`].
+    /// Of a board's newest release: nine of ten of ST's own figures, of any release, lie between this and [`Self::hi`].
     pub lo: u64,
     pub hi: u64,
 }
 
-/// ST's own figures of all releases over our estimates of the newest: nine of ten lie between these. 8.1 and 10.0
-/// overlap fewer buffers on an STM32H7, so that the interval reaches up.
-const LO_FACTOR: f64 = 0.9;
-const HI_FACTOR: f64 = 1.5;
+/// ST's own figures of all releases over our estimates of the newest: nine of ten lie between these. Older releases
+/// overlap more buffers on an STM32H7, so that the interval reaches down.
+const LO_FACTOR: f64 = 0.75;
+const HI_FACTOR: f64 = 1.3;
 
 /// `None` where shapes are known only at run time. Linear in operators times the bits of a size.
 pub fn activation_ram_bytes(
@@ -109,7 +121,7 @@ pub fn activation_ram_bytes(
     let program = steps::of(graph, tool)?;
     let planned = match (tool.is_planned_by_prefix(), tool.release) {
         (false, _) => search::peak_bytes(&program),
-        (true, StRelease::V10_0) => prefix::peak_bytes_with_reserve(&program),
+        (true, StRelease::V10_0 | StRelease::V4_0) => prefix::peak_bytes_with_reserve(&program),
         (true, _) => prefix::peak_bytes(&program),
     };
     let value = planned.saturating_add(program.precomputed_bytes);
@@ -229,14 +241,15 @@ mod tests {
     }
 
     /// 480 bytes in, 288 out, a row of 48, and 320 + 224 + 2,560 bytes of working memory: over its input the
-    /// convolution takes 480 + 48 + 3,104, beside it 480 + 288 + 3,104. 10.0 reserves 1.25 times 3,104.
+    /// convolution takes 480 + 48 + 3,104, beside it 480 + 288 + 3,104. 10.0 and later reserve 1.25 times 3,104.
     #[test]
-    fn filters_of_one_column_are_not_written_over_their_input_under_8_1_and_10_0() {
+    fn filters_of_one_column_are_not_written_over_their_input_since_8_1() {
         let model = convolution([[1, 10, 3, 16], [16, 5, 1, 16], [1, 6, 3, 16]]);
         let (h7, other) = (StDevice::Stm32H7, StDevice::Other);
         let of = |device| RELEASES.map(|release| bytes(&model, release, device));
         assert_eq!(of(other), [3_632, 3_872, 3_872, 3_632]);
-        assert_eq!(of(h7), [3_632, 3_872, 480 + 288 + 3_880, 3_632]);
+        let reserved = 480 + 288 + 3_880;
+        assert_eq!(of(h7), [3_632, 3_872, reserved, reserved]);
     }
 
     /// 4 × 4 positions in colour, 2 × 2 of 8 channels out of them: a row of 16 bytes.
@@ -250,12 +263,12 @@ mod tests {
             (steps.buffer_bytes[1], lag_bytes)
         };
         let (h7, other) = (StDevice::Stm32H7, StDevice::Other);
-        for release in [StRelease::V8_1, StRelease::V10_0] {
+        for release in [StRelease::V8_1, StRelease::V10_0, StRelease::V4_0] {
             assert_eq!(of(&colour, release, h7), (49, Some(16 + 8 + 1)));
             assert_eq!(of(&grey, release, h7), (16, Some(16 + 1)));
             assert_eq!(of(&colour, release, other), (48, Some(16)));
         }
-        assert_eq!(of(&colour, StRelease::V4_0, h7), (48, Some(16)));
+        assert_eq!(of(&colour, StRelease::V7_3, h7), (48, Some(16)));
     }
 
     /// A chain in which each step reads a few older buffers too.

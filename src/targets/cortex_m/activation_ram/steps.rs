@@ -245,7 +245,7 @@ impl Maker<'_, '_> {
         }
         let is_joined = self.join_pool(next, written, step);
         let is_column = window.filter_w == 1 && window.filter_h > 1;
-        if is_column && self.tool.is_8_1_or_10_0() {
+        if is_column && self.tool.has_other_kernels() {
             step.lag_bytes = None;
         }
         if self.tool.is_planned_by_prefix() {

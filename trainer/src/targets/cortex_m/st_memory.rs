@@ -74,7 +74,7 @@ struct Figures {
     network: String,
     /// By the rules of the row's release and board.
     activations: Compared,
-    /// As reports show them, by the rules of the newest release.
+    /// As reports show them, by the rules of the newest release on the row's board.
     shown_activations: Compared,
     /// Whether ST's activations lie in the interval that reports show.
     is_held: bool,
@@ -136,7 +136,7 @@ impl Found {
         let analysis = analysis::analyze(&graph);
         let activations = |tool| activation_ram_bytes(&graph, &analysis, tool).with_context(read);
         let of_release = activations(row.tool())?;
-        let shown = activations(StTool::default())?;
+        let shown = activations(StTool::newest_for(&row.board))?;
         let beside = |bytes: u64, st_kib: f64| Compared {
             ours_kib: kib(bytes),
             st_kib,
@@ -230,7 +230,7 @@ impl Heads {
             activations: column("Activation RAM"),
             weights: column("Weights Flash"),
             code: column("Code Flash"),
-            release: column("STM32Cube.AI version"),
+            release: column("STM32Cube.AI version").or_else(|| column("STEdgeAI Core version")),
             board: column("Series").or_else(|| column("Target Board")),
         }
     }
