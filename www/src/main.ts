@@ -2,7 +2,7 @@
 import { PREFIX, accelerators } from "./accelerators.ts";
 import { type Asked, BOARD_PREFIX, askedTargets, boardTarget, openGroups, rememberGroup, targetsOf } from "./asked.ts";
 import { learnEstimates, withDevices } from "./device.ts";
-import { el } from "./dom.ts";
+import { el, nextTask } from "./dom.ts";
 import { Estimator, LayoutClient, readFile } from "./estimator.ts";
 import { EXAMPLES, type Example, fetchExample, warmUpUrl } from "./examples.ts";
 import { openModels } from "./files.ts";
@@ -311,6 +311,8 @@ async function renderReport(key: string, signal: AbortSignal): Promise<void> {
   const [report, file] = await Promise.all([fullReport(key), reports.get(key)?.file ?? keptFile(key)]);
   if (signal.aborted) return;
   if (!report) return showGone();
+  await nextTask(); // reading a large answer was one of its own
+  if (signal.aborted) return;
   await showReport(key, report, file, signal);
 }
 
@@ -345,15 +347,18 @@ async function keptRows(key: string): Promise<OpenComparison | null> {
 }
 
 function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLElement[], facts = ""): void {
+  // Before anything changes: it waits for a layout, and that of the new parts comes with their frame.
+  scrollTo(0, 0);
   document.body.dataset["state"] = state;
   delete document.body.dataset["drawn"];
   document.title = name ? `${name} · LiteCast` : "LiteCast";
   title.replaceChildren(name, ...(facts ? [el("span", { class: "subtle" }, facts)] : []));
   tools.replaceChildren(...buttons);
   view.replaceChildren(...parts);
-  scrollTo(0, 0);
-  // The focus was on something that is gone: the next Tab goes on from here.
-  if (document.activeElement === document.body || !document.activeElement?.isConnected) (name ? title : byId("home")).focus({ preventScroll: true });
+  requestAnimationFrame(() => {
+    // The focus was on something that is gone: the next Tab goes on from here.
+    if (document.activeElement === document.body || !document.activeElement?.isConnected) (name ? title : byId("home")).focus({ preventScroll: true });
+  });
 }
 
 /** With what each operator costs. */
