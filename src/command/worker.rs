@@ -68,11 +68,36 @@ pub fn read(file: &Path) -> Result<Vec<u8>, Failure> {
             _ => Ok(bytes),
         };
     }
-    let file_bytes = fs::metadata(file)?.len();
+    let metadata = fs::metadata(file)?;
+    if is_device(&metadata) {
+        let problem = "expected a file or a pipe, found a device";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, problem).into());
+    }
+    let file_bytes = metadata.len();
     if file_bytes > MAX_FILE_BYTES as u64 {
         return Err(too_large(usize::try_from(file_bytes).unwrap_or(usize::MAX)));
     }
-    Ok(fs::read(file)?)
+    // It may grow meanwhile, and a pipe has no size.
+    let mut bytes = Vec::with_capacity(usize::try_from(file_bytes).unwrap_or(0).saturating_add(1));
+    let limit = MAX_FILE_BYTES as u64 + 1;
+    fs::File::open(file)?.take(limit).read_to_end(&mut bytes)?;
+    match bytes.len() {
+        found if found > MAX_FILE_BYTES => Err(too_large(found)),
+        _ => Ok(bytes),
+    }
+}
+
+/// Whether bytes may come without end.
+#[cfg(unix)]
+fn is_device(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let file_type = metadata.file_type();
+    file_type.is_char_device() || file_type.is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &fs::Metadata) -> bool {
+    false
 }
 
 fn too_large(file_bytes: usize) -> Failure {
