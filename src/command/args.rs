@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use litecast::boards::Application;
-use litecast::targets::choice::MAX_CLOCK_MHZ;
+use litecast::targets::choice::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ};
 
 use super::budget::{Against, Limits, SweepLimits};
 use super::choice::{NpuArgs, TargetArgs};
@@ -72,8 +72,8 @@ fn dimension(text: &str) -> Result<(String, u32), String> {
 /// In MHz.
 fn clock(text: &str) -> Result<f64, String> {
     let clock_mhz = text.parse().ok();
-    let clock_mhz = clock_mhz.filter(|mhz| *mhz > 0.0 && *mhz <= MAX_CLOCK_MHZ);
-    clock_mhz.ok_or_else(|| format!("expected a clock above 0 and up to {MAX_CLOCK_MHZ} MHz"))
+    let clock_mhz = clock_mhz.filter(|mhz| (MIN_CLOCK_MHZ..=MAX_CLOCK_MHZ).contains(mhz));
+    clock_mhz.ok_or_else(|| format!("expected a clock of {MIN_CLOCK_MHZ} to {MAX_CLOCK_MHZ} MHz"))
 }
 
 /// How files are read and estimated.

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::learned::manifest::Manifest;
 
-/// No processor or accelerator is clocked higher.
+/// No processor or accelerator is clocked lower, or higher.
+pub const MIN_CLOCK_MHZ: f64 = 0.01;
 pub const MAX_CLOCK_MHZ: f64 = 10_000.0;
 /// Memories outside a chip, in bytes a second.
 const MIN_BANDWIDTH: f64 = 1e5;
@@ -91,7 +92,7 @@ pub enum ChoiceError {
     },
     /// A clock that no processor has.
     #[error(
-        "target {target}: expected a clock above 0 MHz and up to {MAX_CLOCK_MHZ}, found {found}"
+        "target {target}: expected a clock of {MIN_CLOCK_MHZ} to {MAX_CLOCK_MHZ} MHz, found {found}"
     )]
     Clock {
         /// Id of the target.
@@ -231,7 +232,7 @@ impl Choice {
 
     fn check_rates(&self, id: &str) -> Result<(), ChoiceError> {
         let target = || id.to_owned();
-        let is_clock = |mhz: &f64| *mhz > 0.0 && *mhz <= MAX_CLOCK_MHZ;
+        let is_clock = |mhz: &f64| (MIN_CLOCK_MHZ..=MAX_CLOCK_MHZ).contains(mhz);
         if let Some(found) = self.clock_mhz.filter(|mhz| !is_clock(mhz)) {
             return Err(ChoiceError::Clock {
                 target: target(),
