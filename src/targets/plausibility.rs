@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use super::{Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate, UnavailableReason};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::formats::tflite::BuiltinOptions;
+use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::kinds::{BROADCASTING, REDUCING, SHAPE_KEEPING};
 use crate::graph::{Graph, Node};
 
 /// What a target reaches at most, from its maker's documents.
 #[derive(Clone, Copy, Debug)]
 pub struct PeakRates {
-    /// Multiply-accumulates in a cycle times the clock, for the narrowest numbers.
+    /// Multiply-accumulates in a cycle times the clock, for the narrowest numbers, of the threads that a latency of one
+    /// thread is of. Values that windows of a pooling see count as well.
     pub macs_per_s: f64,
     /// Width times rate of the memory that holds the weights.
     pub weight_bytes_per_s: f64,
@@ -21,9 +22,23 @@ pub struct PeakRates {
     pub map_bytes_per_s: f64,
     /// Feature maps that caches may hold.
     pub cached_map_bytes: f64,
+    /// Of each weight and each value of a feature map, where the target runs another precision than the file's.
+    pub bytes_per_value: Option<f64>,
 }
 
 impl PeakRates {
+    /// Of arithmetic alone: no memory is known to set a limit.
+    pub const fn of_arithmetic(macs_per_s: f64) -> Self {
+        Self {
+            macs_per_s,
+            weight_bytes_per_s: f64::INFINITY,
+            cached_bytes: 0.0,
+            map_bytes_per_s: f64::INFINITY,
+            cached_map_bytes: 0.0,
+            bytes_per_value: None,
+        }
+    }
+
     /// Milliseconds that so many MACs and weights take at least.
     pub fn floor_ms(&self, macs: f64, weight_bytes: f64) -> f64 {
         let streamed_bytes = (weight_bytes - self.cached_bytes).max(0.0);
@@ -44,26 +59,89 @@ pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
     for operator in target.unsupported(network) {
         is_run[operator.node_idx] = false;
     }
-    let costs = network.analysis.costs.iter().zip(&is_run);
-    let macs = costs.filter(|(_, is_run)| **is_run);
-    let macs: f64 = macs.map(|(cost, _)| cost.macs as f64).sum();
-    let weight_bytes = network.analysis.totals.weight_bytes as f64;
+    let graph = network.graph;
     let n_threads = f64::from(network.n_threads.get());
-    let of_work = peak.floor_ms(macs, weight_bytes) / n_threads;
-    let of_maps = peak.map_floor_ms(map_bytes(network.graph, &is_run));
+    let work = Work::of(network, &is_run, peak.bytes_per_value);
+    let of_work = peak.floor_ms(work.macs, work.weight_bytes) / n_threads;
+    let of_maps = peak.map_floor_ms(map_bytes(graph, &is_run, peak.bytes_per_value));
     // The sum of parts may be less by rounding.
     Some(of_work.max(of_maps) * (1.0 - 1e-6))
 }
 
-/// Bytes of the network's inputs and outputs that its operators read and write to the last: not those of views, and of
-/// what takes a part of its input.
-fn map_bytes(graph: &Graph, is_run: &[bool]) -> f64 {
+/// What cannot be left out of a network.
+struct Work {
+    /// With the values that windows of poolings see.
+    macs: f64,
+    /// Of operators that multiply: of a table, only some rows are read. Each once, however many operators share them.
+    weight_bytes: f64,
+}
+
+impl Work {
+    fn of(network: &Network, is_run: &[bool], bytes_per_value: Option<f64>) -> Self {
+        let analysis = network.analysis;
+        let (mut macs, mut parameters, mut weight_bytes) = (0.0, 0u64, 0u64);
+        let costs = analysis.costs.iter().zip(&network.graph.nodes).zip(is_run);
+        for ((cost, node), _) in costs.filter(|(_, is_run)| **is_run) {
+            macs += cost.macs as f64 + pooled_values(network.graph, node);
+            if cost.macs > 0 {
+                parameters = parameters.saturating_add(cost.parameters);
+                weight_bytes = weight_bytes.saturating_add(cost.weight_bytes);
+            }
+        }
+        let totals = &analysis.totals;
+        Self {
+            macs,
+            weight_bytes: match bytes_per_value {
+                Some(bytes) => bytes * parameters.min(totals.parameters) as f64,
+                None => weight_bytes.min(totals.weight_bytes) as f64,
+            },
+        }
+    }
+}
+
+/// Values that the windows of a pooling see, together.
+fn pooled_values(graph: &Graph, node: &Node) -> f64 {
+    let BuiltinOptions::Pool2D {
+        filter_h, filter_w, ..
+    } = node.operator.options
+    else {
+        return 0.0;
+    };
+    let tensor = |idx: Option<usize>| idx.map(|idx| graph.tensor(idx));
+    let input = tensor(node.operator.inputs.first().copied().flatten());
+    let output = tensor(node.operator.outputs.first().copied());
+    let (Some(input), Some(output)) = (input, output) else {
+        return 0.0;
+    };
+    let &[_, rows, columns, _] = input.shape.as_slice() else {
+        return 0.0;
+    };
+    // Half of a window at an edge lies outside, whatever the padding; a quarter at a corner.
+    let seen = |filter: i32, size: i32| f64::from(filter.clamp(0, size.max(0))) / 2.0;
+    let outputs = output.element_count().unwrap_or(0) as f64;
+    match (filter_h, filter_w) {
+        (1, 1) => 0.0,
+        _ => outputs * seen(filter_h, rows) * seen(filter_w, columns),
+    }
+}
+
+/// Bytes of the network's inputs that its operators read to the last, and of its outputs that they write to the last:
+/// not those of views, and of what takes a part of its input.
+fn map_bytes(graph: &Graph, is_run: &[bool], bytes_per_value: Option<f64>) -> f64 {
     let nodes = graph.nodes.iter().zip(is_run);
     let mut is_moved = vec![false; graph.subgraph.tensors.len()];
-    for (node, _) in nodes.filter(|(node, is_run)| **is_run && reads_all(node)) {
-        let operands = node.operator.inputs.iter().flatten();
-        for &tensor_idx in operands.chain(&node.operator.outputs) {
-            is_moved[tensor_idx] = true;
+    for (node, _) in nodes.filter(|(_, is_run)| **is_run) {
+        let operator = &node.operator;
+        if reads_all(graph, node) {
+            for &tensor_idx in operator.inputs.iter().flatten() {
+                is_moved[tensor_idx] = true;
+            }
+        }
+        let is_constant = |&tensor_idx: &usize| graph.is_constant(tensor_idx);
+        if writes_all(node) && !operator.inputs.iter().flatten().all(is_constant) {
+            for &tensor_idx in &operator.outputs {
+                is_moved[tensor_idx] = true;
+            }
         }
     }
     let ends: BTreeSet<usize> = (graph.subgraph.inputs.iter())
@@ -71,12 +149,57 @@ fn map_bytes(graph: &Graph, is_run: &[bool]) -> f64 {
         .copied()
         .collect();
     let moved = ends.into_iter().filter(|&tensor_idx| is_moved[tensor_idx]);
-    let bytes = moved.filter_map(|tensor_idx| graph.tensor(tensor_idx).byte_len());
-    bytes.map(|bytes| bytes as f64).sum()
+    let bytes = moved.filter_map(|tensor_idx| {
+        let tensor = graph.tensor(tensor_idx);
+        match bytes_per_value {
+            Some(bytes) => Some(bytes * tensor.element_count()? as f64),
+            None => Some(tensor.byte_len()? as f64),
+        }
+    });
+    bytes.sum()
 }
 
-fn reads_all(node: &Node) -> bool {
+/// Kinds each of whose values depends on an operator's every input value, or is one of its own.
+const ELEMENTWISE: [&[OpKind]; 3] = [BROADCASTING, REDUCING, SHAPE_KEEPING];
+
+/// Kinds that compute or copy every value of their output, on all hardware: no compiler makes a view of one.
+const WRITING: &[OpKind] = &[
+    OpKind::AveragePool2d,
+    OpKind::BatchMatmul,
+    OpKind::Conv2d,
+    OpKind::Conv3d,
+    OpKind::Conv3dTranspose,
+    OpKind::DepthToSpace,
+    OpKind::DepthwiseConv2d,
+    OpKind::EmbeddingLookup,
+    OpKind::FullyConnected,
+    OpKind::Gather,
+    OpKind::GatherNd,
+    OpKind::L2Pool2d,
+    OpKind::MaxPool2d,
+    OpKind::MirrorPad,
+    OpKind::Pad,
+    OpKind::Padv2,
+    OpKind::ResizeBilinear,
+    OpKind::ResizeNearestNeighbor,
+    OpKind::SpaceToDepth,
+    OpKind::Tile,
+    OpKind::TransposeConv,
+];
+
+fn writes_all(node: &Node) -> bool {
     let kind = node.operator.code.kind;
+    WRITING.contains(&kind) || ELEMENTWISE.iter().any(|kinds| kinds.contains(&kind))
+}
+
+fn reads_all(graph: &Graph, node: &Node) -> bool {
+    let kind = node.operator.code.kind;
+    let filter = || {
+        let filter = node.operator.inputs.get(1).copied().flatten()?;
+        graph.tensor(filter).shape.get(1..3)?.try_into().ok()
+    };
+    let covers =
+        |strides: [i32; 2], filter: [i32; 2]| strides[0] <= filter[0] && strides[1] <= filter[1];
     match node.operator.options {
         BuiltinOptions::Pool2D {
             stride_h,
@@ -84,10 +207,25 @@ fn reads_all(node: &Node) -> bool {
             filter_h,
             filter_w,
             ..
-        } => stride_h <= filter_h && stride_w <= filter_w,
-        _ => [BROADCASTING, REDUCING, SHAPE_KEEPING]
-            .iter()
-            .any(|kinds| kinds.contains(&kind)),
+        } => covers([stride_h, stride_w], [filter_h, filter_w]),
+        BuiltinOptions::Conv2D {
+            stride_h,
+            stride_w,
+            dilation_h: 1,
+            dilation_w: 1,
+            ..
+        }
+        | BuiltinOptions::DepthwiseConv2D {
+            stride_h,
+            stride_w,
+            dilation_h: 1,
+            dilation_w: 1,
+            ..
+        } => filter().is_some_and(|filter| covers([stride_h, stride_w], filter)),
+        _ => {
+            matches!(kind, OpKind::FullyConnected | OpKind::BatchMatmul)
+                || ELEMENTWISE.iter().any(|kinds| kinds.contains(&kind))
+        }
     }
 }
 
@@ -171,6 +309,7 @@ mod tests {
             cached_bytes: 500.0,
             map_bytes_per_s: 1e3,
             cached_map_bytes: 10.0,
+            bytes_per_value: None,
         };
         assert_eq!(peak.map_floor_ms(5.0), 0.0);
         assert_eq!(peak.map_floor_ms(12.0), 2.0);

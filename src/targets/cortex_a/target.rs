@@ -64,29 +64,32 @@ impl Target for CortexA {
         unsupported.collect()
     }
 
-    /// One core. A Cortex-A76 starts two 128-bit dot products of 16 MACs in a cycle, a Cortex-A72 two 128-bit
-    /// operations of 8 MACs at most (Arm's software optimisation guides of both).
+    /// One core, or those that the board's latencies are all of. A Cortex-A76 starts two 128-bit dot products of 16 MACs
+    /// in a cycle, a Cortex-A55 one; a Cortex-A72 two 128-bit operations of 8 MACs at most, a Cortex-A53 and a
+    /// Cortex-A7 one (Arm's software optimisation guides and technical reference manuals).
     fn peak(&self) -> Option<PeakRates> {
         const MIB: f64 = 1024.0 * 1024.0;
-        match self.board.target.as_str() {
-            // 2.4 GHz, LPDDR4X-4267 of 32 bits, 2 MiB of level 3 and 512 KiB of level 2.
-            "cortex-a76-rpi5" => Some(PeakRates {
-                macs_per_s: 32.0 * 2.4e9,
-                weight_bytes_per_s: 17.07e9,
-                cached_bytes: 2.5 * MIB,
-                map_bytes_per_s: f64::INFINITY,
-                cached_map_bytes: 0.0,
-            }),
-            // 1.8 GHz at most, LPDDR4-3200 of 32 bits, 1 MiB of level 2.
-            "cortex-a72-rpi4" => Some(PeakRates {
-                macs_per_s: 16.0 * 1.8e9,
-                weight_bytes_per_s: 12.8e9,
-                cached_bytes: MIB,
-                map_bytes_per_s: f64::INFINITY,
-                cached_map_bytes: 0.0,
-            }),
-            _ => None,
-        }
+        let (macs_per_cycle, clock_hz, weight_bytes_per_s, cached_bytes) =
+            match self.board.target.as_str() {
+                // LPDDR4X-4267 of 32 bits, 2 MiB of level 3 and 512 KiB of level 2.
+                "cortex-a76-rpi5" => (32.0, 2.4e9, 17.07e9, 2.5 * MIB),
+                // LPDDR4-3200 of 32 bits, 1 MiB of level 2.
+                "cortex-a72-rpi4" => (16.0, 1.8e9, 12.8e9, MIB),
+                // LPDDR4X-3733 of 16 bits, 256 KiB of level 3.
+                "cortex-a55-imx93" => (16.0, 1.7e9, 7.47e9, MIB),
+                // LPDDR4-4000 of 32 bits, 512 KiB of level 2.
+                "cortex-a53-imx8mp" => (8.0, 1.8e9, 16.0e9, MIB),
+                // DDR3L-1066 of 32 bits, 256 KiB of level 2.
+                "cortex-a7-stm32mp157" => (8.0, 0.8e9, 4.27e9, MIB),
+                _ => return None,
+            };
+        let n_threads = f64::from(self.board.only_threads.unwrap_or(1));
+        let macs_per_s = macs_per_cycle * clock_hz * n_threads;
+        Some(PeakRates {
+            weight_bytes_per_s,
+            cached_bytes,
+            ..PeakRates::of_arithmetic(macs_per_s)
+        })
     }
 
     /// Of both precisions: most networks have operators of both.

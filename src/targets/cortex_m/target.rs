@@ -28,6 +28,9 @@ const PEAK_MACS_PER_CYCLE: &[(&str, f64)] = &[
     ("neural-art", 300.0),
 ];
 
+/// What one instruction stores, a pair of registers; the interpreter keeps every feature map of a file.
+const STORED_BYTES_PER_CYCLE: f64 = 8.0;
+
 /// Share of products that run in a program without filters of zeros: fewer are no network that learned.
 const MIN_LIVE_SHARE: f64 = 0.25;
 
@@ -133,12 +136,13 @@ impl Target for Microcontroller {
             true => MIN_LIVE_SHARE,
             false => 1.0,
         };
+        let macs_per_s = macs_per_cycle * clock_mhz * 1e6 / share_that_runs;
         Some(PeakRates {
-            macs_per_s: macs_per_cycle * clock_mhz * 1e6 / share_that_runs,
-            weight_bytes_per_s: f64::INFINITY,
-            cached_bytes: 0.0,
-            map_bytes_per_s: f64::INFINITY,
-            cached_map_bytes: 0.0,
+            map_bytes_per_s: match self.is_micro() {
+                true => STORED_BYTES_PER_CYCLE * clock_mhz * 1e6,
+                false => f64::INFINITY,
+            },
+            ..PeakRates::of_arithmetic(macs_per_s)
         })
     }
 

@@ -52,11 +52,9 @@ impl Target for EdgeTpu {
     /// The array at its clock; PCIe 2 of one lane, or USB 3, to the host.
     fn peak(&self) -> Option<PeakRates> {
         Some(PeakRates {
-            macs_per_s: (ARRAY_SIDE * ARRAY_SIDE) as f64 * CLOCK_HZ,
             weight_bytes_per_s: 0.5e9,
             cached_bytes: SRAM_BYTES as f64,
-            map_bytes_per_s: f64::INFINITY,
-            cached_map_bytes: 0.0,
+            ..PeakRates::of_arithmetic((ARRAY_SIDE * ARRAY_SIDE) as f64 * CLOCK_HZ)
         })
     }
 

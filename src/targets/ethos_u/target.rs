@@ -20,9 +20,15 @@ use crate::learned::manifest::{Manifest, Output};
 use crate::learned::out_of_distribution::Learned;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::{
-    Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target, TargetEstimate,
-    TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela, uncountable,
+    MeasuredRange, Metric, MetricEstimate, MetricInfo, Network, Outcome, PeakRates, Target,
+    TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, compiled_by_vela,
+    uncountable,
 };
+
+/// The longest latency by Vela of `trainer/data/labels.parquet`, on U85-256; the shortest is a cycle.
+const LONGEST_COMPARED_MS: f64 = 341.2;
+/// Multiply-accumulates that the longest latencies there had time for: 322.9 ms of U65-512 at 1 GHz.
+const LONGEST_COMPARED_SLOTS: f64 = 1.65e11;
 
 /// One accelerator in one system configuration and memory mode.
 struct EthosU {
@@ -95,13 +101,24 @@ impl Target for EthosU {
         } = &self.configuration;
         let of_ports = system.ports.map(|area| system.bytes_per_cycle(area));
         let bytes_per_cycle: f64 = of_ports.iter().sum();
+        let macs_per_s = f64::from(product.macs_per_cycle()) * system.clock_hz;
         Some(PeakRates {
-            macs_per_s: f64::from(product.macs_per_cycle()) * system.clock_hz,
-            weight_bytes_per_s: f64::INFINITY,
-            cached_bytes: 0.0,
             // Ports read and write at once.
             map_bytes_per_s: 2.0 * bytes_per_cycle * system.clock_hz,
-            cached_map_bytes: 0.0,
+            ..PeakRates::of_arithmetic(macs_per_s)
+        })
+    }
+
+    /// Of the networks that were compared with the compiler, in the time that this accelerator would take for as many
+    /// multiply-accumulates at its peak.
+    fn measured_range(&self, _: &Network) -> Option<MeasuredRange> {
+        let Configuration {
+            product, system, ..
+        } = &self.configuration;
+        let slots_per_ms = f64::from(product.macs_per_cycle()) * system.clock_hz * 1e-3;
+        Some(MeasuredRange {
+            shortest_ms: 0.0,
+            longest_ms: LONGEST_COMPARED_MS.max(LONGEST_COMPARED_SLOTS / slots_per_ms),
         })
     }
 

@@ -12,6 +12,8 @@ pub struct Gpu {
     pub macs_per_s: f64,
     pub bytes_per_s: f64,
     pub memory_bytes: f64,
+    /// Of level 2.
+    pub cache_bytes: f64,
     /// Power that the board may take.
     pub board_watts: f64,
 }
@@ -27,6 +29,7 @@ pub const GPUS: &[Gpu] = &[
         macs_per_s: 35.6e12,
         bytes_per_s: 936e9,
         memory_bytes: 24.0 * GIB,
+        cache_bytes: 6e6,
         board_watts: 350.0,
     },
     Gpu {
@@ -36,6 +39,7 @@ pub const GPUS: &[Gpu] = &[
         macs_per_s: 82.6e12,
         bytes_per_s: 1008e9,
         memory_bytes: 24.0 * GIB,
+        cache_bytes: 72e6,
         board_watts: 450.0,
     },
     Gpu {
@@ -45,6 +49,7 @@ pub const GPUS: &[Gpu] = &[
         macs_per_s: 104.8e12,
         bytes_per_s: 1792e9,
         memory_bytes: 32.0 * GIB,
+        cache_bytes: 96e6,
         board_watts: 575.0,
     },
     Gpu {
@@ -54,6 +59,7 @@ pub const GPUS: &[Gpu] = &[
         macs_per_s: 110e12,
         bytes_per_s: 1792e9,
         memory_bytes: 96.0 * GIB,
+        cache_bytes: 128e6,
         board_watts: 300.0,
     },
     Gpu {
@@ -63,6 +69,7 @@ pub const GPUS: &[Gpu] = &[
         macs_per_s: 156e12,
         bytes_per_s: 1555e9,
         memory_bytes: 40.0 * GIB,
+        cache_bytes: 40e6,
         board_watts: 400.0,
     },
 ];

@@ -91,10 +91,11 @@ impl Target for GpuTarget {
         Some(PeakRates {
             macs_per_s: self.gpu.macs_per_s,
             weight_bytes_per_s: self.gpu.bytes_per_s,
-            // Weights are read once a batch, from caches of up to 128 MB: no bound by them.
-            cached_bytes: f64::MAX,
+            cached_bytes: self.gpu.cache_bytes,
             map_bytes_per_s: self.gpu.bytes_per_s,
-            cached_map_bytes: 128e6,
+            cached_map_bytes: self.gpu.cache_bytes,
+            // AMP computes in float16.
+            bytes_per_value: Some(2.0),
         })
     }
 
@@ -104,7 +105,8 @@ impl Target for GpuTarget {
 
     fn measured_range(&self, network: &Network) -> Option<MeasuredRange> {
         let run = self.bundle.run(self.gpu.id, Mode::Inference)?;
-        Some(run.measured_range.scaled(f64::from(batch_of(network))))
+        let batch = batch_of(network).min(MAX_MEASURED_BATCH);
+        Some(run.measured_range.scaled(f64::from(batch)))
     }
 
     fn estimate(&self, network: &Network) -> TargetEstimate {
@@ -247,6 +249,9 @@ impl GpuTarget {
         })
     }
 }
+
+/// The timm project's largest batch.
+const MAX_MEASURED_BATCH: u32 = 2048;
 
 /// That of the graph, or the one asked for where the graph is of one input.
 fn batch_of(network: &Network) -> u32 {

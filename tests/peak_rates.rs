@@ -1,0 +1,195 @@
+//! Latencies on every target against what its memory and its arithmetic take at least, by hand.
+#![cfg(not(target_arch = "wasm32"))]
+
+use litecast::estimate::{ModelFile, estimate_on};
+use litecast::report::Report;
+use litecast::targets::choice::Choice;
+use litecast::targets::gpu::bundle::Bundle;
+use litecast::targets::{Metric, Outcome, Target, gpu, registered};
+use serde_json::{Value, json};
+
+/// No target here moves more than this (the RTX 5090's data sheet), nor multiplies more (the A100's).
+const MAX_BYTES_PER_S: f64 = 1792e9;
+const MAX_MACS_PER_S: f64 = 156e12;
+/// No NPU, processor or microcontroller here multiplies more: U85-2048 at 1 GHz, and the Edge TPU.
+const MAX_NPU_MACS_PER_S: f64 = 2.048e12;
+/// Weights and feature maps that caches may hold, at most.
+const MAX_CACHED_BYTES: f64 = 128e6;
+
+/// Every target that a choice may name, but those of boards.
+fn targets() -> Vec<Box<dyn Target>> {
+    let others = [
+        "ethos-u55-32",
+        "ethos-u65-256",
+        "ethos-u85-2048",
+        "stm32n6",
+        "cortex-m0plus-tflm",
+        "cortex-m7-tflm",
+        "cortex-m7-stm32h747",
+        "esp32-tflm",
+    ];
+    let chosen = |target: &&str| {
+        let choice = Choice {
+            target: Some((*target).to_owned()),
+            ..Choice::default()
+        };
+        choice.target().unwrap()
+    };
+    let others: Vec<_> = others.iter().map(chosen).collect();
+    registered()
+        .into_iter()
+        .chain(others)
+        .chain(gpu::targets(Bundle::shipped()))
+        .collect()
+}
+
+/// One operator from `x` to `y`, with weights where `weights` has a shape.
+fn graph(kind: &str, [x, y]: [&[u32]; 2], weights: Option<&[u32]>, attributes: Value) -> String {
+    let mut tensors = vec![
+        json!({"name": "x", "shape": x, "type": "int8"}),
+        json!({"name": "y", "shape": y, "type": "int8"}),
+    ];
+    let mut inputs = vec!["x"];
+    if let Some(shape) = weights {
+        tensors.push(json!({"name": "w", "shape": shape, "type": "int8", "constant": true}));
+        inputs.push("w");
+    }
+    json!({
+        "format": "litecast-graph", "version": 1, "inputs": ["x"], "outputs": ["y"], "tensors": tensors,
+        "operators": [{"kind": kind, "inputs": inputs, "outputs": ["y"], "attributes": attributes}],
+    })
+    .to_string()
+}
+
+fn report(text: &str) -> Report {
+    let file = ModelFile::new("made", text.as_bytes());
+    estimate_on(&[file], None, &targets())
+        .unwrap()
+        .remove(0)
+        .unwrap()
+}
+
+/// Latencies by target.
+fn latencies(report: &Report) -> Vec<(&str, [f64; 3])> {
+    let of_latency = report
+        .results
+        .iter()
+        .filter(|one| one.metric == Metric::Latency);
+    let estimates = of_latency.filter_map(|one| match &one.outcome {
+        &Outcome::Estimate {
+            value,
+            lo: Some(lo),
+            hi: Some(hi),
+            ..
+        } => Some((one.target.as_str(), [lo, value, hi])),
+        _ => None,
+    });
+    estimates.collect()
+}
+
+fn is_gpu(target: &str) -> bool {
+    gpu::targets(Bundle::shipped())
+        .iter()
+        .any(|gpu| gpu.id() == target)
+}
+
+#[test]
+fn no_latency_is_shorter_than_memory_and_arithmetic_allow() {
+    let same = |side: u32, channels: u32| [1, side, side, channels];
+    let pool = json!({"padding": "SAME", "stride": [1, 1], "filter": [200, 200]});
+    let mut n_compared = 0;
+    for (text, bytes, macs) in [
+        // 268 million weights, of two bytes on a GPU.
+        (
+            graph(
+                "FULLY_CONNECTED",
+                [&[1, 16384], &[1, 16384]],
+                Some(&[16384, 16384]),
+                json!({}),
+            ),
+            2.0 * 16384.0 * 16384.0,
+            16384.0 * 16384.0,
+        ),
+        (
+            graph("RELU", [&same(16384, 4), &same(16384, 4)], None, json!({})),
+            2.0 * 2.0 * 16384.0 * 16384.0 * 4.0,
+            0.0,
+        ),
+        (
+            graph(
+                "PAD",
+                [&same(500, 64), &same(2000, 64)],
+                None,
+                json!({"paddings": [[0, 0], [750, 750], [750, 750], [0, 0]]}),
+            ),
+            2.0 * 2000.0 * 2000.0 * 64.0,
+            0.0,
+        ),
+        // Windows at an edge see a half.
+        (
+            graph("MAX_POOL_2D", [&same(512, 16), &same(512, 16)], None, pool),
+            0.0,
+            512.0 * 512.0 * 16.0 * 100.0 * 100.0,
+        ),
+        (
+            graph(
+                "CONV_2D",
+                [&same(112, 64), &same(112, 128)],
+                Some(&[128, 3, 3, 64]),
+                json!({"padding": "SAME", "stride": [1, 1]}),
+            ),
+            0.0,
+            112.0 * 112.0 * 128.0 * 9.0 * 64.0,
+        ),
+    ] {
+        let report = report(&text);
+        for (target, [lo, value, _]) in latencies(&report) {
+            let floor_s = match is_gpu(target) {
+                true => ((bytes - MAX_CACHED_BYTES) / MAX_BYTES_PER_S).max(macs / MAX_MACS_PER_S),
+                false => macs / MAX_NPU_MACS_PER_S,
+            };
+            assert!(
+                lo >= 0.999e3 * floor_s,
+                "{target}: {lo} of {value} ms, {floor_s} s by hand: {text}"
+            );
+            n_compared += 1;
+        }
+    }
+    println!("{n_compared} latencies compared");
+    assert!(n_compared > 60, "{n_compared}");
+}
+
+/// Far above and below all that was measured, on every target that has constants of measurements.
+#[test]
+fn latencies_beyond_those_measured_are_told() {
+    let convolution = |side: u32, channels: u32| {
+        let weights = [channels, 3, 3, channels];
+        let shape = [1, side, side, channels];
+        graph(
+            "CONV_2D",
+            [&shape, &shape],
+            Some(&weights),
+            json!({"padding": "SAME", "stride": [1, 1]}),
+        )
+    };
+    let ordinary = report(&convolution(112, 64));
+    let huge = report(&convolution(8192, 1024));
+    let widths = |report: &Report| -> Vec<(String, f64)> {
+        let latencies = latencies(report).into_iter();
+        latencies
+            .map(|(target, [lo, value, hi])| (target.to_owned(), (hi / value).max(value / lo)))
+            .collect()
+    };
+    let told: Vec<&String> = (huge.diagnostics.iter())
+        .filter(|doubt| doubt.diagnostic.code == "beyond-measured")
+        .flat_map(|doubt| &doubt.targets)
+        .collect();
+    let (before, after) = (widths(&ordinary), widths(&huge));
+    assert!(after.len() > 10, "{after:?}");
+    for (target, width) in after {
+        assert!(told.contains(&&target), "{target}");
+        if let Some((_, ordinary)) = before.iter().find(|(of, _)| *of == target) {
+            println!("{target}: times and over {ordinary:.2}, {width:.2} beyond");
+        }
+    }
+}
