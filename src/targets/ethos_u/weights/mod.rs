@@ -7,11 +7,12 @@ mod symbols;
 use std::cell::RefCell;
 use std::hash::BuildHasher;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
 use self::brick::{Brick, ZeroRuns};
-use self::symbols::Symbols;
+use self::symbols::{Symbols, by_count};
 use super::accelerator::Accelerator;
 use super::blocks::Block;
 use super::geometry::{BRICK_CHANNELS, round_up};
@@ -36,8 +37,6 @@ const DECODED_PER_CYCLE: [f64; 2] = [8.0, 32.0];
 /// Weights that the fast format decodes in a cycle, and those of few different values.
 const FAST_PER_CYCLE: [f64; 2] = [32.0, 64.0];
 const FAST_HEADER_BYTES: f64 = 32.0;
-/// Signed distances of a byte from its zero point.
-const N_DISTANCES: usize = 512;
 
 /// Encoded bytes of weights, with biases and scales of all output channels. Constant time.
 pub fn encoded_bytes(
@@ -126,6 +125,88 @@ fn distance(byte: u8, histogram: &ByteHistogram) -> usize {
     2 * value.unsigned_abs() as usize + usize::from(value < 0)
 }
 
+/// The values of a distribution from the most frequent on, whatever the number of weights that have it: sorting them is
+/// most of what a stream takes.
+struct Ranked {
+    counts: Arc<[u64; 256]>,
+    zero: u8,
+    is_signed: bool,
+    n_sampled: f64,
+    /// Pairs (distance, count in the sample), as [`by_count`] sorts them.
+    by_count: Vec<(usize, f64)>,
+}
+
+impl Ranked {
+    /// Of a histogram whose counts were seen a short time before on this thread, or anew.
+    fn kept(histogram: &ByteHistogram) -> Rc<Self> {
+        thread_local! {
+            static KEPT: RefCell<[Option<Rc<Ranked>>; MAX_KEPT]> = const { RefCell::new([const { None }; MAX_KEPT]) };
+        }
+        let key = (
+            Arc::as_ptr(&histogram.counts).addr(),
+            histogram.zero,
+            histogram.is_signed,
+        );
+        let place = (FixedState::default().hash_one(key) % MAX_KEPT as u64) as usize;
+        KEPT.with_borrow_mut(|kept| {
+            let kept = &mut kept[place];
+            match kept.as_ref().filter(|kept| kept.is_of(histogram)) {
+                Some(known) => known.clone(),
+                None => kept.insert(Rc::new(Self::of(histogram))).clone(),
+            }
+        })
+    }
+
+    fn of(histogram: &ByteHistogram) -> Self {
+        let pairs = (0..=u8::MAX).zip(histogram.counts.iter());
+        let present = pairs.filter(|&(_, &count)| count > 0);
+        let mut values: Vec<(usize, f64)> = present
+            .map(|(byte, &count)| (distance(byte, histogram), count as f64))
+            .collect();
+        values.sort_unstable_by(by_count);
+        Self {
+            counts: histogram.counts.clone(),
+            zero: histogram.zero,
+            is_signed: histogram.is_signed,
+            n_sampled: histogram.counts.iter().sum::<u64>() as f64,
+            by_count: values,
+        }
+    }
+
+    fn is_of(&self, histogram: &ByteHistogram) -> bool {
+        Arc::ptr_eq(&self.counts, &histogram.counts)
+            && self.zero == histogram.zero
+            && self.is_signed == histogram.is_signed
+    }
+
+    /// As many as a constant of so many bytes has.
+    fn values(&self, n_bytes: usize) -> Vec<(usize, f64)> {
+        let scale = n_bytes as f64 / self.n_sampled.max(1.0);
+        let values = self.by_count.iter();
+        let scaled = values.map(|&(value, count)| (value, count * scale));
+        match n_bytes {
+            0 => Vec::new(),
+            _ => scaled.collect(),
+        }
+    }
+}
+
+/// Adds zeros to ranked values, and moves 0 to its new rank: the number of zeros.
+fn add_zeros(values: &mut Vec<(usize, f64)>, n_zeros: f64) -> f64 {
+    let place = values.iter().position(|&(value, _)| value == 0);
+    let n_before = place.map_or(0.0, |place| values[place].1);
+    if n_zeros <= 0.0 {
+        return n_before;
+    }
+    if let Some(place) = place {
+        values.remove(place);
+    }
+    let zero = (0, n_before + n_zeros);
+    let place = values.partition_point(|other| by_count(other, &zero).is_lt());
+    values.insert(place, zero);
+    zero.1
+}
+
 /// The values of a weight stream.
 struct Values {
     symbols: Symbols,
@@ -140,7 +221,7 @@ struct Values {
     bits: f64,
 }
 
-/// Streams that are kept, of some 6 kB each: those of operators that share their weights, or of which only the
+/// Distributions, and streams, that are kept, of some 6 kB each: those of operators that share their weights, or of which only the
 /// distribution is known.
 const MAX_KEPT: usize = 64;
 
@@ -183,22 +264,12 @@ impl Values {
 
     /// The values of a histogram and `padding` zeros, some of which form `zero_runs`.
     fn of(histogram: &ByteHistogram, padding: f64, zero_runs: &[ZeroRuns]) -> Self {
-        let n_sampled = histogram.counts.iter().sum::<u64>() as f64;
-        let scale = histogram.n_bytes as f64 / n_sampled.max(1.0);
-        let mut counts = [0.0; N_DISTANCES];
-        for byte in 0..=u8::MAX {
-            let count = histogram.counts[usize::from(byte)] as f64 * scale;
-            counts[distance(byte, histogram)] += count;
-        }
-        counts[0] += padding;
-        let n_zeros = counts[0];
-        let mut present: Vec<(usize, f64)> = (counts.iter().copied().enumerate())
-            .filter(|&(_, count)| count > 0.0)
-            .collect();
+        let mut present = Ranked::kept(histogram).values(histogram.n_bytes);
+        let n_zeros = add_zeros(&mut present, padding);
         let n_distinct = present.len();
         let n_all: f64 = present.iter().map(|&(_, count)| count).sum();
-        let others = present.iter().filter(|&&(value, _)| value > 0);
-        let most_frequent = others.map(|&(_, count)| count).fold(0.0, f64::max);
+        let mut others = present.iter().filter(|&&(value, _)| value > 0);
+        let most_frequent = others.next().map_or(0.0, |&(_, count)| count);
         let runs = zero_runs.iter().filter(|runs| runs.length > 1.0);
         let n_zeros_in_runs = runs.map(|runs| runs.length * runs.count).sum::<f64>();
         let n_zeros_in_runs = n_zeros_in_runs.min(padding);
@@ -211,7 +282,7 @@ impl Values {
             present.retain(|&(value, _)| value > 0);
         }
         let mut values = Self {
-            symbols: Symbols::new(present),
+            symbols: Symbols::new(&present),
             has_runs,
             n_zeros_in_runs,
             n_zeros,
@@ -252,8 +323,6 @@ impl Values {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     /// More streams than are kept, each twice, and twice in a row.

@@ -1,5 +1,7 @@
 //! The symbols of a weight stream, and the codes of these.
 
+use std::cmp::Ordering;
+
 use super::brick::ZeroRuns;
 
 const PALETTE_SIZE: usize = 32;
@@ -81,22 +83,22 @@ pub(super) struct Symbols {
     fixed_bits: Option<usize>,
 }
 
+/// The more frequent first; of as frequent ones the larger.
+pub(super) fn by_count(
+    (value, count): &(usize, f64),
+    (other, other_count): &(usize, f64),
+) -> Ordering {
+    other_count.total_cmp(count).then(other.cmp(value))
+}
+
 impl Symbols {
-    /// From pairs (distance, count), each distance once: twice the distance from zero, plus 1 below it.
-    pub fn new(mut values: Vec<(usize, f64)>) -> Self {
+    /// From pairs (distance, count) as [`by_count`] sorts them, each distance once: twice the distance from zero, plus 1
+    /// below it.
+    pub fn new(values: &[(usize, f64)]) -> Self {
         let all: f64 = values.iter().map(|&(_, count)| count).sum();
         let distances = || values.iter().map(|&(value, _)| value);
         let largest = distances().max().unwrap_or(0);
         let direct_offset = distances().min().unwrap_or(0).min(MAX_DIRECT_OFFSET);
-        let by_count = |(value, count): &(usize, f64), (other, other_count): &(usize, f64)| {
-            other_count.total_cmp(count).then(other.cmp(value))
-        };
-        // Only values that may be in the palette need their rank.
-        if values.len() > PALETTE_SIZE {
-            values.select_nth_unstable_by(PALETTE_SIZE, by_count);
-        }
-        let n_ranked = values.len().min(PALETTE_SIZE);
-        values[..n_ranked].sort_unstable_by(by_count);
         let is_whole = values.len() <= PALETTE_SIZE;
         let room = match is_whole {
             true => PALETTE_SIZE,
