@@ -13,13 +13,30 @@ mod search;
 use std::cell::RefCell;
 
 use self::kept::Kept;
-use self::search::{is_part_kernel, micro_block, search};
+use self::search::{Sizes, is_part_kernel, micro_block, search};
 use super::accelerator::{Accelerator, BlockMemory};
 use super::configuration::Product;
 use super::geometry::{Hwc, ceil_div};
 use super::layer::{Kind, Layer};
 
 pub use self::search::SUB_KERNEL;
+
+/// Different layers of a plan whose blocks are all looked at, each in up to 0.2 ms: ten times as many as any network of
+/// a wide collection has, with the stripes of its cascades.
+const MAX_SEARCHED: usize = 2048;
+
+thread_local! {
+    /// All that is read of an accelerator follows from its product.
+    static KEPT: RefCell<Kept<(Product, Layer), Option<Block>>> = RefCell::default();
+}
+
+/// Makes a plan for which the blocks of [`MAX_SEARCHED`] different layers are searched. Tells whether it has more,
+/// which get the best of a few blocks.
+pub fn within_budget<T>(plan: impl FnOnce() -> T) -> (T, bool) {
+    KEPT.with_borrow_mut(|kept| kept.begin(MAX_SEARCHED));
+    let made = plan();
+    (made, KEPT.with_borrow_mut(Kept::end))
+}
 
 /// How an operation is divided: what it computes at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +61,14 @@ impl Block {
 /// The block configuration of an operation; `None` if no block fits. A layer that was seen before on this thread
 /// takes one look-up.
 pub fn choose(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
-    thread_local! {
-        /// All that is read of an accelerator follows from its product.
-        static KEPT: RefCell<Kept<(Product, Layer), Option<Block>>> = RefCell::default();
-    }
     let key = (accelerator.product, *layer);
-    KEPT.with_borrow_mut(|kept| kept.get_or(key, || choose_anew(accelerator, layer)))
+    let searched = KEPT
+        .with_borrow_mut(|kept| kept.get_or(key, || choose_anew(accelerator, layer, Sizes::All)));
+    searched.unwrap_or_else(|| choose_anew(accelerator, layer, Sizes::Doubled))
 }
 
-/// As [`choose`]. Looks at a few hundred blocks.
-fn choose_anew(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
+/// As [`choose`]. Looks at a few hundred blocks, or at a few dozen of doubled sizes.
+fn choose_anew(accelerator: &Accelerator, layer: &Layer, sizes: Sizes) -> Option<Block> {
     let is_part_kernel = is_part_kernel(accelerator, layer);
     let micro = micro_block(accelerator, layer);
     let fitted = match (accelerator.memory, layer.kind) {
@@ -68,8 +83,10 @@ fn choose_anew(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
         // Two blocks at a time, so that one is read while the other is computed; one if two do not fit.
         (BlockMemory::Apart { .. }, _) => [2, 1]
             .into_iter()
-            .find_map(|copies| search(accelerator, layer, micro, is_part_kernel, copies)),
-        (BlockMemory::Banks { .. }, _) => search(accelerator, layer, micro, is_part_kernel, 2),
+            .find_map(|copies| search(accelerator, layer, micro, is_part_kernel, copies, sizes)),
+        (BlockMemory::Banks { .. }, _) => {
+            search(accelerator, layer, micro, is_part_kernel, 2, sizes)
+        }
     };
     fitted.map(|(ofm, ifm)| Block {
         ofm,
@@ -106,7 +123,7 @@ mod tests {
                 element_bytes: IfmOfm::both(1),
             };
             for accelerator in ACCELERATORS.iter() {
-                let expected = choose_anew(accelerator, &layer);
+                let expected = choose_anew(accelerator, &layer, Sizes::All);
                 for _ in 0..2 {
                     assert_eq!(choose(accelerator, &layer), expected, "depth {depth}");
                     n_compared += 1;
