@@ -103,25 +103,29 @@ mod tests {
     use crate::targets::ethos_u::accelerator::ACCELERATORS;
     use crate::targets::ethos_u::geometry::IfmOfm;
 
+    fn layer(depth: i64) -> Layer {
+        Layer {
+            kind: Kind::Convolution,
+            ifm: [14, 7, depth],
+            ofm: [14, 7, 1 + depth % 97],
+            kernel: [3, 1],
+            stride: [1, 1],
+            dilation: [1, 1],
+            upscale: 1,
+            is_sparse: false,
+            n_chained_passes: 0,
+            has_table: false,
+            is_brick: IfmOfm::both(true),
+            element_bytes: IfmOfm::both(1),
+        }
+    }
+
     /// More layers than are kept, on three accelerators in turns.
     #[test]
     fn kept_blocks_are_those_that_a_search_finds() {
         let mut n_compared = 0;
         for depth in 1..=3000 {
-            let layer = Layer {
-                kind: Kind::Convolution,
-                ifm: [14, 7, depth],
-                ofm: [14, 7, 1 + depth % 97],
-                kernel: [3, 1],
-                stride: [1, 1],
-                dilation: [1, 1],
-                upscale: 1,
-                is_sparse: false,
-                n_chained_passes: 0,
-                has_table: false,
-                is_brick: IfmOfm::both(true),
-                element_bytes: IfmOfm::both(1),
-            };
+            let layer = layer(depth);
             for accelerator in ACCELERATORS.iter() {
                 let expected = choose_anew(accelerator, &layer, Sizes::All);
                 for _ in 0..2 {
@@ -131,5 +135,31 @@ mod tests {
             }
         }
         println!("{n_compared} blocks compared, at most {MAX_KEPT} kept");
+    }
+
+    #[test]
+    fn a_plan_is_cut_by_its_own_layers_and_not_by_earlier_plans() {
+        for accelerator in ACCELERATORS.iter() {
+            let plan = |n_layers: usize| {
+                let depths = (1..=n_layers as i64).chain(1..=100);
+                within_budget(|| -> Vec<Option<Block>> {
+                    depths
+                        .map(|depth| choose(accelerator, &layer(depth)))
+                        .collect()
+                })
+            };
+            let (whole, is_cut) = plan(MAX_SEARCHED);
+            assert!(!is_cut);
+            for _ in 0..6 {
+                let (blocks, is_cut) = plan(MAX_SEARCHED + 100);
+                assert!(is_cut);
+                assert_eq!(blocks[..MAX_SEARCHED], whole[..MAX_SEARCHED]);
+                for (idx, block) in blocks[MAX_SEARCHED..][..100].iter().enumerate() {
+                    let layer = layer((MAX_SEARCHED + idx + 1) as i64);
+                    assert!(block.is_some(), "{layer:?}");
+                    assert_eq!(*block, choose_anew(accelerator, &layer, Sizes::Doubled));
+                }
+            }
+        }
     }
 }

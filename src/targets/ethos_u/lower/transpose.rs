@@ -201,3 +201,16 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_what_registers_do_not_hold_make_the_whole() {
+        assert_eq!(n_parts([1, 128, 32]), 1.0);
+        assert_eq!(n_parts([0, 128, 32]), 1.0);
+        // [1000, 128, 128, 32] in the order [3, 0, 1, 2].
+        assert_eq!(n_parts([1, 1000 * 128 * 128, 32]), 250.0);
+    }
+}
