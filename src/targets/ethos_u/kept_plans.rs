@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use super::accelerator::Accelerator;
+use super::plan::Plan;
 use super::program::Program;
-use crate::learned::features::PlannedOperator;
 
 /// All that a plan follows from.
 #[derive(Clone, PartialEq)]
@@ -25,14 +25,11 @@ const MAX_OPERATIONS: usize = 256;
 
 thread_local! {
     /// The latest comes last.
-    static KEPT: RefCell<VecDeque<(Task, Vec<PlannedOperator>)>> = RefCell::default();
+    static KEPT: RefCell<VecDeque<(Task, Plan)>> = RefCell::default();
 }
 
 /// The plan that this thread made for the same task before, or else that of `plan`.
-pub fn kept_or(
-    task: Task,
-    plan: impl FnOnce(Task) -> Vec<PlannedOperator>,
-) -> Vec<PlannedOperator> {
+pub fn kept_or(task: Task, plan: impl FnOnce(Task) -> Plan) -> Plan {
     if task.program.operations.len() > MAX_OPERATIONS {
         return plan(task);
     }
@@ -57,6 +54,7 @@ pub fn kept_or(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learned::features::PlannedOperator;
     use crate::targets::ethos_u::accelerator::ACCELERATORS;
     use crate::targets::ethos_u::program::FeatureMap;
 
@@ -82,7 +80,11 @@ mod tests {
                 cycles,
                 ..PlannedOperator::default()
             };
-            kept_or(task.clone(), |_| vec![planned])[0].cycles
+            let planned = Plan {
+                operators: vec![planned],
+                is_cut: false,
+            };
+            kept_or(task.clone(), |_| planned).operators[0].cycles
         };
         assert_eq!(plan(&task(0, 8), 1.0), 1.0);
         assert_eq!(plan(&task(0, 8), 2.0), 1.0);

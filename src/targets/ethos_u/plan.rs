@@ -8,6 +8,7 @@ use crate::graph::analysis::Analysis;
 use crate::learned::features::PlannedOperator;
 
 use super::accelerator::Accelerator;
+use super::blocks::within_budget;
 use super::configuration::MemoryArea;
 use super::cost::{Cost, Placement};
 use super::fast_storage::in_sram;
@@ -39,23 +40,30 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
 pub struct Plan {
     /// As of [`plan`].
     pub operators: Vec<PlannedOperator>,
-    /// Whether a limit left operators or parts as they are: see [`Program::is_cut`].
+    /// Whether a limit left operators or parts as they are, see [`Program::is_cut`], or made blocks follow from a few
+    /// sizes, see [`within_budget`].
     pub is_cut: bool,
 }
 
 impl Plan {
     /// By the accelerator's rules.
     pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
+        let (mut program, is_cut) = within_budget(|| lower(accelerator, graph, analysis));
+        program.is_cut |= is_cut;
         let task = Task {
             accelerator: *accelerator,
-            program: lower(accelerator, graph, analysis),
+            program,
             n_nodes: graph.nodes.len(),
             n_tensors: graph.subgraph.tensors.len(),
         };
-        Self {
-            is_cut: task.program.is_cut,
-            operators: kept_or(task, plan_of),
-        }
+        kept_or(task, |task| {
+            let is_lowering_cut = task.program.is_cut;
+            let (operators, is_cut) = within_budget(|| plan_of(task));
+            Self {
+                operators,
+                is_cut: is_lowering_cut || is_cut,
+            }
+        })
     }
 }
 

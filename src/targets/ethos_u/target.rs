@@ -170,8 +170,9 @@ fn cut() -> Diagnostic {
     Diagnostic {
         severity: Severity::Warning,
         code: "plan-limit",
-        message: "more operations or weights than are planned: the last operators count as one operation each, or \
-                  without their weights, or parts of concatenations and splits as written in place"
+        message: "more operations or weights than are planned: the last operators count as one operation each, \
+                  without their weights, with roughly chosen blocks, or parts of concatenations and splits as written \
+                  in place"
             .into(),
         operator_idx: None,
     }

@@ -60,7 +60,9 @@ pub fn choose(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
     match accelerator.memory {
         BlockMemory::Banks { .. } => {
             let key = (accelerator.product, *shapes);
+            // A plan may ask for any number of these.
             KEPT.with_borrow_mut(|kept| kept.get_or(key, || choose_anew(accelerator, shapes)))
+                .unwrap_or_else(|| choose_anew(accelerator, shapes))
         }
         // Takes no longer than a look-up.
         BlockMemory::Apart { .. } => choose_anew(accelerator, shapes),

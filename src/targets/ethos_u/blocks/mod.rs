@@ -13,13 +13,30 @@ mod search;
 use std::cell::RefCell;
 
 use self::kept::Kept;
-use self::search::{is_part_kernel, micro_block, search};
+use self::search::{Sizes, is_part_kernel, micro_block, search};
 use super::accelerator::{Accelerator, BlockMemory};
 use super::configuration::Product;
 use super::geometry::{Hwc, ceil_div};
 use super::layer::{Kind, Layer};
 
 pub use self::search::SUB_KERNEL;
+
+/// Different layers of a plan whose blocks are all looked at, each in up to 0.2 ms: ten times as many as any network of
+/// a wide collection has, with the stripes of its cascades.
+const MAX_SEARCHED: usize = 2048;
+
+thread_local! {
+    /// All that is read of an accelerator follows from its product.
+    static KEPT: RefCell<Kept<(Product, Layer), Option<Block>>> = RefCell::default();
+}
+
+/// Makes a plan for which the blocks of [`MAX_SEARCHED`] different layers are searched. Tells whether it has more,
+/// which get the best of a few blocks.
+pub fn within_budget<T>(plan: impl FnOnce() -> T) -> (T, bool) {
+    KEPT.with_borrow_mut(|kept| kept.begin(MAX_SEARCHED));
+    let made = plan();
+    (made, KEPT.with_borrow_mut(Kept::end))
+}
 
 /// How an operation is divided: what it computes at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +61,14 @@ impl Block {
 /// The block configuration of an operation; `None` if no block fits. A layer that was seen before on this thread
 /// takes one look-up.
 pub fn choose(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
-    thread_local! {
-        /// All that is read of an accelerator follows from its product.
-        static KEPT: RefCell<Kept<(Product, Layer), Option<Block>>> = RefCell::default();
-    }
     let key = (accelerator.product, *layer);
-    KEPT.with_borrow_mut(|kept| kept.get_or(key, || choose_anew(accelerator, layer)))
+    let searched = KEPT
+        .with_borrow_mut(|kept| kept.get_or(key, || choose_anew(accelerator, layer, Sizes::All)));
+    searched.unwrap_or_else(|| choose_anew(accelerator, layer, Sizes::Doubled))
 }
 
-/// As [`choose`]. Looks at a few hundred blocks.
-fn choose_anew(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
+/// As [`choose`]. Looks at a few hundred blocks, or at a few dozen of doubled sizes.
+fn choose_anew(accelerator: &Accelerator, layer: &Layer, sizes: Sizes) -> Option<Block> {
     let is_part_kernel = is_part_kernel(accelerator, layer);
     let micro = micro_block(accelerator, layer);
     let fitted = match (accelerator.memory, layer.kind) {
@@ -68,8 +83,10 @@ fn choose_anew(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
         // Two blocks at a time, so that one is read while the other is computed; one if two do not fit.
         (BlockMemory::Apart { .. }, _) => [2, 1]
             .into_iter()
-            .find_map(|copies| search(accelerator, layer, micro, is_part_kernel, copies)),
-        (BlockMemory::Banks { .. }, _) => search(accelerator, layer, micro, is_part_kernel, 2),
+            .find_map(|copies| search(accelerator, layer, micro, is_part_kernel, copies, sizes)),
+        (BlockMemory::Banks { .. }, _) => {
+            search(accelerator, layer, micro, is_part_kernel, 2, sizes)
+        }
     };
     fitted.map(|(ofm, ifm)| Block {
         ofm,
@@ -86,27 +103,31 @@ mod tests {
     use crate::targets::ethos_u::accelerator::ACCELERATORS;
     use crate::targets::ethos_u::geometry::IfmOfm;
 
+    fn layer(depth: i64) -> Layer {
+        Layer {
+            kind: Kind::Convolution,
+            ifm: [14, 7, depth],
+            ofm: [14, 7, 1 + depth % 97],
+            kernel: [3, 1],
+            stride: [1, 1],
+            dilation: [1, 1],
+            upscale: 1,
+            is_sparse: false,
+            n_chained_passes: 0,
+            has_table: false,
+            is_brick: IfmOfm::both(true),
+            element_bytes: IfmOfm::both(1),
+        }
+    }
+
     /// More layers than are kept, on three accelerators in turns.
     #[test]
     fn kept_blocks_are_those_that_a_search_finds() {
         let mut n_compared = 0;
         for depth in 1..=3000 {
-            let layer = Layer {
-                kind: Kind::Convolution,
-                ifm: [14, 7, depth],
-                ofm: [14, 7, 1 + depth % 97],
-                kernel: [3, 1],
-                stride: [1, 1],
-                dilation: [1, 1],
-                upscale: 1,
-                is_sparse: false,
-                n_chained_passes: 0,
-                has_table: false,
-                is_brick: IfmOfm::both(true),
-                element_bytes: IfmOfm::both(1),
-            };
+            let layer = layer(depth);
             for accelerator in ACCELERATORS.iter() {
-                let expected = choose_anew(accelerator, &layer);
+                let expected = choose_anew(accelerator, &layer, Sizes::All);
                 for _ in 0..2 {
                     assert_eq!(choose(accelerator, &layer), expected, "depth {depth}");
                     n_compared += 1;
@@ -114,5 +135,31 @@ mod tests {
             }
         }
         println!("{n_compared} blocks compared, at most {MAX_KEPT} kept");
+    }
+
+    #[test]
+    fn a_plan_is_cut_by_its_own_layers_and_not_by_earlier_plans() {
+        for accelerator in ACCELERATORS.iter() {
+            let plan = |n_layers: usize| {
+                let depths = (1..=n_layers as i64).chain(1..=100);
+                within_budget(|| -> Vec<Option<Block>> {
+                    depths
+                        .map(|depth| choose(accelerator, &layer(depth)))
+                        .collect()
+                })
+            };
+            let (whole, is_cut) = plan(MAX_SEARCHED);
+            assert!(!is_cut);
+            for _ in 0..6 {
+                let (blocks, is_cut) = plan(MAX_SEARCHED + 100);
+                assert!(is_cut);
+                assert_eq!(blocks[..MAX_SEARCHED], whole[..MAX_SEARCHED]);
+                for (idx, block) in blocks[MAX_SEARCHED..][..100].iter().enumerate() {
+                    let layer = layer((MAX_SEARCHED + idx + 1) as i64);
+                    assert!(block.is_some(), "{layer:?}");
+                    assert_eq!(*block, choose_anew(accelerator, &layer, Sizes::Doubled));
+                }
+            }
+        }
     }
 }

@@ -157,14 +157,50 @@ fn input_depth(accelerator: &Accelerator, layer: &Layer, is_part_kernel: bool) -
     }
 }
 
+/// Which blocks a search looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    /// Those of every size that fits, as the compiler does.
+    All,
+    /// Those whose sides are a micro block's, twice that, four times that and so on: an approximation where a plan has
+    /// too many layers to look at all.
+    Doubled,
+}
+
+impl Sizes {
+    /// Sides from the `first` to the `end`.
+    fn sides(self, first: i64, end: i64) -> impl Iterator<Item = i64> {
+        let next = move |&size: &i64| {
+            Some(match self {
+                Sizes::All => size + first,
+                Sizes::Doubled => size * 2,
+            })
+        };
+        std::iter::successors(Some(first), next).take_while(move |&size| size <= end)
+    }
+
+    /// The same of depths.
+    fn depths(self, micro: i64, end: i64, ofm_depth: i64) -> impl Iterator<Item = i64> {
+        let mut least = 0;
+        depths(micro, end, ofm_depth).filter(move |&depth| {
+            let is_chosen = depth >= least;
+            if is_chosen && self == Sizes::Doubled {
+                least = 2 * depth;
+            }
+            is_chosen
+        })
+    }
+}
+
 /// The OFM and IFM block with the least cost, see [`Best`]. Blocks grow by `micro`, in depth last; a block
-/// that does not fit rules out all wider ones. `copies` blocks must fit at a time.
+/// that does not fit rules out all wider ones. Of the `sizes` only. `copies` blocks must fit at a time.
 pub fn search(
     accelerator: &Accelerator,
     layer: &Layer,
     micro: Hwc,
     is_part_kernel: bool,
     copies: i64,
+    sizes: Sizes,
 ) -> Option<(Hwc, Hwc)> {
     let input_depth = input_depth(accelerator, layer, is_part_kernel);
     let least = match accelerator.is_u85() {
@@ -176,14 +212,14 @@ pub fn search(
         round_up(size.max(least[axis]), micro[axis])
     });
     let mut best = Best::default();
-    for depth in depths(micro[2], end[2], layer.ofm[2]) {
+    for depth in sizes.depths(micro[2], end[2], layer.ofm[2]) {
         let ifm_depth = match layer.kind.is_by_channel() {
             true => depth,
             false => input_depth,
         };
         let unit = input_unit(accelerator, micro, ifm_depth, layer.element_bytes.ifm);
-        for height in (micro[0]..=end[0]).step_by(micro[0] as usize) {
-            for width in (micro[1]..=end[1]).step_by(micro[1] as usize) {
+        for height in sizes.sides(micro[0], end[0]) {
+            for width in sizes.sides(micro[1], end[1]) {
                 let ofm = [height, width, depth];
                 let [ifm_height, ifm_width] = input_area(layer, [height, width], unit);
                 let ifm = [ifm_height, ifm_width, ifm_depth];

@@ -242,7 +242,7 @@ impl<'a> Lowering<'a> {
 }
 
 /// Shape clamped to what registers hold; what is larger is left to the learned correction.
-fn within_limits(shape: Hwc) -> Hwc {
+pub fn within_limits(shape: Hwc) -> Hwc {
     shape.map(|size| size.clamp(0, MAX_DIMENSION))
 }
 

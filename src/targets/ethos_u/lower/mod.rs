@@ -29,8 +29,11 @@ use crate::targets::ethos_u::support::{Npu, unsupported};
 
 /// Most operations that replace operators, beside one for each. An LSTM becomes the most, about 70; networks unrolled
 /// over time have some thousands. Each operation takes a kilobyte or two in later stages, so that all of them take no
-/// more than the 64 MB that any file may.
+/// more than the 64 MB that any file may. The more operators a file has, the fewer are added, since those that stay one
+/// operation take as much.
 const MAX_OPERATIONS: usize = 1 << 15;
+/// Most that are added whatever the number of operators.
+const MAX_ADDED_TO_ANY: usize = 1 << 10;
 
 /// One operation for each node, in the order of the file. Linear in nodes and tensors.
 pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
@@ -62,6 +65,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     for operator in unsupported(graph, npu) {
         is_left[operator.node_idx] = true;
     }
+    let max_added = (MAX_OPERATIONS.saturating_sub(graph.nodes.len())).max(MAX_ADDED_TO_ANY);
     for (node_idx, is_left) in is_left.into_iter().enumerate() {
         lowering.node_idx = node_idx;
         if is_left {
@@ -70,7 +74,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         }
         let n_before = lowering.program.operations.len();
         // Operators that stay one operation have room whatever the others become.
-        let is_cut = n_before > MAX_OPERATIONS + node_idx;
+        let is_cut = n_before > max_added + node_idx;
         lowering.program.is_cut |= is_cut;
         if is_cut || replace(&mut lowering).is_none() {
             lowering.program.operations.truncate(n_before);

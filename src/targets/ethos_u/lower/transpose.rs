@@ -1,20 +1,36 @@
 //! TRANSPOSE. Reproduces `DecomposeTranspose` and `MergeTransposes` of Vela.
 
-use super::lowering::{Lowering, n_elements};
+use super::lowering::{Lowering, n_elements, within_limits};
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::program::{Action, Alias, Operation};
 
 impl Lowering<'_> {
     /// One transposition of height, width and channels between feature maps that are seen in these shapes.
-    /// Ethos-U85 transposes while it copies; the others are as fast as the memory.
+    /// Ethos-U85 transposes while it copies; the others are as fast as the memory. What is larger than registers hold is
+    /// moved in as many parts as make the whole.
     pub fn transpose_pass(&mut self, [input, output]: [usize; 2], [read, written]: [Hwc; 2]) {
+        let (written, repeats) = match self.accelerator.is_as_trained {
+            true => (written, 1.0),
+            false => (within_limits(written), n_parts(read)),
+        };
         let operation = Operation {
             seen: Some([read; 2]),
+            repeats,
             ..self.operation(Action::Transpose { written }, &[input], output)
         };
         self.push(operation);
     }
+}
+
+/// How many times what registers hold of a shape makes the whole: seldom a whole number, so that all bytes count once.
+fn n_parts(shape: Hwc) -> f64 {
+    let held = within_limits(shape);
+    let of_sides = shape.iter().zip(held);
+    of_sides
+        .map(|(&size, held)| size as f64 / held.max(1) as f64)
+        .product::<f64>()
+        .max(1.0)
 }
 
 /// A permutation of dimensions, of which those that stay adjacent count as one.
@@ -184,4 +200,17 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
         from = to;
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_what_registers_do_not_hold_make_the_whole() {
+        assert_eq!(n_parts([1, 128, 32]), 1.0);
+        assert_eq!(n_parts([0, 128, 32]), 1.0);
+        // [1000, 128, 128, 32] in the order [3, 0, 1, 2].
+        assert_eq!(n_parts([1, 1000 * 128 * 128, 32]), 250.0);
+    }
 }
