@@ -255,7 +255,7 @@ fn the_arena_holds_what_tflite_micro_puts_there() {
 fn sizes_that_are_not_known_give_no_plan() {
     let one = |tensor: Tensor| {
         model(vec![subgraph(
-            vec![tensor, int8(&[1])],
+            vec![tensor, int8(&[1, 1])],
             vec![operator(OpKind::Relu, &[0], &[1])],
         )])
     };

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use self::Unshaped::{Contradiction, Unknown};
 use crate::formats::tflite::{
     Buffer, Operator, Tensor, TensorType, dimension, integers, long_integers,
 };
@@ -9,6 +10,17 @@ use crate::formats::tflite::{
 /// Sizes of dimensions. Those of inputs and the values of constants fit 32 bits, so that sums and products of two of
 /// them cannot overflow.
 pub type Shape = Vec<i64>;
+
+/// Why the shapes of an operator's results do not follow from its inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unshaped {
+    /// The operator has no rule, or its inputs do not tell.
+    Unknown,
+    /// No kernel takes these inputs together; why, in words.
+    Contradiction(&'static str),
+}
+
+pub type Known<T> = Result<T, Unshaped>;
 
 pub struct Call<'c, 'm> {
     pub tensors: &'c [Tensor],
@@ -20,78 +32,100 @@ pub struct Call<'c, 'm> {
 
 impl<'c> Call<'c, '_> {
     /// An input whose shape is known.
-    pub fn tensor(&self, place: usize) -> Option<&'c Tensor> {
-        let tensor_idx = self.operator.inputs.get(place).copied().flatten()?;
-        let tensor = &self.tensors[tensor_idx];
-        tensor.has_rank.then_some(tensor)
+    pub fn tensor(&self, place: usize) -> Known<&'c Tensor> {
+        let tensor_idx = self.operator.inputs.get(place).copied().flatten();
+        let tensor = tensor_idx.map(|tensor_idx| &self.tensors[tensor_idx]);
+        tensor.filter(|tensor| tensor.has_rank).ok_or(Unknown)
     }
 
-    pub fn shape(&self, place: usize) -> Option<Shape> {
+    pub fn shape(&self, place: usize) -> Known<Shape> {
         let tensor = self.tensor(place)?;
-        Some(tensor.shape.iter().copied().map(i64::from).collect())
+        Ok(tensor.shape.iter().copied().map(i64::from).collect())
     }
 
-    /// The shape of an input with so many dimensions.
-    pub fn sizes<const RANK: usize>(&self, place: usize) -> Option<[i64; RANK]> {
-        let sizes: &[i32; RANK] = self.tensor(place)?.shape.as_slice().try_into().ok()?;
-        Some(sizes.map(i64::from))
+    /// The shape of an input that has so many dimensions in every kernel.
+    pub fn sizes<const RANK: usize>(&self, place: usize) -> Known<[i64; RANK]> {
+        let sizes = <[i32; RANK]>::try_from(self.tensor(place)?.shape.as_slice());
+        let sizes = sizes.map_err(|_| Contradiction("an operand's number of dimensions"))?;
+        Ok(sizes.map(i64::from))
+    }
+
+    /// Refuses an input with another number of values; one that is absent or unknown has none.
+    pub fn require_n_values(&self, place: usize, n_values: i64, why: &'static str) -> Known<()> {
+        let Ok(tensor) = self.tensor(place) else {
+            return Ok(());
+        };
+        require(tensor.element_count() == u64::try_from(n_values).ok(), why)
+    }
+
+    /// The same for the shape of an input.
+    pub fn require_sizes(&self, place: usize, sizes: &[i64], why: &'static str) -> Known<()> {
+        match self.shape(place) {
+            Ok(found) => require(found == sizes, why),
+            Err(_) => Ok(()),
+        }
     }
 
     /// Shapes of all inputs that are there; none where one is unknown.
-    pub fn shapes(&self) -> Option<Vec<&'c [i32]>> {
+    pub fn shapes(&self) -> Known<Vec<&'c [i32]>> {
         let inputs = self.operator.inputs.iter().flatten();
         let shape = |&tensor_idx: &usize| {
             let tensor = &self.tensors[tensor_idx];
-            tensor.has_rank.then_some(tensor.shape.as_slice())
+            let shape = tensor.has_rank.then_some(tensor.shape.as_slice());
+            shape.ok_or(Unknown)
         };
         inputs.map(shape).collect()
     }
 
     /// The values of an input that says how the operator works, a constant or computed from shapes. All of them fit 32
     /// bits.
-    pub fn values(&self, place: usize) -> Option<Vec<i64>> {
-        let tensor_idx = self.operator.inputs.get(place).copied().flatten()?;
-        if let Some(values) = self.computed.get(&tensor_idx) {
-            return Some(values.clone());
+    pub fn values(&self, place: usize) -> Known<Vec<i64>> {
+        let tensor_idx = self.operator.inputs.get(place).copied().flatten();
+        if let Some(values) = tensor_idx.and_then(|tensor_idx| self.computed.get(&tensor_idx)) {
+            return Ok(values.clone());
         }
         let tensor = self.tensor(place)?;
-        let contents = self.buffers.get(tensor.buffer_idx)?.bytes();
+        let buffer = self.buffers.get(tensor.buffer_idx).ok_or(Unknown)?;
         let values: Vec<i64> = match tensor.tensor_type {
-            TensorType::Int32 => integers(contents).map(i64::from).collect(),
-            TensorType::Int64 => long_integers(contents).collect(),
-            _ => return None,
+            TensorType::Int32 => integers(buffer.bytes()).map(i64::from).collect(),
+            TensorType::Int64 => long_integers(buffer.bytes()).collect(),
+            _ => return Err(Unknown),
         };
         let is_whole = u64::try_from(values.len()).ok() == tensor.element_count();
         let fit = values.iter().all(|&value| i32::try_from(value).is_ok());
-        (is_whole && fit && !values.is_empty()).then_some(values)
+        let is_known = is_whole && fit && !values.is_empty();
+        is_known.then_some(values).ok_or(Unknown)
     }
 
     /// The value of an input that has one.
-    pub fn value(&self, place: usize) -> Option<i64> {
+    pub fn value(&self, place: usize) -> Known<i64> {
         match self.values(place)?.as_slice() {
-            &[value] => Some(value),
-            _ => None,
+            &[value] => Ok(value),
+            _ => Err(Unknown),
         }
     }
 
     /// Pairs of an input `[n, 2]`: what is added or cut in front of a dimension and behind it.
-    pub fn pairs(&self, place: usize) -> Option<Vec<[i64; 2]>> {
+    pub fn pairs(&self, place: usize) -> Known<Vec<[i64; 2]>> {
         let values = self.values(place)?;
         let (pairs, rest) = values.as_chunks::<2>();
-        rest.is_empty().then(|| pairs.to_vec())
+        require(rest.is_empty(), "paddings that are no pairs")?;
+        Ok(pairs.to_vec())
     }
 }
 
 /// Place of a dimension that may be counted from the end.
-pub fn axis(axis: i64, rank: usize) -> Option<usize> {
-    dimension(i32::try_from(axis).ok()?, rank)
+pub fn axis(axis: i64, rank: usize) -> Known<usize> {
+    let axis = i32::try_from(axis).map_err(|_| Unknown)?;
+    dimension(axis, rank).ok_or(Contradiction("an axis beyond the dimensions"))
 }
 
-/// The quotient of two sizes; none where something is left.
-pub fn whole(size: i64, parts: i64) -> Option<i64> {
-    (parts > 0 && size % parts == 0).then(|| size / parts)
+/// The quotient of two sizes; a contradiction where something is left.
+pub fn whole(size: i64, parts: i64, why: &'static str) -> Known<i64> {
+    require(parts > 0 && size % parts == 0, why)?;
+    Ok(size / parts)
 }
 
-pub fn require(holds: bool) -> Option<()> {
-    holds.then_some(())
+pub fn require(holds: bool, why: &'static str) -> Known<()> {
+    holds.then_some(()).ok_or(Contradiction(why))
 }

@@ -1,14 +1,17 @@
 //! Layers with weights or windows, and what works value by value.
 
-use super::call::{Call, Shape, require, whole};
+use super::call::Unshaped::{Contradiction, Unknown};
+use super::call::{Call, Known, Shape, require, whole};
 use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::graph::analysis::window::windows;
 
 impl Call<'_, '_> {
     /// Dimensions of all inputs, from the last on: equal, or 1.
-    pub fn broadcast(&self) -> Option<Shape> {
+    pub fn broadcast(&self) -> Known<Shape> {
         let shapes = self.shapes()?;
-        require(!shapes.is_empty())?;
+        if shapes.is_empty() {
+            return Err(Unknown);
+        }
         let mut from_last = Shape::new();
         for shape in shapes {
             from_last.resize(from_last.len().max(shape.len()), 1);
@@ -16,11 +19,11 @@ impl Call<'_, '_> {
                 *size = broadcast(*size, other.into())?;
             }
         }
-        Some(from_last.into_iter().rev().collect())
+        Ok(from_last.into_iter().rev().collect())
     }
 
     /// Filter `[out, h, w, in / groups]`.
-    pub fn convolution(&self, options: &BuiltinOptions) -> Option<Shape> {
+    pub fn convolution(&self, options: &BuiltinOptions) -> Known<Shape> {
         let &BuiltinOptions::Conv2D {
             padding,
             stride_h,
@@ -30,17 +33,18 @@ impl Call<'_, '_> {
             ..
         } = options
         else {
-            return None;
+            return Err(Unknown);
         };
         let ([n, h, w, c], [out, filter_h, filter_w, depth]) = (self.sizes(0)?, self.sizes(1)?);
-        whole(c, depth)?;
+        self.require_grouped(c, depth, out)?;
+        self.require_n_values(2, out, BIAS)?;
         let rows = slid(h, filter_h, [stride_h, dilation_h], padding)?;
         let columns = slid(w, filter_w, [stride_w, dilation_w], padding)?;
-        Some(vec![n, rows, columns, out])
+        Ok(vec![n, rows, columns, out])
     }
 
     /// Filter `[1, h, w, out]`.
-    pub fn depthwise(&self, options: &BuiltinOptions) -> Option<Shape> {
+    pub fn depthwise(&self, options: &BuiltinOptions) -> Known<Shape> {
         let &BuiltinOptions::DepthwiseConv2D {
             padding,
             stride_h,
@@ -50,17 +54,23 @@ impl Call<'_, '_> {
             ..
         } = options
         else {
-            return None;
+            return Err(Unknown);
         };
-        let ([n, h, w, c], [_, filter_h, filter_w, out]) = (self.sizes(0)?, self.sizes(1)?);
-        whole(out, c)?;
+        let ([n, h, w, c], [first, filter_h, filter_w, out]) = (self.sizes(0)?, self.sizes(1)?);
+        require(first == 1, "the filter's first dimension is not 1")?;
+        whole(
+            out,
+            c,
+            "the filter's channels are no multiple of the input's",
+        )?;
+        self.require_n_values(2, out, BIAS)?;
         let rows = slid(h, filter_h, [stride_h, dilation_h], padding)?;
         let columns = slid(w, filter_w, [stride_w, dilation_w], padding)?;
-        Some(vec![n, rows, columns, out])
+        Ok(vec![n, rows, columns, out])
     }
 
     /// Filter `[d, h, w, in / groups, out]`.
-    pub fn convolution_3d(&self, options: &BuiltinOptions) -> Option<Shape> {
+    pub fn convolution_3d(&self, options: &BuiltinOptions) -> Known<Shape> {
         let &BuiltinOptions::Conv3D {
             padding,
             stride_d,
@@ -72,18 +82,19 @@ impl Call<'_, '_> {
             ..
         } = options
         else {
-            return None;
+            return Err(Unknown);
         };
         let [n, d, h, w, c] = self.sizes(0)?;
         let [filter_d, filter_h, filter_w, depth, out] = self.sizes(1)?;
-        whole(c, depth)?;
+        self.require_grouped(c, depth, out)?;
+        self.require_n_values(2, out, BIAS)?;
         let planes = slid(d, filter_d, [stride_d, dilation_d], padding)?;
         let rows = slid(h, filter_h, [stride_h, dilation_h], padding)?;
         let columns = slid(w, filter_w, [stride_w, dilation_w], padding)?;
-        Some(vec![n, planes, rows, columns, out])
+        Ok(vec![n, planes, rows, columns, out])
     }
 
-    pub fn pooled(&self, options: &BuiltinOptions) -> Option<Shape> {
+    pub fn pooled(&self, options: &BuiltinOptions) -> Known<Shape> {
         let &BuiltinOptions::Pool2D {
             padding,
             stride_h,
@@ -93,34 +104,34 @@ impl Call<'_, '_> {
             ..
         } = options
         else {
-            return None;
+            return Err(Unknown);
         };
         let [n, h, w, c] = self.sizes(0)?;
         let rows = slid(h, filter_h.into(), [stride_h, 1], padding)?;
         let columns = slid(w, filter_w.into(), [stride_w, 1], padding)?;
-        Some(vec![n, rows, columns, c])
+        Ok(vec![n, rows, columns, c])
     }
 
     /// Filter `[units, depth]`; the input as rows of `depth`.
-    pub fn dense(&self, keep_num_dims: bool) -> Option<Shape> {
+    pub fn dense(&self, keep_num_dims: bool) -> Known<Shape> {
         let [units, depth] = self.sizes(1)?;
+        self.require_n_values(2, units, BIAS)?;
         if keep_num_dims {
             let mut shape = self.shape(0)?;
-            let last = shape.last_mut()?;
-            require(*last == depth)?;
+            let last = shape.last_mut().ok_or(Contradiction(DEPTH))?;
+            require(*last == depth, DEPTH)?;
             *last = units;
-            return Some(shape);
+            return Ok(shape);
         }
-        let n_values = i64::try_from(self.tensor(0)?.element_count()?).ok()?;
-        Some(vec![whole(n_values, depth)?, units])
+        Ok(vec![whole(self.n_values(0)?, depth, DEPTH)?, units])
     }
 
     /// Stacks of matrices, each of them transposed where `is_turned` says so.
-    pub fn product(&self, is_turned: [bool; 2]) -> Option<Shape> {
+    pub fn product(&self, is_turned: [bool; 2]) -> Known<Shape> {
         let [one, other] = [self.shape(0)?, self.shape(1)?];
         let (mut one, [rows, depth]) = matrix(one, is_turned[0])?;
         let (mut other, [other_depth, columns]) = matrix(other, is_turned[1])?;
-        require(depth == other_depth)?;
+        require(depth == other_depth, "the matrices' depths differ")?;
         let rank = one.len().max(other.len());
         for stack in [&mut one, &mut other] {
             stack.splice(..0, std::iter::repeat_n(1, rank - stack.len()));
@@ -128,49 +139,114 @@ impl Call<'_, '_> {
         let pairs = one.into_iter().zip(other);
         let mut shape: Shape = pairs
             .map(|(size, other)| broadcast(size, other))
-            .collect::<Option<_>>()?;
+            .collect::<Known<_>>()?;
         shape.extend([rows, columns]);
-        Some(shape)
+        Ok(shape)
     }
 
-    /// Input `[batch, in]`, filter `[units × rank, in]`.
-    pub fn svdf(&self, rank: i32) -> Option<Shape> {
-        let ([n, _], [n_filters, _]) = (self.sizes(0)?, self.sizes(1)?);
-        Some(vec![n, whole(n_filters, rank.into())?])
+    /// Input `[batch, in]`, weights of features `[units × rank, in]` and of time `[units × rank, memory]`.
+    pub fn svdf(&self, rank: i32) -> Known<Shape> {
+        let ([n, depth], [n_filters, filter_depth]) = (self.sizes(0)?, self.sizes(1)?);
+        require(depth == filter_depth, DEPTH)?;
+        let units = whole(
+            n_filters,
+            rank.into(),
+            "the filters are no multiple of the rank",
+        )?;
+        if self.tensor(2).is_ok() {
+            let [n_in_time, memory] = self.sizes(2)?;
+            require(
+                n_in_time == n_filters,
+                "the filters of features and time differ in number",
+            )?;
+            let n_state = n.checked_mul(n_filters).and_then(|n| n.checked_mul(memory));
+            self.require_n_values(4, n_state.ok_or(Unknown)?, STATE)?;
+        }
+        self.require_n_values(3, units, BIAS)?;
+        Ok(vec![n, units])
+    }
+
+    /// Weights `[units, in]` and `[units, units]`.
+    pub fn rnn(&self) -> Known<Shape> {
+        let (input, [units, depth]) = (self.shape(0)?, self.sizes(1)?);
+        require(input.last() == Some(&depth), DEPTH)?;
+        self.require_sizes(2, &[units, units], RECURRENT)?;
+        self.require_n_values(3, units, BIAS)?;
+        self.recurrent(units)
+    }
+
+    /// Weights of four gates `[cells, in]` from input 1 on, and recurrent ones `[cells, outputs]` from input 5 on; those
+    /// of the first gate may be absent.
+    pub fn lstm(&self) -> Known<Shape> {
+        let (input, [cells, outputs]) = (self.shape(0)?, self.sizes(8)?);
+        let depth = *input.last().ok_or(Contradiction(DEPTH))?;
+        for gate in 0..4 {
+            self.require_sizes(1 + gate, &[cells, depth], DEPTH)?;
+            self.require_sizes(5 + gate, &[cells, outputs], RECURRENT)?;
+        }
+        self.recurrent(outputs)
     }
 
     /// So many outputs at each step of the input.
-    pub fn recurrent(&self, n_outputs: i64) -> Option<Shape> {
+    fn recurrent(&self, n_outputs: i64) -> Known<Shape> {
         let mut shape = self.shape(0)?;
-        *shape.last_mut()? = n_outputs;
-        Some(shape)
+        *shape.last_mut().ok_or(Contradiction(DEPTH))? = n_outputs;
+        Ok(shape)
+    }
+
+    /// Filters of `depth` channels, as many in each group.
+    fn require_grouped(&self, channels: i64, depth: i64, out: i64) -> Known<()> {
+        let n_groups = whole(channels, depth, DEPTH)?;
+        require(
+            n_groups == 0 || out % n_groups == 0,
+            "the output's channels are no multiple of the groups",
+        )
+    }
+
+    /// The number of values of an input.
+    pub fn n_values(&self, place: usize) -> Known<i64> {
+        let n_values = self.tensor(place)?.element_count();
+        let n_values = n_values.and_then(|n_values| i64::try_from(n_values).ok());
+        n_values.ok_or(Unknown)
     }
 }
 
-fn broadcast(size: i64, other: i64) -> Option<i64> {
+const DEPTH: &str = "the filter's depth is not that of the input";
+const BIAS: &str = "the bias has another length than the filter has outputs";
+const RECURRENT: &str = "the recurrent weights have another shape than the state";
+const STATE: &str = "the state has another size than the filters";
+
+fn broadcast(size: i64, other: i64) -> Known<i64> {
     match (size, other) {
-        (1, size) | (size, 1) => Some(size),
-        _ => (size == other).then_some(size),
+        (1, size) | (size, 1) => Ok(size),
+        _ if size == other => Ok(size),
+        _ => Err(Contradiction("operands that do not broadcast")),
     }
 }
 
 /// The dimensions before the last two, and those two.
-fn matrix(mut shape: Shape, is_turned: bool) -> Option<(Shape, [i64; 2])> {
-    let (columns, rows) = (shape.pop()?, shape.pop()?);
+fn matrix(mut shape: Shape, is_turned: bool) -> Known<(Shape, [i64; 2])> {
+    let (Some(columns), Some(rows)) = (shape.pop(), shape.pop()) else {
+        return Err(Contradiction("an operand is no matrix"));
+    };
     let sizes = if is_turned {
         [columns, rows]
     } else {
         [rows, columns]
     };
-    Some((shape, sizes))
+    Ok((shape, sizes))
 }
 
 /// Positions of a window of `size` values along one dimension; none where it does not fit, because a layer without
 /// results would look as if it cost nothing.
-fn slid(input: i64, size: i64, [stride, dilation]: [i32; 2], padding: Padding) -> Option<i64> {
-    let [input, size] = [input, size].map(|size| i32::try_from(size).ok());
+fn slid(input: i64, size: i64, [stride, dilation]: [i32; 2], padding: Padding) -> Known<i64> {
+    let [input, size] = [input, size].map(|size| i32::try_from(size).map_err(|_| Unknown));
     let (input, size) = (input?, size?);
-    require(size > 0 && stride > 0 && dilation > 0)?;
+    let is_window = size > 0 && stride > 0 && dilation > 0;
+    require(is_window, "a window without a size or stride")?;
     let n = windows(input, size, stride, dilation, padding);
-    (n > 0).then_some(n)
+    match input {
+        0 => Err(Unknown),
+        _ => require(n > 0, "the window is larger than the input").map(|()| n),
+    }
 }

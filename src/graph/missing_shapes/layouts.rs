@@ -1,69 +1,69 @@
 //! Operators that move values, and reductions.
 
-use super::call::{Call, Shape, axis, require, whole};
+use super::call::Unshaped::{Contradiction, Unknown};
+use super::call::{Call, Known, Shape, axis, require, whole};
 use crate::formats::tflite::BuiltinOptions;
 
 impl Call<'_, '_> {
-    pub fn joined(&self, along: i32) -> Option<Shape> {
+    pub fn joined(&self, along: i32) -> Known<Shape> {
         let shapes = self.shapes()?;
         let mut joined = self.shape(0)?;
         let along = axis(along.into(), joined.len())?;
         for shape in shapes.into_iter().skip(1) {
-            require(shape.len() == joined.len())?;
+            require(shape.len() == joined.len(), ALIKE)?;
             for (at, (size, &other)) in joined.iter_mut().zip(shape).enumerate() {
                 match at == along {
                     true => *size += i64::from(other),
-                    false => require(*size == i64::from(other))?,
+                    false => require(*size == i64::from(other), ALIKE)?,
                 }
             }
         }
-        Some(joined)
+        Ok(joined)
     }
 
-    pub fn packed(&self, along: i32) -> Option<Shape> {
+    pub fn packed(&self, along: i32) -> Known<Shape> {
         let shapes = self.shapes()?;
-        let first = shapes.first()?;
-        require(shapes.iter().all(|shape| shape == first))?;
+        let first = shapes.first().ok_or(Unknown)?;
+        require(shapes.iter().all(|shape| shape == first), ALIKE)?;
         let along = axis(along.into(), first.len() + 1)?;
         let mut shape = self.shape(0)?;
-        shape.insert(along, i64::try_from(shapes.len()).ok()?);
-        Some(shape)
+        shape.insert(along, i64::try_from(shapes.len()).map_err(|_| Unknown)?);
+        Ok(shape)
     }
 
-    pub fn unpacked(&self, along: i32) -> Option<Shape> {
+    pub fn unpacked(&self, along: i32) -> Known<Shape> {
         let mut shape = self.shape(0)?;
         let along = axis(along.into(), shape.len())?;
         let n_parts = i64::try_from(self.operator.outputs.len()).ok();
-        (Some(shape.remove(along)) == n_parts).then_some(shape)
+        require(Some(shape.remove(along)) == n_parts, PARTS)?;
+        Ok(shape)
     }
 
-    pub fn split(&self, n_parts: i32) -> Option<Shape> {
+    pub fn split(&self, n_parts: i32) -> Known<Shape> {
         let mut shape = self.shape(1)?;
         let along = axis(self.value(0)?, shape.len())?;
-        shape[along] = whole(shape[along], n_parts.into())?;
-        Some(shape)
+        shape[along] = whole(shape[along], n_parts.into(), PARTS)?;
+        Ok(shape)
     }
 
     /// One size at most is −1, and takes what is left.
-    pub fn split_by_sizes(&self) -> Option<Vec<Shape>> {
+    pub fn split_by_sizes(&self) -> Known<Vec<Shape>> {
         let (shape, sizes) = (self.shape(0)?, self.values(1)?);
         let along = axis(self.value(2)?, shape.len())?;
-        let sizes = completed(&sizes, |known| {
-            Some(shape[along] - known.iter().sum::<i64>())
-        })?;
-        require(sizes.iter().sum::<i64>() == shape[along])?;
+        let sizes = completed(&sizes, |known| Ok(shape[along] - known.iter().sum::<i64>()))?;
+        require(sizes.iter().sum::<i64>() == shape[along], PARTS)?;
         let part = |&size: &i64| {
             let mut part = shape.clone();
             part[along] = size;
             part
         };
-        Some(sizes.iter().map(part).collect())
+        Ok(sizes.iter().map(part).collect())
     }
 
     /// To the shape that a constant or the options name. One size at most is −1, and takes what is left.
-    pub fn reshaped(&self, options: &BuiltinOptions) -> Option<Shape> {
-        let n_values = i64::try_from(self.tensor(0)?.element_count()?).ok()?;
-        let is_listed = self.tensor(1).is_some_and(|shape| shape.shape.len() == 1);
+    pub fn reshaped(&self, options: &BuiltinOptions) -> Known<Shape> {
+        let n_values = self.n_values(0)?;
+        let is_listed = self.tensor(1).is_ok_and(|shape| shape.shape.len() == 1);
         let sizes: Shape = match options {
             _ if is_listed => self.values(1)?,
             // What old converters write for a scalar.
@@ -71,14 +71,15 @@ impl Call<'_, '_> {
             BuiltinOptions::Reshape { new_shape } => {
                 new_shape.iter().copied().map(i64::from).collect()
             }
-            _ => return None,
+            _ => return Err(Unknown),
         };
-        let sizes = completed(&sizes, |known| whole(n_values, product(known)?))?;
-        (product(&sizes) == Some(n_values)).then_some(sizes)
+        let sizes = completed(&sizes, |known| whole(n_values, product(known)?, SIZE))?;
+        require(product(&sizes)? == n_values, SIZE)?;
+        Ok(sizes)
     }
 
     /// Without the dimensions that are listed, or without all of size 1.
-    pub fn squeezed(&self, listed: &[i32]) -> Option<Shape> {
+    pub fn squeezed(&self, listed: &[i32]) -> Known<Shape> {
         let shape = self.shape(0)?;
         let mut is_dropped: Vec<bool> = match listed {
             [] => shape.iter().map(|&size| size == 1).collect(),
@@ -90,41 +91,41 @@ impl Call<'_, '_> {
         let mut left = Shape::new();
         for (size, is_dropped) in shape.into_iter().zip(is_dropped) {
             match is_dropped {
-                true => require(size == 1)?,
+                true => require(size == 1, "a dimension is dropped that is not 1")?,
                 false => left.push(size),
             }
         }
-        Some(left)
+        Ok(left)
     }
 
-    pub fn expanded(&self) -> Option<Shape> {
+    pub fn expanded(&self) -> Known<Shape> {
         let mut shape = self.shape(0)?;
         let along = axis(self.value(1)?, shape.len() + 1)?;
         shape.insert(along, 1);
-        Some(shape)
+        Ok(shape)
     }
 
-    pub fn padded(&self) -> Option<Shape> {
+    pub fn padded(&self) -> Known<Shape> {
         let (mut shape, paddings) = (self.shape(0)?, self.pairs(1)?);
-        require(paddings.len() == shape.len())?;
+        require(paddings.len() == shape.len(), PADDINGS)?;
         for (size, [before, after]) in shape.iter_mut().zip(paddings) {
-            require(before >= 0 && after >= 0)?;
+            require(before >= 0 && after >= 0, PADDINGS)?;
             *size += before + after;
         }
-        Some(shape)
+        Ok(shape)
     }
 
-    pub fn turned(&self) -> Option<Shape> {
+    pub fn turned(&self) -> Known<Shape> {
         let (shape, order) = (self.shape(0)?, self.values(1)?);
-        require(order.len() == shape.len())?;
+        require(order.len() == shape.len(), ORDER)?;
         let mut left: Vec<Option<i64>> = shape.into_iter().map(Some).collect();
         let rank = left.len();
         // A dimension that is named twice is no longer there.
-        let mut take = |&at: &i64| left[axis(at, rank)?].take();
+        let mut take = |&at: &i64| left[axis(at, rank)?].take().ok_or(Contradiction(ORDER));
         order.iter().map(&mut take).collect()
     }
 
-    pub fn reduced(&self) -> Option<Shape> {
+    pub fn reduced(&self) -> Known<Shape> {
         let keep_dims = matches!(
             self.operator.options,
             BuiltinOptions::Reducer { keep_dims: true }
@@ -139,128 +140,160 @@ impl Call<'_, '_> {
             true => keep_dims.then_some(1),
             false => Some(size),
         });
-        Some(left.collect())
+        Ok(left.collect())
     }
 
     /// The index of the largest or least value along a dimension.
-    pub fn best(&self) -> Option<Shape> {
+    pub fn best(&self) -> Known<Shape> {
         let mut shape = self.shape(0)?;
         let along = axis(self.value(1)?, shape.len())?;
         shape.remove(along);
-        Some(shape)
+        Ok(shape)
     }
 
-    pub fn top_k(&self) -> Option<Shape> {
+    pub fn top_k(&self) -> Known<Shape> {
         let mut shape = self.shape(0)?;
-        let (last, k) = (shape.last_mut()?, self.value(1)?);
-        require(k <= *last)?;
+        let k = self.value(1)?;
+        let last = shape.last_mut().ok_or(Contradiction(PARTS))?;
+        require(k <= *last, PARTS)?;
         *last = k;
-        Some(shape)
+        Ok(shape)
     }
 
-    pub fn interpolated(&self) -> Option<Shape> {
+    pub fn interpolated(&self) -> Known<Shape> {
         let ([n, _, _, c], size) = (self.sizes::<4>(0)?, self.values(1)?);
         let &[rows, columns] = size.as_slice() else {
-            return None;
+            return Err(Unknown);
         };
-        Some(vec![n, rows, columns, c])
+        Ok(vec![n, rows, columns, c])
     }
 
-    pub fn depth_to_space(&self, side: i64) -> Option<Shape> {
+    pub fn depth_to_space(&self, side: i64) -> Known<Shape> {
         let [n, h, w, c] = self.sizes(0)?;
-        require(side > 0)?;
-        Some(vec![n, h * side, w * side, whole(c, side * side)?])
+        require(side > 0, BLOCKS)?;
+        Ok(vec![n, h * side, w * side, whole(c, side * side, BLOCKS)?])
     }
 
-    pub fn space_to_depth(&self, side: i64) -> Option<Shape> {
+    pub fn space_to_depth(&self, side: i64) -> Known<Shape> {
         let [n, h, w, c] = self.sizes(0)?;
-        let (rows, columns) = (whole(h, side)?, whole(w, side)?);
-        Some(vec![n, rows, columns, c.checked_mul(side * side)?])
+        let (rows, columns) = (whole(h, side, BLOCKS)?, whole(w, side, BLOCKS)?);
+        Ok(vec![
+            n,
+            rows,
+            columns,
+            c.checked_mul(side * side).ok_or(Unknown)?,
+        ])
     }
 
-    pub fn batch_to_space(&self) -> Option<Shape> {
+    pub fn batch_to_space(&self) -> Known<Shape> {
         let (mut shape, sides, crops) = (self.shape(0)?, self.values(1)?, self.pairs(2)?);
-        let (batch, sizes) = shape.split_first_mut()?;
-        require(crops.len() == sides.len() && sides.len() <= sizes.len())?;
+        let (batch, sizes) = shape.split_first_mut().ok_or(Contradiction(BLOCKS))?;
+        let fit = crops.len() == sides.len() && sides.len() <= sizes.len();
+        require(fit, BLOCKS)?;
         for (size, (side, [before, after])) in sizes.iter_mut().zip(sides.into_iter().zip(crops)) {
-            require(before >= 0 && after >= 0)?;
-            *batch = whole(*batch, side)?;
+            require(before >= 0 && after >= 0, PADDINGS)?;
+            *batch = whole(*batch, side, BLOCKS)?;
             *size = *size * side - before - after;
         }
-        Some(shape)
+        Ok(shape)
     }
 
-    pub fn space_to_batch(&self) -> Option<Shape> {
+    pub fn space_to_batch(&self) -> Known<Shape> {
         let (mut shape, sides, paddings) = (self.shape(0)?, self.values(1)?, self.pairs(2)?);
-        let (batch, sizes) = shape.split_first_mut()?;
-        require(paddings.len() == sides.len() && sides.len() <= sizes.len())?;
+        let (batch, sizes) = shape.split_first_mut().ok_or(Contradiction(BLOCKS))?;
+        let fit = paddings.len() == sides.len() && sides.len() <= sizes.len();
+        require(fit, BLOCKS)?;
         let sizes = sizes.iter_mut().zip(sides.into_iter().zip(paddings));
         for (size, (side, [before, after])) in sizes {
-            require(before >= 0 && after >= 0)?;
-            *batch = batch.checked_mul(side)?;
-            *size = whole(*size + before + after, side)?;
+            require(before >= 0 && after >= 0, PADDINGS)?;
+            *batch = batch.checked_mul(side).ok_or(Unknown)?;
+            *size = whole(*size + before + after, side, BLOCKS)?;
         }
-        Some(shape)
+        Ok(shape)
     }
 
     /// The dimensions of the indices instead of the one that is gathered along, those of the batch once.
-    pub fn gathered(&self, along: i32, batch_dims: i32) -> Option<Shape> {
+    pub fn gathered(&self, along: i32, batch_dims: i32) -> Known<Shape> {
         let (table, indices) = (self.shape(0)?, self.shape(1)?);
         let along = axis(along.into(), table.len())?;
         let n_batch = match usize::try_from(batch_dims) {
             Ok(n_batch) => n_batch,
             Err(_) => axis(batch_dims.into(), indices.len())?,
         };
-        require(n_batch <= along && n_batch <= indices.len())?;
+        require(n_batch <= along && n_batch <= indices.len(), INDICES)?;
         let (front, behind) = (&table[..along], &table[along + 1..]);
-        Some([front, &indices[n_batch..], behind].concat())
+        Ok([front, &indices[n_batch..], behind].concat())
     }
 
     /// The last dimension of the indices names places in the first dimensions of the table.
-    pub fn gathered_by_tuples(&self) -> Option<Shape> {
+    pub fn gathered_by_tuples(&self) -> Known<Shape> {
         let (table, mut indices) = (self.shape(0)?, self.shape(1)?);
-        let n_named = usize::try_from(indices.pop()?).ok()?;
-        indices.extend(table.get(n_named..)?);
-        Some(indices)
+        let n_named = indices.pop().ok_or(Contradiction(INDICES))?;
+        let n_named = usize::try_from(n_named).map_err(|_| Unknown)?;
+        let named = table.get(n_named..).ok_or(Contradiction(INDICES))?;
+        indices.extend(named);
+        Ok(indices)
     }
 
     /// Rows of a table.
-    pub fn looked_up(&self) -> Option<Shape> {
+    pub fn looked_up(&self) -> Known<Shape> {
         let ([n], table) = (self.sizes(0)?, self.shape(1)?);
-        let (_, row) = table.split_first()?;
-        Some([&[n], row].concat())
+        let (_, row) = table.split_first().ok_or(Contradiction(INDICES))?;
+        Ok([&[n], row].concat())
     }
 
-    pub fn one_hot(&self, along: i32) -> Option<Shape> {
+    pub fn one_hot(&self, along: i32) -> Known<Shape> {
         let (mut shape, depth) = (self.shape(0)?, self.value(1)?);
         let along = axis(along.into(), shape.len() + 1)?;
         shape.insert(along, depth);
-        Some(shape)
+        Ok(shape)
     }
 
-    pub fn tiled(&self) -> Option<Shape> {
+    pub fn tiled(&self) -> Known<Shape> {
         let (shape, times) = (self.shape(0)?, self.values(1)?);
-        require(times.len() == shape.len())?;
+        let is_alike = times.len() == shape.len();
+        require(is_alike, "other repetitions than dimensions")?;
         let sizes = shape.into_iter().zip(times);
-        Some(sizes.map(|(size, times)| size * times).collect())
+        Ok(sizes.map(|(size, times)| size * times).collect())
+    }
+
+    /// The first input with a part replaced by the second.
+    pub fn updated(&self) -> Known<Shape> {
+        let shape = self.shape(0)?;
+        if let Ok(part) = self.shape(1) {
+            let mut pairs = part.iter().zip(&shape);
+            let fits = part.len() == shape.len() && pairs.all(|(part, size)| part <= size);
+            require(fits, "the update is larger than the input")?;
+        }
+        Ok(shape)
     }
 }
+
+const ALIKE: &str = "inputs of different shapes are joined";
+const PARTS: &str = "the parts are not those of the input";
+const SIZE: &str = "input and output differ in size";
+const PADDINGS: &str = "the paddings do not fit the input";
+const ORDER: &str = "the order of dimensions is no permutation";
+const BLOCKS: &str = "the input does not divide into the blocks";
+const INDICES: &str = "the indices are not those of the table";
 
 /// Sizes with the one in place that is −1, which follows from the others.
-fn completed(sizes: &[i64], open: impl FnOnce(&[i64]) -> Option<i64>) -> Option<Shape> {
+fn completed(sizes: &[i64], open: impl FnOnce(&[i64]) -> Known<i64>) -> Known<Shape> {
     let (known, others): (Shape, Shape) = sizes.iter().partition(|&&size| size >= 0);
     let open = match others.as_slice() {
-        [] => return Some(known),
-        [-1] => open(&known).filter(|&size| size >= 0)?,
-        _ => return None,
+        [] => return Ok(known),
+        [-1] => open(&known)?,
+        _ => return Err(Contradiction("negative sizes")),
     };
+    require(open >= 0, "negative sizes")?;
     let complete = |&size: &i64| if size < 0 { open } else { size };
-    Some(sizes.iter().map(complete).collect())
+    Ok(sizes.iter().map(complete).collect())
 }
 
-/// None where it does not fit.
-fn product(sizes: &[i64]) -> Option<i64> {
-    sizes
+/// Unknown where it does not fit.
+fn product(sizes: &[i64]) -> Known<i64> {
+    let product = sizes
         .iter()
-        .try_fold(1i64, |all, &size| all.checked_mul(size))
+        .try_fold(1i64, |all, &size| all.checked_mul(size));
+    product.ok_or(Unknown)
 }

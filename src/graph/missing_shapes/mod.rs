@@ -16,11 +16,11 @@ mod values;
 
 use std::collections::HashMap;
 
+pub use self::call::Unshaped;
 use self::call::{Call, Shape};
 pub use self::rules::Outputs;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::formats::tflite::{Buffer, Format, Model, Operator, Subgraph, Tensor};
-use crate::graph::Graph;
 
 /// Dimensions of a computed shape at most. No kernel of LiteRT takes more, and many results of one operator would
 /// otherwise each have a list many times as long as the four bytes that the file spends on naming the result.
@@ -42,30 +42,18 @@ pub fn fill(model: &mut Model) {
     model.diagnostics.extend(doubt(n_filled));
 }
 
-/// What each operator of a graph gives, by the shapes and constants that it reads alone.
-pub struct Rules<'g> {
-    graph: &'g Graph<'g>,
-    /// Nothing is computed from shapes here.
-    computed: HashMap<usize, Vec<i64>>,
-}
-
-impl<'g> Rules<'g> {
-    pub fn new(graph: &'g Graph<'g>) -> Self {
-        Self {
-            graph,
-            computed: HashMap::new(),
-        }
-    }
-
-    /// None where the operator is not known to give only one, or where its inputs do not tell.
-    pub fn outputs(&self, operator: &Operator) -> Option<Outputs> {
-        rules::outputs(&Call {
-            tensors: &self.graph.subgraph.tensors,
-            buffers: self.graph.buffers,
-            computed: &self.computed,
-            operator,
-        })
-    }
+/// Shapes of an operator's results by the shapes and constants that it reads alone.
+pub fn outputs(
+    tensors: &[Tensor],
+    buffers: &[Buffer],
+    operator: &Operator,
+) -> Result<Outputs, Unshaped> {
+    rules::outputs(&Call {
+        tensors,
+        buffers,
+        computed: &HashMap::new(),
+        operator,
+    })
 }
 
 /// How many tensors have a shape now that the file does not store. A scalar is none of them: old files store its
@@ -89,7 +77,12 @@ fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> usize {
         };
         let outputs = &operator.outputs;
         let is_told = !outputs.iter().any(|&output| is_missing(&tensors[output]));
-        let shapes = if is_told { None } else { rules::outputs(&call) };
+        // A contradiction leaves shapes unknown.
+        let shapes = if is_told {
+            None
+        } else {
+            rules::outputs(&call).ok()
+        };
         let values = values::computed(&call);
         n_filled += shapes.map_or(0, |shapes| set_all(tensors, outputs, shapes));
         // Another operator may have written it before.

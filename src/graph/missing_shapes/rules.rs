@@ -1,6 +1,7 @@
 //! What each operator makes of its inputs' shapes.
 
-use super::call::{Call, Shape};
+use super::call::Unshaped::Unknown;
+use super::call::{Call, Known, Shape, require};
 use crate::formats::tflite::{BuiltinOptions, LstmKernelType, OpKind};
 use crate::graph::kinds::{BROADCASTING, REDUCING, SHAPE_KEEPING};
 
@@ -24,8 +25,7 @@ impl Outputs {
     }
 }
 
-/// None where the operator has no rule, or where its inputs do not tell.
-pub fn outputs(call: &Call) -> Option<Outputs> {
+pub fn outputs(call: &Call) -> Known<Outputs> {
     use BuiltinOptions as O;
     match (call.operator.code.kind, &call.operator.options) {
         (OpKind::Split, O::Split { num_splits }) => call.split(*num_splits).map(Outputs::Alike),
@@ -37,32 +37,31 @@ pub fn outputs(call: &Call) -> Option<Outputs> {
 }
 
 /// The shape of the first result.
-fn only(call: &Call) -> Option<Shape> {
+fn only(call: &Call) -> Known<Shape> {
     match call.operator.code.kind {
         OpKind::Select => call.shape(1),
         kind if BROADCASTING.contains(&kind) => call.broadcast(),
         kind if SHAPE_KEEPING.contains(&kind) => call.shape(0),
         kind if LIKE_FIRST_INPUT.contains(&kind) => call.shape(0),
         kind if REDUCING.contains(&kind) => call.reduced(),
-        _ => of_layer(call).or_else(|| of_layout(call)),
+        OpKind::DynamicUpdateSlice => call.updated(),
+        _ => match of_layer(call) {
+            Err(Unknown) => of_layout(call),
+            of_layer => of_layer,
+        },
     }
 }
 
 /// Results have the shape of the first input, whatever the others are.
-const LIKE_FIRST_INPUT: &[OpKind] = &[
-    OpKind::Densify,
-    OpKind::DynamicUpdateSlice,
-    OpKind::ReverseSequence,
-    OpKind::ReverseV2,
-];
+const LIKE_FIRST_INPUT: &[OpKind] = &[OpKind::Densify, OpKind::ReverseSequence, OpKind::ReverseV2];
 
-fn of_layer(call: &Call) -> Option<Shape> {
+fn of_layer(call: &Call) -> Known<Shape> {
     use BuiltinOptions as O;
     match (call.operator.code.kind, &call.operator.options) {
         (OpKind::Conv2d, options) => call.convolution(options),
         (OpKind::DepthwiseConv2d, options) => call.depthwise(options),
         (OpKind::Conv3d, options) => call.convolution_3d(options),
-        (OpKind::TransposeConv, _) => call.values(0).filter(|shape| shape.len() == 4),
+        (OpKind::TransposeConv, _) => of_rank(call.values(0)?, 4),
         (OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d, options) => {
             call.pooled(options)
         }
@@ -72,9 +71,7 @@ fn of_layer(call: &Call) -> Option<Shape> {
         (OpKind::FullyConnected, _) => call.dense(false),
         (OpKind::BatchMatmul, O::BatchMatMul { adj_x, adj_y }) => call.product([*adj_x, *adj_y]),
         (OpKind::Svdf, O::Svdf { rank, .. }) => call.svdf(*rank),
-        (OpKind::Rnn | OpKind::UnidirectionalSequenceRnn, _) => {
-            call.recurrent(call.sizes::<2>(1)?[0])
-        }
+        (OpKind::Rnn | OpKind::UnidirectionalSequenceRnn, _) => call.rnn(),
         (
             OpKind::Lstm,
             O::Lstm {
@@ -82,18 +79,24 @@ fn of_layer(call: &Call) -> Option<Shape> {
                 ..
             },
         )
-        | (OpKind::UnidirectionalSequenceLstm, _) => {
-            let projected = call.sizes::<2>(RECURRENT_TO_OUTPUT)?;
-            call.recurrent(projected[1])
-        }
-        _ => None,
+        | (OpKind::UnidirectionalSequenceLstm, _) => call.lstm(),
+        _ => Err(Unknown),
     }
 }
 
-/// Of an LSTM, the input with the recurrent weights of the output gate, `[cells, outputs]`.
-const RECURRENT_TO_OUTPUT: usize = 8;
+fn of_rank(shape: Shape, rank: usize) -> Known<Shape> {
+    require(
+        shape.len() == rank,
+        "the stated shape has another number of dimensions",
+    )?;
+    Ok(shape)
+}
 
-fn of_layout(call: &Call) -> Option<Shape> {
+fn of_length(n_values: usize) -> Known<Shape> {
+    Ok(vec![i64::try_from(n_values).map_err(|_| Unknown)?])
+}
+
+fn of_layout(call: &Call) -> Known<Shape> {
     use BuiltinOptions as O;
     match (call.operator.code.kind, &call.operator.options) {
         (OpKind::Concatenation, O::Concatenation { axis, .. }) => call.joined(*axis),
@@ -123,8 +126,8 @@ fn of_layout(call: &Call) -> Option<Shape> {
         (OpKind::BroadcastTo | OpKind::SparseToDense, _) => call.values(1),
         (OpKind::Fill, _) => call.values(0),
         (OpKind::ScatterNd, _) => call.values(2),
-        (OpKind::Shape, _) => Some(vec![i64::try_from(call.shape(0)?.len()).ok()?]),
+        (OpKind::Shape, _) => of_length(call.shape(0)?.len()),
         (OpKind::Rank, _) => call.tensor(0).map(|_| Vec::new()),
-        _ => None,
+        _ => Err(Unknown),
     }
 }

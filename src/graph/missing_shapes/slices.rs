@@ -1,24 +1,26 @@
 //! Parts of a tensor.
 
-use super::call::{Call, Shape, require};
+use super::call::Unshaped::{Contradiction, Unknown};
+use super::call::{Call, Known, Shape, require};
 use crate::formats::tflite::BuiltinOptions;
 
 impl Call<'_, '_> {
     /// A size of −1 takes all that is left.
-    pub fn sliced(&self) -> Option<Shape> {
+    pub fn sliced(&self) -> Known<Shape> {
         let (input, begin, sizes) = (self.shape(0)?, self.values(1)?, self.values(2)?);
-        require(begin.len() == input.len() && sizes.len() == input.len())?;
+        let is_alike = begin.len() == input.len() && sizes.len() == input.len();
+        require(is_alike, BOUNDS)?;
         let taken = input.iter().zip(begin.iter().zip(&sizes));
         let taken = taken.map(|(&of, (&begin, &size))| {
             let taken = if size == -1 { of - begin } else { size };
             let fits = begin >= 0 && taken >= 0 && begin + taken <= of;
-            fits.then_some(taken)
+            fits.then_some(taken).ok_or(Contradiction(BOUNDS))
         });
         taken.collect()
     }
 
     /// Begin, end and stride for each dimension, those excepted for which a mask says otherwise.
-    pub fn strided(&self, options: &BuiltinOptions) -> Option<Shape> {
+    pub fn strided(&self, options: &BuiltinOptions) -> Known<Shape> {
         let &BuiltinOptions::StridedSlice {
             begin_mask,
             end_mask,
@@ -28,13 +30,14 @@ impl Call<'_, '_> {
             offset,
         } = options
         else {
-            return None;
+            return Err(Unknown);
         };
         let (begin, end, strides) = (self.values(1)?, self.values(2)?, self.values(3)?);
         let n_entries = begin.len();
         let is_alike = end.len() == n_entries && strides.len() == n_entries;
         // A mask has a bit for each entry.
-        require(is_alike && n_entries < 32 && ellipsis_mask.count_ones() <= 1)?;
+        let is_readable = is_alike && n_entries < 32 && ellipsis_mask.count_ones() <= 1;
+        require(is_readable, BOUNDS)?;
         let input = self.shape(0)?;
         let mut left = input.iter().copied();
         let mut shape = Shape::new();
@@ -44,28 +47,31 @@ impl Call<'_, '_> {
             if has(ellipsis_mask) {
                 let is_of_input = |&later: &usize| new_axis_mask >> later & 1 == 0;
                 let n_behind = (at + 1..n_entries).filter(is_of_input).count();
-                let n_whole = left.len().checked_sub(n_behind)?;
+                let n_whole = left.len().checked_sub(n_behind);
+                let n_whole = n_whole.ok_or(Contradiction(BOUNDS))?;
                 shape.extend(left.by_ref().take(n_whole));
             } else if has(new_axis_mask) {
                 shape.push(1);
             } else {
-                let size = left.next()?;
+                let size = left.next().ok_or(Contradiction(BOUNDS))?;
                 let range = Range {
                     begin: (!has(begin_mask)).then_some(begin),
                     end: (!has(end_mask)).then_some(end),
                     stride,
                     is_relative: offset,
                 };
-                let [_, n_taken] = range.taken(size)?;
+                let [_, n_taken] = range.taken(size).ok_or(Contradiction(BOUNDS))?;
                 if !has(shrink_axis_mask) {
                     shape.push(n_taken);
                 }
             }
         }
         shape.extend(left);
-        Some(shape)
+        Ok(shape)
     }
 }
+
+const BOUNDS: &str = "the bounds are not those of a part of the input";
 
 /// Every `stride`-th value from `begin` to before `end`, each counted from the end where it is negative. Without an
 /// end the range goes as far as there are values.
@@ -80,7 +86,9 @@ pub struct Range {
 impl Range {
     /// The place of the first value that is taken out of so many, and how many are taken.
     pub fn taken(&self, size: i64) -> Option<[i64; 2]> {
-        require(self.stride != 0)?;
+        if self.stride == 0 {
+            return None;
+        }
         // A range that goes backwards ends before the first value.
         let (lowest, highest) = if self.stride > 0 {
             (0, size)

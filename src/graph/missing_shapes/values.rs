@@ -2,7 +2,7 @@
 //! batch, which they do not know, as `SHAPE`, `STRIDED_SLICE`, `PACK`.
 
 use super::MAX_COMPUTED_RANK;
-use super::call::{Call, require};
+use super::call::Call;
 use super::slices::Range;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 
@@ -21,8 +21,10 @@ pub fn computed(call: &Call) -> Option<Vec<i64>> {
 
 fn of_operator(call: &Call) -> Option<Vec<i64>> {
     match call.operator.code.kind {
-        OpKind::Shape => call.shape(0),
-        OpKind::Cast | OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => call.values(0),
+        OpKind::Shape => call.shape(0).ok(),
+        OpKind::Cast | OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => {
+            call.values(0).ok()
+        }
         OpKind::Concatenation => joined(call, 1),
         OpKind::Pack => joined(call, 0),
         OpKind::Slice => sliced(call),
@@ -46,17 +48,17 @@ fn joined(call: &Call, rank: usize) -> Option<Vec<i64>> {
     let n_inputs = call.operator.inputs.len();
     require(n_inputs <= MAX_COMPUTED_RANK)?;
     let of_input = |place: usize| {
-        let is_of_rank = call.tensor(place)?.shape.len() == rank;
-        call.values(place).filter(|_| is_of_rank)
+        let is_of_rank = call.tensor(place).ok()?.shape.len() == rank;
+        call.values(place).ok().filter(|_| is_of_rank)
     };
     let values: Vec<Vec<i64>> = (0..n_inputs).map(of_input).collect::<Option<_>>()?;
     Some(values.concat())
 }
 
 fn sliced(call: &Call) -> Option<Vec<i64>> {
-    let ([_], values) = (call.sizes(0)?, call.values(0)?);
-    let [n_taken] = call.sliced()?.try_into().ok()?;
-    let begin = usize::try_from(call.value(1)?).ok()?;
+    let ([_], values) = (call.sizes(0).ok()?, call.values(0).ok()?);
+    let [n_taken] = call.sliced().ok()?.try_into().ok()?;
+    let begin = usize::try_from(call.value(1).ok()?).ok()?;
     let end = begin.checked_add(usize::try_from(n_taken).ok()?)?;
     values.get(begin..end).map(<[i64]>::to_vec)
 }
@@ -73,11 +75,11 @@ fn strided(call: &Call) -> Option<Vec<i64>> {
     else {
         return None;
     };
-    let ([size], values) = (call.sizes(0)?, call.values(0)?);
+    let ([size], values) = (call.sizes(0).ok()?, call.values(0).ok()?);
     let range = Range {
-        begin: call.value(1).filter(|_| begin_mask & 1 == 0),
-        end: call.value(2).filter(|_| end_mask & 1 == 0),
-        stride: call.value(3)?,
+        begin: call.value(1).ok().filter(|_| begin_mask & 1 == 0),
+        end: call.value(2).ok().filter(|_| end_mask & 1 == 0),
+        stride: call.value(3).ok()?,
         is_relative: offset,
     };
     let [begin, n_taken] = range.taken(size)?;
@@ -92,15 +94,15 @@ fn strided(call: &Call) -> Option<Vec<i64>> {
 }
 
 fn gathered(call: &Call) -> Option<Vec<i64>> {
-    let ([_], values) = (call.sizes(0)?, call.values(0)?);
-    let places = call.values(1)?.into_iter();
+    let ([_], values) = (call.sizes(0).ok()?, call.values(0).ok()?);
+    let places = call.values(1).ok()?.into_iter();
     let taken = places.map(|place| values.get(usize::try_from(place).ok()?).copied());
     taken.collect()
 }
 
 /// Two operands of as many values, or one with a single value.
 fn pairwise(call: &Call, of: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
-    let [ones, others] = [call.values(0)?, call.values(1)?];
+    let [ones, others] = [call.values(0).ok()?, call.values(1).ok()?];
     let n_values = ones.len().max(others.len());
     let fits = |values: &[i64]| values.len() == n_values || values.len() == 1;
     require(fits(&ones) && fits(&others))?;
@@ -117,9 +119,13 @@ fn floor_div(one: i64, other: i64) -> Option<i64> {
 
 /// One value for all of a list.
 fn reduced(call: &Call, of: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
-    let ([_], values) = (call.sizes(0)?, call.values(0)?);
-    call.value(1)?;
+    let ([_], values) = (call.sizes(0).ok()?, call.values(0).ok()?);
+    call.value(1).ok()?;
     let (&first, others) = values.split_first()?;
     let all = others.iter().try_fold(first, |all, &value| of(all, value));
     all.map(|all| vec![all])
+}
+
+fn require(holds: bool) -> Option<()> {
+    holds.then_some(())
 }
