@@ -57,10 +57,9 @@ fn read_one(
         .sparsity()
         .map(|sparsity| sparsity::read(context, sparsity))
         .transpose()?;
-    let is_dropped = shape.is_empty() && tensor.shape().is_some_and(|stored| !stored.is_empty());
     let tensor = Tensor {
         tensor_type: TensorType::from_number(tensor.type_().0),
-        has_rank: !is_dropped && (tensor.has_rank() || !shape.is_empty() || is_constant),
+        has_rank: tensor.has_rank() || !shape.is_empty() || is_constant,
         shape,
         shape_signature,
         buffer_idx,
@@ -99,7 +98,7 @@ fn buffer_idx(
     })
 }
 
-/// The shape and, where the file has one, the shape signature. No shape where a dimension is impossible.
+/// The shape and, where the file has one, the shape signature.
 fn read_shape(
     context: &mut Context,
     tensor: schema::Tensor,
@@ -108,13 +107,6 @@ fn read_shape(
     let stored = context.copy(tensor.shape())?;
     check_rank(&stored, place)?;
     let signature = context.copy(tensor.shape_signature())?;
-    // Converters write −1 alone for a size that they do not know.
-    if signature.is_empty() && stored.iter().any(|&dimension| dimension < -1) {
-        context.diagnostics.push(Info, "negative-dimension", || {
-            format!("{place}: shape {stored:?} has a dimension below -1, taken as unknown")
-        });
-        return Ok((Vec::new(), None));
-    }
     let is_dynamic = stored.iter().any(|&dimension| dimension < 0);
     if is_dynamic {
         context.diagnostics.push(Info, "negative-dimension", || {
