@@ -114,7 +114,10 @@ fn widen_one(outcome: &mut Outcome, beyond: Beyond) {
         return;
     };
     let moved = |end: f64| match *value > 0.0 && end > 0.0 {
-        true => *value * (end / *value).powf(beyond.interval_growth()),
+        true => {
+            let moved = *value * (end / *value).powf(beyond.interval_growth());
+            moved.clamp(f64::MIN_POSITIVE, f64::MAX)
+        }
         false => end,
     };
     *lo = lo.map(moved);
