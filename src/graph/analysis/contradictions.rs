@@ -146,11 +146,34 @@ impl Call<'_> {
         if self.operands().any(|tensor| self.is_open(tensor)) {
             return self.against_rule_open();
         }
-        match missing_shapes::outputs(self.tensors, self.buffers, self.operator) {
+        let why = self.against_rule_of(self.operator)?;
+        (!self.fits_along_another_axis()).then_some(why)
+    }
+
+    fn against_rule_of(&self, operator: &Operator) -> Option<&'static str> {
+        match missing_shapes::outputs(self.tensors, self.buffers, operator) {
             Ok(shapes) => self.differs(&[shapes]),
             Err(Unshaped::Contradiction(why)) => Some(why),
             Err(Unshaped::Unknown) => None,
         }
+    }
+
+    /// Whether the shapes are those of the same operator along another axis. Exporters of graphs leave the axis out, and
+    /// its work is the same along any.
+    fn fits_along_another_axis(&self) -> bool {
+        let rank = self.operands().map(|tensor| tensor.shape.len()).max();
+        (0..rank.unwrap_or(0)).any(|at| {
+            let mut operator = self.operator.clone();
+            let (BuiltinOptions::Concatenation { axis, .. }
+            | BuiltinOptions::Gather { axis, .. }
+            | BuiltinOptions::Pack { axis, .. }
+            | BuiltinOptions::Unpack { axis, .. }) = &mut operator.options
+            else {
+                return false;
+            };
+            *axis = at as i32;
+            self.against_rule_of(&operator).is_none()
+        })
     }
 
     /// The same where dimensions are known only at run time: what holds however large they are.
