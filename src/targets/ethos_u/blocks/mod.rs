@@ -30,7 +30,7 @@ thread_local! {
     static KEPT: RefCell<Kept<(Product, Layer), Option<Block>>> = RefCell::default();
 }
 
-/// Makes a plan for which the blocks of [`MAX_SEARCHED`] different layers are searched. Tells whether it has more,
+/// Makes a plan for which the blocks of `MAX_SEARCHED` different layers are searched. Tells whether it has more,
 /// which get the best of a few blocks.
 pub fn within_budget<T>(plan: impl FnOnce() -> T) -> (T, bool) {
     KEPT.with_borrow_mut(|kept| kept.begin(MAX_SEARCHED));
