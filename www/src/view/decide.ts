@@ -209,8 +209,10 @@ function sourceSummary(estimates: Estimate[]): string {
   const main = estimates[0];
   const words = provenanceWords(main.provenance);
   const error = main.expected_error_percent;
-  if (isExact(main) || typeof error !== "number") return words;
-  return `${words}; mean error ${format.percent(error)} against ${referenceWords(main.provenance)}`;
+  if (isExact(main)) return words;
+  const reference = referenceWords(main.provenance);
+  if (typeof error === "number") return `${words}; mean error ${format.percent(error)} against ${reference}`;
+  return main.lo === undefined ? words : `${words}; mean error not known here, interval against ${reference}`;
 }
 
 function errorLine(group: Estimate[]): HTMLElement | null {
