@@ -147,7 +147,8 @@ impl Call<'_> {
             return self.against_rule_open();
         }
         let why = self.against_rule_of(self.operator)?;
-        (!self.fits_along_another_axis()).then_some(why)
+        let fits = self.fits_along_another_axis() || self.fits_with_other_dimensions();
+        (!fits).then_some(why)
     }
 
     fn against_rule_of(&self, operator: &Operator) -> Option<&'static str> {
@@ -156,6 +157,17 @@ impl Call<'_> {
             Err(Unshaped::Contradiction(why)) => Some(why),
             Err(Unshaped::Unknown) => None,
         }
+    }
+
+    /// Whether the shapes are those of a dense layer that keeps its dimensions, or does not, where its option says the
+    /// other: exporters leave it out, and the work is the same.
+    fn fits_with_other_dimensions(&self) -> bool {
+        let mut operator = self.operator.clone();
+        let BuiltinOptions::FullyConnected { keep_num_dims, .. } = &mut operator.options else {
+            return false;
+        };
+        *keep_num_dims = !*keep_num_dims;
+        self.against_rule_of(&operator).is_none()
     }
 
     /// Whether the shapes are those of the same operator along another axis. Exporters of graphs leave the axis out, and
