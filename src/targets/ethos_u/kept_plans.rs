@@ -82,7 +82,7 @@ mod tests {
             };
             let planned = Plan {
                 operators: vec![planned],
-                is_cut: false,
+                ..Plan::default()
             };
             kept_or(task.clone(), |_| planned).operators[0].cycles
         };

@@ -43,6 +43,8 @@ pub struct Plan {
     /// Whether a limit left operators or parts as they are, see [`Program::is_cut`], or made blocks follow from a few
     /// sizes, see [`within_budget`].
     pub is_cut: bool,
+    /// As of [`Program::is_unlike_trained`].
+    pub is_unlike_trained: bool,
 }
 
 impl Plan {
@@ -57,11 +59,16 @@ impl Plan {
             n_tensors: graph.subgraph.tensors.len(),
         };
         kept_or(task, |task| {
-            let is_lowering_cut = task.program.is_cut;
+            let Program {
+                is_cut: is_lowering_cut,
+                is_unlike_trained,
+                ..
+            } = task.program;
             let (operators, is_cut) = within_budget(|| plan_of(task));
             Self {
                 operators,
                 is_cut: is_lowering_cut || is_cut,
+                is_unlike_trained,
             }
         })
     }

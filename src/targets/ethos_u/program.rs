@@ -27,6 +27,9 @@ pub struct Program {
     /// Whether operators or parts were left as they are because the compiler would make too many operations of them, or
     /// because more weights were to be looked at than a graph may have.
     pub is_cut: bool,
+    /// Whether the features of the trained networks count fewer operations, so that what these networks say is of
+    /// another program.
+    pub is_unlike_trained: bool,
 }
 
 /// A feature map or a constant.

@@ -234,7 +234,8 @@ impl EthosU {
         let asks_network = |metric: &Metric| {
             (self.errors(*metric)).is_some_and(|errors| errors.asks_network(&signals))
         };
-        let is_asked = self.is_trained && RULE_METRICS.iter().any(asks_network);
+        let is_asked =
+            self.is_trained && !totals.is_unlike_trained && RULE_METRICS.iter().any(asks_network);
         let learned = is_asked.then(|| network.learned()).flatten();
         let mut diagnostics = Vec::new();
         if let Some(learned) = learned {

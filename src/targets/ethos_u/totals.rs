@@ -22,12 +22,18 @@ pub struct Totals {
     pub operators: Vec<PlannedOperator>,
     /// As of [`Plan`].
     pub is_cut: bool,
+    /// As of [`Plan`].
+    pub is_unlike_trained: bool,
 }
 
 impl Totals {
     /// As [`Plan::of`] has it; the accelerator's clock turns cycles into time.
     pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
-        let Plan { operators, is_cut } = Plan::of(accelerator, graph, analysis);
+        let Plan {
+            operators,
+            is_cut,
+            is_unlike_trained,
+        } = Plan::of(accelerator, graph, analysis);
         let sum = |of: fn(&PlannedOperator) -> f64| operators.iter().map(of).sum::<f64>();
         Self {
             latency_ms: MS_PER_S * sum(|one| one.cycles) / accelerator.clock_hz,
@@ -39,6 +45,7 @@ impl Totals {
             sram_traffic_bytes: sum(|one| one.counted_sram_traffic_bytes),
             operators,
             is_cut,
+            is_unlike_trained,
         }
     }
 

@@ -33,16 +33,85 @@ fn n_parts(shape: Hwc) -> f64 {
         .max(1.0)
 }
 
+/// A permutation of up to four dimensions as Vela carries it out: dimension `order[k]` becomes dimension `k`.
+#[derive(Clone, Debug, PartialEq)]
+struct Permutation {
+    order: [usize; 4],
+    sizes: [i64; 4],
+}
+
+impl Permutation {
+    /// `None` for more than four dimensions. `order` holds each dimension once.
+    fn of(order: &[i32], sizes: &[i32]) -> Option<Self> {
+        let n_added = 4_usize.checked_sub(order.len())?;
+        let mut permutation = Self {
+            order: [0, 1, 2, 3],
+            sizes: [1; 4],
+        };
+        for (at, (&dimension, &size)) in order.iter().zip(sizes).enumerate() {
+            permutation.order[n_added + at] = n_added + usize::try_from(dimension).ok()?;
+            permutation.sizes[n_added + at] = size.into();
+        }
+        Some(permutation)
+    }
+
+    /// Swaps of two places, one after another, that sort the dimensions from the left. Three dimensions behind a
+    /// first one of 1 that stays where it is are swapped directly, and Ethos-U85 (`can_rotate`) permutes them in
+    /// one pass. Of four dimensions hardware swaps the first two, the last two, or the first and the last with
+    /// the two between them as one: all other swaps consist of these.
+    fn passes(&self, can_rotate: bool) -> Vec<[Hwc; 2]> {
+        let mut sizes = self.sizes;
+        let is_of_three = self.order[0] == 0 && sizes[0] == 1;
+        if is_of_three && can_rotate {
+            let [_, h, w, c] = self.order.map(|dimension| sizes[dimension]);
+            return vec![[[sizes[1], sizes[2], sizes[3]], [h, w, c]]];
+        }
+        let mut order = [0, 1, 2, 3];
+        let mut passes = Vec::new();
+        for at in 0..4 {
+            let Some(from) = (at..4).find(|&place| order[place] == self.order[at]) else {
+                continue;
+            };
+            if from == at {
+                continue;
+            }
+            order.swap(at, from);
+            let swaps: &[[usize; 2]] = match [at, from] {
+                swap if is_of_three => &[swap],
+                [0, 2] => &[[2, 3], [0, 3], [2, 3]],
+                [1, 3] => &[[0, 1], [0, 3], [0, 1]],
+                [1, 2] => &[[0, 1], [2, 3], [0, 3], [2, 3], [0, 1]],
+                swap => &[swap],
+            };
+            for &[first, second] in swaps {
+                let read = sizes;
+                sizes.swap(first, second);
+                let seen = |[a, b, c, d]: [i64; 4]| match [first, second] {
+                    _ if is_of_three => [b, c, d],
+                    [0, 1] => [a, b, c.saturating_mul(d)],
+                    [2, 3] => [a.saturating_mul(b), c, d],
+                    _ => [a, b.saturating_mul(c), d],
+                };
+                passes.push([seen(read), seen(sizes)]);
+            }
+        }
+        passes
+    }
+}
+
 /// A permutation of dimensions, of which those that stay adjacent count as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
     order: Vec<usize>,
     sizes: Vec<i64>,
+    /// With each dimension by itself, for up to four.
+    separate: Option<Permutation>,
 }
 
 impl Exchange {
     /// `order[k]` is the dimension that becomes dimension `k`. `None` if it is no permutation.
     fn of(order: &[i32], sizes: &[i32]) -> Option<Self> {
+        let separate = Permutation::of(order, sizes);
         let mut is_there = vec![false; sizes.len()];
         let mut kept: Vec<usize> = Vec::with_capacity(order.len());
         for &dimension in order {
@@ -82,6 +151,7 @@ impl Exchange {
                 .collect::<Result<_, _>>()
                 .ok()?,
             sizes: firsts.iter().map(size).collect(),
+            separate,
         })
     }
 
@@ -188,7 +258,13 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
         });
         return Some(());
     }
-    let passes = exchange.passes(lowering.accelerator.is_u85());
+    let can_rotate = lowering.accelerator.is_u85();
+    let as_trained = exchange.passes(can_rotate);
+    let passes = match &exchange.separate {
+        Some(permutation) if !lowering.accelerator.is_as_trained => permutation.passes(can_rotate),
+        _ => as_trained.clone(),
+    };
+    lowering.program.is_unlike_trained |= passes != as_trained;
     let element_bytes = lowering.element_bytes(input);
     let mut from = input;
     for (idx, &[read, written]) in passes.iter().enumerate() {
@@ -212,5 +288,74 @@ mod tests {
         assert_eq!(n_parts([0, 128, 32]), 1.0);
         // [1000, 128, 128, 32] in the order [3, 0, 1, 2].
         assert_eq!(n_parts([1, 1000 * 128 * 128, 32]), 250.0);
+    }
+
+    #[test]
+    fn permutations_take_as_many_operations_as_vela_prints() {
+        // "NPU operators" of Vela 5.2.0 for [4, 16, 24, 32] on Ethos-U55 and Ethos-U85 alike.
+        let of_four = [
+            ([0, 1, 3, 2], 1),
+            ([0, 2, 1, 3], 5),
+            ([0, 2, 3, 1], 6),
+            ([0, 3, 1, 2], 4),
+            ([0, 3, 2, 1], 3),
+            ([1, 0, 2, 3], 1),
+            ([1, 0, 3, 2], 2),
+            ([1, 2, 0, 3], 6),
+            ([1, 2, 3, 0], 7),
+            ([1, 3, 0, 2], 5),
+            ([1, 3, 2, 0], 4),
+            ([2, 0, 1, 3], 8),
+            ([2, 0, 3, 1], 9),
+            ([2, 1, 0, 3], 3),
+            ([2, 1, 3, 0], 4),
+            ([2, 3, 0, 1], 6),
+            ([2, 3, 1, 0], 7),
+            ([3, 0, 1, 2], 5),
+            ([3, 0, 2, 1], 4),
+            ([3, 1, 0, 2], 2),
+            ([3, 1, 2, 0], 1),
+            ([3, 2, 0, 1], 7),
+            ([3, 2, 1, 0], 6),
+        ];
+        for (order, n_operations) in of_four {
+            let permutation = Permutation::of(&order, &[4, 16, 24, 32]).expect("four dimensions");
+            for can_rotate in [false, true] {
+                assert_eq!(
+                    permutation.passes(can_rotate).len(),
+                    n_operations,
+                    "{order:?}"
+                );
+            }
+        }
+        // [16, 24, 32] and [1, 16, 24, 32] on Ethos-U55: one for each swap; Ethos-U85 rotates at once.
+        for (order, n_operations) in [
+            ([0, 2, 1], 1),
+            ([1, 0, 2], 1),
+            ([1, 2, 0], 2),
+            ([2, 0, 1], 2),
+            ([2, 1, 0], 1),
+        ] {
+            let behind_one = [0, order[0] + 1, order[1] + 1, order[2] + 1];
+            let of_three = Permutation::of(&order, &[16, 24, 32]).expect("three dimensions");
+            let of_four = Permutation::of(&behind_one, &[1, 16, 24, 32]).expect("four dimensions");
+            assert_eq!(of_three, of_four);
+            assert_eq!(of_three.passes(false).len(), n_operations, "{order:?}");
+            assert_eq!(of_three.passes(true).len(), 1, "{order:?}");
+        }
+    }
+
+    #[test]
+    fn passes_write_the_shapes_that_the_next_one_reads() {
+        let permutation =
+            Permutation::of(&[0, 2, 1, 3], &[4, 16, 24, 32]).expect("four dimensions");
+        let passes = permutation.passes(true);
+        assert_eq!(passes[0], [[4, 16, 24 * 32], [16, 4, 24 * 32]]);
+        assert_eq!(passes[4], [[24, 4, 16 * 32], [4, 24, 16 * 32]]);
+        let n_elements = |shape: Hwc| shape.iter().product::<i64>();
+        for [read, written] in passes {
+            assert_eq!(n_elements(read), 4 * 16 * 24 * 32);
+            assert_eq!(n_elements(written), 4 * 16 * 24 * 32);
+        }
     }
 }
