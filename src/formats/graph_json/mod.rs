@@ -321,7 +321,10 @@ impl Reader {
         let outputs: Vec<usize> = outputs.collect::<Result<_, _>>()?;
         let code = OperatorCode::from_name(&entry.kind);
         let options = match code.kind {
-            OpKind::Custom => BuiltinOptions::Foreign { macs: entry.macs },
+            OpKind::Custom => BuiltinOptions::Foreign {
+                macs: entry.macs,
+                contradiction: None,
+            },
             kind => {
                 let mut attributes = Attributes::new(place, kind, entry.attributes);
                 for (name, position, values) in attributes.lists()? {

@@ -20,6 +20,9 @@ pub enum BuiltinOptions {
     Foreign {
         /// Multiply-accumulates of one inference, where the reader of its format knows them.
         macs: Option<u64>,
+        /// Why no kernel of that framework takes the operands, in words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        contradiction: Option<&'static str>,
     },
     Conv2D {
         padding: Padding,

@@ -97,6 +97,9 @@ fn contradiction(
     buffers: &[Buffer],
     operator: &Operator,
 ) -> Option<&'static str> {
+    if let BuiltinOptions::Foreign { contradiction, .. } = operator.options {
+        return contradiction;
+    }
     let call = Call {
         tensors,
         buffers,

@@ -25,7 +25,7 @@ pub enum Uncountable {
 ///
 /// Operators that run other subgraphs are not for this function.
 pub fn macs(operator: &Operator, tensors: &[Tensor]) -> Result<u64, Uncountable> {
-    if let BuiltinOptions::Foreign { macs } = operator.options {
+    if let BuiltinOptions::Foreign { macs, .. } = operator.options {
         return macs.ok_or(Uncountable::Operator);
     }
     let operands = Operands { operator, tensors };

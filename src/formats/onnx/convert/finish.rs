@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::Converter;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::onnx::error::ParseError;
+use crate::formats::onnx::proto::Dimension;
 use crate::formats::shown;
 use crate::formats::tflite::{Format, Model};
 
@@ -66,7 +67,7 @@ impl<'a> Converter<'a> {
                 let n = names.entry(name).or_default();
                 *n = n.saturating_add(1);
             }
-            let list = crate::diagnostic::some_of(
+            let list = some_of(
                 names
                     .iter()
                     .map(|(name, n)| format!("{} ({n})", shown(name))),
@@ -81,6 +82,10 @@ impl<'a> Converter<'a> {
                 ),
             ));
         }
+        diagnostics.extend(
+            self.declared_otherwise()
+                .map(|message| diagnostic(Severity::Warning, "declared-shapes", message)),
+        );
         if self.graph.n_functions > 0 {
             diagnostics.push(diagnostic(
                 Severity::Warning,
@@ -101,6 +106,48 @@ impl<'a> Converter<'a> {
             ));
         }
         diagnostics
+    }
+
+    /// Values for which the file declares other sizes than operators give them. Runtimes take what is computed.
+    fn declared_otherwise(&self) -> Option<String> {
+        let infos = self.graph.value_infos.iter().chain(&self.graph.outputs);
+        let other = infos.filter_map(|info| {
+            let declared = info
+                .shape
+                .as_ref()
+                .filter(|declared| !declared.is_empty())?;
+            let found = self.values.get(info.name)?.shape.as_ref()?;
+            let is_other = |(declared, found): (&Dimension, &i64)| match declared {
+                Dimension::Size(size) => *size > 0 && size != found,
+                _ => false,
+            };
+            let differs = declared.len() != found.len() || declared.iter().zip(found).any(is_other);
+            differs.then_some((info.name, declared, found))
+        });
+        let mut names = HashSet::new();
+        let other: Vec<_> = other.filter(|(name, ..)| names.insert(*name)).collect();
+        let sides = |declared: &[Dimension]| {
+            let each = declared.iter().map(|dimension| match dimension {
+                Dimension::Size(size) => size.to_string(),
+                Dimension::Named(name) => shown(name),
+                Dimension::Unknown => "?".to_owned(),
+            });
+            each.collect::<Vec<_>>().join(", ")
+        };
+        let each = other.iter().map(|(name, declared, found)| {
+            let name = shown(name);
+            format!(
+                "`{name}` is declared as [{}], and is {found:?}",
+                sides(declared)
+            )
+        });
+        (!other.is_empty()).then(|| {
+            format!(
+                "operators give {} values other shapes than the file declares, and these count ({})",
+                other.len(),
+                some_of(each, "; ")
+            )
+        })
     }
 
     /// Leaves out operators whose results nothing reads, and tensors that no operator has: constants that were

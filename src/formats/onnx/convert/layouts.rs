@@ -30,7 +30,7 @@ impl<'a> Converter<'a> {
                 self.reshape(output, &x, &shape, to)
             }
             "Squeeze" => {
-                let axes = self.list(node, "axes", 1);
+                let axes = self.optional_list(node, "axes", 1)?;
                 let to = squeezed(&shape, axes.as_deref())?;
                 self.reshape(output, &x, &shape, to)
             }
@@ -82,7 +82,8 @@ impl<'a> Converter<'a> {
                 let &(_, kind) = REDUCTIONS
                     .iter()
                     .find(|(reduction, _)| *reduction == name)?;
-                let axes = match self.list(node, "axes", 1) {
+                let named = self.optional_list(node, "axes", 1)?;
+                let axes = match named.filter(|named| !named.is_empty()) {
                     Some(named) => axes(&named, shape.len())?,
                     None if node.integer("noop_with_empty_axes") == Some(1) => {
                         return self.alias(output, &x, shape, x.perm()?);
@@ -217,7 +218,7 @@ impl<'a> Converter<'a> {
         let along = axis(node.integer("axis").unwrap_or(0), shape.len())?;
         let side = *shape.get(along)?;
         let n = i64::try_from(node.outputs.len()).ok()?;
-        let sizes = match self.list(node, "split", 1) {
+        let sizes = match self.optional_list(node, "split", 1)? {
             Some(sizes) => sizes,
             None => {
                 // Equal parts, the last one smaller where they do not fit.
@@ -277,11 +278,11 @@ impl<'a> Converter<'a> {
         mut shape: Vec<i64>,
     ) -> Option<()> {
         let (starts, ends) = (self.list(node, "starts", 1)?, self.list(node, "ends", 2)?);
-        let axes = match self.list(node, "axes", 3) {
+        let axes = match self.optional_list(node, "axes", 3)? {
             Some(named) => axes(&named, shape.len())?,
             None => (0..starts.len()).collect(),
         };
-        let steps = self.input(node, 4).and_then(|steps| steps.integers());
+        let steps = self.optional_list(node, "steps", 4)?;
         let steps = steps.unwrap_or_else(|| vec![1; starts.len()]);
         let mut cuts: Vec<[i64; 3]> = shape.iter().map(|&side| [0, side, 1]).collect();
         for (place, &at) in axes.iter().enumerate() {
@@ -449,7 +450,7 @@ impl<'a> Converter<'a> {
         mut shape: Vec<i64>,
     ) -> Option<()> {
         let pads = self.list(node, "pads", 1)?;
-        let axes = match self.input(node, 3).and_then(|axes| axes.integers()) {
+        let axes = match self.optional_list(node, "axes", 3)? {
             Some(named) => axes(&named, shape.len())?,
             None => (0..shape.len()).collect(),
         };

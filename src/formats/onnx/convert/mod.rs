@@ -5,6 +5,7 @@
 //! axes are renamed, and a `TRANSPOSE` is added only where an operator needs another order.
 
 mod arithmetic;
+mod contradictions;
 mod convolutions;
 mod emit;
 mod finish;
@@ -381,10 +382,12 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Converts one node, as an operator of its own name where TFLite has none.
+    /// Converts one node, as an operator of its own name where TFLite has none or its operands contradict each other.
     fn node(&mut self, node: &'a Node<'a>) {
-        if self.fold(node).is_none() && self.known_operator(node).is_none() {
-            self.unknown_operator(node);
+        if let Some(why) = self.contradiction(node) {
+            self.unknown_operator(node, Some(why));
+        } else if self.fold(node).is_none() && self.known_operator(node).is_none() {
+            self.unknown_operator(node, None);
         }
     }
 
@@ -418,6 +421,23 @@ impl<'a> Converter<'a> {
     fn list(&self, node: &Node<'a>, attribute: &str, position: usize) -> Option<Vec<i64>> {
         node.integers(attribute)
             .or_else(|| self.input(node, position)?.integers())
+    }
+
+    /// The same of a list that may be left out, which is `Some(None)`; `None` for one that only an inference knows.
+    fn optional_list(
+        &self,
+        node: &Node<'a>,
+        attribute: &str,
+        position: usize,
+    ) -> Option<Option<Vec<i64>>> {
+        let is_given = node
+            .inputs
+            .get(position)
+            .is_some_and(|name| !name.is_empty());
+        match self.list(node, attribute, position) {
+            None if is_given => None,
+            list => Some(list),
+        }
     }
 
     fn output(&self, node: &Node<'a>) -> Option<&'a str> {

@@ -211,7 +211,7 @@ impl<'a> Converter<'a> {
             .zip(self.output(node))
             .and_then(|(value, output)| self.unary(kind, &value, output, options));
         if added.is_none() {
-            self.unknown_operator(node);
+            self.unknown_operator(node, None);
         }
     }
 }

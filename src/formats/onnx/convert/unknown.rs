@@ -65,8 +65,12 @@ const UNCOUNTED: &[&str] = &[
 
 impl<'a> Converter<'a> {
     /// Adds a node as it is, with the shapes that it, or the file, tells.
-    pub(super) fn unknown_operator(&mut self, node: &'a Node<'a>) {
-        if self.of_constants(node).is_some() {
+    pub(super) fn unknown_operator(
+        &mut self,
+        node: &'a Node<'a>,
+        contradiction: Option<&'static str>,
+    ) {
+        if contradiction.is_none() && self.of_constants(node).is_some() {
             return;
         }
         if self.spend_operator(node.outputs.len()).is_none() {
@@ -126,8 +130,11 @@ impl<'a> Converter<'a> {
             }
         }
         let code = OperatorCode::from_name(&format!("ONNX:{name}"));
-        self.builder
-            .operator(code, inputs, outputs, BuiltinOptions::Foreign { macs });
+        let options = BuiltinOptions::Foreign {
+            macs,
+            contradiction,
+        };
+        self.builder.operator(code, inputs, outputs, options);
     }
 
     /// The results of a node that reads constants alone are constants, where their shapes are told.
@@ -212,8 +219,9 @@ impl<'a> Converter<'a> {
                     .then(|| shape.iter().copied().chain([depth]).collect())
             }
             "ReduceL2" | "ReduceL1" | "ReduceSumSquare" | "ReduceLogSumExp" | "ReduceLogSum" => {
-                let axes = self
-                    .list(node, "axes", 1)
+                let named = self.optional_list(node, "axes", 1)?;
+                let axes = named
+                    .filter(|named| !named.is_empty())
                     .unwrap_or_else(|| (0..i64::try_from(shape.len()).unwrap_or(0)).collect());
                 let axes = super::value::axes(&axes, shape.len())?;
                 let keeps = node.integer("keepdims").unwrap_or(1) == 1;
@@ -264,13 +272,8 @@ impl<'a> Converter<'a> {
 
     /// Shape of an `Einsum`'s result, and its multiply-accumulates: one for each value of every label.
     fn einsum(&self, node: &Node<'a>) -> Option<(Vec<i64>, i64)> {
-        let equation = node.text("equation")?;
-        (equation.len() <= MAX_EQUATION_BYTES).then_some(())?;
-        let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
-        let (operands, result) = match equation.split_once("->") {
-            Some((operands, result)) => (operands, Some(result)),
-            None => (equation.as_str(), None),
-        };
+        let equation = without_spaces(node.text("equation")?)?;
+        let (operands, result) = operands_and_result(&equation);
         let mut sizes: BTreeMap<Label, i64> = BTreeMap::new();
         let mut n_uses: BTreeMap<Label, usize> = BTreeMap::new();
         let mut widest = 0;
@@ -303,6 +306,49 @@ impl<'a> Converter<'a> {
         let shape: Vec<i64> = sides.collect::<Option<_>>()?;
         let all: Vec<i64> = sizes.into_values().collect();
         Some((shape, product(&all)?))
+    }
+}
+
+/// Why operands of these shapes do not fit the equation of an `Einsum`; nothing of an equation that is not understood.
+pub(super) fn against_equation(equation: &str, shapes: &[&[i64]]) -> Option<&'static str> {
+    let equation = without_spaces(equation)?;
+    let (operands, result) = operands_and_result(&equation);
+    if operands.split(',').count() != shapes.len() {
+        return Some("the equation has another number of operands");
+    }
+    let mut sizes: BTreeMap<Label, i64> = BTreeMap::new();
+    let mut widest = 0;
+    for (text, shape) in operands.split(',').zip(shapes) {
+        let n_named = text.chars().filter(|label| *label != '.').count();
+        let n_elided = shape.len().checked_sub(n_named);
+        let Some(n_elided) = n_elided.filter(|&n| n == 0 || text.contains("...")) else {
+            return Some("an operand has another number of dimensions than labels");
+        };
+        widest = widest.max(n_elided);
+        for (label, &side) in labels(text, n_elided)?.into_iter().zip(*shape) {
+            let size = sizes.entry(label).or_insert(side);
+            match (*size, side) {
+                (known, side) if known == side => {}
+                (1, _) => *size = side,
+                (_, 1) => {}
+                _ => return Some("a label of the equation stands for two sizes"),
+            }
+        }
+    }
+    let of_result = labels(result?, widest)?;
+    (!of_result.iter().all(|label| sizes.contains_key(label)))
+        .then_some("the result has a label that no operand has")
+}
+
+fn without_spaces(equation: &str) -> Option<String> {
+    let is_short = equation.len() <= MAX_EQUATION_BYTES;
+    is_short.then(|| equation.chars().filter(|c| !c.is_whitespace()).collect())
+}
+
+fn operands_and_result(equation: &str) -> (&str, Option<&str>) {
+    match equation.split_once("->") {
+        Some((operands, result)) => (operands, Some(result)),
+        None => (equation, None),
     }
 }
 

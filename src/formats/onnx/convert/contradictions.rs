@@ -1,0 +1,287 @@
+//! Operands that no ONNX operator takes together.
+
+use super::Converter;
+use super::unknown::against_equation;
+use super::value::{axes, axis, broadcast, product};
+use crate::formats::onnx::proto::Node;
+
+const OTHER_DEPTHS: &str = "the factors have other inner dimensions";
+const NOT_BROADCAST: &str = "the operands' shapes do not broadcast";
+const NO_WINDOW_FITS: &str = "the window is larger than the padded input";
+
+/// Operators that broadcast all of their operands.
+const BROADCASTING: &[&str] = &[
+    "Add",
+    "And",
+    "BitShift",
+    "BitwiseAnd",
+    "BitwiseOr",
+    "BitwiseXor",
+    "Div",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "Max",
+    "Mean",
+    "Min",
+    "Mod",
+    "Mul",
+    "Or",
+    "Pow",
+    "Sub",
+    "Sum",
+    "Where",
+    "Xor",
+];
+
+impl<'a> Converter<'a> {
+    /// Why a node's operands contradict each other or its attributes, by the operator's definition in ONNX. Unknown
+    /// shapes and operators contradict nothing. Linear in operands and their ranks.
+    pub(super) fn contradiction(&self, node: &Node<'a>) -> Option<&'static str> {
+        if !matches!(node.text.domain, "" | "ai.onnx") {
+            return None;
+        }
+        match node.text.op_type {
+            "MatMul" | "MatMulInteger" => self.against_product(node, [0, 1]),
+            "QLinearMatMul" => self.against_product(node, [0, 3]),
+            "Gemm" => self.against_gemm(node),
+            "Einsum" => self.against_einsum(node),
+            "Conv" => self.against_convolution(node, [0, 1, 2]),
+            "ConvInteger" => self.against_convolution(node, [0, 1, usize::MAX]),
+            "QLinearConv" => self.against_convolution(node, [0, 3, 8]),
+            "ConvTranspose" => self.against_transposed_convolution(node),
+            "MaxPool" | "AveragePool" | "LpPool" => {
+                let kernel = node.integers("kernel_shape")?;
+                against_window(node, self.shape(node, 0)?, &kernel)
+            }
+            "Concat" => self.against_concat(node),
+            "Reshape" => self.against_reshape(node),
+            "Transpose" => {
+                let perm = node.integers("perm")?;
+                let rank = self.shape(node, 0)?.len();
+                let is_permutation = perm.len() == rank
+                    && perm.iter().all(|&at| at >= 0)
+                    && axes(&perm, rank).is_some();
+                (!is_permutation).then_some("perm is no permutation of the dimensions")
+            }
+            "Squeeze" => {
+                let shape = self.shape(node, 0)?;
+                let named = self.list(node, "axes", 1)?;
+                let is_one =
+                    |&at: &i64| axis(at, shape.len()).and_then(|at| shape.get(at)) == Some(&1);
+                (!named.iter().all(is_one)).then_some("a dimension to leave out is not 1")
+            }
+            "Expand" => {
+                let to = self.input(node, 1)?.integers()?;
+                (broadcast(&[self.shape(node, 0)?, &to]).is_none()).then_some(NOT_BROADCAST)
+            }
+            "BatchNormalization" => {
+                let channels = *self.shape(node, 0)?.get(1)?;
+                let is_other = |at: usize| self.shape(node, at).is_some_and(|of| of != [channels]);
+                (1..5)
+                    .any(is_other)
+                    .then_some("the parameters are not as many as the channels")
+            }
+            "PRelu" => {
+                let (shape, slope) = (self.shape(node, 0)?, self.shape(node, 1)?);
+                // Before opset 7, one slope for each channel.
+                let is_of_channels = slope.len() == 1 && slope.first() == shape.get(1);
+                (!is_of_channels && broadcast(&[shape, slope]).as_deref() != Some(shape))
+                    .then_some(NOT_BROADCAST)
+            }
+            name if BROADCASTING.contains(&name) => {
+                let shapes: Vec<&[i64]> = (0..node.inputs.len())
+                    .filter_map(|at| self.shape(node, at))
+                    .collect();
+                (!shapes.is_empty() && broadcast(&shapes).is_none()).then_some(NOT_BROADCAST)
+            }
+            _ => None,
+        }
+    }
+
+    fn shape(&self, node: &Node<'a>, position: usize) -> Option<&[i64]> {
+        let name = node.inputs.get(position)?;
+        self.values.get(name)?.shape.as_deref()
+    }
+
+    /// Batches of matrices broadcast; a vector is a row on the left and a column on the right.
+    fn against_product(&self, node: &Node<'a>, [left, right]: [usize; 2]) -> Option<&'static str> {
+        let (left, right) = (self.shape(node, left)?, self.shape(node, right)?);
+        let (Some(inner), Some(&last)) = (left.last(), right.last()) else {
+            return Some("a factor has no dimensions");
+        };
+        let depth = match right {
+            [.., depth, _] => *depth,
+            _ => last,
+        };
+        if *inner != depth {
+            return Some(OTHER_DEPTHS);
+        }
+        let batches = [left, right].map(|shape| {
+            let n = shape.len().saturating_sub(2);
+            shape.get(..n).unwrap_or_default()
+        });
+        (broadcast(&batches).is_none()).then_some("the factors' batches do not broadcast")
+    }
+
+    fn against_gemm(&self, node: &Node<'a>) -> Option<&'static str> {
+        let (left, right) = (self.shape(node, 0)?, self.shape(node, 1)?);
+        let (&[mut rows, mut depth], &[mut other_depth, mut units]) = (left, right) else {
+            return Some("a factor is no matrix");
+        };
+        if node.integer("transA") == Some(1) {
+            std::mem::swap(&mut rows, &mut depth);
+        }
+        if node.integer("transB") == Some(1) {
+            std::mem::swap(&mut other_depth, &mut units);
+        }
+        if depth != other_depth {
+            return Some(OTHER_DEPTHS);
+        }
+        let result = [rows, units];
+        let added = self.shape(node, 2)?;
+        (broadcast(&[&result, added]).as_deref() != Some(&result))
+            .then_some("what is added does not broadcast to the product")
+    }
+
+    fn against_convolution(
+        &self,
+        node: &Node<'a>,
+        [x, weights, bias]: [usize; 3],
+    ) -> Option<&'static str> {
+        let (x, weights) = (self.shape(node, x)?, self.shape(node, weights)?);
+        let (Some((&[units, depth], kernel)), Some(&channels)) =
+            (weights.split_first_chunk::<2>(), x.get(1))
+        else {
+            return Some("the input or the weights have fewer than two dimensions");
+        };
+        if x.len() != weights.len() {
+            return Some("input and weights have other numbers of dimensions");
+        }
+        let groups = node.integer("group").unwrap_or(1);
+        if groups < 1 || units.checked_rem(groups) != Some(0) {
+            return Some("the output channels are no multiple of the groups");
+        }
+        if depth.checked_mul(groups) != Some(channels) {
+            return Some("the weights are for another number of input channels");
+        }
+        if (self.shape(node, bias)).is_some_and(|bias| bias != [units]) {
+            return Some("the bias has another length than the output has channels");
+        }
+        if (node.integers("kernel_shape")).is_some_and(|named| named != kernel) {
+            return Some("kernel_shape is not that of the weights");
+        }
+        against_window(node, x, kernel)
+    }
+
+    fn against_transposed_convolution(&self, node: &Node<'a>) -> Option<&'static str> {
+        let (x, weights) = (self.shape(node, 0)?, self.shape(node, 1)?);
+        let (Some((&[depth, units], kernel)), Some(&channels)) =
+            (weights.split_first_chunk::<2>(), x.get(1))
+        else {
+            return Some("the input or the weights have fewer than two dimensions");
+        };
+        if x.len() != weights.len() {
+            return Some("input and weights have other numbers of dimensions");
+        }
+        let groups = node.integer("group").unwrap_or(1);
+        if depth != channels || groups < 1 || channels.checked_rem(groups) != Some(0) {
+            return Some("the weights are for another number of input channels");
+        }
+        let units = units.checked_mul(groups);
+        if (self.shape(node, 2))
+            .is_some_and(|bias| Some(bias) != units.as_ref().map(std::slice::from_ref))
+        {
+            return Some("the bias has another length than the output has channels");
+        }
+        (node.integers("kernel_shape"))
+            .is_some_and(|named| named != kernel)
+            .then_some("kernel_shape is not that of the weights")
+    }
+
+    fn against_concat(&self, node: &Node<'a>) -> Option<&'static str> {
+        let mut shapes = (0..node.inputs.len()).filter_map(|at| self.shape(node, at));
+        let first = shapes.next()?;
+        let Some(along) = axis(node.integer("axis")?, first.len()) else {
+            return Some("the axis is none of the dimensions");
+        };
+        let differs = |shape: &[i64]| {
+            let mut sides = shape.iter().zip(first).enumerate();
+            shape.len() != first.len() || sides.any(|(at, (a, b))| at != along && a != b)
+        };
+        shapes
+            .any(differs)
+            .then_some("the operands differ in another dimension than the axis")
+    }
+
+    /// 0 stands for the dimension of the input, and -1 for what is left.
+    fn against_reshape(&self, node: &Node<'a>) -> Option<&'static str> {
+        let shape = self.shape(node, 0)?;
+        let n = product(shape)?;
+        let to = self.list(node, "shape", 1)?;
+        if to.iter().filter(|&&side| side == -1).count() > 1 || to.iter().any(|&side| side < -1) {
+            return Some("the new shape leaves more than one dimension open");
+        }
+        let allows_zero = node.integer("allowzero") == Some(1);
+        let side = |(at, &side): (usize, &i64)| match side {
+            0 if !allows_zero => shape.get(at).copied(),
+            -1 => Some(1),
+            _ => Some(side),
+        };
+        let sides: Option<Vec<i64>> = to.iter().enumerate().map(side).collect();
+        let known = sides.and_then(|sides| product(&sides));
+        let fits = match to.contains(&-1) {
+            true => known.is_some_and(|known| n == 0 || n.checked_rem(known) == Some(0)),
+            false => known == Some(n),
+        };
+        (!fits).then_some("the new shape has another number of elements")
+    }
+
+    /// Labels that stand for dimensions of different sizes, neither of which is 1.
+    fn against_einsum(&self, node: &Node<'a>) -> Option<&'static str> {
+        let shapes: Vec<&[i64]> = (0..node.inputs.len())
+            .map(|at| self.shape(node, at))
+            .collect::<Option<_>>()?;
+        against_equation(node.text("equation")?, &shapes)
+    }
+}
+
+/// Windows over an input of the shape `[batch, channels, ...]`.
+fn against_window(node: &Node, x: &[i64], kernel: &[i64]) -> Option<&'static str> {
+    let sizes = x.get(2..)?;
+    let n = sizes.len();
+    let has = |name: &str, n: usize| node.integers(name).is_none_or(|values| values.len() == n);
+    let has_all = kernel.len() == n
+        && has("strides", n)
+        && has("dilations", n)
+        && has("pads", n.saturating_mul(2));
+    if !has_all {
+        return Some("a side of the window is missing or too many");
+    }
+    // Rounded up, a pooling has a window that begins inside the input and ends beyond it.
+    if node.integer("ceil_mode") == Some(1) {
+        return None;
+    }
+    let pads = match node.text("auto_pad").unwrap_or("NOTSET") {
+        "NOTSET" => node.integers("pads").unwrap_or_default(),
+        "VALID" => Vec::new(),
+        _ => return None,
+    };
+    let dilations = node.integers("dilations").unwrap_or_default();
+    let does_not_fit = |at: usize| {
+        let pad = |at: usize| pads.get(at).copied().unwrap_or(0);
+        let padded = sizes
+            .get(at)?
+            .checked_add(pad(at))?
+            .checked_add(pad(at.checked_add(n)?))?;
+        let gaps = kernel.get(at)?.checked_sub(1)?;
+        let dilation = dilations.get(at).copied().unwrap_or(1);
+        let seen = gaps.checked_mul(dilation)?.checked_add(1)?;
+        Some(seen > padded)
+    };
+    (0..n)
+        .any(|at| does_not_fit(at) == Some(true))
+        .then_some(NO_WINDOW_FITS)
+}
