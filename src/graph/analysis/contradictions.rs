@@ -80,6 +80,7 @@ pub fn doubt(graph: &Graph, contradictions: &[Contradiction]) -> Option<Diagnost
 /// Kinds whose result is as large as a constant says: where the network is changed, that constant may be the old one.
 const SHAPED_BY_VALUES: &[OpKind] = &[
     OpKind::BroadcastTo,
+    OpKind::Conv3dTranspose,
     OpKind::Fill,
     OpKind::Reshape,
     OpKind::ResizeBilinear,
@@ -299,7 +300,7 @@ impl Call<'_> {
                 let is_larger = count(&output)? > count(&input(0)?)?;
                 is_larger.then_some("the output is larger than the input")
             }
-            OpKind::TransposeConv => {
+            OpKind::Conv3dTranspose | OpKind::TransposeConv => {
                 transposed(&input(2)?, &input(1)?, &output, &self.operator.options)
             }
             _ => None,
@@ -345,18 +346,25 @@ fn sliced(input: &[Option<i32>], output: &[Option<i32>]) -> Option<&'static str>
     (!is_part).then_some("the output is larger than the input")
 }
 
-/// Filter `[out, h, w, in]`. The convolution that it is the gradient of makes the input's rows of the output's.
+/// Filter `[out, h, w, in]`, or `[d, h, w, out, in]` of a volume. The convolution that it is the gradient of makes the
+/// input's sides of the output's.
 fn transposed(
     input: &[Option<i32>],
     filter: &[Option<i32>],
     output: &[Option<i32>],
     options: &BuiltinOptions,
 ) -> Option<&'static str> {
-    let (&[n, h, w, c], &[out, filter_h, filter_w, depth], &[out_n, out_h, out_w, out_c]) =
-        (input, filter, output)
-    else {
+    let (&[n, ref sides @ .., c], &[out_n, ref out_sides @ .., out_c]) = (input, output) else {
         return Some(RANK);
     };
+    let (window, out, depth) = match *filter {
+        [out, ref window @ .., depth] if window.len() == 2 => (window, out, depth),
+        [ref window @ .., out, depth] if window.len() == 3 => (window, out, depth),
+        _ => return Some(RANK),
+    };
+    if [sides.len(), out_sides.len()] != [window.len(); 2] {
+        return Some(RANK);
+    }
     if !agree(depth, c) {
         return Some("the filter's depth is not that of the input");
     }
@@ -366,382 +374,33 @@ fn transposed(
     if !agree(n, out_n) {
         return Some("input and output differ in batch");
     }
-    let &BuiltinOptions::TransposeConv {
-        padding,
-        stride_h,
-        stride_w,
-        ..
-    } = options
-    else {
-        return None;
+    let (padding, strides) = match *options {
+        BuiltinOptions::TransposeConv {
+            padding,
+            stride_h,
+            stride_w,
+            ..
+        } => (padding, vec![stride_h, stride_w]),
+        BuiltinOptions::Conv3D {
+            padding,
+            stride_d,
+            stride_h,
+            stride_w,
+            ..
+        } => (padding, vec![stride_d, stride_h, stride_w]),
+        _ => return None,
     };
     // The kernel takes any size of output. Off by one window is a choice of padding.
-    let fits = |size: Option<i32>, filter: Option<i32>, to: Option<i32>, stride| {
-        let sizes = size.zip(filter).zip(to);
+    let fits = |at: usize| {
+        let sizes = sides[at].zip(window[at]).zip(out_sides[at]);
         sizes.is_none_or(|((size, filter), to)| {
-            let seen = windows(to, filter, stride, 1, padding);
+            let seen = windows(to, filter, strides[at], 1, padding);
             seen.abs_diff(i64::from(size)) <= 1
         })
     };
-    let is_possible = fits(h, filter_h, out_h, stride_h) && fits(w, filter_w, out_w, stride_w);
+    let is_possible = strides.len() == window.len() && (0..window.len()).all(fits);
     (!is_possible).then_some("the output's rows or columns are not those of the window")
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::formats::tflite::Padding;
-    use crate::formats::tflite::{Activation, TensorType};
-    use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
-
-    fn options() -> BuiltinOptions {
-        BuiltinOptions::Conv2D {
-            padding: Padding::Same,
-            stride_h: 2,
-            stride_w: 2,
-            dilation_h: 1,
-            dilation_w: 1,
-            activation: Activation::None,
-        }
-    }
-
-    /// Why an operator contradicts itself whose inputs and output have these shapes.
-    fn of(kind: OpKind, options: BuiltinOptions, shapes: &[&[i32]]) -> Option<&'static str> {
-        let tensors: Vec<Tensor> = shapes
-            .iter()
-            .map(|shape| tensor(TensorType::Int8, shape))
-            .collect();
-        of_tensors(kind, options, tensors)
-    }
-
-    /// The last tensor is the output.
-    fn of_tensors(
-        kind: OpKind,
-        options: BuiltinOptions,
-        tensors: Vec<Tensor>,
-    ) -> Option<&'static str> {
-        let inputs: Vec<usize> = (0..tensors.len() - 1).collect();
-        let operator = calling(kind, &inputs, &[tensors.len() - 1], options);
-        let model = model(vec![subgraph(tensors, vec![operator])]);
-        let all = contradictions(&graph_of(&model));
-        all.first().map(|one| one.why)
-    }
-
-    fn of_convolution(input: &[i32], filter: &[i32], output: &[i32]) -> Option<&'static str> {
-        of(OpKind::Conv2d, options(), &[input, filter, output])
-    }
-
-    #[test]
-    fn shapes_of_a_convolution() {
-        assert_eq!(
-            of_convolution(&[1, 7, 8, 6], &[9, 3, 3, 6], &[1, 4, 4, 9]),
-            None
-        );
-        assert_eq!(
-            of_convolution(&[1, 7, 8, 6], &[9, 3, 3, 2], &[1, 4, 4, 9]),
-            None,
-            "three groups"
-        );
-        for (input, filter, output) in [
-            ([1, 7, 8, 6], [9, 3, 3, 4], [1, 4, 4, 9]),
-            ([1, 7, 8, 6], [1, 3, 3, 6], [1, 4, 4, 9]),
-            ([1, 7, 8, 6], [9, 3, 3, 6], [1, 7, 8, 9]),
-            ([1, 7, 8, 6], [9, 3, 3, 0], [1, 4, 4, 9]),
-        ] {
-            assert!(
-                of_convolution(&input, &filter, &output).is_some(),
-                "{filter:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn operands_that_broadcast() {
-        let add = |one: &[i32], other: &[i32], output: &[i32]| {
-            of(OpKind::Add, BuiltinOptions::Absent, &[one, other, output])
-        };
-        assert_eq!(add(&[1, 4, 4, 8], &[8], &[1, 4, 4, 8]), None);
-        assert_eq!(add(&[4, 1], &[1, 5], &[4, 5]), None);
-        assert!(add(&[4, 2], &[1, 5], &[4, 5]).is_some());
-        assert!(add(&[4, 1], &[1, 5], &[4, 1]).is_some());
-    }
-
-    fn of_kind(kind: OpKind, shapes: &[&[i32]]) -> Option<&'static str> {
-        let options = match kind {
-            OpKind::BatchMatmul => BuiltinOptions::BatchMatMul {
-                adj_x: false,
-                adj_y: false,
-            },
-            OpKind::Concatenation => BuiltinOptions::Concatenation {
-                axis: -1,
-                activation: Activation::None,
-            },
-            OpKind::Conv2d => options(),
-            OpKind::DepthToSpace => BuiltinOptions::DepthToSpace { block_size: 2 },
-            OpKind::DepthwiseConv2d => BuiltinOptions::DepthwiseConv2D {
-                padding: Padding::Same,
-                stride_h: 1,
-                stride_w: 1,
-                depth_multiplier: 0,
-                dilation_h: 1,
-                dilation_w: 1,
-                activation: Activation::None,
-            },
-            OpKind::Pack => BuiltinOptions::Pack {
-                values_count: 2,
-                axis: 0,
-            },
-            OpKind::Svdf => BuiltinOptions::Svdf {
-                rank: 2,
-                activation: Activation::None,
-            },
-            OpKind::TransposeConv => BuiltinOptions::TransposeConv {
-                padding: Padding::Same,
-                stride_h: 2,
-                stride_w: 2,
-                activation: Activation::None,
-            },
-            OpKind::Unpack => BuiltinOptions::Unpack { num: 1, axis: 0 },
-            _ => BuiltinOptions::Absent,
-        };
-        of(kind, options, shapes)
-    }
-
-    /// By kind: operands that a kernel takes, then some that none takes.
-    type Cases<'c> = (OpKind, &'c [&'c [i32]], &'c [&'c [&'c [i32]]]);
-
-    #[test]
-    fn operands_by_kind() {
-        let cases: &[Cases] = &[
-            (
-                OpKind::BatchMatmul,
-                &[&[4, 2, 3], &[4, 3, 7], &[4, 2, 7]],
-                &[
-                    &[&[4, 2, 3], &[4, 5, 7], &[4, 2, 7]],
-                    &[&[4, 2, 3], &[3, 3, 7], &[4, 2, 7]],
-                    &[&[3], &[3, 7], &[7]],
-                ],
-            ),
-            (
-                OpKind::BroadcastTo,
-                &[&[1, 5], &[3], &[2, 4, 5]],
-                &[&[&[3, 5], &[3], &[2, 4, 5]], &[&[1, 1, 5], &[2], &[4, 5]]],
-            ),
-            (
-                OpKind::Concatenation,
-                &[&[2, 3], &[2, 4], &[2, 7]],
-                &[&[&[2, 3], &[1, 4], &[2, 7]], &[&[2, 3], &[4], &[2, 7]]],
-            ),
-            (
-                OpKind::Conv2d,
-                &[&[1, 8, 8, 6], &[4, 3, 3, 3], &[4], &[1, 4, 4, 4]],
-                &[
-                    &[&[1, 8, 8, 6], &[4, 3, 3, 3], &[3], &[1, 4, 4, 4]],
-                    &[&[1, 8, 8, 6], &[5, 3, 3, 3], &[5], &[1, 4, 4, 5]],
-                    &[&[8, 8, 6], &[4, 3, 3, 3], &[4], &[1, 4, 4, 4]],
-                    &[&[], &[4, 3, 3, 3], &[4], &[1, 4, 4, 4]],
-                ],
-            ),
-            (
-                OpKind::DepthToSpace,
-                &[&[1, 3, 3, 8], &[1, 6, 6, 2]],
-                &[&[&[1, 3, 3, 7], &[1, 6, 6, 1]]],
-            ),
-            (
-                OpKind::DepthwiseConv2d,
-                &[&[1, 8, 8, 6], &[1, 3, 3, 12], &[12], &[1, 8, 8, 12]],
-                &[
-                    &[&[1, 8, 8, 6], &[9, 3, 3, 12], &[12], &[1, 8, 8, 12]],
-                    &[&[1, 8, 8, 6], &[1, 3, 3, 13], &[13], &[1, 8, 8, 13]],
-                    &[&[1, 8, 8, 6], &[1, 3, 3, 12], &[6], &[1, 8, 8, 12]],
-                ],
-            ),
-            (
-                OpKind::DynamicUpdateSlice,
-                &[&[4, 4], &[1, 4], &[2], &[4, 4]],
-                &[
-                    &[&[4, 4], &[5, 4], &[2], &[4, 4]],
-                    &[&[4, 4], &[4], &[2], &[4, 4]],
-                ],
-            ),
-            (
-                OpKind::FullyConnected,
-                &[&[2, 6], &[5, 6], &[5], &[2, 5]],
-                &[
-                    &[&[2, 6], &[5, 6], &[4], &[2, 5]],
-                    &[&[2, 5], &[5, 6], &[5], &[2, 5]],
-                ],
-            ),
-            (
-                OpKind::Pack,
-                &[&[4], &[4], &[2, 4]],
-                &[&[&[4], &[5], &[2, 4]]],
-            ),
-            (
-                OpKind::Prelu,
-                &[&[1, 4, 4, 8], &[1, 1, 8], &[1, 4, 4, 8]],
-                &[&[&[1, 4, 4, 8], &[1, 1, 7], &[1, 4, 4, 8]]],
-            ),
-            (
-                OpKind::Reshape,
-                &[&[4, 6], &[2], &[3, 8]],
-                &[
-                    &[&[4, 6], &[1], &[25]],
-                    &[&[4, 6], &[1], &[]],
-                    &[&[], &[1], &[24]],
-                ],
-            ),
-            (
-                OpKind::ResizeBilinear,
-                &[&[1, 4, 4, 8], &[2], &[1, 9, 9, 8]],
-                &[
-                    &[&[1, 4, 4, 8], &[2], &[1, 9, 9, 7]],
-                    &[&[1, 4, 4, 8], &[2], &[2, 9, 9, 8]],
-                ],
-            ),
-            (
-                OpKind::Rnn,
-                &[&[1, 8], &[5, 8], &[5, 5], &[5], &[1, 5], &[1, 5]],
-                &[
-                    &[&[1, 8], &[5, 9], &[5, 5], &[5], &[1, 5], &[1, 5]],
-                    &[&[1, 8], &[5, 8], &[6, 2], &[5], &[1, 5], &[1, 5]],
-                ],
-            ),
-            (
-                OpKind::SelectV2,
-                &[&[1, 1, 4], &[2, 3, 4], &[4], &[2, 3, 4]],
-                &[&[&[1, 2, 3], &[2, 3, 4], &[4], &[2, 3, 4]]],
-            ),
-            (
-                OpKind::Slice,
-                &[&[4, 6], &[2], &[2], &[4, 5]],
-                &[
-                    &[&[4, 6], &[2], &[2], &[5, 4]],
-                    &[&[4, 6], &[2], &[2], &[4]],
-                ],
-            ),
-            (
-                OpKind::StridedSlice,
-                &[&[4, 6], &[2], &[2], &[2], &[1, 4, 5]],
-                &[&[&[4, 6], &[2], &[2], &[2], &[5, 5]]],
-            ),
-            (
-                OpKind::Svdf,
-                &[&[1, 8], &[6, 8], &[6, 9], &[3], &[1, 54], &[1, 3]],
-                &[
-                    &[&[1, 8], &[6, 7], &[6, 9], &[3], &[1, 54], &[1, 3]],
-                    &[&[1, 8], &[6, 8], &[5, 9], &[3], &[1, 54], &[1, 3]],
-                    &[&[1, 8], &[6, 8], &[6, 9], &[6], &[1, 54], &[1, 3]],
-                    &[&[1, 8], &[6, 8], &[6, 9], &[3], &[1, 80], &[1, 3]],
-                    &[&[1, 8], &[5, 8], &[5, 9], &[3], &[1, 45], &[1, 3]],
-                ],
-            ),
-            (
-                OpKind::TransposeConv,
-                &[&[4], &[5, 3, 3, 6], &[1, 4, 4, 6], &[1, 8, 7, 5]],
-                &[
-                    &[&[4], &[5, 3, 3, 6], &[1, 4, 4, 6], &[1, 1, 1, 5]],
-                    &[&[4], &[5, 3, 3, 6], &[1, 4, 4, 6], &[1, 80, 8, 5]],
-                    &[&[4], &[5, 3, 3, 6], &[1, 4, 4, 6], &[2, 8, 8, 5]],
-                    &[&[4], &[5, 3, 3, 7], &[1, 4, 4, 6], &[1, 8, 8, 5]],
-                    &[&[4], &[4, 3, 3, 6], &[1, 4, 4, 6], &[1, 8, 8, 5]],
-                ],
-            ),
-            (OpKind::Unpack, &[&[1, 5], &[5]], &[&[&[4, 5], &[5]]]),
-        ];
-        for (kind, right, wrong) in cases {
-            assert_eq!(of_kind(*kind, right), None, "{kind:?}");
-            for shapes in *wrong {
-                assert!(of_kind(*kind, shapes).is_some(), "{kind:?} {shapes:?}");
-            }
-        }
-    }
-
-    /// A shape with the dimensions that are known only at run time as −1; 1 is stored for them.
-    fn open(signature: &[i32]) -> Tensor {
-        let stored: Vec<i32> = signature.iter().map(|size| size.abs()).collect();
-        Tensor {
-            shape_signature: Some(signature.to_vec()),
-            ..tensor(TensorType::Int8, &stored)
-        }
-    }
-
-    #[test]
-    fn dimensions_known_at_run_time_contradict_nothing() {
-        let convolution = |input: &[i32], filter: &[i32], output: &[i32]| {
-            let tensors = vec![open(input), open(filter), open(output)];
-            of_tensors(OpKind::Conv2d, options(), tensors)
-        };
-        let filter = &[9, 3, 3, 6];
-        for (input, output) in [
-            ([-1, 7, 8, 6], [-1, 4, 4, 9]),
-            ([-1, 7, 8, 6], [1, 4, 4, 9]),
-            ([-1, 7, 8, 6], [3, 4, 4, 9]),
-            ([1, 7, 8, 6], [-1, 4, 4, 9]),
-            ([1, -1, -1, 6], [1, -1, -1, 9]),
-            ([1, -1, 8, 6], [1, 50, 4, 9]),
-        ] {
-            assert_eq!(convolution(&input, filter, &output), None, "{input:?}");
-        }
-        for (input, output) in [
-            ([-1, 7, 8, 6], [-1, 2, 2, 9]),
-            ([-1, 7, 8, 5], [-1, 4, 4, 9]),
-            ([1, 7, 8, 6], [-1, 4, 4, 8]),
-            ([1, -1, 8, 6], [1, -1, 5, 9]),
-        ] {
-            assert!(convolution(&input, filter, &output).is_some(), "{input:?}");
-        }
-    }
-
-    /// A branch is estimated with the graph.
-    #[test]
-    fn contradictions_in_called_subgraphs() {
-        let tensors = || {
-            vec![
-                tensor(TensorType::Int8, &[1, 8, 8, 1]),
-                tensor(TensorType::Int8, &[8, 3, 3, 1]),
-                tensor(TensorType::Int8, &[1, 2, 2, 8]),
-            ]
-        };
-        let call = || {
-            calling(
-                OpKind::Call,
-                &[0],
-                &[2],
-                BuiltinOptions::Call { subgraph_idx: 1 },
-            )
-        };
-        let inner = calling(OpKind::Conv2d, &[0, 1], &[2], options());
-        let recursive = vec![inner, call()];
-        let model = model(vec![
-            subgraph(tensors(), vec![call(), call()]),
-            subgraph(tensors(), recursive),
-        ]);
-        let all = contradictions(&graph_of(&model));
-        assert_eq!(all.len(), 1);
-    }
-
-    /// The file says 97 million weights for one channel, and eight channels of output.
-    #[test]
-    fn operands_that_contradict_each_other_leave_no_estimate() {
-        let tensors = vec![
-            tensor(TensorType::Int8, &[1, 8, 8, 1]),
-            tensor(TensorType::Int8, &[1, 3024, 4032, 1]),
-            tensor(TensorType::Int8, &[1, 4, 4, 8]),
-        ];
-        let operator = calling(OpKind::Conv2d, &[0, 1], &[2], options());
-        let model = model(vec![subgraph(tensors, vec![operator])]);
-        let graph = graph_of(&model);
-        let analysis = crate::graph::analysis::analyze(&graph);
-        let doubt =
-            (analysis.diagnostics.iter()).find(|doubt| doubt.code == "contradicting-shapes");
-        println!("{}", doubt.unwrap().message);
-        let network = crate::targets::Network::new(&graph, &analysis);
-        for target in crate::targets::registry() {
-            for metric in target.estimate(&network).metrics {
-                let is_arena = metric.metric == crate::targets::Metric::Arena;
-                assert_eq!(metric.outcome.is_estimate(), is_arena, "{metric:?}");
-            }
-        }
-    }
-}
+mod tests;

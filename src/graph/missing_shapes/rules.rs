@@ -62,6 +62,7 @@ fn of_layer(call: &Call) -> Known<Shape> {
         (OpKind::DepthwiseConv2d, options) => call.depthwise(options),
         (OpKind::Conv3d, options) => call.convolution_3d(options),
         (OpKind::TransposeConv, _) => of_rank(call.values(0)?, 4),
+        (OpKind::Conv3dTranspose, _) => of_rank(call.values(0)?, 5),
         (OpKind::AveragePool2d | OpKind::MaxPool2d | OpKind::L2Pool2d, options) => {
             call.pooled(options)
         }

@@ -444,6 +444,14 @@ fn listed_shapes_are_checked() {
     );
     assert_eq!(filled(&[1; MAX_COMPUTED_RANK + 1]), None);
     assert_eq!(plain(OpKind::TransposeConv, &[Values(&[2, 3])]), None);
+    assert_eq!(
+        plain(OpKind::Conv3dTranspose, &[Values(&[1, 4, 8, 8, 3])]),
+        Some(vec![1, 4, 8, 8, 3])
+    );
+    assert_eq!(
+        plain(OpKind::Conv3dTranspose, &[Values(&[1, 8, 8, 3])]),
+        None
+    );
 }
 
 #[test]
