@@ -1,6 +1,7 @@
 //! Rows for spreadsheets, with the columns of the page's tables (`www/src/export/csv.ts`).
 
 use super::document::{Document, Outcome, TargetResult};
+use super::terminal::plain;
 use litecast::report::Failure;
 
 const RESULTS: [&str; 20] = [
@@ -93,11 +94,12 @@ fn padded(mut row: Vec<String>) -> Vec<String> {
 }
 
 /// A text that a spreadsheet would run as a formula is led by an apostrophe: names come from files of
-/// strangers.
+/// strangers. Characters that steer a terminal are replaced, for rows are printed there too.
 pub fn text(text: &str) -> String {
+    let plain = plain(text);
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => format!("'{text}"),
-        false => text.to_owned(),
+        true => format!("'{plain}"),
+        false => plain,
     }
 }
 
@@ -125,5 +127,6 @@ mod tests {
     fn formulas_stay_text_and_commas_stay_in_their_field() {
         let row = ["=1+1", "a,b", "say \"so\"", "-3"].map(text).to_vec();
         assert_eq!(lines([row]), "'=1+1,\"a,b\",\"say \"\"so\"\"\",'-3\r\n");
+        assert_eq!(text("a\x1b[31m"), "a\u{fffd}[31m");
     }
 }
