@@ -48,10 +48,9 @@ impl<'a> Converter<'a> {
             "QLinearMatMul" => self.against_product(node, [0, 3]),
             "Gemm" => self.against_gemm(node),
             "Einsum" => self.against_einsum(node),
-            "Conv" => self.against_convolution(node, [0, 1, 2]),
+            "Conv" | "ConvTranspose" => self.against_convolution(node, [0, 1, 2]),
             "ConvInteger" => self.against_convolution(node, [0, 1, usize::MAX]),
             "QLinearConv" => self.against_convolution(node, [0, 3, 8]),
-            "ConvTranspose" => self.against_transposed_convolution(node),
             "MaxPool" | "AveragePool" | "LpPool" => {
                 let kernel = node.integers("kernel_shape")?;
                 against_window(node, self.shape(node, 0)?, &kernel)
@@ -146,13 +145,14 @@ impl<'a> Converter<'a> {
             .then_some("what is added does not broadcast to the product")
     }
 
+    /// Weights are `[units, channels / groups, ...]`, those of a transposed convolution `[channels, units / groups, ...]`.
     fn against_convolution(
         &self,
         node: &Node<'a>,
         [x, weights, bias]: [usize; 3],
     ) -> Option<&'static str> {
         let (x, weights) = (self.shape(node, x)?, self.shape(node, weights)?);
-        let (Some((&[units, depth], kernel)), Some(&channels)) =
+        let (Some((&[first, of_group], kernel)), Some(&channels)) =
             (weights.split_first_chunk::<2>(), x.get(1))
         else {
             return Some("the input or the weights have fewer than two dimensions");
@@ -161,44 +161,29 @@ impl<'a> Converter<'a> {
             return Some("input and weights have other numbers of dimensions");
         }
         let groups = node.integer("group").unwrap_or(1);
-        if groups < 1 || units.checked_rem(groups) != Some(0) {
-            return Some("the output channels are no multiple of the groups");
+        if groups < 1 || first.checked_rem(groups) != Some(0) {
+            return Some("the channels are no multiple of the groups");
         }
-        if depth.checked_mul(groups) != Some(channels) {
+        let of_all = of_group.checked_mul(groups);
+        let is_transposed = node.text.op_type == "ConvTranspose";
+        let (depth, units) = match is_transposed {
+            true => (Some(first), of_all),
+            false => (of_all, Some(first)),
+        };
+        if depth != Some(channels) {
             return Some("the weights are for another number of input channels");
         }
-        if (self.shape(node, bias)).is_some_and(|bias| bias != [units]) {
+        let is_other = |bias: &[i64]| bias.len() != 1 || bias.first() != units.as_ref();
+        if self.shape(node, bias).is_some_and(is_other) {
             return Some("the bias has another length than the output has channels");
         }
         if (node.integers("kernel_shape")).is_some_and(|named| named != kernel) {
             return Some("kernel_shape is not that of the weights");
         }
-        against_window(node, x, kernel)
-    }
-
-    fn against_transposed_convolution(&self, node: &Node<'a>) -> Option<&'static str> {
-        let (x, weights) = (self.shape(node, 0)?, self.shape(node, 1)?);
-        let (Some((&[depth, units], kernel)), Some(&channels)) =
-            (weights.split_first_chunk::<2>(), x.get(1))
-        else {
-            return Some("the input or the weights have fewer than two dimensions");
-        };
-        if x.len() != weights.len() {
-            return Some("input and weights have other numbers of dimensions");
+        match is_transposed {
+            true => None,
+            false => against_window(node, x, kernel),
         }
-        let groups = node.integer("group").unwrap_or(1);
-        if depth != channels || groups < 1 || channels.checked_rem(groups) != Some(0) {
-            return Some("the weights are for another number of input channels");
-        }
-        let units = units.checked_mul(groups);
-        if (self.shape(node, 2))
-            .is_some_and(|bias| Some(bias) != units.as_ref().map(std::slice::from_ref))
-        {
-            return Some("the bias has another length than the output has channels");
-        }
-        (node.integers("kernel_shape"))
-            .is_some_and(|named| named != kernel)
-            .then_some("kernel_shape is not that of the weights")
     }
 
     fn against_concat(&self, node: &Node<'a>) -> Option<&'static str> {
