@@ -1,0 +1,250 @@
+//! Operands that no operator takes together, and shapes that a file declares otherwise.
+
+use litecast::graph::analysis::contradictions::contradictions;
+use litecast::graph::build;
+
+use super::file::{File, Size};
+use super::read;
+
+/// Contradictions of a file whose output is `y`, in words.
+fn contradictions_of(file: File) -> Vec<&'static str> {
+    let file = file.output("y");
+    let model = read(&file);
+    let graph = build(&model, 0).unwrap();
+    let found = contradictions(&graph).into_iter();
+    found.map(|one| one.why).collect()
+}
+
+#[test]
+fn operands_that_contradict_each_other_are_told() {
+    // As the definition of each operator has it: operands that fit, and others that ONNX Runtime refuses.
+    let operands = || {
+        File::default()
+            .image([1, 3, 8, 8])
+            .weights("w333", &[4, 3, 3, 3])
+            .weights("w533", &[4, 5, 3, 3])
+            .weights("w399", &[4, 3, 9, 9])
+            .weights("wt", &[3, 4, 3, 3])
+            .weights("c4", &[4])
+            .weights("c3", &[3])
+            .weights("m8x5", &[8, 5])
+            .weights("m6x5", &[6, 5])
+            .weights("b2", &[2, 3, 8, 5])
+            .weights("b2x2", &[2, 2, 8, 5])
+            .weights("image", &[1, 2, 8, 8])
+            .weights("tall", &[1, 3, 9, 8])
+            .integers("to64", &[3, 64])
+            .integers("wide", &[2, 3, 1, 8])
+            .integers("to65", &[3, 65])
+            .integers("open", &[-1, 64])
+            .integers("open7", &[-1, 7])
+            .integers("first", &[0])
+            .integers("second", &[1])
+            .node("Flatten", &["x"], "row", &[])
+            .weights("m192", &[192, 7])
+            .weights("m7x192", &[7, 192])
+            .weights("c7", &[7])
+            .weights("c6", &[6])
+    };
+    type Attributes = &'static [(&'static str, &'static [i64])];
+    type Node = (&'static [&'static str], Attributes);
+    let cases: &[(&str, Node, Node, &str)] = &[
+        (
+            "MatMul",
+            (&["x", "m8x5"], &[]),
+            (&["x", "m6x5"], &[]),
+            "inner dimensions",
+        ),
+        (
+            "MatMul",
+            (&["x", "b2"], &[]),
+            (&["x", "b2x2"], &[]),
+            "batches",
+        ),
+        (
+            "Gemm",
+            (&["row", "m192", "c7"], &[]),
+            (&["row", "m7x192", "c7"], &[]),
+            "inner dimensions",
+        ),
+        (
+            "Gemm",
+            (&["row", "m7x192", "c7"], &[("transB", &[1])]),
+            (&["row", "m7x192", "c6"], &[("transB", &[1])]),
+            "does not broadcast to the product",
+        ),
+        (
+            "Conv",
+            (&["x", "w333"], &[]),
+            (&["x", "w533"], &[]),
+            "input channels",
+        ),
+        (
+            "Conv",
+            (&["x", "w333"], &[("kernel_shape", &[3, 3])]),
+            (&["x", "w333"], &[("kernel_shape", &[5, 5])]),
+            "kernel_shape",
+        ),
+        (
+            "Conv",
+            (&["x", "w333", "c4"], &[]),
+            (&["x", "w333", "c3"], &[]),
+            "bias",
+        ),
+        (
+            "Conv",
+            (&["x", "w399"], &[("pads", &[1, 1, 0, 0])]),
+            (&["x", "w399"], &[]),
+            "larger than the padded input",
+        ),
+        (
+            "Conv",
+            (&["x", "w333"], &[("strides", &[2, 2])]),
+            (&["x", "w333"], &[("strides", &[2])]),
+            "side of the window",
+        ),
+        (
+            "Conv",
+            (&["x", "w333"], &[("group", &[1])]),
+            (&["x", "w333"], &[("group", &[3])]),
+            "groups",
+        ),
+        (
+            "ConvTranspose",
+            (&["x", "wt"], &[]),
+            (&["x", "w333"], &[]),
+            "input channels",
+        ),
+        (
+            "MaxPool",
+            (&["x"], &[("kernel_shape", &[8, 8])]),
+            (&["x"], &[("kernel_shape", &[9, 8])]),
+            "larger than the padded input",
+        ),
+        (
+            "Concat",
+            (&["x", "image"], &[("axis", &[1])]),
+            (&["x", "image"], &[("axis", &[2])]),
+            "another dimension than the axis",
+        ),
+        (
+            "Concat",
+            (&["x", "tall"], &[("axis", &[-2])]),
+            (&["x", "tall"], &[("axis", &[4])]),
+            "axis is none",
+        ),
+        (
+            "Reshape",
+            (&["x", "to64"], &[]),
+            (&["x", "to65"], &[]),
+            "number of elements",
+        ),
+        (
+            "Reshape",
+            (&["x", "open"], &[]),
+            (&["x", "open7"], &[]),
+            "number of elements",
+        ),
+        (
+            "Transpose",
+            (&["x"], &[("perm", &[0, 2, 3, 1])]),
+            (&["x"], &[("perm", &[0, 2, 3, 3])]),
+            "no permutation",
+        ),
+        (
+            "Squeeze",
+            (&["x", "first"], &[]),
+            (&["x", "second"], &[]),
+            "is not 1",
+        ),
+        (
+            "Expand",
+            (&["x", "wide"], &[]),
+            (&["x", "to65"], &[]),
+            "broadcast",
+        ),
+        (
+            "Add",
+            (&["x", "x"], &[]),
+            (&["x", "tall"], &[]),
+            "broadcast",
+        ),
+        (
+            "Where",
+            (&["x", "x", "x"], &[]),
+            (&["x", "x", "tall"], &[]),
+            "broadcast",
+        ),
+        (
+            "BatchNormalization",
+            (&["x", "c3", "c3", "c3", "c3"], &[]),
+            (&["x", "c3", "c4", "c3", "c3"], &[]),
+            "as many as the channels",
+        ),
+        (
+            "PRelu",
+            (&["x", "x"], &[]),
+            (&["x", "b2"], &[]),
+            "broadcast",
+        ),
+    ];
+    for (op_type, fits, contradicts, why) in cases {
+        let found = |(inputs, attributes): &Node| {
+            contradictions_of(operands().node(op_type, inputs, "y", attributes))
+        };
+        // Expanded constants are constants, so that the operator that fits is none.
+        assert_eq!(found(fits), Vec::<&str>::new(), "{op_type} {fits:?}");
+        let found = found(contradicts);
+        assert_eq!(found.len(), 1, "{op_type} {contradicts:?}");
+        assert!(
+            found[0].contains(why),
+            "{op_type} {contradicts:?}: {found:?}"
+        );
+    }
+    for (equation, why) in [
+        ("nchw,wk->nchk", None),
+        ("...w,wk->...k", None),
+        ("nchw,hk->nchk", None),
+        ("nchw,ck->nhk", Some("two sizes")),
+        ("nch,wk->nchk", Some("than labels")),
+        ("nchw,wk->nchz", Some("no operand has")),
+        ("nchw->nch", Some("number of operands")),
+    ] {
+        let found = contradictions_of(operands().einsum(equation, &["x", "m8x5"], "y"));
+        assert_eq!(
+            found.len(),
+            usize::from(why.is_some()),
+            "{equation}: {found:?}"
+        );
+        assert!(
+            found.iter().all(|one| one.contains(why.unwrap())),
+            "{equation}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn other_shapes_than_declared_are_told() {
+    let declared = |sizes: &[Size]| {
+        let mut described = File::default()
+            .image([1, 3, 8, 8])
+            .node("Relu", &["x"], "y", &[]);
+        described.0.value_info = File::default().input("y", sizes).0.input;
+        let file = described.output("y");
+        let model = read(&file);
+        let found = model
+            .diagnostics
+            .iter()
+            .find(|one| one.code == "declared-shapes");
+        found.map(|one| one.message.clone())
+    };
+    assert_eq!(declared(&[1, 3, 8, 8].map(Size::Of)), None);
+    let named = [Size::Named("n"), Size::Of(3), Size::Of(8), Size::Named("w")];
+    assert_eq!(declared(&named), None);
+    let message = declared(&[1, 3, 8, 9].map(Size::Of)).unwrap();
+    assert!(
+        message.contains("`y` is declared as [1, 3, 8, 9], and is [1, 3, 8, 8]"),
+        "{message}"
+    );
+    assert!(declared(&[3, 8, 8].map(Size::Of)).is_some());
+}
