@@ -93,6 +93,20 @@ pub struct ByteHistogram {
     pub n_bytes: usize,
 }
 
+impl ByteHistogram {
+    /// Of a constant of another size whose values have the same distribution.
+    pub fn resized(this: &Arc<Self>, n_bytes: u64) -> Arc<Self> {
+        let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
+        match this.n_bytes == n_bytes {
+            true => this.clone(),
+            false => Arc::new(Self {
+                n_bytes,
+                ..this.as_ref().clone()
+            }),
+        }
+    }
+}
+
 impl PartialEq for ByteHistogram {
     fn eq(&self, other: &Self) -> bool {
         let rest = |of: &Self| (of.zero, of.is_signed, of.n_bytes);
@@ -208,11 +222,15 @@ impl Sampler<'_, '_> {
     }
 
     fn stats(&mut self, tensor_idx: usize) -> Option<WeightStats> {
-        let stored = weights::Stored::of(self.graph.tensor(tensor_idx));
-        if let Some(known) = self.known.get(&stored) {
-            return known.clone();
-        }
         let buffer = self.graph.buffer(tensor_idx);
+        let stored = weights::Stored::of(buffer, self.graph.tensor(tensor_idx));
+        if let Some(known) = self.known.get(&stored) {
+            let stats = known.clone()?;
+            return Some(WeightStats {
+                histogram: ByteHistogram::resized(&stats.histogram, buffer.n_bytes()),
+                ..stats
+            });
+        }
         let n_samples = weights::n_samples(buffer);
         self.samples_left = self.samples_left.saturating_sub(n_samples);
         let stats = match self.samples_left {

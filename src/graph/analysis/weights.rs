@@ -10,18 +10,31 @@ use crate::formats::tflite::{Buffer, Tensor, TensorType};
 /// are within about 0.3 % of the whole's, and a 20 MB file costs a few milliseconds.
 pub const MAX_SAMPLES_PER_TENSOR: usize = 1 << 16;
 
-/// What [`weight_stats`] of a tensor depend on: tensors that share a buffer share them, and are looked at once.
+/// What [`weight_stats`] of a tensor depend on but for its size: tensors that share a buffer, or a distribution, share
+/// them, and are looked at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stored {
-    buffer_idx: usize,
+    values: StoredValues,
     tensor_type: TensorType,
     zero_point: i64,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum StoredValues {
+    Buffer(usize),
+    /// Address of the counts of weights that are only described.
+    Distribution(usize),
+}
+
 impl Stored {
-    pub fn of(tensor: &Tensor) -> Self {
+    pub fn of(buffer: &Buffer, tensor: &Tensor) -> Self {
         Self {
-            buffer_idx: tensor.buffer_idx,
+            values: match buffer {
+                Buffer::Described { counts, .. } => {
+                    StoredValues::Distribution(Arc::as_ptr(counts).addr())
+                }
+                Buffer::Stored(_) => StoredValues::Buffer(tensor.buffer_idx),
+            },
             tensor_type: tensor.tensor_type,
             zero_point: zero_point(tensor),
         }
@@ -71,8 +84,12 @@ pub fn weight_stats(buffer: &Buffer, tensor: &Tensor) -> Option<WeightStats> {
         };
         sample.add_value(value, n as f64);
     }
-    sample.histogram = **counts;
-    sample.stats(usize::try_from(*n_bytes).unwrap_or(usize::MAX), is_signed)
+    sample.stats(ByteHistogram {
+        counts: counts.clone(),
+        zero: zero_byte(tensor),
+        is_signed,
+        n_bytes: usize::try_from(*n_bytes).unwrap_or(usize::MAX),
+    })
 }
 
 /// Statistics of the values in `bytes`, the contents of `tensor`'s buffer; `None` where there
@@ -98,8 +115,12 @@ fn stats_of_bytes(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
         TensorType::Float64 => sample.add_wide(bytes, f64::from_le_bytes),
         _ => return None,
     }
-    let is_signed = tensor.tensor_type != TensorType::UInt8;
-    sample.stats(bytes.len(), is_signed)
+    sample.stats(ByteHistogram {
+        counts: Arc::new(sample.histogram),
+        zero: zero_byte(tensor),
+        is_signed: tensor.tensor_type != TensorType::UInt8,
+        n_bytes: bytes.len(),
+    })
 }
 
 /// Two's complement, low bits first.
@@ -179,8 +200,7 @@ impl Sample {
         self.histogram = sum_of_tables(&tables);
     }
 
-    /// Of a constant of `n_bytes` bytes.
-    fn stats(&self, n_bytes: usize, is_signed: bool) -> Option<WeightStats> {
+    fn stats(&self, histogram: ByteHistogram) -> Option<WeightStats> {
         if self.n_values == 0.0 {
             return None;
         }
@@ -189,13 +209,8 @@ impl Sample {
         Some(WeightStats {
             std: variance.sqrt() as f32,
             zero_share: (self.n_zeros / self.n_values) as f32,
-            entropy_bits: entropy_bits(&self.histogram),
-            histogram: Arc::new(ByteHistogram {
-                counts: Arc::new(self.histogram),
-                zero: self.zero_point as i64 as u8,
-                is_signed,
-                n_bytes,
-            }),
+            entropy_bits: entropy_bits(&histogram.counts),
+            histogram: Arc::new(histogram),
         })
     }
 }
@@ -374,7 +389,14 @@ mod tests {
             whole.add_value(f64::from(byte as i8), 1.0);
             whole.histogram[usize::from(byte)] += 1;
         });
-        let whole = whole.stats(bytes.len(), true).unwrap();
+        let whole = whole
+            .stats(ByteHistogram {
+                counts: Arc::new(whole.histogram),
+                zero: 0,
+                is_signed: true,
+                n_bytes: bytes.len(),
+            })
+            .unwrap();
         println!("sampled {sampled:?}, whole {whole:?}");
         assert!((sampled.std / whole.std - 1.0).abs() < 0.01);
         assert!((sampled.zero_share - whole.zero_share).abs() < 0.005);

@@ -96,7 +96,8 @@ impl<'a> Lowering<'a> {
     /// [`MAX_SAMPLES`] units of all; beyond them there is none.
     pub fn histogram(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
         let tensor = self.tensor(tensor_idx);
-        let stored = Stored::of(tensor).with_any_zero_point();
+        let buffer = self.graph.buffer(tensor_idx);
+        let stored = Stored::of(buffer, tensor).with_any_zero_point();
         let known = match self.histograms.get(&stored) {
             Some(known) => known.clone(),
             None => {
@@ -105,6 +106,7 @@ impl<'a> Lowering<'a> {
                 sampled
             }
         }?;
+        let known = ByteHistogram::resized(&known, buffer.n_bytes());
         let zero = zero_byte(tensor);
         Some(match known.zero == zero {
             true => known,

@@ -13,6 +13,21 @@ pub(super) struct ZeroRuns {
     pub count: f64,
 }
 
+impl ZeroRuns {
+    pub fn with_count(self, of: impl Fn(f64) -> f64) -> Self {
+        Self {
+            count: of(self.count),
+            ..self
+        }
+    }
+}
+
+/// Of a stream without them.
+pub(super) const NO_ZERO_RUNS: [ZeroRuns; 4] = [ZeroRuns {
+    length: 0.0,
+    count: 0.0,
+}; 4];
+
 /// The order in which the multipliers take weights: through some output channels, kernel positions and input
 /// channels, the last ones fastest, each padded with zeros to what one step takes.
 pub(super) struct Brick {
@@ -96,7 +111,7 @@ impl Brick {
         ];
         runs.map(|(length, count)| ZeroRuns {
             length: length as f64,
-            count: count as f64,
+            count: if length > 0 { count as f64 } else { 0.0 },
         })
     }
 }

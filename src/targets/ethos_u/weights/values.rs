@@ -1,0 +1,245 @@
+//! What a weight stream holds, and the bits of its values in their code.
+
+use std::cell::RefCell;
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+
+use super::brick::ZeroRuns;
+use super::ranked::{Ranked, add_zeros};
+use super::symbols::Symbols;
+use crate::graph::analysis::ByteHistogram;
+
+/// Runs of zeros are coded if zeros are this many times as frequent as any other value.
+const RUN_THRESHOLD: f64 = 5.0;
+/// Most bits of the remainder of a run's length in its Golomb-Rice code.
+const MAX_RUN_REMAINDER_BITS: i32 = 3;
+/// Streams that are kept, of 2 kB each where no two share a distribution: those of operators that share their weights,
+/// or of which only the distribution is known.
+const MAX_KEPT: usize = 256;
+/// Parts of a weight to which the zeros of a stream are rounded where they are scaled, so that whole numbers stay whole.
+const PARTS_OF_A_WEIGHT: f64 = 1_048_576.0;
+
+/// The values of a weight stream.
+#[derive(Clone, Copy)]
+pub(super) struct Values {
+    pub n_zeros: f64,
+    pub n_distinct: usize,
+    pub header_bits: f64,
+    /// Of all values in their code, without headers.
+    pub bits: f64,
+}
+
+/// The values of the weights that a histogram counts, and of the zeros among them: those of a stream are as many times
+/// more as it has weights, but for the bits of runs.
+#[derive(Clone, Copy)]
+struct Sample {
+    n_weights: f64,
+    /// Whether zeros are coded as runs between the other values.
+    has_runs: bool,
+    /// Zeros with another zero beside them, by how the stream is padded.
+    n_zeros_in_runs: f64,
+    n_zeros: f64,
+    n_others: f64,
+    n_distinct: usize,
+    header_bits: f64,
+    /// Of all values that are no zeros of runs.
+    symbol_bits: f64,
+}
+
+/// What a sample follows from.
+#[derive(PartialEq)]
+struct Padded {
+    /// Of no bytes: their number does not matter.
+    histogram: ByteHistogram,
+    /// Zeros added for each stored weight.
+    padding: f64,
+    /// Their runs for each stored weight.
+    zero_runs: [ZeroRuns; 4],
+}
+
+impl Values {
+    /// The values of a histogram and `padding` zeros, some of which form `zero_runs`. A stream that differs in nothing but
+    /// its size from one seen a short time before on this thread takes one comparison.
+    pub fn kept(histogram: &ByteHistogram, padding: f64, zero_runs: &[ZeroRuns; 4]) -> Self {
+        thread_local! {
+            static KEPT: RefCell<Vec<Option<(Padded, Sample)>>> = const { RefCell::new(Vec::new()) };
+        }
+        let n_weights = histogram.n_bytes as f64;
+        if n_weights == 0.0 {
+            return Sample::of(&Ranked::empty(), padding, zero_runs).values(1.0, zero_runs);
+        }
+        let padded = Padded {
+            histogram: ByteHistogram {
+                n_bytes: 0,
+                ..histogram.clone()
+            },
+            padding: padding / n_weights,
+            zero_runs: zero_runs.map(|runs| runs.with_count(|count| count / n_weights)),
+        };
+        let sample = KEPT.with_borrow_mut(|kept| {
+            kept.resize_with(MAX_KEPT, || None);
+            let kept = &mut kept[padded.place()];
+            match kept.as_ref().filter(|(known, _)| *known == padded) {
+                Some((_, sample)) => *sample,
+                None => {
+                    let sample = padded.sample();
+                    *kept = Some((padded, sample));
+                    sample
+                }
+            }
+        });
+        sample.values(n_weights / sample.n_weights, zero_runs)
+    }
+}
+
+impl Padded {
+    /// Its place among those that are kept.
+    fn place(&self) -> usize {
+        let key = (
+            &self.histogram.counts[..8],
+            self.padding.to_bits(),
+            self.zero_runs.map(|runs| runs.count.to_bits()),
+        );
+        (FixedState::default().hash_one(key) % MAX_KEPT as u64) as usize
+    }
+
+    fn sample(&self) -> Sample {
+        let ranked = Ranked::kept(&self.histogram);
+        let parts = ranked.n_sampled * PARTS_OF_A_WEIGHT;
+        let times = |share: f64| (share * parts).round() / PARTS_OF_A_WEIGHT;
+        let zero_runs = self.zero_runs.map(|runs| runs.with_count(times));
+        Sample::of(&ranked, times(self.padding), &zero_runs)
+    }
+}
+
+impl Sample {
+    /// Of ranked weights, `padding` zeros, and runs of these.
+    fn of(ranked: &Ranked, padding: f64, zero_runs: &[ZeroRuns]) -> Self {
+        let mut present = ranked.by_count.clone();
+        let n_zeros = add_zeros(&mut present, padding);
+        let n_distinct = present.len();
+        let n_all: f64 = present.iter().map(|&(_, count)| count).sum();
+        let mut others = present.iter().filter(|&&(value, _)| value > 0);
+        let most_frequent = others.next().map_or(0.0, |&(_, count)| count);
+        let runs = zero_runs.iter().filter(|runs| runs.length > 1.0);
+        let n_zeros_in_runs = runs.map(|runs| runs.length * runs.count).sum::<f64>();
+        let n_zeros_in_runs = n_zeros_in_runs.min(padding);
+        // Among the other zeros, this many have a zero beside them by chance.
+        let n_scattered = n_zeros - n_zeros_in_runs;
+        let alone = (1.0 - n_scattered / (n_all - n_zeros_in_runs).max(1.0)).powi(2);
+        let n_beside = n_zeros_in_runs + n_scattered * (1.0 - alone);
+        let has_runs = n_zeros > RUN_THRESHOLD * most_frequent && n_beside >= n_zeros / 2.0;
+        if has_runs {
+            present.retain(|&(value, _)| value > 0);
+        }
+        let symbols = Symbols::new(&present);
+        Self {
+            n_weights: ranked.n_sampled,
+            has_runs,
+            n_zeros_in_runs,
+            n_zeros,
+            n_others: n_all - n_zeros,
+            n_distinct,
+            header_bits: symbols.header_bits(),
+            symbol_bits: symbols.bits(if has_runs { &[] } else { zero_runs }),
+        }
+    }
+
+    /// Of a stream with `scale` times as many weights, and these runs of zeros.
+    fn values(&self, scale: f64, zero_runs: &[ZeroRuns]) -> Values {
+        let run_bits = match self.has_runs {
+            true => self.run_bits(scale, zero_runs),
+            false => 0.0,
+        };
+        Values {
+            n_zeros: self.n_zeros * scale,
+            n_distinct: self.n_distinct,
+            header_bits: self.header_bits,
+            bits: self.symbol_bits * scale + run_bits,
+        }
+    }
+
+    /// Bits of the runs of zeros: those that padding makes, and others whose lengths have a geometric
+    /// distribution, as they do by chance.
+    fn run_bits(&self, scale: f64, zero_runs: &[ZeroRuns]) -> f64 {
+        let n_others = self.n_others * scale;
+        let n_zeros_in_runs = self.n_zeros_in_runs * scale;
+        let mean = (self.n_zeros * scale - n_zeros_in_runs) / n_others.max(1.0);
+        let share = mean / (1.0 + mean);
+        let coded = |remainder_bits: i32| {
+            let step = f64::from(1 << remainder_bits);
+            let whole = share.powf(step);
+            let quotient = whole / (1.0 - whole).max(f64::EPSILON);
+            let by_chance = 1.0 + f64::from(remainder_bits) + quotient;
+            let filled = |runs: &ZeroRuns| (runs.length / step).floor() * runs.count;
+            let filled = zero_runs.iter().map(filled).sum::<f64>();
+            by_chance * (n_others + 1.0) + filled.min(n_zeros_in_runs)
+        };
+        (0..=MAX_RUN_REMAINDER_BITS)
+            .map(coded)
+            .fold(f64::INFINITY, f64::min)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// More streams than are kept, each twice, and twice in a row: of the size that was counted, and larger.
+    #[test]
+    fn kept_streams_are_those_that_are_computed_anew() {
+        let mut n_compared = 0;
+        let mut largest = 0.0f64;
+        for seed in (0..400_u64).chain(0..400) {
+            let mut counts: [u64; 256] =
+                std::array::from_fn(|byte| (byte as u64 * 37 + 1) * (seed / 8) % 251);
+            counts[200] = seed + 1;
+            let n_counted = counts.iter().sum::<u64>() as usize;
+            let histogram = ByteHistogram {
+                counts: Arc::new(counts),
+                zero: 0,
+                is_signed: seed % 2 == 0,
+                n_bytes: n_counted * (1 + seed as usize % 3),
+            };
+            let scale = (1 + seed % 3) as f64;
+            let zero_runs = [ZeroRuns {
+                length: (seed % 5) as f64,
+                count: 100.0 * scale,
+            }; 4];
+            for padding in [0.0, 512.0 * scale, 512.0 * scale] {
+                let mut ranked = Ranked::kept(&histogram).as_ref().clone();
+                for (_, count) in &mut ranked.by_count {
+                    *count *= scale;
+                }
+                let anew = Sample::of(&ranked, padding, &zero_runs).values(1.0, &zero_runs);
+                let kept = Values::kept(&histogram, padding, &zero_runs);
+                assert_eq!(kept.n_distinct, anew.n_distinct, "stream {seed}");
+                assert_eq!(kept.header_bits, anew.header_bits, "stream {seed}");
+                largest = largest.max((kept.bits - anew.bits).abs() / anew.bits.max(1.0));
+                n_compared += 1;
+            }
+        }
+        let empty = ByteHistogram {
+            counts: Arc::new([0; 256]),
+            zero: 0,
+            is_signed: true,
+            n_bytes: 4096,
+        };
+        let uncounted = Values::kept(
+            &empty,
+            0.0,
+            &[ZeroRuns {
+                length: 0.0,
+                count: 0.0,
+            }; 4],
+        );
+        assert_eq!(uncounted.bits, 0.0, "a distribution without values");
+        println!(
+            "{n_compared} streams compared, at most {MAX_KEPT} kept: largest difference {largest:e}"
+        );
+        assert!(largest < 1e-12);
+    }
+}
