@@ -116,7 +116,8 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
   function showButtons(): void {
     const has_hardware = hardware.clock_mhz !== null || hardware.arena_cache_bytes !== null;
     const is_other = JSON.stringify(wanted) !== JSON.stringify(base);
-    apply.disabled = !is_other;
+    // Words that are shown say why the last network could not be built: until the next one is, there is none to report on.
+    apply.disabled = !is_other || outcome.textContent !== "";
     keep.hidden = !has_hardware;
     reset.disabled = !is_other && !has_hardware;
   }
@@ -148,12 +149,13 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
       if (number !== asked) return;
       show(found);
       outcome.textContent = "";
+      showButtons();
       performance.measure("litecast:what-if", { start: begun, end: performance.now() });
     } catch (error) {
       if (signal.aborted || number !== asked) return;
       answer.replaceChildren();
-      apply.disabled = true;
       outcome.textContent = sentence((error as Error).message);
+      showButtons();
     }
   }
 
