@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Place;
 use super::document::Attribute;
 use super::error::ParseError;
+use super::error::Place;
 use crate::formats::tflite::{
     Activation, BuiltinOptions, MirrorPadMode, OpKind, Padding, TensorType,
 };

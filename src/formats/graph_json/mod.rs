@@ -22,10 +22,11 @@ pub mod limits;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::sync::Arc;
 
 pub use error::ParseError;
+use error::Place;
 
 use self::attributes::Attributes;
 use self::document::{Attribute, Document, OperatorEntry, TensorEntry};
@@ -102,19 +103,6 @@ fn check_counts(document: &Document, file_bytes: usize) -> Result<(), ParseError
         }
     }
     Ok(())
-}
-
-/// Of an operator, put into words only where something is wrong with it.
-#[derive(Clone, Copy)]
-struct Place<'d> {
-    kind: &'d str,
-    operator_idx: usize,
-}
-
-impl Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "operator {} ({})", shown(self.kind), self.operator_idx)
-    }
 }
 
 #[derive(Default)]
