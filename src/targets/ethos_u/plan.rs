@@ -14,7 +14,7 @@ use super::cost::{Cost, Placement};
 use super::fast_storage::in_sram;
 use super::flow::Flow;
 use super::geometry::round_up;
-use super::kept_plans::{Task, kept_or};
+use super::kept_plans::kept_or;
 use super::layer::Kind;
 use super::lower::lower;
 use super::order::Order;
@@ -23,7 +23,10 @@ use super::schedule::Schedule;
 use super::scheduled_operation::{Read, ScheduledOperation};
 use super::scheduling::schedule;
 use super::staging::stage_inputs;
+use super::task::Task;
 use super::weights::ALIGNMENT_BYTES;
+
+pub use super::task::Plan;
 
 /// Of a table of activations of 8 bits.
 const TABLE_BYTES: f64 = 256.0;
@@ -33,18 +36,6 @@ const TABLE_BYTES: f64 = 256.0;
 /// choices of feature maps and of stripes, for which see [`in_sram`] and [`Schedule::of`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<PlannedOperator> {
     Plan::of(accelerator, graph, analysis).operators
-}
-
-/// A plan with how it was made.
-#[derive(Clone, Debug, Default)]
-pub struct Plan {
-    /// As of [`plan`].
-    pub operators: Vec<PlannedOperator>,
-    /// Whether a limit left operators or parts as they are, see [`Program::is_cut`], or made blocks follow from a few
-    /// sizes, see [`within_budget`].
-    pub is_cut: bool,
-    /// As of [`Program::is_unlike_trained`].
-    pub is_unlike_trained: bool,
 }
 
 impl Plan {

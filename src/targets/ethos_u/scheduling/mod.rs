@@ -150,7 +150,7 @@ fn table_bytes(program: &Program, operation: &Operation) -> f64 {
     };
     let element_bytes = [input, output].map(|map_idx| program.maps[map_idx].element_bytes);
     match element_bytes {
-        [..=1, output] => (256 * output) as f64,
+        [(..=1), output] => (256 * output) as f64,
         _ => 2048.0,
     }
 }
