@@ -7,6 +7,7 @@
 pub mod floors;
 pub mod forests;
 pub mod kernels;
+pub mod method;
 pub mod problem;
 mod report;
 
@@ -16,13 +17,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use litecast::learned::features::Features;
 use litecast::learned::manifest::{ALL, Manifest, OutputError};
-use litecast::targets::ethos_u::accelerator::ACCELERATORS;
 
-use self::forests::{Columns, Growth, KernelForests};
+pub use self::method::{LeftOut, Measured, Method};
 use self::problem::Problem;
-use crate::data::{Data, Metric};
+use crate::data::Data;
 use crate::dataset::{self, Dataset};
 use crate::errors::errors;
 use crate::evaluate::table;
@@ -49,163 +48,6 @@ pub struct BaselinesArgs {
     /// Trees of each forest when spaces are left out, which takes a fit for each space.
     #[arg(long, default_value_t = 5)]
     pub leave_one_out_trees: usize,
-}
-
-/// A predictor without a neural network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// [`floors::largest_live_set`], or the whole SRAM where that is smaller.
-    LiveSet,
-    /// [`floors::roofline_ms`].
-    Roofline,
-    /// [`floors::linear`].
-    Linear,
-    /// [`floors::planned`]: what Vela's rules give, without learning.
-    Plan,
-    /// [`forests`] on some columns.
-    KernelForests(Columns),
-}
-
-impl Method {
-    pub const ALL: [Self; 6] = [
-        Self::LiveSet,
-        Self::Roofline,
-        Self::Linear,
-        Self::Plan,
-        Self::KernelForests(Columns::NnMeter),
-        Self::KernelForests(Columns::All),
-    ];
-
-    /// In CSV tables.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::LiveSet => "largest-live-set",
-            Self::Roofline => "roofline",
-            Self::Linear => "linear",
-            Self::Plan => "compiler-rules",
-            Self::KernelForests(Columns::NnMeter) => "kernel-forests",
-            Self::KernelForests(Columns::All) => "kernel-forests-all-columns",
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::LiveSet => "largest live set",
-            Self::Roofline => "roofline",
-            Self::Linear => "linear",
-            Self::Plan => "Vela's rules",
-            Self::KernelForests(Columns::NnMeter) => "kernel forests (nn-Meter)",
-            Self::KernelForests(Columns::All) => "kernel forests, every column",
-        }
-    }
-
-    /// Whether it has an answer for a metric.
-    pub fn answers(self, metric: &str) -> bool {
-        match self {
-            Self::LiveSet => metric == "sram_peak",
-            Self::Plan => ["sram_peak", "latency"].contains(&metric),
-            _ => metric == "latency",
-        }
-    }
-
-    /// Estimates of one output of the test graphs, in natural units, and what was fitted, in words.
-    /// `None` where the method has no answer.
-    pub fn estimates(
-        self,
-        problem: &Problem,
-        data: &Data,
-        output: usize,
-        n_trees: usize,
-        seed: u64,
-    ) -> Result<Option<(Vec<f32>, String)>> {
-        let key = &data.outputs[output];
-        if !self.answers(&key.metric) {
-            return Ok(None);
-        }
-        let (estimates, fitted) = match self {
-            Self::LiveSet => {
-                let limit = f64::from(data.scaling.ceilings[output]);
-                let live_set = |features: &Features| floors::largest_live_set(features).min(limit);
-                let scaled = floors::proportional(problem, output, live_set)?;
-                (
-                    scaled.estimates,
-                    format!("{:.3} × the bytes", scaled.factor),
-                )
-            }
-            Self::Roofline => {
-                let peaks = ACCELERATORS
-                    .iter()
-                    .find(|peaks| peaks.product.name() == key.target);
-                let Some(peaks) = peaks else {
-                    return Ok(None);
-                };
-                let roofline = |features: &Features| floors::roofline_ms(features, peaks);
-                let scaled = floors::proportional(problem, output, roofline)?;
-                (
-                    scaled.estimates,
-                    format!("{:.3} × the roofline", scaled.factor),
-                )
-            }
-            Self::Linear => {
-                let linear = floors::linear(problem, output);
-                // Milliseconds for one → nanoseconds for one.
-                let [macs, weights, maps, operators] = linear.coefficients.map(|ms| ms * 1e6);
-                let fitted = format!(
-                    "{macs:.3e} ns a MAC, {weights:.3e} ns a byte of weights, {maps:.3e} ns a byte of \
-                     feature maps, {operators:.3e} ns an operator"
-                );
-                (linear.estimates, fitted)
-            }
-            Self::Plan => {
-                let metric = Metric::by_id(&key.metric).expect("outputs are made of METRICS");
-                if metric.planned_column(&key.target).is_none() {
-                    return Ok(None);
-                }
-                let planned = |features: &Features| floors::planned(features, key);
-                let scaled = floors::proportional(problem, output, planned)?;
-                let fitted = format!("{:.3e} × the plan's cycles or bytes", scaled.factor);
-                (scaled.estimates, fitted)
-            }
-            Self::KernelForests(columns) => {
-                let mut training = problem.training.iter();
-                if training.all(|graph| graph.operator_labels(output).is_none()) {
-                    return Ok(None);
-                }
-                let growth = Growth {
-                    columns,
-                    n_trees,
-                    seed,
-                };
-                kernel_forests(problem, output, growth)?
-            }
-        };
-        Ok(Some((estimates, fitted)))
-    }
-}
-
-fn kernel_forests(problem: &Problem, output: usize, growth: Growth) -> Result<(Vec<f32>, String)> {
-    let test: Vec<&Features> = problem.test.iter().map(|graph| graph.features).collect();
-    let occurs = |kind: i32| {
-        test.iter()
-            .any(|features| features.categories.contains(&kind))
-    };
-    let forests = KernelForests::fit(&problem.training, output, growth, occurs)?;
-    let fitted = format!(
-        "{} pairs of operators fused, {} forests of {} trees",
-        forests.n_fused_pairs(),
-        forests.n_forests(),
-        growth.n_trees
-    );
-    Ok((forests.estimates(&test)?, fitted))
-}
-
-/// Errors of one method, and what it fitted, by output.
-pub struct Measured {
-    pub method: Method,
-    /// Of the outputs that it has an answer for.
-    pub errors: Vec<OutputError>,
-    /// Target and metric, and what was fitted.
-    pub fitted: Vec<(String, String)>,
 }
 
 pub fn run(args: &BaselinesArgs) -> Result<()> {
@@ -305,12 +147,6 @@ fn errors_of(estimates: &[f32], data: &Data, output: usize) -> Vec<OutputError> 
         .into_iter()
         .filter(is_it)
         .collect()
-}
-
-/// A design space and the errors on it of what was fitted without it.
-pub struct LeftOut {
-    pub space: String,
-    pub measured: Vec<Measured>,
 }
 
 /// Every method fitted without each space of `data` in turn, and measured on it.

@@ -3,7 +3,7 @@
 use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 use litecast::provenance::{ErrorSummary, MAX_ERROR_PERCENT};
 
-use super::{LeftOut, Measured, Method};
+use super::method::{LeftOut, Measured, Method};
 use crate::data::Data;
 use crate::dataset::LabelKey;
 use crate::evaluate::table;

@@ -35,10 +35,6 @@ pub use self::remake::read_labels;
 pub use self::structure::structure_hash;
 pub use self::tables::operator_column;
 
-pub const GRAPHS_FILE: &str = "graphs.parquet";
-pub const OPERATORS_FILE: &str = "operators.parquet";
-pub const LABELS_FILE: &str = "labels.parquet";
-
 /// A dataset in memory.
 #[derive(Clone, Debug)]
 pub struct Dataset {

@@ -12,7 +12,7 @@ use arrow::datatypes::{ArrowPrimitiveType, UInt32Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::provenance::Provenance;
-use super::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};
+use super::table_file::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};
 
 /// The three files of a dataset.
 pub struct Tables {

@@ -14,7 +14,8 @@ use super::featurize::{GraphRow, LeftOut, featurize};
 use super::labels::GraphLabels;
 use super::provenance::Provenance;
 use super::table_file::Table;
-use super::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE, tables};
+use super::table_file::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};
+use super::tables;
 
 /// Graphs in memory at a time.
 pub const CHUNK: usize = 256;
