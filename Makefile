@@ -159,7 +159,7 @@ qemu: venv ## Install QEMU with LiteRT for arm64, which labels for Cortex-A and 
 node: ## Install the page's build tools into node_modules
 	@tools/install-node.sh
 
-deny: ## Check licences, sources and advisories of third-party crates
+deny: venv ## Check licences, sources and advisories of third-party crates
 	@tools/deny.sh
 
 bench: ## Time the stages of an estimate
