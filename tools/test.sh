@@ -25,8 +25,18 @@ step() { # NAME COMMAND...
     summary+=("$(printf '%-28s %-7s %5d s  %s' "$name" "$verdict" $((SECONDS - started)) "$(counts "$log")")")
 }
 
+# Licences, sources and advisories. Where the network is promised it is installed first, which takes minutes.
+supply_chain() {
+    if compgen -G "$CACHE/cargo-deny-*" >/dev/null || [[ ",${LITECAST_EXPECTED_NEEDS:-}," == *,network,* ]]; then
+        tools/deny.sh
+    else
+        echo "skipped (network): supply chain: cargo-deny is not installed (make deny)"
+    fi
+}
+
 step "format" cargo fmt --all --check
 step "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+step "supply chain" supply_chain
 step "native tests" cargo test --workspace --no-fail-fast
 step "Python package" tools/test-python.sh
 step "browser module" tools/build-wasm.sh
