@@ -326,13 +326,14 @@ mod tests {
     /// As Vela 5.2.0 compiles such files or leaves them to the CPU.
     #[test]
     fn the_largest_of_many_values_is_found_on_ethos_u85_alone() {
-        for (shape, axis, is_refused) in [
-            (&[1, 127][..], 1, false),
+        let cases: [(&[i32], i32, bool); 5] = [
+            (&[1, 127], 1, false),
             (&[1, 127], -1, false),
             (&[1, 128], 1, true),
             (&[1, 1000], 1, true),
             (&[1, 16, 4, 8], 1, true),
-        ] {
+        ];
+        for (shape, axis, is_refused) in cases {
             let tensors = vec![
                 tensor(TensorType::Int8, shape),
                 Tensor {
@@ -343,7 +344,9 @@ mod tests {
             ];
             let arg_max = calling(OpKind::ArgMax, &[0, 1], &[2], BuiltinOptions::Absent);
             let mut model = model(vec![subgraph(tensors, vec![arg_max])]);
-            model.buffers.push(crate::formats::builder::integers(&[axis]));
+            model
+                .buffers
+                .push(crate::formats::builder::integers(&[axis]));
             let graph = graph_of(&model);
             let refused = |npu| refused_shape(&graph, &graph.nodes[0], OpKind::ArgMax, npu);
             let found = refused(Npu::EthosU55U65);

@@ -16,7 +16,7 @@ use litecast_fuzz::shapes::Shape;
 static ALLOCATOR: Counting = Counting;
 
 /// Operators of the largest networks that `make growth` measures.
-const MAX_SHAPED: usize = 100_000;
+const MAX_SHAPED: u64 = 100_000;
 
 /// Between writes of the counts.
 const STATE_SECONDS: f64 = 10.0;
@@ -74,7 +74,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     if args.target == "shapes" {
-        return write_shapes(usize::try_from(args.executions).unwrap_or(usize::MAX).min(MAX_SHAPED));
+        return write_shapes(args.executions.min(MAX_SHAPED) as usize);
     }
     let mutants = Mutants::new(args.seed, &args.seeds);
     let [tiny, small, large] = mutants.seeds.count();
