@@ -34,6 +34,9 @@ fuzz: ## Run every fuzzer for FUZZ_SECONDS=3600 each, and the built module under
 
 growth: ## Measure how time and memory grow with the size of a network, by shape of graph
 	cargo bench -p litecast-fuzz
+	@test -f pkg/litecast_bg.wasm || { echo "skipped: no module in pkg/ (make wasm)"; exit 0; }; \
+	    cargo build --release -p litecast -p litecast-fuzz --bin litecast-fuzz && \
+	    node tests/fuzz/growth-wasm.mjs $(FUZZER)
 
 cli: ## Build the native command, target/release/litecast
 	cargo build --release --bin litecast

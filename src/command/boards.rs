@@ -27,9 +27,9 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
             code = ExitCode::FAILURE;
         }
         match (fits, args.json) {
-            (Ok(fits), true) => terminal::print_raw(&(json(&name, &fits)? + "\n"))?,
+            (Ok(fits), true) => terminal::print_json(json(&name, &fits)? + "\n")?,
             (Ok(fits), false) => terminal::print(&text(&name, &fits, width))?,
-            (Err(failure), true) => terminal::print_raw(&(source::failed_line(&name, failure)?))?,
+            (Err(failure), true) => terminal::print_json(source::failed_line(&name, failure)?)?,
             (Err(_), false) => {}
         }
     }

@@ -265,10 +265,10 @@ fn show(args: &CheckArgs, file: &str, verdicts: &Result<Vec<Verdict>, Failure>) 
                 .iter()
                 .all(|verdict| verdict.status == Status::Within);
             let line = serde_json::json!({ "file": file, "passed": is_passed, "limits": verdicts });
-            terminal::print_raw(&format!("{line}\n"))
+            terminal::print_json(format!("{line}\n"))
         }
         (Err(failure), true, ..) => {
-            terminal::print_raw(&(source::failed_line(file, failure.clone())?))
+            terminal::print_json(source::failed_line(file, failure.clone())?)
         }
         (Ok(verdicts), _, true, _) => terminal::print_raw(&rows(file, verdicts)),
         (Ok(verdicts), .., true) => terminal::print_raw(&markdown(file, verdicts)),

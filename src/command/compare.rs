@@ -160,7 +160,9 @@ fn saved(path: &Path) -> Result<Option<Side>, Box<dyn Error>> {
         }
         match Document::parse(line) {
             Ok(document) => reports.push((document.file.clone(), Some(Ok(document)))),
-            Err(_) if reports.is_empty() => return Ok(None),
+            Err(failure) if reports.is_empty() && failure.kind == "wrong-report" => {
+                return Ok(None);
+            }
             Err(failure) => return Err(format!("{place}: {failure}").into()),
         }
     }
@@ -185,7 +187,7 @@ fn show(args: &CompareArgs, pairs: &[Pair]) -> Result<ExitCode, Box<dyn Error>> 
             code = ExitCode::FAILURE;
         }
         if args.json {
-            terminal::print_raw(&(pair.json() + "\n"))?;
+            terminal::print_json(pair.json() + "\n")?;
         } else if args.csv {
             terminal::print_raw(&rows(&pair.name, &pair.changes()))?;
         } else if args.markdown {
@@ -486,7 +488,7 @@ fn rows(name: &str, changes: &[Change]) -> String {
         vec![
             csv::text(name),
             csv::text(change.target.as_deref().unwrap_or_default()),
-            change.metric.clone(),
+            csv::text(&change.metric),
             change.unit.clone(),
             number(change.before),
             number(change.after),

@@ -46,7 +46,10 @@ pub(crate) fn operators(graph: &Graph, analysis: &Analysis) -> Vec<OperatorFacts
         OperatorFacts {
             index,
             operator_idx: node.operator_idx,
-            name: operator.code.name().to_owned(),
+            name: match &operator.code.custom {
+                Some(_) => operator.code.name().to_owned().into(),
+                None => operator.code.kind.name().into(),
+            },
             custom: operator.code.kind == OpKind::Custom,
             inputs: operator.inputs.clone(),
             outputs: operator.outputs.clone(),
@@ -66,7 +69,7 @@ pub(crate) fn tensors(graph: &Graph) -> Vec<TensorFacts> {
     let facts = |(index, tensor): (usize, &Tensor)| TensorFacts {
         index,
         name: tensor.name.clone(),
-        tensor_type: tensor.tensor_type.name().to_owned(),
+        tensor_type: tensor.tensor_type.name(),
         shape: tensor.shape.clone(),
         shape_signature: tensor.shape_signature.clone(),
         bytes: tensor.byte_len(),

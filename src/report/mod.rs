@@ -9,6 +9,8 @@ mod schema;
 #[cfg(feature = "schema")]
 mod typescript;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 pub(crate) use facts::{edges, model_facts, operators, sha256, tensors};
@@ -269,7 +271,7 @@ pub struct OperatorFacts {
     /// Position in the file.
     pub operator_idx: usize,
     /// `BuiltinOperator` name, or the custom operator's own.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// Whether the operator is not one of TFLite.
     pub custom: bool,
     /// Indices into [`Report::tensors`]; absent for an optional input that is left out.
@@ -311,7 +313,7 @@ pub struct TensorFacts {
     pub name: String,
     /// Name of its element type in the schema, for example `INT8`.
     #[serde(rename = "type")]
-    pub tensor_type: String,
+    pub tensor_type: &'static str,
     /// Elements along each axis.
     pub shape: Vec<i32>,
     /// The same with -1 where the size is known only at run time; absent where all are known.

@@ -180,8 +180,10 @@ fn reads_all(graph: &Graph, node: &Node) -> bool {
             ..
         } => filter().is_some_and(|filter| covers([stride_h, stride_w], filter)),
         _ => {
-            matches!(kind, OpKind::FullyConnected | OpKind::BatchMatmul)
-                || ELEMENTWISE.iter().any(|kinds| kinds.contains(&kind))
+            matches!(
+                kind,
+                OpKind::ArgMax | OpKind::ArgMin | OpKind::BatchMatmul | OpKind::FullyConnected
+            ) || ELEMENTWISE.iter().any(|kinds| kinds.contains(&kind))
         }
     }
 }

@@ -104,6 +104,80 @@ fn folders_patterns_and_the_standard_input_are_read_like_files() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+/// Files of strangers are named as they like; their folders are too.
+#[cfg(unix)]
+#[test]
+fn names_of_files_do_not_steer_what_shows_them() {
+    const NAME: &str = "a\u{1b}[31m\u{9b}2J\r\u{7f}\u{202e}b";
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join(NAME);
+    fs::create_dir(&below).unwrap();
+    let [model, broken] = ["", "2"].map(|n| below.join(format!("{NAME}{n}.tflite")));
+    fs::copy(&examples()[0], &model).unwrap();
+    fs::write(&broken, "no model").unwrap();
+    let [below, model] = [path(&below), path(&model)];
+    let pattern = format!("{below}/*.none");
+    let steers =
+        |c: char| (c.is_control() && !"\r\n".contains(c)) || ('\u{202a}'..='\u{202e}').contains(&c);
+    let commands: [(&[&str], &[&str]); 8] = [
+        (
+            &["facts", below],
+            &["--json", "--csv", "--html", "--operators"],
+        ),
+        (
+            &["predict", below],
+            &["--json", "--csv", "--html", "--details"],
+        ),
+        (
+            &["compare", below, below],
+            &["--json", "--csv", "--markdown", "--all"],
+        ),
+        (
+            &["compare", model, model],
+            &["--json", "--csv", "--markdown", "--all"],
+        ),
+        (
+            &["check", "--target", NPU, "--max-latency", "1us", below],
+            &["--json", "--csv", "--markdown"],
+        ),
+        (&["boards", below], &["--json"]),
+        (
+            &["sweep", "--max-latency", "1ms", model],
+            &["--json", "--csv", "--html"],
+        ),
+        (&["facts", &pattern], &[]),
+    ];
+    for (command, formats) in commands {
+        for format in formats
+            .iter()
+            .map(|format| vec![*format])
+            .chain([Vec::new()])
+        {
+            let output = litecast(&[command, &format].concat());
+            for text in [&output.stdout, &output.stderr] {
+                let text = String::from_utf8(text.clone()).unwrap();
+                let found: Vec<char> = text.chars().filter(|&c| steers(c)).collect();
+                assert!(
+                    found.is_empty(),
+                    "{command:?} {format:?}: {found:?} in {text}"
+                );
+                // Lines end with a return and a line feed, or a line feed.
+                let returns = text.matches('\r').count();
+                assert_eq!(
+                    returns,
+                    text.matches("\r\n").count(),
+                    "{command:?} {format:?}"
+                );
+            }
+            if format == ["--json"] {
+                let line = json_lines(&output).remove(0);
+                let name = line["file"].as_str().or(line["name"].as_str()).unwrap();
+                assert!(name.contains(NAME), "{name}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_list_is_json_too() {
     let targets = json_lines(&litecast(&["targets", "--json"]));

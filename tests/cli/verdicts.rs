@@ -57,6 +57,59 @@ fn a_comparison_has_both_numbers_and_their_ratio() {
     );
 }
 
+/// Reports are kept as text, which anyone may have changed.
+#[test]
+fn impossible_reports_are_not_compared() {
+    let file = examples().remove(0);
+    let report = json_lines(&litecast(&["predict", "--json", path(&file)])).remove(0);
+    let at = |metric: &str| {
+        let results = report["results"].as_array().unwrap().iter();
+        let of = |r: &Value| r["target"] == NPU && r["metric"] == metric && r["value"].is_number();
+        results.clone().position(of).expect("an estimate")
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept.json");
+    let compared = |report: &Value| {
+        fs::write(&kept, report.to_string()).unwrap();
+        let output = litecast(&["compare", "--json", path(&kept), path(&kept)]);
+        (
+            output.status.success(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    assert!(compared(&report).0);
+    let latency = at("latency");
+    let value = report["results"][latency]["value"].as_f64().unwrap();
+    let changes: [(&str, &str, Value); 7] = [
+        ("latency", "value", (-1.0).into()),
+        ("latency", "value", (value * 1e-5).into()),
+        ("latency", "lo", (value * 2.0).into()),
+        ("latency", "hi", (value * 0.5).into()),
+        ("latency", "unit", "bytes".into()),
+        ("sram_peak", "value", (-1).into()),
+        ("latency", "operators", vec![1.0].into()),
+    ];
+    for (metric, field, found) in changes {
+        let mut changed = report.clone();
+        changed["results"][at(metric)][field] = found.clone();
+        if field == "value" {
+            for end in ["lo", "hi"] {
+                changed["results"][at(metric)][end] = found.clone();
+            }
+        }
+        let (is_compared, words) = compared(&changed);
+        println!("{metric} {field} {found}: {words}");
+        assert!(
+            !is_compared && words.contains(&format!("{metric} of {NPU}")),
+            "{words}"
+        );
+    }
+    let mut twice = report.clone();
+    let first = twice["results"][0].clone();
+    twice["results"].as_array_mut().unwrap().push(first);
+    assert!(compared(&twice).1.contains("found two"));
+}
+
 #[test]
 fn folders_are_compared_by_name() {
     let [before, after] = [(); 2].map(|()| tempfile::tempdir().unwrap());

@@ -55,10 +55,16 @@ fn dense() -> Subgraph {
 
 /// One operator that calls, and the subgraphs behind it.
 fn caller(kind: OpKind, options: BuiltinOptions, callees: Vec<Subgraph>) -> Model<'static> {
-    let main = subgraph(
+    let mut main = subgraph(
         vec![int8(&[1, 2]), int8(&[1, 2])],
         vec![calling(kind, &[0], &[1], options)],
     );
+    if kind == OpKind::If {
+        // What it branches by comes first.
+        main.operators[0].inputs.insert(0, Some(2));
+        main.tensors.push(tensor(TensorType::Bool, &[]));
+        main.inputs.push(2);
+    }
     model([vec![main], callees].concat())
 }
 
@@ -167,11 +173,11 @@ fn weights_that_are_unpacked_belong_to_their_reader() {
 #[test]
 fn sparse_packed_and_lying_constants_count_what_is_stored() {
     let sparse = |stored_values| Tensor {
-        sparsity: Some(Sparsity {
+        sparsity: Some(Box::new(Sparsity {
             traversal_order: vec![],
             block_map: vec![],
             stored_values,
-        }),
+        })),
         ..constant(TensorType::Int8, &[100, 100])
     };
     for (weights, parameters) in [
@@ -360,7 +366,7 @@ fn prescribed_offsets_are_kept_or_refused() {
 fn uncounted_operators_are_named_and_few_messages_name_many() {
     let custom = |name: String| {
         let mut custom = operator(OpKind::Custom, &[0], &[1]);
-        custom.code.custom = Some(name);
+        custom.code.custom = Some(name.into());
         custom
     };
     let operators = (0..100_000)

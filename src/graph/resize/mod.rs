@@ -62,6 +62,7 @@ pub fn resize(model: &mut Model, resize: Resize) -> Result<Resized, ResizeError>
                     return Err(ResizeError::NoWidth);
                 }
                 constants::apply(model, &followed.shapes)?;
+                model.is_reshaped = true;
                 set_windows(
                     &mut model.subgraphs[MAIN_SUBGRAPH],
                     &followed.pooling_windows,

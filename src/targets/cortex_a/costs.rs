@@ -77,7 +77,7 @@ impl TargetCosts {
     /// Instructions of one operator or of [`super::inference`]; `None` where no network with such an
     /// operator was counted.
     pub fn instructions(&self, work: &Work) -> Option<f64> {
-        let kernel = self.kernels.get(&work.kernel)?;
+        let kernel = self.kernels.get(&*work.kernel)?;
         let cost = |(term, count): &(&str, f64)| Some(kernel.instructions.get(*term)? * count);
         Some(work.terms.iter().filter_map(cost).sum())
     }
@@ -114,7 +114,7 @@ impl TargetCosts {
         let mut rare = 0.0;
         for (work, instructions) in works.iter().zip(instructions) {
             let is_rare = *known.entry(&work.kernel).or_insert_with(|| {
-                let kernel = self.kernels.get(&work.kernel);
+                let kernel = self.kernels.get(&*work.kernel);
                 kernel.is_none_or(|kernel| kernel.n_networks < COMMON)
             });
             if is_rare {
@@ -146,7 +146,7 @@ struct Coefficients {
 
 impl Coefficients {
     fn of(costs: &TargetCosts, work: &Work) -> Self {
-        let kernel = costs.kernels.get(&work.kernel);
+        let kernel = costs.kernels.get(&*work.kernel);
         let of_kernel = |kernel: &KernelCosts| {
             let terms = work.terms.iter();
             let cost =

@@ -71,7 +71,7 @@ fn of_operator(fitted: Option<f64>, target: &str, work: &Work, of_networks: f64)
         return counted(instructions, of_networks, Source::Networks);
     }
     let singles = SingleOperators::shipped().target(target);
-    if let Some(kernel) = singles.and_then(|of| of.kernels.get(&work.kernel)) {
+    if let Some(kernel) = singles.and_then(|of| of.kernels.get(&*work.kernel)) {
         let factor = kernel.interval_factor.max(of_networks);
         return counted(kernel.instructions(work), factor, Source::SingleOperators);
     }
@@ -203,7 +203,7 @@ mod tests {
                 for numbers in numbers {
                     let name = operator.variant_name().unwrap_or("?");
                     let work = Work {
-                        kernel: format!("{name} {numbers}"),
+                        kernel: format!("{name} {numbers}").into(),
                         class: Class::Other,
                         is_int8: true,
                         terms: vec![("outputs", 500.0), ("inputs", 500.0), ("operators", 1.0)],

@@ -188,7 +188,7 @@ fn never_counted(graph: &Graph, works: &[Work], sources: &[Source]) -> Option<Di
     let all = sources.iter().zip(works).zip(&graph.nodes);
     let unknown: BTreeSet<(&str, usize)> = all
         .filter(|((source, _), _)| **source == Source::Bound)
-        .map(|((_, work), node)| (work.kernel.as_str(), node.operator_idx))
+        .map(|((_, work), node)| (&*work.kernel, node.operator_idx))
         .collect();
     let &(_, operator_idx) = unknown.first()?;
     let names: BTreeSet<&str> = unknown.iter().map(|&(name, _)| name).collect();

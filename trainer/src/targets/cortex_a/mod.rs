@@ -148,11 +148,11 @@ fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
         for work in network.works.iter().chain([&network.inference]) {
             for (term, amount) in &work.terms {
                 let n_columns = columns.len();
-                let column = columns.entry((&work.kernel, *term)).or_insert(n_columns);
+                let column = columns.entry((&*work.kernel, *term)).or_insert(n_columns);
                 *row.entry(*column).or_default() += amount / count;
             }
-            if !seen.contains(&work.kernel.as_str()) {
-                seen.push(&work.kernel);
+            if !seen.contains(&&*work.kernel) {
+                seen.push(&*work.kernel);
             }
         }
         for kernel in seen {
