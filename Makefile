@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page hostile-page size venv qemu node wasm-toolchain wasm-tools deny bench debian fresh-check clean
+.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page hostile-page size venv qemu node wasm-toolchain wasm-tools deny bench bench-search debian fresh-check clean
 
 PORT ?= 8000
 
@@ -165,8 +165,11 @@ node: ## Install the page's build tools into node_modules
 deny: venv ## Check licences, sources and advisories of third-party crates
 	@tools/deny.sh
 
-bench: ## Time the stages of an estimate
-	cargo bench --manifest-path benches/Cargo.toml --target-dir target
+bench: ## Time the stages of an estimate, and estimates in the loop of a search
+	cargo bench --manifest-path benches/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target)
+
+bench-search: ## Print files and graphs a second in the loop of a search, native, on one thread (FILTER=summary)
+	cargo bench --manifest-path benches/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --bench search -- $(FILTER)
 
 wasm-toolchain: ## Install the wasm target
 	@tools/install-wasm-toolchain.sh

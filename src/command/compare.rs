@@ -55,7 +55,10 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
     let mut pairs: BTreeMap<String, Pair> = BTreeMap::new();
     let [before, after] = [&args.before, &args.after].map(|path| side(path, args));
     let [mut before, mut after] = [before?, after?];
-    if let ([(_, before_document)], [(_, after_document)]) = (&mut before[..], &mut after[..]) {
+    let are_folders = args.before.is_dir() && args.after.is_dir();
+    if let ([(_, before_document)], [(_, after_document)]) = (&mut before[..], &mut after[..])
+        && !are_folders
+    {
         // Two files are a pair, whatever they are called.
         let name = format!("{} → {}", args.before.display(), args.after.display());
         let documents = [before_document.take(), after_document.take()];
@@ -279,7 +282,8 @@ impl Pair {
             .changes()
             .into_iter()
             .partition(|change| with_all || !change.is_same());
-        (changed, same.len())
+        let n_same = same.iter().filter(|change| change.has_value()).count();
+        (changed, n_same)
     }
 
     fn text(&self, with_all: bool, width: usize) -> String {

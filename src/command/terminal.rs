@@ -37,10 +37,11 @@ pub fn print_raw(text: &str) -> io::Result<()> {
     to.flush()
 }
 
-/// One line on the standard error stream. Nothing is left to be done where that is closed.
+/// A message on the standard error stream, mostly of one line. Nothing is left to be done where that is closed.
 pub fn complain(words: &str) {
     let mut to = anstream::stderr().lock();
-    let _ = writeln!(to, "{} {}", red("litecast:"), plain(words));
+    let lines: Vec<String> = words.trim_end().lines().map(plain).collect();
+    let _ = writeln!(to, "{} {}", red("litecast:"), lines.join("\n"));
 }
 
 pub fn bold(text: impl Display) -> String {

@@ -20,7 +20,10 @@ pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
     let n_threads = f64::from(network.n_threads.get());
     let work = Work::of(network, &is_run, peak.bytes_per_value);
     let of_work = peak.floor_ms(work.macs, work.weight_bytes) / n_threads;
-    let of_maps = peak.map_floor_ms(map_bytes(graph, &is_run, peak.bytes_per_value));
+    let of_maps = match peak.map_bytes_per_s.is_finite() {
+        true => peak.map_floor_ms(map_bytes(graph, &is_run, peak.bytes_per_value)),
+        false => 0.0,
+    };
     // The sum of parts may be less by rounding.
     Some(of_work.max(of_maps) * (1.0 - 1e-6))
 }

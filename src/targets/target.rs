@@ -33,10 +33,14 @@ pub struct Network<'n> {
     pub shared: Shared<'n>,
 }
 
-/// See [`Network::processor_work`] and [`Network::learned`].
+/// See [`Network::processor_work`], [`Network::processor_counts`] and [`Network::learned`].
 #[derive(Default)]
 pub struct Shared<'n> {
     works: OnceLock<Vec<cortex_a::Work>>,
+    /// By index of the processor in [`cortex_a::Costs`].
+    counts: OnceLock<Vec<OnceLock<Vec<cortex_a::Counted>>>>,
+    /// What each family of Ethos-U does not run.
+    pub(super) left_by_npus: [OnceLock<Vec<UnsupportedOperator>>; ethos_u::support::N_FAMILIES],
     learned: OnceLock<Result<Learned<'n>, PredictorError>>,
 }
 
@@ -57,6 +61,15 @@ impl<'n> Network<'n> {
     pub fn processor_work(&self) -> &[cortex_a::Work] {
         let works = &self.shared.works;
         works.get_or_init(|| cortex_a::work(self.graph, self.analysis))
+    }
+
+    /// Instructions of each of these on a processor whose kernels were counted, which several boards have.
+    pub fn processor_counts(&self, processor: &str) -> Option<&[cortex_a::Counted]> {
+        let processors = &cortex_a::Costs::shipped().targets;
+        let idx = (processors.iter()).position(|costs| costs.target == processor)?;
+        let of_all = (self.shared.counts).get_or_init(|| vec![OnceLock::new(); processors.len()]);
+        let counted = || cortex_a::count(&processors[idx], self.processor_work());
+        Some(of_all.get(idx)?.get_or_init(counted))
     }
 
     /// What the trained network says, which runs when the first target asks; none where it is not loaded or fails.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use super::*;
 
 #[test]
-fn what_is_printed_fits_80_columns_and_has_no_colours_in_a_pipe() {
+fn what_is_printed_fits_its_columns_and_has_no_colours_in_a_pipe() {
     let [one, two] =
         ["cifar10-s7-i9", "kws-s7-i43"].map(|name| format!("www/examples/cnn-{name}.tflite"));
     let [one, two] = [one.as_str(), two.as_str()];
@@ -29,19 +29,41 @@ fn what_is_printed_fits_80_columns_and_has_no_colours_in_a_pipe() {
         vec!["compare", one, two],
         [vec!["check", one, two], limits.to_vec()].concat(),
         vec!["boards", one],
+        vec!["sweep", "--max-latency", "10ms", one],
         vec!["targets"],
         vec!["targets", "--details"],
+        vec!["check", "--help"],
+        vec!["predict", "--help"],
     ];
-    for args in commands {
-        let output = in_80_columns(&args);
+    for (args, columns) in commands.iter().flat_map(|args| [(args, 80), (args, 60)]) {
+        let output = in_columns(columns, args);
         let text = stdout(&output);
         assert!(text.lines().count() > 3, "{args:?}: {text}");
         assert!(!text.contains('\u{1b}'), "{args:?}");
         for line in text.lines() {
             let width = line.chars().count();
-            assert!(width <= 80, "{args:?}: {width} columns in\n{line}");
+            assert!(width <= columns, "{args:?}: {width} columns in\n{line}");
         }
     }
+    // Ids can be copied.
+    for (args, id) in [
+        (&commands[0], "cortex-a7-stm32mp157 "),
+        (&commands[8], "ethos-u85-1024 "),
+    ] {
+        let text = stdout(&in_columns(60, args));
+        assert!(text.contains(id), "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn an_error_of_several_lines_keeps_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("litecast.toml");
+    fs::write(&config, "[[check]]\nmax = { latancy = \"1 ms\" }\n").unwrap();
+    let output = litecast(&["check", "--config", path(&config)]);
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("\n2 | max = { latancy"), "{errors}");
 }
 
 #[test]

@@ -230,7 +230,12 @@ impl Tensor {
             return Some(0);
         }
         self.shape.iter().try_fold(1u64, |count, &dimension| {
-            count.checked_mul(u64::try_from(dimension).ok()?)
+            let dimension = u32::try_from(dimension).ok()?;
+            match u32::try_from(count) {
+                // Without 128 bits, which WebAssembly multiplies by a function.
+                Ok(count) => Some(u64::from(count).wrapping_mul(u64::from(dimension))),
+                Err(_) => count.checked_mul(u64::from(dimension)),
+            }
         })
     }
 

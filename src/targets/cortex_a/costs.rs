@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use super::Work;
@@ -84,7 +85,7 @@ impl TargetCosts {
 
     /// [`Self::instructions`] of each work. Looks up names once for each kernel and list of terms.
     pub fn instructions_of(&self, works: &[Work]) -> Vec<Option<f64>> {
-        let mut known: HashMap<&str, Coefficients> = HashMap::new();
+        let mut known: HashMap<&str, Coefficients, RandomState> = HashMap::default();
         let mut instructions = Vec::with_capacity(works.len());
         for work in works {
             let found = known.entry(&work.kernel);
@@ -110,7 +111,7 @@ impl TargetCosts {
         if all < SMALL {
             return true;
         }
-        let mut known: HashMap<&str, bool> = HashMap::new();
+        let mut known: HashMap<&str, bool, RandomState> = HashMap::default();
         let mut rare = 0.0;
         for (work, instructions) in works.iter().zip(instructions) {
             let is_rare = *known.entry(&work.kernel).or_insert_with(|| {

@@ -15,7 +15,7 @@ pub use self::constants::{Board, Constant, Constants, Energy, Errors, Family, Fi
 pub use self::costs::{
     COMMON, Class as CostClass, Costs, KernelCosts, RARE_SHARE, SMALL, TargetCosts,
 };
-pub use self::latency::{Counted, Latency, Source, count, latency};
+pub use self::latency::{Counted, Latency, Source, count, latency, latency_of};
 pub use self::single_operators::{Bound, SingleKernel, SingleOperators, SingleTarget};
 pub use self::target::targets;
 pub use self::work::{Class, Work, inference, work};

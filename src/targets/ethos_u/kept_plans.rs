@@ -17,9 +17,9 @@ thread_local! {
 }
 
 /// The plan that this thread made for the same task before, or else that of `plan`.
-pub fn kept_or(task: Task, plan: impl FnOnce(Task) -> Plan) -> Plan {
+pub fn kept_or(task: Task, plan: impl FnOnce(&Task) -> Plan) -> Plan {
     if task.program.operations.len() > MAX_OPERATIONS {
-        return plan(task);
+        return plan(&task);
     }
     let known = KEPT.with_borrow(|kept| {
         let mut latest_first = kept.iter().rev();
@@ -29,7 +29,7 @@ pub fn kept_or(task: Task, plan: impl FnOnce(Task) -> Plan) -> Plan {
     if let Some(planned) = known {
         return planned;
     }
-    let planned = plan(task.clone());
+    let planned = plan(&task);
     KEPT.with_borrow_mut(|kept| {
         if kept.len() >= MAX_KEPT {
             kept.pop_front();

@@ -14,6 +14,9 @@ pub enum Npu {
     EthosU85,
 }
 
+/// Members of [`Npu`].
+pub const N_FAMILIES: usize = 2;
+
 /// The operators of `graph` that `npu` leaves to the CPU, in topological order.
 pub fn unsupported(graph: &Graph, npu: Npu) -> Vec<UnsupportedOperator> {
     let check = |(node_idx, node)| {
