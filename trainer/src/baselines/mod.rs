@@ -18,15 +18,17 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use litecast::learned::features::Features;
 use litecast::learned::manifest::{ALL, Manifest, OutputError};
+use litecast::targets::cortex_a::{self, Costs};
 use litecast::targets::ethos_u::accelerator::ACCELERATORS;
 
-use self::forests::{Columns, Growth, KernelForests};
+use self::forests::{Columns, GraphForest, Growth, KernelForests};
 use self::problem::Problem;
 use crate::data::{Data, Metric};
 use crate::dataset::{self, Dataset};
 use crate::errors::errors;
-use crate::evaluate::table;
+use crate::evaluate::table::{self, Fitted};
 use crate::settings::Settings;
+use crate::targets::cortex_a::CountedNetworks;
 
 /// Fits the baselines and writes their errors beside those of the shipped network.
 #[derive(Clone, Debug, clap::Args)]
@@ -37,9 +39,15 @@ pub struct BaselinesArgs {
     /// What the exporter wrote of the network: its split is taken, and its errors are the last row.
     #[arg(long, default_value = "bundle/manifest.json")]
     pub manifest: PathBuf,
-    /// Folder for `baselines.md` and `baselines.csv`.
+    /// Targets to fit and measure on in place of the network's: processors, for which none ships. The split
+    /// stays that of the manifest.
+    #[arg(long, value_delimiter = ',')]
+    pub targets: Vec<String>,
+    /// Folder for `<name>.md` and `<name>.csv`.
     #[arg(long, default_value = "trainer/results")]
     pub out: PathBuf,
+    #[arg(long, default_value = "baselines")]
+    pub name: String,
     /// Trees of each forest.
     #[arg(long, default_value_t = 20)]
     pub trees: usize,
@@ -49,6 +57,9 @@ pub struct BaselinesArgs {
     /// Trees of each forest when spaces are left out, which takes a fit for each space.
     #[arg(long, default_value_t = 5)]
     pub leave_one_out_trees: usize,
+    /// Spaces to leave out; all where none is named.
+    #[arg(long, value_delimiter = ',', requires = "leave_one_out")]
+    pub families: Vec<String>,
 }
 
 /// A predictor without a neural network.
@@ -64,16 +75,22 @@ pub enum Method {
     Plan,
     /// [`forests`] on some columns.
     KernelForests(Columns),
+    /// [`forests::GraphForest`].
+    GraphForest,
+    /// [`crate::targets::cortex_a`]: what ships for processors.
+    SumOverOperators,
 }
 
 impl Method {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::LiveSet,
         Self::Roofline,
         Self::Linear,
         Self::Plan,
         Self::KernelForests(Columns::NnMeter),
         Self::KernelForests(Columns::All),
+        Self::GraphForest,
+        Self::SumOverOperators,
     ];
 
     /// In CSV tables.
@@ -85,6 +102,8 @@ impl Method {
             Self::Plan => "compiler-rules",
             Self::KernelForests(Columns::NnMeter) => "kernel-forests",
             Self::KernelForests(Columns::All) => "kernel-forests-all-columns",
+            Self::GraphForest => "graph-forest",
+            Self::SumOverOperators => "sum-over-operators",
         }
     }
 
@@ -96,6 +115,8 @@ impl Method {
             Self::Plan => "Vela's rules",
             Self::KernelForests(Columns::NnMeter) => "kernel forests (nn-Meter)",
             Self::KernelForests(Columns::All) => "kernel forests, every column",
+            Self::GraphForest => "forest of graphs",
+            Self::SumOverOperators => "sum over operators",
         }
     }
 
@@ -103,13 +124,12 @@ impl Method {
     pub fn answers(self, metric: &str) -> bool {
         match self {
             Self::LiveSet => metric == "sram_peak",
-            Self::Plan => ["sram_peak", "latency"].contains(&metric),
+            Self::Plan => true,
             _ => metric == "latency",
         }
     }
 
-    /// Estimates of one output of the test graphs, in natural units, and what was fitted, in words.
-    /// `None` where the method has no answer.
+    /// Estimates of one output of the test graphs; `None` where the method has no answer.
     pub fn estimates(
         self,
         problem: &Problem,
@@ -117,12 +137,12 @@ impl Method {
         output: usize,
         n_trees: usize,
         seed: u64,
-    ) -> Result<Option<(Vec<f32>, String)>> {
+    ) -> Result<Option<Estimates>> {
         let key = &data.outputs[output];
         if !self.answers(&key.metric) {
             return Ok(None);
         }
-        let (estimates, fitted) = match self {
+        let (values, fitted, n_features) = match self {
             Self::LiveSet => {
                 let limit = f64::from(data.scaling.ceilings[output]);
                 let live_set = |features: &Features| floors::largest_live_set(features).min(limit);
@@ -130,6 +150,7 @@ impl Method {
                 (
                     scaled.estimates,
                     format!("{:.3} × the bytes", scaled.factor),
+                    1,
                 )
             }
             Self::Roofline => {
@@ -144,6 +165,7 @@ impl Method {
                 (
                     scaled.estimates,
                     format!("{:.3} × the roofline", scaled.factor),
+                    1,
                 )
             }
             Self::Linear => {
@@ -154,7 +176,7 @@ impl Method {
                     "{macs:.3e} ns a MAC, {weights:.3e} ns a byte of weights, {maps:.3e} ns a byte of \
                      feature maps, {operators:.3e} ns an operator"
                 );
-                (linear.estimates, fitted)
+                (linear.estimates, fitted, linear.coefficients.len())
             }
             Self::Plan => {
                 let metric = Metric::by_id(&key.metric).expect("outputs are made of METRICS");
@@ -164,7 +186,7 @@ impl Method {
                 let planned = |features: &Features| floors::planned(features, key);
                 let scaled = floors::proportional(problem, output, planned)?;
                 let fitted = format!("{:.3e} × the plan's cycles or bytes", scaled.factor);
-                (scaled.estimates, fitted)
+                (scaled.estimates, fitted, 1)
             }
             Self::KernelForests(columns) => {
                 let mut training = problem.training.iter();
@@ -178,12 +200,55 @@ impl Method {
                 };
                 kernel_forests(problem, output, growth)?
             }
+            // Where operators have labels, forests of kernels say more.
+            Self::GraphForest if !cortex_a::is_modelled(&key.target) => return Ok(None),
+            Self::GraphForest => {
+                let growth = Growth {
+                    columns: Columns::All,
+                    n_trees,
+                    seed,
+                };
+                let forest = GraphForest::fit(&problem.training, output, growth)?;
+                let test: Vec<&Features> = problem.test.iter().map(|g| g.features).collect();
+                let fitted = format!("a forest of {n_trees} trees");
+                (forest.estimates(&test)?, fitted, forest.n_features())
+            }
+            Self::SumOverOperators => {
+                let Some(sums) = problem.sums.get(&key.target) else {
+                    return Ok(None);
+                };
+                let of_graph = |id: &String| {
+                    let sum = sums.of_graphs.get(id).copied();
+                    sum.with_context(|| format!("expected counted work of {id}, found none"))
+                };
+                let values: Result<_> = data.test.graph_ids.iter().map(of_graph).collect();
+                let fitted = format!("{} costs of work", sums.n_costs);
+                (values?, fitted, sums.n_costs)
+            }
         };
-        Ok(Some((estimates, fitted)))
+        Ok(Some(Estimates {
+            values,
+            fitted,
+            n_features,
+        }))
     }
 }
 
-fn kernel_forests(problem: &Problem, output: usize, growth: Growth) -> Result<(Vec<f32>, String)> {
+/// What a method says of an output of the test graphs.
+pub struct Estimates {
+    /// Natural units.
+    pub values: Vec<f32>,
+    /// What was fitted, in words.
+    pub fitted: String,
+    /// Numbers that it sees of an operator or a graph.
+    pub n_features: usize,
+}
+
+fn kernel_forests(
+    problem: &Problem,
+    output: usize,
+    growth: Growth,
+) -> Result<(Vec<f32>, String, usize)> {
     let test: Vec<&Features> = problem.test.iter().map(|graph| graph.features).collect();
     let occurs = |kind: i32| {
         test.iter()
@@ -196,7 +261,7 @@ fn kernel_forests(problem: &Problem, output: usize, growth: Growth) -> Result<(V
         forests.n_forests(),
         growth.n_trees
     );
-    Ok((forests.estimates(&test)?, fitted))
+    Ok((forests.estimates(&test)?, fitted, forests.n_features()))
 }
 
 /// Errors of one method, and what it fitted, by output.
@@ -206,32 +271,61 @@ pub struct Measured {
     pub errors: Vec<OutputError>,
     /// Target and metric, and what was fitted.
     pub fitted: Vec<(String, String)>,
+    /// The most that it sees of an operator or a graph on any output.
+    pub n_features: usize,
 }
 
 pub fn run(args: &BaselinesArgs) -> Result<()> {
     let manifest = read_manifest(&args.manifest)?;
-    let settings = network_settings(&manifest)?;
+    let settings = Settings {
+        targets: args.targets.clone(),
+        ..network_settings(&manifest)?
+    };
     let dataset = dataset::load(&args.dataset)?;
     let data = Data::new(&dataset, &settings)?;
-    let network = network_errors(&manifest, &data)?;
-    let problem = Problem::new(&dataset, &data)?;
+    let network = match args.targets.is_empty() {
+        true => network_errors(&manifest, &data)?,
+        false => Vec::new(),
+    };
+    let counted = data
+        .outputs
+        .iter()
+        .any(|key| cortex_a::is_modelled(&key.target));
+    let counted = counted.then(|| CountedNetworks::read(&args.dataset));
+    let counted = counted.transpose()?;
+    let mut problem = Problem::new(&dataset, &data)?;
+    if let Some(counted) = &counted {
+        problem.sums = counted.sums(Costs::shipped());
+    }
     let measured = measure(&problem, &data, args.trees, settings.seed)?;
-    let mut text = report::heading(&data, &measured, args.trees)
+    let mut text = report::heading(&data, &measured, &network, args.trees)
         + &report::overview(&measured, &network, &data)
         + &report::fitted(&measured);
     if args.leave_one_out {
-        let spaces = leave_one_out(&dataset, &data, &settings, args.leave_one_out_trees)?;
+        let trees = args.leave_one_out_trees;
+        let families = match args.families.is_empty() {
+            true => &data.spaces,
+            false => &args.families,
+        };
+        let spaces = leave_one_out(&dataset, families, &settings, trees, counted.as_ref())?;
         text += &report::left_out(&spaces, &data, args.leave_one_out_trees);
     }
     text += &report::details(&measured, &network);
     println!("{text}");
     fs::create_dir_all(&args.out)?;
-    fs::write(args.out.join("baselines.md"), text)?;
+    let file = |extension: &str| args.out.join(format!("{}.{extension}", args.name));
+    fs::write(file("md"), text)?;
+    let n_trained = data.training.examples.len();
     let rows = measured.iter().flat_map(|m| {
+        let fitted = Fitted {
+            n_trained,
+            n_features: Some(m.n_features),
+            epochs: None,
+        };
         let errors = m.errors.iter();
-        errors.map(|error| (m.method.id(), error))
+        errors.map(move |error| (m.method.id(), error, fitted))
     });
-    table::write_csv(&args.out.join("baselines.csv"), rows)
+    table::write_csv(&file("csv"), rows)
 }
 
 fn read_manifest(path: &Path) -> Result<Manifest> {
@@ -278,16 +372,19 @@ pub fn measure(problem: &Problem, data: &Data, n_trees: usize, seed: u64) -> Res
             method,
             errors: Vec::new(),
             fitted: Vec::new(),
+            n_features: 0,
         };
         let start = Instant::now();
         for (output, key) in data.outputs.iter().enumerate() {
             let found = method.estimates(problem, data, output, n_trees, seed)?;
-            let Some((estimates, fitted)) = found else {
+            let Some(found) = found else {
                 continue;
             };
             let name = format!("{} {}", key.target, key.metric);
-            measured.errors.extend(errors_of(&estimates, data, output));
-            measured.fitted.push((name, fitted));
+            let errors = errors_of(&found.values, data, output);
+            measured.errors.extend(errors);
+            measured.fitted.push((name, found.fitted));
+            measured.n_features = measured.n_features.max(found.n_features);
         }
         eprintln!("{}: {:.0} s", method.name(), start.elapsed().as_secs_f64());
         Ok(measured)
@@ -313,21 +410,25 @@ pub struct LeftOut {
     pub measured: Vec<Measured>,
 }
 
-/// Every method fitted without each space of `data` in turn, and measured on it.
+/// Every method fitted without each of `families` in turn, and measured on it.
 pub fn leave_one_out(
     dataset: &Dataset,
-    data: &Data,
+    families: &[String],
     settings: &Settings,
     n_trees: usize,
+    counted: Option<&CountedNetworks>,
 ) -> Result<Vec<LeftOut>> {
     let mut left_out = Vec::new();
-    for space in &data.spaces {
+    for space in families {
         let settings = Settings {
             leave_out: vec![space.clone()],
             ..settings.clone()
         };
         let data = Data::new(dataset, &settings)?;
-        let problem = Problem::new(dataset, &data)?;
+        let mut problem = Problem::new(dataset, &data)?;
+        if let Some(counted) = counted {
+            problem.sums = counted.sums(&counted.costs_without(space, &settings)?);
+        }
         eprintln!("without {space}: {} graphs", problem.test.len());
         let mut measured = measure(&problem, &data, n_trees, settings.seed)?;
         let is_all = |e: &OutputError| e.space == ALL;
