@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use litecast::Metric;
 use litecast::report::{Failure, REPORT_VERSION};
-use litecast::targets::{Target, registry};
+use litecast::targets::registry;
 use serde::Deserialize;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -179,8 +179,10 @@ impl Document {
         if result.metric != Metric::Latency.id() {
             return None;
         }
-        let is_named = |target: &&Box<dyn Target>| target.id() == result.target;
-        let peak = registry().iter().find(is_named)?.peak()?;
+        let mut targets = registry().iter();
+        let peak = targets
+            .find(|target| target.id() == result.target)?
+            .peak()?;
         let of_target = |left: &&LeftOut| left.targets.contains(&result.target);
         let left_out: HashSet<usize> = (self.left_out.iter().filter(of_target))
             .flat_map(|left| &left.operators)

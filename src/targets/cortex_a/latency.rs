@@ -230,9 +230,10 @@ mod tests {
             "float32", "float16", "int8", "uint8", "int16", "int32", "int64", "dynamic",
         ];
         for costs in &Costs::shipped().targets {
-            let mut n_bounded = 0;
+            // Counted in networks, counted alone, bounded.
+            let mut n_by_numbers = [[0; 3]; 8];
             for operator in crate::formats::tflite::schema::BuiltinOperator::ENUM_VALUES {
-                for numbers in numbers {
+                for (row, numbers) in n_by_numbers.iter_mut().zip(numbers) {
                     let name = operator.variant_name().unwrap_or("?");
                     let work = Work {
                         kernel: format!("{name} {numbers}").into(),
@@ -249,13 +250,21 @@ mod tests {
                     };
                     assert!(counted.instructions > 0.0, "{name} {numbers}");
                     assert!(counted.interval_factor > 1.0, "{name} {numbers}");
-                    n_bounded += u32::from(counted.source == Source::Bound);
+                    let place = match counted.source {
+                        Source::Networks => 0,
+                        Source::SingleOperators => 1,
+                        Source::Bound => 2,
+                        Source::Compiled => panic!("{name} is no operator of a compiler"),
+                    };
+                    row[place] += 1;
                 }
             }
-            println!(
-                "{}: {n_bounded} kinds and element types are only bounded",
-                costs.target
-            );
+            for (numbers, [networks, alone, bounded]) in numbers.iter().zip(n_by_numbers) {
+                println!(
+                    "{} {numbers}: {networks} operators counted in networks, {alone} alone, {bounded} bounded",
+                    costs.target
+                );
+            }
         }
     }
 

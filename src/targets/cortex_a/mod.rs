@@ -11,7 +11,9 @@ mod single_operators;
 mod target;
 mod work;
 
-pub use self::constants::{Board, Constant, Constants, Energy, Errors, Family, Fit, Nanoseconds};
+pub use self::constants::{
+    Board, Constant, Constants, Energy, Errors, Family, Fit, NEVER_MEASURED, Nanoseconds,
+};
 pub use self::costs::{
     COMMON, Class as CostClass, Costs, KernelCosts, RARE_SHARE, SMALL, TargetCosts,
 };

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use super::{Board, Constants, Costs, Energy, Latency, Source, TargetCosts, Work, latency_of};
+use super::{
+    Board, Constants, Costs, Energy, Latency, NEVER_MEASURED, Source, TargetCosts, Work, latency_of,
+};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
@@ -55,7 +57,10 @@ impl Target for CortexA {
             id: self.board.target.clone(),
             device: self.board.device.clone(),
             metrics: std::iter::once(latency).chain(energy).collect(),
-            learned_from: format!("modelled, {}", self.in_words()),
+            learned_from: format!(
+                "modelled, {}; never measured on any board: {NEVER_MEASURED}",
+                self.in_words()
+            ),
             provenance: modelled(self.in_words().to_owned()),
         })
     }

@@ -1,12 +1,13 @@
 //! The predictors without a neural network, and what is measured of each.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use litecast::learned::features::Features;
 use litecast::learned::manifest::OutputError;
+use litecast::targets::cortex_a;
 use litecast::targets::ethos_u::accelerator::ACCELERATORS;
 
 use super::floors;
-use super::forests::{self, Columns, Growth, KernelForests};
+use super::forests::{Columns, GraphForest, Growth, KernelForests};
 use super::problem::Problem;
 use crate::data::{Data, Metric};
 
@@ -23,16 +24,22 @@ pub enum Method {
     Plan,
     /// [`forests`] on some columns.
     KernelForests(Columns),
+    /// [`forests::GraphForest`].
+    GraphForest,
+    /// [`crate::targets::cortex_a`]: what ships for processors.
+    SumOverOperators,
 }
 
 impl Method {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::LiveSet,
         Self::Roofline,
         Self::Linear,
         Self::Plan,
         Self::KernelForests(Columns::NnMeter),
         Self::KernelForests(Columns::All),
+        Self::GraphForest,
+        Self::SumOverOperators,
     ];
 
     /// In CSV tables.
@@ -44,6 +51,8 @@ impl Method {
             Self::Plan => "compiler-rules",
             Self::KernelForests(Columns::NnMeter) => "kernel-forests",
             Self::KernelForests(Columns::All) => "kernel-forests-all-columns",
+            Self::GraphForest => "graph-forest",
+            Self::SumOverOperators => "sum-over-operators",
         }
     }
 
@@ -55,6 +64,8 @@ impl Method {
             Self::Plan => "Vela's rules",
             Self::KernelForests(Columns::NnMeter) => "kernel forests (nn-Meter)",
             Self::KernelForests(Columns::All) => "kernel forests, every column",
+            Self::GraphForest => "forest of graphs",
+            Self::SumOverOperators => "sum over operators",
         }
     }
 
@@ -62,13 +73,12 @@ impl Method {
     pub fn answers(self, metric: &str) -> bool {
         match self {
             Self::LiveSet => metric == "sram_peak",
-            Self::Plan => ["sram_peak", "latency"].contains(&metric),
+            Self::Plan => true,
             _ => metric == "latency",
         }
     }
 
-    /// Estimates of one output of the test graphs, in natural units, and what was fitted, in words.
-    /// `None` where the method has no answer.
+    /// Estimates of one output of the test graphs; `None` where the method has no answer.
     pub fn estimates(
         self,
         problem: &Problem,
@@ -76,12 +86,12 @@ impl Method {
         output: usize,
         n_trees: usize,
         seed: u64,
-    ) -> Result<Option<(Vec<f32>, String)>> {
+    ) -> Result<Option<Estimates>> {
         let key = &data.outputs[output];
         if !self.answers(&key.metric) {
             return Ok(None);
         }
-        let (estimates, fitted) = match self {
+        let (values, fitted, n_features) = match self {
             Self::LiveSet => {
                 let limit = f64::from(data.scaling.ceilings[output]);
                 let live_set = |features: &Features| floors::largest_live_set(features).min(limit);
@@ -89,6 +99,7 @@ impl Method {
                 (
                     scaled.estimates,
                     format!("{:.3} × the bytes", scaled.factor),
+                    1,
                 )
             }
             Self::Roofline => {
@@ -103,6 +114,7 @@ impl Method {
                 (
                     scaled.estimates,
                     format!("{:.3} × the roofline", scaled.factor),
+                    1,
                 )
             }
             Self::Linear => {
@@ -113,7 +125,7 @@ impl Method {
                     "{macs:.3e} ns a MAC, {weights:.3e} ns a byte of weights, {maps:.3e} ns a byte of \
                      feature maps, {operators:.3e} ns an operator"
                 );
-                (linear.estimates, fitted)
+                (linear.estimates, fitted, linear.coefficients.len())
             }
             Self::Plan => {
                 let metric = Metric::by_id(&key.metric).expect("outputs are made of METRICS");
@@ -123,7 +135,7 @@ impl Method {
                 let planned = |features: &Features| floors::planned(features, key);
                 let scaled = floors::proportional(problem, output, planned)?;
                 let fitted = format!("{:.3e} × the plan's cycles or bytes", scaled.factor);
-                (scaled.estimates, fitted)
+                (scaled.estimates, fitted, 1)
             }
             Self::KernelForests(columns) => {
                 let mut training = problem.training.iter();
@@ -137,12 +149,55 @@ impl Method {
                 };
                 kernel_forests(problem, output, growth)?
             }
+            // Where operators have labels, forests of kernels say more.
+            Self::GraphForest if !cortex_a::is_modelled(&key.target) => return Ok(None),
+            Self::GraphForest => {
+                let growth = Growth {
+                    columns: Columns::All,
+                    n_trees,
+                    seed,
+                };
+                let forest = GraphForest::fit(&problem.training, output, growth)?;
+                let test: Vec<&Features> = problem.test.iter().map(|g| g.features).collect();
+                let fitted = format!("a forest of {n_trees} trees");
+                (forest.estimates(&test)?, fitted, forest.n_features())
+            }
+            Self::SumOverOperators => {
+                let Some(sums) = problem.sums.get(&key.target) else {
+                    return Ok(None);
+                };
+                let of_graph = |id: &String| {
+                    let sum = sums.of_graphs.get(id).copied();
+                    sum.with_context(|| format!("expected counted work of {id}, found none"))
+                };
+                let values: Result<_> = data.test.graph_ids.iter().map(of_graph).collect();
+                let fitted = format!("{} costs of work", sums.n_costs);
+                (values?, fitted, sums.n_costs)
+            }
         };
-        Ok(Some((estimates, fitted)))
+        Ok(Some(Estimates {
+            values,
+            fitted,
+            n_features,
+        }))
     }
 }
 
-fn kernel_forests(problem: &Problem, output: usize, growth: Growth) -> Result<(Vec<f32>, String)> {
+/// What a method says of an output of the test graphs.
+pub struct Estimates {
+    /// Natural units.
+    pub values: Vec<f32>,
+    /// What was fitted, in words.
+    pub fitted: String,
+    /// Numbers that it sees of an operator or a graph.
+    pub n_features: usize,
+}
+
+fn kernel_forests(
+    problem: &Problem,
+    output: usize,
+    growth: Growth,
+) -> Result<(Vec<f32>, String, usize)> {
     let test: Vec<&Features> = problem.test.iter().map(|graph| graph.features).collect();
     let occurs = |kind: i32| {
         test.iter()
@@ -155,7 +210,7 @@ fn kernel_forests(problem: &Problem, output: usize, growth: Growth) -> Result<(V
         forests.n_forests(),
         growth.n_trees
     );
-    Ok((forests.estimates(&test)?, fitted))
+    Ok((forests.estimates(&test)?, fitted, forests.n_features()))
 }
 
 /// Errors of one method, and what it fitted, by output.
@@ -165,6 +220,8 @@ pub struct Measured {
     pub errors: Vec<OutputError>,
     /// Target and metric, and what was fitted.
     pub fitted: Vec<(String, String)>,
+    /// The most that it sees of an operator or a graph on any output.
+    pub n_features: usize,
 }
 
 /// A design space and the errors on it of what was fitted without it.

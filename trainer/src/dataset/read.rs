@@ -146,6 +146,14 @@ impl Table {
         }
     }
 
+    /// As [`Self::optional_texts`], with gaps alone where there is no such column.
+    pub fn texts_if_present(&self, name: &str) -> Result<Vec<Option<&str>>> {
+        match self.rows.column_by_name(name) {
+            Some(_) => self.optional_texts(name),
+            None => Ok(vec![None; self.rows.num_rows()]),
+        }
+    }
+
     /// A text column without gaps.
     pub fn texts(&self, name: &str) -> Result<Vec<&str>> {
         let values: Option<Vec<_>> = self.optional_texts(name)?.into_iter().collect();
