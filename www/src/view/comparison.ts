@@ -178,7 +178,7 @@ export class ComparisonView {
   }
 
   #row(row: Row, groups: TargetColumns[], scales: number[], baseline: Estimated | null): HTMLElement {
-    if ("waiting" in row) return el("tr", {}, nameCell(row.file), el("td", { class: "subtle", colspan: 100 }, "waiting…"));
+    if ("waiting" in row) return el("tr", { class: "waiting" }, nameCell(row.file), el("td", { class: "subtle", colspan: 100 }, "waiting…"));
     if ("failure" in row) return el("tr", {}, nameCell(row.file), el("td", { class: "failure", colspan: 100 }, sentence(row.failure)));
     const { summary } = row;
     const open = el("button", { type: "button", class: "link", "data-open": row.key, onclick: () => this.#open(row) }, row.file);

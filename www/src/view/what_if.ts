@@ -46,6 +46,8 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
   let read: Promise<FileBytes> | null = null;
   let asked = 0;
   let is_busy = false;
+  /** The network that the answer is of, as JSON; null where it could not be built, or nothing was asked. */
+  let answered: string | null = null;
 
   const height = report.tensors[report.model.inputs[0]]?.shape ?? [];
   const answer = el("div", { class: "what-if-answer", role: "status" });
@@ -107,17 +109,15 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
     wanted = { ...base };
     hardware = { clock_mhz: null, arena_cache_bytes: null };
     asked++;
-    answer.replaceChildren();
-    outcome.textContent = "";
-    showButtons();
+    clear();
     setSliders();
   }
 
   function showButtons(): void {
     const has_hardware = hardware.clock_mhz !== null || hardware.arena_cache_bytes !== null;
     const is_other = JSON.stringify(wanted) !== JSON.stringify(base);
-    // Words that are shown say why the last network could not be built: until the next one is, there is none to report on.
-    apply.disabled = !is_other || outcome.textContent !== "";
+    // Only a network that was built can be reported on.
+    apply.disabled = !is_other || answered !== JSON.stringify(wanted);
     keep.hidden = !has_hardware;
     reset.disabled = !is_other && !has_hardware;
   }
@@ -127,12 +127,21 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
     hardware = next;
     asked++;
     showButtons();
-    if (!reset.disabled) void follow();
+    if (!file) return;
+    if (reset.disabled) return clear();
+    answer.setAttribute("aria-busy", "true");
+    void follow();
+  }
+
+  /** The report above is the answer. */
+  function clear(): void {
+    answer.replaceChildren();
+    say("", null);
   }
 
   /** One question at a time; of those that come meanwhile only the last one is asked. */
   async function follow(): Promise<void> {
-    if (is_busy || !file) return;
+    if (is_busy) return;
     is_busy = true;
     for (let seen = -1; seen !== asked && !signal.aborted; ) {
       seen = asked;
@@ -148,15 +157,21 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
       const found = await estimator.explore(await read, wanted, { targets: [], more_targets: [chosen()], is_summary: true }, signal);
       if (number !== asked) return;
       show(found);
-      outcome.textContent = "";
-      showButtons();
+      say("", JSON.stringify(wanted));
       performance.measure("litecast:what-if", { start: begun, end: performance.now() });
     } catch (error) {
       if (signal.aborted || number !== asked) return;
       answer.replaceChildren();
-      outcome.textContent = sentence((error as Error).message);
-      showButtons();
+      say(sentence((error as Error).message), null);
     }
+  }
+
+  /** The answer is that of all sliders: `words` say why there is none. */
+  function say(words: string, network: string | null): void {
+    outcome.textContent = words;
+    answered = network;
+    answer.removeAttribute("aria-busy");
+    showButtons();
   }
 
   function show(found: Report): void {
