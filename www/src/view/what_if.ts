@@ -8,6 +8,7 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Report, type TargetChoice, type TargetChoices, isEstimate } from "../report.ts";
 import { AS_IT_IS, type Scenario, factorText, isChanged } from "../scenario.ts";
+import { THREADS } from "../threads.ts";
 import { doubtWords, inMetricOrder, metricName } from "../words.ts";
 import { sentence } from "./diagnostics.ts";
 import { groupOf } from "./target_groups.ts";
@@ -23,7 +24,6 @@ export interface Opened {
 /** Positions of the factors: finer ones give the same shapes in small networks. */
 const FACTORS = [0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2];
 const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
-const THREADS = [1, 2, 3, 4, 6, 8];
 const CLOCKS_MHZ = [50, 100, 150, 200, 250, 300, 350, 400, 450, 500, 600, 700, 800, 900, 1000, 1250, 1500];
 const SRAM_KIB = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192];
 
