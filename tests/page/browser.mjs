@@ -104,6 +104,11 @@ export async function waitCompared(page, n_files) {
   await page.waitForFunction(is_done, n_files, { timeout: REPORT_LIMIT_MS });
 }
 
+/** Waits until both graphs of two models side by side are drawn. */
+export async function waitBothDrawn(page) {
+  await page.waitForFunction(() => document.querySelectorAll(".one-graph .graph-note:empty").length === 2);
+}
+
 /** Waits until the answer of What if is that of all sliders. */
 export async function waitAnswered(page) {
   await page.waitForSelector(".what-if-answer:not([aria-busy])", { state: "attached" });
@@ -238,6 +243,10 @@ export async function visitViews(page, visit) {
   await dropModels(page, [8, 40].map((n) => residualModel(n)));
   await page.locator(".baseline").first().click();
   await visit("comparison");
+  await page.locator("[data-operators]").first().click();
+  await page.locator(".side-by-side details > summary").click();
+  await waitBothDrawn(page);
+  await visit("side by side");
   await page.click("#home");
   await page.waitForSelector(".history-list");
   await visit("start with history");

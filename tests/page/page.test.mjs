@@ -5,9 +5,10 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { countColours, dropBytes, dropFiles, measures, openBrowser, openPage, picture, readEstimates, REPORT_LIMIT_MS, SHARED_MODELS, sourceOf, until, waitCompared, waitDrawn, waitRedrawn, waitRepainted } from "./browser.mjs";
+import { countColours, dropBytes, dropFiles, dropModels, measures, openBrowser, openPage, picture, readEstimates, REPORT_LIMIT_MS, SHARED_MODELS, sourceOf, until, waitBothDrawn, waitCompared, waitDrawn, waitRedrawn, waitRepainted } from "./browser.mjs";
 import { gzipSync } from "node:zlib";
-import { residualModel } from "./model.mjs";
+import { residualGraph, residualModel } from "./model.mjs";
+import { onnxModel } from "./onnx.mjs";
 import { zipOf } from "./zip.mjs";
 
 const NPUS = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"];
@@ -565,7 +566,7 @@ test("several files make a comparison: one metric and one unit a column, doubts,
     await page.keyboard.press("Enter");
     await page.waitForSelector(".side-by-side tbody tr");
     assert.match(await page.textContent(".side-by-side .subtle"), /8 operators matched.*392 in one model alone/);
-    assert.match(await page.textContent(".side-by-side tbody"), /not there/);
+    assert.match(await page.textContent(".side-by-side"), /not there/);
     await page.keyboard.press("Enter");
     assert.equal(await page.locator(".side-by-side").count(), 0, "closed by the button that has the focus");
     const latency = page.locator('.comparison th:has-text("Latency") button');
@@ -579,6 +580,60 @@ test("several files make a comparison: one metric and one unit a column, doubts,
     const lines = (await readFile(await (await download).path(), "utf8")).trim().split("\r\n");
     assert.match(lines[0], /^file,batch,precision,operators,macs/);
     assert.ok(lines.length > 20 && lines.some((line) => line.startsWith("c.tflite,1,int8,400,")));
+  }));
+
+test("two models side by side: each metric, operators by each cost, and both graphs with one selection", () =>
+  withPage(async (page) => {
+    await dropModels(page, [residualModel(8), residualModel(12)]);
+    await page.locator(".comparison .baseline").first().click();
+    await page.locator("[data-operators]").focus();
+    await page.keyboard.press("Enter");
+    const totals = () => page.$$eval(".totals tbody tr", (rows) => Object.fromEntries(rows.map((row) => [row.children[0].textContent, [...row.children].slice(1).map(({ textContent }) => textContent)])));
+    const on_npu = await totals();
+    for (const name of ["Latency", "Energy", "SRAM peak", "MACs", "Operators"]) assert.equal(on_npu[name]?.length, 3, name);
+    assert.deepEqual(on_npu["Operators"].map((text) => text.replace("\u202f", " ")), ["8", "12", "+50 %"]);
+    assert.match(on_npu["Latency"][2], /^\+[\d.]+\s%( \?)?$/u);
+    const head = () => page.textContent(".side-by-side-part > .scroller:last-child thead");
+    assert.match(await head(), /ms|µs/u);
+    await page.focus("#side-by-side-measure");
+    await page.selectOption("#side-by-side-measure", "macs");
+    assert.match(await head(), /Change [kM]/);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "side-by-side-measure", "the focus stays");
+    await page.selectOption("#comparison-target", "cortex-a76-rpi5");
+    assert.notDeepEqual((await totals())["Latency"], on_npu["Latency"], "another target has another latency");
+    await page.locator(".side-by-side details > summary").focus();
+    await page.keyboard.press("Enter");
+    const drawings = page.locator(".one-graph .drawing");
+    await waitBothDrawn(page);
+    assert.equal(await drawings.count(), 2);
+    await drawings.first().focus();
+    await page.keyboard.press("Home");
+    assert.match(await page.textContent(".side-by-side details > [role=status]"), /^CONV_2D #0, .* → CONV_2D #0, /);
+    await drawings.last().focus();
+    await page.keyboard.press("End");
+    assert.match(await page.textContent(".side-by-side details > [role=status]"), /^not there → \w+ #11, /, "the longer one has more operators");
+  }));
+
+test("latency is drawn against memory or MACs, and comparisons stand in the history", () =>
+  withPage(async (page) => {
+    await dropModels(page, [residualModel(8), residualModel(40), residualModel(24)]);
+    const places = () => page.$$eval(".scatter .point circle", (all) => all.map((circle) => circle.getAttribute("cx")).join());
+    const by_memory = await places();
+    await page.focus("#scatter-axis");
+    await page.selectOption("#scatter-axis", "macs");
+    assert.notEqual(await places(), by_memory);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "scatter-axis", "the focus stays");
+    await page.waitForFunction(isKept, ["opened", 3]);
+    await page.reload();
+    await waitCompared(page, 3);
+    await page.click("#home");
+    await page.waitForSelector(".history-list");
+    await page.click('.history-list button:text-is("Comparison of 3 files")');
+    await waitCompared(page, 3);
+    await page.click("#home");
+    await page.click('[aria-label="Forget Comparison of 3 files"]');
+    await page.waitForFunction(() => !document.querySelector('.history-list [data-view="comparison"]'));
+    assert.equal(await page.locator(".history-list li").count(), 3, "the reports stay");
   }));
 
 test("Back, Forward and reload keep what was opened", () =>
@@ -604,7 +659,7 @@ test("Back, Forward and reload keep what was opened", () =>
     assert.equal(await page.locator(".comparison [data-open]").count(), 2, "the comparison came back with its reports");
     await page.goBack();
     await page.waitForSelector(".history-list");
-    assert.equal(await page.locator(".history-list li").count(), 2);
+    assert.equal(await page.locator(".history-list li").count(), 3, "two reports and their comparison");
     await page.click('.history-list button:text-is("first.tflite")');
     await waitDrawn(page, "first.tflite");
     await page.click("#home");
@@ -612,15 +667,15 @@ test("Back, Forward and reload keep what was opened", () =>
     await page.waitForSelector(".history:empty", { state: "attached" });
   }));
 
-/** Whether there is something in a store of the page's database. */
-function isKept(store) {
+/** Whether there is so much in a store of the page's database. */
+function isKept([store, n]) {
   return new Promise((resolve) => {
     const opening = indexedDB.open("litecast");
     opening.onerror = () => resolve(false);
     opening.onsuccess = () => {
       const { result: database } = opening;
       const count = database.transaction(store).objectStore(store).count();
-      count.onsuccess = () => (database.close(), resolve(count.result > 0));
+      count.onsuccess = () => (database.close(), resolve(count.result >= n));
     };
   });
 }
@@ -636,7 +691,7 @@ test("files are kept only where a person wants that, and then a report can be ch
     await page.keyboard.press("Space");
     await dropBytes(page, "again.tflite", residualModel(16));
     await waitDrawn(page, "again.tflite");
-    await page.waitForFunction(isKept, "files"); // once the report is on the screen
+    await page.waitForFunction(isKept, ["files", 1]); // once the report is on the screen
     await page.reload();
     await waitDrawn(page, "again.tflite");
     assert.equal(await page.isDisabled(".batch input"), false);
@@ -769,8 +824,14 @@ test("other formats are named, archives and C arrays are opened", () =>
     await waitDrawn(page, "detector.tflite");
     await dropBytes(page, "packed.tflite.gz", gzipSync(model));
     await waitDrawn(page, "packed.tflite");
-    await dropBytes(page, "two.zip", zipOf({ "x/one.tflite": model, "two.tflite": residualModel(12) }));
-    await page.waitForSelector('.comparison [data-open]:has-text("two.tflite")');
+    await dropBytes(page, "small.onnx", onnxModel());
+    await waitDrawn(page, "small.onnx");
+    assert.match(await page.textContent(".costliest"), /CONV_2D/);
+    await dropBytes(page, "graph.json", Buffer.from(JSON.stringify(residualGraph(8))));
+    await waitDrawn(page, "graph.json");
+    await dropBytes(page, "two.zip", zipOf({ "x/one.tflite": model, "two.onnx": onnxModel() }));
+    await waitCompared(page, 2);
+    await page.waitForSelector('.comparison [data-open]:has-text("two.onnx")');
   }));
 
 test("the report is saved and copied as JSON", () =>

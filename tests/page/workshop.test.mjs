@@ -298,6 +298,7 @@ test("a long layout can be stopped and begun again", () =>
     residualModel(4),
     async (page) => {
       await dropBytes(page, "long.tflite", residualModel(2000));
+      await page.waitForSelector('.graph-note button:text-is("Stop")');
       await page.focus('.graph-note button:text-is("Stop")');
       await page.keyboard.press("Enter");
       await page.waitForSelector('.graph-note:has-text("The layout was stopped")');
