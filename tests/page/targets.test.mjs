@@ -140,7 +140,7 @@ test("every Ethos-U and every board with one can be chosen before any file, and 
   await close();
 });
 
-test("what helps to decide is said: the whole arena, a processor that is faster", () =>
+test("what helps to decide is said: the whole arena, what stays on the chip, a processor that is faster", () =>
   withReport("decided.tflite", residualModel(8), async (page) => {
     await page.selectOption("#target", "tflite-micro");
     const whole = await page.textContent(".answer .fit");
@@ -148,6 +148,7 @@ test("what helps to decide is said: the whole arena, a processor that is faster"
     const kib = (text) => Number(text.split(/\s/u)[0]) / (/KiB/.test(text) ? 1 : 1024);
     assert.ok(Math.abs(kib(all) - kib(activations) - kib(rest)) < 0.02 * kib(all), whole);
     await page.selectOption("#target", "edgetpu-coral-dev-board");
+    assert.match(await page.textContent(".answer"), /All weights \([\d.]+\s\w+\) stay on the chip between inferences/u);
     const faster = await page.$$eval(".remark", (all) => all.map(({ textContent }) => textContent).find((words) => words.startsWith("A processor")));
     const { metrics } = (await readEstimates(page))["edgetpu-coral-dev-board"];
     const others = Object.entries(await readEstimates(page)).filter(([target]) => target.startsWith("cortex-a"));

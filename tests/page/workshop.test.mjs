@@ -244,6 +244,7 @@ test("advice: more SRAM for feature maps that exceed it becomes a target", () =>
 test("advice: the width at which the weights fit the Edge TPU, which streams them otherwise", () =>
   withReport("heavy.tflite", heavyModel(), async (page) => {
     await page.selectOption("#target", "edgetpu-coral-dev-board");
+    assert.match(await page.textContent(".answer > .subtle"), /[\d.]+ of [\d.]+ MiB of parameters do not fit on the chip.*takes [\d.]+ of [\d.]+ ms/);
     await press(page, "#tool-advice");
     await page.waitForSelector('[data-advice="memory"]', { timeout: REPORT_LIMIT_MS });
     assert.match(await page.textContent('[data-advice="memory"]'), /The weights \(8\.[\d]+\sMiB\) do not fit the Edge TPU's 8 MiB .* At 0\.9× the width they fit\.Saves [\d.]+\s(ms|µs) of latency/su);

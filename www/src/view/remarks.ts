@@ -1,4 +1,4 @@
-/** Sentences that help to decide: whether all of a network runs there, and what is faster or as fast. */
+/** Sentences that help to decide: whether all of a network runs there, what stays on the chip, and what is faster or as fast. */
 import { el } from "../dom.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Report, isEstimate } from "../report.ts";
@@ -7,11 +7,14 @@ import { EDGE_TPU, ETHOS_U, NPU_BOARDS, OWN_ACCELERATORS, PROCESSORS, doubtWords
 /** Families whose targets leave operators to a processor where they cannot run them. */
 const NPUS = [ETHOS_U, NPU_BOARDS, OWN_ACCELERATORS];
 const ACCELERATORS = [...NPUS, EDGE_TPU];
+/** Codes of notes that the Edge TPU runs a part of the network, or that parameters do not stay on its chip. */
+const PART = "edge-tpu-part";
+const STREAMING = "edge-tpu-streaming";
 
 export function remarks(report: Report, target: string): HTMLElement[] {
   const latency = latencies(report).find((result) => result.target === target);
   if (!latency) return [];
-  const words = [wholeWords(report, target), fasterWords(report, latency)].filter((line) => line !== null);
+  const words = [wholeWords(report, target), cacheWords(report, target), fasterWords(report, latency)].filter((line) => line !== null);
   return words.map((line) => el("p", { class: "remark" }, line));
 }
 
@@ -23,6 +26,12 @@ function latencies({ results }: Report): Estimate[] {
 function wholeWords({ left_out = [], operators }: Report, target: string): string | null {
   if (!NPUS.includes(familyOf(target)) || operators.length === 0 || left_out.some(({ targets }) => targets.includes(target))) return null;
   return `The accelerator runs all of it: ${operators.length === 1 ? "its one operator" : `all ${operators.length.toLocaleString("en")} operators`}.`;
+}
+
+function cacheWords({ model, diagnostics }: Report, target: string): string | null {
+  const is_about = ({ code, targets }: Report["diagnostics"][number]): boolean => [PART, STREAMING].includes(code) && targets?.includes(target) === true;
+  if (familyOf(target) !== EDGE_TPU || diagnostics.some(is_about)) return null;
+  return `All weights (${format.text(format.bytes(model.weight_bytes))}) stay on the chip between inferences: none are streamed.`;
 }
 
 /** A processor on which the whole network takes less, as far as both are known; null for processors. */
