@@ -125,6 +125,7 @@ fn of(operators: u64, array_cycles: u64, parameter_bytes: u64, link_bytes: u64) 
         array_cycles,
         parameter_bytes,
         link_bytes,
+        streamed_bytes: 0,
     }
 }
 
@@ -198,11 +199,15 @@ fn parameters_that_do_not_fit_on_the_chip_come_over_the_link() {
     assert!(bytes[1] > SRAM_BYTES && bytes[0] + bytes[2] < SRAM_BYTES);
     let found: Vec<_> = works
         .iter()
-        .map(|w| (w.parameter_bytes, w.link_bytes))
+        .map(|w| (w.parameter_bytes, w.link_bytes, w.streamed_bytes))
         .collect();
     assert_eq!(
         found,
-        [(bytes[0], 64), (bytes[1], bytes[1]), (bytes[2], 64)]
+        [
+            (bytes[0], 64, 0),
+            (bytes[1], bytes[1], bytes[1]),
+            (bytes[2], 64, 0)
+        ]
     );
 }
 

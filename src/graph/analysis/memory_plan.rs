@@ -78,12 +78,26 @@ pub fn memory_plan(graph: &Graph, scratch: &[Scratch]) -> Result<MemoryPlan, Unp
         .map(|(request, offset)| offset + request.size_bytes);
     Ok(MemoryPlan {
         arena_bytes: ends.max().unwrap_or(0),
-        peak_node_idx: (0..live_bytes.len())
-            .rev()
-            .max_by_key(|&node_idx| live_bytes[node_idx]),
+        peak_node_idx: peak_node_idx(&live_bytes),
         live_bytes,
         placements: placements(&buffers, &offsets, &node_steps),
     })
+}
+
+/// [`MemoryPlan::live_bytes`] alone, which needs no plan: absent for the reasons of a plan but its limit. Linear.
+pub fn live_bytes_of(graph: &Graph) -> Option<Vec<u64>> {
+    check_operand_shapes(graph.model).ok()?;
+    let lifetimes = lifetimes::lifetimes(graph.model, graph.subgraph_idx).ok()?;
+    let buffers = arena_buffers(graph.model, &lifetimes).ok()?;
+    let requests: Vec<Request> = buffers.iter().map(|buffer| buffer.request).collect();
+    live_bytes(&requests, &node_steps(graph, &lifetimes))
+}
+
+/// The first node at which the most bytes are alive.
+pub fn peak_node_idx(live_bytes: &[u64]) -> Option<usize> {
+    (0..live_bytes.len())
+        .rev()
+        .max_by_key(|&node_idx| live_bytes[node_idx])
 }
 
 /// Old files leave out shapes, which then look like those of scalars, until an operator cannot

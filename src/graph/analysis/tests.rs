@@ -2,7 +2,7 @@
 
 use super::calls::MAX_CALL_DEPTH;
 use super::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
-use super::memory_plan::memory_plan;
+use super::memory_plan::{live_bytes_of, memory_plan};
 use super::unplannable::{MAX_PLANNED_TENSORS, Unplannable};
 use super::*;
 use crate::formats::tflite::{
@@ -322,6 +322,13 @@ fn more_tensors_than_the_limit_give_no_plan_but_counts() {
         refusal(&chain(found)),
         Unplannable::TooManyTensors { found }
     );
+    // Two tensors of 16 bytes are alive at each operator, with a plan and without.
+    let live = |model: &Model| live_bytes_of(&graph_of(model)).unwrap();
+    assert_eq!(
+        live(&at_limit),
+        analyze_main(&at_limit).memory_plan.unwrap().live_bytes
+    );
+    assert_eq!(live(&chain(found)), vec![32; found - 1]);
 }
 
 #[test]
