@@ -11,64 +11,114 @@ fn accelerator() -> Accelerator {
     Accelerator::of(&Configuration::of(Product::U85x256))
 }
 
-/// What one transposition reads, the order in which it writes that, whether IFM and OFM are NHCWB16, and what Vela 5.2.0
-/// makes of it: the OFM and IFM block, and the cycles between feature maps in SRAM. From the tables `perf_debug` and
-/// `perf_debug_main` of its database, for a depthwise convolution with two outputs for each of 17 channels.
-const OF_VELA: [(Hwc, [usize; 3], [bool; 2], [Hwc; 2], f64); 6] = [
-    (
-        [2, 7, 221],
-        [1, 0, 2],
-        [false, true],
-        [[2, 8, 224], [2, 8, 256]],
-        2197.0,
-    ),
-    (
-        [7, 2, 221],
-        [1, 0, 2],
-        [true, false],
-        [[7, 2, 224], [7, 2, 256]],
-        2601.0,
-    ),
-    (
-        [14, 13, 17],
-        [0, 2, 1],
-        [false, false],
-        [[13, 8, 32], [13, 8, 32]],
-        2696.0,
-    ),
-    (
-        [2, 119, 13],
-        [2, 1, 0],
-        [false, false],
-        [[2, 120, 16], [2, 120, 16]],
-        13610.0,
-    ),
-    (
-        [91, 17, 2],
-        [0, 2, 1],
-        [false, false],
-        [[35, 6, 16], [36, 6, 16]],
-        3450.0,
-    ),
-    (
-        [13, 7, 34],
-        [1, 0, 2],
-        [false, false],
-        [[13, 8, 32], [13, 8, 32]],
-        3718.0,
-    ),
+/// One transposition as Vela 5.2.0 makes it, between feature maps in SRAM.
+struct Transposition {
+    read: Hwc,
+    /// In which the dimensions that were read are written.
+    order: [usize; 3],
+    /// Whether they are NHCWB16.
+    is_brick: IfmOfm<bool>,
+    block: IfmOfm<Hwc>,
+    cycles: f64,
+}
+
+/// From the tables `perf_debug` and `perf_debug_main` of Vela's database, for a depthwise convolution with two outputs
+/// for each of 17 channels.
+const OF_VELA: [Transposition; 6] = [
+    Transposition {
+        read: [2, 7, 221],
+        order: [1, 0, 2],
+        is_brick: IfmOfm {
+            ifm: false,
+            ofm: true,
+        },
+        block: IfmOfm {
+            ifm: [2, 8, 256],
+            ofm: [2, 8, 224],
+        },
+        cycles: 2197.0,
+    },
+    Transposition {
+        read: [7, 2, 221],
+        order: [1, 0, 2],
+        is_brick: IfmOfm {
+            ifm: true,
+            ofm: false,
+        },
+        block: IfmOfm {
+            ifm: [7, 2, 256],
+            ofm: [7, 2, 224],
+        },
+        cycles: 2601.0,
+    },
+    Transposition {
+        read: [14, 13, 17],
+        order: [0, 2, 1],
+        is_brick: IfmOfm {
+            ifm: false,
+            ofm: false,
+        },
+        block: IfmOfm {
+            ifm: [13, 8, 32],
+            ofm: [13, 8, 32],
+        },
+        cycles: 2696.0,
+    },
+    Transposition {
+        read: [2, 119, 13],
+        order: [2, 1, 0],
+        is_brick: IfmOfm {
+            ifm: false,
+            ofm: false,
+        },
+        block: IfmOfm {
+            ifm: [2, 120, 16],
+            ofm: [2, 120, 16],
+        },
+        cycles: 13610.0,
+    },
+    Transposition {
+        read: [91, 17, 2],
+        order: [0, 2, 1],
+        is_brick: IfmOfm {
+            ifm: false,
+            ofm: false,
+        },
+        block: IfmOfm {
+            ifm: [36, 6, 16],
+            ofm: [35, 6, 16],
+        },
+        cycles: 3450.0,
+    },
+    Transposition {
+        read: [13, 7, 34],
+        order: [1, 0, 2],
+        is_brick: IfmOfm {
+            ifm: false,
+            ofm: false,
+        },
+        block: IfmOfm {
+            ifm: [13, 8, 32],
+            ofm: [13, 8, 32],
+        },
+        cycles: 3718.0,
+    },
 ];
 
 #[test]
 fn blocks_and_cycles_of_transpositions_are_those_of_vela() {
     let accelerator = accelerator();
-    for (read, order, [is_brick_ifm, is_brick_ofm], [ofm, ifm], expected) in OF_VELA {
+    for of_vela in OF_VELA {
+        let Transposition {
+            read,
+            order,
+            is_brick,
+            block: IfmOfm { ifm, ofm },
+            cycles: expected,
+        } = of_vela;
         let layer = Layer {
             order,
-            is_brick: IfmOfm {
-                ifm: is_brick_ifm,
-                ofm: is_brick_ofm,
-            },
+            is_brick,
             ..Layer::of_positions(Kind::Pooling, read, read, IfmOfm::both(1))
         };
         let block = blocks::choose(&accelerator, &layer).expect("a block that fits");
