@@ -65,6 +65,7 @@ ELEMENTWISE = {
     "log_sigmoid_forward": "LOG_SIGMOID", "addcmul": "ADDCMUL", "addcmul_": "ADDCMUL", "lerp": "LERP",
     "bitwise_not": "LOGICAL_NOT", "log1p": "LOG", "frac": "FLOOR_MOD",
 }  # fmt: skip
+BINARY = {"ADD", "SUB", "MUL", "DIV", "POW", "MAXIMUM", "MINIMUM", "FLOOR_DIV", "FLOOR_MOD"}
 REDUCTIONS = {
     "mean": "MEAN", "sum": "SUM", "amax": "REDUCE_MAX", "amin": "REDUCE_MIN", "argmax": "ARG_MAX",
     "linalg_vector_norm": "L2_NORM", "var_mean": "VARIANCE", "var": "VARIANCE", "std": "VARIANCE",
@@ -72,6 +73,11 @@ REDUCTIONS = {
 }  # fmt: skip
 # Axes of torch's images in the order of TensorFlow Lite's.
 NHWC = [0, 2, 3, 1]
+# Operators that take images alone, whatever four dimensions came from.
+OF_IMAGES = BATCH_NORMS | {
+    "convolution", "_convolution", "mkldnn_convolution", "_adaptive_avg_pool2d", "adaptive_avg_pool2d",
+    "adaptive_max_pool2d",
+}  # fmt: skip
 WITH_AXES = {"MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"}
 ACTIVATIONS = {"RELU": "RELU", "RELU6": "RELU6", "TANH": "TANH"}
 FUSING = {"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "ADD", "MUL", "SUB"}
@@ -150,6 +156,9 @@ class Recorder(TorchDispatchMode):
                 self.constants.add(name)
                 self.bind(o, name, False)
             return
+        of_images = op in OF_IMAGES or op.startswith(("max_pool2d", "avg_pool2d", "upsample_", "_upsample_"))
+        if of_images and given[0].dim() == 4:
+            inputs[0] = self.operand(given[0], True)
         image = any(name in self.images for name in inputs) and outs[0].dim() == 4
         if op in ("convolution", "_convolution", "mkldnn_convolution"):
             self.convolution(args, inputs, outs[0])
@@ -180,6 +189,10 @@ class Recorder(TorchDispatchMode):
             self.emit("RELU6" if is_relu6 else "RELU_N1_TO_1", inputs[:1], [self.new(outs[0], image)])
         elif op in ELEMENTWISE:
             operands = [self.operand(tensor, image) for tensor in given]
+            if len(operands) == 1 and ELEMENTWISE[op] in BINARY:
+                # The other operand is a number, which TensorFlow Lite and ONNX have as a constant.
+                number = self.constant([], self.tensors[operands[0]]["type"])
+                operands = [number, *operands] if op == "rsub" else [*operands, number]
             self.emit(ELEMENTWISE[op], operands, [self.new(outs[0], image)])
         elif op in REDUCTIONS:
             self.reduction(op, args, inputs[0], outs)
@@ -210,6 +223,14 @@ class Recorder(TorchDispatchMode):
             self.emit("RESIZE_BILINEAR", inputs[:1], [self.new(outs[0], image)])
         elif op in ("index", "gather", "index_select", "embedding"):
             self.emit("GATHER", inputs, [self.new(outs[0], image)])
+        elif op == "roll":
+            # A dimension at a time, as PyTorch runs it and exports have it.
+            source = inputs[0]
+            for _ in args[2][1:] if len(args) > 2 else []:
+                between = self.like(outs[0], image)
+                self.emit("ROLL", [source], [between])
+                source = between
+            self.emit("ROLL", [source], [self.new(outs[0], image)])
         else:
             self.unknown.add(op)
             self.emit(op.strip("_").upper(), inputs, [self.new(o, image) for o in outs])
@@ -234,6 +255,8 @@ class Recorder(TorchDispatchMode):
         self.kept.append(None)
         self.tensors[name] = {"shape": shape, "type": self.tensors[source]["type"]}
         self.emit(kind, [source], [name], **attributes)
+        if attributes.get("perm") == NHWC:
+            self.images.add(name)
         return name
 
     def like(self, tensor, is_image):
