@@ -175,15 +175,16 @@ function graphs(left: Report, right: Report, matches: readonly Match[], focus: F
   };
   selections.left.onChange(tell);
   selections.right.onChange(tell);
-  const drawing = (report: Report, selection: Selection): HTMLElement => {
+  const drawing = (role: string, report: Report, selection: Selection): HTMLElement => {
     const layouts = new LayoutClient();
     signal.addEventListener("abort", () => layouts.stop());
     const view = graphView(report, layouts, { selection, focus, search: new Search(report) }, () => undefined, signal, most);
+    view.element.setAttribute("aria-label", `Graph of the ${role}, ${report.file}`);
     return el("div", { class: "one-graph" }, el("div", { class: "workbench-bar" }, el("h3", {}, report.file), view.tools), view.element);
   };
   const place = el("div", { class: "two-graphs" });
   const open = (): void => {
-    if (details.open && place.children.length === 0) place.append(drawing(left, selections.left), drawing(right, selections.right));
+    if (details.open && place.children.length === 0) place.append(drawing("baseline", left, selections.left), drawing("other model", right, selections.right));
   };
   const details = el("details", { ontoggle: open }, el("summary", {}, `Both graphs, ${format.plural(matches.length, "operator")}`), words, place);
   return details;
