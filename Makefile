@@ -21,7 +21,7 @@ test: ## Install what is missing, then check and test everything
 FUZZ_SECONDS ?= 3600
 FUZZ_SEED ?= 1
 FUZZER := $(or $(CARGO_TARGET_DIR),target)/release/litecast-fuzz
-FUZZ_SEEDS := --seeds www/examples --seeds ../shared/models --seeds ../shared/models-mcu
+FUZZ_SEEDS := --seeds www/examples --seeds tests/fuzz/corpus --seeds ../shared/models --seeds ../shared/models-mcu
 # The library as users have it, but with the checks of arithmetic and invariants of a development build.
 FUZZ_CHECKS := $(foreach check,debug-assertions overflow-checks,--config profile.release.package.litecast.$(check)=true)
 fuzz: ## Run every fuzzer for FUZZ_SECONDS=3600 each, and the built module under Node for a tenth of the mutants
