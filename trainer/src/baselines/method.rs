@@ -22,9 +22,9 @@ pub enum Method {
     Linear,
     /// [`floors::planned`]: what Vela's rules give, without learning.
     Plan,
-    /// [`forests`] on some columns.
+    /// [`super::forests`] on some columns.
     KernelForests(Columns),
-    /// [`forests::GraphForest`].
+    /// [`GraphForest`].
     GraphForest,
     /// [`crate::targets::cortex_a`]: what ships for processors.
     SumOverOperators,
