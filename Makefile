@@ -108,6 +108,7 @@ FLAGS_processors_perfsage := --hidden 128 --log-loss-epochs 5 --learning-rate 0.
 # Kinds of their own: convolutions, attention, recurrence, detectors.
 PROCESSOR_FAMILIES := cnn-kws,lstm,mobilenet-v2,resnet,vit-cifar100,yolo
 processors: trainer-native ## Train networks of several seeds and baselines on the labels of processors: hours
+	@mkdir -p trainer/results/processors
 	$(TRAINER) dataset build --onto trainer/data --without-tool ethos-u-vela --out trainer/runs/processors/data
 	@for network in perfsage per-operator; do for seed in 1 2 3; do \
 	    flags="$(FLAGS_processors)"; run=trainer/runs/processors/$$network-seed$$seed; \
