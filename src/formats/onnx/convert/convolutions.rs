@@ -415,34 +415,12 @@ impl<'a> Converter<'a> {
         let image = self.image(&x)?;
         let sizes = x_shape.get(2..)?;
         let strides = node.integers("strides").unwrap_or_else(|| vec![1; 2]);
-        let outs = transposed_sides(node, sizes, kernel, &strides)?;
-        let full = |at: usize| {
-            let (size, stride, kernel) = (*sizes.get(at)?, *strides.get(at)?, *kernel.get(at)?);
-            let same = size.checked_mul(stride)?;
-            Some([same, same.checked_add(kernel.checked_sub(stride)?.max(0))?])
-        };
-        let fulls = [full(0)?, full(1)?];
-        let is = |place: usize| {
-            outs.iter()
-                .zip(&fulls)
-                .all(|(out, full)| full.get(place) == Some(out))
-        };
-        let (padding, whole) = match (is(0), is(1)) {
-            (true, _) => (Padding::Same, outs.clone()),
-            (_, true) => (Padding::Valid, outs.clone()),
-            // Computed whole, and cut.
-            _ => (
-                Padding::Valid,
-                fulls
-                    .iter()
-                    .filter_map(|full| full.get(1).copied())
-                    .collect(),
-            ),
-        };
-        let &[h, w_side] = whole.as_slice() else {
-            return None;
-        };
+        let area: [i64; 2] = transposed_sides(node, sizes, kernel, &strides)?
+            .try_into()
+            .ok()?;
+        let (padding, computed) = transposed_padding(area, sizes, kernel, &strides)?;
         let n = *x_shape.first()?;
+        let [h, w_side] = computed;
         let out_shape = [n, h, w_side, units].map(narrow);
         let out_shape: Vec<i32> = out_shape.into_iter().collect::<Option<_>>()?;
         let out_shape = self.integers("output_shape", &out_shape);
@@ -464,7 +442,7 @@ impl<'a> Converter<'a> {
         };
         let shape = vec![n, units, h, w_side];
         let perm = channels_last(4);
-        if whole == outs {
+        if computed == area {
             return self.operator(
                 OpKind::TransposeConv,
                 inputs,
@@ -484,26 +462,33 @@ impl<'a> Converter<'a> {
             &perm,
             options,
         )?;
-        let pads = node.integers("pads").unwrap_or_default();
-        let begin = |at: usize| narrow(pads.get(at).copied().unwrap_or(0));
-        let begin = self.integers("begin", &[0, begin(0)?, begin(1)?, 0]);
-        let &[h, w_side] = outs.as_slice() else {
-            return None;
-        };
-        let size = self.integers(
-            "size",
-            &[narrow(n)?, narrow(h)?, narrow(w_side)?, narrow(units)?],
-        );
-        let inputs = vec![Some(uncut), Some(begin), Some(size)];
+        let inputs = self.bounds_of_area(node, uncut, [n, area[0], area[1], units])?;
+        let shape = vec![n, units, area[0], area[1]];
+        let options = BuiltinOptions::Absent;
         self.operator(
             OpKind::Slice,
             inputs,
             output,
             x.tensor_type,
-            vec![n, units, h, w_side],
+            shape,
             perm,
-            BuiltinOptions::Absent,
+            options,
         )
+    }
+
+    /// Inputs of the SLICE that cuts the paddings from a transposed convolution's result, to `size` `[n, h, w, c]`.
+    fn bounds_of_area(
+        &mut self,
+        node: &Node,
+        uncut: usize,
+        size: [i64; 4],
+    ) -> Option<Vec<Option<usize>>> {
+        let pads = node.integers("pads").unwrap_or_default();
+        let begin = |at: usize| narrow(pads.get(at).copied().unwrap_or(0));
+        let begin = self.integers("begin", &[0, begin(0)?, begin(1)?, 0]);
+        let size: Vec<i32> = size.into_iter().map(narrow).collect::<Option<_>>()?;
+        let size = self.integers("size", &size);
+        Some(vec![Some(uncut), Some(begin), Some(size)])
     }
 
     fn pool(&mut self, node: &'a Node<'a>) -> Option<()> {
@@ -554,6 +539,28 @@ impl<'a> Converter<'a> {
         };
         let axes: Vec<usize> = (2..shape.len()).collect();
         self.reduce(kind, &x, output, &axes, true)
+    }
+}
+
+/// The padding by which TFLite's TRANSPOSE_CONV computes `area` `[h, w]`, and the area that it computes: the same or,
+/// where neither padding gives `area`, the larger one of VALID, from which `area` is cut.
+fn transposed_padding(
+    area: [i64; 2],
+    sizes: &[i64],
+    kernel: &[i64],
+    strides: &[i64],
+) -> Option<(Padding, [i64; 2])> {
+    let side = |at: usize| {
+        let (size, stride, kernel) = (*sizes.get(at)?, *strides.get(at)?, *kernel.get(at)?);
+        let same = size.checked_mul(stride)?;
+        let valid = same.checked_add(kernel.checked_sub(stride)?.max(0))?;
+        Some((same, valid))
+    };
+    let (rows, columns) = (side(0)?, side(1)?);
+    if area == [rows.0, columns.0] {
+        Some((Padding::Same, area))
+    } else {
+        Some((Padding::Valid, [rows.1, columns.1]))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Normalisations, as TFLite's converters spell them out, and softmax.
 
 use super::Converter;
-use super::value::{Value, axis, identity};
+use super::value::{Perm, Value, axis, identity};
 use crate::formats::onnx::proto::Node;
-use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
+use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
 
 impl<'a> Converter<'a> {
     pub(super) fn normalization(&mut self, node: &'a Node<'a>) -> Option<()> {
@@ -199,135 +199,116 @@ impl<'a> Converter<'a> {
         first: usize,
         output: &'a str,
     ) -> Option<()> {
-        let (shape, perm, of_type) = (x.shape.clone()?, x.perm()?, x.tensor_type);
-        let mut factors = Vec::new();
-        for constant in [scale, bias] {
-            let constant =
-                constant.map(|constant| self.per_channel(&constant, first, shape.len(), &perm));
-            factors.push(match constant {
-                Some(constant) => Some(constant?),
-                None => None,
-            });
-        }
+        let form = Form {
+            of_type: x.tensor_type,
+            shape: x.shape.clone()?,
+            perm: x.perm()?,
+        };
+        let scale = self.broadcast_factor(scale, first, &form)?;
+        let bias = self.broadcast_factor(bias, first, &form)?;
         let tensor = self.own(x)?;
         let name = |what: &str| format!("{output}/{what}");
-        let reducer = BuiltinOptions::Reducer { keep_dims: true };
-        let arithmetic = |kind: OpKind| match kind {
-            OpKind::Add => BuiltinOptions::Add {
-                activation: Activation::None,
-            },
-            OpKind::Sub => BuiltinOptions::Sub {
-                activation: Activation::None,
-            },
-            _ => BuiltinOptions::Mul {
-                activation: Activation::None,
-            },
+        let (centred, squares) = if is_centred {
+            let (mean, _) = self.mean(tensor, axes, &name("mean"), &form)?;
+            let pair = [tensor, mean];
+            let centred = self.part(OpKind::Sub, &pair, &name("centred"), &form)?;
+            let squares = self.part(OpKind::SquaredDifference, &pair, &name("squares"), &form)?;
+            (centred, squares)
+        } else {
+            let squares = self.part(OpKind::Mul, &[tensor; 2], &name("squares"), &form)?;
+            (tensor, squares)
         };
-        let mut centred = tensor;
-        let squares = match is_centred {
-            true => {
-                let (inputs, small, order) = self.reduction(tensor, &shape, &perm, axes, true)?;
-                let mean = self.intermediate(
-                    OpKind::Mean,
-                    inputs,
-                    &name("mean"),
-                    of_type,
-                    &small,
-                    &order,
-                    reducer.clone(),
-                )?;
-                let pair = vec![Some(tensor), Some(mean)];
-                centred = self.intermediate(
-                    OpKind::Sub,
-                    pair.clone(),
-                    &name("centred"),
-                    of_type,
-                    &shape,
-                    &perm,
-                    arithmetic(OpKind::Sub),
-                )?;
-                self.intermediate(
-                    OpKind::SquaredDifference,
-                    pair,
-                    &name("squares"),
-                    of_type,
-                    &shape,
-                    &perm,
-                    BuiltinOptions::Absent,
-                )?
-            }
-            false => {
-                let pair = vec![Some(tensor), Some(tensor)];
-                self.intermediate(
-                    OpKind::Mul,
-                    pair,
-                    &name("squares"),
-                    of_type,
-                    &shape,
-                    &perm,
-                    arithmetic(OpKind::Mul),
-                )?
-            }
-        };
-        let (inputs, small, order) = self.reduction(squares, &shape, &perm, axes, true)?;
-        let variance = self.intermediate(
-            OpKind::Mean,
-            inputs,
-            &name("variance"),
-            of_type,
-            &small,
-            &order,
-            reducer,
-        )?;
-        let epsilon = self.scalar("epsilon", of_type);
-        let inputs = vec![Some(variance), Some(epsilon)];
-        let sum = self.intermediate(
-            OpKind::Add,
-            inputs,
-            &name("sum"),
-            of_type,
-            &small,
-            &order,
-            arithmetic(OpKind::Add),
-        )?;
-        let root = self.intermediate(
-            OpKind::Rsqrt,
-            vec![Some(sum)],
-            &name("root"),
-            of_type,
-            &small,
-            &order,
-            BuiltinOptions::Absent,
-        )?;
-        let mut steps: Vec<(OpKind, usize)> = vec![(OpKind::Mul, root)];
-        if let Some(&Some(scale)) = factors.first() {
-            steps.push((OpKind::Mul, scale));
-        }
-        if let Some(&Some(bias)) = factors.get(1) {
-            steps.push((OpKind::Add, bias));
-        }
+        let (variance, small) = self.mean(squares, axes, &name("variance"), &form)?;
+        let epsilon = self.scalar("epsilon", form.of_type);
+        let sum = self.part(OpKind::Add, &[variance, epsilon], &name("sum"), &small)?;
+        let root = self.part(OpKind::Rsqrt, &[sum], &name("root"), &small)?;
+        let steps = [
+            Some((OpKind::Mul, root)),
+            scale.map(|scale| (OpKind::Mul, scale)),
+            bias.map(|bias| (OpKind::Add, bias)),
+        ];
+        let mut steps: Vec<(OpKind, usize)> = steps.into_iter().flatten().collect();
         let (last_kind, last_factor) = steps.pop()?;
+        let mut values = centred;
         for (kind, factor) in steps {
-            let inputs = vec![Some(centred), Some(factor)];
-            centred = self.intermediate(
-                kind,
-                inputs,
-                &name("normalized"),
-                of_type,
-                &shape,
-                &perm,
-                arithmetic(kind),
-            )?;
+            values = self.part(kind, &[values, factor], &name("normalized"), &form)?;
         }
-        let inputs = vec![Some(centred), Some(last_factor)];
-        self.operator(
-            last_kind,
-            inputs,
-            output,
+        let inputs = vec![Some(values), Some(last_factor)];
+        let options = without_activation(last_kind);
+        let Form {
             of_type,
             shape,
             perm,
-            arithmetic(last_kind),
+        } = form;
+        self.operator(last_kind, inputs, output, of_type, shape, perm, options)
+    }
+
+    /// The tensor of a scale or bias, as the normalised values of this form broadcast it. `Some(None)` where there is
+    /// none.
+    fn broadcast_factor(
+        &mut self,
+        constant: Option<Value<'a>>,
+        first: usize,
+        form: &Form,
+    ) -> Option<Option<usize>> {
+        let Some(constant) = constant else {
+            return Some(None);
+        };
+        let tensor = self.per_channel(&constant, first, form.shape.len(), &form.perm)?;
+        Some(Some(tensor))
+    }
+
+    /// Mean over `axes` of a tensor of this form, and the form of the mean.
+    fn mean(
+        &mut self,
+        tensor: usize,
+        axes: &[usize],
+        name: &str,
+        form: &Form,
+    ) -> Option<(usize, Form)> {
+        let (inputs, shape, perm) = self.reduction(tensor, &form.shape, &form.perm, axes, true)?;
+        let options = BuiltinOptions::Reducer { keep_dims: true };
+        let of_type = form.of_type;
+        let mean =
+            self.intermediate(OpKind::Mean, inputs, name, of_type, &shape, &perm, options)?;
+        let form = Form {
+            of_type,
+            shape,
+            perm,
+        };
+        Some((mean, form))
+    }
+
+    /// Adds an operator whose result has this form.
+    fn part(&mut self, kind: OpKind, inputs: &[usize], name: &str, form: &Form) -> Option<usize> {
+        let inputs = inputs.iter().copied().map(Some).collect();
+        let options = without_activation(kind);
+        self.intermediate(
+            kind,
+            inputs,
+            name,
+            form.of_type,
+            &form.shape,
+            &form.perm,
+            options,
         )
+    }
+}
+
+/// A tensor's element type, its shape in ONNX's order of dimensions, and the order in which it is stored.
+struct Form {
+    of_type: TensorType,
+    shape: Vec<i64>,
+    perm: Perm,
+}
+
+/// Options of an elementwise operator.
+fn without_activation(kind: OpKind) -> BuiltinOptions {
+    let activation = Activation::None;
+    match kind {
+        OpKind::Add => BuiltinOptions::Add { activation },
+        OpKind::Sub => BuiltinOptions::Sub { activation },
+        OpKind::Mul => BuiltinOptions::Mul { activation },
+        _ => BuiltinOptions::Absent,
     }
 }
