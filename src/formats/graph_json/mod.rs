@@ -19,6 +19,7 @@ mod attributes;
 mod document;
 mod error;
 pub mod limits;
+mod tensor;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -31,13 +32,12 @@ use error::Place;
 use foldhash::fast::RandomState;
 
 use self::attributes::Attributes;
-use self::document::{Attribute, Document, OperatorEntry, TensorEntry, Text};
+use self::document::{Document, OperatorEntry, TensorEntry, Text};
 use self::limits::*;
+use self::tensor::Distribution;
 use super::builder::{self, Builder};
 use super::distribution::{self, DEFAULT_ENTROPY_BITS, DEFAULT_ZERO_SHARE};
-use super::tflite::{
-    BuiltinOptions, Format, Model, OpKind, OperatorCode, Quantization, TensorType,
-};
+use super::tflite::{BuiltinOptions, Format, Model, OpKind, OperatorCode, TensorType};
 use super::{max_operators, shown};
 
 /// What `format` has to be.
@@ -157,8 +157,10 @@ impl<'d> Reader<'d> {
 
     fn distribution(
         &mut self,
-        zero_share: f32,
-        entropy_bits: f32,
+        Distribution {
+            zero_share,
+            entropy_bits,
+        }: Distribution,
         zero_point: i64,
     ) -> Result<&Arc<[u64; 256]>, ParseError> {
         let [zero, ..] = zero_point.to_le_bytes();
@@ -194,87 +196,25 @@ impl<'d> Reader<'d> {
         entry: TensorEntry<'d>,
         tensor_idx: usize,
     ) -> Result<(), ParseError> {
-        let invalid = |expected: &'static str, found: String| ParseError::InvalidValue {
-            place: format!("tensor `{}` ({tensor_idx})", shown(&entry.name)),
-            expected,
-            found,
-        };
-        let tensor_type = TensorType::from_name(&entry.tensor_type).ok_or_else(|| {
-            invalid(
-                "a type of TFLite, for example int8",
-                shown(&entry.tensor_type),
-            )
-        })?;
-        let shape: Vec<i32> = (entry.shape.iter())
-            .map(|&side| i32::try_from(side).ok().filter(|&side| side >= 0))
-            .collect::<Option<_>>()
-            .filter(|shape: &Vec<i32>| shape.len() <= MAX_RANK)
-            .ok_or_else(|| {
-                invalid(
-                    "at most 32 dimensions from 0 to 2147483647",
-                    format!("{:?}", &entry.shape.get(..MAX_RANK).unwrap_or(&entry.shape)),
-                )
-            })?;
+        let invalid = |(expected, found)| tensor::invalid(&entry, tensor_idx, expected, found);
+        let tensor_type = tensor::tensor_type(&entry).map_err(invalid)?;
+        let shape = tensor::shape(&entry).map_err(invalid)?;
         builder.tensor(&entry.name, tensor_type, shape);
-        let Some(tensor) = builder.tensors.last_mut() else {
+        let Some(added) = builder.tensors.last_mut() else {
             return Ok(());
         };
-        if tensor.element_count().is_none()
-            || tensor.tensor_type.bits_per_value().is_some() && tensor.byte_len().is_none()
-        {
-            return Err(invalid(
-                "a size of less than 2^64 bits",
-                format!("{:?}", tensor.shape),
-            ));
-        }
-        tensor.is_variable = entry.variable;
-        if let Some(scale) = entry.scale {
-            if !(scale.is_finite() && scale > 0.0) {
-                return Err(invalid("a scale above 0", scale.to_string()));
-            }
-            tensor.quantization = Some(Quantization {
-                scale: vec![scale],
-                zero_point: vec![entry.zero_point.unwrap_or(0)],
-                quantized_dimension: 0,
-            });
-        }
-        let buffer = match entry.values {
-            Some(values) => {
-                let values = match values {
-                    Attribute::Integer(value) => vec![value],
-                    Attribute::Integers(values) => values,
-                    other => return Err(invalid("whole numbers as `values`", other.to_string())),
-                };
-                let narrow = values.iter().map(|&value| i32::try_from(value).ok());
-                let narrow: Option<Vec<i32>> = narrow.collect();
-                let is_whole = tensor_type == TensorType::Int32
-                    && tensor.element_count() == u64::try_from(values.len()).ok();
-                match narrow.filter(|_| is_whole) {
-                    Some(values) => Some(builder::integers(&values)),
-                    None => {
-                        return Err(invalid(
-                            "as many int32 `values` as the shape has",
-                            format!("{values:?}"),
-                        ));
-                    }
-                }
-            }
+        tensor::check_size(added).map_err(invalid)?;
+        added.is_variable = entry.variable;
+        added.quantization = tensor::quantization(&entry).map_err(invalid)?;
+        let buffer = match &entry.values {
+            Some(values) => Some(tensor::values(values, added).map_err(invalid)?),
             None if entry.constant => {
-                let share = entry.zero_share.unwrap_or(DEFAULT_ZERO_SHARE);
-                let entropy = entry.entropy_bits.unwrap_or(DEFAULT_ENTROPY_BITS);
-                if !(0.0..=1.0).contains(&share) {
-                    return Err(invalid("a `zero_share` from 0 to 1", share.to_string()));
-                }
-                if !(0.0..=8.0).contains(&entropy) {
-                    return Err(invalid("`entropy_bits` from 0 to 8", entropy.to_string()));
-                }
-                let zero_point = tensor
-                    .quantization
-                    .as_ref()
-                    .filter(|_| tensor_type == TensorType::UInt8);
-                let zero_point = zero_point.and_then(|of| of.zero_point.first().copied());
-                let counts = self.distribution(share, entropy, zero_point.unwrap_or(0))?;
-                Some(builder::described(tensor, counts))
+                let distribution = tensor::distribution(&entry).map_err(invalid)?;
+                let zero_point = (added.quantization.as_ref())
+                    .filter(|_| tensor_type == TensorType::UInt8)
+                    .and_then(|of| of.zero_point.first().copied());
+                let counts = self.distribution(distribution, zero_point.unwrap_or(0))?;
+                Some(builder::described(added, counts))
             }
             None => None,
         };
@@ -285,10 +225,7 @@ impl<'d> Reader<'d> {
             None => Ok(()),
             Some(_) => Err(ParseError::DuplicateTensor {
                 tensor_idx,
-                name: builder
-                    .tensors
-                    .last()
-                    .map_or_else(String::new, |tensor| shown(&tensor.name)),
+                name: (builder.tensors.last()).map_or_else(String::new, |added| shown(&added.name)),
             }),
         }
     }
