@@ -1,8 +1,9 @@
 //! The trained network as an ONNX file → its outputs for a batch of graphs, run by tract. The only
 //! room that names tract.
 
-mod add_rows;
+mod columns;
 mod operators;
+mod scatter_rows;
 mod tensors;
 
 use std::sync::OnceLock;

@@ -7,16 +7,15 @@
 use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::{AttributeProto, NodeProto};
 use tract_onnx::tract_core::internal::*;
-use tract_onnx::tract_core::ops::array::{
-    Gather, GatherElements, MultiBroadcastTo, ScatterNd, ScatterReduction, Topk, TypedConcat,
-};
+use tract_onnx::tract_core::ops::array::{Gather, MultiBroadcastTo, TypedConcat};
 use tract_onnx::tract_core::ops::binary::{BinMiniOp, TypedBinOp};
 use tract_onnx::tract_core::ops::cast::{cast, wire_cast};
 use tract_onnx::tract_core::ops::einsum::EinSum;
 use tract_onnx::tract_core::ops::nn::{Reduce, Reducer, sigmoid};
 use tract_onnx::tract_core::ops::{identity::Identity, math};
 
-use super::add_rows::AddRows;
+use super::columns::{GatherInColumns, TopK};
+use super::scatter_rows::{Reduction, ScatterRows};
 use super::tensors;
 
 type Outlets = TractResult<TVec<OutletId>>;
@@ -252,8 +251,13 @@ fn wire_gather(wiring: &mut Wiring) -> Outlets {
 
 fn wire_gather_elements(wiring: &mut Wiring) -> Outlets {
     let [table, places] = wiring.inputs()?;
-    let axis = wiring.axis(0, wiring.fact(table)?.rank())?;
-    wiring.add(GatherElements { axis }, &[table, places])
+    let matrix = wiring.fact(table)?;
+    let axis = wiring.axis(0, matrix.rank())?;
+    ensure!(
+        axis == 0 && matrix.rank() == 2 && matrix.datum_type == DatumType::F32,
+        "expected columns of a matrix of floats, found axis {axis} of {matrix:?}"
+    );
+    wiring.add(GatherInColumns, &[table, places])
 }
 
 /// Over the last two axes; those before them are of both operands.
@@ -312,28 +316,18 @@ fn wire_reshape(wiring: &mut Wiring) -> Outlets {
 }
 
 fn wire_scatter_nd(wiring: &mut Wiring) -> Outlets {
-    let [table, places, updates] = wiring.inputs()?;
-    let types = [wiring.fact(table)?, wiring.fact(updates)?].map(|fact| fact.datum_type);
-    let common = DatumType::super_type_for(types).context("expected values of one type")?;
-    let reduction = match wiring.attribute("reduction") {
-        Some(reduction) => ScatterReduction::parse(std::str::from_utf8(&reduction.s)?)?,
-        None => ScatterReduction::None,
-    };
-    let values = [table, updates];
-    let values = wire_cast(&wiring.node.name, wiring.model, &values, common)?;
-    let inputs = [values[0], places, values[1]];
-    let adds_rows = reduction == ScatterReduction::Add
-        && common == DatumType::F32
-        && wiring.fact(table)?.rank() == 2
-        && wiring
-            .fact(places)?
-            .shape
-            .get(1)
-            .is_some_and(|size| *size == 1.to_dim());
-    match adds_rows {
-        true => wiring.add(AddRows, &inputs),
-        false => wiring.add(ScatterNd::new(reduction), &inputs),
-    }
+    let [table, indices, updates] = wiring.inputs()?;
+    let facts = [wiring.fact(table)?, wiring.fact(updates)?];
+    let of_one_axis = wiring.fact(indices)?.shape.get(1) == Some(&1.to_dim());
+    let of_matrices = |fact: &TypedFact| fact.rank() == 2 && fact.datum_type == DatumType::F32;
+    ensure!(
+        of_one_axis && facts.iter().all(of_matrices),
+        "expected rows of matrices of floats, found {facts:?}"
+    );
+    let reduction = wiring.attribute("reduction");
+    let reduction = reduction.context("expected a reduction, found none")?;
+    let reduction = Reduction::parse(&reduction.s)?;
+    wiring.add(ScatterRows { reduction }, &[table, indices, updates])
 }
 
 /// `start` and `end` would select a part of the shape: no network of ours has them.
@@ -349,10 +343,15 @@ fn wire_shape(wiring: &mut Wiring) -> Outlets {
 
 fn wire_top_k(wiring: &mut Wiring) -> Outlets {
     let [values, k] = wiring.inputs()?;
-    let operation = Topk {
-        axis: wiring.axis(-1, wiring.fact(values)?.rank())?,
+    let rank = wiring.fact(values)?.rank();
+    let axis = wiring.axis(-1, rank)?;
+    ensure!(
+        axis == 0 && rank == 2,
+        "expected columns of a matrix, found axis {axis} of {rank}"
+    );
+    let operation = TopK {
         largest: wiring.integer("largest") != Some(0),
-        fallback_k: wiring.model.symbols.new_with_prefix("k").into(),
+        k: wiring.model.symbols.new_with_prefix("k").into(),
     };
     wiring.add(operation, &[values, k])
 }
