@@ -33,14 +33,14 @@ pub struct Network<'n> {
     pub shared: Shared<'n>,
 }
 
-/// See [`Network::processor_work`], [`Network::processor_counts`] and [`Network::learned`].
+/// What several targets ask of one network, computed once: see [`Network::processor_work`],
+/// [`Network::processor_counts`], [`Network::left_to_cpu`] and [`Network::learned`].
 #[derive(Default)]
 pub struct Shared<'n> {
-    works: OnceLock<Vec<cortex_a::Work>>,
+    processor_work: OnceLock<Vec<cortex_a::Work>>,
     /// By index of the processor in [`cortex_a::Costs`].
-    counts: OnceLock<Vec<OnceLock<Vec<cortex_a::Counted>>>>,
-    /// What each family of Ethos-U does not run.
-    pub(super) left_by_npus: [OnceLock<Vec<UnsupportedOperator>>; ethos_u::support::N_FAMILIES],
+    processor_counts: OnceLock<Vec<OnceLock<Vec<cortex_a::Counted>>>>,
+    left_to_cpu: ethos_u::support::LeftToCpu,
     learned: OnceLock<Result<Learned<'n>, PredictorError>>,
 }
 
@@ -59,17 +59,23 @@ impl<'n> Network<'n> {
 
     /// Each operator's work on a processor, which is the same on all of them.
     pub fn processor_work(&self) -> &[cortex_a::Work] {
-        let works = &self.shared.works;
-        works.get_or_init(|| cortex_a::work(self.graph, self.analysis))
+        let work = &self.shared.processor_work;
+        work.get_or_init(|| cortex_a::work(self.graph, self.analysis))
     }
 
     /// Instructions of each of these on a processor whose kernels were counted, which several boards have.
     pub fn processor_counts(&self, processor: &str) -> Option<&[cortex_a::Counted]> {
         let processors = &cortex_a::Costs::shipped().targets;
         let idx = (processors.iter()).position(|costs| costs.target == processor)?;
-        let of_all = (self.shared.counts).get_or_init(|| vec![OnceLock::new(); processors.len()]);
+        let of_all =
+            (self.shared.processor_counts).get_or_init(|| vec![OnceLock::new(); processors.len()]);
         let counted = || cortex_a::count(&processors[idx], self.processor_work());
         Some(of_all.get(idx)?.get_or_init(counted))
+    }
+
+    /// The operators that an Ethos-U leaves to the CPU, in topological order.
+    pub fn left_to_cpu(&self, npu: ethos_u::support::Npu) -> &[UnsupportedOperator] {
+        self.shared.left_to_cpu.of(self.graph, npu)
     }
 
     /// What the trained network says, which runs when the first target asks; none where it is not loaded or fails.

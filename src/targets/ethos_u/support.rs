@@ -3,6 +3,8 @@
 //! The rules are those of Vela 5.2.0's own list (`vela --supported-ops-report`), as far as operator
 //! kind, element types, strides and shapes decide; quantisation values are not looked at.
 
+use std::sync::OnceLock;
+
 use crate::formats::tflite::{BuiltinOptions, OpKind, Padding, Tensor, TensorType, integers};
 use crate::graph::{Graph, Node};
 use crate::targets::{UnsupportedOperator, UnsupportedReason};
@@ -14,8 +16,23 @@ pub enum Npu {
     EthosU85,
 }
 
-/// Members of [`Npu`].
-pub const N_FAMILIES: usize = 2;
+/// The operators of one graph that each [`Npu`] leaves to the CPU, found when they are first asked for.
+#[derive(Default)]
+pub struct LeftToCpu {
+    ethos_u55_u65: OnceLock<Vec<UnsupportedOperator>>,
+    ethos_u85: OnceLock<Vec<UnsupportedOperator>>,
+}
+
+impl LeftToCpu {
+    /// In topological order. `graph` is the same at every call.
+    pub fn of(&self, graph: &Graph, npu: Npu) -> &[UnsupportedOperator] {
+        let left = match npu {
+            Npu::EthosU55U65 => &self.ethos_u55_u65,
+            Npu::EthosU85 => &self.ethos_u85,
+        };
+        left.get_or_init(|| unsupported(graph, npu))
+    }
+}
 
 /// The operators of `graph` that `npu` leaves to the CPU, in topological order.
 pub fn unsupported(graph: &Graph, npu: Npu) -> Vec<UnsupportedOperator> {

@@ -10,7 +10,7 @@ use super::energy::{Coefficients, coefficients};
 use super::errors::{Errors, MetricErrors, Shown};
 use super::signals::Signals;
 use super::silicon::MeasuredBoard;
-use super::support::{Npu, inputs_at_a_time, unsupported};
+use super::support::{Npu, inputs_at_a_time};
 use super::totals::Totals;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::Graph;
@@ -90,9 +90,7 @@ impl Target for EthosU {
     }
 
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
-        let left = &network.shared.left_by_npus[self.npu as usize];
-        let left = left.get_or_init(|| unsupported(network.graph, self.npu));
-        left.clone()
+        network.left_to_cpu(self.npu).to_vec()
     }
 
     /// The multipliers at their clock, and all ports of both memories. Weights are compressed, so that their bytes in
