@@ -1,26 +1,26 @@
-//! A device of one's own: a few measurements → what turns the estimates of the nearest known target
-//! into its latencies, in closed form.
+//! Calibration of a device that is not a target: a few measured latencies → a line from the estimates of the most
+//! similar target to the latencies of the device, in closed form.
 //!
-//! Over networks, the logarithm of one device's latency is close to a line in the logarithm of another's:
-//! the intercept is how much faster the device is, the slope how that changes with size. Three networks
-//! of one size say nothing about the slope, so it is held near 1 by a prior.
+//! Over networks, the logarithm of one device's latency is close to a line in the logarithm of another's: the intercept
+//! is the ratio of their speeds, the slope how the ratio changes with the size of the network. Networks of similar size
+//! do not determine the slope, so a prior keeps it near 1.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Fewest measurements that a calibration is made of: with fewer, nothing tells how far off it is.
+/// Minimum number of measurements: with fewer, the error of the calibration cannot be estimated.
 pub const MIN_MEASUREMENTS: usize = 3;
 
-/// Most measurements of one calibration: each is left out in turn, which is quadratic. A hundred times as many
-/// as anybody has measured of one device here.
+/// Maximum number of measurements. Each is left out in turn, which takes quadratic time; the limit is a hundred times
+/// the measurements of any device that this was tested with.
 pub const MAX_MEASUREMENTS: usize = 1000;
 
-/// Latencies between a nanosecond and eleven days, in ms: logarithms of others say nothing about hardware.
+/// Accepted latencies in ms, from a nanosecond to eleven days: others are not measurements of hardware.
 const LATENCIES_MS: std::ops::RangeInclusive<f64> = 1e-6..=1e9;
 
-/// How strongly the slope is held at 1, in squared units of ln: scatter of a tenth beside slopes that
-/// differ by a fifth.
+/// Weight of the prior that the slope is 1, as a ratio of variances of ln: measurements scatter by 0.1 around the line,
+/// and slopes of devices by 0.2 around 1.
 const SLOPE_PRIOR: f64 = 0.1 * 0.1 / (0.2 * 0.2);
 
 /// One network on the device.
@@ -28,41 +28,41 @@ const SLOPE_PRIOR: f64 = 0.1 * 0.1 / (0.2 * 0.2);
 pub struct Measurement {
     /// Estimated latencies of known targets by target id, in ms.
     pub estimates_ms: BTreeMap<String, f64>,
-    /// Of the device.
+    /// Measured latency on the device, in ms.
     pub measured_ms: f64,
 }
 
-/// What a device's latencies follow from. Written out, so that it can be kept.
+/// A calibrated device. It can be serialised, to be stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// The known target whose estimates, scaled, come closest.
+    /// Id of the target whose scaled estimates are nearest to the measurements.
     pub target: String,
     /// Mean of the logarithms of its estimates.
     center: f64,
     intercept: f64,
     slope: f64,
-    /// Measured networks that it was fitted to.
+    /// Number of measured networks that it was fitted to.
     pub n_measurements: usize,
-    /// Mean absolute error of each measurement, estimated from the others.
+    /// Mean absolute error in percent, of each measurement estimated from the others.
     pub left_out_percent: f64,
-    /// The largest factor between the two, in either direction.
+    /// Largest factor between an estimate and its measurement in that test, in either direction, at least 1.
     pub left_out_worst_factor: f64,
 }
 
 /// The latency of one network on a calibrated device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibrated {
-    /// The estimate.
+    /// Estimated latency in ms.
     pub latency_ms: f64,
-    /// Of [`Calibration::around`].
+    /// Lower end of the interval, see [`Calibration::around`].
     pub lo_ms: f64,
-    /// Of [`Calibration::around`].
+    /// Upper end of the interval, see [`Calibration::around`].
     pub hi_ms: f64,
-    /// As in [`Calibration`].
+    /// See [`Calibration::target`].
     pub target: String,
-    /// As in [`Calibration`].
+    /// See [`Calibration::n_measurements`].
     pub n_measurements: usize,
-    /// As in [`Calibration`].
+    /// See [`Calibration::left_out_percent`].
     pub left_out_percent: f64,
 }
 
@@ -75,7 +75,7 @@ pub enum CalibrationError {
     /// More than [`MAX_MEASUREMENTS`] measurements.
     #[error("expected at most {MAX_MEASUREMENTS} measurements, found {0}")]
     TooMany(usize),
-    /// A measured latency that is none.
+    /// A measured latency of 0, below 0 or not a number.
     #[error("measurement {index}: expected a latency above 0 ms, found {value}")]
     NotPositive {
         /// Position in the list of measurements.
@@ -83,7 +83,7 @@ pub enum CalibrationError {
         /// In ms.
         value: f64,
     },
-    /// A measured latency that no device has.
+    /// A measured latency outside of the accepted range.
     #[error(
         "measurement {index}: expected a latency from {} to {} ms, found {value}",
         LATENCIES_MS.start(),
@@ -95,13 +95,13 @@ pub enum CalibrationError {
         /// In ms.
         value: f64,
     },
-    /// Beyond what any device takes: the measurements follow no line.
+    /// The estimate is outside of the range of `f64`: the measurements are too far from a line.
     #[error("the measurements are too far from each other for an estimate of this network")]
     TooFar,
-    /// Each target lacks an estimate of some measured network.
+    /// No target has an estimate of every measured network.
     #[error("no target has an estimate of each measured network")]
     NoCommonTarget,
-    /// The calibrated target has no estimate of the network that is asked for.
+    /// The target of the calibration has no estimate of the given network.
     #[error("{target} has no estimate of this network")]
     NoEstimate {
         /// Id of the calibrated target.

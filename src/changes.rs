@@ -1,4 +1,4 @@
-//! What if: a file with another resolution, other channel counts, in 8 bits, or with its operators in another order.
+//! Variants of a model: another resolution, other channel counts, quantised to int8, or another order of operators.
 
 use serde::Deserialize;
 
@@ -9,7 +9,7 @@ use crate::graph::quantise::{NotFloat, quantise};
 use crate::graph::reorder::reorder;
 use crate::graph::resize::{Channels, Resize, ResizeError, resize};
 
-/// What is built differently. The default changes nothing.
+/// The changes to a model. The default changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Changes {
@@ -31,21 +31,21 @@ pub struct Changes {
 pub struct Replaced {
     /// Output channels of the layers.
     pub from: i32,
-    /// What they have instead.
+    /// Channels that they have instead.
     pub to: i32,
 }
 
-/// Why there is no such network.
+/// Why a model cannot be changed as asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChangeError {
-    /// It cannot have another resolution or other channels.
+    /// Its shapes do not allow another resolution or other channels.
     #[error(transparent)]
     Resize(#[from] ResizeError),
-    /// It has no float32 to quantise.
+    /// It is not a float32 model.
     #[error(transparent)]
     NotFloat(#[from] NotFloat),
-    /// Operators wait for each other.
+    /// Its operators depend on each other in a circle.
     #[error(transparent)]
     Cycle(#[from] CycleError),
 }

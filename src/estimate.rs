@@ -26,16 +26,16 @@ pub enum EstimateError {
     /// The bytes are not a model that can be read.
     #[error(transparent)]
     Parse(#[from] ReadError),
-    /// The model cannot take as many inputs at a time as were asked for.
+    /// The model cannot have the batch size that was asked for.
     #[error(transparent)]
     Batch(#[from] BatchError),
     /// The model cannot be changed as was asked for.
     #[error(transparent)]
     Change(#[from] ChangeError),
-    /// Operators wait for each other.
+    /// The operators depend on each other in a circle.
     #[error(transparent)]
     Cycle(#[from] CycleError),
-    /// The network failed.
+    /// The trained network failed.
     #[error(transparent)]
     Predictor(#[from] PredictorError),
 }
@@ -59,28 +59,28 @@ impl From<&EstimateError> for Failure {
     }
 }
 
-/// What an estimate is asked of.
+/// A model and the circumstances that it is estimated in.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelFile<'f> {
-    /// To report.
+    /// Name in the report.
     pub name: &'f str,
     /// A `.tflite` or `.onnx` file, or a graph without weights (`docs/graph-json.md`).
     pub bytes: &'f [u8],
-    /// Inputs at a time, in a file that has one: see [`batch_size`].
+    /// Batch size, for a file whose batch size is 1: see [`batch_size`].
     pub batch: NonZeroU32,
-    /// Threads that a processor runs it on; a board with fewer cores takes as many as it has.
+    /// Threads on a Cortex-A processor, at most one for each core of the board.
     pub threads: NonZeroU32,
-    /// Sizes of dimensions that an ONNX file leaves open, by name; the first dimension of an input is the
-    /// batch where nothing else is said.
+    /// Sizes of symbolic dimensions of an ONNX file, by name. The first dimension of an input is the batch if it has no
+    /// size here.
     pub dimensions: &'f [(String, u32)],
-    /// Memory that the application keeps for itself on microcontrollers.
+    /// Memory that the application needs for itself on microcontrollers.
     pub application: Application,
-    /// SHA-256 of `bytes` in 64 hexadecimal digits, to report, where the caller knows it; otherwise it is computed.
+    /// SHA-256 of `bytes` for the report, in 64 hexadecimal digits; computed if absent.
     pub sha256: Option<&'f str>,
 }
 
 impl<'f> ModelFile<'f> {
-    /// The file as it is.
+    /// The file without changes: batch size 1, one thread.
     pub fn new(name: &'f str, bytes: &'f [u8]) -> Self {
         Self {
             name,
@@ -127,13 +127,13 @@ fn has_batch(model: &Model, batch: NonZeroU32) -> bool {
     inputs.all(|tensor| first(tensor) == Some(batch.get()))
 }
 
-/// How much of a report is made.
+/// How much a report contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// All of it.
+    /// Everything.
     #[default]
     Full,
-    /// What a search reads: no operators, tensors and edges, and no parts of results by operator.
+    /// For a search: without operators, tensors and edges, and without parts of results by operator.
     Summary,
 }
 

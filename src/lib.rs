@@ -22,7 +22,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! Without a predictor a report holds the exact facts, and what is modelled from them:
+//! Without a predictor a report holds exact facts and modelled estimates:
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,17 +38,17 @@
 //! # }
 //! ```
 //!
-//! [`estimate()`] is the whole path, [`estimate_many`] the same for many files, [`report`]
-//! what both return, and [`calibration`] turns measurements of a device of one's own into its latencies.
+//! [`estimate()`] estimates one file and [`estimate_many`] many; both return a [`report`]. [`calibration`] estimates the
+//! latencies of a device from a few measurements on it.
 //!
-//! The other modules are the stages of the data, in order: `formats` bytes → model, `graph` model →
-//! operators and tensors, their batch size and exact facts, `learned` features → estimates of a trained
-//! network, `targets` one folder for each kind of hardware. The trainer builds on them; they are no part
-//! of what a version promises, and are left out of this documentation.
+//! The other modules are the stages of the data, in order: `formats` (bytes → model), `graph` (model → operators,
+//! tensors, batch size and exact facts), `learned` (features → estimates of a trained network) and `targets` (one folder
+//! for each kind of hardware). The trainer uses them; they are not covered by semantic versioning, and are left out of
+//! this documentation.
 //!
-//! Features, each with the next: `cli` (the default) adds what the command needs, `bundle` puts the trained predictor
-//! and the constants of GPUs into the library, `tract` runs predictors ([`Predictor::load`]). Without `tract`,
-//! [`estimate()`] takes no predictor, and answers with exact facts and with what is modelled from them.
+//! Features, each of which includes the next: `cli` (the default) adds the dependencies of the command, `bundle` includes
+//! the trained predictor and the constants of GPUs in the library, `tract` runs predictors ([`Predictor::load`]).
+//! Without `tract`, [`estimate()`] takes no predictor, and returns exact facts and modelled estimates only.
 #![warn(missing_docs)]
 
 pub mod boards;

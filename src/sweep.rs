@@ -1,4 +1,4 @@
-//! Accelerators and clocks for one network: which meets a latency and a memory, and the smallest that does.
+//! Which Ethos-U accelerators meet limits on latency and SRAM for one network, at which clock, and the smallest of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::report::{Report, TargetResult};
 use crate::targets::ethos_u::configuration::{Configuration, Product};
 use crate::targets::{Metric, Outcome};
 
-/// Clock that silicon of these accelerators reaches, in MHz.
+/// Highest clock of these accelerators in silicon, in MHz.
 pub const MAX_CLOCK_MHZ: f64 = 1000.0;
 
 /// An estimate and its interval, in ms or bytes.
@@ -21,7 +21,7 @@ pub struct Estimated {
 }
 
 impl Estimated {
-    /// What is held to a limit: the upper end, or the estimate where it has no interval.
+    /// The number that is compared with a limit: the upper end, or the estimate where it has no interval.
     fn held(&self) -> f64 {
         self.hi.unwrap_or(self.value)
     }
@@ -35,14 +35,14 @@ impl Estimated {
     }
 }
 
-/// What is asked of an accelerator.
+/// Limits that an accelerator has to meet. Those that are absent are not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Most time of an inference.
+    /// Maximum latency of one inference, in ms.
     pub latency_ms: Option<f64>,
-    /// Most SRAM in use at a time.
+    /// Maximum SRAM peak, in bytes.
     pub sram_bytes: Option<f64>,
-    /// Highest clock.
+    /// Highest clock that the accelerator may run at, in MHz.
     #[serde(default = "max_clock_mhz")]
     pub clock_mhz: f64,
 }
@@ -51,20 +51,20 @@ fn max_clock_mhz() -> f64 {
     MAX_CLOCK_MHZ
 }
 
-/// An accelerator with estimates at its own clock.
+/// An accelerator with estimates at its default clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// Id of the target.
     pub target: String,
     /// The hardware in words.
     pub device: String,
-    /// Multiply-accumulates of 8 bits.
+    /// 8-bit multiply-accumulates per cycle.
     pub macs_per_cycle: u32,
-    /// Clock of the estimates.
+    /// Clock of the estimates, in MHz.
     pub clock_mhz: f64,
-    /// Time of an inference at that clock.
+    /// Latency of one inference at that clock, in ms.
     pub latency_ms: Estimated,
-    /// Most SRAM in use at a time.
+    /// SRAM peak, in bytes.
     pub sram_bytes: Option<Estimated>,
 }
 

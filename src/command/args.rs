@@ -1,4 +1,4 @@
-//! What the command line takes.
+//! The command's arguments.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -26,36 +26,36 @@ pub struct Args {
 pub enum Command {
     /// Estimate latency, memory and energy on every target
     ///
-    /// Exits with 1 when a file has no report; the others are reported all the same.
+    /// Exits with 1 when a file could not be read; the other files are still reported.
     Predict(PredictArgs),
     /// Compare two models, or two folders of models, on every target
     ///
-    /// A and B are models, folders with models of the same names, or reports that `predict --json` printed.
+    /// A and B are models, folders whose models have the same names, or reports saved from `predict --json`.
     Compare(CompareArgs),
-    /// Hold models to limits, for CI
+    /// Check models against limits, for CI
     ///
-    /// Exits with 0 when every limit holds, with 1 when one does not or a file has no estimate to hold to it,
-    /// and with 2 when nothing could be checked. Without FILE, the limits are those of litecast.toml.
+    /// Exits with 0 when every limit is met, with 1 when one is exceeded or a limited metric has no estimate, and
+    /// with 2 when nothing could be checked. Without FILE, files and limits are read from litecast.toml.
     Check(CheckArgs),
-    /// Estimate on every Ethos-U, and find the smallest that meets limits
+    /// Estimate on every Ethos-U, and find the smallest that meets the limits
     ///
-    /// Exits with 1 when none meets them, or when the file has no estimate.
+    /// Exits with 1 when no Ethos-U meets them, or when the file has no estimate.
     Sweep(SweepArgs),
-    /// Show how throughput and memory grow with the batch on a GPU, and the largest batch that fits
+    /// Show throughput and memory by batch size on a GPU, and the largest batch that fits
     SweepBatch(SweepBatchArgs),
-    /// Count what is exact: operators, multiply-accumulates, parameters, bytes and the arena
+    /// Count operators, multiply-accumulates, parameters, bytes and the arena, all of them exactly
     Facts(FactsArgs),
-    /// Say on which boards models have room under TensorFlow Lite Micro, and how fast they run
+    /// List the boards that have room for a model under TensorFlow Lite Micro, with its latency
     Boards(BoardsArgs),
-    /// List the targets, where their numbers come from and how far off they were
+    /// List the targets with the source and the measured error of their estimates
     Targets(TargetsArgs),
-    /// Print the JSON Schema of what `predict --json` prints on a line
+    /// Print the JSON Schema of the documents that `predict --json` prints
     Schema,
-    /// Print a script that completes this command in a shell
+    /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Print the manual page (`litecast man | man -l -`)
     Man,
-    /// What the others run in a process apart.
+    /// Estimate files in a separate process, for the other commands.
     #[command(hide = true)]
     Worker(WorkerArgs),
 }
@@ -65,7 +65,7 @@ fn dimension(text: &str) -> Result<(String, u32), String> {
     let split = text.rsplit_once('=');
     let size =
         split.and_then(|(name, size)| Some((name, size.parse().ok().filter(|&size| size > 0)?)));
-    let (name, size) = size.ok_or("expected NAME=SIZE with a size from 1 on")?;
+    let (name, size) = size.ok_or("expected NAME=SIZE with a size of at least 1")?;
     Ok((name.to_owned(), size))
 }
 
@@ -79,30 +79,30 @@ fn clock(text: &str) -> Result<f64, String> {
 /// How files are read and estimated.
 #[derive(clap::Args, Clone)]
 pub struct ReadArgs {
-    /// Inputs at a time, for models that have one. NPUs take one.
+    /// Batch size, for models whose batch size is 1. NPUs run batch size 1 only.
     #[arg(long, value_name = "N", default_value = "1")]
     pub batch: NonZeroU32,
-    /// Threads on processors; boards with fewer cores run one a core.
+    /// Threads on Cortex-A processors, at most one for each core of the board.
     #[arg(long, value_name = "N", default_value = "1")]
     pub threads: NonZeroU32,
-    /// Size of a dimension that an ONNX file leaves open, by its name there or by place (`input.2`). Give
-    /// it again for several.
+    /// Size of a symbolic dimension of an ONNX file, given by its name or its position (`input.2`). Can be
+    /// repeated.
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dimension)]
     pub dimensions: Vec<(String, u32)>,
     #[command(flatten)]
     pub application: ApplicationArgs,
-    /// Seconds after which a file is given up.
+    /// Seconds after which the estimate of a file is aborted.
     #[arg(long, value_name = "SECONDS", default_value = "60")]
     pub time_limit: u64,
 }
 
-/// What an application on a microcontroller keeps for itself.
+/// Memory that the application on a microcontroller needs for itself.
 #[derive(clap::Args, Clone, Copy)]
 pub struct ApplicationArgs {
-    /// RAM that the application on a microcontroller keeps for itself.
+    /// RAM that the application on a microcontroller needs for itself.
     #[arg(long = "app-ram", value_name = "KIB", default_value = "0")]
     pub ram_kib: u32,
-    /// Flash that it keeps for itself, beside the model and its runtime.
+    /// Flash that the application needs besides the model and its runtime.
     #[arg(long = "app-flash", value_name = "KIB", default_value = "0")]
     pub flash_kib: u32,
 }
@@ -127,51 +127,51 @@ pub struct PredictArgs {
     pub read: ReadArgs,
     #[command(flatten)]
     pub format: FormatArgs,
-    /// List every metric of every target, with its error and its source.
+    /// List every metric of every target, with its expected error and its source.
     #[arg(long)]
     pub details: bool,
-    /// List the operators, with their part of each latency.
+    /// List the operators, with their share of each latency.
     #[arg(long)]
     pub operators: bool,
 }
 
-/// One of several ways to print reports.
+/// Output format of reports.
 #[derive(clap::Args)]
 #[group(multiple = false)]
 pub struct FormatArgs {
-    /// Print one JSON document a line for each file, with `error` in the place of `model` where it failed.
+    /// Print one JSON document per line and file; a file that failed has `error` instead of `model`.
     #[arg(long)]
     pub json: bool,
     /// Print a row for each file, target and metric, for spreadsheets.
     #[arg(long)]
     pub csv: bool,
-    /// Print one HTML page that opens from disk and needs nothing else.
+    /// Print a self-contained HTML page.
     #[arg(long)]
     pub html: bool,
 }
 
 #[derive(clap::Args)]
 pub struct CompareArgs {
-    /// The model, folder or report to compare with.
+    /// Model, folder or report before the change.
     #[arg(value_name = "A")]
     pub before: PathBuf,
-    /// The model, folder or report that is compared.
+    /// Model, folder or report after the change.
     #[arg(value_name = "B")]
     pub after: PathBuf,
     #[command(flatten)]
     pub targets: TargetArgs,
     #[command(flatten)]
     pub read: ReadArgs,
-    /// Print one JSON document a line for each pair.
+    /// Print one JSON document per line and pair.
     #[arg(long, group = "format")]
     pub json: bool,
     /// Print a row for each pair, target and metric, for spreadsheets.
     #[arg(long, group = "format")]
     pub csv: bool,
-    /// Print tables in Markdown, for a comment on a change.
+    /// Print Markdown tables, for example for a comment on a pull request.
     #[arg(long, group = "format")]
     pub markdown: bool,
-    /// Show what did not change, too.
+    /// Also show what did not change.
     #[arg(long)]
     pub all: bool,
 }
@@ -185,23 +185,23 @@ pub struct CheckArgs {
     pub targets: TargetArgs,
     #[command(flatten)]
     pub limits: Limits,
-    /// What is held to a limit: the estimate, or the upper end of its interval.
+    /// What is compared with a limit: the estimate, or the upper end of its interval.
     ///
-    /// A value without an interval is compared itself, and the output says so.
+    /// Where an estimate has no interval, its value is compared, and the output says so.
     #[arg(long, value_name = "BOUND", value_enum)]
     pub against: Option<Against>,
-    /// Limits as a file has them, when no FILE is given.
+    /// File with models and limits, read when no FILE is given.
     #[arg(long, value_name = "TOML", default_value = "litecast.toml")]
     pub config: PathBuf,
     #[command(flatten)]
     pub read: ReadArgs,
-    /// Print one JSON document a line for each file.
+    /// Print one JSON document per line and file.
     #[arg(long, group = "format")]
     pub json: bool,
     /// Print a row for each file and limit, for spreadsheets.
     #[arg(long, group = "format")]
     pub csv: bool,
-    /// Print tables in Markdown, for a comment on a change.
+    /// Print Markdown tables, for example for a comment on a pull request.
     #[arg(long, group = "format")]
     pub markdown: bool,
 }
@@ -222,27 +222,27 @@ pub struct FactsArgs {
 
 #[derive(clap::Args)]
 pub struct BoardsArgs {
-    /// Models to place.
+    /// Models to find boards for.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub application: ApplicationArgs,
-    /// Print one JSON document a line for each file.
+    /// Print one JSON document per line and file.
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(clap::Args)]
 pub struct SweepArgs {
-    /// Model to run.
+    /// Model to estimate.
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     #[command(flatten)]
     pub limits: SweepLimits,
-    /// Highest clock at which an accelerator may meet the latency.
+    /// Highest clock that an Ethos-U may run at to meet the latency.
     #[arg(long, value_name = "MHZ", default_value_t = litecast::sweep::MAX_CLOCK_MHZ, value_parser = clock)]
     pub max_clock: f64,
-    /// Show the latency at this clock, too. Give it again for several.
+    /// Also show the latency at this clock. Can be repeated.
     #[arg(long = "clock", value_name = "MHZ", value_parser = clock)]
     pub clocks: Vec<f64>,
     #[command(flatten)]
@@ -274,10 +274,10 @@ pub struct SweepBatchArgs {
 
 #[derive(clap::Args)]
 pub struct TargetsArgs {
-    /// List every metric of every target, with its error and its source.
+    /// List every metric of every target, with its expected error and its source.
     #[arg(long)]
     pub details: bool,
-    /// Print one JSON document a line for each target.
+    /// Print one JSON document per line and target.
     #[arg(long)]
     pub json: bool,
 }
@@ -289,10 +289,10 @@ pub struct WorkerArgs {
     pub targets: TargetArgs,
     #[command(flatten)]
     pub read: ReadArgs,
-    /// Exact facts alone.
+    /// Count the exact facts only.
     #[arg(long)]
     pub facts: bool,
-    /// So many files are estimated one at a time.
+    /// Number of files at the start of the list that are estimated one at a time.
     #[arg(long, default_value = "0")]
     pub alone: usize,
 }

@@ -1,4 +1,4 @@
-//! Limits that models are held to, and what a report says of them.
+//! Limits for models, and the verdicts on a report.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::quantity;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit(pub f64);
 
-/// Which number of an estimate a limit is held against.
+/// The number of an estimate that is compared with a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Against {
@@ -22,59 +22,59 @@ pub enum Against {
     Upper,
 }
 
-/// The most that a model may cost. None holds where nothing is given.
+/// Maxima for a model; those that are absent are not checked.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Limits {
-    /// Most time of an inference: 10ms, 800us, 1.5s.
+    /// Maximum latency of one inference, for example 10ms, 800us or 1.5s.
     #[arg(long = "max-latency", value_name = "TIME", value_parser = parsed::<Time>)]
     #[serde(deserialize_with = "read::<Time, _>")]
     pub latency: Option<Limit>,
-    /// Most energy of an inference: 2mJ, 300uJ.
+    /// Maximum energy of one inference, for example 2mJ or 300uJ.
     #[arg(long = "max-energy", value_name = "ENERGY", value_parser = parsed::<Energy>)]
     #[serde(deserialize_with = "read::<Energy, _>")]
     pub energy: Option<Limit>,
-    /// Most SRAM in use at a time: 256KiB, 1MiB, 300kB (of 1000 bytes), 4096.
+    /// Maximum SRAM peak, for example 256KiB, 1MiB, 300kB (of 1000 bytes) or 4096.
     #[arg(long = "max-sram", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub sram: Option<Limit>,
-    /// Largest arena under TensorFlow Lite Micro; needs no target.
+    /// Maximum arena under TensorFlow Lite Micro; needs no target.
     #[arg(long = "max-arena", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub arena: Option<Limit>,
-    /// Most RAM of activations under ST Edge AI.
+    /// Maximum activation RAM under ST Edge AI.
     #[arg(long = "max-activation-ram", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub activation_ram: Option<Limit>,
-    /// Most flash of weights on a microcontroller.
+    /// Maximum flash of the weights on a microcontroller.
     #[arg(long = "max-weights-flash", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub weights_flash: Option<Limit>,
-    /// Most bytes moved to and from memory off the chip.
+    /// Maximum bytes moved to and from off-chip memory.
     #[arg(long = "max-offchip-traffic", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub offchip_traffic: Option<Limit>,
-    /// Largest file; needs no target.
+    /// Maximum size of the file; needs no target.
     #[arg(long = "max-file-size", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     #[serde(deserialize_with = "read::<Bytes, _>")]
     pub file_size: Option<Limit>,
-    /// Most multiply-accumulates: 10M; needs no target.
+    /// Maximum multiply-accumulates, for example 10M; needs no target.
     #[arg(long = "max-macs", value_name = "COUNT", value_parser = parsed::<Count>)]
     #[serde(deserialize_with = "read::<Count, _>")]
     pub macs: Option<Limit>,
-    /// Most parameters: 250k; needs no target.
+    /// Maximum parameters, for example 250k; needs no target.
     #[arg(long = "max-parameters", value_name = "COUNT", value_parser = parsed::<Count>)]
     #[serde(deserialize_with = "read::<Count, _>")]
     pub parameters: Option<Limit>,
 }
 
-/// What an accelerator is asked for.
+/// Limits that an Ethos-U has to meet.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct SweepLimits {
-    /// Most time of an inference: 10ms, 800us, 1.5s.
+    /// Maximum latency of one inference, for example 10ms, 800us or 1.5s.
     #[arg(long = "max-latency", value_name = "TIME", value_parser = parsed::<Time>)]
     pub latency: Option<Limit>,
-    /// Most SRAM in use at a time: 256KiB, 1MiB, 300kB (of 1000 bytes), 4096.
+    /// Maximum SRAM peak, for example 256KiB, 1MiB, 300kB (of 1000 bytes) or 4096.
     #[arg(long = "max-sram", value_name = "BYTES", value_parser = parsed::<Bytes>)]
     pub sram: Option<Limit>,
 }
@@ -83,7 +83,7 @@ pub struct SweepLimits {
 pub const ARENA_TARGET: &str = "tflite-micro";
 
 impl Limits {
-    /// Metric and limit of what a target is asked for.
+    /// Metric and limit of everything that depends on a target.
     fn of_targets(&self) -> Vec<(&'static str, Limit)> {
         let limits = [
             ("latency", self.latency),
@@ -130,10 +130,10 @@ impl Limits {
     }
 }
 
-/// One limit, and what is held to it.
+/// One limit and the value that was compared with it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// Absent for what is exact of the file.
+    /// Absent for facts of the file itself.
     pub target: Option<String>,
     pub metric: String,
     pub unit: String,

@@ -1,4 +1,4 @@
-//! The targets that a command line chooses.
+//! The targets that the options of a command choose.
 
 use std::error::Error;
 use std::fs;
@@ -13,46 +13,46 @@ use litecast::targets::{Target, cortex_m, gpu};
 /// Options that choose targets.
 #[derive(clap::Args, Clone, Default)]
 pub struct TargetArgs {
-    /// A target that `litecast targets` lists, or any Ethos-U, for example ethos-u55-128. Give it again for
-    /// several; without it, all that are listed but microcontrollers and GPUs.
+    /// A target that `litecast targets` lists, or any Ethos-U, for example ethos-u55-128. Can be repeated; the
+    /// default is all listed targets except microcontrollers and GPUs.
     #[arg(long = "target", value_name = "ID")]
     pub targets: Vec<String>,
-    /// The Ethos-U or, where it has none, the core of a board, for example imx93 or arduino-nano-33-ble. Give
-    /// it again for several.
+    /// A board, for example imx93 or arduino-nano-33-ble: its Ethos-U or, if it has none, its core. Can be
+    /// repeated.
     #[arg(long = "board", value_name = "ID")]
     pub boards: Vec<String>,
-    /// Estimate on every GPU that is known, for as many inputs at a time as `--batch` says.
+    /// Estimate on every known GPU, with the batch size of `--batch`.
     #[arg(long)]
     pub gpu: bool,
     #[command(flatten)]
     pub npu: NpuArgs,
-    /// Clock of every microcontroller and Ethos-U that is chosen, instead of its own.
+    /// Clock of the chosen microcontrollers and Ethos-Us, instead of their default.
     #[arg(long = "clock", value_name = "MHZ", requires = "targets")]
     pub clock_mhz: Option<f64>,
 }
 
-/// How Vela sets up every Ethos-U that is chosen.
+/// Vela's options for the chosen Ethos-Us.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct NpuArgs {
-    /// System configurations and memory modes as Vela reads them, instead of those that it knows.
+    /// A vela.ini with system configurations and memory modes, instead of Vela's own.
     #[arg(long, value_name = "FILE")]
     pub vela_ini: Option<PathBuf>,
-    /// System configuration of every Ethos-U that is chosen.
+    /// System configuration of the chosen Ethos-Us.
     #[arg(long, value_name = "NAME")]
     pub system_config: Option<String>,
-    /// Memory mode of every Ethos-U that is chosen.
+    /// Memory mode of the chosen Ethos-Us.
     #[arg(long, value_name = "NAME")]
     pub memory_mode: Option<String>,
-    /// SRAM in bytes that Vela may fill.
+    /// Bytes of SRAM that Vela may use (its option of the same name).
     #[arg(long, value_name = "BYTES")]
     pub arena_cache_size: Option<u32>,
-    /// What Vela optimises for: speed, or as little SRAM as possible.
+    /// Whether Vela optimises for speed or for little SRAM (its option of the same name).
     #[arg(long, value_name = "STRATEGY")]
     pub optimise: Option<Optimise>,
 }
 
 impl NpuArgs {
-    /// What the options say of every target that takes them.
+    /// The options as a choice without targets.
     pub fn choice(&self) -> Result<Choice, Box<dyn Error>> {
         let read = |path: &PathBuf| {
             let in_file = |error: &dyn Error| format!("{}: {error}", path.display());
@@ -70,7 +70,7 @@ impl NpuArgs {
         })
     }
 
-    /// The first option that is given.
+    /// The first option that was given.
     fn given(&self) -> Option<&'static str> {
         let options = [
             (self.vela_ini.is_some(), "--vela-ini"),

@@ -1,4 +1,7 @@
-//! A report as its JSON says it: what a worker sends, and what `predict --json` printed another day.
+//! A report read from JSON: from a worker process, or from the output of an earlier `predict --json`.
+//!
+//! The types are not those of [`litecast::report`]: they have only the fields that the command shows, and text where
+//! those have enums, because a report of a newer version may have more fields and values.
 
 use std::collections::HashSet;
 

@@ -14,16 +14,16 @@ use crate::learned::packed::Batch;
 #[cfg(feature = "tract")]
 const ID_BYTES: usize = 8;
 
-/// A trained network, ready to run, with what it says of itself. Without the feature `tract` there is none.
+/// A trained network and its manifest. Without the feature `tract` this type has no values.
 pub struct Predictor {
     network: Network,
     manifest: OnceLock<Manifest>,
-    /// What `manifest` is read from when it is first asked for; empty where it was.
+    /// Source of `manifest`, which is parsed on first use; empty if it was parsed already.
     manifest_json: String,
     id: String,
 }
 
-/// What a network says of one graph.
+/// A network's estimates of one graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimates {
     /// One for each output.
