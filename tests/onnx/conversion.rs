@@ -1,0 +1,186 @@
+//! The TFLite operators that ONNX nodes become.
+
+use litecast::{ModelFile, estimate};
+use tract_onnx::pb::AttributeProto;
+use tract_onnx::pb::attribute_proto::AttributeType;
+
+use super::file::{File, INT8, Size};
+use super::{check, classifier};
+
+#[test]
+fn a_classifier_becomes_what_a_converter_makes_of_it() {
+    check(
+        &classifier(),
+        &[
+            ("CONV_2D", &[1, 16, 16, 8]),
+            ("DEPTHWISE_CONV_2D", &[1, 16, 16, 8]),
+            ("MEAN", &[1, 8]),
+            ("FULLY_CONNECTED", &[1, 10]),
+        ],
+    );
+    let file = classifier();
+    let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
+    assert_eq!(report.model.macs, 16 * 16 * 8 * 27 + 16 * 16 * 8 * 9 + 80);
+    let attributes = serde_json::to_value(&report.operators[0].attributes).unwrap();
+    assert_eq!(
+        (&attributes["padding"], &attributes["activation"]),
+        (&"SAME".into(), &"RELU".into())
+    );
+    assert_eq!(
+        report.operators[0].inputs.len(),
+        3,
+        "the batch normalisation's bias"
+    );
+}
+
+#[test]
+fn paddings_that_tflite_has_no_word_for_are_operators() {
+    let file = File::default()
+        .image([1, 3, 32, 32])
+        .weights("w", &[8, 3, 3, 3])
+        .node(
+            "Conv",
+            &["x", "w"],
+            "y",
+            &[("strides", &[2, 2]), ("pads", &[1, 1, 1, 1])],
+        )
+        .output("y");
+    check(
+        &file,
+        &[("PAD", &[1, 33, 33, 3]), ("CONV_2D", &[1, 16, 16, 8])],
+    );
+}
+
+#[test]
+fn transposes_are_carried_out_only_where_values_have_to_move() {
+    // To tokens and a matrix product over channels: the image lies right already.
+    let file = File::default()
+        .image([1, 8, 4, 4])
+        .weights("w", &[8, 8, 1, 1])
+        .weights("v", &[8, 5])
+        .integers("shape", &[1, 8, 16])
+        .node("Conv", &["x", "w"], "a", &[])
+        .node("Reshape", &["a", "shape"], "b", &[])
+        .node("Transpose", &["b"], "c", &[("perm", &[0, 2, 1])])
+        .node("MatMul", &["c", "v"], "y", &[])
+        .output("y");
+    check(
+        &file,
+        &[
+            ("CONV_2D", &[1, 4, 4, 8]),
+            ("RESHAPE", &[1, 16, 8]),
+            ("FULLY_CONNECTED", &[1, 16, 5]),
+        ],
+    );
+    // Flattened in ONNX's order, values move.
+    let file = File::default()
+        .image([1, 8, 4, 4])
+        .weights("w", &[8, 8, 1, 1])
+        .node("Conv", &["x", "w"], "a", &[])
+        .node("Flatten", &["a"], "y", &[])
+        .output("y");
+    check(
+        &file,
+        &[
+            ("CONV_2D", &[1, 4, 4, 8]),
+            ("TRANSPOSE", &[1, 8, 4, 4]),
+            ("RESHAPE", &[1, 128]),
+        ],
+    );
+}
+
+#[test]
+fn activations_of_several_nodes_are_one_operator() {
+    let file = File::default()
+        .image([1, 4, 4, 4])
+        .number("root", std::f32::consts::SQRT_2)
+        .number("one", 1.0)
+        .number("half", 0.5)
+        .node("Div", &["x", "root"], "a", &[])
+        .node("Erf", &["a"], "b", &[])
+        .node("Add", &["b", "one"], "c", &[])
+        .node("Mul", &["x", "c"], "d", &[])
+        .node("Mul", &["d", "half"], "e", &[])
+        .node("HardSigmoid", &["e"], "f", &[])
+        .node("Mul", &["e", "f"], "y", &[])
+        .output("y");
+    check(
+        &file,
+        &[("GELU", &[1, 4, 4, 4]), ("HARD_SWISH", &[1, 4, 4, 4])],
+    );
+}
+
+/// `...` stands for the dimensions that no letter names, and a result that is not told has every label that occurs once.
+#[test]
+fn einsum_counts_every_product() {
+    let einsum = |equation: &str| {
+        let mut file = File::default()
+            .input("x", &[2, 3, 5, 7].map(Size::Of))
+            .weights("w", &[7, 11])
+            .node("Einsum", &["x", "w"], "y", &[]);
+        file.0.node[0].attribute.push(AttributeProto {
+            name: "equation".into(),
+            s: equation.into(),
+            r#type: AttributeType::String.into(),
+            ..AttributeProto::default()
+        });
+        estimate(ModelFile::new("net.onnx", &file.output("y")), None).unwrap()
+    };
+    let named = [
+        "abcd,de->abce",
+        "...d,de->...e",
+        "abcd,de",
+        "a...d,de->a...e",
+        "... d, d e",
+    ];
+    for equation in named {
+        let report = einsum(equation);
+        assert_eq!(report.model.macs, 2 * 3 * 5 * 7 * 11, "{equation}");
+        assert!(
+            report
+                .diagnostics
+                .iter()
+                .all(|d| d.diagnostic.code != "unknown-shape"),
+            "{equation}"
+        );
+    }
+    // One label for two dimensions of other sizes is none of ONNX's equations: what it costs is not told.
+    assert_eq!(einsum("abc,de->abe").model.macs, 0);
+}
+
+#[test]
+fn quantised_networks_have_tensors_of_eight_bits() {
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .number("scale", 0.5)
+        .constant("zero", INT8, &[], vec![0])
+        .constant("w", INT8, &[4, 3, 1, 1], (0..12).collect())
+        .node("QuantizeLinear", &["x", "scale", "zero"], "q", &[])
+        .node("DequantizeLinear", &["q", "scale", "zero"], "d", &[])
+        .node("DequantizeLinear", &["w", "scale", "zero"], "v", &[])
+        .node("Conv", &["d", "v"], "a", &[])
+        .node("Relu", &["a"], "b", &[])
+        .node("QuantizeLinear", &["b", "scale", "zero"], "c", &[])
+        .node("DequantizeLinear", &["c", "scale", "zero"], "y", &[])
+        .output("y");
+    check(
+        &file,
+        &[
+            ("QUANTIZE", &[1, 8, 8, 3]),
+            ("CONV_2D", &[1, 8, 8, 4]),
+            ("DEQUANTIZE", &[1, 8, 8, 4]),
+        ],
+    );
+    let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
+    let precision = serde_json::to_value(report.model.precision).unwrap();
+    assert_eq!((report.model.weight_bytes, precision), (12, "int8".into()));
+}
+
+#[test]
+fn operators_that_tflite_does_not_have_keep_their_names() {
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .node("Mish", &["x"], "y", &[])
+        .output("y");
+    check(&file, &[("ONNX:Mish", &[1, 3, 8, 8])]);
+}
