@@ -1,4 +1,4 @@
-//! ONNX files: what becomes of their operators, which sizes have to be told, and what is refused.
+//! ONNX files: the TFLite operators that nodes become, computed shapes, and refusals.
 #![cfg(not(target_arch = "wasm32"))]
 
 mod contradictions;
@@ -9,19 +9,17 @@ mod shapes;
 
 use std::fs;
 
-use litecast::formats::max_operators;
 use litecast::formats::onnx::{self, Dimensions};
 use litecast::formats::tflite::Model;
 use litecast::report::Report;
 use litecast::{Metric, ModelFile, Outcome, Predictor, estimate};
 use litecast_needs::shared;
 use prost::Message;
-use tract_onnx::pb::attribute_proto::AttributeType;
+use tract_onnx::pb::ModelProto;
 use tract_onnx::pb::tensor_shape_proto::dimension;
 use tract_onnx::pb::type_proto::Value;
-use tract_onnx::pb::{AttributeProto, ModelProto};
 
-use file::{FLOAT, File, INT8, INT64, Size};
+use file::File;
 
 const ALONE: Dimensions = Dimensions {
     batch: 1,

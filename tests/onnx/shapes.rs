@@ -1,6 +1,6 @@
 //! Shapes and constants that an ONNX file computes, and sizes that have to be given.
 
-use litecast::formats::onnx;
+use litecast::formats::onnx::{self, Dimensions};
 use litecast::{ModelFile, estimate};
 
 use super::file::{FLOAT, File, INT64, Size};
