@@ -1,5 +1,5 @@
 //! `TopK` and `GatherElements` along the columns of a matrix, by which networks find medians. tract's own are compiled
-//! for every type of tensor, with several sorts for each, which is a thirtieth of the browser's module.
+//! for every type of tensor, with several sorts for each: with its `ScatterND`, 0.14 MB of the browser's module.
 
 use std::cmp::Ordering;
 
