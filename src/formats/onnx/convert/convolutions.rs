@@ -305,54 +305,11 @@ impl<'a> Converter<'a> {
         }
         let mut shape = vec![*image.shape.first()?, units];
         shape.extend(windows.iter().map(|side| side.out));
-        let strides: Vec<i32> = windows
-            .iter()
-            .map(|side| narrow(side.stride))
-            .collect::<Option<_>>()?;
-        let dilations: Vec<i32> = windows
-            .iter()
-            .map(|side| narrow(side.dilation))
-            .collect::<Option<_>>()?;
-        let activation = Activation::None;
-        let (kind, options) = match (strides.as_slice(), dilations.as_slice()) {
-            (&[stride_h, stride_w], &[dilation_h, dilation_w]) if is_depthwise => (
-                OpKind::DepthwiseConv2d,
-                BuiltinOptions::DepthwiseConv2D {
-                    padding,
-                    stride_h,
-                    stride_w,
-                    dilation_h,
-                    dilation_w,
-                    depth_multiplier: narrow(units.checked_div(groups)?)?,
-                    activation,
-                },
-            ),
-            (&[stride_h, stride_w], &[dilation_h, dilation_w]) => (
-                OpKind::Conv2d,
-                BuiltinOptions::Conv2D {
-                    padding,
-                    stride_h,
-                    stride_w,
-                    dilation_h,
-                    dilation_w,
-                    activation,
-                },
-            ),
-            (&[stride_d, stride_h, stride_w], &[dilation_d, dilation_h, dilation_w]) => (
-                OpKind::Conv3d,
-                BuiltinOptions::Conv3D {
-                    padding,
-                    stride_d,
-                    stride_h,
-                    stride_w,
-                    dilation_d,
-                    dilation_h,
-                    dilation_w,
-                    activation,
-                },
-            ),
-            _ => return None,
+        let depth_multiplier = match is_depthwise {
+            true => Some(narrow(units.checked_div(groups)?)?),
+            false => None,
         };
+        let (kind, options) = convolution_options(&windows, padding, depth_multiplier)?;
         self.on_image(
             kind,
             inputs,
@@ -539,6 +496,58 @@ impl<'a> Converter<'a> {
         };
         let axes: Vec<usize> = (2..shape.len()).collect();
         self.reduce(kind, &x, output, &axes, true)
+    }
+}
+
+/// Kind and options of a convolution with these windows, a depthwise one where there is a `depth_multiplier`.
+fn convolution_options(
+    windows: &[Side],
+    padding: Padding,
+    depth_multiplier: Option<i32>,
+) -> Option<(OpKind, BuiltinOptions)> {
+    let strides = windows.iter().map(|side| narrow(side.stride));
+    let strides: Vec<i32> = strides.collect::<Option<_>>()?;
+    let dilations = windows.iter().map(|side| narrow(side.dilation));
+    let dilations: Vec<i32> = dilations.collect::<Option<_>>()?;
+    let activation = Activation::None;
+    match (strides.as_slice(), dilations.as_slice(), depth_multiplier) {
+        (&[stride_h, stride_w], &[dilation_h, dilation_w], Some(depth_multiplier)) => Some((
+            OpKind::DepthwiseConv2d,
+            BuiltinOptions::DepthwiseConv2D {
+                padding,
+                stride_h,
+                stride_w,
+                dilation_h,
+                dilation_w,
+                depth_multiplier,
+                activation,
+            },
+        )),
+        (&[stride_h, stride_w], &[dilation_h, dilation_w], None) => Some((
+            OpKind::Conv2d,
+            BuiltinOptions::Conv2D {
+                padding,
+                stride_h,
+                stride_w,
+                dilation_h,
+                dilation_w,
+                activation,
+            },
+        )),
+        (&[stride_d, stride_h, stride_w], &[dilation_d, dilation_h, dilation_w], None) => Some((
+            OpKind::Conv3d,
+            BuiltinOptions::Conv3D {
+                padding,
+                stride_d,
+                stride_h,
+                stride_w,
+                dilation_d,
+                dilation_h,
+                dilation_w,
+                activation,
+            },
+        )),
+        _ => None,
     }
 }
 

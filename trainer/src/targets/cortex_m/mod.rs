@@ -395,45 +395,12 @@ pub fn find<'r>(
         }
         evaluations.push(Evaluation::of(model, own)?);
     }
-    let mut targets = Vec::new();
-    for offer in OFFERS {
-        let evaluation = evaluations
-            .iter()
-            .find(|evaluation| evaluation.runtime == offer.runtime);
-        let Some(evaluation) = evaluation else {
-            continue;
-        };
-        let models = MODELS.iter().map(|(model, ..)| model);
-        let model = models
-            .into_iter()
-            .find(|model| model.runtime == offer.runtime);
-        let model = model.context("every offer is of a runtime")?;
-        let carried_over = offer
-            .carried_over
-            .as_ref()
-            .map(|comparison| carried_over(comparison, folders))
-            .transpose()?;
-        let core = carried_over
-            .as_ref()
-            .map_or(offer.core, |from| from.core.as_str());
-        let runtime = match evaluation.simple_cores.contains(core) {
-            true => simple(offer.runtime),
-            false => offer.runtime.to_owned(),
-        };
-        let fit = fits.get(&runtime).context("every runtime is fitted")?;
-        let fitted = target(offer, core, model, evaluation, fit, energies)?;
-        targets.push(match carried_over {
-            None => Target { runtime, ..fitted },
-            Some(from) => Target {
-                runtime,
-                cycles_factor: rounded(fitted.cycles_factor * from.factor),
-                measured_range: fitted.measured_range.scaled(from.factor),
-                interval_factor: rounded(fitted.interval_factor * from.spread()),
-                carried_over: Some(from),
-                ..fitted
-            },
-        });
-    }
+    let evaluated = OFFERS.iter().filter_map(|offer| {
+        let mut evaluations = evaluations.iter();
+        let evaluation = evaluations.find(|evaluation| evaluation.runtime == offer.runtime)?;
+        Some(offered(offer, evaluation, &fits, folders, energies))
+    });
+    let targets = evaluated.collect::<Result<_>>()?;
     Ok(Found {
         constants: Constants {
             command: "litecast-trainer fit-mcu".into(),
@@ -445,7 +412,43 @@ pub fn find<'r>(
     })
 }
 
-/// What one core takes of another's cycles, as the median over pairs of latencies.
+/// The target of an offer, with constants carried over from another core where its own was not measured.
+fn offered(
+    offer: &Offer,
+    evaluation: &Evaluation,
+    fits: &BTreeMap<String, Fit>,
+    folders: &Folders,
+    energies: Option<&[MeasuredEnergy]>,
+) -> Result<Target> {
+    let mut models = MODELS.iter().map(|(model, ..)| model);
+    let model = models.find(|model| model.runtime == offer.runtime);
+    let model = model.context("every offer is of a runtime")?;
+    let comparison = offer.carried_over.as_ref();
+    let carried_over = comparison.map(|comparison| carried_over(comparison, folders));
+    let carried_over = carried_over.transpose()?;
+    let core = carried_over
+        .as_ref()
+        .map_or(offer.core, |from| from.core.as_str());
+    let runtime = match evaluation.simple_cores.contains(core) {
+        true => simple(offer.runtime),
+        false => offer.runtime.to_owned(),
+    };
+    let fit = fits.get(&runtime).context("every runtime is fitted")?;
+    let fitted = target(offer, core, model, evaluation, fit, energies)?;
+    Ok(match carried_over {
+        None => Target { runtime, ..fitted },
+        Some(from) => Target {
+            runtime,
+            cycles_factor: rounded(fitted.cycles_factor * from.factor),
+            measured_range: fitted.measured_range.scaled(from.factor),
+            interval_factor: rounded(fitted.interval_factor * from.spread()),
+            carried_over: Some(from),
+            ..fitted
+        },
+    })
+}
+
+/// Cycles of one core for each cycle of another, as the median over pairs of latencies.
 fn carried_over(comparison: &Comparison, folders: &Folders) -> Result<CarriedOver> {
     let mut ratios = measured::cycle_ratios(folders, comparison)?;
     ratios.sort_by(f64::total_cmp);
