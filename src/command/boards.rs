@@ -48,12 +48,9 @@ fn fits(file: &Path, application: Application) -> Result<Fits, Failure> {
     let report = reports
         .swap_remove(0)
         .map_err(|error| Failure::from(&error))?;
-    report.fits.ok_or_else(|| {
-        Failure::new(
-            "arena",
-            "the file does not tell how much memory it needs".to_owned(),
-        )
-    })
+    report
+        .fits
+        .ok_or_else(|| Failure::new("arena", "its need of memory is unknown".to_owned()))
 }
 
 /// What `fits` of a report has, beside the name of the file.

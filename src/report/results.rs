@@ -237,12 +237,15 @@ fn beyond_measured(targets: &[(&str, Beyond)]) -> Option<Doubt> {
             severity: Severity::Warning,
             code: "beyond-measured",
             message: format!(
-                "latencies far outside of those that were measured, which widens their intervals: {}",
+                "latencies far outside of the measured range, with wider intervals: {}",
                 some_of(targets.iter().map(of_target), ", ")
             ),
             operator_idx: None,
         },
-        targets: targets.iter().map(|(target, _)| (*target).to_owned()).collect(),
+        targets: targets
+            .iter()
+            .map(|(target, _)| (*target).to_owned())
+            .collect(),
     })
 }
 

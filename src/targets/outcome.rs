@@ -291,7 +291,7 @@ pub enum UnavailableReason {
     NoOperators,
     CompiledForEthosU,
     CompiledForEdgeTpu,
-    /// Operators that multiply, but whose shapes the file does not tell.
+    /// Operators that multiply, but whose shapes the file does not store.
     MissingShapes {
         n_operators: usize,
         of: usize,
@@ -303,7 +303,7 @@ pub enum UnavailableReason {
     },
     /// The estimate was less than the work takes at the hardware's peak rate.
     BeyondPeakRate,
-    /// The NPU takes one input at a time.
+    /// The NPU runs batch size 1.
     SeveralInputs {
         found: i32,
     },
@@ -372,7 +372,7 @@ impl fmt::Display for UnavailableReason {
             ),
             Self::MissingShapes { n_operators, of } => write!(
                 f,
-                "the file does not tell the shapes that {n_operators} of {of} operators work on"
+                "the file does not store the shapes that {n_operators} of {of} operators work on"
             ),
             Self::ContradictingShapes { n_operators, of } => write!(
                 f,
@@ -382,7 +382,7 @@ impl fmt::Display for UnavailableReason {
                 "the estimate was less than this work takes at the peak rate: the network is too far from \
                  those that were measured",
             ),
-            Self::SeveralInputs { found } => write!(f, "takes one input at a time, found {found}"),
+            Self::SeveralInputs { found } => write!(f, "runs batch size 1 only, found {found}"),
             Self::UnsupportedOperators {
                 n_operators,
                 of,
@@ -413,10 +413,10 @@ impl fmt::Display for UnavailableReason {
                      inside; "
                 )?;
                 match n_outside {
-                    0 => f.write_str("no operator is outside")?,
+                    0 => f.write_str("there are no others")?,
                     n => write!(
                         f,
-                        "the {n} operators outside take {value_ms:.3} ms here ({lo_ms:.3} to {hi_ms:.3})"
+                        "the {n} other operators take {value_ms:.3} ms here ({lo_ms:.3} to {hi_ms:.3})"
                     )?,
                 }
                 f.write_str("; give the model before the compiler")

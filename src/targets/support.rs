@@ -142,7 +142,7 @@ impl fmt::Display for UnsupportedReason {
             Self::SeveralOutputRows => f.write_str("output of several rows"),
             Self::SeveralInputRows => f.write_str("input of several rows"),
             Self::TooManyValues { max } => write!(f, "more than {max} values"),
-            Self::NeverMeasured => f.write_str("no published latency tells its time"),
+            Self::NeverMeasured => f.write_str("no published latency includes it"),
         }
     }
 }

@@ -82,7 +82,7 @@ test("a batch multiplies the work on processors, alone and among others", () => 
   const latency = ({ results }) => results.find(({ target, metric }) => target === "cortex-a76-rpi5" && metric === "latency");
   const ratio = latency(four).value / latency(one).value;
   assert.ok(ratio > 3 && ratio < 4, `${ratio}`);
-  assert.match(four.results[0].unavailable, /^takes one input at a time, found 4/);
+  assert.match(four.results[0].unavailable, /^runs batch size 1 only, found 4/);
   assert.throws(() => litecast.estimate(bytes, { batch: 5000 }), failsAs("batch", /./));
 });
 
@@ -151,7 +151,7 @@ test("a sweep has the estimates of reports, and the smallest by a naive search",
   assert.ok(narrow.every((point, idx) => point.latency_ms.value < points[idx].latency_ms.value));
   assert.throws(() => litecast.sweep(example, { latency_ms: 0 }), failsAs("wrong-argument", /limits\.latency_ms: expected a number above 0, found 0/));
   assert.throws(() => litecast.sweep(example, { latency: 1 }), failsAs("wrong-argument", /unknown option `latency`/));
-  assert.throws(() => litecast.sweep(example, { latency_ms }, {}, { batch: 2 }), failsAs("no-estimate", /takes one input at a time/));
+  assert.throws(() => litecast.sweep(example, { latency_ms }, {}, { batch: 2 }), failsAs("no-estimate", /runs batch size 1 only/));
 });
 
 test("the bundle has the id that the command names", async () => {

@@ -298,7 +298,7 @@ test("a batch is estimated anew, and one that cannot be is refused in words", ()
     assert.match(await page.textContent("h1"), /batch 4/);
     const ratio = (await cpu()) / one;
     assert.ok(ratio > 3 && ratio < 4, `${ratio}`);
-    assert.match((await readEstimates(page))[NPUS[0]].reason, /^No estimate: takes one input at a time, found 4/);
+    assert.match((await readEstimates(page))[NPUS[0]].reason, /^No estimate: runs batch size 1 only, found 4/);
     // What cannot be had is refused beside the number, and the report stays.
     for (const wanted of ["0", "1000000", "2.5", ""]) {
       await change(wanted);

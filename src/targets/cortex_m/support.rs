@@ -31,7 +31,7 @@ pub enum Refusal {
         of: usize,
         numbers: BTreeSet<String>,
     },
-    #[error("the file does not tell the shapes that {n} of {of} operators work on")]
+    #[error("the file does not store the shapes that {n} of {of} operators work on")]
     Shapes { n: usize, of: usize },
     /// All of them rename tensors, or hold values that take no bytes.
     #[error("nothing that takes time could be counted in its {of} operators")]
