@@ -48,7 +48,7 @@ pub fn section(document: &Document) -> String {
     html + "</section>\n"
 }
 
-/// One file as a table of texts, all but the first of them numbers, with what it tells above and how to read it below.
+/// A table of one file: the first column is text, the others numbers, with a caption above and a legend below.
 pub fn table(
     file: &str,
     words: &str,

@@ -16,7 +16,7 @@ use litecast::report::{Failure, Report};
 /// What a worker tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// It takes up so many files.
+    /// The worker starts this many files.
     Begin(usize),
     /// The next file's report as JSON.
     Report(String),

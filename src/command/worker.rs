@@ -17,11 +17,11 @@ use super::inputs::is_stdin;
 use super::isolation::{Message, write_report};
 use litecast::report::Failure;
 
-/// Files that are held and estimated at a time: so many, or as few as have so many bytes.
+/// Limits on the files that are held in memory and estimated together.
 const FILES_AT_A_TIME: usize = 64;
 const BYTES_AT_A_TIME: u64 = 64 << 20;
 
-/// Estimates files, the first `alone` of them one at a time, and tells the process that started this one.
+/// Estimates files, the first `alone` of them one at a time, and sends the results to the parent process.
 pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
     let chosen = args.targets.chosen()?;
     let (predictor, targets) = match args.facts {

@@ -73,7 +73,7 @@ impl<'a> Builder<'a> {
         self.constant(name, TensorType::Int32, shape, integers(values))
     }
 
-    /// Changes the type of a constant, whose values nobody asks for.
+    /// Changes the type of a constant whose values are not used.
     pub fn retype(&mut self, tensor_idx: usize, tensor_type: TensorType) {
         if let Some(tensor) = self.tensors.get_mut(tensor_idx) {
             tensor.tensor_type = tensor_type;
@@ -148,7 +148,7 @@ pub fn integers(values: &[i32]) -> Buffer<'static> {
     Buffer::Stored(Cow::Owned(bytes))
 }
 
-/// Weights of 8-bit types with this distribution, or constants of other types whose values nobody asks for.
+/// Weights of 8-bit types with this distribution, or constants of other types, whose values are not used.
 pub fn described(tensor: &Tensor, counts: &Arc<[u64; 256]>) -> Buffer<'static> {
     Buffer::Described {
         n_bytes: tensor.byte_len().unwrap_or(0),

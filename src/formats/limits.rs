@@ -7,7 +7,7 @@ const MIN_ALLOWED_OPERATORS: usize = 16_384;
 /// file of 20.
 const MIN_BYTES_PER_OPERATOR: usize = 100;
 
-/// Operators that a file of so many bytes may have or become.
+/// Maximum number of operators that a file of `file_bytes` may contain or be converted to.
 pub fn max_operators(file_bytes: usize) -> usize {
     MIN_ALLOWED_OPERATORS.saturating_add(file_bytes / MIN_BYTES_PER_OPERATOR)
 }

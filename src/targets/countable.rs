@@ -1,4 +1,4 @@
-//! Whether a file tells what its graph costs, whatever runs it.
+//! Whether the cost of a graph can be counted from its file, independent of the target.
 
 use super::ethos_u;
 use super::outcome::UnavailableReason;
@@ -6,7 +6,7 @@ use crate::formats::tflite::BuiltinOptions;
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
 
-/// Why the file does not tell what a graph costs, whatever runs it.
+/// Why the cost of a graph cannot be counted on any target.
 pub fn uncountable(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
     if graph.nodes.is_empty() {
         return Some(UnavailableReason::NoOperators);
@@ -14,7 +14,7 @@ pub fn uncountable(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReas
     missing_shapes(graph, analysis).or_else(|| contradicting_shapes(graph, analysis))
 }
 
-/// Work that is counted from shapes of which one at least is wrong.
+/// Work that would be counted from shapes that contradict each other.
 fn contradicting_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
     let n_operators = analysis.contradictions.len();
     (n_operators > 0).then_some(UnavailableReason::ContradictingShapes {
@@ -32,7 +32,7 @@ pub fn compiled_by_vela(graph: &Graph) -> Option<UnavailableReason> {
         .then_some(UnavailableReason::CompiledForEthosU)
 }
 
-/// Operators whose work nobody can count would look free.
+/// Operators whose work cannot be counted, and which would look free.
 fn missing_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
     use BuiltinOptions::{Conv2D, DepthwiseConv2D, FullyConnected};
     let has_no_work = |(node, cost): &(&Node, &Cost)| {

@@ -17,7 +17,7 @@ pub struct Beyond {
     pub is_longer: bool,
 }
 
-/// From this factor on a report says that a latency lies outside, and tells no expected error.
+/// From this factor outside of the range on, a report warns of the latency, and states no expected error.
 pub const TOLD_FACTOR: f64 = 2.0;
 
 impl MeasuredRange {

@@ -31,7 +31,7 @@ impl PeakRates {
         }
     }
 
-    /// Milliseconds that so many MACs and weights take at least.
+    /// Lower bound of the time of `macs` and weights, in milliseconds.
     pub fn floor_ms(&self, macs: f64, weight_bytes: f64) -> f64 {
         let streamed_bytes = (weight_bytes - self.cached_bytes).max(0.0);
         1e3 * (macs / self.macs_per_s).max(streamed_bytes / self.weight_bytes_per_s)

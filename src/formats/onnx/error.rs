@@ -2,7 +2,7 @@
 
 use super::limits::{MAX_FILE_BYTES, MAX_RANK};
 
-/// A file that is no ONNX file, is damaged, does not tell its sizes, or is beyond the limits of this reader.
+/// A file that is no ONNX file, is damaged, leaves sizes open, or is beyond the limits of this reader.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {

@@ -240,7 +240,7 @@ impl Tensor {
     }
 
     /// Bytes of the values without sparsity, those narrower than a byte packed; `None` where
-    /// the type does not tell it, or where it does not fit 64 bits.
+    /// it does not follow from the type, or does not fit 64 bits.
     pub fn byte_len(&self) -> Option<u64> {
         let bits_per_value = u64::from(self.tensor_type.bits_per_value()?);
         Some(

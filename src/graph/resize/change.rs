@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Diagnostic, Severity};
 
-/// Factors outside this range give networks that nobody builds.
+/// Factors outside of this range give networks that are not built in practice.
 pub const MIN_FACTOR: f64 = 1.0 / 16.0;
 pub const MAX_FACTOR: f64 = 4.0;
 /// Hidden channel counts of common architectures are multiples of this, and stay so.

@@ -1,6 +1,7 @@
 //! The shape of a reshaped tensor whose operand has another size.
 
-/// What `old_out` becomes where `old_in` becomes `new_in`. None where it does not tell. Linear in dimensions.
+/// The shape that replaces `old_out` when `new_in` replaces `old_in`; none where it does not follow. Linear in
+/// dimensions.
 ///
 /// Dimensions of both sides fall into groups of the same product, in row-major order. A group that is merged into
 /// one dimension has the product of its new sizes; a dimension that is split keeps its first parts, as the number

@@ -1,4 +1,4 @@
-//! What turns instructions into milliseconds and millijoules: `constants.json`, which
+//! Milliseconds and millijoules of instructions on measured boards: the fitted constants of `constants.json`, which
 //! `litecast-trainer fit-cpu` writes.
 
 use std::sync::LazyLock;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::Class;
 use crate::targets::MeasuredRange;
 
-/// The constants of all boards, with how they were made.
+/// The constants of all boards.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Constants {
-    /// What remakes the file.
+    /// The command that writes the file.
     pub command: String,
-    /// Factor between estimate and measurement where a board has only the other precision's constants: the
-    /// largest of the boards that have both.
+    /// Error factor of a precision that was not measured on a board and uses the other precision's constants: the largest
+    /// factor on boards with both.
     pub other_precision_factor: f64,
     pub boards: Vec<Board>,
 }
@@ -25,39 +25,38 @@ pub struct Board {
     pub target: String,
     /// The hardware in words.
     pub device: String,
-    /// The target of [`super::Costs`] that has its kernels.
+    /// The target of [`super::Costs`] with the same kernels.
     pub counted_as: String,
     pub n_cores: u32,
-    /// Where it was measured on so many threads alone, which its latencies then are of.
+    /// The only number of threads that it was measured with, if there is only one: its estimates are for that number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_threads: Option<u32>,
-    /// Of operators on floats; absent where none was measured.
+    /// For float32 operators; absent if none was measured.
     pub float32: Option<Fit>,
-    /// Of operators on integers.
+    /// For integer operators; absent if none was measured.
     pub int8: Option<Fit>,
     pub energy: Option<Energy>,
 }
 
-/// Constants of one precision, and how far off they are.
+/// Constants of one precision, and their errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     pub nanoseconds: Nanoseconds,
-    /// Of networks of which only the count of instructions is known.
+    /// For networks whose instructions are known only as a total.
     pub ns_per_instruction: f64,
-    /// Measured latency of one thread by that of 2, 3, ... threads, beginning with one thread's 1; the
-    /// mean of networks.
+    /// Speed-up of 1, 2, 3, ... threads over one thread, averaged over the measured networks; the first is 1.
     pub speedups: Vec<f64>,
-    /// Latencies of all families, on any number of threads.
+    /// Latencies of all measured networks, on any number of threads.
     pub measured_range: MeasuredRange,
-    /// What was measured, by family of networks.
+    /// The measured networks, by family.
     pub measured: Vec<Family>,
-    /// With each family left out of the fit in turn (each network, where there is but one family).
+    /// Errors with each family left out of the fit in turn (each network, if there is only one family).
     pub left_out: Errors,
-    /// The 90 % interval on one thread reaches from the estimate over the factor to the estimate times it.
+    /// The 90 % interval on one thread is the estimate divided by and multiplied with this factor.
     pub interval_factor: f64,
-    /// Share of networks that lie inside an interval that was made without their family.
+    /// Share of networks inside an interval that was computed without their family.
     pub coverage_percent: f64,
-    /// The same of the speed-up of several threads; 1 where none was measured.
+    /// The factor of the 90 % interval of `speedups`; 1 if no speed-up was measured.
     pub speedup_factor: f64,
 }
 
@@ -87,32 +86,32 @@ pub struct Constant {
     pub standard_error: f64,
 }
 
-/// How far off estimates are, relative to the measured values.
+/// Errors of estimates relative to the measured values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Errors {
     pub n: usize,
     pub mean_percent: f64,
     pub median_percent: f64,
     pub p95_percent: f64,
-    /// Mean with its sign: positive where estimates are too high.
+    /// Mean signed error: positive if estimates are too high.
     pub bias_percent: f64,
 }
 
 /// Energy as power times estimated latency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
-    /// Measured energy by measured latency: mJ/ms, of one thread.
+    /// Measured energy divided by measured latency, in mJ/ms, on one thread.
     pub watts: Constant,
-    /// What the power is of.
+    /// The supply rail whose power was measured.
     pub rail: String,
-    /// Of power times estimated latency, on networks that nothing was fitted on.
+    /// Errors of power times estimated latency, on networks that were left out of the fit.
     pub error: Errors,
-    /// The 90 % interval of the power.
+    /// Factor of the 90 % interval of the power.
     pub interval_factor: f64,
 }
 
 impl Constants {
-    /// Those of this version.
+    /// The constants that this version ships.
     pub fn shipped() -> &'static Self {
         static SHIPPED: LazyLock<Constants> = LazyLock::new(|| {
             serde_json::from_str(include_str!("constants.json"))
@@ -126,18 +125,17 @@ impl Constants {
     }
 }
 
-/// Kinds of networks that no board has a measurement of.
+/// Kinds of networks without a measurement on any board.
 pub const NEVER_MEASURED: &str =
     "transformers, recurrent networks, float16 weights, dynamic range, int16 activations";
 
 impl Board {
-    /// Threads of its latencies where so many are asked for.
+    /// The number of threads that a latency is for if `asked` threads were asked for.
     pub fn threads(&self, asked: u32) -> u32 {
         self.only_threads.unwrap_or(asked.min(self.n_cores))
     }
 
-    /// The constants of a precision; those of the other one where nothing else was measured, which the
-    /// flag tells.
+    /// The constants of a precision, or those of the other one if it was not measured; the flag is true for the latter.
     pub fn fit(&self, is_int8: bool) -> Option<(&Fit, bool)> {
         let (own, other) = match is_int8 {
             true => (&self.int8, &self.float32),
@@ -147,15 +145,14 @@ impl Board {
         own.as_ref().map(|fit| (fit, false)).or(other)
     }
 
-    /// Of so many instructions, of which nothing else is known, on one thread; `None` where nothing was
-    /// measured.
+    /// Latency on one thread of a network of which only the number of instructions is known; `None` if nothing was
+    /// measured on the board.
     pub fn latency_of_count_ms(&self, instructions: f64, is_int8: bool) -> Option<f64> {
         let (fit, _) = self.fit(is_int8)?;
         Some(1e-6 * fit.ns_per_instruction * instructions)
     }
 
-    /// On how many networks of which kinds it was measured, how far off estimates were with them left
-    /// out, and what was never measured.
+    /// The measured networks by kind with the errors when they are left out, and what was never measured, in words.
     pub fn in_words(&self) -> String {
         let of = |name: &str, fit: &Option<Fit>| match fit {
             Some(fit) => format!("{name}: {}", fit.in_words()),
@@ -195,7 +192,7 @@ impl Fit {
         )
     }
 
-    /// Of so many threads: the measured one, or what Amdahl's law makes of the nearest.
+    /// Speed-up of `n_threads` threads: the measured one, or by Amdahl's law from the largest measured number of threads.
     pub fn speedup(&self, n_threads: u32) -> f64 {
         let wanted = f64::from(n_threads.max(1));
         let measured = |n: u32| self.speedups.get(n.saturating_sub(1) as usize).copied();

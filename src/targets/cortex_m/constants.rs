@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 use super::work::{Program, Term, Work};
 use crate::targets::MeasuredRange;
 
-/// The constants of all targets, with how they were made.
+/// The constants of all targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Constants {
-    /// What remakes the file.
+    /// The command that writes the file.
     pub command: String,
-    /// Where the measurements come from.
+    /// Sources of the measurements.
     pub sources: Vec<String>,
     pub runtimes: Vec<Runtime>,
     pub targets: Vec<Target>,
 }
 
-/// What a runtime's kernels take on its reference processor.
+/// Costs of a runtime's kernels on its reference processor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Runtime {
     pub id: String,
     pub name: String,
-    /// The processor that [`Self::costs`] are of.
+    /// The processor that [`Self::costs`] apply to.
     pub reference: String,
-    /// Cycles for one of each count.
+    /// Cycles per unit of each term.
     pub costs: BTreeMap<Term, f64>,
-    /// Operators of the networks that were measured, by their names in the schema.
+    /// Operators of the measured networks, by their names in the schema.
     pub operators: BTreeSet<String>,
 }
 
@@ -41,55 +41,55 @@ pub struct Target {
     pub core: String,
     /// [`Runtime::id`].
     pub runtime: String,
-    /// Of the runtime, as published.
+    /// Version of the runtime, as published.
     pub version: String,
-    /// Where no other clock is asked for.
+    /// Clock of the estimate unless another one is asked for.
     pub clock_mhz: f64,
-    /// Whether other clocks can be asked for: cycles are taken not to depend on the clock.
+    /// Whether other clocks can be asked for, with the same number of cycles.
     pub has_other_clocks: bool,
     pub program: Program,
-    /// Cycles here for each cycle of the runtime's reference processor and version.
+    /// Cycles per cycle of the runtime's reference processor and version.
     pub cycles_factor: f64,
-    /// Measured latencies of this processor that the fit has.
+    /// Number of measured latencies on this processor in the fit.
     pub n_latencies: usize,
-    /// Of the latencies that the interval is of, as cycles at [`Self::clock_mhz`].
+    /// Range of the latencies that the interval was derived from, at [`Self::clock_mhz`].
     pub measured_range: MeasuredRange,
     pub n_networks: usize,
-    /// Of estimates of networks that nothing was fitted on.
+    /// Errors with each network left out of the fit.
     pub network_left_out: Errors,
-    /// Of estimates of networks of families that nothing was fitted on.
+    /// Errors with each family of networks left out of the fit.
     pub family_left_out: Errors,
-    /// Cycles as so many for each multiply-accumulate, a network left out: the simplest estimate.
+    /// Errors of the simplest estimate, a constant number of cycles per multiply-accumulate, with each network left out.
     pub macs_alone: Errors,
-    /// From all counts, a network left out, where one cost of products was chosen instead or could be.
+    /// Errors of the model with all terms, with each network left out; present where the model with one cost of products
+    /// is an alternative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_counts: Option<Errors>,
-    /// The 90 % interval reaches from the estimate over the factor to the estimate times it.
+    /// The 90 % interval is the estimate divided by and multiplied with this factor.
     pub interval_factor: f64,
-    /// As [`Self::interval_factor`], for another board with the same core; the same where boards differ by
-    /// no more than networks do.
+    /// [`Self::interval_factor`] for another board with the same core; absent if boards differ no more than networks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transferred_interval_factor: Option<f64>,
-    /// Left-out estimates whose measured latency lies inside, in percent.
+    /// Share of measured latencies inside the interval of their left-out estimate, in percent.
     pub coverage_percent: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
-    /// Where nobody measured the core under this runtime. What is above of latencies is another core's then,
-    /// and the factors include what it takes to carry them over.
+    /// Present if there is no measurement of the core under this runtime. Latencies and errors above are then those of
+    /// another core, and the factors include the conversion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried_over: Option<CarriedOver>,
 }
 
-/// How many cycles one core takes for each of another's, from a runtime that was measured on both.
+/// Cycles of one core for each cycle of another, from a runtime that was measured on both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CarriedOver {
-    /// The core that latencies were measured on.
+    /// The core that the latencies were measured on.
     pub core: String,
-    /// The runtime of both, in words.
+    /// The runtime that was measured on both, in words.
     pub under: String,
-    /// Latencies of one network on both.
+    /// Number of pairs: latencies of one network on both cores.
     pub n_pairs: usize,
-    /// Median over them, and the ends.
+    /// Median of the pairs, with the smallest and the largest below.
     pub factor: f64,
     pub least: f64,
     pub most: f64,
@@ -102,7 +102,7 @@ impl CarriedOver {
     }
 }
 
-/// How far off left-out estimates are, relative to the measured values. Uncapped.
+/// Errors of left-out estimates relative to the measured values, uncapped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Errors {
     pub n: usize,
@@ -110,7 +110,7 @@ pub struct Errors {
     pub median_percent: f64,
     pub p95_percent: f64,
     pub worst_percent: f64,
-    /// Mean with its sign: positive where estimates are too high.
+    /// Mean signed error: positive if estimates are too high.
     pub bias_percent: f64,
 }
 
@@ -119,18 +119,18 @@ pub struct Errors {
 pub struct Energy {
     /// Board whose power was measured.
     pub board: String,
-    /// Median over its networks.
+    /// Median over the board's networks.
     pub power_mw: f64,
-    /// The only clock that the power is of.
+    /// Clock of the measurement; the power at other clocks is unknown.
     pub clock_mhz: f64,
-    /// Of power times estimated latency, each network left out of both.
+    /// Errors of power times estimated latency, with each network left out of both fits.
     pub error: Errors,
     /// As [`Target::interval_factor`].
     pub interval_factor: f64,
 }
 
 impl Constants {
-    /// Those of this version.
+    /// The constants that this version ships.
     pub fn shipped() -> &'static Self {
         static SHIPPED: LazyLock<Constants> = LazyLock::new(|| {
             serde_json::from_str(include_str!("constants.json"))
@@ -159,7 +159,7 @@ impl Runtime {
 }
 
 impl Target {
-    /// By which the interval of another board with the same core is wider.
+    /// Factor by which the interval of another board with the same core is wider.
     pub fn transfer_factor(&self) -> f64 {
         let transferred = self.transferred_interval_factor;
         transferred.map_or(1.0, |factor| (factor / self.interval_factor).max(1.0))

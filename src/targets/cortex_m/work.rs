@@ -89,7 +89,7 @@ pub enum Kind {
     Conversion,
     /// Computes shapes, or names a tensor anew.
     Free,
-    /// Nothing tells its work.
+    /// Its work is unknown.
     Unknown,
 }
 

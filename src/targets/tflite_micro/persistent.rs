@@ -116,7 +116,7 @@ fn output_channels(operator: &Operator, subgraph: &Subgraph) -> Option<u64> {
     u64::try_from(*output.shape.last()?).ok()
 }
 
-/// What tells one resource variable from another: its container and its name.
+/// The identity of a resource variable: its container and its name.
 type ResourceName<'m> = (&'m str, &'m str);
 
 fn resource_name(operator: &Operator) -> Option<ResourceName<'_>> {

@@ -16,7 +16,7 @@ pub struct Value<'a> {
     pub name: &'a str,
     /// What ONNX computes in; a tensor that a `DequantizeLinear` reads stays of 8 bits.
     pub tensor_type: TensorType,
-    /// In ONNX's order; absent where the file does not tell it.
+    /// In ONNX's order; absent where it is unknown.
     pub shape: Option<Vec<i64>>,
     pub place: Place<'a>,
 }
