@@ -6,18 +6,19 @@ source "$(dirname "$0")/common.sh"
 # load in browsers.
 FEATURES=(--enable-bulk-memory --enable-bulk-memory-opt --enable-multivalue --enable-mutable-globals
     --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext --enable-simd)
-# Measured after brotli, the higher levels make the module larger and take three times as long.
-LEVEL=-O1
+# Measured after brotli, the higher levels make the module larger and take three times as long. Crates that are compiled
+# apart have copies of the same functions.
+LEVEL=(-O1 --duplicate-function-elimination)
 
 # wasm-opt takes longer than the linker: its result is kept for as long as its input stays the same.
 optimise() { # FILE
     local key kept
-    key=$({ sha256sum <"$1"; echo "$LEVEL ${FEATURES[*]}"; node_modules/.bin/wasm-opt --version; } | sha256sum | cut -c1-16)
+    key=$({ sha256sum <"$1"; echo "${LEVEL[*]} ${FEATURES[*]}"; node_modules/.bin/wasm-opt --version; } | sha256sum | cut -c1-16)
     kept=target/wasm-opt/$key.wasm
     if ! [ -f "$kept" ]; then
-        say "wasm-opt $LEVEL on $(stat -c %s "$1") bytes (about half a minute)"
+        say "wasm-opt ${LEVEL[*]} on $(stat -c %s "$1") bytes (about half a minute)"
         mkdir -p target/wasm-opt
-        node_modules/.bin/wasm-opt "$LEVEL" --strip-debug --strip-producers "${FEATURES[@]}" "$1" -o "$kept.part"
+        node_modules/.bin/wasm-opt "${LEVEL[@]}" --strip-debug --strip-producers "${FEATURES[@]}" "$1" -o "$kept.part"
         mv "$kept.part" "$kept"
     fi
     cp "$kept" "$1"
@@ -37,7 +38,8 @@ say "building pkg/"
 # Meanwhile, because one crate of tract keeps a single core busy for minutes.
 tools/install-wasm-tools.sh &
 installing=$!
-cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features tract --target "$WASM_TARGET"
+cargo rustc --lib --crate-type cdylib --profile wasm --no-default-features --features tract --target "$WASM_TARGET" -- \
+    -C linker="$ROOT/tools/link-wasm.mjs"
 wait "$installing"
 rm -rf "$MODULE"
 wasm-bindgen --target web --omit-default-module-path --out-dir "$MODULE" "${CARGO_TARGET_DIR:-target}/$WASM_TARGET/wasm/litecast.wasm"
