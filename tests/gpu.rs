@@ -166,6 +166,68 @@ fn attention_is_one_kernel() {
     assert_eq!(kinds, expected);
 }
 
+/// Windows of 7 × 7 are copied out of a map of 14 × 14, for no strides describe them as a list; channels split into heads
+/// are read as they lie.
+#[test]
+fn windows_are_copied_and_heads_are_not() {
+    let turned = |shape: &[u32], order: &[u32], then: &[u32]| {
+        let mut graph = Graph::new(&[1, 196, 64]);
+        let parts = graph.add("RESHAPE", &["x"], shape);
+        let of_order: Vec<u32> = order.iter().map(|&axis| shape[axis as usize]).collect();
+        let turned = graph.add("TRANSPOSE", &[&parts], &of_order);
+        graph.operators[1]["attributes"] = json!({"perm": order});
+        let listed = graph.add("RESHAPE", &[&turned], then);
+        let out = graph.add("SOFTMAX", &[&listed], then);
+        kernels_of(&graph.text(&out))
+    };
+    let windows = turned(&[1, 2, 7, 2, 7, 64], &[0, 1, 3, 2, 4, 5], &[4, 49, 64]);
+    assert_eq!(windows[0].kind, Kind::Copy, "{:?}", shown(&windows));
+    assert_eq!(windows[0].inputs, 196.0 * 64.0);
+    assert_eq!(windows.len(), 2);
+    let heads = turned(&[1, 1, 196, 4, 16], &[0, 1, 3, 2, 4], &[1, 4, 196, 16]);
+    assert_eq!(heads.len(), 1, "{:?}", shown(&heads));
+}
+
+/// A rotation as exports write it: the two parts of a tensor, joined the other way round.
+#[test]
+fn a_rotation_is_a_copy() {
+    let joined = |second: &str| {
+        let mut graph = Graph::new(TOKENS);
+        let other = graph.add("TANH", &["x"], TOKENS);
+        let first = graph.add("STRIDED_SLICE", &["x"], &[1, 46, 64]);
+        let of = if second == "x" { "x" } else { &other };
+        let rest = graph.add("STRIDED_SLICE", &[of], &[1, 3, 64]);
+        let out = graph.add("CONCATENATION", &[&first, &rest], TOKENS);
+        kernels_of(&graph.text(&out))
+            .last()
+            .map(|kernel| kernel.kind)
+    };
+    assert_eq!(joined("x"), Some(Kind::Copy));
+    assert_eq!(joined("other"), Some(Kind::Concatenation));
+}
+
+/// PyTorch resizes bilinearly with a thread for each position, which waits for memory once for each channel of each
+/// input: 1,024 channels of 14 × 14 take longer than their bytes do.
+#[test]
+fn a_bilinear_resize_of_many_channels_is_slow() {
+    let run = Bundle::shipped().run("rtx-3090", Mode::Inference);
+    let run = run.expect("the shipped constants have it");
+    let time = |kind: &str| {
+        let mut graph = Graph::new(&[1, 7, 7, 1024]);
+        let out = graph.add(kind, &["x"], &[1, 14, 14, 1024]);
+        time(run, &kernels_of(&graph.text(&out)), 256.0).map(|time| time.value_ms / 256.0)
+    };
+    let bilinear = time("RESIZE_BILINEAR").expect("it was measured");
+    println!(
+        "bilinear {bilinear:.3} ms, nearest {:?} ms",
+        time("RESIZE_NEAREST_NEIGHBOR")
+    );
+    assert!(
+        (0.2..0.5).contains(&bilinear),
+        "{bilinear} ms for 1,024 reads of 300 ns"
+    );
+}
+
 /// Formats have words for some paddings only: a `PAD` before a convolution is inside of the framework's kernel, and one
 /// that something else reads too is a copy.
 #[test]

@@ -605,6 +605,25 @@ fn bounds_that_constant_nodes_hold_are_known() {
     check(&file, &[("HARD_SWISH", &[1, 3, 8, 8])]);
 }
 
+/// Queries of a detector are computed from its weights: what is cut from them is a constant too.
+#[test]
+fn parts_of_constants_are_constants() {
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .weights("w", &[3, 1, 2])
+        .node("Sigmoid", &["w"], "computed", &[])
+        .node("Split", &["computed"], "scale", &[("axis", &[2])]);
+    let mut file = file;
+    file.0.node[1].output.push("shift".into());
+    let file = file
+        .node("Mul", &["x", "scale"], "scaled", &[])
+        .node("Add", &["scaled", "shift"], "y", &[])
+        .output("y");
+    let found = operators(&read(&file));
+    let kinds: Vec<&str> = found.iter().map(|(kind, _)| kind.as_str()).collect();
+    assert_eq!(kinds, ["MUL", "ADD"]);
+}
+
 /// A node that reads a name many times is looked at once.
 #[test]
 fn images_are_found_behind_nodes_with_many_operands() {

@@ -230,7 +230,16 @@ impl<'a> Converter<'a> {
         let sum = sizes.iter().try_fold(0i64, |sum, size| {
             sum.checked_add(*size).filter(|_| *size >= 0)
         })?;
-        (sizes.len() == node.outputs.len() && sum == side && !x.is_constant()).then_some(())?;
+        (sizes.len() == node.outputs.len() && sum == side).then_some(())?;
+        if x.is_constant() {
+            self.spend_operator(node.outputs.len())?;
+            for (&name, &size) in node.outputs.iter().zip(&sizes) {
+                let mut part = shape.to_vec();
+                *part.get_mut(along)? = size;
+                self.constant(name, x.tensor_type, part, None)?;
+            }
+            return Some(());
+        }
         let (perm, tensor) = (x.perm()?, self.own(x)?);
         let place = stored_axis(along, &perm)?;
         let along_tensor = self.builder.integers("axis", vec![], &[place]);

@@ -2,9 +2,10 @@
 
 use super::kernel::{Kernel, Kind};
 use super::operators::{BINARY, NORMALISATIONS, PADDING, REDUCTIONS, UNARY, VIEWS};
+use super::views::moved;
 use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
 use crate::graph::{Graph, Node};
-use crate::targets::gpu::dimensions::{elements, product, rows_of};
+use crate::targets::gpu::dimensions::{channels, elements, product, rows_of};
 
 /// A kernel that later operators may still become part of.
 pub(super) struct Draft<'m> {
@@ -37,6 +38,8 @@ pub(super) struct Builder<'g, 'm> {
     /// By tensor: operators that read it or a view of it.
     pub(super) n_readers: Vec<usize>,
     pub(super) is_constant: Vec<bool>,
+    /// By node: whether it moves values, though its kind may be a view ([`moved`]).
+    pub(super) is_moved: Vec<bool>,
     /// By tensor: the draft that writes it.
     pub(super) writers: Vec<Option<usize>>,
     pub(super) regions: Vec<Option<Region>>,
@@ -52,6 +55,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             unpadded: (0..n_tensors).collect(),
             n_readers: vec![0; n_tensors],
             is_constant: vec![true; n_tensors],
+            is_moved: moved(graph),
             writers: vec![None; n_tensors],
             regions: vec![None; n_tensors],
             drafts: Vec::new(),
@@ -67,9 +71,9 @@ impl<'g, 'm> Builder<'g, 'm> {
             }
         }
         let pads = builder.pads();
-        for (node, &is_padding) in graph.nodes.iter().zip(&pads) {
+        for (node_idx, (node, &is_padding)) in graph.nodes.iter().zip(&pads).enumerate() {
             let first = builder.activations(node).next();
-            let is_view = VIEWS.contains(&node.operator.code);
+            let is_view = builder.is_view(node_idx);
             if let (true, Some(source)) = (is_view || is_padding, first) {
                 for &output in &node.operator.outputs {
                     builder.viewed[output] = builder.viewed[source];
@@ -84,6 +88,11 @@ impl<'g, 'm> Builder<'g, 'm> {
             }
         }
         builder
+    }
+
+    /// Whether a node's output is its first input under another name.
+    fn is_view(&self, node_idx: usize) -> bool {
+        VIEWS.contains(&self.graph.nodes[node_idx].operator.code) && !self.is_moved[node_idx]
     }
 
     /// By node: whether it is the padding of convolutions or pools alone.
@@ -148,7 +157,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         };
         let sources = self.sources(node);
         let is_padding = self.unpadded[output] != output;
-        if sources.is_empty() || VIEWS.contains(code) || is_padding {
+        if sources.is_empty() || self.is_view(node_idx) || is_padding {
             return;
         }
         match code.kind {
@@ -213,6 +222,8 @@ impl<'g, 'm> Builder<'g, 'm> {
                 let window = product(&[*filter_h, *filter_w]);
                 (Kind::Pool, window, f64::from((*stride_h).max(1)))
             }
+            (OpKind::Transpose, _) => (Kind::Copy, 0.0, 1.0),
+            (OpKind::Concatenation, _) if self.rotates(node) => (Kind::Copy, 0.0, 1.0),
             (OpKind::Concatenation | OpKind::Pack, _) => (Kind::Concatenation, 0.0, 1.0),
             (OpKind::Pad | OpKind::Padv2 | OpKind::MirrorPad, _) => (Kind::Copy, 0.0, 1.0),
             (OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor, _) => (Kind::Resize, 0.0, 1.0),
@@ -230,12 +241,32 @@ impl<'g, 'm> Builder<'g, 'm> {
             _ if node.operator.code.name() == "ROLL" => (Kind::Copy, 0.0, 1.0),
             _ => (Kind::Other, 0.0, 1.0),
         };
+        // Images that are made of tokens have their channels last, which another kernel resizes.
+        let is_bilinear = node.operator.code.kind == OpKind::ResizeBilinear
+            && self
+                .sources(node)
+                .first()
+                .is_some_and(|&source| self.shape(source).len() > 3);
+        let output = node.operator.outputs.first().filter(|_| is_bilinear);
         let kernel = Kernel {
             window,
             stride,
+            columns: output.map_or(0.0, |&output| channels(self.shape(output))),
             ..Kernel::new(kind, node_idx)
         };
         self.draft(node_idx, node, kernel);
+    }
+
+    /// Whether the parts of one tensor are joined in another order.
+    fn rotates(&self, node: &Node<'m>) -> bool {
+        let output = node.operator.outputs.first();
+        match (self.sources(node).as_slice(), output) {
+            (&[one], Some(&output)) => {
+                let is_joined = self.activations(node).nth(1).is_some();
+                is_joined && self.elements(one) == self.elements(output)
+            }
+            _ => false,
+        }
     }
 
     /// Each step multiplies all matrices.

@@ -1,13 +1,13 @@
 //! Costs of kernels that make measured times, none of them negative.
 
-use litecast::targets::gpu::costs::{Amounts, N_COSTS};
+use litecast::targets::gpu::costs::{Amounts, N_COSTS, PRIOR_MS};
 
 /// Passes over the fit with new weights: errors count by their size, not its square, so that a few networks
 /// that run otherwise do not move the costs of all.
 const N_REWEIGHTINGS: usize = 5;
 /// Relative error below which errors count by their square.
 const SMALL_ERROR: f64 = 0.03;
-/// Holds costs that few networks have towards 0: share of each column's own squares.
+/// Holds costs that few networks have towards 0, or towards [`PRIOR_MS`]: share of each column's own squares.
 const RIDGE: f64 = 1e-3;
 /// Rounds of coordinate descent. The sum of squares is convex; changes are below 1e-9 long before.
 const N_ROUNDS: usize = 3000;
@@ -26,10 +26,13 @@ pub fn fit(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
                 .collect()
         })
         .collect();
+    let mut prior = vec![0.0; N_COSTS];
+    let (idx, cost_ms) = PRIOR_MS;
+    prior[idx] = cost_ms * scales[idx];
     let mut weights = vec![1.0; rows.len()];
     let mut solution = vec![0.0; N_COSTS];
     for _ in 0..N_REWEIGHTINGS {
-        solution = solve(&rows, &weights, solution);
+        solution = solve(&rows, &weights, &prior, solution);
         for (row, weight) in rows.iter().zip(&mut weights) {
             let error = (dot(row, &solution) - 1.0).abs();
             *weight = 1.0 / error.max(SMALL_ERROR);
@@ -67,7 +70,7 @@ fn scales(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
 }
 
 /// Non-negative least squares of `rows · x = 1` by coordinate descent.
-fn solve(rows: &[Vec<f64>], weights: &[f64], mut x: Vec<f64>) -> Vec<f64> {
+fn solve(rows: &[Vec<f64>], weights: &[f64], prior: &[f64], mut x: Vec<f64>) -> Vec<f64> {
     let n = x.len();
     let mut gram = vec![vec![0.0; n]; n];
     let mut target = vec![0.0; n];
@@ -88,6 +91,7 @@ fn solve(rows: &[Vec<f64>], weights: &[f64], mut x: Vec<f64>) -> Vec<f64> {
     let ridge = RIDGE * rows.len() as f64;
     for (idx, row) in gram.iter_mut().enumerate() {
         row[idx] += ridge;
+        target[idx] += ridge * prior[idx];
     }
     for _ in 0..N_ROUNDS {
         let mut largest = 0.0f64;
@@ -108,10 +112,15 @@ fn solve(rows: &[Vec<f64>], weights: &[f64], mut x: Vec<f64>) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Times that costs made: the costs come back, and those that are absent are 0.
+    /// Times that costs made: the costs come back, and those that are absent are 0 or what they are taken for.
     #[test]
     fn costs_are_found_again() {
-        let costs = |idx: usize| [2.0, 0.5, 0.0, 3.0].get(idx).copied().unwrap_or(0.0);
+        let (taken_idx, taken_ms) = PRIOR_MS;
+        let absent = |idx: usize| if idx == taken_idx { taken_ms } else { 0.0 };
+        let costs = |idx: usize| {
+            let present = [2.0, 0.5, 0.0, 3.0].get(idx).copied();
+            present.unwrap_or_else(|| absent(idx))
+        };
         let row = |seed: usize| -> Amounts {
             std::array::from_fn(|idx| {
                 if idx < 4 {
