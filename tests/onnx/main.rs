@@ -605,6 +605,24 @@ fn bounds_that_constant_nodes_hold_are_known() {
     check(&file, &[("HARD_SWISH", &[1, 3, 8, 8])]);
 }
 
+/// NASNet shifts its maps by a padding below 0: a row and a column go, others come.
+#[test]
+fn paddings_below_0_cut() {
+    let file = File::default()
+        .image([1, 3, 9, 9])
+        .weights("w", &[4, 3, 1, 1])
+        .integers("pads", &[0, 0, -1, -1, 0, 0, 1, 1])
+        .node("Pad", &["x", "pads"], "shifted", &[])
+        .node("Conv", &["shifted", "w"], "y", &[])
+        .output("y");
+    let expected: &[(&str, &[i32])] = &[
+        ("STRIDED_SLICE", &[1, 8, 8, 3]),
+        ("PAD", &[1, 9, 9, 3]),
+        ("CONV_2D", &[1, 9, 9, 4]),
+    ];
+    check(&file, expected);
+}
+
 /// Queries of a detector are computed from its weights: what is cut from them is a constant too.
 #[test]
 fn parts_of_constants_are_constants() {

@@ -308,6 +308,46 @@ impl<'a> Converter<'a> {
         self.strided_slice(output, x, &cuts, shape, None)
     }
 
+    /// What is left where paddings are below 0.
+    fn cropped(&mut self, x: &Value<'a>, pads: &[[i64; 2]]) -> Option<usize> {
+        let shape = x.shape.as_ref()?;
+        let perm = x.perm()?;
+        let cut = |(&side, pads): (&i64, &[i64; 2])| {
+            let [first, behind] = pads.map(|pad| pad.min(0).saturating_neg());
+            let last = side.checked_sub(behind)?;
+            (first <= last).then_some([first, last, 1])
+        };
+        let cuts = shape.iter().zip(pads).map(cut);
+        let cuts: Vec<[i64; 3]> = cuts.collect::<Option<_>>()?;
+        let left: Vec<i64> = cuts.iter().map(|[first, last, _]| last - first).collect();
+        let inputs = self.cut(x, &perm, &cuts)?;
+        let name = format!("{}/cropped", x.name);
+        let options = slice_options(0);
+        let kind = OpKind::StridedSlice;
+        self.intermediate(kind, inputs, &name, x.tensor_type, &left, &perm, options)
+    }
+
+    /// The inputs of a slice: what is cut, and begin, end and step of each dimension in ONNX's order.
+    fn cut(
+        &mut self,
+        x: &Value<'a>,
+        perm: &[usize],
+        cuts: &[[i64; 3]],
+    ) -> Option<Vec<Option<usize>>> {
+        let tensor = self.own(x)?;
+        let list = |of: usize| {
+            let values = perm.iter().map(|&axis| narrow(*cuts.get(axis)?.get(of)?));
+            values.collect::<Option<Vec<i32>>>()
+        };
+        let lists = [
+            ("begin", list(0)?),
+            ("end", list(1)?),
+            ("strides", list(2)?),
+        ];
+        let lists = lists.map(|(name, values)| Some(self.integers(name, &values)));
+        Some([Some(tensor)].into_iter().chain(lists).collect())
+    }
+
     /// Begin, end and step of each dimension in ONNX's order; `dropped` is one that goes away.
     fn strided_slice(
         &mut self,
@@ -318,12 +358,7 @@ impl<'a> Converter<'a> {
         dropped: Option<usize>,
     ) -> Option<()> {
         let mut perm = x.perm()?;
-        let tensor = self.own(x)?;
-        let list = |of: usize| {
-            let values = perm.iter().map(|&axis| narrow(*cuts.get(axis)?.get(of)?));
-            values.collect::<Option<Vec<i32>>>()
-        };
-        let (begin, end, strides) = (list(0)?, list(1)?, list(2)?);
+        let inputs = self.cut(x, &perm, cuts)?;
         let place = dropped.map(|axis| stored_axis(axis, &perm));
         let shrink_axis_mask = match place {
             Some(place) => 1i32.checked_shl(u32::try_from(place?).ok()?)?,
@@ -333,17 +368,7 @@ impl<'a> Converter<'a> {
             shape.remove(dropped);
             perm = without(&perm, &[dropped]);
         }
-        let lists = [("begin", begin), ("end", end), ("strides", strides)];
-        let lists = lists.map(|(name, values)| Some(self.integers(name, &values)));
-        let inputs = [Some(tensor)].into_iter().chain(lists).collect();
-        let options = BuiltinOptions::StridedSlice {
-            begin_mask: 0,
-            end_mask: 0,
-            ellipsis_mask: 0,
-            new_axis_mask: 0,
-            shrink_axis_mask,
-            offset: false,
-        };
+        let options = slice_options(shrink_axis_mask);
         self.operator(
             OpKind::StridedSlice,
             inputs,
@@ -484,13 +509,21 @@ impl<'a> Converter<'a> {
             ),
             _ => return None,
         };
-        pairs.iter().flatten().all(|&pad| pad >= 0).then_some(())?;
+        let cropped = match pairs.iter().flatten().any(|&pad| pad < 0) {
+            true => Some(self.cropped(x, &pairs)?),
+            false => None,
+        };
+        let added = |pads: &mut [i64; 2]| *pads = pads.map(|pad| pad.max(0));
+        pairs.iter_mut().for_each(added);
         let pair = |&axis: &usize| {
             let [before, after] = *pairs.get(axis)?;
             Some([narrow(before)?, narrow(after)?])
         };
         let paddings: Vec<[i32; 2]> = perm.iter().map(pair).collect::<Option<_>>()?;
-        let tensor = self.own(x)?;
+        let tensor = match cropped {
+            Some(cropped) => cropped,
+            None => self.own(x)?,
+        };
         let paddings = self.pairs("paddings", &paddings);
         self.operator(
             kind,
@@ -501,5 +534,16 @@ impl<'a> Converter<'a> {
             perm,
             options,
         )
+    }
+}
+
+fn slice_options(shrink_axis_mask: i32) -> BuiltinOptions {
+    BuiltinOptions::StridedSlice {
+        begin_mask: 0,
+        end_mask: 0,
+        ellipsis_mask: 0,
+        new_axis_mask: 0,
+        shrink_axis_mask,
+        offset: false,
     }
 }
