@@ -195,7 +195,7 @@ fn a_rotation_is_a_copy() {
         let mut graph = Graph::new(TOKENS);
         let other = graph.add("TANH", &["x"], TOKENS);
         let first = graph.add("STRIDED_SLICE", &["x"], &[1, 46, 64]);
-        let of = if second == "x" { "x" } else { &other };
+        let of = if second == "x" { "x" } else { other.as_str() };
         let rest = graph.add("STRIDED_SLICE", &[of], &[1, 3, 64]);
         let out = graph.add("CONCATENATION", &[&first, &rest], TOKENS);
         kernels_of(&graph.text(&out))

@@ -7,6 +7,9 @@ use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
 use crate::graph::{Graph, Node};
 use crate::targets::gpu::dimensions::{channels, elements, product, rows_of};
 
+/// As graphs of frameworks and ONNX files name a bicubic resize, for which TFLite has no operator.
+const CUBIC_RESIZES: [&str; 2] = ["RESIZE_BICUBIC", "ONNX:Resize"];
+
 /// A kernel that later operators may still become part of.
 pub(super) struct Draft<'m> {
     pub(super) kernel: Kernel,
@@ -238,6 +241,10 @@ impl<'g, 'm> Builder<'g, 'm> {
             ) => {
                 return self.recurrent(node_idx, node);
             }
+            _ if node.operator.code.name() == "ONNX:LSTM" => {
+                return self.recurrent(node_idx, node);
+            }
+            _ if CUBIC_RESIZES.contains(&node.operator.code.name()) => (Kind::Resize, 0.0, 1.0),
             _ if node.operator.code.name() == "ROLL" => (Kind::Copy, 0.0, 1.0),
             _ => (Kind::Other, 0.0, 1.0),
         };
@@ -274,7 +281,13 @@ impl<'g, 'm> Builder<'g, 'm> {
         let inputs = || node.operator.inputs.iter().flatten().copied();
         let steps = inputs().next().map_or(0.0, |t| rows_of(self.shape(t)));
         let constants = || inputs().filter(|&t| self.is_constant[t]);
-        let matrices = constants().filter(|&t| self.shape(t).len() == 2);
+        // ONNX has the directions of a layer as a dimension of their own.
+        let rank = if node.operator.code.custom.is_some() {
+            3
+        } else {
+            2
+        };
+        let matrices = constants().filter(|&t| self.shape(t).len() == rank);
         let per_step: f64 = matrices.map(|t| self.elements(t)).sum();
         let kernel = Kernel {
             macs: steps * per_step,

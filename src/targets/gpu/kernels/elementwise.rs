@@ -11,6 +11,10 @@ use crate::targets::gpu::dimensions::{channels, rows_of};
 /// decomposition, GELU by tanh, has nine; without a limit a file of one long chain would take quadratic time.
 const MAX_REGION: usize = 24;
 
+/// Kernels of GELU by tanh that are one in a framework: a cube, its scale, a sum, another scale, tanh, and a sum, some of
+/// which exporters join. Mish by tanh has two.
+const MIN_GELU_BY_TANH: usize = 4;
+
 impl<'m> Builder<'_, 'm> {
     /// Of a kernel that works on vectors along the last dimension.
     pub(super) fn vectors(&self, kind: Kind, node_idx: usize, output: usize) -> Kernel {
@@ -124,10 +128,15 @@ impl<'m> Builder<'_, 'm> {
             .copied()
             .filter(|&last| reduces && self.drafts[last].is_meeting);
         merged.extend(difference);
+        let is_tanh = |idx: &usize| self.drafts[*idx].code.kind == OpKind::Tanh;
+        let function = match merged.len() >= MIN_GELU_BY_TANH && merged.iter().any(is_tanh) {
+            true => Function::Gelu,
+            false => Function::Gated,
+        };
         let mut kernel = match reduces {
             true => self.vectors(Kind::Normalisation, node_idx, output),
             false => Kernel {
-                function: Some(Function::Gated),
+                function: Some(function),
                 ..Kernel::new(Kind::Activation, node_idx)
             },
         };
@@ -198,7 +207,7 @@ impl<'m> Builder<'_, 'm> {
         let kernel = &mut draft.kernel;
         match kernel.kind {
             _ if draft.is_merged => return false,
-            Kind::Normalisation if is_vector => {}
+            Kind::Normalisation => {}
             Kind::Activation if draft.is_meeting && !is_vector && !draft.has_tail => {}
             Kind::Scale if draft.code.kind == OpKind::Mul && adds_vector => {
                 kernel.kind = Kind::Affine
