@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised table6 ablations ablations-of trainer-native baselines card wasm page hostile-page size venv qemu node wasm-toolchain wasm-tools deny bench debian fresh-check clean
+.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card wasm page hostile-page size venv qemu node wasm-toolchain wasm-tools deny bench bench-search debian fresh-check clean
 
 PORT ?= 8000
 
@@ -21,7 +21,7 @@ test: ## Install what is missing, then check and test everything
 FUZZ_SECONDS ?= 3600
 FUZZ_SEED ?= 1
 FUZZER := $(or $(CARGO_TARGET_DIR),target)/release/litecast-fuzz
-FUZZ_SEEDS := --seeds www/examples --seeds ../shared/models --seeds ../shared/models-mcu
+FUZZ_SEEDS := --seeds www/examples --seeds tests/fuzz/corpus --seeds ../shared/models --seeds ../shared/models-mcu
 # The library as users have it, but with the checks of arithmetic and invariants of a development build.
 FUZZ_CHECKS := $(foreach check,debug-assertions overflow-checks,--config profile.release.package.litecast.$(check)=true)
 fuzz: ## Run every fuzzer for FUZZ_SECONDS=3600 each, and the built module under Node for a tenth of the mutants
@@ -34,6 +34,9 @@ fuzz: ## Run every fuzzer for FUZZ_SECONDS=3600 each, and the built module under
 
 growth: ## Measure how time and memory grow with the size of a network, by shape of graph
 	cargo bench -p litecast-fuzz
+	@test -f pkg/litecast_bg.wasm || { echo "skipped: no module in pkg/ (make wasm)"; exit 0; }; \
+	    cargo build --release -p litecast -p litecast-fuzz --bin litecast-fuzz && \
+	    node tests/fuzz/growth-wasm.mjs $(FUZZER)
 
 cli: ## Build the native command, target/release/litecast
 	cargo build --release --bin litecast
@@ -79,7 +82,7 @@ measure: trainer-native ## Train one architecture on trainer/data and measure it
 	$(TRAINER) evaluate --run trainer/runs/$(ARCHITECTURE) $(DATASET) $(if $(filter per-operator,$(ARCHITECTURE)),$(LEFT_OUT))
 
 families: trainer-native ## Train the shipped network without each design space in turn, and measure it there
-	$(TRAINER) evaluate-families --epochs 2 $(DATASET)
+	$(TRAINER) evaluate-families --epochs 2 $(DATASET) $(LEFT_OUT)
 
 sizes: trainer-native ## Train the shipped network on small graphs, and measure it on large ones
 	$(TRAINER) train --hold-out-large true --epochs 3 $(DATASET) --out trainer/runs/sizes
@@ -97,6 +100,33 @@ specialised: trainer-native ## Train one architecture for each of PerfSAGE's spa
 	        $(DATASET) --out trainer/runs/$$run || exit 1; \
 	    $(TRAINER) evaluate --run trainer/runs/$$run $(DATASET) --name $$run --tables-only || exit 1; \
 	done
+
+PROCESSORS := --targets cortex-a76-rpi5,cortex-a72-rpi4 --dataset trainer/runs/processors/data
+# PerfSAGE's with its loss; epochs until validation has not improved for some.
+FLAGS_processors := --min-space-share 0.01 --epochs 40 --patience 8 --split-seed 1
+FLAGS_processors_perfsage := --hidden 128 --log-loss-epochs 5 --learning-rate 0.001 --weight-decay 0
+# Kinds of their own: convolutions, attention, recurrence, detectors.
+PROCESSOR_FAMILIES := cnn-kws,lstm,mobilenet-v2,resnet,vit-cifar100,yolo
+processors: trainer-native ## Train networks of several seeds and baselines on the labels of processors: hours
+	@mkdir -p trainer/results/processors
+	$(TRAINER) dataset build --onto trainer/data --without-tool ethos-u-vela --out trainer/runs/processors/data
+	@for network in perfsage per-operator; do for seed in 1 2 3; do \
+	    flags="$(FLAGS_processors)"; run=trainer/runs/processors/$$network-seed$$seed; \
+	    [ $$network = perfsage ] && flags="$$flags $(FLAGS_processors_perfsage)"; \
+	    $(TRAINER) train --architecture $$network $$flags --seed $$seed $(PROCESSORS) --out $$run || exit 1; \
+	    $(TRAINER) evaluate --run $$run --dataset trainer/runs/processors/data --out trainer/results/processors \
+	        --name $$network-seed$$seed --tables-only || exit 1; \
+	done; done
+	$(TRAINER) baselines $(PROCESSORS) --out trainer/results/processors \
+	    --leave-one-out --families $(PROCESSOR_FAMILIES)
+	@for network in perfsage per-operator; do \
+	    flags="$(FLAGS_processors)"; \
+	    [ $$network = perfsage ] && flags="$$flags $(FLAGS_processors_perfsage)"; \
+	    $(TRAINER) evaluate-families --architecture $$network $$flags $(PROCESSORS) \
+	        --families $(PROCESSOR_FAMILIES) --runs trainer/runs/processors/families-$$network \
+	        --out trainer/results/processors/families-$$network.md || exit 1; \
+	done
+	$(TRAINER) table6
 
 table6: trainer-native ## Write PerfSAGE's Table 6 from what the others measured
 	$(TRAINER) table6
@@ -159,11 +189,14 @@ qemu: venv ## Install QEMU with LiteRT for arm64, which labels for Cortex-A and 
 node: ## Install the page's build tools into node_modules
 	@tools/install-node.sh
 
-deny: ## Check licences, sources and advisories of third-party crates
+deny: venv ## Check licences, sources and advisories of third-party crates
 	@tools/deny.sh
 
-bench: ## Time the stages of an estimate
-	cargo bench --manifest-path benches/Cargo.toml --target-dir target
+bench: ## Time the stages of an estimate, and estimates in the loop of a search
+	cargo bench --manifest-path benches/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target)
+
+bench-search: ## Print files and graphs a second in the loop of a search, native, on one thread (FILTER=summary)
+	cargo bench --manifest-path benches/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target) --bench search -- $(FILTER)
 
 wasm-toolchain: ## Install the wasm target
 	@tools/install-wasm-toolchain.sh

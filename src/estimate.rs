@@ -209,6 +209,9 @@ pub fn estimate_changed(
     for asked in [Some(network), int8_network].into_iter().flatten() {
         asked.into_failure().map_or(Ok(()), Err)?;
     }
+    // A report of many operators needs the room of the second network.
+    drop(int8_facts);
+    drop(int8_model);
     Ok(facts.report(&file, predictor.map(Predictor::id), results, detail))
 }
 

@@ -3,6 +3,7 @@
 //! What a program calls is `www/package/`, which checks arguments, and calls this with what is left.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -361,8 +362,8 @@ fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {
         .map_err(|error| js_error("wrong-argument", &error.to_string()))
 }
 
-/// As [`to_js`] of the report. The parts of operators, as many numbers as all else together, cross as one array each
-/// and not one by one.
+/// As [`to_js`] of the report. The parts of operators, as many numbers as all else together, cross as one array each,
+/// and lists that grow with the network in parts, so that no text of the whole report is held.
 fn report_to_js(mut report: Report) -> Result<JsValue, JsValue> {
     let outcomes = report.results.iter_mut().map(|result| &mut result.outcome);
     let parts: Vec<Option<Vec<f64>>> = outcomes
@@ -371,7 +372,15 @@ fn report_to_js(mut report: Report) -> Result<JsValue, JsValue> {
             Outcome::Unavailable { .. } => None,
         })
         .collect();
+    let lists = [
+        ("operators", list_to_js(mem::take(&mut report.operators))?),
+        ("tensors", list_to_js(mem::take(&mut report.tensors))?),
+        ("edges", list_to_js(mem::take(&mut report.edges))?),
+    ];
     let written = to_js(&report)?;
+    for (name, list) in lists {
+        js_sys::Reflect::set(&written, &name.into(), &list)?;
+    }
     let results = js_sys::Reflect::get(&written, &"results".into())?;
     let results: js_sys::Array = results.unchecked_into();
     let name = JsValue::from_str("operators");
@@ -384,13 +393,23 @@ fn report_to_js(mut report: Report) -> Result<JsValue, JsValue> {
     Ok(written)
 }
 
-/// Plain objects, numbers and `null`, as `JSON.parse` would give: whole numbers beyond 2^53, which the
-/// serializer refuses, are rounded to the nearest that JavaScript has.
-fn to_js(value: &impl Serialize) -> Result<JsValue, JsValue> {
-    let serializer = serde_wasm_bindgen::Serializer::json_compatible();
-    if let Ok(value) = value.serialize(&serializer) {
-        return Ok(value);
+/// Elements that cross in one text.
+const LIST_PART: usize = 1024;
+
+fn list_to_js<T: Serialize>(list: Vec<T>) -> Result<js_sys::Array, JsValue> {
+    let whole = js_sys::Array::new();
+    for part in list.chunks(LIST_PART) {
+        let part: js_sys::Array = to_js(&part)?.unchecked_into();
+        for element in part.iter() {
+            whole.push(&element);
+        }
     }
+    Ok(whole)
+}
+
+/// What `JSON.parse` makes of the text that the command prints: several times faster than one object, name and number
+/// after the other. Whole numbers beyond 2^53 become the nearest that JavaScript has.
+fn to_js(value: &impl Serialize) -> Result<JsValue, JsValue> {
     let unwritable = |error: String| js_error("serialization", &error);
     let text = serde_json::to_string(value).map_err(|error| unwritable(error.to_string()))?;
     js_sys::JSON::parse(&text).map_err(|error| unwritable(format!("{error:?}")))

@@ -96,6 +96,7 @@ impl Built {
             metadata: vec![],
             signatures: vec![],
             diagnostics: vec![],
+            is_reshaped: false,
         };
         of(&build(&model, 0).unwrap())
     }
@@ -124,6 +125,7 @@ fn of(operators: u64, array_cycles: u64, parameter_bytes: u64, link_bytes: u64) 
         array_cycles,
         parameter_bytes,
         link_bytes,
+        streamed_bytes: 0,
     }
 }
 
@@ -197,11 +199,15 @@ fn parameters_that_do_not_fit_on_the_chip_come_over_the_link() {
     assert!(bytes[1] > SRAM_BYTES && bytes[0] + bytes[2] < SRAM_BYTES);
     let found: Vec<_> = works
         .iter()
-        .map(|w| (w.parameter_bytes, w.link_bytes))
+        .map(|w| (w.parameter_bytes, w.link_bytes, w.streamed_bytes))
         .collect();
     assert_eq!(
         found,
-        [(bytes[0], 64), (bytes[1], bytes[1]), (bytes[2], 64)]
+        [
+            (bytes[0], 64, 0),
+            (bytes[1], bytes[1], bytes[1]),
+            (bytes[2], 64, 0)
+        ]
     );
 }
 
@@ -309,6 +315,32 @@ fn the_longest_leading_part_is_mapped() {
     assert_eq!(works[1], of(1, 9 * 2 * 64, 9 * 2 * 64 + 280, 4480));
     assert_eq!(works[2..], [Work::default(); 2]);
     assert_eq!(built.work()[..1], works[..1]);
+}
+
+/// A CAST to floats and a QUANTIZE stay on the host, and what they write comes over the link. A float multiplication
+/// between them is no conversion: everything behind it is on the host, and nothing is mapped.
+#[test]
+fn inputs_are_converted_on_the_host() {
+    let network = |between: &[OpKind]| {
+        let mut built = Built::new(&[1, 16, 16, 3]);
+        let mut x = 0;
+        for kind in [&[OpKind::Cast], between].concat() {
+            x = built.operator(kind, &[x], &[1, 16, 16, 3]);
+            built.tensors[x].tensor_type = TensorType::Float32;
+        }
+        let x = built.operator(OpKind::Quantize, &[x], &[1, 16, 16, 3]);
+        built.layer(OpKind::Conv2d, x, &[70, 3, 3, 3], &[1, 8, 8, 70]);
+        built
+    };
+    let built = network(&[]);
+    let found = built.with(|graph| mapping(graph).unwrap());
+    assert_eq!(found.is_mapped, [false, false, true]);
+    assert_eq!(found.ends, []);
+    let works = built.with(|graph| work_of(graph, &analyze(graph), &found.is_mapped));
+    assert_eq!(works[2].link_bytes, 16 * 16 * 3 + 8 * 8 * 70);
+    let words = network(&[OpKind::Mul]).with(|graph| mapping(graph).unwrap_err().to_string());
+    println!("{words}");
+    assert!(words.contains("MUL"), "{words}");
 }
 
 #[test]

@@ -129,6 +129,7 @@ fn model(operators: Vec<Operator>, n_tensors: usize, variables: &[usize]) -> Mod
         metadata: Vec::new(),
         signatures: Vec::new(),
         diagnostics: Vec::new(),
+        is_reshaped: false,
     }
 }
 

@@ -225,6 +225,59 @@ fn unsafe_code_is_where_it_is_listed_with_its_reason() {
     }
 }
 
+/// Names under the headers of dependencies of a `Cargo.toml`.
+fn crates_of(manifest: &str) -> Vec<String> {
+    let mut is_listed = false;
+    let mut crates = Vec::new();
+    for line in read(Path::new(manifest)).lines() {
+        if line.starts_with('[') {
+            is_listed = line.ends_with("dependencies]") && line != "[workspace.dependencies]";
+        } else if let Some((name, _)) = line.split_once(['.', ' ', '=']).filter(|_| is_listed) {
+            crates.push(name.to_owned());
+        }
+    }
+    // The workspace's own.
+    crates.retain(|name| !name.is_empty() && !name.starts_with(['#', '"', '}', ']']));
+    crates.retain(|name| !name.starts_with("litecast"));
+    crates
+}
+
+#[test]
+fn every_library_is_listed_with_its_reason() {
+    let manifests = [
+        "Cargo.toml",
+        "benches/Cargo.toml",
+        "python/Cargo.toml",
+        "tests/fuzz/Cargo.toml",
+        "tests/fuzz/libfuzzer/Cargo.toml",
+        "tests/needs/Cargo.toml",
+        "trainer/Cargo.toml",
+    ];
+    let mut used: BTreeSet<String> = manifests.into_iter().flat_map(crates_of).collect();
+    let packages: serde_json::Value =
+        serde_json::from_str(&read(Path::new("package.json"))).expect("package.json is JSON");
+    for kind in ["dependencies", "devDependencies"] {
+        let of_kind = packages[kind].as_object().into_iter().flatten();
+        used.extend(of_kind.map(|(name, _)| name.clone()));
+    }
+    let requirements = read(Path::new("trainer/python/requirements.txt"));
+    let requirements = requirements
+        .lines()
+        .filter_map(|line| line.split_once("=="));
+    used.extend(requirements.map(|(name, _)| name.to_owned()));
+    assert!(used.len() > 60, "{used:?}");
+    let document = read(Path::new("docs/performance.md"));
+    let (_, table) = document.split_once("## Libraries").expect("the table");
+    let names = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+    let listed: BTreeSet<String> = names
+        .flat_map(|names| names.split('`').skip(1).step_by(2))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(used, listed);
+}
+
 /// Rooms and single files of `src`, each of which imports only what stands before it.
 const ROOMS: [&str; 15] = [
     "constructors",

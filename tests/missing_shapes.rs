@@ -169,7 +169,7 @@ fn computed_shapes_are_those_of_litert() {
     command.arg(root.join("tests/shapes_with_litert.py"));
     let output = command.arg(&erased).args(&files).output().unwrap();
     let problem = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{problem}");
+    assert!(output.status.success(), "{}: {problem}", output.status);
     let lines = String::from_utf8(output.stdout).unwrap();
     let mut compared = Compared::default();
     for line in lines.lines().filter(|line| line.starts_with('{')) {

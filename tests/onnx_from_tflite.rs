@@ -26,7 +26,7 @@ fn latencies(report: &Report) -> BTreeMap<String, f64> {
 fn kinds(report: &Report) -> BTreeMap<&str, usize> {
     let mut kinds = BTreeMap::new();
     for operator in &report.operators {
-        *kinds.entry(operator.name.as_str()).or_default() += 1;
+        *kinds.entry(&*operator.name).or_default() += 1;
     }
     kinds
 }

@@ -4,7 +4,7 @@ set -euo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT"
 
-# What is built once per machine and not per clone (wasm-bindgen, cargo-deny).
+# What is built once per machine and not per clone (wasm-bindgen).
 CACHE=${LITECAST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/litecast}
 WASM_TARGET=wasm32-unknown-unknown
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Proves both commands on a new clone of the last commit, as a newcomer would run them.
-# With LITECAST_CACHE set to an empty folder it also builds wasm-bindgen and cargo-deny anew.
+# With LITECAST_CACHE set to an empty folder it also builds wasm-bindgen anew.
 source "$(dirname "$0")/common.sh"
 
 work=$(mktemp -d)

@@ -27,6 +27,7 @@ step() { # NAME COMMAND...
 
 step "format" cargo fmt --all --check
 step "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+step "third-party crates" tools/deny.sh
 step "native tests" cargo test --workspace --no-fail-fast
 step "Python package" tools/test-python.sh
 step "browser module" tools/build-wasm.sh

@@ -166,7 +166,7 @@ pub fn fits(
     application: Application,
 ) -> Result<Fits, Unplannable> {
     let need = Need::of(graph)?;
-    let latencies = latencies(graph, analysis);
+    let latencies = cortex_m::latencies(graph, analysis);
     let on = |board| latency_on(board, &latencies);
     Ok(on_boards(need, application, on))
 }
@@ -226,17 +226,6 @@ fn on_board(
         flash,
         latency: None,
     }
-}
-
-/// Of each target that boards name, at the target's own clock.
-fn latencies(graph: &Graph, analysis: &Analysis) -> HashMap<&'static str, Latency> {
-    let targets = Constants::shipped().targets.iter();
-    targets
-        .filter_map(|target| {
-            let latency = cortex_m::latency(graph, analysis, target, None).ok()?;
-            Some((target.target.as_str(), latency))
-        })
-        .collect()
 }
 
 fn latency_on(

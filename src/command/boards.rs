@@ -27,9 +27,9 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
             code = ExitCode::FAILURE;
         }
         match (fits, args.json) {
-            (Ok(fits), true) => terminal::print_raw(&(json(&name, &fits)? + "\n"))?,
+            (Ok(fits), true) => terminal::print_json(json(&name, &fits)? + "\n")?,
             (Ok(fits), false) => terminal::print(&text(&name, &fits, width))?,
-            (Err(failure), true) => terminal::print_raw(&(source::failed_line(&name, failure)?))?,
+            (Err(failure), true) => terminal::print_json(source::failed_line(&name, failure)?)?,
             (Err(_), false) => {}
         }
     }
@@ -100,14 +100,18 @@ fn text(file: &str, fits: &Fits, width: usize) -> String {
     }
     let code = &fits.need.code_bytes;
     let bytes = |bytes: u64| quantity::bytes(bytes as f64);
-    let mut text = format!(
-        "{}\n{} arena, {} file, {} code ({} to {})\n{}",
-        heading(file, width),
+    let need = format!(
+        "{} arena, {} file, {} code ({} to {})",
         bytes(fits.need.arena_bytes),
         bytes(fits.need.file_bytes),
         bytes(code.value),
         bytes(code.lo),
-        bytes(code.hi),
+        bytes(code.hi)
+    );
+    let mut text = format!(
+        "{}\n{}\n{}",
+        heading(file, width),
+        wrapped(&need, width, "  "),
         table.lines_of(width)
     );
     let note = "* from other boards with the same core; – where no board with its core was measured, or for \

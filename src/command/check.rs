@@ -1,5 +1,6 @@
 //! `check`: models against limits, with an exit code for CI.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write;
 use std::fs;
@@ -92,7 +93,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
         request.each(&files, |file, document| {
             let verdicts =
                 document.map(|document| section.limits.check(&document, section.against));
-            tally.count(&verdicts);
+            tally.count(file, &verdicts);
             show(args, &file.to_string_lossy(), &verdicts)
         })?;
     }
@@ -199,18 +200,19 @@ impl Section {
 /// What all files together come to.
 #[derive(Default)]
 struct Tally {
-    n_files: usize,
-    n_failed: usize,
+    /// By path: several sections may check a file.
+    files: BTreeSet<PathBuf>,
+    failed: BTreeSet<PathBuf>,
     n_limits: usize,
     n_over: usize,
     n_unknown: usize,
 }
 
 impl Tally {
-    fn count(&mut self, verdicts: &Result<Vec<Verdict>, Failure>) {
-        self.n_files += 1;
+    fn count(&mut self, file: &Path, verdicts: &Result<Vec<Verdict>, Failure>) {
+        self.files.insert(file.to_owned());
         let Ok(verdicts) = verdicts else {
-            self.n_failed += 1;
+            self.failed.insert(file.to_owned());
             return;
         };
         let n = |status| {
@@ -226,11 +228,11 @@ impl Tally {
 
     /// Only what was checked passes.
     fn is_passed(&self) -> bool {
-        self.n_limits > 0 && self.n_over + self.n_unknown + self.n_failed == 0
+        self.n_limits > 0 && self.n_over + self.n_unknown + self.failed.len() == 0
     }
 
     fn words(&self, is_markdown: bool) -> String {
-        let files = words::plural(self.n_files, "file");
+        let files = words::plural(self.files.len(), "file");
         let limits = words::plural(self.n_limits, "limit");
         let mut words = match self.n_over {
             0 => format!("{limits} of {files} checked, none exceeded"),
@@ -239,11 +241,11 @@ impl Tally {
         if self.n_unknown > 0 {
             let _ = write!(words, "; {} without an estimate", self.n_unknown);
         }
-        if self.n_failed > 0 {
+        if !self.failed.is_empty() {
             let _ = write!(
                 words,
                 "; {} without a report",
-                words::plural(self.n_failed, "file")
+                words::plural(self.failed.len(), "file")
             );
         }
         match (is_markdown, self.is_passed()) {
@@ -265,10 +267,10 @@ fn show(args: &CheckArgs, file: &str, verdicts: &Result<Vec<Verdict>, Failure>) 
                 .iter()
                 .all(|verdict| verdict.status == Status::Within);
             let line = serde_json::json!({ "file": file, "passed": is_passed, "limits": verdicts });
-            terminal::print_raw(&format!("{line}\n"))
+            terminal::print_json(format!("{line}\n"))
         }
         (Err(failure), true, ..) => {
-            terminal::print_raw(&(source::failed_line(file, failure.clone())?))
+            terminal::print_json(source::failed_line(file, failure.clone())?)
         }
         (Ok(verdicts), _, true, _) => terminal::print_raw(&rows(file, verdicts)),
         (Ok(verdicts), .., true) => terminal::print_raw(&markdown(file, verdicts)),

@@ -55,7 +55,10 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Box<dyn Error>> {
     let mut pairs: BTreeMap<String, Pair> = BTreeMap::new();
     let [before, after] = [&args.before, &args.after].map(|path| side(path, args));
     let [mut before, mut after] = [before?, after?];
-    if let ([(_, before_document)], [(_, after_document)]) = (&mut before[..], &mut after[..]) {
+    let are_folders = args.before.is_dir() && args.after.is_dir();
+    if let ([(_, before_document)], [(_, after_document)]) = (&mut before[..], &mut after[..])
+        && !are_folders
+    {
         // Two files are a pair, whatever they are called.
         let name = format!("{} → {}", args.before.display(), args.after.display());
         let documents = [before_document.take(), after_document.take()];
@@ -160,7 +163,9 @@ fn saved(path: &Path) -> Result<Option<Side>, Box<dyn Error>> {
         }
         match Document::parse(line) {
             Ok(document) => reports.push((document.file.clone(), Some(Ok(document)))),
-            Err(_) if reports.is_empty() => return Ok(None),
+            Err(failure) if reports.is_empty() && failure.kind == "wrong-report" => {
+                return Ok(None);
+            }
             Err(failure) => return Err(format!("{place}: {failure}").into()),
         }
     }
@@ -185,7 +190,7 @@ fn show(args: &CompareArgs, pairs: &[Pair]) -> Result<ExitCode, Box<dyn Error>> 
             code = ExitCode::FAILURE;
         }
         if args.json {
-            terminal::print_raw(&(pair.json() + "\n"))?;
+            terminal::print_json(pair.json() + "\n")?;
         } else if args.csv {
             terminal::print_raw(&rows(&pair.name, &pair.changes()))?;
         } else if args.markdown {
@@ -277,7 +282,8 @@ impl Pair {
             .changes()
             .into_iter()
             .partition(|change| with_all || !change.is_same());
-        (changed, same.len())
+        let n_same = same.iter().filter(|change| change.has_value()).count();
+        (changed, n_same)
     }
 
     fn text(&self, with_all: bool, width: usize) -> String {
@@ -486,7 +492,7 @@ fn rows(name: &str, changes: &[Change]) -> String {
         vec![
             csv::text(name),
             csv::text(change.target.as_deref().unwrap_or_default()),
-            change.metric.clone(),
+            csv::text(&change.metric),
             change.unit.clone(),
             number(change.before),
             number(change.after),

@@ -1,9 +1,11 @@
 //! A report as its JSON says it: what a worker sends, and what `predict --json` printed another day.
 
-use litecast::report::REPORT_VERSION;
-use serde::Deserialize;
+use std::collections::HashSet;
 
-use litecast::report::Failure;
+use litecast::Metric;
+use litecast::report::{Failure, REPORT_VERSION};
+use litecast::targets::registry;
+use serde::Deserialize;
 
 #[derive(Clone, Debug, Deserialize)]
 pub struct Document {
@@ -16,7 +18,21 @@ pub struct Document {
     pub tensors: Vec<Tensor>,
     #[serde(default)]
     pub fits: Option<Fits>,
+    #[serde(default)]
+    left_out: Vec<LeftOut>,
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Operators that some targets do not run.
+#[derive(Clone, Debug, Deserialize)]
+struct LeftOut {
+    targets: Vec<String>,
+    operators: Vec<LeftOperator>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct LeftOperator {
+    operator: usize,
 }
 
 /// On which microcontroller boards the model has room.
@@ -108,18 +124,80 @@ pub struct Diagnostic {
     pub operator_idx: Option<usize>,
 }
 
+/// Cores of the largest board that is offered: a latency may be of as many threads.
+const MAX_CORES: f64 = 8.0;
+
+/// Numbers of a report are rounded to their last digits.
+const ROUNDING: f64 = 1e-6;
+
 impl Document {
     /// Of the JSON of one report.
+    ///
+    /// # Errors
+    /// `wrong-report` for other text and other versions, `impossible-report` for numbers that no estimate has.
     pub fn parse(json: &str) -> Result<Self, Failure> {
         let wrong = |words: String| Failure::new("wrong-report", words);
         let document: Self = serde_json::from_str(json)
             .map_err(|error| wrong(format!("expected a report of litecast: {error}")))?;
         match document.schema_version {
-            REPORT_VERSION => Ok(document),
+            REPORT_VERSION => match document.impossible() {
+                None => Ok(document),
+                Some(words) => Err(Failure::new("impossible-report", words)),
+            },
             found => Err(wrong(format!(
                 "expected a report of version {REPORT_VERSION}, found {found}"
             ))),
         }
+    }
+
+    /// What no estimate of the library says: the first such number, in words.
+    fn impossible(&self) -> Option<String> {
+        let mut seen = HashSet::new();
+        for result in &self.results {
+            let of = format!("{} of {}", result.metric, result.target);
+            if !seen.insert((&result.target, &result.metric)) {
+                return Some(format!("{of}: expected one result, found two"));
+            }
+            let impossible = result.estimate().and_then(|estimate| {
+                let unit = Metric::from_id(&result.metric).map(Metric::unit);
+                let other_unit = unit.filter(|unit| *unit != estimate.unit);
+                let other_unit = other_unit
+                    .map(|unit| format!("expected a number of {unit}, found {}", estimate.unit));
+                other_unit
+                    .or_else(|| estimate.impossible(self.operators.len()))
+                    .or_else(|| self.beyond_peak(result, estimate))
+            });
+            if let Some(words) = impossible {
+                return Some(format!("{of}: {words}"));
+            }
+        }
+        None
+    }
+
+    /// A latency in which the target cannot multiply as often as its operators do.
+    fn beyond_peak(&self, result: &TargetResult, estimate: &Estimate) -> Option<String> {
+        if result.metric != Metric::Latency.id() {
+            return None;
+        }
+        let mut targets = registry().iter();
+        let peak = targets
+            .find(|target| target.id() == result.target)?
+            .peak()?;
+        let of_target = |left: &&LeftOut| left.targets.contains(&result.target);
+        let left_out: HashSet<usize> = (self.left_out.iter().filter(of_target))
+            .flat_map(|left| &left.operators)
+            .map(|left| left.operator)
+            .collect();
+        let is_run = |operator: &&Operator| !left_out.contains(&operator.index);
+        let macs = self.operators.iter().filter(is_run);
+        let macs: f64 = macs.map(|operator| operator.macs as f64).sum();
+        let floor_ms = peak.floor_ms(macs, 0.0) / MAX_CORES;
+        (estimate.value < floor_ms * (1.0 - ROUNDING)).then(|| {
+            format!(
+                "expected {floor_ms:.3} ms at least, which {macs:.0} MACs take at the peak rate, found {}",
+                estimate.value
+            )
+        })
     }
 
     /// The estimates, each with its target's id and its metric.
@@ -172,6 +250,39 @@ impl Document {
         let first = operator.outputs.first();
         let tensor = first.and_then(|&idx| self.tensors.get(idx));
         tensor.map_or(String::new(), |tensor| shape_words(&tensor.shape))
+    }
+}
+
+impl Estimate {
+    /// A number that is none of any quantity, or parts of other operators.
+    fn impossible(&self, n_operators: usize) -> Option<String> {
+        let Self {
+            value,
+            lo,
+            hi,
+            operators,
+            ..
+        } = self;
+        let is_number = |number: f64| number.is_finite() && number >= 0.0;
+        let mut ends = [Some(*value), *lo, *hi].into_iter().flatten();
+        if let Some(found) = ends.find(|&number| !is_number(number)) {
+            return Some(format!("expected a number of 0 or more, found {found}"));
+        }
+        let [least, most] = [*lo, *hi].map(|end| end.unwrap_or(*value));
+        let slack = ROUNDING * value;
+        if least > value + slack || most < value - slack {
+            let words = format!("expected an interval around {value}, found {least} to {most}");
+            return Some(words);
+        }
+        let parts = operators.as_ref()?;
+        if parts.len() != n_operators {
+            return Some(format!(
+                "expected {n_operators} parts, one of each operator, found {}",
+                parts.len()
+            ));
+        }
+        let wrong = parts.iter().find(|part| !part.is_finite())?;
+        Some(format!("expected parts that are numbers, found {wrong}"))
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use super::document::{Document, Outcome, TargetResult};
+use super::terminal::plain;
 use super::{quantity, sections, words};
 use litecast::report::Failure;
 
@@ -229,14 +230,13 @@ fn operators(document: &Document) -> String {
 /// Text as text, whatever a file calls its operators.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in plain(text).chars() {
         match character {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            character if character.is_control() => escaped.push(char::REPLACEMENT_CHARACTER),
             character => escaped.push(character),
         }
     }

@@ -195,6 +195,10 @@ pub fn run(
     Ok(())
 }
 
+/// The allocator of a worker returns what a file needed at once, and takes no pages of 2 MB: of a small file it holds
+/// half as much with them, of one with 100,000 operators a fifth less, in the same time.
+const ALLOCATOR: [(&str, &str); 2] = [("MIMALLOC_PURGE_DELAY", "0"), ("MIMALLOC_ALLOW_THP", "0")];
+
 struct Worker {
     process: Child,
     messages: Receiver<Message>,
@@ -206,6 +210,7 @@ impl Worker {
             .args(arguments)
             .args(["--alone", &n_alone.to_string(), "--"])
             .args(files)
+            .envs(ALLOCATOR)
             .stdin(Stdio::inherit())
             .stdout(Stdio::piped())
             .spawn()?;

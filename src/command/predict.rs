@@ -102,7 +102,8 @@ fn details(document: &Document, width: usize) -> String {
         let Some((first, _)) = results.first() else {
             continue;
         };
-        let _ = writeln!(text, "{}  {}", bold(plain(target)), plain(&first.device));
+        let device = wrapped(&plain(&format!("{target}  {}", first.device)), width, "  ");
+        let _ = writeln!(text, "{}", device.replacen(target, &bold(target), 1));
         results.sort_by_key(|(result, _)| words::metric_rank(&result.metric));
         let mut table = Table::default()
             .text("metric")

@@ -31,7 +31,7 @@ pub fn reports(
                     source::failed_line(&file, failure)?
                 }
             };
-            terminal::print_raw(&line)
+            terminal::print_json(line)
         })?;
         return Ok(code);
     }

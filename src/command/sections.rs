@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::document::{Document, Estimate};
 use super::table::Table;
-use super::terminal::{dim, wrapped};
+use super::terminal::{dim, plain, wrapped};
 use super::{quantity, terminal, words};
 
 /// The name of the file, and its facts in one sentence.
@@ -23,7 +23,7 @@ pub fn heading(document: &Document, width: usize) -> String {
     if document.batch > 1 {
         parts.push(format!("{} inputs at a time", document.batch));
     }
-    let facts = wrapped(&parts.join(", "), width, "  ");
+    let facts = wrapped(&plain(&parts.join(", ")), width, "  ");
     format!("{}\n{facts}\n", terminal::heading(&document.file, width))
 }
 

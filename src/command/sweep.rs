@@ -53,7 +53,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
                 code = ExitCode::FAILURE;
                 terminal::complain(&format!("{file}: {failure}"));
                 match args.format.json {
-                    true => terminal::print_raw(&source::failed_line(&file, failure)?),
+                    true => terminal::print_json(source::failed_line(&file, failure)?),
                     false => Ok(()),
                 }
             }
@@ -235,7 +235,7 @@ const NOTE: &str = "each in its default memories where no others are chosen; cyc
 fn print(swept: &Swept, format: &FormatArgs) -> std::io::Result<()> {
     let (names, rows) = swept.table();
     if format.json {
-        return terminal::print_raw(&(serde_json::to_string(swept)? + "\n"));
+        return terminal::print_json(serde_json::to_string(swept)? + "\n");
     }
     if format.csv {
         return terminal::print_raw(&csv_of(swept));

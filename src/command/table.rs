@@ -1,6 +1,6 @@
 //! Columns of text that fit a terminal.
 
-use comfy_table::{CellAlignment, ContentArrangement, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Width, presets};
 use textwrap::core::display_width;
 
 use super::terminal::{bold, plain};
@@ -22,7 +22,8 @@ struct Column {
     is_optional: bool,
 }
 
-/// Rows under a header. Where they do not fit, optional columns go, the last first, then cells wrap.
+/// Rows under a header. Where they do not fit, optional columns go, the last first, then cells wrap: between words as
+/// long as that is enough, and texts before numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     columns: Vec<Column>,
@@ -97,6 +98,27 @@ impl Table {
         kept.iter().map(widest).sum::<usize>().saturating_sub(GAP)
     }
 
+    /// Of each column, with the gap behind it, so that no id breaks, nor a number where there is room for all; none where
+    /// the columns do not fit even with a word a line.
+    fn least_widths(&self, kept: &[usize], width: usize) -> Option<Vec<usize>> {
+        let longest_word = |text: &str| text.split(' ').map(display_width).max().unwrap_or(0);
+        let least = |&idx: &usize, are_numbers_whole: bool| {
+            let column = &self.columns[idx];
+            let is_whole = are_numbers_whole && column.kind == Kind::Number;
+            let cells = self.rows.iter().filter_map(|row| row.get(idx));
+            let cells = cells.map(|cell| match is_whole {
+                true => display_width(cell),
+                false => longest_word(cell),
+            });
+            cells.max().unwrap_or(0).max(longest_word(&column.name)) + GAP
+        };
+        [true, false].into_iter().find_map(|are_numbers_whole| {
+            let widths = kept.iter().map(|idx| least(idx, are_numbers_whole));
+            let widths: Vec<usize> = widths.collect();
+            (widths.iter().sum::<usize>() <= width).then_some(widths)
+        })
+    }
+
     fn lines(&self, kept: &[usize], width: usize) -> String {
         let mut table = comfy_table::Table::new();
         // Its own padding ends a line, which is trimmed.
@@ -109,9 +131,16 @@ impl Table {
         for row in &self.rows {
             table.add_row(kept.iter().filter_map(|&idx| row.get(idx)));
         }
+        let least = self.least_widths(kept, usize::from(width));
         for (at, &idx) in kept.iter().enumerate() {
             if let Some(column) = table.column_mut(at) {
                 column.set_padding((0, GAP as u16));
+                let least = least
+                    .as_ref()
+                    .and_then(|least| u16::try_from(least[at]).ok());
+                if let Some(least) = least {
+                    column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+                }
                 if self.columns[idx].kind == Kind::Number {
                     column.set_cell_alignment(CellAlignment::Right);
                 }
@@ -157,5 +186,30 @@ mod tests {
         let (narrow, left_out) = table.render(30);
         assert_eq!(left_out, ["source"]);
         assert!(narrow.contains("ethos-u55-256   139 µs\n"), "{narrow}");
+    }
+
+    #[test]
+    fn ids_stay_whole_as_long_as_a_word_fits_each_column() {
+        let mut table = Table::default()
+            .text("target")
+            .text("what it is")
+            .number("latency")
+            .number("interval");
+        let row = [
+            "cortex-a7-stm32mp157",
+            "a board of words",
+            "12.5 ms",
+            "8.94 … 17.6 ms",
+        ];
+        table.row(row.map(str::to_owned));
+        // 46 columns hold the longest word of each, with gaps of two.
+        for width in 46..=66 {
+            let lines = table.lines_of(width);
+            assert!(lines.contains("cortex-a7-stm32mp157 "), "{width}:\n{lines}");
+            let widest = lines.lines().skip(1).map(display_width).max();
+            assert!(widest <= Some(width), "{width}: {widest:?}\n{lines}");
+        }
+        let lines = table.lines_of(55);
+        assert!(lines.contains("12.5 ms  8.94 … 17.6 ms\n"), "{lines}");
     }
 }

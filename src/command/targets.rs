@@ -22,7 +22,7 @@ pub fn run(args: &TargetsArgs) -> Result<ExitCode, Box<dyn Error>> {
     targets.extend(gpus.iter().filter_map(|gpu| gpu.info(None)));
     if args.json {
         for target in &targets {
-            terminal::print_raw(&(serde_json::to_string(target)? + "\n"))?;
+            terminal::print_json(serde_json::to_string(target)? + "\n")?;
         }
         return Ok(ExitCode::SUCCESS);
     }

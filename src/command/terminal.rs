@@ -37,10 +37,11 @@ pub fn print_raw(text: &str) -> io::Result<()> {
     to.flush()
 }
 
-/// One line on the standard error stream. Nothing is left to be done where that is closed.
+/// A message on the standard error stream, mostly of one line. Nothing is left to be done where that is closed.
 pub fn complain(words: &str) {
     let mut to = anstream::stderr().lock();
-    let _ = writeln!(to, "{} {}", red("litecast:"), plain(words));
+    let lines: Vec<String> = words.trim_end().lines().map(plain).collect();
+    let _ = writeln!(to, "{} {}", red("litecast:"), lines.join("\n"));
 }
 
 pub fn bold(text: impl Display) -> String {
@@ -67,9 +68,38 @@ fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// Whether a character is none that is read, but steers what shows the text: colours of a terminal, or the direction
+/// and the lines of what follows.
+fn steers(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+}
+
+/// JSON in which characters of names that steer a terminal are written as numbers, which every reader takes for the
+/// same text. Those below a space are so already.
+pub fn plain_json(mut json: String) -> String {
+    let is_spelt = |character: char| character != '\n' && steers(character);
+    if json.contains(is_spelt) {
+        let spelt = |character: char| match is_spelt(character) {
+            true => format!("\\u{:04x}", u32::from(character)),
+            false => character.to_string(),
+        };
+        json = json.chars().map(spelt).collect();
+    }
+    json
+}
+
+/// Writes lines of JSON to the standard output.
+pub fn print_json(json: String) -> io::Result<()> {
+    print_raw(&plain_json(json))
+}
+
 /// A name from a file, without characters that steer a terminal.
 pub fn plain(text: &str) -> String {
-    let shown = |character: char| match character.is_control() {
+    let shown = |character: char| match steers(character) {
         true => char::REPLACEMENT_CHARACTER,
         false => character,
     };
@@ -104,5 +134,14 @@ mod tests {
             plain("conv\x1b[2J\r\nä"),
             "conv\u{fffd}[2J\u{fffd}\u{fffd}ä"
         );
+        assert_eq!(plain("a\u{202e}b\u{2028}c"), "a\u{fffd}b\u{fffd}c");
+    }
+
+    #[test]
+    fn json_stays_the_same_text() {
+        let name = "a\u{1b}[2J\u{9b}31m\u{202e}ä\u{7f}";
+        let json = plain_json(serde_json::to_string(name).unwrap() + "\n");
+        assert_eq!(json, "\"a\\u001b[2J\\u009b31m\\u202eä\\u007f\"\n");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), name);
     }
 }

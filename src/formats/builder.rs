@@ -134,6 +134,7 @@ impl<'a> Builder<'a> {
             metadata: Vec::new(),
             signatures: Vec::new(),
             diagnostics,
+            is_reshaped: false,
         }
     }
 }

@@ -31,6 +31,10 @@ pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
     }
     let mut model = model.clone();
     let subgraph = model.subgraphs.get_mut(MAIN_SUBGRAPH)?;
+    // Estimates do not depend on names, and reports have those of the file.
+    for tensor in &mut subgraph.tensors {
+        tensor.name = String::new();
+    }
     let mut types: Vec<TensorType> = subgraph
         .tensors
         .iter()

@@ -67,7 +67,7 @@ pub fn mean_square(one: &[i16], other: &[i16]) -> f32 {
 pub struct Interval {
     pub target: String,
     pub metric: String,
-    /// Ascending in both fields, at least one.
+    /// Ascending in both fields; none where too few graphs were there to calibrate on.
     pub bands: Vec<Band>,
     /// Share of graphs held out of training and of calibration whose label lies inside, in percent.
     pub coverage_percent: f64,

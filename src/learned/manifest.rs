@@ -114,6 +114,23 @@ pub struct Training {
     /// The command that remakes the bundle.
     pub command: String,
     pub wall_time_s: f64,
+    /// What was trained on and by which code; absent in a bundle whose training did not note it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_from: Option<MadeFrom>,
+}
+
+/// Hashes and commit of what a network was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeFrom {
+    /// SHA-256 of the dataset's files, one after the other: graphs, operators, labels.
+    pub dataset_sha256: String,
+    /// SHA-256 of the features and labels of the training graphs, as the network learns them.
+    pub training_sha256: String,
+    /// SHA-256 of the code that makes features.
+    pub featurizer_sha256: String,
+    /// Commit of the working tree, with `-dirty` where files in it differed; absent outside of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// Graphs of one design space on each side of the split.

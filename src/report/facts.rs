@@ -1,9 +1,12 @@
 //! Exact facts of a model, its operators and its tensors, as the report words them.
 
+use std::borrow::Cow;
+
 use sha2::{Digest, Sha256};
 
 use super::{EdgeFacts, ModelFacts, OperatorFacts, QuantizationFacts, SubgraphFacts, TensorFacts};
 use crate::formats::tflite::{Model, OpKind, Quantization, Tensor};
+use crate::graph::analysis::memory_plan::{live_bytes_of, peak_node_idx};
 use crate::graph::analysis::{Analysis, precision};
 use crate::graph::{Graph, Node};
 
@@ -22,11 +25,19 @@ pub(crate) fn model_facts(model: &Model, graph: &Graph, analysis: &Analysis) -> 
         parameters: analysis.totals.parameters,
         weight_bytes: analysis.totals.weight_bytes,
         arena_bytes: plan.map(|plan| plan.arena_bytes),
-        peak_operator: plan.and_then(|plan| plan.peak_node_idx),
+        peak_operator: live_bytes(graph, analysis).and_then(|bytes| peak_node_idx(&bytes)),
         inputs: graph.subgraph.inputs.clone(),
         outputs: graph.subgraph.outputs.clone(),
         signatures: model.signatures.iter().map(|s| s.key.clone()).collect(),
         subgraphs: model.subgraphs.iter().map(subgraph_facts).collect(),
+    }
+}
+
+/// Of the plan, or of a graph that is too large for one.
+fn live_bytes<'a>(graph: &Graph, analysis: &'a Analysis) -> Option<Cow<'a, [u64]>> {
+    match &analysis.memory_plan {
+        Some(plan) => Some(Cow::Borrowed(plan.live_bytes.as_slice())),
+        None => live_bytes_of(graph).map(Cow::Owned),
     }
 }
 
@@ -39,14 +50,17 @@ fn subgraph_facts(subgraph: &crate::formats::tflite::Subgraph) -> SubgraphFacts 
 }
 
 pub(crate) fn operators(graph: &Graph, analysis: &Analysis) -> Vec<OperatorFacts> {
-    let live_bytes = analysis.memory_plan.as_ref().map(|plan| &plan.live_bytes);
+    let live_bytes = live_bytes(graph, analysis);
     let facts = |(index, node): (usize, &Node)| {
         let operator = node.operator;
         let cost = &analysis.costs[index];
         OperatorFacts {
             index,
             operator_idx: node.operator_idx,
-            name: operator.code.name().to_owned(),
+            name: match &operator.code.custom {
+                Some(_) => operator.code.name().to_owned().into(),
+                None => operator.code.kind.name().into(),
+            },
             custom: operator.code.kind == OpKind::Custom,
             inputs: operator.inputs.clone(),
             outputs: operator.outputs.clone(),
@@ -55,7 +69,7 @@ pub(crate) fn operators(graph: &Graph, analysis: &Analysis) -> Vec<OperatorFacts
             weight_bytes: cost.weight_bytes,
             input_bytes: cost.input_bytes,
             output_bytes: cost.output_bytes,
-            live_bytes: live_bytes.map(|bytes| bytes[index]),
+            live_bytes: live_bytes.as_ref().map(|bytes| bytes[index]),
             attributes: operator.options.clone(),
         }
     };
@@ -66,7 +80,7 @@ pub(crate) fn tensors(graph: &Graph) -> Vec<TensorFacts> {
     let facts = |(index, tensor): (usize, &Tensor)| TensorFacts {
         index,
         name: tensor.name.clone(),
-        tensor_type: tensor.tensor_type.name().to_owned(),
+        tensor_type: tensor.tensor_type.name(),
         shape: tensor.shape.clone(),
         shape_signature: tensor.shape_signature.clone(),
         bytes: tensor.byte_len(),

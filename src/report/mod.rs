@@ -9,14 +9,14 @@ mod schema;
 #[cfg(feature = "schema")]
 mod typescript;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 pub(crate) use facts::{edges, model_facts, operators, sha256, tensors};
 pub(crate) use results::{Results, forget_parts, other_subgraphs, results};
 #[cfg(feature = "schema")]
 pub use schema::derived_schema;
-#[cfg(feature = "schema")]
-use typescript::TargetId;
 #[cfg(feature = "schema")]
 pub use typescript::derived_types;
 
@@ -27,6 +27,12 @@ use crate::diagnostic::Diagnostic;
 use crate::formats::tflite::{BuiltinOptions, Format};
 use crate::graph::analysis::Precision;
 use crate::targets::{Metric, Outcome, UnsupportedOperator};
+
+/// Stands in TypeScript for an id of a target, which `ids.d.ts` lists.
+#[cfg(feature = "schema")]
+#[derive(ts_rs::TS)]
+#[expect(dead_code, reason = "names a type; nothing makes one")]
+struct TargetId(String);
 
 /// Raised when a field changes its meaning or goes away; new fields do not raise it.
 pub const REPORT_VERSION: u32 = 1;
@@ -265,7 +271,7 @@ pub struct OperatorFacts {
     /// Position in the file.
     pub operator_idx: usize,
     /// `BuiltinOperator` name, or the custom operator's own.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// Whether the operator is not one of TFLite.
     pub custom: bool,
     /// Indices into [`Report::tensors`]; absent for an optional input that is left out.
@@ -307,7 +313,7 @@ pub struct TensorFacts {
     pub name: String,
     /// Name of its element type in the schema, for example `INT8`.
     #[serde(rename = "type")]
-    pub tensor_type: String,
+    pub tensor_type: &'static str,
     /// Elements along each axis.
     pub shape: Vec<i32>,
     /// The same with -1 where the size is known only at run time; absent where all are known.

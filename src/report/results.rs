@@ -6,8 +6,10 @@ use super::{Doubt, LeftOperator, LeftOut, TargetResult};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::Model;
 use crate::graph::Graph;
-use crate::targets::measured_range::{self, Beyond, TOLD_FACTOR};
-use crate::targets::{Network, Outcome, Target, TargetEstimate, UnsupportedOperator, plausibility};
+use crate::targets::measured_range::{Beyond, TOLD_FACTOR};
+use crate::targets::{
+    Network, Outcome, Target, TargetEstimate, UnsupportedOperator, plausibility, widening,
+};
 
 /// What the estimates leave out by their scope: other subgraphs.
 pub(crate) fn other_subgraphs(model: &Model, graph: &Graph) -> Option<Diagnostic> {
@@ -81,7 +83,7 @@ impl Answer {
             estimate = target.estimate(as_int8);
             (asked, is_converted) = (as_int8, is_estimated(&estimate));
         }
-        let beyond = measured_range::widen(target, asked, &mut estimate);
+        let beyond = widening::widen(target, asked, &mut estimate);
         plausibility::check(target, asked, &mut estimate);
         let is_estimated = is_estimated(&estimate);
         Self {

@@ -13,11 +13,6 @@ use crate::graph::analysis::Precision;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::tflite_micro::Bytes;
 
-/// Stands in TypeScript for an id of a target, which `ids.d.ts` lists.
-#[derive(TS)]
-#[expect(dead_code, reason = "names a type; nothing makes one")]
-pub struct TargetId(String);
-
 /// What `www/package/types/report.d.ts` has to say.
 pub fn derived_types() -> String {
     let config = Config::new().with_large_int("number");

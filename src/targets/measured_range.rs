@@ -1,8 +1,6 @@
-//! Latencies beyond those that were measured: their intervals are wider.
+//! The latencies that constants were fitted to, and how far another one lies beyond them.
 
 use serde::{Deserialize, Serialize};
-
-use super::{Metric, MetricEstimate, Network, Outcome, Target, TargetEstimate};
 
 /// The shortest and the longest latency that a target's constants were fitted to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,61 +74,9 @@ impl Beyond {
     }
 }
 
-/// Metrics that follow from the latency.
-const OF_LATENCY: [Metric; 4] = [
-    Metric::Latency,
-    Metric::Energy,
-    Metric::Throughput,
-    Metric::TrainingStep,
-];
-
-/// Widens the intervals of a latency outside of the target's range, and of what follows from it.
-pub fn widen(
-    target: &dyn Target,
-    network: &Network,
-    estimate: &mut TargetEstimate,
-) -> Option<Beyond> {
-    let of_latency = (estimate.metrics.iter()).find(|one| one.metric == Metric::Latency)?;
-    let Outcome::Estimate { value, .. } = &of_latency.outcome else {
-        return None;
-    };
-    let beyond = target.measured_range(network)?.beyond(*value)?;
-    let follows = |one: &&mut MetricEstimate| OF_LATENCY.contains(&one.metric);
-    for one in estimate.metrics.iter_mut().filter(follows) {
-        widen_one(&mut one.outcome, beyond);
-    }
-    Some(beyond)
-}
-
-fn widen_one(outcome: &mut Outcome, beyond: Beyond) {
-    let Outcome::Estimate {
-        value,
-        lo,
-        hi,
-        expected_error_percent,
-        ..
-    } = outcome
-    else {
-        return;
-    };
-    let moved = |end: f64| match *value > 0.0 && end > 0.0 {
-        true => {
-            let moved = *value * (end / *value).powf(beyond.interval_growth());
-            moved.clamp(f64::MIN_POSITIVE, f64::MAX)
-        }
-        false => end,
-    };
-    *lo = lo.map(moved);
-    *hi = hi.map(moved);
-    if beyond.factor >= TOLD_FACTOR {
-        *expected_error_percent = None;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::provenance::{Provenance, ProvenanceKind};
 
     const RANGE: MeasuredRange = MeasuredRange {
         shortest_ms: 2.0,
@@ -156,27 +102,5 @@ mod tests {
         assert!(!growths[0].is_longer);
         assert!((growths[1].interval_growth() - 3.0).abs() < 1e-12);
         assert!(growths[1].is_longer);
-        let mut outcome = Outcome::Estimate {
-            value: 5000.0,
-            lo: Some(2500.0),
-            hi: Some(10_000.0),
-            unit: "ms",
-            provenance: Provenance::own(ProvenanceKind::Modelled, String::new()),
-            expected_error_percent: Some(5.0),
-            operators: None,
-        };
-        widen_one(&mut outcome, growths[1]);
-        let Outcome::Estimate {
-            lo: Some(lo),
-            hi: Some(hi),
-            expected_error_percent,
-            ..
-        } = outcome
-        else {
-            panic!("an estimate");
-        };
-        assert!((lo - 625.0).abs() < 1e-9, "{lo}");
-        assert!((hi - 40_000.0).abs() < 1e-9, "{hi}");
-        assert_eq!(expected_error_percent, None);
     }
 }

@@ -7,164 +7,31 @@ pub mod boards;
 pub mod choice;
 pub mod cortex_a;
 pub mod cortex_m;
+mod countable;
 pub mod edge_tpu;
 pub mod ethos_u;
 pub mod gpu;
 pub mod measured_range;
 mod on_board;
 mod outcome;
+mod peak_rates;
 pub mod plausibility;
 mod support;
+mod target;
 pub mod tflite_micro;
+pub mod widening;
 
-use std::num::NonZeroU32;
-use std::sync::{LazyLock, OnceLock};
-
-use serde::Serialize;
-
-pub use outcome::{Metric, MetricEstimate, Outcome, UnavailableReason};
-pub use support::{UnsupportedOperator, UnsupportedReason};
+use std::sync::LazyLock;
 
 pub use measured_range::MeasuredRange;
-pub use plausibility::PeakRates;
+pub use outcome::{Metric, MetricEstimate, Outcome, UnavailableReason};
+pub use peak_rates::PeakRates;
+pub use support::{UnsupportedOperator, UnsupportedReason};
+pub use target::{MetricInfo, Network, Shared, Target, TargetEstimate, TargetInfo};
 
-use crate::diagnostic::Diagnostic;
-use crate::formats::tflite::BuiltinOptions;
-use crate::graph::analysis::{Analysis, Cost};
-use crate::graph::{Graph, Node};
+use countable::{compiled_by_vela, uncountable};
+
 use crate::learned::manifest::Manifest;
-use crate::learned::out_of_distribution::Learned;
-use crate::learned::predictor::{Predictor, PredictorError};
-use crate::provenance::Provenance;
-
-/// One network, as every target is asked about it.
-pub struct Network<'n> {
-    pub graph: &'n Graph<'n>,
-    pub analysis: &'n Analysis,
-    /// Absent where no trained network is loaded.
-    pub predictor: Option<&'n Predictor>,
-    /// Threads that a processor runs it on, at most one a core.
-    pub n_threads: NonZeroU32,
-    /// Inputs at a time that were asked for. The graph has them already, unless it is for
-    /// targets alone that take any batch ([`Target::takes_any_batch`]).
-    pub batch: NonZeroU32,
-    /// What targets share, once one of them has asked for it.
-    pub shared: Shared<'n>,
-}
-
-/// See [`Network::processor_work`] and [`Network::learned`].
-#[derive(Default)]
-pub struct Shared<'n> {
-    works: OnceLock<Vec<cortex_a::Work>>,
-    learned: OnceLock<Result<Learned<'n>, PredictorError>>,
-}
-
-impl<'n> Network<'n> {
-    /// One input on one thread, without a trained network.
-    pub fn new(graph: &'n Graph<'n>, analysis: &'n Analysis) -> Self {
-        Self {
-            graph,
-            analysis,
-            predictor: None,
-            n_threads: NonZeroU32::MIN,
-            batch: NonZeroU32::MIN,
-            shared: Shared::default(),
-        }
-    }
-
-    /// Each operator's work on a processor, which is the same on all of them.
-    pub fn processor_work(&self) -> &[cortex_a::Work] {
-        let works = &self.shared.works;
-        works.get_or_init(|| cortex_a::work(self.graph, self.analysis))
-    }
-
-    /// What the trained network says, which runs when the first target asks; none where it is not loaded or fails.
-    pub fn learned(&self) -> Option<&Learned<'n>> {
-        let predictor = self.predictor?;
-        let learned = self.shared.learned.get_or_init(|| {
-            let features = ethos_u::features(self.graph, self.analysis);
-            Learned::of(predictor, self.graph, &features)
-        });
-        learned.as_ref().ok()
-    }
-
-    /// Why the trained network failed, where a target asked it and it did.
-    pub fn into_failure(self) -> Option<PredictorError> {
-        self.shared.learned.into_inner()?.err()
-    }
-}
-
-/// One kind of hardware, or one way to run a network.
-pub trait Target: Send + Sync {
-    /// Stable identifier, kebab-case, for example `ethos-u55-256`.
-    fn id(&self) -> &str;
-
-    /// What is estimated for it. Targets that only a trained network knows need its manifest.
-    fn info(&self, manifest: Option<&Manifest>) -> Option<TargetInfo>;
-
-    /// The operators that it does not run, in topological order; empty where it runs all of them, or
-    /// where running the file as a whole is no question of operators.
-    fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator>;
-
-    /// What the hardware reaches at most, by which latencies are checked; none where no document tells.
-    fn peak(&self) -> Option<PeakRates> {
-        None
-    }
-
-    /// The latencies that its constants were fitted to, as this network's batch would have them; none where they were
-    /// not fitted to latencies.
-    fn measured_range(&self, _: &Network) -> Option<MeasuredRange> {
-        None
-    }
-
-    /// Whether it estimates any batch from the graph of one input, so that the file's shapes need not tell what
-    /// each operator does with the first dimension.
-    fn takes_any_batch(&self) -> bool {
-        false
-    }
-
-    /// Whether an estimate holds a plan of all operators while it is made, of some 1.5 kB each: of a large graph, such
-    /// targets are asked one after another.
-    fn plans_operators(&self) -> bool {
-        false
-    }
-
-    /// One estimate, or the reason for none, by metric. Empty where the target needs a trained network
-    /// and none is loaded.
-    fn estimate(&self, network: &Network) -> TargetEstimate;
-}
-
-/// What one target makes of one network.
-#[derive(Clone, Debug, Default)]
-pub struct TargetEstimate {
-    /// The hardware in words.
-    pub device: String,
-    pub metrics: Vec<MetricEstimate>,
-    /// Doubts about these estimates.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// A target and what is estimated for it, as the first screen and `litecast targets` list it.
-#[derive(Clone, Debug, Serialize)]
-pub struct TargetInfo {
-    pub id: String,
-    /// The hardware in words.
-    pub device: String,
-    pub metrics: Vec<MetricInfo>,
-    /// Tool, version and configuration whose numbers were learned, or what a model was fitted to.
-    pub learned_from: String,
-    /// Of the first metric.
-    pub provenance: Provenance,
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub struct MetricInfo {
-    pub metric: Metric,
-    pub unit: &'static str,
-    /// Mean absolute percentage error on graphs that nothing was fitted to; null where it was not
-    /// measured.
-    pub expected_error_percent: Option<f64>,
-}
 
 /// Every target, in the order in which reports list them.
 pub fn registry() -> &'static [Box<dyn Target>] {
@@ -185,49 +52,4 @@ pub fn registered() -> Vec<Box<dyn Target>> {
 pub fn infos(manifest: Option<&Manifest>) -> Vec<TargetInfo> {
     let infos = registry().iter().map(|target| target.info(manifest));
     infos.flatten().collect()
-}
-
-/// Why the file does not tell what a graph costs, whatever runs it.
-fn uncountable(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
-    if graph.nodes.is_empty() {
-        return Some(UnavailableReason::NoOperators);
-    }
-    missing_shapes(graph, analysis).or_else(|| contradicting_shapes(graph, analysis))
-}
-
-/// Work that is counted from shapes of which one at least is wrong.
-fn contradicting_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
-    let n_operators = analysis.contradictions.len();
-    (n_operators > 0).then_some(UnavailableReason::ContradictingShapes {
-        n_operators,
-        of: graph.nodes.len(),
-    })
-}
-
-/// Vela has turned operators into commands that nothing here reads.
-fn compiled_by_vela(graph: &Graph) -> Option<UnavailableReason> {
-    let is_compiled = |node: &Node| node.operator.code.custom.as_deref() == Some(ethos_u::COMPILED);
-    let mut nodes = graph.nodes.iter();
-    nodes
-        .any(is_compiled)
-        .then_some(UnavailableReason::CompiledForEthosU)
-}
-
-/// Operators whose work nobody can count would look free.
-fn missing_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
-    use BuiltinOptions::{Conv2D, DepthwiseConv2D, FullyConnected};
-    let has_no_work = |(node, cost): &(&Node, &Cost)| {
-        let options = &node.operator.options;
-        let multiplies = matches!(
-            options,
-            Conv2D { .. } | DepthwiseConv2D { .. } | FullyConnected { .. }
-        );
-        multiplies && cost.macs == 0
-    };
-    let nodes = graph.nodes.iter().zip(&analysis.costs);
-    let n_operators = nodes.filter(has_no_work).count();
-    (n_operators > 0).then_some(UnavailableReason::MissingShapes {
-        n_operators,
-        of: graph.nodes.len(),
-    })
 }

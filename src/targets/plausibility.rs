@@ -8,49 +8,6 @@ use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::kinds::{BROADCASTING, REDUCING, SHAPE_KEEPING};
 use crate::graph::{Graph, Node};
 
-/// What a target reaches at most, from its maker's documents.
-#[derive(Clone, Copy, Debug)]
-pub struct PeakRates {
-    /// Multiply-accumulates in a cycle times the clock, for the narrowest numbers, of the threads that a latency of one
-    /// thread is of. Values that windows of a pooling see count as well.
-    pub macs_per_s: f64,
-    /// Width times rate of the memory that holds the weights.
-    pub weight_bytes_per_s: f64,
-    /// Weights that can stay beside the arithmetic from one inference to the next.
-    pub cached_bytes: f64,
-    /// Of all memories together, reading and writing, for feature maps; infinite where caches may hold them.
-    pub map_bytes_per_s: f64,
-    /// Feature maps that caches may hold.
-    pub cached_map_bytes: f64,
-    /// Of each weight and each value of a feature map, where the target runs another precision than the file's.
-    pub bytes_per_value: Option<f64>,
-}
-
-impl PeakRates {
-    /// Of arithmetic alone: no memory is known to set a limit.
-    pub const fn of_arithmetic(macs_per_s: f64) -> Self {
-        Self {
-            macs_per_s,
-            weight_bytes_per_s: f64::INFINITY,
-            cached_bytes: 0.0,
-            map_bytes_per_s: f64::INFINITY,
-            cached_map_bytes: 0.0,
-            bytes_per_value: None,
-        }
-    }
-
-    /// Milliseconds that so many MACs and weights take at least.
-    pub fn floor_ms(&self, macs: f64, weight_bytes: f64) -> f64 {
-        let streamed_bytes = (weight_bytes - self.cached_bytes).max(0.0);
-        1e3 * (macs / self.macs_per_s).max(streamed_bytes / self.weight_bytes_per_s)
-    }
-
-    /// Milliseconds that the network's inputs and outputs take at least.
-    fn map_floor_ms(&self, map_bytes: f64) -> f64 {
-        1e3 * (map_bytes - self.cached_map_bytes).max(0.0) / self.map_bytes_per_s
-    }
-}
-
 /// Milliseconds that the work of a network takes at least on a target, without the operators that it does
 /// not run; none for a target that states no peak. A peak is of one thread.
 pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
@@ -63,7 +20,10 @@ pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
     let n_threads = f64::from(network.n_threads.get());
     let work = Work::of(network, &is_run, peak.bytes_per_value);
     let of_work = peak.floor_ms(work.macs, work.weight_bytes) / n_threads;
-    let of_maps = peak.map_floor_ms(map_bytes(graph, &is_run, peak.bytes_per_value));
+    let of_maps = match peak.map_bytes_per_s.is_finite() {
+        true => peak.map_floor_ms(map_bytes(graph, &is_run, peak.bytes_per_value)),
+        false => 0.0,
+    };
     // The sum of parts may be less by rounding.
     Some(of_work.max(of_maps) * (1.0 - 1e-6))
 }
@@ -223,8 +183,10 @@ fn reads_all(graph: &Graph, node: &Node) -> bool {
             ..
         } => filter().is_some_and(|filter| covers([stride_h, stride_w], filter)),
         _ => {
-            matches!(kind, OpKind::FullyConnected | OpKind::BatchMatmul)
-                || ELEMENTWISE.iter().any(|kinds| kinds.contains(&kind))
+            matches!(
+                kind,
+                OpKind::ArgMax | OpKind::ArgMin | OpKind::BatchMatmul | OpKind::FullyConnected
+            ) || ELEMENTWISE.iter().any(|kinds| kinds.contains(&kind))
         }
     }
 }
@@ -288,6 +250,7 @@ fn raise(outcome: &mut Outcome, floor_ms: f64) -> bool {
 mod tests {
     use super::*;
     use crate::provenance::{Provenance, ProvenanceKind};
+    use crate::targets::PeakRates;
 
     fn latency(value: f64, hi: Option<f64>) -> Outcome {
         Outcome::Estimate {

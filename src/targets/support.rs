@@ -43,6 +43,8 @@ pub enum UnsupportedReason {
         output: (i32, i32),
     },
     MeanOverChannels,
+    /// It works along the last dimension alone.
+    OtherAxis,
     MoreThanThreeDimensions,
     WeightsComputed,
     Dilation {
@@ -79,6 +81,7 @@ impl UnsupportedReason {
             Self::Stride { .. } => "stride",
             Self::ResizeFactor { .. } => "resize-factor",
             Self::MeanOverChannels => "mean-over-channels",
+            Self::OtherAxis => "axis",
             Self::MoreThanThreeDimensions => "dimensions",
             Self::WeightsComputed => "weights-computed",
             Self::Dilation { .. } => "dilation",
@@ -126,6 +129,7 @@ impl fmt::Display for UnsupportedReason {
                 input.0, input.1, output.0, output.1
             ),
             Self::MeanOverChannels => f.write_str("mean over channels of an image"),
+            Self::OtherAxis => f.write_str("along another dimension than the last"),
             Self::MoreThanThreeDimensions => {
                 f.write_str("more than three dimensions, or several inputs at once")
             }

@@ -31,11 +31,11 @@ fn json_lines(output: &Output) -> Vec<Value> {
     parsed.collect()
 }
 
-/// As in a terminal of 80 columns.
-fn in_80_columns(args: &[&str]) -> Output {
+/// As in a terminal of so many columns.
+fn in_columns(columns: usize, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_litecast"))
         .args(args)
-        .env("COLUMNS", "80")
+        .env("COLUMNS", columns.to_string())
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("the command runs")

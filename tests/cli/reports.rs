@@ -121,7 +121,7 @@ fn check_processors(results: &[Value], n_operators: usize) {
         assert_eq!(latency["unit"], "ms");
         assert_eq!(latency["provenance"]["kind"], "modelled");
         let words = latency["provenance"]["configuration"].as_str().unwrap();
-        assert!(words.contains("with each kind left out"), "{words}");
+        assert!(words.contains("with the kind left out"), "{words}");
         check_interval(latency);
         check_parts(latency, n_operators);
     }

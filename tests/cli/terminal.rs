@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use super::*;
 
 #[test]
-fn what_is_printed_fits_80_columns_and_has_no_colours_in_a_pipe() {
+fn what_is_printed_fits_its_columns_and_has_no_colours_in_a_pipe() {
     let [one, two] =
         ["cifar10-s7-i9", "kws-s7-i43"].map(|name| format!("www/examples/cnn-{name}.tflite"));
     let [one, two] = [one.as_str(), two.as_str()];
@@ -29,19 +29,41 @@ fn what_is_printed_fits_80_columns_and_has_no_colours_in_a_pipe() {
         vec!["compare", one, two],
         [vec!["check", one, two], limits.to_vec()].concat(),
         vec!["boards", one],
+        vec!["sweep", "--max-latency", "10ms", one],
         vec!["targets"],
         vec!["targets", "--details"],
+        vec!["check", "--help"],
+        vec!["predict", "--help"],
     ];
-    for args in commands {
-        let output = in_80_columns(&args);
+    for (args, columns) in commands.iter().flat_map(|args| [(args, 80), (args, 60)]) {
+        let output = in_columns(columns, args);
         let text = stdout(&output);
         assert!(text.lines().count() > 3, "{args:?}: {text}");
         assert!(!text.contains('\u{1b}'), "{args:?}");
         for line in text.lines() {
             let width = line.chars().count();
-            assert!(width <= 80, "{args:?}: {width} columns in\n{line}");
+            assert!(width <= columns, "{args:?}: {width} columns in\n{line}");
         }
     }
+    // Ids can be copied.
+    for (args, id) in [
+        (&commands[0], "cortex-a7-stm32mp157 "),
+        (&commands[8], "ethos-u85-1024 "),
+    ] {
+        let text = stdout(&in_columns(60, args));
+        assert!(text.contains(id), "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn an_error_of_several_lines_keeps_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("litecast.toml");
+    fs::write(&config, "[[check]]\nmax = { latancy = \"1 ms\" }\n").unwrap();
+    let output = litecast(&["check", "--config", path(&config)]);
+    assert_eq!(output.status.code(), Some(2));
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(errors.contains("\n2 | max = { latancy"), "{errors}");
 }
 
 #[test]
@@ -102,6 +124,80 @@ fn folders_patterns_and_the_standard_input_are_read_like_files() {
     assert_eq!(piped["model"], named[0]["model"]);
     let output = litecast(&["facts", "no-such-*.tflite"]);
     assert_eq!(output.status.code(), Some(2));
+}
+
+/// Files of strangers are named as they like; their folders are too.
+#[cfg(unix)]
+#[test]
+fn names_of_files_do_not_steer_what_shows_them() {
+    const NAME: &str = "a\u{1b}[31m\u{9b}2J\r\u{7f}\u{202e}b";
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join(NAME);
+    fs::create_dir(&below).unwrap();
+    let [model, broken] = ["", "2"].map(|n| below.join(format!("{NAME}{n}.tflite")));
+    fs::copy(&examples()[0], &model).unwrap();
+    fs::write(&broken, "no model").unwrap();
+    let [below, model] = [path(&below), path(&model)];
+    let pattern = format!("{below}/*.none");
+    let steers =
+        |c: char| (c.is_control() && !"\r\n".contains(c)) || ('\u{202a}'..='\u{202e}').contains(&c);
+    let commands: [(&[&str], &[&str]); 8] = [
+        (
+            &["facts", below],
+            &["--json", "--csv", "--html", "--operators"],
+        ),
+        (
+            &["predict", below],
+            &["--json", "--csv", "--html", "--details"],
+        ),
+        (
+            &["compare", below, below],
+            &["--json", "--csv", "--markdown", "--all"],
+        ),
+        (
+            &["compare", model, model],
+            &["--json", "--csv", "--markdown", "--all"],
+        ),
+        (
+            &["check", "--target", NPU, "--max-latency", "1us", below],
+            &["--json", "--csv", "--markdown"],
+        ),
+        (&["boards", below], &["--json"]),
+        (
+            &["sweep", "--max-latency", "1ms", model],
+            &["--json", "--csv", "--html"],
+        ),
+        (&["facts", &pattern], &[]),
+    ];
+    for (command, formats) in commands {
+        for format in formats
+            .iter()
+            .map(|format| vec![*format])
+            .chain([Vec::new()])
+        {
+            let output = litecast(&[command, &format].concat());
+            for text in [&output.stdout, &output.stderr] {
+                let text = String::from_utf8(text.clone()).unwrap();
+                let found: Vec<char> = text.chars().filter(|&c| steers(c)).collect();
+                assert!(
+                    found.is_empty(),
+                    "{command:?} {format:?}: {found:?} in {text}"
+                );
+                // Lines end with a return and a line feed, or a line feed.
+                let returns = text.matches('\r').count();
+                assert_eq!(
+                    returns,
+                    text.matches("\r\n").count(),
+                    "{command:?} {format:?}"
+                );
+            }
+            if format == ["--json"] {
+                let line = json_lines(&output).remove(0);
+                let name = line["file"].as_str().or(line["name"].as_str()).unwrap();
+                assert!(name.contains(NAME), "{name}");
+            }
+        }
+    }
 }
 
 #[test]

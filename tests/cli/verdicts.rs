@@ -57,6 +57,59 @@ fn a_comparison_has_both_numbers_and_their_ratio() {
     );
 }
 
+/// Reports are kept as text, which anyone may have changed.
+#[test]
+fn impossible_reports_are_not_compared() {
+    let file = examples().remove(0);
+    let report = json_lines(&litecast(&["predict", "--json", path(&file)])).remove(0);
+    let at = |metric: &str| {
+        let results = report["results"].as_array().unwrap().iter();
+        let of = |r: &Value| r["target"] == NPU && r["metric"] == metric && r["value"].is_number();
+        results.clone().position(of).expect("an estimate")
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept.json");
+    let compared = |report: &Value| {
+        fs::write(&kept, report.to_string()).unwrap();
+        let output = litecast(&["compare", "--json", path(&kept), path(&kept)]);
+        (
+            output.status.success(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    assert!(compared(&report).0);
+    let latency = at("latency");
+    let value = report["results"][latency]["value"].as_f64().unwrap();
+    let changes: [(&str, &str, Value); 7] = [
+        ("latency", "value", (-1.0).into()),
+        ("latency", "value", (value * 1e-5).into()),
+        ("latency", "lo", (value * 2.0).into()),
+        ("latency", "hi", (value * 0.5).into()),
+        ("latency", "unit", "bytes".into()),
+        ("sram_peak", "value", (-1).into()),
+        ("latency", "operators", vec![1.0].into()),
+    ];
+    for (metric, field, found) in changes {
+        let mut changed = report.clone();
+        changed["results"][at(metric)][field] = found.clone();
+        if field == "value" {
+            for end in ["lo", "hi"] {
+                changed["results"][at(metric)][end] = found.clone();
+            }
+        }
+        let (is_compared, words) = compared(&changed);
+        println!("{metric} {field} {found}: {words}");
+        assert!(
+            !is_compared && words.contains(&format!("{metric} of {NPU}")),
+            "{words}"
+        );
+    }
+    let mut twice = report.clone();
+    let first = twice["results"][0].clone();
+    twice["results"].as_array_mut().unwrap().push(first);
+    assert!(compared(&twice).1.contains("found two"));
+}
+
 #[test]
 fn folders_are_compared_by_name() {
     let [before, after] = [(); 2].map(|()| tempfile::tempdir().unwrap());
@@ -81,6 +134,13 @@ fn folders_are_compared_by_name() {
     for line in text.lines().filter(|line| line.starts_with('|')) {
         assert_eq!(line.replace("\\|", "").matches('|').count(), 6, "{line}");
     }
+
+    // A single model of each folder, too.
+    for (folder, gone) in [(&before, "old.tflite"), (&after, "new.tflite")] {
+        fs::remove_file(folder.path().join(gone)).unwrap();
+    }
+    let text = stdout(&litecast(&args));
+    assert!(text.contains("#### a\\|b.tflite"), "{text}");
 }
 
 /// Limits above and below what `predict` says.
@@ -163,7 +223,13 @@ fn a_check_reads_its_limits_from_a_file() {
     assert_eq!(line["limits"][1]["target"], "ethos-u55-128");
     assert_eq!(line["limits"][1]["limit"], 10.0);
     let failing = format!("{passing}{}", limits(r#"{ latency = "1 ns" }"#));
-    assert_eq!(check(&failing, &[]).status.code(), Some(1));
+    let output = check(&failing, &[]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stdout(&output);
+    assert!(
+        text.contains("1 of 4 limits exceeded in 1 file\n"),
+        "{text}"
+    );
     for (text, words) in [
         (
             "[[check]]\nfiles = []\nmax = { latency = \"1ms\" }\n",
@@ -222,16 +288,20 @@ fn the_action_compares_with_the_base_of_a_change() {
     fs::copy(&files[1], models.join("kws.tflite")).unwrap();
     fs::copy(&files[0], models.join("other.tflite")).unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/compare-with-base.sh");
-    let table = |base: &str| {
-        let output = Command::new(&script)
+    let compared = |command: &str, base: &str| {
+        Command::new(&script)
             .current_dir(&repository)
-            .env("LITECAST", env!("CARGO_BIN_EXE_litecast"))
+            .env("LITECAST", command)
             .env("RUNNER_TEMP", repository.path())
+            .env("GITHUB_OUTPUT", repository.path().join("outputs"))
             .env("MODELS", "models")
             .env("TARGETS", NPU)
             .env("BASE", base)
             .output()
-            .unwrap();
+            .unwrap()
+    };
+    let table = |base: &str| {
+        let output = compared(env!("CARGO_BIN_EXE_litecast"), base);
         assert!(
             output.status.success(),
             "{}",
@@ -249,4 +319,15 @@ fn the_action_compares_with_the_base_of_a_change() {
     assert!(change.contains('%'), "{text}");
     let first = table("0000000000000000000000000000000000000000");
     assert_eq!(first.matches("\nnew\n").count(), 2, "{first}");
+
+    // What fails says so, and a model that cannot be read keeps no other from the comment.
+    fs::write(models.join("broken.tflite"), b"no model").unwrap();
+    fs::remove_file(repository.path().join("outputs")).unwrap();
+    let output = compared(env!("CARGO_BIN_EXE_litecast"), &base);
+    assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
+    assert!(stdout(&output).contains("#### models/kws.tflite\n"));
+    let outputs = fs::read_to_string(repository.path().join("outputs")).unwrap();
+    assert!(outputs.starts_with("table="), "{outputs}");
+    let output = compared("no-such-command", &base);
+    assert_eq!(output.status.code(), Some(127));
 }

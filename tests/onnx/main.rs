@@ -819,7 +819,7 @@ fn shared_files_are_read() {
             let names: Vec<&str> = report
                 .operators
                 .iter()
-                .map(|operator| operator.name.as_str())
+                .map(|operator| &*operator.name)
                 .collect();
             println!("{}: {names:?}", path.display());
             n_files += 1;

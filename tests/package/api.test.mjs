@@ -1,12 +1,15 @@
 /** The package as a program uses it, in Node.js, from the archive that npm packs. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
 import { before, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 import { residualModel } from "../page/model.mjs";
-import { install, read } from "./packed.mjs";
+import { install, read, root } from "./packed.mjs";
 
 const { installed, archive } = install();
 const entry = (name) => import(pathToFileURL(path.join(installed, name)));
@@ -156,6 +159,50 @@ test("the bundle has the id that the command names", async () => {
   assert.equal(litecast.estimate(example).bundle, hash.digest("hex").slice(0, 16));
 });
 
+/** What `make test` built before, or another one. */
+const COMMAND = process.env.LITECAST_COMMAND ?? path.join(process.env.CARGO_TARGET_DIR ?? path.join(root, "target"), "debug/litecast");
+const no_command = !existsSync(COMMAND) && `${COMMAND} is not there (cargo build)`;
+
+test("reports are those of the command", { skip: no_command }, () => {
+  const shared = ["../shared/models", "../shared/models-mcu"].map((folder) => path.join(root, folder)).filter((folder) => existsSync(folder));
+  const folders = [path.join(root, "www/examples"), ...shared];
+  const said = spawnSync(COMMAND, ["predict", "--json", ...folders], { encoding: "utf8", maxBuffer: 2 ** 30 }).stdout;
+  const expected = said.trim().split("\n").map((line) => JSON.parse(line));
+  const count = { reports: 0, numbers: 0, same: 0, worst: 0, learned: 0 };
+  /** Compares everything. Matrix products of the network add in another order, and exponentials are rounded otherwise. */
+  const compare = (ours, theirs, place, is_learned) => {
+    if (typeof ours === "number" && typeof theirs === "number") {
+      count.numbers += 1;
+      if (Object.is(ours, theirs)) return void (count.same += 1);
+      const difference = Math.abs(ours - theirs) / Math.max(Math.abs(ours), Math.abs(theirs));
+      assert.ok(difference <= (is_learned ? 1e-4 : 1e-12), `${place}: ${ours}, the command ${theirs}`);
+      if (is_learned) count.learned = Math.max(count.learned, difference);
+      else count.worst = Math.max(count.worst, difference);
+    } else if (typeof ours === "object" && typeof theirs === "object" && ours !== null && theirs !== null) {
+      assert.deepEqual(Object.keys(ours), Object.keys(theirs), place);
+      for (const name of Object.keys(ours)) compare(ours[name], theirs[name], `${place}.${name}`, is_learned);
+    } else assert.deepEqual(ours, theirs, place);
+  };
+  for (const report of expected) {
+    const bytes = readFileSync(report.file);
+    if (report.error) {
+      assert.throws(() => litecast.estimate(bytes), { kind: report.error.kind, message: report.error.message });
+      continue;
+    }
+    const { results, ...rest } = litecast.estimate(bytes, { name: report.file });
+    const { results: their_results, ...their_rest } = report;
+    const place = path.basename(report.file);
+    compare(rest, their_rest, place, false);
+    // Energies follow from what the network says of traffic.
+    const learned = new Set(results.filter(({ provenance }) => provenance?.kind.startsWith("learned")).map(({ target }) => target));
+    assert.equal(results.length, their_results.length, place);
+    for (const [idx, result] of results.entries()) compare(result, their_results[idx], `${place}: ${result.target}, ${result.metric}`, learned.has(result.target));
+    count.reports += 1;
+  }
+  assert.ok(count.reports >= 3);
+  console.log(`${count.reports} reports: ${count.same} of ${count.numbers} numbers the same, others off by ${count.worst.toExponential(1)} at most, the network's by ${count.learned.toExponential(1)}`);
+});
+
 test("a hash that is known is reported, and otherwise computed", () => {
   const sha256 = createHash("sha256").update(example).digest("hex");
   assert.equal(litecast.estimate(example).sha256, sha256);
@@ -172,6 +219,11 @@ test("wrong arguments are refused by name, with what was expected and found", ()
   wrong(() => litecast.estimate([1, 2, 3]), /found an array of 3/);
   wrong(() => litecast.estimate(new Blob([])), /arrayBuffer\(\)/);
   wrong(() => litecast.estimate(Promise.resolve(example)), /found a value of type Promise/);
+  const detached = new Uint8Array(example);
+  structuredClone(detached.buffer, { transfer: [detached.buffer] });
+  for (const bytes of [detached, detached.buffer]) wrong(() => litecast.estimate(bytes), /model: expected bytes, found a buffer that was detached/);
+  wrong(() => litecast.estimate(example, Promise.resolve({})), /options: expected an object, found a value of type Promise/);
+  wrong(() => litecast.estimate(example, new Map()), /options: expected an object, found a value of type Map/);
   for (const batch of [2.5, -1, 0, Number.NaN, 2 ** 32, "2", null, 1n]) wrong(() => litecast.estimate(example, { batch }), /batch: expected a whole number from 1 to/);
   wrong(() => litecast.estimate(example, { threads: 0 }), /threads/);
   wrong(() => litecast.estimate(example, "name"), /options: expected an object, found "name"/);
@@ -330,11 +382,48 @@ test("the worker has the same reports and errors", async () => {
   assert.ok(error instanceof worker.LitecastError && typeof error.kind === "string");
   await assert.rejects(thread.estimate("no bytes"), { kind: "wrong-argument", name: "LitecastError" });
   await assert.rejects(thread.estimate(() => 0), { kind: "wrong-argument" });
-  assert.deepEqual(await thread.targets(), litecast.targets());
+  const membersOf = (estimator) => Object.getOwnPropertyNames(Object.getPrototypeOf(estimator)).toSorted();
+  assert.deepEqual(membersOf(thread), membersOf(litecast));
+  assert.equal(thread.version, litecast.version);
+  assert.ok((await thread.memory_bytes) > 0);
+  const [report_, limits] = [litecast.estimate(example), { latency_ms: 1 }];
+  const measurements = [1, 2, 3].map((batch) => ({ report: litecast.estimate(example, { batch }), measured_ms: batch }));
+  const calibration = litecast.calibrate(measurements);
+  const gpus = read("bundle/gpu.json");
+  const own = await load();
+  const calls = {
+    analyze: [example],
+    estimateChanged: [example, { width: 0.5 }],
+    leftOut: [example, {}, { targets: ["ethos-u55-256"] }],
+    accelerators: [],
+    compare: [report_, report_],
+    calibrate: [new Set(measurements)],
+    calibrated: [calibration, report_],
+    defaultTargets: [],
+    boards: [],
+    fits: [report_.fits.need, { ram_bytes: 0, flash_bytes: 0 }],
+    loadGpus: [gpus],
+    targets: [],
+    sweep: [example, limits],
+    sweepBatch: [example, "rtx-3090"],
+  };
+  for (const [method, args] of Object.entries(calls)) assert.deepEqual(await thread[method](...args), own[method](...args), method);
+  own.dispose();
   const pending = thread.estimate(example);
   thread.dispose();
   await assert.rejects(pending, { kind: "disposed" });
   await assert.rejects(thread.boards(), { kind: "disposed" });
+
+  const refused = (options, kind, message) => assert.rejects(worker.load(options), failsAs(kind, message));
+  await refused(null, "wrong-argument", /load\(\): expected an object, found null/);
+  await refused({ wrker: 1 }, "wrong-argument", /unknown option `wrker`/);
+  await refused({ worker: 7 }, "wrong-argument", /worker: expected a Worker.*found 7/);
+  await refused({ worker: "none.js" }, "wrong-argument", /none\.js/);
+  await refused({ worker: path.join(installed, "none.js") }, "worker", /none\.js/);
+  await refused({ worker: new URL("data:text/javascript,") }, "worker", /the thread ended/);
+  const given = await worker.load({ worker: new Worker(path.join(installed, "thread.node.js")), predictor: null });
+  await assert.rejects(given.estimate(example), { kind: "no-predictor" });
+  given.dispose();
 });
 
 test("the inline entry and the files for a server are the same predictor", async () => {

@@ -161,14 +161,15 @@ setup("custom elements show a report, a badge and a failure", null, async () => 
   const page_text = `<!doctype html><meta charset="utf-8"><script type="importmap">{ "imports": { "litecast/elements": "./node_modules/litecast/elements.js" } }</script>
     <meta http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'self'">
     <litecast-report src="model.tflite" target="ethos-u85-256"></litecast-report><litecast-badge src="model.tflite"></litecast-badge>
-    <litecast-badge id="none" src="page.html"></litecast-badge>
+    <litecast-badge id="none" src="page.html"></litecast-badge><litecast-badge id="early" src="model.tflite"></litecast-badge>
+    <script>document.querySelector("#early").target = "ethos-u65-512";</script>
     <script type="module">import { defineElements } from "litecast/elements"; defineElements();</script>`;
   writeFileSync(path.join(folder, "elements.html"), page_text);
   const { url, close } = await serve(folder);
   const page = await browser.newPage();
   try {
     await page.goto(`${url}elements.html`);
-    await page.waitForFunction(() => document.querySelectorAll("[data-state=ready]").length === 2 && document.querySelector("#none[data-state=error]"), null, { timeout: LIMIT_MS });
+    await page.waitForFunction(() => document.querySelectorAll("[data-state=ready]").length === 3 && document.querySelector("#none[data-state=error]"), null, { timeout: LIMIT_MS });
     const found = await page.evaluate(() => {
       const [report, badge, none] = document.querySelectorAll("litecast-report, litecast-badge");
       const root = report.shadowRoot;
@@ -187,6 +188,43 @@ setup("custom elements show a report, a badge and a failure", null, async () => 
     assert.match(found.none[0], /no estimate/);
     assert.ok(found.cards >= 4 && found.drawn === found.n_operators && found.rows === found.n_operators);
     assert.equal(found.color, "rgb(36, 89, 216)");
+    const changed = await page.evaluate(async () => {
+      const [report, badge, none, early] = document.querySelectorAll("litecast-report, litecast-badge");
+      const heard = (element, name) => new Promise((resolve) => element.addEventListener(name, ({ detail }) => resolve(detail), { once: true }));
+      const words = (element) => element.shadowRoot.textContent;
+      const changed = { early: words(early), defaults: [badge.target, badge.batch, badge.metric] };
+      let event = heard(badge, "litecast-report");
+      badge.target = "cortex-a76-rpi5";
+      changed.report = (await event).results[0].target;
+      changed.target = [badge.getAttribute("target"), words(badge)];
+      badge.setAttribute("metric", "energy");
+      changed.metric = words(badge);
+      event = heard(none, "litecast-report");
+      none.src = "model.tflite";
+      await event;
+      changed.mended = [none.dataset.state, words(none)];
+      event = heard(report, "litecast-error");
+      report.batch = 2.5;
+      changed.wrong = [(await event).kind, words(report), report.report];
+      badge.src = null;
+      changed.empty = [badge.dataset.state, words(badge), badge.report];
+      badge.report = none.report;
+      changed.shown = [badge.dataset.state, words(badge)];
+      return changed;
+    });
+    console.log(JSON.stringify(changed));
+    assert.match(changed.early, / on U65-512$/);
+    assert.deepEqual(changed.defaults, ["ethos-u55-256", "1", "latency"]);
+    assert.equal(changed.report, "cortex-a76-rpi5");
+    assert.deepEqual(changed.target[0], "cortex-a76-rpi5");
+    assert.match(changed.target[1], /(ms|µs) on Cortex-a76-rpi5$/i);
+    assert.match(changed.metric, /J on /);
+    assert.match(changed.mended[1], / on U55-256$/);
+    assert.equal(changed.wrong[0], "wrong-argument");
+    assert.match(changed.wrong[1], /batch: expected a whole number/);
+    assert.equal(changed.wrong[2], null);
+    assert.deepEqual(changed.empty, ["empty", "", null]);
+    assert.equal(changed.shown[0], "ready");
     if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
   } finally {
     await page.close();

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
-import { dropBytes, openBrowser, openPage, waitDrawn } from "./browser.mjs";
+import { dropBytes, dropModels, openBrowser, openPage, waitDrawn } from "./browser.mjs";
 import { mixedModel, residualModel } from "./model.mjs";
 
 const GOLDEN = new URL("arrangement.json", import.meta.url);
@@ -76,16 +76,8 @@ async function visitAll(page, look) {
   await page.waitForSelector(".sweep-drawing");
   await look("gpus");
   await page.click("#tool-gpus");
-  await page.evaluate(
-    (models) => {
-      const transfer = new DataTransfer();
-      for (const [i, base64] of models.entries()) transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], `file${i}.tflite`));
-      document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
-    },
-    [8, 40].map((n) => residualModel(n).toString("base64")),
-  );
+  await dropModels(page, [8, 40].map((n) => residualModel(n)));
   await page.waitForSelector(".scatter");
-  await page.waitForSelector("#cancel", { state: "hidden" });
   await look("comparison");
 }
 

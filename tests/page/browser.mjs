@@ -95,6 +95,57 @@ export async function waitRedrawn(page, file, act) {
   await waitDrawn(page, file);
 }
 
+/** Waits until all files of a comparison are estimated and stand in its table. */
+export async function waitCompared(page, n_files) {
+  const is_done = (n_files) => {
+    const rows = [...document.querySelectorAll(".comparison tbody tr")];
+    return rows.length === n_files && rows.every((row) => !row.classList.contains("waiting")) && document.getElementById("cancel").hidden;
+  };
+  await page.waitForFunction(is_done, n_files, { timeout: REPORT_LIMIT_MS });
+}
+
+/** Waits until both graphs of two models side by side are drawn. */
+export async function waitBothDrawn(page) {
+  await page.waitForFunction(() => document.querySelectorAll(".one-graph .graph-note:empty").length === 2);
+}
+
+/** Waits until the answer of What if is that of all sliders. */
+export async function waitAnswered(page) {
+  await page.waitForSelector(".what-if-answer:not([aria-busy])", { state: "attached" });
+}
+
+/** The graph's canvas as text that two equal pictures share. */
+export function picture(page) {
+  return page.evaluate(() => document.querySelector(".drawing").toDataURL());
+}
+
+/** Waits until the graph looks otherwise than in `before`. */
+export async function waitRepainted(page, before) {
+  await page.waitForFunction((before) => document.querySelector(".drawing").toDataURL() !== before, before);
+}
+
+/** Waits for what happens outside of the page. */
+export async function until(is_true, words) {
+  for (const end = Date.now() + REPORT_LIMIT_MS; Date.now() < end; ) {
+    if (await is_true()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`never came true: ${words}`);
+}
+
+/** Drops several files at once, by the page's own events. */
+export async function dropModels(page, models) {
+  await page.evaluate(
+    (models) => {
+      const transfer = new DataTransfer();
+      for (const [i, base64] of models.entries()) transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], `file${i}.tflite`));
+      document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    },
+    models.map((bytes) => bytes.toString("base64")),
+  );
+  await waitCompared(page, models.length);
+}
+
 /** Milliseconds of the page's own measures, by name. */
 export function measures(page) {
   return page.evaluate(() =>
@@ -164,6 +215,7 @@ export async function visitViews(page, visit) {
   await page.focus("#what-if-resolution");
   await page.keyboard.press("ArrowLeft");
   await page.waitForSelector(".what-if-answer .metric");
+  await waitAnswered(page);
   await visit("what if");
   await page.click("#tool-accelerators");
   await page.waitForSelector("#own-hardware");
@@ -188,18 +240,13 @@ export async function visitViews(page, visit) {
   await dropBytes(page, "broken.tflite", Buffer.from("no model"));
   await page.waitForSelector(".failure-panel");
   await visit("failure");
-  await page.evaluate(
-    (models) => {
-      const transfer = new DataTransfer();
-      for (const [i, base64] of models.entries()) transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], `file${i}.tflite`));
-      document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
-    },
-    [8, 40].map((n) => residualModel(n).toString("base64")),
-  );
-  await page.waitForSelector(".comparison [data-open]");
-  await page.waitForSelector("#cancel", { state: "hidden" });
+  await dropModels(page, [8, 40].map((n) => residualModel(n)));
   await page.locator(".baseline").first().click();
   await visit("comparison");
+  await page.locator("[data-operators]").first().click();
+  await page.locator(".side-by-side details > summary").click();
+  await waitBothDrawn(page);
+  await visit("side by side");
   await page.click("#home");
   await page.waitForSelector(".history-list");
   await visit("start with history");

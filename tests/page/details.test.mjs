@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { axeFindings, dropBytes, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, waitDrawn } from "./browser.mjs";
+import { axeFindings, dropBytes, dropModels, openBrowser, openPage, readEstimates, waitAnswered, waitDrawn } from "./browser.mjs";
 import { mixedModel, residualModel } from "./model.mjs";
 
 const CPU = "cortex-a76-rpi5";
@@ -146,10 +146,8 @@ test("threads, batch and width change the answer on a processor, and what was ne
     await page.click("#tool-what-if");
     const answer = async (name, key) => {
       await page.focus(`#what-if-${name}`);
-      const before = await page.textContent(".what-if-answer");
       await page.keyboard.press(key);
-      await page.waitForFunction((before) => document.querySelector(".what-if-answer").textContent !== before, before);
-      await page.waitForTimeout(300);
+      await waitAnswered(page);
       return page.textContent('.what-if-answer [data-metric="latency"]');
     };
     assert.match(await answer("threads", "ArrowRight"), /\u2212[\d.]+\s% from/u, "two threads are faster");
@@ -164,16 +162,7 @@ test("threads, batch and width change the answer on a processor, and what was ne
 
 test("in a long comparison the head stays, and the best files are named", async () => {
   const { page, problems, close } = await openPage(chromium, { options: { viewport: { width: 1024, height: 600 } } });
-  await page.evaluate(
-    (models) => {
-      const transfer = new DataTransfer();
-      for (const [i, base64] of models.entries()) transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], `file${i}.tflite`));
-      document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
-    },
-    [4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26].map((n) => residualModel(n).toString("base64")),
-  );
-  await page.waitForSelector(".comparison [data-open]");
-  await page.waitForSelector("#cancel", { state: "hidden", timeout: REPORT_LIMIT_MS });
+  await dropModels(page, [4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26].map((n) => residualModel(n)));
   const tops = () => page.$$eval(".comparison thead th:first-child", (heads) => heads.map((head) => Math.round(head.getBoundingClientRect().top)));
   const before = await tops();
   const scrolled = await page.locator(".comparison-panel .scroller").evaluate((scroller) => (scroller.scrollTo(0, 150), scroller.scrollTop));

@@ -20,6 +20,13 @@ test("operators are matched by tensors, then by kind and order", () => {
   assert.deepEqual(pairs([], ["CONV"]), ["-:0"]);
 });
 
+test("networks of one architecture and other sizes are matched by kind", () => {
+  const sized = (names, size) => ({ ...model(names), tensors: names.map((_, i) => ({ name: "", shape: [1, size * (i + 1)] })) });
+  const names = ["CONV", "DEPTHWISE", "CONV", "ADD", "CONV"];
+  const found = matchOperators(sized(names, 8), sized([...names.slice(0, 3), "RELU", ...names.slice(3)], 5));
+  assert.deepEqual(found.map(({ left, right }) => `${left ?? "-"}:${right ?? "-"}`), ["0:0", "1:1", "2:2", "-:3", "3:4", "4:5"]);
+});
+
 test("a tensor that moved is no anchor where more would be lost", () => {
   assert.deepEqual(pairs(["A a", "B b", "C c"], ["C c", "A a", "B b"]), ["-:0", "0:1", "1:2", "2:-"]);
 });

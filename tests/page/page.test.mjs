@@ -5,9 +5,10 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import { countColours, dropBytes, dropFiles, measures, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, SHARED_MODELS, sourceOf, waitDrawn, waitRedrawn } from "./browser.mjs";
+import { countColours, dropBytes, dropFiles, dropModels, measures, openBrowser, openPage, picture, readEstimates, REPORT_LIMIT_MS, SHARED_MODELS, sourceOf, until, waitBothDrawn, waitCompared, waitDrawn, waitRedrawn, waitRepainted } from "./browser.mjs";
 import { gzipSync } from "node:zlib";
-import { residualModel } from "./model.mjs";
+import { residualGraph, residualModel } from "./model.mjs";
+import { onnxModel } from "./onnx.mjs";
 import { zipOf } from "./zip.mjs";
 
 const NPUS = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"];
@@ -92,6 +93,8 @@ test("the first screen says what it is and keeps files here", () =>
 /** Tries to reach `elsewhere` in every way a page can; resolves to what the policy objected to. */
 function reachOut(page, elsewhere) {
   return page.evaluate(async (elsewhere) => {
+    const violations = new Set();
+    addEventListener("securitypolicyviolation", (event) => violations.add(event.effectiveDirective));
     const load = (element) => new Promise((resolve) => {
       element.onload = element.onerror = resolve;
       element.src = `${elsewhere}${element.tagName}`;
@@ -101,8 +104,6 @@ function reachOut(page, elsewhere) {
       const socket = new WebSocket(elsewhere.replace("http", "ws"));
       socket.onopen = socket.onerror = resolve;
     });
-    const violations = new Set();
-    addEventListener("securitypolicyviolation", (event) => violations.add(event.effectiveDirective));
     const tries = [
       () => fetch(`${elsewhere}fetch`, { mode: "no-cors" }),
       () => navigator.sendBeacon(`${elsewhere}beacon`, "bytes of a model"),
@@ -112,6 +113,7 @@ function reachOut(page, elsewhere) {
       () => load(document.createElement("iframe")),
     ];
     for (const attempt of tries) await Promise.resolve().then(attempt).catch(() => undefined);
+    // Of what the policy stops nothing comes: each is told in a task after the attempt.
     await new Promise((resolve) => setTimeout(resolve, 300));
     return [...violations].sort();
   }, elsewhere);
@@ -135,9 +137,9 @@ test("the content security policy stops every request to elsewhere", async () =>
 
   const freed = await openPage(chromium, { options: { bypassCSP: true } });
   await reachOut(freed.page, url);
+  await until(() => new Set(arrived).size === 6, `all get through without the policy: ${arrived}`);
   await freed.close();
   elsewhere.close();
-  assert.equal(new Set(arrived).size, 6, `without the policy all get through: ${arrived}`);
 });
 
 test("every example opens with one click", () =>
@@ -164,7 +166,7 @@ test("a file dropped on the window gives a report, and the file is not sent anyw
     assert.equal(await page.getAttribute(".operators", "aria-rowcount"), "41");
     assert.equal(await page.title(), "residual.tflite · LiteCast");
     await page.goBack();
-    assert.ok(await page.isVisible(".start"), "Back leads to the first screen");
+    await page.waitForSelector(".start"); // Back leads to the first screen
     const asked = requests.slice(before).map((url) => url.replace(chromium.url, "").replace(/\?v=.*$/, ""));
     // The spare worker, the layout's, and pieces of the page's own code.
     assert.deepEqual(asked.filter((name) => !/^((estimate|layout)\.js|chunks\/.*\.js|assets\/.*)$/.test(name)), []);
@@ -226,6 +228,15 @@ async function withStrangeFiles(page) {
   });
 }
 
+const estimators = (page) => page.workers().filter((worker) => worker.url().includes("estimate.js"));
+
+/** A worker has it when this resolves. */
+async function dropHanging(page) {
+  await page.evaluate(() => (window.last_posted = null));
+  await dropBytes(page, "hang.tflite", residualModel(4));
+  await page.waitForFunction(() => window.last_posted === "hang.tflite");
+}
+
 test("measured files calibrate every report to devices of one's own", () =>
   withPage(async (page) => {
     const open = async (name, n) => {
@@ -260,12 +271,13 @@ test("measured files calibrate every report to devices of one's own", () =>
     assert.match(await readFile(await (await download).path(), "utf8"), /^device,file,measured_ms\r\nBoard,a\.tflite,[\d.]+\r\n[^]*Phone,never\.tflite,4\r\n/);
     await page.click('[aria-label="Forget a.tflite on Board"]');
     await page.waitForSelector('[data-device="Board"]:has-text("1 more measured file")');
-    assert.equal((await readEstimates(page))["device:Board"], undefined);
+    await page.waitForSelector('table.targets tr[data-target="device:Board"]', { state: "detached" });
     // The worker that was to calibrate has been ended with the file that hung.
-    await dropBytes(page, "hang.tflite", residualModel(4));
-    await page.waitForSelector("#cancel:visible");
+    await dropHanging(page);
+    let n_ended = 0;
+    for (const worker of estimators(page)) worker.once("close", () => (n_ended += 1));
     await page.keyboard.press("Escape");
-    await page.waitForTimeout(500);
+    await until(() => n_ended > 0, "the worker with the file that hung is ended");
     await page.fill("#device-name", "Board");
     await page.fill("#measured", "1");
     await page.press("#measured", "Enter");
@@ -342,9 +354,8 @@ test("a folder is walked, and one without models is refused in words", () =>
     await writeFile(path.join(full, "deeper", "two.tflite"), residualModel(12));
     await writeFile(path.join(full, "notes.txt"), "nothing to estimate");
     await dropFiles(page, [full]);
+    await waitCompared(page, 2);
     await page.waitForSelector('.comparison [data-open]:has-text("two.tflite")');
-    await page.waitForSelector("#cancel", { state: "hidden" });
-    assert.equal(await page.locator(".comparison tbody tr").count(), 2);
     await dropFiles(page, [empty]);
     await page.waitForSelector(".failure-panel");
     assert.match(await page.textContent(".failure-panel .message"), /could not read it.*is it a folder/);
@@ -428,14 +439,10 @@ test("dragging, the wheel and the buttons move the drawing", () =>
       fit: () => page.click('button:text-is("Fit")'),
       "zoom in": () => page.click('[aria-label="Zoom in"]'),
     };
-    const picture = () => page.evaluate(() => document.querySelector(".drawing").toDataURL());
-    let before = await picture();
-    for (const [name, move] of Object.entries(moves)) {
+    for (const move of Object.values(moves)) {
+      const before = await picture(page);
       await move();
-      await page.waitForTimeout(100);
-      const now = await picture();
-      assert.notEqual(now, before, name);
-      before = now;
+      await waitRepainted(page, before);
     }
     assert.equal(await page.evaluate(() => scrollY), 0, "the page stays where it is");
     assert.equal(await page.locator(".operator-details").count(), 0, "a drag selects nothing");
@@ -490,11 +497,10 @@ test("the chosen target's costs stand in the table, in the details and in the co
     assert.ok(terms.some((term) => /^Latency.*%/u.test(term)), `a share in ${terms}`);
     assert.ok(terms.some((term) => /^Raspberry Pi 5/u.test(term)), `other targets in ${terms}`);
     await page.click('button:text-is("Graph")');
-    const picture = () => page.evaluate(() => document.querySelector(".drawing").toDataURL());
-    const before = await picture();
+    await page.waitForFunction(() => document.querySelector(".drawing").clientWidth > 0);
+    const before = await picture(page);
     await page.selectOption("#measure", "macs");
-    await page.waitForTimeout(100);
-    assert.notEqual(await picture(), before, "another measure has other colours");
+    await waitRepainted(page, before); // another measure has other colours
     assert.match(await page.textContent(".legend"), /\d/);
   }));
 
@@ -502,11 +508,13 @@ test("what each of 10,000 operators costs is shown", () =>
   withPage(async (page) => {
     await dropBytes(page, "many.tflite", residualModel(10_000));
     await waitDrawn(page, "many.tflite");
+    assert.match(await page.textContent(".timeline-words"), /^Peak: .* alive$/u, "memory over time has no limit of operators");
     await page.click('button:text-is("Table")');
+    await page.waitForSelector("tr[data-operator]");
     const costs = await page.$$eval("tr[data-operator] td:nth-child(4)", (cells) => cells.map((cell) => cell.textContent));
     const shown = costs.filter((cost) => cost !== "–").length;
     console.log(`${shown} of ${costs.length} rows show a latency`);
-    assert.ok(shown >= costs.length / 2);
+    assert.ok(costs.length > 10 && shown >= costs.length / 2);
   }));
 
 test("the table sorts, and a search finds operators in table and graph", () =>
@@ -536,9 +544,8 @@ test("several files make a comparison: one metric and one unit a column, doubts,
   withPage(async (page) => {
     const files = [await writeModel("a.tflite", residualModel(8)), await writeModel("bad.tflite", "no"), await writeModel("c.tflite", residualModel(400))];
     await dropFiles(page, files);
-    await page.waitForSelector("#cancel", { state: "hidden", timeout: REPORT_LIMIT_MS });
+    await waitCompared(page, 3);
     const rows = page.locator(".comparison tbody tr");
-    assert.equal(await rows.count(), 3);
     assert.match(await rows.nth(1).textContent(), /expected a TFLite file/i);
     assert.match(await rows.nth(2).textContent(), /400/);
     await page.selectOption("#comparison-target", "");
@@ -560,7 +567,7 @@ test("several files make a comparison: one metric and one unit a column, doubts,
     await page.keyboard.press("Enter");
     await page.waitForSelector(".side-by-side tbody tr");
     assert.match(await page.textContent(".side-by-side .subtle"), /8 operators matched.*392 in one model alone/);
-    assert.match(await page.textContent(".side-by-side tbody"), /not there/);
+    assert.match(await page.textContent(".side-by-side"), /not there/);
     await page.keyboard.press("Enter");
     assert.equal(await page.locator(".side-by-side").count(), 0, "closed by the button that has the focus");
     const latency = page.locator('.comparison th:has-text("Latency") button');
@@ -576,11 +583,65 @@ test("several files make a comparison: one metric and one unit a column, doubts,
     assert.ok(lines.length > 20 && lines.some((line) => line.startsWith("c.tflite,1,int8,400,")));
   }));
 
+test("two models side by side: each metric, operators by each cost, and both graphs with one selection", () =>
+  withPage(async (page) => {
+    await dropModels(page, [residualModel(8), residualModel(12)]);
+    await page.locator(".comparison .baseline").first().click();
+    await page.locator("[data-operators]").focus();
+    await page.keyboard.press("Enter");
+    const totals = () => page.$$eval(".totals tbody tr", (rows) => Object.fromEntries(rows.map((row) => [row.children[0].textContent, [...row.children].slice(1).map(({ textContent }) => textContent)])));
+    const on_npu = await totals();
+    for (const name of ["Latency", "Energy", "SRAM peak", "MACs", "Operators"]) assert.equal(on_npu[name]?.length, 3, name);
+    assert.deepEqual(on_npu["Operators"].map((text) => text.replace("\u202f", " ")), ["8", "12", "+50 %"]);
+    assert.match(on_npu["Latency"][2], /^\+[\d.]+\s%( \?)?$/u);
+    const head = () => page.textContent(".side-by-side-part > .scroller:last-child thead");
+    assert.match(await head(), /ms|µs/u);
+    await page.focus("#side-by-side-measure");
+    await page.selectOption("#side-by-side-measure", "macs");
+    assert.match(await head(), /Change [kM]/);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "side-by-side-measure", "the focus stays");
+    await page.selectOption("#comparison-target", "cortex-a76-rpi5");
+    assert.notDeepEqual((await totals())["Latency"], on_npu["Latency"], "another target has another latency");
+    await page.locator(".side-by-side details > summary").focus();
+    await page.keyboard.press("Enter");
+    const drawings = page.locator(".one-graph .drawing");
+    await waitBothDrawn(page);
+    assert.equal(await drawings.count(), 2);
+    await drawings.first().focus();
+    await page.keyboard.press("Home");
+    assert.match(await page.textContent(".side-by-side details > [role=status]"), /^CONV_2D #0, .* → CONV_2D #0, /);
+    await drawings.last().focus();
+    await page.keyboard.press("End");
+    assert.match(await page.textContent(".side-by-side details > [role=status]"), /^not there → \w+ #11, /, "the longer one has more operators");
+  }));
+
+test("latency is drawn against memory or MACs, and comparisons stand in the history", () =>
+  withPage(async (page) => {
+    await dropModels(page, [residualModel(8), residualModel(40), residualModel(24)]);
+    const places = () => page.$$eval(".scatter .point circle", (all) => all.map((circle) => circle.getAttribute("cx")).join());
+    const by_memory = await places();
+    await page.focus("#scatter-axis");
+    await page.selectOption("#scatter-axis", "macs");
+    assert.notEqual(await places(), by_memory);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "scatter-axis", "the focus stays");
+    await page.waitForFunction(isKept, ["opened", 3]);
+    await page.reload();
+    await waitCompared(page, 3);
+    await page.click("#home");
+    await page.waitForSelector(".history-list");
+    await page.click('.history-list button:text-is("Comparison of 3 files")');
+    await waitCompared(page, 3);
+    await page.click("#home");
+    await page.click('[aria-label="Forget Comparison of 3 files"]');
+    await page.waitForFunction(() => !document.querySelector('.history-list [data-view="comparison"]'));
+    assert.equal(await page.locator(".history-list li").count(), 3, "the reports stay");
+  }));
+
 test("Back, Forward and reload keep what was opened", () =>
   withPage(async (page) => {
     const files = [await writeModel("first.tflite", residualModel(8)), await writeModel("second.tflite", residualModel(40))];
     await dropFiles(page, files);
-    await page.waitForSelector("#cancel", { state: "hidden", timeout: REPORT_LIMIT_MS });
+    await waitCompared(page, 2);
     await page.locator('.comparison [data-open]:has-text("second.tflite")').focus();
     await page.keyboard.press("Enter");
     await waitDrawn(page, "second.tflite");
@@ -599,13 +660,26 @@ test("Back, Forward and reload keep what was opened", () =>
     assert.equal(await page.locator(".comparison [data-open]").count(), 2, "the comparison came back with its reports");
     await page.goBack();
     await page.waitForSelector(".history-list");
-    assert.equal(await page.locator(".history-list li").count(), 2);
+    assert.equal(await page.locator(".history-list li").count(), 3, "two reports and their comparison");
     await page.click('.history-list button:text-is("first.tflite")');
     await waitDrawn(page, "first.tflite");
     await page.click("#home");
     await page.click("text=Forget all");
     await page.waitForSelector(".history:empty", { state: "attached" });
   }));
+
+/** Whether there is so much in a store of the page's database. */
+function isKept([store, n]) {
+  return new Promise((resolve) => {
+    const opening = indexedDB.open("litecast");
+    opening.onerror = () => resolve(false);
+    opening.onsuccess = () => {
+      const { result: database } = opening;
+      const count = database.transaction(store).objectStore(store).count();
+      count.onsuccess = () => (database.close(), resolve(count.result >= n));
+    };
+  });
+}
 
 test("files are kept only where a person wants that, and then a report can be changed after a reload", () =>
   withPage(async (page) => {
@@ -618,7 +692,7 @@ test("files are kept only where a person wants that, and then a report can be ch
     await page.keyboard.press("Space");
     await dropBytes(page, "again.tflite", residualModel(16));
     await waitDrawn(page, "again.tflite");
-    await page.waitForTimeout(300); // kept once the report is on the screen
+    await page.waitForFunction(isKept, ["files", 1]); // once the report is on the screen
     await page.reload();
     await waitDrawn(page, "again.tflite");
     assert.equal(await page.isDisabled(".batch input"), false);
@@ -687,9 +761,7 @@ test("a file that hangs costs nothing but itself: cancelled, left for another, o
       await waitDrawn(page, "after.tflite");
       assert.deepEqual(await readEstimates(page), expected);
       await page.clock.install();
-      await dropBytes(page, "hang.tflite", good);
-      await page.waitForSelector("#cancel:visible");
-      await page.waitForTimeout(300);
+      await dropHanging(page);
       await page.clock.fastForward(61_000);
       await page.waitForSelector('.failure-panel[data-kind="time-limit"]');
       await dropBytes(page, "last.tflite", good);
@@ -705,21 +777,19 @@ test("a worker that trapped, even for a request that was given up, or grew large
   withPage(
     async (page) => {
       const ended = new Set();
-      const estimators = () => page.workers().filter((worker) => worker.url().includes("estimate.js"));
-      const watch = () => estimators().forEach((worker) => worker.once("close", () => ended.add(worker)));
+      const watch = () => estimators(page).forEach((worker) => worker.once("close", () => ended.add(worker)));
       const good = residualModel(12);
       await dropBytes(page, "good.tflite", good);
       await waitDrawn(page, "good.tflite");
       const expected = await readEstimates(page);
       for (const name of ["large.tflite", "trap.tflite"]) {
-        await page.waitForTimeout(1500); // a spare stands by
-        assert.equal(estimators().length, 2, "one at work, one spare");
+        await until(() => estimators(page).length === 2, "one at work, one spare");
         watch();
         await dropBytes(page, name, good);
         await page.waitForFunction((name) => window.last_posted === name, name);
         if (name === "trap.tflite") await page.keyboard.press("Escape");
-        await page.waitForTimeout(1500);
-        assert.ok(ended.size >= 1, `${name} ended its worker, and what advice asked of it may have ended another`);
+        // What advice asked of it may have ended another one.
+        await until(() => ended.size >= 1, `${name} ends its worker`);
         ended.clear();
         await dropBytes(page, "good.tflite", good);
         await page.waitForFunction(() => document.title.startsWith("good.tflite"));
@@ -755,8 +825,14 @@ test("other formats are named, archives and C arrays are opened", () =>
     await waitDrawn(page, "detector.tflite");
     await dropBytes(page, "packed.tflite.gz", gzipSync(model));
     await waitDrawn(page, "packed.tflite");
-    await dropBytes(page, "two.zip", zipOf({ "x/one.tflite": model, "two.tflite": residualModel(12) }));
-    await page.waitForSelector('.comparison [data-open]:has-text("two.tflite")');
+    await dropBytes(page, "small.onnx", onnxModel());
+    await waitDrawn(page, "small.onnx");
+    assert.match(await page.textContent(".costliest"), /CONV_2D/);
+    await dropBytes(page, "graph.json", Buffer.from(JSON.stringify(residualGraph(8))));
+    await waitDrawn(page, "graph.json");
+    await dropBytes(page, "two.zip", zipOf({ "x/one.tflite": model, "two.onnx": onnxModel() }));
+    await waitCompared(page, 2);
+    await page.waitForSelector('.comparison [data-open]:has-text("two.onnx")');
   }));
 
 test("the report is saved and copied as JSON", () =>

@@ -1,7 +1,7 @@
 /** Targets that are estimated when somebody asks: boards, microcontrollers, GPUs; and networks in two parts. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { dropBytes, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, sourceOf, waitDrawn } from "./browser.mjs";
+import { dropBytes, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, sourceOf, waitDrawn, waitRedrawn } from "./browser.mjs";
 import { mixedModel, residualModel } from "./model.mjs";
 
 const NANO = "board:arduino-nano-33-ble";
@@ -105,6 +105,61 @@ test("a target is chosen before any file, a board or a GPU too", async () => {
   assert.deepEqual(problems, [], "errors on the console");
   await close();
 });
+
+test("every Ethos-U and every board with one can be chosen before any file, and a processor's threads", async () => {
+  const { page, problems, close } = await openPage(chromium);
+  await page.waitForSelector("#first-target");
+  const offered = await page.$$eval("#first-target option", (all) => all.map(({ value }) => value));
+  const npus = offered.filter((target) => target.startsWith("ethos-u"));
+  assert.equal(npus.length, 11, npus.join());
+  for (const [i, target] of ["ethos-u55-32", "npu-board:imx93"].entries()) {
+    await page.selectOption("#first-target", target);
+    await dropBytes(page, `npu${i}.tflite`, residualModel(8));
+    await waitDrawn(page, `npu${i}.tflite`);
+    assert.equal(await page.inputValue("#target"), target);
+    assert.ok(await page.isVisible('.answer [data-metric="latency"]'), target);
+    assert.match(await page.textContent(".answer"), /The accelerator runs all of it: all 8 operators\./);
+    await page.click("#home");
+  }
+  assert.ok(await page.isHidden("#first-threads"), "an accelerator has none");
+  await page.selectOption("#first-target", "cortex-a76-rpi5");
+  await page.selectOption("#first-threads", "4");
+  await dropBytes(page, "several.tflite", residualModel(40));
+  await waitDrawn(page, "several.tflite");
+  assert.match(await page.textContent(".title"), /4 threads/);
+  const latency = async () => (await readEstimates(page))["cortex-a76-rpi5"].metrics.latency.value;
+  const four = await latency();
+  await waitRedrawn(page, "several.tflite", () => page.selectOption("#threads", "1"));
+  assert.doesNotMatch(await page.textContent(".title"), /thread/);
+  assert.notEqual(await latency(), four);
+  // Another target of the report is estimated when it is chosen.
+  await page.selectOption("#target", "ethos-u65-256");
+  await page.waitForSelector('.targets tr.chosen[data-target="ethos-u65-256"] [data-metric="latency"] .value');
+  assert.equal(await page.locator("#threads").count(), 0);
+  assert.deepEqual(problems, [], "errors on the console");
+  await close();
+});
+
+test("what helps to decide is said: the whole arena, what stays on the chip, a processor that is faster", () =>
+  withReport("decided.tflite", residualModel(8), async (page) => {
+    await page.selectOption("#target", "tflite-micro");
+    const whole = await page.textContent(".answer .fit");
+    const [, all, activations, rest] = /^The whole arena: ([\d.]+\s\w+) with the kernels of CMSIS-NN: ([\d.]+\s\w+) of activations and ([\d.]+\s\w+)/u.exec(whole);
+    const kib = (text) => Number(text.split(/\s/u)[0]) / (/KiB/.test(text) ? 1 : 1024);
+    assert.ok(Math.abs(kib(all) - kib(activations) - kib(rest)) < 0.02 * kib(all), whole);
+    await page.selectOption("#target", "edgetpu-coral-dev-board");
+    assert.match(await page.textContent(".answer"), /All weights \([\d.]+\s\w+\) stay on the chip between inferences/u);
+    const faster = await page.$$eval(".remark", (all) => all.map(({ textContent }) => textContent).find((words) => words.startsWith("A processor")));
+    const { metrics } = (await readEstimates(page))["edgetpu-coral-dev-board"];
+    const others = Object.entries(await readEstimates(page)).filter(([target]) => target.startsWith("cortex-a"));
+    const least = Math.min(...others.map(([, { metrics }]) => Number(metrics.latency.value.split(" ")[0])));
+    assert.equal(faster !== undefined, least < Number(metrics.latency.value.split(" ")[0]), `${faster}, ${least}, ${metrics.latency.value}`);
+  }));
+
+test("energies that count different things are told apart beside the table", () =>
+  withReport("energy.tflite", residualModel(8), async (page) => {
+    assert.match(await page.textContent(".others .energy-note"), /cannot be compared\. Arm Ethos-U55[^:]*: [^;]*flash not counted\. Arm Ethos-U65/);
+  }));
 
 test("microcontrollers are a group that is opened, remembered and closed with the keyboard", () =>
   withReport("grouped.tflite", residualModel(12), async (page) => {

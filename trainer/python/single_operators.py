@@ -7,7 +7,7 @@ float16 behind a DEQUANTIZE, as converters write them). The table does not know 
 that it refuses tells that this operator does not run in these numbers.
 
 The files are the input of `litecast-trainer label --tool litert-qemu --files FOLDER` and then of
-`litecast-trainer fit-cpu-operators --single FOLDER_OF_LABELS`. Values are drawn from one seed; the same
+`litecast-trainer fit-cpu-singles`. Values are drawn from one seed; the same
 version writes the same bytes.
 """
 

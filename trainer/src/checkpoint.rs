@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use burn::module::Module;
@@ -19,6 +20,9 @@ pub struct Progress {
     pub settings: Settings,
     /// [`Data::training_sha256`].
     pub training_sha256: String,
+    /// Of the working tree when the run began.
+    #[serde(default)]
+    pub commit: Option<String>,
     /// Epochs done.
     pub epoch: usize,
     pub best_epoch: usize,
@@ -32,6 +36,7 @@ impl Progress {
         Self {
             settings: settings.clone(),
             training_sha256: data.training_sha256(),
+            commit: commit(),
             epoch: 0,
             best_epoch: 0,
             best_mape: f64::MAX,
@@ -55,6 +60,20 @@ impl Progress {
     pub fn epochs_without_gain(&self) -> usize {
         self.epoch - self.best_epoch
     }
+}
+
+/// Of the folder that a command runs in, with `-dirty` where files of it differ; none outside of a working tree.
+fn commit() -> Option<String> {
+    let arguments = [
+        "describe",
+        "--always",
+        "--dirty",
+        "--abbrev=40",
+        "--exclude=*",
+    ];
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
 }
 
 /// The folder of a run.

@@ -94,7 +94,7 @@ pub struct Data {
 
 impl Data {
     pub fn new(dataset: &Dataset, settings: &Settings) -> Result<Self> {
-        let outputs = outputs(dataset);
+        let outputs = outputs(dataset, settings)?;
         let columns = OutputColumns::new(dataset, &outputs)?;
         let labels: Vec<Labels> = dataset.graphs.iter().map(|g| columns.labels(g)).collect();
         let spaces = spaces(dataset, settings)?;
@@ -214,19 +214,30 @@ impl Data {
     }
 }
 
-/// Processors are modelled without a network ([`litecast::targets::cortex_a`]).
-fn outputs(dataset: &Dataset) -> Vec<LabelKey> {
+/// Of the targets that the settings name; processors are modelled without a network
+/// ([`litecast::targets::cortex_a`]) and are among them only where they are named.
+fn outputs(dataset: &Dataset, settings: &Settings) -> Result<Vec<LabelKey>> {
+    let targets = &dataset.targets;
+    for target in &settings.targets {
+        ensure!(
+            targets.contains(target),
+            "expected targets of {targets:?}, found {target}"
+        );
+    }
+    let is_wanted = |target: &&String| match settings.targets.is_empty() {
+        true => !cortex_a::is_modelled(target),
+        false => settings.targets.contains(target),
+    };
     let key = |target: &String, metric: &Metric| LabelKey {
         target: target.clone(),
         metric: metric.id.to_owned(),
     };
-    dataset
-        .targets
+    Ok(targets
         .iter()
-        .flat_map(|target| METRICS.iter().map(|metric| key(target, metric)))
+        .filter(is_wanted)
+        .flat_map(|target| METRICS.iter().map(move |metric| key(target, metric)))
         .filter(|key| dataset.label_idx(&key.target, &key.metric).is_some())
-        .filter(|key| !cortex_a::is_modelled(&key.target))
-        .collect()
+        .collect())
 }
 
 /// The most that an operator can hold or cost, of each output.

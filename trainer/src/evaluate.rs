@@ -22,6 +22,7 @@ use litecast::learned::intervals::{Interval, Landmarks};
 
 use self::attribution::attribution;
 use self::intervals::GraphErrors;
+use self::table::{Epochs, Fitted};
 use crate::checkpoint::{Checkpoint, Progress};
 use crate::data::{Data, Part};
 use crate::dataset::{self, Dataset};
@@ -70,7 +71,8 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     let name = args.name.as_deref().unwrap_or(architecture);
     let file = |extension: &str| args.out.join(format!("{name}.{extension}"));
     fs::write(file("md"), heading(&trained) + &text)?;
-    let rows = errors.iter().map(|error| (architecture, error));
+    let fitted = trained.fitted();
+    let rows = errors.iter().map(|error| (architecture, error, fitted));
     table::write_csv(&file("csv"), rows)?;
     if args.tables_only {
         return Ok(());
@@ -99,9 +101,10 @@ fn heading(trained: &Trained) -> String {
         false => format!("No graph of these spaces was trained on: {left_out}.\n\n"),
     };
     format!(
-        "# Errors on held-out graphs\n\nTrained on {} graphs, stopped by {}, measured on {}; best \
-         epoch {} of {}; weights rounded as shipped.\n\n{left_out}",
+        "# Errors on held-out graphs\n\nTrained on {} graphs with {} features of an operator, stopped by \
+         {}, measured on {}; best epoch {} of {}; weights rounded as shipped.\n\n{left_out}",
         sum(|c| c.training),
+        trained.data.scaling.n_features(),
         sum(|c| c.validation),
         sum(|c| c.test),
         trained.progress.best_epoch,
@@ -134,6 +137,18 @@ impl Trained {
             data,
             model: model.as_stored(),
         })
+    }
+
+    pub fn fitted(&self) -> Fitted {
+        Fitted {
+            n_trained: self.data.training.examples.len(),
+            n_features: Some(self.data.scaling.n_features()),
+            epochs: Some(Epochs {
+                best: self.progress.best_epoch,
+                all: self.progress.epoch,
+                seed: self.progress.settings.seed,
+            }),
+        }
     }
 
     /// Natural units, by graph of a part, then by output.

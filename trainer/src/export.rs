@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use litecast::formats::tflite::{self, OpKind};
 use litecast::graph::{self, analysis};
 use litecast::learned::features::{Features, schema_id};
-use litecast::learned::manifest::{FORMAT_VERSION, Manifest, Output, Training};
+use litecast::learned::manifest::{FORMAT_VERSION, MadeFrom, Manifest, Output, Training};
 use litecast::provenance::Provenance;
 use litecast::targets::ethos_u;
 
@@ -96,7 +96,7 @@ fn manifest(trained: &Trained, dataset: &Dataset, args: &ExportArgs) -> Result<M
         operator_names: categories.iter().map(|&code| operator_name(code)).collect(),
         categories,
         outputs: outputs.collect::<Result<_>>()?,
-        training: training(trained, args),
+        training: training(trained, args)?,
         errors: errors(&estimates, &data.test, data),
         feature_ranges: data.feature_ranges.clone(),
         landmarks,
@@ -140,7 +140,7 @@ fn target_of<'r>(run: &'r Run, id: &str) -> Option<&'r Target> {
     run.targets.iter().find(|target| target.id == id)
 }
 
-fn training(trained: &Trained, args: &ExportArgs) -> Training {
+fn training(trained: &Trained, args: &ExportArgs) -> Result<Training> {
     let progress = &trained.progress;
     let mut settings = progress.settings.by_name();
     settings.insert("best_epoch".to_owned(), progress.best_epoch.to_string());
@@ -150,11 +150,17 @@ fn training(trained: &Trained, args: &ExportArgs) -> Training {
         args.run.display(),
         progress.settings.arguments()
     );
-    Training {
+    Ok(Training {
         settings,
         seed: progress.settings.seed,
         n_graphs: trained.data.counts(),
         command,
         wall_time_s: progress.wall_time_s,
-    }
+        made_from: Some(MadeFrom {
+            dataset_sha256: dataset::files_sha256(&args.dataset)?,
+            training_sha256: progress.training_sha256.clone(),
+            featurizer_sha256: dataset::FEATURIZER_SHA256.to_owned(),
+            commit: progress.commit.clone(),
+        }),
+    })
 }

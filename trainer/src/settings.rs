@@ -87,6 +87,11 @@ pub struct Settings {
     /// Design spaces to take from the dataset; all of them where none is named.
     #[arg(long, value_delimiter = ',')]
     pub spaces: Vec<String>,
+    /// Targets whose labels to train on; where none is named, those of the dataset that no sum over
+    /// operators is shipped for ([`litecast::targets::cortex_a`]).
+    #[arg(long, value_delimiter = ',')]
+    #[serde(default)]
+    pub targets: Vec<String>,
     /// Design spaces to hold out whole: they make up the test set.
     #[arg(long, value_delimiter = ',')]
     pub leave_out: Vec<String>,
@@ -95,8 +100,13 @@ pub struct Settings {
     #[arg(long, default_value_t = false, action = clap::ArgAction::Set)]
     #[serde(default)]
     pub hold_out_large: bool,
+    /// Of the first weights, the order of graphs and, where it has no seed of its own, the split.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Seed of the split: runs of several seeds are measured on the same graphs with it.
+    #[arg(long)]
+    #[serde(default)]
+    pub split_seed: Option<u64>,
 }
 
 impl Default for Settings {
@@ -112,6 +122,10 @@ impl Default for Settings {
 }
 
 impl Settings {
+    pub fn split_seed(&self) -> u64 {
+        self.split_seed.unwrap_or(self.seed)
+    }
+
     /// What epoch `epoch` makes small.
     pub fn objective(&self, epoch: usize) -> Objective {
         Objective {

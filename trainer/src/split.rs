@@ -16,10 +16,21 @@ pub enum Side {
     Test,
 }
 
+impl Side {
+    /// In tables.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Training => "training",
+            Self::Validation => "validation",
+            Self::Test => "test",
+        }
+    }
+}
+
 /// Decided by the structure alone, so that graphs that differ in their weights only share a side
 /// and a graph keeps its side when the dataset grows.
 pub fn side(structure_hash: &str, space: &str, settings: &Settings) -> Side {
-    let digest = Sha256::digest(format!("{} {structure_hash}", settings.seed));
+    let digest = Sha256::digest(format!("{} {structure_hash}", settings.split_seed()));
     let prefix: [u8; 8] = digest[..8].try_into().expect("a SHA-256 has 32 bytes");
     let position = u64::from_le_bytes(prefix) as f64 / u64::MAX as f64;
     let test_share = match settings.leave_out.is_empty() {
@@ -127,6 +138,22 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
+
+    /// Runs of several seeds are measured on the same graphs where the split has a seed of its own.
+    #[test]
+    fn a_split_of_its_own_seed_does_not_follow_the_weights() {
+        let of = |seed, split_seed| {
+            let settings = Settings {
+                seed,
+                split_seed,
+                ..Settings::default()
+            };
+            let hashes = (0..200).map(|n| side(&n.to_string(), "space", &settings));
+            hashes.collect::<Vec<Side>>()
+        };
+        assert_eq!(of(7, Some(1)), of(1, None));
+        assert_ne!(of(7, None), of(1, None));
+    }
 
     #[test]
     fn large_graphs_are_held_out_by_space() {

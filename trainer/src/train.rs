@@ -195,6 +195,7 @@ fn print_epoch(row: &CurveRow) {
 }
 
 fn print_counts(data: &Data) {
+    println!("{} features of an operator", data.scaling.n_features());
     for count in data.counts() {
         let sides = (count.training, count.validation, count.test);
         println!(

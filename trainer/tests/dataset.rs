@@ -66,7 +66,7 @@ impl Fixture {
 
     fn build(&self) {
         let command = DatasetCommand::Build(BuildArgs {
-            labels: self.labels(),
+            labels: Some(self.labels()),
             out: self.tables(),
             ..BuildArgs::default()
         });
@@ -84,7 +84,7 @@ impl Fixture {
     /// Runs lines of Python that know `folder`, and reads the JSON that they print.
     fn ask_python(&self, lines: &str) -> Value {
         let program = format!(
-            "import json, sys\nimport pyarrow\nimport pyarrow.parquet as parquet\nfolder = sys.argv[1]\n{lines}"
+            "import hashlib, json, sys\nimport pyarrow\nimport pyarrow.parquet as parquet\nfolder = sys.argv[1]\n{lines}"
         );
         let mut command = Command::new(&self.python);
         let output = command
@@ -197,17 +197,36 @@ fn check_with_pyarrow(fixture: &Fixture, dataset: &Dataset) {
          operators = parquet.read_table(f'{folder}/operators.parquet')\n\
          features = parquet.read_table(f'{folder}/features.parquet')\n\
          labels = parquet.read_table(f'{folder}/labels.parquet')\n\
+         def side(graph):\n\
+         \x20   digest = hashlib.sha256(f\"1 {graph['structure_hash']}\".encode()).digest()\n\
+         \x20   position = int.from_bytes(digest[:8], 'little') / (2**64 - 1)\n\
+         \x20   return 'test' if position < 0.2 else 'validation' if position < 0.28 else 'training'\n\
+         sides = [side(graph) for graph in graphs.to_pylist()]\n\
          latency = [row for row in labels.to_pylist() if row['metric'] == 'latency']\n\
          runs = json.loads(graphs.schema.metadata[b'litecast.label_runs'])\n\
          print(json.dumps({'graphs': graphs.to_pylist(), 'operators': operators.to_pydict(),\n\
              'features': features.to_pydict(),\n\
-             'latency': latency, 'version': runs[0]['tool']['version']}))",
+             'sides': sides, 'latency': latency, 'version': runs[0]['tool']['version']}))",
     );
     assert_eq!(found["version"], "5.2.0");
     assert_eq!(
         found["graphs"].as_array().unwrap().len(),
         dataset.graphs.len()
     );
+    // By what the documentation says of the split; no graph of the fixture is a file.
+    for (row, side) in found["graphs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(found["sides"].as_array().unwrap())
+    {
+        assert_eq!(row["split"], *side, "{}", row["graph_id"]);
+        assert_eq!(
+            (&row["precision"], &row["batch"]),
+            (&"int8".into(), &1.into())
+        );
+        assert!(row.get("path").is_none() && row["seed"].is_u64());
+    }
     check_features_columns(&found["features"], dataset);
     assert_eq!(
         found["features"]["graph_id"],
@@ -307,7 +326,7 @@ fn check_graphs_and_tools_go(fixture: &Fixture) {
         let without = without.iter().map(|samples| samples.parse().unwrap());
         let tools = without_tool.iter().map(|tool| tool.to_string());
         dataset::run(&DatasetCommand::Build(BuildArgs {
-            labels: fixture.folder.path().join("none"),
+            labels: Some(fixture.folder.path().join("none")),
             onto: Some(fixture.tables()),
             without: without.collect(),
             without_tool: tools.collect(),
@@ -365,7 +384,7 @@ fn replace_in_labels(folder: &Path, seed: u64, other: u64) {
 impl Fixture {
     fn build_expecting_nothing(&self) {
         let command = DatasetCommand::Build(BuildArgs {
-            labels: self.labels(),
+            labels: Some(self.labels()),
             out: self.tables(),
             ..BuildArgs::default()
         });

@@ -8,6 +8,7 @@ use common::python;
 use litecast::graph::analysis::analyze;
 use litecast::learned::features::PlannedOperator;
 use litecast::targets::ethos_u::accelerator::{ACCELERATORS, Accelerator};
+use litecast::targets::ethos_u::configuration::{Configuration, Product};
 use litecast::targets::ethos_u::plan::plan;
 use litecast_trainer::labels::bytes_of;
 use litecast_trainer::labels::record::{Label, Origin, Outcome};
@@ -121,10 +122,59 @@ fn replaced_operators_are_planned_as_what_replaces_them() {
     }
 }
 
+/// Graphs of one or a few operators that move, join, negate or sum values, by seed and index, each with the targets on which
+/// it takes what the compiler adds: Ethos-U55, U65 and U85.
+const MOVING: [(&str, u64, u64, [bool; 3]); 5] = [
+    // SUM and the parts of a SPLIT_V.
+    ("random-operators", 8, 160, [true; 3]),
+    // REDUCE_MIN, which Ethos-U55 and U65 lack.
+    ("random-operators", 8, 2904, [true; 3]),
+    // NEG.
+    ("random-operators", 8, 1690, [true; 3]),
+    // TILE.
+    ("random-operators", 3, 48, [true; 3]),
+    // Two outputs for each channel of a DEPTHWISE_CONV_2D, which Ethos-U85 transposes.
+    ("random-operators", 8, 1487, [false, false, true]),
+];
+
+#[test]
+fn what_moves_values_is_planned_as_the_compiler_moves_them() {
+    let Some(python) = python() else { return };
+    let targets = default_targets();
+    let mut worker = Worker::start(&Vela { python }, &targets).unwrap();
+    for (space, seed, index, applies) in MOVING {
+        let bytes = bytes_of(&of_seed(space, seed, index)).unwrap();
+        for (target_idx, target) in targets.iter().enumerate().filter(|&(idx, _)| applies[idx]) {
+            let label = worker.label(target_idx, &bytes, LIMIT).outcome;
+            let Outcome::Ok(Label::Vela(label)) = label else {
+                panic!("expected a label of {space}/{seed}/{index}");
+            };
+            let product = Product::by_name(&target.id).expect("a default");
+            let accelerator = Accelerator::of(&Configuration::of(product));
+            let planned = planned(&accelerator, &bytes);
+            let total = planned.iter().map(|planned| planned.cycles).sum::<f64>();
+            let ratio = total / label.total_cycles as f64;
+            println!(
+                "{space}/{seed}/{index} on {}: {total} of {} cycles, {ratio:.3}",
+                target.id, label.total_cycles
+            );
+            assert!(
+                (0.9..1.1).contains(&ratio),
+                "{space}/{seed}/{index} on {}",
+                target.id
+            );
+        }
+    }
+}
+
 fn sampled(space: &str, index: u64) -> Origin {
+    of_seed(space, 7, index)
+}
+
+fn of_seed(space: &str, seed: u64, index: u64) -> Origin {
     Origin::Sampled {
         space: space.into(),
-        seed: 7,
+        seed,
         index,
         precision: Precision::Int8,
         batch: 1,

@@ -52,7 +52,7 @@ fn measurements_of_others_become_labels() {
     }
     import("file,metric,value,unit\na.tflite,latency,1500,us\na.tflite,energy,2,mJ\n").unwrap();
     let command = DatasetCommand::Build(BuildArgs {
-        labels: path("labels"),
+        labels: Some(path("labels")),
         out: path("data"),
         ..BuildArgs::default()
     });

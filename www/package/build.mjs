@@ -109,11 +109,24 @@ async function writeIds() {
 
 async function writeTypes() {
   for (const name of ["index", "worker", "elements", "report"]) await cp(path.join(here, "types", `${name}.d.ts`), path.join(out, `${name}.d.ts`));
+  // Where resolution by `exports` is unknown, types lie beside the script.
+  await write("inline.d.ts", 'export * from "./index.js";\n');
   await write("thread.d.ts", "/** A worker's script: it exports nothing. */\nexport {};\n");
 }
 
+/** The public address, where one is known: CONTRIBUTING.md says from where. */
+function address(crate) {
+  const given = process.env.LITECAST_REPOSITORY || crate.repository;
+  if (!given) return {};
+  const url = new URL(given);
+  if (url.protocol !== "https:" || url.username || url.password) throw new Error(`expected a public address, https://..., as repository, found ${url.protocol}//${url.host}`);
+  const clean = url.href.replace(/\/$|\.git$/, "");
+  return { repository: { type: "git", url: `git+${clean}.git` }, homepage: `${clean}#readme`, bugs: `${clean}/issues` };
+}
+
 /** The package's own description, from Cargo.toml's. */
-function describe({ description, version, license, repository, keywords }) {
+function describe(crate) {
+  const { description, version, license, keywords } = crate;
   const types = (name) => ({ types: `./${name}.d.ts` });
   return {
     name: "litecast",
@@ -121,20 +134,21 @@ function describe({ description, version, license, repository, keywords }) {
     description,
     keywords,
     license,
-    ...(repository && { repository: { type: "git", url: `git+${repository}.git` } }),
+    ...address(crate),
     type: "module",
     sideEffects: false,
     engines: { node: ">=20" },
     types: "./index.d.ts",
     exports: {
       ".": { ...types("index"), node: "./index.node.js", default: "./index.js" },
-      "./inline": { ...types("index"), default: "./inline.js" },
+      "./inline": { ...types("inline"), default: "./inline.js" },
       "./worker": { ...types("worker"), node: "./worker.node.js", default: "./worker.js" },
       "./elements": { ...types("elements"), default: "./elements.js" },
       "./thread": { types: "./thread.d.ts", node: "./thread.node.js", default: "./thread.js" },
+      "./report.schema.json": "./report.schema.json",
       "./package.json": "./package.json",
     },
-    files: ["*.js", "*.d.ts", "assets", "bin", "NOTICE", "sbom.cdx.json"],
+    files: ["*.js", "*.d.ts", "assets", "bin", "NOTICE", "report.schema.json", "sbom.cdx.json"],
     bin: { "litecast-assets": "bin/assets.mjs" },
   };
 }
@@ -147,6 +161,7 @@ await writeScripts();
 await cp(path.join(here, "bin"), path.join(out, "bin"), { recursive: true });
 await cp(path.join(here, "README.md"), path.join(out, "README.md"));
 for (const name of ["LICENSE", "NOTICE"]) await cp(path.join(root, name), path.join(out, name));
+await cp(path.join(root, "src/report/report.schema.json"), path.join(out, "report.schema.json"));
 await write("package.json", `${JSON.stringify(describe(JSON.parse(process.env.CRATE)), null, 2)}\n`);
 await write("sbom.cdx.json", `${JSON.stringify(await bill())}\n`);
 await writeIds();

@@ -36,8 +36,6 @@ const CHANNEL_STEPS: readonly (readonly [prefix: string, step: number])[] = [
 const JUST_ABOVE = 0.25;
 const MAX_CHANNEL_COUNTS = 3;
 const LAYERS = new Set(["CONV_2D", "TRANSPOSE_CONV", "FULLY_CONNECTED"]);
-/** Parameters that the Edge TPU keeps on the chip. */
-const EDGE_TPU_CACHE_BYTES = 8 * 1024 ** 2;
 const NARROWER = [0.9, 0.8, 0.7, 0.6, 0.5];
 /** Of operators that fall to the processor. */
 const MAX_KINDS = 3;
@@ -129,13 +127,13 @@ const memory: Rule = async function* (advised, estimator, signal) {
   const before = estimateOf(report, target);
   if (!before) return;
   if (target.startsWith("edgetpu")) {
-    if (report.model.weight_bytes <= EDGE_TPU_CACHE_BYTES) return;
+    if (!streams(report, target)) return;
     for (const factor of NARROWER) {
       const next = { ...scenario, width: scenario.width * factor };
       const found = await explored(advised, estimator, next, signal);
-      if (!found || found.model.weight_bytes > EDGE_TPU_CACHE_BYTES) continue;
+      if (!found || streams(found, target)) continue;
       const saving = saved(before, estimateOf(found, target), "latency");
-      const words = `The weights (${format.text(format.bytes(report.model.weight_bytes))}) do not fit the Edge TPU's 8 MiB and are streamed for each inference. At ${factor}× the width they fit.`;
+      const words = `The weights (${format.text(format.bytes(report.model.weight_bytes))}) do not fit the Edge TPU's 8 MiB beside the activations: some are streamed for each inference. At ${factor}× the width they fit.`;
       if (saving) yield { kind: "memory", words, saving, show: { label: "Show the narrower network", scenario: next } };
       return;
     }
@@ -157,6 +155,11 @@ const memory: Rule = async function* (advised, estimator, signal) {
     yield { kind: "memory", words: `${sizes[1]} of SRAM instead of ${sizes[0]} keep more feature maps and weights on the chip.`, saving, show: { label: "Add this accelerator", accelerator: { ...choice, device, arena_cache_bytes: 2 * sram_bytes } } };
   }
 };
+
+/** Whether parameters are sent to the Edge TPU for each inference. */
+function streams({ diagnostics }: Pick<Report, "diagnostics">, target: string): boolean {
+  return diagnostics.some(({ code, targets }) => code === "edge-tpu-streaming" && targets?.includes(target));
+}
 
 const order: Rule = async function* (advised, estimator, signal) {
   const { report, scenario } = advised;

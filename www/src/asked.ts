@@ -1,14 +1,15 @@
-/** Targets that reports have because a person asked for them: groups that were opened, and a board. */
+/** Targets that reports have because a person asked for them: groups that were opened, a board, or another Ethos-U. */
 import type { Estimator } from "./estimator.ts";
 import { accelerators } from "./accelerators.ts";
-import type { TargetChoice } from "./report.ts";
-import { MICROCONTROLLERS, familyOf } from "./words.ts";
+import type { TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
+import { ETHOS_U, MICROCONTROLLERS, MICROCONTROLLER_BOARDS, NPU_BOARDS, familyOf } from "./words.ts";
 
 export type Group = "microcontrollers" | "gpus";
 const GROUPS: readonly Group[] = ["microcontrollers", "gpus"];
 
-/** Before the id of a board, as the id of a target in reports. */
+/** Before the id of a board, as the id of a target in reports: of its microcontroller, or of its Ethos-U. */
 export const BOARD_PREFIX = "board:";
+export const NPU_BOARD_PREFIX = "npu-board:";
 
 /** Another format gets another key. */
 const KEY = "litecast.groups.1";
@@ -42,25 +43,58 @@ export async function targetsOf(group: Group, estimator: Estimator): Promise<Ask
   return others.filter(({ id }) => familyOf(id) === MICROCONTROLLERS).map(({ id }) => ({ target: id, name: id }));
 }
 
-/** A board as a target; null where nobody measured its processor, or for another id. */
-export async function boardTarget(target: string, estimator: Estimator): Promise<Asked | null> {
-  const id = target.startsWith(BOARD_PREFIX) ? target.slice(BOARD_PREFIX.length) : "";
+/** Of a target that is a board. */
+export function boardOf(target: string): string | null {
+  const prefix = [BOARD_PREFIX, NPU_BOARD_PREFIX].find((prefix) => target.startsWith(prefix));
+  return prefix === undefined ? null : target.slice(prefix.length);
+}
+
+/** A target that not every report has; null for the others, and for a board whose processor nobody measured. */
+export async function askedTarget(target: string, estimator: Estimator): Promise<Asked | null> {
+  const id = boardOf(target);
+  if (id === null) {
+    const { others } = await estimator.started;
+    return others.some((other) => other.id === target) ? { target, name: target } : null;
+  }
   const { boards, microcontrollers } = await estimator.choices(null);
-  const board = boards.find((board) => board.id === id) ?? microcontrollers.find((board) => board.id === id && board.latency);
+  const npu = boards.find((board) => board.id === id);
+  if (npu) return { board: id, name: target, device: npuBoardName(npu) };
+  const board = microcontrollers.find((board) => board.id === id && board.latency);
   return board ? { board: id, name: target, device: board.name } : null;
+}
+
+function npuBoardName({ name, npu, npu_clock_mhz }: TargetChoices["boards"][number]): string {
+  return `${name} (${npu.replace("ethos-u", "Ethos-U")}, ${npu_clock_mhz} MHz)`;
+}
+
+/** A target that can be chosen and is then estimated. */
+export interface Offer {
+  family: string;
+  target: string;
+  words: string;
+}
+
+/** Every Ethos-U and every board, besides what all reports are of. */
+export function offersOf(others: readonly TargetInfo[], { boards, microcontrollers }: TargetChoices): Offer[] {
+  return [
+    ...others.filter(({ id }) => familyOf(id) === ETHOS_U).map(({ id, device }) => ({ family: ETHOS_U, target: id, words: device })),
+    ...boards.map((board) => ({ family: NPU_BOARDS, target: NPU_BOARD_PREFIX + board.id, words: npuBoardName(board) })),
+    ...microcontrollers.map(({ id, name, core }) => ({ family: MICROCONTROLLER_BOARDS, target: BOARD_PREFIX + id, words: `${name} (${core})` })),
+  ];
 }
 
 /** As the target of a report can be estimated again: one of the registry, a board, or an accelerator of one's own. */
 export function choiceOf(target: string): Asked {
   const own = accelerators().find(({ name }) => name === target);
   if (own) return own;
-  const place: TargetChoice = target.startsWith(BOARD_PREFIX) ? { board: target.slice(BOARD_PREFIX.length) } : { target };
-  return { ...place, name: target };
+  const board = boardOf(target);
+  return { ...(board === null ? { target } : { board }), name: target };
 }
 
 /** What a report is of beyond the registry, where `chosen` is the target that was looked at last. */
 export async function askedTargets(chosen: string, estimator: Estimator): Promise<Asked[]> {
   const groups = await Promise.all(openGroups().map((group) => targetsOf(group, estimator).catch(() => [])));
-  const board = chosen.startsWith(BOARD_PREFIX) ? await boardTarget(chosen, estimator).catch(() => null) : null;
-  return [...accelerators(), ...groups.flat(), ...(board ? [board] : [])];
+  const listed = [...accelerators(), ...groups.flat()];
+  const other = listed.some(({ name }) => name === chosen) ? null : await askedTarget(chosen, estimator).catch(() => null);
+  return [...listed, ...(other ? [other] : [])];
 }

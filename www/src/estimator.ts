@@ -43,7 +43,7 @@ export class Estimator {
   constructor(urls: AssetUrls) {
     this.#urls = urls;
     this.#assets = loadAssets(urls);
-    this.#active = this.#startWorker();
+    this.#active = this.#startWorker(true);
     this.started = this.#active.started;
   }
 
@@ -147,9 +147,10 @@ export class Estimator {
     if (!this.#spare?.alive) this.#spare = this.#startWorker();
   }
 
-  #startWorker(): EstimateWorker {
+  /** All workers share what the browser compiles of the module: the first one alone warms up. */
+  #startWorker(warms_up = false): EstimateWorker {
     const assets = this.#assets.catch(() => (this.#assets = loadAssets(this.#urls)));
-    return new EstimateWorker(assets);
+    return new EstimateWorker(warms_up ? assets : assets.then((assets) => ({ ...assets, warm_up: null })));
   }
 }
 

@@ -1,12 +1,12 @@
 /**
- * What was dropped, as models: TFLite files as they are, and what archives and C arrays hold. What is another format is
+ * What was dropped, as models: TFLite and ONNX files as they are, and what archives and C arrays hold. What is another format is
  * refused with its name and what to do.
  */
 import { MAX_FILE_BYTES } from "./limits.ts";
 import * as format from "./format.ts";
 import { KnownError } from "./messenger.ts";
 import type { Model } from "./opened.ts";
-import { readAhead } from "./read_ahead.ts";
+import { headOf, readAhead } from "./read_ahead.ts";
 
 /** Bytes from which a format is told. */
 const HEAD_BYTES = 4096;
@@ -30,7 +30,7 @@ function asKnown(error: unknown): KnownError {
 }
 
 async function modelsIn(file: File): Promise<Model[]> {
-  const head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
+  const head = await headOf(file, HEAD_BYTES);
   if (asciiAt(head, 4, 4) === "TFL3" || file.size > MAX_FILE_BYTES) return [file];
   if (asciiAt(head, 0, 4) === "PK\x03\x04") return modelsInZip(file);
   if (head[0] === 0x1f && head[1] === 0x8b) return [await unzipped(file)];
@@ -100,17 +100,18 @@ function bytesOfInitialiser(source: string, start: number, end: number): Uint8Ar
   return bytes.slice(0, n);
 }
 
-const CONVERT = "Convert the model to TensorFlow Lite first";
+const CONVERT = "Convert the model first";
+const FROM_PYTORCH = "torch.onnx.export writes ONNX, litert-torch TensorFlow Lite";
 
 /** What a file is that has no bytes of a TFLite file; null where nothing tells. */
 function otherFormat(name: string, head: Uint8Array, n_bytes: number): string | null {
   const extension = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
-  const found = (what: string, advice: string): string => `expected a TensorFlow Lite file, found ${what}. ${advice}`;
+  const found = (what: string, advice: string): string => `expected a TensorFlow Lite or ONNX file, found ${what}. ${advice}`;
   if (asciiAt(head, 0, 8) === "\x89HDF\r\n\x1a\n") return found("an HDF5 file, as Keras saves weights and models", `${CONVERT}: tf.lite.TFLiteConverter.from_keras_model`);
   if (asciiAt(head, 0, 4) === "GGUF") return found("a GGUF file of llama.cpp", "It holds weights without a graph that TensorFlow Lite could run");
-  if (asciiAt(head, 4, 4) === "ET12" || extension === "pte") return found("an ExecuTorch program", "Export the same model to TensorFlow Lite instead: litert-torch converts PyTorch models");
+  if (asciiAt(head, 4, 4) === "ET12" || extension === "pte") return found("an ExecuTorch program", `Export the same model to another format: ${FROM_PYTORCH}`);
   if (isSafetensors(head, n_bytes)) return found("a safetensors file", "It holds weights alone, without the operators; convert the model that uses them");
-  if (head[0] === 0x80 && (head[1] ?? 9) <= 5 && ["pt", "pth", "pkl", "bin"].includes(extension)) return found("a Python pickle, as old versions of PyTorch save models", `${CONVERT}: litert-torch converts PyTorch models`);
+  if (head[0] === 0x80 && (head[1] ?? 9) <= 5 && ["pt", "pth", "pkl", "bin"].includes(extension)) return found("a Python pickle, as old versions of PyTorch save models", `${CONVERT}: ${FROM_PYTORCH}`);
   if (extension === "pb") return found("a TensorFlow graph or SavedModel in protocol buffers", `${CONVERT}: tf.lite.TFLiteConverter.from_saved_model, with the folder that holds saved_model.pb`);
   if (extension === "csv") return found("a table", "Drop measurements on Your devices, below a report");
   if (extension === "onnx" || extension === "mlmodel" || extension === "tosa") return null; // the reader knows best

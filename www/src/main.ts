@@ -1,6 +1,6 @@
 /** Wires the page: files in, views out, and a history that Back, Forward and reload go through. */
 import { PREFIX, accelerators } from "./accelerators.ts";
-import { type Asked, BOARD_PREFIX, askedTargets, boardTarget, openGroups, rememberGroup, targetsOf } from "./asked.ts";
+import { type Asked, BOARD_PREFIX, type Offer, askedTarget, askedTargets, offersOf, openGroups, rememberGroup, targetsOf } from "./asked.ts";
 import { learnEstimates, withDevices } from "./device.ts";
 import { el, nextTask } from "./dom.ts";
 import { Estimator, LayoutClient, readFile } from "./estimator.ts";
@@ -12,7 +12,7 @@ import { keepFile, keptFile } from "./kept_files.ts";
 import { KnownError } from "./messenger.ts";
 import { type Report, type Result, type TargetInfo, isEstimate } from "./report.ts";
 import { AS_IT_IS, type Scenario, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
-import { type ComparisonRow, history as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
+import { type ComparisonRow, comparisonHistory, history as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
 import { type BatchControl, batchControl } from "./view/batch.ts";
 import type { Row, Summary } from "./compared.ts";
 import { ComparisonView } from "./view/comparison.ts";
@@ -20,6 +20,7 @@ import { sentence } from "./view/diagnostics.ts";
 import { acceptFiles } from "./view/drop.ts";
 import { failurePanel } from "./view/failure.ts";
 import { reportView } from "./view/report.ts";
+import { firstScenario } from "./threads.ts";
 import { ALL_GPUS } from "./view/target_choice.ts";
 import { type MoreTargets, groupOf } from "./view/target_groups.ts";
 import { exampleButtons, historyList, targetPicker, targetTables } from "./view/start.ts";
@@ -115,11 +116,11 @@ async function announceTargets(): Promise<void> {
 
 /** Before any file; the GPUs among them where somebody has asked for GPUs. */
 async function offerTargets(targets: TargetInfo[]): Promise<void> {
-  const choices = await estimator.choices(null);
+  const others = await offers();
   const offer = async (with_gpus: boolean): Promise<void> => {
     const gpus = with_gpus ? await estimator.gpus() : [];
     if (with_gpus && focus.wanted === ALL_GPUS) focus.chooseTarget(gpus[0]?.id ?? "");
-    byId("first-target-place").replaceChildren(targetPicker(targets, gpus, choices, focus, choose));
+    byId("first-target-place").replaceChildren(targetPicker(targets, gpus, others, focus, choose));
   };
   const choose = (target: string): void => {
     focus.chooseTarget(target);
@@ -130,11 +131,18 @@ async function offerTargets(targets: TargetInfo[]): Promise<void> {
   await offer(openGroups().includes("gpus")).catch(() => offer(false));
 }
 
-async function listHistory(): Promise<void> {
-  byId("history").replaceChildren(...historyList(await openedBefore(), focus, (key) => go({ view: "report", key }), () => void listHistory()));
+/** Targets that not every report has. */
+async function offers(): Promise<Offer[]> {
+  const [{ others }, choices] = await Promise.all([estimator.started, estimator.choices(null)]);
+  return offersOf(others, choices);
 }
 
-async function openExample(example: Example, scenario = AS_IT_IS): Promise<void> {
+async function listHistory(): Promise<void> {
+  const [opened, compared] = await Promise.all([openedBefore(), comparisonHistory()]);
+  byId("history").replaceChildren(...historyList(opened, compared, focus, ({ view, key }) => go({ view, key }), () => void listHistory()));
+}
+
+async function openExample(example: Example, scenario = firstScenario(focus.wanted)): Promise<void> {
   const signal = begin(example.file);
   try {
     const file = await fetchExample(example);
@@ -164,7 +172,7 @@ function say(words: string): void {
   status.textContent = words;
 }
 
-async function open(dropped: File[], scenario = AS_IT_IS): Promise<void> {
+async function open(dropped: File[], scenario = firstScenario(focus.wanted)): Promise<void> {
   const name = dropped.length === 1 ? dropped[0].name : format.plural(dropped.length, "file");
   const signal = begin(name);
   try {
@@ -205,6 +213,9 @@ function hold(key: string, opened: OpenReport): void {
   if (reports.size > MAX_HELD_REPORTS && oldest !== undefined) reports.delete(oldest);
 }
 
+/** Files after which a comparison on its way is kept: each time all of its rows are written. */
+const KEPT_EVERY = 16;
+
 type Model = File | { name: string; failure: KnownError };
 
 async function compare(models: Model[], scenario: Scenario, signal: AbortSignal): Promise<void> {
@@ -223,7 +234,7 @@ async function compare(models: Model[], scenario: Scenario, signal: AbortSignal)
     comparison.rows = comparison.rows.with(i, await compareOne(model, scenario, signal));
     comparison.view?.update(comparison.rows);
     if (signal.aborted) break;
-    await keep();
+    if (i % KEPT_EVERY === 0 || i === models.length - 1) await keep();
   }
   if (signal.aborted) {
     comparison.rows = comparison.rows.map((row) => ("waiting" in row ? { file: row.file, failure: "cancelled" } : row));
@@ -311,9 +322,10 @@ async function renderReport(key: string, signal: AbortSignal): Promise<void> {
   const [report, file] = await Promise.all([fullReport(key), reports.get(key)?.file ?? keptFile(key)]);
   if (signal.aborted) return;
   if (!report) return showGone();
+  const others = file ? await offers().catch(() => []) : [];
   await nextTask(); // reading a large answer was one of its own
   if (signal.aborted) return;
-  await showReport(key, report, file, signal);
+  await showReport(key, report, file, others, signal);
 }
 
 async function renderComparison(key: string, opened_key: string, signal: AbortSignal): Promise<void> {
@@ -371,7 +383,7 @@ function restoreScroll(key: string): void {
   scrollTo(0, scrolls.get(key) ?? 0);
 }
 
-async function showReport(key: string, report: Report, file: File | null, signal: AbortSignal): Promise<void> {
+async function showReport(key: string, report: Report, file: File | null, others: Offer[], signal: AbortSignal): Promise<void> {
   const remeasured = async (asked: readonly Asked[] = []): Promise<void> => {
     Object.assign(report, await withTargets(report, file, asked, signal));
     report.results = (await withDevices(report, estimator)).results;
@@ -379,7 +391,7 @@ async function showReport(key: string, report: Report, file: File | null, signal
   };
   const scenario = scenarioOf(report);
   const change = (wanted: Scenario): void => void (file && openOne(file, wanted, begin(file.name)));
-  const parts = reportView(report, { file, scenario, change }, estimator, layouts, focus, moreTargets(report, file, remeasured), () => void remeasured(), signal);
+  const parts = reportView(report, { file, scenario, change }, estimator, layouts, focus, moreTargets(report, file, others, remeasured), () => void remeasured(), signal);
   const { file_bytes, precision, n_operators } = report.model;
   const facts = [format.text(format.bytes(file_bytes)), precision === "none" ? "" : precision, format.plural(n_operators, "operator")];
   facts.push(...scenarioWords(scenario));
@@ -393,6 +405,7 @@ async function showReport(key: string, report: Report, file: File | null, signal
     say("");
   }
   announce(readyWords(report));
+  void nextTask().then(() => view.offsetHeight); // the layout need not wait for the frame
   await painted();
   if (performance.getEntriesByName("litecast:drop").length > 0) performance.measure("litecast:estimates", "litecast:drop");
   if (signal.aborted) return;
@@ -405,10 +418,13 @@ async function showReport(key: string, report: Report, file: File | null, signal
 }
 
 /** Targets that `report` is to have as well; `add` estimates on them. */
-function moreTargets(report: Report, file: File | null, add: (asked: readonly Asked[]) => Promise<void>): MoreTargets {
+function moreTargets(report: Report, file: File | null, others: Offer[], add: (asked: readonly Asked[]) => Promise<void>): MoreTargets {
   const show: MoreTargets["show"] = async (group, is_shown) => {
     rememberGroup(group, is_shown);
-    if (!is_shown) Object.assign(report, withoutTargets(report, (target) => groupOf(target) === group));
+    if (!is_shown) {
+      Object.assign(report, withoutTargets(report, (target) => groupOf(target) === group));
+      if (groupOf(focus.wanted) === group) focus.chooseTarget("");
+    }
     await add(is_shown ? await targetsOf(group, estimator) : []);
   };
   const choose = async (target: string): Promise<void> => {
@@ -417,14 +433,14 @@ function moreTargets(report: Report, file: File | null, add: (asked: readonly As
       await show("gpus", true);
       return focus.chooseTarget(report.results.find((result) => groupOf(result.target) === "gpus")?.target ?? "");
     }
-    if (target.startsWith(BOARD_PREFIX) && !has(target)) {
-      const board = await boardTarget(target, estimator);
-      if (board) await add([board]);
-      else report.results = [...report.results, unmeasured(report, target)];
+    if (!has(target)) {
+      const asked = await askedTarget(target, estimator);
+      if (asked) await add([asked]);
+      else if (target.startsWith(BOARD_PREFIX)) report.results = [...report.results, unmeasured(report, target)];
     }
     focus.chooseTarget(target);
   };
-  return { is_possible: file !== null, show, choose: (target) => void choose(target).catch((error: unknown) => say(sentence((error as Error).message))) };
+  return { is_possible: file !== null, offers: others, show, choose: (target) => void choose(target).catch((error: unknown) => say(sentence((error as Error).message))) };
 }
 
 /** A board that is modelled in no way. */

@@ -12,14 +12,15 @@ const MAX_CELLS = 4_000_000;
 
 /**
  * In the order of both models. Operators with the same output tensor are the same; between those, the longest common
- * subsequence of operators with equal name and output shape is.
+ * subsequence of operators with equal name and output shape is, and between those the one of operators with equal name:
+ * networks of one architecture differ in size.
  */
 export function matchOperators(left: Report, right: Report): Match[] {
   const anchors = increasing(byTensorName(left, right));
   const matches: Match[] = [];
   let [i, j] = [0, 0];
   for (const [to_i, to_j] of [...anchors, [left.operators.length, right.operators.length] as const]) {
-    matches.push(...matchBetween(left, right, i, to_i, j, to_j));
+    matches.push(...withinGaps(left, right, matchBetween(left, right, i, to_i, j, to_j, keyOf)));
     if (to_i < left.operators.length && to_j < right.operators.length) matches.push({ left: to_i, right: to_j });
     [i, j] = [to_i + 1, to_j + 1];
   }
@@ -70,15 +71,37 @@ function increasing(pairs: Pair[]): Pair[] {
   return chain.reverse();
 }
 
-function matchBetween(left: Report, right: Report, from_i: number, to_i: number, from_j: number, to_j: number): Match[] {
+/** Operators that stand alone between two matches are matched by name. */
+function withinGaps(left: Report, right: Report, matches: Match[]): Match[] {
+  const found: Match[] = [];
+  let gap: Match[] = [];
+  const close = (): void => {
+    const [lefts, rights] = [gap.flatMap(({ left }) => (left === null ? [] : [left])), gap.flatMap(({ right }) => (right === null ? [] : [right]))];
+    if (lefts.length > 0 && rights.length > 0) found.push(...matchBetween(left, right, lefts[0], lefts[lefts.length - 1] + 1, rights[0], rights[rights.length - 1] + 1, (_, { name }) => name));
+    else found.push(...gap);
+    gap = [];
+  };
+  for (const match of matches) {
+    if (match.left === null || match.right === null) {
+      gap.push(match);
+      continue;
+    }
+    close();
+    found.push(match);
+  }
+  close();
+  return found;
+}
+
+function matchBetween(left: Report, right: Report, from_i: number, to_i: number, from_j: number, to_j: number, key: (report: Report, operator: Operator) => string): Match[] {
   const [n, m] = [to_i - from_i, to_j - from_j];
   const only_left = (i: number): Match => ({ left: from_i + i, right: null });
   const only_right = (j: number): Match => ({ left: null, right: from_j + j });
   if (n === 0 || m === 0 || (n + 1) * (m + 1) > MAX_CELLS) {
     return [...Array.from({ length: n }, (_, i) => only_left(i)), ...Array.from({ length: m }, (_, j) => only_right(j))];
   }
-  const left_keys = left.operators.slice(from_i, to_i).map((operator) => keyOf(left, operator));
-  const right_keys = right.operators.slice(from_j, to_j).map((operator) => keyOf(right, operator));
+  const left_keys = left.operators.slice(from_i, to_i).map((operator) => key(left, operator));
+  const right_keys = right.operators.slice(from_j, to_j).map((operator) => key(right, operator));
   const width = m + 1;
   const longest = new Uint32Array((n + 1) * width); // of what follows
   for (let i = n - 1; i >= 0; i--) {

@@ -13,6 +13,12 @@ export function readAhead(file: File): void {
   started.set(file, bytes);
 }
 
+/** The first bytes: of a file that was read ahead without asking for them once more. */
+export async function headOf(file: File, n_bytes: number): Promise<Uint8Array> {
+  const bytes = (await started.get(file)) ?? (await file.slice(0, n_bytes).arrayBuffer());
+  return new Uint8Array(bytes, 0, Math.min(n_bytes, bytes.byteLength));
+}
+
 /** All bytes. Those that were read ahead are handed out once: who gets them may transfer them. */
 export function readAll(file: File): Promise<ArrayBuffer> {
   const bytes = started.get(file);

@@ -38,7 +38,12 @@ export function factorText(factor: number): string {
 export function scenarioParameters(scenario: Scenario): [string, string][] {
   const numbers = (["batch", "threads", "resolution", "width"] as const).filter((name) => scenario[name] !== 1);
   const flags = (["int8", "low_memory_order"] as const).filter((name) => scenario[name]);
-  return [...numbers.map((name): [string, string] => [name, String(scenario[name])]), ...flags.map((name): [string, string] => [name, "1"])];
+  const { channels } = scenario;
+  return [
+    ...numbers.map((name): [string, string] => [name, String(scenario[name])]),
+    ...flags.map((name): [string, string] => [name, "1"]),
+    ...(channels ? [["channels", `${channels.from}-${channels.to}`] as [string, string]] : []),
+  ];
 }
 
 export function readScenario(parameters: URLSearchParams): Scenario {
@@ -46,8 +51,10 @@ export function readScenario(parameters: URLSearchParams): Scenario {
     const value = Number(parameters.get(name));
     return value > 0 && Number.isFinite(value) ? value : 1;
   };
+  const [from, to] = (parameters.get("channels") ?? "").split("-").map(Number);
   return {
     ...AS_IT_IS,
+    channels: from > 0 && to > 0 ? { from, to } : null,
     batch: number("batch"),
     threads: number("threads"),
     resolution: number("resolution"),

@@ -9,6 +9,7 @@ const VERSION_OF_STORES = 2;
 /** Kept reports hold at most this many operators together, some 100 MB; the oldest go first. */
 const MAX_KEPT_OPERATORS = 200_000;
 const MAX_KEPT_REPORTS = 200;
+const MAX_KEPT_COMPARISONS = 50;
 
 /** One line of the history. */
 export interface Opened {
@@ -122,7 +123,21 @@ export async function history(): Promise<Opened[]> {
 }
 
 export async function keepComparison(comparison: Comparison): Promise<void> {
-  await transact(["comparisons"], "readwrite", ({ comparisons }) => comparisons.put(comparison));
+  await transact(["comparisons"], "readwrite", ({ comparisons }) => {
+    comparisons.put(comparison);
+    const keys = comparisons.index("opened_ms").getAllKeys();
+    keys.onsuccess = () => keys.result.slice(0, -MAX_KEPT_COMPARISONS).forEach((oldest) => comparisons.delete(oldest));
+  });
+}
+
+/** The last one first. */
+export async function comparisonHistory(): Promise<Comparison[]> {
+  const all = await transact<Comparison[]>(["comparisons"], "readonly", ({ comparisons }) => comparisons.index("opened_ms").getAll());
+  return (all ?? []).reverse();
+}
+
+export async function forgetComparison(key: string): Promise<void> {
+  await transact(["comparisons"], "readwrite", ({ comparisons }) => comparisons.delete(key));
 }
 
 export function keptComparison(key: string): Promise<Comparison | null> {

@@ -44,13 +44,19 @@ const METRIC_ORDER = ["latency", "board_latency", "throughput", "training_step",
 export const MICROCONTROLLERS = "Microcontrollers";
 export const GPUS = "GPUs";
 export const PROCESSORS = "Processors";
+export const ETHOS_U = "Arm Ethos-U NPUs";
+export const EDGE_TPU = "Edge TPU";
+export const OWN_ACCELERATORS = "Your accelerators";
+export const NPU_BOARDS = "Boards with an Ethos-U";
+export const MICROCONTROLLER_BOARDS = "Microcontroller boards";
 
 /** Of targets, by the beginning of their ids, in the order in which they are offered. */
 const FAMILIES: readonly (readonly [prefix: string, name: string])[] = [
   ["device:", "Your devices"],
-  ["own:", "Your accelerators"],
-  ["ethos-u", "Arm Ethos-U NPUs"],
-  ["edgetpu", "Edge TPU"],
+  ["own:", OWN_ACCELERATORS],
+  ["ethos-u", ETHOS_U],
+  ["npu-board:", NPU_BOARDS],
+  ["edgetpu", EDGE_TPU],
   ["cortex-a", PROCESSORS],
   ["tflite-micro", "Any microcontroller"],
   ["board:", MICROCONTROLLERS],

@@ -9,8 +9,7 @@ import { KnownError } from "./messenger.ts";
 const MAX_ENTRIES = 100_000;
 /** Models that are opened out of one archive. */
 const MAX_MODELS = 1000;
-/** Names without the extension of a model are opened where they hold one: MediaPipe's tasks have such. */
-const MODEL_NAME = /\.(tflite|lite)$/i;
+const MODEL_NAME = /\.(tflite|lite|onnx)$/i;
 
 // The browser's own decompression; no worker of the library's, which the page's policy would have to allow.
 configure({ useWebWorkers: false, useCompressionStream: true });
@@ -59,11 +58,11 @@ async function modelOf(entry: FileEntry): Promise<Model> {
 function withoutModel(entries: FileEntry[]): string {
   const names = entries.map(({ filename }) => filename);
   const has = (test: RegExp): boolean => names.some((name) => test.test(name));
-  const advice = (what: string, how: string): string => `expected a TensorFlow Lite file, found ${what}. Convert the model to TensorFlow Lite first: ${how}`;
-  if (has(/(^|\/)data\.pkl$/)) return advice("a PyTorch file", "litert-torch converts PyTorch models");
+  const advice = (what: string, how: string): string => `expected a TensorFlow Lite or ONNX file, found ${what}. Convert the model first: ${how}`;
+  if (has(/(^|\/)data\.pkl$/)) return advice("a PyTorch file", "torch.onnx.export writes ONNX, litert-torch TensorFlow Lite");
   if (has(/(^|\/)saved_model\.pb$/)) return advice("a TensorFlow SavedModel", "tf.lite.TFLiteConverter.from_saved_model");
   if (has(/(^|\/)model\.weights\.h5$/)) return advice("a Keras model", "tf.lite.TFLiteConverter.from_keras_model");
   if (has(/\.npy$/)) return advice("arrays of NumPy", "an archive of arrays holds no operators");
   const some = names.slice(0, 3).join(", ");
-  return `expected a .tflite file in the archive, found ${format.plural(names.length, "file")} without one${some && ` (${some}${names.length > 3 ? ", …" : ""})`}`;
+  return `expected a .tflite or .onnx file in the archive, found ${format.plural(names.length, "file")} without one${some && ` (${some}${names.length > 3 ? ", …" : ""})`}`;
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Place;
-use super::document::Attribute;
+use super::document::{Attribute, Text};
 use super::error::ParseError;
+use super::error::Place;
 use crate::formats::tflite::{
     Activation, BuiltinOptions, MirrorPadMode, OpKind, Padding, TensorType,
 };
@@ -12,7 +12,7 @@ use crate::formats::tflite::{
 /// The attributes of one operator, taken one by one: what is left over is none of its kind.
 pub(super) struct Attributes<'d> {
     place: Place<'d>,
-    left: BTreeMap<String, Attribute>,
+    left: BTreeMap<Text<'d>, Attribute>,
     kind: OpKind,
 }
 
@@ -51,7 +51,7 @@ const LISTS: &[(OpKind, &str, usize)] = &[
 ];
 
 impl<'d> Attributes<'d> {
-    pub fn new(place: Place<'d>, kind: OpKind, all: BTreeMap<String, Attribute>) -> Self {
+    pub fn new(place: Place<'d>, kind: OpKind, all: BTreeMap<Text<'d>, Attribute>) -> Self {
         Self {
             place,
             left: all,

@@ -1,32 +1,79 @@
 //! The document as its fields say it, before anything is checked against anything else.
 
+use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::limits::MAX_VALUES;
 
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Document {
-    pub format: String,
-    pub version: u32,
-    #[serde(default)]
-    pub name: String,
-    pub inputs: Vec<String>,
-    pub outputs: Vec<String>,
-    pub tensors: Vec<TensorEntry>,
-    pub operators: Vec<OperatorEntry>,
+/// A text of the document, copied only where it has escapes: names are most of a graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Text<'d>(Cow<'d, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+// As letters, which `Cow` compares and hashes, too.
+impl Borrow<str> for Text<'_> {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl<'de: 'd, 'd> Deserialize<'de> for Text<'d> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Text<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Text<'de>, E> {
+        Ok(Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Text<'de>, E> {
+        Ok(Text(Cow::Owned(text.to_owned())))
+    }
 }
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct TensorEntry {
+pub(super) struct Document<'d> {
+    #[serde(borrow)]
+    pub format: Text<'d>,
+    pub version: u32,
+    #[serde(default)]
     pub name: String,
+    pub inputs: Vec<Text<'d>>,
+    pub outputs: Vec<Text<'d>>,
+    pub tensors: Vec<TensorEntry<'d>>,
+    pub operators: Vec<OperatorEntry<'d>>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TensorEntry<'d> {
+    #[serde(borrow)]
+    pub name: Text<'d>,
     pub shape: Vec<i64>,
     #[serde(rename = "type")]
-    pub tensor_type: String,
+    pub tensor_type: Text<'d>,
     #[serde(default)]
     pub constant: bool,
     pub values: Option<Attribute>,
@@ -40,13 +87,14 @@ pub(super) struct TensorEntry {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct OperatorEntry {
-    pub kind: String,
+pub(super) struct OperatorEntry<'d> {
+    #[serde(borrow)]
+    pub kind: Text<'d>,
     /// `null` for an optional input that is left out.
-    pub inputs: Vec<Option<String>>,
-    pub outputs: Vec<String>,
+    pub inputs: Vec<Option<Text<'d>>>,
+    pub outputs: Vec<Text<'d>>,
     #[serde(default)]
-    pub attributes: BTreeMap<String, Attribute>,
+    pub attributes: BTreeMap<Text<'d>, Attribute>,
     pub macs: Option<u64>,
 }
 

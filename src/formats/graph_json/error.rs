@@ -1,6 +1,9 @@
 //! Why a graph cannot be read.
 
+use std::fmt::{self, Display};
+
 use super::limits::MAX_FILE_BYTES;
+use crate::formats::shown;
 
 /// A document that is no graph, contradicts itself, or is beyond the limits of this reader.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,5 +51,18 @@ impl ParseError {
             Self::InvalidValue { .. } => "invalid-value",
             Self::UnknownAttribute { .. } => "unknown-attribute",
         }
+    }
+}
+
+/// Of an operator, put into words only where something is wrong with it.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'d> {
+    pub kind: &'d str,
+    pub operator_idx: usize,
+}
+
+impl Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "operator {} ({})", shown(self.kind), self.operator_idx)
     }
 }

@@ -22,13 +22,16 @@ pub mod limits;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::sync::Arc;
 
 pub use error::ParseError;
+use error::Place;
+
+use foldhash::fast::RandomState;
 
 use self::attributes::Attributes;
-use self::document::{Attribute, Document, OperatorEntry, TensorEntry};
+use self::document::{Attribute, Document, OperatorEntry, TensorEntry, Text};
 use self::limits::*;
 use super::builder::{self, Builder};
 use super::distribution::{self, DEFAULT_ENTROPY_BITS, DEFAULT_ZERO_SHARE};
@@ -64,7 +67,7 @@ pub fn parse(file: &[u8]) -> Result<Model<'static>, ParseError> {
         serde_json::from_slice(file).map_err(|error| ParseError::Malformed {
             problem: error.to_string(),
         })?;
-    if document.format != FORMAT {
+    if *document.format != *FORMAT {
         return Err(ParseError::NotAGraph {
             found: shown(&document.format),
         });
@@ -104,29 +107,20 @@ fn check_counts(document: &Document, file_bytes: usize) -> Result<(), ParseError
     Ok(())
 }
 
-/// Of an operator, put into words only where something is wrong with it.
-#[derive(Clone, Copy)]
-struct Place<'d> {
-    kind: &'d str,
-    operator_idx: usize,
-}
-
-impl Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "operator {} ({})", shown(self.kind), self.operator_idx)
-    }
-}
-
 #[derive(Default)]
-struct Reader {
+struct Reader<'d> {
     /// Index of each tensor.
-    names: HashMap<String, usize>,
+    names: HashMap<Text<'d>, usize, RandomState>,
     /// By the bits of share of zeros and entropy, and by what zeros are stored as.
     distributions: HashMap<([u32; 2], u8), Arc<[u64; 256]>>,
 }
 
-impl Reader {
-    fn read(mut self, document: Document, file_bytes: usize) -> Result<Model<'static>, ParseError> {
+impl<'d> Reader<'d> {
+    fn read(
+        mut self,
+        document: Document<'d>,
+        file_bytes: usize,
+    ) -> Result<Model<'static>, ParseError> {
         let mut builder = Builder::new();
         for (tensor_idx, entry) in document.tensors.into_iter().enumerate() {
             self.tensor(&mut builder, entry, tensor_idx)?;
@@ -134,7 +128,7 @@ impl Reader {
         for (operator_idx, entry) in document.operators.into_iter().enumerate() {
             self.operator(&mut builder, entry, operator_idx)?;
         }
-        let ends = |names: &[String], what: &str| -> Result<Vec<usize>, ParseError> {
+        let ends = |names: &[Text], what: &str| -> Result<Vec<usize>, ParseError> {
             let ends = names.iter().map(|name| self.tensor_idx(name, what));
             ends.collect()
         };
@@ -197,7 +191,7 @@ impl Reader {
     fn tensor(
         &mut self,
         builder: &mut Builder,
-        entry: TensorEntry,
+        entry: TensorEntry<'d>,
         tensor_idx: usize,
     ) -> Result<(), ParseError> {
         let invalid = |expected: &'static str, found: String| ParseError::InvalidValue {

@@ -134,7 +134,7 @@ impl Context {
             count,
             counted: "operator codes",
         })?;
-        self.spend(code.custom.as_ref().map_or(0, String::len))?;
+        self.spend(code.custom.as_ref().map_or(0, |name| name.len()))?;
         Ok(code)
     }
 

@@ -2,8 +2,10 @@
 
 use flatbuffers::{ErrorTraceDetail, InvalidFlatbuffer};
 
-use super::limits::{MAX_FILE_BYTES, MAX_SHOWN_NAME_CHARS, MAX_TABLE_DEPTH, MIN_FILE_BYTES};
-use super::{max_apparent_bytes, max_tables};
+use super::limits::{
+    MAX_FILE_BYTES, MAX_SHOWN_NAME_CHARS, MAX_TABLE_DEPTH, MIN_FILE_BYTES, max_apparent_bytes,
+    max_tables,
+};
 
 /// A file that is no TFLite file, is damaged, or is beyond the limits of this reader. Messages
 /// say what was expected, what was found and where.

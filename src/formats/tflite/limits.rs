@@ -58,3 +58,19 @@ pub const MAX_SHOWN_NAME_CHARS: usize = 80;
 
 /// Diagnostics of one file, for the same reason.
 pub const MAX_DIAGNOSTICS: usize = 100;
+
+/// Tables of a file of so many bytes.
+pub fn max_tables(file_bytes: usize) -> usize {
+    file_bytes
+        .saturating_add(SMALL_FILE_BYTES)
+        .div_ceil(MIN_BYTES_PER_TABLE)
+        .min(MAX_TABLES)
+}
+
+/// What the verifier may count in a file of so many bytes.
+pub fn max_apparent_bytes(file_bytes: usize) -> usize {
+    let proportional = file_bytes.saturating_mul(MAX_APPARENT_SIZE_FACTOR);
+    proportional
+        .saturating_add(SMALL_FILE_BYTES)
+        .min(MAX_APPARENT_BYTES)
+}

@@ -100,20 +100,6 @@ fn verifier_options(file_bytes: usize) -> VerifierOptions {
     }
 }
 
-fn max_tables(file_bytes: usize) -> usize {
-    file_bytes
-        .saturating_add(SMALL_FILE_BYTES)
-        .div_ceil(MIN_BYTES_PER_TABLE)
-        .min(MAX_TABLES)
-}
-
-fn max_apparent_bytes(file_bytes: usize) -> usize {
-    let proportional = file_bytes.saturating_mul(MAX_APPARENT_SIZE_FACTOR);
-    proportional
-        .saturating_add(SMALL_FILE_BYTES)
-        .min(MAX_APPARENT_BYTES)
-}
-
 fn read_model<'a>(file: &'a [u8], model: schema::Model<'a>) -> Result<Model<'a>, ParseError> {
     let buffers = buffers::read(file, &model)?;
     let mut context = Context::new(file.len());
@@ -131,6 +117,7 @@ fn read_model<'a>(file: &'a [u8], model: schema::Model<'a>) -> Result<Model<'a>,
         signatures: read_signatures(&mut context, &model)?,
         buffers: buffers.into_iter().map(Buffer::from).collect(),
         diagnostics: context.diagnostics.into_vec(),
+        is_reshaped: false,
     })
 }
 

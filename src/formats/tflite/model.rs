@@ -45,6 +45,8 @@ pub struct Model<'a> {
     pub signatures: Vec<Signature>,
     /// What was odd but readable.
     pub diagnostics: Vec<Diagnostic>,
+    /// Whether shapes were changed since it was read: constants that say shapes may be those of the file.
+    pub is_reshaped: bool,
 }
 
 /// Contents of a constant.
@@ -137,7 +139,7 @@ pub struct Tensor {
     /// Keeps its value between invocations.
     pub is_variable: bool,
     pub quantization: Option<Quantization>,
-    pub sparsity: Option<Sparsity>,
+    pub sparsity: Option<Box<Sparsity>>,
 }
 
 /// `QuantizationParameters`: real = scale × (stored − zero point).
@@ -175,8 +177,8 @@ pub struct Operator {
 pub struct OperatorCode {
     pub kind: OpKind,
     /// Name of a custom operator, for example `FlexAddV2`; present exactly where `kind` is
-    /// [`OpKind::Custom`].
-    pub custom: Option<String>,
+    /// [`OpKind::Custom`]. Shared by all operators of that name.
+    pub custom: Option<Arc<str>>,
     pub version: i32,
 }
 
@@ -187,7 +189,7 @@ impl OperatorCode {
             Some(kind) if kind != OpKind::Custom => kind.into(),
             _ => Self {
                 kind: OpKind::Custom,
-                custom: Some(name.to_owned()),
+                custom: Some(name.into()),
                 version: 1,
             },
         }
@@ -228,7 +230,12 @@ impl Tensor {
             return Some(0);
         }
         self.shape.iter().try_fold(1u64, |count, &dimension| {
-            count.checked_mul(u64::try_from(dimension).ok()?)
+            let dimension = u32::try_from(dimension).ok()?;
+            match u32::try_from(count) {
+                // Without 128 bits, which WebAssembly multiplies by a function.
+                Ok(count) => Some(u64::from(count).wrapping_mul(u64::from(dimension))),
+                Err(_) => count.checked_mul(u64::from(dimension)),
+            }
         })
     }
 

@@ -1,5 +1,7 @@
 //! `OperatorCode` and `Operator`: which kernels run, on which tensors.
 
+use std::sync::Arc;
+
 use super::context::{Context, OperatorPlace, checked_index};
 use super::error::{ParseError, shown};
 use super::model::{Operator, OperatorCode};
@@ -31,7 +33,7 @@ fn read_code(
         .max(i32::from(code.deprecated_builtin_code()));
     let kind = OpKind::from_number(number);
     let custom = match kind {
-        OpKind::Custom => Some(context.copy_str(code.custom_code())?),
+        OpKind::Custom => Some(Arc::from(context.copy_str(code.custom_code())?)),
         _ => None,
     };
     if custom.as_deref() == Some("") {

@@ -55,7 +55,7 @@ fn read_one(
     };
     let sparsity = tensor
         .sparsity()
-        .map(|sparsity| sparsity::read(context, sparsity))
+        .map(|sparsity| sparsity::read(context, sparsity).map(Box::new))
         .transpose()?;
     let tensor = Tensor {
         tensor_type: TensorType::from_number(tensor.type_().0),

@@ -25,7 +25,7 @@ pub fn contradictions(graph: &Graph) -> Vec<Contradiction> {
     let mut seen = BTreeSet::from([graph.subgraph_idx]);
     let mut of_node = |(node_idx, node): (usize, &Node)| {
         let tensors = &graph.subgraph.tensors;
-        let why = contradiction(tensors, graph.buffers, node.operator)
+        let why = contradiction(graph.model, tensors, node.operator)
             .or_else(|| in_called(graph.model, node.operator, &mut seen))?;
         Some(Contradiction { node_idx, why })
     };
@@ -50,7 +50,7 @@ fn in_called(
         };
         for operator in &subgraph.operators {
             left.extend(Calls::of(&operator.options).subgraphs());
-            first = first.or_else(|| contradiction(&subgraph.tensors, &model.buffers, operator));
+            first = first.or_else(|| contradiction(model, &subgraph.tensors, operator));
         }
     }
     first
@@ -77,7 +77,7 @@ pub fn doubt(graph: &Graph, contradictions: &[Contradiction]) -> Option<Diagnost
     })
 }
 
-/// Kinds whose result is as large as a constant says: where the network is changed, that constant may be the old one.
+/// Kinds whose result is as large as a constant says, which is the old one where the network was changed.
 const SHAPED_BY_VALUES: &[OpKind] = &[
     OpKind::BroadcastTo,
     OpKind::Conv3dTranspose,
@@ -93,23 +93,74 @@ const SHAPED_BY_VALUES: &[OpKind] = &[
 ];
 
 /// Why no kernel takes the operands of an operator.
-fn contradiction(
-    tensors: &[Tensor],
-    buffers: &[Buffer],
-    operator: &Operator,
-) -> Option<&'static str> {
+fn contradiction(model: &Model, tensors: &[Tensor], operator: &Operator) -> Option<&'static str> {
     if let BuiltinOptions::Foreign { contradiction, .. } = operator.options {
         return contradiction;
     }
+    if let Some(why) = against_subgraphs(model, tensors, operator) {
+        return Some(why);
+    }
     let call = Call {
         tensors,
-        buffers,
+        buffers: &model.buffers,
         operator,
     };
-    match SHAPED_BY_VALUES.contains(&operator.code.kind) {
-        true => call.against_operands(),
-        false => call.against_rule(),
+    if !SHAPED_BY_VALUES.contains(&operator.code.kind) {
+        return call.against_rule();
     }
+    let by_value = || match model.is_reshaped {
+        true => None,
+        false => call.against_rule(),
+    };
+    call.against_operands().or_else(by_value)
+}
+
+/// Operands of an operator that runs subgraphs against what those take and give: their number, and shapes that both
+/// sides know, by which work in the subgraph is counted. Linear in the operator's operands.
+fn against_subgraphs(
+    model: &Model,
+    tensors: &[Tensor],
+    operator: &Operator,
+) -> Option<&'static str> {
+    let fits = |idx: usize, read: &[Option<usize>], written: &[usize]| {
+        let Some(subgraph) = model.subgraphs.get(idx) else {
+            return true;
+        };
+        let fits = |outside: Option<usize>, inside: usize| {
+            let outside = outside.map(|tensor_idx| &tensors[tensor_idx]);
+            outside.is_none_or(|outside| is_alike(model, outside, &subgraph.tensors[inside]))
+        };
+        let written: Vec<Option<usize>> = written.iter().copied().map(Some).collect();
+        let sides = [(read, &subgraph.inputs), (&*written, &subgraph.outputs)];
+        sides.into_iter().all(|(outside, inside)| {
+            let mut pairs = outside.iter().zip(inside);
+            outside.len() == inside.len() && pairs.all(|(outside, inside)| fits(*outside, *inside))
+        })
+    };
+    let (read, written) = (&*operator.inputs, &*operator.outputs);
+    let is_possible = match Calls::of(&operator.options) {
+        Calls::Nothing | Calls::Initially(_) => true,
+        Calls::Always([callee]) => fits(callee, read, written),
+        // The first says which one runs.
+        Calls::OneOf(branches) => {
+            let read = read.get(1..).unwrap_or_default();
+            branches
+                .into_iter()
+                .all(|branch| fits(branch, read, written))
+        }
+        Calls::Loop([condition, body]) => {
+            let taken = model.subgraphs.get(condition).map(|of| of.inputs.len());
+            taken.is_none_or(|n_taken| n_taken == read.len()) && fits(body, read, written)
+        }
+    };
+    (!is_possible).then_some("a subgraph that takes or gives other operands")
+}
+
+/// Whether two tensors may be of one shape: unknown dimensions may be any.
+fn is_alike(model: &Model, one: &Tensor, other: &Tensor) -> bool {
+    let is_known = |tensor: &Tensor| tensor.has_rank && !tensor.is_dynamic();
+    let are_known = is_known(one) && is_known(other) && !model.is_reshaped;
+    !are_known || one.shape == other.shape
 }
 
 /// One operator of a subgraph.

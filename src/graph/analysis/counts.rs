@@ -5,9 +5,40 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls::{Calls, MAX_CALL_DEPTH};
 use super::constants::Constants;
+use super::histogram::WeightStats;
 use super::macs::{Uncountable, macs};
-use super::{Cost, Totals};
 use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor};
+
+/// What one operator does for one inference, subgraphs that it runs included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// Multiply-accumulates, see [`macs`](super::macs). Of the two subgraphs of an `IF` the costlier one, of
+    /// a `WHILE` condition and body once; 0 with a diagnostic where unknown.
+    pub macs: u64,
+    /// Constant values that the operator computes with, as many as the file stores; shapes,
+    /// axes, paddings and index arithmetic excluded. Constants that reach it through `DEQUANTIZE` or
+    /// `DENSIFY` are its parameters, not those of the operator that unpacks them.
+    pub parameters: u64,
+    /// Bytes of those constants as the file stores them.
+    pub weight_bytes: u64,
+    /// Bytes of activations read, each tensor once. Constants, unpacked ones too, are none.
+    pub input_bytes: u64,
+    /// Bytes of activations written.
+    pub output_bytes: u64,
+    /// Values of the largest constant; absent where the operator has none.
+    pub weights: Option<WeightStats>,
+}
+
+/// Sums over the graph and the subgraphs that it runs. They stop at the largest number instead
+/// of overflowing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Totals {
+    pub macs: u64,
+    /// Each constant tensor once, however many operators read it.
+    pub parameters: u64,
+    /// Each buffer once, however many tensors share it.
+    pub weight_bytes: u64,
+}
 
 /// Indices of operators whose MACs are not known, by reason and name.
 pub type Uncounted = BTreeMap<(Uncountable, String), Vec<usize>>;

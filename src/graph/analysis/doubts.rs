@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::MemoryPlan;
 use super::calls::Calls;
 use super::counts::SubgraphCounts;
 use super::macs::Uncountable;
+use super::memory_plan::MemoryPlan;
 use super::shape::{self, Dynamic};
 use super::unplannable::Unplannable;
 use crate::diagnostic::{Diagnostic, Severity};

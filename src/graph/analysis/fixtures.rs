@@ -84,6 +84,7 @@ pub fn model(subgraphs: Vec<Subgraph>) -> Model<'static> {
         metadata: vec![],
         signatures: vec![],
         diagnostics: vec![],
+        is_reshaped: false,
     }
 }
 

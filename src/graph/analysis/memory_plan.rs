@@ -8,12 +8,42 @@ use super::lifetimes::{self, Lifetimes};
 use super::macs::{Uncountable, macs};
 use super::shape::{self, Dynamic};
 use super::unplannable::{MAX_PLANNED_TENSORS, OFFLINE_PLAN, Unplannable};
-use super::{MemoryPlan, Placement};
 use crate::formats::tflite::{Buffer, Model, OpKind, Operator, Subgraph, Tensor, TensorType};
 use crate::graph::Graph;
 
 /// Every tensor starts at a multiple of this (`MicroArenaBufferAlignment`).
 const ALIGNMENT_BYTES: u64 = 16;
+
+/// Activations laid out in one arena as the TensorFlow Lite Micro greedy planner does, in the
+/// file's order of operators, offsets that a compiler prescribes in the file respected.
+///
+/// A real arena holds more: working buffers that kernels ask for (which depend on the kernel
+/// library), and its persistent part (variables, and the interpreter's and kernels' own
+/// structures).
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryPlan {
+    /// Bytes of the arena's activation part (its head): the highest end of any tensor.
+    pub arena_bytes: u64,
+    /// First node at which the most activation bytes are alive; absent in an empty graph.
+    pub peak_node_idx: Option<usize>,
+    /// Activation bytes alive while each node runs, each tensor rounded up to the arena's
+    /// alignment of 16 bytes, parallel to [`Graph::nodes`].
+    pub live_bytes: Vec<u64>,
+    /// In the order of the file. Tensors of all subgraphs have a place.
+    pub placements: Vec<Placement>,
+}
+
+/// One tensor's place in the arena.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    pub subgraph_idx: usize,
+    pub tensor_idx: usize,
+    pub offset_bytes: u64,
+    pub size_bytes: u64,
+    /// First and last node of the graph while which the tensor is needed; absent where no
+    /// operator needs it (its place is reserved nevertheless).
+    pub nodes: Option<RangeInclusive<usize>>,
+}
 
 /// A working buffer that a kernel library asks for while one operator runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +78,26 @@ pub fn memory_plan(graph: &Graph, scratch: &[Scratch]) -> Result<MemoryPlan, Unp
         .map(|(request, offset)| offset + request.size_bytes);
     Ok(MemoryPlan {
         arena_bytes: ends.max().unwrap_or(0),
-        peak_node_idx: (0..live_bytes.len())
-            .rev()
-            .max_by_key(|&node_idx| live_bytes[node_idx]),
+        peak_node_idx: peak_node_idx(&live_bytes),
         live_bytes,
         placements: placements(&buffers, &offsets, &node_steps),
     })
+}
+
+/// [`MemoryPlan::live_bytes`] alone, which needs no plan: absent for the reasons of a plan but its limit. Linear.
+pub fn live_bytes_of(graph: &Graph) -> Option<Vec<u64>> {
+    check_operand_shapes(graph.model).ok()?;
+    let lifetimes = lifetimes::lifetimes(graph.model, graph.subgraph_idx).ok()?;
+    let buffers = arena_buffers(graph.model, &lifetimes).ok()?;
+    let requests: Vec<Request> = buffers.iter().map(|buffer| buffer.request).collect();
+    live_bytes(&requests, &node_steps(graph, &lifetimes))
+}
+
+/// The first node at which the most bytes are alive.
+pub fn peak_node_idx(live_bytes: &[u64]) -> Option<usize> {
+    (0..live_bytes.len())
+        .rev()
+        .max_by_key(|&node_idx| live_bytes[node_idx])
 }
 
 /// Old files leave out shapes, which then look like those of scalars, until an operator cannot

@@ -2,7 +2,7 @@
 
 use super::calls::MAX_CALL_DEPTH;
 use super::fixtures::{calling, graph_of, model, operator, subgraph, tensor};
-use super::memory_plan::memory_plan;
+use super::memory_plan::{live_bytes_of, memory_plan};
 use super::unplannable::{MAX_PLANNED_TENSORS, Unplannable};
 use super::*;
 use crate::formats::tflite::{
@@ -55,10 +55,16 @@ fn dense() -> Subgraph {
 
 /// One operator that calls, and the subgraphs behind it.
 fn caller(kind: OpKind, options: BuiltinOptions, callees: Vec<Subgraph>) -> Model<'static> {
-    let main = subgraph(
+    let mut main = subgraph(
         vec![int8(&[1, 2]), int8(&[1, 2])],
         vec![calling(kind, &[0], &[1], options)],
     );
+    if kind == OpKind::If {
+        // What it branches by comes first.
+        main.operators[0].inputs.insert(0, Some(2));
+        main.tensors.push(tensor(TensorType::Bool, &[]));
+        main.inputs.push(2);
+    }
     model([vec![main], callees].concat())
 }
 
@@ -167,11 +173,11 @@ fn weights_that_are_unpacked_belong_to_their_reader() {
 #[test]
 fn sparse_packed_and_lying_constants_count_what_is_stored() {
     let sparse = |stored_values| Tensor {
-        sparsity: Some(Sparsity {
+        sparsity: Some(Box::new(Sparsity {
             traversal_order: vec![],
             block_map: vec![],
             stored_values,
-        }),
+        })),
         ..constant(TensorType::Int8, &[100, 100])
     };
     for (weights, parameters) in [
@@ -316,6 +322,13 @@ fn more_tensors_than_the_limit_give_no_plan_but_counts() {
         refusal(&chain(found)),
         Unplannable::TooManyTensors { found }
     );
+    // Two tensors of 16 bytes are alive at each operator, with a plan and without.
+    let live = |model: &Model| live_bytes_of(&graph_of(model)).unwrap();
+    assert_eq!(
+        live(&at_limit),
+        analyze_main(&at_limit).memory_plan.unwrap().live_bytes
+    );
+    assert_eq!(live(&chain(found)), vec![32; found - 1]);
 }
 
 #[test]
@@ -360,7 +373,7 @@ fn prescribed_offsets_are_kept_or_refused() {
 fn uncounted_operators_are_named_and_few_messages_name_many() {
     let custom = |name: String| {
         let mut custom = operator(OpKind::Custom, &[0], &[1]);
-        custom.code.custom = Some(name);
+        custom.code.custom = Some(name.into());
         custom
     };
     let operators = (0..100_000)

@@ -1,8 +1,8 @@
-//! How the stored values of a constant are distributed.
+//! Looks at the stored values of a constant, at a sample of them where it is large.
 
 use std::sync::Arc;
 
-use super::{ByteHistogram, WeightStats};
+use super::histogram::{ByteHistogram, WeightStats};
 use crate::formats::tflite::{Buffer, Tensor, TensorType};
 
 /// Stored units (bytes, or values wider than a byte) looked at in one constant. Larger ones are

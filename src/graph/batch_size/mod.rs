@@ -54,8 +54,12 @@ pub fn set_batch(model: &mut Model, batch: NonZeroU32) -> Result<(), BatchError>
         return Ok(());
     }
     let Model {
-        subgraphs, buffers, ..
+        subgraphs,
+        buffers,
+        is_reshaped,
+        ..
     } = model;
+    *is_reshaped = true;
     let subgraph = &mut subgraphs[MAIN_SUBGRAPH];
     let mut batched = vec![false; subgraph.tensors.len()];
     for &input in &subgraph.inputs {

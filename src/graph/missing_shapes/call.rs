@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use self::Unshaped::{Contradiction, Unknown};
+use crate::formats::tflite::limits::MAX_LAYOUT_VALUES;
 use crate::formats::tflite::{
     Buffer, Operator, Tensor, TensorType, dimension, integers, long_integers,
 };
@@ -78,7 +79,7 @@ impl<'c> Call<'c, '_> {
     }
 
     /// The values of an input that says how the operator works, a constant or computed from shapes. All of them fit 32
-    /// bits.
+    /// bits. A constant of more than [`MAX_LAYOUT_VALUES`] is no such input.
     pub fn values(&self, place: usize) -> Known<Vec<i64>> {
         let tensor_idx = self.operator.inputs.get(place).copied().flatten();
         if let Some(values) = tensor_idx.and_then(|tensor_idx| self.computed.get(&tensor_idx)) {
@@ -86,6 +87,9 @@ impl<'c> Call<'c, '_> {
         }
         let tensor = self.tensor(place)?;
         let buffer = self.buffers.get(tensor.buffer_idx).ok_or(Unknown)?;
+        if buffer.n_bytes() > (MAX_LAYOUT_VALUES * size_of::<i64>()) as u64 {
+            return Err(Unknown);
+        }
         let values: Vec<i64> = match tensor.tensor_type {
             TensorType::Int32 => integers(buffer.bytes()).map(i64::from).collect(),
             TensorType::Int64 => long_integers(buffer.bytes()).collect(),

@@ -19,12 +19,9 @@ use std::collections::HashMap;
 pub use self::call::Unshaped;
 use self::call::{Call, Shape};
 pub use self::rules::Outputs;
+use self::values::MAX_COMPUTED_RANK;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::formats::tflite::{Buffer, Format, Model, Operator, Subgraph, Tensor};
-
-/// Dimensions of a computed shape at most. No kernel of LiteRT takes more, and many results of one operator would
-/// otherwise each have a list many times as long as the four bytes that the file spends on naming the result.
-const MAX_COMPUTED_RANK: usize = 8;
 
 /// Gives every tensor that has no shape the one that follows from the operator that writes it, in the file's order of
 /// operators. A shape stays unknown where the operator is not known to have only one, where one of its inputs has none

@@ -1,10 +1,13 @@
 //! Values that are computed from shapes, and that say which shape another tensor has: converters write the size of a
 //! batch, which they do not know, as `SHAPE`, `STRIDED_SLICE`, `PACK`.
 
-use super::MAX_COMPUTED_RANK;
 use super::call::Call;
 use super::slices::Range;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
+
+/// Dimensions of a computed shape at most. No kernel of LiteRT takes more, and many results of one operator would
+/// otherwise each have a list many times as long as the four bytes that the file spends on naming the result.
+pub const MAX_COMPUTED_RANK: usize = 8;
 
 /// Values of the first result, in row-major order; as many at most as a shape has sizes. None where the operator has
 /// no rule, where what it reads is not known, and where a value does not fit 32 bits.

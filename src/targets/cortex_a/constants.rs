@@ -126,6 +126,10 @@ impl Constants {
     }
 }
 
+/// Kinds of networks that no board has a measurement of.
+pub const NEVER_MEASURED: &str =
+    "transformers, recurrent networks, float16 weights, dynamic range, int16 activations";
+
 impl Board {
     /// Threads of its latencies where so many are asked for.
     pub fn threads(&self, asked: u32) -> u32 {
@@ -167,9 +171,16 @@ impl Board {
 
 impl Fit {
     pub fn in_words(&self) -> String {
-        let families: Vec<String> = (self.measured.iter())
-            .map(|family| format!("{} {}", family.n_networks, family.name))
-            .collect();
+        let of_family = |family: &Family| {
+            let Family {
+                name,
+                n_networks,
+                left_out_percent,
+                ..
+            } = family;
+            format!("{n_networks} {name} ({left_out_percent:.1} %)")
+        };
+        let families: Vec<String> = self.measured.iter().map(of_family).collect();
         let is_any_faster = self.speedups.iter().any(|&speedup| speedup > 1.0);
         let threads = match self.speedups.len() {
             0 | 1 => "one thread only".to_owned(),
@@ -177,7 +188,8 @@ impl Fit {
             n => format!("{n} threads only"),
         };
         format!(
-            "fitted to {} measured ({threads}), off by {:.1} % with each kind left out",
+            "measured on {threads}: {}; in brackets the mean error with the kind left out of the fit, {:.1} % \
+             over all",
             families.join(", "),
             self.left_out.mean_percent
         )

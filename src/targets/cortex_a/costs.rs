@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use super::Work;
@@ -77,14 +78,14 @@ impl TargetCosts {
     /// Instructions of one operator or of [`super::inference`]; `None` where no network with such an
     /// operator was counted.
     pub fn instructions(&self, work: &Work) -> Option<f64> {
-        let kernel = self.kernels.get(&work.kernel)?;
+        let kernel = self.kernels.get(&*work.kernel)?;
         let cost = |(term, count): &(&str, f64)| Some(kernel.instructions.get(*term)? * count);
         Some(work.terms.iter().filter_map(cost).sum())
     }
 
     /// [`Self::instructions`] of each work. Looks up names once for each kernel and list of terms.
     pub fn instructions_of(&self, works: &[Work]) -> Vec<Option<f64>> {
-        let mut known: HashMap<&str, Coefficients> = HashMap::new();
+        let mut known: HashMap<&str, Coefficients, RandomState> = HashMap::default();
         let mut instructions = Vec::with_capacity(works.len());
         for work in works {
             let found = known.entry(&work.kernel);
@@ -110,11 +111,11 @@ impl TargetCosts {
         if all < SMALL {
             return true;
         }
-        let mut known: HashMap<&str, bool> = HashMap::new();
+        let mut known: HashMap<&str, bool, RandomState> = HashMap::default();
         let mut rare = 0.0;
         for (work, instructions) in works.iter().zip(instructions) {
             let is_rare = *known.entry(&work.kernel).or_insert_with(|| {
-                let kernel = self.kernels.get(&work.kernel);
+                let kernel = self.kernels.get(&*work.kernel);
                 kernel.is_none_or(|kernel| kernel.n_networks < COMMON)
             });
             if is_rare {
@@ -146,7 +147,7 @@ struct Coefficients {
 
 impl Coefficients {
     fn of(costs: &TargetCosts, work: &Work) -> Self {
-        let kernel = costs.kernels.get(&work.kernel);
+        let kernel = costs.kernels.get(&*work.kernel);
         let of_kernel = |kernel: &KernelCosts| {
             let terms = work.terms.iter();
             let cost =

@@ -1,7 +1,7 @@
 //! Latency of a network on a board, with an interval that covers every source of its error: the count of
 //! instructions, the time that the board takes for them, and the threads.
 
-use super::{Board, Class, Constants, Costs, SingleOperators, TargetCosts, Work, inference};
+use super::{Board, Class, Constants, Costs, Fit, SingleOperators, TargetCosts, Work, inference};
 
 /// Who says what an operator executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ fn of_operator(fitted: Option<f64>, target: &str, work: &Work, of_networks: f64)
         return counted(instructions, of_networks, Source::Networks);
     }
     let singles = SingleOperators::shipped().target(target);
-    if let Some(kernel) = singles.and_then(|of| of.kernels.get(&work.kernel)) {
+    if let Some(kernel) = singles.and_then(|of| of.kernels.get(&*work.kernel)) {
         let factor = kernel.interval_factor.max(of_networks);
         return counted(kernel.instructions(work), factor, Source::SingleOperators);
     }
@@ -86,31 +86,33 @@ fn of_operator(fitted: Option<f64>, target: &str, work: &Work, of_networks: f64)
 /// On so many threads; `None` where the board's kernels were never counted or it was never measured.
 pub fn latency(board: &Board, works: &[Work], n_threads: u32) -> Option<Latency> {
     let costs = Costs::shipped().target(&board.counted_as)?;
-    let counted = count(costs, works);
+    latency_of(board, works, &count(costs, works), n_threads)
+}
+
+/// As [`latency`], where the instructions of each work are known.
+pub fn latency_of(
+    board: &Board,
+    works: &[Work],
+    counted: &[Counted],
+    n_threads: u32,
+) -> Option<Latency> {
     let mut sum = Sum::default();
     let mut operators_ms = Vec::with_capacity(works.len());
-    for (work, counted) in works.iter().zip(&counted) {
-        let (fit, is_other_precision) = board.fit(work.is_int8)?;
+    // Of floats and of integers.
+    let errors = [false, true].map(|is_int8| BoardError::of(board, is_int8, n_threads));
+    for (work, counted) in works.iter().zip(counted) {
+        let BoardError {
+            fit,
+            by_threads,
+            mean_percent,
+        } = errors[usize::from(work.is_int8)].as_ref()?;
         let one_thread_ms =
             fit.nanoseconds
                 .latency_ms(work.class, counted.instructions, bytes_of(work));
         let is_parallel = matches!(counted.source, Source::Networks) || work.class != Class::Other;
-        let n_threads = if is_parallel { n_threads } else { 1 };
-        let ms = one_thread_ms / fit.speedup(n_threads);
-        let mut board_error = fit.interval_factor.ln().powi(2);
-        if is_other_precision {
-            board_error += Constants::shipped().other_precision_factor.ln().powi(2);
-        }
-        if n_threads > 1 {
-            board_error += fit.speedup_factor.ln().powi(2);
-        }
-        let mean_percent = (!is_other_precision).then_some(fit.left_out.mean_percent);
-        sum.add(
-            ms,
-            counted.interval_factor,
-            board_error.sqrt().exp(),
-            mean_percent,
-        );
+        let (speedup, factor) = by_threads[usize::from(is_parallel)];
+        let ms = one_thread_ms / speedup;
+        sum.add(ms, counted.interval_factor, factor, *mean_percent);
         operators_ms.push(ms);
     }
     let sources: Vec<Source> = counted.iter().map(|counted| counted.source).collect();
@@ -124,6 +126,36 @@ pub fn latency(board: &Board, works: &[Work], n_threads: u32) -> Option<Latency>
         sources,
         expected_error_percent: sum.error_percent().filter(|_| is_counted),
     })
+}
+
+/// What the board adds to the error of a count.
+struct BoardError<'b> {
+    fit: &'b Fit,
+    /// Speed over that of one thread, and the factor of a 90 % interval: of what runs on one thread, and on all.
+    by_threads: [(f64, f64); 2],
+    /// Absent where this precision was never measured on the board.
+    mean_percent: Option<f64>,
+}
+
+impl<'b> BoardError<'b> {
+    fn of(board: &'b Board, is_int8: bool, n_threads: u32) -> Option<Self> {
+        let (fit, is_other_precision) = board.fit(is_int8)?;
+        let with_threads = |n_threads: u32| {
+            let mut error = fit.interval_factor.ln().powi(2);
+            if is_other_precision {
+                error += Constants::shipped().other_precision_factor.ln().powi(2);
+            }
+            if n_threads > 1 {
+                error += fit.speedup_factor.ln().powi(2);
+            }
+            (fit.speedup(n_threads), error.sqrt().exp())
+        };
+        Some(Self {
+            by_threads: [1, n_threads].map(with_threads),
+            mean_percent: (!is_other_precision).then_some(fit.left_out.mean_percent),
+            fit,
+        })
+    }
 }
 
 fn bytes_of(work: &Work) -> f64 {
@@ -198,12 +230,13 @@ mod tests {
             "float32", "float16", "int8", "uint8", "int16", "int32", "int64", "dynamic",
         ];
         for costs in &Costs::shipped().targets {
-            let mut n_bounded = 0;
+            // Counted in networks, counted alone, bounded.
+            let mut n_by_numbers = [[0; 3]; 8];
             for operator in crate::formats::tflite::schema::BuiltinOperator::ENUM_VALUES {
-                for numbers in numbers {
+                for (row, numbers) in n_by_numbers.iter_mut().zip(numbers) {
                     let name = operator.variant_name().unwrap_or("?");
                     let work = Work {
-                        kernel: format!("{name} {numbers}"),
+                        kernel: format!("{name} {numbers}").into(),
                         class: Class::Other,
                         is_int8: true,
                         terms: vec![("outputs", 500.0), ("inputs", 500.0), ("operators", 1.0)],
@@ -217,13 +250,21 @@ mod tests {
                     };
                     assert!(counted.instructions > 0.0, "{name} {numbers}");
                     assert!(counted.interval_factor > 1.0, "{name} {numbers}");
-                    n_bounded += u32::from(counted.source == Source::Bound);
+                    let place = match counted.source {
+                        Source::Networks => 0,
+                        Source::SingleOperators => 1,
+                        Source::Bound => 2,
+                        Source::Compiled => panic!("{name} is no operator of a compiler"),
+                    };
+                    row[place] += 1;
                 }
             }
-            println!(
-                "{}: {n_bounded} kinds and element types are only bounded",
-                costs.target
-            );
+            for (numbers, [networks, alone, bounded]) in numbers.iter().zip(n_by_numbers) {
+                println!(
+                    "{} {numbers}: {networks} operators counted in networks, {alone} alone, {bounded} bounded",
+                    costs.target
+                );
+            }
         }
     }
 

@@ -11,11 +11,13 @@ mod single_operators;
 mod target;
 mod work;
 
-pub use self::constants::{Board, Constant, Constants, Energy, Errors, Family, Fit, Nanoseconds};
+pub use self::constants::{
+    Board, Constant, Constants, Energy, Errors, Family, Fit, NEVER_MEASURED, Nanoseconds,
+};
 pub use self::costs::{
     COMMON, Class as CostClass, Costs, KernelCosts, RARE_SHARE, SMALL, TargetCosts,
 };
-pub use self::latency::{Counted, Latency, Source, count, latency};
+pub use self::latency::{Counted, Latency, Source, count, latency, latency_of};
 pub use self::single_operators::{Bound, SingleKernel, SingleOperators, SingleTarget};
 pub use self::target::targets;
 pub use self::work::{Class, Work, inference, work};

@@ -1,8 +1,11 @@
 //! The processor targets: instructions of each operator times what one takes on a measured board.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-use super::{Board, Constants, Costs, Energy, Latency, Source, TargetCosts, Work, latency};
+use super::{
+    Board, Constants, Costs, Energy, Latency, NEVER_MEASURED, Source, TargetCosts, Work, latency_of,
+};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::{Graph, Node};
 use crate::learned::manifest::Manifest;
@@ -16,13 +19,19 @@ use crate::targets::{
 /// A board that was measured, with LiteRT's XNNPACK kernels.
 struct CortexA {
     board: &'static Board,
+    /// How it is estimated, put into words for the first graph.
+    words: OnceLock<String>,
 }
 
 /// The boards that were measured.
 pub fn targets() -> Vec<Box<dyn Target>> {
     let boards = Constants::shipped().boards.iter();
+    let target = |board: &'static Board| CortexA {
+        board,
+        words: OnceLock::new(),
+    };
     boards
-        .map(|board| Box::new(CortexA { board }) as Box<dyn Target>)
+        .map(|board| Box::new(target(board)) as Box<dyn Target>)
         .collect()
 }
 
@@ -48,8 +57,11 @@ impl Target for CortexA {
             id: self.board.target.clone(),
             device: self.board.device.clone(),
             metrics: std::iter::once(latency).chain(energy).collect(),
-            learned_from: format!("modelled, {}", self.in_words()),
-            provenance: modelled(self.in_words()),
+            learned_from: format!(
+                "modelled, {}; never measured on any board: {NEVER_MEASURED}",
+                self.in_words()
+            ),
+            provenance: modelled(self.in_words().to_owned()),
         })
     }
 
@@ -108,7 +120,7 @@ impl Target for CortexA {
         let n_threads = self.board.threads(network.n_threads.get());
         let (outcome, diagnostics) = match uncountable(graph, analysis) {
             Some(reason) => (Outcome::unavailable(reason), Vec::new()),
-            None => self.latency(graph, network.processor_work(), n_threads),
+            None => self.latency(network, n_threads),
         };
         // Power was measured with one core at work.
         let energy = self.board.energy.as_ref().filter(|_| n_threads == 1);
@@ -129,8 +141,11 @@ impl Target for CortexA {
 }
 
 impl CortexA {
-    fn latency(&self, graph: &Graph, works: &[Work], n_threads: u32) -> (Outcome, Vec<Diagnostic>) {
-        let Some(latency) = latency(self.board, works, n_threads) else {
+    fn latency(&self, network: &Network, n_threads: u32) -> (Outcome, Vec<Diagnostic>) {
+        let (graph, works) = (network.graph, network.processor_work());
+        let counted = network.processor_counts(&self.board.counted_as);
+        let latency = counted.and_then(|counted| latency_of(self.board, works, counted, n_threads));
+        let Some(latency) = latency else {
             return (
                 Outcome::unavailable(UnavailableReason::NeverMeasured),
                 Vec::new(),
@@ -156,10 +171,12 @@ impl CortexA {
         (outcome, never_counted.into_iter().collect())
     }
 
-    fn in_words(&self) -> String {
-        let costs = Costs::shipped().target(&self.board.counted_as);
-        let costs = costs.map_or(String::new(), TargetCosts::in_words);
-        format!("{costs}; {}", self.board.in_words())
+    fn in_words(&self) -> &str {
+        self.words.get_or_init(|| {
+            let costs = Costs::shipped().target(&self.board.counted_as);
+            let costs = costs.map_or(String::new(), TargetCosts::in_words);
+            format!("{costs}; {}", self.board.in_words())
+        })
     }
 }
 
@@ -188,7 +205,7 @@ fn never_counted(graph: &Graph, works: &[Work], sources: &[Source]) -> Option<Di
     let all = sources.iter().zip(works).zip(&graph.nodes);
     let unknown: BTreeSet<(&str, usize)> = all
         .filter(|((source, _), _)| **source == Source::Bound)
-        .map(|((_, work), node)| (work.kernel.as_str(), node.operator_idx))
+        .map(|((_, work), node)| (&*work.kernel, node.operator_idx))
         .collect();
     let &(_, operator_idx) = unknown.first()?;
     let names: BTreeSet<&str> = unknown.iter().map(|&(name, _)| name).collect();

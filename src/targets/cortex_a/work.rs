@@ -5,6 +5,9 @@
 //! processor has for which numbers is not said here: a fit finds which of the counts tell its
 //! instructions ([`super::costs`]).
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use crate::formats::tflite::{OpKind, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
@@ -13,8 +16,9 @@ use crate::graph::{Graph, Node};
 /// One operator's counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// Operators whose instructions follow one rule: kind and numbers, for example `CONV_2D int8`.
-    pub kernel: String,
+    /// Operators whose instructions follow one rule: kind and numbers, for example `CONV_2D int8`. Networks of many
+    /// operators have few kernels, and share their names.
+    pub kernel: Arc<str>,
     pub class: Class,
     /// Whether it works on integers alone.
     pub is_int8: bool,
@@ -45,16 +49,25 @@ const COMPILED: &[&str] = &["edgetpu-custom-op", "ethos-u"];
 /// Of each node, in the order of [`Graph::nodes`]. Linear in nodes.
 pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
     let nodes = graph.nodes.iter().zip(&analysis.costs).enumerate();
-    nodes
-        .map(|(node_idx, (node, cost))| work_of(graph, node_idx, node, cost))
-        .collect()
+    let mut kernels: HashSet<Arc<str>> = HashSet::new();
+    let work = |(node_idx, (node, cost))| {
+        let mut work = work_of(graph, node_idx, node, cost);
+        match kernels.get(&work.kernel) {
+            Some(known) => work.kernel = known.clone(),
+            None => {
+                kernels.insert(work.kernel.clone());
+            }
+        }
+        work
+    };
+    nodes.map(work).collect()
 }
 
 /// What an inference takes beside its operators: the interpreter's and the delegate's own steps.
 pub fn inference(works: &[Work]) -> Work {
     let is_int8 = works.iter().all(|work| work.is_int8);
     Work {
-        kernel: format!("inference {}", if is_int8 { "int8" } else { "float32" }),
+        kernel: format!("inference {}", if is_int8 { "int8" } else { "float32" }).into(),
         class: Class::Other,
         is_int8,
         terms: vec![("inferences", 1.0)],
@@ -78,8 +91,9 @@ fn work_of(graph: &Graph, node_idx: usize, node: &Node, cost: &Cost) -> Work {
     };
     terms.push(("operators", 1.0));
     terms.retain(|(_, count)| *count > 0.0 && count.is_finite());
+    terms.shrink_to_fit();
     Work {
-        kernel: format!("{} {}", node.operator.code.name(), numbers(graph, node)),
+        kernel: format!("{} {}", node.operator.code.name(), numbers(graph, node)).into(),
         class: class(kind),
         is_int8: !touches_floats(graph, node),
         terms,
@@ -407,7 +421,7 @@ mod tests {
         let model = model(vec![subgraph(tensors, operators)]);
         let graph = graph_of(&model);
         let works = work(&graph, &analyze(&graph));
-        assert_eq!(works[0].kernel, "CONV_2D int8");
+        assert_eq!(&*works[0].kernel, "CONV_2D int8");
         let by_8 = term(&works[0], "products of a window, by 8 channels");
         assert_eq!(by_8, Some(25.0 * 24.0 * 9.0 * 3.0));
         let name = "products of a window, by 4 pixels, 16 channels, 4 deep";
@@ -416,10 +430,10 @@ mod tests {
         assert_eq!(term(&works[0], "pointers of a point"), None);
         let tiles = term(&works[0], "tiles of a window, 4 pixels by 16 channels");
         assert_eq!(tiles, Some(7.0 * 2.0 * 9.0));
-        assert_eq!(works[1].kernel, "DEQUANTIZE int8");
+        assert_eq!(&*works[1].kernel, "DEQUANTIZE int8");
         assert_eq!(term(&works[1], "outputs"), Some(425.0));
         assert_eq!(term(&works[1], "operators"), Some(1.0));
-        assert_eq!(inference(&works).kernel, "inference float32");
-        assert_eq!(inference(&works[..1]).kernel, "inference int8");
+        assert_eq!(&*inference(&works).kernel, "inference float32");
+        assert_eq!(&*inference(&works[..1]).kernel, "inference int8");
     }
 }

@@ -1,10 +1,10 @@
 //! Counts and constants → latency and energy of an inference.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::constants::{Constants, Target};
 use super::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, check};
-use super::work::{Kind, Work, kind, work};
+use super::work::{Kind, Program, Work, kind, work};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 
@@ -55,9 +55,33 @@ pub fn latency(
 ) -> Result<Latency, Refusal> {
     let clock_mhz = checked_clock(target, clock_mhz)?;
     check(graph, analysis)?;
+    latency_of(&work(graph, analysis, &target.program), target, clock_mhz)
+}
+
+/// As [`latency`] on each target that has one, by its id, at its own clock. Each program is counted once.
+pub fn latencies(graph: &Graph, analysis: &Analysis) -> HashMap<&'static str, Latency> {
+    if check(graph, analysis).is_err() {
+        return HashMap::new();
+    }
+    let mut counted: Vec<(&Program, Vec<Work>)> = Vec::new();
+    let of_target = |target: &'static Target| {
+        let program = &target.program;
+        let known = counted.iter().position(|(known, _)| *known == program);
+        let idx = known.unwrap_or_else(|| {
+            counted.push((program, work(graph, analysis, program)));
+            counted.len() - 1
+        });
+        let latency = latency_of(&counted[idx].1, target, target.clock_mhz).ok()?;
+        Some((target.target.as_str(), latency))
+    };
+    let targets = Constants::shipped().targets.iter();
+    targets.filter_map(of_target).collect()
+}
+
+/// Of counted operators.
+fn latency_of(works: &[Work], target: &Target, clock_mhz: f64) -> Result<Latency, Refusal> {
     let constants = Constants::shipped();
     let runtime = constants.runtime(target).ok_or(Refusal::NoOperators)?;
-    let works = work(graph, analysis, &target.program);
     let ms = |work: &Work| runtime.cycles(work) * target.cycles_factor / (1e3 * clock_mhz);
     let operators_ms: Vec<f64> = works.iter().map(ms).collect();
     let is_unmeasured = |work: &&Work| {

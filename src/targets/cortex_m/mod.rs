@@ -13,7 +13,7 @@ mod work;
 
 pub use self::activation_ram::{ActivationRam, StDevice, StRelease, StTool, activation_ram_bytes};
 pub use self::constants::{CarriedOver, Constants, Energy, Errors, Runtime, Target};
-pub use self::estimate::{InferenceEnergy, Latency, energy, latency};
+pub use self::estimate::{InferenceEnergy, Latency, energy, latencies, latency};
 pub use self::memory::{st_code_flash_bytes, weights_flash_bytes};
 pub use self::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal};
 pub use self::target::{target, target_on, targets};

@@ -24,7 +24,7 @@ pub struct Mapping {
 }
 
 /// The longest leading part. From the first operator that is not supported on, everything that depends on
-/// it stays on the CPU. Operators that convert an input into integers run on the CPU before. Linear in
+/// it stays on the CPU. Operators that convert an input into other numbers run on the CPU before. Linear in
 /// edges.
 ///
 /// # Errors
@@ -39,6 +39,7 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
     let mut is_mapped = vec![false; graph.nodes.len()];
     // Tensors that an operator on the CPU writes behind the mapped part.
     let mut is_behind = vec![false; graph.subgraph.tensors.len()];
+    // Inputs, and what they are converted to.
     let mut is_input = vec![false; graph.subgraph.tensors.len()];
     (graph.subgraph.inputs.iter()).for_each(|&t| is_input[t] = true);
     let mut ends = Vec::new();
@@ -48,7 +49,9 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
         if reads_behind {
             mark(&mut is_behind, node);
         } else if let Some(reason) = reason {
-            if !converts_input(graph, node, &is_input) {
+            if converts_input(node, &is_input) {
+                mark(&mut is_input, node);
+            } else {
                 mark(&mut is_behind, node);
                 ends.push(UnsupportedOperator { node_idx, reason });
             }
@@ -65,23 +68,24 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
     }
 }
 
-fn mark(is_behind: &mut [bool], node: &Node) {
+/// Marks what a node writes.
+fn mark(is_marked: &mut [bool], node: &Node) {
     for &t in &node.operator.outputs {
-        if let Some(is_behind) = is_behind.get_mut(t) {
-            *is_behind = true;
+        if let Some(is_marked) = is_marked.get_mut(t) {
+            *is_marked = true;
         }
     }
 }
 
-/// As exporters put them before a model whose inputs are floats.
-fn converts_input(graph: &Graph, node: &Node, is_input: &[bool]) -> bool {
-    let of = |t: &usize| graph.tensor(*t).tensor_type;
+/// As exporters put them before a model whose inputs are floats, or integers of another scale than its own: a
+/// QUANTIZE, or a CAST to floats and then one.
+fn converts_input(node: &Node, is_input: &[bool]) -> bool {
     let first = node.operator.inputs.first().copied().flatten();
-    let is_input = first.is_some_and(|t| is_input[t]);
-    let to_integers = node.operator.outputs.first().map(of);
-    let is_integer = matches!(to_integers, Some(TensorType::Int8 | TensorType::UInt8));
-    node.operator.code.kind == OpKind::Quantize && is_input && is_integer
+    let is_input = first.is_some_and(|t| is_input.get(t) == Some(&true));
+    is_input && CONVERSIONS.contains(&node.operator.code.kind)
 }
+
+const CONVERSIONS: &[OpKind] = &[OpKind::Quantize, OpKind::Cast, OpKind::Dequantize];
 
 /// Why no operator is mapped.
 fn refusal(graph: &Graph) -> UnavailableReason {

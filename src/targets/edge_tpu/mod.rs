@@ -42,6 +42,8 @@ pub struct Work {
     /// Bytes over the link to the host: parameters that the chip has no room for, inputs and outputs of
     /// the network.
     pub link_bytes: u64,
+    /// Of `link_bytes`, the parameters.
+    pub streamed_bytes: u64,
 }
 
 impl Work {
@@ -54,6 +56,7 @@ impl Work {
                 array_cycles: sum.array_cycles.saturating_add(operator.array_cycles),
                 parameter_bytes: sum.parameter_bytes.saturating_add(operator.parameter_bytes),
                 link_bytes: sum.link_bytes.saturating_add(operator.link_bytes),
+                streamed_bytes: sum.streamed_bytes.saturating_add(operator.streamed_bytes),
             })
     }
 }
@@ -109,6 +112,7 @@ pub fn work_of(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<Wo
                 .chain(leaving)
                 .map(|&t| bytes(graph, t))
                 .fold(streamed, u64::saturating_add),
+            streamed_bytes: streamed,
         });
     }
     works

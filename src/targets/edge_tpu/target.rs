@@ -97,7 +97,8 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
     let mut parts: Vec<f64> = (work.iter())
         .map(|work| constants.coefficients.latency_ms(work))
         .collect();
-    let on_chip_ms = constants.coefficients.latency_ms(&Work::total(&work));
+    let total = Work::total(&work);
+    let on_chip_ms = constants.coefficients.latency_ms(&total);
     let (mut lo, mut hi) = constants.leave_one_out.around(on_chip_ms);
     let left: Vec<usize> = (0..parts.len())
         .filter(|&idx| !mapping.is_mapped[idx])
@@ -131,6 +132,13 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
             [on_host.value_ms, value],
         ));
     }
+    if total.streamed_bytes > 0 {
+        diagnostics.push(streaming(
+            &total,
+            constants.coefficients.ms_per_link_megabyte,
+            value,
+        ));
+    }
     let outcome = Outcome::Estimate {
         value,
         lo: Some(lo),
@@ -159,6 +167,23 @@ fn on_host(network: &Network, left: &[usize]) -> Option<(&'static Board, cortex_
     let board = cortex_a::Constants::shipped().board(HOST)?;
     let n_threads = board.threads(network.n_threads.get());
     Some((board, cortex_a::latency(board, &works, n_threads)?))
+}
+
+/// What does not fit on the chip, and what that costs.
+fn streaming(total: &Work, ms_per_megabyte: f64, all_ms: f64) -> Diagnostic {
+    let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let streamed_ms = total.streamed_bytes as f64 / 1e6 * ms_per_megabyte;
+    Diagnostic {
+        severity: Severity::Info,
+        code: "edge-tpu-streaming",
+        message: format!(
+            "{:.2} of {:.2} MiB of parameters do not fit on the chip beside the activations; the host \
+             sends them again for each inference, which takes {streamed_ms:.3} of {all_ms:.3} ms",
+            mebibytes(total.streamed_bytes),
+            mebibytes(total.parameter_bytes),
+        ),
+        operator_idx: None,
+    }
 }
 
 /// Which part the Edge TPU runs, why it ends there, and what the rest costs.

@@ -10,7 +10,7 @@ use super::configuration::{
     SystemConfiguration,
 };
 use super::geometry::Hwc;
-use super::layer::{Kind, Layer};
+use super::layer::{Kind, Layer, UNCHANGED};
 use super::program::Arithmetic;
 
 /// What moves bytes between an accelerator and its memories.
@@ -183,6 +183,15 @@ impl OutputCycles {
                     _ => other,
                 };
                 self.with_table(own, layer.has_table)
+            }
+            // An operation that only changes the order is an activation.
+            Self::ByWidth { output, .. } if layer.order != UNCHANGED => {
+                let n_passes = if layer.exchanges_height_and_width() {
+                    2.0
+                } else {
+                    1.0
+                };
+                n_passes * output[0]
             }
             Self::ByWidth { output, .. } if layer.n_chained_passes > 0 => output[0],
             Self::ByWidth { output, .. } => output[width(layer.element_bytes.ofm)],

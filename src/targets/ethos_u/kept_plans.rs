@@ -4,19 +4,7 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use super::accelerator::Accelerator;
-use super::plan::Plan;
-use super::program::Program;
-
-/// All that a plan follows from.
-#[derive(Clone, PartialEq)]
-pub struct Task {
-    pub accelerator: Accelerator,
-    pub program: Program,
-    /// Of the graph.
-    pub n_nodes: usize,
-    pub n_tensors: usize,
-}
+use super::task::{Plan, Task};
 
 /// Plans that are kept of each thread: ten networks on the three accelerators of every report.
 const MAX_KEPT: usize = 32;
@@ -29,9 +17,9 @@ thread_local! {
 }
 
 /// The plan that this thread made for the same task before, or else that of `plan`.
-pub fn kept_or(task: Task, plan: impl FnOnce(Task) -> Plan) -> Plan {
+pub fn kept_or(task: Task, plan: impl FnOnce(&Task) -> Plan) -> Plan {
     if task.program.operations.len() > MAX_OPERATIONS {
-        return plan(task);
+        return plan(&task);
     }
     let known = KEPT.with_borrow(|kept| {
         let mut latest_first = kept.iter().rev();
@@ -41,7 +29,7 @@ pub fn kept_or(task: Task, plan: impl FnOnce(Task) -> Plan) -> Plan {
     if let Some(planned) = known {
         return planned;
     }
-    let planned = plan(task.clone());
+    let planned = plan(&task);
     KEPT.with_borrow_mut(|kept| {
         if kept.len() >= MAX_KEPT {
             kept.pop_front();
@@ -56,7 +44,7 @@ mod tests {
     use super::*;
     use crate::learned::features::PlannedOperator;
     use crate::targets::ethos_u::accelerator::ACCELERATORS;
-    use crate::targets::ethos_u::program::FeatureMap;
+    use crate::targets::ethos_u::program::{FeatureMap, Program};
 
     fn task(accelerator: usize, depth: i64) -> Task {
         Task {

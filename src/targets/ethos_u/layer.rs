@@ -40,6 +40,9 @@ impl Kind {
     }
 }
 
+/// The order of height, width and channels in which they are written as they are read.
+pub const UNCHANGED: [usize; 3] = [0, 1, 2];
+
 /// Shapes and window of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Layer {
@@ -56,6 +59,8 @@ pub struct Layer {
     pub is_sparse: bool,
     /// Passes of the output stage over 8-bit elements for operations that are chained to it.
     pub n_chained_passes: i64,
+    /// Which of height, width and channels comes first, second and third in memory.
+    pub order: [usize; 3],
     /// Whether its output goes through a lookup table.
     pub has_table: bool,
     /// Whether IFM and OFM are NHCWB16.
@@ -77,6 +82,7 @@ impl Layer {
             upscale: 1,
             is_sparse: false,
             n_chained_passes: 0,
+            order: UNCHANGED,
             has_table: false,
             is_brick: IfmOfm::both(false),
             element_bytes,
@@ -85,6 +91,12 @@ impl Layer {
 
     pub fn dilated_kernel(&self, axis: usize) -> i64 {
         (self.kernel[axis] - 1) * self.dilation[axis] + 1
+    }
+
+    /// Whether height and width change their order, which the output stage does at half its rate.
+    pub fn exchanges_height_and_width(&self) -> bool {
+        let place = |dimension: usize| self.order.iter().position(|&one| one == dimension);
+        place(0) > place(1)
     }
 
     /// Whether the OFM is a single row, of which the multipliers can compute four positions at a time.

@@ -51,6 +51,7 @@ pub mod silicon;
 pub mod staging;
 pub mod support;
 mod target;
+mod task;
 #[cfg(test)]
 mod tests;
 pub mod totals;

@@ -14,7 +14,7 @@ use super::cost::{Cost, Placement};
 use super::fast_storage::in_sram;
 use super::flow::Flow;
 use super::geometry::round_up;
-use super::kept_plans::{Task, kept_or};
+use super::kept_plans::kept_or;
 use super::layer::Kind;
 use super::lower::lower;
 use super::order::Order;
@@ -22,8 +22,11 @@ use super::program::{Alias, Program, WeightSharing};
 use super::schedule::Schedule;
 use super::scheduled_operation::{Read, ScheduledOperation};
 use super::scheduling::schedule;
-use super::staging::stage_inputs;
+use super::staging::with_staged_inputs;
+use super::task::Task;
 use super::weights::ALIGNMENT_BYTES;
+
+pub use super::task::Plan;
 
 /// Of a table of activations of 8 bits.
 const TABLE_BYTES: f64 = 256.0;
@@ -33,18 +36,6 @@ const TABLE_BYTES: f64 = 256.0;
 /// choices of feature maps and of stripes, for which see [`in_sram`] and [`Schedule::of`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<PlannedOperator> {
     Plan::of(accelerator, graph, analysis).operators
-}
-
-/// A plan with how it was made.
-#[derive(Clone, Debug, Default)]
-pub struct Plan {
-    /// As of [`plan`].
-    pub operators: Vec<PlannedOperator>,
-    /// Whether a limit left operators or parts as they are, see [`Program::is_cut`], or made blocks follow from a few
-    /// sizes, see [`within_budget`].
-    pub is_cut: bool,
-    /// As of [`Program::is_unlike_trained`].
-    pub is_unlike_trained: bool,
 }
 
 impl Plan {
@@ -74,14 +65,13 @@ impl Plan {
     }
 }
 
-fn plan_of(task: Task) -> Vec<PlannedOperator> {
+fn plan_of(task: &Task) -> Vec<PlannedOperator> {
     let Task {
         accelerator,
-        mut program,
+        program,
         n_nodes,
         n_tensors,
     } = task;
-    let accelerator = &accelerator;
     let ordered = |program: &Program| {
         let order = match accelerator.is_u85() {
             true => Order::of(program).with_chains(program),
@@ -90,19 +80,24 @@ fn plan_of(task: Task) -> Vec<PlannedOperator> {
         let flow = Flow::of(program, &order);
         (order, flow)
     };
-    let (mut order, mut flow) = ordered(&program);
-    if stage_inputs(accelerator, &mut program, &order, &flow) {
-        (order, flow) = ordered(&program);
-    }
+    let (mut order, mut flow) = ordered(program);
+    let staged = with_staged_inputs(accelerator, program, &order, &flow);
+    let program = match &staged {
+        Some(staged) => {
+            (order, flow) = ordered(staged);
+            staged
+        }
+        None => program,
+    };
     let scheduled =
         |(idx, &operation_idx): (usize, &usize)| match program.operations[operation_idx].alias {
             Alias::View | Alias::Fused | Alias::Concat => None,
             _ if order.chain_start[idx] < idx => None,
-            _ => schedule(accelerator, &program, &order, &flow, idx),
+            _ => schedule(accelerator, program, &order, &flow, idx),
         };
     let steps: Vec<Option<ScheduledOperation>> =
         order.operations.iter().enumerate().map(scheduled).collect();
-    let schedule = Schedule::of(accelerator, &program, &order, &flow, steps);
+    let schedule = Schedule::of(accelerator, program, &order, &flow, steps);
     let Schedule {
         order,
         live_ranges,
@@ -113,19 +108,19 @@ fn plan_of(task: Task) -> Vec<PlannedOperator> {
     } = schedule;
     let is_in_sram = in_sram(
         accelerator,
-        &program,
+        program,
         &live_ranges,
         &order,
         &steps,
         &buffer_bytes,
     );
     let constant_bytes = match accelerator.off_chip.area {
-        MemoryArea::Sram => constant_bytes(&program, n_tensors, &flow, &steps),
+        MemoryArea::Sram => constant_bytes(program, *n_tensors, &flow, &steps),
         _ => 0.0,
     };
     let n_steps = order.operations.len();
     let alive = live_ranges.live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
-    let mut planned = vec![PlannedOperator::default(); n_nodes];
+    let mut planned = vec![PlannedOperator::default(); *n_nodes];
     let mut slack_cycles = 0.0;
     for (idx, &operation_idx) in order.operations.iter().enumerate() {
         let operation = &program.operations[operation_idx];
@@ -135,7 +130,7 @@ fn plan_of(task: Task) -> Vec<PlannedOperator> {
             .sram_bytes
             .max(alive[idx] + buffer_bytes[idx] + constant_bytes);
         if let Some(step) = steps[idx].as_ref().filter(|step| !step.is_of_cpu()) {
-            let places = places(accelerator, &program, step, &is_in_sram);
+            let places = places(accelerator, program, step, &is_in_sram);
             let cost = Cost::of(accelerator, step, &buffers[idx], &places, slack_cycles);
             slack_cycles = buffers[idx].slack(step, 0.0).cycles;
             planned.cycles += cost.cycles;

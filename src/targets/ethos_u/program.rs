@@ -119,8 +119,9 @@ pub enum Action {
     Slice,
     /// Multiplies the rows of one matrix by this many columns of another.
     MatMul { n_columns: i64 },
-    /// Permutes the dimensions. `written` is the shape of its output.
-    Transpose { written: Hwc },
+    /// Permutes the dimensions. `written` is the shape of its output, whose dimension `k` is dimension `order[k]` of its
+    /// input.
+    Transpose { written: Hwc, order: [usize; 3] },
     /// Enlarges height and width.
     Resize,
     /// Falls back to the CPU.

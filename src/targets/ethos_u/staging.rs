@@ -13,17 +13,16 @@ use super::scheduled_operation::{Execution, ScheduledOperation};
 use super::scheduling::schedule;
 use super::weight_buffers::Unbuffered;
 
-/// Adds a copy for each convolution that waits longer for an input of the graph than copying it and reading the
-/// copy takes; returns whether it added one. `order` and `flow` belong to the program before the change. Linear
-/// in operations.
-pub fn stage_inputs(
+/// The program with a copy for each convolution that waits longer for an input of the graph than copying it and reading
+/// the copy takes; none where no convolution does. Linear in operations.
+pub fn with_staged_inputs(
     accelerator: &Accelerator,
-    program: &mut Program,
+    program: &Program,
     order: &Order,
     flow: &Flow,
-) -> bool {
+) -> Option<Program> {
     if !accelerator.spills {
-        return false;
+        return None;
     }
     let mut room_bytes = accelerator.staged_input_bytes as f64;
     let n_readers = program.n_readers();
@@ -49,12 +48,16 @@ pub fn stage_inputs(
             staged.push(idx);
         }
     }
+    if staged.is_empty() {
+        return None;
+    }
     staged.sort_unstable();
+    let mut program = program.clone();
     // Backwards, so that the indices of operations that are still to be staged stay valid.
     for &idx in staged.iter().rev() {
-        stage(program, idx);
+        stage(&mut program, idx);
     }
-    !staged.is_empty()
+    Some(program)
 }
 
 /// Whether copying the input and reading the copy takes less time than reading the input off chip.

@@ -14,6 +14,9 @@ pub enum Npu {
     EthosU85,
 }
 
+/// Members of [`Npu`].
+pub const N_FAMILIES: usize = 2;
+
 /// The operators of `graph` that `npu` leaves to the CPU, in topological order.
 pub fn unsupported(graph: &Graph, npu: Npu) -> Vec<UnsupportedOperator> {
     let check = |(node_idx, node)| {
@@ -129,6 +132,7 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<U
             refused_resize(graph, node, kind)
         }
         _ if kind == OpKind::Mean => refused_mean(graph, node),
+        _ if kind == OpKind::ArgMax && npu == Npu::EthosU55U65 => refused_arg_max(graph, node),
         _ => None,
     }
 }
@@ -143,6 +147,23 @@ fn refused_mean(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let is_image = shape.len() >= 3 && shape.iter().rev().take(3).all(|&dim| dim > 1);
     (is_image && axes.any(|axis| [-1, last_axis].contains(&axis)))
         .then_some(UnsupportedReason::MeanOverChannels)
+}
+
+/// The place of the largest value runs along the last dimension alone, of so many values.
+fn refused_arg_max(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
+    let operand = |place: usize| node.operator.inputs.get(place).copied().flatten();
+    let shape = &graph.tensor(operand(0)?).shape;
+    let last_axis = i32::try_from(shape.len()).ok()? - 1;
+    let mut axes = integers(graph.constant(operand(1)?));
+    if axes
+        .next()
+        .is_some_and(|axis| ![-1, last_axis].contains(&axis))
+    {
+        return Some(UnsupportedReason::OtherAxis);
+    }
+    (*shape.last()? > ARG_MAX_MAX_DEPTH).then_some(UnsupportedReason::TooManyValues {
+        max: ARG_MAX_MAX_DEPTH,
+    })
 }
 
 /// Resizes run by powers of two, the same in height and width.
@@ -186,6 +207,8 @@ fn height_width(tensor: &Tensor) -> Option<(i32, i32)> {
     }
 }
 
+/// Values of which Ethos-U55 and U65 find the largest one's place.
+const ARG_MAX_MAX_DEPTH: i32 = 127;
 /// Largest side of an average pooling window with SAME padding.
 const AVERAGE_POOL_MAX_SAME: i32 = 8;
 /// Largest stride of a depthwise convolution on Ethos-U55 and U65.
@@ -302,6 +325,38 @@ mod tests {
     use super::*;
     use crate::formats::tflite::{Activation, TensorType};
     use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
+
+    /// As Vela 5.2.0 compiles such files or leaves them to the CPU.
+    #[test]
+    fn the_largest_of_many_values_is_found_on_ethos_u85_alone() {
+        let cases: [(&[i32], i32, bool); 5] = [
+            (&[1, 127], 1, false),
+            (&[1, 127], -1, false),
+            (&[1, 128], 1, true),
+            (&[1, 1000], 1, true),
+            (&[1, 16, 4, 8], 1, true),
+        ];
+        for (shape, axis, is_refused) in cases {
+            let tensors = vec![
+                tensor(TensorType::Int8, shape),
+                Tensor {
+                    buffer_idx: 2,
+                    ..tensor(TensorType::Int32, &[1])
+                },
+                tensor(TensorType::Int32, &[1]),
+            ];
+            let arg_max = calling(OpKind::ArgMax, &[0, 1], &[2], BuiltinOptions::Absent);
+            let mut model = model(vec![subgraph(tensors, vec![arg_max])]);
+            model
+                .buffers
+                .push(crate::formats::builder::integers(&[axis]));
+            let graph = graph_of(&model);
+            let refused = |npu| refused_shape(&graph, &graph.nodes[0], OpKind::ArgMax, npu);
+            let found = refused(Npu::EthosU55U65);
+            assert_eq!(found.is_some(), is_refused, "{shape:?} {axis}: {found:?}");
+            assert_eq!(refused(Npu::EthosU85), None);
+        }
+    }
 
     /// Of three steps or three inputs, by which dimension comes first.
     #[test]

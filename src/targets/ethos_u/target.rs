@@ -90,7 +90,9 @@ impl Target for EthosU {
     }
 
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
-        unsupported(network.graph, self.npu)
+        let left = &network.shared.left_by_npus[self.npu as usize];
+        let left = left.get_or_init(|| unsupported(network.graph, self.npu));
+        left.clone()
     }
 
     /// The multipliers at their clock, and all ports of both memories. Weights are compressed, so that their bytes in

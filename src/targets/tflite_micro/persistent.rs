@@ -8,75 +8,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+pub use super::structures::Pointers;
 use super::structures::{PER_CHANNEL, kernel_bytes, option_bytes};
 use crate::formats::tflite::{BuiltinOptions, Model, OpKind, Operator, Subgraph, Tensor};
-
-/// Size of a pointer on the machine that runs the interpreter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pointers {
-    /// Microcontrollers.
-    Bits32,
-    /// The recorder of PyPI `tflite-micro`.
-    Bits64,
-}
-
-impl Pointers {
-    pub(super) fn bytes(self) -> u64 {
-        match self {
-            Self::Bits32 => 4,
-            Self::Bits64 => 8,
-        }
-    }
-
-    /// The allocator and the planner. That of 32 bits was not recorded: most of it is pointers.
-    fn interpreter_bytes(self) -> u64 {
-        match self {
-            Self::Bits32 => 232,
-            Self::Bits64 => 464,
-        }
-    }
-
-    /// `MicroResourceVariables`: a pointer and two numbers.
-    fn resource_variables_bytes(self) -> u64 {
-        self.bytes() + 8
-    }
-
-    /// One resource variable: its two names, its values, their size and what they are at first.
-    fn resource_variable_bytes(self) -> u64 {
-        5 * self.bytes()
-    }
-
-    /// `SubgraphAllocations`: three words.
-    fn subgraph_bytes(self) -> u64 {
-        3 * self.bytes()
-    }
-
-    /// `NodeAndRegistration`: eight words.
-    fn operator_bytes(self) -> u64 {
-        8 * self.bytes()
-    }
-
-    /// `TfLiteEvalTensor`: two pointers and a type.
-    fn tensor_bytes(self) -> u64 {
-        3 * self.bytes()
-    }
-
-    /// `TfLiteTensor`, as which inputs and outputs are shown to the application.
-    fn shown_tensor_bytes(self) -> u64 {
-        match self {
-            Self::Bits32 => 40,
-            Self::Bits64 => 64,
-        }
-    }
-
-    /// `TfLiteAffineQuantization` and its one zero point.
-    fn quantisation_bytes(self) -> u64 {
-        match self {
-            Self::Bits32 => 20,
-            Self::Bits64 => 32,
-        }
-    }
-}
 
 /// Of what kernels keep.
 const KERNEL_ALIGNMENT: u64 = 16;

@@ -1,11 +1,77 @@
-//! Sizes of what the interpreter keeps of each kind of operator: its options as read from the file, and the
-//! structure of its kernel.
+//! Sizes of what the interpreter keeps: its own structures, and of each kind of operator its options as read from
+//! the file and the structure of its kernel.
 //!
 //! Taken from what the recorder of PyPI `tflite-micro` prints of files with one to four operators of a kind, and
 //! of real files.
 
-use super::persistent::Pointers;
 use crate::formats::tflite::OpKind;
+
+/// Size of a pointer on the machine that runs the interpreter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pointers {
+    /// Microcontrollers.
+    Bits32,
+    /// The recorder of PyPI `tflite-micro`.
+    Bits64,
+}
+
+impl Pointers {
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Self::Bits32 => 4,
+            Self::Bits64 => 8,
+        }
+    }
+
+    /// The allocator and the planner. That of 32 bits was not recorded: most of it is pointers.
+    pub(super) fn interpreter_bytes(self) -> u64 {
+        match self {
+            Self::Bits32 => 232,
+            Self::Bits64 => 464,
+        }
+    }
+
+    /// `MicroResourceVariables`: a pointer and two numbers.
+    pub(super) fn resource_variables_bytes(self) -> u64 {
+        self.bytes() + 8
+    }
+
+    /// One resource variable: its two names, its values, their size and what they are at first.
+    pub(super) fn resource_variable_bytes(self) -> u64 {
+        5 * self.bytes()
+    }
+
+    /// `SubgraphAllocations`: three words.
+    pub(super) fn subgraph_bytes(self) -> u64 {
+        3 * self.bytes()
+    }
+
+    /// `NodeAndRegistration`: eight words.
+    pub(super) fn operator_bytes(self) -> u64 {
+        8 * self.bytes()
+    }
+
+    /// `TfLiteEvalTensor`: two pointers and a type.
+    pub(super) fn tensor_bytes(self) -> u64 {
+        3 * self.bytes()
+    }
+
+    /// `TfLiteTensor`, as which inputs and outputs are shown to the application.
+    pub(super) fn shown_tensor_bytes(self) -> u64 {
+        match self {
+            Self::Bits32 => 40,
+            Self::Bits64 => 64,
+        }
+    }
+
+    /// `TfLiteAffineQuantization` and its one zero point.
+    pub(super) fn quantisation_bytes(self) -> u64 {
+        match self {
+            Self::Bits32 => 20,
+            Self::Bits64 => 32,
+        }
+    }
+}
 
 /// Kernels that keep a 32-bit multiplier and a shift of each output channel.
 pub const PER_CHANNEL: &[OpKind] = &[

@@ -10,18 +10,23 @@ use litecast::learned::predictor::Predictor;
 use litecast_fuzz::campaign::{BATCH, Mutants, Tally, keep_panics};
 use litecast_fuzz::check::Target;
 use litecast_fuzz::memory::Counting;
+use litecast_fuzz::shapes::Shape;
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
+
+/// Operators of the largest networks that `make growth` measures.
+const MAX_SHAPED: u64 = 100_000;
 
 /// Between writes of the counts.
 const STATE_SECONDS: f64 = 10.0;
 
 const USAGE: &str = "usage: litecast-fuzz \
-    [--target reader|facts|estimate|batch|measurements|onnx|graph|configuration|mutants] \
+    [--target reader|facts|estimate|batch|measurements|onnx|graph|configuration|mutants|shapes] \
     [--executions N] [--seconds N] [--seed N] [--seeds FOLDER]... [--findings FOLDER] [--state FILE] [--first CALL]
 Counts are kept in FILE, from which a run with the same target and seed goes on; executions count from the first run.
-`mutants` writes length-prefixed files to standard output, from those of one call on, for other programs to run.";
+`mutants` writes length-prefixed files to standard output, from those of one call on, for other programs to run, and
+`shapes` networks of so many operators as N executions, in each shape of graph, with their names before them.";
 
 struct Args {
     target: String,
@@ -68,6 +73,9 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::FAILURE;
     };
+    if args.target == "shapes" {
+        return write_shapes(args.executions.min(MAX_SHAPED) as usize);
+    }
     let mutants = Mutants::new(args.seed, &args.seeds);
     let [tiny, small, large] = mutants.seeds.count();
     eprintln!("{tiny} tiny seeds, {small} small, {large} large");
@@ -131,14 +139,31 @@ fn keep(args: &Args, tally: &Tally) {
     }
 }
 
+/// Its length in four bytes, and the text or file itself.
+fn write_prefixed(to: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
+    to.write_all(&(bytes.len() as u32).to_le_bytes())?;
+    to.write_all(bytes)
+}
+
+fn write_shapes(n_operators: usize) -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    for shape in Shape::ALL {
+        let name = format!("{shape:?}");
+        let file = shape.file(n_operators).write();
+        let written = [name.as_bytes(), &file].map(|bytes| write_prefixed(&mut out, bytes));
+        if written.iter().any(Result::is_err) {
+            break;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
 fn write_mutants(args: &Args, mutants: &Mutants) -> ExitCode {
     let mut out = std::io::stdout().lock();
     let end = args.executions.div_ceil(BATCH);
     for call in args.first..end {
         for bytes in mutants.of_call(Target::Estimate, call) {
-            let length = (bytes.len() as u32).to_le_bytes();
-            let written = out.write_all(&length).and_then(|()| out.write_all(&bytes));
-            if written.is_err() {
+            if write_prefixed(&mut out, &bytes).is_err() {
                 return ExitCode::SUCCESS;
             }
         }

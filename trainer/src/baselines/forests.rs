@@ -7,9 +7,9 @@
 //! nn-Meter's take the columns of a convolution, the number of fused operators is a column, and no
 //! further kernels are sampled where the error is high, for the graphs are those of the network.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use litecast::learned::features::{COLUMNS, Features, N_COLUMNS};
 use rayon::prelude::*;
 use smartcore::ensemble::random_forest_regressor::{
@@ -17,6 +17,7 @@ use smartcore::ensemble::random_forest_regressor::{
 };
 use smartcore::linalg::basic::matrix::DenseMatrix;
 
+use super::floors;
 use super::kernels::{FusionRules, Kernel};
 use super::problem::Graph;
 use crate::columns::column;
@@ -129,6 +130,11 @@ impl KernelForests {
     /// Pairs of operator kinds that run as one.
     pub fn n_fused_pairs(&self) -> usize {
         self.rules.joins_writer.len() + self.rules.joins_reader.len()
+    }
+
+    /// Of a kernel.
+    pub fn n_features(&self) -> usize {
+        self.columns.len() + 1
     }
 
     pub fn n_forests(&self) -> usize {
@@ -251,4 +257,62 @@ impl Forest {
             false,
         )?)
     }
+}
+
+/// A forest of whole graphs: on their totals, how large their values are and how many operators of each kind they
+/// have. For what has labels of graphs alone.
+pub struct GraphForest {
+    kinds: Vec<i32>,
+    forest: Forest,
+}
+
+impl GraphForest {
+    /// Fits the logarithms of an output's labels, as graphs differ by orders of magnitude.
+    pub fn fit(graphs: &[Graph], output: usize, growth: Growth) -> Result<Self> {
+        let labelled = || {
+            graphs
+                .iter()
+                .filter_map(move |g| Some((g.features, g.label(output)?)))
+        };
+        let kinds: BTreeSet<i32> = labelled()
+            .flat_map(|(features, _)| features.categories.iter().copied())
+            .collect();
+        let kinds: Vec<i32> = kinds.into_iter().collect();
+        let rows: Vec<Row> = labelled()
+            .map(|(features, _)| graph_row(features, &kinds))
+            .collect();
+        let logs: Vec<f64> = labelled().map(|(_, label)| label.ln()).collect();
+        ensure!(!rows.is_empty(), "no training graph has a label");
+        Ok(Self {
+            forest: Forest::fit(&rows, logs, growth)?,
+            kinds,
+        })
+    }
+
+    pub fn n_features(&self) -> usize {
+        self.forest.columns.len()
+    }
+
+    pub fn estimates(&self, graphs: &[&Features]) -> Result<Vec<f32>> {
+        let rows = graphs
+            .iter()
+            .map(|features| graph_row(features, &self.kinds));
+        let logs = self.forest.predict(rows.collect())?;
+        Ok(logs.into_iter().map(|log| log.exp() as f32).collect())
+    }
+}
+
+fn graph_row(features: &Features, kinds: &[i32]) -> Row {
+    let totals = floors::totals(features).map(f64::ln_1p);
+    let column = column("element_bytes_out");
+    let element_bytes = features.nodes.iter().skip(column).step_by(N_COLUMNS);
+    let element_bytes = element_bytes.map(|&bytes| f64::from(bytes)).sum::<f64>();
+    let count = |kind: &i32| {
+        let categories = features.categories.iter();
+        categories.filter(|&category| category == kind).count() as f64
+    };
+    let own = totals
+        .into_iter()
+        .chain([element_bytes / features.n_nodes().max(1) as f64]);
+    own.chain(kinds.iter().map(count)).collect()
 }

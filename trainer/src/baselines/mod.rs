@@ -7,6 +7,7 @@
 pub mod floors;
 pub mod forests;
 pub mod kernels;
+pub mod method;
 pub mod problem;
 mod report;
 
@@ -16,17 +17,17 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use litecast::learned::features::Features;
 use litecast::learned::manifest::{ALL, Manifest, OutputError};
-use litecast::targets::ethos_u::accelerator::ACCELERATORS;
+use litecast::targets::cortex_a::{self, Costs};
 
-use self::forests::{Columns, Growth, KernelForests};
+pub use self::method::{LeftOut, Measured, Method};
 use self::problem::Problem;
-use crate::data::{Data, Metric};
+use crate::data::Data;
 use crate::dataset::{self, Dataset};
 use crate::errors::errors;
-use crate::evaluate::table;
+use crate::evaluate::table::{self, Fitted};
 use crate::settings::Settings;
+use crate::targets::cortex_a::CountedNetworks;
 
 /// Fits the baselines and writes their errors beside those of the shipped network.
 #[derive(Clone, Debug, clap::Args)]
@@ -37,9 +38,15 @@ pub struct BaselinesArgs {
     /// What the exporter wrote of the network: its split is taken, and its errors are the last row.
     #[arg(long, default_value = "bundle/manifest.json")]
     pub manifest: PathBuf,
-    /// Folder for `baselines.md` and `baselines.csv`.
+    /// Targets to fit and measure on in place of the network's: processors, for which none ships. The split
+    /// stays that of the manifest.
+    #[arg(long, value_delimiter = ',')]
+    pub targets: Vec<String>,
+    /// Folder for `<name>.md` and `<name>.csv`.
     #[arg(long, default_value = "trainer/results")]
     pub out: PathBuf,
+    #[arg(long, default_value = "baselines")]
+    pub name: String,
     /// Trees of each forest.
     #[arg(long, default_value_t = 20)]
     pub trees: usize,
@@ -49,189 +56,62 @@ pub struct BaselinesArgs {
     /// Trees of each forest when spaces are left out, which takes a fit for each space.
     #[arg(long, default_value_t = 5)]
     pub leave_one_out_trees: usize,
-}
-
-/// A predictor without a neural network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// [`floors::largest_live_set`], or the whole SRAM where that is smaller.
-    LiveSet,
-    /// [`floors::roofline_ms`].
-    Roofline,
-    /// [`floors::linear`].
-    Linear,
-    /// [`floors::planned`]: what Vela's rules give, without learning.
-    Plan,
-    /// [`forests`] on some columns.
-    KernelForests(Columns),
-}
-
-impl Method {
-    pub const ALL: [Self; 6] = [
-        Self::LiveSet,
-        Self::Roofline,
-        Self::Linear,
-        Self::Plan,
-        Self::KernelForests(Columns::NnMeter),
-        Self::KernelForests(Columns::All),
-    ];
-
-    /// In CSV tables.
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::LiveSet => "largest-live-set",
-            Self::Roofline => "roofline",
-            Self::Linear => "linear",
-            Self::Plan => "compiler-rules",
-            Self::KernelForests(Columns::NnMeter) => "kernel-forests",
-            Self::KernelForests(Columns::All) => "kernel-forests-all-columns",
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::LiveSet => "largest live set",
-            Self::Roofline => "roofline",
-            Self::Linear => "linear",
-            Self::Plan => "Vela's rules",
-            Self::KernelForests(Columns::NnMeter) => "kernel forests (nn-Meter)",
-            Self::KernelForests(Columns::All) => "kernel forests, every column",
-        }
-    }
-
-    /// Whether it has an answer for a metric.
-    pub fn answers(self, metric: &str) -> bool {
-        match self {
-            Self::LiveSet => metric == "sram_peak",
-            Self::Plan => ["sram_peak", "latency"].contains(&metric),
-            _ => metric == "latency",
-        }
-    }
-
-    /// Estimates of one output of the test graphs, in natural units, and what was fitted, in words.
-    /// `None` where the method has no answer.
-    pub fn estimates(
-        self,
-        problem: &Problem,
-        data: &Data,
-        output: usize,
-        n_trees: usize,
-        seed: u64,
-    ) -> Result<Option<(Vec<f32>, String)>> {
-        let key = &data.outputs[output];
-        if !self.answers(&key.metric) {
-            return Ok(None);
-        }
-        let (estimates, fitted) = match self {
-            Self::LiveSet => {
-                let limit = f64::from(data.scaling.ceilings[output]);
-                let live_set = |features: &Features| floors::largest_live_set(features).min(limit);
-                let scaled = floors::proportional(problem, output, live_set)?;
-                (
-                    scaled.estimates,
-                    format!("{:.3} × the bytes", scaled.factor),
-                )
-            }
-            Self::Roofline => {
-                let peaks = ACCELERATORS
-                    .iter()
-                    .find(|peaks| peaks.product.name() == key.target);
-                let Some(peaks) = peaks else {
-                    return Ok(None);
-                };
-                let roofline = |features: &Features| floors::roofline_ms(features, peaks);
-                let scaled = floors::proportional(problem, output, roofline)?;
-                (
-                    scaled.estimates,
-                    format!("{:.3} × the roofline", scaled.factor),
-                )
-            }
-            Self::Linear => {
-                let linear = floors::linear(problem, output);
-                // Milliseconds for one → nanoseconds for one.
-                let [macs, weights, maps, operators] = linear.coefficients.map(|ms| ms * 1e6);
-                let fitted = format!(
-                    "{macs:.3e} ns a MAC, {weights:.3e} ns a byte of weights, {maps:.3e} ns a byte of \
-                     feature maps, {operators:.3e} ns an operator"
-                );
-                (linear.estimates, fitted)
-            }
-            Self::Plan => {
-                let metric = Metric::by_id(&key.metric).expect("outputs are made of METRICS");
-                if metric.planned_column(&key.target).is_none() {
-                    return Ok(None);
-                }
-                let planned = |features: &Features| floors::planned(features, key);
-                let scaled = floors::proportional(problem, output, planned)?;
-                let fitted = format!("{:.3e} × the plan's cycles or bytes", scaled.factor);
-                (scaled.estimates, fitted)
-            }
-            Self::KernelForests(columns) => {
-                let mut training = problem.training.iter();
-                if training.all(|graph| graph.operator_labels(output).is_none()) {
-                    return Ok(None);
-                }
-                let growth = Growth {
-                    columns,
-                    n_trees,
-                    seed,
-                };
-                kernel_forests(problem, output, growth)?
-            }
-        };
-        Ok(Some((estimates, fitted)))
-    }
-}
-
-fn kernel_forests(problem: &Problem, output: usize, growth: Growth) -> Result<(Vec<f32>, String)> {
-    let test: Vec<&Features> = problem.test.iter().map(|graph| graph.features).collect();
-    let occurs = |kind: i32| {
-        test.iter()
-            .any(|features| features.categories.contains(&kind))
-    };
-    let forests = KernelForests::fit(&problem.training, output, growth, occurs)?;
-    let fitted = format!(
-        "{} pairs of operators fused, {} forests of {} trees",
-        forests.n_fused_pairs(),
-        forests.n_forests(),
-        growth.n_trees
-    );
-    Ok((forests.estimates(&test)?, fitted))
-}
-
-/// Errors of one method, and what it fitted, by output.
-pub struct Measured {
-    pub method: Method,
-    /// Of the outputs that it has an answer for.
-    pub errors: Vec<OutputError>,
-    /// Target and metric, and what was fitted.
-    pub fitted: Vec<(String, String)>,
+    /// Spaces to leave out; all where none is named.
+    #[arg(long, value_delimiter = ',', requires = "leave_one_out")]
+    pub families: Vec<String>,
 }
 
 pub fn run(args: &BaselinesArgs) -> Result<()> {
     let manifest = read_manifest(&args.manifest)?;
-    let settings = network_settings(&manifest)?;
+    let settings = Settings {
+        targets: args.targets.clone(),
+        ..network_settings(&manifest)?
+    };
     let dataset = dataset::load(&args.dataset)?;
     let data = Data::new(&dataset, &settings)?;
-    let network = network_errors(&manifest, &data)?;
-    let problem = Problem::new(&dataset, &data)?;
+    let network = match args.targets.is_empty() {
+        true => network_errors(&manifest, &data)?,
+        false => Vec::new(),
+    };
+    let counted = data
+        .outputs
+        .iter()
+        .any(|key| cortex_a::is_modelled(&key.target));
+    let counted = counted.then(|| CountedNetworks::read(&args.dataset));
+    let counted = counted.transpose()?;
+    let mut problem = Problem::new(&dataset, &data)?;
+    if let Some(counted) = &counted {
+        problem.sums = counted.sums(Costs::shipped());
+    }
     let measured = measure(&problem, &data, args.trees, settings.seed)?;
-    let mut text = report::heading(&data, &measured, args.trees)
+    let mut text = report::heading(&data, &measured, &network, args.trees)
         + &report::overview(&measured, &network, &data)
         + &report::fitted(&measured);
     if args.leave_one_out {
-        let spaces = leave_one_out(&dataset, &data, &settings, args.leave_one_out_trees)?;
+        let trees = args.leave_one_out_trees;
+        let families = match args.families.is_empty() {
+            true => &data.spaces,
+            false => &args.families,
+        };
+        let spaces = leave_one_out(&dataset, families, &settings, trees, counted.as_ref())?;
         text += &report::left_out(&spaces, &data, args.leave_one_out_trees);
     }
     text += &report::details(&measured, &network);
     println!("{text}");
     fs::create_dir_all(&args.out)?;
-    fs::write(args.out.join("baselines.md"), text)?;
+    let file = |extension: &str| args.out.join(format!("{}.{extension}", args.name));
+    fs::write(file("md"), text)?;
+    let n_trained = data.training.examples.len();
     let rows = measured.iter().flat_map(|m| {
+        let fitted = Fitted {
+            n_trained,
+            n_features: Some(m.n_features),
+            epochs: None,
+        };
         let errors = m.errors.iter();
-        errors.map(|error| (m.method.id(), error))
+        errors.map(move |error| (m.method.id(), error, fitted))
     });
-    table::write_csv(&args.out.join("baselines.csv"), rows)
+    table::write_csv(&file("csv"), rows)
 }
 
 fn read_manifest(path: &Path) -> Result<Manifest> {
@@ -278,16 +158,19 @@ pub fn measure(problem: &Problem, data: &Data, n_trees: usize, seed: u64) -> Res
             method,
             errors: Vec::new(),
             fitted: Vec::new(),
+            n_features: 0,
         };
         let start = Instant::now();
         for (output, key) in data.outputs.iter().enumerate() {
             let found = method.estimates(problem, data, output, n_trees, seed)?;
-            let Some((estimates, fitted)) = found else {
+            let Some(found) = found else {
                 continue;
             };
             let name = format!("{} {}", key.target, key.metric);
-            measured.errors.extend(errors_of(&estimates, data, output));
-            measured.fitted.push((name, fitted));
+            let errors = errors_of(&found.values, data, output);
+            measured.errors.extend(errors);
+            measured.fitted.push((name, found.fitted));
+            measured.n_features = measured.n_features.max(found.n_features);
         }
         eprintln!("{}: {:.0} s", method.name(), start.elapsed().as_secs_f64());
         Ok(measured)
@@ -307,27 +190,25 @@ fn errors_of(estimates: &[f32], data: &Data, output: usize) -> Vec<OutputError> 
         .collect()
 }
 
-/// A design space and the errors on it of what was fitted without it.
-pub struct LeftOut {
-    pub space: String,
-    pub measured: Vec<Measured>,
-}
-
-/// Every method fitted without each space of `data` in turn, and measured on it.
+/// Every method fitted without each of `families` in turn, and measured on it.
 pub fn leave_one_out(
     dataset: &Dataset,
-    data: &Data,
+    families: &[String],
     settings: &Settings,
     n_trees: usize,
+    counted: Option<&CountedNetworks>,
 ) -> Result<Vec<LeftOut>> {
     let mut left_out = Vec::new();
-    for space in &data.spaces {
+    for space in families {
         let settings = Settings {
             leave_out: vec![space.clone()],
             ..settings.clone()
         };
         let data = Data::new(dataset, &settings)?;
-        let problem = Problem::new(dataset, &data)?;
+        let mut problem = Problem::new(dataset, &data)?;
+        if let Some(counted) = counted {
+            problem.sums = counted.sums(&counted.costs_without(space, &settings)?);
+        }
         eprintln!("without {space}: {} graphs", problem.test.len());
         let mut measured = measure(&problem, &data, n_trees, settings.seed)?;
         let is_all = |e: &OutputError| e.space == ALL;

@@ -9,6 +9,7 @@ use litecast::learned::features::Features;
 use crate::data::{Data, Part};
 use crate::dataset::Dataset;
 use crate::gnn::prepare::Example;
+use crate::targets::cortex_a::Sums;
 
 /// One graph: features as the featurizer makes them, labels as the network learns them.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,8 @@ impl Graph<'_> {
 pub struct Problem<'d> {
     pub training: Vec<Graph<'d>>,
     pub test: Vec<Graph<'d>>,
+    /// Latencies of test graphs by the sum over operators that ships for processors; empty on other targets.
+    pub sums: Sums,
 }
 
 impl<'d> Problem<'d> {
@@ -61,6 +64,7 @@ impl<'d> Problem<'d> {
         Ok(Self {
             training: graphs(&data.training)?,
             test: graphs(&data.test)?,
+            sums: Sums::default(),
         })
     }
 }

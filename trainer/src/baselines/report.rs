@@ -1,9 +1,9 @@
 //! Errors of the baselines and of the network, as Markdown.
 
 use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
-use litecast::provenance::{ErrorSummary, MAX_ERROR_PERCENT};
+use litecast::provenance::ErrorSummary;
 
-use super::{LeftOut, Measured, Method};
+use super::method::{LeftOut, Measured, Method};
 use crate::data::Data;
 use crate::dataset::LabelKey;
 use crate::evaluate::table;
@@ -12,18 +12,28 @@ use crate::markdown::{self, Head, percent};
 /// How the network's rows are called.
 const NETWORK: &str = "LiteCast";
 
-pub fn heading(data: &Data, measured: &[Measured], n_trees: usize) -> String {
+/// `network` is empty where none ships for the targets.
+pub fn heading(
+    data: &Data,
+    measured: &[Measured],
+    network: &[OutputError],
+    n_trees: usize,
+) -> String {
     let counts = data.counts();
+    let whose = match network.is_empty() {
+        false => "those of the network that ships; errors are of Vela's estimates",
+        true => "on the split of the network that ships; errors are of counted instructions",
+    };
+    let methods = measured.iter().filter(|m| !m.errors.is_empty());
     let sum = |of: fn(&litecast::learned::manifest::SpaceCount) -> usize| {
         counts.iter().map(of).sum::<usize>()
     };
     format!(
-        "# Baselines on held-out graphs\n\nFitted to {} graphs and measured on {}, those of the network \
-         that ships; {} methods without a neural network, forests of {n_trees} trees. Errors are of \
-         Vela's estimates.\n\n",
+        "# Baselines on held-out graphs\n\nFitted to {} graphs and measured on {}, {whose}; {} methods \
+         without a neural network, forests of {n_trees} trees. No error is capped.\n\n",
         sum(|c| c.training),
         sum(|c| c.test),
-        measured.len(),
+        methods.count(),
     )
 }
 
@@ -52,7 +62,7 @@ fn of_space<'e>(
     errors.next().map(|e| &e.error)
 }
 
-/// Names and errors of every method, the network's last.
+/// Names and errors of every method that has any, the network's last.
 fn methods<'m>(
     measured: &'m [Measured],
     network: &'m [OutputError],
@@ -60,7 +70,8 @@ fn methods<'m>(
     let baselines = measured
         .iter()
         .map(|m| (m.method.name(), m.errors.as_slice()));
-    baselines.chain([(NETWORK, network)])
+    let all = baselines.chain([(NETWORK, network)]);
+    all.filter(|(_, errors)| !errors.is_empty())
 }
 
 /// A row for each method, a column for each output, for all spaces, those of networks and PerfSAGE's four.
@@ -75,13 +86,11 @@ pub fn overview(measured: &[Measured], network: &[OutputError], data: &Data) -> 
         (NETWORKS, "All but single random operators"),
         (PERFSAGE_SPACES, "PerfSAGE's four spaces"),
     ] {
-        text += &format!(
-            "{words}, mean (median) absolute percentage error, errors above {MAX_ERROR_PERCENT} % \
-             counted as that:\n\n"
-        );
+        text +=
+            &format!("{words}, absolute percentage error, mean / median / 95th percentile:\n\n");
         let cell = |error: &ErrorSummary| {
-            let [mean, median] = [error.capped_mape, error.median_ape].map(|e| percent(Some(e)));
-            format!("{mean} ({median})")
+            let errors = [error.mape, error.median_ape, error.p95_ape];
+            errors.map(|e| percent(Some(e))).join(" / ")
         };
         let rows = methods(measured, network).map(|(method, errors)| {
             let errors = outputs.iter().map(|key| of_space(errors, key, space));
@@ -117,6 +126,7 @@ pub fn left_out(spaces: &[LeftOut], data: &Data, n_trees: usize) -> String {
                 .filter(move |key| method.answers(&key.metric));
             outputs.map(move |key| (method, key))
         })
+        .filter(|&column| spaces.iter().any(|space| on_space(space, column).is_some()))
         .collect();
     let mut heads = vec![Head::text("left out"), Head::number("graphs")];
     heads.extend(columns.iter().map(|(method, key)| {
@@ -134,23 +144,33 @@ pub fn left_out(spaces: &[LeftOut], data: &Data, n_trees: usize) -> String {
     let rows = spaces.iter().zip(&errors).map(|(space, errors)| {
         let n_graphs = errors.iter().flatten().map(|e| e.n).max().unwrap_or(0);
         let mut cells = vec![space.space.clone(), n_graphs.to_string()];
-        cells.extend(errors.iter().map(|e| percent(e.map(|e| e.capped_mape))));
+        cells.extend(
+            errors
+                .iter()
+                .map(|e| mean_and_median(e.map(|e| [e.mape, e.median_ape]))),
+        );
         cells
     });
     let mean = |column: usize| {
-        let known: Vec<f64> = errors
-            .iter()
-            .filter_map(|row| Some(row[column]?.capped_mape))
-            .collect();
-        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+        let known: Vec<&ErrorSummary> = errors.iter().filter_map(|row| row[column]).collect();
+        let mean = |of: fn(&ErrorSummary) -> f64| {
+            known.iter().map(|e| of(e)).sum::<f64>() / known.len() as f64
+        };
+        (!known.is_empty()).then(|| [mean(|e| e.mape), mean(|e| e.median_ape)])
     };
     let mut means = vec!["mean over spaces".to_owned(), String::new()];
-    means.extend((0..columns.len()).map(|column| percent(mean(column))));
+    means.extend((0..columns.len()).map(|column| mean_and_median(mean(column))));
     format!(
-        "Mean error on each space, errors above {MAX_ERROR_PERCENT} % counted as that, of what was fitted \
-         without it; forests of {n_trees} trees:\n\n{}\n",
+        "Mean and median error on each space, none capped, of what was fitted without it; forests of \
+         {n_trees} trees:\n\n{}\n",
         markdown::table(&heads, rows.chain([means]))
     )
+}
+
+fn mean_and_median(errors: Option<[f64; 2]>) -> String {
+    errors.map_or("-".to_owned(), |errors| {
+        errors.map(|error| percent(Some(error))).join(" / ")
+    })
 }
 
 fn on_space<'s>(
@@ -164,24 +184,27 @@ fn on_space<'s>(
 /// Every figure of every method, by output and space.
 pub fn details(measured: &[Measured], network: &[OutputError]) -> String {
     let heads = ["target", "metric", "space", "method"].map(Head::text);
-    let figures = ["capped MAPE"].into_iter().chain(table::FIGURES);
-    let heads: Vec<Head> = heads.into_iter().chain(figures.map(Head::number)).collect();
+    let heads = heads.into_iter().chain(table::FIGURES.map(Head::number));
+    let heads: Vec<Head> = heads.collect();
     let mut rows = Vec::new();
-    for of_network in network.iter().filter(|e| e.error.n > 0) {
+    // The spaces of the network, or of the first method, which has those of every other.
+    let mut of_methods = methods(measured, network).map(|(_, errors)| errors);
+    let errors = match network.is_empty() {
+        false => network,
+        true => of_methods.next().unwrap_or(&[]),
+    };
+    for space in errors.iter().filter(|e| e.error.n > 0) {
         let key = LabelKey {
-            target: of_network.target.clone(),
-            metric: of_network.metric.clone(),
+            target: space.target.clone(),
+            metric: space.metric.clone(),
         };
         let errors: Vec<(&str, &ErrorSummary)> = methods(measured, network)
-            .filter_map(|(method, errors)| {
-                Some((method, of_space(errors, &key, &of_network.space)?))
-            })
+            .filter_map(|(method, errors)| Some((method, of_space(errors, &key, &space.space)?)))
             .collect();
         // The network alone is no comparison.
         for (method, error) in errors.iter().filter(|_| errors.len() > 1) {
-            let words = [&key.target, &key.metric, &of_network.space, *method];
+            let words = [&key.target, &key.metric, &space.space, *method];
             let mut cells: Vec<String> = words.map(str::to_owned).to_vec();
-            cells.push(percent(Some(error.capped_mape)));
             cells.extend(table::figures(error));
             rows.push(cells);
         }

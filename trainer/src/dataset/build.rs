@@ -13,9 +13,9 @@ use crate::labels::store::{Labels, ensure_same_tool};
 /// Writes the tables from label files.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct BuildArgs {
-    /// Folder that `litecast-trainer label --out` wrote.
-    #[arg(long)]
-    pub labels: PathBuf,
+    /// Folder that `litecast-trainer label --out` wrote; without one, the tables hold what stays of `--onto`.
+    #[arg(long, required_unless_present = "onto")]
+    pub labels: Option<PathBuf>,
     /// Folder of tables whose graphs stay beside the new ones; may be that of `--out`.
     #[arg(long)]
     pub onto: Option<PathBuf>,
@@ -66,7 +66,8 @@ impl Samples {
 
 /// Writes the tables and prints what they hold.
 pub fn run(args: &BuildArgs) -> Result<()> {
-    let labels = Labels::read(&args.labels)?;
+    let labels = args.labels.as_deref().map(Labels::read).transpose()?;
+    let labels = labels.unwrap_or_default();
     let (kept, mut runs) = match &args.onto {
         Some(folder) => kept(folder, args)?,
         None => Default::default(),

@@ -18,7 +18,7 @@ pub(super) const SCHEMA_KEY: &str = "litecast.feature_schema_id";
 pub(super) const GRAPHS_KEY: &str = "litecast.graphs_sha256";
 /// Hash of the code that made the features.
 pub(super) const CODE_KEY: &str = "litecast.featurizer_sha256";
-pub(super) const CODE: &str = env!("LITECAST_FEATURIZER_SHA256");
+pub const CODE: &str = env!("LITECAST_FEATURIZER_SHA256");
 
 /// It is read on the machine that wrote it.
 const ZSTD_LEVEL: i32 = 1;

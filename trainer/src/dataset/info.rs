@@ -8,7 +8,7 @@ use anyhow::Result;
 use arrow::datatypes::{Float64Type, UInt32Type, UInt64Type};
 
 use super::read::{Table, Tables};
-use super::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};
+use super::table_file::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};
 
 /// Prints counts and ranges of the dataset in `folder`.
 pub fn print(folder: &Path) -> Result<()> {

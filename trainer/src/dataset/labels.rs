@@ -71,6 +71,7 @@ pub const METRICS: [Metric; 10] = [
 ];
 
 /// A figure of a label that becomes a column of the table of operators.
+#[derive(Debug)]
 pub struct OperatorMetric {
     pub id: &'static str,
     pub unit: &'static str,

@@ -22,22 +22,36 @@ mod table_file;
 mod tables;
 mod write;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use litecast::learned::features::Features;
+use sha2::{Digest, Sha256};
 
 pub use self::build::{BuildArgs, Samples};
+pub use self::feature_table::CODE as FEATURIZER_SHA256;
 pub use self::labels::{GraphLabels, METRICS, OPERATOR_METRICS, TargetLabels};
 pub use self::load::{load, load_labels, load_spaces};
 pub use self::provenance::Provenance;
 pub use self::remake::read_labels;
 pub use self::structure::structure_hash;
+use self::table_file::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};
 pub use self::tables::operator_column;
 
-pub const GRAPHS_FILE: &str = "graphs.parquet";
-pub const OPERATORS_FILE: &str = "operators.parquet";
-pub const LABELS_FILE: &str = "labels.parquet";
+/// Of the files of a dataset, one after the other.
+pub fn files_sha256(folder: &Path) -> Result<String> {
+    let mut hash = Sha256::new();
+    for name in [GRAPHS_FILE, OPERATORS_FILE, LABELS_FILE] {
+        let path = folder.join(name);
+        hash.update(fs::read(&path).with_context(|| path.display().to_string())?);
+    }
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
 
 /// A dataset in memory.
 #[derive(Clone, Debug)]

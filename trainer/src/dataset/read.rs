@@ -12,7 +12,7 @@ use arrow::datatypes::{ArrowPrimitiveType, UInt32Type};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::provenance::Provenance;
-use super::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};
+use super::table_file::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};
 
 /// The three files of a dataset.
 pub struct Tables {
@@ -142,6 +142,14 @@ impl Table {
     ) -> Result<Vec<Option<T::Native>>> {
         match self.rows.column_by_name(name) {
             Some(_) => self.optional_values::<T>(name),
+            None => Ok(vec![None; self.rows.num_rows()]),
+        }
+    }
+
+    /// As [`Self::optional_texts`], with gaps alone where there is no such column.
+    pub fn texts_if_present(&self, name: &str) -> Result<Vec<Option<&str>>> {
+        match self.rows.column_by_name(name) {
+            Some(_) => self.optional_texts(name),
             None => Ok(vec![None; self.rows.num_rows()]),
         }
     }

@@ -27,9 +27,9 @@ pub fn read_labels(folder: &Path) -> Result<(Vec<GraphLabels>, Provenance)> {
 
 fn read_graphs(table: &Table) -> Result<Vec<GraphLabels>> {
     let spaces = table.texts("space")?;
-    let seeds = table.optional_values::<UInt64Type>("seed")?;
-    let indices = table.optional_values::<UInt64Type>("index")?;
-    let paths = table.optional_texts("path")?;
+    let seeds = table.values_if_present::<UInt64Type>("seed")?;
+    let indices = table.values_if_present::<UInt64Type>("index")?;
+    let paths = table.texts_if_present("path")?;
     let mut graphs = Vec::new();
     let graph_ids = table.texts("graph_id")?;
     for (row, sha256) in table.texts("sha256")?.into_iter().enumerate() {

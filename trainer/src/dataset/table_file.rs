@@ -12,6 +12,10 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
+pub const GRAPHS_FILE: &str = "graphs.parquet";
+pub const OPERATORS_FILE: &str = "operators.parquet";
+pub const LABELS_FILE: &str = "labels.parquet";
+
 /// One file under a temporary name until it is whole.
 pub struct Table {
     writer: ArrowWriter<File>,

@@ -12,8 +12,11 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use litecast::learned::features::{COLUMNS, N_COLUMNS};
 
 use super::featurize::GraphRow;
-use super::labels::{METRICS, OPERATOR_METRICS, TargetLabels};
+use super::labels::{GraphLabels, METRICS, OPERATOR_METRICS, OperatorMetric, TargetLabels};
+use super::read::Tables;
 use crate::labels::record::Origin;
+use crate::settings::Settings;
+use crate::split::side;
 
 /// Column of the operators' table that holds one of [`OPERATOR_METRICS`] on one target.
 pub fn operator_column(metric: &str, target: &str) -> String {
@@ -25,14 +28,77 @@ pub const MEANING: &str = "meaning";
 /// Key of a field's metadata: unit of the column's values; empty where they have none.
 pub const UNIT: &str = "unit";
 
-/// Schemas of the tables of graphs, operators and labels, with [`MEANING`] and [`UNIT`] in the
-/// metadata of every field.
-pub fn schemas(targets: &[String]) -> Result<[SchemaRef; 3]> {
-    Ok([
-        graphs(&[])?.schema(),
-        operators(&[], targets)?.schema(),
-        labels(&[])?.schema(),
-    ])
+/// Columns that a dataset has only where they hold something.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// `seed` and `index`.
+    pub has_samples: bool,
+    /// `path`.
+    pub has_files: bool,
+    /// Labels of operators: target and metric, in the order of the targets.
+    pub operator_labels: Vec<(String, &'static OperatorMetric)>,
+}
+
+impl Layout {
+    /// Of tables that hold such graphs.
+    pub fn of_graphs(graphs: &[GraphLabels], targets: &[String]) -> Self {
+        let is_file = |graph: &GraphLabels| matches!(graph.origin, Origin::File(_));
+        let has_operators = |target: &str, metric: &str| {
+            let of_target = graphs.iter().filter_map(|graph| graph.targets.get(target));
+            let mut operators = of_target.map(|labels| &labels.operators);
+            operators.any(|operators| operators.contains_key(metric))
+        };
+        Self::of(
+            graphs.iter().any(|graph| !is_file(graph)),
+            graphs.iter().any(is_file),
+            targets,
+            has_operators,
+        )
+    }
+
+    /// Of tables that were written.
+    pub fn of_tables(tables: &Tables) -> Self {
+        let operators = tables.operators.rows.schema();
+        let graphs = tables.graphs.rows.schema();
+        let has_operators = |target: &str, metric: &str| {
+            operators.index_of(&operator_column(metric, target)).is_ok()
+        };
+        Self::of(
+            graphs.index_of("seed").is_ok(),
+            graphs.index_of("path").is_ok(),
+            &tables.provenance.target_ids(),
+            has_operators,
+        )
+    }
+
+    fn of(
+        has_samples: bool,
+        has_files: bool,
+        targets: &[String],
+        has_operators: impl Fn(&str, &str) -> bool,
+    ) -> Self {
+        let of_target = |target: &String| {
+            let metrics = OPERATOR_METRICS.iter();
+            let there = metrics.filter(|metric| has_operators(target, metric.id));
+            let pairs = there.map(|metric| (target.clone(), metric));
+            pairs.collect::<Vec<_>>()
+        };
+        Self {
+            has_samples,
+            has_files,
+            operator_labels: targets.iter().flat_map(of_target).collect(),
+        }
+    }
+
+    /// Schemas of the tables of graphs, operators and labels, with [`MEANING`] and [`UNIT`] in the
+    /// metadata of every field.
+    pub fn schemas(&self) -> Result<[SchemaRef; 3]> {
+        Ok([
+            graphs(&[], self)?.schema(),
+            operators(&[], self)?.schema(),
+            labels(&[])?.schema(),
+        ])
+    }
 }
 
 /// A column of a table that is being written.
@@ -87,7 +153,7 @@ fn strings(values: impl Iterator<Item = String>) -> ArrayRef {
 }
 
 /// One row for each graph.
-pub fn graphs(rows: &[GraphRow]) -> Result<RecordBatch> {
+pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
     let u64s = |value: fn(&GraphRow) -> u64| -> ArrayRef {
         Arc::new(UInt64Array::from_iter_values(rows.iter().map(value)))
     };
@@ -101,7 +167,7 @@ pub fn graphs(rows: &[GraphRow]) -> Result<RecordBatch> {
                 .collect::<UInt64Array>(),
         )
     };
-    batch(vec![
+    let mut columns = vec![
         column(
             "graph_id",
             "key of all tables: `cnn-kws/1/17` (space, seed, index; `cnn-kws/1/17/float32` where it is not int8, `cnn-kws/1/17/batch4` for 4 inputs at a time) or `file/NAME`",
@@ -112,21 +178,44 @@ pub fn graphs(rows: &[GraphRow]) -> Result<RecordBatch> {
             "design space, or `file`",
             strings(rows.iter().map(|row| row.labels.origin.space().to_string())),
         ),
-        nullable(
-            "seed",
-            "argument of the sampler; null for a file",
-            sample(|seed, _| seed),
+        column(
+            "split",
+            "side of the split that the shipped network, the costs of processors and the baselines share: `training`, `validation` or `test`, decided by `structure_hash`",
+            strings(rows.iter().map(split)),
         ),
-        nullable(
-            "index",
-            "argument of the sampler; null for a file",
-            sample(|_, index| index),
+        column(
+            "precision",
+            "of activations and weights; of a file, which may hold several, `file`",
+            strings(
+                rows.iter()
+                    .map(|row| row.labels.origin.precision_in_words()),
+            ),
         ),
-        nullable(
-            "path",
-            "of a file; null for a sample",
-            Arc::new(rows.iter().map(path).collect::<StringArray>()),
+        column(
+            "batch",
+            "inputs at a time, of which the labels are",
+            u32s(|row| row.labels.origin.batch()),
         ),
+    ];
+    if layout.has_samples {
+        columns.extend([
+            nullable(
+                "seed",
+                "argument of the sampler; null for a file",
+                sample(|seed, _| seed),
+            ),
+            nullable(
+                "index",
+                "argument of the sampler; null for a file",
+                sample(|_, index| index),
+            ),
+        ]);
+    }
+    if layout.has_files {
+        let paths = Arc::new(rows.iter().map(path).collect::<StringArray>());
+        columns.push(nullable("path", "of a file; null for a sample", paths));
+    }
+    columns.extend([
         column(
             "weight_distribution",
             "how the weights were drawn, for example `gaussian(sigma=12.5)`; empty for a file",
@@ -168,7 +257,15 @@ pub fn graphs(rows: &[GraphRow]) -> Result<RecordBatch> {
             "of each edge, `node_idx` of the operator that reads it",
             lists(rows.iter().map(|row| row.features.edge_dst.as_slice())),
         ),
-    ])
+    ]);
+    batch(columns)
+}
+
+fn split(row: &GraphRow) -> String {
+    let space = row.labels.origin.space();
+    side(&row.structure_hash, space, &Settings::default())
+        .id()
+        .to_owned()
 }
 
 fn seed_and_index(row: &GraphRow) -> Option<(u64, u64)> {
@@ -222,7 +319,7 @@ pub fn features(rows: &[GraphRow]) -> Result<RecordBatch> {
 }
 
 /// One row for each operator, graph by graph, in topological order.
-pub fn operators(rows: &[GraphRow], targets: &[String]) -> Result<RecordBatch> {
+pub fn operators(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
     let operator_idx = rows.iter().flat_map(|row| row.operator_idx.iter().copied());
     let names = rows
         .iter()
@@ -248,14 +345,12 @@ pub fn operators(rows: &[GraphRow], targets: &[String]) -> Result<RecordBatch> {
             Arc::new(Int32Array::from_iter_values(categories)),
         ),
     ]);
-    for target in targets {
-        columns.extend(OPERATOR_METRICS.iter().map(|metric| {
-            let name = operator_column(metric.id, target);
-            let meaning = format!("{} on `{target}`", metric.meaning);
-            let values = operator_values(rows, target, metric.id);
-            nullable(&name, &meaning, values).unit(metric.unit)
-        }));
-    }
+    columns.extend(layout.operator_labels.iter().map(|(target, metric)| {
+        let name = operator_column(metric.id, target);
+        let meaning = format!("{} on `{target}`", metric.meaning);
+        let values = operator_values(rows, target, metric.id);
+        nullable(&name, &meaning, values).unit(metric.unit)
+    }));
     batch(columns)
 }
 

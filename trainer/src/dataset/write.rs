@@ -14,7 +14,8 @@ use super::featurize::{GraphRow, LeftOut, featurize};
 use super::labels::GraphLabels;
 use super::provenance::Provenance;
 use super::table_file::Table;
-use super::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE, tables};
+use super::table_file::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};
+use super::tables::{self, Layout};
 
 /// Graphs in memory at a time.
 pub const CHUNK: usize = 256;
@@ -42,12 +43,13 @@ impl fmt::Display for Summary {
 pub fn write(graphs: Vec<GraphLabels>, provenance: &Provenance, folder: &Path) -> Result<Summary> {
     ensure!(!graphs.is_empty(), "expected labelled graphs, found none");
     fs::create_dir_all(folder).with_context(|| format!("could not create {}", folder.display()))?;
-    let mut tables = Tables::create(folder, provenance)?;
+    let layout = Layout::of_graphs(&graphs, &provenance.target_ids());
+    let mut tables = Tables::create(folder, layout, provenance)?;
     let bar = ProgressBar::new(graphs.len() as u64);
     let mut summary = Summary::default();
     for chunk in graphs.chunks(CHUNK) {
         let rows = featurize_all(chunk, &mut summary)?;
-        tables.append(&rows, provenance)?;
+        tables.append(&rows)?;
         bar.inc(chunk.len() as u64);
     }
     bar.finish_and_clear();
@@ -78,6 +80,7 @@ pub fn featurize_all(graphs: &[GraphLabels], summary: &mut Summary) -> Result<Ve
 
 /// The files while they are being written.
 struct Tables {
+    layout: Layout,
     features: FeatureTable,
     graphs: Table,
     operators: Table,
@@ -85,8 +88,8 @@ struct Tables {
 }
 
 impl Tables {
-    fn create(folder: &Path, provenance: &Provenance) -> Result<Self> {
-        let [graphs, operators, labels] = tables::schemas(&provenance.target_ids())?;
+    fn create(folder: &Path, layout: Layout, provenance: &Provenance) -> Result<Self> {
+        let [graphs, operators, labels] = layout.schemas()?;
         let create =
             |name, schema| Table::create(folder, name, schema, provenance.entries()?, ZSTD_LEVEL);
         Ok(Self {
@@ -94,14 +97,15 @@ impl Tables {
             graphs: create(GRAPHS_FILE, graphs)?,
             operators: create(OPERATORS_FILE, operators)?,
             labels: create(LABELS_FILE, labels)?,
+            layout,
         })
     }
 
-    fn append(&mut self, rows: &[GraphRow], provenance: &Provenance) -> Result<()> {
+    fn append(&mut self, rows: &[GraphRow]) -> Result<()> {
         self.features.append(rows)?;
-        self.graphs.append(&tables::graphs(rows)?)?;
+        self.graphs.append(&tables::graphs(rows, &self.layout)?)?;
         self.operators
-            .append(&tables::operators(rows, &provenance.target_ids())?)?;
+            .append(&tables::operators(rows, &self.layout)?)?;
         self.labels.append(&tables::labels(rows)?)
     }
 

@@ -47,7 +47,8 @@ pub struct EvaluateConfigurationsArgs {
     /// Which configurations.
     #[arg(long = "set", value_enum, default_value_t = Set::Named)]
     pub set: Set,
-    /// Compare each configuration on so many of the networks, taken in turn, instead of all.
+    /// Compare each configuration on so many of the sampled graphs, taken in turn, instead of all. Files are not
+    /// counted.
     #[arg(long)]
     pub networks_each: Option<usize>,
     /// Interpreter that has the packages of `trainer/python/requirements.txt`.
@@ -72,6 +73,8 @@ type Pair = [(f64, f64); METRICS.len()];
 /// Groups of graphs: networks, random operators and files.
 const N_GROUPS: usize = 3;
 const GROUPS: [&str; N_GROUPS] = ["Sampled networks", "Random operators", "Real files"];
+/// Index of the last one.
+const FILES: usize = 2;
 
 /// Accelerator and configuration in words, pairs by group, and graphs that were left out.
 type Row<'p> = ([String; 2], &'p [Vec<Pair>; N_GROUPS], [usize; N_GROUPS]);
@@ -166,15 +169,19 @@ pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
     let mut pairs: Vec<[Vec<Pair>; N_GROUPS]> = vec![Default::default(); targets.len()];
     let mut n_left_out = vec![[0; N_GROUPS]; targets.len()];
     // Every so many-th pair of a network and a configuration, so that each configuration has others.
+    let n_sampled = origins
+        .iter()
+        .filter(|origin| group_of(origin) != FILES)
+        .count();
     let step = args
         .networks_each
-        .map_or(1, |n| (origins.len() / n.max(1)).max(1));
+        .map_or(1, |n| (n_sampled / n.max(1)).max(1));
     for (origin_idx, origin) in origins.iter().enumerate() {
         let bytes = bytes_of(origin)?;
         let group = group_of(origin);
         let planned = totals(&bytes, &accelerators)?;
         for (idx, totals) in planned.iter().enumerate() {
-            if (origin_idx + idx) % step != 0 {
+            if group != FILES && (origin_idx + idx) % step != 0 {
                 continue;
             }
             match labeller.outcome(origin, &bytes, idx)? {
@@ -194,7 +201,7 @@ pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
 fn group_of(origin: &Origin) -> usize {
     match origin {
         Origin::Sampled { space, .. } => usize::from(!has_networks(space)),
-        Origin::File(_) => 2,
+        Origin::File(_) => FILES,
     }
 }
 

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use litecast::learned::intervals::Interval;
 use litecast::learned::manifest::OutputError;
 use litecast::provenance::ErrorSummary;
 
 use super::intervals::{self, GraphErrors};
 use super::left_out::{self, some_of};
+use super::table::Fitted;
 use super::{Trained, errors};
 use crate::checkpoint::Checkpoint;
 use crate::data::Data;
@@ -27,9 +28,13 @@ pub struct EvaluateFamiliesArgs {
     /// Folder for the runs, one folder each; those found there are resumed.
     #[arg(long, default_value = "trainer/runs/families")]
     pub runs: PathBuf,
-    /// Folder for the tables: `families.md`, and `left-out.csv` with errors of graphs for intervals.
-    #[arg(long, default_value = "trainer/results")]
+    /// The table.
+    #[arg(long, default_value = "trainer/results/families.md")]
     pub out: PathBuf,
+    /// Table of errors of graphs for intervals, as `litecast-trainer evaluate` takes it; not written where none
+    /// is named.
+    #[arg(long)]
+    pub left_out: Option<PathBuf>,
     /// Design spaces to leave out, one after the other; all of the dataset where none is given.
     #[arg(long, value_delimiter = ',')]
     pub families: Vec<String>,
@@ -62,6 +67,7 @@ pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
     let device = train::device(false)?.autodiff();
     let mut families = Vec::new();
     let mut outputs = Vec::new();
+    let mut fitted = Fitted::default();
     for name in names {
         let settings = Settings {
             leave_out: vec![name.clone()],
@@ -77,18 +83,20 @@ pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
         train::train(&data, &settings, &checkpoint, &device)?;
         let trained = Trained::new(&checkpoint, data)?;
         outputs.clone_from(&trained.data.outputs);
+        fitted = trained.fitted();
         families.push(Family::of(name, &trained));
     }
     for idx in 0..families.len() {
         families[idx].intervals = intervals_for(idx, &families, &outputs);
     }
-    let text = markdown(&families, &args.settings);
+    let text = markdown(&families, fitted, &args.settings);
     println!("{text}");
-    fs::create_dir_all(&args.out)?;
-    let graphs = families.iter().flat_map(|family| some_of(&family.graphs));
-    let graphs: Vec<&GraphErrors> = graphs.collect();
-    left_out::write(&args.out.join("left-out.csv"), &outputs, &graphs)?;
-    Ok(fs::write(args.out.join("families.md"), text)?)
+    if let Some(path) = &args.left_out {
+        let graphs = families.iter().flat_map(|family| some_of(&family.graphs));
+        let graphs: Vec<&GraphErrors> = graphs.collect();
+        left_out::write(path, &outputs, &graphs)?;
+    }
+    fs::write(&args.out, text).with_context(|| args.out.display().to_string())
 }
 
 /// From the validation graphs of one family's network and from all other families, measured on the family:
@@ -102,7 +110,7 @@ fn intervals_for(idx: usize, families: &[Family], outputs: &[LabelKey]) -> Vec<I
 }
 
 /// A row for each family, columns for the latency of each target.
-fn markdown(families: &[Family], settings: &Settings) -> String {
+fn markdown(families: &[Family], fitted: Fitted, settings: &Settings) -> String {
     let mut targets: Vec<&str> = families
         .iter()
         .flat_map(|family| family.errors.iter())
@@ -116,7 +124,7 @@ fn markdown(families: &[Family], settings: &Settings) -> String {
         let n_graphs = errors.iter().flatten().map(|(error, _)| error.n).max();
         let mut cells = vec![family.name.clone(), n_graphs.unwrap_or(0).to_string()];
         cells.extend(errors.into_iter().flat_map(|found| match found {
-            Some((error, inside)) => figures(error.capped_mape, error.median_ape, inside),
+            Some((error, inside)) => figures(error.mape, error.median_ape, inside),
             None => ["-"; 3].map(str::to_owned),
         }));
         cells
@@ -128,7 +136,7 @@ fn markdown(families: &[Family], settings: &Settings) -> String {
             of_all.iter().map(of).sum::<f64>() / of_all.len() as f64
         };
         figures(
-            mean(&|(error, _)| error.capped_mape),
+            mean(&|(error, _)| error.mape),
             mean(&|(error, _)| error.median_ape),
             mean(&|(_, coverage_percent)| *coverage_percent),
         )
@@ -138,12 +146,15 @@ fn markdown(families: &[Family], settings: &Settings) -> String {
         [format!("{target}: mean"), "median".into(), "inside".into()].map(Head::number)
     }));
     format!(
-        "# Latency of design spaces that were left out\n\nEach row is a network of its own, trained for {} \
-         epochs on all other design spaces and measured on all graphs of this one: mean absolute \
-         percentage error, errors above 100 % counted as that, median, and the share of labels inside \
-         intervals that were made to hold 90 %, from the network's own validation graphs and from all \
-         other left-out spaces.\n\n{}",
+        "# Latency of design spaces that were left out\n\nEach row is a network of its own (`{}`), trained \
+         for at most {} epochs on all other design spaces and measured on all graphs of this one: mean and \
+         median absolute percentage error, none capped, and the share of labels inside intervals that were \
+         made to hold 90 %, from the network's own validation graphs and from all other left-out spaces. \
+         Graphs trained on and features are those of the last row's network: {} and {}.\n\n{}",
+        settings.architecture.id(),
         settings.epochs,
+        fitted.n_trained,
+        fitted.n_features.unwrap_or(0),
         table(&heads, families.iter().map(row).chain([means]))
     )
 }

@@ -14,6 +14,9 @@ const N_LANDMARKS: usize = 192;
 /// Graphs of one distance band at least: their 90 % quantile then moves by about 2 %.
 const MIN_BAND_GRAPHS: usize = 150;
 
+/// Fewer graphs say too little of a 90 % quantile: an output with so few has no interval.
+const MIN_GRAPHS: usize = 20;
+
 /// Bands at most.
 const MAX_BANDS: usize = 5;
 
@@ -127,8 +130,11 @@ struct Error {
 }
 
 /// Bands of equally many graphs, by distance, each wide enough for its own; neighbours that would
-/// narrow with the distance become one.
+/// narrow with the distance become one. None of fewer than [`MIN_GRAPHS`].
 fn bands(mut errors: Vec<Error>) -> Vec<Band> {
+    if errors.len() < MIN_GRAPHS {
+        return Vec::new();
+    }
     errors.sort_by(|a, b| a.distance.total_cmp(&b.distance));
     let n_bands = (errors.len() / MIN_BAND_GRAPHS).clamp(1, MAX_BANDS);
     let size = errors.len().div_ceil(n_bands).max(1);
@@ -203,11 +209,18 @@ mod tests {
     }
 
     #[test]
-    fn few_graphs_give_the_largest_error() {
-        let error = |log_error| Error {
-            distance: 1.0,
-            log_error,
+    fn few_graphs_give_no_interval() {
+        let mut rng = ChaCha8Rng::seed_from_u64(6);
+        let mut errors = errors(MIN_GRAPHS, &mut rng);
+        assert_eq!(bands(errors.clone()).len(), 1);
+        errors.pop();
+        let interval = Interval {
+            target: "t".into(),
+            metric: "m".into(),
+            bands: bands(errors),
+            coverage_percent: 0.0,
+            n: 0,
         };
-        assert_eq!(log_half_width(&[error(0.1), error(0.4), error(0.2)]), 0.4);
+        assert_eq!(interval.around(1.0, 0.0), None);
     }
 }

@@ -110,8 +110,8 @@ pub fn intervals(intervals: &[Interval]) -> String {
         Head::number("graphs"),
     ];
     let half_width = |band: Option<&Band>| {
-        let log_half_width = band.map_or(0.0, |band| band.log_half_width);
-        format!("×/÷ {:.3}", log_half_width.exp())
+        let factor = |band: &Band| format!("×/÷ {:.3}", band.log_half_width.exp());
+        band.map_or("none: too few graphs".to_owned(), factor)
     };
     let row = |i: &Interval| {
         vec![
@@ -144,11 +144,44 @@ pub struct CsvRow {
     pub within_5: f64,
     pub within_10: f64,
     pub spearman: f64,
+    /// Graphs that it was measured on.
     pub n: usize,
+    /// The fields of [`Fitted`]; absent where a table does not tell.
+    #[serde(default)]
+    pub n_trained: Option<usize>,
+    #[serde(default)]
+    pub n_features: Option<usize>,
+    #[serde(default)]
+    pub best_epoch: Option<usize>,
+    #[serde(default)]
+    pub n_epochs: Option<usize>,
+    #[serde(default)]
+    pub seed: Option<u64>,
+}
+
+/// What a method was fitted with.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fitted {
+    /// Graphs that it was fitted to.
+    pub n_trained: usize,
+    /// Numbers of an operator or of a graph that it sees and that vary; absent where it sees none.
+    pub n_features: Option<usize>,
+    /// Of a network.
+    pub epochs: Option<Epochs>,
+}
+
+/// How long a network was trained.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Epochs {
+    /// The one whose weights were kept, counted from 1.
+    pub best: usize,
+    pub all: usize,
+    /// Seed of the weights.
+    pub seed: u64,
 }
 
 impl CsvRow {
-    fn new(method: &str, e: &OutputError) -> Self {
+    fn new(method: &str, e: &OutputError, fitted: Fitted) -> Self {
         let s = &e.error;
         let rounded = |value: f64| (value * 1e4).round() / 1e4;
         Self {
@@ -163,18 +196,23 @@ impl CsvRow {
             within_10: rounded(s.within_10),
             spearman: rounded(s.spearman),
             n: s.n,
+            n_trained: Some(fitted.n_trained),
+            n_features: fitted.n_features,
+            best_epoch: fitted.epochs.map(|epochs| epochs.best),
+            n_epochs: fitted.epochs.map(|epochs| epochs.all),
+            seed: fitted.epochs.map(|epochs| epochs.seed),
         }
     }
 }
 
-/// Every figure, with the method that it is of.
+/// Every figure, with the method that it is of and what that was fitted with.
 pub fn write_csv<'e>(
     path: &Path,
-    errors: impl IntoIterator<Item = (&'e str, &'e OutputError)>,
+    errors: impl IntoIterator<Item = (&'e str, &'e OutputError, Fitted)>,
 ) -> Result<()> {
     let mut writer = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
-    for (method, error) in errors {
-        writer.serialize(CsvRow::new(method, error))?;
+    for (method, error, fitted) in errors {
+        writer.serialize(CsvRow::new(method, error, fitted))?;
     }
     Ok(writer.flush()?)
 }

@@ -1,6 +1,8 @@
 //! `litecast-trainer table6`: PerfSAGE's Table 6, specialised and generalised networks on the paper's four
 //! design spaces, with the paper's numbers beside those measured here.
 
+mod processors;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
@@ -18,8 +20,8 @@ use crate::spaces::Space;
 #[derive(Clone, Debug, clap::Args)]
 pub struct Table6Args {
     /// Folder of the tables: `<architecture>.csv` of a network for all spaces,
-    /// `<architecture>-<space>.csv` of one for a single space, `baselines.csv`; `table6.md` is written
-    /// there.
+    /// `<architecture>-<space>.csv` of one for a single space, `baselines.csv`, and the tables of processors in
+    /// `processors/`; `table6.md` is written there.
     #[arg(long, default_value = "trainer/results")]
     pub results: PathBuf,
 }
@@ -55,7 +57,7 @@ pub fn run(args: &Table6Args) -> Result<()> {
         "{}: expected tables of `evaluate`, found none",
         args.results.display()
     );
-    let text = markdown(&methods);
+    let text = markdown(&methods) + &processors::markdown(&args.results)?;
     println!("{text}");
     Ok(fs::write(args.results.join("table6.md"), text)?)
 }
@@ -198,7 +200,8 @@ mod tests {
             let method = name.split("-cnn").next().unwrap();
             let rows = [row(space), row("other")];
             let path = folder.path().join(format!("{name}.csv"));
-            table::write_csv(&path, rows.iter().map(|row| (method, row))).unwrap();
+            let fitted = table::Fitted::default();
+            table::write_csv(&path, rows.iter().map(|row| (method, row, fitted))).unwrap();
         };
         write("perfsage-cnn-kws", "cnn-kws", "latency");
         write("per-operator", "cnn-kws", "sram_peak");

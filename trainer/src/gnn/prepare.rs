@@ -314,6 +314,12 @@ impl Scaling {
         self.columns.n
     }
 
+    /// Columns that varied in training and are not hidden.
+    pub fn n_features(&self) -> usize {
+        let factors = self.features.inverse_std().into_iter();
+        factors.filter(|&factor| factor != 0.0).count()
+    }
+
     pub fn n_outputs(&self) -> usize {
         self.mean_label.len()
     }

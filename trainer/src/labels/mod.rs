@@ -34,20 +34,12 @@ use self::progress::Progress;
 use self::record::{Labelled, Origin, Outcome, Record, Run};
 use self::store::{Done, LabelFile, Labels, ensure_same_tool};
 use self::target::Target;
+pub use self::target::ToolChoice;
 use self::tool::LabellingTool;
 use self::vela::Vela;
 use self::worker::{Answer, Worker};
 use crate::spaces;
 use crate::writer::Precision;
-
-/// The labelling tools by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub enum ToolChoice {
-    /// Arm's compiler for Ethos-U NPUs.
-    Vela,
-    /// LiteRT under QEMU, for Cortex-A processors.
-    LitertQemu,
-}
 
 /// Labels sampled networks or given files.
 #[derive(Clone, Debug, clap::Args)]

@@ -156,6 +156,14 @@ impl Origin {
         matches!(self, Self::Sampled { precision, .. } if precision.is_int8())
     }
 
+    /// As its name has it; `file` for a file.
+    pub fn precision_in_words(&self) -> String {
+        match self {
+            Self::Sampled { precision, .. } => precision.to_string(),
+            Self::File(_) => "file".to_owned(),
+        }
+    }
+
     /// Inputs at a time; of a file, which nothing tells this of, 1.
     pub fn batch(&self) -> u32 {
         match self {

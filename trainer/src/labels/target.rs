@@ -4,7 +4,14 @@ use litecast::provenance::ProvenanceKind;
 use litecast::targets::cortex_a::Constants;
 use serde::{Deserialize, Serialize};
 
-use super::ToolChoice;
+/// The labelling tools by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum ToolChoice {
+    /// Arm's compiler for Ethos-U NPUs.
+    Vela,
+    /// LiteRT under QEMU, for Cortex-A processors.
+    LitertQemu,
+}
 
 /// Hardware as a labelling tool is told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

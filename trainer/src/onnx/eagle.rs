@@ -1,7 +1,7 @@
 //! The nodes of [`Eagle`].
 
 use super::builder::{GraphBuilder, int};
-use super::{EdgeSums, Inputs, floats, kinds, linear, natural_units};
+use super::parts::{EdgeSums, Inputs, floats, kinds, linear, natural_units};
 use crate::gnn::eagle::{Convolution, Eagle, NORM_EPSILON};
 use crate::gnn::prepare::Scaling;
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use burn::nn::Linear;
 
 use super::builder::{GraphBuilder, int};
-use super::{
+use super::parts::{
     EdgeSums, Graphs, Inputs, encode_columns, linear, linear_relu, natural_amounts, natural_units,
     product, with_bias,
 };

@@ -1,7 +1,7 @@
 //! The nodes of [`PerfSage`].
 
 use super::builder::{GraphBuilder, int};
-use super::{EdgeSums, Inputs, encode, linear, linear_relu, natural_units};
+use super::parts::{EdgeSums, Inputs, encode, linear, linear_relu, natural_units};
 use crate::gnn::perfsage::PerfSage;
 use crate::gnn::prepare::Scaling;
 

@@ -1,7 +1,7 @@
 //! The nodes of [`Sage`].
 
 use super::builder::{GraphBuilder, int};
-use super::{EdgeSums, Inputs, kinds, linear, linear_relu, natural_units, ones};
+use super::parts::{EdgeSums, Inputs, kinds, linear, linear_relu, natural_units, ones};
 use crate::gnn::aggregate::Neighbours;
 use crate::gnn::prepare::Scaling;
 use crate::gnn::sage::{LENGTH_EPSILON, Sage, SagePlan};

@@ -1,11 +1,11 @@
 //! The nodes of [`SeerNet`].
 
 use super::builder::{GraphBuilder, int};
-use super::whole_graph::WholeGraph;
-use super::{
-    EdgeSums, Graphs, Inputs, floats, kinds, linear, linear_relu, natural_units, rows_at,
+use super::parts::{
+    EdgeSums, Graphs, Inputs, floats, kinds, linear, linear_relu, natural_units, ones, rows_at,
     side_by_side,
 };
+use super::whole_graph::WholeGraph;
 use crate::gnn::prepare::Scaling;
 use crate::gnn::seernet::{Attention, Block, Mlp, SeerNet};
 
@@ -18,7 +18,7 @@ pub fn export(
 ) -> String {
     let kinds = kinds(graph, inputs, scaling.vocabulary.len());
     let incoming = EdgeSums::new(graph, &inputs.edge_src, &inputs.edge_dst);
-    let ones = super::ones(graph, &kinds);
+    let ones = ones(graph, &kinds);
     let edges = Edges {
         writers: &inputs.edge_src,
         readers: &inputs.edge_dst,

@@ -3,7 +3,7 @@
 use tract_onnx::pb::tensor_proto::DataType;
 
 use super::builder::{GraphBuilder, int};
-use super::{EdgeSums, Graphs, Inputs, natural_amounts, rows_at, side_by_side, standardise};
+use super::parts::{EdgeSums, Graphs, Inputs, natural_amounts, rows_at, side_by_side, standardise};
 use crate::gnn::prepare::Scaling;
 use crate::gnn::whole_graph::N_AMOUNTS;
 

@@ -3,17 +3,16 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-use super::Space;
-
 /// The stream of choices that makes one sample.
 pub struct Choices(ChaCha8Rng);
 
 impl Choices {
-    pub fn new(space: Space, seed: u64, index: u64) -> Self {
+    /// `space` keeps the streams of spaces apart.
+    pub fn new(space: [u8; 16], seed: u64, index: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
         key[8..16].copy_from_slice(&index.to_le_bytes());
-        key[16..].copy_from_slice(&space.key());
+        key[16..].copy_from_slice(&space);
         Choices(ChaCha8Rng::from_seed(key))
     }
 

@@ -163,7 +163,7 @@ pub struct Sample {
 
 /// The network number `index` of `space` under `seed`, in int8: a pure function of its arguments.
 pub fn sample(space: Space, seed: u64, index: u64) -> Sample {
-    let mut choices = Choices::new(space, seed, index);
+    let mut choices = Choices::new(space.key(), seed, index);
     let mut values = SplitMix64::new(choices.seed());
     let weight_distribution = WeightDistribution::draw(&mut values);
     let values_seed = values.next_u64();

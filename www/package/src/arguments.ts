@@ -35,9 +35,13 @@ export function isBytes(value: unknown): value is BytesSource {
 }
 
 /** The bytes themselves where they are in one, without a copy. */
-export function viewOf(value: BytesSource): Uint8Array {
-  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
-  return new Uint8Array(value as ArrayBuffer);
+export function viewOf(value: BytesSource, place: string): Uint8Array {
+  try {
+    if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
+    return new Uint8Array(value as ArrayBuffer);
+  } catch (error) {
+    throw wrongArgument(`${place}: expected bytes, found a buffer that was detached, for example by a transfer to a worker (${(error as Error).message})`);
+  }
 }
 
 /** As `GRAPH_FORMAT` of the module. */
@@ -57,7 +61,7 @@ function graphBytes({ format, ...graph }: Graph, place: string): Uint8Array {
 }
 
 export function bytesOf(value: unknown, place: string): Uint8Array {
-  if (isBytes(value)) return viewOf(value);
+  if (isBytes(value)) return viewOf(value, place);
   if (isGraph(value)) return graphBytes(value, place);
   const hint = tag(value) === "Promise" || tag(value) === "Blob" || tag(value) === "File" || tag(value) === "Response"
     ? "; give what its arrayBuffer() resolves to"
@@ -75,8 +79,9 @@ export function text(value: unknown, name: string): string {
   throw wrongArgument(`${name}: expected a string, found ${inWords(value)}`);
 }
 
+/** Instances of a program's own classes too, but not what has its fields elsewhere, as a promise or a map. */
 export function plainObject(value: unknown, place: string): Record<string, unknown> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value) && !isBytes(value)) return value as Record<string, unknown>;
+  if (tag(value) === "Object") return value as Record<string, unknown>;
   throw wrongArgument(`${place}: expected an object, found ${inWords(value)}`);
 }
 

@@ -3,19 +3,25 @@ import type * as api from "../types/index.d.ts";
 import type { LiteCastWorker } from "../types/worker.d.ts";
 import { LitecastError } from "./errors.ts";
 import type { Loaded } from "./load.ts";
-import { type Call, type Method, READY, received, type Reply, restore } from "./protocol.ts";
+import { type Call, type Method, received, type Reply, restore } from "./protocol.ts";
 
 /** A worker of any platform. */
 export interface Thread {
   post(message: unknown, transfer: ArrayBuffer[]): void;
   /** Sets who hears of messages and of a thread that broke. */
-  listen(onMessage: (message: Reply | typeof READY) => void, onFailure: (message: string) => void): void;
+  listen(onMessage: (message: Reply) => void, onFailure: (message: string) => void): void;
   stop(): void;
 }
 
 interface Waiting {
   resolve(value: unknown): void;
   reject(error: LitecastError): void;
+}
+
+/** Other iterables than arrays do not cross threads; what is none is refused there. */
+function asArray(list: unknown): unknown {
+  const is_iterable = typeof list === "object" && list !== null && Symbol.iterator in list && !ArrayBuffer.isView(list);
+  return is_iterable ? [...(list as Iterable<unknown>)] : list;
 }
 
 /** A thread that has started. */
@@ -34,17 +40,9 @@ export class Client implements LiteCastWorker {
   /** Rejects with the kind `worker` where the thread cannot be started. */
   static async connect(thread: Thread, files: () => Promise<Loaded>): Promise<Client> {
     const client = new Client(thread);
+    thread.listen((message) => client.#settle(message), (words) => client.#end(new LitecastError("worker", words)));
     try {
-      await new Promise<void>((resolve, reject) => {
-        thread.listen(
-          (message) => (message === READY ? resolve() : client.#settle(message)),
-          (words) => {
-            const error = new LitecastError("worker", words);
-            reject(error);
-            client.#end(error);
-          },
-        );
-      });
+      // What is sent before the script runs waits for it.
       client.version = (await client.#ask({ start: await files() })) as string;
       return client;
     } catch (error) {
@@ -53,26 +51,40 @@ export class Client implements LiteCastWorker {
     }
   }
 
+  get memory_bytes(): Promise<number> {
+    return this.#call("memory_bytes", []) as Promise<number>;
+  }
+
   estimate(...args: unknown[]): Promise<api.Report> {
     return this.#call("estimate", args) as Promise<api.Report>;
   }
 
   estimateMany(models: Iterable<unknown>, ...args: unknown[]): Promise<(api.Report | LitecastError)[]> {
-    // Other iterables than arrays do not cross threads; what is none is refused there.
-    const list = typeof models === "object" && models !== null && Symbol.iterator in models && !ArrayBuffer.isView(models) ? [...models] : models;
-    return this.#call("estimateMany", [list, ...args]) as Promise<(api.Report | LitecastError)[]>;
+    return this.#call("estimateMany", [asArray(models), ...args]) as Promise<(api.Report | LitecastError)[]>;
   }
 
   analyze(...args: unknown[]): Promise<api.Report> {
     return this.#call("analyze", args) as Promise<api.Report>;
   }
 
-  compare(before: api.Summary, after: api.Summary): Promise<api.Comparison> {
-    return this.#call("compare", [before, after]) as Promise<api.Comparison>;
+  estimateChanged(...args: unknown[]): Promise<api.Report> {
+    return this.#call("estimateChanged", args) as Promise<api.Report>;
+  }
+
+  leftOut(...args: unknown[]): Promise<api.LeftOut[][]> {
+    return this.#call("leftOut", args) as Promise<api.LeftOut[][]>;
+  }
+
+  accelerators(...args: unknown[]): Promise<api.Accelerators> {
+    return this.#call("accelerators", args) as Promise<api.Accelerators>;
+  }
+
+  compare(...args: unknown[]): Promise<api.Comparison> {
+    return this.#call("compare", args) as Promise<api.Comparison>;
   }
 
   calibrate(measurements: Iterable<api.Measurement>): Promise<api.Calibration> {
-    return this.#call("calibrate", [measurements]) as Promise<api.Calibration>;
+    return this.#call("calibrate", [asArray(measurements)]) as Promise<api.Calibration>;
   }
 
   calibrated(...args: unknown[]): Promise<api.Calibrated> {
@@ -83,8 +95,28 @@ export class Client implements LiteCastWorker {
     return this.#call("targets", []) as Promise<api.TargetInfo[]>;
   }
 
+  defaultTargets(): Promise<api.TargetId[]> {
+    return this.#call("defaultTargets", []) as Promise<api.TargetId[]>;
+  }
+
   boards(): Promise<api.Boards> {
     return this.#call("boards", []) as Promise<api.Boards>;
+  }
+
+  fits(...args: unknown[]): Promise<api.Fits> {
+    return this.#call("fits", args) as Promise<api.Fits>;
+  }
+
+  loadGpus(...args: unknown[]): Promise<api.TargetInfo[]> {
+    return this.#call("loadGpus", args) as Promise<api.TargetInfo[]>;
+  }
+
+  sweep(...args: unknown[]): Promise<api.Sweep> {
+    return this.#call("sweep", args) as Promise<api.Sweep>;
+  }
+
+  sweepBatch(...args: unknown[]): Promise<api.BatchSweep | null> {
+    return this.#call("sweepBatch", args) as Promise<api.BatchSweep | null>;
   }
 
   dispose(): void {

@@ -8,7 +8,8 @@ import type { LiteCastWorker } from "../types/worker.d.ts";
 import { LitecastError } from "./errors.ts";
 import { load } from "./worker.ts";
 
-const DEFAULT_TARGET = "ethos-u55-256";
+const ATTRIBUTES = ["src", "target", "batch", "metric"] as const;
+const DEFAULTS: Record<(typeof ATTRIBUTES)[number], string> = { src: "", target: "ethos-u55-256", batch: "1", metric: "latency" };
 const SVG = "http://www.w3.org/2000/svg";
 
 const NODE_WIDTH_PX = 192;
@@ -76,7 +77,7 @@ export function defineElements(): void {
   if (typeof customElements === "undefined" || customElements.get("litecast-report")) return;
 
   abstract class ModelElement extends HTMLElement {
-    static observedAttributes = ["src", "target", "batch", "metric"];
+    static observedAttributes = ATTRIBUTES;
     readonly root = this.attachShadow({ mode: "open" });
     #pending: AbortController | null = null;
     #report: Report | null = null;
@@ -87,10 +88,6 @@ export function defineElements(): void {
       const sheet = new CSSStyleSheet();
       sheet.replaceSync(style);
       this.root.adoptedStyleSheets = [sheet];
-    }
-
-    get target(): string {
-      return this.getAttribute("target") ?? DEFAULT_TARGET;
     }
 
     /** The report that is shown; setting one shows it without a `src`. */
@@ -104,11 +101,25 @@ export function defineElements(): void {
     }
 
     connectedCallback(): void {
+      for (const name of [...ATTRIBUTES, "report"]) this.#takeEarly(name);
       void this.#update();
     }
 
-    attributeChangedCallback(_name: string, before: string | null, after: string | null): void {
-      if (this.isConnected && before !== after) void this.#update();
+    /** A property that a program set before the element was defined hides the one of the element. */
+    #takeEarly(name: string): void {
+      if (!Object.hasOwn(this, name)) return;
+      const own = this as unknown as Record<string, unknown>;
+      const value = own[name];
+      delete own[name];
+      own[name] = value;
+    }
+
+    attributeChangedCallback(name: string, before: string | null, after: string | null): void {
+      if (!this.isConnected || before === after) return;
+      // The report has every metric.
+      if (name === "metric" && this.#report) this.#draw(this.#report);
+      else if (name === "src" && after === null) this.report = null;
+      else void this.#update();
     }
 
     disconnectedCallback(): void {
@@ -124,26 +135,46 @@ export function defineElements(): void {
       this.dataset["state"] = "loading";
       this.root.replaceChildren(...this.waiting());
       try {
-        const report = await reportOf(src, this.target, Number(this.getAttribute("batch") ?? 1), pending.signal);
+        const report = await reportOf(src, targetOf(this), Number(this.getAttribute("batch") ?? 1), pending.signal);
         if (!pending.signal.aborted) this.#show(report);
       } catch (error) {
         if (pending.signal.aborted) return;
+        this.#report = null;
         this.dataset["state"] = "error";
         this.root.replaceChildren(...this.failed(error as Error));
         this.dispatchEvent(new CustomEvent("litecast-error", { detail: error, bubbles: true, composed: true }));
       }
     }
 
-    #show(report: Report | null): void {
-      this.#report = report;
+    #draw(report: Report | null): void {
       this.dataset["state"] = report ? "ready" : "empty";
       this.root.replaceChildren(...(report ? this.content(report) : []));
+    }
+
+    #show(report: Report | null): void {
+      this.#report = report;
+      this.#draw(report);
       if (report) this.dispatchEvent(new CustomEvent("litecast-report", { detail: report, bubbles: true, composed: true }));
     }
 
     abstract waiting(): Node[];
     abstract failed(error: Error): Node[];
     abstract content(report: Report): Node[];
+  }
+
+  // Each attribute as a property, as elements of HTML have them, and as frameworks set them.
+  for (const name of ATTRIBUTES) {
+    Object.defineProperty(ModelElement.prototype, name, {
+      configurable: true,
+      enumerable: true,
+      get(this: HTMLElement) {
+        return this.getAttribute(name) ?? DEFAULTS[name];
+      },
+      set(this: HTMLElement, value: unknown) {
+        if (value === null || value === undefined) this.removeAttribute(name);
+        else this.setAttribute(name, String(value));
+      },
+    });
   }
 
   customElements.define(
@@ -184,14 +215,16 @@ export function defineElements(): void {
       }
 
       content(report: Report): Node[] {
-        const metric = this.getAttribute("metric") ?? "latency";
+        const metric = this.getAttribute("metric") ?? DEFAULTS.metric;
         const result = report.results.find((one) => one.metric === metric);
-        this.title = result ? `${metricName(metric)} on ${result.device}: ${"value" in result ? doubtWords(result) : result.unavailable}` : `no ${metric} on ${this.target}`;
-        return [document.createTextNode(result && "value" in result ? `${valueText(result)} on ${shortName(result.target)}` : `no estimate on ${shortName(this.target)}`)];
+        this.title = result ? `${metricName(metric)} on ${result.device}: ${"value" in result ? doubtWords(result) : result.unavailable}` : `no ${metric} on ${targetOf(this)}`;
+        return [document.createTextNode(result && "value" in result ? `${valueText(result)} on ${shortName(result.target)}` : `no estimate on ${shortName(targetOf(this))}`)];
       }
     },
   );
 }
+
+const targetOf = (element: HTMLElement): string => element.getAttribute("target") ?? DEFAULTS.target;
 
 /** `ethos-u55-256` → `U55-256`. */
 function shortName(target: string): string {

@@ -1,10 +1,11 @@
 /** Messages between a program and the thread that estimates for it. */
-import type { LitecastErrorKind } from "../types/index.d.ts";
+import type * as api from "../types/index.d.ts";
 import { LitecastError } from "./errors.ts";
 import type { LiteCast } from "./litecast.ts";
 import type { Loaded } from "./load.ts";
 
-export type Method = "estimate" | "estimateMany" | "analyze" | "compare" | "calibrate" | "calibrated" | "targets" | "boards";
+/** Everything but what the program's side answers by itself. */
+export type Method = Exclude<keyof api.LiteCast, "version" | "dispose" | typeof Symbol.dispose>;
 
 export type Call = { start: Loaded } | { method: Method; args: unknown[] };
 
@@ -14,14 +15,11 @@ export interface Request {
 }
 
 export interface Failure {
-  kind: LitecastErrorKind;
+  kind: api.LitecastErrorKind;
   message: string;
 }
 
 export type Reply = { id: number; value: unknown } | { id: number; error: Failure };
-
-/** The first message of a thread, once it can take requests. */
-export const READY = "litecast thread is ready";
 
 export const describe = (error: unknown): Failure =>
   error instanceof LitecastError ? { kind: error.kind, message: error.message } : { kind: "internal", message: String(error) };
@@ -32,6 +30,7 @@ export const restore = ({ kind, message }: Failure): LitecastError => new Liteca
 export type Entry = { report: unknown } | { error: Failure };
 
 export function call(litecast: LiteCast, method: Method, args: unknown[]): unknown {
+  if (method === "memory_bytes") return litecast.memory_bytes;
   const called = litecast[method] as (...args: unknown[]) => unknown;
   const value = called.apply(litecast, args);
   if (method !== "estimateMany") return value;

@@ -37,7 +37,7 @@ export async function bytesFrom(given: FileSource | PromiseLike<FileSource>, exp
 }
 
 async function read(source: unknown, expected: Expected, platform: Platform): Promise<{ bytes: Uint8Array; place: string }> {
-  if (isBytes(source)) return { bytes: viewOf(source), place: expected.option };
+  if (isBytes(source)) return { bytes: unshared(viewOf(source, expected.option)), place: expected.option };
   const url = typeof source === "string" ? source : tag(source) === "URL" ? (source as { href: string }).href : null;
   if (url !== null) return { bytes: await platform.read(url), place: url };
   if (typeof source === "object" && source !== null && is_response(source)) {
@@ -47,6 +47,11 @@ async function read(source: unknown, expected: Expected, platform: Platform): Pr
     return { bytes: new Uint8Array(await source.arrayBuffer()), place };
   }
   throw wrongArgument(`${expected.option}: expected a URL, a Response or bytes, found ${inWords(source)}`);
+}
+
+/** Neither compilers of modules nor decoders of text take memory that is shared. */
+function unshared(bytes: Uint8Array): Uint8Array {
+  return tag(bytes.buffer) === "SharedArrayBuffer" ? bytes.slice() : bytes;
 }
 
 /** Names a page that a server gave in the place of a file, which bundlers' servers do. */

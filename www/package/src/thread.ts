@@ -2,9 +2,9 @@
 import { LitecastError } from "./errors.ts";
 import type { LiteCast } from "./litecast.ts";
 import { start } from "./load.ts";
-import { call, describe, READY, type Reply, type Request } from "./protocol.ts";
+import { call, describe, type Reply, type Request } from "./protocol.ts";
 
-export function answer(post: (message: Reply | typeof READY) => void): (request: Request) => void {
+export function answer(post: (message: Reply) => void): (request: Request) => void {
   let litecast: LiteCast | null = null;
   let last: Promise<void> = Promise.resolve();
 
@@ -20,7 +20,6 @@ export function answer(post: (message: Reply | typeof READY) => void): (request:
     }
   }
 
-  post(READY);
   return (request) => {
     last = last.then(() => reply(request));
   };

@@ -2,16 +2,28 @@
 export { LitecastError } from "./errors.ts";
 import { Worker } from "node:worker_threads";
 import type { WorkerLoadOptions } from "../types/worker.d.ts";
+import { plainObject } from "./arguments.ts";
 import { Client, type Thread } from "./client.ts";
+import { inWords, wrongArgument } from "./errors.ts";
 import { loadFiles } from "./load.ts";
 import { server } from "./server.ts";
 import { shipped } from "./shipped.ts";
 
 export async function load(options: WorkerLoadOptions = {}): Promise<Client> {
-  const { worker = new URL("./thread.node.js", import.meta.url), ...others } = options;
+  const { worker = new URL("./thread.node.js", import.meta.url), ...others } = plainObject(options, "load()");
+  const thread = threadOf(given(worker));
   const files = loadFiles(others, server, shipped);
   files.catch(() => undefined); // awaited below
-  return Client.connect(threadOf(new Worker(worker as URL | string)), () => files);
+  return Client.connect(thread, () => files);
+}
+
+function given(worker: unknown): Worker {
+  if (worker instanceof Worker) return worker;
+  try {
+    return new Worker(worker as URL | string);
+  } catch (error) {
+    throw wrongArgument(`worker: expected a Worker, or the URL or path of litecast/thread, found ${inWords(worker)} (${(error as Error).message})`);
+  }
 }
 
 function threadOf(worker: Worker): Thread {
@@ -24,13 +36,12 @@ function threadOf(worker: Worker): Thread {
       worker.postMessage(message, transfer);
     },
     listen(onMessage, onFailure) {
-      worker.ref();
-      n_waiting++;
       worker.on("message", (message) => {
         if (--n_waiting === 0) worker.unref();
         onMessage(message);
       });
       worker.on("error", (error) => onFailure(`the thread stopped: ${error.message}`));
+      worker.on("exit", (code) => onFailure(`the thread ended with code ${code}`));
     },
     stop: () => void worker.terminate(),
   };

@@ -1,6 +1,7 @@
 /** The same estimator in a module worker, so that a page stays responsive. */
 export { LitecastError } from "./errors.ts";
 import type { WorkerLoadOptions } from "../types/worker.d.ts";
+import { plainObject, tag } from "./arguments.ts";
 import { Client, type Thread } from "./client.ts";
 import { inWords, LitecastError, wrongArgument } from "./errors.ts";
 import { loadFiles } from "./load.ts";
@@ -8,24 +9,33 @@ import { shipped } from "./shipped.ts";
 import { web } from "./web.ts";
 
 export async function load(options: WorkerLoadOptions = {}): Promise<Client> {
-  const { worker, ...others } = options;
+  const { worker, ...others } = plainObject(options, "load()");
+  const thread = worker === undefined ? null : threadOf(given(worker));
   const files = loadFiles(others, web, shipped);
   files.catch(() => undefined); // awaited below
-  if (worker !== undefined) return Client.connect(threadOf(given(worker)), () => files);
+  if (thread) return Client.connect(thread, () => files);
   try {
-    return await Client.connect(threadOf(new Worker(new URL("./thread.js", import.meta.url), { type: "module" })), () => files);
+    return await Client.connect(threadOf(started(new URL("./thread.js", import.meta.url))), () => files);
   } catch (error) {
     if (!(error instanceof LitecastError) || error.kind !== "worker") throw error;
-    // A bundler that does not know that the script is a worker has moved this one away from it.
+    // A bundler that does not know that the script is a worker has moved this one away from it, or this one is of
+    // another origin, from which browsers start no worker.
     return Client.connect(await fromText(), () => files);
   }
 }
 
 function given(worker: unknown): Worker {
-  if (typeof worker === "string") return new Worker(worker, { type: "module" });
-  if (worker instanceof URL) return new Worker(worker, { type: "module" });
+  if (typeof worker === "string" || tag(worker) === "URL") return started(worker as string | URL);
   if (typeof worker === "object" && worker !== null && "postMessage" in worker) return worker as Worker;
   throw wrongArgument(`worker: expected a Worker or the URL of litecast/thread, found ${inWords(worker)}`);
+}
+
+function started(url: string | URL): Worker {
+  try {
+    return new Worker(url, { type: "module" });
+  } catch (error) {
+    throw new LitecastError("worker", `${String(url)}: the worker could not be started (${(error as Error).message})`, error);
+  }
 }
 
 async function fromText(): Promise<Thread> {
@@ -44,6 +54,7 @@ function threadOf(worker: Worker): Thread {
         event.preventDefault();
         onFailure(event.message || "the worker could not be started: its script was not found, or a content security policy forbids it");
       };
+      worker.onmessageerror = () => onFailure("a message of the worker could not be read");
     },
     stop: () => worker.terminate(),
   };

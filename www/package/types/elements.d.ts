@@ -5,9 +5,10 @@
  *   operator's part of the latency, also as a table;
  * - `<litecast-badge src="model.tflite" target="ethos-u55-256" metric="latency">`: one number, "2.1 ms on U55-256".
  *
- * `batch` is an attribute of both. The property `report` holds the report that is shown, and shows one that is set.
+ * `batch` is an attribute of both. Each attribute is a property of the same name as well, a string. The property `report`
+ * holds the report that is shown, or null, and shows one that is set.
  * An element dispatches `litecast-report` with the report as `detail`, or `litecast-error` with a `LitecastError`. The
- * attribute `data-state` is `loading`, `ready` or `error`.
+ * attribute `data-state` is `loading`, `ready`, `error`, or `empty` where there is no model.
  *
  * CSS variables: `--litecast-color`, `--litecast-background`, `--litecast-accent`, `--litecast-line`,
  * `--litecast-muted`, `--litecast-error`, `--litecast-font`, `--litecast-radius`, `--litecast-space`,

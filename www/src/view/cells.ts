@@ -53,3 +53,27 @@ export function estimateCell(result: Result | undefined, { scale, metric }: Metr
 export function doubtClass(estimate: Estimate): string {
   return estimate.lo === undefined && !isExact(estimate) ? "doubt-words no-promise" : "doubt-words";
 }
+
+/** Against a baseline; intervals that overlap, or are not there, leave open which one is smaller. */
+export function changeCell(result: Result | undefined, baseline: Result | undefined): HTMLElement | null {
+  if (!result || !baseline || !isEstimate(result) || !isEstimate(baseline) || baseline.value === 0) return null;
+  const overlap = (result.lo ?? result.value) <= (baseline.hi ?? baseline.value) && (result.hi ?? result.value) >= (baseline.lo ?? baseline.value);
+  const is_promised = [result, baseline].every((estimate) => isExact(estimate) || estimate.lo !== undefined);
+  const is_open = result.value !== baseline.value && (overlap || !is_promised);
+  const words = format.change(result.value / baseline.value);
+  const title = `${words} against the baseline's ${metricName(result.metric).toLowerCase()}${is_open ? (is_promised ? "; the intervals overlap, so either may be smaller" : "; without intervals either may be smaller") : ""}`;
+  const direction = result.value < baseline.value ? "less" : result.value > baseline.value ? "more" : "same";
+  return el("span", { class: `difference ${is_open ? "open" : direction}`, title }, is_open ? `${words} ?` : words);
+}
+
+/** What energies without an interval are counted with, where that differs: such numbers cannot be compared. */
+export function energyNote(results: readonly Result[]): HTMLElement | null {
+  const by_counting = new Map<string, Set<string>>();
+  for (const { metric, lo, provenance, device } of results.filter(isEstimate)) {
+    if (metric !== "energy" || lo !== undefined) continue;
+    by_counting.set(provenance.configuration, (by_counting.get(provenance.configuration) ?? new Set()).add(device));
+  }
+  if (by_counting.size < 2) return null;
+  const lines = [...by_counting].map(([configuration, devices]) => `${[...devices].join("; ")}: ${configuration}`);
+  return el("p", { class: "subtle energy-note" }, `Energies without an interval count different things, and cannot be compared. ${lines.join(". ")}.`);
+}

@@ -5,12 +5,11 @@ import type { Estimated, Row, Summary } from "../compared.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
-import { isExact, metricName } from "../words.ts";
-import { type MetricColumn, columnMeaning, columnTitle, estimateCell, metricColumns } from "./cells.ts";
+import { type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { sentence } from "./diagnostics.ts";
 import { differencePanel } from "./difference.ts";
 import { saveButton } from "./save.ts";
-import { scatter } from "./scatter.ts";
+import { type Axis, scatter } from "./scatter.ts";
 import { type SortKey, type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
 
 interface TargetColumns {
@@ -26,49 +25,65 @@ const FACTS: readonly { name: string; text: (model: Summary["model"], scale: num
   { name: "MACs", unit: "count", key: (model) => model.macs, text: (model, scale) => format.count(model.macs, "", scale)[0] },
 ];
 
+/** Between two drawings, in times of what one takes. */
+const REST = 4;
+
 export class ComparisonView {
   readonly element: HTMLElement;
   readonly #focus: Focus;
   readonly #open: (row: Estimated) => void;
   readonly #load: (key: string) => Promise<Report | null>;
   readonly #side_by_side = el("div");
+  readonly #signal: AbortSignal;
+  /** Of the two models that stand side by side. */
+  #shown = new AbortController();
   readonly #body = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Comparison, scrollable" });
   readonly #controls = el("div", { class: "comparison-controls" });
   readonly #figure = el("div");
   #rows: Row[];
   #sorting: Sorting | null = null;
   #shows_all = false;
+  #axis: Axis = "memory";
   /** Key of the row that the others are compared with. */
   #baseline: string | null = null;
+  #timer = 0;
   #frame = 0;
+  /** What the last drawing took. */
+  #drawn_ms = 0;
 
   constructor(rows: Row[], focus: Focus, open: (row: Estimated) => void, load: (key: string) => Promise<Report | null>, signal: AbortSignal) {
     this.#rows = rows;
     this.#load = load;
     this.#focus = focus;
     this.#open = open;
+    this.#signal = signal;
+    signal.addEventListener("abort", () => this.#shown.abort());
     this.element = el("section", { class: "comparison-panel panel", "aria-label": "Comparison" }, this.#controls, this.#body, this.#side_by_side, this.#figure);
     focus.onChange(() => this.#draw(), signal);
     this.#draw();
   }
 
-  /** Draws at most once a frame, however fast the reports come. */
+  /** Draws at most once a frame, however fast the reports come; a table of thousands less often, so that the page answers. */
   update(rows: Row[]): void {
     this.#rows = rows;
-    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#draw());
+    if (this.#timer === 0) this.#timer = setTimeout(() => (this.#frame = requestAnimationFrame(() => this.#draw())), REST * this.#drawn_ms);
   }
 
   #draw(): void {
+    clearTimeout(this.#timer);
     cancelAnimationFrame(this.#frame);
-    this.#frame = 0;
+    this.#timer = 0;
+    const begun = performance.now();
     const known = this.#rows.filter((row): row is Estimated => "summary" in row);
     const results = known.flatMap(({ summary }) => summary.results);
     const groups = this.#columns(results);
     const held = heldControl(this.element);
     this.#drawControls(results, known);
-    this.#body.replaceChildren(this.#table(groups, known));
-    this.#figure.replaceChildren(...(known.length > 1 ? [scatter(known, this.#focus.targetIn({ results }), (row) => this.#open(row))] : []));
+    const seen = new Set(groups.map(({ target }) => target));
+    this.#body.replaceChildren(this.#table(groups, known), ...[energyNote(results.filter(({ target }) => seen.has(target)))].filter((note) => note !== null));
+    this.#figure.replaceChildren(...(known.length > 1 ? [scatter(known, this.#focus.targetIn({ results }), this.#axis, (axis) => this.#chooseAxis(axis), (row) => this.#open(row))] : []));
     if (held) this.element.querySelector<HTMLElement>(held)?.focus();
+    this.#drawn_ms = performance.now() - begun;
   }
 
   #columns(results: Result[]): TargetColumns[] {
@@ -109,20 +124,33 @@ export class ComparisonView {
     );
   }
 
+  #chooseAxis(axis: Axis): void {
+    this.#axis = axis;
+    this.#draw();
+  }
+
   #setBaseline(key: string | null): void {
     this.#baseline = key;
-    this.#side_by_side.replaceChildren();
+    this.#closeOperators();
     this.#draw();
+  }
+
+  #closeOperators(): void {
+    this.#shown.abort();
+    this.#side_by_side.replaceChildren();
   }
 
   /** The operators of a file beside those of the baseline. */
   async #showOperators(key: string): Promise<void> {
     const [left, right] = await Promise.all([this.#baseline === null ? null : this.#load(this.#baseline), this.#load(key)]);
+    if (this.#signal.aborted) return;
     const close = (): void => {
-      this.#side_by_side.replaceChildren();
+      this.#closeOperators();
       this.element.querySelector<HTMLElement>(`[data-operators="${key}"]`)?.focus();
     };
-    const panel = left && right ? differencePanel(left, right, this.#focus, close) : el("p", { class: "doubt" }, "This browser no longer keeps both reports.");
+    this.#shown.abort();
+    this.#shown = new AbortController();
+    const panel = left && right ? differencePanel(left, right, this.#focus, close, this.#shown.signal) : el("p", { class: "doubt" }, "This browser no longer keeps both reports.");
     this.#side_by_side.replaceChildren(panel);
     panel.querySelector("button")?.focus();
     panel.scrollIntoView({ block: "nearest" });
@@ -178,7 +206,7 @@ export class ComparisonView {
   }
 
   #row(row: Row, groups: TargetColumns[], scales: number[], baseline: Estimated | null): HTMLElement {
-    if ("waiting" in row) return el("tr", {}, nameCell(row.file), el("td", { class: "subtle", colspan: 100 }, "waiting…"));
+    if ("waiting" in row) return el("tr", { class: "waiting" }, nameCell(row.file), el("td", { class: "subtle", colspan: 100 }, "waiting…"));
     if ("failure" in row) return el("tr", {}, nameCell(row.file), el("td", { class: "failure", colspan: 100 }, sentence(row.failure)));
     const { summary } = row;
     const open = el("button", { type: "button", class: "link", "data-open": row.key, onclick: () => this.#open(row) }, row.file);
@@ -226,20 +254,9 @@ function targetCells(summary: Summary, { target, columns }: TargetColumns, basel
   }
   return columns.map((column, i) => {
     const result = resultOf(summary, { target, metric: column.metric });
-    const cell = estimateCell(result, column, baseline && difference(result, resultOf(baseline.summary, { target, metric: column.metric })));
+    const cell = estimateCell(result, column, baseline && changeCell(result, resultOf(baseline.summary, { target, metric: column.metric })));
     if (i === 0) cell.classList.add("first");
     return cell;
   });
 }
 
-/** Against the baseline; intervals that overlap, or are not there, leave open which one is smaller. */
-function difference(result: Result | undefined, baseline: Result | undefined): HTMLElement | null {
-  if (!result || !baseline || !isEstimate(result) || !isEstimate(baseline) || baseline.value === 0) return null;
-  const overlap = (result.lo ?? result.value) <= (baseline.hi ?? baseline.value) && (result.hi ?? result.value) >= (baseline.lo ?? baseline.value);
-  const is_promised = [result, baseline].every((estimate) => isExact(estimate) || estimate.lo !== undefined);
-  const is_open = result.value !== baseline.value && (overlap || !is_promised);
-  const words = format.change(result.value / baseline.value);
-  const title = `${words} against the baseline's ${metricName(result.metric).toLowerCase()}${is_open ? (is_promised ? "; the intervals overlap, so either may be smaller" : "; without intervals either may be smaller") : ""}`;
-  const direction = result.value < baseline.value ? "less" : result.value > baseline.value ? "more" : "same";
-  return el("span", { class: `difference ${is_open ? "open" : direction}`, title }, is_open ? `${words} ?` : words);
-}

@@ -5,14 +5,17 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
 import type { Selection } from "../selection.ts";
-import { doubtSentence, doubtWords, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, provenanceWords, referenceWords, withDeviceNames } from "../words.ts";
-import { columnMeaning, columnTitle, doubtClass, estimateCell, metricColumns } from "./cells.ts";
+import { writeThreads } from "../threads.ts";
+import { PROCESSORS, doubtSentence, doubtWords, familyOf, inMetricOrder, intervalPercent, isExact, metricMeaning, metricName, provenanceWords, referenceWords, withDeviceNames } from "../words.ts";
+import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { isWithAnswer, sentence } from "./diagnostics.ts";
 import { fitLines } from "./fit.ts";
 import { hybridPart } from "./hybrid.ts";
+import { remarks } from "./remarks.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
-import { targetChoice } from "./target_choice.ts";
+import { targetChoice, threadsChoice } from "./target_choice.ts";
 import { GROUPS, type MoreTargets, groupOf, groupPanel } from "./target_groups.ts";
+import type { Opened } from "./what_if.ts";
 
 /** A mean error above this, in percent, is said to be doubtful beside the number. */
 const DOUBTFUL_PERCENT = 50;
@@ -20,7 +23,7 @@ const DOUBTFUL_PERCENT = 50;
 /** The table of targets that every report is of, beside those of the groups. */
 const EVERY = "every";
 
-export function decidePanel(report: Report, selection: Selection, focus: Focus, more: MoreTargets, signal: AbortSignal): HTMLElement {
+export function decidePanel(report: Report, opened: Opened, selection: Selection, focus: Focus, more: MoreTargets, signal: AbortSignal): HTMLElement {
   const answer = el("section", { class: "answer panel", "aria-label": "Estimate for the chosen target" });
   const others = el("section", { class: "others panel", "aria-label": "All targets" });
   const sortings = new Map<string, Sorting>();
@@ -28,7 +31,7 @@ export function decidePanel(report: Report, selection: Selection, focus: Focus, 
     const groups = groupByTarget(report.results);
     const target = focus.targetIn(report);
     const held = answer.contains(document.activeElement) ? (document.activeElement as HTMLElement).id : "";
-    answer.replaceChildren(...answerParts(report, groups, target, selection, focus, more));
+    answer.replaceChildren(...answerParts(report, opened, groups, target, selection, focus, more));
     if (held) document.getElementById(held)?.focus();
     drawOthers();
   };
@@ -47,7 +50,7 @@ export function decidePanel(report: Report, selection: Selection, focus: Focus, 
     const held = others.contains(document.activeElement) ? document.activeElement?.closest("[data-group]")?.getAttribute("data-group") : null;
     const every = report.results.filter(({ target }) => groupOf(target) === null);
     const panels = GROUPS.map((group) => groupPanel(group, report.results, (results) => table(group, results), more));
-    const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), ...panels);
+    const scroller = el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "All targets, scrollable" }, table(EVERY, every), ...[energyNote(every)].filter((note) => note !== null), ...panels);
     others.replaceChildren(scroller);
     scroller.scrollTop = scrolled;
     if (held) others.querySelector<HTMLElement>(`[data-group="${held}"] summary`)?.focus({ preventScroll: true });
@@ -63,22 +66,29 @@ export function groupByTarget(results: readonly Result[]): Map<string, Result[]>
   return groups;
 }
 
-function answerParts(report: Report, groups: Map<string, Result[]>, target: string, selection: Selection, focus: Focus, more: MoreTargets): HTMLElement[] {
+function answerParts(report: Report, opened: Opened, groups: Map<string, Result[]>, target: string, selection: Selection, focus: Focus, more: MoreTargets): HTMLElement[] {
   const results = inMetricOrder(groups.get(target) ?? []);
   const estimates = results.filter(isEstimate);
   const missing = results.filter((result): result is Unavailable => !isEstimate(result));
   const budget = readBudget();
   const parts = [
-    el("div", { class: "answer-head" }, targetChoice(report, groups, target, more), budgetForm(budget, focus)),
+    el("div", { class: "answer-head" }, targetChoice(groups, target, more), threads(opened, target), budgetForm(budget, focus)),
     estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget))) : null,
     ...fitLines(report, target),
     ...reasons(missing, results.length),
+    ...remarks(report, target),
     hybridPart(report, target, focus),
     ...notes(report, target, selection),
     ...doubtful(estimates),
     sources(estimates),
   ];
   return parts.filter((part) => part !== null);
+}
+
+/** Null where the target has no threads to choose, or the file is no longer at hand. */
+function threads({ file, scenario, change }: Opened, target: string): HTMLElement | null {
+  if (!file || familyOf(target) !== PROCESSORS) return null;
+  return threadsChoice("threads", scenario.threads, (threads) => (writeThreads(threads), change({ ...scenario, threads })));
 }
 
 function budgetForm(budget: Budget, focus: Focus): HTMLElement {

@@ -45,14 +45,14 @@ function lists(report: Report, chosen: string, selection: Selection): HTMLElemen
   return [list(items.slice(0, n_open)), ...(rest.length > 0 ? [el("details", {}, el("summary", {}, format.plural(rest.length, "more note")), list(rest))] : [])];
 }
 
-/** Codes of notes that are advice on how to run the model on the chosen target. */
-const ADVICE = new Set(["mig-profile"]);
+/** Codes of notes that explain the chosen target's numbers, or say how to run the model there. */
+const EXPLANATIONS = new Set(["mig-profile", "edge-tpu-streaming"]);
 /** What a target leaves to a processor is shown by itself. */
 const SHOWN_AS_PARTS = "cpu-fallback";
 
 /** Whether it stands with the answer for the chosen target, and nowhere else. */
 export function isWithAnswer({ targets, severity, code }: Diagnostic, chosen: string): boolean {
-  return targets?.includes(chosen) === true && code !== SHOWN_AS_PARTS && (severity === "warning" || ADVICE.has(code));
+  return targets?.includes(chosen) === true && code !== SHOWN_AS_PARTS && (severity === "warning" || EXPLANATIONS.has(code));
 }
 
 /** What is about targets of a group alone is said for the target that is chosen. */

@@ -1,11 +1,17 @@
-/** Two models side by side: matched operators, and what each costs more or less. */
-import { type Measure, columnText, columnUnit } from "../costs.ts";
+/** Two models side by side: what each metric and each matched operator costs more or less, as tables and as graphs. */
+import { type Measure, columnText, columnUnit, costText, measuresOf } from "../costs.ts";
 import { el } from "../dom.ts";
+import { LayoutClient } from "../estimator.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { kindOf } from "../kinds.ts";
 import { type Match, matchOperators } from "../match.ts";
-import type { Report } from "../report.ts";
+import { type Estimate, type Report, isEstimate } from "../report.ts";
+import { Search } from "../search.ts";
+import { Selection } from "../selection.ts";
+import { inMetricOrder, metricName } from "../words.ts";
+import { changeCell } from "./cells.ts";
+import { graphView } from "./graph/graph.ts";
 import { shapeText } from "./graph/scene.ts";
 
 /** Rows are sorted by how much they change; further ones change less than any of these. */
@@ -15,64 +21,171 @@ interface Row extends Match {
   change: number;
 }
 
+/** The same cost in both models. */
+interface Measures {
+  left: Measure;
+  right: Measure;
+}
+
 /** `left` is the baseline. `close` is called when the person has seen enough. */
-export function differencePanel(left: Report, right: Report, focus: Focus, close: () => void): HTMLElement {
-  const target = focus.targetIn(left);
-  const measure = focus.measureIn(left);
-  const other = focus.measureIn(right);
-  const head = el(
-    "header",
-    {},
-    el("h3", {}, `${right.file} against ${left.file}`),
-    el("button", { type: "button", onclick: close }, "Close"),
+export function differencePanel(left: Report, right: Report, focus: Focus, close: () => void, signal: AbortSignal): HTMLElement {
+  const matches = matchOperators(left, right);
+  const selections = { left: new Selection(), right: new Selection() };
+  linkSelections(matches, selections);
+  const costs = el("div", { class: "side-by-side-part" });
+  const draw = (): void => {
+    const held = costs.contains(document.activeElement) ? document.activeElement?.id : "";
+    costs.replaceChildren(...costParts(left, right, matches, focus, selections));
+    if (held) document.getElementById(held)?.focus();
+  };
+  focus.onChange(draw, signal);
+  draw();
+  return el(
+    "section",
+    { class: "side-by-side", "aria-label": "Two models side by side" },
+    el("header", {}, el("h3", {}, `${right.file} against ${left.file}`), el("button", { type: "button", onclick: close }, "Close")),
+    costs,
+    graphs(left, right, matches, focus, selections, signal),
   );
-  if (!measure || !other || measure.metric !== other.metric || measure.target !== other.target) {
-    return el("section", { class: "side-by-side", "aria-label": "Operators side by side" }, head, el("p", {}, `There is no cost by operator that both have on ${target}.`));
-  }
-  const rows = rowsOf(left, right, measure, other);
+}
+
+/** What is selected in one model is selected in the other, where there is the same operator. */
+function linkSelections(matches: readonly Match[], { left, right }: Record<"left" | "right", Selection>): void {
+  const to_right = new Map(matches.flatMap(({ left, right }) => (left === null ? [] : [[left, right] as const])));
+  const to_left = new Map(matches.flatMap(({ left, right }) => (right === null ? [] : [[right, left] as const])));
+  left.onChange((index, source) => source !== "other model" && right.select(index === null ? null : (to_right.get(index) ?? null), "other model"));
+  right.onChange((index, source) => source !== "other model" && left.select(index === null ? null : (to_left.get(index) ?? null), "other model"));
+}
+
+function costParts(left: Report, right: Report, matches: readonly Match[], focus: Focus, selections: Record<"left" | "right", Selection>): HTMLElement[] {
+  const measures = measuresIn(left, right, focus);
+  return [
+    el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "What changes in the whole, scrollable" }, totals(left, right, focus)),
+    ...(measures ? operatorParts(left, right, matches, measures, focus, selections) : [el("p", {}, "There is no cost by operator that both have on this target.")]),
+  ];
+}
+
+/** Null where the two have no cost by operator in common. */
+function measuresIn(left: Report, right: Report, focus: Focus): Measures | null {
+  const measure = focus.measureIn(left);
+  const other = measure && measuresOf(right, measure.target ?? focus.targetIn(right)).find(({ metric, target }) => metric === measure.metric && target === measure.target);
+  return measure && other ? { left: measure, right: other } : null;
+}
+
+/** Each metric of the chosen target, and what is exact of the files. */
+function totals(left: Report, right: Report, focus: Focus): HTMLElement {
+  const target = focus.targetIn(left);
+  const of = ({ results }: Report): Map<string, Estimate> => new Map(results.filter(isEstimate).filter((result) => result.target === target).map((result) => [result.metric, result]));
+  const [before, after] = [of(left), of(right)];
+  const metrics = inMetricOrder([...new Set([...before.keys(), ...after.keys()])].map((metric) => ({ metric })));
+  const text = (estimate: Estimate | undefined, like: number): string => (estimate ? format.text(format.measure(estimate.value, estimate.unit, like)) : "no estimate");
+  const rows = metrics.map(({ metric }) => {
+    const [a, b] = [before.get(metric), after.get(metric)];
+    const like = Math.max(a?.value ?? 0, b?.value ?? 0);
+    return totalRow(metricName(metric), text(a, like), text(b, like), changeCell(b, a));
+  });
+  const fact = (name: string, a: number | null, b: number | null, words: (value: number, like: number) => string): HTMLElement => {
+    const like = Math.max(a ?? 0, b ?? 0);
+    const change = a && b !== null ? el("span", { class: `difference ${b < a ? "less" : b > a ? "more" : "same"}` }, format.change(b / a)) : null;
+    return totalRow(name, a === null ? "not known" : words(a, like), b === null ? "not known" : words(b, like), change);
+  };
+  const bytes = (value: number, like: number): string => format.text(format.bytes(value, like));
+  const count = (value: number, like: number): string => format.text(format.count(value, "", like));
+  const facts = [
+    fact("MACs", left.model.macs, right.model.macs, count),
+    fact("Weights", left.model.weight_bytes, right.model.weight_bytes, bytes),
+    fact("Live memory", left.model.arena_bytes, right.model.arena_bytes, bytes),
+    fact("Operators", left.model.n_operators, right.model.n_operators, (value) => value.toLocaleString("en")),
+  ];
+  const device = left.results.find((result) => result.target === target)?.device ?? target;
+  const head = [device, left.file, right.file, "Change"].map((name, i) => el("th", { scope: "col", class: i === 0 ? null : "numeric" }, name));
+  return el("table", { class: "totals" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows, ...facts));
+}
+
+function totalRow(name: string, before: string, after: string, change: HTMLElement | null): HTMLElement {
+  return el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "numeric" }, before), el("td", { class: "numeric" }, after), el("td", { class: "numeric" }, change));
+}
+
+function operatorParts(left: Report, right: Report, matches: readonly Match[], measures: Measures, focus: Focus, selections: Record<"left" | "right", Selection>): HTMLElement[] {
+  const rows = rowsOf(matches, measures);
   const n_matched = rows.filter((row) => row.left !== null && row.right !== null).length;
   const shown = rows.slice(0, MAX_ROWS);
   const words =
-    `${measure.title}. ${format.plural(n_matched, "operator")} matched by output tensor, or by kind, shape and order; ` +
+    `${format.plural(n_matched, "operator")} matched by output tensor, or by kind, shape and order; ` +
     `${rows.length - n_matched} in one model alone. Largest changes first${rows.length > shown.length ? `, ${shown.length} of ${rows.length.toLocaleString("en")}` : ""}.`;
-  const names = ["Operator", "Output shape", `${left.file} ${columnUnit(measure)}`, `${right.file} ${columnUnit(measure)}`, `Change ${columnUnit(measure)}`];
-  return el(
-    "section",
-    { class: "side-by-side", "aria-label": "Operators side by side" },
-    head,
-    el("p", { class: "subtle" }, words),
+  const unit = columnUnit(measures.left);
+  const names = ["Operator", "Output shape", `${left.file} ${unit}`, `${right.file} ${unit}`, `Change ${unit}`];
+  const head = names.map((name, i) => el("th", { scope: "col", class: i > 1 ? "numeric" : null }, name));
+  return [
+    el("p", { class: "side-by-side-measure" }, measureChoice(left, right, measures, focus), el("span", { class: "subtle" }, words)),
     el(
       "div",
       { class: "scroller", tabindex: 0, role: "region", "aria-label": "Operators side by side, scrollable" },
-      el(
-        "table",
-        {},
-        el("thead", {}, el("tr", {}, ...names.map((name, i) => el("th", { scope: "col", class: i > 1 ? "numeric" : null }, name)))),
-        el("tbody", {}, ...shown.map((row) => rowElement(row, left, right, measure, other))),
-      ),
+      el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...shown.map((row) => rowElement(row, left, right, measures, selections)))),
     ),
-  );
+  ];
 }
 
-function rowsOf(left: Report, right: Report, measure: Measure, other: Measure): Row[] {
+/** Of those that both have. */
+function measureChoice(left: Report, right: Report, measures: Measures, focus: Focus): HTMLElement {
+  const others = new Set(measuresOf(right, focus.targetIn(right)).map(({ metric }) => metric));
+  const select = el("select", { id: "side-by-side-measure", onchange: () => focus.chooseMetric(select.value) });
+  const shared = measuresOf(left, focus.targetIn(left)).filter(({ metric }) => others.has(metric));
+  select.append(...shared.map(({ metric, title }) => el("option", { value: metric, selected: metric === measures.left.metric }, title)));
+  return el("label", {}, "Operators by ", select);
+}
+
+function rowsOf(matches: readonly Match[], { left, right }: Measures): Row[] {
   const cost = ({ values }: Measure, index: number | null): number => (index === null ? 0 : values[index]);
-  const rows = matchOperators(left, right).map((match) => ({ ...match, change: cost(other, match.right) - cost(measure, match.left) }));
+  const rows = matches.map((match) => ({ ...match, change: cost(right, match.right) - cost(left, match.left) }));
   return rows.sort((a, b) => Math.abs(b.change) - Math.abs(a.change));
 }
 
-function rowElement({ left: i, right: j, change }: Row, left: Report, right: Report, measure: Measure, other: Measure): HTMLElement {
+function rowElement({ left: i, right: j, change }: Row, left: Report, right: Report, measures: Measures, selections: Record<"left" | "right", Selection>): HTMLElement {
   const [report, index] = j !== null ? [right, j] : [left, i ?? 0];
   const operator = report.operators[index];
-  const in_unit = (value: number): string => columnText({ ...measure, total: 0 }, value);
+  const in_unit = (value: number): string => columnText({ ...measures.left, total: 0 }, value);
   const sign = change > 0 ? "+" : change < 0 ? "\u2212" : "";
   const place = [i === null ? null : `#${i}`, j === null ? null : `#${j}`].map((words) => words ?? "–").join(" → ");
+  const show = (): void => (j !== null ? selections.right.select(j, "table") : selections.left.select(index, "table"));
   return el(
     "tr",
     {},
-    el("th", { scope: "row" }, el("span", { class: `dot kind-${kindOf(operator)}` }), operator.name, el("span", { class: "ordinal" }, place)),
+    el("th", { scope: "row" }, el("span", { class: `dot kind-${kindOf(operator)}` }), el("button", { type: "button", class: "link", onclick: show }, operator.name), el("span", { class: "ordinal" }, place)),
     el("td", {}, shapeText(report, operator.outputs[0] ?? -1)),
-    el("td", { class: "numeric" }, i === null ? "not there" : columnText(measure, measure.values[i])),
-    el("td", { class: "numeric" }, j === null ? "not there" : columnText({ ...other, scale: measure.scale }, other.values[j])),
+    el("td", { class: "numeric" }, i === null ? "not there" : columnText(measures.left, measures.left.values[i])),
+    el("td", { class: "numeric" }, j === null ? "not there" : columnText({ ...measures.right, scale: measures.left.scale }, measures.right.values[j])),
     el("td", { class: `numeric difference ${change > 0 ? "more" : "less"}` }, change === 0 ? "0" : `${sign}${in_unit(Math.abs(change))}`),
   );
+}
+
+/** Both drawings, coloured by one scale; what is selected in one is selected in the other. */
+function graphs(left: Report, right: Report, matches: readonly Match[], focus: Focus, selections: Record<"left" | "right", Selection>, signal: AbortSignal): HTMLElement {
+  const most = (): number => {
+    const measures = measuresIn(left, right, focus);
+    return measures ? [measures.left, measures.right].reduce((most, { values }) => values.reduce((a, b) => Math.max(a, b), most), 0) : 0;
+  };
+  const words = el("p", { class: "subtle", role: "status" }, "Both are coloured by one scale. An operator that is selected in one is selected in the other.");
+  const tell = (): void => {
+    const measures = measuresIn(left, right, focus);
+    const [i, j] = [selections.left.index, selections.right.index];
+    const of = ({ operators }: Report, index: number | null, measure: Measure | undefined): string =>
+      index === null ? "not there" : `${operators[index].name} #${index}${measure ? `, ${costText(measure, measure.values[index])}` : ""}`;
+    if (i !== null || j !== null) words.textContent = `${of(left, i, measures?.left)} → ${of(right, j, measures?.right)}`;
+  };
+  selections.left.onChange(tell);
+  selections.right.onChange(tell);
+  const drawing = (role: string, report: Report, selection: Selection): HTMLElement => {
+    const layouts = new LayoutClient();
+    signal.addEventListener("abort", () => layouts.stop());
+    const view = graphView(report, layouts, { selection, focus, search: new Search(report) }, () => undefined, signal, most);
+    view.element.setAttribute("aria-label", `Graph of the ${role}, ${report.file}`);
+    return el("div", { class: "one-graph" }, el("div", { class: "workbench-bar" }, el("h3", {}, report.file), view.tools), view.element);
+  };
+  const place = el("div", { class: "two-graphs" });
+  const open = (): void => {
+    if (details.open && place.children.length === 0) place.append(drawing("baseline", left, selections.left), drawing("other model", right, selections.right));
+  };
+  const details = el("details", { ontoggle: open }, el("summary", {}, `Both graphs, ${format.plural(matches.length, "operator")}`), words, place);
+  return details;
 }

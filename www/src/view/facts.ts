@@ -21,6 +21,7 @@ export function modelFacts(report: Report, selection: Selection): HTMLElement {
       term("Parameters", quantity(format.count(model.parameters))),
       term("Weights", quantity(format.bytes(model.weight_bytes))),
       term("Tensor arena", model.arena_bytes === null ? "not known" : quantity(format.bytes(model.arena_bytes))),
+      report.fits ? term("Whole arena", quantity(format.bytes(report.fits.need.arena_bytes))) : null,
       peakTerm(report, selection),
       term("Precision", model.precision === "none" ? "not known" : model.precision),
       term("Tensors", model.n_tensors.toLocaleString("en")),

@@ -33,7 +33,7 @@ export function reportView(report: Report, opened: Opened, estimator: Estimator,
   let graph: GraphView | null = null;
   const tools = el("div", { class: "workshop-place" });
   const elements = [
-    decidePanel(report, selection, focus, more, signal),
+    decidePanel(report, opened, selection, focus, more, signal),
     tools,
     diagnosticList(report, selection, focus, signal),
     bench,

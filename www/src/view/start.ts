@@ -1,15 +1,17 @@
 /** The first screen: examples, what was opened before, and the targets that there are estimates for. */
-import { BOARD_PREFIX } from "../asked.ts";
+import type { Offer } from "../asked.ts";
+import { accelerators } from "../accelerators.ts";
 import { el } from "../dom.ts";
 import type { Example } from "../examples.ts";
 import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
-import { type TargetChoices, type TargetInfo, isEstimate } from "../report.ts";
+import { type TargetInfo, isEstimate } from "../report.ts";
 import { nameOf } from "../device.ts";
 import { chooseToKeepFiles, keepsFiles } from "../kept_files.ts";
-import { type Opened, forget, forgetAll } from "../store.ts";
-import { GPUS, familyOf, inMetricOrder, metricName, referenceWords } from "../words.ts";
-import { ALL_GPUS } from "./target_choice.ts";
+import { type Comparison, type Opened, forget, forgetAll, forgetComparison } from "../store.ts";
+import { GPUS, PROCESSORS, familyOf, inMetricOrder, metricName, referenceWords } from "../words.ts";
+import { readThreads, writeThreads } from "../threads.ts";
+import { ALL_GPUS, threadsChoice } from "./target_choice.ts";
 
 /** More than this are one click away. */
 const N_LISTED = 8;
@@ -25,29 +27,51 @@ export function exampleButtons(examples: Example[], open: (example: Example) => 
   );
 }
 
+/** One line of the history. */
+interface Line {
+  key: string;
+  view: "report" | "comparison";
+  opened_ms: number;
+  name: string;
+  words: string;
+}
+
+/** Files that a comparison is named by. */
+const N_NAMED = 3;
+
+function linesOf(opened: readonly Opened[], comparisons: readonly Comparison[], focus: Focus): Line[] {
+  const reports = opened.map(({ key, opened_ms, n_operators, summary }): Line => ({ key, view: "report", opened_ms, name: nameOf(summary), words: `${format.plural(n_operators, "operator")}, ${latencyWords(summary, focus)}` }));
+  const others = comparisons.map(({ key, opened_ms, rows }): Line => {
+    const files = rows.slice(0, N_NAMED).map(({ file }) => file).join(", ");
+    return { key, view: "comparison", opened_ms, name: `Comparison of ${format.plural(rows.length, "file")}`, words: `${files}${rows.length > N_NAMED ? ", …" : ""}, ` };
+  });
+  return [...reports, ...others].sort((a, b) => b.opened_ms - a.opened_ms);
+}
+
 /** `changed` is called after something was forgotten. */
-export function historyList(opened: Opened[], focus: Focus, open: (key: string) => void, changed: () => void): HTMLElement[] {
-  if (opened.length === 0) return [];
+export function historyList(opened: readonly Opened[], comparisons: readonly Comparison[], focus: Focus, open: (line: Line) => void, changed: () => void): HTMLElement[] {
+  const lines = linesOf(opened, comparisons, focus);
+  if (lines.length === 0) return [];
   const drop = (act: Promise<void>): void => void act.then(changed);
-  const items = opened.map(({ key, file, opened_ms, n_operators, summary }, i) =>
+  const items = lines.map((line, i) =>
     el(
       "li",
-      { hidden: i >= N_LISTED },
-      el("button", { type: "button", class: "link", onclick: () => open(key) }, nameOf(summary)),
-      el("span", { class: "subtle" }, `${format.plural(n_operators, "operator")}, ${latencyWords(summary, focus)}${new Date(opened_ms).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })}`),
-      el("button", { type: "button", class: "link", "aria-label": `Forget ${file}`, onclick: () => drop(forget(key)) }, "forget"),
+      { hidden: i >= N_LISTED, "data-view": line.view },
+      el("button", { type: "button", class: "link", onclick: () => open(line) }, line.name),
+      el("span", { class: "subtle" }, `${line.words}${new Date(line.opened_ms).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" })}`),
+      el("button", { type: "button", class: "link", "aria-label": `Forget ${line.name}`, onclick: () => drop(line.view === "report" ? forget(line.key) : forgetComparison(line.key)) }, "forget"),
     ),
   );
   const list = el("ul", { class: "plain history-list" }, ...items);
   const keep = el("input", { type: "checkbox", id: "keep-files", checked: keepsFiles(), onchange: () => void chooseToKeepFiles(keep.checked) });
-  const more = el("button", { type: "button", onclick: () => (items.forEach((item) => (item.hidden = false)), more.remove()) }, `Show all ${opened.length}`);
+  const more = el("button", { type: "button", onclick: () => (items.forEach((item) => (item.hidden = false)), more.remove()) }, `Show all ${lines.length}`);
   return [
     el("h2", {}, "Opened before"),
     list,
     el(
       "p",
       { class: "buttons" },
-      opened.length > N_LISTED ? more : null,
+      lines.length > N_LISTED ? more : null,
       el("button", { type: "button", onclick: () => drop(forgetAll()) }, "Forget all"),
       el("label", {}, keep, " Keep files too"),
       el("span", { class: "subtle" }, "In this browser alone: a report can then be changed after a reload."),
@@ -62,19 +86,25 @@ function latencyWords({ results }: Opened["summary"], focus: Focus): string {
 }
 
 /** The target that reports begin with, before any file: `choose` is called with its id, or with `ALL_GPUS`. */
-export function targetPicker(targets: TargetInfo[], gpus: TargetInfo[], { microcontrollers }: TargetChoices, focus: Focus, choose: (target: string) => void): HTMLElement {
+export function targetPicker(targets: TargetInfo[], gpus: TargetInfo[], offers: readonly Offer[], focus: Focus, choose: (target: string) => void): HTMLElement {
   const families = new Map<string, HTMLElement[]>();
   const add = (family: string, value: string, words: string): void => {
     const option = el("option", { value, selected: value === focus.wanted }, words);
     families.set(family, [...(families.get(family) ?? []), option]);
   };
+  for (const { name, device } of accelerators()) add(familyOf(name), name, device);
   for (const { id, device } of targets) add(familyOf(id), id, device);
-  for (const { id, name, core } of microcontrollers) add("Microcontroller boards", BOARD_PREFIX + id, `${name} (${core})`);
+  for (const { family, target, words } of offers) add(family, target, words);
   for (const { id, device } of gpus) add(GPUS, id, device);
   if (gpus.length === 0) add(GPUS, ALL_GPUS, "List the GPUs… (loads 0.2 MB)");
-  const select = el("select", { id: "first-target", onchange: () => choose(select.value) });
+  const threads = threadsChoice("first-threads", readThreads(), writeThreads);
+  const show = (): void => {
+    threads.hidden = familyOf(select.value) !== PROCESSORS;
+  };
+  const select = el("select", { id: "first-target", onchange: () => (show(), choose(select.value)) });
   select.append(...[...families].map(([label, options]) => el("optgroup", { label }, ...options)));
-  return el("label", { class: "target-choice" }, el("span", {}, "Your target"), select);
+  show();
+  return el("div", { class: "first-choices" }, el("label", { class: "target-choice" }, el("span", {}, "Your target"), select), threads);
 }
 
 /** Each target with the error measured for its metrics, and against what it was measured. */

@@ -1,5 +1,5 @@
 /** Targets that are estimated when their group is opened: a file is seldom meant for all of them. */
-import type { Group } from "../asked.ts";
+import type { Group, Offer } from "../asked.ts";
 import { el } from "../dom.ts";
 import type { Result } from "../report.ts";
 import { GPUS, MICROCONTROLLERS, familyOf } from "../words.ts";
@@ -8,6 +8,8 @@ import { GPUS, MICROCONTROLLERS, familyOf } from "../words.ts";
 export interface MoreTargets {
   /** Whether there is a file to estimate. */
   is_possible: boolean;
+  /** What can be chosen besides the targets of the report. */
+  offers: readonly Offer[];
   /** Looks at a target, which is estimated first where the report does not have it. */
   choose: (target: string) => void;
   /** Estimates on all targets of a group, or forgets them. */

@@ -8,6 +8,7 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Estimate, type Report, type TargetChoice, type TargetChoices, isEstimate } from "../report.ts";
 import { AS_IT_IS, type Scenario, factorText, isChanged } from "../scenario.ts";
+import { THREADS } from "../threads.ts";
 import { doubtWords, inMetricOrder, metricName } from "../words.ts";
 import { sentence } from "./diagnostics.ts";
 import { groupOf } from "./target_groups.ts";
@@ -23,7 +24,6 @@ export interface Opened {
 /** Positions of the factors: finer ones give the same shapes in small networks. */
 const FACTORS = [0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.75, 2];
 const BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
-const THREADS = [1, 2, 3, 4, 6, 8];
 const CLOCKS_MHZ = [50, 100, 150, 200, 250, 300, 350, 400, 450, 500, 600, 700, 800, 900, 1000, 1250, 1500];
 const SRAM_KIB = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192];
 
@@ -46,6 +46,8 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
   let read: Promise<FileBytes> | null = null;
   let asked = 0;
   let is_busy = false;
+  /** The network that the answer is of, as JSON; null where it could not be built, or nothing was asked. */
+  let answered: string | null = null;
 
   const height = report.tensors[report.model.inputs[0]]?.shape ?? [];
   const answer = el("div", { class: "what-if-answer", role: "status" });
@@ -107,17 +109,15 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
     wanted = { ...base };
     hardware = { clock_mhz: null, arena_cache_bytes: null };
     asked++;
-    answer.replaceChildren();
-    outcome.textContent = "";
-    showButtons();
+    clear();
     setSliders();
   }
 
   function showButtons(): void {
     const has_hardware = hardware.clock_mhz !== null || hardware.arena_cache_bytes !== null;
     const is_other = JSON.stringify(wanted) !== JSON.stringify(base);
-    // Words that are shown say why the last network could not be built: until the next one is, there is none to report on.
-    apply.disabled = !is_other || outcome.textContent !== "";
+    // Only a network that was built can be reported on.
+    apply.disabled = !is_other || answered !== JSON.stringify(wanted);
     keep.hidden = !has_hardware;
     reset.disabled = !is_other && !has_hardware;
   }
@@ -127,12 +127,21 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
     hardware = next;
     asked++;
     showButtons();
-    if (!reset.disabled) void follow();
+    if (!file) return;
+    if (reset.disabled) return clear();
+    answer.setAttribute("aria-busy", "true");
+    void follow();
+  }
+
+  /** The report above is the answer. */
+  function clear(): void {
+    answer.replaceChildren();
+    say("", null);
   }
 
   /** One question at a time; of those that come meanwhile only the last one is asked. */
   async function follow(): Promise<void> {
-    if (is_busy || !file) return;
+    if (is_busy) return;
     is_busy = true;
     for (let seen = -1; seen !== asked && !signal.aborted; ) {
       seen = asked;
@@ -148,15 +157,21 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
       const found = await estimator.explore(await read, wanted, { targets: [], more_targets: [chosen()], is_summary: true }, signal);
       if (number !== asked) return;
       show(found);
-      outcome.textContent = "";
-      showButtons();
+      say("", JSON.stringify(wanted));
       performance.measure("litecast:what-if", { start: begun, end: performance.now() });
     } catch (error) {
       if (signal.aborted || number !== asked) return;
       answer.replaceChildren();
-      outcome.textContent = sentence((error as Error).message);
-      showButtons();
+      say(sentence((error as Error).message), null);
     }
+  }
+
+  /** The answer is that of all sliders: `words` say why there is none. */
+  function say(words: string, network: string | null): void {
+    outcome.textContent = words;
+    answered = network;
+    answer.removeAttribute("aria-busy");
+    showButtons();
   }
 
   function show(found: Report): void {

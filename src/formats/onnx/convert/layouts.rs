@@ -319,7 +319,10 @@ impl<'a> Converter<'a> {
         };
         let cuts = shape.iter().zip(pads).map(cut);
         let cuts: Vec<[i64; 3]> = cuts.collect::<Option<_>>()?;
-        let left: Vec<i64> = cuts.iter().map(|[first, last, _]| last - first).collect();
+        let left: Vec<i64> = cuts
+            .iter()
+            .map(|[first, last, _]| last.saturating_sub(*first))
+            .collect();
         let inputs = self.cut(x, &perm, &cuts)?;
         let name = format!("{}/cropped", x.name);
         let options = slice_options(0);

@@ -24,7 +24,7 @@ mod weights;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use self::patterns::Patterns;
+use self::patterns::{Patterns, Reads};
 use self::value::{
     Constant, Known, Perm, Place, Value, channels_last, identity, is_short, product,
 };
@@ -34,7 +34,7 @@ use super::limits::*;
 use super::proto::{Graph, Node, Tensor, ValueInfo, tensor_type};
 use crate::formats::builder::Builder;
 use crate::formats::distribution;
-use crate::formats::tflite::{Model, TensorType};
+use crate::formats::tflite::{BuiltinOptions, Model, OpKind, TensorType};
 use crate::formats::{max_operators, shown};
 
 /// The conversion in the making. Handlers of operators return `None` where they cannot tell a shape or have no
@@ -79,7 +79,12 @@ pub(super) fn convert(
     let mut converter = Converter::new(graph, dimensions, file_bytes);
     converter.define_initializers()?;
     let inputs = converter.define_inputs()?;
-    let patterns = Patterns::of(&converter);
+    let patterns = Patterns::of(Reads {
+        graph,
+        values: &converter.values,
+        uses: &converter.uses,
+        readers: &converter.readers,
+    });
     for (node_idx, node) in graph.nodes.iter().enumerate() {
         if patterns.is_part(node_idx) {
             continue;
@@ -225,6 +230,21 @@ impl<'a> Converter<'a> {
                 limit: self.max_operators,
                 found: "more".into(),
             }),
+        }
+    }
+
+    /// The operator that stands for several nodes, the last of which is `node`.
+    fn pattern(&mut self, node: &'a Node<'a>, kind: OpKind, x: &'a str) {
+        let options = match kind {
+            OpKind::Gelu => BuiltinOptions::Gelu { approximate: false },
+            _ => BuiltinOptions::Absent,
+        };
+        let value = self.values.get(x).cloned();
+        let added = value
+            .zip(self.output(node))
+            .and_then(|(value, output)| self.unary(kind, &value, output, options));
+        if added.is_none() {
+            self.unknown_operator(node, None);
         }
     }
 

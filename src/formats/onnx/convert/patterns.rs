@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Converter;
-use crate::formats::onnx::proto::Node;
-use crate::formats::tflite::{BuiltinOptions, OpKind};
+use super::value::Value;
+use crate::formats::onnx::proto::{Graph, Node};
+use crate::formats::tflite::OpKind;
 
 /// Nodes that together are one operator.
 #[derive(Default)]
@@ -23,14 +23,14 @@ struct Gate<'a> {
 
 impl<'a> Patterns<'a> {
     /// GELU around each `Erf`, hard swish around each `HardSigmoid` and each clip to 6. Linear in nodes.
-    pub(super) fn of(converter: &Converter<'a>) -> Self {
-        let graph = converter.graph;
+    pub(super) fn of(reads: Reads<'_, 'a>) -> Self {
+        let graph = reads.graph;
         let mut writers: HashMap<&str, usize> = HashMap::new();
         for (node_idx, node) in graph.nodes.iter().enumerate() {
             writers.extend(node.outputs.iter().map(|&output| (output, node_idx)));
         }
         let search = Search {
-            converter,
+            reads,
             writers,
             numbers: numbers(&graph.nodes),
         };
@@ -75,8 +75,17 @@ fn numbers<'a>(nodes: &'a [Node<'a>]) -> HashMap<&'a str, f64> {
     constants.filter_map(number).collect()
 }
 
+/// A graph, its values that are known before its nodes, and what is read how often and by which nodes.
+#[derive(Clone, Copy)]
+pub(super) struct Reads<'c, 'a> {
+    pub graph: &'a Graph<'a>,
+    pub values: &'c HashMap<&'a str, Value<'a>>,
+    pub uses: &'c HashMap<&'a str, usize>,
+    pub readers: &'c HashMap<&'a str, Vec<usize>>,
+}
+
 struct Search<'c, 'a> {
-    converter: &'c Converter<'a>,
+    reads: Reads<'c, 'a>,
     writers: HashMap<&'a str, usize>,
     /// Of `Constant` nodes.
     numbers: HashMap<&'a str, f64>,
@@ -84,12 +93,12 @@ struct Search<'c, 'a> {
 
 impl<'a> Search<'_, 'a> {
     fn node(&self, node_idx: usize) -> Option<&'a Node<'a>> {
-        self.converter.graph.nodes.get(node_idx)
+        self.reads.graph.nodes.get(node_idx)
     }
 
     fn is_constant(&self, name: &str) -> bool {
         let is_initializer = self
-            .converter
+            .reads
             .values
             .get(name)
             .is_some_and(|value| value.is_constant());
@@ -98,7 +107,7 @@ impl<'a> Search<'_, 'a> {
     }
 
     fn number(&self, name: &str) -> Option<f64> {
-        match self.converter.values.get(name) {
+        match self.reads.values.get(name) {
             Some(value) => value.number(),
             None => self.numbers.get(name).copied(),
         }
@@ -114,8 +123,8 @@ impl<'a> Search<'_, 'a> {
 
     /// The only node that reads a name.
     fn only_reader(&self, name: &str) -> Option<usize> {
-        let is_read_once = self.converter.uses.get(name) == Some(&1);
-        let readers = self.converter.readers.get(name).filter(|_| is_read_once)?;
+        let is_read_once = self.reads.uses.get(name) == Some(&1);
+        let readers = self.reads.readers.get(name).filter(|_| is_read_once)?;
         readers.first().copied()
     }
 
@@ -196,22 +205,5 @@ impl<'a> Search<'_, 'a> {
         }
         parts.retain(|&part| part != last);
         is_gated.then_some(Gate { x, parts, last })
-    }
-}
-
-impl<'a> Converter<'a> {
-    /// The operator that stands for several nodes, the last of which is `node`.
-    pub(super) fn pattern(&mut self, node: &'a Node<'a>, kind: OpKind, x: &'a str) {
-        let options = match kind {
-            OpKind::Gelu => BuiltinOptions::Gelu { approximate: false },
-            _ => BuiltinOptions::Absent,
-        };
-        let value = self.values.get(x).cloned();
-        let added = value
-            .zip(self.output(node))
-            .and_then(|(value, output)| self.unary(kind, &value, output, options));
-        if added.is_none() {
-            self.unknown_operator(node, None);
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Matrix products, arithmetic and reductions.
 
-use super::{Found, Reader};
+use super::reader::{Found, Reader};
 use crate::formats::tflite::options::BuiltinOptions;
 use crate::formats::tflite::schema::{self, BuiltinOptions as Kind};
 use crate::formats::tflite::tensor_type::TensorType;

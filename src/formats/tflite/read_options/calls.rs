@@ -1,6 +1,6 @@
 //! Operators that run subgraphs or name variables.
 
-use super::{Found, Reader};
+use super::reader::{Found, Reader};
 use crate::formats::tflite::error::ParseError;
 use crate::formats::tflite::options::BuiltinOptions;
 use crate::formats::tflite::schema::{BuiltinOptions as Kind, BuiltinOptions2 as Kind2};

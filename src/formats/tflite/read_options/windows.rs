@@ -1,6 +1,6 @@
 //! Convolutions and pooling.
 
-use super::{Found, Reader};
+use super::reader::{Found, Reader};
 use crate::formats::tflite::options::BuiltinOptions;
 use crate::formats::tflite::schema::BuiltinOptions as Kind;
 

@@ -348,6 +348,97 @@ fn contradictions_in_called_subgraphs() {
     assert_eq!(all.len(), 1);
 }
 
+/// Subgraphs take and give one tensor of `[1, 8, 8, 1]`.
+#[test]
+fn subgraphs_are_called_with_what_they_take() {
+    let image = || tensor(TensorType::Int8, &[1, 8, 8, 1]);
+    let other = || tensor(TensorType::Int8, &[1, 4, 4, 1]);
+    let truth = || tensor(TensorType::Bool, &[]);
+    let body = || {
+        let operator = calling(OpKind::Relu, &[0], &[1], BuiltinOptions::Absent);
+        subgraph(vec![image(), image()], vec![operator])
+    };
+    let call = BuiltinOptions::Call { subgraph_idx: 1 };
+    let choice = BuiltinOptions::If {
+        then_subgraph_idx: 1,
+        else_subgraph_idx: 2,
+    };
+    let again = BuiltinOptions::While {
+        cond_subgraph_idx: 1,
+        body_subgraph_idx: 2,
+    };
+    let (image, truth, other) = (&image as &dyn Fn() -> Tensor, &truth, &other);
+    type Case<'c> = (
+        OpKind,
+        &'c BuiltinOptions,
+        Vec<&'c dyn Fn() -> Tensor>,
+        bool,
+    );
+    let cases: Vec<Case> = vec![
+        (OpKind::Call, &call, vec![image, image], true),
+        (OpKind::Call, &call, vec![image, other], false),
+        (OpKind::Call, &call, vec![other, image], false),
+        (OpKind::Call, &call, vec![image, image, image], false),
+        (OpKind::If, &choice, vec![truth, image, image], true),
+        (OpKind::If, &choice, vec![truth, other, image], false),
+        (OpKind::If, &choice, vec![truth, image, image, image], false),
+        (OpKind::While, &again, vec![image, image], true),
+        (OpKind::While, &again, vec![other, image], false),
+        (OpKind::While, &again, vec![image, image, image], false),
+    ];
+    for (kind, options, tensors, is_possible) in cases {
+        let tensors: Vec<Tensor> = tensors.into_iter().map(|tensor| tensor()).collect();
+        let inputs: Vec<usize> = (0..tensors.len() - 1).collect();
+        let operator = calling(kind, &inputs, &[tensors.len() - 1], options.clone());
+        let main = subgraph(tensors, vec![operator]);
+        let model = model(vec![main, body(), body()]);
+        let all = contradictions(&graph_of(&model));
+        assert_eq!(all.is_empty(), is_possible, "{kind:?} {inputs:?}: {all:?}");
+    }
+}
+
+/// A size that is stored in a constant, and another in the shape of the result.
+#[test]
+fn stale_constants_contradict_shapes_of_files_as_they_are() {
+    let of_kind = |kind, values: &[i32], shapes: [&[i32]; 2], is_reshaped: bool| {
+        let list = Tensor {
+            buffer_idx: 2,
+            ..tensor(TensorType::Int32, &[values.len() as i32])
+        };
+        let [input, output] = shapes.map(|shape| tensor(TensorType::Int8, shape));
+        let operator = calling(kind, &[0, 1], &[2], BuiltinOptions::Absent);
+        let mut model = model(vec![subgraph(vec![input, list, output], vec![operator])]);
+        model
+            .buffers
+            .push(crate::formats::builder::integers(values));
+        model.is_reshaped = is_reshaped;
+        let all = contradictions(&graph_of(&model));
+        !all.is_empty()
+    };
+    let (small, large): (&[i32], &[i32]) = (&[1, 4, 4, 8], &[1, 8, 8, 8]);
+    for kind in [OpKind::ResizeBilinear, OpKind::ResizeNearestNeighbor] {
+        assert!(!of_kind(kind, &[8, 8], [small, large], false));
+        assert!(of_kind(kind, &[16, 16], [small, large], false));
+        assert!(
+            !of_kind(kind, &[16, 16], [small, large], true),
+            "a changed network"
+        );
+    }
+    assert!(!of_kind(
+        OpKind::Reshape,
+        &[4, -1],
+        [&[2, 6], &[4, 3]],
+        false
+    ));
+    assert!(of_kind(OpKind::Reshape, &[6, 2], [&[2, 6], &[4, 3]], false));
+    assert!(of_kind(
+        OpKind::BroadcastTo,
+        &[2, 3],
+        [&[1, 3], &[4, 3]],
+        false
+    ));
+}
+
 /// The file says 97 million weights for one channel, and eight channels of output.
 #[test]
 fn operands_that_contradict_each_other_leave_no_estimate() {

@@ -5,7 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{StTool, precomputed};
+use super::precomputed;
+use super::st_tool::StTool;
 use crate::formats::tflite::{OpKind, Tensor, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::{Graph, Node};

@@ -1,4 +1,4 @@
-//! Blocks of depthwise convolutions and pooling on Ethos-U85: the largest area in the proportions of the OFM,
+//! Blocks of depthwise convolutions, pooling and sums over channels on Ethos-U85: the largest area in the proportions of the OFM,
 //! then cut back until one more row of the IFM can be read ahead.
 //!
 //! Reproduces `AreaFit` and `FindDepthwiseConfig` of Vela's `ethos_u85.cpp`, as described under
@@ -7,7 +7,8 @@
 use super::search::{ACCUMULATOR_BYTES, input_area, input_unit};
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, round_down, round_up, volume};
-use crate::targets::ethos_u::layer::Layer;
+use crate::targets::ethos_u::layer::{Kind, Layer};
+use crate::targets::ethos_u::program::INT32_BYTES;
 
 /// Rounding to granules can stall the shrinking of a block. After this many attempts of unchanged size the
 /// block shrinks by a fixed ratio. Both values are Vela's.
@@ -15,6 +16,8 @@ const MAX_STALLED_ATTEMPTS: usize = 25;
 const STALLED_RATIO: f64 = 0.9;
 /// How much less unused input channels and a depth other than the limit count than uncovered area (Vela's).
 const MINOR_DIVISOR: f64 = 10.0;
+/// Input channels that a block of a sum over channels holds, of narrower elements than 32 bits.
+const SUM_DEPTH: i64 = 64;
 /// Axes of a block that can be cut: depth, height and width.
 const N_AXES: usize = 3;
 
@@ -27,7 +30,25 @@ pub fn choose(
     memory_bytes: [i64; 2],
 ) -> Option<(Hwc, Hwc)> {
     let [input_bytes, accumulator_bytes] = memory_bytes;
-    let granule = [micro[0], micro[1], BRICK_CHANNELS];
+    let mut granule = [micro[0], micro[1], BRICK_CHANNELS];
+    // What becomes channels is written in whole bricks, and limits follow the dimensions to their new places.
+    if let [.., side @ (0 | 1)] = layer.order
+        && layer.is_brick.ofm
+    {
+        granule[side] = BRICK_CHANNELS;
+    }
+    let mut max_block = accelerator.max_block;
+    for (place, &dimension) in layer.order.iter().enumerate() {
+        max_block[dimension] = accelerator.max_block[place];
+    }
+    let element_bytes = match accelerator.is_as_trained {
+        true => 1,
+        false => layer.element_bytes.ifm.max(1),
+    };
+    let held_depth = (layer.kind == Kind::ReduceSum).then_some(match layer.element_bytes.ifm {
+        INT32_BYTES => SUM_DEPTH / 2,
+        _ => SUM_DEPTH,
+    });
     let ofm: Hwc = std::array::from_fn(|axis| round_up(layer.ofm[axis], granule[axis]));
     let fit = AreaFit {
         accelerator,
@@ -35,8 +56,9 @@ pub fn choose(
         micro,
         granule,
         ofm,
-        limit: std::array::from_fn(|axis| ofm[axis].min(accelerator.max_block[axis])),
-        input_bytes,
+        limit: std::array::from_fn(|axis| ofm[axis].min(max_block[axis])),
+        max_inputs: input_bytes / element_bytes,
+        held_depth,
         n_accumulators: accumulator_bytes / ACCUMULATOR_BYTES,
     };
     let block = fit.with_room_for_a_row(fit.best()?);
@@ -53,7 +75,10 @@ struct AreaFit<'a> {
     ofm: Hwc,
     /// Largest block.
     limit: Hwc,
-    input_bytes: i64,
+    /// Elements of the IFM that its memory holds.
+    max_inputs: i64,
+    /// Input channels that a block holds, if not those of its outputs.
+    held_depth: Option<i64>,
     n_accumulators: i64,
 }
 
@@ -112,6 +137,7 @@ impl Budget {
 impl AreaFit<'_> {
     fn input_unit(&self, depth: i64) -> Hwc {
         let element_bytes = self.layer.element_bytes.ifm;
+        let depth = self.held_depth.unwrap_or(depth);
         input_unit(self.accelerator, self.micro, depth, element_bytes)
     }
 
@@ -119,7 +145,11 @@ impl AreaFit<'_> {
     fn input(&self, ofm: Hwc) -> Hwc {
         let unit = self.input_unit(ofm[2]);
         let [height, width] = input_area(self.layer, [ofm[0], ofm[1]], unit);
-        [height, width, round_up(ofm[2], unit[2])]
+        [
+            height,
+            width,
+            round_up(self.held_depth.unwrap_or(ofm[2]), unit[2]),
+        ]
     }
 
     fn covers_ofm(&self, block: Hwc) -> bool {
@@ -177,7 +207,7 @@ impl AreaFit<'_> {
         Attempt {
             block,
             accumulator_ratio: self.n_accumulators as f64 / volume(block) as f64,
-            input_ratio: self.input_bytes as f64 / n_inputs as f64,
+            input_ratio: self.max_inputs as f64 / n_inputs as f64,
         }
     }
 
@@ -241,7 +271,7 @@ impl AreaFit<'_> {
     fn has_room_for_a_row(&self, block: Hwc) -> bool {
         let [_, width, depth] = block;
         let row = self.input([self.granule[0], width, depth]);
-        let free = self.input_bytes - volume(self.input(block));
+        let free = self.max_inputs - volume(self.input(block));
         self.covers_ofm(block) || free >= volume(row)
     }
 
@@ -250,7 +280,10 @@ impl AreaFit<'_> {
     /// if it exceeds the width). With all axes free and none left to cut, the depth is halved.
     fn cut(&self, block: Hwc, n_free_axes: usize) -> Option<Hwc> {
         let [height, width, depth] = block;
-        let unit = self.input_unit(depth)[2];
+        let unit = match self.accelerator.is_as_trained {
+            true => self.input_unit(depth)[2],
+            false => self.granule[2],
+        };
         let [depth_is_free, height_is_free, width_is_free] =
             std::array::from_fn(|axis| axis < n_free_axes);
         let may_cut_height = height != self.ofm[0] || height_is_free;

@@ -26,8 +26,8 @@ pub use self::search::SUB_KERNEL;
 const MAX_SEARCHED: usize = 2048;
 
 thread_local! {
-    /// All that is read of an accelerator follows from its product.
-    static KEPT: RefCell<Kept<(Product, Layer), Option<Block>>> = RefCell::default();
+    /// All that is read of an accelerator follows from its product, and from whether it is as trained.
+    static KEPT: RefCell<Kept<(Product, bool, Layer), Option<Block>>> = RefCell::default();
 }
 
 /// Makes a plan for which the blocks of `MAX_SEARCHED` different layers are searched. Tells whether it has more,
@@ -61,7 +61,7 @@ impl Block {
 /// The block configuration of an operation; `None` if no block fits. A layer that was seen before on this thread
 /// takes one look-up.
 pub fn choose(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
-    let key = (accelerator.product, *layer);
+    let key = (accelerator.product, accelerator.is_as_trained, *layer);
     let searched = KEPT
         .with_borrow_mut(|kept| kept.get_or(key, || choose_anew(accelerator, layer, Sizes::All)));
     searched.unwrap_or_else(|| choose_anew(accelerator, layer, Sizes::Doubled))
@@ -78,8 +78,10 @@ fn choose_anew(accelerator: &Accelerator, layer: &Layer, sizes: Sizes) -> Option
                 accumulator_bytes,
                 ..
             },
-            Kind::Depthwise | Kind::Pooling | Kind::MaxPooling,
-        ) => area_fit::choose(accelerator, layer, micro, [input_bytes, accumulator_bytes]),
+            kind,
+        ) if is_fitted_by_area(accelerator, kind) => {
+            area_fit::choose(accelerator, layer, micro, [input_bytes, accumulator_bytes])
+        }
         // Two blocks at a time, so that one is read while the other is computed; one if two do not fit.
         (BlockMemory::Apart { .. }, _) => [2, 1]
             .into_iter()
@@ -96,12 +98,22 @@ fn choose_anew(accelerator: &Accelerator, layer: &Layer, sizes: Sizes) -> Option
     })
 }
 
+/// Whether Ethos-U85 gives an operation the largest area that fits.
+fn is_fitted_by_area(accelerator: &Accelerator, kind: Kind) -> bool {
+    match kind {
+        Kind::Depthwise | Kind::Pooling | Kind::MaxPooling => true,
+        Kind::ReduceSum => !accelerator.is_as_trained,
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::kept::MAX_KEPT;
     use super::*;
     use crate::targets::ethos_u::accelerator::ACCELERATORS;
     use crate::targets::ethos_u::geometry::IfmOfm;
+    use crate::targets::ethos_u::layer::UNCHANGED;
 
     fn layer(depth: i64) -> Layer {
         Layer {
@@ -114,6 +126,7 @@ mod tests {
             upscale: 1,
             is_sparse: false,
             n_chained_passes: 0,
+            order: UNCHANGED,
             has_table: false,
             is_brick: IfmOfm::both(true),
             element_bytes: IfmOfm::both(1),

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::lowering::Lowering;
+use super::transpose::passes_of_four;
 use crate::formats::tflite::BuiltinOptions;
 use crate::graph::analysis::ByteHistogram;
 use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
@@ -50,6 +51,41 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
         ..first.clone()
     };
     Some([first, others])
+}
+
+/// A depthwise convolution with several outputs for each input channel on Ethos-U85, which has one at a time: what the
+/// convolutions for the first, second and further outputs write one after the other is transposed. `None` if there is one
+/// output for each channel, and on the others, which have several.
+pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
+    let (input, output) = (lowering.input(0)?, lowering.output()?);
+    let ([_, _, depth], [height, width, units]) = (lowering.shape(input), lowering.shape(output));
+    let operation = lowering.whole_node();
+    let times = units / depth.max(1);
+    let is_one = depth <= 1 || times <= 1 || units % depth != 0;
+    let is_large = operation
+        .window
+        .stride
+        .iter()
+        .any(|&stride| stride > MAX_STRIDE);
+    if is_one || is_large || !lowering.accelerator.is_u85() {
+        return None;
+    }
+    let weights = operation.weights.as_ref()?;
+    let n_bytes = weights.n_bytes as u64 / times.unsigned_abs();
+    let apart = lowering.linear_map(
+        [times * height, width, depth],
+        lowering.element_bytes(output),
+    );
+    lowering.push(Operation {
+        weights: Some(ByteHistogram::resized(weights, n_bytes)),
+        outputs: vec![apart],
+        seen: Some([lowering.shape(input), [height, width, depth]]),
+        repeats: times as f64,
+        ..operation
+    });
+    let passes = passes_of_four([1, 2, 3, 0], [times, height, width, depth]);
+    lowering.transpose_passes([apart, output], &passes);
+    Some(())
 }
 
 /// One convolution per group of channels: the first one, and a second operation that repeats it for all other

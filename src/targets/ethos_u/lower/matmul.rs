@@ -1,7 +1,7 @@
 //! BATCH_MATMUL.
 
 use super::lowering::{Lowering, n_elements};
-use super::transpose::is_exchanged_before;
+use super::transpose::{Pass, is_exchanged_before};
 use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, INT32_BYTES, Operation};
@@ -66,6 +66,6 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
 
 fn transposed(lowering: &mut Lowering, input: usize, [n, rows, columns]: [i64; 3]) -> usize {
     let output = lowering.linear_map([n, columns, rows], 1);
-    lowering.transpose_pass([input, output], [[n, rows, columns], [n, columns, rows]]);
+    lowering.transpose_pass([input, output], Pass::of([n, rows, columns], [0, 2, 1]));
     output
 }

@@ -6,6 +6,7 @@ mod elementwise;
 mod layout;
 mod lowering;
 mod matmul;
+mod movement;
 mod node;
 mod pad;
 mod parts;
@@ -128,6 +129,11 @@ fn push_node(lowering: &mut Lowering) {
     if operation.action == Action::Clamp && is_scaled(lowering) {
         operation.action = Action::Requantise;
     }
+    if operation.action == Action::Slice && !lowering.accelerator.is_as_trained {
+        // The others say where it is cut, SPLIT in front of what is cut.
+        let maps = &lowering.program.maps;
+        operation.inputs.retain(|&input| !maps[input].is_constant);
+    }
     if operation.alias == Alias::InPlace && changes_type(lowering) {
         operation.alias = Alias::Separate;
     }
@@ -190,7 +196,24 @@ fn changes_type(lowering: &Lowering) -> bool {
 
 /// Adds the operations that replace an operator; `None` if it stays one operation.
 fn replace(lowering: &mut Lowering) -> Option<()> {
-    match lowering.operator().code.kind {
+    let kind = lowering.operator().code.kind;
+    if !lowering.accelerator.is_as_trained {
+        match kind {
+            OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => {
+                return movement::reshape(lowering);
+            }
+            OpKind::MirrorPad => return movement::mirror_pad(lowering),
+            OpKind::DepthwiseConv2d => return convolution::multiplied(lowering),
+            OpKind::Neg => return movement::negate(lowering),
+            OpKind::Pack => return movement::pack(lowering),
+            OpKind::ReverseV2 => return movement::reverse(lowering),
+            OpKind::Select | OpKind::SelectV2 => return movement::select(lowering),
+            OpKind::Sum => return reduce::sum(lowering),
+            OpKind::Tile => return movement::tile(lowering),
+            _ => {}
+        }
+    }
+    match kind {
         OpKind::Add | OpKind::Sub => elementwise::broadcast(lowering, Arithmetic::Sum),
         OpKind::Mul => elementwise::broadcast(lowering, Arithmetic::Product),
         OpKind::ArgMax => reduce::arg_max(lowering),

@@ -1,15 +1,16 @@
-//! MEAN, ARG_MAX, REDUCE_MAX and REDUCE_MIN. Reproduces `ConvertMeanOps`, `RewriteArgmax`,
-//! `ConvertReduceMinMaxAnyAll`, `DecomposeReduce`, `DecomposeMaxPool` and `NewOfmBlockShape` of Vela.
+//! MEAN, SUM, ARG_MAX, REDUCE_MAX and REDUCE_MIN. Reproduces `ConvertMeanOps`, `RewriteReduceSum`, `RewriteArgmax`,
+//! `ConvertReduceMinMaxAnyAll`, `RewriteReduceMin`, `DecomposeReduce`, `DecomposeMaxPool` and `NewOfmBlockShape` of Vela.
 
 use std::collections::BTreeSet;
 
 use super::lowering::{Lowering, n_elements, ones};
-use crate::formats::tflite::dimension;
+use super::transpose::Pass;
+use crate::formats::tflite::{OpKind, dimension};
 use crate::targets::ethos_u::blocks;
 use crate::targets::ethos_u::geometry::IfmOfm;
 use crate::targets::ethos_u::layer::{Kind, Layer};
 use crate::targets::ethos_u::program::{
-    Action, Arithmetic, INT16_BYTES, INT32_BYTES, MAX_DIMENSION, Operation, Window,
+    Action, Alias, Arithmetic, INT16_BYTES, INT32_BYTES, MAX_DIMENSION, Operation, Window,
 };
 
 /// Largest area and height of a kernel, which registers limit.
@@ -111,10 +112,68 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
     let (last, before) = seen.split_last()?;
     for &seen in before {
         let to = lowering.map(seen[1], lowering.element_bytes(output));
-        pool(lowering, [from, to], seen);
+        pool_largest(lowering, [from, to], seen);
         from = to;
     }
-    pool(lowering, [from, output], *last);
+    pool_largest(lowering, [from, output], *last);
+    Some(())
+}
+
+/// The maximum of columns. Ethos-U55 and U65 have no minimum: they subtract before and after the maximum.
+fn pool_largest(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2]) {
+    let is_least = lowering.operator().code.kind == OpKind::ReduceMin;
+    if !is_least || lowering.accelerator.is_u85() || lowering.accelerator.is_as_trained {
+        return pool(lowering, [input, output], seen);
+    }
+    let element_bytes = lowering.element_bytes(output);
+    let number = lowering.constant([1; 3], element_bytes);
+    let [inverted, largest] = seen.map(|shape| lowering.map(shape, element_bytes));
+    let [read, written] = seen;
+    let subtract = |lowering: &mut Lowering, [input, output]: [usize; 2], shape: [i64; 3]| {
+        lowering.push(Operation {
+            seen: Some([shape; 2]),
+            alias: Alias::InPlace,
+            ..lowering.operation(Action::Binary(Arithmetic::Sum), &[input, number], output)
+        });
+    };
+    subtract(lowering, [input, inverted], read);
+    pool(lowering, [inverted, largest], seen);
+    subtract(lowering, [largest, output], written);
+}
+
+/// Sums over channels; another dimension is transposed to their place first. `None` if the axis is unknown, or for
+/// several axes.
+pub fn sum(lowering: &mut Lowering) -> Option<()> {
+    let (input, axes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let [axis] = lowering.integers(axes)[..] else {
+        return None;
+    };
+    let shape = &lowering.tensor(input).shape;
+    let axis = dimension(axis, shape.len())?;
+    let n = i64::from(shape[axis]);
+    if axis + 1 < shape.len() {
+        let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
+        let moved = lowering.map([rows, depth, n], lowering.element_bytes(input));
+        lowering.transpose_pass([input, moved], Pass::of([rows, n, depth], [0, 2, 1]));
+        let seen = [[rows, depth, n], [rows, depth, 1]];
+        lowering.window(Kind::ReduceSum, [moved, output], seen, [1; 2]);
+        return Some(());
+    }
+    let [height, width, _] = lowering.shape(input);
+    let [read, written] = [[height, width, n], [height, width, 1]];
+    let quantization = lowering.tensor(input).quantization.as_ref();
+    let zero_point = quantization.and_then(|quantization| quantization.zero_point.first());
+    if zero_point.is_none_or(|&zero_point| zero_point == 0) {
+        lowering.window(Kind::ReduceSum, [input, output], [read, written], [1; 2]);
+        return Some(());
+    }
+    let sum = lowering.map(written, INT32_BYTES);
+    lowering.window(Kind::ReduceSum, [input, sum], [read, written], [1; 2]);
+    let number = lowering.constant([1; 3], INT32_BYTES);
+    lowering.push(Operation {
+        seen: Some([written; 2]),
+        ..lowering.operation(Action::Binary(Arithmetic::Sum), &[sum, number], output)
+    });
     Some(())
 }
 

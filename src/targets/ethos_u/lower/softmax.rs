@@ -66,7 +66,10 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
 fn largest(lowering: &mut Lowering, input: usize) -> usize {
     let [h, w, c] = lowering.shape(input);
     let largest = lowering.map([h, w, 1], 1);
-    let [rows, columns] = if w > 1 { [h, w] } else { [w, h] };
+    let (order, [rows, columns]) = match w > 1 {
+        true => ([2, 0, 1], [h, w]),
+        false => ([2, 1, 0], [w, h]),
+    };
     if lowering.accelerator.is_u85() && columns >= MIN_TRANSPOSED_COLUMNS && c > 1 {
         let transposed = lowering.map([c, rows, columns], 1);
         lowering.push(Operation {
@@ -74,6 +77,7 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
             ..lowering.operation(
                 Action::Transpose {
                     written: [c, rows, columns],
+                    order,
                 },
                 &[input],
                 transposed,

@@ -3,13 +3,19 @@
 use super::lowering::{Lowering, n_elements, within_limits};
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::targets::ethos_u::geometry::Hwc;
+use crate::targets::ethos_u::layer::UNCHANGED;
 use crate::targets::ethos_u::program::{Action, Alias, Operation};
 
 impl Lowering<'_> {
     /// One transposition of height, width and channels between feature maps that are seen in these shapes.
     /// Ethos-U85 transposes while it copies; the others are as fast as the memory. What is larger than registers hold is
     /// moved in as many parts as make the whole.
-    pub fn transpose_pass(&mut self, [input, output]: [usize; 2], [read, written]: [Hwc; 2]) {
+    pub fn transpose_pass(&mut self, [input, output]: [usize; 2], pass: Pass) {
+        let Pass {
+            read,
+            written,
+            order,
+        } = pass;
         let (written, repeats) = match self.accelerator.is_as_trained {
             true => (written, 1.0),
             false => (within_limits(written), n_parts(read)),
@@ -17,9 +23,42 @@ impl Lowering<'_> {
         let operation = Operation {
             seen: Some([read; 2]),
             repeats,
-            ..self.operation(Action::Transpose { written }, &[input], output)
+            ..self.operation(Action::Transpose { written, order }, &[input], output)
         };
         self.push(operation);
+    }
+
+    /// One transposition after the other.
+    pub fn transpose_passes(&mut self, [input, output]: [usize; 2], passes: &[Pass]) {
+        let element_bytes = self.element_bytes(input);
+        let mut from = input;
+        for (idx, &pass) in passes.iter().enumerate() {
+            let to = match idx + 1 == passes.len() {
+                true => output,
+                false => self.linear_map(pass.written, element_bytes),
+            };
+            self.transpose_pass([from, to], pass);
+            from = to;
+        }
+    }
+}
+
+/// A transposition of height, width and channels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pass {
+    pub read: Hwc,
+    pub written: Hwc,
+    /// Dimension `order[k]` becomes dimension `k`.
+    pub order: [usize; 3],
+}
+
+impl Pass {
+    pub fn of(read: Hwc, order: [usize; 3]) -> Self {
+        Self {
+            read,
+            written: order.map(|dimension| read[dimension]),
+            order,
+        }
     }
 }
 
@@ -59,12 +98,13 @@ impl Permutation {
     /// first one of 1 that stays where it is are swapped directly, and Ethos-U85 (`can_rotate`) permutes them in
     /// one pass. Of four dimensions hardware swaps the first two, the last two, or the first and the last with
     /// the two between them as one: all other swaps consist of these.
-    fn passes(&self, can_rotate: bool) -> Vec<[Hwc; 2]> {
+    fn passes(&self, can_rotate: bool) -> Vec<Pass> {
         let mut sizes = self.sizes;
         let is_of_three = self.order[0] == 0 && sizes[0] == 1;
         if is_of_three && can_rotate {
-            let [_, h, w, c] = self.order.map(|dimension| sizes[dimension]);
-            return vec![[[sizes[1], sizes[2], sizes[3]], [h, w, c]]];
+            let [_, h, w, c] = self.order;
+            let [_, read @ ..] = sizes;
+            return vec![Pass::of(read, [h - 1, w - 1, c - 1])];
         }
         let mut order = [0, 1, 2, 3];
         let mut passes = Vec::new();
@@ -84,15 +124,18 @@ impl Permutation {
                 swap => &[swap],
             };
             for &[first, second] in swaps {
-                let read = sizes;
+                let [a, b, c, d] = sizes;
                 sizes.swap(first, second);
-                let seen = |[a, b, c, d]: [i64; 4]| match [first, second] {
-                    _ if is_of_three => [b, c, d],
-                    [0, 1] => [a, b, c.saturating_mul(d)],
-                    [2, 3] => [a.saturating_mul(b), c, d],
-                    _ => [a, b.saturating_mul(c), d],
-                };
-                passes.push([seen(read), seen(sizes)]);
+                passes.push(match [first, second] {
+                    _ if is_of_three => {
+                        let mut order = UNCHANGED;
+                        order.swap(first - 1, second - 1);
+                        Pass::of([b, c, d], order)
+                    }
+                    [0, 1] => Pass::of([a, b, c.saturating_mul(d)], [1, 0, 2]),
+                    [2, 3] => Pass::of([a.saturating_mul(b), c, d], [0, 2, 1]),
+                    _ => Pass::of([a, b.saturating_mul(c), d], [2, 1, 0]),
+                });
             }
         }
         passes
@@ -161,22 +204,25 @@ impl Exchange {
 
     /// Transpositions that together make the permutation, each as the shapes of input and output: outer
     /// dimensions count as rows.
-    fn passes(&self, can_rotate: bool) -> Vec<[Hwc; 2]> {
+    fn passes(&self, can_rotate: bool) -> Vec<Pass> {
         let outer = |sizes: &[i64]| sizes.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
-        let permuted = |sizes: Hwc| [sizes, [0, 1, 2].map(|at| sizes[self.order[at]])];
         match (self.order.as_slice(), self.sizes.as_slice()) {
-            ([1, 0], &[a, b]) => vec![[[1, a, b], [1, b, a]]],
-            ([1, 0, 2] | [0, 2, 1] | [2, 1, 0], &[a, b, c]) => vec![permuted([a, b, c])],
-            ([_, _, _], &[a, b, c]) if can_rotate => vec![permuted([a, b, c])],
+            ([1, 0], &[a, b]) => vec![Pass::of([1, a, b], [0, 2, 1])],
+            (&([1, 0, 2] | [0, 2, 1] | [2, 1, 0]), &[a, b, c]) => {
+                vec![Pass::of([a, b, c], UNCHANGED.map(|at| self.order[at]))]
+            }
+            ([_, _, _], &[a, b, c]) if can_rotate => {
+                vec![Pass::of([a, b, c], UNCHANGED.map(|at| self.order[at]))]
+            }
             // Outer and inner dimensions are moved out of the way and back.
             ([0, 2, 1, 3], &[a, b, c, d]) => {
                 let times = |one: i64, other: i64| one.saturating_mul(other);
                 vec![
-                    [[a, b, times(c, d)], [b, a, times(c, d)]],
-                    [[times(b, a), c, d], [times(b, a), d, c]],
-                    [[b, times(a, d), c], [c, times(a, d), b]],
-                    [[times(c, a), d, b], [times(c, a), b, d]],
-                    [[c, a, times(b, d)], [a, c, times(b, d)]],
+                    Pass::of([a, b, times(c, d)], [1, 0, 2]),
+                    Pass::of([times(b, a), c, d], [0, 2, 1]),
+                    Pass::of([b, times(a, d), c], [2, 1, 0]),
+                    Pass::of([times(c, a), d, b], [0, 2, 1]),
+                    Pass::of([c, a, times(b, d)], [1, 0, 2]),
                 ]
             }
             _ => {
@@ -188,8 +234,8 @@ impl Exchange {
                     order.swap(at - 1, at);
                     let (first, second) = (sizes[at], sizes[at - 1]);
                     passes.push(match (outer(&sizes[..at - 1]), outer(&sizes[at + 1..])) {
-                        (rows, 1) => [[rows, first, second], [rows, second, first]],
-                        (_, behind) => [[first, second, behind], [second, first, behind]],
+                        (rows, 1) => Pass::of([rows, first, second], [0, 2, 1]),
+                        (_, behind) => Pass::of([first, second, behind], [1, 0, 2]),
                     });
                 }
                 passes.reverse();
@@ -265,17 +311,13 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
         _ => as_trained.clone(),
     };
     lowering.program.is_unlike_trained |= passes != as_trained;
-    let element_bytes = lowering.element_bytes(input);
-    let mut from = input;
-    for (idx, &[read, written]) in passes.iter().enumerate() {
-        let to = match idx + 1 == passes.len() {
-            true => output,
-            false => lowering.linear_map(written, element_bytes),
-        };
-        lowering.transpose_pass([from, to], [read, written]);
-        from = to;
-    }
+    lowering.transpose_passes([input, output], &passes);
     Some(())
+}
+
+/// The transpositions of four dimensions on Ethos-U85.
+pub fn passes_of_four(order: [usize; 4], sizes: [i64; 4]) -> Vec<Pass> {
+    Permutation { order, sizes }.passes(true)
 }
 
 #[cfg(test)]
@@ -350,10 +392,12 @@ mod tests {
         let permutation =
             Permutation::of(&[0, 2, 1, 3], &[4, 16, 24, 32]).expect("four dimensions");
         let passes = permutation.passes(true);
-        assert_eq!(passes[0], [[4, 16, 24 * 32], [16, 4, 24 * 32]]);
-        assert_eq!(passes[4], [[24, 4, 16 * 32], [4, 24, 16 * 32]]);
+        assert_eq!(passes[0], Pass::of([4, 16, 24 * 32], [1, 0, 2]));
+        assert_eq!(passes[0].written, [16, 4, 24 * 32]);
+        assert_eq!(passes[4].read, [24, 4, 16 * 32]);
+        assert_eq!(passes[4].written, [4, 24, 16 * 32]);
         let n_elements = |shape: Hwc| shape.iter().product::<i64>();
-        for [read, written] in passes {
+        for Pass { read, written, .. } in passes {
             assert_eq!(n_elements(read), 4 * 16 * 24 * 32);
             assert_eq!(n_elements(written), 4 * 16 * 24 * 32);
         }

@@ -11,7 +11,7 @@ use super::blocks::{self, Block};
 use super::cycles::{read_bytes, whole_cycles, written_bytes};
 use super::flow::Flow;
 use super::geometry::IfmOfm;
-use super::layer::{Kind, Layer};
+use super::layer::{Kind, Layer, UNCHANGED};
 use super::order::Order;
 use super::program::{Action, MAX_DIMENSION, Operation, Program, Window};
 use super::scheduled_operation::{Execution, MAX_OTHERS, Read, ScheduledOperation, Stripe};
@@ -57,6 +57,14 @@ pub fn schedule<'a>(
     let chosen = layer.and_then(|layer| Some((layer, blocks::choose(accelerator, &layer)?)));
     let step = match chosen {
         Some((layer, block)) => {
+            // Blocks are chosen as the OFM is read, and counted in the OFM as it is written.
+            let layer = match operation.action {
+                Action::Transpose { written, .. } if layer.order != UNCHANGED => Layer {
+                    ofm: written,
+                    ..layer
+                },
+                _ => layer,
+            };
             let step = of_layer(accelerator, layer, block, operation.weights.as_deref());
             ScheduledOperation {
                 execution: match operation.action {
@@ -74,7 +82,7 @@ pub fn schedule<'a>(
     };
     let last = chained.last().map_or(operation, |last| *last);
     let mut bytes = step.bytes;
-    if let (Action::Transpose { written }, Execution::Unweighted { layer, block }) =
+    if let (Action::Transpose { written, .. }, Execution::Unweighted { layer, block }) =
         (operation.action, &step.execution)
     {
         // Vela counts the blocks of the IFM as if they divided the OFM.
@@ -150,7 +158,7 @@ fn table_bytes(program: &Program, operation: &Operation) -> f64 {
     };
     let element_bytes = [input, output].map(|map_idx| program.maps[map_idx].element_bytes);
     match element_bytes {
-        [..=1, output] => (256 * output) as f64,
+        [(..=1), output] => (256 * output) as f64,
         _ => 2048.0,
     }
 }
@@ -289,6 +297,14 @@ fn layer(
         dilation,
         upscale,
         n_chained_passes: 0,
+        order: match operation.action {
+            Action::Transpose { order, .. }
+                if accelerator.is_u85() && !accelerator.is_as_trained =>
+            {
+                order
+            }
+            _ => UNCHANGED,
+        },
         has_table,
         is_sparse: accelerator.is_u85() && kind == Kind::Convolution && ifm[2] <= 2,
         is_brick: ends.map(|map| !map.is_linear),

@@ -1,5 +1,6 @@
 mod cascades;
 mod hostile;
+mod transposes;
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use super::configuration::{Configuration, Product};
 use super::cycles::Elementwise;
 use super::cycles::whole_cycles;
 use super::geometry::{Hwc, IfmOfm};
-use super::layer::{Kind, Layer};
+use super::layer::{Kind, Layer, UNCHANGED};
 use super::live_ranges::LiveRanges;
 use super::lower::one_to_one;
 use super::order::Order;
@@ -39,6 +40,7 @@ fn layer(kind: Kind, ifm: Hwc, ofm: Hwc, kernel: [i64; 2], stride: [i64; 2]) -> 
         has_table: false,
         upscale: 1,
         n_chained_passes: 0,
+        order: UNCHANGED,
         is_brick: IfmOfm::both(true),
         element_bytes: IfmOfm::both(1),
     }

@@ -59,10 +59,14 @@ impl Ranked {
     fn of(histogram: &ByteHistogram) -> Self {
         let pairs = (0..=u8::MAX).zip(histogram.counts.iter());
         let present = pairs.filter(|&(_, &count)| count > 0);
-        let mut values: Vec<(usize, f64)> = present
-            .map(|(byte, &count)| (distance(byte, histogram), count as f64))
+        let mut values: Vec<(u64, usize)> = present
+            .map(|(byte, &count)| (count, distance(byte, histogram)))
             .collect();
-        values.sort_unstable_by(by_count);
+        // As `by_count` sorts them: whole numbers are compared in half of the time.
+        values.sort_unstable_by(|one, other| other.cmp(one));
+        let values = values.into_iter();
+        let values: Vec<(usize, f64)> =
+            values.map(|(count, value)| (value, count as f64)).collect();
         Self {
             counts: histogram.counts.clone(),
             zero: histogram.zero,

@@ -11,7 +11,7 @@ pub struct Operators {
 impl Operators {
     pub fn contains(&self, code: &OperatorCode) -> bool {
         match &code.custom {
-            Some(name) => self.custom.contains(&name.as_str()),
+            Some(name) => self.custom.contains(&&**name),
             None => self.builtin.contains(&code.kind),
         }
     }

@@ -42,7 +42,7 @@ impl<'t> Counts<'t> {
         let graphs = &tables.graphs;
         let spaces = graphs.texts("space")?;
         let structures = graphs.texts("structure_hash")?;
-        let seeds = graphs.optional_values::<UInt64Type>("seed")?;
+        let seeds = graphs.values_if_present::<UInt64Type>("seed")?;
         let file_bytes = graphs.values::<UInt64Type>("file_bytes")?;
         let n_tensors = graphs.values::<UInt32Type>("n_tensors")?;
         let operators = tables.operators.texts("operator")?;

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 
 use self::counts::{Counts, LabelCounts};
 use super::read::{Table, Tables};
-use super::tables;
+use super::tables::Layout;
 use crate::spaces::Space;
 use crate::spaces::table2;
 
@@ -91,7 +91,7 @@ fn table2_as_markdown(counts: &Counts) -> String {
 }
 
 fn columns(tables: &Tables) -> Result<String> {
-    let documented = tables::schemas(&tables.provenance.target_ids())?;
+    let documented = Layout::of_tables(tables).schemas()?;
     let files = [&tables.graphs, &tables.operators, &tables.labels];
     let rows = [
         "One row for each graph",

@@ -7,8 +7,8 @@ use arrow::datatypes::UInt64Type;
 use clap::ValueEnum;
 
 use crate::dataset::read::Tables;
-use crate::labels::ToolChoice;
 use crate::labels::record::precision_and_batch;
+use crate::labels::target::ToolChoice;
 use crate::writer::Precision;
 
 /// What one command asks for: a tool, a seed, the numbers and, where not all, the targets.
@@ -46,8 +46,8 @@ pub fn markdown(tables: &Tables) -> Result<String> {
 fn requests(tables: &Tables) -> Result<BTreeMap<Request<'_>, Samples<'_>>> {
     let graphs = &tables.graphs;
     let spaces = graphs.texts("space")?;
-    let seeds = graphs.optional_values::<UInt64Type>("seed")?;
-    let indices = graphs.optional_values::<UInt64Type>("index")?;
+    let seeds = graphs.values_if_present::<UInt64Type>("seed")?;
+    let indices = graphs.values_if_present::<UInt64Type>("index")?;
     let rows: HashMap<_, _> = graphs.texts("graph_id")?.into_iter().zip(0..).collect();
     let targets = tables.provenance.targets();
     let tools: HashMap<_, _> = targets

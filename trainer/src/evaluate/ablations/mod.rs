@@ -2,6 +2,7 @@
 //! and Figures 3 and 4, and the same for ideas of ours.
 
 mod plot;
+mod tenths;
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 
+use self::tenths::{BINNED_SPACE, N_BINS, Tenths, tenths};
 use super::{Trained, errors};
 use crate::checkpoint::Checkpoint;
 use crate::data::Data;
@@ -16,7 +18,6 @@ use crate::dataset;
 use crate::gnn::gradients::Gradients;
 use crate::gnn::shape::Architecture;
 use crate::markdown::{Head, percent, table};
-use crate::metrics::summarise;
 use crate::settings::Settings;
 use crate::spaces::Space;
 use crate::train;
@@ -116,12 +117,6 @@ struct Measured {
     tenths: Option<Tenths>,
 }
 
-/// Capped mean error of [`BINNED_METRIC`] on one target in each tenth of the graphs of [`BINNED_SPACE`].
-struct Tenths {
-    target: String,
-    errors: Vec<f64>,
-}
-
 pub fn run(args: &AblationsArgs) -> Result<()> {
     let dataset = dataset::load(&args.dataset)?;
     let architecture = args.settings.architecture;
@@ -157,36 +152,6 @@ pub fn run(args: &AblationsArgs) -> Result<()> {
     }
     println!("{text}");
     Ok(fs::write(args.out.join(format!("{name}.md")), text)?)
-}
-
-/// The output and the space of PerfSAGE's Figure 3; the paper has them on a CPU.
-const BINNED_METRIC: &str = "latency";
-const BINNED_SPACE: Space = Space::CNN_IMAGENET;
-const N_BINS: usize = 10;
-
-/// By the labels of the first target; none where there are too few.
-fn tenths(estimates: &[Vec<f32>], trained: &Trained) -> Option<Tenths> {
-    let data = &trained.data;
-    let mut outputs = data.outputs.iter();
-    let output = outputs.position(|key| key.metric == BINNED_METRIC)?;
-    let is_there = |g: &usize| data.spaces[data.test.space_of[*g]] == BINNED_SPACE.id();
-    let graphs = (0..estimates.len()).filter(is_there);
-    let pair = |g: usize| (data.test.examples[g].labels[output], estimates[g][output]);
-    let mut pairs: Vec<(f32, f32)> = graphs.map(pair).filter(|(y, _)| !y.is_nan()).collect();
-    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let n = pairs.len();
-    if n < N_BINS {
-        return None;
-    }
-    let bin = |k: usize| &pairs[k * n / N_BINS..(k + 1) * n / N_BINS];
-    let error = |pairs: &[(f32, f32)]| {
-        let (labels, estimates): (Vec<f32>, Vec<f32>) = pairs.iter().copied().unzip();
-        summarise(&estimates, &labels).capped_mape
-    };
-    Some(Tenths {
-        target: data.outputs[output].target.clone(),
-        errors: (0..N_BINS).map(|k| error(bin(k))).collect(),
-    })
 }
 
 fn markdown(measured: &[Measured], settings: &Settings) -> String {

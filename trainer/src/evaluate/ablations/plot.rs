@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 
-use super::{BINNED_SPACE, N_BINS, Tenths};
+use super::tenths::{BINNED_SPACE, N_BINS, Tenths};
 
 const SIZE: (u32, u32) = (960, 480);
 /// Of an error in percent: 0 has no place on a logarithmic axis.

@@ -25,7 +25,7 @@ pub fn detector(name: &str, decodes: bool) -> Option<Network> {
         "EfficientDet-Lite3" => &efficientdet::LITE_3,
         _ => return None,
     };
-    let mut choices = Choices::new(Space::CNN_IMAGENET, 0, 0);
+    let mut choices = Choices::new(Space::CNN_IMAGENET.key(), 0, 0);
     let builder = NetworkBuilder::new(name, WEIGHTS, WEIGHT_SEED);
     let layers = Layers::plain(&mut choices, builder);
     Some(efficientdet::network(size, layers, decodes))
@@ -56,7 +56,7 @@ pub fn network(name: &str, side: i32) -> Option<Network> {
         _ => return None,
     };
     // Nothing is drawn: the stream is what sampled networks would draw from.
-    let mut choices = Choices::new(Space::CNN_IMAGENET, 0, 0);
+    let mut choices = Choices::new(Space::CNN_IMAGENET.key(), 0, 0);
     let builder = NetworkBuilder::new(name, WEIGHTS, WEIGHT_SEED);
     let mut layers = Layers::plain(&mut choices, builder);
     let image = layers.rgb(side);

@@ -1,6 +1,6 @@
 //! Operators that compute each value from one or two, and reductions.
 
-use super::{Graph, Step};
+use super::graph::{Graph, Step};
 use crate::writer::{Reduction, TensorIdx};
 
 pub const STEPS: &[Step] = &[

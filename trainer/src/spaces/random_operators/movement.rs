@@ -1,6 +1,6 @@
 //! Operators that cut, join, repeat and reorder values.
 
-use super::{Graph, Step};
+use super::graph::{Graph, Step};
 use crate::writer::TensorIdx;
 
 pub const STEPS: &[Step] = &[

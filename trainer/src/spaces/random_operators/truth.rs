@@ -1,6 +1,6 @@
 //! Comparisons, logic, selections, look-ups and reversals: operators that Ethos-U85 alone runs.
 
-use super::{Graph, Step};
+use super::graph::{Graph, Step};
 use crate::writer::{Comparison, Logic, TensorIdx};
 
 pub const STEPS: &[Step] = &[

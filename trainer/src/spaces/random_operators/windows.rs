@@ -2,7 +2,7 @@
 
 use litecast::formats::tflite::{Activation, Padding};
 
-use super::{Graph, Step};
+use super::graph::{Graph, Step};
 use crate::writer::{Sampling, TensorIdx, Window};
 
 pub const STEPS: &[Step] = &[

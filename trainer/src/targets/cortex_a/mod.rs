@@ -5,14 +5,14 @@ pub mod boards;
 pub mod fit;
 pub mod singles;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use litecast::provenance::ErrorSummary;
 use litecast::targets::cortex_a::{
-    CostClass as Class, Costs, KernelCosts, TargetCosts, Work, inference, work,
+    self, Constants, CostClass as Class, Costs, KernelCosts, TargetCosts, Work, inference, work,
 };
 use litecast::{
     formats::tflite,
@@ -37,8 +37,85 @@ pub struct FitCpuOperatorsArgs {
     pub out: PathBuf,
 }
 
+/// Estimates of a processor's latency.
+#[derive(Clone, Debug, Default)]
+pub struct Sum {
+    /// Milliseconds by graph id.
+    pub of_graphs: HashMap<String, f32>,
+    pub n_costs: usize,
+}
+
+/// By target.
+pub type Sums = BTreeMap<String, Sum>;
+
+/// The networks of a dataset that instructions were counted of.
+pub struct CountedNetworks(Vec<Network>);
+
+impl CountedNetworks {
+    /// Remakes their bytes and reads what their operators work.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let (graphs, _) = dataset::read_labels(folder)?;
+        Ok(Self(networks(&graphs)?))
+    }
+
+    /// What reports say of them with these costs, in the unit of the dataset's labels.
+    pub fn sums(&self, costs: &Costs) -> Sums {
+        let sum = |costs: &TargetCosts| {
+            let board = Constants::shipped().board(&costs.target);
+            let of_network = |network: &Network| {
+                let counted = cortex_a::count(costs, &network.works);
+                let instructions = counted.iter().map(|counted| counted.instructions).sum();
+                let ms = board?.latency_of_count_ms(instructions, network.is_int8)?;
+                Some((network.graph_id.clone(), ms as f32))
+            };
+            let kernels = costs.kernels.values();
+            Sum {
+                of_graphs: self.0.par_iter().filter_map(of_network).collect(),
+                n_costs: kernels.map(|kernel| kernel.instructions.len()).sum(),
+            }
+        };
+        let targets = costs.targets.iter();
+        targets
+            .map(|costs| (costs.target.clone(), sum(costs)))
+            .collect()
+    }
+
+    /// Costs fitted to all networks but those of a design space and those of the validation side, as a
+    /// network is trained without it; without intervals.
+    pub fn costs_without(&self, space: &str, settings: &Settings) -> Result<Costs> {
+        let is_used = |network: &Network| {
+            let side = side(&network.structure_hash, &network.space, settings);
+            network.space != space && side != Side::Validation
+        };
+        let fit = |target: &String| {
+            let counted = self.0.iter().filter(|network| is_used(network));
+            let counted =
+                counted.filter_map(|network| Some((network, *network.instructions.get(target)?)));
+            let training: Vec<Counted> = counted.collect();
+            Ok(TargetCosts {
+                target: target.clone(),
+                n_fitted: training.len(),
+                kernels: kernels(&training)?,
+                error: ErrorSummary::default(),
+                usual: Class::default(),
+                unusual: Class::default(),
+            })
+        };
+        Ok(Costs {
+            command: String::new(),
+            tool: String::new(),
+            targets: targets(&self.0)
+                .par_iter()
+                .map(fit)
+                .collect::<Result<_>>()?,
+        })
+    }
+}
+
 /// A counted network.
 struct Network {
+    graph_id: String,
+    structure_hash: String,
     space: String,
     side: Side,
     is_int8: bool,
@@ -52,23 +129,13 @@ struct Network {
 
 pub fn run(args: &FitCpuOperatorsArgs) -> Result<()> {
     let (graphs, provenance) = dataset::read_labels(&args.dataset)?;
-    let networks: Vec<Network> = graphs
-        .par_iter()
-        .filter(|graph| graph.targets.values().any(has_count))
-        .map(network)
-        .collect::<Result<_>>()?;
+    let networks = networks(&graphs)?;
     let mut runs = provenance.runs.iter();
     let counter = runs.rfind(|run| run.tool.name == "litert-qemu");
     let tool = &counter
         .context("expected counted instructions, found none")?
         .tool;
-    let targets: Vec<String> = networks
-        .iter()
-        .flat_map(|network| network.instructions.keys().cloned())
-        .collect::<std::collections::BTreeSet<_>>()
-        .into_iter()
-        .rev()
-        .collect();
+    let targets = targets(&networks);
     let costs = Costs {
         command: "litecast-trainer fit-cpu-operators".into(),
         tool: format!("LiteRT {} under QEMU", tool.version),
@@ -79,6 +146,22 @@ pub fn run(args: &FitCpuOperatorsArgs) -> Result<()> {
     };
     let text = serde_json::to_string_pretty(&costs)? + "\n";
     fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+}
+
+fn networks(graphs: &[GraphLabels]) -> Result<Vec<Network>> {
+    let counted = graphs
+        .par_iter()
+        .filter(|graph| graph.targets.values().any(has_count));
+    counted.map(network).collect()
+}
+
+/// Those that instructions were counted on, the fastest first.
+fn targets(networks: &[Network]) -> Vec<String> {
+    let targets = networks
+        .iter()
+        .flat_map(|network| network.instructions.keys().cloned());
+    let targets: BTreeSet<String> = targets.collect();
+    targets.into_iter().rev().collect()
 }
 
 fn has_count(labels: &dataset::TargetLabels) -> bool {
@@ -95,9 +178,12 @@ fn network(labels: &GraphLabels) -> Result<Network> {
         Some((target.clone(), *count))
     });
     let works = work(&graph, &analysis::analyze(&graph));
+    let structure_hash = structure_hash(&graph);
     Ok(Network {
+        graph_id: labels.origin.graph_id(),
         inference: inference(&works),
-        side: side(&structure_hash(&graph), &space, &Settings::default()),
+        side: side(&structure_hash, &space, &Settings::default()),
+        structure_hash,
         is_int8: labels.origin.is_int8(),
         is_batched: labels.origin.batch() > 1,
         works,
@@ -148,11 +234,11 @@ fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
         for work in network.works.iter().chain([&network.inference]) {
             for (term, amount) in &work.terms {
                 let n_columns = columns.len();
-                let column = columns.entry((&work.kernel, *term)).or_insert(n_columns);
+                let column = columns.entry((&*work.kernel, *term)).or_insert(n_columns);
                 *row.entry(*column).or_default() += amount / count;
             }
-            if !seen.contains(&work.kernel.as_str()) {
-                seen.push(&work.kernel);
+            if !seen.contains(&&*work.kernel) {
+                seen.push(&*work.kernel);
             }
         }
         for kernel in seen {
@@ -256,7 +342,7 @@ fn print(costs: &TargetCosts, test: &[Counted], pairs: &[(f64, f64)]) {
     line("int8", &of(&|network| network.is_int8));
     line("float32", &of(&|network| !network.is_int8));
     line("batches", &of(&|network| network.is_batched));
-    let spaces: std::collections::BTreeSet<&str> = test
+    let spaces: BTreeSet<&str> = test
         .iter()
         .map(|(network, _)| network.space.as_str())
         .collect();

@@ -95,7 +95,7 @@ fn sample(path: &Path, total: f64) -> Result<Sample> {
         path.display()
     );
     Ok(Sample {
-        kernel: work.kernel.clone(),
+        kernel: work.kernel.to_string(),
         kind: node.operator.code.name().to_owned(),
         work,
         instructions: total,

@@ -1,6 +1,6 @@
 /** The drawn graph: a canvas with a toolbar, keyboard, and the selection shared with the other views. */
 import { type Measure, costText, isNegligible, shareText } from "../../costs.ts";
-import { el } from "../../dom.ts";
+import { el, nextTask } from "../../dom.ts";
 import type { LayoutClient } from "../../estimator.ts";
 import type { Focus } from "../../focus.ts";
 import { type Repeat, findRepeats, foldedConstants, folds } from "../../folding.ts";
@@ -31,15 +31,16 @@ export interface GraphView {
   drawn: Promise<void>;
 }
 
-/** `onRange` hears the first and last operator in view. */
+/** `onRange` hears the first and last operator in view; colours go up to `most` at least. */
 export function graphView(
   report: Report,
   layouts: LayoutClient,
   { selection, focus, search }: Linked,
   onRange: (first: number, last: number) => void,
   signal: AbortSignal,
+  most = (): number => 0,
 ): GraphView {
-  const drawing = new Drawing(report, { selection, focus, search }, onRange, signal);
+  const drawing = new Drawing(report, { selection, focus, search }, onRange, signal, most);
   return {
     element: drawing.element,
     tools: drawing.tools,
@@ -66,8 +67,8 @@ class Drawing {
   readonly tools = this.#toolbar();
   readonly #minimap = new Minimap(() => this.#schedule());
   /** By operator, the one in whose box it is. */
-  readonly #into: number[];
-  readonly #repeats: Repeat[];
+  #into: number[] = [];
+  #repeats: Repeat[] = [];
   /** Repeats whose blocks are one box each. */
   readonly #folded = new Set<number>();
   #layouts: LayoutClient | null = null;
@@ -75,6 +76,8 @@ class Drawing {
   /** Says where the keyboard is, for those who do not see the drawing. */
   readonly #spoken = el("p", { class: "sr-only", role: "status" });
   readonly #onRange: (first: number, last: number) => void;
+  readonly #most: () => number;
+  readonly #signal: AbortSignal;
   readonly #canvas: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
   readonly #note: HTMLElement;
@@ -84,8 +87,10 @@ class Drawing {
   #camera: Camera | null = null;
   #frame = 0;
 
-  constructor(report: Report, { selection, focus, search }: Linked, onRange: (first: number, last: number) => void, signal: AbortSignal) {
+  constructor(report: Report, { selection, focus, search }: Linked, onRange: (first: number, last: number) => void, signal: AbortSignal, most: () => number) {
     this.#report = report;
+    this.#most = most;
+    this.#signal = signal;
     this.#selection = selection;
     this.#focus = focus;
     this.#search = search;
@@ -101,8 +106,6 @@ class Drawing {
         "Arrow keys go along the lines, plus and minus zoom, 0 fits, Escape clears the selection.",
     });
     this.#context = this.#canvas.getContext("2d") as CanvasRenderingContext2D;
-    this.#into = foldedConstants(report);
-    this.#repeats = findRepeats(report, this.#into);
     this.#note = el("p", { class: "graph-note", role: "status" });
     this.element = el("section", { class: "graph panel", "aria-label": "Graph" }, this.#canvas, this.#minimap.element, this.#legend, this.#note, this.#spoken);
     this.#colour();
@@ -123,7 +126,12 @@ class Drawing {
       return;
     }
     this.#layouts = layouts;
-    await this.#layOut(layouts);
+    // Each in a task of its own, so that the browser can answer between them.
+    await nextTask();
+    this.#into = foldedConstants(this.#report);
+    this.#repeats = findRepeats(this.#report, this.#into);
+    await nextTask();
+    if (!this.#signal.aborted) await this.#layOut(layouts);
   }
 
   /** Boxes, their places, and the picture. A layout that is stopped leaves the drawing as it was. */
@@ -138,6 +146,7 @@ class Drawing {
     try {
       const layout = await layouts.layOut(layoutCall(draft), (done) => (progress.textContent = `${words} ${Math.round(100 * done)}\u202f%`));
       this.#scene = placeScene(this.#report, draft, layout);
+      await nextTask();
       this.#camera = new Camera(layout.width, this.#scene.height);
       this.#note.textContent = layout.leaps.length > 0 ? "Some very long connections are drawn as arcs." : "";
       this.#showFolding();
@@ -189,7 +198,7 @@ class Drawing {
   #colour(): void {
     const measure = this.#focus.measureIn(this.#report);
     const costs = measure && this.#scene ? costsOf(measure, this.#scene) : [];
-    const most = costs.reduce((a, b) => Math.max(a, b), 0);
+    const most = costs.reduce((a, b) => Math.max(a, b), this.#most());
     this.#marks.shares = costs.map((cost) => (most > 0 ? cost / most : 0));
     this.#minimap.forget();
     const words = measure ? [el("span", {}, "–"), el("span", { class: "legend-ramp", "aria-hidden": "true" }), el("span", {}, costText(measure, most))] : [];
@@ -390,7 +399,6 @@ function zoomMiddle(camera: Camera, factor: number): void {
   camera.zoomAt(camera.width / 2, camera.height / 2, factor);
 }
 
-/** Widths of texts, each measured once. */
 /** As wide as all characters beside each other: thousands of labels are made of a hundred characters. */
 function textMeasure(context: CanvasRenderingContext2D, family: string): (text: string, small: boolean) => number {
   const known = [new Map<string, number>(), new Map<string, number>()];

@@ -8,7 +8,8 @@ const TEXT_SCALE = 0.34;
 const SHAPE_SCALE = 0.5;
 const CURVE_SCALE = 0.1;
 /** A box is at least this wide on the screen, so that its colour is seen in a whole graph of thousands. */
-const MIN_BOX_PX = 5;
+const MIN_BOX_PX = 12;
+const MIN_BORDERED_PX = 6;
 
 export interface Marks {
   selected: number | null;
@@ -154,6 +155,8 @@ function paintPlainBox(context: CanvasRenderingContext2D, box: Box, x: number, y
   const width = Math.max(box.width, MIN_BOX_PX * pixel);
   context.fillStyle = share === null ? theme.kind(box.kind) : theme.cost(share);
   context.fillRect(x + (box.width - width) / 2, y, width, BOX_HEIGHT);
+  // Borders of boxes a few pixels high would hide their colours.
+  if (BOX_HEIGHT < MIN_BORDERED_PX * pixel) return;
   context.lineWidth = pixel;
   context.strokeStyle = theme.line;
   context.strokeRect(x + (box.width - width) / 2, y, width, BOX_HEIGHT);

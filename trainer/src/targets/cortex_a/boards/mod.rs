@@ -1,6 +1,7 @@
 //! Measurements of boards → constants that turn counted instructions into milliseconds and
 //! millijoules. Each family of networks, left out of the fit in turn, tells the error.
 
+pub mod args;
 pub mod fit;
 pub mod measured;
 pub mod measurements;
@@ -9,11 +10,11 @@ pub mod networks;
 pub mod samples;
 
 use std::fs;
-use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use litecast::targets::cortex_a::{Board, Constants, Energy, Fit};
 
+pub use self::args::FitCpuArgs;
 use self::fit::{errors, proportion};
 use self::measurements::RPI5_RAIL;
 use self::samples::{IMX8MP, IMX93, MP1, RPI4, RPI5, Sample};
@@ -29,31 +30,6 @@ const BOARDS: [(&str, &str, u32); 5] = [
     (IMX8MP, "NXP i.MX 8M Plus (Arm Cortex-A53)", 4),
     (MP1, "ST STM32MP157 (Arm Cortex-A7)", 2),
 ];
-
-/// Fits the constants of the Cortex-A targets to measured boards.
-#[derive(Clone, Debug, clap::Args)]
-pub struct FitCpuArgs {
-    /// Graphs of NAS-Bench-201 to draw.
-    #[arg(long, default_value_t = 40)]
-    pub graphs: usize,
-    /// Seed of the draw.
-    #[arg(long, default_value_t = 3)]
-    pub seed: u64,
-    /// Folder of the published measurements.
-    #[arg(long, default_value = "../shared/data")]
-    pub measurements: PathBuf,
-    /// Folders of files that were measured.
-    #[arg(long, default_value = "../shared/models")]
-    pub models: PathBuf,
-    #[arg(long, default_value = "../shared/models-mcu")]
-    pub models_mcu: PathBuf,
-    /// File for the constants.
-    #[arg(long, default_value = "src/targets/cortex_a/constants.json")]
-    pub out: PathBuf,
-    /// File for a table of all measured networks.
-    #[arg(long, default_value = "trainer/results/boards.csv")]
-    pub table: PathBuf,
-}
 
 /// Builds, counts, fits, prints and writes.
 pub fn run(args: &FitCpuArgs) -> Result<()> {

@@ -9,7 +9,7 @@ use litecast::graph::{self, analysis};
 use litecast::targets::cortex_a::{self, Class, Costs, Work, count};
 use serde::Deserialize;
 
-use super::FitCpuArgs;
+use super::args::FitCpuArgs;
 use super::measurements::{self, MOBILENETS_SOURCE, RPI5_SOURCE};
 use super::mobilenets::MobileNet;
 use super::networks::{self, DEPLOYMENTS};

@@ -1,0 +1,390 @@
+//! Networks of 70 operators in int8, as a search makes them: each as a file and as a graph without weights.
+
+use std::collections::BTreeMap;
+
+use flatbuffers::{FlatBufferBuilder, WIPOffset};
+use litecast::formats::tflite::schema::*;
+use serde_json::{Value, json};
+
+pub const N_OPERATORS: usize = 70;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Add,
+    Convolution,
+    Depthwise,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Add => "ADD",
+            Self::Convolution => "CONV_2D",
+            Self::Depthwise => "DEPTHWISE_CONV_2D",
+        }
+    }
+
+    fn code(self) -> BuiltinOperator {
+        match self {
+            Self::Add => BuiltinOperator::ADD,
+            Self::Convolution => BuiltinOperator::CONV_2D,
+            Self::Depthwise => BuiltinOperator::DEPTHWISE_CONV_2D,
+        }
+    }
+}
+
+struct TensorOf {
+    shape: Vec<usize>,
+    is_bias: bool,
+    /// Number of its contents, from 1 on; absent for activations.
+    contents: Option<usize>,
+}
+
+struct OperatorOf {
+    kind: Kind,
+    inputs: Vec<usize>,
+    output: usize,
+}
+
+/// A network from tensor 0 to the output of its last operator.
+pub struct Network {
+    tensors: Vec<TensorOf>,
+    operators: Vec<OperatorOf>,
+    /// Tensors with constants by what they are for, where layers share them.
+    shared: Option<BTreeMap<(Kind, Vec<usize>), [usize; 2]>>,
+    n_contents: usize,
+}
+
+/// Inverted bottlenecks with weights of their own, whose widths follow from `seed`.
+pub fn bottlenecks(seed: usize) -> Network {
+    const N_BLOCKS: usize = 22;
+    let width = 8 * (1 + seed % 4);
+    let mut network = Network::new([1, 32, 32, 3], false);
+    let mut x = network.convolution(0, width, 3);
+    for block in 0..N_BLOCKS {
+        let before = x;
+        let hidden = 8 * (2 + (seed / 4 + 5 * block) % 23);
+        x = network.convolution(x, hidden, 1);
+        x = network.depthwise(x, 3);
+        x = network.convolution(x, width, 1);
+        if network.operators.len() + 3 * (N_BLOCKS - block - 1) < N_OPERATORS {
+            x = network.add(before, x);
+        }
+    }
+    network
+}
+
+/// As `residualModel` of `tests/page/model.mjs` without its long skips: blocks that share their weights.
+pub fn residual(seed: usize) -> Network {
+    const WIDTH: usize = 8;
+    let mut network = Network::new([1, 16, 16, WIDTH], true);
+    let mut x = 0;
+    while network.operators.len() < N_OPERATORS {
+        if N_OPERATORS - network.operators.len() < 4 {
+            x = network.convolution(x, WIDTH, 1);
+            continue;
+        }
+        let before = x;
+        x = network.convolution(x, WIDTH + 1 + seed, 1);
+        x = network.depthwise(x, 3);
+        x = network.convolution(x, WIDTH, 1);
+        x = network.add(before, x);
+    }
+    network
+}
+
+impl Network {
+    fn new(input: [usize; 4], shares_weights: bool) -> Self {
+        let input = TensorOf {
+            shape: input.into(),
+            is_bias: false,
+            contents: None,
+        };
+        Self {
+            tensors: vec![input],
+            operators: Vec::new(),
+            shared: shares_weights.then(BTreeMap::new),
+            n_contents: 0,
+        }
+    }
+
+    fn convolution(&mut self, x: usize, channels: usize, kernel: usize) -> usize {
+        let filter = vec![channels, kernel, kernel, self.tensors[x].shape[3]];
+        self.weighted(Kind::Convolution, x, filter, channels)
+    }
+
+    fn depthwise(&mut self, x: usize, kernel: usize) -> usize {
+        let channels = self.tensors[x].shape[3];
+        self.weighted(
+            Kind::Depthwise,
+            x,
+            vec![1, kernel, kernel, channels],
+            channels,
+        )
+    }
+
+    fn weighted(&mut self, kind: Kind, x: usize, filter: Vec<usize>, channels: usize) -> usize {
+        let key = (kind, filter.clone());
+        let known = self
+            .shared
+            .as_ref()
+            .and_then(|shared| shared.get(&key))
+            .copied();
+        let constants = known.unwrap_or_else(|| {
+            let constants = [(filter, false), (vec![channels], true)].map(|(shape, is_bias)| {
+                self.n_contents += 1;
+                self.tensor(shape, is_bias, Some(self.n_contents))
+            });
+            if let Some(shared) = &mut self.shared {
+                shared.insert(key, constants);
+            }
+            constants
+        });
+        let [_, height, width, _] = self.tensors[x].shape[..] else {
+            unreachable!("feature maps have four dimensions")
+        };
+        self.operator(
+            kind,
+            vec![x, constants[0], constants[1]],
+            vec![1, height, width, channels],
+        )
+    }
+
+    fn add(&mut self, one: usize, other: usize) -> usize {
+        let shape = self.tensors[one].shape.clone();
+        self.operator(Kind::Add, vec![one, other], shape)
+    }
+
+    fn operator(&mut self, kind: Kind, inputs: Vec<usize>, shape: Vec<usize>) -> usize {
+        let output = self.tensor(shape, false, None);
+        self.operators.push(OperatorOf {
+            kind,
+            inputs,
+            output,
+        });
+        output
+    }
+
+    fn tensor(&mut self, shape: Vec<usize>, is_bias: bool, contents: Option<usize>) -> usize {
+        self.tensors.push(TensorOf {
+            shape,
+            is_bias,
+            contents,
+        });
+        self.tensors.len() - 1
+    }
+
+    fn output(&self) -> usize {
+        self.operators.last().map_or(0, |operator| operator.output)
+    }
+
+    /// As a graph without weights (`docs/graph-json.md`).
+    pub fn graph(&self) -> Vec<u8> {
+        let name = |tensor: usize| format!("t{tensor}");
+        let tensors = self.tensors.iter().enumerate().map(|(idx, tensor)| {
+            let of = if tensor.is_bias { "int32" } else { "int8" };
+            json!({"name": name(idx), "shape": tensor.shape, "type": of, "constant": tensor.contents.is_some()})
+        });
+        let operators = self.operators.iter().map(|operator| {
+            let inputs: Vec<String> = operator.inputs.iter().copied().map(name).collect();
+            let attributes = match operator.kind {
+                Kind::Add => json!({}),
+                _ => json!({"padding": "SAME", "activation": "RELU6"}),
+            };
+            json!({
+                "kind": operator.kind.name(), "inputs": inputs, "outputs": [name(operator.output)],
+                "attributes": attributes,
+            })
+        });
+        let document = json!({
+            "format": "litecast-graph", "version": 1, "inputs": [name(0)], "outputs": [name(self.output())],
+            "tensors": tensors.collect::<Vec<Value>>(), "operators": operators.collect::<Vec<Value>>(),
+        });
+        document.to_string().into_bytes()
+    }
+
+    /// As a file, with weights around 0 that differ from layer to layer.
+    pub fn file(&self) -> Vec<u8> {
+        let mut builder = FlatBufferBuilder::new();
+        let mut contents = vec![Vec::new(); 1 + self.n_contents];
+        for tensor in &self.tensors {
+            if let Some(idx) = tensor.contents {
+                let n_values: usize = tensor.shape.iter().product();
+                contents[idx] = match tensor.is_bias {
+                    true => vec![0; 4 * n_values],
+                    false => weights(idx as u64, n_values),
+                };
+            }
+        }
+        let buffers: Vec<_> = contents
+            .iter()
+            .map(|bytes| {
+                let data = (!bytes.is_empty()).then(|| builder.create_vector(bytes));
+                Buffer::create(
+                    &mut builder,
+                    &BufferArgs {
+                        data,
+                        ..Default::default()
+                    },
+                )
+            })
+            .collect();
+        let buffers = builder.create_vector(&buffers);
+        let kinds = [Kind::Add, Kind::Convolution, Kind::Depthwise];
+        let codes = kinds.map(|kind| {
+            let code = kind.code();
+            let arguments = OperatorCodeArgs {
+                deprecated_builtin_code: code.0 as i8,
+                version: 1,
+                builtin_code: code,
+                ..Default::default()
+            };
+            OperatorCode::create(&mut builder, &arguments)
+        });
+        let codes = builder.create_vector(&codes);
+        let subgraph = self.subgraph(&mut builder, kinds);
+        let subgraphs = builder.create_vector(&[subgraph]);
+        let arguments = ModelArgs {
+            version: 3,
+            operator_codes: Some(codes),
+            subgraphs: Some(subgraphs),
+            buffers: Some(buffers),
+            ..Default::default()
+        };
+        let model = Model::create(&mut builder, &arguments);
+        finish_model_buffer(&mut builder, model);
+        builder.finished_data().to_vec()
+    }
+
+    fn subgraph<'b>(
+        &self,
+        builder: &mut FlatBufferBuilder<'b>,
+        kinds: [Kind; 3],
+    ) -> WIPOffset<SubGraph<'b>> {
+        let tensors: Vec<_> = self
+            .tensors
+            .iter()
+            .enumerate()
+            .map(|(idx, tensor)| {
+                let shape: Vec<i32> = tensor.shape.iter().map(|&side| side as i32).collect();
+                let shape = builder.create_vector(&shape);
+                let name = builder.create_string(&format!("t{idx}"));
+                let (scale, zero_point) = (
+                    builder.create_vector(&[0.05f32]),
+                    builder.create_vector(&[0i64]),
+                );
+                let quantization = QuantizationParameters::create(
+                    builder,
+                    &QuantizationParametersArgs {
+                        scale: Some(scale),
+                        zero_point: Some(zero_point),
+                        ..Default::default()
+                    },
+                );
+                let arguments = TensorArgs {
+                    shape: Some(shape),
+                    type_: if tensor.is_bias {
+                        TensorType::INT32
+                    } else {
+                        TensorType::INT8
+                    },
+                    buffer: tensor.contents.unwrap_or(0) as u32,
+                    name: Some(name),
+                    quantization: Some(quantization),
+                    ..Default::default()
+                };
+                Tensor::create(builder, &arguments)
+            })
+            .collect();
+        let tensors = builder.create_vector(&tensors);
+        let operators: Vec<_> = self
+            .operators
+            .iter()
+            .map(|operator| {
+                let inputs: Vec<i32> = operator.inputs.iter().map(|&input| input as i32).collect();
+                let inputs = builder.create_vector(&inputs);
+                let outputs = builder.create_vector(&[operator.output as i32]);
+                let (builtin_options_type, builtin_options) = options(builder, operator.kind);
+                let arguments = OperatorArgs {
+                    opcode_index: kinds
+                        .iter()
+                        .position(|kind| *kind == operator.kind)
+                        .unwrap_or(0) as u32,
+                    inputs: Some(inputs),
+                    outputs: Some(outputs),
+                    builtin_options_type,
+                    builtin_options: Some(builtin_options),
+                    ..Default::default()
+                };
+                Operator::create(builder, &arguments)
+            })
+            .collect();
+        let operators = builder.create_vector(&operators);
+        let (inputs, outputs) = (
+            builder.create_vector(&[0]),
+            builder.create_vector(&[self.output() as i32]),
+        );
+        let arguments = SubGraphArgs {
+            tensors: Some(tensors),
+            inputs: Some(inputs),
+            outputs: Some(outputs),
+            operators: Some(operators),
+            ..Default::default()
+        };
+        SubGraph::create(builder, &arguments)
+    }
+}
+
+fn options<'b>(
+    builder: &mut FlatBufferBuilder<'b>,
+    kind: Kind,
+) -> (BuiltinOptions, WIPOffset<flatbuffers::UnionWIPOffset>) {
+    let fused_activation_function = ActivationFunctionType::RELU6;
+    match kind {
+        Kind::Add => {
+            let options = AddOptions::create(builder, &AddOptionsArgs::default());
+            (BuiltinOptions::AddOptions, options.as_union_value())
+        }
+        Kind::Convolution => {
+            let arguments = Conv2DOptionsArgs {
+                stride_w: 1,
+                stride_h: 1,
+                fused_activation_function,
+                ..Default::default()
+            };
+            let options = Conv2DOptions::create(builder, &arguments);
+            (BuiltinOptions::Conv2DOptions, options.as_union_value())
+        }
+        Kind::Depthwise => {
+            let arguments = DepthwiseConv2DOptionsArgs {
+                stride_w: 1,
+                stride_h: 1,
+                depth_multiplier: 1,
+                fused_activation_function,
+                ..Default::default()
+            };
+            let options = DepthwiseConv2DOptions::create(builder, &arguments);
+            (
+                BuiltinOptions::DepthwiseConv2DOptions,
+                options.as_union_value(),
+            )
+        }
+    }
+}
+
+/// Sums of four random numbers, of a generator that starts at `seed`: a bell, as trained weights are.
+fn weights(seed: u64, n_values: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let spread = 16 + seed as i32 % 40;
+    let mut value = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let sum: i32 = state.to_le_bytes()[..4]
+            .iter()
+            .map(|&byte| i32::from(byte) % spread)
+            .sum();
+        (sum - 2 * spread).clamp(-127, 127) as i8 as u8
+    };
+    (0..n_values).map(|_| value()).collect()
+}

@@ -1,0 +1,52 @@
+//! Sizes of dimensions that a file names without saying them.
+
+use super::proto::{Dimension, ValueInfo};
+use crate::formats::shown;
+
+/// Sizes that a file may leave open.
+#[derive(Clone, Copy, Debug)]
+pub struct Dimensions<'d> {
+    /// Of an input's first dimension, where `named` has none for it.
+    pub batch: u32,
+    /// By name: `sequence`, or `input.1` for the second dimension of the input `input`.
+    pub named: &'d [(String, u32)],
+}
+
+impl Dimensions<'_> {
+    /// The size of an input's dimension, or the name that it has to be given by.
+    pub(super) fn size(
+        &self,
+        input: &str,
+        axis: usize,
+        dimension: Dimension,
+    ) -> Result<i64, String> {
+        let by_place = || format!("{input}.{axis}");
+        let name = match dimension {
+            Dimension::Size(size) if size > 0 => return Ok(size),
+            Dimension::Named(name) => name.to_owned(),
+            _ => by_place(),
+        };
+        let found = |wanted: &str| self.named.iter().find(|(name, _)| name == wanted);
+        match found(&name).or_else(|| found(&by_place())) {
+            Some((_, size)) => Ok(i64::from(*size)),
+            None if axis == 0 => Ok(i64::from(self.batch)),
+            None => Err(shown(&name)),
+        }
+    }
+
+    /// Names of the first dimensions for which the batch stands.
+    pub(super) fn assumed(&self, inputs: &[ValueInfo]) -> Vec<String> {
+        let first = |input: &ValueInfo| {
+            let dimension = *input.shape.as_ref()?.first()?;
+            let name = match dimension {
+                Dimension::Size(size) if size > 0 => return None,
+                Dimension::Named(name) => shown(name),
+                _ => format!("{}.0", shown(input.name)),
+            };
+            (!self.named.iter().any(|(named, _)| *named == name)).then_some(name)
+        };
+        let mut names: Vec<String> = inputs.iter().take(20).filter_map(first).collect();
+        names.dedup();
+        names
+    }
+}

@@ -1,0 +1,56 @@
+//! How the stored values of a constant are distributed: what compilers go by when they compress it.
+
+use std::sync::Arc;
+
+/// How the values of a weight tensor are distributed: compilers compress them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightStats {
+    /// Standard deviation in stored units (int8 steps), or in real units for floats.
+    pub std: f32,
+    /// Share of values equal to the zero point, 0 to 1.
+    pub zero_share: f32,
+    /// Entropy of the stored bytes' histogram, 0 to 8 bits per byte.
+    pub entropy_bits: f32,
+    pub histogram: Arc<ByteHistogram>,
+}
+
+/// How often each byte is stored in a constant.
+#[derive(Clone, Debug)]
+pub struct ByteHistogram {
+    /// Of a sample where the constant is large. Parts of a constant, and constants of another zero point in the same
+    /// buffer, share them: 2 kB.
+    pub counts: Arc<[u64; 256]>,
+    /// The byte that stands for 0.
+    pub zero: u8,
+    /// Whether bytes are in two's complement.
+    pub is_signed: bool,
+    /// Bytes of the whole constant.
+    pub n_bytes: usize,
+}
+
+impl ByteHistogram {
+    /// Of a constant of another size whose values have the same distribution.
+    pub fn resized(this: &Arc<Self>, n_bytes: u64) -> Arc<Self> {
+        let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
+        match this.n_bytes == n_bytes {
+            true => this.clone(),
+            false => Arc::new(Self {
+                n_bytes,
+                ..this.as_ref().clone()
+            }),
+        }
+    }
+}
+
+impl PartialEq for ByteHistogram {
+    fn eq(&self, other: &Self) -> bool {
+        let rest = |of: &Self| (of.zero, of.is_signed, of.n_bytes);
+        if rest(self) != rest(other) || Arc::ptr_eq(&self.counts, &other.counts) {
+            return rest(self) == rest(other);
+        }
+        let pairs = self.counts.iter().zip(other.counts.iter());
+        // Number by number: WebAssembly compares memory byte by byte, and histograms are compared at every layer.
+        let differs = pairs.fold(0, |differs, (one, other)| differs | (one ^ other));
+        differs == 0
+    }
+}

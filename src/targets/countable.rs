@@ -1,0 +1,52 @@
+//! Whether a file tells what its graph costs, whatever runs it.
+
+use super::ethos_u;
+use super::outcome::UnavailableReason;
+use crate::formats::tflite::BuiltinOptions;
+use crate::graph::analysis::{Analysis, Cost};
+use crate::graph::{Graph, Node};
+
+/// Why the file does not tell what a graph costs, whatever runs it.
+pub fn uncountable(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
+    if graph.nodes.is_empty() {
+        return Some(UnavailableReason::NoOperators);
+    }
+    missing_shapes(graph, analysis).or_else(|| contradicting_shapes(graph, analysis))
+}
+
+/// Work that is counted from shapes of which one at least is wrong.
+fn contradicting_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
+    let n_operators = analysis.contradictions.len();
+    (n_operators > 0).then_some(UnavailableReason::ContradictingShapes {
+        n_operators,
+        of: graph.nodes.len(),
+    })
+}
+
+/// Vela has turned operators into commands that nothing here reads.
+pub fn compiled_by_vela(graph: &Graph) -> Option<UnavailableReason> {
+    let is_compiled = |node: &Node| node.operator.code.custom.as_deref() == Some(ethos_u::COMPILED);
+    let mut nodes = graph.nodes.iter();
+    nodes
+        .any(is_compiled)
+        .then_some(UnavailableReason::CompiledForEthosU)
+}
+
+/// Operators whose work nobody can count would look free.
+fn missing_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
+    use BuiltinOptions::{Conv2D, DepthwiseConv2D, FullyConnected};
+    let has_no_work = |(node, cost): &(&Node, &Cost)| {
+        let options = &node.operator.options;
+        let multiplies = matches!(
+            options,
+            Conv2D { .. } | DepthwiseConv2D { .. } | FullyConnected { .. }
+        );
+        multiplies && cost.macs == 0
+    };
+    let nodes = graph.nodes.iter().zip(&analysis.costs);
+    let n_operators = nodes.filter(has_no_work).count();
+    (n_operators > 0).then_some(UnavailableReason::MissingShapes {
+        n_operators,
+        of: graph.nodes.len(),
+    })
+}

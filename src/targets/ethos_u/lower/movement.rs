@@ -1,0 +1,222 @@
+//! TILE, MIRROR_PAD, PACK, NEG, REVERSE_V2, SELECT, and what RESHAPE and its kin leave to copy. Reproduces `RewriteTile`,
+//! `ConvertMirrorPad`, `RewritePack`, `RewriteNegate`, `ConvertReverse`, `RewriteSelect` and `RemoveReshape` of Vela.
+
+use super::lowering::{Lowering, n_elements};
+use crate::formats::tflite::{BuiltinOptions, dimension};
+use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
+use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, Operation};
+
+/// Most copies that a TILE becomes here; networks have two or three.
+const MAX_TILES: i32 = 64;
+
+/// One copy of the whole for each repetition, along one axis after the other. `None` if the multiples are unknown.
+pub fn tile(lowering: &mut Lowering) -> Option<()> {
+    let (input, multiples, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let mut shape = lowering.tensor(input).shape.clone();
+    let multiples = lowering.integers(multiples);
+    let n_copies = multiples
+        .iter()
+        .try_fold(0, |n: i32, &times| n.checked_add(times.max(0)))?;
+    if multiples.len() != shape.len() || n_copies > MAX_TILES {
+        return None;
+    }
+    let tiled: Vec<usize> = (0..shape.len())
+        .filter(|&axis| multiples[axis] > 1)
+        .collect();
+    let Some(&last) = tiled.last() else {
+        lowering.copy(input, output);
+        return Some(());
+    };
+    let mut from = input;
+    for axis in tiled {
+        let piece = seen(&shape);
+        let depth = shape[axis];
+        shape[axis] = depth.checked_mul(multiples[axis])?;
+        let element_bytes = lowering.element_bytes(output);
+        let to = match axis == last {
+            true => output,
+            false => lowering.map(seen(&shape), element_bytes),
+        };
+        let is_in_brick = axis + 1 == shape.len() && i64::from(depth) % BRICK_CHANNELS != 0;
+        let pieces = vec![(piece, from); usize::try_from(multiples[axis]).ok()?];
+        join(lowering, &pieces, to, is_in_brick);
+        from = to;
+    }
+    Some(())
+}
+
+/// The input between copies of its rows and columns. `None` if the amounts are unknown, or if other dimensions are
+/// padded.
+pub fn mirror_pad(lowering: &mut Lowering) -> Option<()> {
+    let (input, sides, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let rank = lowering.tensor(output).shape.len();
+    let sides: Vec<i64> = lowering
+        .integers(sides)
+        .into_iter()
+        .map(i64::from)
+        .collect();
+    let &[.., top, bottom, left, right, 0, 0] = &sides[..] else {
+        return None;
+    };
+    let (padded, others) = ([top, bottom, left, right], &sides[..sides.len() - 6]);
+    let is_known = sides.len() == 2 * rank && others.iter().all(|&amount| amount == 0);
+    if !is_known || padded.iter().any(|&amount| amount < 0) {
+        return None;
+    }
+    let ([height, width, depth], [to_height, ..]) = (lowering.shape(input), lowering.shape(output));
+    let rows = [top, bottom].map(|rows| [rows, width, depth]);
+    // Columns are copied from what is there by then.
+    let columns = [left, right].map(|columns| [to_height, columns, depth]);
+    let pieces: Vec<(Hwc, usize)> = [[height, width, depth]]
+        .into_iter()
+        .chain(rows)
+        .chain(columns)
+        .filter(|piece| piece.iter().all(|&size| size > 0))
+        .map(|piece| (piece, input))
+        .collect();
+    // Ethos-U55 and U65 reverse by strides.
+    lowering.program.maps[output].is_linear |= !lowering.accelerator.is_u85();
+    join(lowering, &pieces, output, false);
+    Some(())
+}
+
+/// Copies of so much of these maps, which together are the output.
+fn join(lowering: &mut Lowering, pieces: &[(Hwc, usize)], output: usize, is_in_brick: bool) {
+    let element_bytes = lowering.element_bytes(output);
+    let mut parts = Vec::with_capacity(pieces.len());
+    for &(piece, from) in pieces {
+        let part = lowering.map(piece, element_bytes);
+        // It lies in the output.
+        lowering.program.maps[part].bytes = None;
+        lowering.push(Operation {
+            seen: Some([piece; 2]),
+            ..lowering.operation(Action::Copy, &[from], part)
+        });
+        parts.push(part);
+    }
+    lowering.push(Operation {
+        alias: Alias::Concat,
+        ..lowering.operation(Action::Concat { is_in_brick }, &parts, output)
+    });
+}
+
+/// Copies of all inputs: their producers write them in another shape. `None` if the axis is unknown.
+pub fn pack(lowering: &mut Lowering) -> Option<()> {
+    let output = lowering.output()?;
+    let inputs: Vec<usize> = lowering
+        .operator()
+        .inputs
+        .iter()
+        .flatten()
+        .copied()
+        .collect();
+    let mut shape = lowering.tensor(output).shape.clone();
+    let BuiltinOptions::Pack { axis, .. } = lowering.operator().options else {
+        return None;
+    };
+    let axis = dimension(axis, shape.len())?;
+    let is_in_brick = axis + 1 == shape.len() && inputs.len() > 1;
+    shape[axis] = 1;
+    let pieces: Vec<(Hwc, usize)> = inputs
+        .into_iter()
+        .map(|input| (seen(&shape), input))
+        .collect();
+    join(lowering, &pieces, output, is_in_brick);
+    Some(())
+}
+
+/// The difference to zero.
+pub fn negate(lowering: &mut Lowering) -> Option<()> {
+    let (input, output) = (lowering.input(0)?, lowering.output()?);
+    let number = lowering.constant([1; 3], lowering.element_bytes(input));
+    lowering.binary(Arithmetic::Sum, [input, number], output);
+    Some(())
+}
+
+/// A pass over all elements for each axis, around which other dimensions count as rows and channels where there are more
+/// than three. `None` if the axes are unknown.
+pub fn reverse(lowering: &mut Lowering) -> Option<()> {
+    let (input, axes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
+    let shape = lowering.tensor(input).shape.clone();
+    let axes = lowering.integers(axes);
+    let axes: Option<Vec<usize>> = axes
+        .into_iter()
+        .map(|axis| dimension(axis, shape.len()))
+        .collect();
+    let axes = axes.filter(|axes| !axes.is_empty())?;
+    let last = axes.len() - 1;
+    let mut from = input;
+    for (place, axis) in axes.into_iter().enumerate() {
+        let is_around = shape.len() > 4 || shape.len() == 4 && (shape[0] > 1 || axis == 0);
+        let whole = match is_around {
+            true => [
+                n_elements(&shape[..axis]),
+                n_elements(&shape[axis..=axis]),
+                n_elements(&shape[axis + 1..]),
+            ],
+            false => lowering.shape(input),
+        };
+        let element_bytes = lowering.element_bytes(output);
+        let to = match place == last {
+            true => output,
+            false => lowering.map(whole, element_bytes),
+        };
+        lowering.program.maps[to].is_linear |= axis + 1 == shape.len();
+        lowering.window(Kind::Pooling, [from, to], [whole; 2], [1; 2]);
+        from = to;
+    }
+    Some(())
+}
+
+/// What is chosen where the condition holds, what is chosen elsewhere, and both together.
+pub fn select(lowering: &mut Lowering) -> Option<()> {
+    let inputs = [lowering.input(0)?, lowering.input(1)?, lowering.input(2)?];
+    let [condition, one, other] = inputs;
+    let output = lowering.output()?;
+    let (shape, element_bytes) = (lowering.shape(output), lowering.element_bytes(output));
+    let condition = match lowering.element_bytes(condition) == element_bytes {
+        true => condition,
+        false => {
+            let shape = lowering.shape(condition);
+            let (number, wide) = (
+                lowering.constant([1; 3], 1),
+                lowering.map(shape, element_bytes),
+            );
+            lowering.binary(Arithmetic::Sum, [condition, number], wide)
+        }
+    };
+    let [one, other] = [one, other].map(|chosen| {
+        let map = lowering.map(shape, element_bytes);
+        lowering.binary(Arithmetic::Other, [chosen, condition], map)
+    });
+    lowering.binary(Arithmetic::Other, [one, other], output);
+    Some(())
+}
+
+/// A view, of a copy where the compiler makes one: between the network's inputs, outputs, constants and the CPU, and where
+/// others read the input in its own shape. `None` if the view is all.
+pub fn reshape(lowering: &mut Lowering) -> Option<()> {
+    let (input, output) = (lowering.input(0)?, lowering.output()?);
+    let [from, to] = [input, output].map(|map_idx| lowering.program.maps[map_idx]);
+    let is_fixed = from.is_input || from.is_output || from.is_constant || from.is_variable;
+    let is_bound =
+        (is_fixed || from.is_off_chip) && (to.is_output || to.is_variable || to.is_off_chip);
+    let is_shared = lowering.readers(input).len() > 1
+        && lowering.tensor(input).shape != lowering.tensor(output).shape;
+    if !(is_bound || is_shared) {
+        return None;
+    }
+    let copy = lowering.map(from.shape, from.element_bytes);
+    lowering.copy(input, copy);
+    lowering.push(Operation {
+        alias: Alias::View,
+        ..lowering.operation(Action::View, &[copy], output)
+    });
+    Some(())
+}
+
+/// Height, width and channels of a shape; outer dimensions count as height.
+fn seen(shape: &[i32]) -> Hwc {
+    super::node::shape(shape)
+}

@@ -1,0 +1,27 @@
+//! What a plan follows from, and what it says.
+
+use super::accelerator::Accelerator;
+use super::program::Program;
+use crate::learned::features::PlannedOperator;
+
+/// All that a plan follows from.
+#[derive(Clone, PartialEq)]
+pub struct Task {
+    pub accelerator: Accelerator,
+    pub program: Program,
+    /// Of the graph.
+    pub n_nodes: usize,
+    pub n_tensors: usize,
+}
+
+/// A plan with how it was made.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// As of [`plan`](super::plan::plan).
+    pub operators: Vec<PlannedOperator>,
+    /// Whether a limit left operators or parts as they are, see [`Program::is_cut`], or made blocks follow from a few
+    /// sizes, see [`within_budget`](super::blocks::within_budget).
+    pub is_cut: bool,
+    /// As of [`Program::is_unlike_trained`].
+    pub is_unlike_trained: bool,
+}

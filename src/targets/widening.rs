@@ -1,0 +1,93 @@
+//! Intervals of latencies beyond those that were measured: they are wider.
+
+use super::measured_range::{Beyond, TOLD_FACTOR};
+use super::outcome::{Metric, MetricEstimate, Outcome};
+use super::target::{Network, Target, TargetEstimate};
+
+/// Metrics that follow from the latency.
+const OF_LATENCY: [Metric; 4] = [
+    Metric::Latency,
+    Metric::Energy,
+    Metric::Throughput,
+    Metric::TrainingStep,
+];
+
+/// Widens the intervals of a latency outside of the target's range, and of what follows from it.
+pub fn widen(
+    target: &dyn Target,
+    network: &Network,
+    estimate: &mut TargetEstimate,
+) -> Option<Beyond> {
+    let of_latency = (estimate.metrics.iter()).find(|one| one.metric == Metric::Latency)?;
+    let Outcome::Estimate { value, .. } = &of_latency.outcome else {
+        return None;
+    };
+    let beyond = target.measured_range(network)?.beyond(*value)?;
+    let follows = |one: &&mut MetricEstimate| OF_LATENCY.contains(&one.metric);
+    for one in estimate.metrics.iter_mut().filter(follows) {
+        widen_one(&mut one.outcome, beyond);
+    }
+    Some(beyond)
+}
+
+fn widen_one(outcome: &mut Outcome, beyond: Beyond) {
+    let Outcome::Estimate {
+        value,
+        lo,
+        hi,
+        expected_error_percent,
+        ..
+    } = outcome
+    else {
+        return;
+    };
+    let moved = |end: f64| match *value > 0.0 && end > 0.0 {
+        true => {
+            let moved = *value * (end / *value).powf(beyond.interval_growth());
+            moved.clamp(f64::MIN_POSITIVE, f64::MAX)
+        }
+        false => end,
+    };
+    *lo = lo.map(moved);
+    *hi = hi.map(moved);
+    if beyond.factor >= TOLD_FACTOR {
+        *expected_error_percent = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provenance::{Provenance, ProvenanceKind};
+
+    /// By hand: a hundred times the longest latency that was measured.
+    #[test]
+    fn intervals_are_wider_beyond_what_was_measured() {
+        let beyond = Beyond {
+            factor: 100.0,
+            is_longer: true,
+        };
+        let mut outcome = Outcome::Estimate {
+            value: 5000.0,
+            lo: Some(2500.0),
+            hi: Some(10_000.0),
+            unit: "ms",
+            provenance: Provenance::own(ProvenanceKind::Modelled, String::new()),
+            expected_error_percent: Some(5.0),
+            operators: None,
+        };
+        widen_one(&mut outcome, beyond);
+        let Outcome::Estimate {
+            lo: Some(lo),
+            hi: Some(hi),
+            expected_error_percent,
+            ..
+        } = outcome
+        else {
+            panic!("an estimate");
+        };
+        assert!((lo - 625.0).abs() < 1e-9, "{lo}");
+        assert!((hi - 40_000.0).abs() < 1e-9, "{hi}");
+        assert_eq!(expected_error_percent, None);
+    }
+}

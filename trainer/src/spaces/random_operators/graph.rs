@@ -1,0 +1,121 @@
+//! A graph of random operators in the making.
+
+use crate::spaces::Choices;
+use crate::writer::{Network, NetworkBuilder, TensorIdx};
+
+/// What shapes are drawn from.
+pub struct Dims {
+    pub sides: &'static [i32],
+    pub channels: &'static [i32],
+}
+
+/// Few enough that a graph of the largest tensors stays cheap to compile.
+const MAX_VALUES: i64 = 1 << 18;
+
+/// Adds one operator on a tensor, if the tensor suits it.
+pub type Step = fn(&mut Graph, TensorIdx) -> Option<TensorIdx>;
+
+/// A graph under construction.
+pub struct Graph<'a> {
+    pub dims: Dims,
+    pub choices: &'a mut Choices,
+    pub builder: NetworkBuilder,
+    /// Everything of int8 that an operator may read.
+    pub values: Vec<TensorIdx>,
+    /// What no operator of int8 reads on: results of other types, and truth values.
+    pub results: Vec<TensorIdx>,
+    pub n_named: usize,
+}
+
+impl Graph<'_> {
+    pub fn name(&mut self, kind: &str) -> String {
+        self.n_named += 1;
+        format!("{kind}_{}", self.n_named)
+    }
+
+    /// Mostly an image, else rows of features.
+    pub fn input(&mut self) {
+        let shape = loop {
+            let channels = self.choices.of(self.dims.channels);
+            let [height, width] = [(); 2].map(|()| self.choices.of(self.dims.sides));
+            let shape = match self.choices.of(&[4, 4, 4, 3, 2]) {
+                4 => vec![1, height, width, channels],
+                3 => vec![1, width, channels],
+                _ => vec![1, channels],
+            };
+            if n_values(&shape) <= MAX_VALUES {
+                break shape;
+            }
+        };
+        let name = self.name("input");
+        let input = self.builder.input(&name, &shape);
+        self.values.push(input);
+    }
+
+    /// One of the values, the newest with half of the chance.
+    pub fn operand(&mut self) -> TensorIdx {
+        match self.choices.coin() {
+            true => *self.values.last().expect("a graph has an input"),
+            false => self.choices.of(&self.values),
+        }
+    }
+
+    pub fn shape(&self, tensor: TensorIdx) -> Vec<i32> {
+        self.builder.shape(tensor).to_vec()
+    }
+
+    pub fn rank(&self, tensor: TensorIdx) -> usize {
+        self.builder.shape(tensor).len()
+    }
+
+    pub fn is_image(&self, tensor: TensorIdx) -> bool {
+        self.rank(tensor) == 4 && self.shape(tensor)[0] == 1
+    }
+
+    /// Another value of the same shape.
+    pub fn alike(&self, tensor: TensorIdx) -> Option<TensorIdx> {
+        let shape = self.builder.shape(tensor);
+        let is_alike = |&other: &TensorIdx| other != tensor && self.builder.shape(other) == shape;
+        self.values.iter().copied().find(is_alike)
+    }
+
+    /// Another value of the same shape, or learned values that broadcast to it.
+    pub fn partner(&mut self, tensor: TensorIdx) -> TensorIdx {
+        if let Some(other) = self.alike(tensor) {
+            return other;
+        }
+        let name = self.name("parameters");
+        let shape = match self.choices.coin() {
+            true => vec![self.builder.channels(tensor)],
+            false => self.shape(tensor),
+        };
+        self.builder.parameters(&name, &shape, 1.0)
+    }
+
+    /// Whether an output of this shape keeps the graph cheap.
+    pub fn is_small(shape: &[i32]) -> bool {
+        n_values(shape) <= MAX_VALUES
+    }
+
+    /// What nothing reads comes out; an input that nothing read goes through one operator.
+    pub fn finish(mut self) -> Network {
+        let inputs = self.builder.inputs().to_vec();
+        for input in inputs
+            .into_iter()
+            .filter(|&x| self.builder.is_unread(x))
+            .collect::<Vec<_>>()
+        {
+            let name = self.name("logistic");
+            let output = self.builder.logistic(&name, input);
+            self.values.push(output);
+        }
+        let mut outputs = [self.results, self.values].concat();
+        outputs.retain(|&tensor| self.builder.is_unread(tensor));
+        self.builder.finish(&outputs)
+    }
+}
+
+/// Values of a tensor. Drawn dimensions multiplied can pass 32 bits.
+fn n_values(shape: &[i32]) -> i64 {
+    shape.iter().map(|&dim| i64::from(dim)).product()
+}
