@@ -29,7 +29,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { runs: { type: "string", default: "5" } },
 });
-const model = positionals[0] ?? path.join(SHARED_MODELS, MOBILENET);
+const model = positionals.length > 0 ? path.resolve(positionals[0]) : path.join(SHARED_MODELS, MOBILENET);
 
 async function watchTasks(page) {
   await page.addInitScript(() => {
