@@ -8,7 +8,7 @@ use std::fs;
 
 use litecast::formats::max_operators;
 use litecast::formats::onnx::{self, Dimensions};
-use litecast::formats::tflite::Model;
+use litecast::formats::tflite::{Folded, Model, OpKind};
 use litecast::report::Report;
 use litecast::{Metric, ModelFile, Outcome, Predictor, estimate};
 use litecast_needs::shared;
@@ -603,6 +603,39 @@ fn bounds_that_constant_nodes_hold_are_known() {
         .node("Div", &["product", "six"], "y", &[])
         .output("y");
     check(&file, &[("HARD_SWISH", &[1, 3, 8, 8])]);
+}
+
+/// Layers' scales become part of the weights, as in a converted network; that they were there is kept for those who run
+/// the network as it was.
+#[test]
+fn scales_that_become_weights_are_told() {
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .weights("w", &[4, 3, 1, 1])
+        .weights("bias", &[4, 1, 1])
+        .weights("scale", &[4, 1, 1])
+        .node("Conv", &["x", "w"], "product", &[])
+        .node("Add", &["product", "bias"], "sum", &[])
+        .node("Mul", &["sum", "scale"], "y", &[])
+        .output("y");
+    check(&file, &[("CONV_2D", &[1, 8, 8, 4])]);
+    let model = read(&file);
+    let scale = Folded {
+        kind: OpKind::Mul,
+        is_scalar: false,
+    };
+    assert_eq!(model.subgraphs[0].operators[0].folded, [scale]);
+}
+
+/// A length that is kept from being 0 is not a ReLU.
+#[test]
+fn small_bounds_are_no_relu() {
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .number("least", 1e-12)
+        .node("Clip", &["x", "least"], "y", &[])
+        .output("y");
+    check(&file, &[("MAXIMUM", &[1, 3, 8, 8])]);
 }
 
 /// NASNet shifts its maps by a padding below 0: a row and a column go, others come.
