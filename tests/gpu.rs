@@ -12,7 +12,7 @@ use litecast::provenance::ProvenanceKind;
 use litecast::report::Report;
 use litecast::targets::gpu::bundle::{Bundle, Mode};
 use litecast::targets::gpu::estimate::time;
-use litecast::targets::gpu::kernels::{Kernel, Kind, kernels};
+use litecast::targets::gpu::kernels::{Function, Kernel, Kind, kernels};
 use litecast::targets::gpu::memory::{kept_bytes, peak_bytes};
 use litecast::targets::gpu::specifications::Gpu;
 use litecast::targets::{Metric, Outcome, gpu};
@@ -101,6 +101,82 @@ fn a_layer_normalisation_in_parts_is_one() {
     assert_eq!(shown(&parts), shown(&whole));
     assert_eq!(whole.len(), 1);
     assert_eq!((parts[0].rows, parts[0].columns), (49.0, 64.0));
+}
+
+/// Two normalisations after each other are two, however they are written: the first is not the difference to the mean
+/// of the second.
+#[test]
+fn normalisations_after_each_other_are_two() {
+    let mut whole = Graph::new(TOKENS);
+    let weights = whole.constant(&[64]);
+    let first = whole.add("LAYER_NORMALIZATION", &["x", &weights, &weights], TOKENS);
+    let out = whole.add("LAYER_NORMALIZATION", &[&first, &weights, &weights], TOKENS);
+    let whole = kernels_of(&whole.text(&out));
+
+    let mut parts = Graph::new(TOKENS);
+    let (number, weights) = (parts.constant(&[]), parts.constant(&[64]));
+    let row: &[u32] = &[1, 49, 1];
+    let mut x = "x".to_owned();
+    for _ in 0..2 {
+        let mean = parts.add("MEAN", &[&x], row);
+        let difference = parts.add("SUB", &[&x, &mean], TOKENS);
+        let square = parts.add("POW", &[&difference, &number], TOKENS);
+        let variance = parts.add("MEAN", &[&square], row);
+        let shifted = parts.add("ADD", &[&variance, &number], row);
+        let root = parts.add("SQRT", &[&shifted], row);
+        let normal = parts.add("DIV", &[&difference, &root], TOKENS);
+        let scaled = parts.add("MUL", &[&normal, &weights], TOKENS);
+        x = parts.add("ADD", &[&scaled, &weights], TOKENS);
+    }
+    let parts = kernels_of(&parts.text(&x));
+    assert_eq!(shown(&parts), shown(&whole));
+    assert_eq!(whole.len(), 2);
+}
+
+/// An activation in parts behind a normalisation in parts is one kernel as well, and reads what the normalisation wrote.
+#[test]
+fn activations_follow_normalisations() {
+    let mut parts = Graph::new(TOKENS);
+    let number = parts.constant(&[]);
+    let row: &[u32] = &[1, 49, 1];
+    let square = parts.add("SQUARE", &["x"], TOKENS);
+    let mean = parts.add("MEAN", &[&square], row);
+    let root = parts.add("RSQRT", &[&mean], row);
+    let normal = parts.add("MUL", &["x", &root], TOKENS);
+    // GELU by tanh.
+    let square = parts.add("MUL", &[&normal, &normal], TOKENS);
+    let cube = parts.add("MUL", &[&normal, &square], TOKENS);
+    let scaled = parts.add("MUL", &[&cube, &number], TOKENS);
+    let sum = parts.add("ADD", &[&normal, &scaled], TOKENS);
+    let scaled = parts.add("MUL", &[&sum, &number], TOKENS);
+    let tanh = parts.add("TANH", &[&scaled], TOKENS);
+    let shifted = parts.add("ADD", &[&tanh, &number], TOKENS);
+    let product = parts.add("MUL", &[&normal, &shifted], TOKENS);
+    let out = parts.add("MUL", &[&product, &number], TOKENS);
+    let kernels = kernels_of(&parts.text(&out));
+    let kinds: Vec<Kind> = kernels.iter().map(|kernel| kernel.kind).collect();
+    assert_eq!(kinds, [Kind::Normalisation, Kind::Activation]);
+    assert_eq!(kernels[1].function, Some(Function::Gelu));
+    assert_eq!(kernels[1].sources, [kernels[0].output]);
+}
+
+/// `relu6(x + 3) / 6`, with the ReLU6 fused into the sum or not.
+#[test]
+fn a_hard_sigmoid_in_parts_is_one() {
+    let mut whole = Graph::new(TOKENS);
+    let out = whole.add("HARD_SIGMOID", &["x"], TOKENS);
+    let whole = kernels_of(&whole.text(&out));
+
+    let mut parts = Graph::new(TOKENS);
+    let number = parts.constant(&[]);
+    let sum = parts.add("ADD", &["x", &number], TOKENS);
+    let bounded = parts.add("RELU6", &[&sum], TOKENS);
+    let out = parts.add("MUL", &[&bounded, &number], TOKENS);
+    let parts = kernels_of(&parts.text(&out));
+
+    assert_eq!(shown(&parts), shown(&whole));
+    assert_eq!(parts[0].function, whole[0].function);
+    assert_eq!(whole.len(), 1);
 }
 
 /// By ERF, by a sigmoid, and by HARD_SWISH's parts: one kernel that reads once and writes once.

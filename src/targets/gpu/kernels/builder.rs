@@ -29,7 +29,6 @@ pub(super) struct Draft<'m> {
 pub(super) struct Region {
     pub(super) origin: usize,
     pub(super) drafts: Vec<usize>,
-    pub(super) n_reductions: usize,
 }
 
 pub(super) struct Builder<'g, 'm> {
@@ -172,7 +171,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             OpKind::Softmax | OpKind::LogSoftmax => self.softmax(node_idx, node, output),
             _ if NORMALISATIONS.contains(code) => {
                 let draft = self.normalisation(node_idx, node, output);
-                self.begin_region(output, sources[0], draft, 1);
+                self.begin_region(output, sources[0], draft);
             }
             _ if REDUCTIONS.contains(code) => self.reduction(node_idx, node, output),
             _ if UNARY.contains(code) || BINARY.contains(code) => {
@@ -180,6 +179,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             }
             _ => self.other(node_idx, node),
         }
+        self.folded(node_idx, node, output);
         self.fused_activation(node_idx, node, output);
     }
 
