@@ -64,6 +64,7 @@ impl Built {
             inputs: inputs.iter().copied().map(Some).collect(),
             outputs: vec![output],
             intermediates: vec![],
+            folded: vec![],
             options: BuiltinOptions::Absent,
         });
         output

@@ -12,7 +12,7 @@ use litecast::provenance::ProvenanceKind;
 use litecast::report::Report;
 use litecast::targets::gpu::bundle::{Bundle, Mode};
 use litecast::targets::gpu::estimate::time;
-use litecast::targets::gpu::kernels::{Kernel, Kind, kernels};
+use litecast::targets::gpu::kernels::{Function, Kernel, Kind, kernels};
 use litecast::targets::gpu::memory::{kept_bytes, peak_bytes};
 use litecast::targets::gpu::specifications::Gpu;
 use litecast::targets::{Metric, Outcome, gpu};
@@ -103,6 +103,82 @@ fn a_layer_normalisation_in_parts_is_one() {
     assert_eq!((parts[0].rows, parts[0].columns), (49.0, 64.0));
 }
 
+/// Two normalisations after each other are two, however they are written: the first is not the difference to the mean
+/// of the second.
+#[test]
+fn normalisations_after_each_other_are_two() {
+    let mut whole = Graph::new(TOKENS);
+    let weights = whole.constant(&[64]);
+    let first = whole.add("LAYER_NORMALIZATION", &["x", &weights, &weights], TOKENS);
+    let out = whole.add("LAYER_NORMALIZATION", &[&first, &weights, &weights], TOKENS);
+    let whole = kernels_of(&whole.text(&out));
+
+    let mut parts = Graph::new(TOKENS);
+    let (number, weights) = (parts.constant(&[]), parts.constant(&[64]));
+    let row: &[u32] = &[1, 49, 1];
+    let mut x = "x".to_owned();
+    for _ in 0..2 {
+        let mean = parts.add("MEAN", &[&x], row);
+        let difference = parts.add("SUB", &[&x, &mean], TOKENS);
+        let square = parts.add("POW", &[&difference, &number], TOKENS);
+        let variance = parts.add("MEAN", &[&square], row);
+        let shifted = parts.add("ADD", &[&variance, &number], row);
+        let root = parts.add("SQRT", &[&shifted], row);
+        let normal = parts.add("DIV", &[&difference, &root], TOKENS);
+        let scaled = parts.add("MUL", &[&normal, &weights], TOKENS);
+        x = parts.add("ADD", &[&scaled, &weights], TOKENS);
+    }
+    let parts = kernels_of(&parts.text(&x));
+    assert_eq!(shown(&parts), shown(&whole));
+    assert_eq!(whole.len(), 2);
+}
+
+/// An activation in parts behind a normalisation in parts is one kernel as well, and reads what the normalisation wrote.
+#[test]
+fn activations_follow_normalisations() {
+    let mut parts = Graph::new(TOKENS);
+    let number = parts.constant(&[]);
+    let row: &[u32] = &[1, 49, 1];
+    let square = parts.add("SQUARE", &["x"], TOKENS);
+    let mean = parts.add("MEAN", &[&square], row);
+    let root = parts.add("RSQRT", &[&mean], row);
+    let normal = parts.add("MUL", &["x", &root], TOKENS);
+    // GELU by tanh.
+    let square = parts.add("MUL", &[&normal, &normal], TOKENS);
+    let cube = parts.add("MUL", &[&normal, &square], TOKENS);
+    let scaled = parts.add("MUL", &[&cube, &number], TOKENS);
+    let sum = parts.add("ADD", &[&normal, &scaled], TOKENS);
+    let scaled = parts.add("MUL", &[&sum, &number], TOKENS);
+    let tanh = parts.add("TANH", &[&scaled], TOKENS);
+    let shifted = parts.add("ADD", &[&tanh, &number], TOKENS);
+    let product = parts.add("MUL", &[&normal, &shifted], TOKENS);
+    let out = parts.add("MUL", &[&product, &number], TOKENS);
+    let kernels = kernels_of(&parts.text(&out));
+    let kinds: Vec<Kind> = kernels.iter().map(|kernel| kernel.kind).collect();
+    assert_eq!(kinds, [Kind::Normalisation, Kind::Activation]);
+    assert_eq!(kernels[1].function, Some(Function::Gelu));
+    assert_eq!(kernels[1].sources, [kernels[0].output]);
+}
+
+/// `relu6(x + 3) / 6`, with the ReLU6 fused into the sum or not.
+#[test]
+fn a_hard_sigmoid_in_parts_is_one() {
+    let mut whole = Graph::new(TOKENS);
+    let out = whole.add("HARD_SIGMOID", &["x"], TOKENS);
+    let whole = kernels_of(&whole.text(&out));
+
+    let mut parts = Graph::new(TOKENS);
+    let number = parts.constant(&[]);
+    let sum = parts.add("ADD", &["x", &number], TOKENS);
+    let bounded = parts.add("RELU6", &[&sum], TOKENS);
+    let out = parts.add("MUL", &[&bounded, &number], TOKENS);
+    let parts = kernels_of(&parts.text(&out));
+
+    assert_eq!(shown(&parts), shown(&whole));
+    assert_eq!(parts[0].function, whole[0].function);
+    assert_eq!(whole.len(), 1);
+}
+
 /// By ERF, by a sigmoid, and by HARD_SWISH's parts: one kernel that reads once and writes once.
 #[test]
 fn activations_in_parts_are_one() {
@@ -164,6 +240,68 @@ fn attention_is_one_kernel() {
         Kind::MatrixProduct,
     ];
     assert_eq!(kinds, expected);
+}
+
+/// Windows of 7 × 7 are copied out of a map of 14 × 14, for no strides describe them as a list; channels split into heads
+/// are read as they lie.
+#[test]
+fn windows_are_copied_and_heads_are_not() {
+    let turned = |shape: &[u32], order: &[u32], then: &[u32]| {
+        let mut graph = Graph::new(&[1, 196, 64]);
+        let parts = graph.add("RESHAPE", &["x"], shape);
+        let of_order: Vec<u32> = order.iter().map(|&axis| shape[axis as usize]).collect();
+        let turned = graph.add("TRANSPOSE", &[&parts], &of_order);
+        graph.operators[1]["attributes"] = json!({"perm": order});
+        let listed = graph.add("RESHAPE", &[&turned], then);
+        let out = graph.add("SOFTMAX", &[&listed], then);
+        kernels_of(&graph.text(&out))
+    };
+    let windows = turned(&[1, 2, 7, 2, 7, 64], &[0, 1, 3, 2, 4, 5], &[4, 49, 64]);
+    assert_eq!(windows[0].kind, Kind::Copy, "{:?}", shown(&windows));
+    assert_eq!(windows[0].inputs, 196.0 * 64.0);
+    assert_eq!(windows.len(), 2);
+    let heads = turned(&[1, 1, 196, 4, 16], &[0, 1, 3, 2, 4], &[1, 4, 196, 16]);
+    assert_eq!(heads.len(), 1, "{:?}", shown(&heads));
+}
+
+/// A rotation as exports write it: the two parts of a tensor, joined the other way round.
+#[test]
+fn a_rotation_is_a_copy() {
+    let joined = |second: &str| {
+        let mut graph = Graph::new(TOKENS);
+        let other = graph.add("TANH", &["x"], TOKENS);
+        let first = graph.add("STRIDED_SLICE", &["x"], &[1, 46, 64]);
+        let of = if second == "x" { "x" } else { other.as_str() };
+        let rest = graph.add("STRIDED_SLICE", &[of], &[1, 3, 64]);
+        let out = graph.add("CONCATENATION", &[&first, &rest], TOKENS);
+        kernels_of(&graph.text(&out))
+            .last()
+            .map(|kernel| kernel.kind)
+    };
+    assert_eq!(joined("x"), Some(Kind::Copy));
+    assert_eq!(joined("other"), Some(Kind::Concatenation));
+}
+
+/// PyTorch resizes bilinearly with a thread for each position, which waits for memory once for each channel of each
+/// input: 1,024 channels of 14 × 14 take longer than their bytes do.
+#[test]
+fn a_bilinear_resize_of_many_channels_is_slow() {
+    let run = Bundle::shipped().run("rtx-3090", Mode::Inference);
+    let run = run.expect("the shipped constants have it");
+    let time = |kind: &str| {
+        let mut graph = Graph::new(&[1, 7, 7, 1024]);
+        let out = graph.add(kind, &["x"], &[1, 14, 14, 1024]);
+        time(run, &kernels_of(&graph.text(&out)), 256.0).map(|time| time.value_ms / 256.0)
+    };
+    let bilinear = time("RESIZE_BILINEAR").expect("it was measured");
+    println!(
+        "bilinear {bilinear:.3} ms, nearest {:?} ms",
+        time("RESIZE_NEAREST_NEIGHBOR")
+    );
+    assert!(
+        (0.2..0.5).contains(&bilinear),
+        "{bilinear} ms for 1,024 reads of 300 ns"
+    );
 }
 
 /// Formats have words for some paddings only: a `PAD` before a convolution is inside of the framework's kernel, and one

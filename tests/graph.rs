@@ -108,6 +108,7 @@ fn operator(inputs: Vec<Option<usize>>, outputs: Vec<usize>) -> Operator {
         outputs,
         intermediates: Vec::new(),
         options,
+        folded: Vec::new(),
     }
 }
 

@@ -59,7 +59,8 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
         .number("inferences/s")
         .number("memory")
         .optional_number("training step")
-        .optional_number("training memory")
+        .optional_number("Adam memory")
+        .optional_number("SGD memory")
         .text("");
     for point in &sweep.points {
         let mut notes = Vec::new();
@@ -79,6 +80,7 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
             bytes(point.memory_bytes).to_string(),
             step.unwrap_or_else(|| "–".to_owned()),
             bytes(point.training_memory_bytes).to_string(),
+            bytes(point.sgd_memory_bytes).to_string(),
             notes.join(", "),
         ]);
     }
@@ -87,8 +89,8 @@ fn shown(sweep: &Sweep, gpu: &Gpu) -> String {
     for fits in &sweep.fits {
         let _ = writeln!(
             text,
-            "  {:>2} GB  inference {}, training {}",
-            fits.memory_gib, fits.inference_batch, fits.training_batch
+            "  {:>2} GB  inference {}, training with Adam {}, with SGD {}",
+            fits.memory_gib, fits.inference_batch, fits.training_batch, fits.sgd_batch
         );
     }
     text

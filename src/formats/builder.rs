@@ -103,6 +103,7 @@ impl<'a> Builder<'a> {
             outputs,
             intermediates: Vec::new(),
             options,
+            folded: Vec::new(),
         });
         self.operators.len().saturating_sub(1)
     }

@@ -1,11 +1,12 @@
 //! The TFLite operators that ONNX nodes become.
 
+use litecast::formats::tflite::{Folded, OpKind};
 use litecast::{ModelFile, estimate};
 use tract_onnx::pb::AttributeProto;
 use tract_onnx::pb::attribute_proto::AttributeType;
 
 use super::file::{File, INT8, Size};
-use super::{check, classifier};
+use super::{check, classifier, read};
 
 #[test]
 fn a_classifier_becomes_what_a_converter_makes_of_it() {
@@ -183,4 +184,37 @@ fn operators_that_tflite_does_not_have_keep_their_names() {
         .node("Mish", &["x"], "y", &[])
         .output("y");
     check(&file, &[("ONNX:Mish", &[1, 3, 8, 8])]);
+}
+
+/// Layers' scales become part of the weights, as in a converted network; that they were there is kept for those who run
+/// the network as it was.
+#[test]
+fn scales_that_become_weights_are_told() {
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .weights("w", &[4, 3, 1, 1])
+        .weights("bias", &[4, 1, 1])
+        .weights("scale", &[4, 1, 1])
+        .node("Conv", &["x", "w"], "product", &[])
+        .node("Add", &["product", "bias"], "sum", &[])
+        .node("Mul", &["sum", "scale"], "y", &[])
+        .output("y");
+    check(&file, &[("CONV_2D", &[1, 8, 8, 4])]);
+    let model = read(&file);
+    let scale = Folded {
+        kind: OpKind::Mul,
+        is_scalar: false,
+    };
+    assert_eq!(model.subgraphs[0].operators[0].folded, [scale]);
+}
+
+/// A length that is kept from being 0 is not a ReLU.
+#[test]
+fn small_bounds_are_no_relu() {
+    let file = File::default()
+        .image([1, 3, 8, 8])
+        .number("least", 1e-12)
+        .node("Clip", &["x", "least"], "y", &[])
+        .output("y");
+    check(&file, &[("MAXIMUM", &[1, 3, 8, 8])]);
 }

@@ -10,6 +10,7 @@
  *   pan         frames a second while the drawing of 1,000 and of 10,000 operators is panned
  *   slider      a slider's move to the answer of the chosen target
  *   sweep       all accelerators for one latency
+ *   GPUs        bytes more where somebody asks for GPUs
  *   axe-core    findings on all views in both themes
  */
 import { access, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
@@ -19,6 +20,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { axeFindings, dropBytes, dropFiles, measures, openBrowser, openPage, SHARED_MODELS, visitViews, waitDrawn } from "./browser.mjs";
 import { residualModel } from "./model.mjs";
+import { residualOnnx } from "./onnx_model.mjs";
 
 const DIST = fileURLToPath(new URL("../../www/dist/", import.meta.url));
 const MOBILENET = "coral__mobilenet_v1_0.75_192_quant.tflite";
@@ -118,6 +120,20 @@ async function benchAccess(chromium) {
   }
 }
 
+/** What is asked for beside the page where somebody asks for GPUs. */
+async function benchGpus(chromium) {
+  const { page, requests, close } = await openPage(chromium);
+  const name = "asks_for_gpus.tflite";
+  await dropBytes(page, name, residualModel(60));
+  await waitDrawn(page, name);
+  const n_before = requests.length;
+  await page.click("#tool-gpus");
+  await page.waitForSelector(".sweep-drawing");
+  const download = await downloadBytes(requests.slice(n_before), chromium.url);
+  await close();
+  console.log(`GPUs asked for\n  ${"download".padEnd(10)} ${(download / 1e6).toFixed(2).padStart(6)} MB`);
+}
+
 /** Frames of a second in which the drawing moves with each. */
 function panFrames(page) {
   return page.evaluate(async () => {
@@ -181,6 +197,10 @@ try {
   const thousand = path.join(folder, "residual_1000.tflite");
   await writeFile(thousand, residualModel(1000));
   await bench(chromium, "1,000 operators", thousand);
+  const onnx = path.join(folder, "residual_300.onnx");
+  await writeFile(onnx, residualOnnx(300));
+  await bench(chromium, "300 operators of ONNX", onnx);
+  await benchGpus(chromium);
   await benchPan(chromium, 1000);
   await benchPan(chromium, 10_000);
   const mobilenet = path.join(SHARED_MODELS, MOBILENET);

@@ -65,6 +65,7 @@ ELEMENTWISE = {
     "log_sigmoid_forward": "LOG_SIGMOID", "addcmul": "ADDCMUL", "addcmul_": "ADDCMUL", "lerp": "LERP",
     "bitwise_not": "LOGICAL_NOT", "log1p": "LOG", "frac": "FLOOR_MOD",
 }  # fmt: skip
+POWERS = {2: "SQUARE", 0.5: "SQRT", -0.5: "RSQRT"}
 BINARY = {"ADD", "SUB", "MUL", "DIV", "POW", "MAXIMUM", "MINIMUM", "FLOOR_DIV", "FLOOR_MOD"}
 REDUCTIONS = {
     "mean": "MEAN", "sum": "SUM", "amax": "REDUCE_MAX", "amin": "REDUCE_MIN", "argmax": "ARG_MAX",
@@ -189,6 +190,9 @@ class Recorder(TorchDispatchMode):
             self.emit("RELU6" if is_relu6 else "RELU_N1_TO_1", inputs[:1], [self.new(outs[0], image)])
         elif op in ELEMENTWISE:
             operands = [self.operand(tensor, image) for tensor in given]
+            if op == "pow" and args[1] in POWERS:
+                self.emit(POWERS[args[1]], operands, [self.new(outs[0], image)])
+                return
             if len(operands) == 1 and ELEMENTWISE[op] in BINARY:
                 # The other operand is a number, which TensorFlow Lite and ONNX have as a constant.
                 number = self.constant([], self.tensors[operands[0]]["type"])
@@ -220,7 +224,7 @@ class Recorder(TorchDispatchMode):
         elif op.startswith("upsample_nearest"):
             self.emit("RESIZE_NEAREST_NEIGHBOR", inputs[:1], [self.new(outs[0], image)])
         elif op.startswith(("upsample_", "_upsample_")):
-            self.emit("RESIZE_BILINEAR", inputs[:1], [self.new(outs[0], image)])
+            self.emit("RESIZE_BICUBIC" if "bicubic" in op else "RESIZE_BILINEAR", inputs[:1], [self.new(outs[0], image)])
         elif op in ("index", "gather", "index_select", "embedding"):
             self.emit("GATHER", inputs, [self.new(outs[0], image)])
         elif op == "roll":

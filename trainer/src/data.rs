@@ -185,13 +185,18 @@ impl Data {
 
     /// What PCGrad takes for tasks, as PerfSeer does: the metrics, each on every target.
     pub fn tasks(&self) -> Vec<Scaling> {
-        let outputs = self.outputs.iter().enumerate();
-        let of_metric = |metric: &Metric| -> Vec<usize> {
-            let is_it = |(_, key): &(usize, &LabelKey)| key.metric == metric.id;
-            outputs.clone().filter(is_it).map(|(k, _)| k).collect()
+        let mut metrics: Vec<&str> = Vec::new();
+        for key in &self.outputs {
+            if !metrics.contains(&key.metric.as_str()) {
+                metrics.push(&key.metric);
+            }
+        }
+        let of_metric = |metric: &str| -> Vec<usize> {
+            let outputs = self.outputs.iter().enumerate();
+            let is_it = |(_, key): &(usize, &LabelKey)| key.metric == metric;
+            outputs.filter(is_it).map(|(k, _)| k).collect()
         };
-        let tasks = METRICS.iter().map(of_metric);
-        let tasks = tasks.filter(|outputs| !outputs.is_empty());
+        let tasks = metrics.into_iter().map(of_metric);
         tasks.map(|task| self.scaling.of_outputs(&task)).collect()
     }
 

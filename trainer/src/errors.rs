@@ -1,7 +1,6 @@
 //! How far off a network is on labelled graphs: what chooses the best epoch, and what is published.
 
 use burn::tensor::Device;
-use litecast::learned::features::N_COLUMNS;
 use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
 
 use crate::data::{Data, Part};
@@ -21,7 +20,7 @@ pub fn estimates(model: &Network, part: &Part, data: &Data, device: &Device) -> 
     let mut estimates = Vec::with_capacity(part.examples.len());
     for examples in part.examples.chunks(BATCH) {
         let examples: Vec<&Example> = examples.iter().collect();
-        let batch = Batch::new(&examples, N_COLUMNS, &device);
+        let batch = Batch::new(&examples, data.scaling.n_columns(), &device);
         let outputs = model.forward(&batch, &data.scaling).standardised;
         let outputs: Vec<f32> = outputs
             .into_data()

@@ -46,6 +46,8 @@ enum Command {
     FitEdgetpu(edge_tpu::FitEdgetpuArgs),
     /// Fit the costs of GPUs' kernels to published measurements
     FitGpu(gpu::FitGpuArgs),
+    /// Train graph networks on measured GPUs and compare them with what ships
+    CompareGpu(gpu::learned::CompareGpuArgs),
     /// Fit what boards with an Ethos-U take beyond the compiler's estimate to measured latencies
     FitSilicon(ethos_u::silicon::FitSiliconArgs),
     /// Make, remake and describe the tables of labels and features
@@ -98,6 +100,7 @@ fn main() -> Result<()> {
         Command::FitCpuSingles(args) => cortex_a::singles::run(&args),
         Command::FitEdgetpu(args) => edge_tpu::run(&args),
         Command::FitGpu(args) => gpu::run(&args),
+        Command::CompareGpu(args) => gpu::learned::run(&args),
         Command::FitSilicon(args) => ethos_u::silicon::run(&args),
         Command::Dataset(command) => dataset::run(&command),
         Command::Train(args) => train::run(&args),

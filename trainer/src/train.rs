@@ -8,7 +8,6 @@ use burn::module::Module;
 use burn::optim::ModuleOptimizer;
 use burn::tensor::Device;
 use indicatif::{ProgressBar, ProgressStyle};
-use litecast::learned::features::N_COLUMNS;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -94,7 +93,8 @@ pub fn train(
         for (step, graphs) in order.chunks(settings.batch).enumerate() {
             let examples: Vec<&Example> = graphs.iter().map(|&g| &part.examples[g]).collect();
             let rate = settings.category_dropout;
-            let batch = Batch::with_dropout(&examples, rate, &mut rng, N_COLUMNS, device);
+            let batch =
+                Batch::with_dropout(&examples, rate, &mut rng, data.scaling.n_columns(), device);
             let demand = match settings.gradients {
                 Gradients::Summed => gradients::summed(&model, &batch, &objective, &data.scaling),
                 Gradients::Pcgrad => {

@@ -170,6 +170,18 @@ pub struct Operator {
     /// Scratch tensors that fused LSTM kernels name.
     pub intermediates: Vec<usize>,
     pub options: BuiltinOptions,
+    /// What was made part of the weights when another format was converted, in order: a framework that runs the
+    /// network as it was carries it out after the operator. Empty for TFLite files, which do not tell.
+    pub folded: Vec<Folded>,
+}
+
+/// A product or sum with a constant that is part of an operator's weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Folded {
+    /// [`OpKind::Mul`], [`OpKind::Div`], [`OpKind::Add`] or [`OpKind::Sub`].
+    pub kind: OpKind,
+    /// Whether the constant is one number, not one for each channel.
+    pub is_scalar: bool,
 }
 
 /// Which kernel an operator calls.

@@ -111,6 +111,7 @@ fn read_one(
         .flatten()
         .collect(),
         options: read_options::read(context, operator, &place)?,
+        folded: Vec::new(),
         code,
     })
 }

@@ -44,6 +44,7 @@ pub fn operator(kind: OpKind, inputs: &[usize], outputs: &[usize]) -> Operator {
         inputs: inputs.iter().copied().map(Some).collect(),
         outputs: outputs.to_vec(),
         intermediates: vec![],
+        folded: vec![],
         options: BuiltinOptions::Absent,
     }
 }

@@ -84,12 +84,19 @@ costs! {
     Concatenation "concatenation_elements",
     Copy "copy_elements",
     Resize "resize_elements",
+    ResizePlanes "resize_planes",
     Gather "gather_elements",
     RecurrentMacs "recurrent_macs",
     Other "other_elements",
     Launches "launches",
     WeightCasts "weight_casts",
 }
+
+/// Milliseconds that a cost is taken for where measured networks say nothing else.
+///
+/// PyTorch resizes bilinearly, channels first, with a thread for each position of the output, which takes all channels
+/// of all inputs one after another. Each waits for memory: some 300 ns, whatever the GPU.
+pub const PRIOR_MS: (usize, f64) = (Cost::ResizePlanes as usize, 0.3);
 
 /// Tiles of a matrix product on tensor cores: columns and depth are padded to multiples of these.
 const TILE_COLUMNS: f64 = 64.0;
@@ -235,7 +242,10 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
         }
         Kind::Concatenation => add(Cost::Concatenation, moved),
         Kind::Copy => add(Cost::Copy, moved),
-        Kind::Resize => add(Cost::Resize, moved),
+        Kind::Resize => {
+            add(Cost::Resize, moved);
+            add(Cost::ResizePlanes, kernel.columns / 1e3);
+        }
         Kind::Gather => add(Cost::Gather, moved),
         // At least the products of its matrices; what waiting from step to step takes comes on top.
         Kind::Recurrent => {

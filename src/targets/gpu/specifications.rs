@@ -33,6 +33,16 @@ pub const GPUS: &[Gpu] = &[
         board_watts: 350.0,
     },
     Gpu {
+        id: "rtx-3090-channels-last",
+        device: "NVIDIA GeForce RTX 3090, channels last",
+        multiprocessors: 82,
+        macs_per_s: 35.6e12,
+        bytes_per_s: 936e9,
+        memory_bytes: 24.0 * GIB,
+        cache_bytes: 6e6,
+        board_watts: 350.0,
+    },
+    Gpu {
         id: "rtx-4090",
         device: "NVIDIA GeForce RTX 4090",
         multiprocessors: 128,

@@ -48,7 +48,10 @@ pub struct Point {
     /// Absent where no training was measured on the GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub training_step_ms: Option<f64>,
+    /// With Adam.
     pub training_memory_bytes: f64,
+    /// With stochastic gradient descent and momentum.
+    pub sgd_memory_bytes: f64,
     /// Whether inference fits the GPU.
     pub fits: bool,
     /// The smallest slice of each GPU that holds inference; none where the whole GPU is too small.
@@ -60,7 +63,10 @@ pub struct Point {
 pub struct Fits {
     pub memory_gib: u32,
     pub inference_batch: u32,
+    /// With Adam.
     pub training_batch: u32,
+    /// With stochastic gradient descent and momentum.
+    pub sgd_batch: u32,
 }
 
 /// The sweep of the graph of one input; none where the bundle has no such GPU, or the network takes no time.
@@ -70,8 +76,11 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
     let kernels = kernels(graph);
     let parameters = analysis.totals.parameters as f64;
     let inference_bytes = |batch: f64| Memory::inference(&kernels, parameters, batch).total_bytes();
-    let training_bytes =
-        |batch: f64| Memory::training(&kernels, parameters, batch, Optimiser::Adam).total_bytes();
+    let trained_with = |optimiser: Optimiser, batch: f64| {
+        Memory::training(&kernels, parameters, batch, optimiser).total_bytes()
+    };
+    let adam_bytes = |batch: f64| trained_with(Optimiser::Adam, batch);
+    let sgd_bytes = |batch: f64| trained_with(Optimiser::Sgd, batch);
     let batches = std::iter::successors(Some(1), |batch| Some(batch * 2));
     let points = batches
         .take_while(|&batch| batch <= MAX_BATCH)
@@ -88,7 +97,8 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
                 throughput: inputs / latency.value_ms * 1e3,
                 memory_bytes,
                 training_step_ms: step.map(|step| step.value_ms),
-                training_memory_bytes: training_bytes(inputs),
+                training_memory_bytes: adam_bytes(inputs),
+                sgd_memory_bytes: sgd_bytes(inputs),
                 fits: memory_bytes <= gpu.memory_bytes,
                 slices: slices(memory_bytes),
             })
@@ -104,7 +114,8 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
     let fits = |&memory_gib: &u32| Fits {
         memory_gib,
         inference_batch: largest_batch(memory_gib, inference_bytes),
-        training_batch: largest_batch(memory_gib, training_bytes),
+        training_batch: largest_batch(memory_gib, adam_bytes),
+        sgd_batch: largest_batch(memory_gib, sgd_bytes),
     };
     Some(Sweep {
         target: gpu.id,

@@ -225,7 +225,14 @@ export interface BatchSweep {
   /** The smallest of `points` with 90 % of the best throughput. */
   knee_batch: number;
   /** The largest batches that fit memories of other sizes, by the modelled count; 0 where one input does not. */
-  fits: { memory_gib: number; inference_batch: number; training_batch: number }[];
+  fits: {
+    memory_gib: number;
+    inference_batch: number;
+    /** With Adam. */
+    training_batch: number;
+    /** With stochastic gradient descent and momentum. */
+    sgd_batch: number;
+  }[];
   /** GPUs that Multi-Instance GPU slices, in the order of `slices` of a point. */
   sliced_gpus: string[];
 }
@@ -240,7 +247,10 @@ export interface BatchPoint {
   memory_bytes: number;
   /** Absent where no training was measured on the GPU. */
   training_step_ms?: number;
+  /** With Adam. */
   training_memory_bytes: number;
+  /** With stochastic gradient descent and momentum. */
+  sgd_memory_bytes: number;
   /** Whether inference fits the GPU. */
   fits: boolean;
   /** The smallest slice of each GPU that holds inference; null where the whole GPU is too small. */

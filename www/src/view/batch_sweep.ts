@@ -50,7 +50,7 @@ function sweepParts(sweep: BatchSweep): HTMLElement[] {
     el("p", { class: "sweep-words" }, kneeWords(sweep)),
     el("div", { class: "sweep-figures" }, drawing(sweep), memoryTable(sweep)),
     el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Batches, scrollable" }, pointsTable(sweep)),
-    el("p", { class: "subtle" }, "Memory is counted by rules, and slices by that count with a tenth to spare: nobody measured this network there. Training is with Adam."),
+    el("p", { class: "subtle" }, "Memory is counted by rules, and slices by that count with a tenth to spare: nobody measured this network there. SGD is with momentum."),
   ];
 }
 
@@ -89,20 +89,20 @@ function drawing(sweep: BatchSweep): SVGElement {
 
 function memoryTable({ fits }: BatchSweep): HTMLElement {
   const batch = (n: number): string => (n === 0 ? "none" : n.toLocaleString("en"));
-  const rows = fits.map(({ memory_gib, inference_batch, training_batch }) =>
-    el("tr", {}, el("th", { scope: "row" }, `${memory_gib}\u202fGB`), el("td", { class: "numeric" }, batch(inference_batch)), el("td", { class: "numeric" }, batch(training_batch))),
+  const rows = fits.map(({ memory_gib, inference_batch, training_batch, sgd_batch }) =>
+    el("tr", {}, el("th", { scope: "row" }, `${memory_gib}\u202fGB`), ...[inference_batch, training_batch, sgd_batch].map((fitting) => el("td", { class: "numeric" }, batch(fitting)))),
   );
-  const head = ["Memory", "Inference", "Training"].map((name, i) => el("th", { scope: "col", class: i > 0 ? "numeric" : null }, name));
+  const head = ["Memory", "Inference", "Adam", "SGD"].map((name, i) => el("th", { scope: "col", class: i > 0 ? "numeric" : null }, name));
   return el("table", { class: "memory-table" }, el("caption", {}, "Largest batch that fits"), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows));
 }
 
 function pointsTable({ points, knee_batch, sliced_gpus }: BatchSweep): HTMLElement {
   const trains = points.some(({ training_step_ms }) => training_step_ms !== undefined);
-  const heads = ["Batch", "Latency", "90 % interval", "Inferences/s", "Memory", ...(trains ? ["Training step"] : []), "Training memory", ...sliced_gpus.map((gpu) => `Slice of ${gpu}`)];
+  const heads = ["Batch", "Latency", "90 % interval", "Inferences/s", "Memory", ...(trains ? ["Training step"] : []), "Adam memory", "SGD memory", ...sliced_gpus.map((gpu) => `Slice of ${gpu}`)];
   const numeric = (text: string): HTMLElement => el("td", { class: "numeric" }, text);
   const ms = (value: number, like = value): string => format.text(format.measure(value, "ms", like));
   const row = (point: BatchPoint): HTMLElement => {
-    const { batch, latency_ms, latency_lo_ms, latency_hi_ms, throughput, memory_bytes, training_step_ms, training_memory_bytes, fits, slices } = point;
+    const { batch, latency_ms, latency_lo_ms, latency_hi_ms, throughput, memory_bytes, training_step_ms, training_memory_bytes, sgd_memory_bytes, fits, slices } = point;
     return el(
       "tr",
       { class: batch === knee_batch ? "chosen" : null },
@@ -112,7 +112,7 @@ function pointsTable({ points, knee_batch, sliced_gpus }: BatchSweep): HTMLEleme
       numeric(format.digits(throughput)),
       el("td", { class: `numeric ${fits ? "" : "short"}` }, `${format.text(format.bytes(Math.round(memory_bytes)))}${fits ? "" : ", too large"}`),
       ...(trains ? [numeric(training_step_ms === undefined ? "–" : ms(training_step_ms))] : []),
-      numeric(format.text(format.bytes(Math.round(training_memory_bytes)))),
+      ...[training_memory_bytes, sgd_memory_bytes].map((bytes) => numeric(format.text(format.bytes(Math.round(bytes))))),
       ...slices.map((slice) => el("td", {}, slice ?? "too small")),
     );
   };

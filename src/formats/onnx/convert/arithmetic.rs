@@ -3,7 +3,7 @@
 use super::Converter;
 use super::value::{Perm, Place, Value, broadcast, extended, identity, stored};
 use crate::formats::onnx::proto::{Node, tensor_type};
-use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
+use crate::formats::tflite::{Activation, BuiltinOptions, Folded, OpKind, Operator, TensorType};
 
 /// Operators with one operand and no options.
 const UNARY: &[(&str, OpKind)] = &[
@@ -201,8 +201,9 @@ impl<'a> Converter<'a> {
         // Beyond what activations reach, exporters write the type's largest number.
         let bounded = |bound: Option<f64>| bound.filter(|bound| bound.abs() < 1e30);
         let [min, max] = self.clip_bounds(node).map(bounded);
+        // A least value of 1e-12 is no ReLU: it keeps a length from being 0.
         let is = |bound: Option<f64>, number: f64| {
-            bound.is_some_and(|bound| (bound - number).abs() < 1e-6)
+            bound.is_some_and(|bound| (bound - number).abs() <= 1e-6 * number.abs())
         };
         let (fused, kind) = match (min, max) {
             _ if is(min, 0.0) && is(max, 6.0) => (Activation::Relu6, OpKind::Relu6),
@@ -508,8 +509,24 @@ impl<'a> Converter<'a> {
         let own_channels = shape.get(*perm.last()?)?;
         (others.iter().all(|&side| side == 1) && (*channels == 1 || channels == own_channels))
             .then_some(())?;
-        let is_sum = matches!(op_type, "Add" | "Sub");
-        self.take_in_channels(value, is_sum.then_some(constant), output)
+        let is_scalar = *channels == 1;
+        let (kind, bias) = match op_type {
+            "Add" => (OpKind::Add, Some(constant)),
+            "Sub" => (OpKind::Sub, Some(constant)),
+            "Mul" => (OpKind::Mul, None),
+            _ => (OpKind::Div, None),
+        };
+        let operator_idx = self.product_that_writes(value)?;
+        let folded = Folded { kind, is_scalar };
+        let operator = self.builder.operators.get(operator_idx)?;
+        // The first sum is the bias, which is no step of its own.
+        let is_bias = bias.is_some() && operator.folded.is_empty() && !has_bias(operator);
+        self.take_in_channels(value, bias, output)?;
+        if !is_bias {
+            let operator = self.builder.operators.get_mut(operator_idx)?;
+            operator.folded.push(folded);
+        }
+        Some(())
     }
 
     /// The same for the operator that writes `value`: `bias` where there is one to add.
@@ -521,10 +538,7 @@ impl<'a> Converter<'a> {
     ) -> Option<()> {
         let operator_idx = self.product_that_writes(value)?;
         let operator = self.builder.operators.get(operator_idx)?;
-        let position = match operator.code.kind {
-            OpKind::TransposeConv => 3,
-            _ => 2,
-        };
+        let position = bias_position(operator);
         let units = self
             .builder
             .tensors
@@ -532,8 +546,7 @@ impl<'a> Converter<'a> {
             .shape
             .last()
             .copied()?;
-        let has_bias = operator.inputs.get(position).is_some_and(Option::is_some);
-        if let (Some(bias), false) = (bias, has_bias) {
+        if let (Some(bias), false) = (bias, has_bias(operator)) {
             let of_type = bias.tensor_type;
             let tensor = self.builder.tensor(bias.name, of_type, vec![units]);
             self.describe(tensor);
@@ -560,6 +573,19 @@ impl<'a> Converter<'a> {
         let activation = super::emit::activation_of(&mut operator.options)?;
         (is_product && *activation == Activation::None).then_some(operator_idx)
     }
+}
+
+/// Which input of a convolution or matrix product is its bias.
+fn bias_position(operator: &Operator) -> usize {
+    match operator.code.kind {
+        OpKind::TransposeConv => 3,
+        _ => 2,
+    }
+}
+
+fn has_bias(operator: &Operator) -> bool {
+    let bias = operator.inputs.get(bias_position(operator));
+    bias.is_some_and(Option::is_some)
 }
 
 fn broadcast_shape(values: &[Value]) -> Option<Vec<i64>> {

@@ -209,6 +209,7 @@ impl<'a> Converter<'a> {
             outputs: vec![floats],
             intermediates: Vec::new(),
             options: BuiltinOptions::Absent,
+            folded: Vec::new(),
         });
         floats
     }

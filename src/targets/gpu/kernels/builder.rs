@@ -2,9 +2,13 @@
 
 use super::kernel::{Kernel, Kind};
 use super::operators::{BINARY, NORMALISATIONS, PADDING, REDUCTIONS, UNARY, VIEWS};
+use super::views::moved;
 use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
 use crate::graph::{Graph, Node};
-use crate::targets::gpu::dimensions::{elements, product, rows_of};
+use crate::targets::gpu::dimensions::{channels, elements, product, rows_of};
+
+/// As graphs of frameworks and ONNX files name a bicubic resize, for which TFLite has no operator.
+const CUBIC_RESIZES: [&str; 2] = ["RESIZE_BICUBIC", "ONNX:Resize"];
 
 /// A kernel that later operators may still become part of.
 pub(super) struct Draft<'m> {
@@ -25,7 +29,6 @@ pub(super) struct Draft<'m> {
 pub(super) struct Region {
     pub(super) origin: usize,
     pub(super) drafts: Vec<usize>,
-    pub(super) n_reductions: usize,
 }
 
 pub(super) struct Builder<'g, 'm> {
@@ -37,6 +40,8 @@ pub(super) struct Builder<'g, 'm> {
     /// By tensor: operators that read it or a view of it.
     pub(super) n_readers: Vec<usize>,
     pub(super) is_constant: Vec<bool>,
+    /// By node: whether it moves values, though its kind may be a view ([`moved`]).
+    pub(super) is_moved: Vec<bool>,
     /// By tensor: the draft that writes it.
     pub(super) writers: Vec<Option<usize>>,
     pub(super) regions: Vec<Option<Region>>,
@@ -52,6 +57,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             unpadded: (0..n_tensors).collect(),
             n_readers: vec![0; n_tensors],
             is_constant: vec![true; n_tensors],
+            is_moved: moved(graph),
             writers: vec![None; n_tensors],
             regions: vec![None; n_tensors],
             drafts: Vec::new(),
@@ -67,9 +73,9 @@ impl<'g, 'm> Builder<'g, 'm> {
             }
         }
         let pads = builder.pads();
-        for (node, &is_padding) in graph.nodes.iter().zip(&pads) {
+        for (node_idx, (node, &is_padding)) in graph.nodes.iter().zip(&pads).enumerate() {
             let first = builder.activations(node).next();
-            let is_view = VIEWS.contains(&node.operator.code);
+            let is_view = builder.is_view(node_idx);
             if let (true, Some(source)) = (is_view || is_padding, first) {
                 for &output in &node.operator.outputs {
                     builder.viewed[output] = builder.viewed[source];
@@ -84,6 +90,11 @@ impl<'g, 'm> Builder<'g, 'm> {
             }
         }
         builder
+    }
+
+    /// Whether a node's output is its first input under another name.
+    fn is_view(&self, node_idx: usize) -> bool {
+        VIEWS.contains(&self.graph.nodes[node_idx].operator.code) && !self.is_moved[node_idx]
     }
 
     /// By node: whether it is the padding of convolutions or pools alone.
@@ -148,7 +159,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         };
         let sources = self.sources(node);
         let is_padding = self.unpadded[output] != output;
-        if sources.is_empty() || VIEWS.contains(code) || is_padding {
+        if sources.is_empty() || self.is_view(node_idx) || is_padding {
             return;
         }
         match code.kind {
@@ -160,7 +171,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             OpKind::Softmax | OpKind::LogSoftmax => self.softmax(node_idx, node, output),
             _ if NORMALISATIONS.contains(code) => {
                 let draft = self.normalisation(node_idx, node, output);
-                self.begin_region(output, sources[0], draft, 1);
+                self.begin_region(output, sources[0], draft);
             }
             _ if REDUCTIONS.contains(code) => self.reduction(node_idx, node, output),
             _ if UNARY.contains(code) || BINARY.contains(code) => {
@@ -168,6 +179,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             }
             _ => self.other(node_idx, node),
         }
+        self.folded(node_idx, node, output);
         self.fused_activation(node_idx, node, output);
     }
 
@@ -213,6 +225,8 @@ impl<'g, 'm> Builder<'g, 'm> {
                 let window = product(&[*filter_h, *filter_w]);
                 (Kind::Pool, window, f64::from((*stride_h).max(1)))
             }
+            (OpKind::Transpose, _) => (Kind::Copy, 0.0, 1.0),
+            (OpKind::Concatenation, _) if self.rotates(node) => (Kind::Copy, 0.0, 1.0),
             (OpKind::Concatenation | OpKind::Pack, _) => (Kind::Concatenation, 0.0, 1.0),
             (OpKind::Pad | OpKind::Padv2 | OpKind::MirrorPad, _) => (Kind::Copy, 0.0, 1.0),
             (OpKind::ResizeBilinear | OpKind::ResizeNearestNeighbor, _) => (Kind::Resize, 0.0, 1.0),
@@ -227,15 +241,39 @@ impl<'g, 'm> Builder<'g, 'm> {
             ) => {
                 return self.recurrent(node_idx, node);
             }
+            _ if node.operator.code.name() == "ONNX:LSTM" => {
+                return self.recurrent(node_idx, node);
+            }
+            _ if CUBIC_RESIZES.contains(&node.operator.code.name()) => (Kind::Resize, 0.0, 1.0),
             _ if node.operator.code.name() == "ROLL" => (Kind::Copy, 0.0, 1.0),
             _ => (Kind::Other, 0.0, 1.0),
         };
+        // Images that are made of tokens have their channels last, which another kernel resizes.
+        let is_bilinear = node.operator.code.kind == OpKind::ResizeBilinear
+            && self
+                .sources(node)
+                .first()
+                .is_some_and(|&source| self.shape(source).len() > 3);
+        let output = node.operator.outputs.first().filter(|_| is_bilinear);
         let kernel = Kernel {
             window,
             stride,
+            columns: output.map_or(0.0, |&output| channels(self.shape(output))),
             ..Kernel::new(kind, node_idx)
         };
         self.draft(node_idx, node, kernel);
+    }
+
+    /// Whether the parts of one tensor are joined in another order.
+    fn rotates(&self, node: &Node<'m>) -> bool {
+        let output = node.operator.outputs.first();
+        match (self.sources(node).as_slice(), output) {
+            (&[one], Some(&output)) => {
+                let is_joined = self.activations(node).nth(1).is_some();
+                is_joined && self.elements(one) == self.elements(output)
+            }
+            _ => false,
+        }
     }
 
     /// Each step multiplies all matrices.
@@ -243,7 +281,13 @@ impl<'g, 'm> Builder<'g, 'm> {
         let inputs = || node.operator.inputs.iter().flatten().copied();
         let steps = inputs().next().map_or(0.0, |t| rows_of(self.shape(t)));
         let constants = || inputs().filter(|&t| self.is_constant[t]);
-        let matrices = constants().filter(|&t| self.shape(t).len() == 2);
+        // ONNX has the directions of a layer as a dimension of their own.
+        let rank = if node.operator.code.custom.is_some() {
+            3
+        } else {
+            2
+        };
+        let matrices = constants().filter(|&t| self.shape(t).len() == rank);
         let per_step: f64 = matrices.map(|t| self.elements(t)).sum();
         let kernel = Kernel {
             macs: steps * per_step,

@@ -1,6 +1,6 @@
 //! Elementwise operators and reductions, and what they are together: activations, normalisations, scales.
 
-use super::builder::{Builder, Region};
+use super::builder::{Builder, Draft, Region};
 use super::kernel::{Function, Kernel, Kind};
 use super::operators::{NORMALISATIONS_OF_MAPS, OF_NORMALISATIONS, UNARY};
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
@@ -10,6 +10,10 @@ use crate::targets::gpu::dimensions::{channels, rows_of};
 /// Elementwise kernels behind each other that are looked at for a common origin. The longest published
 /// decomposition, GELU by tanh, has nine; without a limit a file of one long chain would take quadratic time.
 const MAX_REGION: usize = 24;
+
+/// Kernels of GELU by tanh that are one in a framework: a cube, its scale, a sum, another scale, tanh, and a sum, some of
+/// which are one by then. Mish by tanh has two.
+const MIN_GELU_BY_TANH: usize = 3;
 
 impl<'m> Builder<'_, 'm> {
     /// Of a kernel that works on vectors along the last dimension.
@@ -42,7 +46,7 @@ impl<'m> Builder<'_, 'm> {
         kernel.rows = kernel.outputs;
         kernel.columns = (kernel.inputs / kernel.outputs.max(1.0)).floor();
         if let Some(&source) = self.drafts[draft].kernel.sources.first() {
-            self.extend_region(output, source, draft, 1);
+            self.extend_region(output, source, draft);
         }
     }
 
@@ -103,12 +107,12 @@ impl<'m> Builder<'_, 'm> {
             .copied()
             .collect();
         let shared = left[..n_shared].to_vec();
-        let n_reductions = sources
-            .iter()
-            .filter_map(|&source| self.regions[source].as_ref())
-            .map(|region| region.n_reductions)
-            .sum::<usize>();
-        let reduces = n_reductions > 0;
+        let reduces = merged.iter().any(|&idx| {
+            matches!(
+                self.drafts[idx].kernel.kind,
+                Kind::Reduction | Kind::Normalisation
+            )
+        });
         if reduces
             && !merged
                 .iter()
@@ -119,35 +123,44 @@ impl<'m> Builder<'_, 'm> {
             return;
         }
         // The difference to the mean, which the root of its squares' mean divides.
-        let difference = shared
-            .last()
-            .copied()
-            .filter(|&last| reduces && self.drafts[last].is_meeting);
+        let is_difference = |last: usize| {
+            let draft = &self.drafts[last];
+            reduces && draft.is_meeting && draft.code.kind == OpKind::Sub
+        };
+        let difference = shared.last().copied().filter(|&last| is_difference(last));
         merged.extend(difference);
+        let is_of = |kinds: &'static [OpKind]| {
+            let mut codes = merged.iter().map(|&idx| self.drafts[idx].code);
+            codes.any(|code| kinds.contains(&code.kind))
+        };
+        let is_gelu = is_of(&[OpKind::Tanh]) && !is_of(&[OpKind::Exp, OpKind::Log]);
+        let function = match merged.len() >= MIN_GELU_BY_TANH && is_gelu {
+            true => Function::Gelu,
+            false => Function::Gated,
+        };
         let mut kernel = match reduces {
             true => self.vectors(Kind::Normalisation, node_idx, output),
             false => Kernel {
-                function: Some(Function::Gated),
+                function: Some(function),
                 ..Kernel::new(Kind::Activation, node_idx)
             },
         };
         kernel.node_idx = node_idx;
         let draft = self.draft(node_idx, node, kernel);
-        self.drafts[draft].is_meeting = true;
-        self.drafts[draft].kernel.inputs = self.elements(origin);
-        self.drafts[draft].kernel.sources = vec![origin];
-        for merged in merged {
-            self.drafts[merged].is_merged = true;
-        }
         let kept = shared.len() - usize::from(difference.is_some());
         let mut drafts = shared;
         drafts.truncate(kept);
+        // The paths part at what they share last.
+        let source = drafts.last().map(|&last| self.drafts[last].kernel.output);
+        let source = source.unwrap_or(origin);
+        self.drafts[draft].is_meeting = true;
+        self.drafts[draft].kernel.inputs = self.elements(source);
+        self.drafts[draft].kernel.sources = vec![source];
+        for merged in merged {
+            self.drafts[merged].is_merged = true;
+        }
         drafts.push(draft);
-        self.regions[output] = Some(Region {
-            origin,
-            drafts,
-            n_reductions: usize::from(reduces),
-        });
+        self.regions[output] = Some(Region { origin, drafts });
     }
 
     /// Of one tensor, perhaps with constants.
@@ -168,17 +181,56 @@ impl<'m> Builder<'_, 'm> {
                 ..Kernel::new(Kind::Activation, node_idx)
             };
             let draft = self.draft(node_idx, node, kernel);
-            return self.extend_region(output, source, draft, 0);
+            return self.extend_region(output, source, draft);
         }
         if self.absorb(code.kind, output, source, constant) {
             return;
+        }
+        let divides = matches!(code.kind, OpKind::Mul | OpKind::Div);
+        let parts = (divides && constant <= 1.0).then(|| self.hard_sigmoid_before(source));
+        if let Some(parts) = parts.flatten() {
+            return self.hard_sigmoid(node_idx, node, output, parts);
         }
         let kernel = Kernel {
             is_scalar: constant <= 1.0,
             ..Kernel::new(Kind::Scale, node_idx)
         };
         let draft = self.draft(node_idx, node, kernel);
-        self.extend_region(output, source, draft, 0);
+        self.extend_region(output, source, draft);
+    }
+
+    /// The sum with a number and the ReLU6 behind it that make `source`, if nothing else reads them.
+    fn hard_sigmoid_before(&self, source: usize) -> Option<[usize; 2]> {
+        let relu = self.writers[source].filter(|_| self.n_readers[source] == 1)?;
+        let kernel = &self.drafts[relu].kernel;
+        (kernel.function == Some(Function::Relu6)).then_some(())?;
+        let before = *kernel.sources.first()?;
+        // Where the ReLU6 is fused into the sum, both write the same tensor, one after another.
+        let sum = match before == source {
+            true => relu.checked_sub(1)?,
+            false => self.writers[before].filter(|_| self.n_readers[before] == 1)?,
+        };
+        let Draft { kernel, code, .. } = &self.drafts[sum];
+        let is_sum = kernel.output == before && kernel.is_scalar && code.kind == OpKind::Add;
+        is_sum.then_some([sum, relu])
+    }
+
+    /// One kernel that reads what the first of its parts does.
+    fn hard_sigmoid(&mut self, node_idx: usize, node: &Node<'m>, output: usize, parts: [usize; 2]) {
+        let Some(&source) = self.drafts[parts[0]].kernel.sources.first() else {
+            return;
+        };
+        let kernel = Kernel {
+            function: Some(Function::Hard),
+            ..Kernel::new(Kind::Activation, node_idx)
+        };
+        let draft = self.draft(node_idx, node, kernel);
+        self.drafts[draft].kernel.inputs = self.elements(source);
+        self.drafts[draft].kernel.sources = vec![source];
+        for part in parts {
+            self.drafts[part].is_merged = true;
+        }
+        self.extend_region(output, source, draft);
     }
 
     /// Whether an operation with a constant is part of the kernel before it.
@@ -198,7 +250,7 @@ impl<'m> Builder<'_, 'm> {
         let kernel = &mut draft.kernel;
         match kernel.kind {
             _ if draft.is_merged => return false,
-            Kind::Normalisation if is_vector => {}
+            Kind::Normalisation => {}
             Kind::Activation if draft.is_meeting && !is_vector && !draft.has_tail => {}
             Kind::Scale if draft.code.kind == OpKind::Mul && adds_vector => {
                 kernel.kind = Kind::Affine
@@ -215,35 +267,44 @@ impl<'m> Builder<'_, 'm> {
         true
     }
 
-    pub(super) fn begin_region(
-        &mut self,
-        output: usize,
-        origin: usize,
-        draft: usize,
-        n_reductions: usize,
-    ) {
+    pub(super) fn begin_region(&mut self, output: usize, origin: usize, draft: usize) {
         self.regions[output] = Some(Region {
             origin,
             drafts: vec![draft],
-            n_reductions,
         });
     }
 
-    pub(super) fn extend_region(
-        &mut self,
-        output: usize,
-        source: usize,
-        draft: usize,
-        n_reductions: usize,
-    ) {
+    pub(super) fn extend_region(&mut self, output: usize, source: usize, draft: usize) {
         let region = self.regions[source].clone();
         match region.filter(|region| region.drafts.len() < MAX_REGION) {
             Some(mut region) => {
                 region.drafts.push(draft);
-                region.n_reductions += n_reductions;
                 self.regions[output] = Some(region);
             }
-            None => self.begin_region(output, source, draft, n_reductions),
+            None => self.begin_region(output, source, draft),
+        }
+    }
+
+    /// What a conversion made part of the weights runs as it does where no conversion was: a scale, or a scale and a
+    /// shift in one.
+    pub(super) fn folded(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
+        for step in &node.operator.folded {
+            let last = self.writers[output].map(|writer| &mut self.drafts[writer].kernel);
+            match last {
+                Some(last) if last.kind == Kind::Scale && step.kind == OpKind::Add => {
+                    last.kind = Kind::Affine;
+                    continue;
+                }
+                _ => {}
+            }
+            let kernel = Kernel {
+                is_scalar: step.is_scalar,
+                ..Kernel::new(Kind::Scale, node_idx)
+            };
+            let draft = self.draft(node_idx, node, kernel);
+            self.drafts[draft].kernel.inputs = self.elements(output);
+            self.drafts[draft].kernel.sources = vec![output];
+            self.regions[output] = None;
         }
     }
 

@@ -6,6 +6,8 @@
 //!
 //! - Operators that only rename values (`RESHAPE`, slices) are no kernels, nor is the padding of a convolution or
 //!   pool, which a framework's kernel has inside.
+//! - A transposition after which no strides describe the next shape is a copy, as a rotation is: windows of
+//!   attention, shuffled channels.
 //! - Elementwise operators and reductions between a tensor and the operator where all paths from it meet
 //!   again are one activation, or one normalisation if one of them reduces.
 //! - A scale and a shift by constants after each other are one affine kernel; after a normalisation they
@@ -19,6 +21,7 @@ mod elementwise;
 mod kernel;
 mod operators;
 mod products;
+mod views;
 
 pub use kernel::{Function, Kernel, Kind};
 

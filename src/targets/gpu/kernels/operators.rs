@@ -101,7 +101,7 @@ pub const REDUCTIONS: Operators = Operators {
         OpKind::ReduceProd,
         OpKind::Sum,
     ],
-    custom: &["L2_NORM", "VARIANCE"],
+    custom: &["L2_NORM", "VARIANCE", "ONNX:ReduceL2"],
 };
 
 pub const NORMALISATIONS: Operators = Operators {
@@ -135,5 +135,5 @@ pub const OF_NORMALISATIONS: Operators = Operators {
         OpKind::Sub,
         OpKind::Sum,
     ],
-    custom: &["L2_NORM", "RECIPROCAL", "VARIANCE"],
+    custom: &["L2_NORM", "ONNX:ReduceL2", "RECIPROCAL", "VARIANCE"],
 };

@@ -4,10 +4,14 @@ use std::collections::BTreeSet;
 
 use litecast::targets::gpu::bundle::{Correction, Errors, Position, position};
 use litecast::targets::gpu::costs::Amounts;
+use litecast::targets::gpu::estimate::summed;
+use litecast::targets::gpu::kernels::Kernel;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
+use super::graphs::Network;
+use super::measured::{Measured, family};
 use super::{kriging, roofline};
 
 pub const N_FOLDS: usize = 10;
@@ -26,6 +30,20 @@ pub struct Sample {
     pub sizes: [f64; 3],
 }
 
+impl Sample {
+    pub fn new(row: &Measured, network: &Network) -> Self {
+        let kernels = &network.kernels;
+        let sum = |of: fn(&Kernel) -> f64| kernels.iter().map(of).sum();
+        Self {
+            model: row.model.clone(),
+            family: family(&row.model).to_owned(),
+            amounts: summed(kernels, row.batch),
+            time_ms: row.ms_per_input,
+            sizes: [sum(|k| k.macs), sum(|k| k.outputs), network.parameters],
+        }
+    }
+}
+
 /// What is left out together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
@@ -35,24 +53,36 @@ pub enum Split {
 }
 
 impl Split {
-    fn group(self, sample: &Sample) -> &str {
+    pub fn group<'s>(self, model: &'s str, family: &'s str) -> &'s str {
         match self {
-            Self::Models => &sample.model,
-            Self::Families => &sample.family,
+            Self::Models => model,
+            Self::Families => family,
+        }
+    }
+
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Models => "random by network",
+            Self::Families => "families left out",
         }
     }
 }
 
-/// By sample: the fold that leaves it out.
+/// By sample: the fold, of [`N_FOLDS`], that leaves it out.
 pub fn folds(samples: &[Sample], split: Split, seed: u64) -> Vec<usize> {
-    let groups: BTreeSet<&str> = samples.iter().map(|sample| split.group(sample)).collect();
+    let groups = samples
+        .iter()
+        .map(|sample| split.group(&sample.model, &sample.family));
+    folds_of(&groups.collect::<Vec<_>>(), N_FOLDS, seed)
+}
+
+/// By item, each of the group that is named: its fold. Items of one group have the same.
+pub fn folds_of(group_of_item: &[&str], n_folds: usize, seed: u64) -> Vec<usize> {
+    let groups: BTreeSet<&str> = group_of_item.iter().copied().collect();
     let mut groups: Vec<&str> = groups.into_iter().collect();
     groups.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
-    let fold = |sample: &Sample| {
-        let group = split.group(sample);
-        groups.iter().position(|one| *one == group).unwrap_or(0) % N_FOLDS
-    };
-    samples.iter().map(fold).collect()
+    let fold = |group: &&str| groups.iter().position(|one| one == group).unwrap_or(0) % n_folds;
+    group_of_item.iter().map(fold).collect()
 }
 
 /// A roofline and its correction.
@@ -103,8 +133,8 @@ pub struct LeftOut {
     pub folds: Vec<usize>,
 }
 
-pub fn left_out(samples: &[Sample], split: Split, seed: u64, variances: [f64; 2]) -> LeftOut {
-    let folds = folds(samples, split, seed);
+/// `folds` as [`folds`] gives them.
+pub fn left_out(samples: &[Sample], folds: Vec<usize>, variances: [f64; 2]) -> LeftOut {
     let none = Estimate {
         roofline_ms: 0.0,
         time_ms: 0.0,
@@ -112,7 +142,7 @@ pub fn left_out(samples: &[Sample], split: Split, seed: u64, variances: [f64; 2]
     };
     let mut estimates = vec![none; samples.len()];
     let mut regression_ms = vec![0.0; samples.len()];
-    for fold in 0..N_FOLDS {
+    for fold in 0..n_folds(&folds) {
         let others = samples.iter().zip(&folds).filter(|(_, of)| **of != fold);
         let others: Vec<&Sample> = others.map(|(sample, _)| sample).collect();
         let fit = Fit::of(&others, variances);
@@ -133,13 +163,18 @@ pub fn left_out(samples: &[Sample], split: Split, seed: u64, variances: [f64; 2]
     }
 }
 
+fn n_folds(folds: &[usize]) -> usize {
+    folds.iter().max().map_or(0, |last| last + 1)
+}
+
 /// Folds by which variances are chosen: of a seed that no error is stated of.
 const CHOICE_SEED: u64 = 1000;
 
 /// The variances of kriging that say most of left-out families.
 pub fn chosen_variances(samples: &[Sample]) -> [f64; 2] {
     let error = |variances: [f64; 2]| {
-        let left = left_out(samples, Split::Families, CHOICE_SEED, variances);
+        let folds = folds(samples, Split::Families, CHOICE_SEED);
+        let left = left_out(samples, folds, variances);
         let times = left.estimates.iter().map(|estimate| estimate.time_ms);
         summary(samples, times).mean_percent
     };
@@ -220,7 +255,7 @@ pub fn errors(samples: &[Sample], left_out: &LeftOut) -> Errors {
         .map(|(sample, estimate)| ((sample.time_ms / estimate.time_ms).ln(), estimate.distance))
         .collect();
     let mut n_held = 0;
-    for fold in 0..N_FOLDS {
+    for fold in 0..n_folds(&left_out.folds) {
         let of = |inside: bool| {
             let rows = rows.iter().zip(&left_out.folds);
             rows.filter(move |(_, of)| (**of == fold) == inside)

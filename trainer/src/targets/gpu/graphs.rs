@@ -16,6 +16,8 @@ use rayon::prelude::*;
 /// What is known of a network without its weights.
 pub struct Network {
     pub kernels: Vec<Kernel>,
+    /// By kernel: the shape of what it writes.
+    pub shapes: Vec<Vec<i32>>,
     pub parameters: f64,
 }
 
@@ -58,9 +60,11 @@ pub fn read(path: &Path, source: &str) -> Result<Networks> {
         let model = graph_json::parse(text.as_bytes()).with_context(|| key.0.clone())?;
         let graph = graph::build(&model, 0)?;
         let kernels = kernels(&graph);
+        let shape = |kernel: &Kernel| graph.tensor(kernel.output).shape.clone();
         Ok((
             key,
             Network {
+                shapes: kernels.iter().map(shape).collect(),
                 kernels,
                 parameters,
             },

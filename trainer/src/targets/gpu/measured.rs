@@ -16,7 +16,7 @@ pub struct Table {
 }
 
 /// The tables that targets are fitted to.
-pub const TABLES: [Table; 5] = [
+pub const TABLES: [Table; 7] = [
     Table {
         target: "rtx-3090",
         file: "benchmark-infer-amp-nchw-pt240-cu124-rtx3090.csv",
@@ -27,6 +27,18 @@ pub const TABLES: [Table; 5] = [
         target: "rtx-3090",
         file: "benchmark-train-amp-nchw-pt112-cu113-rtx3090.csv",
         framework: "PyTorch 1.12, CUDA 11.3, AMP, channels first",
+        is_training: true,
+    },
+    Table {
+        target: "rtx-3090-channels-last",
+        file: "benchmark-infer-amp-nhwc-pt240-cu124-rtx3090.csv",
+        framework: "PyTorch 2.4, CUDA 12.4, AMP, channels last",
+        is_training: false,
+    },
+    Table {
+        target: "rtx-3090-channels-last",
+        file: "benchmark-train-amp-nhwc-pt112-cu113-rtx3090.csv",
+        framework: "PyTorch 1.12, CUDA 11.3, AMP, channels last",
         is_training: true,
     },
     Table {

@@ -6,6 +6,7 @@ mod evaluate;
 mod forms;
 mod graphs;
 mod kriging;
+pub mod learned;
 mod measured;
 mod memory;
 mod roofline;
@@ -19,12 +20,13 @@ use anyhow::{Context, Result, ensure};
 use litecast::targets::MeasuredRange;
 use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
 use litecast::targets::gpu::costs::NAMES;
-use litecast::targets::gpu::estimate::summed;
 use litecast::targets::gpu::specifications::Gpu;
 
-use self::evaluate::{Fit, Sample, Split, chosen_variances, errors, half_width, left_out, summary};
+use self::evaluate::{
+    Fit, Sample, Split, chosen_variances, errors, folds, half_width, left_out, summary,
+};
 use self::graphs::Networks;
-use self::measured::{Measured, TABLES, Table, family};
+use self::measured::{Measured, TABLES, Table};
 use self::transfer::{Factors, Source};
 
 /// Fits the constants of GPUs to published measurements.
@@ -95,20 +97,10 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
 
 /// Measured networks of which there is a graph.
 fn samples(rows: &[Measured], networks: &Networks) -> Vec<Sample> {
-    let sample = |row: &Measured| {
-        let network = networks.get(&(row.model.clone(), row.image_size))?;
-        let kernels = &network.kernels;
-        let sum =
-            |of: fn(&litecast::targets::gpu::kernels::Kernel) -> f64| kernels.iter().map(of).sum();
-        Some(Sample {
-            model: row.model.clone(),
-            family: family(&row.model).to_owned(),
-            amounts: summed(kernels, row.batch),
-            time_ms: row.ms_per_input,
-            sizes: [sum(|k| k.macs), sum(|k| k.outputs), network.parameters],
-        })
-    };
-    rows.iter().filter_map(sample).collect()
+    let network = |row: &Measured| networks.get(&(row.model.clone(), row.image_size));
+    rows.iter()
+        .filter_map(|row| Some(Sample::new(row, network(row)?)))
+        .collect()
 }
 
 /// A table with the networks of it that have a graph, and the variances of their kriging.
@@ -124,9 +116,11 @@ fn scaled_to_a100(
     let gpu = |id: &str| Gpu::by_id(id).with_context(|| format!("expected a GPU `{id}`"));
     let (_, source, variances) = fitted.first().context("expected a table")?;
     let from = gpu(&of_3090.target)?;
-    let others = fitted
-        .iter()
-        .filter(|(table, ..)| table.target != of_3090.target);
+    // The same board with another layout of memory is no other GPU.
+    let is_other = |table: &Table| {
+        Gpu::by_id(table.target).is_some_and(|gpu| gpu.multiprocessors != from.multiprocessors)
+    };
+    let others = fitted.iter().filter(|(table, ..)| is_other(table));
     let mut by_gpu = Vec::new();
     for (table, samples, _) in others {
         let data_sheets = Factors::of_data_sheets(from, gpu(table.target)?);
@@ -207,7 +201,7 @@ fn fit_table(
         .map(|split| compare(table, samples, split, n_seeds, variances));
     let fit = Fit::of(&samples.iter().collect::<Vec<_>>(), variances);
     let mut correction = fit.correction;
-    let of_families = left_out(samples, Split::Families, 0, variances);
+    let of_families = left_out(samples, folds(samples, Split::Families, 0), variances);
     let pairs = samples.iter().zip(&of_families.estimates);
     let pairs: Vec<(f64, f64)> = pairs
         .map(|(sample, estimate)| ((sample.time_ms / estimate.time_ms).ln(), estimate.distance))
@@ -248,7 +242,7 @@ fn compare(
     let mut by_method = [Errors::default(); 3];
     let mut by_family = BTreeMap::new();
     for seed in 0..n_seeds {
-        let left = left_out(samples, split, seed, variances);
+        let left = left_out(samples, folds(samples, split, seed), variances);
         for (sample, estimate) in samples.iter().zip(&left.estimates) {
             let ratio = (estimate.time_ms / sample.time_ms).ln();
             let of = by_family
@@ -273,10 +267,8 @@ fn compare(
         .iter()
         .map(|sample| sample.family.as_str())
         .collect();
-    let split = match split {
-        Split::Models => "random by network",
-        Split::Families => "families left out",
-    };
+    let is_of_families = split == Split::Families;
+    let split = split.words();
     let run = if table.is_training {
         "training"
     } else {
@@ -299,7 +291,7 @@ fn compare(
             errors.p95_percent,
         );
     }
-    if split == "families left out" {
+    if is_of_families {
         print_worst(table, &by_family);
     }
     by_method[2]

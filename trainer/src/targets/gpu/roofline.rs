@@ -1,14 +1,18 @@
 //! Costs of kernels that make measured times, none of them negative.
 
-use litecast::targets::gpu::costs::{Amounts, N_COSTS};
+use litecast::targets::gpu::costs::{Amounts, N_COSTS, PRIOR_MS};
 
 /// Passes over the fit with new weights: errors count by their size, not its square, so that a few networks
 /// that run otherwise do not move the costs of all.
 const N_REWEIGHTINGS: usize = 5;
 /// Relative error below which errors count by their square.
 const SMALL_ERROR: f64 = 0.03;
-/// Holds costs that few networks have towards 0: share of each column's own squares.
-const RIDGE: f64 = 1e-3;
+/// Holds costs towards 0, as one measurement in so many of the networks would: costs that few networks have cannot
+/// explain whatever else these share. Chosen among 0.0003, 0.001 and 0.003 by left-out families of folds that no error is
+/// stated of.
+const RIDGE: f64 = 3e-3;
+/// The same for a cost that is taken for [`PRIOR_MS`]: no fit moves it.
+const FIXED: f64 = 1e6;
 /// Rounds of coordinate descent. The sum of squares is convex; changes are below 1e-9 long before.
 const N_ROUNDS: usize = 3000;
 const CONVERGED: f64 = 1e-10;
@@ -26,10 +30,13 @@ pub fn fit(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
                 .collect()
         })
         .collect();
+    let mut prior = vec![0.0; N_COSTS];
+    let (idx, cost_ms) = PRIOR_MS;
+    prior[idx] = cost_ms * scales[idx];
     let mut weights = vec![1.0; rows.len()];
     let mut solution = vec![0.0; N_COSTS];
     for _ in 0..N_REWEIGHTINGS {
-        solution = solve(&rows, &weights, solution);
+        solution = solve(&rows, &weights, &prior, solution);
         for (row, weight) in rows.iter().zip(&mut weights) {
             let error = (dot(row, &solution) - 1.0).abs();
             *weight = 1.0 / error.max(SMALL_ERROR);
@@ -53,21 +60,19 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Root mean squares of the columns, so that all have the same size.
+/// Root mean squares of the columns over the networks that have them, so that all have the same size.
 fn scales(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
     std::array::from_fn(|idx| {
-        let squares = amounts
-            .iter()
-            .zip(times_ms)
-            .map(|(row, time)| (row[idx] / time).powi(2));
-        (squares.sum::<f64>() / amounts.len().max(1) as f64)
-            .sqrt()
-            .max(1e-12)
+        let rows = amounts.iter().zip(times_ms);
+        let having = rows.filter(|(row, _)| row[idx] > 0.0);
+        let squares = having.clone().map(|(row, time)| (row[idx] / time).powi(2));
+        let mean = squares.sum::<f64>() / having.count().max(1) as f64;
+        mean.sqrt().max(1e-12)
     })
 }
 
 /// Non-negative least squares of `rows · x = 1` by coordinate descent.
-fn solve(rows: &[Vec<f64>], weights: &[f64], mut x: Vec<f64>) -> Vec<f64> {
+fn solve(rows: &[Vec<f64>], weights: &[f64], prior: &[f64], mut x: Vec<f64>) -> Vec<f64> {
     let n = x.len();
     let mut gram = vec![vec![0.0; n]; n];
     let mut target = vec![0.0; n];
@@ -87,7 +92,9 @@ fn solve(rows: &[Vec<f64>], weights: &[f64], mut x: Vec<f64>) -> Vec<f64> {
     }
     let ridge = RIDGE * rows.len() as f64;
     for (idx, row) in gram.iter_mut().enumerate() {
-        row[idx] += ridge;
+        let held = if prior[idx] > 0.0 { FIXED } else { ridge };
+        row[idx] += held;
+        target[idx] += held * prior[idx];
     }
     for _ in 0..N_ROUNDS {
         let mut largest = 0.0f64;
@@ -108,10 +115,15 @@ fn solve(rows: &[Vec<f64>], weights: &[f64], mut x: Vec<f64>) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Times that costs made: the costs come back, and those that are absent are 0.
+    /// Times that costs made: the costs come back, and those that are absent are 0 or what they are taken for.
     #[test]
     fn costs_are_found_again() {
-        let costs = |idx: usize| [2.0, 0.5, 0.0, 3.0].get(idx).copied().unwrap_or(0.0);
+        let (taken_idx, taken_ms) = PRIOR_MS;
+        let absent = |idx: usize| if idx == taken_idx { taken_ms } else { 0.0 };
+        let costs = |idx: usize| {
+            let present = [2.0, 0.5, 0.0, 3.0].get(idx).copied();
+            present.unwrap_or_else(|| absent(idx))
+        };
         let row = |seed: usize| -> Amounts {
             std::array::from_fn(|idx| {
                 if idx < 4 {
@@ -129,7 +141,7 @@ mod tests {
         let found = fit(&rows.iter().collect::<Vec<_>>(), &times);
         for (idx, found) in found.iter().enumerate() {
             assert!(
-                (found - costs(idx)).abs() < 0.05,
+                (found - costs(idx)).abs() < 0.1,
                 "{idx}: {found} for {}",
                 costs(idx)
             );

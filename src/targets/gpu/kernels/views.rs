@@ -1,0 +1,107 @@
+//! Transpositions that a framework carries out: those after which no strides describe the shape that is asked for.
+
+use crate::formats::tflite::{OpKind, integers};
+use crate::graph::Graph;
+
+/// Dimensions from which on a transposition is one of values. With fewer, the orders of images (channels first or
+/// last) and of heads pass for one, which no framework carries out.
+const MIN_RANK: usize = 5;
+
+/// By node: whether it is a `TRANSPOSE` that a `RESHAPE` reads which is no view of it. Windows of attention and
+/// shuffled channels are made so. Linear in operators and their inputs.
+pub(super) fn moved(graph: &Graph) -> Vec<bool> {
+    let mut writers = vec![None; graph.subgraph.tensors.len()];
+    let mut is_moved = vec![false; graph.nodes.len()];
+    for (node_idx, node) in graph.nodes.iter().enumerate() {
+        let operator = node.operator;
+        let input = operator.inputs.first().copied().flatten();
+        let (Some(input), Some(&output)) = (input, operator.outputs.first()) else {
+            continue;
+        };
+        match operator.code.kind {
+            OpKind::Transpose => writers[output] = Some(node_idx),
+            OpKind::Reshape => {
+                if let Some(writer) = writers[input] {
+                    is_moved[writer] |= !is_view(graph, writer, &graph.tensor(output).shape);
+                }
+            }
+            _ => {}
+        }
+    }
+    is_moved
+}
+
+/// Whether the result of a transposition is a view in another shape too; true where it is not known.
+fn is_view(graph: &Graph, transposition: usize, shape: &[i32]) -> bool {
+    let inputs = &graph.nodes[transposition].operator.inputs;
+    let (Some(&Some(source)), Some(&Some(order))) = (inputs.first(), inputs.get(1)) else {
+        return true;
+    };
+    let sizes = &graph.tensor(source).shape;
+    let order = integers(graph.constant(order)).map(|axis| usize::try_from(axis).ok());
+    let Some(order) = order.collect::<Option<Vec<usize>>>() else {
+        return true;
+    };
+    if sizes.len() < MIN_RANK || order.len() != sizes.len() {
+        return true;
+    }
+    let mut strides = vec![1i64; sizes.len()];
+    for axis in (1..sizes.len()).rev() {
+        strides[axis - 1] = strides[axis].saturating_mul(i64::from(sizes[axis].max(1)));
+    }
+    let turned = order
+        .iter()
+        .map(|&axis| Some((i64::from(*sizes.get(axis)?), *strides.get(axis)?)));
+    let Some(turned) = turned.collect::<Option<Vec<(i64, i64)>>>() else {
+        return true;
+    };
+    has_strides(&turned, shape)
+}
+
+/// Whether strides describe `shape` over the values that sizes and strides of `dimensions` do: it may split
+/// dimensions, and join such as lie one after another.
+fn has_strides(dimensions: &[(i64, i64)], shape: &[i32]) -> bool {
+    let mut left = shape.iter().rev().map(|&size| i64::from(size)).peekable();
+    let (mut n_joined, mut stride) = (1i64, dimensions.last().map_or(1, |last| last.1));
+    for (axis, &(size, _)) in dimensions.iter().enumerate().rev() {
+        n_joined = n_joined.saturating_mul(size);
+        let outer = axis.checked_sub(1).map(|outer| dimensions[outer]);
+        let goes_on =
+            |(size, outer): (i64, i64)| size == 1 || outer == n_joined.saturating_mul(stride);
+        if outer.is_some_and(goes_on) {
+            continue;
+        }
+        let mut n_taken = 1i64;
+        while let Some(&size) = left.peek() {
+            if n_taken >= n_joined && size != 1 {
+                break;
+            }
+            n_taken = n_taken.saturating_mul(size);
+            left.next();
+        }
+        if n_taken != n_joined {
+            return false;
+        }
+        (n_joined, stride) = (1, outer.map_or(1, |outer| outer.1));
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_strides;
+
+    /// Windows of 2 × 2 in a map of 4 × 4 with 3 channels: what PyTorch's `view` says of the same.
+    #[test]
+    fn joined_dimensions_have_to_lie_one_after_another() {
+        // [2, 2, 2, 2, 3] in its own order, and with the second and third swapped.
+        let own = [(2, 24), (2, 12), (2, 6), (2, 3), (3, 1)];
+        let swapped = [(2, 24), (2, 6), (2, 12), (2, 3), (3, 1)];
+        assert!(has_strides(&own, &[4, 4, 3]));
+        assert!(has_strides(&own, &[48]));
+        assert!(!has_strides(&swapped, &[4, 4, 3]));
+        assert!(has_strides(&swapped, &[2, 2, 2, 6]));
+        assert!(has_strides(&swapped, &[2, 1, 2, 2, 2, 3]));
+        assert!(!has_strides(&swapped, &[48]));
+    }
+}

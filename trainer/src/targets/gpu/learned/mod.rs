@@ -1,0 +1,190 @@
+//! `litecast-trainer compare-gpu`: graph networks of the literature trained on the same measured networks as what
+//! ships, on the same folds.
+//!
+//! [`features`] kernels → features, [`problem`] measurements and folds → data of one training, [`methods`] which
+//! networks, [`table`] estimates → errors.
+
+mod features;
+mod methods;
+mod problem;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use burn::module::Module;
+use serde::{Deserialize, Serialize};
+
+use self::methods::{METHODS, Method};
+use self::problem::{Case, Folds, Problem};
+use super::evaluate::Split;
+use super::graphs::{self, Networks};
+use crate::checkpoint::Checkpoint;
+use crate::errors::estimates;
+use crate::gnn::network::Network;
+use crate::train::{device, shape, train};
+
+/// Trains graph networks on measurements of the RTX 3090 and prints their errors beside those of what ships.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CompareGpuArgs {
+    /// Folder of published measurements.
+    #[arg(long, default_value = "../shared/data/gpu")]
+    pub measured: PathBuf,
+    /// Graphs that `export_timm.py` wrote. Give it again for several files.
+    #[arg(long, required = true)]
+    pub graphs: Vec<PathBuf>,
+    /// Folder for trained networks; those found there are not trained again.
+    #[arg(long, default_value = "trainer/runs/gpu")]
+    pub out: PathBuf,
+    /// Folds of each split: so many trainings of each network.
+    #[arg(long, default_value_t = 3)]
+    pub folds: usize,
+    /// Ways to cut the folds, each with random weights of its own.
+    #[arg(long, default_value_t = 1)]
+    pub seeds: u64,
+    /// Networks to train; all of them where none is named.
+    #[arg(long, value_delimiter = ',')]
+    pub methods: Vec<String>,
+    /// Print the table of the trainings that are there, and train nothing.
+    #[arg(long)]
+    pub tables_only: bool,
+}
+
+/// What a training is called, and what it is made from.
+struct Training<'p> {
+    method: &'static Method,
+    /// Indices of its outputs in [`problem::OUTPUTS`].
+    outputs: &'static [usize],
+    folds: &'p Folds,
+    fold: usize,
+}
+
+/// What is kept of a training.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Trained {
+    pub training_sha256: String,
+    pub n_graphs: usize,
+    pub n_columns: usize,
+    pub n_weights: usize,
+    /// Until validation was best.
+    pub best_epoch: usize,
+    pub wall_time_s: f64,
+    /// Case, output and milliseconds an input, of the networks that were left out.
+    pub estimates: Vec<(usize, usize, f64)>,
+}
+
+pub fn run(args: &CompareGpuArgs) -> Result<()> {
+    let mut networks = Networks::new();
+    for path in &args.graphs {
+        networks.extend(graphs::read(path, "timm")?);
+    }
+    let problem = Problem::new(&args.measured, &networks)?;
+    let mut rows = Vec::new();
+    for seed in 0..args.seeds {
+        for split in [Split::Models, Split::Families] {
+            let folds = problem.folds(split, args.folds, seed);
+            for method in METHODS.iter().filter(|method| args.wants(method)) {
+                rows.extend(trained_on_all(args, &problem, method, &folds)?);
+            }
+        }
+    }
+    table::print(&problem, &rows, args.folds, args.seeds)
+}
+
+impl CompareGpuArgs {
+    fn wants(&self, method: &Method) -> bool {
+        self.methods.is_empty() || self.methods.iter().any(|id| id == method.id)
+    }
+}
+
+/// Every fold of a method, those that are there or can be trained.
+fn trained_on_all(
+    args: &CompareGpuArgs,
+    problem: &Problem,
+    method: &'static Method,
+    folds: &Folds,
+) -> Result<Vec<(&'static Method, Split, u64, Trained)>> {
+    let mut rows = Vec::new();
+    for fold in 0..args.folds {
+        for &outputs in method.trainings {
+            let training = Training {
+                method,
+                outputs,
+                folds,
+                fold,
+            };
+            let folder = args.out.join(training.name());
+            if let Some(trained) = training.run(problem, &folder, args.tables_only)? {
+                rows.push((method, folds.split, folds.seed, trained));
+            }
+        }
+    }
+    Ok(rows)
+}
+
+impl Training<'_> {
+    fn name(&self) -> String {
+        let split = match self.folds.split {
+            Split::Models => "random",
+            Split::Families => "families",
+        };
+        let outputs: Vec<String> = self.outputs.iter().map(usize::to_string).collect();
+        let (method, seed, fold) = (self.method.id, self.folds.seed, self.fold);
+        let n_folds = self.folds.n;
+        format!(
+            "{method}-{}-{split}-seed{seed}-fold{fold}of{n_folds}",
+            outputs.join("")
+        )
+    }
+
+    /// What is kept in `folder`, trained if it is not there yet; none where that is not wanted.
+    fn run(&self, problem: &Problem, folder: &Path, as_it_is: bool) -> Result<Option<Trained>> {
+        let path = folder.join("trained.json");
+        if as_it_is && !path.exists() {
+            return Ok(None);
+        }
+        let settings = self.method.settings(self.folds.seed);
+        let data = problem.data(self.folds, self.fold, self.outputs, self.method);
+        let training_sha256 = data.training_sha256();
+        if path.exists() {
+            let trained: Trained = serde_json::from_str(&fs::read_to_string(&path)?)
+                .with_context(|| path.display().to_string())?;
+            anyhow::ensure!(
+                trained.training_sha256 == training_sha256,
+                "{}: expected a training on the graphs and measurements of today, found one on others; remove it",
+                folder.display()
+            );
+            return Ok(Some(trained));
+        }
+        eprintln!("{}", self.name());
+        let device = device(false)?.autodiff();
+        let checkpoint = Checkpoint::new(folder)?;
+        let progress = train(&data, &settings, &checkpoint, &device)?;
+        let model = Network::new(&shape(&data, &settings), &device.clone().inner());
+        let model = checkpoint.load_best_model(model)?;
+        let of_test = estimates(&model, &data.test, &data, &device);
+        let mut kept = Vec::new();
+        for (id, row) in data.test.graph_ids.iter().zip(of_test) {
+            let case: usize = id.parse().context("the ids of graphs are cases")?;
+            let rows = self.outputs.iter().zip(row);
+            kept.extend(rows.map(|(&output, ms)| (case, output, f64::from(ms))));
+        }
+        let trained = Trained {
+            training_sha256,
+            n_graphs: data.training.examples.len(),
+            n_columns: features::N_COLUMNS - self.method.hidden_columns().len(),
+            n_weights: model.num_params(),
+            best_epoch: progress.best_epoch,
+            wall_time_s: progress.wall_time_s,
+            estimates: kept,
+        };
+        fs::write(&path, serde_json::to_string(&trained)?)?;
+        Ok(Some(trained))
+    }
+}
+
+/// Time of one input in milliseconds, where a case has it.
+fn measured_ms(case: &Case, output: usize) -> Option<f64> {
+    case.measured[output].as_ref().map(|row| row.ms_per_input)
+}

@@ -1,0 +1,193 @@
+//! Measurements and graphs → what one training is given.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use litecast::learned::features::Features;
+use litecast::targets::gpu::costs::{Amounts, amounts};
+use litecast::targets::gpu::kernels::Kernel;
+
+use super::features::{self, N_COLUMNS, NS_PER_MS, ROOFLINES};
+use super::methods::Method;
+use crate::data::{Data, Part};
+use crate::dataset::LabelKey;
+use crate::gnn::prepare::{Labels, OutputRules, Plan, Readout, Scaling};
+use crate::targets::gpu::evaluate::{Sample, Split, folds_of};
+use crate::targets::gpu::graphs::{Network, Networks};
+use crate::targets::gpu::measured::{self, Measured, TABLES, family};
+use crate::targets::gpu::roofline::{self, dot};
+
+/// What is estimated, by index into [`TABLES`]: inference and training step of the RTX 3090.
+pub const OUTPUTS: [&str; 2] = ["latency", "training_step"];
+/// Of what is trained on, one part in so many stops the training.
+const N_VALIDATION: usize = 10;
+const VALIDATION_SEED: u64 = 500;
+/// Batch at which a kernel's roofline is taken where a network was not measured.
+const USUAL_BATCH: f64 = 256.0;
+
+/// One network at one image size, with what was measured of it.
+pub struct Case<'n> {
+    pub model: String,
+    pub network: &'n Network,
+    pub measured: [Option<Measured>; 2],
+}
+
+/// All cases, and what a regression or roofline takes of them.
+pub struct Problem<'n> {
+    pub cases: Vec<Case<'n>>,
+    /// By output, then by case that was measured: its index and sample.
+    pub samples: [Vec<(usize, Sample)>; 2],
+}
+
+/// By case: which fold leaves it out.
+pub struct Folds {
+    pub split: Split,
+    pub seed: u64,
+    pub n: usize,
+    pub of_case: Vec<usize>,
+}
+
+impl<'n> Problem<'n> {
+    pub fn new(folder: &Path, networks: &'n Networks) -> Result<Self> {
+        let mut by_network: BTreeMap<(String, u32), [Option<Measured>; 2]> = BTreeMap::new();
+        for (output, table) in TABLES.iter().take(OUTPUTS.len()).enumerate() {
+            for row in measured::read(folder, table)? {
+                let key = (row.model.clone(), row.image_size);
+                by_network.entry(key).or_default()[output] = Some(row);
+            }
+        }
+        let case = |(key, measured): ((String, u32), _)| {
+            let network = networks.get(&key)?;
+            Some(Case {
+                model: key.0,
+                network,
+                measured,
+            })
+        };
+        let cases: Vec<Case> = by_network.into_iter().filter_map(case).collect();
+        let samples = [0, 1].map(|output| {
+            let sample = |(idx, case): (usize, &Case)| {
+                let row = case.measured[output].as_ref()?;
+                Some((idx, Sample::new(row, case.network)))
+            };
+            cases.iter().enumerate().filter_map(sample).collect()
+        });
+        Ok(Self { cases, samples })
+    }
+
+    pub fn folds(&self, split: Split, n: usize, seed: u64) -> Folds {
+        Folds {
+            split,
+            seed,
+            n,
+            of_case: folds_of(&self.groups(split), n, seed),
+        }
+    }
+
+    fn groups(&self, split: Split) -> Vec<&str> {
+        self.cases
+            .iter()
+            .map(|case| split.group(&case.model, family(&case.model)))
+            .collect()
+    }
+
+    /// What a training that leaves `fold` out is given and measured on. Groups of the same kind stop it.
+    pub fn data(&self, folds: &Folds, fold: usize, outputs: &[usize], method: &Method) -> Data {
+        let costs = [0, 1].map(|output| self.costs(output, folds, fold));
+        let stops = folds_of(
+            &self.groups(folds.split),
+            N_VALIDATION,
+            folds.seed + VALIDATION_SEED,
+        );
+        let graphs: Vec<(Features, Labels)> = self
+            .cases
+            .iter()
+            .map(|case| (features_of(case, &costs), labels_of(case, outputs)))
+            .collect();
+        let is_labelled = |idx: &usize| graphs[*idx].1.graph.iter().any(|label| !label.is_nan());
+        let side = |is_on_it: &dyn Fn(usize) -> bool| -> Vec<usize> {
+            let indices = (0..self.cases.len()).filter(is_labelled);
+            indices.filter(|&idx| is_on_it(idx)).collect()
+        };
+        let is_test = |idx: usize| folds.of_case[idx] == fold;
+        let training = side(&|idx| !is_test(idx) && stops[idx] != 0);
+        let pairs: Vec<(&Features, &Labels)> = training
+            .iter()
+            .map(|&idx| (&graphs[idx].0, &graphs[idx].1))
+            .collect();
+        let rules = OutputRules {
+            readouts: vec![Readout::Sum; outputs.len()],
+            ceilings: vec![f32::MAX; outputs.len()],
+            planned_columns: vec![None; outputs.len()],
+        };
+        let mut scaling = Scaling::fit(features::columns(), rules, &pairs);
+        scaling.features.hide(method.hidden_columns());
+        if method.has_roofline {
+            let plan = |&output: &usize| {
+                Some(Plan {
+                    column: ROOFLINES[output],
+                    unit: (1.0 / NS_PER_MS) as f32,
+                })
+            };
+            scaling.plans = outputs.iter().map(plan).collect();
+        }
+        let part = |indices: Vec<usize>| Part {
+            graph_ids: indices.iter().map(usize::to_string).collect(),
+            examples: indices
+                .iter()
+                .map(|&idx| scaling.example(&graphs[idx].0, &graphs[idx].1))
+                .collect(),
+            space_of: vec![0; indices.len()],
+            summaries: Vec::new(),
+        };
+        Data {
+            outputs: outputs
+                .iter()
+                .map(|&output| LabelKey {
+                    target: TABLES[output].target.to_owned(),
+                    metric: OUTPUTS[output].to_owned(),
+                })
+                .collect(),
+            spaces: vec!["timm".to_owned()],
+            feature_ranges: Vec::new(),
+            validation: part(side(&|idx| !is_test(idx) && stops[idx] == 0)),
+            test: part(side(&is_test)),
+            training: part(training),
+            scaling,
+        }
+    }
+
+    /// The roofline of an output without a fold.
+    fn costs(&self, output: usize, folds: &Folds, fold: usize) -> Amounts {
+        let others = self.samples[output].iter();
+        let others = others.filter(|(idx, _)| folds.of_case[*idx] != fold);
+        let (amounts, times): (Vec<&Amounts>, Vec<f64>) = others
+            .map(|(_, sample)| (&sample.amounts, sample.time_ms))
+            .unzip();
+        roofline::fit(&amounts, &times)
+    }
+}
+
+fn features_of(case: &Case, costs: &[Amounts; 2]) -> Features {
+    let of_run = |output: usize| {
+        let batch = case.measured[output]
+            .as_ref()
+            .map_or(USUAL_BATCH, |row| row.batch);
+        move |kernel: &Kernel| dot(&amounts(kernel, batch), &costs[output])
+    };
+    let (inference, training) = (of_run(0), of_run(1));
+    let features = features::of_network(case.network, [&inference, &training]);
+    debug_assert_eq!(features.nodes.len(), features.n_nodes() * N_COLUMNS);
+    features
+}
+
+fn labels_of(case: &Case, outputs: &[usize]) -> Labels {
+    let graph = outputs
+        .iter()
+        .map(|&output| super::measured_ms(case, output).map_or(f32::NAN, |ms| ms as f32));
+    Labels {
+        graph: graph.collect(),
+        ..Labels::none(case.network.kernels.len(), outputs.len())
+    }
+}

@@ -1,0 +1,206 @@
+//! Estimates of left-out networks → one table of errors, all methods on the same folds.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use litecast::targets::gpu::bundle::{Errors, position};
+use litecast::targets::gpu::costs::{Amounts, N_COSTS};
+
+use super::Trained;
+use super::methods::{METHODS, Method};
+use super::problem::{Folds, OUTPUTS, Problem};
+use crate::baselines::forests::{Columns, Forest, Growth};
+use crate::targets::gpu::evaluate::{Sample, Split, chosen_variances, left_out, summary};
+use crate::targets::gpu::roofline::{self, dot};
+
+/// Trees of the forest on the roofline's shares.
+const N_TREES: usize = 100;
+/// The network whose estimates are averaged with what ships.
+const AVERAGED: &str = "per-operator";
+
+/// Milliseconds by case, of one method on one split with one seed.
+type Estimates = BTreeMap<usize, f64>;
+
+/// Errors of a method, a mean over seeds, with what it was made from in words.
+struct Row {
+    method: String,
+    made_from: String,
+    by_seed: Vec<Errors>,
+}
+
+pub fn print(
+    problem: &Problem,
+    trainings: &[(&'static Method, Split, u64, Trained)],
+    n_folds: usize,
+    n_seeds: u64,
+) -> Result<()> {
+    println!(
+        "| RTX 3090 | split, {n_folds} folds | method | made from | mean % | median % | 95th percentile % |"
+    );
+    println!("|---|---|---|---|---:|---:|---:|");
+    for output in 0..OUTPUTS.len() {
+        let samples: Vec<Sample> = problem.samples[output]
+            .iter()
+            .map(|(_, sample)| sample.clone())
+            .collect();
+        let variances = chosen_variances(&samples);
+        for split in [Split::Models, Split::Families] {
+            let mut rows: Vec<Row> = Vec::new();
+            for seed in 0..n_seeds {
+                let folds = problem.folds(split, n_folds, seed);
+                let of_seed = of_one_seed(problem, &samples, trainings, output, &folds, variances)?;
+                for (method, made_from, errors) in of_seed {
+                    match rows.iter_mut().find(|row| row.method == method) {
+                        Some(row) => row.by_seed.push(errors),
+                        None => rows.push(Row {
+                            method,
+                            made_from,
+                            by_seed: vec![errors],
+                        }),
+                    }
+                }
+            }
+            for row in rows {
+                row.print(OUTPUTS[output], split);
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Row {
+    fn print(&self, output: &str, split: Split) {
+        let mean = |of: fn(&Errors) -> f64| {
+            self.by_seed.iter().map(of).sum::<f64>() / self.by_seed.len() as f64
+        };
+        println!(
+            "| {output} | {} | {} | {} | {:.2} | {:.2} | {:.1} |",
+            split.words(),
+            self.method,
+            self.made_from,
+            mean(|errors| errors.mean_percent),
+            mean(|errors| errors.median_percent),
+            mean(|errors| errors.p95_percent),
+        );
+    }
+}
+
+/// Method, what it was made from, errors.
+fn of_one_seed(
+    problem: &Problem,
+    samples: &[Sample],
+    trainings: &[(&'static Method, Split, u64, Trained)],
+    output: usize,
+    folds: &Folds,
+    variances: [f64; 2],
+) -> Result<Vec<(String, String, Errors)>> {
+    let cases: Vec<usize> = problem.samples[output]
+        .iter()
+        .map(|(idx, _)| *idx)
+        .collect();
+    let of_sample: Vec<usize> = cases.iter().map(|&idx| folds.of_case[idx]).collect();
+    let n_left = samples.len() - samples.len() / folds.n;
+    let mut rows = Vec::new();
+    let mut add = |method: &str, made_from: String, times: &[f64]| {
+        let errors = summary(samples, times.iter().copied());
+        rows.push((method.to_owned(), made_from, errors));
+    };
+    let ours = left_out(samples, of_sample.clone(), variances);
+    let graphs = format!("{n_left} graphs");
+    add(
+        "log-linear regression",
+        format!("{graphs}, 3 sums"),
+        &ours.regression_ms,
+    );
+    let times = |of: fn(&super::super::evaluate::Estimate) -> f64| -> Vec<f64> {
+        ours.estimates.iter().map(of).collect()
+    };
+    let made_from = format!("{graphs}, {N_COSTS} sums");
+    add("roofline", made_from.clone(), &times(|one| one.roofline_ms));
+    let forest = forest(samples, &of_sample, folds.n)?;
+    add("roofline and random forest", made_from.clone(), &forest);
+    let shipped = times(|one| one.time_ms);
+    add("roofline and kriging (ships)", made_from, &shipped);
+    for method in &METHODS {
+        let of_method = trainings.iter().filter(|(of, split, seed, _)| {
+            of.id == method.id && *split == folds.split && *seed == folds.seed
+        });
+        let with_output = of_method.filter(|(.., trained)| {
+            let mut outputs = trained.estimates.iter().map(|(_, output, _)| output);
+            outputs.next().is_some() && trained.estimates.iter().any(|(_, of, _)| *of == output)
+        });
+        let trained: Vec<&Trained> = with_output.map(|(.., trained)| trained).collect();
+        let estimates: Estimates = trained
+            .iter()
+            .flat_map(|trained| &trained.estimates)
+            .filter(|(_, of, _)| *of == output)
+            .map(|(case, _, ms)| (*case, *ms))
+            .collect();
+        let times: Option<Vec<f64>> = cases
+            .iter()
+            .map(|case| estimates.get(case).copied())
+            .collect();
+        let Some(times) = times else {
+            eprintln!("{}: not all folds are trained", method.id);
+            continue;
+        };
+        add(method.words, made_from_words(&trained), &times);
+        if method.id == AVERAGED {
+            let mean: Vec<f64> = times
+                .iter()
+                .zip(&shipped)
+                .map(|(a, b)| (a * b).sqrt())
+                .collect();
+            add(
+                "geometric mean of what ships and the network before",
+                "both".to_owned(),
+                &mean,
+            );
+        }
+    }
+    Ok(rows)
+}
+
+fn made_from_words(trained: &[&Trained]) -> String {
+    let mean = |of: &dyn Fn(&Trained) -> f64| {
+        trained.iter().map(|one| of(one)).sum::<f64>() / trained.len().max(1) as f64
+    };
+    format!(
+        "{:.0} graphs, {} columns a kernel, {:.0}k weights, best after {:.0} epochs",
+        mean(&|one| one.n_graphs as f64),
+        trained.first().map_or(0, |one| one.n_columns),
+        mean(&|one| one.n_weights as f64) / 1e3,
+        mean(&|one| one.best_epoch as f64),
+    )
+}
+
+/// How far the roofline is off, by a forest on the shares that costs have in the time.
+fn forest(samples: &[Sample], folds: &[usize], n_folds: usize) -> Result<Vec<f64>> {
+    let growth = Growth {
+        columns: Columns::All,
+        n_trees: N_TREES,
+        seed: 0,
+    };
+    let mut times = vec![0.0; samples.len()];
+    for fold in 0..n_folds {
+        let on_side = |is_left_out: bool| {
+            (0..samples.len()).filter(move |&idx| (folds[idx] == fold) == is_left_out)
+        };
+        let others: Vec<&Sample> = on_side(false).map(|idx| &samples[idx]).collect();
+        let amounts: Vec<&Amounts> = others.iter().map(|sample| &sample.amounts).collect();
+        let times_ms: Vec<f64> = others.iter().map(|sample| sample.time_ms).collect();
+        let costs = roofline::fit(&amounts, &times_ms);
+        let row = |amounts: &Amounts| position(amounts, &costs).map(f64::from).to_vec();
+        let residuals = others
+            .iter()
+            .map(|sample| (sample.time_ms / dot(&sample.amounts, &costs)).ln());
+        let rows: Vec<Vec<f64>> = amounts.iter().map(|amounts| row(amounts)).collect();
+        let forest = Forest::fit(&rows, residuals.collect(), growth)?;
+        let left: Vec<usize> = on_side(true).collect();
+        let rows = left.iter().map(|&idx| row(&samples[idx].amounts)).collect();
+        for (&idx, residual) in left.iter().zip(forest.predict(rows)?) {
+            times[idx] = dot(&samples[idx].amounts, &costs) * residual.exp();
+        }
+    }
+    Ok(times)
+}
