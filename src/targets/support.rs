@@ -63,6 +63,10 @@ pub enum UnsupportedReason {
     TooManyValues {
         max: i32,
     },
+    /// Elements of a dimension, or of the largest ones together where there are more than three.
+    LargeDimensions {
+        max: i64,
+    },
     /// No published latency has such an operator.
     NeverMeasured,
 }
@@ -91,6 +95,7 @@ impl UnsupportedReason {
             Self::LargeResize { .. } => "resize-factor",
             Self::SeveralOutputRows | Self::SeveralInputRows => "rows",
             Self::TooManyValues { .. } => "values",
+            Self::LargeDimensions { .. } => "dimensions",
             Self::NeverMeasured => "never-measured",
         }
     }
@@ -142,6 +147,9 @@ impl fmt::Display for UnsupportedReason {
             Self::SeveralOutputRows => f.write_str("output of several rows"),
             Self::SeveralInputRows => f.write_str("input of several rows"),
             Self::TooManyValues { max } => write!(f, "more than {max} values"),
+            Self::LargeDimensions { max } => {
+                write!(f, "more than {max} elements in the largest dimensions")
+            }
             Self::NeverMeasured => f.write_str("no published latency includes it"),
         }
     }

@@ -154,7 +154,7 @@ const CHANGES: [(&str, &str, Refusal); 34] = [
     (
         "Sram_clock_scale=1",
         "  1",
-        Both("line 5: a line that begins with a blank"),
+        Both("line 5: a line that begins with more blanks"),
     ),
     (
         "Sram_clock_scale=1",

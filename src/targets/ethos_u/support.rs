@@ -3,6 +3,7 @@
 //! The rules are those of Vela 5.2.0's own list (`vela --supported-ops-report`), as far as operator
 //! kind, element types, strides and shapes decide; quantisation values are not looked at.
 
+use std::cmp::Reverse;
 use std::sync::OnceLock;
 
 use crate::formats::tflite::{BuiltinOptions, OpKind, Padding, Tensor, TensorType, integers};
@@ -150,6 +151,7 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<U
         }
         _ if kind == OpKind::Mean => refused_mean(graph, node),
         _ if kind == OpKind::ArgMax && npu == Npu::EthosU55U65 => refused_arg_max(graph, node),
+        _ if kind == OpKind::Transpose && npu == Npu::EthosU55U65 => refused_transpose(graph, node),
         _ => None,
     }
 }
@@ -180,6 +182,34 @@ fn refused_arg_max(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     }
     (*shape.last()? > ARG_MAX_MAX_DEPTH).then_some(UnsupportedReason::TooManyValues {
         max: ARG_MAX_MAX_DEPTH,
+    })
+}
+
+/// Of three dimensions the largest is limited, of more all but the two smallest together. Leading ones of 1 that stay
+/// where they are do not count where three others are left. An order that changes nothing runs at any size.
+fn refused_transpose(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
+    let operand = |place: usize| node.operator.inputs.get(place).copied().flatten();
+    let shape = &graph.tensor(operand(0)?).shape;
+    let order: Vec<i32> = integers(graph.constant(operand(1)?)).collect();
+    let stays = |place: usize| order.get(place).copied() == i32::try_from(place).ok();
+    if order.len() != shape.len() || (0..shape.len()).all(stays) {
+        return None;
+    }
+    let n_leading = shape.len().saturating_sub(TRANSPOSED_DIMENSIONS);
+    let is_leading = |place: usize| shape[place] == 1 && stays(place);
+    let mut sizes: Vec<i64> = match (0..n_leading).all(is_leading) {
+        true => &shape[n_leading..],
+        false => &shape[..],
+    }
+    .iter()
+    .map(|&size| i64::from(size))
+    .collect();
+    sizes.sort_unstable_by_key(|&size| Reverse(size));
+    let n_together = sizes.len().saturating_sub(TRANSPOSED_DIMENSIONS - 1).max(1);
+    let together =
+        (sizes.iter().take(n_together)).fold(1, |all: i64, &size| all.saturating_mul(size));
+    (together > TRANSPOSE_MAX_ELEMENTS).then_some(UnsupportedReason::LargeDimensions {
+        max: TRANSPOSE_MAX_ELEMENTS,
     })
 }
 
@@ -226,6 +256,10 @@ fn height_width(tensor: &Tensor) -> Option<(i32, i32)> {
 
 /// Values of which Ethos-U55 and U65 find the largest one's place.
 const ARG_MAX_MAX_DEPTH: i32 = 127;
+/// Dimensions that one transposition on Ethos-U55 and U65 tells apart.
+const TRANSPOSED_DIMENSIONS: usize = 3;
+/// Largest dimension, or product of the largest ones, that Ethos-U55 and U65 transpose.
+const TRANSPOSE_MAX_ELEMENTS: i64 = 1 << 16;
 /// Largest side of an average pooling window with SAME padding.
 const AVERAGE_POOL_MAX_SAME: i32 = 8;
 /// Largest stride of a depthwise convolution on Ethos-U55 and U65.
@@ -340,8 +374,27 @@ const ONLY_U85: &[OpKind] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::tflite::{Activation, TensorType};
+    use crate::formats::tflite::{Activation, Model, TensorType};
     use crate::graph::analysis::fixtures::{calling, graph_of, model, subgraph, tensor};
+
+    /// An operator that reads a feature map of such a shape, and these constants.
+    fn with_integers(kind: OpKind, shape: &[i32], values: &[i32]) -> Model<'static> {
+        let n_values = i32::try_from(values.len()).unwrap();
+        let tensors = vec![
+            tensor(TensorType::Int8, shape),
+            Tensor {
+                buffer_idx: 2,
+                ..tensor(TensorType::Int32, &[n_values])
+            },
+            tensor(TensorType::Int8, shape),
+        ];
+        let operator = calling(kind, &[0, 1], &[2], BuiltinOptions::Absent);
+        let mut model = model(vec![subgraph(tensors, vec![operator])]);
+        model
+            .buffers
+            .push(crate::formats::builder::integers(values));
+        model
+    }
 
     /// As Vela 5.2.0 compiles such files or leaves them to the CPU.
     #[test]
@@ -354,23 +407,48 @@ mod tests {
             (&[1, 16, 4, 8], 1, true),
         ];
         for (shape, axis, is_refused) in cases {
-            let tensors = vec![
-                tensor(TensorType::Int8, shape),
-                Tensor {
-                    buffer_idx: 2,
-                    ..tensor(TensorType::Int32, &[1])
-                },
-                tensor(TensorType::Int32, &[1]),
-            ];
-            let arg_max = calling(OpKind::ArgMax, &[0, 1], &[2], BuiltinOptions::Absent);
-            let mut model = model(vec![subgraph(tensors, vec![arg_max])]);
-            model
-                .buffers
-                .push(crate::formats::builder::integers(&[axis]));
+            let model = with_integers(OpKind::ArgMax, shape, &[axis]);
             let graph = graph_of(&model);
             let refused = |npu| refused_shape(&graph, &graph.nodes[0], OpKind::ArgMax, npu);
             let found = refused(Npu::EthosU55U65);
             assert_eq!(found.is_some(), is_refused, "{shape:?} {axis}: {found:?}");
+            assert_eq!(refused(Npu::EthosU85), None);
+        }
+    }
+
+    /// As Vela 5.2.0 compiles such files or leaves them to the CPU.
+    #[test]
+    fn large_dimensions_are_transposed_on_ethos_u85_alone() {
+        let cases: [(&[i32], &[i32], bool); 18] = [
+            (&[1, 65_536, 4], &[0, 2, 1], false),
+            (&[1, 65_537, 4], &[0, 2, 1], true),
+            (&[65_537, 4], &[1, 0], true),
+            (&[1, 70_000, 4], &[0, 1, 2], false),
+            (&[70_000, 1, 4], &[1, 0, 2], true),
+            (&[1, 300, 300, 8], &[0, 3, 1, 2], false),
+            (&[300, 300, 8], &[1, 2, 0], false),
+            (&[2, 256, 256, 3], &[0, 3, 1, 2], false),
+            (&[2, 256, 257, 3], &[0, 3, 1, 2], true),
+            (&[256, 2, 3, 257], &[0, 1, 3, 2], true),
+            (&[2, 256, 257, 1], &[0, 2, 1, 3], true),
+            (&[65, 33, 31, 9], &[3, 0, 2, 1], false),
+            (&[1, 1, 256, 257, 3], &[0, 1, 4, 3, 2], false),
+            (&[1, 1, 256, 257, 3], &[1, 0, 2, 3, 4], true),
+            (&[1, 2, 256, 257, 3], &[0, 1, 2, 3, 4], false),
+            (&[16, 257, 16, 3, 1], &[1, 0, 2, 3, 4], true),
+            (&[1, 3, 200, 1, 254], &[0, 2, 1, 4, 3], true),
+            (&[2, 3, 4, 5, 6], &[4, 3, 2, 1, 0], false),
+        ];
+        for (shape, order, is_refused) in cases {
+            let model = with_integers(OpKind::Transpose, shape, order);
+            let graph = graph_of(&model);
+            let refused = |npu| refused_shape(&graph, &graph.nodes[0], OpKind::Transpose, npu);
+            let found = refused(Npu::EthosU55U65);
+            assert_eq!(
+                found.is_some(),
+                is_refused,
+                "{shape:?} {order:?}: {found:?}"
+            );
             assert_eq!(refused(Npu::EthosU85), None);
         }
     }

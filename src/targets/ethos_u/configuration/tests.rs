@@ -95,7 +95,7 @@ fn what_is_wrong_is_said_with_line_and_reason() {
         (
             "Sram_clock_scale=1",
             "  1",
-            "line 5: a line that begins with a blank",
+            "line 5: a line that begins with more blanks",
         ),
         (
             "Sram_clock_scale=1",
@@ -188,6 +188,66 @@ fn sections_inherit_what_they_do_not_say() {
     let sram = system.memory(MemoryArea::Sram);
     assert_eq!([sram.read_latency_cycles, sram.burst_bytes], [1, 64]);
     assert_eq!(system.bytes_per_cycle(MemoryArea::Sram), 16.0);
+}
+
+/// As Vela 5.2.0 reads them: its compiler core loses ports and memory areas above `inherit`, its Python part keeps the
+/// clock and the arena cache.
+#[test]
+fn keys_above_inherit_are_those_of_the_parent_or_lost() {
+    let system = |own: &str| {
+        let text = format!("{SYSTEM}Dram_clock_scale=0.5\n[System_Config.C]\n{own}{MODE}");
+        VelaIni::parse(text.as_bytes())
+            .unwrap()
+            .system_configuration("C")
+            .unwrap()
+    };
+    let above = system("axi1_port=Dram\nCore_Clock=2_0e8\ninherit=System_Config.A\n");
+    assert_eq!(above.ports, [MemoryArea::Sram, MemoryArea::OffChipFlash]);
+    assert_eq!(above.clock_hz, 2e9);
+    let below = system("inherit=System_Config.A\naxi1_port=Dram\n");
+    assert_eq!(below.ports, [MemoryArea::Sram, MemoryArea::Dram]);
+    let mode = |own: &str| {
+        let text = format!("{SYSTEM}{MODE}[Memory_Mode.D]\n{own}");
+        let ini = VelaIni::parse(text.as_bytes()).unwrap();
+        let read = Configuration::read(Product::U55x128, &ini, "A", "D").unwrap();
+        (
+            read.memory_mode.placement,
+            read.memory_mode.arena_cache_bytes,
+        )
+    };
+    let constants = MemoryArea::OffChipFlash;
+    let above = mode("const_mem_area=Axi0\narena_cache_size=16_384\ninherit=Memory_Mode.B\n");
+    assert_eq!(above, (Placement::Shared { constants }, Some(16_384)));
+    let below = mode("inherit=Memory_Mode.B\nconst_mem_area=Axi0\narena_cache_size=16384\n");
+    assert_eq!(below, (Placement::SramOnly, Some(16_384)));
+    let without_port = SYSTEM.replace("axi1_port=OffChipFlash\n", "");
+    assert_eq!(
+        refusal(&format!(
+            "{}[System_Config.A]\naxi1_port=OffChipFlash\ninherit=System_Config.P\n{MODE}",
+            without_port.replace("System_Config.A", "System_Config.P")
+        )),
+        "line 7: [System_Config.A]: Vela's compiler core passes over this axi1_port: expected axi1_port below `inherit`"
+    );
+    // Both ports are seen by the Python part, which finds constants in SRAM beside an arena of flash.
+    let swapped = format!(
+        "{}[System_Config.A]\naxi0_port=OffChipFlash\naxi1_port=Sram\ninherit=System_Config.P\n{MODE}",
+        SYSTEM.replace("System_Config.A", "System_Config.P")
+    );
+    let error = refusal(&swapped);
+    assert!(error.contains("cache_mem_area: expected Sram"), "{error}");
+}
+
+/// Blanks before a key matter only where there are more of them than before the one above.
+#[test]
+fn indented_keys_are_read() {
+    let indented = |text: &str| text.replace('\n', "\n  ");
+    let [system, mode] = [SYSTEM, MODE].map(|text| format!("{}\n", indented(text.trim_end())));
+    let ini = VelaIni::parse(format!("{system}{mode}").as_bytes()).unwrap();
+    let read = Configuration::read(Product::U55x128, &ini, "A", "B").unwrap();
+    let whole = VelaIni::parse(format!("{SYSTEM}{MODE}").as_bytes()).unwrap();
+    let expected = Configuration::read(Product::U55x128, &whole, "A", "B").unwrap();
+    assert_eq!(read.system, expected.system);
+    assert_eq!(read.memory_mode, expected.memory_mode);
 }
 
 /// A configuration may come from anyone: what it says of itself is cut and escaped.

@@ -1,10 +1,13 @@
 //! A `vela.ini`: bytes → [`SystemConfiguration`] and [`MemoryMode`] by name.
 //!
 //! Read as Vela 5.2.0 reads it, which it does twice: clock, ports, memory areas and the arena cache in
-//! Python (`architecture_features.py`), the memories' figures in its C++ core (`regor.cpp`). What one of
-//! the two refuses is an error here; what one of them passes over in silence is one, too, if the section
+//! Python (`architecture_features.py`), ports, memory areas and the memories' figures in its C++ core (`regor.cpp`).
+//! What one of the two refuses is an error here; what one of them passes over in silence is one, too, if the section
 //! that is asked for depends on it.
+//!
+//! Of a key above `inherit` in its section, the Python part keeps the value and the core takes the parent's.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::memory_mode::{MemoryMode, Placement};
@@ -79,7 +82,11 @@ impl Entry {
     }
 
     fn integer(&self, least: i64, most: i64) -> Result<i64, IniError> {
-        let value = self.value.parse().ok();
+        self.integer_of(&self.value, least, most)
+    }
+
+    fn integer_of(&self, value: &str, least: i64, most: i64) -> Result<i64, IniError> {
+        let value = value.parse().ok();
         value
             .filter(|value| (least..=most).contains(value))
             .ok_or_else(|| self.expected(&format!("a whole number from {least} to {most}")))
@@ -87,7 +94,11 @@ impl Entry {
 
     /// Above 0.
     fn number(&self, most: f64) -> Result<f64, IniError> {
-        let value = self.value.parse().ok();
+        self.number_of(&self.value, most)
+    }
+
+    fn number_of(&self, value: &str, most: f64) -> Result<f64, IniError> {
+        let value = value.parse().ok();
         value
             .filter(|&value: &f64| value > 0.0 && value <= most)
             .ok_or_else(|| self.expected(&format!("a number above 0, at most {most}")))
@@ -97,6 +108,22 @@ impl Entry {
         let names = MemoryArea::ALL.map(MemoryArea::name).join(", ");
         MemoryArea::by_name(&self.value)
             .ok_or_else(|| self.expected(&format!("a memory of {names}")))
+    }
+
+    /// Without the underscores that Python allows between digits.
+    fn digits(&self) -> Cow<'_, str> {
+        let is_digit = |part: &str, place: usize| {
+            let byte = part.as_bytes().get(place);
+            byte.is_some_and(u8::is_ascii_digit)
+        };
+        let parts: Vec<&str> = self.value.split('_').collect();
+        let is_between = parts
+            .windows(2)
+            .all(|pair| is_digit(pair[0], pair[0].len().wrapping_sub(1)) && is_digit(pair[1], 0));
+        match is_between {
+            true => Cow::Owned(parts.concat()),
+            false => Cow::Borrowed(&self.value),
+        }
     }
 
     fn port(&self) -> Result<usize, IniError> {
@@ -121,6 +148,8 @@ impl VelaIni {
         })?;
         let mut ini = Self::default();
         let mut keys = BTreeSet::new();
+        // Of the last key's line; none above the first key of a section.
+        let mut indentation = None;
         for (line, content) in (1..).zip(text.lines()) {
             let content = content.trim_end();
             let stripped = content.trim_start();
@@ -133,12 +162,14 @@ impl VelaIni {
                 ini.end.get_or_insert(at(line, reason));
                 continue;
             }
-            if stripped.len() < content.len() {
+            let indent = content.len() - stripped.len();
+            if indentation.is_some_and(|above| indent > above) {
                 return Err(at(
                     line,
-                    "a line that begins with a blank goes on with the value above it",
+                    "a line that begins with more blanks than the one above goes on with its value",
                 ));
             }
+            let content = stripped;
             if let Some(rest) = content.strip_prefix('[') {
                 let name = rest.strip_suffix(']').ok_or_else(|| {
                     let content = shown(content);
@@ -150,6 +181,7 @@ impl VelaIni {
                     return Err(at(line, format!("section [{name}] stands there twice")));
                 }
                 keys.clear();
+                indentation = None;
                 ini.sections.push(Section {
                     name: name.to_owned(),
                     line,
@@ -168,6 +200,7 @@ impl VelaIni {
                 let twice = format!("{key} stands twice in [{name}]");
                 return Err(at(line, twice));
             }
+            indentation = Some(indent);
             section.entries.push(entry);
         }
         Ok(ini)
@@ -230,37 +263,40 @@ impl VelaIni {
     pub fn system_configuration(&self, name: &str) -> Result<SystemConfiguration, IniError> {
         let family = self.family(SYSTEM_PREFIX, name)?;
         let own_line = family.last().map_or(0, |section| section.line);
-        let clock_hz = last(&family, "core_clock")
-            .ok_or_else(|| {
-                at(
-                    own_line,
-                    format!("[{SYSTEM_PREFIX}{}]: expected core_clock", shown(name)),
-                )
-            })?
-            .number(MAX_CLOCK_HZ)?;
+        let clock = find(&family, "core_clock", Reader::Python).ok_or_else(|| {
+            at(
+                own_line,
+                format!("[{SYSTEM_PREFIX}{}]: expected core_clock", shown(name)),
+            )
+        })?;
+        let clock_hz = clock.number_of(&clock.digits(), MAX_CLOCK_HZ)?;
         let memories = memories(&family)?;
-        let port = |key: &str| {
-            let missing = || {
-                at(
-                    own_line,
-                    format!("[{SYSTEM_PREFIX}{}]: expected {key}", shown(name)),
-                )
-            };
-            let entry = last(&family, key).ok_or_else(missing)?;
-            let area = entry.area()?;
-            match memories[area as usize] {
-                Some(_) => Ok(area),
-                None => {
-                    Err(entry.expected("a memory with figures of its own, such as its clock_scale"))
-                }
+        let ports = Self::ports(&family, name, Reader::Core)?;
+        for (area, entry) in ports {
+            if memories[area as usize].is_none() {
+                return Err(
+                    entry.expected("a memory with figures of its own, such as its clock_scale")
+                );
             }
-        };
+        }
         Ok(SystemConfiguration {
             name: name.to_owned(),
             clock_hz,
-            ports: [port("axi0_port")?, port("axi1_port")?],
+            ports: ports.map(|(area, _)| area),
             memories,
         })
+    }
+
+    fn ports<'a>(
+        family: &[&'a Section],
+        name: &str,
+        reader: Reader,
+    ) -> Result<[(MemoryArea, &'a Entry); 2], IniError> {
+        let port = |key: &str| {
+            let entry = required(family, SYSTEM_PREFIX, name, key, reader)?;
+            Ok((entry.area()?, entry))
+        };
+        Ok([port("axi0_port")?, port("axi1_port")?])
     }
 
     /// As it places memories of `system`.
@@ -270,55 +306,68 @@ impl VelaIni {
         system: &SystemConfiguration,
     ) -> Result<MemoryMode, IniError> {
         let family = self.family(MODE_PREFIX, name)?;
-        let own_line = family.last().map_or(0, |section| section.line);
-        let area = |key: &str| {
-            let missing = || {
-                at(
-                    own_line,
-                    format!("[{MODE_PREFIX}{}]: expected {key}", shown(name)),
-                )
-            };
-            let entry = last(&family, key).ok_or_else(missing)?;
-            Ok((system.ports[entry.port()?], entry))
+        // Vela's Python part refuses by what it reads itself.
+        let seen_by_python = Self::ports(
+            &self.family(SYSTEM_PREFIX, &system.name)?,
+            &system.name,
+            Reader::Python,
+        )?;
+        let seen_by_python = SystemConfiguration {
+            ports: seen_by_python.map(|(area, _)| area),
+            ..system.clone()
         };
-        let (constants, constants_entry) = area("const_mem_area")?;
-        let (arena, arena_entry) = area("arena_mem_area")?;
-        let (cache, cache_entry) = area("cache_mem_area")?;
-        let expected = |entry: &Entry, found: MemoryArea, what: &str| {
-            let found = found.name();
-            let Entry { key, line, .. } = entry;
-            let [value, system] = [&entry.value, &system.name].map(|text| shown(text));
-            let reason =
-                format!("{key}: expected {what}, found {value}, which is {found} in {system}");
-            at(*line, reason)
-        };
-        if cache != MemoryArea::Sram {
-            return Err(expected(cache_entry, cache, "Sram"));
-        }
-        let placement = match (constants, arena) {
-            // Vela takes all three at one port for this, not all three in memories of one kind.
-            (MemoryArea::Sram, MemoryArea::Sram)
-                if constants_entry.value == arena_entry.value
-                    && arena_entry.value == cache_entry.value =>
-            {
-                Placement::SramOnly
-            }
-            (MemoryArea::Sram, _) => {
-                let what = "Dram, OnChipFlash or OffChipFlash";
-                return Err(expected(constants_entry, constants, what));
-            }
-            (constants, MemoryArea::Sram) => Placement::Shared { constants },
-            (MemoryArea::Dram, MemoryArea::Dram) => Placement::Dedicated,
-            (_, arena) => return Err(expected(arena_entry, arena, "Sram or Dram")),
-        };
-        let arena_cache_bytes = last(&family, "arena_cache_size")
-            .map(|entry| entry.integer(0, MAX_CACHE_BYTES))
+        placement(&family, name, &seen_by_python, Reader::Python)?;
+        let placement = placement(&family, name, system, Reader::Core)?;
+        let arena_cache_bytes = find(&family, "arena_cache_size", Reader::Python)
+            .map(|entry| entry.integer_of(&entry.digits(), 0, MAX_CACHE_BYTES))
             .transpose()?;
         Ok(MemoryMode {
             name: name.to_owned(),
             placement,
             arena_cache_bytes,
         })
+    }
+}
+
+/// Where constants and arena lie, as one of the two readers has it.
+fn placement(
+    family: &[&Section],
+    name: &str,
+    system: &SystemConfiguration,
+    reader: Reader,
+) -> Result<Placement, IniError> {
+    let area = |key: &str| {
+        let entry = required(family, MODE_PREFIX, name, key, reader)?;
+        Ok((system.ports[entry.port()?], entry))
+    };
+    let (constants, constants_entry) = area("const_mem_area")?;
+    let (arena, arena_entry) = area("arena_mem_area")?;
+    let (cache, cache_entry) = area("cache_mem_area")?;
+    let expected = |entry: &Entry, found: MemoryArea, what: &str| {
+        let found = found.name();
+        let Entry { key, line, .. } = entry;
+        let [value, system] = [&entry.value, &system.name].map(|text| shown(text));
+        let reason = format!("{key}: expected {what}, found {value}, which is {found} in {system}");
+        at(*line, reason)
+    };
+    if cache != MemoryArea::Sram {
+        return Err(expected(cache_entry, cache, "Sram"));
+    }
+    match (constants, arena) {
+        // Vela takes all three at one port for this, not all three in memories of one kind.
+        (MemoryArea::Sram, MemoryArea::Sram)
+            if constants_entry.value == arena_entry.value
+                && arena_entry.value == cache_entry.value =>
+        {
+            Ok(Placement::SramOnly)
+        }
+        (MemoryArea::Sram, _) => {
+            let what = "Dram, OnChipFlash or OffChipFlash";
+            Err(expected(constants_entry, constants, what))
+        }
+        (constants, MemoryArea::Sram) => Ok(Placement::Shared { constants }),
+        (MemoryArea::Dram, MemoryArea::Dram) => Ok(Placement::Dedicated),
+        (_, arena) => Err(expected(arena_entry, arena, "Sram or Dram")),
     }
 }
 
@@ -330,7 +379,7 @@ impl VelaIni {
         max_bytes: i64,
     ) -> Result<(), IniError> {
         let family = self.family(MODE_PREFIX, &mode.name)?;
-        let entry = last(&family, "arena_cache_size");
+        let entry = find(&family, "arena_cache_size", Reader::Python);
         match entry.filter(|_| {
             mode.arena_cache_bytes
                 .is_some_and(|bytes| bytes > max_bytes)
@@ -347,6 +396,28 @@ impl Section {
     fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
+
+    /// What is not lost to the compiler's core: all of it, or what stands below `inherit`.
+    fn below_inherit(&self) -> &[Entry] {
+        let inherit = self.entries.iter().position(|one| one.key == "inherit");
+        &self.entries[inherit.map_or(0, |inherit| inherit + 1)..]
+    }
+
+    fn entry_of(&self, key: &str, reader: Reader) -> Option<&Entry> {
+        match reader {
+            Reader::Python => (self.entries.iter()).find(|one| one.key.eq_ignore_ascii_case(key)),
+            Reader::Core => self.below_inherit().iter().find(|one| one.key == key),
+        }
+    }
+}
+
+/// Which of Vela's two readers of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    /// A section's own value counts, wherever it stands; case of a key does not.
+    Python,
+    /// What stands above `inherit` in a section is lost.
+    Core,
 }
 
 fn entry(line: usize, content: &str) -> Result<Entry, IniError> {
@@ -375,9 +446,32 @@ fn entry(line: usize, content: &str) -> Result<Entry, IniError> {
     })
 }
 
-/// Of the last section of a family that has the key.
-fn last<'a>(family: &[&'a Section], key: &str) -> Option<&'a Entry> {
-    family.iter().rev().find_map(|section| section.entry(key))
+/// Of the last section of a family that has the key for this reader.
+fn find<'a>(family: &[&'a Section], key: &str, reader: Reader) -> Option<&'a Entry> {
+    let mut sections = family.iter().rev();
+    sections.find_map(|section| section.entry_of(key, reader))
+}
+
+fn required<'a>(
+    family: &[&'a Section],
+    prefix: &str,
+    name: &str,
+    key: &str,
+    reader: Reader,
+) -> Result<&'a Entry, IniError> {
+    find(family, key, reader).ok_or_else(|| {
+        let section = format!("[{prefix}{}]", shown(name));
+        match find(family, key, Reader::Python) {
+            Some(lost) => at(
+                lost.line,
+                format!("{section}: Vela's compiler core passes over this {}: expected {key} below `inherit`", shown(&lost.key)),
+            ),
+            None => {
+                let own_line = family.last().map_or(0, |section| section.line);
+                at(own_line, format!("{section}: expected {key}"))
+            }
+        }
+    })
 }
 
 /// Figures of all memories, as the compiler's core puts them together: what stands above `inherit` in a
@@ -385,15 +479,7 @@ fn last<'a>(family: &[&'a Section], key: &str) -> Option<&'a Entry> {
 fn memories(family: &[&Section]) -> Result<[Option<MemoryParameters>; 4], IniError> {
     let mut memories = [None; 4];
     for section in family {
-        let start = section
-            .entries
-            .iter()
-            .position(|entry| entry.key == "inherit");
-        for entry in section
-            .entries
-            .iter()
-            .skip(start.map_or(0, |inherit| inherit + 1))
-        {
+        for entry in section.below_inherit() {
             let Some((area, parameter)) = entry.key.split_once('_') else {
                 continue;
             };

@@ -38,7 +38,8 @@ pub fn encoded_bytes(
 ) -> f64 {
     let brick = Brick::of(accelerator, layer, block);
     let padding = (brick.n_values() - histogram.n_bytes as f64).max(0.0);
-    let values = Values::kept(histogram, padding, &brick.zero_runs());
+    let leaves_rare = !accelerator.is_as_trained;
+    let values = Values::kept(histogram, padding, &brick.zero_runs(), leaves_rare);
     let n_cores = accelerator.n_weight_streams as f64;
     let n_slices = (brick.n_values() / n_cores / SLICE_VALUES).ceil();
     let front_bits = n_slices * SLICE_BITS + values.header_bits + END_BITS;
@@ -105,5 +106,5 @@ fn fast_bytes(
 /// adjacent.
 pub fn coded_bytes(histogram: &ByteHistogram, padding: f64) -> f64 {
     let padding = histogram.n_bytes as f64 * padding;
-    Values::kept(histogram, padding, &NO_ZERO_RUNS).bits / 8.0
+    Values::kept(histogram, padding, &NO_ZERO_RUNS, false).bits / 8.0
 }

@@ -185,15 +185,47 @@ impl Symbols {
         golomb_rice.chain(self.fixed_bits.map(|bits| Code::Fixed { bits }))
     }
 
-    /// Bits of the code that takes least for all values, less what another code saves in runs of zeros.
-    pub fn bits(&self, zero_runs: &[ZeroRuns]) -> f64 {
-        let all = self.codes().filter(|code| code.can_code(self.largest));
-        let all = all.map(|code| (code.bits_of_all(&self.counts), code));
-        let Some((least, code)) = all.min_by(|one, other| one.0.total_cmp(&other.0)) else {
+    /// Bits of the code that takes least, less what another code saves in runs of zeros. With `leaves_rare`, it need not
+    /// code the values that are so rare that changing to another code for each of them costs less.
+    pub fn bits(&self, zero_runs: &[ZeroRuns], leaves_rare: bool) -> f64 {
+        let whole = self.codes().filter(|code| code.can_code(self.largest));
+        let whole = whole.map(|code| (code.bits_of_all(&self.counts), code));
+        let Some(whole) = whole.min_by(|one, other| one.0.total_cmp(&other.0)) else {
             return 0.0;
+        };
+        let (least, code) = match leaves_rare {
+            true => self.without_rare(whole),
+            false => whole,
         };
         let saved = zero_runs.iter().map(|runs| self.saved_bits(code, runs));
         least - saved.sum::<f64>()
+    }
+
+    /// Bits and code that take less than these, with a change to another code and back for each value that the code cannot
+    /// code; these if there are none.
+    fn without_rare(&self, mut best: (f64, Code)) -> (f64, Code) {
+        for code in self.codes().filter(|code| !code.can_code(self.largest)) {
+            let rare = self
+                .counts
+                .iter()
+                .filter(|&&(symbol, _)| !code.can_code(symbol));
+            let n_rare: f64 = rare.map(|&(_, count)| count).sum();
+            let changes = n_rare * RETURN_BITS;
+            // Most codes leave too much to others.
+            if changes >= best.0 {
+                continue;
+            }
+            let coded = self
+                .counts
+                .iter()
+                .filter(|&&(symbol, _)| code.can_code(symbol));
+            let coded = coded.map(|&(symbol, count)| code.bits(symbol) as f64 * count);
+            let bits = coded.sum::<f64>() + changes;
+            if bits < best.0 {
+                best = (bits, code);
+            }
+        }
+        best
     }
 
     /// Bits that a code of their own saves for runs of zeros between the values in `code`.

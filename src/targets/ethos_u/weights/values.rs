@@ -56,18 +56,26 @@ struct Padded {
     padding: f64,
     /// Their runs for each stored weight.
     zero_runs: [ZeroRuns; 4],
+    /// Whether rare values have a code of their own.
+    leaves_rare: bool,
 }
 
 impl Values {
     /// The values of a histogram and `padding` zeros, some of which form `zero_runs`. A stream that differs in nothing but
     /// its size from one seen a short time before on this thread takes one comparison.
-    pub fn kept(histogram: &ByteHistogram, padding: f64, zero_runs: &[ZeroRuns; 4]) -> Self {
+    pub fn kept(
+        histogram: &ByteHistogram,
+        padding: f64,
+        zero_runs: &[ZeroRuns; 4],
+        leaves_rare: bool,
+    ) -> Self {
         thread_local! {
             static KEPT: RefCell<Vec<Option<(Padded, Sample)>>> = const { RefCell::new(Vec::new()) };
         }
         let n_weights = histogram.n_bytes as f64;
         if n_weights == 0.0 {
-            return Sample::of(&Ranked::empty(), padding, zero_runs).values(1.0, zero_runs);
+            let empty = Sample::of(&Ranked::empty(), padding, zero_runs, leaves_rare);
+            return empty.values(1.0, zero_runs);
         }
         let padded = Padded {
             histogram: ByteHistogram {
@@ -76,6 +84,7 @@ impl Values {
             },
             padding: padding / n_weights,
             zero_runs: zero_runs.map(|runs| runs.with_count(|count| count / n_weights)),
+            leaves_rare,
         };
         let sample = KEPT.with_borrow_mut(|kept| {
             kept.resize_with(MAX_KEPT, || None);
@@ -100,6 +109,7 @@ impl Padded {
             &self.histogram.counts[..8],
             self.padding.to_bits(),
             self.zero_runs.map(|runs| runs.count.to_bits()),
+            self.leaves_rare,
         );
         (FixedState::default().hash_one(key) % MAX_KEPT as u64) as usize
     }
@@ -109,13 +119,13 @@ impl Padded {
         let parts = ranked.n_sampled * PARTS_OF_A_WEIGHT;
         let times = |share: f64| (share * parts).round() / PARTS_OF_A_WEIGHT;
         let zero_runs = self.zero_runs.map(|runs| runs.with_count(times));
-        Sample::of(&ranked, times(self.padding), &zero_runs)
+        Sample::of(&ranked, times(self.padding), &zero_runs, self.leaves_rare)
     }
 }
 
 impl Sample {
     /// Of ranked weights, `padding` zeros, and runs of these.
-    fn of(ranked: &Ranked, padding: f64, zero_runs: &[ZeroRuns]) -> Self {
+    fn of(ranked: &Ranked, padding: f64, zero_runs: &[ZeroRuns], leaves_rare: bool) -> Self {
         let mut present = ranked.by_count.clone();
         let n_zeros = add_zeros(&mut present, padding);
         let n_distinct = present.len();
@@ -142,7 +152,7 @@ impl Sample {
             n_others: n_all - n_zeros,
             n_distinct,
             header_bits: symbols.header_bits(),
-            symbol_bits: symbols.bits(if has_runs { &[] } else { zero_runs }),
+            symbol_bits: symbols.bits(if has_runs { &[] } else { zero_runs }, leaves_rare),
         }
     }
 
@@ -215,8 +225,10 @@ mod tests {
                 for (_, count) in &mut ranked.by_count {
                     *count *= scale;
                 }
-                let anew = Sample::of(&ranked, padding, &zero_runs).values(1.0, &zero_runs);
-                let kept = Values::kept(&histogram, padding, &zero_runs);
+                let leaves_rare = seed % 3 == 0;
+                let anew = Sample::of(&ranked, padding, &zero_runs, leaves_rare);
+                let anew = anew.values(1.0, &zero_runs);
+                let kept = Values::kept(&histogram, padding, &zero_runs, leaves_rare);
                 assert_eq!(kept.n_distinct, anew.n_distinct, "stream {seed}");
                 assert_eq!(kept.header_bits, anew.header_bits, "stream {seed}");
                 largest = largest.max((kept.bits - anew.bits).abs() / anew.bits.max(1.0));
@@ -236,6 +248,7 @@ mod tests {
                 length: 0.0,
                 count: 0.0,
             }; 4],
+            true,
         );
         assert_eq!(uncounted.bits, 0.0, "a distribution without values");
         println!(
