@@ -1,0 +1,21 @@
+/**
+ * Estimates and draws what nobody sees while the page waits for its first file. The browser compiles what runs often a
+ * second time, and better; a first file should not have to wait for that.
+ */
+import { fetchBytes } from "./assets.ts";
+import type { Estimator } from "./estimator.ts";
+import type { Report } from "./report.ts";
+
+/** Time for all of it, in ms. */
+const WARM_UP_MS = 400;
+
+/** Ends early where `is_over`, or where a file was dropped. Nothing depends on it: whoever calls may ignore its errors. */
+export async function warmUp(urls: readonly string[], estimator: Estimator, draw: (report: Report) => void, is_over: () => boolean): Promise<void> {
+  const models = await Promise.all(urls.map(fetchBytes));
+  const end = performance.now() + WARM_UP_MS;
+  for (let i = 0; performance.now() < end && !is_over(); i++) {
+    const report = await estimator.warmUp(models[i % models.length]);
+    if (!report || is_over()) return;
+    draw(report);
+  }
+}
