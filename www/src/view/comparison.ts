@@ -48,6 +48,8 @@ export class ComparisonView {
   #baseline: string | null = null;
   #timer = 0;
   #frame = 0;
+  /** Of the drawing that is shown. */
+  #redrawn = new AbortController();
   /** What the last drawing took. */
   #drawn_ms = 0;
 
@@ -57,7 +59,7 @@ export class ComparisonView {
     this.#focus = focus;
     this.#open = open;
     this.#signal = signal;
-    signal.addEventListener("abort", () => this.#shown.abort());
+    signal.addEventListener("abort", () => (this.#shown.abort(), this.#redrawn.abort()));
     this.element = el("section", { class: "comparison-panel panel", "aria-label": "Comparison" }, this.#controls, this.#body, this.#side_by_side, this.#figure);
     focus.onChange(() => this.#draw(), signal);
     this.#draw();
@@ -73,6 +75,8 @@ export class ComparisonView {
     clearTimeout(this.#timer);
     cancelAnimationFrame(this.#frame);
     this.#timer = 0;
+    this.#redrawn.abort();
+    this.#redrawn = new AbortController();
     const begun = performance.now();
     const known = this.#rows.filter((row): row is Estimated => "summary" in row);
     const results = known.flatMap(({ summary }) => summary.results);
@@ -81,7 +85,7 @@ export class ComparisonView {
     this.#drawControls(results, known);
     const seen = new Set(groups.map(({ target }) => target));
     this.#body.replaceChildren(this.#table(groups, known), ...[energyNote(results.filter(({ target }) => seen.has(target)))].filter((note) => note !== null));
-    this.#figure.replaceChildren(...(known.length > 1 ? [scatter(known, this.#focus.targetIn({ results }), this.#axis, (axis) => this.#chooseAxis(axis), (row) => this.#open(row))] : []));
+    this.#figure.replaceChildren(...(known.length > 1 ? [scatter(known, this.#focus.targetIn({ results }), this.#axis, (axis) => this.#chooseAxis(axis), (row) => this.#open(row), this.#redrawn.signal)] : []));
     if (held) this.element.querySelector<HTMLElement>(held)?.focus();
     this.#drawn_ms = performance.now() - begun;
   }
