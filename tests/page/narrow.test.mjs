@@ -80,6 +80,21 @@ for (const [name, viewport] of [["on a phone", PHONE], ["in a wide window", WIDE
     }));
 }
 
+test("on a phone a comparison begins with what was estimated, and says the rest beside each name", () =>
+  withPage(PHONE, async (page) => {
+    await dropModels(page, [8, 40].map((n) => residualModel(n)));
+    const { right, facts } = await page.evaluate(() => ({
+      right: document.querySelector('.comparison td[data-metric="latency"]').getBoundingClientRect().right,
+      facts: [...document.querySelectorAll(".comparison .narrow-only")].map((words) => words.innerText),
+    }));
+    assert.ok(right <= PHONE.width, `latency ends at ${right}`);
+    assert.deepEqual(facts.map((words) => words.replace(/^[\d.]+\s/u, "n ")), ["n KiB, int8, 8 operators", "n KiB, int8, 40 operators"]);
+    assert.equal(await page.locator(".comparison thead button:visible").evaluateAll((heads) => heads.some(({ textContent }) => /Precision|MACs/.test(textContent))), false);
+    await page.setViewportSize(WIDE);
+    assert.equal(await page.locator(".comparison thead button:visible").evaluateAll((heads) => heads.filter(({ textContent }) => /Precision|MACs/.test(textContent)).length), 2);
+    assert.equal(await page.locator(".comparison .narrow-only:visible").count(), 0);
+  }));
+
 test("the drawing of a comparison is drawn anew when a phone is turned", () =>
   withPage(PHONE, async (page) => {
     await dropModels(page, [8, 40].map((n) => residualModel(n)));

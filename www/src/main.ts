@@ -264,9 +264,9 @@ function bareRow(row: Row): ComparisonRow {
   return "summary" in row ? { file: row.file, key: row.key } : row;
 }
 
-function summaryOf({ file, batch, model, results }: Report): Summary {
+function summaryOf({ file, batch, model, results, left_out = [] }: Report): Summary {
   const bare = results.map((result) => (isEstimate(result) ? { ...result, operators: [] } : result));
-  return { file, batch, model, results: bare };
+  return { file, batch, model, results: bare, left_out };
 }
 
 /** A new place in the history. */

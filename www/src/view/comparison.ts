@@ -6,6 +6,7 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
 import { type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./cells.ts";
+import { partOf } from "../hybrid.ts";
 import { sentence } from "./diagnostics.ts";
 import { differencePanel } from "./difference.ts";
 import { saveButton } from "./save.ts";
@@ -193,7 +194,7 @@ export class ComparisonView {
     };
     const heads = [
       head("File", "", { class: "name" }),
-      ...FACTS.map(({ name, unit }, i) => head(name, unit === "bytes" ? format.bytes(scales[i])[1] : unit === "count" ? format.count(scales[i])[1] : "", { class: "numeric" })),
+      ...FACTS.map(({ name, unit }, i) => head(name, unit === "bytes" ? format.bytes(scales[i])[1] : unit === "count" ? format.count(scales[i])[1] : "", { class: "numeric wide-only" })),
       ...groups.flatMap(({ columns }) =>
         columns.map((metric, i) => {
           const [name, unit] = columnTitle(metric);
@@ -202,7 +203,7 @@ export class ComparisonView {
       ),
     ];
     const devices = groups.map(({ device, columns }) => el("th", { colspan: Math.max(1, columns.length), scope: "colgroup" }, device));
-    return [el("tr", { class: "devices" }, el("td", { colspan: FACTS.length + 1 }), ...devices), el("tr", {}, ...heads)];
+    return [el("tr", { class: "devices" }, el("td", {}), el("td", { class: "wide-only", colspan: FACTS.length }), ...devices), el("tr", {}, ...heads)];
   }
 
   #operatorsButton(key: string): HTMLElement {
@@ -223,8 +224,8 @@ export class ComparisonView {
     return el(
       "tr",
       { class: is_baseline ? "is-baseline" : null },
-      nameCell(open, mark, baseline && !is_baseline ? this.#operatorsButton(row.key) : null),
-      ...FACTS.map(({ text }, i) => el("td", { class: "numeric" }, text(summary.model, scales[i]))),
+      nameCell(open, el("span", { class: "narrow-only" }, factWords(summary.model)), mark, baseline && !is_baseline ? this.#operatorsButton(row.key) : null),
+      ...FACTS.map(({ text }, i) => el("td", { class: "numeric wide-only" }, text(summary.model, scales[i]))),
       ...groups.flatMap((group) => targetCells(summary, group, is_baseline ? null : baseline)),
     );
   }
@@ -249,6 +250,11 @@ function resultOf(summary: Summary, { target, metric }: { target: string; metric
   return summary.results.find((result) => result.target === target && result.metric === metric);
 }
 
+/** In windows that have no room for a column each. */
+function factWords({ file_bytes, precision, n_operators }: Summary["model"]): string {
+  return [format.text(format.bytes(file_bytes)), precision === "none" ? "" : precision, format.plural(n_operators, "operator")].filter(Boolean).join(", ");
+}
+
 /** A cell a metric, or the reason across all of them where a target can estimate none. */
 function targetCells(summary: Summary, { target, columns }: TargetColumns, baseline: Estimated | null): HTMLElement[] {
   const results = summary.results.filter((result) => result.target === target);
@@ -258,7 +264,9 @@ function targetCells(summary: Summary, { target, columns }: TargetColumns, basel
   }
   return columns.map((column, i) => {
     const result = resultOf(summary, { target, metric: column.metric });
-    const cell = estimateCell(result, column, baseline && changeCell(result, resultOf(baseline.summary, { target, metric: column.metric })));
+    const part = column.metric === "latency" ? partOf(summary, target) : null;
+    const change = baseline && changeCell(result, resultOf(baseline.summary, { target, metric: column.metric }));
+    const cell = estimateCell(result, column, part === null ? null : el("span", { class: "part-words", title: "The rest is left to a processor, and is not in the numbers." }, part), change);
     if (i === 0) cell.classList.add("first");
     return cell;
   });
