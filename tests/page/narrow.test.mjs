@@ -1,7 +1,7 @@
 /** Nothing over anything else and nothing cut off: the first screen and drawings in narrow windows, as on a phone. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { dropModels, openBrowser, openPage } from "./browser.mjs";
+import { dropModels, openBrowser, usePage } from "./browser.mjs";
 import { residualModel } from "./model.mjs";
 
 const PHONE = { width: 390, height: 844 };
@@ -13,15 +13,7 @@ before(async () => {
 });
 after(() => chromium?.close());
 
-async function withPage(viewport, use) {
-  const { page, problems, close } = await openPage(chromium, { options: { viewport } });
-  try {
-    await use(page);
-    assert.deepEqual(problems, [], "errors on the console");
-  } finally {
-    await close();
-  }
-}
+const withPage = (viewport, use) => usePage(chromium, use, { options: { viewport } });
 
 test("on a phone the errors of all targets are read without scrolling sideways, each with its metric", () =>
   withPage(PHONE, async (page) => {

@@ -2,10 +2,10 @@
 import type { LiteCast } from "../../package/src/litecast.ts";
 import { interleaved, start as startModule } from "../../package/src/load.ts";
 import type { EstimateOptions } from "../../package/types/index.d.ts";
+import { unreadable } from "../messenger.ts";
 import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, ReadAheadCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
 import type { Report, Sweep, TargetChoices } from "../report.ts";
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
-import { unreadable } from "../messenger.ts";
 import { keepReport } from "../store.ts";
 import { answerRequests, describe } from "./answer.ts";
 
