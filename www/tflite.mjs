@@ -22,6 +22,8 @@ const OPTIONS = { [ADD]: 11, [AVERAGE_POOL_2D]: 5, [CONV_2D]: 1, [DEPTHWISE_CONV
 const CODES = [ADD, AVERAGE_POOL_2D, CONV_2D, DEPTHWISE_CONV_2D, DEPTH_TO_SPACE, FULLY_CONNECTED, SOFTMAX];
 
 export const RELU6 = 3;
+/** No padding. */
+const VALID = 1;
 
 /**
  * Bytes of a file with one subgraph, which begins with tensor 0 and ends with the outputs of the last operator. `contents`
@@ -98,6 +100,7 @@ function writeOptions(b, { code, stride = 1, window = 1, activation = 0, block =
     b.addFieldInt8(4, activation, 0);
   }
   if (code === AVERAGE_POOL_2D) {
+    b.addFieldInt8(0, VALID, 0);
     b.addFieldInt32(3, window, 0); // filter_width
     b.addFieldInt32(4, window, 0); // filter_height
   }

@@ -19,8 +19,11 @@ function bellShaped() {
   return Array.from({ length: PERIOD }, () => Math.round((uniform() + uniform() + uniform() + uniform() - 2) * 60));
 }
 
-/** Bytes of a TensorFlow Lite file; signed or unsigned, as quantisers have written weights. */
-function warmUpModel(type) {
+/**
+ * Bytes of a TensorFlow Lite file; signed or unsigned, as quantisers have written weights. Some files store no shapes for
+ * the results of operators: these take a way of their own.
+ */
+function warmUpModel(type, stores_shapes) {
   const pattern = bellShaped();
   const tensors = [];
   const operators = [];
@@ -37,7 +40,7 @@ function warmUpModel(type) {
   let channels = 3;
   let current = add([1, size, size, channels], type);
   const apply = (code, inputs, shape, options = {}) => {
-    const output = add(shape, type);
+    const output = add(stores_shapes ? shape : [], type);
     operators.push({ code, inputs, outputs: [output], ...options });
     current = output;
   };
@@ -63,4 +66,4 @@ function warmUpModel(type) {
 }
 
 /** By the name of their files. */
-export const WARM_UPS = { "warm-up-int8.tflite": () => warmUpModel(INT8), "warm-up-uint8.tflite": () => warmUpModel(UINT8) };
+export const WARM_UPS = { "warm-up-int8.tflite": () => warmUpModel(INT8, true), "warm-up-uint8.tflite": () => warmUpModel(UINT8, false) };

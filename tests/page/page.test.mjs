@@ -7,6 +7,7 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
 import { countColours, dropBytes, dropFiles, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, SHARED_MODELS, sourceOf, until, usePage, waitDrawn, waitRedrawn } from "./browser.mjs";
 import { residualModel } from "./model.mjs";
@@ -143,6 +144,17 @@ test("every example opens with one click", () =>
       const n_operators = Number((await page.textContent(".facts .term:first-child dd")).replaceAll(",", ""));
       assert.equal(Number(await page.getAttribute(".operators", "aria-rowcount")), n_operators + 1);
       await page.click("#home");
+    }
+  }));
+
+test("what the page warms up with runs what files run: every target has an estimate", () =>
+  withPage(async (page) => {
+    for (const name of ["warm-up-int8.tflite", "warm-up-uint8.tflite"]) {
+      await dropFiles(page, [fileURLToPath(new URL(`../../www/dist/assets/${name}`, import.meta.url))]);
+      await waitDrawn(page, name);
+      const estimates = await readEstimates(page);
+      for (const target of [...NPUS, EDGE_TPU, ...Object.keys(PROCESSORS)]) assert.ok(estimates[target].metrics.latency, `${name} on ${target}: ${estimates[target].reason}`);
+      assert.equal(await page.locator(".part-words").count(), 0, "nothing is left to a processor");
     }
   }));
 
