@@ -8,6 +8,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import { build } from "esbuild";
 import { COMPRESSED_ENDINGS, hostFiles, POLICY } from "./headers.mjs";
 import { bundleId, planes } from "./packing.mjs";
+import { WARM_UPS } from "./warm_up.mjs";
 
 const www = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(www);
@@ -42,7 +43,7 @@ async function hashOf(files) {
 async function sources() {
   const found = await readdir(path.join(www, "src"), { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
-  return [...files, "www/index.html", "www/service-worker.js", "www/headers.mjs", "www/packing.mjs", "package-lock.json"].sort();
+  return [...files, "www/index.html", "www/service-worker.js", "www/headers.mjs", "www/packing.mjs", "www/tflite.mjs", "www/warm_up.mjs", "package-lock.json"].sort();
 }
 
 async function copy([from, to, maker]) {
@@ -66,6 +67,11 @@ async function copyExamples() {
   const names = await readdir(path.join(www, "examples"));
   const models = names.filter((name) => name.endsWith(".tflite"));
   await Promise.all(models.map((name) => copy([`www/examples/${name}`, `examples/${name}`, ""])));
+}
+
+async function writeWarmUps() {
+  await mkdir(path.join(dist, "assets"), { recursive: true });
+  await Promise.all(Object.entries(WARM_UPS).map(([name, make]) => write(`assets/${name}`, make())));
 }
 
 async function bundle(define) {
@@ -145,7 +151,7 @@ async function compress(file) {
 await rm(dist, { recursive: true, force: true });
 const estimates_id = await hashOf(ESTIMATED_WITH);
 const version = `?v=${await hashOf([...ESTIMATED_WITH, ...(await sources()), "www/style.css"])}`;
-const [bundle_id] = await Promise.all([packPredictor(), copyExamples(), ...COPIES.map(copy)]);
+const [bundle_id] = await Promise.all([packPredictor(), copyExamples(), writeWarmUps(), ...COPIES.map(copy)]);
 await bundle({ BUNDLE_ID: JSON.stringify(bundle_id), ESTIMATES_ID: JSON.stringify(estimates_id), VERSION: JSON.stringify(version) });
 await writePage(version);
 await writeServiceWorker(version);

@@ -68,6 +68,7 @@ export function hostFiles() {
 const COMPRESSED_TYPES = {
   wasm: "application/wasm",
   planes: "application/octet-stream",
+  tflite: "application/octet-stream",
   js: "text/javascript",
   css: "text/css",
   json: "application/json",

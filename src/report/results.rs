@@ -29,11 +29,18 @@ pub(crate) fn other_subgraphs(model: &Model, graph: &Graph) -> Option<Diagnostic
         },
         code: "other-subgraphs",
         message: format!(
-            "the numbers are those of the main subgraph ({main} operators); {bodies} further \
-             subgraphs with {operators} operators are not in them"
+            "the numbers are those of the main subgraph ({main} operator{}); not in them: {bodies} \
+             further subgraph{} with {operators} operator{}",
+            plural(main),
+            plural(bodies),
+            plural(operators)
         ),
         operator_idx: None,
     })
+}
+
+fn plural(n: usize) -> &'static str {
+    if n == 1 { "" } else { "s" }
 }
 
 /// What the targets make of a network.

@@ -1,4 +1,5 @@
 /** A served page in headless Chromium, with a log of what it asks for and what goes wrong in it. */
+import assert from "node:assert/strict";
 import { access } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
@@ -54,6 +55,19 @@ export async function openPage({ browser, url }, { options = {}, prepare = async
     await context.close();
   };
   return { page, requests, problems, close };
+}
+
+/** Runs `use` on a fresh page; afterwards nothing may have gone wrong, and nothing may have left the origin. */
+export async function usePage(chromium, use, settings) {
+  const opened = await openPage(chromium, settings);
+  try {
+    await use(opened.page, opened);
+    const foreign = opened.requests.filter((url) => !url.startsWith(chromium.url) && !/^(data|blob):/.test(url));
+    assert.deepEqual(foreign, [], "requests to elsewhere");
+    assert.deepEqual(opened.problems, [], "errors on the console");
+  } finally {
+    await opened.close();
+  }
 }
 
 /** Drops files from disk on the window the way the operating system does. */
@@ -250,4 +264,17 @@ export async function visitViews(page, visit) {
   await page.click("#home");
   await page.waitForSelector(".history-list");
   await visit("start with history");
+}
+
+/** Whether there is so much in a store of the page's database. */
+export function isKept([store, n]) {
+  return new Promise((resolve) => {
+    const opening = indexedDB.open("litecast");
+    opening.onerror = () => resolve(false);
+    opening.onsuccess = () => {
+      const { result: database } = opening;
+      const count = database.transaction(store).objectStore(store).count();
+      count.onsuccess = () => (database.close(), resolve(count.result >= n));
+    };
+  });
 }

@@ -1,9 +1,11 @@
 /** What a person relies on in small things: each message once, whole names, sorted tables, print, and what is dropped where. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { after, before, test } from "node:test";
-import { axeFindings, dropBytes, dropModels, openBrowser, openPage, readEstimates, waitAnswered, waitDrawn } from "./browser.mjs";
+import { axeFindings, dropBytes, dropFiles, dropModels, openBrowser, openPage, readEstimates, waitAnswered, waitDrawn } from "./browser.mjs";
 import { mixedModel, residualModel } from "./model.mjs";
 
 const CPU = "cortex-a76-rpi5";
@@ -159,6 +161,28 @@ test("threads, batch and width change the answer on a processor, and what was ne
     const words = await page.$$eval(".what-if-answer > p", (all) => all.map(({ textContent }) => textContent));
     assert.ok(words.some((text) => /trained anew/.test(text)), `${words}`);
   }));
+
+test("a file that is gone from the disk is refused in words, and the page goes on", async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), "litecast-gone-"));
+  const file = path.join(folder, "gone.tflite");
+  await writeFile(file, residualModel(8));
+  const { page, problems, close } = await openPage(chromium);
+  try {
+    await dropFiles(page, [file]);
+    await waitDrawn(page, "gone.tflite");
+    await rm(file);
+    await page.fill(".batch input", "2");
+    await page.press(".batch input", "Enter");
+    await page.waitForSelector('.batch-words:has-text("The browser could not read it")');
+    assert.equal(await page.inputValue(".batch input"), "1");
+    await dropBytes(page, "next.tflite", residualModel(4));
+    await waitDrawn(page, "next.tflite");
+    assert.deepEqual(problems, []);
+  } finally {
+    await close();
+    await rm(folder, { recursive: true });
+  }
+});
 
 test("in a long comparison the head stays, and the best files are named", async () => {
   const { page, problems, close } = await openPage(chromium, { options: { viewport: { width: 1024, height: 600 } } });

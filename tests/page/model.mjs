@@ -1,21 +1,11 @@
 /**
- * Writes TensorFlow Lite files of any length, apart from the reader and the writers in Rust: int8 residual blocks of
- * CONV_2D, DEPTHWISE_CONV_2D, CONV_2D, ADD, with a skip over ten blocks now and then. Field numbers are those of the
- * public schema, version 3.
+ * TensorFlow Lite files of any length: int8 residual blocks of CONV_2D, DEPTHWISE_CONV_2D, CONV_2D, ADD, with a skip
+ * over ten blocks now and then.
  */
-import { Builder } from "flatbuffers";
+import { ADD, CONV_2D, DEPTHWISE_CONV_2D, DEPTH_TO_SPACE, FLOAT32, INT32, INT8, writeModel as write } from "../../www/tflite.mjs";
 
 const CHANNELS = 8;
 const SIZE = 16;
-const FLOAT32 = 0;
-const INT8 = 9;
-const INT32 = 2;
-const ADD = 0;
-const CONV_2D = 3;
-const DEPTHWISE_CONV_2D = 4;
-const DEPTH_TO_SPACE = 5;
-const OPTIONS = { [ADD]: 11, [CONV_2D]: 1, [DEPTHWISE_CONV_2D]: 2, [DEPTH_TO_SPACE]: 94 };
-const CODES = [ADD, CONV_2D, DEPTHWISE_CONV_2D, DEPTH_TO_SPACE];
 const SKIP_BLOCKS = 10;
 const BLOCK = 2;
 
@@ -93,7 +83,7 @@ export function wideModel() {
 export function mixedModel() {
   const { tensors, operators, contents, add, current } = convolutions(32, [8, 32, 32]);
   const [wide, output] = ["wide", "output"].map((name) => add({ name, shape: [1, BLOCK * 32, BLOCK * 32, 8], type: INT8, buffer: 0 }));
-  operators.push({ code: DEPTH_TO_SPACE, inputs: [current], outputs: [wide] }, { code: ADD, inputs: [wide, wide], outputs: [output] });
+  operators.push({ code: DEPTH_TO_SPACE, inputs: [current], outputs: [wide], block: BLOCK }, { code: ADD, inputs: [wide, wide], outputs: [output] });
   return write(tensors, operators, contents);
 }
 
@@ -105,26 +95,6 @@ export function branchedModel() {
   const sum = add({ name: "sum", shape: [1, 32, 32, 8], type: INT8, buffer: 0 });
   operators.push({ code: ADD, inputs: [left, right], outputs: [sum] });
   return write(tensors, operators, contents);
-}
-
-function write(tensors, operators, contents) {
-  const builder = new Builder(256 * operators.length);
-  const buffers = bufferVector(builder, contents);
-  const subgraph = writeSubgraph(builder, tensors, operators);
-  const subgraphs = offsets(builder, [subgraph]);
-  const codes = offsets(builder, CODES.map((code) => table(builder, 4, (b) => {
-    b.addFieldInt8(0, code, 0);
-    b.addFieldInt32(2, 1, 1);
-    b.addFieldInt32(3, code, 0);
-  })));
-  const model = table(builder, 8, (b) => {
-    b.addFieldInt32(0, 3, 0);
-    b.addFieldOffset(1, codes, 0);
-    b.addFieldOffset(2, subgraphs, 0);
-    b.addFieldOffset(4, buffers, 0);
-  });
-  builder.finish(model, "TFL3");
-  return Buffer.from(builder.asUint8Array());
 }
 
 function describe(n_operators, hidden) {
@@ -159,89 +129,4 @@ function describe(n_operators, hidden) {
     }
   }
   return { tensors, operators };
-}
-
-function writeSubgraph(builder, tensors, operators) {
-  const scale = quantization(builder);
-  const tensor_vector = offsets(builder, tensors.map((tensor) => writeTensor(builder, tensor, scale)));
-  const inputs = integers(builder, [0]);
-  const outputs = integers(builder, operators.at(-1).outputs);
-  const operator_vector = offsets(builder, operators.map((operator) => writeOperator(builder, operator)));
-  return table(builder, 5, (b) => {
-    b.addFieldOffset(0, tensor_vector, 0);
-    b.addFieldOffset(1, inputs, 0);
-    b.addFieldOffset(2, outputs, 0);
-    b.addFieldOffset(3, operator_vector, 0);
-  });
-}
-
-function writeTensor(builder, { name, shape, type, buffer }, scale) {
-  const words = builder.createString(name);
-  const dimensions = integers(builder, shape);
-  return table(builder, 8, (b) => {
-    b.addFieldOffset(0, dimensions, 0);
-    b.addFieldInt8(1, type, 0);
-    b.addFieldInt32(2, buffer, 0);
-    b.addFieldOffset(3, words, 0);
-    b.addFieldOffset(4, scale, 0);
-  });
-}
-
-function writeOperator(builder, { code, inputs, outputs }) {
-  const options = table(builder, 7, (b) => {
-    if (code === ADD) return;
-    if (code === DEPTH_TO_SPACE) return b.addFieldInt32(0, BLOCK, 0);
-    b.addFieldInt32(1, 1, 0); // stride_w
-    b.addFieldInt32(2, 1, 0); // stride_h
-    if (code === DEPTHWISE_CONV_2D) b.addFieldInt32(3, 1, 0); // depth_multiplier
-  });
-  const input_vector = integers(builder, inputs);
-  const output_vector = integers(builder, outputs);
-  return table(builder, 5, (b) => {
-    b.addFieldInt32(0, CODES.indexOf(code), 0);
-    b.addFieldOffset(1, input_vector, 0);
-    b.addFieldOffset(2, output_vector, 0);
-    b.addFieldInt8(3, OPTIONS[code], 0);
-    b.addFieldOffset(4, options, 0);
-  });
-}
-
-function quantization(builder) {
-  builder.startVector(4, 1, 4);
-  builder.addFloat32(0.05);
-  const scale = builder.endVector();
-  builder.startVector(8, 1, 8);
-  builder.addInt64(0n);
-  const zero_point = builder.endVector();
-  return table(builder, 7, (b) => {
-    b.addFieldOffset(2, scale, 0);
-    b.addFieldOffset(3, zero_point, 0);
-  });
-}
-
-function bufferVector(builder, contents) {
-  return offsets(builder, contents.map((bytes) => {
-    builder.startVector(1, bytes.length, 16);
-    for (const byte of bytes.toReversed()) builder.addInt8(byte);
-    const vector = builder.endVector();
-    return table(builder, 1, (b) => bytes.length > 0 && b.addFieldOffset(0, vector, 0));
-  }));
-}
-
-function table(builder, n_fields, fill) {
-  builder.startObject(n_fields);
-  fill(builder);
-  return builder.endObject();
-}
-
-function offsets(builder, list) {
-  builder.startVector(4, list.length, 4);
-  for (const offset of list.toReversed()) builder.addOffset(offset);
-  return builder.endVector();
-}
-
-function integers(builder, list) {
-  builder.startVector(4, list.length, 4);
-  for (const value of list.toReversed()) builder.addInt32(value);
-  return builder.endVector();
 }

@@ -1,7 +1,7 @@
 /** Targets that are estimated when somebody asks: boards, microcontrollers, GPUs; and networks in two parts. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { dropBytes, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, sourceOf, waitDrawn, waitRedrawn } from "./browser.mjs";
+import { dropBytes, dropModels, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, sourceOf, waitDrawn, waitRedrawn } from "./browser.mjs";
 import { mixedModel, residualModel } from "./model.mjs";
 
 const NANO = "board:arduino-nano-33-ble";
@@ -227,6 +227,9 @@ test("a network in two parts says which, why, and what both take on the chosen p
     const words = await page.textContent(".hybrid");
     assert.match(words, /3 of 4 operators on the accelerator, 1 on the processor, with 2 changes between them/);
     assert.match(words, /Left to the processor: DEPTH_TO_SPACE \(.*\)\./);
+    // Numbers of a part never stand as if they were those of the whole.
+    assert.equal(await page.textContent('.answer [data-metric="latency"] dt'), "Latency of 3 of 4 operators");
+    assert.equal(await page.textContent('.targets [data-target="ethos-u55-256"] th .part-words'), "runs 3 of 4 operators");
     const times = async () => {
       const text = await page.textContent(".hybrid-times");
       const numbers = [...text.matchAll(/([\d.,]+)\s(ns|µs|ms|s)\b/gu)].map(([, n, unit]) => Number(n.replaceAll(",", "")) * { ns: 1e-6, "µs": 1e-3, ms: 1, s: 1000 }[unit]);
@@ -244,5 +247,10 @@ test("a network in two parts says which, why, and what both take on the chosen p
     // Processors run all of it.
     await page.selectOption("#target", "cortex-a76-rpi5");
     assert.equal(await page.locator(".hybrid").count(), 0);
+    assert.equal(await page.textContent('.answer [data-metric="latency"] dt'), "Latency");
+    assert.equal(await page.locator('.targets [data-target="cortex-a76-rpi5"] .part-words').count(), 0);
     assert.ok((await readEstimates(page))["ethos-u55-256"].metrics.latency);
+    await page.selectOption("#target", "ethos-u55-256");
+    await dropModels(page, [mixedModel(), residualModel(8)]);
+    assert.deepEqual(await page.$$eval('.comparison tbody tr', (rows) => rows.map((row) => row.querySelector('[data-metric="latency"] .part-words')?.textContent ?? "all")), ["3 of 4 operators", "all"]);
   }));

@@ -8,8 +8,6 @@ export interface AssetUrls {
   wasm: string;
   predictor: string;
   manifest: string;
-  /** A small model that workers estimate while they wait, so that the browser has compiled what the first file runs. */
-  warm_up: string | null;
   /** Constants of GPUs, fetched when one is asked for. */
   gpus: string;
 }
@@ -17,9 +15,8 @@ export interface AssetUrls {
 /** Rejects where the module cannot be loaded: without it there is nothing to say about a file. */
 export async function loadAssets(urls: AssetUrls): Promise<Assets> {
   const bundle = loadBundle(urls);
-  const warm_up = urls.warm_up === null ? null : fetchBytes(urls.warm_up).catch(() => null);
   const module = await fetchModule(urls.wasm);
-  return { module, bundle: await bundle, warm_up: await warm_up };
+  return { module, bundle: await bundle };
 }
 
 async function loadBundle(urls: AssetUrls): Promise<Assets["bundle"]> {

@@ -2,7 +2,7 @@
 import type { Report } from "./report.ts";
 
 /** What a comparison knows of a file. */
-export type Summary = Pick<Report, "file" | "batch" | "model" | "results">;
+export type Summary = Pick<Report, "file" | "batch" | "model" | "results" | "left_out">;
 
 export type Row = { file: string } & ({ key: string; summary: Summary } | { failure: string } | { waiting: true });
 export type Estimated = Extract<Row, { summary: Summary }>;

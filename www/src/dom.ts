@@ -34,5 +34,7 @@ export function quantity([value, unit]: readonly [string, string]): HTMLElement 
 
 /** Lets the browser answer a hand and paint before what follows. */
 export function nextTask(): Promise<void> {
+  // Goes on before tasks that came in meanwhile, where the browser knows how.
+  if ("scheduler" in globalThis && "yield" in scheduler) return scheduler.yield();
   return new Promise((resolve) => setTimeout(resolve));
 }

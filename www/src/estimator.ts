@@ -2,10 +2,9 @@
 import { readApplication } from "./application.ts";
 import { type AssetUrls, fetchBytes, loadAssets } from "./assets.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
-import { KnownError, Messenger } from "./messenger.ts";
-import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FitsCall, LayoutCall, LayoutValue, LoadGpusCall, StartCall, Started, SweepBatchCall, SweepCall } from "./protocol.ts";
+import { KnownError, Messenger, unreadable } from "./messenger.ts";
+import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, LayoutCall, LayoutValue, LoadGpusCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
-import { readAll } from "./read_ahead.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** A file of 100,000 operators takes some seconds; what takes longer than this was made to. */
@@ -16,6 +15,9 @@ const GRACE_MS = 250;
 const MAX_KEPT_MEMORY_BYTES = 256 * 1024 ** 2;
 /** The spare worker starts when the page has been left alone for this long after a report. */
 const SPARE_DELAY_MS = 500;
+
+/** Larger files are read only once it is known that they are models. */
+const MAX_READ_AHEAD_BYTES = 16 * 1024 ** 2;
 
 /** A file that was read. */
 export interface FileBytes {
@@ -37,14 +39,32 @@ export class Estimator {
   #gpus: Promise<ArrayBuffer> | null = null;
   /** Without a `vela.ini`: they do not change. */
   #choices: Promise<TargetChoices> | null = null;
+  readonly #numbers = new WeakMap<File, number>();
+  #n_files = 0;
   /** Of the first worker. */
   readonly started: Promise<Started>;
 
   constructor(urls: AssetUrls) {
     this.#urls = urls;
     this.#assets = loadAssets(urls);
-    this.#active = this.#startWorker(true);
+    this.#active = this.#startWorker();
     this.started = this.#active.started;
+  }
+
+  /** Estimates what nobody asked for, before any file: null once there was one. */
+  async warmUp(bytes: ArrayBuffer): Promise<Report | null> {
+    return (await this.#startedWorker()).request({ kind: "warm-up", bytes: bytes.slice(0) });
+  }
+
+  /** Reads a file that was just dropped, while others find out what it is. */
+  readAhead(file: File): void {
+    if (file.size <= MAX_READ_AHEAD_BYTES) this.#freeWorker().readAhead(this.#toRead(file));
+  }
+
+  #toRead(file: File): FileToRead {
+    const number = this.#numbers.get(file) ?? ++this.#n_files;
+    this.#numbers.set(file, number);
+    return { file, number };
   }
 
   /**
@@ -52,10 +72,9 @@ export class Estimator {
    * nowhere.
    */
   async estimate(file: File, scenario: Scenario, more_targets: readonly TargetChoice[], key: string | null, signal: AbortSignal): Promise<Report> {
-    const bytes = await readFile(file);
-    signal.throwIfAborted();
+    checkSize(file);
     try {
-      return await this.#ask({ kind: "estimate", file: file.name, scenario, more_targets, application: readApplication(), is_summary: false, bytes, key }, signal);
+      return await this.#ask({ kind: "estimate", file: file.name, scenario, more_targets, application: readApplication(), is_summary: false, model: this.#toRead(file), key }, signal);
     } finally {
       setTimeout(() => this.#keepSpare(), SPARE_DELAY_MS);
     }
@@ -63,7 +82,7 @@ export class Estimator {
 
   /** On these targets alone, for a file that was read before; kept nowhere. Without single operators where `is_summary`. */
   explore({ name, bytes }: FileBytes, scenario: Scenario, { targets, more_targets, is_summary }: ExploredTargets, signal: AbortSignal): Promise<Report> {
-    return this.#ask({ kind: "estimate", file: name, scenario, targets, more_targets, application: readApplication(), is_summary, bytes: bytes.slice(0), key: null }, signal);
+    return this.#ask({ kind: "estimate", file: name, scenario, targets, more_targets, application: readApplication(), is_summary, model: bytes.slice(0), key: null }, signal);
   }
 
   /** What there is to choose in `vela_ini`, and in what Vela knows without one. */
@@ -147,10 +166,8 @@ export class Estimator {
     if (!this.#spare?.alive) this.#spare = this.#startWorker();
   }
 
-  /** All workers share what the browser compiles of the module: the first one alone warms up. */
-  #startWorker(warms_up = false): EstimateWorker {
-    const assets = this.#assets.catch(() => (this.#assets = loadAssets(this.#urls)));
-    return new EstimateWorker(warms_up ? assets : assets.then((assets) => ({ ...assets, warm_up: null })));
+  #startWorker(): EstimateWorker {
+    return new EstimateWorker(this.#assets.catch(() => (this.#assets = loadAssets(this.#urls))));
   }
 }
 
@@ -175,7 +192,7 @@ class EstimateWorker {
   }
 
   async estimate(call: EstimateCall, signal: AbortSignal): Promise<Report> {
-    const answer = this.#messenger.request<Estimated>(call, [call.bytes]);
+    const answer = this.#messenger.request<Estimated>(call, call.model instanceof ArrayBuffer ? [call.model] : []);
     const ended = answer.then(
       ({ memory_bytes }) => memory_bytes <= MAX_KEPT_MEMORY_BYTES,
       (error: unknown) => !(error instanceof KnownError && error.kind === "internal"), // after a trap memory can be in any state
@@ -188,7 +205,12 @@ class EstimateWorker {
     return report;
   }
 
-  request<Value>(call: CalibrateCall | ChoicesCall | FitsCall | SweepCall | SweepBatchCall): Promise<Value> {
+  /** What goes wrong is said by the estimate. */
+  readAhead(model: FileToRead): void {
+    this.#messenger.request<null>({ kind: "read-ahead", model } satisfies ReadAheadCall, []).catch(() => undefined);
+  }
+
+  request<Value>(call: WarmUpCall | CalibrateCall | ChoicesCall | FitsCall | SweepCall | SweepBatchCall): Promise<Value> {
     return this.#messenger.request<Value>(call, []);
   }
 
@@ -226,13 +248,15 @@ class EstimateWorker {
   }
 }
 
-export async function readFile(file: File): Promise<ArrayBuffer> {
+function checkSize(file: File): void {
   if (file.size > MAX_FILE_BYTES) {
     throw new KnownError("too-large", `expected a file of at most ${MAX_FILE_BYTES} bytes, found ${file.size}`);
   }
-  return readAll(file).catch((error: unknown) => {
-    throw new KnownError("unreadable", `the browser could not read it (${String(error)})`);
-  });
+}
+
+export async function readFile(file: File): Promise<ArrayBuffer> {
+  checkSize(file);
+  return file.arrayBuffer().catch((error: unknown) => Promise.reject(unreadable(error)));
 }
 
 /** Layouts of graphs; a new one stops the one before, which may be long. */

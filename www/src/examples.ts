@@ -14,12 +14,6 @@ export function exampleUrl({ file }: Example): string {
   return new URL(`examples/${file}${VERSION}`, document.baseURI).href;
 }
 
-/** The smallest one, which warms the predictor up. */
-export function warmUpUrl(): string | null {
-  const smallest = EXAMPLES.reduce<Example | null>((least, example) => (least && least.bytes <= example.bytes ? least : example), null);
-  return smallest && exampleUrl(smallest);
-}
-
 export async function fetchExample(example: Example): Promise<File> {
   const response = await fetch(exampleUrl(example));
   if (!response.ok) throw new Error(`${example.file}: expected an example model, found HTTP status ${response.status}`);

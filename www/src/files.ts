@@ -6,7 +6,6 @@ import { MAX_FILE_BYTES } from "./limits.ts";
 import * as format from "./format.ts";
 import { KnownError } from "./messenger.ts";
 import type { Model } from "./opened.ts";
-import { headOf, readAhead } from "./read_ahead.ts";
 
 /** Bytes from which a format is told. */
 const HEAD_BYTES = 4096;
@@ -16,8 +15,6 @@ const MAX_C_SOURCE_BYTES = 64 * 1024 ** 2;
 /** One or more models for each file. */
 export async function openModels(files: File[], signal: AbortSignal): Promise<Model[]> {
   const models: Model[] = [];
-  const [only, ...others] = files;
-  if (only && others.length === 0) readAhead(only);
   for (const file of files) {
     if (signal.aborted) break;
     models.push(...(await modelsIn(file).catch((error: unknown): Model[] => [{ name: file.name, failure: asKnown(error) }])));
@@ -30,7 +27,7 @@ function asKnown(error: unknown): KnownError {
 }
 
 async function modelsIn(file: File): Promise<Model[]> {
-  const head = await headOf(file, HEAD_BYTES);
+  const head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
   if (asciiAt(head, 4, 4) === "TFL3" || file.size > MAX_FILE_BYTES) return [file];
   if (asciiAt(head, 0, 4) === "PK\x03\x04") return modelsInZip(file);
   if (head[0] === 0x1f && head[1] === 0x8b) return [await unzipped(file)];

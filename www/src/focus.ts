@@ -46,6 +46,7 @@ export class Focus {
   }
 
   onChange(listener: () => void, signal: AbortSignal): void {
+    if (signal.aborted) return;
     this.#listeners.push(listener);
     signal.addEventListener("abort", () => this.#listeners.splice(this.#listeners.indexOf(listener), 1));
   }

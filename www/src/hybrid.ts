@@ -1,4 +1,5 @@
 /** A network in two parts: what an accelerator runs, and what it leaves to the processor beside it. */
+import * as format from "./format.ts";
 import { type Estimate, type LeftOut, type Report, isEstimate } from "./report.ts";
 import { MICROCONTROLLERS, PROCESSORS, familyOf } from "./words.ts";
 
@@ -31,6 +32,12 @@ export function hybridOf(report: Report, target: string): Hybrid | null {
     accelerator_ms: latency.value,
     host: host && { latency: host, left_ms },
   };
+}
+
+/** What part of a network the estimates of `target` are of; null where they are of all of it. */
+export function partOf({ left_out, model }: Pick<Report, "left_out" | "model">, target: string): string | null {
+  const n_left = left_out?.find(({ targets }) => targets.includes(target))?.operators.length ?? 0;
+  return n_left === 0 ? null : `${(model.n_operators - n_left).toLocaleString("en")} of ${format.plural(model.n_operators, "operator")}`;
 }
 
 /** Latencies on processors that tell what each operator takes. */

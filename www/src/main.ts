@@ -4,7 +4,7 @@ import { type Asked, BOARD_PREFIX, type Offer, askedTarget, askedTargets, offers
 import { learnEstimates, withDevices } from "./device.ts";
 import { el, nextTask } from "./dom.ts";
 import { Estimator, LayoutClient, readFile } from "./estimator.ts";
-import { EXAMPLES, type Example, fetchExample, warmUpUrl } from "./examples.ts";
+import { EXAMPLES, type Example, fetchExample } from "./examples.ts";
 import { openModels } from "./files.ts";
 import { Focus } from "./focus.ts";
 import * as format from "./format.ts";
@@ -21,6 +21,7 @@ import { acceptFiles } from "./view/drop.ts";
 import { failurePanel } from "./view/failure.ts";
 import { reportView } from "./view/report.ts";
 import { firstScenario } from "./threads.ts";
+import { warmUp } from "./warm_up.ts";
 import { ALL_GPUS } from "./view/target_choice.ts";
 import { type MoreTargets, groupOf } from "./view/target_groups.ts";
 import { exampleButtons, historyList, targetPicker, targetTables } from "./view/start.ts";
@@ -61,7 +62,6 @@ const estimator = new Estimator({
   wasm: asset("litecast_bg.wasm"),
   predictor: asset("assets/predictor.planes"),
   manifest: asset("assets/manifest.json"),
-  warm_up: warmUpUrl(),
   gpus: asset("assets/gpu.json"),
 });
 const layouts = new LayoutClient();
@@ -108,6 +108,7 @@ async function announceTargets(): Promise<void> {
     say(predictor_failure ? `No learned estimates: ${sentence(predictor_failure.message)}` : "");
     performance.mark("litecast:ready");
     document.body.dataset["ready"] = predictor_failure ? "facts-only" : "yes";
+    await warmUp(["assets/warm-up-int8.tflite", "assets/warm-up-uint8.tflite"].map(asset), estimator, drawUnseen, () => place.view !== "start").catch(() => undefined);
   } catch (error) {
     say(`The estimator could not be started. ${sentence((error as Error).message)}`);
     document.body.dataset["ready"] = "no";
@@ -176,6 +177,7 @@ async function open(dropped: File[], scenario = firstScenario(focus.wanted)): Pr
   const name = dropped.length === 1 ? dropped[0].name : format.plural(dropped.length, "file");
   const signal = begin(name);
   try {
+    if (dropped.length === 1) estimator.readAhead(dropped[0]);
     const models = await openModels(dropped, signal);
     if (signal.aborted) return;
     if (models.length !== 1) return await compare(models, scenario, signal);
@@ -262,9 +264,9 @@ function bareRow(row: Row): ComparisonRow {
   return "summary" in row ? { file: row.file, key: row.key } : row;
 }
 
-function summaryOf({ file, batch, model, results }: Report): Summary {
+function summaryOf({ file, batch, model, results, left_out = [] }: Report): Summary {
   const bare = results.map((result) => (isEstimate(result) ? { ...result, operators: [] } : result));
-  return { file, batch, model, results: bare };
+  return { file, batch, model, results: bare, left_out };
 }
 
 /** A new place in the history. */
@@ -417,6 +419,16 @@ async function showReport(key: string, report: Report, file: File | null, others
   document.body.dataset["drawn"] = report.file;
 }
 
+/** As `showReport`, without a place in the page. */
+function drawUnseen(report: Report): void {
+  const more: MoreTargets = { is_possible: true, offers: [], show: () => Promise.resolve(), choose: () => undefined };
+  const signal = AbortSignal.abort();
+  const parts = reportView(report, { file: null, scenario: AS_IT_IS, change: () => undefined }, estimator, layouts, focus, more, () => undefined, signal);
+  batchControl(report.batch, null);
+  takeAwayMenu(report, focus, parts, signal);
+  readyWords(report);
+}
+
 /** Targets that `report` is to have as well; `add` estimates on them. */
 function moreTargets(report: Report, file: File | null, others: Offer[], add: (asked: readonly Asked[]) => Promise<void>): MoreTargets {
   const show: MoreTargets["show"] = async (group, is_shown) => {
@@ -517,7 +529,7 @@ function showGone(): void {
 
 /** After the next frame is on the screen. */
 function painted(): Promise<void> {
-  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  return new Promise((resolve) => requestAnimationFrame(() => void nextTask().then(resolve)));
 }
 
 if ("serviceWorker" in navigator) void navigator.serviceWorker.register("service-worker.js").catch(() => undefined);

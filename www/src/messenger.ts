@@ -8,6 +8,10 @@ export class KnownError extends Error {
   }
 }
 
+export function unreadable(error: unknown): KnownError {
+  return new KnownError("unreadable", `the browser could not read it (${String(error)})`);
+}
+
 interface Waiting {
   resolve: (value: never) => void;
   reject: (error: unknown) => void;

@@ -8,7 +8,6 @@ export interface Assets {
   module: WebAssembly.Module;
   /** The predictor, its bytes in two planes, or why it could not be loaded. */
   bundle: { planes: ArrayBuffer; manifest: string } | Failure;
-  warm_up: ArrayBuffer | null;
 }
 
 export interface Request<Call> {
@@ -44,6 +43,25 @@ export interface StartCall {
   assets: Assets;
 }
 
+/** A file that the worker reads itself: it then waits neither for the page's thread nor for a copy. */
+export interface FileToRead {
+  file: File;
+  /** A file keeps its number; its copies in workers are other objects. */
+  number: number;
+}
+
+/** An estimate that nobody asked for; null once a file has been opened. */
+export interface WarmUpCall {
+  kind: "warm-up";
+  bytes: ArrayBuffer;
+}
+
+/** Soon an estimate may be asked of this file. */
+export interface ReadAheadCall {
+  kind: "read-ahead";
+  model: FileToRead;
+}
+
 export interface EstimateCall {
   kind: "estimate";
   file: string;
@@ -55,7 +73,7 @@ export interface EstimateCall {
   application: Application;
   /** Without what describes single operators. */
   is_summary: boolean;
-  bytes: ArrayBuffer;
+  model: ArrayBuffer | FileToRead;
   /** Under which the worker keeps the report in the browser's database; null keeps nothing. */
   key: string | null;
 }
@@ -107,9 +125,9 @@ export interface SweepBatchCall {
   bytes: ArrayBuffer;
 }
 
-export type EstimatorCall = StartCall | EstimateCall | CalibrateCall | ChoicesCall | LoadGpusCall | FitsCall | SweepCall | SweepBatchCall;
+export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | CalibrateCall | ChoicesCall | LoadGpusCall | FitsCall | SweepCall | SweepBatchCall;
 
-export type EstimatorValue = Started | Estimated | Calibrated | TargetChoices | TargetInfo[] | Fits | Sweep | BatchSweep | null;
+export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | TargetInfo[] | Fits | Sweep | BatchSweep | null;
 
 export type LayoutCall = LayoutInput;
 

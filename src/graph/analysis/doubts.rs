@@ -105,16 +105,34 @@ fn of_control_flow(graph: &Graph) -> Vec<Diagnostic> {
         .filter(|calls| matches!(calls, Calls::OneOf(_)))
         .count();
     let loops = (n_loops > 0).then(|| {
-        let message = format!(
-            "{n_loops} loops run as often as the input says: their MACs are counted for one turn"
-        );
+        let message = match n_loops {
+            1 => {
+                "one loop runs as often as the input says: its MACs are counted for one turn".into()
+            }
+            n => format!(
+                "{n} loops run as often as the input says: their MACs are counted for one turn"
+            ),
+        };
         diagnostic(Severity::Warning, "loop-counted-once", message)
     });
     let branches = (n_branches > 0).then(|| {
-        let message = format!("{n_branches} branches: the MACs of the costlier side are counted");
+        let branches = if n_branches == 1 {
+            "branch"
+        } else {
+            "branches"
+        };
+        let message = format!("{n_branches} {branches}: the MACs of the costlier side are counted");
         diagnostic(Severity::Info, "costlier-branch-counted", message)
     });
     loops.into_iter().chain(branches).collect()
+}
+
+/// "1 tensor has", "2 tensors have".
+fn having(n: usize, noun: &str) -> String {
+    match n {
+        1 => format!("1 {noun} has"),
+        _ => format!("{n} {noun}s have"),
+    }
 }
 
 fn of_dynamic_shapes(graph: &Graph) -> Option<Diagnostic> {
@@ -134,14 +152,16 @@ fn of_dynamic_shapes(graph: &Graph) -> Option<Diagnostic> {
             Severity::Info,
             "dynamic-batch",
             format!(
-                "{n} tensors have a first dimension known only at run time: counted with the size that the file stores"
+                "{} a first dimension known only at run time: counted with the size that the file stores",
+                having(n, "tensor")
             ),
         )),
         (n, _) => Some(diagnostic(
             Severity::Warning,
             "dynamic-shape",
             format!(
-                "{n} tensors have dimensions known only at run time: MACs and bytes are counted with the sizes that the file stores, and are too small"
+                "{} dimensions known only at run time: MACs and bytes are counted with the sizes that the file stores, and are too small",
+                having(n, "tensor")
             ),
         )),
     }
@@ -157,8 +177,10 @@ fn of_sparse_weights(
         .iter()
         .filter(|used| used.iter().any(|t| is_sparse(&t)))
         .count();
-    let message =
-        format!("{n_operators} operators have sparse weights: their MACs are counted as if dense");
+    let message = format!(
+        "{} sparse weights: their MACs are counted as if dense",
+        having(n_operators, "operator")
+    );
     (n_operators > 0).then(|| diagnostic(Severity::Info, "sparse-weights", message))
 }
 

@@ -67,7 +67,7 @@ export function adviceTool(report: Report, { file, scenario, change }: Opened, e
         list.append(item(advice));
         hint.textContent = String(list.children.length);
       }
-      hint.textContent = String(list.children.length);
+      if (list.children.length === 0) hint.textContent = "none found";
       const device = report.results.find((result) => result.target === target)?.device ?? target;
       const smaller = budget.latency_ms === null ? " Set a latency budget to hear of smaller accelerators." : "";
       note.textContent = `${list.children.length === 0 ? `Nothing was found that saves on ${device}.` : `For ${device}; each saving is the difference of two estimates.`}${smaller}`;

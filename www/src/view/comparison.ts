@@ -6,6 +6,7 @@ import type { Focus } from "../focus.ts";
 import * as format from "../format.ts";
 import { type Report, type Result, type Unavailable, isEstimate } from "../report.ts";
 import { type MetricColumn, changeCell, columnMeaning, columnTitle, energyNote, estimateCell, metricColumns } from "./cells.ts";
+import { partOf } from "../hybrid.ts";
 import { sentence } from "./diagnostics.ts";
 import { differencePanel } from "./difference.ts";
 import { saveButton } from "./save.ts";
@@ -48,6 +49,8 @@ export class ComparisonView {
   #baseline: string | null = null;
   #timer = 0;
   #frame = 0;
+  /** Of the drawing that is shown. */
+  #redrawn = new AbortController();
   /** What the last drawing took. */
   #drawn_ms = 0;
 
@@ -57,7 +60,7 @@ export class ComparisonView {
     this.#focus = focus;
     this.#open = open;
     this.#signal = signal;
-    signal.addEventListener("abort", () => this.#shown.abort());
+    signal.addEventListener("abort", () => (this.#shown.abort(), this.#redrawn.abort()));
     this.element = el("section", { class: "comparison-panel panel", "aria-label": "Comparison" }, this.#controls, this.#body, this.#side_by_side, this.#figure);
     focus.onChange(() => this.#draw(), signal);
     this.#draw();
@@ -73,6 +76,8 @@ export class ComparisonView {
     clearTimeout(this.#timer);
     cancelAnimationFrame(this.#frame);
     this.#timer = 0;
+    this.#redrawn.abort();
+    this.#redrawn = new AbortController();
     const begun = performance.now();
     const known = this.#rows.filter((row): row is Estimated => "summary" in row);
     const results = known.flatMap(({ summary }) => summary.results);
@@ -81,7 +86,7 @@ export class ComparisonView {
     this.#drawControls(results, known);
     const seen = new Set(groups.map(({ target }) => target));
     this.#body.replaceChildren(this.#table(groups, known), ...[energyNote(results.filter(({ target }) => seen.has(target)))].filter((note) => note !== null));
-    this.#figure.replaceChildren(...(known.length > 1 ? [scatter(known, this.#focus.targetIn({ results }), this.#axis, (axis) => this.#chooseAxis(axis), (row) => this.#open(row))] : []));
+    this.#figure.replaceChildren(...(known.length > 1 ? [scatter(known, this.#focus.targetIn({ results }), this.#axis, (axis) => this.#chooseAxis(axis), (row) => this.#open(row), this.#redrawn.signal)] : []));
     if (held) this.element.querySelector<HTMLElement>(held)?.focus();
     this.#drawn_ms = performance.now() - begun;
   }
@@ -189,7 +194,7 @@ export class ComparisonView {
     };
     const heads = [
       head("File", "", { class: "name" }),
-      ...FACTS.map(({ name, unit }, i) => head(name, unit === "bytes" ? format.bytes(scales[i])[1] : unit === "count" ? format.count(scales[i])[1] : "", { class: "numeric" })),
+      ...FACTS.map(({ name, unit }, i) => head(name, unit === "bytes" ? format.bytes(scales[i])[1] : unit === "count" ? format.count(scales[i])[1] : "", { class: "numeric wide-only" })),
       ...groups.flatMap(({ columns }) =>
         columns.map((metric, i) => {
           const [name, unit] = columnTitle(metric);
@@ -198,7 +203,7 @@ export class ComparisonView {
       ),
     ];
     const devices = groups.map(({ device, columns }) => el("th", { colspan: Math.max(1, columns.length), scope: "colgroup" }, device));
-    return [el("tr", { class: "devices" }, el("td", { colspan: FACTS.length + 1 }), ...devices), el("tr", {}, ...heads)];
+    return [el("tr", { class: "devices" }, el("td", {}), el("td", { class: "wide-only", colspan: FACTS.length }), ...devices), el("tr", {}, ...heads)];
   }
 
   #operatorsButton(key: string): HTMLElement {
@@ -219,8 +224,8 @@ export class ComparisonView {
     return el(
       "tr",
       { class: is_baseline ? "is-baseline" : null },
-      nameCell(open, mark, baseline && !is_baseline ? this.#operatorsButton(row.key) : null),
-      ...FACTS.map(({ text }, i) => el("td", { class: "numeric" }, text(summary.model, scales[i]))),
+      nameCell(open, el("span", { class: "narrow-only" }, factWords(summary.model)), mark, baseline && !is_baseline ? this.#operatorsButton(row.key) : null),
+      ...FACTS.map(({ text }, i) => el("td", { class: "numeric wide-only" }, text(summary.model, scales[i]))),
       ...groups.flatMap((group) => targetCells(summary, group, is_baseline ? null : baseline)),
     );
   }
@@ -245,6 +250,11 @@ function resultOf(summary: Summary, { target, metric }: { target: string; metric
   return summary.results.find((result) => result.target === target && result.metric === metric);
 }
 
+/** In windows that have no room for a column each. */
+function factWords({ file_bytes, precision, n_operators }: Summary["model"]): string {
+  return [format.text(format.bytes(file_bytes)), precision === "none" ? "" : precision, format.plural(n_operators, "operator")].filter(Boolean).join(", ");
+}
+
 /** A cell a metric, or the reason across all of them where a target can estimate none. */
 function targetCells(summary: Summary, { target, columns }: TargetColumns, baseline: Estimated | null): HTMLElement[] {
   const results = summary.results.filter((result) => result.target === target);
@@ -254,7 +264,9 @@ function targetCells(summary: Summary, { target, columns }: TargetColumns, basel
   }
   return columns.map((column, i) => {
     const result = resultOf(summary, { target, metric: column.metric });
-    const cell = estimateCell(result, column, baseline && changeCell(result, resultOf(baseline.summary, { target, metric: column.metric })));
+    const part = column.metric === "latency" ? partOf(summary, target) : null;
+    const change = baseline && changeCell(result, resultOf(baseline.summary, { target, metric: column.metric }));
+    const cell = estimateCell(result, column, part === null ? null : el("span", { class: "part-words", title: "The rest is left to a processor, and is not in the numbers." }, part), change);
     if (i === 0) cell.classList.add("first");
     return cell;
   });

@@ -10,6 +10,7 @@ import { PROCESSORS, doubtSentence, doubtWords, familyOf, inMetricOrder, interva
 import { columnMeaning, columnTitle, doubtClass, energyNote, estimateCell, metricColumns } from "./cells.ts";
 import { isWithAnswer, sentence } from "./diagnostics.ts";
 import { fitLines } from "./fit.ts";
+import { partOf } from "../hybrid.ts";
 import { hybridPart } from "./hybrid.ts";
 import { remarks } from "./remarks.ts";
 import { type Sorting, sortBy, sortHead, sortingAfter } from "./sorting.ts";
@@ -43,7 +44,7 @@ export function decidePanel(report: Report, opened: Opened, selection: Selection
       const drawn = others.querySelector(`table[data-targets="${name}"]`);
       (drawn?.querySelectorAll("thead button")[column] as HTMLElement | undefined)?.focus();
     };
-    return targetTable(name, results, focus.targetIn(report), focus, sortings.get(name) ?? null, sort);
+    return targetTable(name, results, report, focus, sortings.get(name) ?? null, sort);
   };
   const drawOthers = (): void => {
     const scrolled = others.querySelector(".scroller")?.scrollTop ?? 0;
@@ -73,7 +74,7 @@ function answerParts(report: Report, opened: Opened, groups: Map<string, Result[
   const budget = readBudget();
   const parts = [
     el("div", { class: "answer-head" }, targetChoice(groups, target, more), threads(opened, target), budgetForm(budget, focus)),
-    estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget))) : null,
+    estimates.length > 0 ? el("dl", { class: "metrics" }, ...estimates.map((estimate) => metricTile(estimate, budget, partOf(report, target)))) : null,
     ...fitLines(report, target),
     ...reasons(missing, results.length),
     ...remarks(report, target),
@@ -110,13 +111,14 @@ function budgetForm(budget: Budget, focus: Focus): HTMLElement {
   );
 }
 
-function metricTile(estimate: Estimate, budget: Budget): HTMLElement {
+/** `part` is what its number is of, where that is not all of the network. */
+function metricTile(estimate: Estimate, budget: Budget, part: string | null): HTMLElement {
   const { metric, value, unit } = estimate;
   const found = verdict(estimate, budget);
   return el(
     "div",
     { class: `metric${found ? ` ${found.kind}` : ""}`, "data-metric": metric, title: metricMeaning(metric) },
-    el("dt", {}, metricName(metric)),
+    el("dt", {}, metricName(metric), part && metric === "latency" ? el("span", { class: "part-words" }, ` of ${part}`) : null),
     el(
       "dd",
       {},
@@ -232,9 +234,10 @@ function errorLine(group: Estimate[]): HTMLElement | null {
   return el("p", {}, `Mean error on models kept from training or fit, against ${referenceWords(known[0].provenance)}: ${errors.join(", ")}.`);
 }
 
-function targetTable(name: string, all: readonly Result[], chosen: string, focus: Focus, sorting: Sorting | null, sort: (column: number) => void): HTMLElement {
+function targetTable(name: string, all: readonly Result[], report: Report, focus: Focus, sorting: Sorting | null, sort: (column: number) => void): HTMLElement {
   const columns = metricColumns(all);
   const groups = groupByTarget(all);
+  const chosen = focus.targetIn(report);
   const resultOf = (target: string, metric: string): Result | undefined => groups.get(target)?.find((result) => result.metric === metric);
   const deviceOf = (target: string): string => groups.get(target)?.[0].device || target;
   const key = (target: string): number | string | null => {
@@ -247,10 +250,11 @@ function targetTable(name: string, all: readonly Result[], chosen: string, focus
     const results = groups.get(target) ?? [];
     const reason = results.find((result): result is Unavailable => !isEstimate(result))?.unavailable ?? "";
     const device = el("button", { type: "button", class: "link", "aria-pressed": String(target === chosen), onclick: () => focus.chooseTarget(target) }, deviceOf(target));
+    const part = results.some(isEstimate) ? partOf(report, target) : null;
     const cells = results.some(isEstimate)
       ? columns.map((column) => estimateCell(resultOf(target, column.metric), column))
       : [el("td", { class: "reason", colspan: columns.length, title: reason }, `No estimate: ${reason}`)];
-    return el("tr", { "data-target": target, class: target === chosen ? "chosen" : null }, el("th", { scope: "row" }, device), ...cells);
+    return el("tr", { "data-target": target, class: target === chosen ? "chosen" : null }, el("th", { scope: "row" }, device, part && el("span", { class: "part-words" }, `runs ${part}`)), ...cells);
   };
   const heads = columns.map((column, i) => {
     const [name, unit] = columnTitle(column);

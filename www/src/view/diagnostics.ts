@@ -105,6 +105,7 @@ function more(group: Diagnostic[]): HTMLElement {
 /** Messages of the report are lower case without full stop. */
 export function sentence(message: string): string {
   const end = /[.!?…]$/.test(message) ? "" : ".";
-  if (/^https?:/.test(message)) return message + end;
+  // Addresses and names in a file keep their letters.
+  if (/^(https?:|[a-z]+_[a-z_]+\b)/.test(message)) return message + end;
   return message.charAt(0).toUpperCase() + message.slice(1) + end;
 }

@@ -30,7 +30,10 @@ export function acceptFiles(overlay: HTMLElement, picker: HTMLInputElement, open
     show(false);
     if (!carriesFiles(event) || event.defaultPrevented) return;
     event.preventDefault();
-    void droppedFiles(event).then((files) => files.length > 0 && open(files));
+    const dropped = droppedEntries(event);
+    const opened = (files: File[]): void => void (files.length > 0 && open(files.slice(0, MAX_FILES)));
+    if (dropped.some(({ folder }) => folder)) void filesInside(dropped).then(opened);
+    else opened(dropped.map(({ file }) => file)); // at once: every task in between is waited for
   });
   picker.addEventListener("change", () => {
     const files = [...(picker.files ?? [])];
@@ -53,17 +56,24 @@ function carriesFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") ?? false;
 }
 
-/** Folders are walked; one without models is handed on as it is, so that it is refused in words. */
-async function droppedFiles({ dataTransfer }: DragEvent): Promise<File[]> {
+interface Dropped {
+  file: File;
+  folder: FileSystemDirectoryEntry | null;
+}
+
+function droppedEntries({ dataTransfer }: DragEvent): Dropped[] {
   const entries = [...(dataTransfer?.items ?? [])].map((item) => item.webkitGetAsEntry?.() ?? null); // only during the event
-  const files = [...(dataTransfer?.files ?? [])];
+  return [...(dataTransfer?.files ?? [])].map((file, i) => ({ file, folder: entries[i]?.isDirectory ? (entries[i] as FileSystemDirectoryEntry) : null }));
+}
+
+/** Folders are walked; one without models is handed on as it is, so that it is refused in words. */
+async function filesInside(dropped: readonly Dropped[]): Promise<File[]> {
   const found: File[] = [];
-  for (const [i, file] of files.entries()) {
-    const entry = entries[i];
-    const inside = entry?.isDirectory ? await filesIn(entry as FileSystemDirectoryEntry, MAX_DEPTH) : [];
+  for (const { file, folder } of dropped) {
+    const inside = folder ? await filesIn(folder, MAX_DEPTH) : [];
     found.push(...(inside.length > 0 ? inside : [file]));
   }
-  return found.slice(0, MAX_FILES);
+  return found;
 }
 
 async function filesIn(folder: FileSystemDirectoryEntry, depth: number): Promise<File[]> {

@@ -5,7 +5,7 @@ import { sentence } from "./diagnostics.ts";
 
 /** What a person can do about each kind of error, where there is something. */
 const ADVICE: Record<string, string> = {
-  "not-tflite": "Drop a TensorFlow Lite file; its bytes 4 to 7 read TFL3.",
+  "not-tflite": "Drop a TensorFlow Lite file, whose bytes 4 to 7 read TFL3, or an ONNX file.",
   batch: "Set the batch back to 1, or drop the model as converted for several inputs at a time.",
   asset: "The page is not served completely. Build it again with make serve.",
   internal: "This is a defect of LiteCast, not of the file. The next file starts afresh.",

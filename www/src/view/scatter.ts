@@ -5,15 +5,18 @@ import * as format from "../format.ts";
 import { type Estimate, type Result, isEstimate } from "../report.ts";
 import { label, node } from "../svg.ts";
 import { metricName } from "../words.ts";
+import { type Place, placeNames, shortened } from "./names.ts";
 
-const WIDTH = 640;
-const HEIGHT = 260;
-const LEFT = 64;
+/** Drawn in its own size in windows that have room for it. */
+const WIDE = { width: 640, height: 260, letters: 36 };
+const NARROW = { width: 340, height: 260, letters: 20 };
+/** Of windows that are drawn narrow. */
+const IS_NARROW = "(max-width: 700px)";
 const BOTTOM = 36;
 const SPACE = 14;
-const NAME_HEIGHT = 13;
-/** Of more points only the best are named, and no more than there is room for: all are named when they are pointed at. */
-const MAX_NAMES = 14;
+const FONT_SIZE = 11;
+/** Says nothing that tells files apart. */
+const ENDING = /\.(tflite|lite|onnx)$/i;
 
 interface Point {
   row: Estimated;
@@ -24,7 +27,8 @@ interface Point {
 /** What latencies are drawn against. */
 export type Axis = "memory" | "macs";
 
-export function scatter(rows: Estimated[], target: string, axis: Axis, choose: (axis: Axis) => void, open: (row: Estimated) => void): HTMLElement {
+/** Drawn anew when the window becomes narrow or wide, until `signal`. */
+export function scatter(rows: Estimated[], target: string, axis: Axis, choose: (axis: Axis) => void, open: (row: Estimated) => void, signal: AbortSignal): HTMLElement {
   const has_memory = rows.some(({ summary }) => memoryOf(summary.results, target) !== null);
   const is_memory = has_memory && axis === "memory";
   const points = rows.flatMap((row): Point[] => {
@@ -40,7 +44,12 @@ export function scatter(rows: Estimated[], target: string, axis: Axis, choose: (
     if (value === "macs" || has_memory) select.append(el("option", { value, selected: (value === "memory") === is_memory }, words));
   }
   const words = `. No other file is better in both than: ${[...front].map(({ row }) => row.file).join(", ")}.`;
-  return el("figure", { class: "scatter" }, el("figcaption", {}, `Latency on ${device} against `, select, words), drawing(points, front, is_memory, open));
+  const narrow = matchMedia(IS_NARROW);
+  const place = el("div");
+  const draw = (): void => place.replaceChildren(drawing(points, front, is_memory, narrow.matches ? NARROW : WIDE, open));
+  narrow.addEventListener("change", draw, { signal });
+  draw();
+  return el("figure", { class: "scatter" }, el("figcaption", {}, `Latency on ${device} against `, select, words), place);
 }
 
 /** What a file needs there: the peak of the target's SRAM, else the arena. */
@@ -64,55 +73,85 @@ export function paretoFront<P extends { x: number; y: { value: number } }>(point
   return front;
 }
 
-function drawing(points: Point[], front: Set<Point>, is_bytes: boolean, open: (row: Estimated) => void): SVGElement {
-  const x_end = Math.max(...points.map(({ x }) => x)) * 1.08 || 1;
-  const y_end = Math.max(...points.map(({ y }) => y.hi ?? y.value)) * 1.08 || 1;
-  const at_x = (x: number): number => LEFT + (x / x_end) * (WIDTH - LEFT - SPACE);
-  const at_y = (y: number): number => HEIGHT - BOTTOM - (y / y_end) * (HEIGHT - BOTTOM - SPACE);
-  const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "scatter-drawing" });
+function drawing(points: Point[], front: Set<Point>, is_bytes: boolean, { width, height, letters }: typeof WIDE, open: (row: Estimated) => void): SVGElement {
   const unit = points[0].y.unit;
-  for (const part of [0, 0.5, 1]) {
-    const [x, y] = [(part * x_end) / 1.08, (part * y_end) / 1.08];
-    const x_words = is_bytes ? format.bytes(Math.round(x), x_end) : format.count(x, "", x_end);
-    svg.append(
-      node("line", { class: "axis", x1: LEFT, x2: WIDTH - SPACE, y1: at_y(y), y2: at_y(y) }),
-      label(format.text(format.measure(y, unit, y_end)), LEFT - 8, at_y(y) + 4, "end"),
-      label(format.text(x_words), at_x(x), HEIGHT - BOTTOM + 18, "middle"),
-    );
+  const across = scaleOf(points.map(({ x }) => x), is_bytes ? 4 : 10);
+  const up = scaleOf(points.flatMap(({ y }) => [y.value, y.hi ?? y.value]), 10);
+  const x_words = (value: number): string => format.text(is_bytes ? format.bytes(Math.round(value), across.unit(value)) : format.count(value, "", across.unit(value)));
+  const y_words = (value: number): string => format.text(format.measure(value, unit, up.unit(value)));
+  const left = 12 + Math.max(...up.ticks.map((value) => textWidth(y_words(value))));
+  const at_x = (x: number): number => left + across.part(x) * (width - left - SPACE);
+  const at_y = (y: number): number => height - BOTTOM - up.part(y) * (height - BOTTOM - SPACE);
+  const svg = node("svg", { viewBox: `0 0 ${width} ${height}`, width, class: "scatter-drawing" });
+  for (const value of up.ticks) {
+    svg.append(node("line", { class: "axis", x1: left, x2: width - SPACE, y1: at_y(value), y2: at_y(value) }), label(y_words(value), left - 8, at_y(value) + 4, "end"));
+  }
+  for (const value of across.ticks) {
+    const words = x_words(value);
+    const [at, half] = [at_x(value), textWidth(words) / 2];
+    svg.append(node("line", { class: "axis", x1: at, x2: at, y1: height - BOTTOM, y2: height - BOTTOM + 4 }), label(words, Math.min(Math.max(at, left + half), width - half), height - BOTTOM + 18, "middle"));
   }
   const line = [...front].map(({ x, y }) => `${at_x(x)},${at_y(y.value)}`).join(" ");
-  svg.append(node("polyline", { class: "front", points: line }), label(is_bytes ? metricName("sram_peak") : "MACs", WIDTH - SPACE, HEIGHT - 4, "end"));
-  const named = (points.length <= MAX_NAMES ? points : [...front]).slice(0, MAX_NAMES);
-  const heights = nameHeights(named.map(({ y }) => at_y(y.value)));
-  const name_y = new Map(named.map((point, i) => [point, heights[i]]));
-  for (const point of points) svg.append(mark(point, name_y.get(point) ?? null, front.has(point), at_x, at_y, open));
+  const logarithmic = up.is_powers && across.is_powers ? "both axes logarithmic" : up.is_powers ? "latency logarithmic" : "logarithmic";
+  svg.append(node("polyline", { class: "front", points: line }), label(`${is_bytes ? metricName("sram_peak") : "MACs"}${up.is_powers || across.is_powers ? `; ${logarithmic}` : ""}`, width - SPACE, height - 4, "end"));
+  // The best ones are named first; those without room are named when they are pointed at.
+  const others = points.filter((point) => !front.has(point));
+  const named = [...front, ...others].map((point) => ({ point, x: at_x(point.x), y: at_y(point.y.value), text: shortened(point.row.file.replace(ENDING, ""), letters) }));
+  const frame = { left: left + 4, right: width, top: 0, bottom: height - BOTTOM };
+  const places = placeNames(named, frame, textWidth);
+  for (const name of named.toReversed()) svg.append(mark(name.point, name.text, places.get(name) ?? null, front.has(name.point), at_x, at_y, width, open));
   return svg;
 }
 
-/** Names of points at nearly the same height stand below each other, above the axis. */
-function nameHeights(heights: number[]): number[] {
-  const placed: number[] = [...heights];
-  const order = heights.map((_, i) => i).sort((a, b) => heights[a] - heights[b]);
-  order.forEach((place, i) => {
-    if (i > 0) placed[place] = Math.max(heights[place], placed[order[i - 1]] + NAME_HEIGHT);
-  });
-  let lowest = HEIGHT - BOTTOM;
-  for (const place of order.toReversed()) {
-    placed[place] = Math.min(placed[place], lowest);
-    lowest = placed[place] - NAME_HEIGHT;
-  }
-  return placed;
+interface Scale {
+  /** From 0, at the beginning of the axis, to 1. */
+  part: (value: number) => number;
+  ticks: number[];
+  /** In whose unit a tick is written. */
+  unit: (value: number) => number;
+  /** Whether equal steps are equal factors. */
+  is_powers: boolean;
 }
 
-function mark({ row, x, y }: Point, name_y: number | null, is_best: boolean, at_x: (x: number) => number, at_y: (y: number) => number, open: (row: Estimated) => void): SVGElement {
+/** Values that span more than this factor would lie on top of each other at the beginning of an even axis. */
+const MAX_EVEN_SPAN = 30;
+const MAX_TICKS = 5;
+
+/** Even from 0, or by factors with ticks at powers of `base`. */
+function scaleOf(values: readonly number[], base: number): Scale {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  if (least <= 0 || most / least <= MAX_EVEN_SPAN) {
+    const end = 1.08 * most || 1;
+    return { part: (value) => value / end, ticks: [0, most / 2, most], unit: () => most, is_powers: false };
+  }
+  const [begin, end] = [Math.log(least / 1.5), Math.log(most * 1.5)];
+  const [first, last] = [Math.ceil(begin / Math.log(base)), Math.floor(end / Math.log(base))];
+  const step = Math.ceil((last - first + 1) / MAX_TICKS);
+  const ticks = Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, i) => base ** (first + i * step));
+  return { part: (value) => Math.max(0, (Math.log(Math.max(value, Number.MIN_VALUE)) - begin) / (end - begin)), ticks, unit: (value) => value, is_powers: true };
+}
+
+/** Of a text in the drawing, in its units. */
+function textWidth(text: string): number {
+  measuring ??= document.createElement("canvas").getContext("2d");
+  if (!measuring) return text.length * FONT_SIZE;
+  measuring.font = `${FONT_SIZE}px ${getComputedStyle(document.body).fontFamily}`;
+  return measuring.measureText(text).width;
+}
+
+let measuring: CanvasRenderingContext2D | null = null;
+
+function mark({ row, x, y }: Point, name: string, place: Place | null, is_best: boolean, at_x: (x: number) => number, at_y: (y: number) => number, width: number, open: (row: Estimated) => void): SVGElement {
   const group = node("g", { class: is_best ? "point best" : "point", role: "button", tabindex: 0, "aria-label": `Open ${row.file}` });
   if (y.lo !== undefined && y.hi !== undefined) group.append(node("line", { x1: at_x(x), x2: at_x(x), y1: at_y(y.lo), y2: at_y(y.hi) }));
   group.append(node("circle", { cx: at_x(x), cy: at_y(y.value), r: 5 }));
-  const is_right = at_x(x) > WIDTH * 0.7;
-  if (name_y !== null) group.append(label(row.file, at_x(x) + (is_right ? -9 : 9), name_y + 4, is_right ? "end" : "start"));
+  const is_right = at_x(x) > width / 2;
+  const { x: name_x, y: name_y, anchor } = place ?? { x: at_x(x) + (is_right ? -9 : 9), y: at_y(y.value) - 9, anchor: is_right ? "end" : "start" } as const;
+  const text = label(name, name_x, name_y, anchor);
+  text.setAttribute("class", place ? "name" : "name without-room");
   const title = node("title", {});
   title.textContent = row.file;
-  group.append(title);
+  group.append(text, title);
   group.addEventListener("click", () => open(row));
   group.addEventListener("keydown", (event) => {
     if ((event as KeyboardEvent).key === "Enter" || (event as KeyboardEvent).key === " ") open(row);

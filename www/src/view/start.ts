@@ -129,7 +129,7 @@ function errorTable(targets: TargetInfo[], name: string): HTMLElement {
       {},
       el("th", { scope: "row" }, target.device),
       el("td", { class: "against", title: target.learned_from }, referenceWords(target.provenance)),
-      ...metrics.map(({ metric }) => el("td", { class: "numeric" }, errorOf(target, metric))),
+      ...metrics.map(({ metric }) => errorCell(target, metric)),
     ),
   );
   const head = ["Target", "Error against", ...metrics.map(({ metric }) => metricName(metric))].map((name, i) =>
@@ -138,9 +138,10 @@ function errorTable(targets: TargetInfo[], name: string): HTMLElement {
   return el("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": `${name}, scrollable` }, el("table", { class: "known-targets" }, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)));
 }
 
-function errorOf(target: TargetInfo, metric: string): string {
+/** In narrow windows rows are lists, whose parts say what they are. */
+function errorCell(target: TargetInfo, metric: string): HTMLElement {
   const found = target.metrics.find((candidate) => candidate.metric === metric);
-  if (!found) return "–";
+  if (!found) return el("td", { class: "numeric no-estimate" }, "–");
   const error = found.expected_error_percent;
-  return typeof error === "number" ? format.percent(error) : "not measured";
+  return el("td", { class: "numeric", "data-name": metricName(metric) }, typeof error === "number" ? format.percent(error) : "not measured");
 }

@@ -2,7 +2,8 @@
 import type { LiteCast } from "../../package/src/litecast.ts";
 import { interleaved, start as startModule } from "../../package/src/load.ts";
 import type { EstimateOptions } from "../../package/types/index.d.ts";
-import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, StartCall, Started, SweepCall } from "../protocol.ts";
+import { unreadable } from "../messenger.ts";
+import type { EstimateCall, Estimated, EstimatorCall, EstimatorValue, FileToRead, ReadAheadCall, StartCall, Started, SweepCall, WarmUpCall } from "../protocol.ts";
 import type { Report, Sweep, TargetChoices } from "../report.ts";
 import { changesOf, isChanged, scenarioWords } from "../scenario.ts";
 import { keepReport } from "../store.ts";
@@ -12,8 +13,10 @@ let litecast: LiteCast;
 let has_predictor = false;
 /** Set by the first file: from then on nothing is estimated that nobody asked for. */
 let is_used = false;
+/** The last file that was read before its estimate was asked for. */
+let ahead: { number: number; bytes: ArrayBuffer } | null = null;
 
-async function start({ assets: { module, bundle, warm_up } }: StartCall): Promise<Started> {
+async function start({ assets: { module, bundle } }: StartCall): Promise<Started> {
   const files = "kind" in bundle ? null : { network: interleaved(new Uint8Array(bundle.planes)), manifest: bundle.manifest, id: BUNDLE_ID };
   litecast = await startModule({ wasm: module, predictor: files });
   if ("kind" in bundle) return { targets: [], others: [], predictor_failure: bundle };
@@ -21,33 +24,38 @@ async function start({ assets: { module, bundle, warm_up } }: StartCall): Promis
     const all = litecast.targets();
     const [targets, others] = [true, false].map((is_default) => all.filter((target) => target.is_default === is_default));
     has_predictor = true;
-    if (warm_up) warmUp(new Uint8Array(warm_up), performance.now() + WARM_UP_MS);
     return { targets, others, predictor_failure: null };
   } catch (error) {
     return { targets: [], others: [], predictor_failure: describe(error) };
   }
 }
 
-/**
- * Time for estimates that nobody asked for, in ms. The browser compiles what runs often a second time, and better; a
- * first file should not have to wait for that.
- */
-const WARM_UP_MS = 400;
+function warmUp({ bytes }: WarmUpCall): Report | null {
+  return is_used || !has_predictor ? null : litecast.estimate(new Uint8Array(bytes), { name: "warm-up.tflite" });
+}
 
-/** One estimate a task, so that a file waits for no more than one. */
-function warmUp(bytes: Uint8Array, until: number): void {
-  setTimeout(() => {
-    if (is_used || performance.now() > until) return;
-    litecast.estimate(bytes, { name: "warm-up.tflite" });
-    warmUp(bytes, until);
-  });
+function readAhead({ model: { file, number } }: ReadAheadCall): null {
+  is_used = true;
+  ahead = { number, bytes: new FileReaderSync().readAsArrayBuffer(file) };
+  return null;
+}
+
+function read({ file, number }: FileToRead): ArrayBuffer {
+  const known = ahead?.number === number ? ahead.bytes : null;
+  ahead = null;
+  try {
+    return known ?? new FileReaderSync().readAsArrayBuffer(file);
+  } catch (error) {
+    throw unreadable(error);
+  }
 }
 
 async function estimate(call: EstimateCall): Promise<Estimated> {
   is_used = true;
   const { key, scenario } = call;
-  const hash = call.is_summary || !isSecureContext ? null : sha256Of(call.bytes);
-  const report = reportOf(call, hash ? NOT_YET : undefined);
+  const bytes = call.model instanceof ArrayBuffer ? call.model : read(call.model);
+  const hash = call.is_summary || !isSecureContext ? null : sha256Of(bytes);
+  const report = reportOf(call, new Uint8Array(bytes), hash ? NOT_YET : undefined);
   if (hash) report.sha256 = await hash;
   if (scenarioWords(scenario).length > 0) report.what_if = scenario;
   if (key !== null) setTimeout(() => void keepReport(key, report)); // after the page has it
@@ -63,8 +71,7 @@ async function sha256Of(bytes: ArrayBuffer): Promise<string> {
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function reportOf({ bytes, file, scenario, targets, more_targets, application, is_summary }: EstimateCall, sha256: string | undefined): Report {
-  const model = new Uint8Array(bytes);
+function reportOf({ file, scenario, targets, more_targets, application, is_summary }: EstimateCall, model: Uint8Array, sha256: string | undefined): Report {
   const { batch, threads } = scenario;
   const options: EstimateOptions = { name: file, batch, threads, application };
   if (targets || more_targets.length > 0) options.targets = [...(targets ?? litecast.defaultTargets()), ...more_targets];
@@ -90,6 +97,8 @@ function sweep({ bytes, limits, scenario }: SweepCall): Sweep {
 
 function answer(call: EstimatorCall): Promise<Started | Estimated> | EstimatorValue {
   if (call.kind === "start") return start(call);
+  if (call.kind === "warm-up") return warmUp(call);
+  if (call.kind === "read-ahead") return readAhead(call);
   if (call.kind === "estimate") return estimate(call);
   if (call.kind === "choices") return choices(call.vela_ini);
   if (call.kind === "load-gpus") return litecast.loadGpus(new Uint8Array(call.constants));

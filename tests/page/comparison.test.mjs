@@ -1,0 +1,124 @@
+/** Several files: their table, two models side by side, and latency against memory or MACs. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { dropFiles, dropModels, isKept, openBrowser, usePage, waitBothDrawn, waitCompared } from "./browser.mjs";
+import { residualModel } from "./model.mjs";
+
+let chromium;
+let folder;
+before(async () => {
+  chromium = await openBrowser();
+  folder = await mkdtemp(path.join(tmpdir(), "litecast-comparison-"));
+});
+after(async () => {
+  await chromium?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function writeModel(name, bytes) {
+  const file = path.join(folder, name);
+  await writeFile(file, bytes);
+  return file;
+}
+
+const withPage = (use, settings) => usePage(chromium, use, settings);
+
+test("several files make a comparison: one metric and one unit a column, doubts, baseline, sorting, CSV", () =>
+  withPage(async (page) => {
+    const files = [await writeModel("a.tflite", residualModel(8)), await writeModel("bad.tflite", "no"), await writeModel("c.tflite", residualModel(400))];
+    await dropFiles(page, files);
+    await waitCompared(page, 3);
+    const rows = page.locator(".comparison tbody tr");
+    assert.match(await rows.nth(1).textContent(), /expected a TFLite file/i);
+    assert.match(await rows.nth(2).textContent(), /400/);
+    await page.selectOption("#comparison-target", "");
+    const columns = await page.$$eval(".comparison thead tr:last-child th", (heads) => heads.map((head) => head.textContent));
+    const devices = await page.$$eval(".comparison .devices th", (heads) => heads.flatMap((head) => new Array(head.colSpan).fill(head.textContent)));
+    const cells = await rows.nth(2).locator("td").evaluateAll((all) => all.map((cell) => ({ metric: cell.dataset.metric, value: cell.querySelector(".value")?.textContent, doubt: cell.querySelector(".doubt-words")?.textContent })));
+    assert.equal(cells.length, columns.length - 1);
+    // Each number is that of the report, under the head of its target and metric.
+    const names = { latency: "Latency", energy: "Energy", sram_peak: "SRAM peak", offchip_traffic: "Off-chip traffic", sram_traffic: "SRAM traffic", arena: "Tensor arena" };
+    for (const [i, { metric, value, doubt }] of cells.entries()) {
+      if (!metric) continue;
+      assert.ok(columns[i + 1].startsWith(`${names[metric]} `), `${metric} under ${columns[i + 1]}`);
+      assert.ok(value && doubt, `${metric} of ${devices[i - 4]}: ${value}, ${doubt}`);
+    }
+    await page.selectOption("#comparison-target", "cortex-a76-rpi5");
+    await rows.nth(0).locator(".baseline").click();
+    assert.match(await rows.nth(2).locator(".difference").first().textContent(), /^\+[\d.,]+\s%$/u);
+    await rows.nth(2).locator("[data-operators]").focus();
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".side-by-side tbody tr");
+    assert.match(await page.textContent(".side-by-side .subtle"), /8 operators matched.*392 in one model alone/);
+    assert.match(await page.textContent(".side-by-side"), /not there/);
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator(".side-by-side").count(), 0, "closed by the button that has the focus");
+    const latency = page.locator('.comparison th:has-text("Latency") button');
+    await latency.focus();
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Enter");
+    assert.match(await rows.nth(0).textContent(), /c\.tflite/);
+    assert.equal(await page.locator(".scatter .point").count(), 2);
+    const download = page.waitForEvent("download");
+    await page.click('.comparison-controls button:text-is("CSV")');
+    const lines = (await readFile(await (await download).path(), "utf8")).trim().split("\r\n");
+    assert.match(lines[0], /^file,batch,precision,operators,macs/);
+    assert.ok(lines.length > 20 && lines.some((line) => line.startsWith("c.tflite,1,int8,400,")));
+  }));
+
+test("two models side by side: each metric, operators by each cost, and both graphs with one selection", () =>
+  withPage(async (page) => {
+    await dropModels(page, [residualModel(8), residualModel(12)]);
+    await page.locator(".comparison .baseline").first().click();
+    await page.locator("[data-operators]").focus();
+    await page.keyboard.press("Enter");
+    const totals = () => page.$$eval(".totals tbody tr", (rows) => Object.fromEntries(rows.map((row) => [row.children[0].textContent, [...row.children].slice(1).map(({ textContent }) => textContent)])));
+    const on_npu = await totals();
+    for (const name of ["Latency", "Energy", "SRAM peak", "MACs", "Operators"]) assert.equal(on_npu[name]?.length, 3, name);
+    assert.deepEqual(on_npu["Operators"].map((text) => text.replace("\u202f", " ")), ["8", "12", "+50 %"]);
+    assert.match(on_npu["Latency"][2], /^\+[\d.]+\s%( \?)?$/u);
+    const head = () => page.textContent(".side-by-side-part > .scroller:last-child thead");
+    assert.match(await head(), /ms|µs/u);
+    await page.focus("#side-by-side-measure");
+    await page.selectOption("#side-by-side-measure", "macs");
+    assert.match(await head(), /Change [kM]/);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "side-by-side-measure", "the focus stays");
+    await page.selectOption("#comparison-target", "cortex-a76-rpi5");
+    assert.notDeepEqual((await totals())["Latency"], on_npu["Latency"], "another target has another latency");
+    await page.locator(".side-by-side details > summary").focus();
+    await page.keyboard.press("Enter");
+    const drawings = page.locator(".one-graph .drawing");
+    await waitBothDrawn(page);
+    assert.equal(await drawings.count(), 2);
+    await drawings.first().focus();
+    await page.keyboard.press("Home");
+    assert.match(await page.textContent(".side-by-side details > [role=status]"), /^CONV_2D #0, .* → CONV_2D #0, /);
+    await drawings.last().focus();
+    await page.keyboard.press("End");
+    assert.match(await page.textContent(".side-by-side details > [role=status]"), /^not there → \w+ #11, /, "the longer one has more operators");
+  }));
+
+test("latency is drawn against memory or MACs, and comparisons stand in the history", () =>
+  withPage(async (page) => {
+    await dropModels(page, [residualModel(8), residualModel(40), residualModel(24)]);
+    const places = () => page.$$eval(".scatter .point circle", (all) => all.map((circle) => circle.getAttribute("cx")).join());
+    const by_memory = await places();
+    await page.focus("#scatter-axis");
+    await page.selectOption("#scatter-axis", "macs");
+    assert.notEqual(await places(), by_memory);
+    assert.equal(await page.evaluate(() => document.activeElement.id), "scatter-axis", "the focus stays");
+    await page.waitForFunction(isKept, ["opened", 3]);
+    await page.reload();
+    await waitCompared(page, 3);
+    await page.click("#home");
+    await page.waitForSelector(".history-list");
+    await page.click('.history-list button:text-is("Comparison of 3 files")');
+    await waitCompared(page, 3);
+    await page.click("#home");
+    await page.click('[aria-label="Forget Comparison of 3 files"]');
+    await page.waitForFunction(() => !document.querySelector('.history-list [data-view="comparison"]'));
+    assert.equal(await page.locator(".history-list li").count(), 3, "the reports stay");
+  }));

@@ -1,0 +1,87 @@
+/** What was opened before: Back, Forward, reload, and files that are kept. */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { dropBytes, dropFiles, isKept, openBrowser, usePage, waitCompared, waitDrawn } from "./browser.mjs";
+import { residualModel } from "./model.mjs";
+
+let chromium;
+let folder;
+before(async () => {
+  chromium = await openBrowser();
+  folder = await mkdtemp(path.join(tmpdir(), "litecast-history-"));
+});
+after(async () => {
+  await chromium?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function writeModel(name, bytes) {
+  const file = path.join(folder, name);
+  await writeFile(file, bytes);
+  return file;
+}
+
+const withPage = (use, settings) => usePage(chromium, use, settings);
+
+test("Back, Forward and reload keep what was opened", () =>
+  withPage(async (page) => {
+    const files = [await writeModel("first.tflite", residualModel(8)), await writeModel("second.tflite", residualModel(40))];
+    await dropFiles(page, files);
+    await waitCompared(page, 2);
+    await page.locator('.comparison [data-open]:has-text("second.tflite")').focus();
+    await page.keyboard.press("Enter");
+    await waitDrawn(page, "second.tflite");
+    assert.notEqual(await page.evaluate(() => document.activeElement.tagName), "BODY", "the focus is somewhere");
+    await page.goBack();
+    await page.waitForSelector(".comparison [data-open]");
+    assert.equal(await page.locator(".comparison tbody .value").count() > 0, true, "the estimates are still there");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "second.tflite", "on the row that was opened");
+    await page.goForward();
+    await waitDrawn(page, "second.tflite");
+    await page.reload();
+    await waitDrawn(page, "second.tflite");
+    assert.ok(await page.isDisabled(".batch input"), "another batch needs the file");
+    await page.goBack();
+    await page.waitForSelector(".comparison [data-open]");
+    assert.equal(await page.locator(".comparison [data-open]").count(), 2, "the comparison came back with its reports");
+    await page.goBack();
+    await page.waitForSelector(".history-list");
+    assert.equal(await page.locator(".history-list li").count(), 3, "two reports and their comparison");
+    await page.click('.history-list button:text-is("first.tflite")');
+    await waitDrawn(page, "first.tflite");
+    await page.click("#home");
+    await page.click("text=Forget all");
+    await page.waitForSelector(".history:empty", { state: "attached" });
+  }));
+
+test("files are kept only where a person wants that, and then a report can be changed after a reload", () =>
+  withPage(async (page) => {
+    await dropBytes(page, "kept.tflite", residualModel(12));
+    await waitDrawn(page, "kept.tflite");
+    await page.click("#home");
+    await page.waitForSelector(".history-list");
+    assert.equal(await page.isChecked("#keep-files"), false);
+    await page.focus("#keep-files");
+    await page.keyboard.press("Space");
+    await dropBytes(page, "again.tflite", residualModel(16));
+    await waitDrawn(page, "again.tflite");
+    await page.waitForFunction(isKept, ["files", 1]); // once the report is on the screen
+    await page.reload();
+    await waitDrawn(page, "again.tflite");
+    assert.equal(await page.isDisabled(".batch input"), false);
+    await page.click("#home");
+    await page.click('.history-list button:text-is("kept.tflite")');
+    await waitDrawn(page, "kept.tflite");
+    assert.ok(await page.isDisabled(".batch input"), "it was opened before files were to be kept");
+    await page.click("#home");
+    await page.waitForSelector("#keep-files");
+    await page.uncheck("#keep-files");
+    await page.click('.history-list button:text-is("again.tflite")');
+    await waitDrawn(page, "again.tflite");
+    await page.reload();
+    await waitDrawn(page, "again.tflite");
+    assert.ok(await page.isDisabled(".batch input"), "what was kept is forgotten");
+  }));

@@ -1,0 +1,50 @@
+/** Files on which the worker does what no real file should make it do. */
+import { dropBytes } from "./browser.mjs";
+import { residualModel } from "./model.mjs";
+
+/**
+ * Runs before the real worker's code: files of these names keep it busy for ever, trap after half a second, or leave it
+ * with a gigabyte of memory.
+ */
+const WORKER_PRELUDE = `
+let file = "";
+addEventListener("message", ({ data }) => {
+  file = data.call?.file ?? file;
+  if (file === "hang.tflite") for (;;);
+  if (file === "trap.tflite") {
+    const until = performance.now() + 100;
+    while (performance.now() < until);
+  }
+});
+const reply = postMessage.bind(globalThis);
+globalThis.postMessage = (message, transfer) => {
+  if (file === "trap.tflite" && message.value?.report) return reply({ id: message.id, error: { kind: "internal", message: "unreachable" } });
+  if (file === "large.tflite" && message.value?.report) message.value.memory_bytes = 1e9;
+  reply(message, transfer);
+};
+`;
+
+/** What `openPage` prepares a page with on which such files are dropped. */
+export async function withStrangeFiles(page) {
+  await page.route("**/estimate.js*", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: WORKER_PRELUDE + (await response.text()) });
+  });
+  await page.addInitScript(() => {
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message, transfer) {
+      window.last_posted = message.call?.file ?? window.last_posted;
+      post.call(this, message, transfer);
+    };
+  });
+}
+
+/** The page's workers that estimate. */
+export const estimators = (page) => page.workers().filter((worker) => worker.url().includes("estimate.js"));
+
+/** A worker has it when this resolves. */
+export async function dropHanging(page) {
+  await page.evaluate(() => (window.last_posted = null));
+  await dropBytes(page, "hang.tflite", residualModel(4));
+  await page.waitForFunction(() => window.last_posted === "hang.tflite");
+}

@@ -1,0 +1,101 @@
+/**
+ * What goes wrong behind the page: files that hang, workers that trap or grow, and parts of the page that are missing.
+ */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { dropBytes, openBrowser, openPage, readEstimates, until, usePage, waitDrawn } from "./browser.mjs";
+import { residualModel } from "./model.mjs";
+import { dropHanging, estimators, withStrangeFiles } from "./strange.mjs";
+
+const NPUS = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"];
+const EDGE_TPU = "edgetpu-coral-dev-board";
+const PROCESSORS = { "cortex-a76-rpi5": ["latency", "energy"], "cortex-a72-rpi4": ["latency"] };
+
+let chromium;
+before(async () => {
+  chromium = await openBrowser();
+});
+after(async () => {
+  await chromium?.close();
+});
+
+const withPage = (use, settings) => usePage(chromium, use, settings);
+
+test("a file that hangs costs nothing but itself: cancelled, left for another, or after the time limit", () =>
+  withPage(
+    async (page) => {
+      const good = residualModel(12);
+      await dropBytes(page, "before.tflite", good);
+      await waitDrawn(page, "before.tflite");
+      const expected = await readEstimates(page);
+      await dropBytes(page, "hang.tflite", good);
+      await page.waitForSelector("#cancel:visible");
+      await page.keyboard.press("Escape");
+      await page.waitForSelector("#cancel", { state: "hidden" });
+      assert.ok(await page.isVisible(".decide"), "the report that was shown stays");
+      await dropBytes(page, "hang.tflite", good);
+      await dropBytes(page, "after.tflite", good);
+      await waitDrawn(page, "after.tflite");
+      assert.deepEqual(await readEstimates(page), expected);
+      await page.clock.install();
+      await dropHanging(page);
+      await page.clock.fastForward(61_000);
+      await page.waitForSelector('.failure-panel[data-kind="time-limit"]');
+      await dropBytes(page, "last.tflite", good);
+      await page.waitForFunction(() => document.title.startsWith("last.tflite"));
+      await page.clock.runFor(1000);
+      await waitDrawn(page, "last.tflite");
+      assert.deepEqual(await readEstimates(page), expected);
+    },
+    { prepare: withStrangeFiles },
+  ));
+
+test("a worker that trapped, even for a request that was given up, or grew large is ended", () =>
+  withPage(
+    async (page) => {
+      const ended = new Set();
+      const watch = () => estimators(page).forEach((worker) => worker.once("close", () => ended.add(worker)));
+      const good = residualModel(12);
+      await dropBytes(page, "good.tflite", good);
+      await waitDrawn(page, "good.tflite");
+      const expected = await readEstimates(page);
+      for (const name of ["large.tflite", "trap.tflite"]) {
+        await until(() => estimators(page).length === 2, "one at work, one spare");
+        watch();
+        await dropBytes(page, name, good);
+        await page.waitForFunction((name) => window.last_posted === name, name);
+        if (name === "trap.tflite") await page.keyboard.press("Escape");
+        // What advice asked of it may have ended another one.
+        await until(() => ended.size >= 1, `${name} ends its worker`);
+        ended.clear();
+        await dropBytes(page, "good.tflite", good);
+        await page.waitForFunction(() => document.title.startsWith("good.tflite"));
+        assert.deepEqual(await readEstimates(page), expected);
+      }
+    },
+    { prepare: withStrangeFiles },
+  ));
+
+test("a module that is not one is named with its address", async () => {
+  const html = (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html>" });
+  const { page, close } = await openPage(chromium, { prepare: (page) => page.route("**/litecast_bg.wasm*", html) });
+  assert.equal(await page.getAttribute("body", "data-ready"), "no");
+  const words = await page.textContent("#ready");
+  assert.ok(words.replace(/\?v=\w+/, "").includes(`${chromium.url}litecast_bg.wasm: expected a WebAssembly module (00 61 73 6d), found 3c 21 64 6f`), words);
+  await dropBytes(page, "any.tflite", residualModel(4));
+  await page.waitForSelector('.failure-panel[data-kind="asset"]');
+  await close();
+});
+
+test("without the predictor the facts remain", async () => {
+  const missing = (route) => route.fulfill({ status: 404 });
+  const { page, close } = await openPage(chromium, { prepare: (page) => page.route("**/predictor.planes*", missing) });
+  assert.match((await page.textContent("#ready")).replace(/\?v=\w+/, ""), /No learned estimates: .*predictor\.planes: expected a file, found HTTP status 404/);
+  await dropBytes(page, "facts.tflite", residualModel(8));
+  await waitDrawn(page, "facts.tflite");
+  const cards = await readEstimates(page);
+  assert.equal(cards["tflite-micro"].metrics.arena.error, "exact");
+  assert.ok(NPUS.every((target) => Object.keys(cards[target]?.metrics ?? {}).length === 0));
+  for (const target of [EDGE_TPU, ...Object.keys(PROCESSORS)]) assert.ok(cards[target].metrics.latency, `${target} needs no predictor`);
+  await close();
+});
