@@ -84,7 +84,7 @@ pub struct OnBoard {
 }
 
 /// Whether a model has room on a board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "schema",
     derive(schemars::JsonSchema, ts_rs::TS),
@@ -101,7 +101,7 @@ pub enum Verdict {
 }
 
 /// Where a part of the model lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "kebab-case", tag = "room")]
 pub enum Room {

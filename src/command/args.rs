@@ -226,7 +226,7 @@ pub struct BoardsArgs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
-    pub application: ApplicationArgs,
+    pub read: ReadArgs,
     /// Print one JSON document per line and file.
     #[arg(long)]
     pub json: bool,
@@ -282,6 +282,18 @@ pub struct TargetsArgs {
     pub json: bool,
 }
 
+/// What a worker tells of a file, as JSON.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tell {
+    /// Its report.
+    #[default]
+    Report,
+    /// A report of exact facts alone, on no target.
+    Facts,
+    /// On which boards it has room.
+    Boards,
+}
+
 #[derive(clap::Args)]
 pub struct WorkerArgs {
     pub files: Vec<PathBuf>,
@@ -289,9 +301,9 @@ pub struct WorkerArgs {
     pub targets: TargetArgs,
     #[command(flatten)]
     pub read: ReadArgs,
-    /// Count the exact facts only.
-    #[arg(long)]
-    pub facts: bool,
+    /// What to tell of each file.
+    #[arg(long, value_enum, default_value_t)]
+    pub tell: Tell,
     /// Number of files at the start of the list that are estimated one at a time.
     #[arg(long, default_value = "0")]
     pub alone: usize,

@@ -2,70 +2,76 @@
 
 use std::error::Error;
 use std::fmt::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
-use litecast::boards::{Application, Fits, Room, Verdict};
-use litecast::estimate::{ModelFile, estimate_on};
-use serde::Serialize;
+use litecast::boards::{Need, Room, Verdict};
+use litecast::report::Failure;
+use serde::Deserialize;
 
-use super::args::BoardsArgs;
+use super::args::{BoardsArgs, Tell};
+use super::choice::TargetArgs;
+use super::source::{self, Request};
 use super::table::Table;
 use super::terminal::{dim, heading, wrapped};
-use super::{inputs, quantity, source, terminal, worker};
-use litecast::report::Failure;
+use super::{inputs, quantity, terminal};
+
+/// What a worker tells.
+#[derive(Deserialize)]
+struct Placed {
+    need: Need,
+    boards: Vec<OnBoard>,
+}
+
+#[derive(Deserialize)]
+struct OnBoard {
+    name: String,
+    core: String,
+    clock_mhz: Option<f64>,
+    fits: Verdict,
+    ram: Room,
+    flash: Room,
+    latency: Option<Latency>,
+}
+
+#[derive(Deserialize)]
+struct Latency {
+    value_ms: f64,
+    is_transferred: bool,
+}
 
 pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
-    let application = args.application.application();
+    let request = Request {
+        targets: &TargetArgs::default(),
+        read: &args.read,
+        tell: Tell::Boards,
+    };
     let mut code = ExitCode::SUCCESS;
     let width = terminal::width();
-    for file in inputs::expand(&args.files)? {
+    request.each_json(&inputs::expand(&args.files)?, |file, json| {
         let name = file.to_string_lossy();
-        let fits = fits(&file, application);
-        if let Err(failure) = &fits {
+        let printed = match args.json {
+            true => json.map(|json| json + "\n"),
+            false => json.and_then(|json| Ok(text(&name, &placed(&json)?, width))),
+        };
+        if let Err(failure) = &printed {
             terminal::complain(&format!("{name}: {failure}"));
             code = ExitCode::FAILURE;
         }
-        match (fits, args.json) {
-            (Ok(fits), true) => terminal::print_json(json(&name, &fits)? + "\n")?,
-            (Ok(fits), false) => terminal::print(&text(&name, &fits, width))?,
-            (Err(failure), true) => terminal::print_json(source::failed_line(&name, failure)?)?,
-            (Err(_), false) => {}
+        match (printed, args.json) {
+            (Ok(json), true) => terminal::print_json(json),
+            (Ok(text), false) => terminal::print(&text),
+            (Err(failure), true) => terminal::print_json(source::failed_line(&name, failure)?),
+            (Err(_), false) => Ok(()),
         }
-    }
+    })?;
     Ok(code)
 }
 
-fn fits(file: &Path, application: Application) -> Result<Fits, Failure> {
-    let bytes = worker::read(file)?;
-    let name = file.to_string_lossy();
-    let file = ModelFile {
-        application,
-        ..ModelFile::new(&name, &bytes)
-    };
-    let reports = estimate_on(&[file], None, &[]);
-    let mut reports = reports.map_err(|error| Failure::new("network", error.to_string()))?;
-    let report = reports
-        .swap_remove(0)
-        .map_err(|error| Failure::from(&error))?;
-    report
-        .fits
-        .ok_or_else(|| Failure::new("arena", "its need of memory is unknown".to_owned()))
+fn placed(json: &str) -> Result<Placed, Failure> {
+    serde_json::from_str(json).map_err(|error| Failure::new("serialization", error.to_string()))
 }
 
-/// What `fits` of a report has, beside the name of the file.
-#[derive(Serialize)]
-struct Placed<'p> {
-    file: &'p str,
-    #[serde(flatten)]
-    fits: &'p Fits,
-}
-
-fn json(file: &str, fits: &Fits) -> Result<String, serde_json::Error> {
-    serde_json::to_string(&Placed { file, fits })
-}
-
-fn text(file: &str, fits: &Fits, width: usize) -> String {
+fn text(file: &str, placed: &Placed, width: usize) -> String {
     let mut table = Table::default()
         .text("board")
         .text("fits")
@@ -74,7 +80,7 @@ fn text(file: &str, fits: &Fits, width: usize) -> String {
         .number("latency")
         .optional_text("core")
         .optional_number("MHz");
-    for on in &fits.boards {
+    for on in &placed.boards {
         let latency = on.latency.as_ref().map(|latency| {
             let star = if latency.is_transferred { " *" } else { "" };
             format!("{}{star}", quantity::measure(latency.value_ms, "ms"))
@@ -85,22 +91,22 @@ fn text(file: &str, fits: &Fits, width: usize) -> String {
             Verdict::No => "no",
         };
         table.row([
-            on.name.to_owned(),
+            on.name.clone(),
             verdict.to_owned(),
             room(&on.ram),
             room(&on.flash),
             latency.unwrap_or_else(|| "–".to_owned()),
-            on.core.to_owned(),
+            on.core.clone(),
             on.clock_mhz
                 .map_or_else(|| "–".to_owned(), |clock_mhz| clock_mhz.to_string()),
         ]);
     }
-    let code = &fits.need.code_bytes;
+    let code = &placed.need.code_bytes;
     let bytes = |bytes: u64| quantity::bytes(bytes as f64);
     let need = format!(
         "{} arena, {} file, {} code ({} to {})",
-        bytes(fits.need.arena_bytes),
-        bytes(fits.need.file_bytes),
+        bytes(placed.need.arena_bytes),
+        bytes(placed.need.file_bytes),
         bytes(code.value),
         bytes(code.lo),
         bytes(code.hi)

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use serde::Deserialize;
 
-use super::args::{CheckArgs, ReadArgs};
+use super::args::{CheckArgs, ReadArgs, Tell};
 use super::budget::{ARENA_TARGET, Against, Limits, Status, Verdict};
 use super::choice::{NpuArgs, Optimise, TargetArgs};
 use super::source::{self, Request};
@@ -87,7 +87,7 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode, Box<dyn Error>> {
         let request = Request {
             targets: &section.targets,
             read: &section.read,
-            facts_alone: false,
+            tell: Tell::Report,
         };
         let files = inputs::expand(&section.files)?;
         request.each(&files, |file, document| {

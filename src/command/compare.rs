@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::args::CompareArgs;
+use super::args::{CompareArgs, Tell};
 use super::document::Document;
 use super::source::Request;
 use super::table::Table;
@@ -106,7 +106,7 @@ fn side(path: &Path, args: &CompareArgs) -> Result<Side, Box<dyn Error>> {
     let request = Request {
         targets: &args.targets,
         read: &args.read,
-        facts_alone: false,
+        tell: Tell::Report,
     };
     let mut documents = Vec::new();
     request.each(&files, |_, document| {

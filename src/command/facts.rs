@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use super::args::FactsArgs;
+use super::args::{FactsArgs, Tell};
 use super::choice::TargetArgs;
 use super::document::Document;
 use super::source::Request;
@@ -17,7 +17,7 @@ pub fn run(args: &FactsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let request = Request {
         targets: &TargetArgs::default(),
         read: &args.read,
-        facts_alone: true,
+        tell: Tell::Facts,
     };
     let width = terminal::width();
     let text = |document: &Document| facts(document, args.operators, width);

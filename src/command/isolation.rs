@@ -11,14 +11,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use litecast::report::{Failure, Report};
+use litecast::report::Failure;
+use serde::Serialize;
 
 /// What a worker tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// The worker starts this many files.
     Begin(usize),
-    /// The next file's report as JSON.
+    /// The next file's report, or what else was asked of it, as JSON.
     Report(String),
     /// Why the next file has none.
     Failure(Failure),
@@ -60,13 +61,13 @@ impl<W: Write> Write for TextWriter<'_, W> {
     }
 }
 
-/// Writes a report as its [`Message`].
+/// Writes what is told of a file as its [`Message`].
 ///
 /// # Errors
-/// Of `to`. A report that cannot be written as JSON becomes a failure.
-pub fn write_report(report: &Report, to: &mut impl Write) -> io::Result<()> {
+/// Of `to`. What cannot be written as JSON becomes a failure.
+pub fn write_json(told: &impl Serialize, to: &mut impl Write) -> io::Result<()> {
     let mut text = BufWriter::with_capacity(TEXT_BYTES, TextWriter(to));
-    let written = serde_json::to_writer(&mut text, report);
+    let written = serde_json::to_writer(&mut text, told);
     text.flush()?;
     drop(text);
     match written {

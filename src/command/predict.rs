@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use super::args::PredictArgs;
+use super::args::{PredictArgs, Tell};
 use super::document::{Document, Estimate, TargetResult};
 use super::source::Request;
 use super::table::Table;
@@ -15,7 +15,7 @@ pub fn run(args: &PredictArgs) -> Result<ExitCode, Box<dyn Error>> {
     let request = Request {
         targets: &args.targets,
         read: &args.read,
-        facts_alone: false,
+        tell: Tell::Report,
     };
     let width = terminal::width();
     let text = |document: &Document| report(document, args.details, args.operators, width);

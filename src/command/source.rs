@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::args::ReadArgs;
+use super::args::{ReadArgs, Tell};
 use super::choice::TargetArgs;
 use super::document::Document;
 use super::isolation;
@@ -17,8 +18,7 @@ use litecast::report::Failure;
 pub struct Request<'r> {
     pub targets: &'r TargetArgs,
     pub read: &'r ReadArgs,
-    /// Exact facts, and no target.
-    pub facts_alone: bool,
+    pub tell: Tell,
 }
 
 impl Request<'_> {
@@ -32,12 +32,13 @@ impl Request<'_> {
         ];
         let dimensions = self.read.dimensions.iter();
         arguments.extend(dimensions.map(|(name, size)| format!("--dim={name}={size}")));
-        arguments.extend(self.facts_alone.then(|| "--facts".to_owned()));
+        let tell = self.tell.to_possible_value();
+        arguments.extend(tell.map(|tell| format!("--tell={}", tell.get_name())));
         arguments.extend(self.targets.arguments());
         arguments
     }
 
-    /// Hands out the JSON of each file's report, in the order of `files`.
+    /// Hands out the JSON of what is told of each file, in the order of `files`.
     ///
     /// # Errors
     /// Targets that there are not, a process that does not start, and what `hand_out` fails with.

@@ -11,7 +11,7 @@ use litecast::targets::choice::Choice;
 use litecast::targets::ethos_u::configuration::Product;
 use serde::Serialize;
 
-use super::args::{FormatArgs, SweepArgs};
+use super::args::{FormatArgs, SweepArgs, Tell};
 use super::budget::Limit;
 use super::choice::TargetArgs;
 use super::document::{Document, Estimate};
@@ -32,7 +32,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
     let request = Request {
         targets: &targets,
         read: &args.read,
-        facts_alone: false,
+        tell: Tell::Report,
     };
     let mut code = ExitCode::SUCCESS;
     if args.format.html {

@@ -1,21 +1,24 @@
-//! What runs in a process apart: files → the JSON of their reports, as [`Message`]s.
+//! What runs in a process apart: files → the JSON of what is told of them, as [`Message`]s.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use litecast::boards::Fits;
 use litecast::estimate::{ModelFile, estimate_on};
 use litecast::formats::tflite::ParseError;
 use litecast::formats::tflite::limits::MAX_FILE_BYTES;
 use litecast::learned::predictor::Predictor;
+use litecast::report::{Failure, Report};
 use litecast::targets::{Target, registry};
+use serde::Serialize;
 
-use super::args::{ReadArgs, WorkerArgs};
+use super::args::{ReadArgs, Tell, WorkerArgs};
 use super::inputs::is_stdin;
-use super::isolation::{Message, write_report};
-use litecast::report::Failure;
+use super::isolation::{Message, write_json};
 
 /// Limits on the files that are held in memory and estimated together.
 const FILES_AT_A_TIME: usize = 64;
@@ -24,9 +27,9 @@ const BYTES_AT_A_TIME: u64 = 64 << 20;
 /// Estimates files, the first `alone` of them one at a time, and sends the results to the parent process.
 pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
     let chosen = args.targets.chosen()?;
-    let (predictor, targets) = match args.facts {
-        true => (None, &[][..]),
-        false => (
+    let (predictor, targets) = match args.tell {
+        Tell::Facts | Tell::Boards => (None, &[][..]),
+        Tell::Report => (
             Some(Predictor::shipped()?),
             chosen.as_deref().unwrap_or(registry()),
         ),
@@ -39,7 +42,13 @@ pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
         alone = alone.saturating_sub(n);
         let (files, rest) = pending.split_at(n);
         Message::Begin(n).write(&mut to)?;
-        write_reports(files, &args.read, predictor.as_ref(), targets, &mut to)?;
+        let of_files = reports(files, &args.read, predictor.as_ref(), targets)?;
+        for (file, report) in files.iter().zip(of_files) {
+            match report.and_then(|report| told(args.tell, file, report)) {
+                Ok(told) => write_json(&told, &mut to)?,
+                Err(failure) => Message::Failure(failure).write(&mut to)?,
+            }
+        }
         pending = rest;
     }
     Ok(ExitCode::SUCCESS)
@@ -58,7 +67,7 @@ fn n_at_a_time(files: &[PathBuf]) -> usize {
 }
 
 /// The contents of a model; its size is looked at before.
-pub fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     if is_stdin(file) {
         let mut bytes = Vec::new();
         let limit = MAX_FILE_BYTES as u64 + 1;
@@ -105,14 +114,38 @@ fn too_large(file_bytes: usize) -> Failure {
     Failure::new(error.kind(), error.to_string())
 }
 
+/// What is told of a file.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Told<'t> {
+    Report(Box<Report>),
+    Boards {
+        file: Cow<'t, str>,
+        #[serde(flatten)]
+        fits: Fits,
+    },
+}
+
+fn told(tell: Tell, file: &Path, report: Report) -> Result<Told<'_>, Failure> {
+    match tell {
+        Tell::Report | Tell::Facts => Ok(Told::Report(Box::new(report))),
+        Tell::Boards => Ok(Told::Boards {
+            file: file.to_string_lossy(),
+            fits: report.fits.ok_or_else(|| {
+                let words = "the file does not tell how much memory it needs";
+                Failure::new("arena", words)
+            })?,
+        }),
+    }
+}
+
 /// In the order of `files`.
-fn write_reports(
+fn reports(
     files: &[PathBuf],
     options: &ReadArgs,
     predictor: Option<&Predictor>,
     targets: &[Box<dyn Target>],
-    to: &mut impl Write,
-) -> Result<(), Box<dyn Error>> {
+) -> Result<Vec<Result<Report, Failure>>, Box<dyn Error>> {
     let names: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
     let contents: Vec<_> = files.iter().map(|file| read(file)).collect();
     let named = names.iter().zip(&contents);
@@ -128,16 +161,11 @@ fn write_reports(
         })
         .collect();
     let mut reports = estimate_on(&readable, predictor, targets)?.into_iter();
-    for bytes in contents {
-        let report = bytes.and_then(|_| {
-            let report = reports.next();
-            let report = report.expect("every file that was read has a result");
-            report.map_err(|error| Failure::from(&error))
-        });
-        match report {
-            Ok(report) => write_report(&report, to)?,
-            Err(failure) => Message::Failure(failure).write(to)?,
-        }
-    }
-    Ok(())
+    let of_file = |bytes: Result<Vec<u8>, Failure>| {
+        bytes?;
+        let report = reports.next();
+        let report = report.expect("every file that was read has a result");
+        report.map_err(|error| Failure::from(&error))
+    };
+    Ok(contents.into_iter().map(of_file).collect())
 }

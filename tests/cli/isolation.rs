@@ -67,26 +67,28 @@ fn a_file_that_takes_too_long_costs_no_other_its_report() {
     let made = Command::new("mkfifo").arg(&endless).status().unwrap();
     assert!(made.success());
     let examples = examples();
-    let output = litecast(&[
-        "predict",
-        "--json",
-        "--time-limit=8",
-        examples[0].to_str().unwrap(),
-        endless.to_str().unwrap(),
-        examples[1].to_str().unwrap(),
-    ]);
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    println!("{errors}");
-    assert_eq!(output.status.code(), Some(1));
-    let lines = json_lines(&output);
-    assert_eq!(lines.len(), 3, "{errors}");
-    assert_eq!(lines[1]["error"]["kind"], "time-limit");
-    assert!(
-        lines[2].get("model").is_some(),
-        "the file behind it has its report"
-    );
-    assert!(
-        errors.contains("endless.tflite: took longer than 8 s"),
-        "{errors}"
-    );
+    for (command, told, seconds) in [("predict", "model", 8), ("boards", "need", 4)] {
+        let output = litecast(&[
+            command,
+            "--json",
+            &format!("--time-limit={seconds}"),
+            examples[0].to_str().unwrap(),
+            endless.to_str().unwrap(),
+            examples[1].to_str().unwrap(),
+        ]);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        println!("{errors}");
+        assert_eq!(output.status.code(), Some(1), "{command}");
+        let lines = json_lines(&output);
+        assert_eq!(lines.len(), 3, "{errors}");
+        assert_eq!(lines[1]["error"]["kind"], "time-limit");
+        assert!(
+            lines[2].get(told).is_some(),
+            "{command}: the file behind it has its line"
+        );
+        assert!(
+            errors.contains(&format!("endless.tflite: took longer than {seconds} s")),
+            "{errors}"
+        );
+    }
 }

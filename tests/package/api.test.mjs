@@ -235,6 +235,19 @@ test("wrong arguments are refused by name, with what was expected and found", ()
   wrong(() => litecast.estimateMany([{ name: "a.tflite" }]), /models\[0\]\.bytes.*found undefined/);
   wrong(() => litecast.estimateMany(["a.tflite"]), /models\[0\]/);
   wrong(() => litecast.compare({}, {}), /before: expected a report/);
+  const report = litecast.estimate(example);
+  wrong(() => litecast.compare({ ...report, model: null }, report), /before\.model: expected an object, found null/);
+  wrong(() => litecast.compare(report, { ...report, model: {} }), /after\.model\.file_bytes: expected a number, found undefined/);
+  wrong(() => litecast.compare(report, { ...report, results: [null] }), /after\.results\[0\]: expected an object/);
+  wrong(() => litecast.compare(report, { ...report, results: [{ ...report.results[0], value: Number.NaN }] }), /after\.results\[0\]\.value: expected a number, found NaN/);
+  wrong(() => litecast.estimate(example, { targets: [, "ethos-u55-128"] }), /targets\[0\]: expected the id of a target or an object, found undefined/);
+  wrong(() => litecast.estimate(example, { application: { ram_bytes: 1e300 } }), /application\.ram_bytes: expected a whole number from 0 to/);
+  wrong(() => litecast.estimateChanged(example, { widht: 0.5 }), /changes: unknown option `widht`/);
+  wrong(() => litecast.estimateChanged(example, { resolution: [1, 2] }), /changes\.resolution: expected a number, found an array of 2/);
+  wrong(() => litecast.estimateChanged(example, { int8: 1 }), /changes\.int8: expected true or false, found 1/);
+  wrong(() => litecast.estimateChanged(example, { channels: { from: 8 } }), /changes\.channels\.to: expected a whole number from 1 to .*, found undefined/);
+  wrong(() => litecast.estimateChanged(example, { channels: { from: 8, to: 2 ** 31 } }), /changes\.channels\.to: expected a whole number below/);
+  wrong(() => litecast.accelerators(7), /vela_ini: expected a string, found 7/);
   wrong(() => litecast.calibrate({}), /measurements/);
 });
 

@@ -9,7 +9,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
-import { residualGraph, residualModel } from "../page/model.mjs";
+import { ownWeightsModel, residualGraph, residualModel } from "../page/model.mjs";
 import { install } from "./packed.mjs";
 
 const RUNS = Number(process.argv[2] ?? 5);
@@ -64,6 +64,8 @@ const widths = Array.from({ length: 128 }, (_, idx) => 8 + idx);
 const files = widths.map((hidden) => residualModel(OPERATORS, hidden));
 row(`estimateMany, ${OPERATORS} operators, all targets`, rate(files, {}));
 row("  detail: summary", rate(files, { detail: "summary" }));
+const own_weights = widths.map((hidden) => ownWeightsModel(OPERATORS, hidden));
+row("  detail: summary, each layer with weights of its own", rate(own_weights, { detail: "summary" }));
 row("  detail: summary, of one structure", rate(widths.map(() => file), { detail: "summary" }));
 const graphs = widths.map((hidden) => residualGraph(OPERATORS, hidden));
 row("  graphs without weights, detail: summary", rate(graphs, { detail: "summary" }));

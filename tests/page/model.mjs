@@ -18,6 +18,30 @@ export function residualModel(n_operators, hidden = CHANNELS) {
   return write(tensors, operators, [[], ...shared, ...(hidden === CHANNELS ? [] : own)]);
 }
 
+/** The same, but each layer has weights of its own, which differ: sums of four random bytes, a bell as trained ones are. */
+export function ownWeightsModel(n_operators, hidden = CHANNELS) {
+  const { tensors, operators } = describe(n_operators, hidden);
+  const contents = [[]];
+  const owned = new Set();
+  let state = hidden;
+  const random = () => (state = (Math.imul(state, 1664525) + 1013904223) >>> 0) >>> 24;
+  const weight = (spread) => (random() % spread) + (random() % spread) + (random() % spread) + (random() % spread) - 2 * spread;
+  const own = (input) => {
+    const tensor = tensors[input];
+    if (tensor.buffer === 0) return input;
+    const n_values = tensor.shape.reduce((a, b) => a * b, 1);
+    const spread = 16 + (contents.length % 16);
+    const bytes = tensor.type === INT8 ? Array.from({ length: n_values }, () => weight(spread) & 255) : new Array(4 * n_values).fill(0);
+    const buffer = contents.push(bytes) - 1;
+    if (owned.has(input)) return tensors.push({ ...tensor, name: `${tensor.name}${buffer}`, buffer }) - 1;
+    owned.add(input);
+    tensor.buffer = buffer;
+    return input;
+  };
+  for (const operator of operators) operator.inputs = operator.inputs.map(own);
+  return write(tensors, operators, contents);
+}
+
 const KINDS = { [ADD]: "ADD", [CONV_2D]: "CONV_2D", [DEPTHWISE_CONV_2D]: "DEPTHWISE_CONV_2D" };
 
 /** The same network as a graph without weights (docs/graph-json.md). */

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use flatbuffers::{FlatBufferBuilder, WIPOffset};
-use litecast::formats::tflite::schema::*;
+use litecast::formats::tflite::schema::{BuiltinOperator, BuiltinOptions, TensorType};
+use litecast_fuzz::file::{self, File, Subgraph};
+use litecast_fuzz::options::{Options, Value as Field};
 use serde_json::{Value, json};
 
 pub const N_OPERATORS: usize = 70;
@@ -29,6 +30,24 @@ impl Kind {
             Self::Add => BuiltinOperator::ADD,
             Self::Convolution => BuiltinOperator::CONV_2D,
             Self::Depthwise => BuiltinOperator::DEPTHWISE_CONV_2D,
+        }
+    }
+
+    /// Strides and dilations of 1, padding `SAME`, and `RELU6` after what has weights.
+    fn options(self) -> Options {
+        const SAME: Field = Field::Byte(0);
+        const RELU6: Field = Field::Byte(3);
+        const ONE: Field = Field::Int(1);
+        match self {
+            Self::Add => Options::with(BuiltinOptions::AddOptions, &[]),
+            Self::Convolution => Options::with(
+                BuiltinOptions::Conv2DOptions,
+                &[SAME, ONE, ONE, RELU6, ONE, ONE],
+            ),
+            Self::Depthwise => Options::with(
+                BuiltinOptions::DepthwiseConv2DOptions,
+                &[SAME, ONE, ONE, ONE, RELU6, ONE, ONE],
+            ),
         }
     }
 }
@@ -205,171 +224,62 @@ impl Network {
 
     /// As a file, with weights around 0 that differ from layer to layer.
     pub fn file(&self) -> Vec<u8> {
-        let mut builder = FlatBufferBuilder::new();
-        let mut contents = vec![Vec::new(); 1 + self.n_contents];
+        let mut file = File {
+            buffers: vec![Vec::new(); 1 + self.n_contents],
+            ..File::default()
+        };
         for tensor in &self.tensors {
             if let Some(idx) = tensor.contents {
                 let n_values: usize = tensor.shape.iter().product();
-                contents[idx] = match tensor.is_bias {
+                file.buffers[idx] = match tensor.is_bias {
                     true => vec![0; 4 * n_values],
                     false => weights(idx as u64, n_values),
                 };
             }
         }
-        let buffers: Vec<_> = contents
-            .iter()
-            .map(|bytes| {
-                let data = (!bytes.is_empty()).then(|| builder.create_vector(bytes));
-                Buffer::create(
-                    &mut builder,
-                    &BufferArgs {
-                        data,
-                        ..Default::default()
-                    },
-                )
-            })
-            .collect();
-        let buffers = builder.create_vector(&buffers);
-        let kinds = [Kind::Add, Kind::Convolution, Kind::Depthwise];
-        let codes = kinds.map(|kind| {
-            let code = kind.code();
-            let arguments = OperatorCodeArgs {
-                deprecated_builtin_code: code.0 as i8,
-                version: 1,
-                builtin_code: code,
-                ..Default::default()
-            };
-            OperatorCode::create(&mut builder, &arguments)
+        let operators = self.operators.iter().map(|operator| file::Operator {
+            code: file.code(operator.kind.code()),
+            inputs: indices(&operator.inputs),
+            outputs: indices(&[operator.output]),
+            options: operator.kind.options(),
+            ..file::Operator::default()
         });
-        let codes = builder.create_vector(&codes);
-        let subgraph = self.subgraph(&mut builder, kinds);
-        let subgraphs = builder.create_vector(&[subgraph]);
-        let arguments = ModelArgs {
-            version: 3,
-            operator_codes: Some(codes),
-            subgraphs: Some(subgraphs),
-            buffers: Some(buffers),
-            ..Default::default()
-        };
-        let model = Model::create(&mut builder, &arguments);
-        finish_model_buffer(&mut builder, model);
-        builder.finished_data().to_vec()
-    }
-
-    fn subgraph<'b>(
-        &self,
-        builder: &mut FlatBufferBuilder<'b>,
-        kinds: [Kind; 3],
-    ) -> WIPOffset<SubGraph<'b>> {
-        let tensors: Vec<_> = self
-            .tensors
-            .iter()
-            .enumerate()
-            .map(|(idx, tensor)| {
-                let shape: Vec<i32> = tensor.shape.iter().map(|&side| side as i32).collect();
-                let shape = builder.create_vector(&shape);
-                let name = builder.create_string(&format!("t{idx}"));
-                let (scale, zero_point) = (
-                    builder.create_vector(&[0.05f32]),
-                    builder.create_vector(&[0i64]),
-                );
-                let quantization = QuantizationParameters::create(
-                    builder,
-                    &QuantizationParametersArgs {
-                        scale: Some(scale),
-                        zero_point: Some(zero_point),
-                        ..Default::default()
-                    },
-                );
-                let arguments = TensorArgs {
-                    shape: Some(shape),
-                    type_: if tensor.is_bias {
-                        TensorType::INT32
-                    } else {
-                        TensorType::INT8
-                    },
-                    buffer: tensor.contents.unwrap_or(0) as u32,
-                    name: Some(name),
-                    quantization: Some(quantization),
-                    ..Default::default()
-                };
-                Tensor::create(builder, &arguments)
-            })
-            .collect();
-        let tensors = builder.create_vector(&tensors);
-        let operators: Vec<_> = self
-            .operators
-            .iter()
-            .map(|operator| {
-                let inputs: Vec<i32> = operator.inputs.iter().map(|&input| input as i32).collect();
-                let inputs = builder.create_vector(&inputs);
-                let outputs = builder.create_vector(&[operator.output as i32]);
-                let (builtin_options_type, builtin_options) = options(builder, operator.kind);
-                let arguments = OperatorArgs {
-                    opcode_index: kinds
-                        .iter()
-                        .position(|kind| *kind == operator.kind)
-                        .unwrap_or(0) as u32,
-                    inputs: Some(inputs),
-                    outputs: Some(outputs),
-                    builtin_options_type,
-                    builtin_options: Some(builtin_options),
-                    ..Default::default()
-                };
-                Operator::create(builder, &arguments)
-            })
-            .collect();
-        let operators = builder.create_vector(&operators);
-        let (inputs, outputs) = (
-            builder.create_vector(&[0]),
-            builder.create_vector(&[self.output() as i32]),
-        );
-        let arguments = SubGraphArgs {
-            tensors: Some(tensors),
-            inputs: Some(inputs),
-            outputs: Some(outputs),
-            operators: Some(operators),
-            ..Default::default()
-        };
-        SubGraph::create(builder, &arguments)
+        let operators = operators.collect();
+        let tensors = self.tensors.iter().enumerate().map(TensorOf::in_file);
+        file.subgraphs = vec![Subgraph {
+            tensors: tensors.collect(),
+            operators,
+            inputs: vec![0],
+            outputs: indices(&[self.output()]),
+        }];
+        file.write()
     }
 }
 
-fn options<'b>(
-    builder: &mut FlatBufferBuilder<'b>,
-    kind: Kind,
-) -> (BuiltinOptions, WIPOffset<flatbuffers::UnionWIPOffset>) {
-    let fused_activation_function = ActivationFunctionType::RELU6;
-    match kind {
-        Kind::Add => {
-            let options = AddOptions::create(builder, &AddOptionsArgs::default());
-            (BuiltinOptions::AddOptions, options.as_union_value())
-        }
-        Kind::Convolution => {
-            let arguments = Conv2DOptionsArgs {
-                stride_w: 1,
-                stride_h: 1,
-                fused_activation_function,
-                ..Default::default()
-            };
-            let options = Conv2DOptions::create(builder, &arguments);
-            (BuiltinOptions::Conv2DOptions, options.as_union_value())
-        }
-        Kind::Depthwise => {
-            let arguments = DepthwiseConv2DOptionsArgs {
-                stride_w: 1,
-                stride_h: 1,
-                depth_multiplier: 1,
-                fused_activation_function,
-                ..Default::default()
-            };
-            let options = DepthwiseConv2DOptions::create(builder, &arguments);
-            (
-                BuiltinOptions::DepthwiseConv2DOptions,
-                options.as_union_value(),
-            )
+impl TensorOf {
+    fn in_file((idx, tensor): (usize, &Self)) -> file::Tensor {
+        let tensor_type = match tensor.is_bias {
+            true => TensorType::INT32,
+            false => TensorType::INT8,
+        };
+        file::Tensor {
+            name: format!("t{idx}"),
+            tensor_type: tensor_type.0,
+            shape: indices(&tensor.shape),
+            buffer: tensor.contents.unwrap_or(0) as u32,
+            quantization: Some(file::Quantization {
+                scale: vec![0.05],
+                zero_point: vec![0],
+                dimension: 0,
+            }),
+            ..file::Tensor::default()
         }
     }
+}
+
+/// As files have numbers of tensors and sides of shapes.
+fn indices(of: &[usize]) -> Vec<i32> {
+    of.iter().map(|&idx| idx as i32).collect()
 }
 
 /// Sums of four random numbers, of a generator that starts at `seed`: a bell, as trained weights are.

@@ -215,12 +215,24 @@ impl Sample {
     }
 }
 
+/// Constants of fewer bytes are counted in one table: adding up several would take longer.
+const FEW_BYTES: usize = 1024;
+
 fn histogram(bytes: &[u8]) -> [u64; 256] {
+    if bytes.len() < FEW_BYTES {
+        let mut table = [0u64; 256];
+        bytes.iter().for_each(|&byte| table[usize::from(byte)] += 1);
+        return table;
+    }
     let mut tables = [[0u32; 256]; 4];
     match stride(bytes.len()) {
-        1 => bytes
-            .chunks(4)
-            .for_each(|group| count_bytes(&mut tables, group)),
+        1 => {
+            let (groups, rest) = bytes.as_chunks::<4>();
+            groups
+                .iter()
+                .for_each(|group| count_bytes(&mut tables, group));
+            count_bytes(&mut tables, rest);
+        }
         stride => bytes
             .iter()
             .step_by(stride)
@@ -241,10 +253,20 @@ fn sum_of_tables<const N: usize>(tables: &[[u32; 256]; N]) -> [u64; 256] {
 }
 
 fn entropy_bits(histogram: &[u64; 256]) -> f32 {
+    /// Small constants have many bytes as often as each other, and a logarithm takes longer than all else here.
+    const N_KNOWN: usize = 64;
     let total: u64 = histogram.iter().sum();
-    let shares = (histogram.iter().filter(|&&n| n > 0)).map(|&n| n as f64 / total as f64);
-    let entropy: f64 = shares.map(|share| -share * share.log2()).sum();
-    entropy.max(0.0) as f32
+    let term = |n: u64| {
+        let share = n as f64 / total as f64;
+        -share * share.log2()
+    };
+    let mut known = [None; N_KNOWN];
+    let terms = histogram.iter().filter(|&&n| n > 0);
+    let terms = terms.map(|&n| match known.get_mut(n as usize) {
+        Some(known) => *known.get_or_insert_with(|| term(n)),
+        None => term(n),
+    });
+    terms.sum::<f64>().max(0.0) as f32
 }
 
 /// 1, or a prime: a stride that shares a factor with the number of channels would look at some

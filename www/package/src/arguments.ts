@@ -1,5 +1,5 @@
 /** Arguments as programs give them → what the module takes, or an error that says what was expected and found. */
-import type { Application, BytesSource, EstimateOptions, Graph, Limits, ModelFile, TargetChoice } from "../types/index.d.ts";
+import type { Application, BytesSource, Changes, EstimateOptions, Graph, Limits, ModelFile, TargetChoice } from "../types/index.d.ts";
 import { inWords, wrongArgument } from "./errors.ts";
 
 const MAX_COUNT = 2 ** 32 - 1;
@@ -69,9 +69,14 @@ export function bytesOf(value: unknown, place: string): Uint8Array {
   throw wrongArgument(`${place}: expected the bytes of a model (Uint8Array or ArrayBuffer) or a graph, found ${inWords(value)}${hint}`);
 }
 
-export function count(value: unknown, name: string): number {
-  if (typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= MAX_COUNT) return value;
-  throw wrongArgument(`${name}: expected a whole number from 1 to ${MAX_COUNT}, found ${inWords(value)}`);
+export function count(value: unknown, name: string, least: 0 | 1 = 1): number {
+  if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= MAX_COUNT) return value;
+  throw wrongArgument(`${name}: expected a whole number from ${least} to ${MAX_COUNT}, found ${inWords(value)}`);
+}
+
+function number(value: unknown, name: string): number {
+  if (typeof value === "number") return value;
+  throw wrongArgument(`${name}: expected a number, found ${inWords(value)}`);
 }
 
 export function text(value: unknown, name: string): string {
@@ -117,7 +122,7 @@ const MEMORIES = ["ram_bytes", "flash_bytes"] as const satisfies (keyof Applicat
 export function prepareApplication(application: unknown, place: string): Application {
   const given = plainObject(application, place);
   onlyKnown(given, MEMORIES, place);
-  const bytes = (name: keyof Application): number => (given[name] === undefined || given[name] === 0 ? 0 : count(given[name], `${place}.${name}`));
+  const bytes = (name: keyof Application): number => (given[name] === undefined ? 0 : count(given[name], `${place}.${name}`, 0));
   return { ram_bytes: bytes("ram_bytes"), flash_bytes: bytes("flash_bytes") };
 }
 
@@ -128,24 +133,20 @@ const CHOICE = [...TEXTS, ...NUMBERS, "arena_cache_bytes"] as const satisfies (k
 function prepareTargets(targets: unknown): TargetChoice[] {
   if (!Array.isArray(targets)) throw wrongArgument(`targets: expected an array, found ${inWords(targets)}`);
   if (targets.length === 0) throw wrongArgument("targets: expected at least one target, found an array of 0");
-  return targets.map((target: unknown, idx) => prepareTarget(target, `targets[${idx}]`));
+  // As `map` does, but places that nothing was put in are refused, too.
+  return Array.from(targets, (target: unknown, idx) => prepareTarget(target, `targets[${idx}]`));
 }
 
 function prepareTarget(target: unknown, place: string): TargetChoice {
   if (typeof target === "string") return { target };
-  if (typeof target !== "object") throw wrongArgument(`${place}: expected the id of a target or an object, found ${inWords(target)}`);
+  if (typeof target !== "object" || target === null) throw wrongArgument(`${place}: expected the id of a target or an object, found ${inWords(target)}`);
   const given = plainObject(target, place);
   onlyKnown(given, CHOICE, place);
   const choice: Record<string, unknown> = {};
   for (const name of TEXTS) if (given[name] !== undefined) choice[name] = text(given[name], `${place}.${name}`);
   const { arena_cache_bytes } = given;
-  if (arena_cache_bytes !== undefined) choice["arena_cache_bytes"] = arena_cache_bytes === 0 ? 0 : count(arena_cache_bytes, `${place}.arena_cache_bytes`);
-  for (const name of NUMBERS) {
-    const value = given[name];
-    if (value === undefined) continue;
-    if (typeof value !== "number") throw wrongArgument(`${place}.${name}: expected a number, found ${inWords(value)}`);
-    choice[name] = value;
-  }
+  if (arena_cache_bytes !== undefined) choice["arena_cache_bytes"] = count(arena_cache_bytes, `${place}.arena_cache_bytes`, 0);
+  for (const name of NUMBERS) if (given[name] !== undefined) choice[name] = number(given[name], `${place}.${name}`);
   return choice as unknown as TargetChoice;
 }
 
@@ -162,6 +163,37 @@ export function prepareLimits(limits: unknown): Limits {
     prepared[name] = value;
   }
   return prepared;
+}
+
+const FACTORS = ["resolution", "width"] as const;
+const SWITCHES = ["int8", "low_memory_order"] as const;
+const CHANGES = [...FACTORS, ...SWITCHES, "channels"] as const satisfies (keyof Changes)[];
+
+export function prepareChanges(changes: unknown): Changes {
+  const given = plainObject(changes, "changes");
+  onlyKnown(given, CHANGES, "changes");
+  const prepared: Changes = {};
+  for (const name of FACTORS) if (given[name] !== undefined) prepared[name] = number(given[name], `changes.${name}`);
+  for (const name of SWITCHES) {
+    const value = given[name];
+    if (value === undefined) continue;
+    if (typeof value !== "boolean") throw wrongArgument(`changes.${name}: expected true or false, found ${inWords(value)}`);
+    prepared[name] = value;
+  }
+  if (given["channels"] !== undefined) {
+    const channels = plainObject(given["channels"], "changes.channels");
+    onlyKnown(channels, ["from", "to"], "changes.channels");
+    const [from, to] = (["from", "to"] as const).map((name) => channelCount(channels[name], `changes.channels.${name}`));
+    prepared.channels = { from: from!, to: to! };
+  }
+  return prepared;
+}
+
+/** Numbers of channels are signed in a file. */
+function channelCount(value: unknown, name: string): number {
+  const channels = count(value, name);
+  if (channels < 2 ** 31) return channels;
+  throw wrongArgument(`${name}: expected a whole number below ${2 ** 31}, found ${channels}`);
 }
 
 /** Sizes by name. */

@@ -1,7 +1,7 @@
 /** Two reports → what differs, metric by metric. */
 import type { Change, Comparison, Estimate, FactName, Report, Result } from "../types/index.d.ts";
-import { plainObject } from "./arguments.ts";
-import { wrongArgument } from "./errors.ts";
+import { plainObject, text } from "./arguments.ts";
+import { inWords, wrongArgument } from "./errors.ts";
 
 const FACTS: [FactName, string][] = [
   ["file_bytes", "bytes"],
@@ -30,6 +30,19 @@ export function compareReports(before: Report, after: Report): Comparison {
 function checkReport(report: unknown, place: string): void {
   const given = plainObject(report, place);
   if (!Array.isArray(given["results"]) || typeof given["model"] !== "object") throw wrongArgument(`${place}: expected a report of estimate() or analyze()`);
+  const model = plainObject(given["model"], `${place}.model`);
+  for (const [fact] of FACTS) if (model[fact] !== null) finite(model[fact], `${place}.model.${fact}`);
+  for (const [idx, result] of given["results"].entries()) {
+    const at = `${place}.results[${idx}]`;
+    const { target, metric, value, lo, hi } = plainObject(result, at);
+    text(target, `${at}.target`);
+    text(metric, `${at}.metric`);
+    for (const [name, number] of Object.entries({ value, lo, hi })) if (number !== undefined) finite(number, `${at}.${name}`);
+  }
+}
+
+function finite(value: unknown, place: string): void {
+  if (!Number.isFinite(value)) throw wrongArgument(`${place}: expected a number, found ${inWords(value)}`);
 }
 
 function valueOf(result: Result | undefined): number | null {

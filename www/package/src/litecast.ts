@@ -1,6 +1,6 @@
 /** The estimator, as a program has it after `load()`. */
 import type * as api from "../types/index.d.ts";
-import { bytesOf, plainObject, prepareApplication, prepareFiles, prepareLimits, type Prepared, type PreparedFile, prepareOptions, text } from "./arguments.ts";
+import { bytesOf, plainObject, prepareApplication, prepareChanges, prepareFiles, prepareLimits, type Prepared, type PreparedFile, prepareOptions, text } from "./arguments.ts";
 import { compareReports } from "./compare.ts";
 import { fromModule, inWords, LitecastError, wrongArgument } from "./errors.ts";
 import type { Engine as ModuleEngine } from "./module.d.ts";
@@ -71,16 +71,19 @@ export class LiteCast implements api.LiteCast {
   estimateChanged(model: api.BytesSource | api.Graph, changes: api.Changes, options?: api.EstimateOptions): api.Report {
     this.#needPredictor();
     const { file, targets, is_summary } = this.#changed(model, options);
-    return this.#call(() => this.#alive().estimateChanged(file, targets, plainObject(changes, "changes"), true, is_summary));
+    const prepared_changes = prepareChanges(changes);
+    return this.#call(() => this.#alive().estimateChanged(file, targets, prepared_changes, true, is_summary));
   }
 
   leftOut(model: api.BytesSource | api.Graph, changes: api.Changes, options: api.EstimateOptions): api.LeftOut[][] {
     const { file, targets } = this.#changed(model, options);
-    return this.#call(() => this.#module.leftOut(file, targets, plainObject(changes, "changes")));
+    const prepared_changes = prepareChanges(changes);
+    return this.#call(() => this.#module.leftOut(file, targets, prepared_changes));
   }
 
   accelerators(vela_ini?: string): api.Accelerators {
-    return this.#call(() => this.#module.accelerators(vela_ini));
+    const ini = vela_ini === undefined ? undefined : text(vela_ini, "vela_ini");
+    return this.#call(() => this.#module.accelerators(ini));
   }
 
   compare(before: api.Report, after: api.Report): api.Comparison {
@@ -136,13 +139,15 @@ export class LiteCast implements api.LiteCast {
     this.#needPredictor();
     const { file } = this.#changed(model, options);
     const prepared = prepareLimits(limits);
-    return this.#call(() => this.#alive().sweep(file, prepared, plainObject(changes, "changes")));
+    const prepared_changes = prepareChanges(changes);
+    return this.#call(() => this.#alive().sweep(file, prepared, prepared_changes));
   }
 
   sweepBatch(model: api.BytesSource | api.Graph, target: string, changes: api.Changes = {}): api.BatchSweep | null {
     const { name, batch, threads, dimensions, application } = prepareOptions(undefined);
     const file = { name, bytes: bytesOf(model, "model"), batch, threads, dimensions, application };
-    return this.#call(() => this.#alive().sweepBatch(file, text(target, "target"), plainObject(changes, "changes")));
+    const prepared_changes = prepareChanges(changes);
+    return this.#call(() => this.#alive().sweepBatch(file, text(target, "target"), prepared_changes));
   }
 
   dispose(): void {

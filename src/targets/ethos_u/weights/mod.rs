@@ -2,6 +2,7 @@
 //! Reproduces `mlw_codec/mlw_encode.c` of Vela, as described under "Weights" in `docs/ethos-u.md`.
 
 mod brick;
+mod codes;
 mod ranked;
 mod symbols;
 mod values;

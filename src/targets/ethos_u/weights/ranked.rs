@@ -1,17 +1,23 @@
 //! The values of a distribution by how often they occur.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::hash::BuildHasher;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
-use super::symbols::by_count;
+use super::codes::Tail;
 use crate::graph::analysis::ByteHistogram;
 
-/// Distributions that are kept, of some 6 kB each.
-const MAX_KEPT: usize = 64;
+/// Places for distributions that are kept, by a hash of their addresses, and how many have one together: of some 6 kB
+/// each, and as many as a network of a few hundred layers has.
+const N_PLACES: usize = 64;
+const N_TOGETHER: usize = 4;
+
+/// Bits of a distance.
+const DISTANCE_BITS: u32 = 9;
 
 /// Symbol of a stored byte: twice its distance from the zero point, plus 1 below it.
 fn distance(byte: u8, histogram: &ByteHistogram) -> usize {
@@ -22,8 +28,16 @@ fn distance(byte: u8, histogram: &ByteHistogram) -> usize {
     2 * value.unsigned_abs() as usize + usize::from(value < 0)
 }
 
-/// The values of a distribution from the most frequent on, whatever the number of weights that have it: sorting them is
-/// most of what a stream takes.
+/// The more frequent first; of as frequent ones the larger.
+pub(super) fn by_count(
+    (value, count): &(usize, f64),
+    (other, other_count): &(usize, f64),
+) -> Ordering {
+    other_count.total_cmp(count).then(other.cmp(value))
+}
+
+/// The values of a distribution from the most frequent on, whatever the number of weights that have it: what every
+/// stream of a constant shares, on all accelerators.
 #[derive(Clone)]
 pub(super) struct Ranked {
     counts: Arc<[u64; 256]>,
@@ -31,60 +45,93 @@ pub(super) struct Ranked {
     is_signed: bool,
     /// Weights in the sample, at least 1.
     pub n_sampled: f64,
-    /// Pairs (distance, count in the sample), as [`by_count`] sorts them.
-    pub by_count: Vec<(usize, f64)>,
+    /// Zeros among them.
+    pub n_zeros: f64,
+    /// Other values among them.
+    pub n_others: f64,
+    /// Pairs (distance, count in the sample) of values other than 0, as [`by_count`] sorts them.
+    pub others: Vec<(usize, f64)>,
+    /// Largest and least distance of [`Self::others`].
+    pub distances: Option<[usize; 2]>,
+    tails: RefCell<Vec<Tail>>,
 }
 
 impl Ranked {
     /// Of a histogram whose counts were seen a short time before on this thread, or anew.
     pub fn kept(histogram: &ByteHistogram) -> Rc<Self> {
         thread_local! {
-            static KEPT: RefCell<[Option<Rc<Ranked>>; MAX_KEPT]> = const { RefCell::new([const { None }; MAX_KEPT]) };
+            static KEPT: RefCell<Vec<[Option<Rc<Ranked>>; N_TOGETHER]>> = const { RefCell::new(Vec::new()) };
         }
         let key = (
             Arc::as_ptr(&histogram.counts).addr(),
             histogram.zero,
             histogram.is_signed,
         );
-        let place = (FixedState::default().hash_one(key) % MAX_KEPT as u64) as usize;
+        let place = (FixedState::default().hash_one(key) % N_PLACES as u64) as usize;
         KEPT.with_borrow_mut(|kept| {
+            kept.resize_with(N_PLACES, || [const { None }; N_TOGETHER]);
             let kept = &mut kept[place];
-            match kept.as_ref().filter(|kept| kept.is_of(histogram)) {
-                Some(known) => known.clone(),
-                None => kept.insert(Rc::new(Self::of(histogram))).clone(),
+            let is_known =
+                |kept: &Option<Rc<Self>>| (kept.as_ref()).is_some_and(|kept| kept.is_of(histogram));
+            // The last one that was seen first: the one behind all others makes room.
+            let known = kept.iter().position(is_known);
+            kept[..=known.unwrap_or(N_TOGETHER - 1)].rotate_right(1);
+            if known.is_none() {
+                kept[0] = None;
             }
+            kept[0]
+                .get_or_insert_with(|| Rc::new(Self::of(histogram)))
+                .clone()
         })
     }
 
     fn of(histogram: &ByteHistogram) -> Self {
         let pairs = (0..=u8::MAX).zip(histogram.counts.iter());
-        let present = pairs.filter(|&(_, &count)| count > 0);
-        let mut values: Vec<(u64, usize)> = present
-            .map(|(byte, &count)| (count, distance(byte, histogram)))
-            .collect();
-        // As `by_count` sorts them: whole numbers are compared in half of the time.
+        let present = pairs.filter(|&(byte, &count)| count > 0 && byte != histogram.zero);
+        // With room for all of them: nothing tells beforehand how many there are.
+        let mut values = Vec::with_capacity(histogram.counts.len());
+        values.extend(
+            present.map(|(byte, &count)| count << DISTANCE_BITS | distance(byte, histogram) as u64),
+        );
+        // As `by_count` sorts them, in one number: such are compared in half of the time.
         values.sort_unstable_by(|one, other| other.cmp(one));
-        let values = values.into_iter();
-        let values: Vec<(usize, f64)> =
-            values.map(|(count, value)| (value, count as f64)).collect();
+        let pair = |value: u64| {
+            let distance = value & ((1 << DISTANCE_BITS) - 1);
+            (distance as usize, (value >> DISTANCE_BITS) as f64)
+        };
+        let others = values.into_iter().map(pair).collect();
+        let n_zeros = histogram.counts[usize::from(histogram.zero)] as f64;
+        Self::new(histogram, n_zeros, others)
+    }
+
+    fn new(histogram: &ByteHistogram, n_zeros: f64, others: Vec<(usize, f64)>) -> Self {
+        let n_others: f64 = others.iter().map(|&(_, count)| count).sum();
+        let distances = || others.iter().map(|&(distance, _)| distance);
         Self {
             counts: histogram.counts.clone(),
             zero: histogram.zero,
             is_signed: histogram.is_signed,
-            n_sampled: (histogram.counts.iter().sum::<u64>() as f64).max(1.0),
-            by_count: values,
+            n_sampled: (n_zeros + n_others).max(1.0),
+            n_zeros,
+            n_others,
+            distances: distances()
+                .max()
+                .zip(distances().min())
+                .map(<[usize; 2]>::from),
+            others,
+            tails: RefCell::default(),
         }
     }
 
     /// Of no weights.
     pub fn empty() -> Self {
-        Self {
+        let histogram = ByteHistogram {
             counts: Arc::new([0; 256]),
             zero: 0,
             is_signed: true,
-            n_sampled: 1.0,
-            by_count: Vec::new(),
-        }
+            n_bytes: 0,
+        };
+        Self::new(&histogram, 0.0, Vec::new())
     }
 
     fn is_of(&self, histogram: &ByteHistogram) -> bool {
@@ -92,20 +139,30 @@ impl Ranked {
             && self.zero == histogram.zero
             && self.is_signed == histogram.is_signed
     }
-}
 
-/// Adds zeros to ranked values, and moves 0 to its new rank: the number of zeros.
-pub(super) fn add_zeros(values: &mut Vec<(usize, f64)>, n_zeros: f64) -> f64 {
-    let place = values.iter().position(|&(value, _)| value == 0);
-    let n_before = place.map_or(0.0, |place| values[place].1);
-    if n_zeros <= 0.0 {
-        return n_before;
+    /// Whether there are zeros, and how many of the other values are more frequent.
+    pub fn rank_of_zeros(&self, n_zeros: f64) -> Option<usize> {
+        let is_before = |other: &(usize, f64)| by_count(other, &(0, n_zeros)).is_lt();
+        (n_zeros > 0.0).then(|| self.others.partition_point(is_before))
     }
-    if let Some(place) = place {
-        values.remove(place);
+
+    /// Of all but the `n_first` most frequent of the values other than 0, whose symbols are their distances and `offset`.
+    pub fn tail(&self, n_first: usize, offset: isize) -> Tail {
+        let mut tails = self.tails.borrow_mut();
+        let known = tails.iter().find(|tail| tail.is_at(n_first, offset));
+        known.copied().unwrap_or_else(|| {
+            let tail = Tail::new(&self.others, n_first, offset);
+            tails.push(tail);
+            tail
+        })
     }
-    let zero = (0, n_before + n_zeros);
-    let place = values.partition_point(|other| by_count(other, &zero).is_lt());
-    values.insert(place, zero);
-    zero.1
+
+    /// As of `scale` times as many weights.
+    #[cfg(test)]
+    pub fn scaled(histogram: &ByteHistogram, scale: f64) -> Self {
+        let of = Self::of(histogram);
+        let others = of.others.iter();
+        let others = others.map(|&(distance, count)| (distance, count * scale));
+        Self::new(histogram, of.n_zeros * scale, others.collect())
+    }
 }

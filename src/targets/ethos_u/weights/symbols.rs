@@ -1,8 +1,8 @@
-//! The symbols of a weight stream, and the codes of these.
-
-use std::cmp::Ordering;
+//! The symbols of a weight stream, and the bits of these.
 
 use super::brick::ZeroRuns;
+use super::codes::{Code, Coded, MAX_REMAINDER_BITS, Tail};
+use super::ranked::Ranked;
 
 const PALETTE_SIZE: usize = 32;
 /// Bits of the header of a palette.
@@ -11,11 +11,6 @@ const PALETTE_BITS: f64 = 13.0;
 const MAX_SYMBOL: usize = 511;
 /// Largest distance from zero that is subtracted from all values outside of the palette.
 const MAX_DIRECT_OFFSET: usize = 31;
-/// Most bits of the remainder of a Golomb-Rice code.
-const MAX_REMAINDER_BITS: usize = 5;
-/// Largest quotient of a truncated code, and of one that is not truncated.
-const MAX_CUT_QUOTIENT: usize = 2;
-const MAX_QUOTIENT: usize = 31;
 
 /// Bits that another code must have saved before the encoder changes to it (fitted, see [`RETURN_BITS`]).
 const CHANGE_BITS: usize = 40;
@@ -23,144 +18,73 @@ const CHANGE_BITS: usize = 40;
 /// which `trainer/tests/ethos_u.rs` compares with.
 const RETURN_BITS: f64 = 150.0;
 
-/// The code of symbols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Code {
-    /// Golomb-Rice: a unary quotient and a remainder of so many bits. Truncated, quotients are at most 2, and
-    /// the largest has no end mark.
-    GolombRice {
-        remainder_bits: usize,
-        is_cut: bool,
-    },
-    Fixed {
-        bits: usize,
-    },
-}
-
-impl Code {
-    pub fn can_code(self, symbol: usize) -> bool {
-        match self {
-            Code::GolombRice {
-                remainder_bits,
-                is_cut,
-            } => {
-                let most = if is_cut {
-                    MAX_CUT_QUOTIENT
-                } else {
-                    MAX_QUOTIENT
-                };
-                symbol >> remainder_bits <= most
-            }
-            Code::Fixed { .. } => true,
-        }
-    }
-
-    pub fn bits(self, symbol: usize) -> usize {
-        match self {
-            Code::GolombRice {
-                remainder_bits,
-                is_cut,
-            } => {
-                let most = if is_cut { MAX_CUT_QUOTIENT } else { usize::MAX };
-                ((symbol >> remainder_bits) + 1).min(most) + remainder_bits
-            }
-            Code::Fixed { bits } => bits,
-        }
-    }
-
-    /// [`Self::bits`] of each symbol as often as it occurs. Symbols have a few digits: their bits are computed in 32 of
-    /// their own, which take a third of the time to become numbers with fractions.
-    fn bits_of_all(self, counts: &[(usize, f64)]) -> f64 {
-        match self {
-            Code::GolombRice {
-                remainder_bits,
-                is_cut,
-            } => {
-                let remainder_bits = remainder_bits as u32;
-                let most = if is_cut {
-                    MAX_CUT_QUOTIENT as u32
-                } else {
-                    u32::MAX
-                };
-                let bits = |&(symbol, count): &(usize, f64)| {
-                    let quotient = ((symbol as u32 >> remainder_bits) + 1).min(most);
-                    f64::from(quotient + remainder_bits) * count
-                };
-                counts.iter().map(bits).sum()
-            }
-            Code::Fixed { bits } => {
-                let bits = bits as f64;
-                counts.iter().map(|&(_, count)| bits * count).sum()
-            }
-        }
-    }
-}
-
-/// The values of a stream as symbols with their counts: ranks in the palette of the most frequent ones, or
-/// distances from zero.
-pub(super) struct Symbols {
-    /// Symbols and their counts.
-    counts: Vec<(usize, f64)>,
-    /// Of all symbols: a code that can code it can code the others.
-    largest: usize,
+/// The values of a stream as symbols: ranks in the palette of the most frequent ones, or distances from zero.
+///
+/// Counts are whole numbers, or have few binary digits behind the point, so that sums of their multiples are exact in
+/// any order.
+pub(super) struct Symbols<'r> {
+    /// Values other than 0 in the palette.
+    in_palette: &'r [(usize, f64)],
+    /// The others outside of it.
+    tail: Tail,
+    n_all: f64,
+    n_zeros: f64,
     /// Symbol of the value 0.
     zero: Option<usize>,
+    /// Of all symbols: a code that can code it can code the others.
+    largest: usize,
     n_palette: usize,
     palette_bits: usize,
     fixed_bits: Option<usize>,
 }
 
-/// The more frequent first; of as frequent ones the larger.
-pub(super) fn by_count(
-    (value, count): &(usize, f64),
-    (other, other_count): &(usize, f64),
-) -> Ordering {
-    other_count.total_cmp(count).then(other.cmp(value))
-}
-
-impl Symbols {
-    /// From pairs (distance, count) as [`by_count`] sorts them, each distance once: twice the distance from zero, plus 1
-    /// below it.
-    pub fn new(values: &[(usize, f64)]) -> Self {
-        let (mut all, mut largest, mut least) = (0.0, 0, usize::MAX);
-        let mut zero_rank = None;
-        for (rank, &(value, count)) in values.iter().enumerate() {
-            all += count;
-            largest = largest.max(value);
-            least = least.min(value);
-            if value == 0 {
-                zero_rank = Some(rank);
-            }
-        }
-        let direct_offset = if values.is_empty() {
-            0
-        } else {
-            least.min(MAX_DIRECT_OFFSET)
+impl<'r> Symbols<'r> {
+    /// Of the values of a distribution other than 0, and so many zeros.
+    pub fn new(ranked: &'r Ranked, n_zeros: f64) -> Self {
+        let zero_rank = ranked.rank_of_zeros(n_zeros);
+        let n_values = ranked.others.len() + usize::from(zero_rank.is_some());
+        let n_all = ranked.n_others + n_zeros;
+        let [largest, least] = ranked.distances.unwrap_or_default();
+        let direct_offset = match zero_rank {
+            Some(_) => 0,
+            None => least.min(MAX_DIRECT_OFFSET),
         };
-        let is_whole = values.len() <= PALETTE_SIZE;
+        let is_whole = n_values <= PALETTE_SIZE;
         let room = match is_whole {
             true => PALETTE_SIZE,
             false => MAX_SYMBOL.saturating_sub(largest),
         };
-        let n_candidates = values.len().min(PALETTE_SIZE).min(room);
-        let in_palette: f64 = values[..n_candidates].iter().map(|&(_, count)| count).sum();
-        let has_palette = in_palette >= (all / 2.0).floor();
+        // The others among the `n_first` most frequent values.
+        let others = |n_first: usize| {
+            let has_zero = zero_rank.is_some_and(|rank| rank < n_first);
+            (&ranked.others[..n_first - usize::from(has_zero)], has_zero)
+        };
+        let n_candidates = n_values.min(PALETTE_SIZE).min(room);
+        let (candidates, has_zero) = others(n_candidates);
+        let n_in_palette = candidates.iter().map(|&(_, count)| count).sum::<f64>()
+            + if has_zero { n_zeros } else { 0.0 };
+        let has_palette = n_in_palette >= (n_all / 2.0).floor();
         let n_palette = if has_palette { n_candidates } else { 0 };
         let beside = n_palette.max(if has_palette { 2 } else { 0 });
-        let symbol = |(rank, &(value, _)): (usize, &(usize, f64))| match rank < n_palette {
-            true => rank,
-            false => beside + value - direct_offset,
-        };
-        let palette = values[..n_palette].iter();
-        let palette_largest = palette.map(|&(value, _)| value).max();
-        let palette_bits = bits_of(palette_largest.unwrap_or(largest)).max(2);
-        let counts: Vec<(usize, f64)> = (values.iter().enumerate())
-            .map(|ranked| (symbol(ranked), ranked.1.1))
-            .collect();
+        let (in_palette, has_zero) = others(n_palette);
+        let tail = ranked.tail(in_palette.len(), beside as isize - direct_offset as isize);
+        let zero = zero_rank.map(|rank| if has_zero { rank } else { beside });
+        let palette_largest = in_palette.iter().map(|&(value, _)| value).max();
+        let palette_bits = bits_of(match (palette_largest, n_palette) {
+            (Some(palette_largest), _) => palette_largest,
+            (None, 0) => largest,
+            (None, _) => 0,
+        })
+        .max(2);
         Self {
-            largest: counts.iter().map(|&(symbol, _)| symbol).max().unwrap_or(0),
-            counts,
-            zero: zero_rank.map(|rank| symbol((rank, &values[rank]))),
+            in_palette,
+            tail,
+            n_all,
+            n_zeros,
+            zero,
+            largest: (n_palette.saturating_sub(1))
+                .max(tail.largest)
+                .max(zero.unwrap_or(0)),
             n_palette,
             palette_bits,
             fixed_bits: match (has_palette, is_whole) {
@@ -185,47 +109,44 @@ impl Symbols {
         golomb_rice.chain(self.fixed_bits.map(|bits| Code::Fixed { bits }))
     }
 
+    /// All symbols in a code.
+    fn coded(&self, code: Code) -> Coded {
+        let Code::GolombRice {
+            remainder_bits,
+            is_cut,
+        } = code
+        else {
+            return Coded {
+                bits: code.bits(0) as f64 * self.n_all,
+                n_left: 0.0,
+            };
+        };
+        // A zero among them moves those behind it.
+        let zero = self.zero.unwrap_or(usize::MAX);
+        let symbol = |place: usize| place + usize::from(place >= zero);
+        let in_palette = self.in_palette.iter().enumerate();
+        let in_palette = in_palette.map(|(place, &(_, count))| (symbol(place), count));
+        let beside_tail = in_palette.chain(self.zero.map(|zero| (zero, self.n_zeros)));
+        let tail = self.tail.coded[remainder_bits][usize::from(is_cut)];
+        beside_tail.fold(tail, |coded, (symbol, count)| {
+            coded.with(code, symbol, count)
+        })
+    }
+
     /// Bits of the code that takes least, less what another code saves in runs of zeros. With `leaves_rare`, it need not
     /// code the values that are so rare that changing to another code for each of them costs less.
     pub fn bits(&self, zero_runs: &[ZeroRuns], leaves_rare: bool) -> f64 {
-        let whole = self.codes().filter(|code| code.can_code(self.largest));
-        let whole = whole.map(|code| (code.bits_of_all(&self.counts), code));
-        let Some(whole) = whole.min_by(|one, other| one.0.total_cmp(&other.0)) else {
+        let codes = self.codes();
+        let codes = codes.filter(|code| leaves_rare || code.can_code(self.largest));
+        let bits = codes.map(|code| {
+            let Coded { bits, n_left } = self.coded(code);
+            (bits + n_left * RETURN_BITS, code)
+        });
+        let Some((least, code)) = bits.min_by(|one, other| one.0.total_cmp(&other.0)) else {
             return 0.0;
-        };
-        let (least, code) = match leaves_rare {
-            true => self.without_rare(whole),
-            false => whole,
         };
         let saved = zero_runs.iter().map(|runs| self.saved_bits(code, runs));
         least - saved.sum::<f64>()
-    }
-
-    /// Bits and code that take less than these, with a change to another code and back for each value that the code cannot
-    /// code; these if there are none.
-    fn without_rare(&self, mut best: (f64, Code)) -> (f64, Code) {
-        for code in self.codes().filter(|code| !code.can_code(self.largest)) {
-            let rare = self
-                .counts
-                .iter()
-                .filter(|&&(symbol, _)| !code.can_code(symbol));
-            let n_rare: f64 = rare.map(|&(_, count)| count).sum();
-            let changes = n_rare * RETURN_BITS;
-            // Most codes leave too much to others.
-            if changes >= best.0 {
-                continue;
-            }
-            let coded = self
-                .counts
-                .iter()
-                .filter(|&&(symbol, _)| code.can_code(symbol));
-            let coded = coded.map(|&(symbol, count)| code.bits(symbol) as f64 * count);
-            let bits = coded.sum::<f64>() + changes;
-            if bits < best.0 {
-                best = (bits, code);
-            }
-        }
-        best
     }
 
     /// Bits that a code of their own saves for runs of zeros between the values in `code`.
@@ -247,4 +168,109 @@ impl Symbols {
 /// Bits of the binary form of a number.
 fn bits_of(value: usize) -> usize {
     (usize::BITS - value.leading_zeros()) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::super::ranked::by_count;
+    use super::*;
+    use crate::graph::analysis::ByteHistogram;
+    use crate::graph::analysis::fixtures::for_each;
+
+    /// Bits of the header and of all symbols, from a list of all values, each with its symbol.
+    fn one_by_one(histogram: &ByteHistogram, n_zeros: f64, leaves_rare: bool) -> [f64; 2] {
+        let ranked = Ranked::scaled(histogram, 1.0);
+        let mut values = ranked.others.clone();
+        values.extend((n_zeros > 0.0).then_some((0, n_zeros)));
+        values.sort_by(by_count);
+        let all: f64 = values.iter().map(|&(_, count)| count).sum();
+        let largest = values.iter().map(|&(value, _)| value).max().unwrap_or(0);
+        let least = values.iter().map(|&(value, _)| value).min().unwrap_or(0);
+        let room = match values.len() > PALETTE_SIZE {
+            true => MAX_SYMBOL - largest,
+            false => PALETTE_SIZE,
+        };
+        let n_candidates = values.len().min(PALETTE_SIZE).min(room);
+        let in_palette: f64 = values[..n_candidates].iter().map(|&(_, count)| count).sum();
+        let has_palette = in_palette >= (all / 2.0).floor();
+        let n_palette = if has_palette { n_candidates } else { 0 };
+        let beside = if has_palette { n_palette.max(2) } else { 0 };
+        let symbols: Vec<(usize, f64)> = (values.iter().enumerate())
+            .map(|(rank, &(value, count))| match rank < n_palette {
+                true => (rank, count),
+                false => (beside + value - least.min(MAX_DIRECT_OFFSET), count),
+            })
+            .collect();
+        let coded = values[..n_palette].iter().map(|&(value, _)| value).max();
+        let palette_bits = bits_of(coded.unwrap_or(largest)).max(2);
+        let mut codes: Vec<Code> = (0..=MAX_REMAINDER_BITS)
+            .flat_map(|remainder_bits| {
+                [false, true].map(|is_cut| Code::GolombRice {
+                    remainder_bits,
+                    is_cut,
+                })
+            })
+            .collect();
+        if !has_palette {
+            codes.push(Code::Fixed { bits: palette_bits });
+        } else if values.len() <= PALETTE_SIZE {
+            let bits = bits_of(n_palette.saturating_sub(1).max(1));
+            codes.push(Code::Fixed { bits });
+        }
+        let bits = codes.iter().filter_map(|code| {
+            let bits = |&(symbol, count): &(usize, f64)| match code.can_code(symbol) {
+                true => Some(code.bits(symbol) as f64 * count),
+                false => leaves_rare.then_some(RETURN_BITS * count),
+            };
+            symbols.iter().map(bits).sum::<Option<f64>>()
+        });
+        let least = bits.min_by(f64::total_cmp).unwrap_or(0.0);
+        [PALETTE_BITS + (n_palette * palette_bits) as f64, least]
+    }
+
+    #[test]
+    fn bits_of_parts_are_those_of_all_values() {
+        // Few or many values, spread or around the zero point, and zeros of padding.
+        let counts = proptest::collection::vec(0u64..2000, 256);
+        let shape = (1usize..=256, 0u32..12, any::<u8>(), any::<bool>());
+        let n_compared = std::cell::Cell::new(0);
+        for_each(
+            512,
+            (counts, shape, 0u64..1 << 30),
+            |(mut counts, shape, zeros)| {
+                let (n_values, fall, zero, is_signed) = shape;
+                for (byte, count) in counts.iter_mut().enumerate() {
+                    let from_zero = (byte as u8).wrapping_sub(zero) as i8;
+                    let steps = from_zero.unsigned_abs() as usize;
+                    *count = match steps * 2 < n_values {
+                        true => *count >> (steps as u32 * fall / 64).min(20),
+                        false => 0,
+                    };
+                }
+                let histogram = ByteHistogram {
+                    counts: Arc::new(counts.try_into().unwrap()),
+                    zero,
+                    is_signed,
+                    n_bytes: 4096,
+                };
+                let ranked = Ranked::kept(&histogram);
+                for padding in [0.0, f64::from(zeros as u32) / 1_048_576.0] {
+                    for n_zeros in [0.0, ranked.n_zeros + padding] {
+                        let symbols = Symbols::new(&ranked, n_zeros);
+                        for leaves_rare in [false, true] {
+                            let found = [symbols.header_bits(), symbols.bits(&[], leaves_rare)];
+                            assert_eq!(found, one_by_one(&histogram, n_zeros, leaves_rare));
+                            n_compared.set(n_compared.get() + 1);
+                        }
+                    }
+                }
+            },
+        );
+        println!("{} streams, no difference", n_compared.get());
+        assert!(n_compared.get() > 1000);
+    }
 }

@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 
 use super::brick::ZeroRuns;
-use super::ranked::{Ranked, add_zeros};
+use super::ranked::Ranked;
 use super::symbols::Symbols;
 use crate::graph::analysis::ByteHistogram;
 
@@ -60,6 +60,13 @@ struct Padded {
     leaves_rare: bool,
 }
 
+/// A sample that was computed a short time before.
+struct Kept {
+    hash: u64,
+    padded: Padded,
+    sample: Sample,
+}
+
 impl Values {
     /// The values of a histogram and `padding` zeros, some of which form `zero_runs`. A stream that differs in nothing but
     /// its size from one seen a short time before on this thread takes one comparison.
@@ -70,7 +77,7 @@ impl Values {
         leaves_rare: bool,
     ) -> Self {
         thread_local! {
-            static KEPT: RefCell<Vec<Option<(Padded, Sample)>>> = const { RefCell::new(Vec::new()) };
+            static KEPT: RefCell<Vec<Option<Kept>>> = const { RefCell::new(Vec::new()) };
         }
         let n_weights = histogram.n_bytes as f64;
         if n_weights == 0.0 {
@@ -86,14 +93,21 @@ impl Values {
             zero_runs: zero_runs.map(|runs| runs.with_count(|count| count / n_weights)),
             leaves_rare,
         };
+        let hash = padded.hash();
         let sample = KEPT.with_borrow_mut(|kept| {
             kept.resize_with(MAX_KEPT, || None);
-            let kept = &mut kept[padded.place()];
-            match kept.as_ref().filter(|(known, _)| *known == padded) {
-                Some((_, sample)) => *sample,
+            let kept = &mut kept[(hash % MAX_KEPT as u64) as usize];
+            // Comparing histograms takes longer than hashing a part of them.
+            let is_known = |kept: &Kept| kept.hash == hash && kept.padded == padded;
+            match kept.as_ref().filter(|kept| is_known(kept)) {
+                Some(known) => known.sample,
                 None => {
                     let sample = padded.sample();
-                    *kept = Some((padded, sample));
+                    *kept = Some(Kept {
+                        hash,
+                        padded,
+                        sample,
+                    });
                     sample
                 }
             }
@@ -103,15 +117,14 @@ impl Values {
 }
 
 impl Padded {
-    /// Its place among those that are kept.
-    fn place(&self) -> usize {
+    fn hash(&self) -> u64 {
         let key = (
             &self.histogram.counts[..8],
             self.padding.to_bits(),
             self.zero_runs.map(|runs| runs.count.to_bits()),
             self.leaves_rare,
         );
-        (FixedState::default().hash_one(key) % MAX_KEPT as u64) as usize
+        FixedState::default().hash_one(key)
     }
 
     fn sample(&self) -> Sample {
@@ -126,12 +139,10 @@ impl Padded {
 impl Sample {
     /// Of ranked weights, `padding` zeros, and runs of these.
     fn of(ranked: &Ranked, padding: f64, zero_runs: &[ZeroRuns], leaves_rare: bool) -> Self {
-        let mut present = ranked.by_count.clone();
-        let n_zeros = add_zeros(&mut present, padding);
-        let n_distinct = present.len();
-        let n_all: f64 = present.iter().map(|&(_, count)| count).sum();
-        let mut others = present.iter().filter(|&&(value, _)| value > 0);
-        let most_frequent = others.next().map_or(0.0, |&(_, count)| count);
+        let n_zeros = ranked.n_zeros + padding.max(0.0);
+        let n_distinct = ranked.others.len() + usize::from(n_zeros > 0.0);
+        let n_all = ranked.n_others + n_zeros;
+        let most_frequent = ranked.others.first().map_or(0.0, |&(_, count)| count);
         let runs = zero_runs.iter().filter(|runs| runs.length > 1.0);
         let n_zeros_in_runs = runs.map(|runs| runs.length * runs.count).sum::<f64>();
         let n_zeros_in_runs = n_zeros_in_runs.min(padding);
@@ -140,10 +151,7 @@ impl Sample {
         let alone = (1.0 - n_scattered / (n_all - n_zeros_in_runs).max(1.0)).powi(2);
         let n_beside = n_zeros_in_runs + n_scattered * (1.0 - alone);
         let has_runs = n_zeros > RUN_THRESHOLD * most_frequent && n_beside >= n_zeros / 2.0;
-        if has_runs {
-            present.retain(|&(value, _)| value > 0);
-        }
-        let symbols = Symbols::new(&present);
+        let symbols = Symbols::new(ranked, if has_runs { 0.0 } else { n_zeros });
         Self {
             n_weights: ranked.n_sampled,
             has_runs,
@@ -221,10 +229,7 @@ mod tests {
                 count: 100.0 * scale,
             }; 4];
             for padding in [0.0, 512.0 * scale, 512.0 * scale] {
-                let mut ranked = Ranked::kept(&histogram).as_ref().clone();
-                for (_, count) in &mut ranked.by_count {
-                    *count *= scale;
-                }
+                let ranked = Ranked::scaled(&histogram, scale);
                 let leaves_rare = seed % 3 == 0;
                 let anew = Sample::of(&ranked, padding, &zero_runs, leaves_rare);
                 let anew = anew.values(1.0, &zero_runs);
