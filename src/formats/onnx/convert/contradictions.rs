@@ -10,7 +10,7 @@ const NOT_BROADCAST: &str = "the operands' shapes do not broadcast";
 const NO_WINDOW_FITS: &str = "the window is larger than the padded input";
 
 /// Tensors have fewer values than this along a side.
-const MAX_SIDE: i64 = i32::MAX as i64;
+const MAX_SIDE: i64 = 0x7fff_ffff;
 
 /// Operators that broadcast all of their operands.
 const BROADCASTING: &[&str] = &[
