@@ -140,6 +140,7 @@ const WRITING: &[OpKind] = &[
     OpKind::MirrorPad,
     OpKind::Pad,
     OpKind::Padv2,
+    OpKind::ReadVariable,
     OpKind::ResizeBilinear,
     OpKind::ResizeNearestNeighbor,
     OpKind::SpaceToDepth,

@@ -32,6 +32,13 @@ pub enum UnsupportedReason {
         width: i32,
         max: i32,
     },
+    /// Sides of a pooling window, the largest height and the most positions that run.
+    LargePoolingWindow {
+        height: i32,
+        width: i32,
+        max_height: i32,
+        max_positions: i64,
+    },
     Stride {
         height: i32,
         width: i32,
@@ -81,7 +88,7 @@ impl UnsupportedReason {
             Self::ActivationType(_) => "activation-type",
             Self::ConstantType(_) => "constant-type",
             Self::WeightType(_) => "weight-type",
-            Self::PoolingWindow { .. } => "pooling-window",
+            Self::PoolingWindow { .. } | Self::LargePoolingWindow { .. } => "pooling-window",
             Self::Stride { .. } => "stride",
             Self::ResizeFactor { .. } => "resize-factor",
             Self::MeanOverChannels => "mean-over-channels",
@@ -124,6 +131,15 @@ impl fmt::Display for UnsupportedReason {
             Self::PoolingWindow { height, width, max } => write!(
                 f,
                 "pooling window {height}x{width} with SAME padding, at most {max}x{max}"
+            ),
+            Self::LargePoolingWindow {
+                height,
+                width,
+                max_height,
+                max_positions,
+            } => write!(
+                f,
+                "pooling window {height}x{width}, at most {max_height} high and {max_positions} positions"
             ),
             Self::Stride { height, width, max } => {
                 write!(f, "stride {height}x{width}, at most {max}x{max}")

@@ -122,6 +122,36 @@ fn operands_that_contradict_each_other_are_told() {
             "larger than the padded input",
         ),
         (
+            "MaxPool",
+            (&["x"], &[("kernel_shape", &[2, 2]), ("strides", &[2, 2])]),
+            (&["x"], &[("kernel_shape", &[2, 2]), ("strides", &[2, -2])]),
+            "less than 1",
+        ),
+        (
+            "AveragePool",
+            (&["x"], &[("kernel_shape", &[2, 2])]),
+            (&["x"], &[("kernel_shape", &[2, 0])]),
+            "less than 1",
+        ),
+        (
+            "Conv",
+            (&["x", "w333"], &[("dilations", &[2, 2])]),
+            (&["x", "w333"], &[("dilations", &[0, 2])]),
+            "less than 1",
+        ),
+        (
+            "Conv",
+            (&["x", "w333"], &[("strides", &[1, 7])]),
+            (&["x", "w333"], &[("strides", &[1, i64::MAX])]),
+            "beyond 32 bits",
+        ),
+        (
+            "ConvTranspose",
+            (&["x", "wt"], &[("strides", &[2, 2])]),
+            (&["x", "wt"], &[("strides", &[2, i64::MIN])]),
+            "less than 1",
+        ),
+        (
             "Concat",
             (&["x", "image"], &[("axis", &[1])]),
             (&["x", "image"], &[("axis", &[2])]),

@@ -91,6 +91,7 @@ fn render_operator(operator: &Operator) -> String {
         outputs,
         intermediates,
         options,
+        folded: _, // a converter's, of which a TFLite file does not tell
     } = operator;
     let inputs: Vec<String> = inputs
         .iter()

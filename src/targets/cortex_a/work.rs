@@ -191,6 +191,8 @@ struct Shapes {
     out_values: f64,
     n_read: f64,
     n_written: f64,
+    /// Rows and columns of the first activation, where it is an image.
+    sides: [i32; 2],
 }
 
 impl Shapes {
@@ -210,6 +212,10 @@ impl Shapes {
             out_values: operator.outputs.iter().map(|&t| values(shape(t))).sum(),
             n_read: read.len() as f64,
             n_written: operator.outputs.len() as f64,
+            sides: match read.first().map(|&t| shape(t)) {
+                Some(&[_, rows, columns, _]) => [rows, columns],
+                _ => [i32::MAX; 2],
+            },
         }
     }
 }
@@ -340,9 +346,20 @@ fn dense(shapes: &Shapes) -> Vec<(&'static str, f64)> {
     ]
 }
 
+/// A side of a window as far as it can reach into the input: from its first value to its last, whichever of them it
+/// is put on. Whatever lies beyond is padding at every place.
+fn reaching(filter: i32, size: i32) -> i32 {
+    filter.min(size.max(1).saturating_mul(2).saturating_sub(1))
+}
+
 /// Pools take 9 taps in their first pass and 8 in each further one.
 fn pool(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
-    let taps = taps(window);
+    let [rows, columns] = shapes.sides;
+    let taps = taps(&Window {
+        filter_h: reaching(window.filter_h, rows),
+        filter_w: reaching(window.filter_w, columns),
+        ..*window
+    });
     let held = 9.0 + 8.0 * ((taps - 9.0) / 8.0).ceil().max(0.0);
     let pixels = shapes.pixels;
     vec![
@@ -394,6 +411,29 @@ mod tests {
     fn term(work: &Work, name: &str) -> Option<f64> {
         let mut terms = work.terms.iter();
         terms.find(|(term, _)| *term == name).map(|(_, n)| *n)
+    }
+
+    /// By hand: 8 × 8 pixels, of which a window sees at most 15 × 15 places, most of them padding.
+    #[test]
+    fn windows_end_where_no_value_is() {
+        let of = |side: i32| {
+            let options = BuiltinOptions::Pool2D {
+                padding: Padding::Same,
+                stride_h: 1,
+                stride_w: 1,
+                filter_h: side,
+                filter_w: side,
+                activation: Activation::None,
+            };
+            let image = || tensor(TensorType::Int8, &[1, 8, 8, 8]);
+            let pool = calling(OpKind::MaxPool2d, &[0], &[1], options);
+            let model = model(vec![subgraph(vec![image(), image()], vec![pool])]);
+            let graph = graph_of(&model);
+            term(&work(&graph, &analyze(&graph))[0], "pointers")
+        };
+        assert_eq!(of(3), Some(64.0 * 9.0));
+        assert_eq!(of(15), Some(64.0 * 225.0));
+        assert_eq!(of(i32::MAX), Some(64.0 * 225.0));
     }
 
     /// By hand: 5 × 5 pixels of 3 channels, a window of 3 × 3, 17 outputs each, then an addition.

@@ -135,6 +135,18 @@ fn refused_shape(graph: &Graph, node: &Node, kind: OpKind, npu: Npu) -> Option<U
                 max: AVERAGE_POOL_MAX_SAME,
             })
         }
+        BuiltinOptions::Pool2D {
+            filter_h, filter_w, ..
+        } if *filter_h > POOL_MAX_HEIGHT
+            || i64::from(*filter_h).saturating_mul((*filter_w).into()) > POOL_MAX_POSITIONS =>
+        {
+            Some(UnsupportedReason::LargePoolingWindow {
+                height: *filter_h,
+                width: *filter_w,
+                max_height: POOL_MAX_HEIGHT,
+                max_positions: POOL_MAX_POSITIONS,
+            })
+        }
         BuiltinOptions::DepthwiseConv2D {
             stride_h, stride_w, ..
         } if npu == Npu::EthosU55U65 && *stride_h.max(stride_w) > DEPTHWISE_MAX_STRIDE => {
@@ -262,6 +274,9 @@ const TRANSPOSED_DIMENSIONS: usize = 3;
 const TRANSPOSE_MAX_ELEMENTS: i64 = 1 << 16;
 /// Largest side of an average pooling window with SAME padding.
 const AVERAGE_POOL_MAX_SAME: i32 = 8;
+/// Largest height of any pooling window, and its most positions.
+const POOL_MAX_HEIGHT: i32 = 256;
+const POOL_MAX_POSITIONS: i64 = 256 * 256;
 /// Largest stride of a depthwise convolution on Ethos-U55 and U65.
 const DEPTHWISE_MAX_STRIDE: i32 = 3;
 
@@ -450,6 +465,38 @@ mod tests {
                 "{shape:?} {order:?}: {found:?}"
             );
             assert_eq!(refused(Npu::EthosU85), None);
+        }
+    }
+
+    /// As `vela --supported-ops-report` of 5.2.0 lists them, on both families.
+    #[test]
+    fn pooling_windows_have_a_largest_size() {
+        for (kind, filter, is_refused) in [
+            (OpKind::MaxPool2d, [256, 256], false),
+            (OpKind::MaxPool2d, [1, 65_536], false),
+            (OpKind::MaxPool2d, [257, 1], true),
+            (OpKind::MaxPool2d, [256, 257], true),
+            (OpKind::MaxPool2d, [i32::MAX, i32::MAX], true),
+            (OpKind::AveragePool2d, [256, 256], false),
+            (OpKind::AveragePool2d, [2, i32::MAX], true),
+        ] {
+            let [filter_h, filter_w] = filter;
+            let options = BuiltinOptions::Pool2D {
+                padding: Padding::Valid,
+                stride_h: 1,
+                stride_w: 1,
+                filter_h,
+                filter_w,
+                activation: Activation::None,
+            };
+            let image = || tensor(TensorType::Int8, &[1, 8, 8, 8]);
+            let pool = calling(kind, &[0], &[1], options);
+            let model = model(vec![subgraph(vec![image(), image()], vec![pool])]);
+            let graph = graph_of(&model);
+            for npu in [Npu::EthosU55U65, Npu::EthosU85] {
+                let refused = refused_shape(&graph, &graph.nodes[0], kind, npu);
+                assert_eq!(refused.is_some(), is_refused, "{kind:?} {filter:?}");
+            }
         }
     }
 

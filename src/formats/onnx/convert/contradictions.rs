@@ -9,6 +9,9 @@ const OTHER_DEPTHS: &str = "the factors have other inner dimensions";
 const NOT_BROADCAST: &str = "the operands' shapes do not broadcast";
 const NO_WINDOW_FITS: &str = "the window is larger than the padded input";
 
+/// Tensors have fewer values than this along a side.
+const MAX_SIDE: i64 = 0x7fff_ffff;
+
 /// Operators that broadcast all of their operands.
 const BROADCASTING: &[&str] = &[
     "Add",
@@ -181,7 +184,7 @@ impl<'a> Converter<'a> {
             return Some("kernel_shape is not that of the weights");
         }
         match is_transposed {
-            true => None,
+            true => against_sides(node, kernel),
             false => against_window(node, x, kernel),
         }
     }
@@ -233,6 +236,17 @@ impl<'a> Converter<'a> {
     }
 }
 
+/// Numbers of a window that none has.
+fn against_sides(node: &Node, kernel: &[i64]) -> Option<&'static str> {
+    let lists = ["strides", "dilations"].map(|name| node.integers(name));
+    let mut sides = lists.iter().flatten().flatten().chain(kernel);
+    let side = sides.find(|side| !(1..=MAX_SIDE).contains(*side))?;
+    Some(match *side {
+        ..1 => "a size, stride or dilation of the window is less than 1",
+        _ => "a size, stride or dilation of the window is beyond 32 bits",
+    })
+}
+
 /// Windows over an input of the shape `[batch, channels, ...]`.
 fn against_window(node: &Node, x: &[i64], kernel: &[i64]) -> Option<&'static str> {
     let sizes = x.get(2..)?;
@@ -244,6 +258,9 @@ fn against_window(node: &Node, x: &[i64], kernel: &[i64]) -> Option<&'static str
         && has("pads", n.saturating_mul(2));
     if !has_all {
         return Some("a side of the window is missing or too many");
+    }
+    if let Some(why) = against_sides(node, kernel) {
+        return Some(why);
     }
     // Rounded up, a pooling has a window that begins inside the input and ends beyond it.
     if node.integer("ceil_mode") == Some(1) {

@@ -18,6 +18,8 @@ mod transpose;
 
 use self::layout::{is_deepened, lay_out};
 use self::lowering::Lowering;
+pub use self::lowering::n_elements;
+pub use self::node::shape;
 use self::node::{maps, operation};
 use self::parts::copy_parts;
 use super::accelerator::Accelerator;
