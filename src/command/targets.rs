@@ -74,7 +74,8 @@ fn overview(targets: &[TargetInfo], width: usize) -> String {
 }
 
 fn details(target: &TargetInfo, width: usize) -> String {
-    let mut text = format!("{}  {}\n", bold(&target.id), target.device);
+    let head = format!("{}  {}", bold(&target.id), target.device);
+    let mut text = wrapped(&head, width, "  ") + "\n";
     let mut table = Table::default().text("metric").text("unit").number("error");
     for metric in &target.metrics {
         let error = metric.expected_error_percent;

@@ -55,7 +55,7 @@ fn a_batch_multiplies_the_work() {
         npu["unavailable"]
             .as_str()
             .unwrap()
-            .ends_with("at a time, found 4")
+            .ends_with("batch size 1 only, found 4")
     );
     let output = litecast(&["predict", "--batch", "5000", &file]);
     let error = String::from_utf8_lossy(&output.stderr).into_owned();

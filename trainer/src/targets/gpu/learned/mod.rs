@@ -1,23 +1,24 @@
 //! `litecast-trainer compare-gpu`: graph networks of the literature trained on the same measured networks as what
 //! ships, on the same folds.
 //!
-//! [`features`] kernels → features, [`problem`] measurements and folds → data of one training, [`methods`] which
-//! networks, [`table`] estimates → errors.
+//! `features` kernels → features, `problem` measurements and folds → data of one training, `methods` which
+//! networks, `trained` what is kept of a training, `table` estimates → errors.
 
 mod features;
 mod methods;
 mod problem;
 mod table;
+mod trained;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use burn::module::Module;
-use serde::{Deserialize, Serialize};
 
 use self::methods::{METHODS, Method};
-use self::problem::{Case, Folds, Problem};
+use self::problem::{Folds, Problem};
+use self::trained::Trained;
 use super::evaluate::Split;
 use super::graphs::{self, Networks};
 use crate::checkpoint::Checkpoint;
@@ -58,20 +59,6 @@ struct Training<'p> {
     outputs: &'static [usize],
     folds: &'p Folds,
     fold: usize,
-}
-
-/// What is kept of a training.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Trained {
-    pub training_sha256: String,
-    pub n_graphs: usize,
-    pub n_columns: usize,
-    pub n_weights: usize,
-    /// Until validation was best.
-    pub best_epoch: usize,
-    pub wall_time_s: f64,
-    /// Case, output and milliseconds an input, of the networks that were left out.
-    pub estimates: Vec<(usize, usize, f64)>,
 }
 
 pub fn run(args: &CompareGpuArgs) -> Result<()> {
@@ -182,9 +169,4 @@ impl Training<'_> {
         fs::write(&path, serde_json::to_string(&trained)?)?;
         Ok(Some(trained))
     }
-}
-
-/// Time of one input in milliseconds, where a case has it.
-fn measured_ms(case: &Case, output: usize) -> Option<f64> {
-    case.measured[output].as_ref().map(|row| row.ms_per_input)
 }

@@ -33,6 +33,13 @@ pub struct Case<'n> {
     pub measured: [Option<Measured>; 2],
 }
 
+impl Case<'_> {
+    /// Time of one input in milliseconds, where it was measured.
+    fn measured_ms(&self, output: usize) -> Option<f64> {
+        (self.measured[output].as_ref()).map(|row| row.ms_per_input)
+    }
+}
+
 /// All cases, and what a regression or roofline takes of them.
 pub struct Problem<'n> {
     pub cases: Vec<Case<'n>>,
@@ -185,7 +192,7 @@ fn features_of(case: &Case, costs: &[Amounts; 2]) -> Features {
 fn labels_of(case: &Case, outputs: &[usize]) -> Labels {
     let graph = outputs
         .iter()
-        .map(|&output| super::measured_ms(case, output).map_or(f32::NAN, |ms| ms as f32));
+        .map(|&output| case.measured_ms(output).map_or(f32::NAN, |ms| ms as f32));
     Labels {
         graph: graph.collect(),
         ..Labels::none(case.network.kernels.len(), outputs.len())

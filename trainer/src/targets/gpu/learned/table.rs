@@ -6,9 +6,9 @@ use anyhow::Result;
 use litecast::targets::gpu::bundle::{Errors, position};
 use litecast::targets::gpu::costs::{Amounts, N_COSTS};
 
-use super::Trained;
 use super::methods::{METHODS, Method};
 use super::problem::{Folds, OUTPUTS, Problem};
+use super::trained::Trained;
 use crate::baselines::forests::{Columns, Forest, Growth};
 use crate::targets::gpu::evaluate::{Sample, Split, chosen_variances, left_out, summary};
 use crate::targets::gpu::roofline::{self, dot};
@@ -38,7 +38,7 @@ pub fn print(
         "| RTX 3090 | split, {n_folds} folds | method | made from | mean % | median % | 95th percentile % |"
     );
     println!("|---|---|---|---|---:|---:|---:|");
-    for output in 0..OUTPUTS.len() {
+    for (output, name) in OUTPUTS.iter().enumerate() {
         let samples: Vec<Sample> = problem.samples[output]
             .iter()
             .map(|(_, sample)| sample.clone())
@@ -61,7 +61,7 @@ pub fn print(
                 }
             }
             for row in rows {
-                row.print(OUTPUTS[output], split);
+                row.print(name, split);
             }
         }
     }
