@@ -7,8 +7,8 @@ import { nextTask } from "./dom.ts";
 import type { Estimator } from "./estimator.ts";
 import type { Report } from "./report.ts";
 
-/** After so many the browser has compiled most of it: some 0.4 s. */
-const N_ESTIMATES = 30;
+/** After so many the browser has compiled most of it, some 0.3 s; more keep a first file waiting for longer than they save. */
+const N_ESTIMATES = 10;
 /** On a slow machine it ends sooner than that. */
 const MAX_MS = 1500;
 
