@@ -1,30 +1,12 @@
 /** Several files: their table, two models side by side, and latency against memory or MACs. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { after, before, test } from "node:test";
-import { dropFiles, dropModels, isKept, openBrowser, usePage, waitBothDrawn, waitCompared } from "./browser.mjs";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { dropFiles, dropModels, isKept, waitBothDrawn, waitCompared } from "./browser.mjs";
+import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 
-let chromium;
-let folder;
-before(async () => {
-  chromium = await openBrowser();
-  folder = await mkdtemp(path.join(tmpdir(), "litecast-comparison-"));
-});
-after(async () => {
-  await chromium?.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function writeModel(name, bytes) {
-  const file = path.join(folder, name);
-  await writeFile(file, bytes);
-  return file;
-}
-
-const withPage = (use, settings) => usePage(chromium, use, settings);
+const { withPage, writeFile: writeModel } = browserForTests();
 
 test("several files make a comparison: one metric and one unit a column, doubts, baseline, sorting, CSV", () =>
   withPage(async (page) => {

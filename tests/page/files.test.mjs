@@ -1,33 +1,17 @@
 /** What can be dropped: models, folders, archives and C arrays, and what is refused in words. */
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { dropBytes, dropFiles, openBrowser, REPORT_LIMIT_MS, usePage, waitCompared, waitDrawn } from "./browser.mjs";
+import { dropBytes, dropFiles, REPORT_LIMIT_MS, waitCompared, waitDrawn } from "./browser.mjs";
+import { browserForTests } from "./fixture.mjs";
 import { residualGraph, residualModel } from "./model.mjs";
 import { onnxModel } from "./onnx.mjs";
 import { zipOf } from "./zip.mjs";
 
-let chromium;
-let folder;
-before(async () => {
-  chromium = await openBrowser();
-  folder = await mkdtemp(path.join(tmpdir(), "litecast-files-"));
-});
-after(async () => {
-  await chromium?.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function writeModel(name, bytes) {
-  const file = path.join(folder, name);
-  await writeFile(file, bytes);
-  return file;
-}
-
-const withPage = (use, settings) => usePage(chromium, use, settings);
+const shared = browserForTests();
+const { withPage, writeFile: writeModel } = shared;
 
 test("the file picker opens files", () =>
   withPage(async (page) => {
@@ -58,7 +42,7 @@ test("what is not a model is refused in words", () =>
 
 test("a folder is walked, and one without models is refused in words", () =>
   withPage(async (page) => {
-    const [full, empty] = [path.join(folder, "full"), path.join(folder, "empty")];
+    const [full, empty] = [path.join(shared.folder, "full"), path.join(shared.folder, "empty")];
     await mkdir(path.join(full, "deeper"), { recursive: true });
     await mkdir(empty, { recursive: true });
     await writeFile(path.join(full, "one.tflite"), residualModel(8));

@@ -1,30 +1,11 @@
 /** What was opened before: Back, Forward, reload, and files that are kept. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { after, before, test } from "node:test";
-import { dropBytes, dropFiles, isKept, openBrowser, usePage, waitCompared, waitDrawn } from "./browser.mjs";
+import { test } from "node:test";
+import { dropBytes, dropFiles, isKept, waitCompared, waitDrawn } from "./browser.mjs";
+import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 
-let chromium;
-let folder;
-before(async () => {
-  chromium = await openBrowser();
-  folder = await mkdtemp(path.join(tmpdir(), "litecast-history-"));
-});
-after(async () => {
-  await chromium?.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function writeModel(name, bytes) {
-  const file = path.join(folder, name);
-  await writeFile(file, bytes);
-  return file;
-}
-
-const withPage = (use, settings) => usePage(chromium, use, settings);
+const { withPage, writeFile: writeModel } = browserForTests();
 
 test("Back, Forward and reload keep what was opened", () =>
   withPage(async (page) => {

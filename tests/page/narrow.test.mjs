@@ -1,19 +1,16 @@
 /** Nothing over anything else and nothing cut off: the first screen and drawings in narrow windows, as on a phone. */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { dropModels, openBrowser, usePage } from "./browser.mjs";
+import { test } from "node:test";
+import { dropModels, usePage } from "./browser.mjs";
+import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 
 const PHONE = { width: 390, height: 844 };
 const WIDE = { width: 1440, height: 900 };
 
-let chromium;
-before(async () => {
-  chromium = await openBrowser();
-});
-after(() => chromium?.close());
+const shared = browserForTests();
 
-const withPage = (viewport, use) => usePage(chromium, use, { options: { viewport } });
+const withPage = (viewport, use) => usePage(shared.chromium, use, { options: { viewport } });
 
 test("on a phone the errors of all targets are read without scrolling sideways, each with its metric", () =>
   withPage(PHONE, async (page) => {

@@ -3,41 +3,22 @@
  * what can be taken away.
  */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { after, before, test } from "node:test";
-import { countColours, dropBytes, dropFiles, openBrowser, openPage, readEstimates, REPORT_LIMIT_MS, SHARED_MODELS, sourceOf, until, usePage, waitDrawn, waitRedrawn } from "./browser.mjs";
+import { test } from "node:test";
+import { countColours, dropBytes, dropFiles, openPage, readEstimates, REPORT_LIMIT_MS, SHARED_MODELS, sourceOf, until, waitDrawn, waitRedrawn } from "./browser.mjs";
+import { browserForTests, EDGE_TPU, NPUS, PROCESSORS } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 import { dropHanging, estimators, withStrangeFiles } from "./strange.mjs";
 
-const NPUS = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"];
-const EDGE_TPU = "edgetpu-coral-dev-board";
-const PROCESSORS = { "cortex-a76-rpi5": ["latency", "energy"], "cortex-a72-rpi4": ["latency"] };
 const NPU_METRICS = ["latency", "sram_peak", "offchip_traffic", "sram_traffic", "energy"];
 /** Two ends of an interval, in the unit of the value. */
 const INTERVAL = String.raw`[\d.,]+ \u2013 [\d.,]+`;
 
-let chromium;
-let folder;
-before(async () => {
-  chromium = await openBrowser();
-  folder = await mkdtemp(path.join(tmpdir(), "litecast-page-"));
-});
-after(async () => {
-  await chromium?.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function writeModel(name, bytes) {
-  const file = path.join(folder, name);
-  await writeFile(file, bytes);
-  return file;
-}
-
-const withPage = (use, settings) => usePage(chromium, use, settings);
+const shared = browserForTests();
+const { withPage, writeFile: writeModel } = shared;
 
 /** `error_words` stands beside each number; files with operators never trained on have no interval. */
 function assertEstimates(estimates, error_words = new RegExp(`^${INTERVAL}$`, "u")) {
@@ -120,13 +101,13 @@ test("the content security policy stops every request to elsewhere", async () =>
   await new Promise((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${elsewhere.address().port}/`;
 
-  const kept = await openPage(chromium);
+  const kept = await openPage(shared.chromium);
   const violations = await reachOut(kept.page, url);
   await kept.close();
   assert.deepEqual(arrived, []);
   assert.deepEqual(violations, ["connect-src", "frame-src", "img-src", "script-src-elem"]);
 
-  const freed = await openPage(chromium, { options: { bypassCSP: true } });
+  const freed = await openPage(shared.chromium, { options: { bypassCSP: true } });
   await reachOut(freed.page, url);
   await until(() => new Set(arrived).size === 6, `all get through without the policy: ${arrived}`);
   await freed.close();
@@ -169,7 +150,7 @@ test("a file dropped on the window gives a report, and the file is not sent anyw
     assert.equal(await page.title(), "residual.tflite · LiteCast");
     await page.goBack();
     await page.waitForSelector(".start"); // Back leads to the first screen
-    const asked = requests.slice(before).map((url) => url.replace(chromium.url, "").replace(/\?v=.*$/, ""));
+    const asked = requests.slice(before).map((url) => url.replace(shared.chromium.url, "").replace(/\?v=.*$/, ""));
     // The spare worker, the layout's, and pieces of the page's own code.
     assert.deepEqual(asked.filter((name) => !/^((estimate|layout)\.js|chunks\/.*\.js|assets\/.*)$/.test(name)), []);
   }));
@@ -210,7 +191,7 @@ test("measured files calibrate every report to devices of one's own", () =>
       await page.press("#measured", "Enter");
       await page.waitForSelector(`[data-device="Board"]:has-text("${name}")`);
     }
-    await page.goto(chromium.url);
+    await page.goto(shared.chromium.url);
     await page.waitForSelector("body[data-ready]");
     const estimate = await open("d.tflite", 32);
     const found = millisecondsOf((await readEstimates(page))["device:Board"].metrics.latency.value);
@@ -278,7 +259,7 @@ test("MACs on the page are those of the shapes", () =>
 
 test("a link opens an example on a target", () =>
   withPage(async (page) => {
-    await page.goto(`${chromium.url}#example=cnn-cifar10-s7-i9.tflite&target=cortex-a72-rpi4&threads=2&resolution=0.75`);
+    await page.goto(`${shared.chromium.url}#example=cnn-cifar10-s7-i9.tflite&target=cortex-a72-rpi4&threads=2&resolution=0.75`);
     await page.reload();
     await waitDrawn(page, "cnn-cifar10-s7-i9.tflite");
     assert.equal(await page.inputValue("#target"), "cortex-a72-rpi4");
@@ -376,10 +357,10 @@ test("a phone shows it all without scrolling sideways, in both colour schemes", 
   }
 });
 
-const shared = (await readdir(SHARED_MODELS).catch(() => [])).filter((name) => name.endsWith(".tflite"));
-test("every shared model gives a report or a clear error", { skip: shared.length === 0 && "no ../shared/models here" }, (context) =>
+const real_files = (await readdir(SHARED_MODELS).catch(() => [])).filter((name) => name.endsWith(".tflite"));
+test("every shared model gives a report or a clear error", { skip: real_files.length === 0 && "no ../shared/models here" }, (context) =>
   withPage(async (page) => {
-    for (const name of shared) {
+    for (const name of real_files) {
       await dropFiles(page, [path.join(SHARED_MODELS, name)]);
       await page.waitForSelector(`body[data-drawn="${name}"], .failure-panel:has-text("${name}")`, { timeout: REPORT_LIMIT_MS });
       if (await page.locator(".failure-panel").count()) {

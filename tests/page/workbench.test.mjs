@@ -1,30 +1,11 @@
 /** Where the cost goes: graph, table, search and selection, with hand and keyboard. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { after, before, test } from "node:test";
-import { countColours, dropBytes, dropFiles, measures, openBrowser, picture, REPORT_LIMIT_MS, usePage, waitDrawn, waitRepainted } from "./browser.mjs";
+import { test } from "node:test";
+import { countColours, dropBytes, dropFiles, measures, picture, REPORT_LIMIT_MS, waitDrawn, waitRepainted } from "./browser.mjs";
+import { browserForTests } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 
-let chromium;
-let folder;
-before(async () => {
-  chromium = await openBrowser();
-  folder = await mkdtemp(path.join(tmpdir(), "litecast-workbench-"));
-});
-after(async () => {
-  await chromium?.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function writeModel(name, bytes) {
-  const file = path.join(folder, name);
-  await writeFile(file, bytes);
-  return file;
-}
-
-const withPage = (use, settings) => usePage(chromium, use, settings);
+const { withPage, writeFile: writeModel } = browserForTests();
 
 test("selection is one for graph, panel, timeline and table", () =>
   withPage(async (page) => {

@@ -2,24 +2,14 @@
  * What goes wrong behind the page: files that hang, workers that trap or grow, and parts of the page that are missing.
  */
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { dropBytes, openBrowser, openPage, readEstimates, until, usePage, waitDrawn } from "./browser.mjs";
+import { test } from "node:test";
+import { dropBytes, openPage, readEstimates, until, waitDrawn } from "./browser.mjs";
+import { browserForTests, EDGE_TPU, NPUS, PROCESSORS } from "./fixture.mjs";
 import { residualModel } from "./model.mjs";
 import { dropHanging, estimators, withStrangeFiles } from "./strange.mjs";
 
-const NPUS = ["ethos-u55-256", "ethos-u65-512", "ethos-u85-256"];
-const EDGE_TPU = "edgetpu-coral-dev-board";
-const PROCESSORS = { "cortex-a76-rpi5": ["latency", "energy"], "cortex-a72-rpi4": ["latency"] };
-
-let chromium;
-before(async () => {
-  chromium = await openBrowser();
-});
-after(async () => {
-  await chromium?.close();
-});
-
-const withPage = (use, settings) => usePage(chromium, use, settings);
+const shared = browserForTests();
+const { withPage } = shared;
 
 test("a file that hangs costs nothing but itself: cancelled, left for another, or after the time limit", () =>
   withPage(
@@ -78,10 +68,10 @@ test("a worker that trapped, even for a request that was given up, or grew large
 
 test("a module that is not one is named with its address", async () => {
   const html = (route) => route.fulfill({ contentType: "text/html", body: "<!doctype html>" });
-  const { page, close } = await openPage(chromium, { prepare: (page) => page.route("**/litecast_bg.wasm*", html) });
+  const { page, close } = await openPage(shared.chromium, { prepare: (page) => page.route("**/litecast_bg.wasm*", html) });
   assert.equal(await page.getAttribute("body", "data-ready"), "no");
   const words = await page.textContent("#ready");
-  assert.ok(words.replace(/\?v=\w+/, "").includes(`${chromium.url}litecast_bg.wasm: expected a WebAssembly module (00 61 73 6d), found 3c 21 64 6f`), words);
+  assert.ok(words.replace(/\?v=\w+/, "").includes(`${shared.chromium.url}litecast_bg.wasm: expected a WebAssembly module (00 61 73 6d), found 3c 21 64 6f`), words);
   await dropBytes(page, "any.tflite", residualModel(4));
   await page.waitForSelector('.failure-panel[data-kind="asset"]');
   await close();
@@ -89,7 +79,7 @@ test("a module that is not one is named with its address", async () => {
 
 test("without the predictor the facts remain", async () => {
   const missing = (route) => route.fulfill({ status: 404 });
-  const { page, close } = await openPage(chromium, { prepare: (page) => page.route("**/predictor.planes*", missing) });
+  const { page, close } = await openPage(shared.chromium, { prepare: (page) => page.route("**/predictor.planes*", missing) });
   assert.match((await page.textContent("#ready")).replace(/\?v=\w+/, ""), /No learned estimates: .*predictor\.planes: expected a file, found HTTP status 404/);
   await dropBytes(page, "facts.tflite", residualModel(8));
   await waitDrawn(page, "facts.tflite");

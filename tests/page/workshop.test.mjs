@@ -1,10 +1,10 @@
 /** What if, advice, accelerators, and the folded drawing: with the keyboard where a hand would use one. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { after, before, test } from "node:test";
-import { countColours, dropBytes, openBrowser, openPage, picture, readEstimates, REPORT_LIMIT_MS, waitAnswered, waitDrawn, waitRedrawn, waitRepainted } from "./browser.mjs";
+import { test } from "node:test";
+import { countColours, dropBytes, openPage, picture, readEstimates, REPORT_LIMIT_MS, waitAnswered, waitDrawn, waitRedrawn, waitRepainted } from "./browser.mjs";
+import { browserForTests } from "./fixture.mjs";
 import { branchedModel, floatModel, heavyModel, mixedModel, residualModel, wideModel } from "./model.mjs";
 
 const NPU = "ethos-u55-256";
@@ -22,19 +22,10 @@ arena_mem_area=Axi0
 cache_mem_area=Axi0
 `;
 
-let chromium;
-let folder;
-before(async () => {
-  chromium = await openBrowser();
-  folder = await mkdtemp(path.join(tmpdir(), "litecast-workshop-"));
-});
-after(async () => {
-  await chromium?.close();
-  await rm(folder, { recursive: true, force: true });
-});
+const shared = browserForTests();
 
 async function withReport(name, bytes, use, settings) {
-  const { page, problems, close } = await openPage(chromium, settings);
+  const { page, problems, close } = await openPage(shared.chromium, settings);
   try {
     await dropBytes(page, name, bytes);
     await waitDrawn(page, name);
@@ -157,7 +148,7 @@ test("the smallest accelerator that meets a latency is found, with the clock tha
 
 test("an accelerator is chosen from a vela.ini, and a wrong file is refused in words", () =>
   withReport("own.tflite", residualModel(12), async (page) => {
-    const [ini, broken] = [path.join(folder, "mine.ini"), path.join(folder, "broken.ini")];
+    const [ini, broken] = [path.join(shared.folder, "mine.ini"), path.join(shared.folder, "broken.ini")];
     await writeFile(ini, INI);
     await writeFile(broken, "[System_Config.Broken]\ncore_clock=fast\n");
     await page.click("#tool-accelerators");

@@ -6,3 +6,5 @@ declare const BUNDLE_ID: string;
 declare const ESTIMATES_ID: string;
 /** A query that names this build, so that a page never mixes files of two builds. */
 declare const VERSION: string;
+/** Models that are estimated before any file, by their paths in the page. */
+declare const WARM_UP_FILES: readonly string[];

@@ -108,7 +108,7 @@ async function announceTargets(): Promise<void> {
     say(predictor_failure ? `No learned estimates: ${sentence(predictor_failure.message)}` : "");
     performance.mark("litecast:ready");
     document.body.dataset["ready"] = predictor_failure ? "facts-only" : "yes";
-    await warmUp(["assets/warm-up-int8.tflite", "assets/warm-up-uint8.tflite"].map(asset), estimator, drawUnseen, () => place.view !== "start").catch(() => undefined);
+    await warmUp(WARM_UP_FILES.map(asset), estimator, drawUnseen, () => place.view !== "start").catch(() => undefined);
   } catch (error) {
     say(`The estimator could not be started. ${sentence((error as Error).message)}`);
     document.body.dataset["ready"] = "no";
