@@ -75,6 +75,8 @@ let shown = new AbortController();
 /** Scrolled to, by the key of a view. */
 const scrolls = new Map<string, number>();
 let place: Place = { view: "start" };
+/** What is on its way; its words are shown once `timer` has run. */
+let busy: { words: string; timer: ReturnType<typeof setTimeout> } | null = null;
 
 history.scrollRestoration = "manual";
 acceptFiles(byId("overlay"), byId<HTMLInputElement>("picker"), (files) => void open(files));
@@ -82,7 +84,7 @@ for (const button of document.querySelectorAll(".pick")) button.addEventListener
 byId("examples").append(...exampleButtons(EXAMPLES, (example) => void openExample(example)));
 byId("home").addEventListener("click", () => go({ view: "start" }));
 cancel.addEventListener("click", stop);
-addEventListener("keydown", (event) => event.key === "Escape" && !cancel.hidden && stop());
+addEventListener("keydown", (event) => event.key === "Escape" && busy && stop());
 addEventListener("popstate", (event) => void render((event.state as Place | null) ?? { view: "start" }));
 void announceTargets();
 void restore();
@@ -158,19 +160,38 @@ function begin(name: string): AbortSignal {
   job.abort();
   job = new AbortController();
   performance.mark("litecast:drop");
-  say(`Reading ${name}…`);
-  cancel.hidden = false;
+  sayBusy(`Reading ${name}…`);
   return job.signal;
 }
 
 function stop(): void {
   job.abort();
-  say("Cancelled.");
-  cancel.hidden = true;
+  sayDone("Cancelled.");
 }
 
 function say(words: string): void {
   status.textContent = words;
+}
+
+/** What is ready sooner than this is not announced: words that come and go disturb, and a frame for them costs time. */
+const BUSY_AFTER_MS = 100;
+
+/** Says that something is on its way, and offers to cancel it. */
+function sayBusy(words: string): void {
+  if (!cancel.hidden) return say(words);
+  const show = (): void => {
+    say(busy?.words ?? "");
+    cancel.hidden = false;
+  };
+  busy = { words, timer: busy?.timer ?? setTimeout(show, BUSY_AFTER_MS) };
+}
+
+/** Nothing is on its way any more. */
+function sayDone(words = ""): void {
+  if (busy) clearTimeout(busy.timer);
+  busy = null;
+  cancel.hidden = true;
+  say(words);
 }
 
 async function open(dropped: File[], scenario = firstScenario(focus.wanted)): Promise<void> {
@@ -198,8 +219,7 @@ async function openOne(file: File, scenario: Scenario, signal: AbortSignal, cont
     go({ view: "report", key });
   } catch (error) {
     if (signal.aborted) return;
-    cancel.hidden = true;
-    say("");
+    sayDone();
     // The report of another batch stays where it is.
     if (control) control.refuse(sentence((error as Error).message));
     else showFailure(file.name, error);
@@ -229,10 +249,9 @@ async function compare(models: Model[], scenario: Scenario, signal: AbortSignal)
   const keep = (): Promise<void> => keepComparison({ key, opened_ms: Date.now(), batch: scenario.batch, rows: comparison.rows.map(bareRow) });
   await keep();
   go({ view: "comparison", key });
-  cancel.hidden = false;
   for (const [i, model] of models.entries()) {
     if (!(model instanceof File)) continue;
-    say(`Reading ${model.name}, ${i + 1} of ${models.length}…`);
+    sayBusy(`Reading ${model.name}, ${i + 1} of ${models.length}…`);
     comparison.rows = comparison.rows.with(i, await compareOne(model, scenario, signal));
     comparison.view?.update(comparison.rows);
     if (signal.aborted) break;
@@ -243,9 +262,8 @@ async function compare(models: Model[], scenario: Scenario, signal: AbortSignal)
     comparison.view?.update(comparison.rows);
     return void keep();
   }
-  cancel.hidden = true;
+  sayDone();
   const n_read = comparison.rows.filter((row) => "summary" in row).length;
-  say("");
   announce(`Comparison ready: ${n_read} of ${format.plural(models.length, "file")} estimated.`);
 }
 
@@ -312,8 +330,7 @@ async function render(next: Place): Promise<void> {
 
 function renderStart(): void {
   job.abort();
-  cancel.hidden = true;
-  say("");
+  sayDone();
   show("start", "", [], []);
   const first = document.querySelector<HTMLSelectElement>("#first-target");
   if (first && [...first.options].some(({ value }) => value === focus.wanted)) first.value = focus.wanted;
@@ -403,8 +420,7 @@ async function showReport(key: string, report: Report, file: File | null, others
   const buttons = [back, control.element, takeAwayMenu(report, focus, parts, signal)].filter((button) => button !== null);
   show("report", report.file, buttons, parts.elements, facts.filter(Boolean).join(" · "));
   if (!isBusyComparing()) {
-    cancel.hidden = true;
-    say("");
+    sayDone();
   }
   announce(readyWords(report));
   void nextTask().then(() => view.offsetHeight); // the layout need not wait for the frame
@@ -513,8 +529,7 @@ function readyWords({ file, results }: Report): string {
 }
 
 function showFailure(name: string, error: unknown): void {
-  cancel.hidden = true;
-  say("");
+  sayDone();
   remember();
   if (place.view !== "failure") history.pushState({ view: "failure" } satisfies Place, "");
   place = { view: "failure" };
