@@ -80,17 +80,17 @@ export async function dropFiles(page, files) {
   await session.detach();
 }
 
-/** Drops bytes under a name, by the page's own events. */
-export async function dropBytes(page, name, bytes) {
+/** Drops bytes under a name, by the page's own events, with so many zeros behind them. */
+export async function dropBytes(page, name, bytes, { n_padding = 0 } = {}) {
   await page.evaluate(
-    ([name, base64]) => {
+    ([name, base64, n_padding]) => {
       const transfer = new DataTransfer();
-      transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name));
+      transfer.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)), new Uint8Array(n_padding)], name));
       for (const type of ["dragenter", "dragover", "drop"]) {
         document.body.dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }));
       }
     },
-    [name, Buffer.from(bytes).toString("base64")],
+    [name, Buffer.from(bytes).toString("base64"), n_padding],
   );
 }
 

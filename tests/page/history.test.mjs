@@ -66,3 +66,21 @@ test("files are kept only where a person wants that, and then a report can be ch
     await waitDrawn(page, "again.tflite");
     assert.ok(await page.isDisabled(".batch input"), "what was kept is forgotten");
   }));
+
+test("the report of a large file is kept, although its worker ends", () =>
+  withPage(async (page) => {
+    await page.evaluate(() => {
+      window.n_ended = 0;
+      const { terminate } = Worker.prototype;
+      Worker.prototype.terminate = function () {
+        window.n_ended += 1;
+        terminate.call(this);
+      };
+    });
+    // Bytes behind the last table belong to nothing, and are copied into the module with the others.
+    await dropBytes(page, "large.tflite", residualModel(8), { n_padding: 257 * 1024 ** 2 });
+    await waitDrawn(page, "large.tflite");
+    await page.waitForFunction(() => window.n_ended === 1);
+    await page.reload();
+    await waitDrawn(page, "large.tflite");
+  }));

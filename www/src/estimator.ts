@@ -3,7 +3,7 @@ import { readApplication } from "./application.ts";
 import { type AssetUrls, fetchBytes, loadAssets } from "./assets.ts";
 import { MAX_FILE_BYTES } from "./limits.ts";
 import { KnownError, Messenger, unreadable } from "./messenger.ts";
-import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, LayoutCall, LayoutValue, LoadGpusCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
+import type { Assets, CalibrateCall, ChoicesCall, EstimateCall, Estimated, FileToRead, FitsCall, HashedCall, KeptCall, LayoutCall, LayoutValue, LoadGpusCall, ReadAheadCall, StartCall, Started, SweepBatchCall, SweepCall, WarmUpCall } from "./protocol.ts";
 import type { Application, BatchSweep, Calibrated, Fits, Limits, Measurement, Report, Sweep, TargetChoice, TargetChoices, TargetInfo } from "./report.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -152,10 +152,10 @@ export class Estimator {
     return ask().catch((error: unknown) => (isClosed(error) ? ask() : Promise.reject(error)));
   }
 
-  /** The active worker, unless it is ended or still busy with what nobody waits for. */
+  /** The active worker, unless it ends or is still busy with what nobody waits for. */
   #freeWorker(): EstimateWorker {
     if (!this.#active.is_abandoned && this.#active.alive) return this.#active;
-    this.#active.close();
+    if (this.#active.is_abandoned) this.#active.close();
     this.#active = this.#spare?.alive ? this.#spare : this.#startWorker();
     this.#spare = null;
     return this.#active;
@@ -180,6 +180,8 @@ class EstimateWorker {
   readonly started: Promise<Started>;
   /** Busy with a request that nobody waits for. */
   is_abandoned = false;
+  /** Its memory has grown: it ends once its reports are kept. */
+  #is_spent = false;
   #gpus: Promise<TargetInfo[]> | null = null;
 
   constructor(assets: Promise<Assets>) {
@@ -188,19 +190,19 @@ class EstimateWorker {
   }
 
   get alive(): boolean {
-    return this.#messenger.alive;
+    return this.#messenger.alive && !this.#is_spent;
   }
 
   async estimate(call: EstimateCall, signal: AbortSignal): Promise<Report> {
     const answer = this.#messenger.request<Estimated>(call, call.model instanceof ArrayBuffer ? [call.model] : []);
     const ended = answer.then(
-      ({ memory_bytes }) => memory_bytes <= MAX_KEPT_MEMORY_BYTES,
-      (error: unknown) => !(error instanceof KnownError && error.kind === "internal"), // after a trap memory can be in any state
+      ({ report, memory_bytes }) => {
+        if (!call.is_summary) void this.#hash(report);
+        if (memory_bytes > MAX_KEPT_MEMORY_BYTES) this.#retire();
+      },
+      (error: unknown) => (error instanceof KnownError && error.kind === "internal" ? this.close() : undefined), // after a trap memory can be in any state
     );
-    void ended.then((is_sound) => {
-      this.is_abandoned = false;
-      if (!is_sound) this.close();
-    });
+    void ended.then(() => (this.is_abandoned = false));
     const { report } = await Promise.race([answer, this.#abandoned(signal, ended), this.#timedOut(ended)]);
     return report;
   }
@@ -222,6 +224,18 @@ class EstimateWorker {
 
   close(): void {
     this.#messenger.close();
+  }
+
+  /** The report is shown before its file is hashed, which nobody waits for. */
+  async #hash(report: Report): Promise<void> {
+    const hash = await this.#messenger.request<string | null>({ kind: "hashed" } satisfies HashedCall, []).catch(() => null);
+    if (hash !== null) report.sha256 = hash;
+  }
+
+  /** Closed once its reports are kept. */
+  #retire(): void {
+    this.#is_spent = true;
+    void this.#messenger.request<null>({ kind: "kept" } satisfies KeptCall, []).finally(() => this.close()).catch(() => undefined);
   }
 
   #abandoned(signal: AbortSignal, ended: Promise<unknown>): Promise<never> {

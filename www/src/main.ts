@@ -395,7 +395,8 @@ function show(state: string, name: string, buttons: HTMLElement[], parts: HTMLEl
 /** With what each operator costs. */
 async function fullReport(key: string): Promise<Report | null> {
   const report = reports.get(key)?.report ?? (await keptReport(key));
-  return report && withDevices(report, estimator);
+  if (report) report.results = (await withDevices(report, estimator)).results;
+  return report;
 }
 
 function restoreScroll(key: string): void {

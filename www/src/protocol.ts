@@ -56,6 +56,16 @@ export interface WarmUpCall {
   bytes: ArrayBuffer;
 }
 
+/** Asks for the SHA-256 of the last report's file, which takes as long as the estimate: null where the report has it. */
+export interface HashedCall {
+  kind: "hashed";
+}
+
+/** Answered once the reports before it are kept in the browser's database. */
+export interface KeptCall {
+  kind: "kept";
+}
+
 /** Soon an estimate may be asked of this file. */
 export interface ReadAheadCall {
   kind: "read-ahead";
@@ -125,9 +135,9 @@ export interface SweepBatchCall {
   bytes: ArrayBuffer;
 }
 
-export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | CalibrateCall | ChoicesCall | LoadGpusCall | FitsCall | SweepCall | SweepBatchCall;
+export type EstimatorCall = StartCall | WarmUpCall | ReadAheadCall | EstimateCall | HashedCall | KeptCall | CalibrateCall | ChoicesCall | LoadGpusCall | FitsCall | SweepCall | SweepBatchCall;
 
-export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | TargetInfo[] | Fits | Sweep | BatchSweep | null;
+export type EstimatorValue = Started | Report | Estimated | Calibrated | TargetChoices | TargetInfo[] | Fits | Sweep | BatchSweep | string | null;
 
 export type LayoutCall = LayoutInput;
 

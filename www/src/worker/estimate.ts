@@ -15,6 +15,13 @@ let has_predictor = false;
 let is_used = false;
 /** The last file that was read before its estimate was asked for. */
 let ahead: { number: number; bytes: ArrayBuffer } | null = null;
+/** Of the file of the last report: null where the report has it. */
+let hashed: Promise<string> | null = null;
+/** The last report, in the browser's database. */
+let kept: Promise<void> = Promise.resolve();
+
+/** The page shows a report sooner than this, and needs the processor for it: the file is hashed, and the database written, afterwards. */
+const FINISH_AFTER_MS = 30;
 
 async function start({ assets: { module, bundle } }: StartCall): Promise<Started> {
   const files = "kind" in bundle ? null : { network: interleaved(new Uint8Array(bundle.planes)), manifest: bundle.manifest, id: BUNDLE_ID };
@@ -50,25 +57,36 @@ function read({ file, number }: FileToRead): ArrayBuffer {
   }
 }
 
-async function estimate(call: EstimateCall): Promise<Estimated> {
+function estimate(call: EstimateCall): Estimated {
   is_used = true;
   const { key, scenario } = call;
   const bytes = call.model instanceof ArrayBuffer ? call.model : read(call.model);
-  const hash = call.is_summary || !isSecureContext ? null : sha256Of(bytes);
-  const report = reportOf(call, new Uint8Array(bytes), hash ? NOT_YET : undefined);
-  if (hash) report.sha256 = await hash;
+  const is_hashed_here = !call.is_summary && isSecureContext;
+  const report = reportOf(call, new Uint8Array(bytes), is_hashed_here ? NOT_YET : undefined);
+  if (is_hashed_here) report.sha256 = null;
+  hashed = is_hashed_here ? hash(report, bytes) : null;
   if (scenarioWords(scenario).length > 0) report.what_if = scenario;
-  if (key !== null) setTimeout(() => void keepReport(key, report)); // after the page has it
+  if (key !== null) kept = keep(key, report);
   return { report, memory_bytes: litecast.memory_bytes };
 }
 
-/** In the place of a hash that the browser computes meanwhile, so that the module computes none. */
+/** In the place of a hash that the browser computes, so that the module computes none. */
 const NOT_YET = "0".repeat(64);
 
-/** By the browser, which has instructions for it that WebAssembly lacks, and other threads. */
-async function sha256Of(bytes: ArrayBuffer): Promise<string> {
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+async function keep(key: string, report: Report): Promise<void> {
+  await (hashed ?? shown());
+  await keepReport(key, report);
+}
+
+function shown(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, FINISH_AFTER_MS));
+}
+
+/** By the browser, which has instructions for it that WebAssembly lacks. */
+async function hash(report: Report, bytes: ArrayBuffer): Promise<string> {
+  await shown();
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return (report.sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join(""));
 }
 
 function reportOf({ file, scenario, targets, more_targets, application, is_summary }: EstimateCall, model: Uint8Array, sha256: string | undefined): Report {
@@ -95,11 +113,13 @@ function sweep({ bytes, limits, scenario }: SweepCall): Sweep {
   return litecast.sweep(new Uint8Array(bytes), limits, changesOf(scenario), { batch, threads });
 }
 
-function answer(call: EstimatorCall): Promise<Started | Estimated> | EstimatorValue {
+function answer(call: EstimatorCall): Promise<Started | string | null> | EstimatorValue {
   if (call.kind === "start") return start(call);
   if (call.kind === "warm-up") return warmUp(call);
   if (call.kind === "read-ahead") return readAhead(call);
   if (call.kind === "estimate") return estimate(call);
+  if (call.kind === "hashed") return hashed;
+  if (call.kind === "kept") return kept.then(() => null);
   if (call.kind === "choices") return choices(call.vela_ini);
   if (call.kind === "load-gpus") return litecast.loadGpus(new Uint8Array(call.constants));
   if (call.kind === "fits") return litecast.fits(call.need, call.application);
