@@ -4,13 +4,14 @@ use std::num::NonZeroU32;
 
 use crate::boards::{self, Application};
 use crate::changes::{ChangeError, Changes};
-use crate::formats::onnx::Dimensions;
+use crate::formats::onnx::{self, Dimensions};
 use crate::formats::tflite::{Format, MAIN_SUBGRAPH, Model, Tensor};
 use crate::formats::{self, ReadError};
 use crate::graph::analysis::{self, Analysis};
 use crate::graph::as_int8::as_int8;
 use crate::graph::batch_size::{self, BatchError};
-use crate::graph::{self, CycleError, Graph, missing_shapes};
+use crate::graph::missing_shapes::{self, InputSizeError};
+use crate::graph::{self, CycleError, Graph};
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::{
     self, Doubt, Failure, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report, Results,
@@ -32,6 +33,9 @@ pub enum EstimateError {
     /// The model cannot be changed as was asked for.
     #[error(transparent)]
     Change(#[from] ChangeError),
+    /// An input of a TFLite file cannot have the size that was asked for.
+    #[error(transparent)]
+    InputSize(#[from] InputSizeError),
     /// The operators depend on each other in a circle.
     #[error(transparent)]
     Cycle(#[from] CycleError),
@@ -46,9 +50,21 @@ impl EstimateError {
         match self {
             Self::Parse(error) => error.kind(),
             Self::Batch(_) => "batch",
+            Self::InputSize(error) => error.kind(),
             Self::Change(error) => error.kind(),
             Self::Cycle(_) => "cycle",
             Self::Predictor(error) => error.kind(),
+        }
+    }
+}
+
+impl EstimateError {
+    /// Names of the dimensions that the file leaves open and [`ModelFile::dimensions`] has no size for, of the kind
+    /// `unknown-dimension`; empty for all others.
+    pub fn unknown_dimensions(&self) -> &[String] {
+        match self {
+            Self::Parse(ReadError::Onnx(onnx::ParseError::UnknownDimension { names })) => names,
+            _ => &[],
         }
     }
 }
@@ -70,8 +86,9 @@ pub struct ModelFile<'f> {
     pub batch: NonZeroU32,
     /// Threads on a Cortex-A processor, at most one for each core of the board.
     pub threads: NonZeroU32,
-    /// Sizes of symbolic dimensions of an ONNX file, by name. The first dimension of an input is the batch if it has no
-    /// size here.
+    /// Sizes that a file leaves open, by name: symbolic dimensions of an ONNX file, and those that
+    /// [`set_input_sizes`](missing_shapes::set_input_sizes) takes of a TFLite file. The first dimension of an ONNX file's
+    /// input is the batch if it has no size here.
     pub dimensions: &'f [(String, u32)],
     /// Memory that the application needs for itself on microcontrollers.
     pub application: Application,
@@ -102,6 +119,7 @@ impl<'f> ModelFile<'f> {
 
     fn read_changed_as_it_is(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
         let mut model = formats::read(self.bytes, &self.open_dimensions())?;
+        missing_shapes::set_input_sizes(&mut model, self.dimensions)?;
         missing_shapes::fill(&mut model);
         changes.apply(&mut model)?;
         Ok(model)

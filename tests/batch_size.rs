@@ -61,7 +61,7 @@ fn resized() -> Vec<Value> {
     };
     let mut command = Command::new(&python);
     command.arg(root.join("tests/resize_with_litert.py"));
-    command.arg(BATCH.to_string()).args(files);
+    command.args([&BATCH.to_string(), "0"]).args(files);
     let output = command.output().unwrap();
     assert!(
         output.status.success(),

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use litecast::estimate::{ModelFile, estimate};
 use litecast::formats::tflite::{Model, parse};
-use litecast::graph::missing_shapes::fill;
+use litecast::graph::missing_shapes::{fill, set_input_sizes};
 use litecast_needs::{python, shared, tflite_files};
 use serde_json::Value;
 
@@ -207,6 +207,79 @@ fn compare_with_litert(compared: &mut Compared, litert: &Value) {
             }
         }
     }
+}
+
+/// Rows and columns that images have beyond those that a file stores: with 32 more, strides divide both.
+const MORE: i32 = 32;
+
+/// The sizes that LiteRT is given for the same file, in a file that leaves rows and columns of images open.
+fn open_images(model: &mut Model) -> Vec<(String, u32)> {
+    let subgraph = &mut model.subgraphs[0];
+    let mut sizes = Vec::new();
+    for (number, &input) in subgraph.inputs.iter().enumerate() {
+        let tensor = &mut subgraph.tensors[input];
+        if let [batch, rows, columns, channels] = tensor.shape[..] {
+            tensor.shape_signature = Some(vec![batch, -1, -1, channels]);
+            sizes.push((format!("{number}.1"), (rows + MORE) as u32));
+            sizes.push((format!("{}.2", tensor.name), (columns + MORE) as u32));
+        }
+    }
+    sizes
+}
+
+/// Rows and columns of images are given; LiteRT resizes the inputs of the same files.
+#[test]
+fn sizes_of_inputs_lead_to_the_shapes_of_litert() {
+    let files = files();
+    let Some(python) = python("ai_edge_litert").filter(|_| !files.is_empty()) else {
+        return;
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new(python);
+    command.arg(root.join("tests/resize_with_litert.py"));
+    let output = command
+        .args(["1", &MORE.to_string()])
+        .args(&files)
+        .output()
+        .unwrap();
+    let problem = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {problem}", output.status);
+    let mut compared = Compared::default();
+    let (mut n_refused, mut n_without_images) = (0, 0);
+    let lines = String::from_utf8(output.stdout).unwrap();
+    for line in lines.lines().filter(|line| line.starts_with('{')) {
+        let litert: Value = serde_json::from_str(line).unwrap();
+        let path = Path::new(litert["file"].as_str().unwrap());
+        let Some(shapes) = litert["shapes"].as_object() else {
+            n_refused += 1;
+            continue;
+        };
+        let file = std::fs::read(path).unwrap();
+        let mut model = parse(&file).unwrap();
+        let sizes = open_images(&mut model);
+        if sizes.is_empty() {
+            n_without_images += 1;
+            continue;
+        }
+        set_input_sizes(&mut model, &sizes).unwrap();
+        fill(&mut model);
+        for operator in &model.subgraphs[0].operators {
+            for &output in &operator.outputs {
+                let expected = shapes.get(&output.to_string());
+                let Some(expected) = expected else { continue };
+                let expected: Vec<i32> = serde_json::from_value(expected.clone()).unwrap();
+                let label = format!("{} {output}", name(path));
+                let found = shape(&model, (0, output));
+                compared.add(operator.code.name(), &label, found, &expected);
+            }
+        }
+    }
+    compared.print("larger images");
+    println!(
+        "{n_refused} files that LiteRT cannot run with larger images, {n_without_images} without any"
+    );
+    assert!(compared.differing.is_empty());
+    assert!(100 * compared.n_unknown() <= compared.n_alike);
 }
 
 /// The file has estimates on every target, and one diagnostic says that shapes were computed.

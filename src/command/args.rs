@@ -85,8 +85,8 @@ pub struct ReadArgs {
     /// Threads on Cortex-A processors, at most one for each core of the board.
     #[arg(long, value_name = "N", default_value = "1")]
     pub threads: NonZeroU32,
-    /// Size of a symbolic dimension of an ONNX file, given by its name or its position (`input.2`). Can be
-    /// repeated.
+    /// Size of a dimension that the file leaves open, given by its name (ONNX) or by the input's name or number and the
+    /// dimension's number (`input.2`, `0.2`). Can be repeated.
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dimension)]
     pub dimensions: Vec<(String, u32)>,
     #[command(flatten)]

@@ -2,10 +2,11 @@
 //! constants alone.
 //!
 //! LiteRT computes the shape of every operator's result when it loads a file, so that such files run. `rules` has
-//! what each operator makes of its inputs' shapes, `layers`, `layouts` and `slices` the arithmetic, and `values` what
-//! files compute from shapes at run time.
+//! what each operator makes of its inputs' shapes, `layers`, `layouts` and `slices` the arithmetic, `values` what
+//! files compute from shapes at run time, and `input_sizes` takes sizes that a file leaves open.
 
 mod call;
+mod input_sizes;
 mod layers;
 mod layouts;
 mod rules;
@@ -18,6 +19,7 @@ use std::collections::HashMap;
 
 pub use self::call::Unshaped;
 use self::call::{Call, Shape};
+pub use self::input_sizes::{InputSizeError, set_input_sizes};
 pub use self::rules::Outputs;
 use self::values::MAX_COMPUTED_RANK;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -124,14 +126,19 @@ fn set(tensor: &mut Tensor, shape: &Shape) -> bool {
         return false;
     };
     tensor.shape = sizes;
-    tensor.has_rank = match tensor.tensor_type.bits_per_value() {
-        Some(_) => tensor.byte_len().is_some(),
-        None => tensor.element_count().is_some(),
-    };
+    tensor.has_rank = has_sound_size(tensor);
     if !tensor.has_rank {
         tensor.shape = Vec::new();
     }
     !tensor.shape.is_empty()
+}
+
+/// Whether its bytes, or its values where they have no size, fit 64 bits.
+fn has_sound_size(tensor: &Tensor) -> bool {
+    match tensor.tensor_type.bits_per_value() {
+        Some(_) => tensor.byte_len().is_some(),
+        None => tensor.element_count().is_some(),
+    }
 }
 
 fn doubt(n_filled: usize) -> Option<Diagnostic> {

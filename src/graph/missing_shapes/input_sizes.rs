@@ -1,0 +1,234 @@
+//! Sizes for dimensions of inputs that a file leaves open, as LiteRT's `Interpreter::ResizeInputTensorStrict` sets them
+//! before a file is run.
+
+use super::{fill_subgraph, has_sound_size};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::formats::shown;
+use crate::formats::tflite::{Format, MAIN_SUBGRAPH, Model, Subgraph, Tensor};
+
+/// Open dimensions that a diagnostic names at most.
+const MAX_NAMED: usize = 8;
+
+/// Sizes that an input cannot have.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "input `{input}`: expected a size of less than 2^31 along each dimension and 2^64 bits in all, found shape {shape}"
+)]
+pub struct InputSizeError {
+    input: String,
+    shape: String,
+}
+
+impl InputSizeError {
+    /// Stable kebab-case identifier for programs.
+    pub fn kind(&self) -> &'static str {
+        "shape-overflow"
+    }
+}
+
+/// Gives inputs of the main subgraph the sizes in `named`, and every tensor that depends on them the shape that follows.
+///
+/// A name is that of an input, or its number from 0 on, with the number of a dimension behind a point:
+/// `serving_default_images:0.1` or `0.1`. Only dimensions that the file leaves open (−1 in its shape signature) have
+/// other sizes; where a name is none of theirs, a diagnostic says which there are. A shape stays unknown where
+/// [`fill`](super::fill) cannot tell it. Models of other formats stay as they are: their readers take such sizes
+/// themselves. Linear in operands.
+///
+/// # Errors
+/// Where the input would have too many values.
+pub fn set_input_sizes(model: &mut Model, named: &[(String, u32)]) -> Result<(), InputSizeError> {
+    if model.format != Format::Tflite || named.is_empty() {
+        return Ok(());
+    }
+    let subgraph = &mut model.subgraphs[MAIN_SUBGRAPH];
+    let mut is_used = vec![false; named.len()];
+    let mut is_changed = vec![false; subgraph.tensors.len()];
+    for (number, &input) in subgraph.inputs.iter().enumerate() {
+        let tensor = &mut subgraph.tensors[input];
+        is_changed[input] |= set_sizes(tensor, number, named, &mut is_used)?;
+    }
+    let unused =
+        (named.iter().zip(&is_used)).filter_map(|((name, _), used)| (!used).then_some(name));
+    let doubt = unknown_name(unused.map(String::as_str), subgraph);
+    model.diagnostics.extend(doubt);
+    if is_changed.contains(&true) {
+        forget_dependent(subgraph, is_changed);
+        fill_subgraph(subgraph, &model.buffers);
+    }
+    Ok(())
+}
+
+fn open_axes(tensor: &Tensor) -> impl Iterator<Item = usize> + '_ {
+    let signature = tensor.shape_signature.iter().flatten().enumerate();
+    signature.filter_map(|(axis, &size)| (size < 0).then_some(axis))
+}
+
+/// Whether one of the sizes is the tensor's.
+fn set_sizes(
+    tensor: &mut Tensor,
+    number: usize,
+    named: &[(String, u32)],
+    is_used: &mut [bool],
+) -> Result<bool, InputSizeError> {
+    let mut sizes: Vec<i64> = tensor.shape.iter().copied().map(i64::from).collect();
+    let mut set = Vec::new();
+    for axis in open_axes(tensor) {
+        let names = [
+            format!("{}.{axis}", tensor.name),
+            format!("{number}.{axis}"),
+        ];
+        let found = names
+            .iter()
+            .find_map(|name| named.iter().position(|(wanted, _)| wanted == name));
+        if let Some(at) = found {
+            is_used[at] = true;
+            sizes[axis] = i64::from(named[at].1);
+            set.push(axis);
+        }
+    }
+    if set.is_empty() {
+        return Ok(false);
+    }
+    let shape: Option<Vec<i32>> = sizes.iter().map(|&size| i32::try_from(size).ok()).collect();
+    tensor.has_rank = false;
+    if let Some(shape) = shape {
+        tensor.shape = shape;
+        tensor.has_rank = has_sound_size(tensor);
+    }
+    if !tensor.has_rank {
+        let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
+        return Err(InputSizeError {
+            input: shown(&tensor.name),
+            shape: format!("[{}]", sizes.join(", ")),
+        });
+    }
+    if let Some(signature) = &mut tensor.shape_signature {
+        set.iter()
+            .for_each(|&axis| signature[axis] = tensor.shape[axis]);
+    }
+    Ok(true)
+}
+
+/// Forgets the shapes of all that is computed from the tensors that have changed, in the file's order of operators.
+fn forget_dependent(subgraph: &mut Subgraph, mut is_changed: Vec<bool>) {
+    let Subgraph {
+        tensors,
+        operators,
+        inputs,
+        ..
+    } = subgraph;
+    let mut is_input = vec![false; tensors.len()];
+    inputs.iter().for_each(|&input| is_input[input] = true);
+    for operator in operators.iter() {
+        let reads_changed = operator
+            .inputs
+            .iter()
+            .flatten()
+            .any(|&input| is_changed[input]);
+        for &output in operator.outputs.iter().filter(|_| reads_changed) {
+            let tensor = &mut tensors[output];
+            if !tensor.is_variable && !is_input[output] {
+                is_changed[output] = true;
+                tensor.shape.clear();
+                tensor.has_rank = false;
+                tensor.shape_signature = None;
+            }
+        }
+    }
+}
+
+fn unknown_name<'n>(
+    mut unused: impl Iterator<Item = &'n str>,
+    subgraph: &Subgraph,
+) -> Option<Diagnostic> {
+    let unused = unused.next()?;
+    let inputs = subgraph
+        .inputs
+        .iter()
+        .map(|&input| &subgraph.tensors[input]);
+    let open: Vec<String> = inputs
+        .flat_map(|tensor| {
+            open_axes(tensor).map(|axis| format!("`{}.{axis}`", shown(&tensor.name)))
+        })
+        .take(MAX_NAMED)
+        .collect();
+    let open = match open.as_slice() {
+        [] => "leaves none open".to_owned(),
+        open => format!("leaves open {}", open.join(", ")),
+    };
+    Some(Diagnostic {
+        severity: Severity::Warning,
+        code: "unknown-dimension",
+        message: format!(
+            "a size was given for `{}`, which is no open dimension of an input: the file {open}",
+            shown(unused)
+        ),
+        operator_idx: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
+    use crate::graph::analysis::fixtures::{calling, model, subgraph, tensor};
+
+    /// RELU of an input whose second dimension is open, and of a constant.
+    fn open_model() -> Model<'static> {
+        let mut input = tensor(TensorType::Int8, &[1, 1, 4]);
+        input.name = "frames".into();
+        input.shape_signature = Some(vec![1, -1, 4]);
+        let mut output = tensor(TensorType::Int8, &[1, 1, 4]);
+        output.shape_signature = Some(vec![1, -1, 4]);
+        let constant = || tensor(TensorType::Int8, &[5]);
+        let relu = |from, to| calling(OpKind::Relu, &[from], &[to], BuiltinOptions::Absent);
+        let mut main = subgraph(
+            vec![input, output, constant(), constant()],
+            vec![relu(0, 1), relu(2, 3)],
+        );
+        main.inputs = vec![0];
+        model(vec![main])
+    }
+
+    fn given(name: &str, size: u32) -> Model<'static> {
+        let mut model = open_model();
+        set_input_sizes(&mut model, &[(name.to_owned(), size)]).unwrap();
+        model
+    }
+
+    #[test]
+    fn an_open_dimension_is_found_by_name_and_by_number() {
+        for name in ["frames.1", "0.1"] {
+            let model = given(name, 7);
+            let tensors = &model.subgraphs[0].tensors;
+            assert_eq!(tensors[0].shape, [1, 7, 4]);
+            assert_eq!(tensors[1].shape, [1, 7, 4]);
+            assert_eq!(tensors[3].shape, [5], "depends on no input");
+            assert!(!tensors.iter().any(Tensor::is_dynamic) && model.diagnostics.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_name_of_no_open_dimension_is_told() {
+        for name in ["frames.0", "frames", "1.1", ""] {
+            let model = given(name, 7);
+            assert_eq!(model.subgraphs[0].tensors[0].shape, [1, 1, 4]);
+            let [doubt] = model.diagnostics.as_slice() else {
+                panic!("{name}: {:?}", model.diagnostics);
+            };
+            assert_eq!(doubt.code, "unknown-dimension");
+            assert!(
+                doubt.message.ends_with("leaves open `frames.1`"),
+                "{}",
+                doubt.message
+            );
+        }
+    }
+
+    #[test]
+    fn a_size_beyond_32_bits_is_refused() {
+        let error = set_input_sizes(&mut open_model(), &[("0.1".into(), u32::MAX)]).unwrap_err();
+        assert_eq!(error.kind(), "shape-overflow");
+        assert!(error.to_string().contains("[1, 4294967295, 4]"), "{error}");
+    }
+}
