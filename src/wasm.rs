@@ -303,7 +303,7 @@ struct File {
     bytes: Vec<u8>,
     batch: NonZeroU32,
     threads: NonZeroU32,
-    /// Sizes that an ONNX file leaves open, by name.
+    /// Sizes that the file leaves open, by name.
     dimensions: Vec<(String, u32)>,
     application: Application,
     sha256: Option<String>,
@@ -416,7 +416,13 @@ fn to_js(value: &impl Serialize) -> Result<JsValue, JsValue> {
 }
 
 fn estimate_error(error: &EstimateError) -> JsValue {
-    js_error(error.kind(), &error.to_string())
+    let thrown = js_error(error.kind(), &error.to_string());
+    let names = error.unknown_dimensions();
+    if !names.is_empty() {
+        let names: js_sys::Array = names.iter().map(|name| JsValue::from_str(name)).collect();
+        set_field(&thrown, "dimensions", &names);
+    }
+    thrown
 }
 
 fn predictor_error(error: &PredictorError) -> JsValue {
@@ -429,7 +435,11 @@ fn calibration_error(error: &CalibrationError) -> JsValue {
 
 fn js_error(kind: &str, message: &str) -> JsValue {
     let error = js_sys::Error::new(message);
-    let is_set = js_sys::Reflect::set(&error, &"kind".into(), &kind.into());
-    debug_assert!(is_set.is_ok(), "a fresh Error takes properties");
+    set_field(&error, "kind", &kind.into());
     error.into()
+}
+
+fn set_field(error: &JsValue, name: &str, value: &JsValue) {
+    let is_set = js_sys::Reflect::set(error, &name.into(), value);
+    debug_assert!(is_set.is_ok(), "a fresh Error takes properties");
 }

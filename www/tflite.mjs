@@ -63,15 +63,17 @@ function writeSubgraph(builder, tensors, operators) {
   });
 }
 
-function writeTensor(builder, { name, shape, type, buffer }, scale) {
+function writeTensor(builder, { name, shape, signature, type, buffer }, scale) {
   const words = builder.createString(name);
   const dimensions = integers(builder, shape);
+  const open = signature ? integers(builder, signature) : null;
   return table(builder, 8, (b) => {
     b.addFieldOffset(0, dimensions, 0);
     b.addFieldInt8(1, type, 0);
     b.addFieldInt32(2, buffer, 0);
     b.addFieldOffset(3, words, 0);
     b.addFieldOffset(4, scale, 0);
+    if (open !== null) b.addFieldOffset(7, open, 0);
   });
 }
 

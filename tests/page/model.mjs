@@ -18,6 +18,17 @@ export function residualModel(n_operators, hidden = CHANNELS) {
   return write(tensors, operators, [[], ...shared, ...(hidden === CHANNELS ? [] : own)]);
 }
 
+/** The same network, whose images have rows and columns that are known at run time alone. */
+export function openModel(n_operators) {
+  const { tensors, operators } = describe(n_operators, CHANNELS);
+  for (const tensor of tensors) {
+    if (tensor.buffer > 0) continue;
+    const [batch, , , channels] = tensor.shape;
+    Object.assign(tensor, { shape: [batch, 1, 1, channels], signature: [batch, -1, -1, channels] });
+  }
+  return write(tensors, operators, [[], new Array(CHANNELS * CHANNELS).fill(3), new Array(4 * CHANNELS).fill(0), new Array(9 * CHANNELS).fill(5)]);
+}
+
 /** The same, but each layer has weights of its own, which differ: sums of four random bytes, a bell as trained ones are. */
 export function ownWeightsModel(n_operators, hidden = CHANNELS) {
   const { tensors, operators } = describe(n_operators, hidden);

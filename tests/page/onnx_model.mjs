@@ -3,7 +3,6 @@
 const FLOAT = 1;
 const INTS = 7;
 const SIDE = 28;
-const CHANNELS = 32;
 
 const text = new TextEncoder();
 
@@ -45,8 +44,9 @@ function message(fields) {
 const node = (op_type, inputs, output, attributes = []) => message({ 1: inputs, 2: output, 3: output, 4: op_type, 5: attributes });
 const ints = (name, values) => message({ 1: name, 8: values, 20: INTS });
 
+/** Sizes that have a name in place of a number are open. */
 function value(name, sides) {
-  const shape = message({ 1: sides.map((side) => message({ 1: side })) });
+  const shape = message({ 1: sides.map((side) => message(typeof side === "string" ? { 2: side } : { 1: side })) });
   return message({ 1: name, 2: message({ 1: message({ 1: FLOAT, 2: shape }) }) });
 }
 
@@ -56,8 +56,10 @@ function weights(name, dims, seed) {
   return message({ 1: dims, 2: FLOAT, 8: name, 9: new Uint8Array(values.buffer) });
 }
 
-/** Blocks of two convolutions with a SiLU between them and a sum behind: `n_operators` in five a block. */
-export function residualOnnx(n_operators) {
+export const CHANNELS = 32;
+
+/** Blocks of two convolutions with a SiLU between them and a sum behind: `n_operators` in five a block, of images of `sides`. */
+export function residualOnnx(n_operators, sides = [1, CHANNELS, SIDE, SIDE]) {
   const nodes = [];
   const initializers = [];
   let last = "x";
@@ -74,7 +76,6 @@ export function residualOnnx(n_operators) {
     nodes.push(node("Add", [last, second], `y${block}`));
     last = `y${block}`;
   }
-  const sides = [1, CHANNELS, SIDE, SIDE];
   const graph = message({ 1: nodes, 2: "residual", 5: initializers, 11: value("x", sides), 12: value(last, sides) });
   return Buffer.from(message({ 1: 8, 2: "litecast", 7: graph, 8: message({ 1: "", 2: 17 }) }));
 }

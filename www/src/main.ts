@@ -11,7 +11,7 @@ import * as format from "./format.ts";
 import { keepFile, keptFile } from "./kept_files.ts";
 import { KnownError } from "./messenger.ts";
 import { type Report, type Result, type TargetInfo, isEstimate } from "./report.ts";
-import { AS_IT_IS, type Scenario, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
+import { AS_IT_IS, type Scenario, type Sizes, isChanged, readScenario, scenarioParameters, scenarioWords } from "./scenario.ts";
 import { type ComparisonRow, comparisonHistory, history as openedBefore, keepComparison, keptComparison, keptReport, newKey } from "./store.ts";
 import { type BatchControl, batchControl } from "./view/batch.ts";
 import type { Row, Summary } from "./compared.ts";
@@ -24,6 +24,7 @@ import { firstScenario } from "./threads.ts";
 import { warmUp } from "./warm_up.ts";
 import { ALL_GPUS } from "./view/target_choice.ts";
 import { type MoreTargets, groupOf } from "./view/target_groups.ts";
+import { openSizes, sizesControl } from "./view/sizes.ts";
 import { exampleButtons, historyList, targetPicker, targetTables } from "./view/start.ts";
 import { takeAwayMenu } from "./view/take.ts";
 import { metricName } from "./words.ts";
@@ -222,7 +223,7 @@ async function openOne(file: File, scenario: Scenario, signal: AbortSignal, cont
     sayDone();
     // The report of another batch stays where it is.
     if (control) control.refuse(sentence((error as Error).message));
-    else showFailure(file.name, error);
+    else showFailure(file.name, error, (sizes) => void openOne(file, { ...scenario, dimensions: { ...scenario.dimensions, ...sizes } }, begin(file.name)));
   }
 }
 
@@ -313,8 +314,9 @@ function linkOf(next: Place): string {
   return `#${link}`;
 }
 
+/** Reports that were kept by another version of the page may say less. */
 function scenarioOf({ batch, what_if }: Report): Scenario {
-  return what_if ?? { ...AS_IT_IS, batch };
+  return { ...AS_IT_IS, batch, ...what_if };
 }
 
 /** Back from an estimate that is on its way gives it up; a comparison goes on behind the report of one of its files. */
@@ -418,7 +420,8 @@ async function showReport(key: string, report: Report, file: File | null, others
   const control: BatchControl = batchControl(report.batch, file && ((batch) => void openOne(file, { ...scenario, batch }, begin(file.name), control)));
   const is_compared = [...comparisons].some(([, { rows }]) => rows.some((row) => "key" in row && row.key === key));
   const back = is_compared ? el("button", { type: "button", onclick: () => history.back() }, "← All files") : null;
-  const buttons = [back, control.element, takeAwayMenu(report, focus, parts, signal)].filter((button) => button !== null);
+  const sizes = sizesControl(openSizes(report, scenario.dimensions), file && ((dimensions) => change({ ...scenario, dimensions })));
+  const buttons = [back, control.element, ...sizes, takeAwayMenu(report, focus, parts, signal)].filter((button) => button !== null);
   show("report", report.file, buttons, parts.elements, facts.filter(Boolean).join(" · "));
   if (!isBusyComparing()) {
     sayDone();
@@ -503,7 +506,7 @@ async function withTargets(report: Report, file: File | null, asked: readonly As
   if (!file || added.length === 0) return { results, left_out, diagnostics };
   try {
     const bytes = await readFile(file);
-    const found = await estimator.explore({ name, bytes }, what_if ?? { ...AS_IT_IS, batch }, { targets: [], more_targets: added, is_summary: false }, signal);
+    const found = await estimator.explore({ name, bytes }, { ...AS_IT_IS, batch, ...what_if }, { targets: [], more_targets: added, is_summary: false }, signal);
     const is_new = found.diagnostics.filter(({ targets }) => targets !== undefined);
     return { results: [...results, ...found.results], left_out: [...left_out, ...(found.left_out ?? [])], diagnostics: [...diagnostics, ...is_new] };
   } catch (error) {
@@ -529,13 +532,14 @@ function readyWords({ file, results }: Report): string {
   return `Report of ${file} ready. ${results.find((result) => result.target === target)?.device ?? ""}: ${words.join(", ") || "no estimate"}.`;
 }
 
-function showFailure(name: string, error: unknown): void {
+/** `give` takes sizes that the file leaves open. */
+function showFailure(name: string, error: unknown, give: ((sizes: Sizes) => void) | null = null): void {
   sayDone();
   remember();
   if (place.view !== "failure") history.pushState({ view: "failure" } satisfies Place, "");
   place = { view: "failure" };
   shown.abort();
-  show("failure", name, [], [failurePanel(name, error)]);
+  show("failure", name, [], [failurePanel(name, error, give)]);
 }
 
 function showGone(): void {

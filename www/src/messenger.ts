@@ -2,7 +2,7 @@ import type { Failure, Reply } from "./protocol.ts";
 
 /** An error with a stable `kind`, made from the `Failure` a worker sent or a file that cannot be opened. */
 export class KnownError extends Error {
-  constructor(readonly kind: string, message: string) {
+  constructor(readonly kind: string, message: string, readonly dimensions: readonly string[] = []) {
     super(message);
     this.name = "KnownError";
   }
@@ -57,7 +57,7 @@ export class Messenger {
     if (!waiting) return;
     if ("progress" in reply) return waiting.progress(reply.progress);
     this.#waiting.delete(reply.id);
-    if ("error" in reply) waiting.reject(new KnownError(reply.error.kind, reply.error.message));
+    if ("error" in reply) waiting.reject(new KnownError(reply.error.kind, reply.error.message, reply.error.dimensions));
     else waiting.resolve(reply.value);
   }
 

@@ -27,6 +27,8 @@ export type Reply<Value> = { id: number; value: Value } | { id: number; error: F
 export interface Failure {
   kind: string;
   message: string;
+  /** Whose sizes have to be given, of the kind `unknown-dimension`. */
+  dimensions?: readonly string[];
 }
 
 export interface Started {

@@ -45,7 +45,11 @@ export interface Scenario {
   channels: { from: number; to: number } | null;
   int8: boolean;
   low_memory_order: boolean;
+  /** Of dimensions that the file leaves open, by name. */
+  dimensions: Sizes;
 }
+
+export type Sizes = Readonly<Record<string, number>>;
 
 /** Of the file as it is, or as `what_if` has it. */
 export type Report = EngineReport & { what_if?: Scenario };

@@ -1,11 +1,11 @@
 /** What if: the network or the way it runs is another one. */
 import type { Changes } from "../package/types/index.d.ts";
 import * as format from "./format.ts";
-import type { Scenario } from "./report.ts";
+import type { Scenario, Sizes } from "./report.ts";
 
-export type { Scenario };
+export type { Scenario, Sizes };
 
-export const AS_IT_IS: Scenario = { batch: 1, threads: 1, resolution: 1, width: 1, channels: null, int8: false, low_memory_order: false };
+export const AS_IT_IS: Scenario = { batch: 1, threads: 1, resolution: 1, width: 1, channels: null, int8: false, low_memory_order: false, dimensions: {} };
 
 /** Of the network alone. */
 export function changesOf({ resolution, width, channels, int8, low_memory_order }: Scenario): Changes {
@@ -18,7 +18,7 @@ export function isChanged({ resolution, width, channels, int8, low_memory_order 
 }
 
 /** What differs from the file as it is; empty where nothing does. */
-export function scenarioWords({ batch, threads, resolution, width, channels, int8, low_memory_order }: Scenario): string[] {
+export function scenarioWords({ batch, threads, resolution, width, channels, int8, low_memory_order, dimensions = {} }: Omit<Scenario, "dimensions"> & Partial<Scenario>): string[] {
   return [
     batch > 1 ? `batch ${batch}` : "",
     threads > 1 ? format.plural(threads, "thread") : "",
@@ -27,6 +27,7 @@ export function scenarioWords({ batch, threads, resolution, width, channels, int
     channels ? `${channels.to} instead of ${channels.from} channels` : "",
     int8 ? "quantised to int8" : "",
     low_memory_order ? "operators reordered" : "",
+    ...Object.entries(dimensions).map(([name, size]) => `${name} = ${size}`),
   ].filter(Boolean);
 }
 

@@ -4,10 +4,12 @@ import type { LitecastErrorKind } from "../types/index.d.ts";
 export class LitecastError extends Error {
   override readonly name = "LitecastError";
   readonly kind: LitecastErrorKind;
+  readonly dimensions: readonly string[];
 
-  constructor(kind: LitecastErrorKind, message: string, cause?: unknown) {
+  constructor(kind: LitecastErrorKind, message: string, cause?: unknown, dimensions: readonly string[] = []) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
+    this.dimensions = dimensions;
   }
 }
 
@@ -18,9 +20,9 @@ export function wrongArgument(message: string): LitecastError {
 /** What the module threw, which has a kind unless it stopped at a defect of its own. */
 export function fromModule(error: unknown): LitecastError {
   if (error instanceof LitecastError) return error;
-  const { kind, message } = (error ?? {}) as { kind?: unknown; message?: unknown };
+  const { kind, message, dimensions } = (error ?? {}) as { kind?: unknown; message?: unknown; dimensions?: string[] };
   const words = typeof message === "string" ? message : String(error);
-  if (typeof kind === "string") return new LitecastError(kind, words);
+  if (typeof kind === "string") return new LitecastError(kind, words, undefined, dimensions);
   return new LitecastError("internal", `a defect of litecast stopped the module (${words}); please report it`, error);
 }
 

@@ -143,9 +143,8 @@ export class LiteCast implements api.LiteCast {
     return this.#call(() => this.#alive().sweep(file, prepared, prepared_changes));
   }
 
-  sweepBatch(model: api.BytesSource | api.Graph, target: string, changes: api.Changes = {}): api.BatchSweep | null {
-    const { name, batch, threads, dimensions, application } = prepareOptions(undefined);
-    const file = { name, bytes: bytesOf(model, "model"), batch, threads, dimensions, application };
+  sweepBatch(model: api.BytesSource | api.Graph, target: string, changes: api.Changes = {}, options?: api.EstimateOptions): api.BatchSweep | null {
+    const { file } = this.#changed(model, options);
     const prepared_changes = prepareChanges(changes);
     return this.#call(() => this.#alive().sweepBatch(file, text(target, "target"), prepared_changes));
   }

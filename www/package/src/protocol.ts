@@ -17,14 +17,17 @@ export interface Request {
 export interface Failure {
   kind: api.LitecastErrorKind;
   message: string;
+  dimensions: readonly string[];
 }
 
 export type Reply = { id: number; value: unknown } | { id: number; error: Failure };
 
 export const describe = (error: unknown): Failure =>
-  error instanceof LitecastError ? { kind: error.kind, message: error.message } : { kind: "internal", message: String(error) };
+  error instanceof LitecastError
+    ? { kind: error.kind, message: error.message, dimensions: error.dimensions }
+    : { kind: "internal", message: String(error), dimensions: [] };
 
-export const restore = ({ kind, message }: Failure): LitecastError => new LitecastError(kind, message);
+export const restore = ({ kind, message, dimensions }: Failure): LitecastError => new LitecastError(kind, message, undefined, dimensions);
 
 /** One of many reports, in which an error would lose its kind on the way. */
 export type Entry = { report: unknown } | { error: Failure };

@@ -125,8 +125,11 @@ export interface LiteCast {
    */
   sweep(model: BytesSource | Graph, limits: Limits, changes?: Changes, options?: EstimateOptions): Sweep;
 
-  /** Time and memory by batch on a GPU that was loaded; null where nothing like the model was measured there. */
-  sweepBatch(model: BytesSource | Graph, target: TargetId, changes?: Changes): BatchSweep | null;
+  /**
+   * Time and memory by batch on a GPU that was loaded; null where nothing like the model was measured there. `options` may
+   * say `dimensions`.
+   */
+  sweepBatch(model: BytesSource | Graph, target: TargetId, changes?: Changes, options?: EstimateOptions): BatchSweep | null;
 
   /** Frees the predictor. Every later call throws the kind `disposed`. */
   dispose(): void;
@@ -140,7 +143,10 @@ export interface EstimateOptions {
   batch?: number | undefined;
   /** Threads on processors, at least 1, which it is by default; a board with fewer cores takes as many as it has. */
   threads?: number | undefined;
-  /** Sizes of dimensions that an ONNX file leaves open, by their names there: `{ sequence: 128 }`. */
+  /**
+   * Sizes of dimensions that the file leaves open, by name: those of an ONNX file have names there (`{ sequence: 128 }`), and
+   * those of a TFLite file that of the input, or its number, with the dimension's number behind a point (`{ "0.1": 320 }`).
+   */
   dimensions?: Readonly<Record<string, number>> | undefined;
   /** Memory that an application on a microcontroller keeps for itself, for `fits` of the report. */
   application?: Partial<Application> | undefined;
@@ -486,6 +492,7 @@ export type LitecastErrorKind =
   | "configuration"
   | "truncated"
   | "batch"
+  | "unknown-dimension"
   | "cycle"
   | "limit-exceeded"
   | "too-few-measurements"
@@ -500,6 +507,8 @@ export type LitecastErrorKind =
 export class LitecastError extends Error {
   readonly name: "LitecastError";
   readonly kind: LitecastErrorKind;
-  constructor(kind: LitecastErrorKind, message: string, cause?: unknown);
+  /** Of the kind `unknown-dimension`: names of the dimensions that the option `dimensions` has to give. */
+  readonly dimensions: readonly string[];
+  constructor(kind: LitecastErrorKind, message: string, cause?: unknown, dimensions?: readonly string[]);
 }
 

@@ -24,7 +24,7 @@ table { border-collapse: collapse; margin: 8px 0 24px; } th, td { padding: 3px 1
 `;
 
 function scenarioOf({ batch, what_if }: Report): string[] {
-  return scenarioWords(what_if ?? { ...AS_IT_IS, batch });
+  return scenarioWords({ ...AS_IT_IS, batch, ...what_if });
 }
 
 export function htmlReport(report: Report, graph: GraphView | null, focus: Focus): string {

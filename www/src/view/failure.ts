@@ -1,7 +1,9 @@
 /** A file that gives no report: what was expected, what was found. */
 import { el } from "../dom.ts";
 import { KnownError } from "../messenger.ts";
+import type { Sizes } from "../scenario.ts";
 import { sentence } from "./diagnostics.ts";
+import { sizesForm } from "./sizes.ts";
 
 /** What a person can do about each kind of error, where there is something. */
 const ADVICE: Record<string, string> = {
@@ -13,15 +15,23 @@ const ADVICE: Record<string, string> = {
   gone: "Open the file again.",
 };
 
-export function failurePanel(file: string, error: unknown): HTMLElement {
+/** `give` takes the sizes that a file leaves open, where it is at hand. */
+export function failurePanel(file: string, error: unknown, give: ((sizes: Sizes) => void) | null = null): HTMLElement {
   const kind = error instanceof KnownError ? error.kind : "internal";
   const message = error instanceof Error ? error.message : String(error);
+  const names = error instanceof KnownError ? error.dimensions : [];
   return el(
     "section",
     { class: "failure-panel panel", role: "alert", "data-kind": kind },
-    el("h2", {}, kind === "batch" ? `${file} has no estimates for this batch` : `${file} could not be read`),
+    el("h2", {}, headline(file, kind)),
     el("p", { class: "message" }, sentence(message)),
+    names.length > 0 && give ? sizesForm(names, give) : null,
     ADVICE[kind] ? el("p", {}, ADVICE[kind]) : null,
     el("p", { class: "subtle" }, "Drop another file at any time."),
   );
+}
+
+function headline(file: string, kind: string): string {
+  if (kind === "batch") return `${file} has no estimates for this batch`;
+  return kind === "unknown-dimension" ? `${file} leaves sizes open` : `${file} could not be read`;
 }

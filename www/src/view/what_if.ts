@@ -216,7 +216,7 @@ export function whatIfPanel(report: Report, { file, scenario, change }: Opened, 
         el("div", { class: "sliders" }, ...Object.values(sliders).map(({ element }) => element)),
         answer,
         outcome,
-        el("div", { class: "buttons" }, apply, keep, isChanged(base) ? el("button", { type: "button", onclick: () => change({ ...AS_IT_IS, batch: base.batch, threads: base.threads }) }, "Back to the file as it is") : null, reset),
+        el("div", { class: "buttons" }, apply, keep, isChanged(base) ? el("button", { type: "button", onclick: () => change({ ...AS_IT_IS, batch: base.batch, threads: base.threads, dimensions: base.dimensions }) }, "Back to the file as it is") : null, reset),
       ]
     : [el("p", { class: "subtle" }, "Open the file again to change it: this browser keeps its report alone.")];
   return el("div", { class: "what-if" }, ...body);

@@ -46,6 +46,6 @@ export function answerRequests<Call, Value>(
 
 export function describe(error: unknown): Failure {
   if (!(error instanceof Error)) return { kind: "internal", message: String(error) };
-  const kind = (error as { kind?: unknown }).kind;
-  return { kind: typeof kind === "string" ? kind : "internal", message: error.message };
+  const { kind, dimensions } = error as { kind?: unknown; dimensions?: readonly string[] };
+  return { kind: typeof kind === "string" ? kind : "internal", message: error.message, ...(dimensions ? { dimensions } : {}) };
 }

@@ -90,8 +90,8 @@ async function hash(report: Report, bytes: ArrayBuffer): Promise<string> {
 }
 
 function reportOf({ file, scenario, targets, more_targets, application, is_summary }: EstimateCall, model: Uint8Array, sha256: string | undefined): Report {
-  const { batch, threads } = scenario;
-  const options: EstimateOptions = { name: file, batch, threads, application };
+  const { batch, threads, dimensions } = scenario;
+  const options: EstimateOptions = { name: file, batch, threads, dimensions, application };
   if (targets || more_targets.length > 0) options.targets = [...(targets ?? litecast.defaultTargets()), ...more_targets];
   if (is_summary) options.detail = "summary";
   // Also where only the targets are others: lists that change with every slider are not kept.
@@ -109,8 +109,8 @@ function choices(vela_ini: string | null): TargetChoices {
 }
 
 function sweep({ bytes, limits, scenario }: SweepCall): Sweep {
-  const { batch, threads } = scenario;
-  return litecast.sweep(new Uint8Array(bytes), limits, changesOf(scenario), { batch, threads });
+  const { batch, threads, dimensions } = scenario;
+  return litecast.sweep(new Uint8Array(bytes), limits, changesOf(scenario), { batch, threads, dimensions });
 }
 
 function answer(call: EstimatorCall): Promise<Started | string | null> | EstimatorValue {
@@ -124,7 +124,7 @@ function answer(call: EstimatorCall): Promise<Started | string | null> | Estimat
   if (call.kind === "load-gpus") return litecast.loadGpus(new Uint8Array(call.constants));
   if (call.kind === "fits") return litecast.fits(call.need, call.application);
   if (call.kind === "sweep") return sweep(call);
-  if (call.kind === "sweep-batch") return litecast.sweepBatch(new Uint8Array(call.bytes), call.target, changesOf(call.scenario));
+  if (call.kind === "sweep-batch") return litecast.sweepBatch(new Uint8Array(call.bytes), call.target, changesOf(call.scenario), { dimensions: call.scenario.dimensions });
   return litecast.calibrated(litecast.calibrate(call.measurements), call.estimates_ms);
 }
 
