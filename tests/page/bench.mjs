@@ -24,6 +24,9 @@ import { residualOnnx } from "./onnx_model.mjs";
 
 const DIST = fileURLToPath(new URL("../../www/dist/", import.meta.url));
 const MOBILENET = "coral__mobilenet_v1_0.75_192_quant.tflite";
+/** A person takes at least as long to drop a first file, and the next one. */
+const BEFORE_FIRST_MS = 500;
+const BEFORE_NEXT_MS = 1000;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -94,13 +97,16 @@ async function bench(chromium, name, file) {
   const firsts = [];
   for (let i = 0; i < Number(values.runs); i++) {
     const { page, close } = await openPage(chromium, { prepare: watchTasks });
-    await page.waitForTimeout(500); // a person takes longer to drop a file
+    await page.waitForTimeout(BEFORE_FIRST_MS);
     firsts.push(await timeOne(page, file));
     await close();
   }
   const { page, close } = await openPage(chromium, { prepare: watchTasks });
   const runs = [];
-  for (let i = 0; i < Number(values.runs) + 1; i++) runs.push(await timeOne(page, file));
+  for (let i = 0; i < Number(values.runs) + 1; i++) {
+    await page.waitForTimeout(i === 0 ? BEFORE_FIRST_MS : BEFORE_NEXT_MS);
+    runs.push(await timeOne(page, file));
+  }
   await close();
   const later = runs.slice(1);
   console.log(`${name}, ${later.length} runs`);
