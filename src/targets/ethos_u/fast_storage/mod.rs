@@ -40,7 +40,7 @@ pub fn in_sram(
     ) {
         is_kept[id] = true;
     }
-    // What is passed on inside a chain is in no memory at all.
+    // Feature maps inside a chain are in no memory.
     for (range_idx, range) in live_ranges.ranges() {
         is_kept[range_idx] |= range.steps.is_none();
     }
@@ -51,7 +51,7 @@ pub fn in_sram(
     is_in_sram
 }
 
-/// By live range, elements read and written: what keeping it in SRAM saves off chip.
+/// By live range, elements read and written, which are the off-chip accesses that are saved if it is kept in SRAM.
 fn accesses(
     accelerator: &Accelerator,
     program: &Program,
@@ -157,8 +157,8 @@ fn candidates(
     ranges.collect()
 }
 
-/// Moves inputs of elementwise operations, and of chains with such, off chip that have another one there, if
-/// nothing but elementwise operations reads them.
+/// Moves an input of an elementwise operation, or of a chain with one, off chip if another input is there and only
+/// elementwise operations read it.
 fn same_memory(
     program: &Program,
     order: &Order,
