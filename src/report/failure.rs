@@ -14,7 +14,7 @@ pub struct FailedReport {
     pub schema_version: u32,
     /// Name of the file, as the caller gave it.
     pub file: String,
-    /// Why it has none.
+    /// Why it has no report.
     pub error: Failure,
 }
 
