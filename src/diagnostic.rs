@@ -1,4 +1,4 @@
-//! Doubts that travel beside the numbers.
+//! Diagnostics that accompany the numbers.
 
 use serde::Serialize;
 
@@ -33,7 +33,7 @@ pub struct Diagnostic {
     pub operator_idx: Option<usize>,
 }
 
-/// Items of a list that a message spells out.
+/// Maximum number of items of a list that a message shows.
 const SHOWN: usize = 4;
 
 /// The first items of a list in words, with an ellipsis where there are more.

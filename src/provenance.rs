@@ -1,4 +1,4 @@
-//! Where a number comes from, and how wrong it was where that was measured.
+//! The origin of a number, and its error where that was measured.
 
 use serde::{Deserialize, Serialize};
 

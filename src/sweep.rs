@@ -21,7 +21,7 @@ pub struct Estimated {
 }
 
 impl Estimated {
-    /// The number that is compared with a limit: the upper end, or the estimate where it has no interval.
+    /// The number that is compared with a limit: the upper end of the interval, or the estimate if it has no interval.
     fn held(&self) -> f64 {
         self.hi.unwrap_or(self.value)
     }
@@ -134,7 +134,8 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Cycles of an accelerator do not depend on its clock, as the compiler counts: memories keep pace with it.
+    /// The sweep over `candidates`. In the compiler's model, the cycles of an accelerator do not depend on its clock,
+    /// because memories scale with it.
     pub fn of(candidates: Vec<Candidate>, limits: Limits, clocks_mhz: Vec<f64>) -> Self {
         let point = |candidate: Candidate| {
             let latency = candidate.latency_ms;

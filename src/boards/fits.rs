@@ -1,4 +1,4 @@
-//! Whether a model has room on each board, what is short where it has none, and how fast it runs.
+//! Whether a model fits on each board, which memory is too small if it does not, and how fast it runs.
 
 use std::collections::HashMap;
 
@@ -157,9 +157,8 @@ impl Room {
     }
 }
 
-/// On each board whose memory is known, in the order of
-/// [`boards::shipped`]. Quadratic in activations, up to a
-/// limit.
+/// The verdict for each board whose memory is known, in the order of [`boards::shipped`]. Quadratic in activations, up
+/// to a limit.
 pub fn fits(
     graph: &Graph,
     analysis: &Analysis,
@@ -171,7 +170,7 @@ pub fn fits(
     Ok(on_boards(need, application, on))
 }
 
-/// As [`fits`], from what a model was found to need: for another application, and without latencies.
+/// As [`fits`], from the known memory need of a model: for another application, and without latencies.
 pub fn fits_of_need(need: Need, application: Application) -> Fits {
     on_boards(need, application, |_| None)
 }

@@ -1,4 +1,4 @@
-//! Why a file has no report, as its line of JSON says it.
+//! Why a file has no report, as its line of JSON states it.
 
 use std::{fmt, io};
 

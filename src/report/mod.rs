@@ -1,5 +1,5 @@
-//! What a person or a program reads: the same document for the page, the npm package and the
-//! command. The only types of this crate that are written out as JSON, besides the manifest.
+//! The report that a person or a program reads: the same document for the page, the npm package and the command.
+//! Besides the manifest, these are the only types of this crate that are serialised as JSON.
 
 mod facts;
 mod failure;
