@@ -1,4 +1,5 @@
-//! Which Ethos-U accelerators meet limits on latency and SRAM for one network, at which clock, and the smallest of them.
+//! Finds the Ethos-U accelerators that meet limits on latency and SRAM for one network, their clocks, and the smallest
+//! of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +111,7 @@ pub struct Point {
     /// The accelerator with its estimates.
     #[serde(flatten)]
     pub candidate: Candidate,
-    /// Clock at which it meets the latency; none where no latency is asked for.
+    /// Clock at which it meets the latency; `None` if there is no limit on latency.
     pub needed_mhz: Option<f64>,
     /// Whether it meets both limits at some clock up to the highest.
     pub meets: bool,
@@ -122,12 +123,12 @@ pub struct Point {
 /// Every accelerator, from the smallest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sweep {
-    /// What is asked for.
+    /// The requested limits.
     pub limits: Limits,
     /// Clocks to show besides those of the accelerators.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clocks_mhz: Vec<f64>,
-    /// By multiply-accumulates per cycle; of as many, in the order of the candidates.
+    /// In the order of multiply-accumulates per cycle; equal ones in the order of the candidates.
     pub points: Vec<Point>,
     /// Index of the first point that meets the limits.
     pub smallest: Option<usize>,

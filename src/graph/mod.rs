@@ -100,8 +100,8 @@ impl CycleError {
     }
 }
 
-/// The graph of one subgraph of `model`. Linear in operators and inputs, but for a logarithmic
-/// factor that keeps file order.
+/// The graph of one subgraph of `model`. Linear in operators and inputs, except for a logarithmic factor that keeps
+/// file order.
 ///
 /// An operator reads a tensor from the operator that wrote it; where several write it, from the
 /// last of them before it in the file. Variable tensors keep their values between inferences and

@@ -97,7 +97,7 @@ pub struct Resized {
     /// Layers with another number of output channels, and all that have weights.
     pub n_layers: usize,
     pub of_layers: usize,
-    /// Constants with another shape, which have to be trained anew.
+    /// Number of constants with another shape, which have to be trained again.
     pub n_constants: usize,
 }
 

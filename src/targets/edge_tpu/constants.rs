@@ -44,7 +44,7 @@ pub struct LeaveOneOut {
     /// The largest, and its network.
     pub worst_percent: f64,
     pub worst: String,
-    /// Networks with a latency of any device, of which each counts once.
+    /// Number of networks with a latency on any device, each counted once.
     pub n_networks: usize,
     /// Largest factor between estimate and published latency over those, in either direction. Of n
     /// networks, a further one of their kind lies within the widest with a chance of n in n + 1: split

@@ -13,7 +13,7 @@ use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType, int
 use crate::graph::{Graph, Node};
 use crate::targets::{UnavailableReason, UnsupportedOperator, UnsupportedReason};
 
-/// What Coral's compiler makes of a graph.
+/// The partition of a graph by Coral's compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// Parallel to [`Graph::nodes`].

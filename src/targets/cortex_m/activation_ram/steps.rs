@@ -48,7 +48,7 @@ const MAX_UNPACKED_BYTES: u64 = 5120;
 /// Input channels of a convolution that reads a colour image.
 const COLOUR_CHANNELS: u64 = 3;
 
-/// `None` where a size is not known. Linear in operators and inputs.
+/// The layers of a graph; `None` if a size is not known. Linear in operators and inputs.
 pub fn of(graph: &Graph, tool: StTool) -> Option<Steps> {
     let precomputed = precomputed::of(graph);
     let is_precomputed = |t: &usize| precomputed.contains(t);
@@ -342,7 +342,7 @@ impl Maker<'_, '_> {
     }
 }
 
-/// Bytes of one row of a feature map; all of what is none.
+/// Bytes of one row of a feature map; all bytes of a tensor that is not a feature map.
 fn row_bytes(tensor: &Tensor) -> u64 {
     let bytes = tensor.byte_len().unwrap_or(0);
     let rows = match tensor.shape.as_slice() {

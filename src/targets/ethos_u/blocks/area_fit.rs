@@ -1,5 +1,5 @@
-//! Blocks of depthwise convolutions, pooling and sums over channels on Ethos-U85: the largest area in the proportions of the OFM,
-//! then cut back until one more row of the IFM can be read ahead.
+//! Blocks of depthwise convolutions, pooling, sums over channels and transpositions on Ethos-U85: the largest area in
+//! the proportions of the OFM, reduced until one more row of the IFM can be read ahead.
 //!
 //! Reproduces `AreaFit` and `FindDepthwiseConfig` of Vela's `ethos_u85.cpp`, as described under
 //! "Blocks by area" in `docs/ethos-u.md`.

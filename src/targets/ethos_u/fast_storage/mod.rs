@@ -16,8 +16,8 @@ use super::scheduled_operation::ScheduledOperation;
 /// Accesses of a feature map that must be in SRAM: more than any feature map has.
 const MAX_ACCESSES: f64 = 1e15;
 
-/// By map, whether it is in SRAM; all are if there is no other memory for them. `buffer_bytes`: SRAM in use for
-/// weights and cascades, by scheduled operation. Linear in operations, but for the selection, whose cost is limited.
+/// By map, whether it is in SRAM; all are if there is no other memory for them. `buffer_bytes`: SRAM in use for weights
+/// and cascades, by scheduled operation. Linear in operations, except for the selection, whose cost is limited.
 pub fn in_sram(
     accelerator: &Accelerator,
     program: &Program,
