@@ -45,7 +45,7 @@ pub enum ChangeError {
     /// It is not a float32 model.
     #[error(transparent)]
     NotFloat(#[from] NotFloat),
-    /// Its operators depend on each other in a circle.
+    /// Its operators form a cycle of dependencies.
     #[error(transparent)]
     Cycle(#[from] CycleError),
 }
@@ -65,7 +65,7 @@ impl Changes {
     /// Changes the main subgraph of `model`.
     ///
     /// # Errors
-    /// Where there is no such network.
+    /// If the changed network does not exist.
     pub fn apply(&self, model: &mut Model) -> Result<(), ChangeError> {
         if self.int8 {
             quantise(model)?;

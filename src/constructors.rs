@@ -1,18 +1,18 @@
-//! What the linker collects to run before a program, in the browser's module: tract registers its
-//! kernels so.
+//! Constructors that the linker collects to run before a program, in the browser's module. tract registers its kernels
+//! in this way.
 
 use std::sync::Once;
 
 unsafe extern "C" {
-    /// The linker's own. It takes a module that names it nowhere for a command, and has it run at every
-    /// call from JavaScript, those of allocations and of values too.
+    /// A function of the linker. If a module never names it, the linker assumes a command, and runs the constructors at
+    /// every call from JavaScript, including those for allocations and values.
     fn __wasm_call_ctors();
 }
 
-/// To be called before tract is.
+/// Must be called before tract is used.
 pub fn run_once() {
     static ONCE: Once = Once::new();
-    // SAFETY: a function without arguments that is in every module, and runs this once. What it runs
-    // adds statics to lists that nothing has read before.
+    // SAFETY: the function has no arguments, is in every module, and runs once here. The constructors add statics to
+    // lists that nothing has read before.
     ONCE.call_once(|| unsafe { __wasm_call_ctors() });
 }

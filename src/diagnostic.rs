@@ -1,4 +1,4 @@
-//! Doubts that travel beside the numbers.
+//! Diagnostics that accompany the numbers.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing; the numbers stand.
+    /// Information that does not affect the numbers.
     Info,
     /// The numbers may be wrong by more than their stated error.
     Warning,
@@ -21,19 +21,19 @@ pub enum Severity {
     ts(rename = "DiagnosticOf")
 )]
 pub struct Diagnostic {
-    /// Whether numbers are in doubt.
+    /// How much it matters to the reader of the numbers.
     pub severity: Severity,
     /// Stable identifier for programs, kebab-case, for example `dynamic-shape`.
     pub code: &'static str,
     /// One sentence for people, lower case, no full stop.
     pub message: String,
-    /// Index of the operator in its subgraph, where one operator is meant.
+    /// Index of the operator in its subgraph, if it concerns a single operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", ts(optional))]
     pub operator_idx: Option<usize>,
 }
 
-/// Items of a list that a message spells out.
+/// Maximum number of items of a list that a message shows.
 const SHOWN: usize = 4;
 
 /// The first items of a list in words, with an ellipsis where there are more.

@@ -36,7 +36,7 @@ pub enum EstimateError {
     /// An input of a TFLite file cannot have the size that was asked for.
     #[error(transparent)]
     InputSize(#[from] InputSizeError),
-    /// The operators depend on each other in a circle.
+    /// The operators form a cycle of dependencies.
     #[error(transparent)]
     Cycle(#[from] CycleError),
     /// The trained network failed.
@@ -127,7 +127,7 @@ impl<'f> ModelFile<'f> {
 
     fn read_changed(&self, changes: &Changes) -> Result<Model<'f>, EstimateError> {
         let mut model = self.read_changed_as_it_is(changes)?;
-        // An ONNX file that leaves the batch open was read with it.
+        // An ONNX file that leaves the batch open was already read with the requested batch size.
         if model.format != Format::Onnx || !has_batch(&model, self.batch) {
             batch_size::set_batch(&mut model, self.batch)?;
         }
@@ -155,19 +155,20 @@ pub enum Detail {
     Summary,
 }
 
-/// Everything there is to say about a file.
+/// The report of a file.
 ///
-/// Without a predictor the report holds the exact facts, and what is modelled from them alone.
-/// Estimates are those of the main subgraph (the first one), for one inference.
+/// Without a predictor, the report contains exact facts and modelled estimates only. Estimates are for one inference of
+/// the main subgraph (the first one).
 pub fn estimate(file: ModelFile, predictor: Option<&Predictor>) -> Result<Report, EstimateError> {
     let mut reports = estimate_many(&[file], predictor)?;
     reports.pop().expect("every file has its own result")
 }
 
-/// As [`estimate`] of each file, in the order of `files`, one after another: one file's graph is held at a time.
+/// [`estimate`] for each file, in the order of `files`, one after another: only one file's graph is in memory at a
+/// time.
 ///
 /// # Errors
-/// [`PredictorError`] where the network fails, which no file has to answer for.
+/// [`PredictorError`] if the network fails, because this is not the fault of a single file.
 pub fn estimate_many(
     files: &[ModelFile],
     predictor: Option<&Predictor>,
@@ -184,7 +185,7 @@ pub fn estimate_on(
     estimate_in(files, predictor, targets, Detail::Full)
 }
 
-/// As [`estimate_on`], in as much `detail` as is read. The predictor runs only where a target asks it.
+/// As [`estimate_on`], with the requested `detail`. The predictor runs only if a target needs it.
 pub fn estimate_in(
     files: &[ModelFile],
     predictor: Option<&Predictor>,
@@ -200,12 +201,12 @@ pub fn estimate_in(
     files.iter().map(estimate).collect()
 }
 
-/// Whether the batch is a number that all of them are told, and the shapes stay.
+/// Whether all targets take the batch size as a number, so that shapes need not change.
 fn take_any_batch(targets: &[Box<dyn Target>]) -> bool {
     !targets.is_empty() && targets.iter().all(|target| target.takes_any_batch())
 }
 
-/// As [`estimate_in`] of one file, of the network that `changes` make of it.
+/// As [`estimate_in`] for one file, after `changes` were applied to its network.
 pub fn estimate_changed(
     file: ModelFile,
     changes: &Changes,
@@ -218,7 +219,7 @@ pub fn estimate_changed(
         false => file.read_changed(changes)?,
     };
     let facts = Facts::of(&model)?;
-    // The trained network knows networks of integers: of others it is asked about the converted ones.
+    // The trained network supports integer networks only; float networks are converted for it.
     let int8_model = as_int8(&model);
     let int8_facts = int8_model.as_ref().and_then(|model| Facts::of(model).ok());
     let network = facts.network(&file, predictor.filter(|_| int8_model.is_none()));
@@ -227,7 +228,7 @@ pub fn estimate_changed(
     for asked in [Some(network), int8_network].into_iter().flatten() {
         asked.into_failure().map_or(Ok(()), Err)?;
     }
-    // A report of many operators needs the room of the second network.
+    // Free the second network first, because a report of many operators needs its memory.
     drop(int8_facts);
     drop(int8_model);
     Ok(facts.report(&file, predictor.map(Predictor::id), results, detail))
@@ -250,8 +251,8 @@ pub fn left_out(
     Ok(targets.map(|target| of_target(&**target)).collect())
 }
 
-/// Time and memory by batch on a GPU, of the network that `changes` make of the file's; none where no network that
-/// was measured on the GPU spends time on what this one is made of.
+/// Time and memory by batch size on a GPU, after `changes` were applied to the file's network; `None` if no measured
+/// network spends time in the kernels of this one.
 pub fn sweep_batch(
     file: ModelFile,
     changes: &Changes,
@@ -267,7 +268,7 @@ pub fn sweep_batch(
     Ok(sweep(&graph, &analysis::analyze(&graph), gpu, bundle))
 }
 
-/// What a file says by itself.
+/// The exact facts of a file.
 struct Facts<'m> {
     model: &'m Model<'m>,
     graph: Graph<'m>,

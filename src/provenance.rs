@@ -1,4 +1,4 @@
-//! Where a number comes from, and how wrong it was where that was measured.
+//! The origin of a number, and its error where that was measured.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct Provenance {
     /// How the number was made.
     pub kind: ProvenanceKind,
-    /// The program that gave it, or the labels that it was learned from.
+    /// The program that computed it, or the labels that it was learned from.
     pub tool: String,
     /// Version of the tool.
     pub version: String,
-    /// What the tool was set to, in words.
+    /// Configuration of the tool, in words.
     pub configuration: String,
     /// What errors of such numbers were measured against, where neither the kind nor the tool says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,5 @@
-//! Which Ethos-U accelerators meet limits on latency and SRAM for one network, at which clock, and the smallest of them.
+//! Finds the Ethos-U accelerators that meet limits on latency and SRAM for one network, their clocks, and the smallest
+//! of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,7 @@ pub struct Estimated {
 }
 
 impl Estimated {
-    /// The number that is compared with a limit: the upper end, or the estimate where it has no interval.
+    /// The number that is compared with a limit: the upper end of the interval, or the estimate if it has no interval.
     fn held(&self) -> f64 {
         self.hi.unwrap_or(self.value)
     }
@@ -110,7 +111,7 @@ pub struct Point {
     /// The accelerator with its estimates.
     #[serde(flatten)]
     pub candidate: Candidate,
-    /// Clock at which it meets the latency; none where no latency is asked for.
+    /// Clock at which it meets the latency; `None` if there is no limit on latency.
     pub needed_mhz: Option<f64>,
     /// Whether it meets both limits at some clock up to the highest.
     pub meets: bool,
@@ -122,19 +123,20 @@ pub struct Point {
 /// Every accelerator, from the smallest.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sweep {
-    /// What is asked for.
+    /// The requested limits.
     pub limits: Limits,
     /// Clocks to show besides those of the accelerators.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clocks_mhz: Vec<f64>,
-    /// By multiply-accumulates per cycle; of as many, in the order of the candidates.
+    /// In the order of multiply-accumulates per cycle; equal ones in the order of the candidates.
     pub points: Vec<Point>,
     /// Index of the first point that meets the limits.
     pub smallest: Option<usize>,
 }
 
 impl Sweep {
-    /// Cycles of an accelerator do not depend on its clock, as the compiler counts: memories keep pace with it.
+    /// The sweep over `candidates`. In the compiler's model, the cycles of an accelerator do not depend on its clock,
+    /// because memories scale with it.
     pub fn of(candidates: Vec<Candidate>, limits: Limits, clocks_mhz: Vec<f64>) -> Self {
         let point = |candidate: Candidate| {
             let latency = candidate.latency_ms;

@@ -1,6 +1,6 @@
-//! The border to JavaScript. The only file that names wasm_bindgen, js_sys and web_sys.
+//! The bindings for JavaScript. This is the only file that names wasm_bindgen, js_sys and web_sys.
 //!
-//! What a program calls is `www/package/`, which checks arguments, and calls this with what is left.
+//! Programs call `www/package/`, which checks arguments and then calls these bindings.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -51,7 +51,7 @@ impl Engine {
     }
 
     /// `onnx` and `manifest` are the contents of `predictor.onnx` and `manifest.json`. With the `id` that the bundle
-    /// has in reports, it counts as checked: both are read when the network is first asked.
+    /// has in reports, it counts as checked, and both are read when the network is first needed.
     #[wasm_bindgen(js_name = loadPredictor)]
     pub fn load_predictor(
         &mut self,
@@ -66,7 +66,7 @@ impl Engine {
         Ok(())
     }
 
-    /// `json` is the contents of `gpu.json`: from then on choices may name GPUs. What is estimated for each.
+    /// `json` is the contents of `gpu.json`. After this call, choices may name GPUs. Returns the metrics of each GPU.
     #[wasm_bindgen(js_name = loadGpus)]
     pub fn load_gpus(&mut self, json: &[u8]) -> Result<JsValue, JsValue> {
         let wrong = |error: BundleError| js_error("gpu-constants", &error.to_string());
@@ -77,8 +77,8 @@ impl Engine {
         to_js(&infos)
     }
 
-    /// Time and memory of the changed network by batch on a GPU: a [`Sweep`](crate::targets::gpu::sweep::Sweep), or
-    /// null where none is known.
+    /// Time and memory of the changed network by batch size on a GPU: a [`Sweep`](crate::targets::gpu::sweep::Sweep),
+    /// or null if there is no estimate.
     #[wasm_bindgen(js_name = sweepBatch)]
     pub fn sweep_batch(
         &self,
@@ -95,8 +95,8 @@ impl Engine {
         to_js(&swept.map_err(|error| estimate_error(&error))?)
     }
 
-    /// Every Ethos-U for the changed network, beside `limits` (as [`Limits`]), in its default configuration: a
-    /// [`Sweep`](crate::sweep::Sweep).
+    /// Compares every Ethos-U, in its default configuration and for the changed network, with `limits` (as [`Limits`]):
+    /// a [`Sweep`](crate::sweep::Sweep).
     pub fn sweep(
         &self,
         file: JsValue,
@@ -118,17 +118,17 @@ impl Engine {
         to_js(&Sweep::of(candidates, limits, Vec::new()))
     }
 
-    /// Takes a list of [`Choice`]s, for a number that stands for them in [`Engine::estimate_many`].
+    /// Stores a list of [`Choice`]s. Returns a number that represents them in [`Engine::estimate_many`].
     pub fn choose(&mut self, choices: JsValue) -> Result<u32, JsValue> {
         self.chosen.push(targets_of(choices, self.gpus.as_ref())?);
         u32::try_from(self.chosen.len() - 1)
             .map_err(|_| js_error("limit-exceeded", "too many lists of targets"))
     }
 
-    /// A report of each file, or what is wrong with it, in their order. `files` are objects with `name`, `bytes`
-    /// (a `Uint8Array`), `batch`, `threads` and, where it is known, `sha256`. On the targets that `chosen` stands for, or
-    /// all of the registry; with the predictor where `is_learned` and one is loaded; without operators, tensors and
-    /// edges where `is_summary`.
+    /// A report or an error for each file, in the order of `files`. `files` are objects with `name`, `bytes` (a
+    /// `Uint8Array`), `batch`, `threads` and, if it is known, `sha256`. The targets are those that `chosen` represents,
+    /// or all of the registry. The predictor is used if `is_learned` is set and one is loaded. With `is_summary`,
+    /// operators, tensors and edges are left out.
     #[wasm_bindgen(js_name = estimateMany)]
     pub fn estimate_many(
         &self,
@@ -162,8 +162,8 @@ impl Engine {
         entries.collect()
     }
 
-    /// As [`Engine::estimate_many`] of one file, of the network that `changes` (as [`Changes`]) make of it, on a list
-    /// of [`Choice`]s.
+    /// As [`Engine::estimate_many`] for one file, after `changes` (as [`Changes`]) were applied to its network, on a
+    /// list of [`Choice`]s.
     #[wasm_bindgen(js_name = estimateChanged)]
     pub fn estimate_changed(
         &self,
@@ -186,7 +186,7 @@ impl Engine {
         }
     }
 
-    /// What is estimated, and how well that did on held-out networks.
+    /// All targets with their metrics and their errors on held-out networks.
     pub fn targets(&self) -> Result<JsValue, JsValue> {
         let manifest = self.predictor.as_ref().map(Predictor::manifest).transpose();
         to_js(&targets::infos(
@@ -195,7 +195,7 @@ impl Engine {
     }
 }
 
-/// What stands in the place of an estimate.
+/// The reason why there is no estimate.
 fn why_none(report: &Report) -> String {
     let mut reasons = report
         .results
@@ -242,15 +242,15 @@ pub fn accelerators(vela_ini: Option<String>) -> Result<JsValue, JsValue> {
     to_js(&listed.map_err(|error| js_error("configuration", &error.to_string()))?)
 }
 
-/// Ids of the targets of every report. Of some nothing is estimated, because it is counted: [`Engine::targets`] lists
-/// no error of theirs.
+/// Ids of the targets of every report. For some of them nothing is estimated but counted, so [`Engine::targets`] does
+/// not list them.
 #[wasm_bindgen(js_name = registeredTargets)]
 pub fn registered_targets() -> Vec<String> {
     let targets = registry().iter();
     targets.map(|target| target.id().to_owned()).collect()
 }
 
-/// Every target that a choice may name, beyond those of the registry too.
+/// Every target that a choice may name, including those outside of the registry.
 #[wasm_bindgen(js_name = knownTargets)]
 pub fn known_targets() -> Result<JsValue, JsValue> {
     to_js(&targets::choice::known_infos())
@@ -262,8 +262,8 @@ pub fn boards() -> Result<JsValue, JsValue> {
     to_js(&Listing::shipped())
 }
 
-/// Whether what needs so much (a report's `fits.need`) has room on each board beside an application: as `fits` of a
-/// report, without latencies.
+/// Whether a model with this memory need (`fits.need` of a report) fits on each board beside an application: as `fits`
+/// of a report, without latencies.
 #[wasm_bindgen(js_name = fitsOfNeed)]
 pub fn fits_of_need(need: JsValue, application: JsValue) -> Result<JsValue, JsValue> {
     let need: Need = from_js(need)?;
@@ -271,7 +271,7 @@ pub fn fits_of_need(need: JsValue, application: JsValue) -> Result<JsValue, JsVa
     to_js(&crate::boards::fits_of_need(need, application))
 }
 
-/// What a device's latencies follow from: [`Calibration`] as a plain object, of a list of [`Measurement`]s.
+/// Calibrates a device: a list of [`Measurement`]s → [`Calibration`] as a plain object.
 #[wasm_bindgen(js_name = fitCalibration)]
 pub fn fit_calibration(measurements: JsValue) -> Result<JsValue, JsValue> {
     let measurements: Vec<Measurement> = from_js(measurements)?;
@@ -297,7 +297,7 @@ pub fn version() -> String {
 /// Hexadecimal digits of a SHA-256.
 const SHA256_DIGITS: usize = 64;
 
-/// A file that JavaScript handed over.
+/// A file from JavaScript.
 struct File {
     name: String,
     bytes: Vec<u8>,
@@ -362,8 +362,9 @@ fn from_js<T: DeserializeOwned>(value: JsValue) -> Result<T, JsValue> {
         .map_err(|error| js_error("wrong-argument", &error.to_string()))
 }
 
-/// As [`to_js`] of the report. The parts of operators, as many numbers as all else together, cross as one array each,
-/// and lists that grow with the network in parts, so that no text of the whole report is held.
+/// [`to_js`] for a report. The parts of operators, which are as many numbers as everything else together, are passed as
+/// one array each, and lists that grow with the network are passed in parts, so that the text of the whole report is
+/// never in memory.
 fn report_to_js(mut report: Report) -> Result<JsValue, JsValue> {
     let outcomes = report.results.iter_mut().map(|result| &mut result.outcome);
     let parts: Vec<Option<Vec<f64>>> = outcomes
@@ -393,7 +394,7 @@ fn report_to_js(mut report: Report) -> Result<JsValue, JsValue> {
     Ok(written)
 }
 
-/// Elements that cross in one text.
+/// Number of list elements that are passed in one text.
 const LIST_PART: usize = 1024;
 
 fn list_to_js<T: Serialize>(list: Vec<T>) -> Result<js_sys::Array, JsValue> {
@@ -407,8 +408,8 @@ fn list_to_js<T: Serialize>(list: Vec<T>) -> Result<js_sys::Array, JsValue> {
     Ok(whole)
 }
 
-/// What `JSON.parse` makes of the text that the command prints: several times faster than one object, name and number
-/// after the other. Whole numbers beyond 2^53 become the nearest that JavaScript has.
+/// Converts by `JSON.parse` of the text that the command prints, which is several times faster than creating objects,
+/// names and numbers one by one. Integers beyond 2^53 become the nearest number that JavaScript has.
 fn to_js(value: &impl Serialize) -> Result<JsValue, JsValue> {
     let unwritable = |error: String| js_error("serialization", &error);
     let text = serde_json::to_string(value).map_err(|error| unwritable(error.to_string()))?;

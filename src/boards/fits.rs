@@ -1,4 +1,4 @@
-//! Whether a model has room on each board, what is short where it has none, and how fast it runs.
+//! Whether a model fits on each board, which memory is too small if it does not, and how fast it runs.
 
 use std::collections::HashMap;
 
@@ -15,9 +15,9 @@ use crate::targets::tflite_micro::{Bytes, Kernels, Pointers, arena_bytes, code_f
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Application {
-    /// Its data.
+    /// RAM for its data.
     pub ram_bytes: u64,
-    /// Its code.
+    /// Flash for its code.
     pub flash_bytes: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct Application {
 pub struct Need {
     /// The whole arena.
     pub arena_bytes: u64,
-    /// The file, which lies in flash.
+    /// The file, which is in flash.
     pub file_bytes: u64,
     /// Code of the interpreter and the kernels in flash, an estimate with its range.
     pub code_bytes: Bytes,
@@ -44,15 +44,15 @@ impl Need {
     }
 }
 
-/// A model on every microcontroller board of the table.
+/// Whether a model fits on each microcontroller board of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Fits {
-    /// Of the model and its runtime.
+    /// Memory that the model and its runtime need.
     pub need: Need,
-    /// What the application keeps beside that.
+    /// Memory that the application needs in addition.
     pub application: Application,
-    /// In the order of the table, those whose memory is known.
+    /// Boards whose memory is known, in the order of the table.
     pub boards: Vec<OnBoard>,
 }
 
@@ -60,23 +60,23 @@ pub struct Fits {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct OnBoard {
-    /// Its id, for `--board`.
+    /// Id of the board, for `--board`.
     pub id: &'static str,
-    /// As its maker calls it.
+    /// Name that its maker uses.
     pub name: &'static str,
     /// The microcontroller.
     pub chip: &'static str,
     /// The core that runs the model.
     pub core: &'static str,
-    /// Of that core.
+    /// Clock of that core, in MHz.
     pub clock_mhz: Option<f64>,
     /// The neural accelerator in words, where the chip has one.
     pub npu: Option<&'static str>,
-    /// Whether there is room for all of it.
+    /// Whether the model, its runtime and the application fit.
     pub fits: Verdict,
-    /// Of the arena and the application's data.
+    /// RAM for the arena and the application's data.
     pub ram: Room,
-    /// Of the file, the runtime and the application's code.
+    /// Flash for the file, the runtime and the application's code.
     pub flash: Room,
     /// On the core or, for an STM32N6, on its NPU; absent where nobody measured its core, or for a model
     /// that is not modelled.
@@ -92,32 +92,32 @@ pub struct OnBoard {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// There is room for the most that the code may take.
+    /// The model fits even if the code has the largest size of its range.
     Yes,
-    /// By the estimate of the code alone; not where the code takes as much as it may.
+    /// The model fits if the code has its estimated size, but not if it has the largest size of its range.
     Close,
-    /// By no estimate.
+    /// The model does not fit.
     No,
 }
 
-/// Where a part of the model lies.
+/// The memory that a part of the model is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "kebab-case", tag = "room")]
 pub enum Room {
-    /// In the memory of the chip.
+    /// In the chip's own memory.
     OnChip {
-        /// Free beside it.
+        /// Bytes that stay free.
         left_bytes: u64,
     },
-    /// Not on the chip, but in memory beside it, which is slower.
+    /// Not on the chip, but in external memory, which is slower.
     External {
-        /// Free beside it.
+        /// Bytes that stay free.
         left_bytes: u64,
     },
-    /// Nowhere.
+    /// No memory has room for it.
     Short {
-        /// More than the larger of the two memories has.
+        /// Bytes that are missing in the larger of the two memories.
         missing_bytes: u64,
     },
 }
@@ -126,17 +126,17 @@ pub enum Room {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct BoardLatency {
-    /// The target whose constants it comes from.
+    /// The target with whose constants the latency is estimated.
     pub target: &'static str,
-    /// Of the core.
+    /// Clock of the core, in MHz.
     pub clock_mhz: f64,
     /// Milliseconds.
     pub value_ms: f64,
-    /// Ends of the interval of 90 %.
+    /// Lower end of the 90 % interval.
     pub lo_ms: f64,
-    /// As [`Self::lo_ms`].
+    /// Upper end of the 90 % interval.
     pub hi_ms: f64,
-    /// Whether it was measured on other boards with the same core alone.
+    /// Whether only other boards with the same core were measured.
     pub is_transferred: bool,
 }
 
@@ -157,9 +157,8 @@ impl Room {
     }
 }
 
-/// On each board whose memory is known, in the order of
-/// [`boards::shipped`]. Quadratic in activations, up to a
-/// limit.
+/// The verdict for each board whose memory is known, in the order of [`boards::shipped`]. Quadratic in activations, up
+/// to a limit.
 pub fn fits(
     graph: &Graph,
     analysis: &Analysis,
@@ -171,7 +170,7 @@ pub fn fits(
     Ok(on_boards(need, application, on))
 }
 
-/// As [`fits`], from what a model was found to need: for another application, and without latencies.
+/// As [`fits`], from the known memory need of a model: for another application, and without latencies.
 pub fn fits_of_need(need: Need, application: Application) -> Fits {
     on_boards(need, application, |_| None)
 }

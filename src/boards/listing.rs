@@ -1,4 +1,4 @@
-//! Every board with its memories, clocks and sources, as programs list them.
+//! Every board with its memories, clocks and sources, in the form that programs list.
 
 use serde::Serialize;
 

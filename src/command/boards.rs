@@ -1,4 +1,4 @@
-//! `boards`: where a file has room, and how fast it runs there.
+//! `boards`: the boards on which a file fits, and how fast it runs there.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use super::table::Table;
 use super::terminal::{dim, heading, wrapped};
 use super::{inputs, quantity, terminal};
 
-/// What a worker tells.
+/// The result of a worker.
 #[derive(Deserialize)]
 struct Placed {
     need: Need,

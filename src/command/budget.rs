@@ -189,7 +189,7 @@ impl Verdict {
         let status = match (compared, over) {
             (None, _) => Status::Unknown,
             (Some(_), Some(_)) => Status::Over,
-            // Nothing but a number at or below the limit is within it: NaN is not.
+            // Only a number at or below the limit is within it; NaN is not.
             (Some(compared), None) if compared <= limit => Status::Within,
             (Some(_), None) => Status::Unknown,
         };
@@ -207,7 +207,7 @@ impl Verdict {
         }
     }
 
-    /// Of each target that has the metric; one without a value where none has.
+    /// A verdict for each target that has the metric; a single verdict without a value if no target has it.
     fn of_metric(document: &Document, metric: &str, limit: Limit, against: Against) -> Vec<Self> {
         let unit = litecast::Metric::from_id(metric).map_or("", litecast::Metric::unit);
         let of = |target: Option<&str>, estimate: Option<&Estimate>, why: Option<String>| {
@@ -249,7 +249,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the interval reaches beyond the limit that the value keeps.
+    /// Whether the value is within the limit but its interval reaches beyond it.
     pub fn is_close(&self) -> bool {
         self.status == Status::Within && self.upper.is_some_and(|upper| upper > self.limit)
     }
@@ -326,7 +326,7 @@ impl Units for Count {
     const EXAMPLE: &'static str = "250k, 10M or 4096";
 }
 
-/// What is no quantity of its kind.
+/// A text that is not a quantity of the expected kind.
 #[derive(Debug)]
 pub struct NoQuantity {
     expected: &'static str,

@@ -20,7 +20,7 @@ use super::terminal::{green, heading, plain, red, wrapped, yellow};
 use super::{compare, csv, inputs, quantity, terminal, words};
 use litecast::report::Failure;
 
-/// Files that are held to the same limits on the same targets.
+/// Files that are checked against the same limits on the same targets.
 struct Section {
     files: Vec<PathBuf>,
     targets: TargetArgs,
@@ -197,7 +197,7 @@ impl Section {
     }
 }
 
-/// What all files together come to.
+/// The totals over all files.
 #[derive(Default)]
 struct Tally {
     /// By path: several sections may check a file.
@@ -226,7 +226,7 @@ impl Tally {
         self.n_unknown += n(Status::Unknown);
     }
 
-    /// Only what was checked passes.
+    /// Whether everything passed; nothing passes without a check.
     fn is_passed(&self) -> bool {
         self.n_limits > 0 && self.n_over + self.n_unknown + self.failed.len() == 0
     }

@@ -36,7 +36,7 @@ struct Pair {
 /// One number on both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Change {
-    /// Absent for what is exact of the file.
+    /// Absent for exact facts of the file.
     target: Option<String>,
     metric: String,
     unit: String,
@@ -98,7 +98,7 @@ fn side(path: &Path, args: &CompareArgs) -> Result<Side, Box<dyn Error>> {
         return Ok(reports);
     }
     let files = match path.is_dir() {
-        // A change may add the first model, or remove the last.
+        // A folder may be empty, because a change may add the first model or remove the last one.
         true => inputs::models_below(path),
         false => inputs::expand(&[path.to_owned()])?,
     };
@@ -135,7 +135,7 @@ fn name_below(file: &Path, folder: &Path) -> String {
 /// Larger than the reports of thousands of models.
 const MAX_REPORTS_BYTES: u64 = 1 << 30;
 
-/// Reports as `predict --json` printed them. None of another file: a model may be JSON, too.
+/// Reports that `predict --json` printed; `None` for any other file, because a model may be JSON as well.
 fn saved(path: &Path) -> Result<Option<Side>, Box<dyn Error>> {
     let is_json = |extension: &OsStr| extension == "json" || extension == "jsonl";
     let place = path.display();
@@ -467,7 +467,7 @@ pub fn markdown_text(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            // A mention would notify its bearer.
+            // A mention would notify a user.
             '@' => escaped.push_str("&#64;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '!' | '~' => {
                 escaped.push('\\');

@@ -93,8 +93,8 @@ fn padded(mut row: Vec<String>) -> Vec<String> {
     row
 }
 
-/// A text that a spreadsheet would run as a formula is led by an apostrophe: names come from files of
-/// strangers. Characters that steer a terminal are replaced, for rows are printed there too.
+/// Names come from untrusted files. A text that a spreadsheet would evaluate as a formula gets an apostrophe in front.
+/// Terminal control characters are replaced, because rows are also printed on terminals.
 pub fn text(text: &str) -> String {
     let plain = plain(text);
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {

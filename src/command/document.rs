@@ -1,7 +1,7 @@
 //! A report read from JSON: from a worker process, or from the output of an earlier `predict --json`.
 //!
-//! The types are not those of [`litecast::report`]: they have only the fields that the command shows, and text where
-//! those have enums, because a report of a newer version may have more fields and values.
+//! The types are not those of [`litecast::report`]: they have only the fields that the command shows, and strings
+//! instead of enums, because a report of a newer version may have more fields and values.
 
 use std::collections::HashSet;
 
@@ -134,7 +134,7 @@ const MAX_CORES: f64 = 8.0;
 const ROUNDING: f64 = 1e-6;
 
 impl Document {
-    /// Of the JSON of one report.
+    /// Parses the JSON of one report.
     ///
     /// # Errors
     /// `wrong-report` for other text and other versions, `impossible-report` for numbers that no estimate has.
@@ -153,7 +153,7 @@ impl Document {
         }
     }
 
-    /// What no estimate of the library says: the first such number, in words.
+    /// The first number that no estimate of the library can have, in words.
     fn impossible(&self) -> Option<String> {
         let mut seen = HashSet::new();
         for result in &self.results {
@@ -257,7 +257,7 @@ impl Document {
 }
 
 impl Estimate {
-    /// A number that is none of any quantity, or parts of other operators.
+    /// A number that no quantity can have, or parts that do not match the operators.
     fn impossible(&self, n_operators: usize) -> Option<String> {
         let Self {
             value,

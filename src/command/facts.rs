@@ -1,4 +1,4 @@
-//! `facts`: what is exact of a file.
+//! `facts`: the exact facts of a file.
 
 use std::collections::BTreeMap;
 use std::error::Error;

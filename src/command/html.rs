@@ -19,7 +19,7 @@ td.number, th.number { text-align: right; white-space: nowrap; font-variant-nume
 summary { cursor: pointer; margin: 8px 0; } meter { width: 8em; }
 ";
 
-/// Up to the first section.
+/// The page up to the first section.
 pub fn head(files: &[PathBuf]) -> String {
     let title = match files {
         [file] => escaped(&file.to_string_lossy()),
@@ -227,7 +227,7 @@ fn operators(document: &Document) -> String {
     )
 }
 
-/// Text as text, whatever a file calls its operators.
+/// Escapes text, because operators in a file may have any name.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in plain(text).chars() {

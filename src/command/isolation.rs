@@ -1,9 +1,9 @@
-//! Files in a process of their own: one that makes it run out of memory, or that takes too long, costs no
-//! other file its report.
+//! Estimates files in a separate process, so that a file that exhausts the memory or takes too long does not cost other
+//! files their report.
 //!
-//! The command starts itself as a worker, which estimates some files at a time and writes a [`Message`] for
-//! each to its standard output. Where a worker ends early, the files that it had at hand are tried again, one
-//! at a time, and only the one that ends it again is given up.
+//! The command starts itself as a worker, which estimates some files at a time and writes a [`Message`] for each to its
+//! standard output. If a worker ends early, its current files are tried again, one at a time, and only a file that ends
+//! the worker again is given up.
 
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 use litecast::report::Failure;
 use serde::Serialize;
 
-/// What a worker tells.
+/// A message of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// The worker starts this many files.
     Begin(usize),
-    /// The next file's report, or what else was asked of it, as JSON.
+    /// The next file's report, or another requested result, as JSON.
     Report(String),
     /// Why the next file has none.
     Failure(Failure),
@@ -61,7 +61,7 @@ impl<W: Write> Write for TextWriter<'_, W> {
     }
 }
 
-/// Writes what is told of a file as its [`Message`].
+/// Writes the result for a file as its [`Message`].
 ///
 /// # Errors
 /// Of `to`. What cannot be written as JSON becomes a failure.
@@ -125,7 +125,7 @@ impl Message {
     }
 }
 
-/// Until a worker begins with its first files: it loads the network before.
+/// Time limit until a worker begins with its first files. It first loads the network.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs workers until each of `files` has a result, and hands those out in order. `arguments` are the
@@ -248,7 +248,7 @@ impl Worker {
     }
 }
 
-/// No worker outlives the reason for it, a closed output for example.
+/// Ends the worker when it is no longer needed, for example after the output was closed.
 impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.end();

@@ -63,7 +63,7 @@ fn overview(document: &Document, width: usize) -> String {
         .optional_text("basis");
     for target in document.targets() {
         let estimate = |metric: &str| document.result(target, metric)?.estimate();
-        // Who asks for a board wants its time; the compiler's stands among the details.
+        // A user who chooses a board wants the latency on it; the compiler's latency is among the details.
         let latency = estimate("board_latency").or_else(|| estimate("latency"));
         let memory = words::MEMORY_METRICS
             .iter()
@@ -142,7 +142,7 @@ fn group<'n>(groups: &mut Vec<(String, Vec<&'n str>)>, text: String, name: &'n s
     }
 }
 
-/// Each reason once, with the targets that it keeps from an estimate.
+/// Each reason once, with the targets that have no estimate for this reason.
 fn unavailable(document: &Document, width: usize) -> String {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for (target, metric, words) in document.unavailable() {

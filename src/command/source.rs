@@ -14,7 +14,7 @@ use super::document::Document;
 use super::isolation;
 use litecast::report::Failure;
 
-/// What a worker is asked for.
+/// The request to a worker.
 pub struct Request<'r> {
     pub targets: &'r TargetArgs,
     pub read: &'r ReadArgs,
@@ -38,7 +38,7 @@ impl Request<'_> {
         arguments
     }
 
-    /// Hands out the JSON of what is told of each file, in the order of `files`.
+    /// Calls `hand_out` with the JSON result of each file, in the order of `files`.
     ///
     /// # Errors
     /// Targets that there are not, a process that does not start, and what `hand_out` fails with.

@@ -43,7 +43,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
         let swept = document.and_then(|document| Swept::of(&file, &document, &npus, args));
         match swept {
             Ok(swept) => {
-                // Nobody's limits are met: a script asks by the exit code.
+                // No accelerator meets the limits. Scripts read this from the exit code.
                 if args.has_limits() && swept.sweep.smallest.is_none() {
                     code = ExitCode::FAILURE;
                 }
@@ -65,7 +65,7 @@ pub fn run(args: &SweepArgs) -> Result<ExitCode, Box<dyn Error>> {
     Ok(code)
 }
 
-/// An accelerator in the memories that were chosen.
+/// An accelerator with the chosen memories.
 struct Npu {
     product: Product,
     clock_mhz: f64,

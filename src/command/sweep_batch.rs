@@ -17,7 +17,7 @@ use super::quantity::{bytes, digits, measure};
 use super::table::Table;
 use super::terminal;
 
-/// Files beyond this are no networks: the largest `.tflite` files have 2 GiB.
+/// Larger files are not networks: the largest `.tflite` files have 2 GiB.
 const MAX_FILE_BYTES: u64 = 2 << 30;
 
 pub fn run(args: &SweepBatchArgs) -> Result<ExitCode, Box<dyn Error>> {

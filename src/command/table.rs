@@ -18,12 +18,12 @@ enum Kind {
 struct Column {
     name: String,
     kind: Kind,
-    /// Left out where the terminal is too narrow for all.
+    /// Whether the column is left out if the terminal is too narrow for all columns.
     is_optional: bool,
 }
 
-/// Rows under a header. Where they do not fit, optional columns go, the last first, then cells wrap: between words as
-/// long as that is enough, and texts before numbers.
+/// Rows under a header. If they do not fit, optional columns are removed, the last one first. Then cells wrap: between
+/// words if that is enough, and texts before numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     columns: Vec<Column>,
@@ -56,7 +56,7 @@ impl Table {
         self
     }
 
-    /// One cell for each column; names from files lose what would steer the terminal.
+    /// One cell for each column. Terminal control characters are removed from names from files.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows
             .push(cells.into_iter().map(|cell| plain(&cell)).collect());

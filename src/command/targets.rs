@@ -1,4 +1,4 @@
-//! `targets`: what is estimated, and how well that did.
+//! `targets`: the targets with their metrics and measured errors.
 
 use std::error::Error;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! What is special about a terminal: its width, colours, and text that must not steer it.
+//! Properties of a terminal: its width, colours, and text that must not control it.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -6,14 +6,14 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use console::Term;
 
-/// Where the output is no terminal, or one that does not tell.
+/// Width if the output is not a terminal, or if the terminal does not state its width.
 const DEFAULT_WIDTH: usize = 80;
-/// A narrower table would have a letter a line.
+/// A narrower table would have one letter per line.
 const MIN_WIDTH: usize = 40;
 /// A wider sentence is hard to read.
 const MAX_WIDTH: usize = 120;
 
-/// Columns of the standard output; `COLUMNS` where it is no terminal.
+/// Width of the standard output in columns; `COLUMNS` if it is not a terminal.
 pub fn width() -> usize {
     let terminal = Term::stdout()
         .size_checked()
@@ -37,7 +37,7 @@ pub fn print_raw(text: &str) -> io::Result<()> {
     to.flush()
 }
 
-/// A message on the standard error stream, mostly of one line. Nothing is left to be done where that is closed.
+/// Prints a message, usually of one line, on the standard error stream. If the stream is closed, the message is lost.
 pub fn complain(words: &str) {
     let mut to = anstream::stderr().lock();
     let lines: Vec<String> = words.trim_end().lines().map(plain).collect();
@@ -68,8 +68,8 @@ fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Whether a character is none that is read, but steers what shows the text: colours of a terminal, or the direction
-/// and the lines of what follows.
+/// Whether a character is not visible but controls the display of text: colours of a terminal, or the direction and the
+/// lines of the text after it.
 fn steers(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -78,8 +78,8 @@ fn steers(character: char) -> bool {
         )
 }
 
-/// JSON in which characters of names that steer a terminal are written as numbers, which every reader takes for the
-/// same text. Those below a space are so already.
+/// JSON in which terminal control characters of names are written as escapes, which every reader decodes to the same
+/// text. Those below a space are already escaped.
 pub fn plain_json(mut json: String) -> String {
     let is_spelt = |character: char| character != '\n' && steers(character);
     if json.contains(is_spelt) {
@@ -97,7 +97,7 @@ pub fn print_json(json: String) -> io::Result<()> {
     print_raw(&plain_json(json))
 }
 
-/// A name from a file, without characters that steer a terminal.
+/// A name from a file, without terminal control characters.
 pub fn plain(text: &str) -> String {
     let shown = |character: char| match steers(character) {
         true => char::REPLACEMENT_CHARACTER,
@@ -111,7 +111,7 @@ pub fn wrapped(text: &str, width: usize, indent: &str) -> String {
     textwrap::fill(text, options(width).subsequent_indent(indent))
 }
 
-/// Names of files in bold, on several lines between words alone: a broken path cannot be copied.
+/// Names of files in bold, wrapped only between words, because a broken path cannot be copied.
 pub fn heading(names: &str, width: usize) -> String {
     let options = options(width).subsequent_indent("  ").break_words(false);
     bold(textwrap::fill(&plain(names), options))

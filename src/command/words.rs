@@ -1,8 +1,8 @@
-//! Ids of the report in words.
+//! Names in words for ids of the report.
 
 use super::document::Provenance;
 
-/// What a person decides on first; metrics that are not named here follow.
+/// Order of metrics, with those that decisions depend on first; metrics that are not named here follow.
 const METRIC_ORDER: [&str; 14] = [
     "latency",
     "board_latency",
@@ -20,7 +20,7 @@ const METRIC_ORDER: [&str; 14] = [
     "sram_traffic",
 ];
 
-/// How much of a kind of memory a target needs at most.
+/// Metrics that are the peak use of a memory.
 pub const MEMORY_METRICS: [&str; 3] = ["sram_peak", "arena", "activation_ram"];
 
 pub fn metric(id: &str) -> &str {

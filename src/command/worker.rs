@@ -1,4 +1,4 @@
-//! What runs in a process apart: files → the JSON of what is told of them, as [`Message`]s.
+//! The worker process: files → their results as JSON, in [`Message`]s.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -54,8 +54,8 @@ pub fn run(args: &WorkerArgs) -> Result<ExitCode, Box<dyn Error>> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How many of the first files are held at a time, one at least. The standard input can be read only once,
-/// so that it is alone: no other file that ends the process then costs its report.
+/// Number of files at the start of `files` that are in memory at a time, at least one. The standard input can be read
+/// only once, so it is processed alone: another file that ends the process then cannot cost its report.
 fn n_at_a_time(files: &[PathBuf]) -> usize {
     let mut n_bytes = 0u64;
     let fits = |file: &&PathBuf| {
@@ -66,7 +66,7 @@ fn n_at_a_time(files: &[PathBuf]) -> usize {
     some.take_while(fits).count().max(1)
 }
 
-/// The contents of a model; its size is looked at before.
+/// The contents of a model; its size is checked before it is read.
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     if is_stdin(file) {
         let mut bytes = Vec::new();
@@ -86,7 +86,7 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     if file_bytes > MAX_FILE_BYTES as u64 {
         return Err(too_large(usize::try_from(file_bytes).unwrap_or(usize::MAX)));
     }
-    // It may grow meanwhile, and a pipe has no size.
+    // The file may grow while it is read, and a pipe has no size.
     let mut bytes = Vec::with_capacity(usize::try_from(file_bytes).unwrap_or(0).saturating_add(1));
     let limit = MAX_FILE_BYTES as u64 + 1;
     fs::File::open(file)?.take(limit).read_to_end(&mut bytes)?;
@@ -114,7 +114,7 @@ fn too_large(file_bytes: usize) -> Failure {
     Failure::new(error.kind(), error.to_string())
 }
 
-/// What is told of a file.
+/// The result for a file.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Told<'t> {

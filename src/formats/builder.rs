@@ -1,4 +1,4 @@
-//! A [`Model`] put together tensor by tensor, for formats whose files are no FlatBuffers.
+//! Builds a [`Model`] tensor by tensor, for formats whose files are not FlatBuffers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use super::tflite::{
 };
 use crate::diagnostic::Diagnostic;
 
-/// Scale of 8-bit activations where the file has none. Its value does not matter to any cost; that scales differ
-/// between tensors does, and calibration hardly ever gives two the same.
+/// Scale of 8-bit activations without a scale in the file. No cost depends on its value, but costs depend on whether
+/// the scales of tensors differ, and after calibration they nearly always do.
 const SCALE: f32 = 1.0 / 32.0;
 
-/// A subgraph in the making. Tensor indices are those that its methods returned.
+/// A subgraph that is being built. Tensor indices are those that its methods returned.
 #[derive(Default)]
 pub struct Builder<'a> {
     pub tensors: Vec<Tensor>,
@@ -29,7 +29,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds an activation: its index.
+    /// Adds an activation. Returns its index.
     pub fn tensor(&mut self, name: &str, tensor_type: TensorType, shape: Vec<i32>) -> usize {
         let tensor_idx = self.tensors.len();
         self.tensors.push(Tensor {
@@ -46,7 +46,7 @@ impl<'a> Builder<'a> {
         tensor_idx
     }
 
-    /// Adds a constant: its tensor's index.
+    /// Adds a constant. Returns the index of its tensor.
     pub fn constant(
         &mut self,
         name: &str,
@@ -68,7 +68,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds a list of numbers that says how an operator works, or a table of them.
+    /// Adds a constant list or table of integers that controls an operator.
     pub fn integers(&mut self, name: &str, shape: Vec<i32>, values: &[i32]) -> usize {
         self.constant(name, TensorType::Int32, shape, integers(values))
     }
@@ -89,7 +89,7 @@ impl<'a> Builder<'a> {
         buffer.unwrap_or(&Buffer::EMPTY)
     }
 
-    /// Adds an operator: its index.
+    /// Adds an operator. Returns its index.
     pub fn operator(
         &mut self,
         code: impl Into<OperatorCode>,
@@ -108,7 +108,7 @@ impl<'a> Builder<'a> {
         self.operators.len().saturating_sub(1)
     }
 
-    /// The model with what was added as its only subgraph.
+    /// The model, with what was added as its only subgraph.
     pub fn model(
         self,
         format: Format,
@@ -157,7 +157,7 @@ pub fn described(tensor: &Tensor, counts: &Arc<[u64; 256]>) -> Buffer<'static> {
     }
 }
 
-/// Gives a described constant as many bytes as its tensor has now, of the same distribution.
+/// Changes the size of a described constant to that of its tensor; the distribution stays the same.
 pub fn resize(buffers: &mut [Buffer], tensor: &Tensor) {
     if let Some(Buffer::Described { n_bytes, .. }) = buffers.get_mut(tensor.buffer_idx)
         && *n_bytes > 0
@@ -166,7 +166,7 @@ pub fn resize(buffers: &mut [Buffer], tensor: &Tensor) {
     }
 }
 
-/// Of the tensor with this index; none for types that need none.
+/// Quantisation of the tensor with this index; `None` for types without quantisation.
 pub fn quantization(tensor_type: TensorType, tensor_idx: usize) -> Option<Quantization> {
     use TensorType::{Int4, Int8, Int16, UInt8};
     let step = f32::from(u16::try_from(tensor_idx % 4096).unwrap_or(0));

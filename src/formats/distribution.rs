@@ -1,17 +1,17 @@
-//! Weights that a file does not have: how their 8-bit values are distributed.
+//! The assumed distribution of 8-bit weights whose values are not in the file.
 //!
-//! A compiler for an NPU compresses weights, so their distribution moves an estimate by up to a fifth. Two
-//! numbers describe it: the share of zeros and the entropy. The distribution with them is taken to be a bell
-//! curve, cut at ±127, with zeros added to it.
+//! Compilers for NPUs compress weights, so the distribution of the weights changes an estimate by up to a fifth. Two
+//! numbers describe it: the share of zeros and the entropy. The distribution is assumed to be Gaussian, cut at ±127,
+//! with zeros added to it.
 
 use std::f64::consts::LOG2_E;
 use std::sync::{Arc, LazyLock};
 
-/// Share of int8 weights that are zero where nothing says another: the median over the convolutions and fully
-/// connected layers of the real int8 files that `tests/graph_json.rs` goes over, which prints it.
+/// Default share of zeros among int8 weights: the median over the convolutions and fully connected layers of real int8
+/// files, which `tests/graph_json.rs` prints.
 pub const DEFAULT_ZERO_SHARE: f32 = 0.012;
 
-/// Entropy of int8 weights in bits a value, likewise.
+/// Default entropy of int8 weights in bits per value: the median over the same layers.
 pub const DEFAULT_ENTROPY_BITS: f32 = 7.16;
 
 /// [`counts`] of both.
@@ -21,17 +21,17 @@ pub fn default_counts() -> &'static Arc<[u64; 256]> {
     &COUNTS
 }
 
-/// Values that a histogram counts: enough that a value of the curve's far end is still there once.
+/// Number of values in a histogram: large enough that a value at the far end of the curve still occurs once.
 const N_VALUES: f64 = 65_536.0;
 
-/// From 1 to the largest value of 8 bits.
+/// Values from 1 to the largest 8-bit value.
 const N_HEIGHTS: usize = 127;
 
-/// Halvings of the range of the curve's width: to a millionth of it.
+/// Number of bisections of the curve's width, to a millionth of its range.
 const N_STEPS: usize = 30;
 
-/// How often each byte, in two's complement, occurs among weights with this share of zeros (0 to 1) and
-/// entropy (0 to 8 bits). Where no distribution has both, the share of zeros is met.
+/// Counts of each byte, in two's complement, among weights with this share of zeros (0 to 1) and entropy (0 to 8 bits).
+/// If no distribution has both, the share of zeros is exact and the entropy is not.
 pub fn counts(zero_share: f32, entropy_bits: f32) -> Arc<[u64; 256]> {
     let zero_share = f64::from(zero_share.clamp(0.0, 1.0));
     let wanted = f64::from(entropy_bits.clamp(0.0, 8.0));
@@ -61,7 +61,7 @@ pub fn counts(zero_share: f32, entropy_bits: f32) -> Arc<[u64; 256]> {
     Arc::new(counts)
 }
 
-/// The same for weights whose zeros are stored as `zero_point`.
+/// The same counts for weights whose zeros are stored as `zero_point`.
 pub fn moved(counts: &[u64; 256], zero_point: u8) -> Arc<[u64; 256]> {
     let mut moved = *counts;
     moved.rotate_right(usize::from(zero_point));
@@ -76,8 +76,9 @@ struct Bell {
 }
 
 impl Bell {
-    /// By products alone, because searches make one for every graph: the logarithm of a height is that of the first
-    /// times the value's square, and squares are sums of odd numbers.
+    /// Computes the heights with multiplications only, because an architecture search needs a curve for every graph:
+    /// the logarithm of a height is that of the first one times the square of the value, and squares are sums of odd
+    /// numbers.
     fn new(deviation: f64) -> Self {
         let first = (-0.5 / (deviation * deviation)).exp();
         let (mut height, mut step) = (first, first * first * first);
@@ -94,7 +95,7 @@ impl Bell {
         2.0 * self.heights.iter().sum::<f64>().max(f64::MIN_POSITIVE)
     }
 
-    /// Of both sides together.
+    /// Entropy of both sides together.
     fn entropy_bits(&self) -> f64 {
         let squares = (1i32..).map(|value| f64::from(value).powi(2));
         let weighted = self.heights.iter().zip(squares);
@@ -113,7 +114,7 @@ impl Bell {
     }
 }
 
-/// What a value of this share adds to an entropy, in bits.
+/// The part of an entropy, in bits, that a value with this share contributes.
 fn entropy_of(share: f64) -> f64 {
     match share > 0.0 {
         true => -share * share.log2(),

@@ -1,10 +1,10 @@
-//! Limits of files of any format. Each format has its own besides.
+//! Limits of files of any format. Each format has further limits of its own.
 
-/// Operators of any file, however short.
+/// Number of operators that every file may have, however short it is.
 const MIN_ALLOWED_OPERATORS: usize = 16_384;
-/// Bytes that an operator takes in a file at least, beyond so many: one with names, shapes and a tensor of its own takes
-/// 150 and more, one that shares all of them with others takes 16, so that a file of 2 MB could ask for the memory of a
-/// file of 20.
+/// Minimum number of bytes in a file for each further operator. An operator with its own names, shapes and tensor takes
+/// 150 bytes or more, but one that shares all of them with others takes 16, so that a file of 2 MB could need the
+/// memory of a file of 20 MB.
 const MIN_BYTES_PER_OPERATOR: usize = 100;
 
 /// Maximum number of operators that a file of `file_bytes` may contain or be converted to.

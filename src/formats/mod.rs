@@ -1,4 +1,4 @@
-//! Readers of model files. Nothing after them knows a file format.
+//! Readers of model files. No later stage depends on a file format.
 
 pub(crate) mod builder;
 pub mod distribution;
@@ -33,11 +33,11 @@ impl ReadError {
     }
 }
 
-/// Reads a file of any format that there is a reader for, told by its first bytes. `dimensions` are sizes that
-/// ONNX files may leave open.
+/// Reads a file of any supported format, which is recognised by its first bytes. `dimensions` are sizes that ONNX files
+/// may leave open.
 ///
 /// # Errors
-/// Those of the format's reader; of a file of no format known here, those of TFLite's, which say what the
+/// The errors of the format's reader. For a file of an unknown format, those of the TFLite reader, which say what the
 /// file seems to be.
 pub fn read<'f>(
     file: &'f [u8],

@@ -1,5 +1,5 @@
-//! A [`Model`] of floats → the same model as full-integer quantisation converts it: int8 activations, inputs
-//! and outputs, int8 weights, int32 biases. Hardware that runs integers alone is estimated from it.
+//! A [`Model`] of floats → the same model as full-integer quantisation converts it: int8 activations, inputs and
+//! outputs, int8 weights, int32 biases. Estimates for integer-only hardware use it.
 
 use crate::formats::builder;
 use crate::formats::tflite::{BuiltinOptions, Format, MAIN_SUBGRAPH, Model, OpKind, TensorType};
@@ -15,7 +15,7 @@ fn bias_input(kind: OpKind) -> Option<usize> {
     }
 }
 
-/// The quantised model, where `model` is no TFLite file, which would be what it says, and computes floats.
+/// The quantised model; `None` if `model` computes no floats, or if it is a TFLite file, which is estimated as it is.
 /// Linear in tensors and operators.
 pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
     let subgraph = model.subgraphs.get(MAIN_SUBGRAPH)?;
@@ -31,7 +31,7 @@ pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
     }
     let mut model = model.clone();
     let subgraph = model.subgraphs.get_mut(MAIN_SUBGRAPH)?;
-    // Estimates do not depend on names, and reports have those of the file.
+    // Estimates do not depend on names, and reports use the names of the file.
     for tensor in &mut subgraph.tensors {
         tensor.name = String::new();
     }

@@ -1,8 +1,8 @@
-//! Operators whose shapes follow by the same rule, by kind.
+//! Groups of operator kinds whose shapes follow the same rule.
 
 use crate::formats::tflite::OpKind;
 
-/// Each value by itself, or with those at its place.
+/// Elementwise operators, on one input or on several that are broadcast.
 pub const BROADCASTING: &[OpKind] = &[
     OpKind::Abs,
     OpKind::Add,
@@ -60,7 +60,7 @@ pub const BROADCASTING: &[OpKind] = &[
     OpKind::ZerosLike,
 ];
 
-/// One value for those along some dimensions.
+/// Reductions: one value replaces all values along some dimensions.
 pub const REDUCING: &[OpKind] = &[
     OpKind::Mean,
     OpKind::ReduceAll,
@@ -71,7 +71,7 @@ pub const REDUCING: &[OpKind] = &[
     OpKind::Sum,
 ];
 
-/// What works along the last dimension and keeps shapes.
+/// Operators that work along the last dimension and keep the shape.
 pub const SHAPE_KEEPING: &[OpKind] = &[
     OpKind::Cumsum,
     OpKind::L2Normalization,

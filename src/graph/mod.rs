@@ -17,7 +17,7 @@ use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor};
 /// One subgraph, borrowed from its model.
 #[derive(Clone, Debug)]
 pub struct Graph<'m> {
-    /// What the subgraph is part of: operators may call other subgraphs.
+    /// The model that the subgraph is part of, because operators may call other subgraphs.
     pub model: &'m Model<'m>,
     /// Index of `subgraph` in its model.
     pub subgraph_idx: usize,
@@ -83,7 +83,7 @@ impl<'m> Graph<'m> {
     }
 }
 
-/// A subgraph whose operators depend on each other in a circle.
+/// A subgraph whose operators form a cycle of dependencies.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "subgraph {subgraph_idx}: expected operators in an order that can run, found a cycle through operator {operator_idx}"
@@ -100,8 +100,8 @@ impl CycleError {
     }
 }
 
-/// The graph of one subgraph of `model`. Linear in operators and inputs, but for a logarithmic
-/// factor that keeps file order.
+/// The graph of one subgraph of `model`. Linear in operators and inputs, except for a logarithmic factor that keeps
+/// file order.
 ///
 /// An operator reads a tensor from the operator that wrote it; where several write it, from the
 /// last of them before it in the file. Variable tensors keep their values between inferences and
@@ -188,8 +188,7 @@ fn writer_for(reader: usize, writers: Option<&Vec<usize>>) -> Option<usize> {
     }
 }
 
-/// Of all operators that can run next, the first in the file runs. The error is an operator on a
-/// cycle.
+/// Among the operators that can run next, the first one in the file runs. The error is an operator on a cycle.
 fn topological_order(n_operators: usize, dependencies: &[Edge]) -> Result<Vec<usize>, usize> {
     let mut waits_for = vec![0usize; n_operators];
     let mut readers = vec![Vec::new(); n_operators];
@@ -217,8 +216,8 @@ fn topological_order(n_operators: usize, dependencies: &[Edge]) -> Result<Vec<us
     }
 }
 
-/// Each operator that could not run waits for another that could not: going back from one
-/// arrives on a cycle.
+/// Each operator that could not run waits for another one that could not run, so following these dependencies backwards
+/// ends on a cycle.
 fn on_cycle(stuck: usize, waits_for: &[usize], dependencies: &[Edge]) -> usize {
     let mut source = vec![None; waits_for.len()];
     for dependency in dependencies

@@ -1,4 +1,4 @@
-//! A float [`Model`] → the same in 8 bits: what quantising it after training would give.
+//! A float [`Model`] → the same model in 8 bits, as quantisation after training would give it.
 //!
 //! Weights are quantised symmetrically with one scale for each tensor, which is enough for their compressed size.
 //! Scales of activations need data to run on and are left at 1: no cost depends on them.
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::formats::tflite::{Buffer, MAIN_SUBGRAPH, Model, OpKind, Quantization, TensorType};
 
-/// The model has no float32 operators, or weights that operators of their own unpack.
+/// The model has no float32 operators, or its weights are unpacked by separate operators.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a float32 network to quantise, found {found}")]
 pub struct NotFloat {
@@ -101,7 +101,7 @@ fn quantised(stored: &[u8]) -> (Vec<u8>, f32) {
     if scale == 0.0 {
         return (vec![0; words.len()], 1.0);
     }
-    // The conversion saturates, and makes 0 of what is no number.
+    // The conversion saturates, and NaN becomes 0.
     let contents = values().map(|value| (value / scale).round() as i8 as u8);
     (contents.collect(), scale)
 }

@@ -1,7 +1,7 @@
-//! A [`Model`] → the same with its operators in an order whose live tensors need less memory at their peak.
+//! A [`Model`] → the same model with its operators in an order that needs less peak memory for live tensors.
 //!
-//! A beam search over the orders that the operators' dependencies allow, as eliberis/tflite-tools reorders networks
-//! for microcontrollers (Liberis and Lane, 2019). What an order saves is left to the planner of the arena.
+//! A beam search over the orders that the operators' dependencies allow, as eliberis/tflite-tools reorders networks for
+//! microcontrollers (Liberis and Lane, 2019). The planner of the arena then says how much memory an order saves.
 
 use std::collections::HashSet;
 
@@ -10,12 +10,12 @@ use crate::formats::tflite::{MAIN_SUBGRAPH, Model, OpKind, Subgraph};
 
 /// Larger graphs keep their order: the search is quadratic in operators.
 const MAX_OPERATORS: usize = 1500;
-/// Orders that are followed at a time.
+/// Number of partial orders that the beam search follows.
 const BEAM_WIDTH: usize = 24;
 
-/// Puts the main subgraph's operators into another order. Whether there is one whose live activations have a lower
-/// peak; `model` is unchanged where there is none, and where operators keep values between inferences, which an
-/// order can change.
+/// Changes the order of the main subgraph's operators. Returns whether an order with a lower peak of live activations
+/// was found. `model` is unchanged if there is none, or if operators keep values between inferences, because the order
+/// could change these values.
 pub fn reorder(model: &mut Model) -> Result<bool, CycleError> {
     let Some(order) = lower_order(model)? else {
         return Ok(false);
@@ -29,7 +29,7 @@ pub fn reorder(model: &mut Model) -> Result<bool, CycleError> {
     Ok(true)
 }
 
-/// Operator indices, or none where the order is as good as any that was found.
+/// Operator indices in the new order; `None` if no order with a lower peak was found.
 fn lower_order(model: &Model) -> Result<Option<Vec<usize>>, CycleError> {
     let graph = build(model, MAIN_SUBGRAPH)?;
     let n = graph.nodes.len();
@@ -91,7 +91,7 @@ struct Problem {
     live_bytes: u64,
 }
 
-/// An order that has begun.
+/// A partial order.
 #[derive(Clone)]
 struct State {
     order: Vec<usize>,
@@ -100,7 +100,7 @@ struct State {
     n_readers: Vec<u32>,
     live_bytes: u64,
     peak_bytes: u64,
-    /// Of the nodes that have run, in any order.
+    /// Hash of the set of nodes that have run, independent of their order.
     hash: u64,
 }
 
@@ -202,7 +202,7 @@ impl Problem {
             let mut next: Vec<State> = Vec::new();
             let mut seen = HashSet::new();
             for state in beam {
-                // Of a chain there is no choice, and nothing to copy.
+                // In a chain there is only one choice, and nothing needs to be copied.
                 if let [only] = state.ready[..] {
                     let mut state = state;
                     self.run(&mut state, only);

@@ -1,4 +1,4 @@
-//! How near a graph is to those that a predictor was trained on, and how sure that makes it.
+//! The distance of a graph to the training graphs of a predictor, and the interval width at that distance.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,23 +20,23 @@ pub fn summary(features: &Features) -> Vec<f32> {
     summary
 }
 
-/// Training graphs spread over all that was trained on.
+/// A selection of training graphs that covers the training set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Landmarks {
-    /// Of the summaries of all training graphs, by column.
+    /// Mean of the summaries of all training graphs, by column.
     pub mean: Vec<f32>,
-    /// The same; 0 for a column that does not vary.
+    /// Standard deviation of the summaries, by column; 0 for a column that does not vary.
     pub std: Vec<f32>,
     /// Summaries of the landmarks in [`Self::STEP`]s of the deviation from the mean.
     pub graphs: Vec<Vec<i16>>,
 }
 
 impl Landmarks {
-    /// Deviations that one step stands for: finer than what tells two graphs apart, and short to
-    /// write.
+    /// Size of one step in standard deviations: fine enough to tell graphs apart, and coarse enough to be stored in few
+    /// digits.
     pub const STEP: f32 = 1.0 / 32.0;
 
-    /// A summary in the landmarks' units, which are 0 where a column does not vary.
+    /// A summary in the landmarks' units; 0 for a column that does not vary.
     pub fn steps(&self, summary: &[f32]) -> Vec<i16> {
         let columns = summary.iter().zip(&self.mean).zip(&self.std);
         let steps = |((value, mean), &std): ((&f32, &f32), &f32)| match std > 0.0 {
@@ -46,8 +46,8 @@ impl Landmarks {
         columns.map(steps).collect()
     }
 
-    /// Root of the mean square of deviations between a summary and its nearest landmark; infinite
-    /// where there are no landmarks. Linear in landmarks.
+    /// Root mean square deviation between a summary and its nearest landmark; infinite if there are no landmarks.
+    /// Linear in landmarks.
     pub fn distance(&self, summary: &[f32]) -> f32 {
         let own = self.steps(summary);
         let nearest = self.graphs.iter().map(|other| mean_square(&own, other));
@@ -55,40 +55,39 @@ impl Landmarks {
     }
 }
 
-/// Of the differences; in squared steps.
+/// Mean square of the differences, in squared steps.
 pub fn mean_square(one: &[i16], other: &[i16]) -> f32 {
     let square = |(a, b): (&i16, &i16)| (f32::from(*a) - f32::from(*b)).powi(2);
     let sum: f32 = one.iter().zip(other).map(square).sum();
     sum / one.len().max(1) as f32
 }
 
-/// How wide one output's interval is at a distance from training.
+/// The width of one output's interval, by distance from the training set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     pub target: String,
     pub metric: String,
-    /// Ascending in both fields; none where too few graphs were there to calibrate on.
+    /// Ascending in both fields; empty if there were too few graphs for calibration.
     pub bands: Vec<Band>,
-    /// Share of graphs held out of training and of calibration whose label lies inside, in percent.
+    /// Share of graphs, held out of training and calibration, whose label lies inside their interval, in percent.
     pub coverage_percent: f64,
-    /// Graphs over which that was measured.
+    /// Number of graphs for which the coverage was measured.
     pub n: usize,
 }
 
 /// Share of labels that an interval is made to hold.
 pub const COVERAGE: f64 = 0.9;
 
-/// Distances up to a limit, and the interval there.
+/// The interval for distances up to a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Band {
     pub max_distance: f32,
-    /// The interval reaches from the estimate over e to the power of this, to the estimate times it.
+    /// Half width in logarithms: the interval is the estimate divided by and multiplied with e to the power of this.
     pub log_half_width: f32,
 }
 
 impl Interval {
-    /// Lower and upper end around `estimate`. Beyond the last band the width grows with the
-    /// distance.
+    /// Lower and upper end of the interval around `estimate`. Beyond the last band, the width grows with the distance.
     pub fn around(&self, estimate: f64, distance: f32) -> Option<(f64, f64)> {
         let last = self.bands.last()?;
         let band = self.bands.iter().find(|band| distance <= band.max_distance);
@@ -101,7 +100,7 @@ impl Interval {
         (factor.is_finite()).then(|| (estimate / factor, estimate * factor))
     }
 
-    /// The farthest from training that the interval was calibrated for.
+    /// The largest distance from the training set for which the interval was calibrated.
     pub fn max_distance(&self) -> f32 {
         self.bands.last().map_or(0.0, |band| band.max_distance)
     }

@@ -1,5 +1,5 @@
-//! What stands in `manifest.json` beside `predictor.onnx`: written by the trainer, read by the
-//! predictor. One type for both, so that neither can misread the other.
+//! The contents of `manifest.json` beside `predictor.onnx`. The trainer writes it and the predictor reads it; both use
+//! this type, so that neither can misread the other.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::provenance::{ErrorSummary, Provenance};
 /// Raised whenever a field changes its meaning; a reader refuses any other number.
 pub const FORMAT_VERSION: u32 = 3;
 
-/// How the ONNX file spells the number of nodes.
+/// The symbol for the number of nodes in the ONNX file.
 pub const N_NODES: &str = "n_nodes";
 
-/// Names of the exported network's inputs and outputs, as the ONNX file spells them. All graphs of a
-/// run are one graph of separate parts: a node's index counts the nodes of the graphs before its own.
+/// Names of the exported network's inputs and outputs in the ONNX file. The graphs of a run form one graph with
+/// separate parts, so node indices continue from one graph to the next.
 pub mod tensor_names {
     /// f32 `[n_nodes, n_columns]`, raw features of [`crate::learned::features`].
     pub const NODE_FEATURES: &str = "node_features";
@@ -25,12 +25,12 @@ pub mod tensor_names {
     pub const EDGE_SRC: &str = "edge_src";
     /// i64 `[n_edges]`, node index of each edge's reader.
     pub const EDGE_DST: &str = "edge_dst";
-    /// i64 `[n_groups]`, of the nodes of each group, from [`super::Manifest::category_index`].
+    /// i64 `[n_groups]`, category of the nodes of each group, from [`super::Manifest::category_index`].
     pub const GROUP_CATEGORY: &str = "group_category";
-    /// i64 `[n_groups, group_size]`, node indices: each node is in one group of its category, and may
-    /// be there more often to fill it up.
+    /// i64 `[n_groups, group_size]`, node indices. Each node is in one group of its category, and may be repeated to
+    /// fill the group.
     pub const GROUP_NODES: &str = "group_nodes";
-    /// i64 `[n_nodes]`, an index of each node in [`GROUP_NODES`], row after row.
+    /// i64 `[n_nodes]`, flat (row-major) index of each node in [`GROUP_NODES`].
     pub const PLACE_OF_NODE: &str = "place_of_node";
     /// i64 `[n_nodes]`, index of the graph that each node belongs to, ascending.
     pub const GRAPH_OF_NODE: &str = "graph_of_node";
@@ -47,27 +47,27 @@ pub mod tensor_names {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     pub format_version: u32,
-    /// Must equal the featurizer's own id, or the columns mean something else.
+    /// Must equal the featurizer's own id; otherwise the columns have a different meaning.
     pub feature_schema_id: String,
-    /// `BuiltinOperator` number of each category index; entry 0 is -1 and stands for any other.
+    /// `BuiltinOperator` number of each category index; entry 0 is -1 and means any other operator.
     pub categories: Vec<i32>,
     /// Name of each category, for people.
     pub operator_names: Vec<String>,
     /// What each column of the network's output estimates.
     pub outputs: Vec<Output>,
     pub training: Training,
-    /// Measured on held-out graphs, with the weights as shipped.
+    /// Errors on held-out graphs, measured with the shipped weights.
     pub errors: Vec<OutputError>,
     /// Smallest and largest value of each feature column over the training graphs.
     pub feature_ranges: Vec<FeatureRange>,
-    /// What was trained on, to tell how near a graph is to it.
+    /// A selection of training graphs, to measure how far a graph is from the training set.
     pub landmarks: Landmarks,
-    /// One for each output that was calibrated.
+    /// One interval for each calibrated output.
     pub intervals: Vec<Interval>,
 }
 
 impl Manifest {
-    /// The category index of a `BuiltinOperator` number; 0 when training never saw it.
+    /// The category index of a `BuiltinOperator` number; 0 if it did not occur in training.
     pub fn category_index(&self, builtin_code: i32) -> i64 {
         let known = self.categories.iter().skip(1);
         known
@@ -86,7 +86,7 @@ impl Manifest {
 /// Value of [`OutputError::space`] for all spaces together.
 pub const ALL: &str = "all";
 
-/// Value of [`OutputError::space`] for all spaces but those of a few random operators each.
+/// Value of [`OutputError::space`] for all spaces except those of random operators.
 pub const NETWORKS: &str = "networks";
 
 /// Value of [`OutputError::space`] for the four design spaces of PerfSAGE §3.2 together.
@@ -109,17 +109,17 @@ pub struct Training {
     /// The trainer's settings by name, as its command line takes them.
     pub settings: BTreeMap<String, String>,
     pub seed: u64,
-    /// Graphs used to fit, to stop and to measure, per design space.
+    /// Number of graphs for training, early stopping and testing, by design space.
     pub n_graphs: Vec<SpaceCount>,
     /// The command that remakes the bundle.
     pub command: String,
     pub wall_time_s: f64,
-    /// What was trained on and by which code; absent in a bundle whose training did not note it.
+    /// The data and the code of the training; absent in a bundle whose training did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_from: Option<MadeFrom>,
 }
 
-/// Hashes and commit of what a network was made from.
+/// Hashes and commit of the data and the code that a network was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadeFrom {
     /// SHA-256 of the dataset's files, one after the other: graphs, operators, labels.
@@ -128,7 +128,7 @@ pub struct MadeFrom {
     pub training_sha256: String,
     /// SHA-256 of the code that makes features.
     pub featurizer_sha256: String,
-    /// Commit of the working tree, with `-dirty` where files in it differed; absent outside of one.
+    /// Commit of the working tree, with `-dirty` if files differed from it; absent outside of a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! What is learned from labels: the feature table, graphs packed for one run of the network, the
-//! network itself, and how wide its intervals are.
+//! The learned predictor: the feature table, graphs packed into a batch for one run of the network, the network itself,
+//! and the widths of its intervals.
 
 pub mod features;
 pub mod intervals;

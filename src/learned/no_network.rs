@@ -1,5 +1,5 @@
-//! What stands for the trained network without the feature `tract`: types that no value has, so that there is no
-//! [`Predictor`](super::predictor::Predictor) either, and nothing else has to ask.
+//! Replaces the trained network without the feature `tract`. The types have no values, so a
+//! [`Predictor`](super::predictor::Predictor) cannot exist either, and no other code needs conditional compilation.
 
 use crate::learned::packed::Batch;
 

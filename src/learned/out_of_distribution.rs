@@ -1,4 +1,4 @@
-//! What a trained network says of a graph, and how far that graph is from those it was trained on.
+//! The trained network's estimates for a graph, and the distance of that graph from the training set.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::OpKind;
 use crate::graph::Graph;
 
-/// What a trained network says of one graph.
+/// The trained network's estimates for one graph.
 pub struct Learned<'p> {
     pub manifest: &'p Manifest,
-    /// Empty where the graph is unlike those of training: then the network does not run.
+    /// Empty if the graph is out of distribution, because the network then does not run.
     pub estimates: Estimates,
     pub likeness: Likeness,
 }
@@ -38,14 +38,14 @@ impl<'p> Learned<'p> {
     }
 }
 
-/// How far a graph is from those of training.
+/// Whether a graph resembles the training graphs.
 pub struct Likeness {
-    /// Whether training had every operator kind of the graph and every feature within its range, and the
-    /// nearest landmark is no farther than those of held-out graphs.
+    /// Whether every operator kind of the graph occurred in training, every feature is within its range in training,
+    /// and the nearest landmark is no farther away than for held-out graphs.
     pub is_like_training: bool,
-    /// The operator kinds that training did not have.
+    /// Names the operator kinds that did not occur in training.
     pub never_trained: Option<Diagnostic>,
-    /// What else makes the graph unlike those of training.
+    /// The other reasons why the graph is out of distribution.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -67,7 +67,7 @@ impl Likeness {
     }
 }
 
-/// Operators that no training graph had.
+/// Operators that occur in no training graph.
 fn never_trained(graph: &Graph, manifest: &Manifest) -> Option<Diagnostic> {
     let is_new =
         |kind: OpKind| kind == OpKind::Custom || manifest.category_index(kind.number()) == 0;
@@ -88,7 +88,7 @@ fn never_trained(graph: &Graph, manifest: &Manifest) -> Option<Diagnostic> {
     })
 }
 
-/// Columns whose values leave what training graphs had, most extreme first.
+/// Columns whose values are outside of their range in training, most extreme first.
 fn outside_range(features: &Features, manifest: &Manifest) -> Option<Diagnostic> {
     let ranges = &manifest.feature_ranges;
     let mut outside: Vec<(f32, usize)> = Vec::new();
@@ -115,7 +115,7 @@ fn outside_range(features: &Features, manifest: &Manifest) -> Option<Diagnostic>
     })
 }
 
-/// A graph farther from all of training than held-out ones.
+/// A graph that is farther from the training set than held-out graphs are.
 fn far_from_training(distance: f32, manifest: &Manifest) -> Option<Diagnostic> {
     let intervals = &manifest.intervals;
     let calibrated = intervals
@@ -134,5 +134,5 @@ fn far_from_training(distance: f32, manifest: &Manifest) -> Option<Diagnostic> {
     })
 }
 
-/// Share of a column's range by which a value may leave it without a word.
+/// Share of a column's range by which a value may be outside of it without a diagnostic.
 const RANGE_SLACK: f32 = 0.05;

@@ -1,15 +1,15 @@
-//! Graphs' [`Features`] → [`Batch`]: what one run of the exported network takes, several graphs side
-//! by side as one graph of separate parts.
+//! [`Features`] of several graphs → [`Batch`]: the input for one run of the exported network, in which the graphs are
+//! separate parts of one graph.
 
 use crate::learned::features::Features;
 use crate::learned::manifest::tensor_names as names;
 
-/// Nodes of one kind that are multiplied by their kind's weights at a time. More would fill rows that
-/// nobody asked for where a graph has few nodes of a kind, fewer would copy a kind's weights more often.
+/// Number of nodes of one kind that are multiplied together with the weights of their kind. A larger number would
+/// compute more unused rows if a graph has few nodes of a kind; a smaller number would copy the weights more often.
 const GROUP_SIZE: usize = 16;
 
-/// The same of graphs with [`MANY_NODES`], in which copies of weights would take most of the memory and
-/// rows that nobody asked for are few.
+/// [`GROUP_SIZE`] for graphs with [`MANY_NODES`], in which copies of weights would take most of the memory and unused
+/// rows are few.
 const LARGE_GROUP_SIZE: usize = 256;
 const MANY_NODES: usize = 4096;
 
@@ -43,9 +43,9 @@ pub struct Indices<'b> {
 }
 
 impl Batch {
-    /// Of `graphs`, each with at least one node and as many columns as the others.
-    /// `category_index` is that of a `BuiltinOperator` number. Linear in nodes and edges, but for a
-    /// logarithmic factor that sorts nodes by category.
+    /// Packs `graphs`, each with at least one node and with the same number of columns. `category_index` maps a
+    /// `BuiltinOperator` number to its category. Linear in nodes and edges, except for a logarithmic factor to sort
+    /// nodes by category.
     pub fn new(graphs: &[&Features], category_index: impl Fn(i32) -> i64) -> Self {
         let categories = graphs.iter().flat_map(|graph| &graph.categories);
         let category: Vec<i64> = categories.map(|&builtin| category_index(builtin)).collect();
@@ -89,7 +89,7 @@ impl Batch {
         self.first_node.len()
     }
 
-    /// Every input but the first, the features, in the order in which the network declares them.
+    /// All inputs except the features, in the order in which the network declares them.
     pub fn indices(&self) -> [Indices<'_>; 8] {
         let list = |name, values| Indices {
             name,
@@ -118,9 +118,9 @@ impl Batch {
 #[derive(Clone, Debug, PartialEq)]
 struct Groups {
     category: Vec<i64>,
-    /// Row-major `[n_groups, group_size]`; the last node of a category fills its group up.
+    /// Row-major `[n_groups, group_size]`; the last node of a category is repeated to fill its group.
     nodes: Vec<i64>,
-    /// Where in `nodes` each node stands.
+    /// Index of each node in `nodes`.
     place_of_node: Vec<i64>,
 }
 

@@ -10,7 +10,7 @@ use crate::learned::manifest::{FORMAT_VERSION, Manifest};
 use crate::learned::network::{Network, NetworkError};
 use crate::learned::packed::Batch;
 
-/// Bytes of a hash that tell bundles apart.
+/// Number of hash bytes that identify a bundle.
 #[cfg(feature = "tract")]
 const ID_BYTES: usize = 8;
 
@@ -58,7 +58,7 @@ pub enum PredictorError {
     /// The network cannot be loaded, or its run failed.
     #[error("predictor network: {0}")]
     Network(#[from] NetworkError),
-    /// The network has other outputs than its manifest says.
+    /// The network does not have the outputs that its manifest declares.
     #[error("predictor network: expected {expected} values, found {found}")]
     Outputs { expected: usize, found: usize },
 }
@@ -95,8 +95,8 @@ impl Predictor {
         })
     }
 
-    /// A bundle that [`Predictor::load`] took before, with the [`Predictor::id`] that it had: nothing is checked or
-    /// hashed, and both files are read when a graph first asks the network. Many never do.
+    /// A bundle that [`Predictor::load`] accepted before, with the [`Predictor::id`] that it had. Nothing is checked or
+    /// hashed, and both files are read when a graph first needs the network, because many graphs never do.
     #[cfg(feature = "tract")]
     pub fn of_checked(onnx: Vec<u8>, manifest_json: String, id: String) -> Self {
         Self {
@@ -120,10 +120,10 @@ impl Predictor {
         Self::load(network, manifest)
     }
 
-    /// What the trainer says of the network: outputs, errors, intervals, training.
+    /// The trainer's description of the network: outputs, errors, intervals, training.
     ///
     /// # Errors
-    /// Where a bundle that counts as checked is damaged.
+    /// If a bundle that counts as checked is damaged.
     pub fn manifest(&self) -> Result<&Manifest, PredictorError> {
         if let Some(manifest) = self.manifest.get() {
             return Ok(manifest);
@@ -140,8 +140,8 @@ impl Predictor {
         Ok(estimates.pop().unwrap_or_default())
     }
 
-    /// As [`Predictor::predict`] of each graph, in less time where graphs are small: several share a
-    /// run of the network.
+    /// [`Predictor::predict`] for each graph. This takes less time if graphs are small, because several share a run of
+    /// the network.
     pub fn predict_many(&self, graphs: &[&Features]) -> Result<Vec<Estimates>, PredictorError> {
         let mut estimates = Vec::with_capacity(graphs.len());
         let mut pending = graphs;
@@ -208,11 +208,11 @@ fn read_manifest(json: &str) -> Result<Manifest, PredictorError> {
     Ok(manifest)
 }
 
-/// Nodes of one run: enough that what a run costs whatever its size is little of it, and no more than
-/// keeps a layer's rows in a core's own cache.
+/// Maximum number of nodes of one run: large enough that the fixed cost of a run is small, and small enough that the
+/// rows of a layer stay in a core's cache.
 const MAX_NODES: usize = 640;
 
-/// How many of the first graphs make one run: as many as fit, and one at least.
+/// Number of graphs at the start of `graphs` that share a run: as many as fit, and at least one.
 fn n_of_a_run(graphs: &[&Features]) -> usize {
     let mut n_nodes = 0;
     let fits = |graph: &&&Features| {

@@ -1,4 +1,4 @@
-//! Exact facts of a model, its operators and its tensors, as the report words them.
+//! Exact facts of a model, its operators and its tensors, in the form of the report.
 
 use std::borrow::Cow;
 

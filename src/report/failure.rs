@@ -1,4 +1,4 @@
-//! Why a file has no report, as its line of JSON says it.
+//! Why a file has no report, as its line of JSON states it.
 
 use std::{fmt, io};
 
@@ -14,7 +14,7 @@ pub struct FailedReport {
     pub schema_version: u32,
     /// Name of the file, as the caller gave it.
     pub file: String,
-    /// Why it has none.
+    /// Why it has no report.
     pub error: Failure,
 }
 

@@ -1,5 +1,5 @@
-//! What a person or a program reads: the same document for the page, the npm package and the
-//! command. The only types of this crate that are written out as JSON, besides the manifest.
+//! The report that a person or a program reads: the same document for the page, the npm package and the command.
+//! Besides the manifest, these are the only types of this crate that are serialised as JSON.
 
 mod facts;
 mod failure;
@@ -44,11 +44,11 @@ pub const SCHEMA: &str = include_str!("report.schema.json");
 /// The level of every interval, in percent.
 pub const INTERVAL_PERCENT: u32 = 90;
 
-/// Everything there is to say about one file.
+/// The report of one file.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct Report {
-    /// Version of the format of reports, raised when a field changes its meaning or goes away.
+    /// Version of the report format, raised when a field changes its meaning or is removed.
     pub schema_version: u32,
     /// Version of this library.
     pub litecast_version: &'static str,
@@ -58,13 +58,13 @@ pub struct Report {
     pub interval_percent: u32,
     /// Name of the file, as the caller gave it.
     pub file: String,
-    /// Of the file's contents: 64 hexadecimal digits. Absent in a summary.
+    /// SHA-256 of the file's contents, in 64 hexadecimal digits. Absent in a summary.
     pub sha256: Option<String>,
-    /// Inputs at a time that were asked for; 1 for the file as it is.
+    /// Requested batch size; 1 for the file as it is.
     pub batch: u32,
-    /// What is exact of the whole file.
+    /// Exact facts of the whole file.
     pub model: ModelFacts,
-    /// One for each target and metric.
+    /// One result for each target and metric.
     pub results: Vec<TargetResult>,
     /// Operators of the main subgraph in topological order.
     pub operators: Vec<OperatorFacts>,
@@ -79,7 +79,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", ts(as = "Option<_>", optional))]
     pub left_out: Vec<LeftOut>,
-    /// Doubts about the numbers, and what was left out of them.
+    /// Diagnostics about the numbers and about what they leave out.
     pub diagnostics: Vec<Doubt>,
 }
 
@@ -94,7 +94,7 @@ pub struct Doubt {
     /// The doubt itself.
     #[serde(flatten)]
     pub diagnostic: Diagnostic,
-    /// Ids of the targets whose estimates are meant; absent where the doubt is about the file.
+    /// Ids of the targets whose estimates it concerns; absent if it concerns the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", ts(as = "Option<Vec<TargetId>>", optional))]
     pub targets: Vec<String>,
@@ -137,7 +137,7 @@ pub struct LeftOperator {
     pub operator: usize,
     /// Why, as a stable identifier for programs, kebab-case.
     pub code: &'static str,
-    /// The same in words, lower case.
+    /// The reason in words, lower case.
     pub reason: String,
 }
 
@@ -196,7 +196,7 @@ pub struct ModelFacts {
     pub format: Format,
     /// Version of the format: 3 for TFLite.
     pub schema_version: u32,
-    /// As the file has it; empty where it has none.
+    /// Description in the file; empty if it has none.
     pub description: String,
     /// Element types of its operators.
     pub precision: Precision,
@@ -230,7 +230,7 @@ pub struct ModelFacts {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub struct SubgraphFacts {
-    /// As the file has it.
+    /// Name in the file.
     pub name: String,
     /// Operators of the subgraph.
     pub n_operators: usize,
@@ -238,7 +238,7 @@ pub struct SubgraphFacts {
     pub n_tensors: usize,
 }
 
-/// One metric on one target.
+/// The result for one metric on one target.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(
     feature = "schema",
@@ -288,7 +288,7 @@ pub struct OperatorFacts {
     pub input_bytes: u64,
     /// Bytes of the activations that it writes.
     pub output_bytes: u64,
-    /// Activation bytes alive while it runs.
+    /// Bytes of live activations while it runs.
     pub live_bytes: Option<u64>,
     /// Builtin options by their names in the schema, or null.
     #[cfg_attr(
@@ -309,14 +309,14 @@ pub struct OperatorFacts {
 pub struct TensorFacts {
     /// Position in the subgraph.
     pub index: usize,
-    /// As the file has it.
+    /// Name in the file.
     pub name: String,
     /// Name of its element type in the schema, for example `INT8`.
     #[serde(rename = "type")]
     pub tensor_type: &'static str,
     /// Elements along each axis.
     pub shape: Vec<i32>,
-    /// The same with -1 where the size is known only at run time; absent where all are known.
+    /// The shape with -1 for sizes that are known only at run time; absent if all are known.
     pub shape_signature: Option<Vec<i32>>,
     /// Bytes of its contents; absent for strings and resources.
     pub bytes: Option<u64>,

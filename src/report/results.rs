@@ -1,4 +1,4 @@
-//! What each target makes of a network, and the doubts about it.
+//! The results of all targets for a network, and the diagnostics about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::targets::{
     Network, Outcome, Target, TargetEstimate, UnsupportedOperator, plausibility, widening,
 };
 
-/// What the estimates leave out by their scope: other subgraphs.
+/// A diagnostic for the subgraphs that estimates leave out.
 pub(crate) fn other_subgraphs(model: &Model, graph: &Graph) -> Option<Diagnostic> {
     let bodies = model.subgraphs.len().checked_sub(1).filter(|&n| n > 0)?;
     let operators: usize = model
@@ -43,13 +43,13 @@ fn plural(n: usize) -> &'static str {
     if n == 1 { "" } else { "s" }
 }
 
-/// What the targets make of a network.
+/// The results of all targets for a network.
 #[derive(Default)]
 pub(crate) struct Results {
     /// One for each target and metric.
     pub results: Vec<TargetResult>,
     pub left_out: Vec<LeftOut>,
-    /// What makes the estimates doubtful: each doubt once, however many targets share it.
+    /// The diagnostics about the estimates. Each occurs once, however many targets share it.
     pub doubts: Vec<Doubt>,
 }
 
@@ -66,15 +66,15 @@ impl Results {
     }
 }
 
-/// What one target says of a network.
+/// The result of one target for a network.
 struct Answer {
     estimate: TargetEstimate,
-    /// Of the network `as_int8`.
+    /// Whether the result is for the network converted by `as_int8`.
     is_converted: bool,
     is_estimated: bool,
-    /// Where its latency lies outside of what was measured.
+    /// How far its latency is outside of the measured range, if it is.
     beyond: Option<Beyond>,
-    /// Where something is estimated.
+    /// The operators that the target does not run, if it has an estimate.
     unsupported: Vec<UnsupportedOperator>,
 }
 
@@ -106,8 +106,8 @@ impl Answer {
     }
 }
 
-/// From so many operators on, targets that plan and those that do not are asked at the same time: below, a thread costs
-/// as much as it saves.
+/// Minimum number of operators from which targets that plan operators and other targets run in parallel. Below it, a
+/// thread costs as much as it saves.
 const MIN_PARALLEL_OPERATORS: usize = 4096;
 
 fn answers<'n>(
@@ -139,8 +139,8 @@ fn answers<'n>(
     targets.iter().filter_map(next).collect()
 }
 
-/// Of each target. One that has no estimate for a network of floats is asked about the same network `as_int8`, where
-/// there is one.
+/// The results of each target. If a target has no estimate for a float network, it estimates the same network converted
+/// by `as_int8`, if there is one.
 pub(crate) fn results<'n>(
     network: &Network<'n>,
     as_int8: Option<&Network<'n>>,
@@ -208,7 +208,7 @@ pub(crate) fn forget_parts(results: &mut [TargetResult]) {
     }
 }
 
-/// Which estimates are of the converted model.
+/// A diagnostic that names the targets whose estimates are for the converted model.
 fn as_converted(targets: &[&str]) -> Option<Doubt> {
     (!targets.is_empty()).then(|| Doubt {
         diagnostic: Diagnostic {
@@ -225,7 +225,7 @@ fn as_converted(targets: &[&str]) -> Option<Doubt> {
     })
 }
 
-/// Which latencies lie outside of those that were measured.
+/// A diagnostic that names the targets whose latency is outside of the measured range.
 fn beyond_measured(targets: &[(&str, Beyond)]) -> Option<Doubt> {
     let of_target = |(target, beyond): &(&str, Beyond)| {
         let than = match beyond.is_longer {
@@ -256,7 +256,7 @@ fn beyond_measured(targets: &[(&str, Beyond)]) -> Option<Doubt> {
     })
 }
 
-/// Operators left to the CPU, by all targets that leave the same ones.
+/// A diagnostic for operators that are left to the CPU, with all targets that leave the same ones.
 fn cpu_fallback(
     graph: &Graph,
     operators: &[UnsupportedOperator],

@@ -1,4 +1,4 @@
-//! The JSON Schema of a report, from the types that are written.
+//! The JSON Schema of a report, derived from the serialised types.
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -15,7 +15,7 @@ enum ReportLine {
     Failed(FailedReport),
 }
 
-/// What [`super::SCHEMA`] has to say.
+/// The expected contents of [`super::SCHEMA`].
 pub fn derived_schema() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     settings

@@ -1,4 +1,4 @@
-//! The types of a report in TypeScript, from the types that are written.
+//! The types of a report in TypeScript, derived from the serialised types.
 
 use ts_rs::{Config, TS};
 
@@ -13,7 +13,7 @@ use crate::graph::analysis::Precision;
 use crate::provenance::{Provenance, ProvenanceKind, Reference};
 use crate::targets::tflite_micro::Bytes;
 
-/// What `www/package/types/report.d.ts` has to say.
+/// The expected contents of `www/package/types/report.d.ts`.
 pub fn derived_types() -> String {
     let config = Config::new().with_large_int("number");
     let types = [
@@ -53,7 +53,7 @@ const HEAD: &str = "\
 import type { Metric, TargetId } from \"./ids.js\";
 ";
 
-/// Names of parts of the types, which the crate has no types for.
+/// Names for parts of the types for which the crate has no types.
 const NAMES: &str = "\
 /** A result with an estimate. */
 export type Estimate = Extract<Result, { value: number }>;
@@ -74,7 +74,7 @@ fn declared<T: TS>(config: &Config) -> String {
     laid_out(&format!("{docs}export {}", T::decl(config)))
 }
 
-/// A type of words that later versions may have more of.
+/// A type of strings to which later versions may add values.
 fn open(declared: String) -> String {
     declared.replace(';', " | (string & {});")
 }

@@ -1,4 +1,4 @@
-//! Boards that people buy, with the processor, the memory and the clock of each: `boards.json`.
+//! Boards on the market, with processor, memory and clock of each: `boards.json`.
 
 use std::sync::LazyLock;
 
@@ -8,31 +8,31 @@ use super::ethos_u::configuration::{Configuration, IniError, Product, VelaIni};
 
 const SHIPPED: &str = include_str!("boards.json");
 
-/// One board, or a chip that boards have.
+/// One board, or a chip that several boards use.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
     /// Stable identifier, kebab-case.
     pub id: String,
-    /// As its maker calls it.
+    /// The name that its maker uses.
     pub name: String,
     /// The microcontroller or processor.
     pub chip: String,
     /// The core that runs models.
     pub core: String,
-    /// Of that core; absent where no source tells.
+    /// Clock of that core; absent if no source states it.
     pub clock_mhz: Option<f64>,
-    /// Absent for processors that run Linux from external memory.
+    /// The memories; absent for processors that run Linux from external memory.
     pub memory: Option<Memory>,
     /// The neural accelerator in words, where the chip has one.
     pub npu: Option<String>,
-    /// That accelerator as Vela knows it, where it is an Ethos-U.
+    /// The accelerator in Vela's terms, if it is an Ethos-U.
     pub ethos_u: Option<EthosU>,
-    /// Absent where no board with its core was measured under a runtime that is modelled.
+    /// The target that estimates its latency; absent if no board with its core was measured under a supported runtime.
     pub latency: Option<LatencyOf>,
     /// The documents that publish the figures.
     pub source: String,
-    /// What the memory, the core and the clock were compared with; absent where they were not.
+    /// The source that memory, core and clock were compared with; absent if they were not compared.
     pub checked_with: Option<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct Memory {
     pub sram_kib: u64,
     /// Tightly coupled memory.
     pub tcm_kib: u64,
-    /// On the chip; 0 where programs lie in external flash.
+    /// Flash on the chip; 0 if programs are in external flash.
     pub flash_kib: u64,
     /// On the board beside the chip.
     pub external_ram_kib: u64,
@@ -52,18 +52,18 @@ pub struct Memory {
     pub external_flash_kib: u64,
 }
 
-/// An Ethos-U and the sections of Vela's configuration file that are nearest to it. Their bandwidths
-/// count in cycles of its own clock.
+/// An Ethos-U and the sections of Vela's configuration file that resemble it most. The bandwidths in these sections are
+/// relative to the clock of this accelerator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EthosU {
-    /// Vela's name of it.
+    /// Name of the accelerator in Vela.
     pub accelerator: String,
     /// Of the accelerator.
     pub clock_mhz: f64,
     /// Section of Vela's configuration file.
     pub system_config: String,
-    /// As [`Self::system_config`].
+    /// Section of Vela's configuration file for the memory mode.
     pub memory_mode: String,
 }
 
@@ -90,7 +90,7 @@ pub fn by_id(id: &str) -> Option<&'static Board> {
     shipped().iter().find(|board| board.id == id)
 }
 
-/// Why nothing can be estimated on a board.
+/// Why there is no estimate for a board.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoardError {
@@ -99,18 +99,18 @@ pub enum BoardError {
         "{0}: nobody published measurements of a model on its processor, and it has no Ethos-U"
     )]
     NotModelled(String),
-    /// Its id, and what is wrong with its sections.
+    /// The board's id, and the error in its sections.
     #[error("{0}: {1}")]
     Configuration(String, IniError),
 }
 
 impl Board {
-    /// Whether something can be estimated on it.
+    /// Whether there are estimates for the board.
     pub fn is_modelled(&self) -> bool {
         self.ethos_u.is_some() || self.latency.is_some()
     }
 
-    /// Its Ethos-U in the nearest system configuration, at its own clock.
+    /// Configuration of the board's Ethos-U: the most similar system configuration, at the board's clock.
     pub fn npu_configuration(&self) -> Result<Configuration, BoardError> {
         let npu = self.ethos_u.as_ref();
         self.configuration(npu.ok_or_else(|| self.not_modelled())?)

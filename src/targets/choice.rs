@@ -1,4 +1,4 @@
-//! A target chosen by its name, with what its configuration changes.
+//! A target chosen by name, with changes to its configuration.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use super::{
 };
 use crate::learned::manifest::Manifest;
 
-/// No processor or accelerator is clocked lower, or higher.
+/// Range of clocks that are accepted; no processor or accelerator is clocked lower or higher.
 pub const MIN_CLOCK_MHZ: f64 = 0.01;
 pub const MAX_CLOCK_MHZ: f64 = 10_000.0;
-/// Memories outside a chip, in bytes a second.
+/// Range of off-chip bandwidths that are accepted, in bytes per second.
 const MIN_BANDWIDTH: f64 = 1e5;
 const MAX_BANDWIDTH: f64 = 1e12;
 
@@ -80,17 +80,17 @@ pub enum ChoiceError {
         /// As it was asked for.
         found: String,
     },
-    /// An option of another kind of target.
+    /// The option does not apply to this kind of target.
     #[error("target {target}: `{option}` is an option of {of}")]
     OptionOfOthers {
         /// Id of the target, or of the board.
         target: String,
         /// Name of the option.
         option: &'static str,
-        /// The targets that it is for.
+        /// The targets that the option applies to.
         of: &'static str,
     },
-    /// A clock that no processor has.
+    /// The clock is outside of the accepted range.
     #[error(
         "target {target}: expected a clock of {MIN_CLOCK_MHZ} to {MAX_CLOCK_MHZ} MHz, found {found}"
     )]
@@ -100,7 +100,7 @@ pub enum ChoiceError {
         /// In MHz.
         found: f64,
     },
-    /// A bandwidth that no memory has.
+    /// The bandwidth is outside of the accepted range.
     #[error(
         "target {target}: expected {MIN_BANDWIDTH} to {MAX_BANDWIDTH} bytes a second, found {found}"
     )]
@@ -110,7 +110,7 @@ pub enum ChoiceError {
         /// In bytes a second.
         found: f64,
     },
-    /// A section that the configuration lacks, or that cannot be read.
+    /// A section is missing from the configuration, or cannot be read.
     #[error("target {target}: {error}")]
     Configuration {
         /// Id of the target.
@@ -139,12 +139,12 @@ impl ChoiceError {
 }
 
 impl Choice {
-    /// The target in that configuration; GPUs where the library holds their constants.
+    /// The target in that configuration. GPUs are available if the library contains their constants.
     pub fn target(&self) -> Result<Box<dyn Target>, ChoiceError> {
         self.target_among(gpu::shipped())
     }
 
-    /// As [`Self::target`], with the constants of GPUs that a caller read.
+    /// As [`Self::target`], with constants of GPUs that the caller provides.
     pub fn target_among(
         &self,
         gpus: Option<&Arc<gpu::Bundle>>,
@@ -203,7 +203,7 @@ impl Choice {
         Ok(board.target_at(self.clock_mhz)?)
     }
 
-    /// With the clock and the memories that were chosen.
+    /// The configuration with the chosen clock and memories.
     fn adjusted(&self, mut configuration: Configuration) -> Configuration {
         let system = &mut configuration.system;
         if let Some(clock_mhz) = self.clock_mhz {
@@ -262,7 +262,7 @@ impl Choice {
         self.refuse(id, is_given, "off_chip_bytes_per_s", "Ethos-U accelerators")
     }
 
-    /// Memories and clock of such an Ethos-U.
+    /// Memories and clock of the chosen Ethos-U.
     pub fn npu_configuration(&self, product: Product) -> Result<Configuration, ChoiceError> {
         let id = product.name();
         self.check_rates(id)?;
@@ -371,7 +371,7 @@ pub fn known_targets() -> Vec<&'static str> {
     known
 }
 
-/// What is estimated for each of [`known_targets`] that needs no trained network.
+/// The available metrics of each of [`known_targets`] that needs no trained network.
 pub fn known_infos() -> Vec<TargetInfo> {
     let infos = known_targets().into_iter().filter_map(|id| {
         let choice = Choice {
@@ -441,7 +441,7 @@ mod tests {
         assert!(found.contains("Mine"), "{found}");
     }
 
-    /// The memory's bandwidth stays where it is given, whatever the clock is.
+    /// A given bandwidth does not change with the clock.
     #[test]
     fn clocks_and_memories_are_those_that_were_typed() {
         let json = r#"{"clock_mhz": 250, "off_chip_bytes_per_s": 1e9, "arena_cache_bytes": 4096}"#;

@@ -14,7 +14,7 @@ pub fn uncountable(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReas
     missing_shapes(graph, analysis).or_else(|| contradicting_shapes(graph, analysis))
 }
 
-/// Work that would be counted from shapes that contradict each other.
+/// The reason if shapes contradict each other, so that counts from them would mean nothing.
 fn contradicting_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
     let n_operators = analysis.contradictions.len();
     (n_operators > 0).then_some(UnavailableReason::ContradictingShapes {
@@ -23,7 +23,7 @@ fn contradicting_shapes(graph: &Graph, analysis: &Analysis) -> Option<Unavailabl
     })
 }
 
-/// Vela has turned operators into commands that nothing here reads.
+/// The reason if Vela has already compiled operators into commands, which LiteCast does not read.
 pub fn compiled_by_vela(graph: &Graph) -> Option<UnavailableReason> {
     let is_compiled = |node: &Node| node.operator.code.custom.as_deref() == Some(ethos_u::COMPILED);
     let mut nodes = graph.nodes.iter();
@@ -32,7 +32,7 @@ pub fn compiled_by_vela(graph: &Graph) -> Option<UnavailableReason> {
         .then_some(UnavailableReason::CompiledForEthosU)
 }
 
-/// Operators whose work cannot be counted, and which would look free.
+/// The reason if the work of operators cannot be counted; they would otherwise count as free.
 fn missing_shapes(graph: &Graph, analysis: &Analysis) -> Option<UnavailableReason> {
     use BuiltinOptions::{Conv2D, DepthwiseConv2D, FullyConnected};
     let has_no_work = |(node, cost): &(&Node, &Cost)| {

@@ -1,4 +1,4 @@
-//! The latencies that constants were fitted to, and how far another one lies beyond them.
+//! The range of latencies that constants were fitted to, and how far another latency is outside of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +9,10 @@ pub struct MeasuredRange {
     pub longest_ms: f64,
 }
 
-/// How far a latency lies outside of a [`MeasuredRange`].
+/// How far a latency is outside of a [`MeasuredRange`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beyond {
-    /// By which it is longer than the longest, or shorter than the shortest; above 1.
+    /// Ratio to the longest latency, or of the shortest latency to it; above 1.
     pub factor: f64,
     pub is_longer: bool,
 }
@@ -21,7 +21,7 @@ pub struct Beyond {
 pub const TOLD_FACTOR: f64 = 2.0;
 
 impl MeasuredRange {
-    /// None of no latencies.
+    /// The range of `latencies_ms`; `None` if there are none.
     pub fn of(latencies_ms: impl IntoIterator<Item = f64>) -> Option<Self> {
         let widened = |range: Option<Self>, ms: f64| {
             Some(range.map_or(
@@ -38,7 +38,7 @@ impl MeasuredRange {
         latencies_ms.into_iter().fold(None, widened)
     }
 
-    /// What both hold, and what lies between.
+    /// The smallest range that contains both.
     pub fn with(self, other: Self) -> Self {
         Self {
             shortest_ms: self.shortest_ms.min(other.shortest_ms),
@@ -46,7 +46,7 @@ impl MeasuredRange {
         }
     }
 
-    /// Of latencies that are each `factor` times as long.
+    /// The range of latencies that are `factor` times as long.
     pub fn scaled(self, factor: f64) -> Self {
         Self {
             shortest_ms: self.shortest_ms * factor,
@@ -54,7 +54,7 @@ impl MeasuredRange {
         }
     }
 
-    /// None inside.
+    /// How far `latency_ms` is outside of the range; `None` if it is inside.
     pub fn beyond(&self, latency_ms: f64) -> Option<Beyond> {
         let longer = latency_ms / self.longest_ms;
         let shorter = self.shortest_ms / latency_ms;

@@ -1,7 +1,7 @@
-//! The hardware that costs are estimated for: one folder each, behind one interface, [`Target`].
+//! The hardware that costs are estimated for: one folder for each kind, behind one interface, [`Target`].
 //!
-//! [`registry`] lists them. The report, the command, the page and the trainer iterate over it, so
-//! that a new target is a folder, a line in [`registry`] and its tests.
+//! [`registry`] lists them. The report, the command, the page and the trainer iterate over it, so a new target needs
+//! only a folder, a line in [`registry`] and tests.
 
 pub mod boards;
 pub mod choice;
@@ -39,7 +39,7 @@ pub fn registry() -> &'static [Box<dyn Target>] {
     &REGISTRY
 }
 
-/// The same anew, for who keeps some of them.
+/// New instances of the same targets, for a caller that keeps some of them.
 pub fn registered() -> Vec<Box<dyn Target>> {
     let mut targets = ethos_u::targets();
     targets.extend(cortex_a::targets());

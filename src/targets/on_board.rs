@@ -1,10 +1,10 @@
-//! The targets that estimate on a board.
+//! The target that makes the estimates for a board.
 
 use super::boards::{Board, BoardError};
 use super::{Target, cortex_m, ethos_u};
 
 impl Board {
-    /// Its Ethos-U where it has one, otherwise its core, each at the board's clock.
+    /// The board's Ethos-U if it has one, otherwise its core, at the board's clock.
     pub fn target(&self) -> Result<Box<dyn Target>, BoardError> {
         match &self.ethos_u {
             Some(_) => Ok(ethos_u::target(self.npu_configuration()?)),
@@ -12,7 +12,7 @@ impl Board {
         }
     }
 
-    /// Its core, at another clock than the board's where that is given.
+    /// The board's core, at `clock_mhz` if given, otherwise at the board's clock.
     pub fn target_at(&self, clock_mhz: Option<f64>) -> Result<Box<dyn Target>, BoardError> {
         let clock_mhz = clock_mhz.or(self.clock_mhz);
         let of = self.latency.as_ref();

@@ -146,7 +146,7 @@ pub struct MetricEstimate {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 pub enum Outcome {
     Estimate {
-        /// A whole number where the unit is bytes.
+        /// The estimate; a whole number if the unit is bytes.
         #[serde(serialize_with = "number")]
         value: f64,
         /// The lower end of an interval that was made to hold 90 % of labels; absent where nothing
@@ -157,7 +157,7 @@ pub enum Outcome {
         )]
         #[cfg_attr(feature = "schema", ts(optional))]
         lo: Option<f64>,
-        /// The upper end.
+        /// The upper end of that interval.
         #[serde(
             skip_serializing_if = "Option::is_none",
             serialize_with = "optional_number"
@@ -182,10 +182,10 @@ pub enum Outcome {
         operators: Option<Vec<f64>>,
     },
     Unavailable {
-        /// Why, in words.
+        /// The reason, in words.
         #[cfg_attr(feature = "schema", schemars(with = "String"), ts(type = "string"))]
         unavailable: UnavailableReason,
-        /// The same as a stable word for programs, for example `several-inputs`.
+        /// The reason as a stable word for programs, for example `several-inputs`.
         reason: &'static str,
     },
 }

@@ -1,25 +1,25 @@
-//! What hardware does at most in a second.
+//! Peak rates of hardware.
 
-/// What a target reaches at most, from its maker's documents.
+/// Peak rates of a target, from its maker's documents.
 #[derive(Clone, Copy, Debug)]
 pub struct PeakRates {
-    /// Multiply-accumulates in a cycle times the clock, for the narrowest numbers, of the threads that a latency of one
-    /// thread is of. Values that windows of a pooling see count as well.
+    /// Peak multiply-accumulates per second: those per cycle times the clock, for the narrowest numbers, on the threads
+    /// that a one-thread latency covers. Values in the windows of a pooling count as well.
     pub macs_per_s: f64,
-    /// Width times rate of the memory that holds the weights.
+    /// Bandwidth of the memory that holds the weights: its width times its rate.
     pub weight_bytes_per_s: f64,
     /// Weights that can stay beside the arithmetic from one inference to the next.
     pub cached_bytes: f64,
-    /// Of all memories together, reading and writing, for feature maps; infinite where caches may hold them.
+    /// Bandwidth of all memories together for reading and writing feature maps; infinite if caches may hold them.
     pub map_bytes_per_s: f64,
     /// Feature maps that caches may hold.
     pub cached_map_bytes: f64,
-    /// Of each weight and each value of a feature map, where the target runs another precision than the file's.
+    /// Bytes of each weight and each value of a feature map, if the target runs a different precision than the file's.
     pub bytes_per_value: Option<f64>,
 }
 
 impl PeakRates {
-    /// Of arithmetic alone: no memory is known to set a limit.
+    /// Peak rates of arithmetic only, if no limit of the memories is known.
     pub const fn of_arithmetic(macs_per_s: f64) -> Self {
         Self {
             macs_per_s,

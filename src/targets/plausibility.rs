@@ -1,4 +1,4 @@
-//! Latencies against what the hardware can do at most.
+//! Checks latencies against the peak rates of the hardware.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::graph::kinds::{BROADCASTING, REDUCING, SHAPE_KEEPING};
 use crate::graph::{Graph, Node};
 
-/// Milliseconds that the work of a network takes at least on a target, without the operators that it does
-/// not run; none for a target that states no peak. A peak is of one thread.
+/// Lower bound in milliseconds of the time that a network takes on a target, without the operators that the target does
+/// not run; `None` if the target states no peak rates. Peak rates are those of one thread.
 pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
     let peak = target.peak()?;
     let mut is_run = vec![true; network.graph.nodes.len()];
@@ -24,15 +24,16 @@ pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
         true => peak.map_floor_ms(map_bytes(graph, &is_run, peak.bytes_per_value)),
         false => 0.0,
     };
-    // The sum of parts may be less by rounding.
+    // Rounding may make a sum of parts slightly smaller.
     Some(of_work.max(of_maps) * (1.0 - 1e-6))
 }
 
-/// What cannot be left out of a network.
+/// The work of a network that no implementation can avoid.
 struct Work {
-    /// With the values that windows of poolings see.
+    /// Multiply-accumulates, and the values in the windows of poolings.
     macs: f64,
-    /// Of operators that multiply: of a table, only some rows are read. Each once, however many operators share them.
+    /// Bytes of the weights of operators that multiply, each constant counted once. Tables are left out, because only
+    /// some of their rows are read.
     weight_bytes: f64,
 }
 
@@ -59,7 +60,7 @@ impl Work {
     }
 }
 
-/// Values that the windows of a pooling see, together.
+/// Number of values in all windows of a pooling.
 fn pooled_values(graph: &Graph, node: &Node) -> f64 {
     let BuiltinOptions::Pool2D {
         filter_h, filter_w, ..
@@ -76,7 +77,7 @@ fn pooled_values(graph: &Graph, node: &Node) -> f64 {
     let &[_, rows, columns, _] = input.shape.as_slice() else {
         return 0.0;
     };
-    // Half of a window at an edge lies outside, whatever the padding; a quarter at a corner.
+    // With any padding, at least half of a window at an edge is inside of the input, and a quarter at a corner.
     let seen = |filter: i32, size: i32| f64::from(filter.clamp(0, size.max(0))) / 2.0;
     let outputs = output.element_count().unwrap_or(0) as f64;
     match (filter_h, filter_w) {
@@ -85,8 +86,8 @@ fn pooled_values(graph: &Graph, node: &Node) -> f64 {
     }
 }
 
-/// Bytes of the network's inputs that its operators read to the last, and of its outputs that they write to the last:
-/// not those of views, and of what takes a part of its input.
+/// Bytes of the network's inputs that operators read completely, and of its outputs that they write completely. Views,
+/// and operators that read only a part of their input, are left out.
 fn map_bytes(graph: &Graph, is_run: &[bool], bytes_per_value: Option<f64>) -> f64 {
     let nodes = graph.nodes.iter().zip(is_run);
     let mut is_moved = vec![false; graph.subgraph.tensors.len()];
@@ -119,10 +120,11 @@ fn map_bytes(graph: &Graph, is_run: &[bool], bytes_per_value: Option<f64>) -> f6
     bytes.sum()
 }
 
-/// Kinds each of whose values depends on an operator's every input value, or is one of its own.
+/// Kinds of operators that must read every value of their input.
 const ELEMENTWISE: [&[OpKind]; 3] = [BROADCASTING, REDUCING, SHAPE_KEEPING];
 
-/// Kinds that compute or copy every value of their output, on all hardware: no compiler makes a view of one.
+/// Kinds of operators that compute or copy every value of their output on all hardware. No compiler turns them into
+/// views.
 const WRITING: &[OpKind] = &[
     OpKind::AveragePool2d,
     OpKind::BatchMatmul,
@@ -192,9 +194,9 @@ fn reads_all(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// Holds the latency of an estimate against [`floor_ms`]. Where its interval reaches that far, it is raised
-/// to it; where not, nothing is known of such a network, and no estimate of the target stands but that of
-/// the arena.
+/// Compares the latency of an estimate with [`floor_ms`]. If the latency is below this bound and its interval reaches
+/// the bound, it is raised to the bound. If the interval does not reach it, the model does not apply to this network,
+/// and all estimates of the target except the arena are withdrawn.
 pub fn check(target: &dyn Target, network: &Network, estimate: &mut TargetEstimate) {
     let Some(floor_ms) = floor_ms(target, network) else {
         return;
@@ -219,7 +221,7 @@ pub fn check(target: &dyn Target, network: &Network, estimate: &mut TargetEstima
     });
 }
 
-/// Raises a latency to `floor_ms`, parts in proportion. Whether its interval reaches that far.
+/// Raises a latency to `floor_ms`, and its parts in proportion. Returns whether its interval reaches this bound.
 fn raise(outcome: &mut Outcome, floor_ms: f64) -> bool {
     let Outcome::Estimate {
         value,

@@ -17,7 +17,7 @@ pub struct UnsupportedOperator {
 #[non_exhaustive]
 pub enum UnsupportedReason {
     CustomOperator,
-    /// A compiler made it for an accelerator.
+    /// The operator was compiled for an accelerator.
     Compiled,
     /// The operator is not among those that the NPU's compiler lists.
     NotListed,
@@ -50,7 +50,7 @@ pub enum UnsupportedReason {
         output: (i32, i32),
     },
     MeanOverChannels,
-    /// It works along the last dimension alone.
+    /// The operator is supported only along the last dimension.
     OtherAxis,
     MoreThanThreeDimensions,
     WeightsComputed,
@@ -74,7 +74,7 @@ pub enum UnsupportedReason {
     LargeDimensions {
         max: i64,
     },
-    /// No published latency has such an operator.
+    /// No network with a published latency contains such an operator.
     NeverMeasured,
 }
 

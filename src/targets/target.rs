@@ -1,4 +1,4 @@
-//! The interface of all hardware: [`Target`], what it is asked with, and what it answers.
+//! The interface of all hardware: [`Target`], its input and its result.
 
 use std::num::NonZeroU32;
 use std::sync::OnceLock;
@@ -18,22 +18,22 @@ use crate::learned::out_of_distribution::Learned;
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::provenance::Provenance;
 
-/// One network, as every target is asked about it.
+/// The input of a target: one network with the requested batch size and threads.
 pub struct Network<'n> {
     pub graph: &'n Graph<'n>,
     pub analysis: &'n Analysis,
     /// Absent where no trained network is loaded.
     pub predictor: Option<&'n Predictor>,
-    /// Threads that a processor runs it on, at most one a core.
+    /// Number of threads on a processor, at most one per core.
     pub n_threads: NonZeroU32,
-    /// Inputs at a time that were asked for. The graph has them already, unless it is for
-    /// targets alone that take any batch ([`Target::takes_any_batch`]).
+    /// Requested batch size. The graph already has it, unless only targets that accept any batch size are asked
+    /// ([`Target::takes_any_batch`]).
     pub batch: NonZeroU32,
-    /// What targets share, once one of them has asked for it.
+    /// Results that targets share, computed when the first target needs them.
     pub shared: Shared<'n>,
 }
 
-/// What several targets ask of one network, computed once: see [`Network::processor_work`],
+/// Results that several targets need for one network, computed once: see [`Network::processor_work`],
 /// [`Network::processor_counts`], [`Network::left_to_cpu`] and [`Network::learned`].
 #[derive(Default)]
 pub struct Shared<'n> {
@@ -45,7 +45,7 @@ pub struct Shared<'n> {
 }
 
 impl<'n> Network<'n> {
-    /// One input on one thread, without a trained network.
+    /// A network with batch size 1 on one thread, without a trained predictor.
     pub fn new(graph: &'n Graph<'n>, analysis: &'n Analysis) -> Self {
         Self {
             graph,
@@ -57,13 +57,13 @@ impl<'n> Network<'n> {
         }
     }
 
-    /// Each operator's work on a processor, which is the same on all of them.
+    /// The work of each operator on a processor, which is the same for all processors.
     pub fn processor_work(&self) -> &[cortex_a::Work] {
         let work = &self.shared.processor_work;
         work.get_or_init(|| cortex_a::work(self.graph, self.analysis))
     }
 
-    /// Instructions of each of these on a processor whose kernels were counted, which several boards have.
+    /// Instructions of each operator on a processor whose kernels were counted. Several boards share them.
     pub fn processor_counts(&self, processor: &str) -> Option<&[cortex_a::Counted]> {
         let processors = &cortex_a::Costs::shipped().targets;
         let idx = (processors.iter()).position(|costs| costs.target == processor)?;
@@ -78,7 +78,7 @@ impl<'n> Network<'n> {
         self.shared.left_to_cpu.of(self.graph, npu)
     }
 
-    /// What the trained network says, which runs when the first target asks; none where it is not loaded or fails.
+    /// The trained network's estimates. It runs when the first target needs it; `None` if it is not loaded or fails.
     pub fn learned(&self) -> Option<&Learned<'n>> {
         let predictor = self.predictor?;
         let learned = self.shared.learned.get_or_init(|| {
@@ -88,7 +88,7 @@ impl<'n> Network<'n> {
         learned.as_ref().ok()
     }
 
-    /// Why the trained network failed, where a target asked it and it did.
+    /// The error of the trained network, if a target needed it and it failed.
     pub fn into_failure(self) -> Option<PredictorError> {
         self.shared.learned.into_inner()?.err()
     }
@@ -99,42 +99,42 @@ pub trait Target: Send + Sync {
     /// Stable identifier, kebab-case, for example `ethos-u55-256`.
     fn id(&self) -> &str;
 
-    /// What is estimated for it. Targets that only a trained network knows need its manifest.
+    /// The metrics that are estimated for the target. A target that only a trained network supports needs its manifest.
     fn info(&self, manifest: Option<&Manifest>) -> Option<TargetInfo>;
 
-    /// The operators that it does not run, in topological order; empty where it runs all of them, or
-    /// where running the file as a whole is no question of operators.
+    /// The operators that the target does not run, in topological order. Empty if it runs all of them, or if support
+    /// does not depend on single operators.
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator>;
 
-    /// What the hardware reaches at most, by which latencies are checked; none where no document tells.
+    /// Peak rates of the hardware, with which latencies are checked; `None` if no document states them.
     fn peak(&self) -> Option<PeakRates> {
         None
     }
 
-    /// The latencies that its constants were fitted to, as this network's batch would have them; none where they were
-    /// not fitted to latencies.
+    /// The range of latencies that the constants were fitted to, scaled to this network's batch size; `None` if they
+    /// were not fitted to latencies.
     fn measured_range(&self, _: &Network) -> Option<MeasuredRange> {
         None
     }
 
-    /// Whether it estimates any batch from the graph of one input, so that the file's shapes need not tell what
-    /// each operator does with the first dimension.
+    /// Whether the target estimates any batch size from a graph of batch size 1, so that the file's shapes need not be
+    /// changed.
     fn takes_any_batch(&self) -> bool {
         false
     }
 
-    /// Whether an estimate holds a plan of all operators while it is made, of some 1.5 kB each: of a large graph, such
-    /// targets are asked one after another.
+    /// Whether an estimate keeps a plan of all operators in memory while it is made, about 1.5 kB for each. For a large
+    /// graph, such targets run one after another.
     fn plans_operators(&self) -> bool {
         false
     }
 
-    /// One estimate, or the reason for none, by metric. Empty where the target needs a trained network
-    /// and none is loaded.
+    /// An estimate, or the reason for having none, for each metric. Empty if the target needs a trained network and
+    /// none is loaded.
     fn estimate(&self, network: &Network) -> TargetEstimate;
 }
 
-/// What one target makes of one network.
+/// The result of one target for one network.
 #[derive(Clone, Debug, Default)]
 pub struct TargetEstimate {
     /// The hardware in words.
@@ -144,16 +144,16 @@ pub struct TargetEstimate {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A target and what is estimated for it, as the first screen and `litecast targets` list it.
+/// A target with its metrics, as the first screen of the page and `litecast targets` list it.
 #[derive(Clone, Debug, Serialize)]
 pub struct TargetInfo {
     pub id: String,
     /// The hardware in words.
     pub device: String,
     pub metrics: Vec<MetricInfo>,
-    /// Tool, version and configuration whose numbers were learned, or what a model was fitted to.
+    /// Tool, version and configuration whose results were learned, or the data that a model was fitted to.
     pub learned_from: String,
-    /// Of the first metric.
+    /// Provenance of the first metric.
     pub provenance: Provenance,
 }
 

@@ -1,4 +1,4 @@
-//! Intervals of latencies beyond those that were measured: they are wider.
+//! Wider intervals for latencies outside of the measured range.
 
 use super::measured_range::{Beyond, TOLD_FACTOR};
 use super::outcome::{Metric, MetricEstimate, Outcome};
@@ -12,7 +12,7 @@ const OF_LATENCY: [Metric; 4] = [
     Metric::TrainingStep,
 ];
 
-/// Widens the intervals of a latency outside of the target's range, and of what follows from it.
+/// Widens the intervals of a latency outside of the target's measured range, and of the metrics that follow from it.
 pub fn widen(
     target: &dyn Target,
     network: &Network,

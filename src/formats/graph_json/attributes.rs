@@ -1,4 +1,4 @@
-//! Attributes of an operator → the options and constants that TFLite has for them.
+//! Attributes of an operator → the options and constants that represent them in TFLite.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use crate::formats::tflite::{
     Activation, BuiltinOptions, MirrorPadMode, OpKind, Padding, TensorType,
 };
 
-/// The attributes of one operator, taken one by one: what is left over is none of its kind.
+/// The attributes of one operator, taken one by one. An attribute that remains at the end does not belong to this kind
+/// of operator.
 pub(super) struct Attributes<'d> {
     place: Place<'d>,
     left: BTreeMap<Text<'d>, Attribute>,
@@ -77,7 +78,7 @@ impl<'d> Attributes<'d> {
         Ok(lists)
     }
 
-    /// Fails where an attribute was not taken.
+    /// Fails if an attribute was not taken.
     pub fn finish(self) -> Read<()> {
         match self.left.into_keys().next() {
             None => Ok(()),
@@ -129,7 +130,7 @@ impl<'d> Attributes<'d> {
         }
     }
 
-    /// One for each dimension, from 1 on; one number stands for all of them.
+    /// One number of at least 1 for each dimension; a single number applies to all of them.
     fn sides<const N: usize>(&mut self, name: &str) -> Read<[i32; N]> {
         let values = self.integers(name)?.unwrap_or_else(|| vec![1]);
         let sides = match values.as_slice() {

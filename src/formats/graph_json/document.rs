@@ -1,4 +1,4 @@
-//! The document as its fields say it, before anything is checked against anything else.
+//! The fields of the document, before they are checked against each other.
 
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::limits::MAX_VALUES;
 
-/// A text of the document, copied only where it has escapes: names are most of a graph.
+/// A string of the document, which is copied only if it has escapes, because names are most of a graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Text<'d>(Cow<'d, str>);
 
@@ -107,7 +107,7 @@ pub(super) enum Attribute {
     Number(f64),
     Text(String),
     Integers(Vec<i64>),
-    /// Of lists that hold other things than whole numbers, which no operator of TFLite has.
+    /// A list with elements other than integers, which no operator of TFLite has.
     Other,
 }
 

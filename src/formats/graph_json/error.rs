@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use super::limits::MAX_FILE_BYTES;
 use crate::formats::shown;
 
-/// A document that is no graph, contradicts itself, or is beyond the limits of this reader.
+/// The document is not a graph, contradicts itself, or exceeds the limits of this reader.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
@@ -54,7 +54,7 @@ impl ParseError {
     }
 }
 
-/// Of an operator, put into words only where something is wrong with it.
+/// The place of an operator, which is formatted only for an error message.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'d> {
     pub kind: &'d str,

@@ -1,7 +1,7 @@
 //! `litecast-graph` JSON → [`Model`]: operators, shapes, types and attributes without weights.
 //! `docs/graph-json.md` is the format's reference.
 
-// The document is hostile: nothing here may panic on its values.
+// The document is untrusted: nothing here may panic on its values.
 #![deny(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -57,7 +57,7 @@ pub fn is_graph(file: &[u8]) -> bool {
 /// Reads a whole document, in time and memory proportional to its length.
 ///
 /// # Errors
-/// [`ParseError`] where the document is no graph, names what it does not have, or is beyond [`limits`].
+/// [`ParseError`] if the document is not a graph, names something that it does not define, or exceeds [`limits`].
 pub fn parse(file: &[u8]) -> Result<Model<'static>, ParseError> {
     let file_bytes = file.len();
     if file_bytes > MAX_FILE_BYTES {
@@ -111,7 +111,7 @@ fn check_counts(document: &Document, file_bytes: usize) -> Result<(), ParseError
 struct Reader<'d> {
     /// Index of each tensor.
     names: HashMap<Text<'d>, usize, RandomState>,
-    /// By the bits of share of zeros and entropy, and by what zeros are stored as.
+    /// Distributions by the bits of share of zeros and entropy, and by the stored value of zeros.
     distributions: HashMap<([u32; 2], u8), Arc<[u64; 256]>>,
 }
 

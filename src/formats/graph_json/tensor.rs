@@ -67,7 +67,7 @@ pub(super) fn check_size(tensor: &Tensor) -> Result<(), Invalid> {
     }
 }
 
-/// Of the whole tensor; none where the entry has no scale.
+/// Quantisation of the whole tensor; `None` if the entry has no scale.
 pub(super) fn quantization(entry: &TensorEntry) -> Result<Option<Quantization>, Invalid> {
     match entry.scale {
         None => Ok(None),

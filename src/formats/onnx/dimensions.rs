@@ -1,4 +1,4 @@
-//! Sizes of dimensions that a file names without saying them.
+//! Sizes of dimensions that an ONNX file leaves open.
 
 use super::proto::{Dimension, ValueInfo};
 use crate::formats::shown;
@@ -6,14 +6,14 @@ use crate::formats::shown;
 /// Sizes that a file may leave open.
 #[derive(Clone, Copy, Debug)]
 pub struct Dimensions<'d> {
-    /// Of an input's first dimension, where `named` has none for it.
+    /// Size of an input's first dimension, if `named` has none for it.
     pub batch: u32,
     /// By name: `sequence`, or `input.1` for the second dimension of the input `input`.
     pub named: &'d [(String, u32)],
 }
 
 impl Dimensions<'_> {
-    /// The size of an input's dimension, or the name that it has to be given by.
+    /// The size of an input's dimension, or the name under which the caller has to give it.
     pub(super) fn size(
         &self,
         input: &str,
@@ -34,7 +34,7 @@ impl Dimensions<'_> {
         }
     }
 
-    /// Names of the first dimensions for which the batch stands.
+    /// Names of the first dimensions that are set to the batch size.
     pub(super) fn assumed(&self, inputs: &[ValueInfo]) -> Vec<String> {
         let first = |input: &ValueInfo| {
             let dimension = *input.shape.as_ref()?.first()?;

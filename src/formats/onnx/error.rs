@@ -2,13 +2,13 @@
 
 use super::limits::{MAX_FILE_BYTES, MAX_RANK};
 
-/// A file that is no ONNX file, is damaged, leaves sizes open, or is beyond the limits of this reader.
+/// The file is not an ONNX file, is damaged, leaves sizes open, or exceeds the limits of this reader.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
     #[error("expected a file of at most {MAX_FILE_BYTES} bytes (2 GiB), found {file_bytes} bytes")]
     TooLarge { file_bytes: usize },
-    /// Bytes that are no protobuf message, or not one of ONNX.
+    /// Bytes that are not a protobuf message of ONNX.
     #[error("{place}: {problem}; the file is truncated or damaged")]
     Malformed { place: String, problem: String },
     #[error("expected an ONNX file with a graph, found none")]
@@ -38,7 +38,7 @@ pub enum ParseError {
 }
 
 impl ParseError {
-    /// Of a value of a rank beyond [`MAX_RANK`].
+    /// The error for a value whose rank exceeds [`MAX_RANK`].
     pub(super) fn too_many_dimensions(place: String, found: usize) -> Self {
         Self::LimitExceeded {
             place,

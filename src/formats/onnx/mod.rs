@@ -1,7 +1,7 @@
 //! ONNX files → [`Model`]: the network in TFLite's operators. `docs/onnx.md` says what becomes of each
 //! operator and how it was checked.
 
-// The file is hostile: nothing here may panic on its values.
+// The file is untrusted: nothing here may panic on its values.
 #![deny(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -47,8 +47,8 @@ pub fn is_onnx(file: &[u8]) -> bool {
 /// files are not needed.
 ///
 /// # Errors
-/// [`ParseError`] where the file is none, is damaged, leaves sizes open that `dimensions` does not tell, or is
-/// beyond [`limits`]. Operators that TFLite does not have keep their names (`ONNX:Einsum`).
+/// [`ParseError`] if the file is not an ONNX file, is damaged, leaves sizes open that `dimensions` does not contain, or
+/// exceeds [`limits`]. Operators that TFLite does not have keep their names (`ONNX:Einsum`).
 pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, ParseError> {
     let file_bytes = file.len();
     if file_bytes > MAX_FILE_BYTES {

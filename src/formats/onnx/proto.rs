@@ -1,12 +1,12 @@
-//! The messages of `onnx.proto`, as far as a network's shape depends on them, borrowed from the file. Field
-//! numbers are those of that file.
+//! The messages of `onnx.proto` that a network's shape depends on, borrowed from the file. Field numbers are those of
+//! `onnx.proto`.
 
 use super::limits::*;
 use super::wire::{Field, Fields, Malformed, packed_integers};
 use crate::formats::shown;
 use crate::formats::tflite::TensorType;
 
-/// `GraphProto` of a file, and what its `ModelProto` says of it.
+/// `GraphProto` of a file, and the fields of its `ModelProto` that concern it.
 #[derive(Debug, Default)]
 pub(super) struct Graph<'a> {
     pub name: &'a str,
@@ -17,7 +17,7 @@ pub(super) struct Graph<'a> {
     pub inputs: Vec<ValueInfo<'a>>,
     pub outputs: Vec<ValueInfo<'a>>,
     pub value_infos: Vec<ValueInfo<'a>>,
-    /// Functions that the file defines; the nodes that call them are not looked into.
+    /// Number of functions that the file defines; the bodies of these functions are not analysed.
     pub n_functions: usize,
 }
 
@@ -68,7 +68,7 @@ pub(super) enum Dimension<'a> {
 
 type Read<T> = Result<T, Malformed>;
 
-/// What reading may end with besides [`Malformed`]: too many of something.
+/// Why reading failed: [`Malformed`], or a limit that was exceeded.
 pub(super) enum Failure {
     Malformed(&'static str),
     TooMany(&'static str, usize),
@@ -324,7 +324,7 @@ impl<'a> Tensor<'a> {
         Some(values)
     }
 
-    /// The bytes of float values that are stored as such, whichever field has them.
+    /// The bytes of values that are stored as floats, in whichever field they are.
     pub fn float_bytes(&self) -> &'a [u8] {
         if !self.raw_data.is_empty() || self.data_type != FLOAT {
             return self.raw_data;
@@ -334,8 +334,8 @@ impl<'a> Tensor<'a> {
         found.unwrap_or_default()
     }
 
-    /// The raw bytes of a small tensor of `n` values, empty where another field has the values; none where they are
-    /// of another number of values, so that no long list is decoded for a short one.
+    /// The raw bytes of a small tensor of `n` values; empty if another field has the values. `None` if they are not `n`
+    /// values, so that a long list is never decoded for a short tensor.
     fn raw_of(&self, n: usize) -> Option<&'a [u8]> {
         let value_bytes = match self.data_type {
             INT64 | DOUBLE => 8,
@@ -452,7 +452,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Fields of the attribute with this name. Linear in the node's bytes that are no values.
+    /// Fields of the attribute with this name. Linear in the node's bytes, without those of values.
     fn attribute(&self, name: &str) -> Option<Fields<'a>> {
         let mut attributes = Fields::of(self.message).flatten();
         attributes.find_map(|(number, field)| {

@@ -1,12 +1,12 @@
 //! Protobuf messages field by field, borrowed from the file.
 //!
-//! Types generated from `onnx.proto` would copy every weight and take a hundred bytes of memory for an empty
-//! message of two: of a hostile file that is more than a browser has. So fields are read one by one with
-//! prost's own primitives, and nothing is kept that is not asked for.
+//! Types generated from `onnx.proto` would copy every weight, and would take a hundred bytes of memory for an empty
+//! message of two bytes. A hostile file could exhaust a browser's memory in this way. Fields are therefore read one by
+//! one with prost's own primitives, and only the requested ones are kept.
 
 use prost::encoding::{WireType, decode_key, decode_varint};
 
-/// The bytes are no protobuf message.
+/// The bytes are not a protobuf message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
@@ -80,7 +80,7 @@ impl<'a> Fields<'a> {
                 self.rest = rest;
                 Field::Bytes(bytes)
             }
-            // Groups, which ONNX has none of.
+            // Groups, which ONNX does not use.
             _ => return Err(Malformed),
         };
         Ok((number, field))

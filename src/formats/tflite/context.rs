@@ -1,4 +1,4 @@
-//! What the readers of one file's parts share: its counts, its budget and its doubts.
+//! State that the readers of one file's parts share: counts, limits and diagnostics.
 
 use flatbuffers::{Follow, Vector};
 
@@ -78,7 +78,7 @@ impl Context {
         self.copy(indices)
     }
 
-    /// Takes `n` entries out of what may still be copied out of the file.
+    /// Subtracts `n` from the number of entries that may still be copied from the file.
     pub fn spend(&mut self, n: usize) -> Result<(), ParseError> {
         let left = self
             .entries_left
@@ -156,7 +156,7 @@ pub(super) fn checked_index(index: i64, count: usize) -> Option<usize> {
     usize::try_from(index).ok().filter(|&index| index < count)
 }
 
-/// Doubts about one file; the first [`MAX_DIAGNOSTICS`] and the number of the others.
+/// Diagnostics of one file: the first [`MAX_DIAGNOSTICS`], and the number of further ones.
 #[derive(Default)]
 pub(super) struct Diagnostics {
     kept: Vec<Diagnostic>,

@@ -7,8 +7,8 @@ use super::limits::{
     max_tables,
 };
 
-/// A file that is no TFLite file, is damaged, or is beyond the limits of this reader. Messages
-/// say what was expected, what was found and where.
+/// The file is not a TFLite file, is damaged, or exceeds the limits of this reader. Messages say what was expected,
+/// what was found and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
@@ -48,7 +48,7 @@ pub enum ParseError {
         limit: usize,
         found: String,
     },
-    /// An index that names nothing, `holder` and `count` saying what there is.
+    /// An index is out of range; `holder` and `count` say what exists.
     #[error("{place}: {what} {index}, but {holder} has {count} {counted}")]
     IndexOutOfRange {
         place: String,

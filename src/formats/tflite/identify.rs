@@ -1,4 +1,4 @@
-//! What a file is that has no TFLite identifier.
+//! Recognises the format of a file that has no TFLite identifier.
 
 use super::schema;
 

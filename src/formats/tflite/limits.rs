@@ -1,5 +1,5 @@
-//! What the reader refuses, each limit with its reason. A file within them is read in time and
-//! memory proportional to its length.
+//! The limits of the reader, each with its reason. A file within them is read in time and memory proportional to its
+//! length.
 
 /// FlatBuffers address their contents with signed 32-bit offsets, and a browser's 32-bit memory
 /// holds little more than one such file.
@@ -40,9 +40,9 @@ pub const SMALL_FILE_BYTES: usize = 4096;
 /// No kernel takes more than 8 dimensions.
 pub const MAX_RANK: usize = 32;
 
-/// Values of a constant that says how an operator works, such as the axes of a reduction or the sides
-/// of a padding, which has the most: two for each dimension. Beyond them a constant is no such one, and
-/// many operators that share a large one would each go over all of it.
+/// Maximum number of values of a constant that controls an operator, such as the axes of a reduction or the sides of a
+/// padding, which has the most: two for each dimension. Larger constants are not read as such, because many operators
+/// that share a large one would each iterate over all of it.
 pub const MAX_LAYOUT_VALUES: usize = 2 * MAX_RANK;
 
 /// Inputs, outputs and scratch tensors of all operators and subgraphs together. A network of 100,000
@@ -53,10 +53,10 @@ pub const MAX_OPERANDS: usize = 1 << 19;
 /// operand. A file with more operands names the same lists again and again.
 pub const MIN_BYTES_PER_OPERAND: usize = 4;
 
-/// Letters of a name that a message shows: a message is for people.
+/// Maximum number of characters of a name in a message, so that people can read it.
 pub const MAX_SHOWN_NAME_CHARS: usize = 80;
 
-/// Diagnostics of one file, for the same reason.
+/// Maximum number of diagnostics of one file, for the same reason.
 pub const MAX_DIAGNOSTICS: usize = 100;
 
 /// Maximum number of tables in a file of this many bytes.

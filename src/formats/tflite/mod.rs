@@ -1,8 +1,8 @@
 //! Bytes → [`Model`]: a verified reader of TensorFlow Lite files (schema version 3).
 //!
-//! Everything after this module knows only the plain types of [`model`] and [`options`].
+//! Later stages depend only on the plain types of [`model`] and [`options`].
 
-// The file is hostile: nothing here may panic on its values.
+// The file is untrusted: nothing here may panic on its values.
 #![deny(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -55,8 +55,8 @@ use crate::diagnostic::Severity::Warning;
 /// length, and within [`limits`].
 ///
 /// # Errors
-/// [`ParseError`] where the file is not one, is damaged, keeps its weights elsewhere or is beyond
-/// [`limits`]. What is odd but readable is in [`Model::diagnostics`].
+/// [`ParseError`] if the file is not a TFLite file, is damaged, keeps its weights in other files or exceeds [`limits`].
+/// What is unusual but readable is in [`Model::diagnostics`].
 pub fn parse(file: &[u8]) -> Result<Model<'_>, ParseError> {
     check_envelope(file)?;
     let model = flatbuffers::root_with_opts::<schema::Model>(&verifier_options(file.len()), file)

@@ -1,4 +1,4 @@
-//! Builtin options, typed where an operator's cost or calls depend on them.
+//! Builtin options, as typed fields where an operator's cost or calls depend on them.
 
 use serde::Serialize;
 

@@ -146,7 +146,7 @@ fn rank_mismatch(found: usize, rank: usize, place: &TensorPlace) -> ParseError {
     }
 }
 
-/// `None` where the file has no scale: TFLite takes such a tensor as not quantised.
+/// `None` if the file has no scale, because TFLite treats such a tensor as not quantised.
 fn read_quantization(
     context: &mut Context,
     quantization: schema::QuantizationParameters,
@@ -176,8 +176,8 @@ fn read_quantization(
     Ok(Some(quantization))
 }
 
-/// One zero point a scale. TFLite refuses any other number of them; this reader fills up with the
-/// last one, or with 0 where there is none, because the sizes do not depend on it.
+/// One zero point for each scale. TFLite rejects any other number of them; this reader repeats the last one, or uses 0
+/// if there is none, because sizes do not depend on zero points.
 fn as_many(
     context: &mut Context,
     mut zero_point: Vec<i64>,
@@ -216,7 +216,7 @@ fn check_channels(
     }
 }
 
-/// Refuses sizes beyond 64 bits and doubts constants whose length is not what shape and type say.
+/// Rejects sizes beyond 64 bits, and adds a diagnostic for constants whose length does not match shape and type.
 fn check_size(
     context: &mut Context,
     tensor: &Tensor,

@@ -1,4 +1,4 @@
-//! What constants that shape an operator say: sizes, axes, paddings.
+//! The values of constants that control an operator: sizes, axes, paddings.
 
 use super::limits::MAX_LAYOUT_VALUES;
 

@@ -2,8 +2,8 @@
 
 use crate::formats::tflite::BuiltinOptions;
 
-/// Subgraphs that may call each other more deeply than this are not followed: real files stay
-/// below 5, and recursion must fit the stack of a browser's worker.
+/// Maximum depth of calls between subgraphs that is followed. Real files stay below 5, and the recursion must fit the
+/// stack of a browser's worker.
 pub const MAX_CALL_DEPTH: usize = 16;
 
 /// Subgraph indices that one operator runs.
@@ -16,12 +16,12 @@ pub enum Calls {
     Always([usize; 1]),
     /// One of them, chosen at run time.
     OneOf(Vec<usize>),
-    /// Condition and body, as often as the values at run time say.
+    /// Condition and body, whose number of runs depends on values at run time.
     Loop([usize; 2]),
 }
 
 impl Calls {
-    /// Bodies that combine two values of a reduction or sort are no calls: elementwise work.
+    /// The bodies of reductions and sorts, which combine two values, are elementwise work and not calls.
     pub fn of(options: &BuiltinOptions) -> Self {
         use BuiltinOptions::*;
         match *options {

@@ -2,8 +2,8 @@
 
 use crate::formats::tflite::{Buffer, OpKind, Operator, Subgraph, Tensor, TensorType};
 
-/// Input positions that hold shapes, axes, paddings or indices: they say how an operator works
-/// and are no parameters, whatever their type.
+/// Input positions that hold shapes, axes, paddings or indices. They control the operator and are not parameters,
+/// whatever their type.
 fn layout_inputs(kind: OpKind) -> &'static [usize] {
     match kind {
         OpKind::Split
@@ -59,7 +59,7 @@ fn layout_inputs(kind: OpKind) -> &'static [usize] {
     }
 }
 
-/// Operators that only unpack a constant; what they make of one is still that constant.
+/// Operators that only unpack a constant. Their result counts as the same constant.
 fn unpacks(kind: OpKind) -> bool {
     matches!(kind, OpKind::Dequantize | OpKind::Densify)
 }
@@ -119,8 +119,8 @@ impl Constants {
     }
 }
 
-/// Whole numbers without a scale, and wider than weights are: index arithmetic, or a bias, which
-/// never comes alone.
+/// Integers without a scale that are wider than weights: index arithmetic, or a bias, which never occurs without
+/// weights.
 fn is_index(tensor: &Tensor) -> bool {
     use TensorType::{Bool, Int32, Int64, String, UInt32, UInt64};
     let whole = matches!(

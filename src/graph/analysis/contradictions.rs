@@ -1,4 +1,4 @@
-//! Shapes of an operator's operands against each other.
+//! Checks that the shapes of an operator's operands are consistent with each other.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::formats::tflite::{Buffer, BuiltinOptions, Model, OpKind, Operator, Te
 use crate::graph::missing_shapes::{self, Outputs, Unshaped};
 use crate::graph::{Graph, Node};
 
-/// An operator whose operands no kernel takes together.
+/// An operator with a combination of operands that no kernel supports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
     /// Index into [`Graph::nodes`].
@@ -18,9 +18,9 @@ pub struct Contradiction {
     pub why: &'static str,
 }
 
-/// In topological order, each operator once. One that runs other subgraphs counts where an operator in them
-/// contradicts, the first alone of those that run the same. Unknown shapes, and dimensions that are known only at run
-/// time, contradict nothing. Linear in operands.
+/// The contradictions of a graph in topological order, each operator once. An operator that runs other subgraphs is
+/// included if an operator in them has a contradiction; if several run the same subgraph, only the first is included.
+/// Unknown shapes, and dimensions that are known only at run time, never contradict. Linear in operands.
 pub fn contradictions(graph: &Graph) -> Vec<Contradiction> {
     let mut seen = BTreeSet::from([graph.subgraph_idx]);
     let mut of_node = |(node_idx, node): (usize, &Node)| {
@@ -33,7 +33,8 @@ pub fn contradictions(graph: &Graph) -> Vec<Contradiction> {
     nodes.filter_map(&mut of_node).collect()
 }
 
-/// The first contradiction in subgraphs that an operator runs, directly or not, and that were not seen before.
+/// The first contradiction in the subgraphs that an operator runs, directly or indirectly, and that were not visited
+/// before.
 fn in_called(
     model: &Model,
     operator: &Operator,
@@ -56,7 +57,7 @@ fn in_called(
     first
 }
 
-/// The same as a doubt about every number that follows from shapes.
+/// A diagnostic that every number that follows from shapes is uncertain.
 pub fn doubt(graph: &Graph, contradictions: &[Contradiction]) -> Option<Diagnostic> {
     let node = |one: &Contradiction| &graph.nodes[one.node_idx];
     let first = node(contradictions.first()?);
@@ -77,7 +78,8 @@ pub fn doubt(graph: &Graph, contradictions: &[Contradiction]) -> Option<Diagnost
     })
 }
 
-/// Kinds whose result is as large as a constant says, which is the old one where the network was changed.
+/// Kinds whose result has the size that a constant states. In a network that was changed, the constant may state the
+/// old size.
 const SHAPED_BY_VALUES: &[OpKind] = &[
     OpKind::BroadcastTo,
     OpKind::Conv3dTranspose,
@@ -92,7 +94,7 @@ const SHAPED_BY_VALUES: &[OpKind] = &[
     OpKind::TransposeConv,
 ];
 
-/// Why no kernel takes the operands of an operator.
+/// Why no kernel supports the operands of an operator.
 fn contradiction(model: &Model, tensors: &[Tensor], operator: &Operator) -> Option<&'static str> {
     if let BuiltinOptions::Foreign { contradiction, .. } = operator.options {
         return contradiction;
@@ -115,8 +117,9 @@ fn contradiction(model: &Model, tensors: &[Tensor], operator: &Operator) -> Opti
     call.against_operands().or_else(by_value)
 }
 
-/// Operands of an operator that runs subgraphs against what those take and give: their number, and shapes that both
-/// sides know, by which work in the subgraph is counted. Linear in the operator's operands.
+/// Compares the operands of an operator that runs subgraphs with the inputs and outputs of these subgraphs: their
+/// number, and the shapes that both sides know, because work in the subgraph is counted by them. Linear in the
+/// operator's operands.
 fn against_subgraphs(
     model: &Model,
     tensors: &[Tensor],
@@ -141,7 +144,7 @@ fn against_subgraphs(
     let is_possible = match Calls::of(&operator.options) {
         Calls::Nothing | Calls::Initially(_) => true,
         Calls::Always([callee]) => fits(callee, read, written),
-        // The first says which one runs.
+        // The first operand selects the branch that runs.
         Calls::OneOf(branches) => {
             let read = read.get(1..).unwrap_or_default();
             branches
@@ -156,7 +159,7 @@ fn against_subgraphs(
     (!is_possible).then_some("a subgraph that takes or gives other operands")
 }
 
-/// Whether two tensors may be of one shape: unknown dimensions may be any.
+/// Whether two tensors may have the same shape. Unknown dimensions may have any size.
 fn is_alike(model: &Model, one: &Tensor, other: &Tensor) -> bool {
     let is_known = |tensor: &Tensor| tensor.has_rank && !tensor.is_dynamic();
     let are_known = is_known(one) && is_known(other) && !model.is_reshaped;
@@ -170,16 +173,16 @@ struct Call<'c> {
     operator: &'c Operator,
 }
 
-/// Sizes of dimensions; none for one that is known only at run time.
+/// Sizes of dimensions; `None` for a dimension that is known only at run time.
 type Sizes = Vec<Option<i32>>;
 
-/// Stands for a dimension that is known only at run time: large, and a multiple of what networks divide by.
+/// Substitute for the size of a dimension that is known only at run time: large, and a multiple of common divisors.
 const MANY: i32 = 5040;
 
 const OTHER_SHAPE: &str = "the output has another shape than the inputs give it";
 
 impl Call<'_> {
-    /// Dimensions of a constant are known, whatever its signature says.
+    /// Whether a tensor has open dimensions. Those of a constant are known, whatever its signature says.
     fn is_open(&self, tensor: &Tensor) -> bool {
         let buffer = self.buffers.get(tensor.buffer_idx);
         tensor.is_dynamic() && buffer.is_none_or(Buffer::is_empty)
@@ -196,7 +199,7 @@ impl Call<'_> {
         places.map(|&tensor_idx| &self.tensors[tensor_idx])
     }
 
-    /// Results of another shape than the operator gives them when LiteRT loads the file, or none.
+    /// Checks the stored shapes of the results against those that LiteRT computes when it loads the file.
     fn against_rule(&self) -> Option<&'static str> {
         if self.operands().any(|tensor| self.is_open(tensor)) {
             return self.against_rule_open();
@@ -214,8 +217,8 @@ impl Call<'_> {
         }
     }
 
-    /// Whether the shapes are those of a dense layer that keeps its dimensions, or does not, where its option says the
-    /// other: exporters leave it out, and the work is the same.
+    /// Whether the shapes fit a dense layer with the opposite value of the option that keeps dimensions. Exporters
+    /// leave the option out, and the work is the same.
     fn fits_with_other_dimensions(&self) -> bool {
         let mut operator = self.operator.clone();
         let BuiltinOptions::FullyConnected { keep_num_dims, .. } = &mut operator.options else {
@@ -225,8 +228,8 @@ impl Call<'_> {
         self.against_rule_of(&operator).is_none()
     }
 
-    /// Whether the shapes are those of the same operator along another axis. Exporters of graphs leave the axis out, and
-    /// its work is the same along any.
+    /// Whether the shapes fit the same operator along another axis. Exporters of graphs leave the axis out, and the
+    /// work is the same along any axis.
     fn fits_along_another_axis(&self) -> bool {
         let rank = self.operands().map(|tensor| tensor.shape.len()).max();
         (0..rank.unwrap_or(0)).any(|at| {
@@ -243,7 +246,7 @@ impl Call<'_> {
         })
     }
 
-    /// The same where dimensions are known only at run time: what holds however large they are.
+    /// [`Self::against_rule`] where dimensions are known only at run time: checks what must hold for any size.
     fn against_rule_open(&self) -> Option<&'static str> {
         let beyond_first =
             |tensor: &Tensor| (1..tensor.shape.len()).any(|at| self.is_open_at(tensor, at));
@@ -259,14 +262,15 @@ impl Call<'_> {
             }
         }
         match known.len() {
-            // Sizes of several open dimensions may be right together that are not tried.
+            // With several open dimensions, a combination of sizes that is not tried may be valid.
             0 => refused.filter(|_| is_batch),
             n_known if n_known == sizes.len() => self.differs(&known),
             _ => None,
         }
     }
 
-    /// What the rule says with one size in place of every open dimension; with those that are stored where it is none.
+    /// The result of the rule with `size` in place of every open dimension, or with the stored sizes if `size` is
+    /// `None`.
     fn with_open(&self, size: Option<i32>) -> Result<Outputs, Unshaped> {
         let copy = |tensor: &Tensor| {
             let sizes = tensor.shape.iter().enumerate();
@@ -274,7 +278,7 @@ impl Call<'_> {
                 Some(size) if self.is_open_at(tensor, at) => size,
                 _ => stored,
             };
-            // Lists of quantisation, which are long, are left out: an operand may be read by many operators.
+            // Leave out the lists of quantisation, which are long: many operators may read the same operand.
             Tensor {
                 name: String::new(),
                 tensor_type: tensor.tensor_type,
@@ -299,8 +303,8 @@ impl Call<'_> {
         missing_shapes::outputs(&tensors, self.buffers, &operator)
     }
 
-    /// Outputs whose stored shape is none of the computed ones. Dimensions in which those differ depend on a size that
-    /// is known only at run time.
+    /// Whether the stored shape of an output equals none of the computed ones. Dimensions in which the computed shapes
+    /// differ depend on a size that is known only at run time.
     fn differs(&self, computed: &[Outputs]) -> Option<&'static str> {
         let (first, others) = computed.split_first()?;
         let mut others: Vec<_> = others.iter().map(Outputs::each).collect();
@@ -332,7 +336,7 @@ impl Call<'_> {
         tensor.has_rank.then(|| sizes.map(size).collect())
     }
 
-    /// What holds whatever the constant says.
+    /// Checks what must hold for any value of the constant.
     fn against_operands(&self) -> Option<&'static str> {
         let input = |place: usize| {
             let tensor_idx = self.operator.inputs.get(place).copied().flatten()?;
@@ -359,7 +363,7 @@ impl Call<'_> {
     }
 }
 
-/// None where a dimension is known only at run time. As a float, which any product of dimensions fits.
+/// Number of values; `None` if a dimension is known only at run time. A float, so that any product of dimensions fits.
 fn count(sizes: &[Option<i32>]) -> Option<f64> {
     let sizes = sizes.iter().map(|&size| size.map(f64::from));
     sizes.product()
@@ -370,7 +374,7 @@ fn agree(one: Option<i32>, other: Option<i32>) -> bool {
     one.zip(other).is_none_or(|(one, other)| one == other)
 }
 
-/// Dimensions from the last on: equal, or 1 in the input.
+/// Compares dimensions from the last one on: they must be equal, or 1 in the input.
 fn broadcast_to(input: &[Option<i32>], output: &[Option<i32>]) -> Option<&'static str> {
     let mut pairs = input.iter().rev().zip(output.iter().rev());
     let fits = |(&size, &to): (&Option<i32>, &Option<i32>)| size == Some(1) || agree(size, to);
@@ -378,7 +382,7 @@ fn broadcast_to(input: &[Option<i32>], output: &[Option<i32>]) -> Option<&'stati
     (!is_possible).then_some("the input does not broadcast to the output")
 }
 
-/// Rows and columns change alone.
+/// Only rows and columns may change.
 fn resized(input: &[Option<i32>], output: &[Option<i32>]) -> Option<&'static str> {
     let (&[n, _, _, c], &[out_n, _, _, out_c]) = (input, output) else {
         return Some(RANK);
@@ -397,8 +401,8 @@ fn sliced(input: &[Option<i32>], output: &[Option<i32>]) -> Option<&'static str>
     (!is_part).then_some("the output is larger than the input")
 }
 
-/// Filter `[out, h, w, in]`, or `[d, h, w, out, in]` of a volume. The convolution that it is the gradient of makes the
-/// input's sides of the output's.
+/// Filter `[out, h, w, in]`, or `[d, h, w, out, in]` for volumes. A transposed convolution is the gradient of a
+/// convolution whose input has the size of this operator's output, and the other way round.
 fn transposed(
     input: &[Option<i32>],
     filter: &[Option<i32>],
@@ -441,7 +445,7 @@ fn transposed(
         } => (padding, vec![stride_d, stride_h, stride_w]),
         _ => return None,
     };
-    // The kernel takes any size of output. Off by one window is a choice of padding.
+    // The kernel accepts any output size. A difference of one window is a choice of padding.
     let fits = |at: usize| {
         let sizes = sides[at].zip(window[at]).zip(out_sides[at]);
         sizes.is_none_or(|((size, filter), to)| {

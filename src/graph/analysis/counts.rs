@@ -1,5 +1,4 @@
-//! MACs, parameters and bytes of a subgraph's operators, those of the subgraphs they run
-//! included.
+//! MACs, parameters and bytes of a subgraph's operators, including those of the subgraphs that they run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,41 +8,40 @@ use super::histogram::WeightStats;
 use super::macs::{Uncountable, macs};
 use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor};
 
-/// What one operator does for one inference, subgraphs that it runs included.
+/// The work of one operator in one inference, including the subgraphs that it runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cost {
-    /// Multiply-accumulates, see [`macs`](super::macs). Of the two subgraphs of an `IF` the costlier one, of
-    /// a `WHILE` condition and body once; 0 with a diagnostic where unknown.
+    /// Multiply-accumulates, see [`macs`](super::macs). An `IF` counts its costlier subgraph, a `WHILE` its condition
+    /// and body once. 0 with a diagnostic if unknown.
     pub macs: u64,
-    /// Constant values that the operator computes with, as many as the file stores; shapes,
-    /// axes, paddings and index arithmetic excluded. Constants that reach it through `DEQUANTIZE` or
-    /// `DENSIFY` are its parameters, not those of the operator that unpacks them.
+    /// Number of constant values that the operator computes with, as stored in the file, without shapes, axes, paddings
+    /// and index arithmetic. Constants that it reads through `DEQUANTIZE` or `DENSIFY` are its parameters, not those of
+    /// the operator that unpacks them.
     pub parameters: u64,
     /// Bytes of those constants as the file stores them.
     pub weight_bytes: u64,
-    /// Bytes of activations read, each tensor once. Constants, unpacked ones too, are none.
+    /// Bytes of activations read, each tensor once. Constants are not activations, even if they are unpacked.
     pub input_bytes: u64,
     /// Bytes of activations written.
     pub output_bytes: u64,
-    /// Values of the largest constant; absent where the operator has none.
+    /// Statistics of the largest constant's values; absent if the operator has no constant.
     pub weights: Option<WeightStats>,
 }
 
-/// Sums over the graph and the subgraphs that it runs. They stop at the largest number instead
-/// of overflowing.
+/// Sums over the graph and the subgraphs that it runs. They saturate instead of overflowing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Totals {
     pub macs: u64,
-    /// Each constant tensor once, however many operators read it.
+    /// Each constant tensor counts once, however many operators read it.
     pub parameters: u64,
-    /// Each buffer once, however many tensors share it.
+    /// Each buffer counts once, however many tensors share it.
     pub weight_bytes: u64,
 }
 
 /// Indices of operators whose MACs are not known, by reason and name.
 pub type Uncounted = BTreeMap<(Uncountable, String), Vec<usize>>;
 
-/// What is counted of one subgraph.
+/// The counts of one subgraph.
 #[derive(Default)]
 pub struct SubgraphCounts {
     /// Parallel to [`Subgraph::operators`]; without [`Cost::weights`].
@@ -51,7 +49,7 @@ pub struct SubgraphCounts {
     /// For each operator the stored tensors it computes with.
     pub parameters: Vec<Vec<usize>>,
     pub uncounted: Uncounted,
-    /// Of `costs`, kept because a subgraph may be called often.
+    /// Sums over `costs`, cached because a subgraph may be called often.
     sums: Totals,
 }
 
@@ -73,7 +71,7 @@ impl SubgraphCounts {
 pub struct Counter<'m> {
     model: &'m Model<'m>,
     counted: BTreeMap<usize, SubgraphCounts>,
-    /// Subgraphs on the way from the root, to find circles.
+    /// Subgraphs on the path from the root, to detect cycles.
     path: Vec<usize>,
 }
 
@@ -94,7 +92,7 @@ impl<'m> Counter<'m> {
         &self.counted
     }
 
-    /// Totals of one inference of `root`. Sums stop at the largest 64-bit number.
+    /// Totals of one inference of `root`. Sums saturate at the largest 64-bit number.
     pub fn totals(&self, root: usize) -> Totals {
         let mut buffers = BTreeSet::new();
         let mut totals = Totals {
@@ -146,7 +144,7 @@ impl<'m> Counter<'m> {
         self.counted.insert(subgraph_idx, counts);
     }
 
-    /// Adds the parameters of what an operator calls to its own, and returns the MACs of that.
+    /// Adds the parameters of the subgraphs that an operator calls to its own, and returns the MACs of these subgraphs.
     fn add_callees(&mut self, calls: &Calls, cost: &mut Cost) -> Result<u64, Uncountable> {
         let mut macs = Vec::new();
         for &callee in calls.subgraphs() {
@@ -199,8 +197,8 @@ fn own_cost(
     }
 }
 
-/// Values of a constant that the file holds: of a sparse tensor those it stores, and never more
-/// than the buffer has room for.
+/// Number of values of a constant that the file stores: for a sparse tensor its stored values, and never more than fit
+/// in the buffer.
 fn stored_values(model: &Model, tensor: &Tensor) -> u64 {
     let sparse = tensor
         .sparsity

@@ -1,4 +1,4 @@
-//! What the counts do not say, as diagnostics.
+//! Diagnostics about what the counts leave out.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::unplannable::Unplannable;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::Graph;
 
-/// Names listed in one message at most: a message is for people.
+/// Maximum number of names in one message, so that people can read it.
 const MAX_NAMES: usize = 10;
 
 /// Doubts about MACs and bytes of the graph and the subgraphs it calls.
@@ -52,7 +52,7 @@ fn of_uncounted(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> Vec
     by_reason.iter().map(doubt).collect()
 }
 
-/// The operator meant, where there is one alone and it is in the graph itself.
+/// The uncounted operator, if there is only one and it is in the graph itself.
 fn only_uncounted(graph: &Graph, counted: &BTreeMap<usize, SubgraphCounts>) -> Option<usize> {
     let mut all = counted.iter().flat_map(|(subgraph_idx, counts)| {
         counts
@@ -192,7 +192,7 @@ pub fn of_missing_plan(reason: &Unplannable) -> Diagnostic {
     )
 }
 
-/// Tensors outside every operator's use count in the arena, which surprises.
+/// A diagnostic for tensors that no operator uses: they still take space in the arena, which is unexpected.
 pub fn of_plan(plan: &MemoryPlan) -> Option<Diagnostic> {
     let ends = |used: bool| {
         let placements = plan

@@ -8,12 +8,12 @@
 /// A buffer to place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// A multiple of the arena's alignment, where offsets are to be aligned.
+    /// A multiple of the arena's alignment, if offsets must be aligned.
     pub size_bytes: u64,
     /// First and last step at which the buffer is alive, inclusive.
     pub first_step: i64,
     pub last_step: i64,
-    /// Where the buffer must lie, if someone has decided that already.
+    /// Offset of the buffer, if it is already decided.
     pub fixed_offset_bytes: Option<u64>,
 }
 
@@ -113,7 +113,7 @@ mod tests {
         in_space && overlap_in_time(left.0, right.0)
     }
 
-    /// The same rules without a sorted list: every possible offset is tried against everything.
+    /// The same rules without a sorted list: compares every possible offset with every placed buffer.
     fn place_naively(requests: &[Request]) -> Vec<u64> {
         let mut order: Vec<usize> = (0..requests.len()).collect();
         order.sort_by_key(|&idx| match requests[idx].fixed_offset_bytes {

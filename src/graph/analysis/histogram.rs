@@ -1,8 +1,8 @@
-//! How the stored values of a constant are distributed: what compilers go by when they compress it.
+//! The distribution of a constant's stored values, on which its compressed size depends.
 
 use std::sync::Arc;
 
-/// How the values of a weight tensor are distributed: compilers compress them.
+/// Statistics of a weight tensor's values, on which its compressed size depends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightStats {
     /// Standard deviation in stored units (int8 steps), or in real units for floats.
@@ -17,10 +17,10 @@ pub struct WeightStats {
 /// How often each byte is stored in a constant.
 #[derive(Clone, Debug)]
 pub struct ByteHistogram {
-    /// Of a sample where the constant is large. Parts of a constant, and constants of another zero point in the same
-    /// buffer, share them: 2 kB.
+    /// Counts of each byte value, from a sample if the constant is large. They take 2 kB, so parts of a constant, and
+    /// constants with another zero point in the same buffer, share them.
     pub counts: Arc<[u64; 256]>,
-    /// The byte that stands for 0.
+    /// The byte that represents 0.
     pub zero: u8,
     /// Whether bytes are in two's complement.
     pub is_signed: bool,
@@ -29,7 +29,7 @@ pub struct ByteHistogram {
 }
 
 impl ByteHistogram {
-    /// Of a constant of another size whose values have the same distribution.
+    /// The histogram of a constant of another size whose values have the same distribution.
     pub fn resized(this: &Arc<Self>, n_bytes: u64) -> Arc<Self> {
         let n_bytes = usize::try_from(n_bytes).unwrap_or(usize::MAX);
         match this.n_bytes == n_bytes {
@@ -49,7 +49,8 @@ impl PartialEq for ByteHistogram {
             return rest(self) == rest(other);
         }
         let pairs = self.counts.iter().zip(other.counts.iter());
-        // Number by number: WebAssembly compares memory byte by byte, and histograms are compared at every layer.
+        // Compare number by number: WebAssembly compares memory byte by byte, which is slower, and histograms are
+        // compared for every layer.
         let differs = pairs.fold(0, |differs, (one, other)| differs | (one ^ other));
         differs == 0
     }

@@ -6,11 +6,11 @@ use super::calls::{Calls, MAX_CALL_DEPTH};
 use super::unplannable::{MAX_WALKED, Unplannable};
 use crate::formats::tflite::{Model, OpKind, Operator};
 
-/// Step of tensors that nothing writes or reads: the arena has room for all of them at once.
+/// Step of tensors that nothing writes or reads. The arena holds all of them at the same time.
 pub const NEVER: i64 = -1;
 
-/// Step 0 is the root subgraph's start; each operator takes the next one, and each call of a
-/// subgraph one more before its operators.
+/// Lifetimes in steps. Step 0 is the start of the root subgraph; each operator takes the next step, and each call of a
+/// subgraph takes one more step before its operators.
 pub struct Lifetimes {
     /// First and last step of each tensor, by subgraph.
     pub steps: Vec<Vec<(i64, i64)>>,

@@ -1,11 +1,10 @@
 //! Multiply-accumulates of one operator, from shapes and options.
 //!
-//! One MAC is one product added to a running sum in a convolution or matrix product, counted as
-//! if dense and unskipped: products with padding and with stored or pruned zeros count. Biases,
-//! pooling, means, normalisations, elementwise operators, activations, recurrent gates'
-//! elementwise products and table look-ups count 0. For convolutions, depthwise convolutions
-//! and fully connected layers this is what Arm's Vela reports as `mac_count`; Vela also counts
-//! pooling and the steps it decomposes other operators into, which are no MACs here.
+//! One MAC is one product added to a running sum in a convolution or matrix product. All products count, also those
+//! with padding and with stored or pruned zeros. Biases, pooling, means, normalisations, elementwise operators,
+//! activations, recurrent gates' elementwise products and table look-ups count 0. For convolutions, depthwise
+//! convolutions and fully connected layers this is what Arm's Vela reports as `mac_count`; Vela also counts pooling and
+//! the operations into which it decomposes other operators, which are not MACs here.
 
 use super::shape::element_count;
 use crate::formats::tflite::{BuiltinOptions, OpKind, Operator, Tensor};
@@ -13,11 +12,11 @@ use crate::formats::tflite::{BuiltinOptions, OpKind, Operator, Tensor};
 /// Why an operator's MACs are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Uncountable {
-    /// The operator's work is not defined by the schema, or is no matrix product.
+    /// The operator's work is not defined by the schema, or is not a matrix product.
     Operator,
     /// An operand is missing, or its shape is not one the operator can have.
     Shape,
-    /// More than 64 bits can hold.
+    /// The count does not fit in 64 bits.
     Overflow,
 }
 
@@ -50,7 +49,7 @@ pub fn macs(operator: &Operator, tensors: &[Tensor]) -> Result<u64, Uncountable>
     }
 }
 
-/// Operators whose work this module cannot tell.
+/// Operators whose MACs this module cannot count.
 const UNCOUNTED: &[OpKind] = &[
     OpKind::Custom,
     OpKind::Delegate,
@@ -102,7 +101,7 @@ fn count(shape: &[i32]) -> Result<u64, Uncountable> {
     element_count(shape).ok_or(Uncountable::Overflow)
 }
 
-/// Values of a shape that has to have `rank` dimensions: one left out of a file has none.
+/// Number of values of a shape that must have `rank` dimensions. A shape that the file leaves out has no dimensions.
 fn count_of_rank(rank: usize, shape: &[i32]) -> Result<u64, Uncountable> {
     match shape.len() == rank {
         true => count(shape),

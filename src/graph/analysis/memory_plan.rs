@@ -14,8 +14,8 @@ use crate::graph::Graph;
 /// Every tensor starts at a multiple of this (`MicroArenaBufferAlignment`).
 const ALIGNMENT_BYTES: u64 = 16;
 
-/// Activations laid out in one arena as the TensorFlow Lite Micro greedy planner does, in the
-/// file's order of operators, offsets that a compiler prescribes in the file respected.
+/// Activations laid out in one arena by the rules of TensorFlow Lite Micro's greedy planner, in the file's order of
+/// operators. Offsets that a compiler prescribes in the file are respected.
 ///
 /// A real arena holds more: working buffers that kernels ask for (which depend on the kernel
 /// library), and its persistent part (variables, and the interpreter's and kernels' own
@@ -24,7 +24,7 @@ const ALIGNMENT_BYTES: u64 = 16;
 pub struct MemoryPlan {
     /// Bytes of the arena's activation part (its head): the highest end of any tensor.
     pub arena_bytes: u64,
-    /// First node at which the most activation bytes are alive; absent in an empty graph.
+    /// First node at which the number of live activation bytes is largest; absent in an empty graph.
     pub peak_node_idx: Option<usize>,
     /// Activation bytes alive while each node runs, each tensor rounded up to the arena's
     /// alignment of 16 bytes, parallel to [`Graph::nodes`].
@@ -40,8 +40,8 @@ pub struct Placement {
     pub tensor_idx: usize,
     pub offset_bytes: u64,
     pub size_bytes: u64,
-    /// First and last node of the graph while which the tensor is needed; absent where no
-    /// operator needs it (its place is reserved nevertheless).
+    /// First and last node of the graph during which the tensor is needed; absent if no operator needs it (its space is
+    /// reserved nevertheless).
     pub nodes: Option<RangeInclusive<usize>>,
 }
 
@@ -100,8 +100,8 @@ pub fn peak_node_idx(live_bytes: &[u64]) -> Option<usize> {
         .max_by_key(|&node_idx| live_bytes[node_idx])
 }
 
-/// Old files leave out shapes, which then look like those of scalars, until an operator cannot
-/// work on scalars.
+/// Old files leave out shapes, which then look like scalars. This is detected at an operator that cannot work on
+/// scalars.
 fn check_operand_shapes(model: &Model) -> Result<(), Unplannable> {
     for (subgraph_idx, subgraph) in model.subgraphs.iter().enumerate() {
         for (operator_idx, operator) in subgraph.operators.iter().enumerate() {
@@ -118,7 +118,7 @@ fn check_operand_shapes(model: &Model) -> Result<(), Unplannable> {
     Ok(())
 }
 
-/// No matrix product or convolution gives a scalar.
+/// Whether an operand lacks its shape: the result of a matrix product or convolution is never a scalar.
 fn lacks_shapes(operator: &Operator, tensors: &[Tensor]) -> bool {
     let writes_scalar = operator
         .outputs
@@ -130,7 +130,7 @@ fn lacks_shapes(operator: &Operator, tensors: &[Tensor]) -> bool {
     }
 }
 
-/// A tensor that needs a place.
+/// A tensor that must be placed.
 struct ArenaBuffer {
     subgraph_idx: usize,
     tensor_idx: usize,
@@ -170,7 +170,7 @@ fn arena_buffers(model: &Model, lifetimes: &Lifetimes) -> Result<Vec<ArenaBuffer
     Ok(buffers)
 }
 
-/// Handles of resource variables: they point into what the kernel keeps for itself.
+/// Handles of resource variables. They refer to memory that the kernel owns.
 fn resource_handles(subgraph: &Subgraph) -> HashSet<usize> {
     let makers = subgraph
         .operators
@@ -181,8 +181,8 @@ fn resource_handles(subgraph: &Subgraph) -> HashSet<usize> {
         .collect()
 }
 
-/// Constants stay in the file, variables lie in the arena's persistent part unless a compiler
-/// has given them an offset.
+/// Whether a tensor is in the arena's head: constants stay in the file, and variables are in the persistent part unless
+/// a compiler gave them an offset.
 fn is_in_arena(model: &Model, tensor: &Tensor, fixed_offset_bytes: Option<u64>) -> bool {
     if tensor.is_variable {
         return fixed_offset_bytes.is_some();
@@ -300,7 +300,7 @@ fn node_steps(graph: &Graph, lifetimes: &Lifetimes) -> Vec<RangeInclusive<i64>> 
     graph.nodes.iter().map(steps).collect()
 }
 
-/// Bytes alive while each node runs: the most of its steps. Linear.
+/// Live bytes while each node runs: the maximum over its steps. Linear.
 fn live_bytes(requests: &[Request], node_steps: &[RangeInclusive<i64>]) -> Option<Vec<u64>> {
     let n_steps = node_steps
         .iter()
@@ -353,8 +353,8 @@ fn placements(
     buffers.iter().zip(offsets).map(placement).collect()
 }
 
-/// The nodes, first and last in execution order, whose steps meet the lifetime. `by_step` is
-/// sorted, its ranges do not overlap.
+/// The first and the last node, in execution order, whose steps overlap the lifetime. `by_step` is sorted, and its
+/// ranges do not overlap.
 fn nodes_during(
     by_step: &[(&RangeInclusive<i64>, usize)],
     request: &Request,

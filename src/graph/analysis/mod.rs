@@ -1,7 +1,7 @@
 //! [`Graph`] → exact facts: what can be counted without running or learning anything.
 //!
-//! MACs follow the convention of [`macs`]; the arena is that of TensorFlow Lite Micro, see
-//! [`MemoryPlan`] for what a real one holds besides.
+//! MACs follow the convention of [`macs`]. The arena is that of TensorFlow Lite Micro; [`MemoryPlan`] says what a real
+//! arena holds in addition.
 
 pub mod calls;
 mod constants;
@@ -41,16 +41,17 @@ pub struct Analysis {
     /// Parallel to [`Graph::nodes`].
     pub costs: Vec<Cost>,
     pub totals: Totals,
-    /// Absent where a shape is known only at run time, the first dimension of each (the batch)
-    /// excepted, and where a limit is exceeded; a diagnostic then says which.
+    /// Absent if a shape is known only at run time (except for the first dimension, the batch), or if a limit is
+    /// exceeded; a diagnostic then says which.
     pub memory_plan: Option<MemoryPlan>,
-    /// Operators whose operands no kernel takes together: nothing that depends on shapes is known.
+    /// Operators with a combination of operands that no kernel supports. If there is one, nothing that depends on
+    /// shapes is known.
     pub contradictions: Vec<Contradiction>,
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Weight units looked at in one graph, a bound on time: beyond it operators have no
-/// [`WeightStats`], and a diagnostic says so. Ordinary files of up to 500 layers stay below.
+/// Maximum number of weight units that are sampled in one graph, to bound the time. Operators beyond it have no
+/// [`WeightStats`], and a diagnostic says so. Ordinary files of up to 500 layers stay below it.
 pub const MAX_SAMPLES: usize = 500 * weights::MAX_SAMPLES_PER_TENSOR;
 
 /// Counts everything [`Analysis`] holds. Linear in operators and (up to a limit) weight bytes;
@@ -87,7 +88,7 @@ pub fn analyze(graph: &Graph) -> Analysis {
     }
 }
 
-/// Adds weight statistics, each constant's once.
+/// Adds weight statistics, computed once for each constant.
 struct Sampler<'g, 'm> {
     graph: &'g Graph<'m>,
     known: HashMap<weights::Stored, Option<WeightStats>>,

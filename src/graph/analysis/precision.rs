@@ -8,7 +8,7 @@ use super::Analysis;
 use crate::formats::tflite::{OpKind, TensorType};
 use crate::graph::{Graph, Node};
 
-/// What the operators that multiply compute in.
+/// The element types in which operators that multiply compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema, ts_rs::TS))]
 #[serde(rename_all = "kebab-case")]

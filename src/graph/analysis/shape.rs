@@ -13,7 +13,7 @@ pub fn element_count(shape: &[i32]) -> Option<u64> {
     })
 }
 
-/// What a shape signature says is known only at run time.
+/// Which dimensions are known only at run time, according to the shape signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dynamic {
     Nothing,

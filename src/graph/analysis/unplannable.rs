@@ -1,14 +1,14 @@
-//! Why activations have no plan, and the limits behind that.
+//! Why activations have no plan, and the limits that can cause this.
 
 use super::calls::MAX_CALL_DEPTH;
 use crate::formats::tflite::TensorType;
 
-/// Tensors and working buffers of kernels placed at most: placing is quadratic, and this many take about a tenth of a second.
-/// The largest networks that people deploy have a few thousand.
+/// Maximum number of tensors and working buffers that are placed. Placing is quadratic, and this number takes about a
+/// tenth of a second. The largest deployed networks have a few thousand.
 pub const MAX_PLANNED_TENSORS: usize = 10_000;
 
-/// Operators and operands walked at most, those of a subgraph with its inputs and outputs again at each
-/// call: nested calls of small subgraphs can multiply without bound. Some ten milliseconds' worth, and more
+/// Maximum number of operators and operands that are visited, where a subgraph counts again at each call, because
+/// nested calls of small subgraphs can multiply without bound. This number takes about ten milliseconds, and is more
 /// than a file without calls can have.
 pub const MAX_WALKED: usize = 1 << 21;
 

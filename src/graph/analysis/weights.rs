@@ -1,17 +1,17 @@
-//! Looks at the stored values of a constant, at a sample of them where it is large.
+//! Statistics of the stored values of a constant, from a sample if the constant is large.
 
 use std::sync::Arc;
 
 use super::histogram::{ByteHistogram, WeightStats};
 use crate::formats::tflite::{Buffer, Tensor, TensorType};
 
-/// Stored units (bytes, or values wider than a byte) looked at in one constant. Larger ones are
-/// sampled at a fixed stride: with this many, the standard deviation and the entropy of a sample
-/// are within about 0.3 % of the whole's, and a 20 MB file costs a few milliseconds.
+/// Maximum number of stored units (bytes, or values wider than a byte) that are sampled in one constant. Larger
+/// constants are sampled at a fixed stride. With this number, the standard deviation and the entropy of a sample are
+/// within about 0.3 % of those of the whole, and a 20 MB file costs a few milliseconds.
 pub const MAX_SAMPLES_PER_TENSOR: usize = 1 << 16;
 
-/// What [`weight_stats`] of a tensor depend on but for its size: tensors that share a buffer, or a distribution, share
-/// them, and are looked at once.
+/// The key of [`weight_stats`]: all that they depend on except the size. Tensors that share a buffer, or a
+/// distribution, share their statistics, which are computed once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stored {
     values: StoredValues,
@@ -40,7 +40,7 @@ impl Stored {
         }
     }
 
-    /// The same for all tensors whose histograms have the same counts: those with other zero points, too.
+    /// The same key for all tensors whose histograms have the same counts, including those with different zero points.
     pub fn with_any_zero_point(self) -> Self {
         Self {
             zero_point: 0,
@@ -65,8 +65,8 @@ fn zero_point(tensor: &Tensor) -> i64 {
     first.copied().unwrap_or(0)
 }
 
-/// Statistics of `buffer`, that of `tensor`. Of weights that are only described, those of 8-bit types have
-/// some.
+/// Statistics of `buffer`, which is the buffer of `tensor`. Weights that are only described have statistics if they are
+/// of an 8-bit type.
 pub fn weight_stats(buffer: &Buffer, tensor: &Tensor) -> Option<WeightStats> {
     let Buffer::Described { n_bytes, counts } = buffer else {
         return stats_of_bytes(buffer.bytes(), tensor);
@@ -167,7 +167,7 @@ impl Sample {
         }
     }
 
-    /// Counts `n` values, all equal. What is not finite has no place in a deviation.
+    /// Counts `n` equal values. Values that are not finite are left out of the deviation.
     fn add_value(&mut self, value: f64, n: f64) {
         let offset = value - self.zero_point;
         if (offset as f32).is_finite() {
@@ -178,7 +178,7 @@ impl Sample {
         }
     }
 
-    /// Types of which a byte holds `N` values: the histogram already tells everything.
+    /// Adds types with `N` values in a byte, for which the histogram of bytes is sufficient.
     fn add_narrow<const N: usize>(&mut self, bytes: &[u8], values: impl Fn(u8) -> [f64; N]) {
         self.histogram = histogram(bytes);
         for byte in 0..=u8::MAX {
@@ -241,7 +241,8 @@ fn histogram(bytes: &[u8]) -> [u64; 256] {
     sum_of_tables(&tables)
 }
 
-/// A table for each position: equal bytes in one table would wait for each other's store.
+/// Counts with one table for each position, because consecutive equal bytes in a single table would have to wait for
+/// each other's store.
 fn count_bytes<const N: usize>(tables: &mut [[u32; 256]; N], bytes: &[u8]) {
     for (table, &byte) in tables.iter_mut().zip(bytes) {
         table[usize::from(byte)] += 1;
@@ -253,7 +254,8 @@ fn sum_of_tables<const N: usize>(tables: &[[u32; 256]; N]) -> [u64; 256] {
 }
 
 fn entropy_bits(histogram: &[u64; 256]) -> f32 {
-    /// Small constants have many bytes as often as each other, and a logarithm takes longer than all else here.
+    /// Number of cached logarithms. In small constants many bytes occur equally often, and the logarithm is the slowest
+    /// operation here.
     const N_KNOWN: usize = 64;
     let total: u64 = histogram.iter().sum();
     let term = |n: u64| {

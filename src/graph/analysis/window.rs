@@ -29,7 +29,7 @@ impl Window {
         groups: 1.0,
     };
 
-    /// That of one node, which reads so many channels. The filter's size is its weights' shape's.
+    /// The window of one node that reads `in_channels` channels. The filter's size comes from the shape of its weights.
     pub fn of(graph: &Graph, node_idx: usize, in_channels: f32) -> Self {
         let operator = graph.nodes[node_idx].operator;
         let Some(mut window) = stated_window(&operator.options) else {
@@ -59,7 +59,7 @@ impl Window {
     }
 }
 
-/// The window as the options state it; a filter of 0 says that the weights' shape has it.
+/// The window as the options state it; a filter of 0 means that the size comes from the shape of the weights.
 fn stated_window(options: &BuiltinOptions) -> Option<Window> {
     use BuiltinOptions::*;
     let same = |padding| f32::from(u8::from(padding == Padding::Same));

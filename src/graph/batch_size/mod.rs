@@ -1,9 +1,9 @@
-//! [`Model`] for one input at a time → the same model for several: what converting it with another
-//! batch size would give.
+//! A [`Model`] with batch size 1 → the same model with a larger batch size, as converting it with that batch size would
+//! give it.
 //!
-//! The batch is the first dimension of the main subgraph's inputs and of all that is computed from
-//! them. LiteRT's `ResizeInputTensor` propagates it in the same way, but fails where a constant holds
-//! a shape (`RESHAPE` to `[1, 1000]`, for example), which a converter would write anew.
+//! The batch is the first dimension of the main subgraph's inputs and of all that is computed from them. LiteRT's
+//! `ResizeInputTensor` propagates it in the same way, but fails if a constant holds a shape (`RESHAPE` to `[1, 1000]`,
+//! for example), which a converter would change.
 
 mod rules;
 
@@ -12,11 +12,11 @@ use std::num::NonZeroU32;
 use self::rules::{Call, require};
 use crate::formats::tflite::{MAIN_SUBGRAPH, Model, Tensor};
 
-/// Inputs at a time. None that is measured has more, and a thousand times as many values as a shape in
-/// the file have 64 bits left for products.
+/// Largest batch size. No measurement has a larger one, and with a thousand times the values of a shape in the file,
+/// products still fit in 64 bits.
 pub const MAX_BATCH: u32 = 1024;
 
-/// Why a model cannot be taken for several inputs at a time.
+/// Why the batch size of a model cannot be changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BatchError {

@@ -1,4 +1,4 @@
-//! What each operator does with the first dimension of what it reads.
+//! The effect of each operator on the first dimension of its inputs.
 
 use crate::formats::tflite::{
     Buffer, BuiltinOptions, OpKind, Operator, Subgraph, TensorType, dimension, integers,
@@ -9,7 +9,7 @@ pub const JOINED: &str = "works across the first dimension";
 const CONSTANT: &str = "meets the inputs with values whose first dimension does not grow";
 pub const UNKNOWN: &str = "is not known to leave the first dimension alone";
 
-/// One operator, with what is known of its inputs.
+/// One operator, with what is known about its inputs.
 pub struct Call<'c, 'm> {
     pub subgraph: &'c Subgraph,
     pub buffers: &'c [Buffer<'m>],
@@ -20,7 +20,7 @@ pub struct Call<'c, 'm> {
 }
 
 impl Call<'_, '_> {
-    /// The tensors whose first dimension grows with the batch, or why there is no saying.
+    /// The tensors whose first dimension grows with the batch size, or why this is unknown.
     pub fn grown(&self) -> Result<Vec<usize>, &'static str> {
         let mut read = self.operator.inputs.iter().flatten();
         if !read.any(|&tensor_idx| self.batched[tensor_idx]) {
@@ -163,13 +163,15 @@ impl Call<'_, '_> {
         require(self.result().len() >= at_least, JOINED)
     }
 
-    /// The result's first dimension is the first operand's, and is not the one that is worked along.
+    /// Requires that the result keeps the first dimension of the first operand, and that the operator does not work
+    /// along it.
     fn keeps_first(&self, at_least: usize) -> Result<(), &'static str> {
         let is_kept = self.first(0) == self.result().first().copied();
         require(is_kept, JOINED).and(self.result_of_rank(at_least))
     }
 
-    /// What grows has the result's rank, and what does not is repeated along the first dimension.
+    /// Requires that operands that grow have the rank of the result, and that the others are repeated along the first
+    /// dimension.
     fn all_grow_alike(&self) -> Result<(), &'static str> {
         let rank = self.result().len();
         let fits = |position: usize| {
@@ -182,7 +184,7 @@ impl Call<'_, '_> {
         require((0..self.operator.inputs.len()).all(fits), CONSTANT)
     }
 
-    /// Stacks of matrices, each with its own or all with the same.
+    /// Requires a product of stacks of matrices, pair by pair or all with the same matrix.
     fn matrix_product(&self) -> Result<(), &'static str> {
         let stacked =
             |position: usize| !self.is_batched(position) || self.shape(position).len() > 2;
@@ -198,7 +200,7 @@ impl Call<'_, '_> {
         require(is_later(axis, self.result().len()), JOINED)
     }
 
-    /// The constant at `axes` names none that is the first of the operand.
+    /// Requires that the constant at `axes` does not contain the first axis of the operand.
     fn off_axes_of(&self, axes: usize, operand: usize) -> Result<(), &'static str> {
         let others = (0..self.operator.inputs.len()).filter(|&position| position != operand);
         require(
@@ -252,7 +254,7 @@ fn is_later(axis: i32, rank: usize) -> bool {
     dimension(axis, rank).is_some_and(|dimension| dimension > 0)
 }
 
-/// Each input of the batch by itself; other operands are constants.
+/// Operators that process each input of the batch separately; their other operands are constants.
 const ONE_BY_ONE: &[OpKind] = &[
     OpKind::AveragePool2d,
     OpKind::BatchToSpaceNd,

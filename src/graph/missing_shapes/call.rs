@@ -15,9 +15,9 @@ pub type Shape = Vec<i64>;
 /// Why the shapes of an operator's results do not follow from its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unshaped {
-    /// The operator has no rule, or its inputs do not tell.
+    /// The operator has no rule, or its inputs do not determine the shape.
     Unknown,
-    /// No kernel takes these inputs together; why, in words.
+    /// No kernel supports this combination of inputs; why, in words.
     Contradiction(&'static str),
 }
 

@@ -1,9 +1,9 @@
-//! [`Model`] → the same with the shapes that a TFLite file leaves out: some files store those of inputs and
-//! constants alone.
+//! [`Model`] → the same model with the shapes that a TFLite file leaves out. Some files store only the shapes of inputs
+//! and constants.
 //!
-//! LiteRT computes the shape of every operator's result when it loads a file, so that such files run. `rules` has
-//! what each operator makes of its inputs' shapes, `layers`, `layouts` and `slices` the arithmetic, `values` what
-//! files compute from shapes at run time, and `input_sizes` takes sizes that a file leaves open.
+//! These files run because LiteRT computes the shape of every operator's result when it loads a file. `rules` has the
+//! rule of each operator, `layers`, `layouts` and `slices` have the arithmetic, `values` has the values that files compute
+//! from shapes at run time, and `input_sizes` takes sizes that a file leaves open.
 
 mod call;
 mod input_sizes;
@@ -25,10 +25,10 @@ use self::values::MAX_COMPUTED_RANK;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::formats::tflite::{Buffer, Format, Model, Operator, Subgraph, Tensor};
 
-/// Gives every tensor that has no shape the one that follows from the operator that writes it, in the file's order of
-/// operators. A shape stays unknown where the operator is not known to have only one, where one of its inputs has none
-/// or holds a shape that depends on data, and where a size does not fit 32 bits or the tensor's bytes 64. Stored shapes
-/// and variables stay as they are, and so do models of other formats. Linear in operands.
+/// Gives every tensor without a shape the shape that follows from the operator that writes it, in the file's order of
+/// operators. A shape stays unknown if the operator has no rule that determines it, if one of its inputs has no shape
+/// or holds a shape that depends on data, if a size does not fit in 32 bits, or if the tensor's bytes do not fit in 64
+/// bits. Stored shapes, variables and models of other formats are not changed. Linear in operands.
 pub fn fill(model: &mut Model) {
     if model.format != Format::Tflite {
         return;
@@ -41,7 +41,7 @@ pub fn fill(model: &mut Model) {
     model.diagnostics.extend(doubt(n_filled));
 }
 
-/// Shapes of an operator's results by the shapes and constants that it reads alone.
+/// Shapes of an operator's results, computed only from the shapes and constants that it reads.
 pub fn outputs(
     tensors: &[Tensor],
     buffers: &[Buffer],
@@ -55,8 +55,8 @@ pub fn outputs(
     })
 }
 
-/// How many tensors have a shape now that the file does not store. A scalar is none of them: old files store its
-/// shape, which has no dimensions, and say nothing of the rank.
+/// Returns the number of tensors that received a shape that the file does not store. Scalars are not counted: old files
+/// store their shape, which has no dimensions, without stating the rank.
 fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> usize {
     let Subgraph {
         tensors, operators, ..
@@ -95,7 +95,7 @@ fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> usize {
     n_filled
 }
 
-/// How many of an operator's outputs have dimensions that they had not.
+/// Returns how many of an operator's outputs received dimensions.
 fn set_all(tensors: &mut [Tensor], outputs: &[usize], shapes: Outputs) -> usize {
     let mut set = |output: usize, shape: &Shape| set(&mut tensors[output], shape);
     let is_set = |is_set: &bool| *is_set;
@@ -116,7 +116,7 @@ fn is_missing(tensor: &Tensor) -> bool {
     !tensor.has_rank && !tensor.is_variable
 }
 
-/// Whether the tensor has dimensions that it had not.
+/// Returns whether the tensor received dimensions.
 fn set(tensor: &mut Tensor, shape: &Shape) -> bool {
     if !is_missing(tensor) || shape.len() > MAX_COMPUTED_RANK {
         return false;

@@ -1,4 +1,4 @@
-//! What each operator makes of its inputs' shapes.
+//! The shapes of each operator's results, from the shapes of its inputs.
 
 use super::call::Unshaped::Unknown;
 use super::call::{Call, Known, Shape, require};
@@ -52,7 +52,7 @@ fn only(call: &Call) -> Known<Shape> {
     }
 }
 
-/// Results have the shape of the first input, whatever the others are.
+/// Operators whose results have the shape of the first input, whatever the other inputs are.
 const LIKE_FIRST_INPUT: &[OpKind] = &[OpKind::Densify, OpKind::ReverseSequence, OpKind::ReverseV2];
 
 fn of_layer(call: &Call) -> Known<Shape> {

@@ -1,5 +1,5 @@
-//! Values that are computed from shapes, and that say which shape another tensor has: converters write the size of a
-//! batch, which they do not know, as `SHAPE`, `STRIDED_SLICE`, `PACK`.
+//! Values that are computed from shapes and determine the shape of another tensor: if converters do not know the batch
+//! size, they express it by `SHAPE`, `STRIDED_SLICE`, `PACK`.
 
 use super::call::Call;
 use super::slices::Range;

@@ -1,4 +1,4 @@
-//! What is asked for: another resolution or other channels; what changed in the network, and why it cannot.
+//! A requested change of resolution or channels, what it changed in the network, or why it is not possible.
 
 use crate::diagnostic::{Diagnostic, Severity};
 
@@ -8,7 +8,7 @@ pub const MAX_FACTOR: f64 = 4.0;
 /// Hidden channel counts of common architectures are multiples of this, and stay so.
 const CHANNEL_STEP: i32 = 8;
 
-/// What is built differently.
+/// The requested change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resize {
     /// Factor on height and width of the inputs, or on the length of sequences.
@@ -97,12 +97,12 @@ pub struct Resized {
     /// Layers with another number of output channels, and all that have weights.
     pub n_layers: usize,
     pub of_layers: usize,
-    /// Constants with another shape, which have to be trained anew.
+    /// Number of constants with another shape, which have to be trained again.
     pub n_constants: usize,
 }
 
 impl Resized {
-    /// The same as a doubt beside the numbers; none where the trained network can be used as it is.
+    /// A diagnostic that the network must be trained again; `None` if the trained network can be used as it is.
     pub fn diagnostic(&self) -> Option<Diagnostic> {
         let layers = match self.n_layers {
             0 => String::new(),

@@ -1,9 +1,9 @@
-//! [`Model`] → the same architecture for another input resolution, or with other channel counts: what building
-//! it anew with that resolution or width multiplier would give.
+//! [`Model`] → the same architecture for another input resolution, or with other channel counts, as if it were built
+//! with that resolution or width multiplier.
 //!
-//! The shape of every tensor follows from the shapes of its operator's inputs, as a converter computes it
-//! (`rules`). Weights whose shape changes take values of the old ones (`constants`): their number is exact,
-//! and their distribution, on which compressed sizes depend, is that of the trained network.
+//! The shape of every tensor follows from the shapes of its operator's inputs, as a converter computes it (`rules`).
+//! Weights whose shape changes reuse the old values (`constants`): their number is exact, and their distribution, on
+//! which compressed sizes depend, is that of the trained network.
 
 mod change;
 mod constants;
@@ -144,7 +144,8 @@ fn writers(subgraph: &Subgraph) -> Vec<Option<usize>> {
     writers
 }
 
-/// Marks the layers whose channels reach `tensors` unmixed. Whether there was one that was not marked yet.
+/// Marks the layers whose channels reach `tensors` without being mixed. Returns whether one of them was not marked
+/// before.
 fn keep_behind(
     subgraph: &Subgraph,
     writers: &[Option<usize>],

@@ -2,7 +2,7 @@
 
 use super::context::NodeContext;
 
-/// What a column speaks of, so that ablations and views can take columns by kind.
+/// What a column describes, so that ablations and views can select columns by group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Hyperparameters of the operator (PerfSAGE §4.1, node features).
@@ -15,7 +15,7 @@ pub enum Group {
     Plan,
     /// How the weight values are distributed: NPU compilers compress them.
     Weights,
-    /// Where in the graph it stands, and the work up to and including it.
+    /// The position of the node in the graph, and the work up to and including the node.
     Position,
 }
 

@@ -1,4 +1,4 @@
-//! What the columns of one node are computed from.
+//! The values from which the columns of one node are computed.
 
 use std::ops::AddAssign;
 
@@ -35,13 +35,12 @@ impl Shape4 {
         }
     }
 
-    /// Channels in whole multiples of [`CHANNEL_MULTIPLE`].
+    /// Channels, rounded up to a multiple of [`CHANNEL_MULTIPLE`].
     pub fn c_padded(self) -> f32 {
         (f64::from(self.c) * self.channel_padding()) as f32
     }
 
-    /// Factor by which the tensor grows when its channels are padded to whole multiples of
-    /// [`CHANNEL_MULTIPLE`].
+    /// Factor by which the tensor grows when its channels are rounded up to a multiple of [`CHANNEL_MULTIPLE`].
     pub fn channel_padding(self) -> f64 {
         let channels = f64::from(self.c);
         if channels == 0.0 {
@@ -68,7 +67,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Of a node whose largest constant takes so many bytes in the compiler's weight code.
+    /// The work of a node whose largest constant has this many bytes in the compiler's weight encoding.
     pub fn of(
         graph: &Graph,
         analysis: &Analysis,
@@ -106,7 +105,7 @@ impl AddAssign for Work {
     }
 }
 
-/// One node, seen from all sides that the columns need.
+/// One node with everything that its columns need.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeContext {
     pub window: Window,
@@ -123,9 +122,9 @@ pub(super) struct NodeContext {
     pub feature_map_bytes_alive: f64,
     /// What the compiler plans on each accelerator.
     pub planned: [PlannedOperator; N_ACCELERATORS],
-    /// Of the node before it in the order of execution.
+    /// Work of the previous node in the order of execution.
     pub before: Work,
-    /// Of the node after it.
+    /// Work of the next node in the order of execution.
     pub next: Work,
     pub weight_std: f32,
     pub weight_zero_share: f32,
@@ -138,8 +137,8 @@ pub(super) struct NodeContext {
 }
 
 impl NodeContext {
-    /// The node's own side of things; its work, degrees, running sums, neighbours and padded live
-    /// bytes are the caller's.
+    /// The values that follow from the node itself. The caller fills in its work, degrees, running sums, neighbours and
+    /// padded live bytes.
     pub fn of(graph: &Graph, analysis: &Analysis, ends: &Ends, node_idx: usize) -> Self {
         let operator = graph.nodes[node_idx].operator;
         let cost = &analysis.costs[node_idx];
@@ -180,13 +179,13 @@ fn any_of(mut tensors: impl Iterator<Item = usize>, is_one: &[bool]) -> f32 {
     f32::from(u8::from(tensors.any(|t| is_one[t])))
 }
 
-/// What an operator reads that is no constant.
+/// The inputs of an operator that are not constant.
 fn activations<'g>(graph: &'g Graph, operator: &'g Operator) -> impl Iterator<Item = usize> {
     let read = operator.inputs.iter().flatten().copied();
     read.filter(|&t| !graph.is_constant(t))
 }
 
-/// Of the first activation that an operator reads, and of its first output.
+/// Shapes of the first activation that an operator reads and of its first output.
 fn shapes(graph: &Graph, operator: &Operator) -> [Shape4; 2] {
     let ends = [
         activations(graph, operator).next(),

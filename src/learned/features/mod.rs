@@ -13,13 +13,13 @@ use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use context::{Ends, NodeContext, Work};
 
-/// What a predictor sees of a graph.
+/// The input of a predictor for one graph.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Features {
     /// Operator kind of each node: the `BuiltinOperator` number (32 for custom operators).
     pub categories: Vec<i32>,
-    /// Row-major `[n_nodes, N_COLUMNS]`, every value finite, units as [`COLUMNS`] says. Scaling to
-    /// a network's liking belongs to the trained network.
+    /// Row-major `[n_nodes, N_COLUMNS]`. Every value is finite and has the unit that [`COLUMNS`] states. Scaling of the
+    /// values is part of the trained network.
     pub nodes: Vec<f32>,
     /// Node index of the writer of each edge, duplicates removed, sorted by reader, then writer.
     pub edge_src: Vec<u32>,
@@ -33,8 +33,8 @@ impl Features {
     }
 }
 
-/// Identifies the meaning of [`Features::nodes`]: 16 hexadecimal digits of a SHA-256 over the table.
-/// A trained bundle carries it, and is refused where it differs.
+/// Identifies the meaning of [`Features::nodes`]: 16 hexadecimal digits of a SHA-256 over the table. A trained bundle
+/// contains this id and is refused if it differs.
 pub fn schema_id() -> String {
     let mut hash = Sha256::new();
     hash.update(columns::REVISION.to_le_bytes());
@@ -53,7 +53,7 @@ pub fn schema_id() -> String {
 
 /// The predictor's input for one graph. Linear in nodes and edges.
 ///
-/// `compiler` is what the target's compiler plans for the same graph.
+/// `compiler` is the plan of the target's compiler for the same graph.
 pub fn extract(graph: &Graph, analysis: &Analysis, compiler: &CompilerPlan) -> Features {
     let (edge_src, edge_dst) = distinct_edges(graph);
     let n_nodes = graph.nodes.len();
@@ -102,7 +102,7 @@ pub fn extract(graph: &Graph, analysis: &Analysis, compiler: &CompilerPlan) -> F
     }
 }
 
-/// (writers, readers) of the edges, each pair of nodes once however many tensors join it.
+/// (writers, readers) of the edges. Each pair of nodes occurs once, however many tensors connect it.
 fn distinct_edges(graph: &Graph) -> (Vec<u32>, Vec<u32>) {
     let mut pairs: Vec<(u32, u32)> = graph
         .edges

@@ -1,17 +1,18 @@
-//! `TopK` and `GatherElements` along the columns of a matrix, by which networks find medians. tract's own are compiled
-//! for every type of tensor, with several sorts for each: with its `ScatterND`, 0.14 MB of the browser's module.
+//! `TopK` and `GatherElements` along the columns of a matrix, with which networks compute medians. tract's own versions
+//! are compiled for every type of tensor, with several sorts for each; together with its `ScatterND` they would add
+//! 0.14 MB to the browser's module.
 
 use std::cmp::Ordering;
 
 use tract_onnx::tract_core::internal::*;
 
-/// The first `k` values of each column in order, of equal ones the upper first, and the rows where they stood:
-/// `[n_rows, width]`, a scalar → `[k, width]` twice.
+/// The first `k` values of each column in sorted order, and their row indices. Of equal values, the one in the upper
+/// row comes first. `[n_rows, width]`, a scalar → `[k, width]` twice.
 #[derive(Clone, Debug, Hash, PartialEq, Eq)]
 pub(super) struct TopK {
-    /// The largest values first, otherwise the smallest.
+    /// Whether the largest values come first; otherwise the smallest.
     pub largest: bool,
-    /// Stands for `k` where it is known only when the network runs.
+    /// Symbol for `k` if its value is known only when the network runs.
     pub k: TDim,
 }
 
@@ -40,7 +41,7 @@ impl EvalOp for TopK {
         let plain = values.try_as_plain_ram()?;
         match values.datum_type() {
             DatumType::F32 => self.of(plain.as_slice::<f32>()?, [k, width], |a, b| {
-                // Not a number is an order's last.
+                // NaN comes last in any order.
                 let of_nan = a.is_nan().cmp(&b.is_nan());
                 a.partial_cmp(b).unwrap_or(of_nan)
             }),
@@ -98,8 +99,8 @@ impl TypedOp for TopK {
     }
 }
 
-/// Of each column of a matrix of floats, the values in the rows that `rows` names: `[n_rows, width]`, `[n, width]` →
-/// `[n, width]`.
+/// Gathers, in each column of a matrix of floats, the values at the given row indices: `[n_rows, width]`, `[n, width]`
+/// → `[n, width]`.
 #[derive(Clone, Debug, Hash, PartialEq, Eq)]
 pub(super) struct GatherInColumns;
 

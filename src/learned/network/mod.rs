@@ -1,5 +1,5 @@
-//! The trained network as an ONNX file → its outputs for a batch of graphs, run by tract. The only
-//! room that names tract.
+//! The trained network as an ONNX file → its outputs for a batch of graphs, run by tract. This is the only module that
+//! names tract.
 
 mod columns;
 mod operators;
@@ -17,7 +17,7 @@ use tract_onnx::tract_core::internal::*;
 use crate::learned::manifest::N_NODES;
 use crate::learned::packed::Batch;
 
-/// A network, which is optimised when it runs for the first time: many files never ask it.
+/// A network. It is optimised when it runs for the first time, because many files never need it.
 pub struct Network {
     source: Source,
     runnable: OnceLock<Arc<TypedRunnableModel>>,
@@ -53,7 +53,8 @@ impl Network {
         Ok(Self::of(Source::Model(read(onnx)?)))
     }
 
-    /// Of an ONNX file that [`Network::load`] took before: it is read when the network runs for the first time.
+    /// A network from an ONNX file that [`Network::load`] accepted before. The file is read when the network runs for
+    /// the first time.
     pub fn of_checked(onnx: Vec<u8>) -> Self {
         Self::of(Source::Checked(onnx))
     }
@@ -65,7 +66,7 @@ impl Network {
         }
     }
 
-    /// Values of each output, flat.
+    /// Runs the network. Returns the values of each output in row-major order.
     pub fn run(&self, batch: &Batch) -> Result<Vec<Vec<f32>>, NetworkError> {
         let runnable = self.runnable()?;
         outputs(runnable, batch).map_err(NetworkError::Tract)
@@ -110,8 +111,7 @@ fn outputs(runnable: &Arc<TypedRunnableModel>, batch: &Batch) -> TractResult<Vec
     runnable.run(inputs)?.iter().map(values).collect()
 }
 
-/// Checks that [`Network::load`] knows every operator of a file. The trainer asks this of what it
-/// exports.
+/// Checks that [`Network::load`] knows every operator of a file. The trainer checks its exports with it.
 pub fn check_operators(file: &ModelProto) -> Result<(), NetworkError> {
     let mut nodes = file.graph.iter().flat_map(|graph| &graph.node);
     match nodes.find(|node| !operators::is_known(&node.op_type)) {
@@ -124,15 +124,15 @@ pub fn check_operators(file: &ModelProto) -> Result<(), NetworkError> {
 }
 
 fn optimised(mut model: TypedModel) -> TractResult<Arc<TypedRunnableModel>> {
-    // Operators on rows are vectorised only where there are known to be any.
+    // tract vectorises operators on rows only if it knows that there is at least one row.
     model.symbols.add_assertion(format!("{N_NODES} >= 1"))?;
-    // Without `into_optimized`'s passes before it, which find nothing to simplify in an exported network and take
-    // half of the time of loading.
+    // Skip the simplifying passes of `into_optimized`: they find nothing to simplify in an exported network and take
+    // half of the loading time.
     model.optimize()?;
     model.into_runnable()
 }
 
-/// The file's graph, node by node: ONNX lists each after those that it reads.
+/// Builds the model node by node. ONNX lists each node after the nodes whose results it reads.
 fn model(file: &ModelProto) -> TractResult<TypedModel> {
     let graph = file.graph.as_ref().context("expected a graph")?;
     let mut model = TypedModel::default();

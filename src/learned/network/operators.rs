@@ -1,8 +1,8 @@
-//! The ONNX operators that our networks are made of, and what each becomes in tract: all that
-//! [`Network::load`](super::Network::load) runs, and all that the trainer may export.
+//! The ONNX operators of our networks, and the tract operations that each becomes.
+//! [`Network::load`](super::Network::load) runs only these, and the trainer may export only these.
 //!
-//! `tract_onnx::onnx()` registers every operator that tract knows, and so keeps the linker from dropping
-//! any. Of this table only what our networks need reaches the browser.
+//! `tract_onnx::onnx()` registers every operator that tract knows, so the linker cannot drop any. With this table, only
+//! the operators that our networks need are in the browser's module.
 
 use tract_onnx::pb::attribute_proto::AttributeType;
 use tract_onnx::pb::{AttributeProto, NodeProto};
@@ -75,7 +75,7 @@ pub(super) fn wire(model: &mut TypedModel, node: &NodeProto, inputs: TVec<Outlet
     wire(&mut wiring).with_context(|| format!("node `{}` ({})", node.name, node.op_type))
 }
 
-/// An ONNX node on its way into a model.
+/// An ONNX node that is being added to a model.
 struct Wiring<'a> {
     model: &'a mut TypedModel,
     node: &'a NodeProto,
@@ -93,7 +93,7 @@ impl Wiring<'_> {
         Ok(self.model.outlet_fact(outlet)?.clone())
     }
 
-    /// The value of an input that has to be known before the network runs.
+    /// The value of an input that must be constant.
     fn constant(&self, outlet: OutletId) -> TractResult<Arc<Tensor>> {
         let constant = self.fact(outlet)?.konst;
         constant.context("expected a constant, found a value that depends on the graph")
@@ -109,10 +109,10 @@ impl Wiring<'_> {
         self.node.attribute.iter().find(|found| found.name == name)
     }
 
-    /// Not the zero that an attribute of another type has for an integer.
+    /// The value of an integer attribute. An attribute of another type gives `None`, not the zero in its integer field.
     fn integer(&self, name: &str) -> Option<i64> {
         let attribute = self.attribute(name)?;
-        // Not by its method, for which the linker would take tract-onnx's whole object file.
+        // Do not call the attribute's method: the linker would then include the whole object file of tract-onnx.
         (attribute.r#type == i32::from(AttributeType::Int)).then_some(attribute.i)
     }
 
@@ -126,7 +126,7 @@ impl Wiring<'_> {
         self.model.wire_node(&self.node.name, operation, inputs)
     }
 
-    /// Adds an operation before that one.
+    /// Adds an operation whose result another operation of the same node reads.
     fn add_part(
         &mut self,
         part: impl std::fmt::Display,
@@ -142,7 +142,7 @@ impl Wiring<'_> {
         self.add(operation, &[values])
     }
 
-    /// Of two tensors that are broadcast to one shape and cast to one type.
+    /// Adds an operation on two tensors, which are broadcast to one shape and cast to one type.
     fn binary(&mut self, operation: Box<dyn BinMiniOp>) -> Outlets {
         let [a, b] = self.inputs()?;
         let types = (self.fact(a)?.datum_type, self.fact(b)?.datum_type);
@@ -179,12 +179,12 @@ fn checked_axis(axis: i64, rank: usize) -> TractResult<usize> {
 fn wire_cast_to(wiring: &mut Wiring) -> Outlets {
     let to = wiring.integer("to").context("expected a type to cast to")?;
     let to = match tensors::datum_type(to as i32)? {
-        // As tract's own index arithmetic: these may still be numbers of nodes.
+        // Use the type of tract's index arithmetic, because these values may depend on the number of nodes.
         DatumType::I64 => DatumType::TDim,
         other => other,
     };
     let [values] = wiring.inputs()?;
-    // Weights at once, so that no pass of the optimiser has to find that they are constant.
+    // Convert weights immediately, so that no optimiser pass has to find out that they are constant.
     match wiring.fact(values)?.konst {
         Some(weights) if to == DatumType::F32 => {
             let weights = tensors::to_f32(&weights)?;
@@ -260,12 +260,12 @@ fn wire_gather_elements(wiring: &mut Wiring) -> Outlets {
     wiring.add(GatherInColumns, &[table, places])
 }
 
-/// Over the last two axes; those before them are of both operands.
+/// A matrix product over the last two axes; the axes before them are batch axes of both operands.
 fn wire_mat_mul(wiring: &mut Wiring) -> Outlets {
     let [a, b] = wiring.inputs()?;
     let (fact, other) = (wiring.fact(a)?, wiring.fact(b)?);
     let rank = fact.rank();
-    // The letters before those of the matrices.
+    // The einsum letters before those of the matrices.
     let max_rank = 2 + usize::from(b'j' - b'a');
     ensure!(
         rank == other.rank() && (2..=max_rank).contains(&rank),
@@ -330,7 +330,8 @@ fn wire_scatter_nd(wiring: &mut Wiring) -> Outlets {
     wiring.add(ScatterRows { reduction }, &[table, indices, updates])
 }
 
-/// `start` and `end` would select a part of the shape: no network of ours has them.
+/// The attributes `start` and `end`, which select a part of the shape, are not supported, because our networks do not
+/// use them.
 fn wire_shape(wiring: &mut Wiring) -> Outlets {
     let [values] = wiring.inputs()?;
     for part in ["start", "end"] {

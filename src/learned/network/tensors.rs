@@ -48,7 +48,7 @@ fn read<T: Datum + Copy, const N: usize>(
     Tensor::from_shape(dims, &values)
 }
 
-/// As floats: exact.
+/// Converts a tensor to f32 without rounding.
 pub(super) fn to_f32(tensor: &Tensor) -> TractResult<Tensor> {
     if tensor.datum_type() != DatumType::F16 {
         return Ok(tensor.cast_to::<f32>()?.into_owned());
@@ -66,7 +66,7 @@ pub(super) fn to_f32(tensor: &Tensor) -> TractResult<Tensor> {
 fn widened(half: f16) -> f32 {
     /// Exponents of f32 are biased by 127, those of f16 by 15.
     const REBIAS: f32 = f32::from_bits((127 + 127 - 15) << 23);
-    /// From here on the result would be at least 2^16, which f16 has no number for but infinity and NaN.
+    /// From this value on the result would be at least 2^16, which f16 can represent only as infinity or NaN.
     const BEYOND: u32 = 0x7c00 << 13;
     let bits = u32::from(half.to_bits());
     let magnitude = (bits & 0x7fff) << 13;

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::Work;
 use crate::provenance::ErrorSummary;
 
-/// What a fit found, with how it was made.
+/// The result of a fit, with its origin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
-    /// What remakes the file.
+    /// The command that writes the file.
     pub command: String,
-    /// What counted.
+    /// The tool that counted the instructions.
     pub tool: String,
     pub targets: Vec<TargetCosts>,
 }
@@ -24,34 +24,34 @@ pub struct Costs {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetCosts {
     pub target: String,
-    /// Networks that the costs were fitted to.
+    /// Number of networks that the costs were fitted to.
     pub n_fitted: usize,
     pub kernels: BTreeMap<String, KernelCosts>,
-    /// Of estimated instructions, on networks that nothing was fitted to.
+    /// Error of estimated instructions, on held-out networks.
     pub error: ErrorSummary,
     pub usual: Class,
-    /// Networks of fewer than [`SMALL`] instructions, and those of which more than [`RARE_SHARE`] are of
-    /// kernels that fewer than [`COMMON`] networks of the fit have.
+    /// Networks of fewer than [`SMALL`] instructions, and networks in which more than [`RARE_SHARE`] of the
+    /// instructions belong to kernels that occur in fewer than [`COMMON`] networks of the fit.
     pub unusual: Class,
 }
 
-/// The operators of one kind and numbers.
+/// Costs of the operators of one kind and element type.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KernelCosts {
-    /// Networks of the fit that have such an operator.
+    /// Number of networks of the fit that contain such an operator.
     pub n_networks: usize,
-    /// Instructions for one of each of [`Work::terms`] that they follow from.
+    /// Instructions per unit of each of [`Work::terms`].
     pub instructions: BTreeMap<String, f64>,
 }
 
-/// Networks whose estimates are off alike.
+/// A class of networks with similar errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Class {
-    /// The 90 % interval reaches from the estimate over the factor to the estimate times it.
+    /// The 90 % interval is the estimate divided by and multiplied with this factor.
     pub interval_factor: f64,
-    /// Share of networks that nothing was fitted or calibrated with whose count lies inside, in percent.
+    /// Share of networks, held out of fit and calibration, whose count is inside of the interval, in percent.
     pub coverage_percent: f64,
-    /// Over those networks.
+    /// Error on those networks.
     pub error: ErrorSummary,
 }
 
@@ -75,15 +75,14 @@ impl Costs {
 }
 
 impl TargetCosts {
-    /// Instructions of one operator or of [`super::inference`]; `None` where no network with such an
-    /// operator was counted.
+    /// Instructions of one operator or of [`super::inference`]; `None` if no counted network contains such an operator.
     pub fn instructions(&self, work: &Work) -> Option<f64> {
         let kernel = self.kernels.get(&*work.kernel)?;
         let cost = |(term, count): &(&str, f64)| Some(kernel.instructions.get(*term)? * count);
         Some(work.terms.iter().filter_map(cost).sum())
     }
 
-    /// [`Self::instructions`] of each work. Looks up names once for each kernel and list of terms.
+    /// [`Self::instructions`] of each work. Names are looked up only once for each kernel and list of terms.
     pub fn instructions_of(&self, works: &[Work]) -> Vec<Option<f64>> {
         let mut known: HashMap<&str, Coefficients, RandomState> = HashMap::default();
         let mut instructions = Vec::with_capacity(works.len());
@@ -98,7 +97,7 @@ impl TargetCosts {
         instructions
     }
 
-    /// The class of a network with these operators and as many instructions of each.
+    /// The class of a network with these operators and their numbers of instructions.
     pub fn class(&self, works: &[Work], instructions: &[f64]) -> &Class {
         match self.is_unusual(works, instructions) {
             true => &self.unusual,
@@ -141,7 +140,7 @@ impl TargetCosts {
 
 /// The costs of one kernel, in the order of a list of terms.
 struct Coefficients {
-    /// Names of terms, each with its cost if it has one; absent where the kernel was not counted.
+    /// Names of terms, each with its cost if it has one; absent if the kernel was not counted.
     of_terms: Option<Vec<(&'static str, Option<f64>)>>,
 }
 
@@ -159,12 +158,13 @@ impl Coefficients {
         }
     }
 
-    /// Whether the terms of a work of the kernel are the same.
+    /// Whether a work of this kernel has the same list of terms.
     fn are_of(&self, work: &Work) -> bool {
         let Some(known) = &self.of_terms else {
             return true;
         };
-        // Names are constants, most of them in one place: letters are compared where they are not.
+        // Names are constants, and equal names usually have the same address; the letters are compared only if the
+        // addresses differ.
         let is_same = |known: &str, name: &str| std::ptr::eq(known, name) || known == name;
         let mut pairs = known.iter().zip(&work.terms);
         known.len() == work.terms.len() && pairs.all(|((known, _), (name, _))| is_same(known, name))

@@ -3,16 +3,16 @@
 
 use super::{Board, Class, Constants, Costs, Fit, SingleOperators, TargetCosts, Work, inference};
 
-/// Who says what an operator executes.
+/// The source of an operator's number of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A fit to networks that have the operator.
+    /// A fit to networks that contain the operator.
     Networks,
-    /// Counts of the operator alone.
+    /// Counts of files with this operator alone.
     SingleOperators,
-    /// It was never counted: bytes and arithmetic.
+    /// The operator was never counted; its instructions are bounded by bytes and arithmetic.
     Bound,
-    /// It is compiled for an accelerator, and no processor runs it.
+    /// The operator is compiled for an accelerator and does not run on a processor.
     Compiled,
 }
 
@@ -20,12 +20,12 @@ pub enum Source {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
     pub instructions: f64,
-    /// The count lies between `instructions` over the factor and times it, with a chance of 90 %.
+    /// The 90 % interval of the count is `instructions` divided by and multiplied with this factor.
     pub interval_factor: f64,
     pub source: Source,
 }
 
-/// Of one inference.
+/// Latency of one inference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
     pub value_ms: f64,
@@ -36,13 +36,13 @@ pub struct Latency {
     pub operators_ms: Vec<f64>,
     /// Parallel to the works.
     pub sources: Vec<Source>,
-    /// Mean error of the board's estimates on measured networks that were left out of its fit; absent
-    /// where this precision was never measured on it or an operator was never counted.
+    /// Mean error of the board's estimates on measured networks that were left out of its fit; absent if this precision
+    /// was never measured on the board, or if an operator was never counted.
     pub expected_error_percent: Option<f64>,
 }
 
-/// Instructions of each operator of a network; what the inference takes besides them is spread evenly, so
-/// that they add up. Linear in works.
+/// Instructions of each operator of a network. The instructions of an inference outside of operators are spread evenly
+/// over them, so that they add up to the total. Linear in works.
 pub fn count(costs: &TargetCosts, works: &[Work]) -> Vec<Counted> {
     let besides = costs.instructions(&inference(works)).unwrap_or(0.0);
     let share = besides / works.len().max(1) as f64;
@@ -57,7 +57,7 @@ pub fn count(costs: &TargetCosts, works: &[Work]) -> Vec<Counted> {
     works.iter().zip(fitted).map(of).collect()
 }
 
-/// `fitted` are its instructions where networks of the fit have the operator.
+/// `fitted` are the instructions by the fit, if networks of the fit contain the operator.
 fn of_operator(fitted: Option<f64>, target: &str, work: &Work, of_networks: f64) -> Counted {
     let counted = |instructions: f64, interval_factor: f64, source| Counted {
         instructions,
@@ -83,13 +83,13 @@ fn of_operator(fitted: Option<f64>, target: &str, work: &Work, of_networks: f64)
     )
 }
 
-/// On so many threads; `None` where the board's kernels were never counted or it was never measured.
+/// Latency on `n_threads` threads; `None` if the board's kernels were never counted or the board was never measured.
 pub fn latency(board: &Board, works: &[Work], n_threads: u32) -> Option<Latency> {
     let costs = Costs::shipped().target(&board.counted_as)?;
     latency_of(board, works, &count(costs, works), n_threads)
 }
 
-/// As [`latency`], where the instructions of each work are known.
+/// As [`latency`], with known instructions of each work.
 pub fn latency_of(
     board: &Board,
     works: &[Work],
@@ -98,7 +98,7 @@ pub fn latency_of(
 ) -> Option<Latency> {
     let mut sum = Sum::default();
     let mut operators_ms = Vec::with_capacity(works.len());
-    // Of floats and of integers.
+    // Errors for float32 and for int8 operators.
     let errors = [false, true].map(|is_int8| BoardError::of(board, is_int8, n_threads));
     for (work, counted) in works.iter().zip(counted) {
         let BoardError {
@@ -128,12 +128,13 @@ pub fn latency_of(
     })
 }
 
-/// What the board adds to the error of a count.
+/// The error of the board, in addition to that of the count.
 struct BoardError<'b> {
     fit: &'b Fit,
-    /// Speed over that of one thread, and the factor of a 90 % interval: of what runs on one thread, and on all.
+    /// Speed-up over one thread, and the factor of its 90 % interval: for the operators that run on one thread, and for
+    /// those that run on all.
     by_threads: [(f64, f64); 2],
-    /// Absent where this precision was never measured on the board.
+    /// Mean error; absent if this precision was never measured on the board.
     mean_percent: Option<f64>,
 }
 
@@ -162,8 +163,8 @@ fn bytes_of(work: &Work) -> f64 {
     if work.is_compiled { 0.0 } else { work.bytes }
 }
 
-/// Operators' parts of a latency. Errors of counts add up, as operators of one kind err alike; those of
-/// counts and of the board are independent of each other.
+/// Sum of the operators' parts of a latency. Errors of counts add up, because operators of the same kind have similar
+/// errors; the errors of the counts and of the board are independent of each other.
 #[derive(Default)]
 struct Sum {
     ms: f64,

@@ -1,8 +1,8 @@
-//! Cortex-A processors. A network's instructions are the sum of its operators', each a sum of counts
-//! of its shapes (`work`) times costs fitted to what an emulator counted: of whole networks (`costs`)
-//! or, where no network of the fit has the operator, of the operator alone (`single_operators`). What
-//! turns them into milliseconds and millijoules was fitted to measured boards (`constants`); `latency`
-//! puts all of it together.
+//! Cortex-A processors. A network's instructions are the sum of its operators' instructions. Those of an operator are a
+//! sum of counts, which follow from its shapes (`work`), times costs. The costs are fitted to instructions that an
+//! emulator counted: for whole networks (`costs`) or, if no network of the fit contains the operator, for the operator
+//! alone (`single_operators`). The constants that turn instructions into milliseconds and millijoules are fitted to
+//! measured boards (`constants`). `latency` combines all of them.
 
 mod constants;
 mod costs;
@@ -22,7 +22,7 @@ pub use self::single_operators::{Bound, SingleKernel, SingleOperators, SingleTar
 pub use self::target::targets;
 pub use self::work::{Class, Work, inference, work};
 
-/// Whether the latency of a target follows from instructions.
+/// Whether the latency of a target is modelled from instructions.
 pub fn is_modelled(target: &str) -> bool {
     Constants::shipped().board(target).is_some()
 }

@@ -1,6 +1,5 @@
-//! Instructions of operators that no network of the fit has, from files of one operator each, and what
-//! bounds those of an operator that was never counted: `single_operators.json`, which
-//! `litecast-trainer fit-cpu-singles` writes.
+//! Instructions of operators that occur in no network of the fit, from files of one operator each, and a bound for
+//! operators that were never counted: `single_operators.json`, which `litecast-trainer fit-cpu-singles` writes.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::Work;
 
-/// What was counted of single operators, in every element type that LiteRT takes.
+/// Counts of single operators, in every element type that LiteRT supports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SingleOperators {
-    /// What remakes the file.
+    /// The command that writes the file.
     pub command: String,
-    /// What counted.
+    /// The tool that counted the instructions.
     pub tool: String,
-    /// Files that were counted, and that LiteRT refused.
+    /// Number of files that were counted; the number that LiteRT refused is below.
     pub n_files: usize,
     pub n_rejected: usize,
     pub targets: Vec<SingleTarget>,
@@ -30,27 +29,27 @@ pub struct SingleTarget {
     pub bound: Bound,
 }
 
-/// The operators of one kind and numbers: instructions of an operator, and of each unit of work.
+/// Instructions of the operators of one kind and element type: per operator, and per unit of work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SingleKernel {
     /// Counted shapes.
     pub n_shapes: usize,
     pub per_operator: f64,
-    /// Of each value that it reads or writes.
+    /// Instructions per value that the operator reads or writes.
     pub per_value: f64,
-    /// Of each multiply-accumulate.
+    /// Instructions per multiply-accumulate.
     pub per_mac: f64,
     /// The widest factor between estimate and count with the shape left out of the fit.
     pub interval_factor: f64,
 }
 
-/// An operator that was never counted: the same sums with what operators have in common.
+/// The general cost of operators that were never counted, in the same form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     pub per_operator: f64,
     pub per_value: f64,
     pub per_mac: f64,
-    /// The 90 % interval: found with each operator kind left out of the fit.
+    /// Factor of the 90 % interval, determined with each operator kind left out of the fit.
     pub interval_factor: f64,
     /// Kinds of operators that it was calibrated on.
     pub n_kinds: usize,
@@ -78,7 +77,7 @@ impl SingleKernel {
 }
 
 impl Bound {
-    /// What no operator can be told of better: weights that it reads count as values.
+    /// Instructions by the general cost; weights that the operator reads count as values.
     pub fn instructions(&self, work: &Work) -> f64 {
         let values = work.values.max(work.bytes / 4.0);
         self.per_operator + self.per_value * values + self.per_mac * work.macs

@@ -1,4 +1,4 @@
-//! The processor targets: instructions of each operator times what one takes on a measured board.
+//! The processor targets: instructions of each operator times the time of an instruction on a measured board.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -19,7 +19,7 @@ use crate::targets::{
 /// A board that was measured, with LiteRT's XNNPACK kernels.
 struct CortexA {
     board: &'static Board,
-    /// How it is estimated, put into words for the first graph.
+    /// The description of the model, made when the first graph is estimated.
     words: OnceLock<String>,
 }
 
@@ -65,7 +65,7 @@ impl Target for CortexA {
         })
     }
 
-    /// LiteRT runs every operator but those that a compiler made for an accelerator.
+    /// LiteRT runs every operator except those that were compiled for an accelerator.
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
         let works = network.processor_work().iter().enumerate();
         let compiled = works.filter(|(_, work)| work.is_compiled);
@@ -76,9 +76,10 @@ impl Target for CortexA {
         unsupported.collect()
     }
 
-    /// One core, or those that the board's latencies are all of. A Cortex-A76 starts two 128-bit dot products of 16 MACs
-    /// in a cycle, a Cortex-A55 one; a Cortex-A72 two 128-bit operations of 8 MACs at most, a Cortex-A53 and a
-    /// Cortex-A7 one (Arm's software optimisation guides and technical reference manuals).
+    /// Peak rates of one core, or of the number of cores that all latencies of the board are for. A Cortex-A76 starts
+    /// two 128-bit dot products of 16 MACs per cycle, a Cortex-A55 one. A Cortex-A72 starts at most two 128-bit
+    /// operations of 8 MACs, a Cortex-A53 and a Cortex-A7 one (Arm's software optimisation guides and technical
+    /// reference manuals).
     fn peak(&self) -> Option<PeakRates> {
         const MIB: f64 = 1024.0 * 1024.0;
         let (macs_per_cycle, clock_hz, weight_bytes_per_s, cached_bytes) =
@@ -104,7 +105,7 @@ impl Target for CortexA {
         })
     }
 
-    /// Of both precisions: most networks have operators of both.
+    /// The range covers both precisions, because most networks have operators of both.
     fn measured_range(&self, _: &Network) -> Option<MeasuredRange> {
         let fits = [&self.board.float32, &self.board.int8]
             .into_iter()
@@ -184,8 +185,8 @@ fn modelled(configuration: String) -> Provenance {
     Provenance::own(ProvenanceKind::Modelled, configuration).against(Reference::MeasuredKindLeftOut)
 }
 
-/// Why a file has no latency that a compiler for an accelerator has taken operators out of: no processor
-/// runs what is inside. Tells how long what is outside takes.
+/// The reason why a file that was compiled for an accelerator has no latency: its compiled operator does not run on a
+/// processor. Includes the time of the operators outside of it.
 fn compiled(graph: &Graph, latency: &Latency) -> Option<UnavailableReason> {
     let is_compiled = |(_, source): &(&Node, &Source)| **source == Source::Compiled;
     let pairs = graph.nodes.iter().zip(&latency.sources);
@@ -200,7 +201,7 @@ fn compiled(graph: &Graph, latency: &Latency) -> Option<UnavailableReason> {
     })
 }
 
-/// Operators whose instructions are only bounded.
+/// A diagnostic that names the operators whose instructions are only bounded.
 fn never_counted(graph: &Graph, works: &[Work], sources: &[Source]) -> Option<Diagnostic> {
     let all = sources.iter().zip(works).zip(&graph.nodes);
     let unknown: BTreeSet<(&str, usize)> = all
@@ -247,7 +248,7 @@ fn energy_of(latency: &Outcome, energy: &Energy) -> Outcome {
     }
 }
 
-/// An end of the interval of `value` times a constant that is itself off by a factor.
+/// An end of the interval of a product of `value` and a constant with an error factor of its own.
 fn widened(value: f64, end: f64, factor: f64) -> f64 {
     if value <= 0.0 || end <= 0.0 {
         return end;

@@ -1,9 +1,8 @@
-//! What an operator's instructions are a sum of: counts in the shapes that XNNPACK's kernels work in.
+//! The counts that make up an operator's instructions, in the tiles that XNNPACK's kernels work in.
 //!
-//! A matrix kernel makes a tile of outputs at a time (so many pixels by 8 or 16 channels), and reads
-//! products 1, 4 or 8 deep, so that odd sizes cost as much as the next whole tile. Which tile a
-//! processor has for which numbers is not said here: a fit finds which of the counts tell its
-//! instructions ([`super::costs`]).
+//! A matrix kernel computes a tile of outputs at a time (some pixels by 8 or 16 channels) and multiplies 1, 4 or 8
+//! values along the depth at once, so odd sizes cost as much as the next whole tile. The tile of a processor for an
+//! element type is not defined here: a fit selects the counts that determine the instructions ([`super::costs`]).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,11 +15,11 @@ use crate::graph::{Graph, Node};
 /// One operator's counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// Operators whose instructions follow one rule: kind and numbers, for example `CONV_2D int8`. Networks of many
-    /// operators have few kernels, and share their names.
+    /// Name of the group of operators that share a rule: kind and element type, for example `CONV_2D int8`. The name is
+    /// shared, because a network has many operators but few kernels.
     pub kernel: Arc<str>,
     pub class: Class,
-    /// Whether it works on integers alone.
+    /// Whether the operator works on integers only.
     pub is_int8: bool,
     /// Names and values; counts of 0 are left out.
     pub terms: Vec<(&'static str, f64)>,
@@ -30,11 +29,11 @@ pub struct Work {
     pub macs: f64,
     /// Activation values that it reads and writes.
     pub values: f64,
-    /// Compiled for an accelerator: no processor runs it.
+    /// Whether the operator is compiled for an accelerator and does not run on a processor.
     pub is_compiled: bool,
 }
 
-/// Operators whose instructions take alike long.
+/// Classes of operators whose instructions take equally long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Products of matrices: convolutions, dense layers, attention.
@@ -46,7 +45,7 @@ pub enum Class {
 /// Custom operators that a compiler for an accelerator writes.
 const COMPILED: &[&str] = &["edgetpu-custom-op", "ethos-u"];
 
-/// Of each node, in the order of [`Graph::nodes`]. Linear in nodes.
+/// The work of each node, in the order of [`Graph::nodes`]. Linear in nodes.
 pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
     let nodes = graph.nodes.iter().zip(&analysis.costs).enumerate();
     let mut kernels: HashSet<Arc<str>> = HashSet::new();
@@ -63,7 +62,7 @@ pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
     nodes.map(work).collect()
 }
 
-/// What an inference takes beside its operators: the interpreter's and the delegate's own steps.
+/// The work of an inference outside of its operators: the steps of the interpreter and of the delegate.
 pub fn inference(works: &[Work]) -> Work {
     let is_int8 = works.iter().all(|work| work.is_int8);
     Work {
@@ -122,10 +121,11 @@ fn class(kind: OpKind) -> Class {
     }
 }
 
-/// In what an operator computes, which decides its kernel: the type of what it reads first.
+/// The element type that an operator computes in, which determines its kernel: the type of its first input.
 ///
-/// Truth values count as int8, and what selects by them as what is selected. Float activations with integer
-/// weights are `dynamic`. An operator that reads constants alone is told by them: `constant float16`.
+/// Booleans count as int8, and an operator that selects by booleans has the type of the selected values. Float
+/// activations with integer weights are `dynamic`. An operator that reads only constants is named after them: `constant
+/// float16`.
 fn numbers(graph: &Graph, node: &Node) -> String {
     let operator = node.operator;
     let type_of = |&t: &usize| graph.tensor(t).tensor_type;
@@ -172,7 +172,7 @@ fn of_type(of: TensorType) -> &'static str {
     }
 }
 
-/// What does not, works on integers.
+/// Whether an operator reads or writes floats; otherwise it works on integers.
 fn touches_floats(graph: &Graph, node: &Node) -> bool {
     let read = node.operator.inputs.iter().flatten();
     let mut tensors = read.chain(&node.operator.outputs).map(|&t| graph.tensor(t));
@@ -181,9 +181,9 @@ fn touches_floats(graph: &Graph, node: &Node) -> bool {
 
 /// Sizes of what an operator reads and writes, as numbers of values.
 struct Shapes {
-    /// Of the first activation's last dimension.
+    /// Size of the first activation's last dimension.
     in_c: f64,
-    /// Of the first output's last dimension.
+    /// Size of the first output's last dimension.
     out_c: f64,
     /// Positions of the first output: all dimensions but the last.
     pixels: f64,
@@ -191,7 +191,7 @@ struct Shapes {
     out_values: f64,
     n_read: f64,
     n_written: f64,
-    /// Rows and columns of the first activation, where it is an image.
+    /// Rows and columns of the first activation, if it is an image.
     sides: [i32; 2],
 }
 
@@ -224,7 +224,7 @@ fn values(shape: &[i32]) -> f64 {
     shape.iter().map(|&d| f64::from(d).max(0.0)).product()
 }
 
-/// The next whole multiple.
+/// `count` rounded up to a multiple of `unit`.
 fn whole(count: f64, unit: f64) -> f64 {
     (count / unit).ceil() * unit
 }
@@ -233,7 +233,7 @@ fn taps(window: &Window) -> f64 {
     f64::from(window.filter_h.max(1)) * f64::from(window.filter_w.max(1))
 }
 
-/// A window of one pixel is a plain product of matrices; others read through a table of pointers.
+/// A window of one pixel is a plain matrix product; other convolutions read through a table of pointers.
 fn convolution(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
     let taps = taps(window);
     let groups = f64::from(window.groups).max(1.0);
@@ -278,7 +278,7 @@ fn convolution(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
     terms
 }
 
-/// Kernels are made for windows of 3, 4, 9 and 25 taps; larger windows take several passes.
+/// There are kernels for windows of 3, 4, 9 and 25 taps; larger windows take several passes.
 fn depthwise(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
     let taps = taps(window);
     let (pixels, c) = (shapes.pixels, shapes.out_c);
@@ -346,13 +346,13 @@ fn dense(shapes: &Shapes) -> Vec<(&'static str, f64)> {
     ]
 }
 
-/// A side of a window as far as it can reach into the input: from its first value to its last, whichever of them it
-/// is put on. Whatever lies beyond is padding at every place.
+/// The part of a window's side that can reach the input from any position. Values beyond it are padding at every
+/// position.
 fn reaching(filter: i32, size: i32) -> i32 {
     filter.min(size.max(1).saturating_mul(2).saturating_sub(1))
 }
 
-/// Pools take 9 taps in their first pass and 8 in each further one.
+/// Pools process 9 taps in their first pass and 8 in each further pass.
 fn pool(shapes: &Shapes, window: &Window) -> Vec<(&'static str, f64)> {
     let [rows, columns] = shapes.sides;
     let taps = taps(&Window {

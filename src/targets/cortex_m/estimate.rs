@@ -8,21 +8,21 @@ use super::work::{Kind, Program, Work, kind, work};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 
-/// A latency, with the interval that held nine of ten left-out networks.
+/// A latency with its 90 % interval, which held nine of ten left-out networks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
     pub clock_mhz: f64,
     pub value_ms: f64,
     pub lo_ms: f64,
     pub hi_ms: f64,
-    /// Of each node, in the order of [`Graph::nodes`]; they add up to the latency.
+    /// Part of each node, in the order of [`Graph::nodes`]; the parts add up to the latency.
     pub operators_ms: Vec<f64>,
-    /// Operators that no measured network has; they are counted like others of their kind.
+    /// Operators that no measured network contains. They are counted like other operators of their kind.
     pub unmeasured: BTreeSet<String>,
 }
 
 impl Latency {
-    /// The same with an interval that reaches so many times as far.
+    /// The same latency with an interval that is wider by this factor on either side.
     pub fn wider_by(self, factor: f64) -> Self {
         Self {
             lo_ms: self.lo_ms / factor,
@@ -32,21 +32,21 @@ impl Latency {
     }
 }
 
-/// An energy, with an interval as of [`Latency`].
+/// An energy with a 90 % interval, like [`Latency`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct InferenceEnergy {
     pub value_mj: f64,
     pub lo_mj: f64,
     pub hi_mj: f64,
-    /// As of [`Latency`].
+    /// Part of each node, as in [`Latency`].
     pub operators_mj: Vec<f64>,
 }
 
-/// What an operator that no measured network has may cost, over and times what is counted of it.
+/// The cost of an operator that no measured network contains may be its count divided by this, or multiplied with it.
 const UNMEASURED_FACTOR: f64 = 10.0;
 
-/// Latency of one inference on a target of [`Constants::targets`], at `clock_mhz` where that is given.
-/// Linear in nodes and weight bytes.
+/// Latency of one inference on a target of [`Constants::targets`], at `clock_mhz` if given. Linear in nodes and weight
+/// bytes.
 pub fn latency(
     graph: &Graph,
     analysis: &Analysis,
@@ -58,7 +58,8 @@ pub fn latency(
     latency_of(&work(graph, analysis, &target.program), target, clock_mhz)
 }
 
-/// As [`latency`] on each target that has one, by its id, at its own clock. Each program is counted once.
+/// [`latency`] on each target that has an estimate, by its id, at its own clock. Targets with the same program share
+/// one count.
 pub fn latencies(graph: &Graph, analysis: &Analysis) -> HashMap<&'static str, Latency> {
     if check(graph, analysis).is_err() {
         return HashMap::new();
@@ -78,7 +79,7 @@ pub fn latencies(graph: &Graph, analysis: &Analysis) -> HashMap<&'static str, La
     targets.filter_map(of_target).collect()
 }
 
-/// Of counted operators.
+/// Latency from the counts of operators.
 fn latency_of(works: &[Work], target: &Target, clock_mhz: f64) -> Result<Latency, Refusal> {
     let constants = Constants::shipped();
     let runtime = constants.runtime(target).ok_or(Refusal::NoOperators)?;
@@ -134,7 +135,7 @@ pub fn energy(target: &Target, latency: &Latency) -> Result<InferenceEnergy, Ref
         return Err(power);
     }
     let mj = |ms: f64| 1e-3 * energy.power_mw * ms;
-    // The wider of two promises: that of the latency knows of operators that were not measured.
+    // Take the wider of two intervals: only that of the latency accounts for operators that were not measured.
     let factor = (energy.interval_factor / target.interval_factor).max(1.0);
     Ok(InferenceEnergy {
         value_mj: mj(latency.value_ms),

@@ -1,20 +1,19 @@
-//! Output channels whose filters hold nothing but zeros: their values are known before the model runs,
-//! so that a compiler can drop them, and what reads them, from the program.
+//! Dead output channels: all weights of their filters are zero, so their values are known before the model runs, and a
+//! compiler can drop them and the products that read them.
 //!
-//! The rule was found by comparing published latencies of one network before and after ST Edge AI
-//! 8.1: the Visual Wake Words network of MLPerf Tiny halves, and half of its products are by such
-//! channels.
+//! The rule follows from published latencies of one network under ST Edge AI before 8.1 and since: the latency of
+//! MLPerf Tiny's Visual Wake Words network halves, and half of its products belong to such channels.
 
 use std::collections::HashMap;
 
 use crate::formats::tflite::{OpKind, TensorType};
 use crate::graph::{Graph, Node};
 
-/// Weight bytes looked at in one graph, a bound on time: operators may share a large constant. Channels
-/// beyond it count as alive.
+/// Maximum number of weight bytes that are scanned in one graph. It bounds the time, because many operators may share a
+/// large constant. Channels beyond it count as live.
 const MAX_SCANNED_BYTES: usize = 64 << 20;
 
-/// Channels that hold computed values, by tensor. Tensors that are not listed are alive as a whole.
+/// Live channels by tensor: those that hold computed values. In tensors that are not listed, all channels are live.
 #[derive(Debug, Default)]
 pub struct LiveChannels {
     by_tensor: HashMap<usize, Vec<bool>>,
@@ -33,7 +32,7 @@ impl LiveChannels {
         live
     }
 
-    /// Channels of a tensor that hold computed values, of `channels` in all.
+    /// Number of live channels of a tensor with `channels` channels.
     pub fn count(&self, tensor_idx: usize, channels: f64) -> f64 {
         let live = self.by_tensor.get(&tensor_idx);
         live.filter(|live| live.len() as f64 == channels)
@@ -66,7 +65,7 @@ impl LiveChannels {
         Some((output, channels))
     }
 
-    /// Whether each filter holds anything but zeros; filters lie along `axis` of the weights.
+    /// For each filter, whether it has a weight that is not zero; filters lie along `axis` of the weights.
     fn of_filters(&mut self, graph: &Graph, node: &Node, axis: usize) -> Option<Vec<bool>> {
         let weights = (*node.operator.inputs.get(1)?)?;
         let tensor = graph.tensor(weights);
@@ -88,8 +87,7 @@ impl LiveChannels {
     }
 }
 
-/// Which of `n` filters that lie one after the other hold anything but zeros: one that learned is told by its first
-/// bytes.
+/// Which of `n` consecutive filters have a weight that is not zero. A trained filter is recognised by its first bytes.
 fn first_axis(stored: &[u8], n: usize) -> Vec<bool> {
     let mut live = vec![false; n];
     for (is_live, filter) in live
@@ -101,7 +99,7 @@ fn first_axis(stored: &[u8], n: usize) -> Vec<bool> {
     live
 }
 
-/// The same of filters that lie side by side, a byte of each in turn.
+/// As [`first_axis`], for interleaved filters: one byte of each in turn.
 fn last_axis(stored: &[u8], n: usize) -> Vec<bool> {
     let mut live = vec![false; n];
     for row in stored.chunks(n) {
@@ -117,7 +115,7 @@ mod tests {
     use super::*;
     use crate::graph::analysis::fixtures::{graph_of, model, operator, subgraph, tensor};
 
-    /// Against the filter of each byte by itself.
+    /// Compares with finding the filter of each byte separately.
     #[test]
     fn rows_of_bytes_belong_to_the_filters_that_each_byte_does() {
         let stored: Vec<u8> = (0..360u32).map(|idx| u8::from(idx % 7 == 3)).collect();

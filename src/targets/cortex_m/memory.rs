@@ -5,15 +5,15 @@ use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::targets::tflite_micro::Bytes;
 
-/// Bytes of the constants that operators compute with, each once: weights and biases. Linear.
+/// Bytes of weights and biases, each constant counted once. Linear.
 pub fn weights_flash_bytes(analysis: &Analysis) -> u64 {
     analysis.totals.weight_bytes
 }
 
 /// Code and tables of the runtime and the generated network. Linear.
 ///
-/// A fit to what ST publishes of 45 networks, off by 12 % in the mean and 36 % at most with a family of
-/// networks left out (`docs/microcontrollers.md`).
+/// A fit to the figures that ST publishes for 45 networks. With a family of networks left out, it is off by 12 % in the
+/// mean and 36 % at most (`docs/microcontrollers.md`).
 pub fn st_code_flash_bytes(graph: &Graph) -> Bytes {
     let nodes = graph.nodes.iter().map(|node| node.operator);
     let convolutions = nodes.filter(|operator| {
@@ -38,7 +38,8 @@ pub fn st_code_flash_bytes(graph: &Graph) -> Bytes {
 
 const ST_RUNTIME_BYTES: u64 = 40_400;
 const ST_OPERATOR_BYTES: u64 = 367;
-/// Scales of a channel.
+/// Bytes for the scales of a channel.
 const ST_CHANNEL_BYTES: u64 = 6;
-/// Nine of ten estimates with a family of networks left out are off by a quarter at most.
+/// Half width of the interval, as a factor. Nine of ten estimates with a family of networks left out are off by a
+/// quarter at most.
 const ST_CODE_FACTOR: f64 = 1.35;

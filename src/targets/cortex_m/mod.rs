@@ -1,6 +1,6 @@
-//! Microcontrollers: Cortex-M cores and the ESP32 under ST Edge AI (Cube.AI) or TensorFlow Lite Micro, and
-//! the STM32N6's NPU. An operator's cycles are a sum of counts of its shapes (`work`) times costs fitted
-//! to measured boards (`constants`); a factor carries them from one core to another.
+//! Microcontrollers: Cortex-M cores and the ESP32 under ST Edge AI (Cube.AI) or TensorFlow Lite Micro, and the
+//! STM32N6's NPU. The cycles of an operator are a sum of counts, which follow from its shapes (`work`), times costs
+//! that are fitted to measured boards (`constants`). A factor adapts them from one core to another.
 
 mod activation_ram;
 mod constants;

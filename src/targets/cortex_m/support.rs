@@ -14,14 +14,14 @@ use crate::graph::{Graph, Node};
 pub enum Refusal {
     #[error("the model has no operators")]
     NoOperators,
-    /// Custom operators, control flow, and operators that neither runtime has.
+    /// Custom operators, control flow, and operators that neither runtime supports.
     #[error("{n} of {of} operators are not modelled: {}", some_of(names.iter().map(String::as_str), ", "))]
     Operators {
         n: usize,
         of: usize,
         names: BTreeSet<String>,
     },
-    /// Operators that multiply other numbers than int8 by int8.
+    /// Operators whose operands are not int8 by int8.
     #[error(
         "only int8 models were measured on this target; {n} of {of} operators multiply {}",
         some_of(numbers.iter().map(String::as_str), ", ")
@@ -33,14 +33,14 @@ pub enum Refusal {
     },
     #[error("the file does not store the shapes that {n} of {of} operators work on")]
     Shapes { n: usize, of: usize },
-    /// All of them rename tensors, or hold values that take no bytes.
+    /// All operators only rename tensors, or their tensors have no bytes.
     #[error("nothing that takes time could be counted in its {of} operators")]
     NothingCounted { of: usize },
     #[error("expected a clock of {MIN_CLOCK_MHZ} to {MAX_CLOCK_MHZ} MHz, found {found} MHz")]
     Clock { found: f64 },
     #[error("this target was measured at {measured} MHz alone, found {found} MHz")]
     OtherClock { measured: f64, found: f64 },
-    /// There is a latency, but no power to make energy of it.
+    /// There is a latency, but no measured power from which an energy could be computed.
     #[error("no published measurement of this target's power at {found} MHz")]
     Power { found: f64 },
 }
@@ -60,7 +60,7 @@ impl Refusal {
     }
 }
 
-/// Clocks of microcontrollers that are sold: from a sleeping sensor's to an i.MX RT1170's.
+/// Clocks of microcontrollers on the market, from that of a sleeping sensor to that of an i.MX RT1170.
 pub const MIN_CLOCK_MHZ: f64 = 1.0;
 pub const MAX_CLOCK_MHZ: f64 = 1200.0;
 
@@ -117,7 +117,7 @@ fn multiplies(node: &Node) -> bool {
     )
 }
 
-/// What an operator multiplies, where that is not int8 by int8.
+/// The operand types of an operator, if they are not int8 by int8.
 fn other_numbers(graph: &Graph, node: &Node) -> Option<String> {
     let of = |t: Option<&usize>| t.map(|&t| graph.tensor(t).tensor_type);
     let input = |position: usize| node.operator.inputs.get(position).and_then(Option::as_ref);

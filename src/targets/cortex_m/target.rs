@@ -15,9 +15,9 @@ use crate::targets::{
     TargetEstimate, TargetInfo, UnavailableReason, UnsupportedOperator, tflite_micro, uncountable,
 };
 
-/// Multiply-accumulates of 16-bit numbers in a cycle, by core: `SMLAD` makes two (Arm's technical reference
-/// manuals of the Cortex-M4, M7 and M33), which a Cortex-M0+ has not; an LX6 makes one (Cadence's `MAC16`
-/// option). The Neural-ART makes 600 Gop/s at 1 GHz (ST's data sheet of the STM32N6), two of which are one
+/// Multiply-accumulates of 16-bit numbers per cycle, by core. `SMLAD` computes two (Arm's technical reference manuals
+/// of the Cortex-M4, M7 and M33); a Cortex-M0+ does not have it. An LX6 computes one (Cadence's `MAC16` option). The
+/// Neural-ART computes 600 Gop/s at 1 GHz (ST's data sheet of the STM32N6); two of these operations are one
 /// multiply-accumulate.
 const PEAK_MACS_PER_CYCLE: &[(&str, f64)] = &[
     ("cortex-m0plus", 1.0),
@@ -28,17 +28,17 @@ const PEAK_MACS_PER_CYCLE: &[(&str, f64)] = &[
     ("neural-art", 300.0),
 ];
 
-/// What one instruction stores, a pair of registers; the interpreter keeps every feature map of a file.
+/// Bytes that one instruction stores: a pair of registers. The interpreter stores every feature map of a file.
 const STORED_BYTES_PER_CYCLE: f64 = 8.0;
 
-/// Share of products that run in a program without filters of zeros: fewer are no network that learned.
+/// Minimum share of products that remain in a program without zero filters. A trained network does not have fewer.
 const MIN_LIVE_SHARE: f64 = 0.25;
 
 struct Microcontroller {
     fitted: &'static Board,
-    /// Where that is another than its own.
+    /// The requested clock, if it differs from the target's own.
     clock_mhz: Option<f64>,
-    /// Another board with the same core, by its name.
+    /// Name of another board with the same core that the estimate is for.
     transferred_to: Option<String>,
 }
 
@@ -52,8 +52,8 @@ impl Microcontroller {
     }
 }
 
-/// All that were fitted, at their own clocks. They are no part of the registry: most files are too large
-/// for any of them, so that they are shown where they are asked for.
+/// All fitted targets, at their own clocks. They are not in the registry, because most files are too large for all of
+/// them; they are estimated only on request.
 pub fn targets() -> Vec<Box<dyn Target>> {
     let boards = Constants::shipped().targets.iter();
     boards
@@ -61,7 +61,7 @@ pub fn targets() -> Vec<Box<dyn Target>> {
         .collect()
 }
 
-/// The one with an identifier, at another clock than its own where that is given.
+/// The target with this id, at `clock_mhz` if given, otherwise at its own clock.
 pub fn target(id: &str, clock_mhz: Option<f64>) -> Option<Box<dyn Target>> {
     Some(Microcontroller::of(
         Constants::shipped().target(id)?,
@@ -69,7 +69,7 @@ pub fn target(id: &str, clock_mhz: Option<f64>) -> Option<Box<dyn Target>> {
     ))
 }
 
-/// The same on a board that is named, where `is_transferred` as the core of a board that nobody measured.
+/// The same target for a named board. With `is_transferred`, latencies of this board were not measured.
 pub fn target_on(
     id: &str,
     clock_mhz: Option<f64>,
@@ -126,8 +126,8 @@ impl Target for Microcontroller {
         Vec::new()
     }
 
-    /// What the instructions of the core multiply in a cycle. Filters of zeros may be left out of the
-    /// program, and weights may lie in any memory, so that neither has a floor of its own.
+    /// Peak rate of the core's multiply instructions. Zero filters may be dropped from the program, and weights may be
+    /// in any memory, so neither sets a lower bound.
     fn peak(&self) -> Option<PeakRates> {
         let of_core = |(core, _): &&(&str, f64)| *core == self.fitted.core;
         let (_, macs_per_cycle) = PEAK_MACS_PER_CYCLE.iter().find(of_core)?;
@@ -146,7 +146,7 @@ impl Target for Microcontroller {
         })
     }
 
-    /// At its own clock.
+    /// The range is stated at the target's own clock.
     fn measured_range(&self, _: &Network) -> Option<MeasuredRange> {
         let slower = self
             .clock_mhz
@@ -205,7 +205,7 @@ impl Target for Microcontroller {
 }
 
 impl Microcontroller {
-    /// With a wider interval where it is of a board that nobody measured.
+    /// The interval is wider for a board that was not measured.
     fn latency(&self, graph: &Graph, analysis: &Analysis) -> Result<Latency, Refusal> {
         let latency = latency(graph, analysis, self.fitted, self.clock_mhz)?;
         Ok(match self.transferred_to {
@@ -242,7 +242,7 @@ impl Microcontroller {
         }
     }
 
-    /// Whether the interpreter of TensorFlow Lite Micro runs the file, with its arena.
+    /// Whether the runtime is the interpreter of TensorFlow Lite Micro, which needs an arena.
     fn is_micro(&self) -> bool {
         matches!(
             self.fitted.runtime.as_str(),
@@ -250,7 +250,7 @@ impl Microcontroller {
         )
     }
 
-    /// A file that does not tell its work; the arena has reasons of its own.
+    /// The result for a file whose work cannot be counted. The arena has reasons of its own.
     fn nothing(&self, network: &Network, reason: &UnavailableReason) -> TargetEstimate {
         let none = |metric| MetricEstimate {
             metric,
@@ -270,7 +270,7 @@ impl Microcontroller {
         }
     }
 
-    /// The interpreter reads the file as it is; ST Edge AI makes a program of it.
+    /// Flash bytes: the whole file for the interpreter, or the weights of the program that ST Edge AI generates.
     fn flash_bytes(&self, network: &Network) -> u64 {
         match self.is_micro() {
             true => network.graph.model.file_bytes as u64,
@@ -304,7 +304,7 @@ impl Microcontroller {
     }
 }
 
-/// Fitted to boards, and compared with networks that were left out.
+/// Provenance of a model that is fitted to boards and compared with left-out networks.
 fn modelled(configuration: String) -> Provenance {
     Provenance::own(ProvenanceKind::Modelled, configuration).against(Reference::Measured)
 }
@@ -340,7 +340,7 @@ fn unavailable(refusal: &Refusal) -> Outcome {
     })
 }
 
-/// Operators that no measured network has.
+/// A diagnostic that names the operators that no measured network contains.
 fn unmeasured(latency: &Latency) -> Option<Diagnostic> {
     (!latency.unmeasured.is_empty()).then(|| Diagnostic {
         severity: Severity::Warning,

@@ -1,10 +1,10 @@
-//! What an operator's cycles are a sum of: counts of its shapes that follow how kernels for
+//! The counts that make up an operator's cycles. They follow from its shapes and from the way that kernels for
 //! microcontrollers work (CMSIS-NN's papers and manual, ST Edge AI's documentation).
 //!
-//! A convolution copies the window of each output position into a row of 16-bit values and multiplies
-//! that row with every filter, two products an instruction. Windows over a number of channels that is
-//! no multiple of four cannot be copied in whole words. A depthwise convolution has no row to share
-//! between filters. A dense layer reads every weight for one product alone.
+//! A convolution copies the window of each output position into a row of 16-bit values and multiplies that row with
+//! every filter, two products per instruction. Windows over a number of channels that is not a multiple of four cannot
+//! be copied in whole words. A depthwise convolution has no row that filters can share. A dense layer reads every
+//! weight for a single product.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +20,9 @@ use crate::graph::{Graph, Node};
 pub enum Term {
     /// Multiply-accumulates of convolutions.
     ConvolutionProducts,
-    /// Those of convolutions with a window over a number of channels that is no multiple of four.
+    /// Multiply-accumulates of convolutions whose window spans a number of channels that is not a multiple of four.
     UnalignedProducts,
-    /// Values that convolutions copy to lie in a row: the window of each output position.
+    /// Values that convolutions copy into a row: the window of each output position.
     CopiedInputs,
     ConvolutionOutputs,
     /// Multiply-accumulates of depthwise convolutions.
@@ -31,7 +31,7 @@ pub enum Term {
     /// Multiply-accumulates of dense layers, recurrent layers and products of two activations.
     DenseProducts,
     DenseOutputs,
-    /// Values that pools and reductions read, each as often as it is read.
+    /// Values that pools and reductions read, counted once per read.
     PooledInputs,
     /// Outputs of operators that compute each value from one or a few others.
     ElementwiseOutputs,
@@ -41,7 +41,7 @@ pub enum Term {
     ConvertedOutputs,
     /// Bytes of activations that operators read and write.
     ActivationBytes,
-    /// The same where activations lie in external memory, because they do not fit on the chip.
+    /// Bytes of activations that are read and written in external memory, because they do not fit on the chip.
     OffChipBytes,
     /// Bytes of constants that operators compute with.
     WeightBytes,
@@ -49,13 +49,13 @@ pub enum Term {
     Operators,
 }
 
-/// How a target's runtime makes and places a program, as far as counts depend on it.
+/// The properties of a target's runtime that change the counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Program {
-    /// Whether channels whose filters are zero are left out of the program.
+    /// Whether the program leaves out channels whose filters are all zero.
     pub drops_dead_channels: bool,
-    /// Bytes of activations that the chip has room for; more lie in external memory. Absent where the
-    /// board has none.
+    /// Bytes of activations that fit on the chip; more than that are in external memory. Absent if the board has no
+    /// external memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_chip_bytes: Option<u64>,
 }
@@ -75,7 +75,7 @@ impl Work {
     }
 }
 
-/// Kinds of operators whose work is counted alike.
+/// Kinds of operators whose work is counted in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Convolution,
@@ -87,7 +87,7 @@ pub enum Kind {
     Elementwise,
     Move,
     Conversion,
-    /// Computes shapes, or names a tensor anew.
+    /// Computes shapes, or only renames a tensor.
     Free,
     /// Its work is unknown.
     Unknown,
@@ -202,7 +202,7 @@ pub fn kind(operator: OpKind) -> Kind {
     }
 }
 
-/// Of each node, in the order of [`Graph::nodes`]. Linear in nodes and weight bytes.
+/// The work of each node, in the order of [`Graph::nodes`]. Linear in nodes and weight bytes.
 pub fn work(graph: &Graph, analysis: &Analysis, program: &Program) -> Vec<Work> {
     let live = match program.drops_dead_channels {
         true => LiveChannels::of(graph),
@@ -311,7 +311,7 @@ impl Counter<'_, '_> {
     }
 }
 
-/// Every input position meets the whole window.
+/// A transposed convolution multiplies every input position with the whole window.
 fn transposed_convolution(shapes: &Shapes, cost: &Cost) -> Vec<(Term, f64)> {
     vec![
         (Term::ConvolutionProducts, cost.macs as f64),

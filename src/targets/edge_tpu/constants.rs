@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::{CLOCK_HZ, Work};
 use crate::targets::MeasuredRange;
 
-/// What the fit found, with how it was made.
+/// The result of the fit, with its origin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Constants {
-    /// What remakes the file.
+    /// The command that writes the file.
     pub command: String,
-    /// Where the latencies come from.
+    /// Source of the latencies.
     pub source: String,
-    /// Published latencies that the constants were fitted to; networks that were measured on two
-    /// devices count twice.
+    /// Number of published latencies that the constants were fitted to; a network that was measured on two devices
+    /// counts twice.
     pub n_latencies: usize,
     pub measured_range: MeasuredRange,
     pub coefficients: Coefficients,
@@ -25,26 +25,26 @@ pub struct Constants {
 /// Milliseconds of each kind of work on the Coral Dev Board.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coefficients {
-    /// Of an operator, whatever it does.
+    /// Time of an operator of any kind.
     pub ms_per_operator: f64,
-    /// Of a cycle of [`Work::array_cycles`] by the clock's: 1 if nothing ever stalled the array.
+    /// Clock cycles per cycle of [`Work::array_cycles`]; 1 if the array never stalled.
     pub cycles_per_array_cycle: f64,
-    /// Of 10⁶ bytes over the link.
+    /// Time of 10⁶ bytes over the link.
     pub ms_per_link_megabyte: f64,
 }
 
-/// Errors on networks that nothing was fitted on: each was left out in turn, on all devices.
+/// Errors on left-out networks: each was left out in turn, on all devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeaveOneOut {
-    /// Networks with a latency of the Coral Dev Board.
+    /// Number of networks with a latency on the Coral Dev Board.
     pub n: usize,
-    /// Mean absolute percentage error over them, errors above 100 counted as that.
+    /// Mean absolute percentage error over them; errors above 100 count as 100.
     pub mean_percent: f64,
     pub median_percent: f64,
     /// The largest, and its network.
     pub worst_percent: f64,
     pub worst: String,
-    /// Networks with a latency of any device, of which each counts once.
+    /// Number of networks with a latency on any device, each counted once.
     pub n_networks: usize,
     /// Largest factor between estimate and published latency over those, in either direction. Of n
     /// networks, a further one of their kind lies within the widest with a chance of n in n + 1: split

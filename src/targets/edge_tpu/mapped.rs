@@ -13,7 +13,7 @@ use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType, int
 use crate::graph::{Graph, Node};
 use crate::targets::{UnavailableReason, UnsupportedOperator, UnsupportedReason};
 
-/// What Coral's compiler makes of a graph.
+/// The partition of a graph by Coral's compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// Parallel to [`Graph::nodes`].
@@ -23,12 +23,11 @@ pub struct Mapping {
     pub ends: Vec<UnsupportedOperator>,
 }
 
-/// The longest leading part. From the first operator that is not supported on, everything that depends on
-/// it stays on the CPU. Operators that convert an input into other numbers run on the CPU before. Linear in
-/// edges.
+/// The longest leading part of the graph. The first unsupported operator and everything that depends on it stays on the
+/// CPU. Operators that convert the type of an input run on the CPU before the mapped part. Linear in edges.
 ///
 /// # Errors
-/// Why there is no estimate: no operator is mapped, or the compiler has been over the file.
+/// Why there is no estimate: no operator is mapped, or the file is already compiled.
 pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
     let is_compiled = |node: &Node| node.operator.code.custom.as_deref() == Some(COMPILED);
     if graph.nodes.iter().any(is_compiled) {
@@ -37,9 +36,9 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
     let left: Vec<Option<UnsupportedReason>> =
         (graph.nodes.iter()).map(|node| left(graph, node)).collect();
     let mut is_mapped = vec![false; graph.nodes.len()];
-    // Tensors that an operator on the CPU writes behind the mapped part.
+    // Tensors that an operator on the CPU writes after the mapped part.
     let mut is_behind = vec![false; graph.subgraph.tensors.len()];
-    // Inputs, and what they are converted to.
+    // Inputs, and the tensors that they are converted to.
     let mut is_input = vec![false; graph.subgraph.tensors.len()];
     (graph.subgraph.inputs.iter()).for_each(|&t| is_input[t] = true);
     let mut ends = Vec::new();
@@ -68,7 +67,7 @@ pub fn mapping(graph: &Graph) -> Result<Mapping, UnavailableReason> {
     }
 }
 
-/// Marks what a node writes.
+/// Marks the outputs of a node.
 fn mark(is_marked: &mut [bool], node: &Node) {
     for &t in &node.operator.outputs {
         if let Some(is_marked) = is_marked.get_mut(t) {
@@ -77,8 +76,8 @@ fn mark(is_marked: &mut [bool], node: &Node) {
     }
 }
 
-/// As exporters put them before a model whose inputs are floats, or integers of another scale than its own: a
-/// QUANTIZE, or a CAST to floats and then one.
+/// Whether a node converts an input. Exporters put a QUANTIZE, or a CAST to floats and a QUANTIZE, before a model whose
+/// inputs are floats or integers of a different scale.
 fn converts_input(node: &Node, is_input: &[bool]) -> bool {
     let first = node.operator.inputs.first().copied().flatten();
     let is_input = first.is_some_and(|t| is_input.get(t) == Some(&true));
@@ -134,7 +133,7 @@ fn left(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     }
 }
 
-/// Tensors are int8 or uint8; biases and what only shapes an operator are constants of 32 bits.
+/// Tensors must be int8 or uint8. Biases, and constants that control an operator, have 32 bits.
 fn refused_type(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let of_tensor = |&t: &usize| {
         let tensor_type = graph.tensor(t).tensor_type;
@@ -236,7 +235,7 @@ const MAX_RESIZE: i32 = 8;
 /// "1-D input tensor with a max of 16,000 elements".
 const MAX_SOFTMAX: i32 = 16_000;
 
-/// Parameters have to be constant.
+/// Operators whose parameters must be constant.
 const WEIGHTED: &[OpKind] = &[
     OpKind::Conv2d,
     OpKind::DepthwiseConv2d,
@@ -247,7 +246,7 @@ const WEIGHTED: &[OpKind] = &[
 
 const RESIZES: &[OpKind] = &[OpKind::ResizeBilinear, OpKind::ResizeNearestNeighbor];
 
-/// In Coral's table, but nothing that was fitted to had it.
+/// An operator of Coral's table that occurs in no network of the fit.
 const RECURRENT: OpKind = OpKind::UnidirectionalSequenceLstm;
 
 /// Coral's table without [`RECURRENT`].

@@ -1,10 +1,10 @@
-//! Latency on the Edge TPU of Coral's Dev Board: an analytical model of few constants, fitted to
-//! latencies that Coral published. Not a measurement; Coral's compiler gives no estimate to compare with.
+//! Latency on the Edge TPU of Coral's Dev Board: an analytical model with few constants, fitted to latencies that Coral
+//! published. It is not a measurement, and Coral's compiler gives no estimate to compare it with.
 //!
-//! The model: an operator takes a fixed time; products run on an array of 64 × 64 multipliers of int8
-//! at 480 MHz, which holds a tile of weights and takes one position of the output a cycle; parameters
-//! lie on the chip, operator by operator in the order of the graph, until 8 MiB are full, and all others
-//! come over the link to the host at every inference, as do the network's inputs and outputs.
+//! The model: Each operator takes a fixed time. Products run on an array of 64 × 64 int8 multipliers at 480 MHz, which
+//! holds a tile of weights and computes one output position per cycle. Parameters are stored on the chip, operator by
+//! operator in the order of the graph, until 8 MiB are full. All other parameters come over the link to the host in
+//! every inference, as do the network's inputs and outputs.
 
 mod constants;
 mod mapped;
@@ -30,10 +30,10 @@ pub const CLOCK_HZ: f64 = 480e6;
 /// keeps of it for the program is not published.
 pub const SRAM_BYTES: u64 = 8 << 20;
 
-/// What one operator does for one inference. Counts stop at the largest number instead of overflowing.
+/// The work of one operator in one inference. Counts saturate instead of overflowing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// 1, or 0 where an operator only names a tensor anew. Of a sum: how many operators take time.
+    /// 1, or 0 if the operator only renames a tensor. In a sum: number of operators that take time.
     pub operators: u64,
     /// Cycles of the array when nothing stalls it.
     pub array_cycles: u64,
@@ -42,7 +42,7 @@ pub struct Work {
     /// Bytes over the link to the host: parameters that the chip has no room for, inputs and outputs of
     /// the network.
     pub link_bytes: u64,
-    /// Of `link_bytes`, the parameters.
+    /// The part of `link_bytes` that is parameters.
     pub streamed_bytes: u64,
 }
 
@@ -61,17 +61,17 @@ impl Work {
     }
 }
 
-/// The work of each node, in the order of [`Graph::nodes`], where all are mapped. Linear in nodes, but for a
+/// The work of each node, in the order of [`Graph::nodes`], if all are mapped. Linear in nodes, except for a
 /// logarithmic factor.
 pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
     work_of(graph, analysis, &vec![true; graph.nodes.len()])
 }
 
-/// The work of each mapped node; none for the others, whose tensors come and go over the link.
+/// The work of each mapped node. The others have none; their tensors are transferred over the link.
 pub fn work_of(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<Work> {
     let mut cache = Cache::beside(analysis.memory_plan.as_ref());
     let n_tensors = graph.subgraph.tensors.len();
-    // By tensor: inputs that have not come over the link yet, and what callers read.
+    // By tensor: inputs that have not been transferred over the link yet, and outputs that callers read.
     let [mut is_unread, mut is_output] = [vec![false; n_tensors], vec![false; n_tensors]];
     (graph.subgraph.inputs.iter()).for_each(|&t| is_unread[t] = true);
     (graph.subgraph.outputs.iter()).for_each(|&t| is_output[t] = true);
@@ -125,8 +125,7 @@ fn bytes(graph: &Graph, tensor_idx: usize) -> u64 {
     graph.tensor(tensor_idx).byte_len().unwrap_or(0)
 }
 
-/// Parameters on the chip. An operator's lie there as a whole or not at all; those that several
-/// operators share lie there once.
+/// Parameters on the chip. Those of an operator are cached completely or not at all; shared parameters are cached once.
 struct Cache {
     size_bytes: u64,
     used_bytes: u64,
@@ -135,8 +134,8 @@ struct Cache {
 }
 
 impl Cache {
-    /// What the activations leave: logs of the compiler name sizes from 1.1 MiB, of a network with large
-    /// activations, to 8.2 MiB, of one with small ones (github.com/google-coral/edgetpu, issues 60, 324, 518,
+    /// The memory that activations leave for parameters. Logs of the compiler show 1.1 MiB for a network with large
+    /// activations and 8.2 MiB for one with small activations (github.com/google-coral/edgetpu, issues 60, 324, 518,
     /// 572 and 671).
     fn beside(activations: Option<&MemoryPlan>) -> Self {
         let live_bytes = activations.and_then(|plan| plan.live_bytes.iter().max());
@@ -147,7 +146,7 @@ impl Cache {
         }
     }
 
-    /// Bytes that have to come over the link for an operator.
+    /// Bytes of parameters that are transferred over the link for an operator.
     fn streamed(&mut self, graph: &Graph, weights: Option<usize>, parameter_bytes: u64) -> u64 {
         let buffer_idx = weights.map(|t| graph.tensor(t).buffer_idx);
         let known = buffer_idx.and_then(|buffer| self.is_cached.get(&buffer).copied());
@@ -168,8 +167,8 @@ impl Cache {
     }
 }
 
-/// An operator's product with its weights, which are cut into tiles of the array. All zero for an
-/// operator that multiplies none.
+/// An operator's product with its weights, which are divided into tiles of the array. All zero for an operator without
+/// such a product.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Matrix {
     /// Tensor index.
@@ -183,7 +182,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// `None` where the operator multiplies no weights, or its shapes are none that it can have.
+    /// `None` if the operator multiplies no weights, or if its shapes are invalid.
     fn of(graph: &Graph, node: &Node) -> Option<Self> {
         let shape = |t: usize| graph.tensor(t).shape.as_slice();
         let input = |position: usize| node.operator.inputs.get(position).copied().flatten();
@@ -200,15 +199,15 @@ impl Matrix {
                 let depth = product(&[h, w, c]);
                 Some(dense(positions(output), depth, product(&[filters])))
             }
-            // Channels meet nothing but their own filter: they lie along the array's diagonal, and each
-            // tap of the window is a pass.
+            // Channels are multiplied only with their own filter, so they occupy the diagonal of the array, and each
+            // tap of the window takes a pass.
             (OpKind::DepthwiseConv2d, &[_, h, w, c]) => Some(Self {
                 weights: Some(weights),
                 positions: positions(output),
                 tiles: product(&[h, w]).saturating_mul(tiles(product(&[c]))),
                 tile_bytes: ARRAY_SIDE,
             }),
-            // Each position of the input makes a window of the output.
+            // Each position of the input contributes to a window of the output.
             (OpKind::TransposeConv, &[filters, h, w, c]) => {
                 let activations = shape(input(2)?);
                 Some(dense(
@@ -235,7 +234,7 @@ impl Matrix {
     }
 }
 
-/// Rows or columns of the array as whole tiles.
+/// Number of tiles that cover `values` rows or columns.
 fn tiles(values: u64) -> u64 {
     values.div_ceil(ARRAY_SIDE)
 }

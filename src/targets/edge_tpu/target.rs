@@ -44,7 +44,7 @@ impl Target for EdgeTpu {
         })
     }
 
-    /// The time of what stays on the host is in the estimate.
+    /// No operator counts as unsupported, because the estimate includes the time of the operators on the host.
     fn unsupported(&self, _: &Network) -> Vec<UnsupportedOperator> {
         Vec::new()
     }
@@ -86,8 +86,8 @@ impl Target for EdgeTpu {
     }
 }
 
-/// What the Edge TPU takes, and what the host takes for the rest. The ends of both intervals are added: the
-/// widest that both errors make together.
+/// The time of the Edge TPU plus the time of the host for the other operators. The ends of both intervals are added,
+/// which assumes that both errors have the same direction.
 fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
     let Network {
         graph, analysis, ..
@@ -169,7 +169,7 @@ fn on_host(network: &Network, left: &[usize]) -> Option<(&'static Board, cortex_
     Some((board, cortex_a::latency(board, &works, n_threads)?))
 }
 
-/// What does not fit on the chip, and what that costs.
+/// A diagnostic with the bytes that do not fit on the chip and the time that their transfer takes.
 fn streaming(total: &Work, ms_per_megabyte: f64, all_ms: f64) -> Diagnostic {
     let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let streamed_ms = total.streamed_bytes as f64 / 1e6 * ms_per_megabyte;
@@ -186,7 +186,7 @@ fn streaming(total: &Work, ms_per_megabyte: f64, all_ms: f64) -> Diagnostic {
     }
 }
 
-/// Which part the Edge TPU runs, why it ends there, and what the rest costs.
+/// A diagnostic that says which part the Edge TPU runs, why it ends there, and how long the rest takes.
 fn partition(
     graph: &Graph,
     mapping: &Mapping,

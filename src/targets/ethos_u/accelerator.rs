@@ -1,7 +1,7 @@
 //! An accelerator with its memories, as Vela 5.2.0 configures it for a [`Configuration`].
 //!
-//! Shapes and memories of blocks, cycles of the output stage and words under way are those of Vela's
-//! architecture files (`ethos_u55.cpp`, `ethos_u65.cpp`, `ethos_u85.cpp` and `ethos_u85_performance.cpp`).
+//! Shapes and memories of blocks, cycles of the output stage and words in flight are those of Vela's architecture files
+//! (`ethos_u55.cpp`, `ethos_u65.cpp`, `ethos_u85.cpp` and `ethos_u85_performance.cpp`).
 
 use std::sync::LazyLock;
 
@@ -13,29 +13,29 @@ use super::geometry::Hwc;
 use super::layer::{Kind, Layer, UNCHANGED};
 use super::program::Arithmetic;
 
-/// What moves bytes between an accelerator and its memories.
+/// The channels that move bytes between an accelerator and its memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// From memory to memory.
     Copy,
-    /// What elementwise operations read, and what is enlarged.
+    /// Inputs of elementwise operations, and upscaled inputs.
     Stream,
     Weights,
-    /// What the multipliers read.
+    /// Inputs of the multipliers.
     Input,
     Scales,
     Write,
 }
 
-/// How many there are.
+/// Number of channels.
 pub const N_CHANNELS: usize = 6;
 
-/// Where bytes come from and go to.
+/// A memory that operations read from and write to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Memory {
-    /// Bytes in a cycle of the accelerator's clock.
+    /// Bytes per cycle of the accelerator's clock.
     pub bytes_per_cycle: f64,
-    /// Cycles for a byte of each [`Channel`] by itself, 0 where nothing but the memory limits it.
+    /// Cycles per byte of each [`Channel`] by itself; 0 if only the memory limits it.
     pub channel_cycles_per_byte: [f64; N_CHANNELS],
     pub read_latency_cycles: f64,
     pub write_latency_cycles: f64,
@@ -45,7 +45,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Cycles to move so many bytes by each [`Channel`] at once.
+    /// Cycles to move these numbers of bytes by all [`Channel`]s at the same time.
     pub fn cycles(&self, bytes: &[f64; N_CHANNELS]) -> f64 {
         let channels = bytes.iter().zip(&self.channel_cycles_per_byte);
         let at_once = bytes.iter().sum::<f64>() / self.bytes_per_cycle;
@@ -87,16 +87,16 @@ pub enum BlockMemory {
     /// Banks of 1 KiB that inputs and accumulators share, both twice, in whole granules.
     Banks {
         n_banks: i64,
-        /// Banks at the end that hold nothing but a table of activations.
+        /// Banks at the end that are reserved for a lookup table of an activation.
         n_end_banks: i64,
         input_granule: i64,
         accumulator_granule: i64,
     },
-    /// A memory for each.
+    /// Separate memories for inputs and accumulators.
     Apart {
         input_bytes: i64,
         accumulator_bytes: i64,
-        /// Buffers of elementwise operations: for outputs, and for what is chained or broadcast.
+        /// Buffers of elementwise operations: for outputs, and for chained or broadcast inputs.
         output_buffer_bytes: i64,
         chain_buffer_bytes: i64,
     },
@@ -117,7 +117,7 @@ pub enum OutputCycles {
         sum: f64,
         max_pooling: f64,
         other: f64,
-        /// At least so many where the output is looked up in a table of activations.
+        /// Lower bound if the output goes through a lookup table.
         table: f64,
     },
     /// Ethos-U85: by the width of what is written.
@@ -126,7 +126,7 @@ pub enum OutputCycles {
         output: [f64; 3],
         /// Of two 32-bit inputs: to a narrower output, to 32 bits.
         wide_binary: [f64; 2],
-        /// RESIZE of 8 and 16 bits, enlarging less than `min_high_ratio` times and at least as much.
+        /// RESIZE of 8 and 16 bits, with factors below `min_high_ratio` and with factors of at least this.
         resize_low: [f64; 2],
         resize_high: [f64; 2],
         min_high_ratio: i64,
@@ -167,7 +167,7 @@ impl OutputCycles {
         }
     }
 
-    /// Of an operation that goes through the multipliers.
+    /// Cycles per output element of an operation on the multipliers.
     pub fn of_layer(&self, layer: &Layer) -> f64 {
         let own = match *self {
             Self::ByOperation {
@@ -184,7 +184,7 @@ impl OutputCycles {
                 };
                 self.with_table(own, layer.has_table)
             }
-            // An operation that only changes the order is an activation.
+            // An operation that only permutes dimensions has the rate of an activation.
             Self::ByWidth { output, .. } if layer.order != UNCHANGED => {
                 let n_passes = if layer.exchanges_height_and_width() {
                     2.0
@@ -199,7 +199,7 @@ impl OutputCycles {
         own + self.pass() * layer.n_chained_passes as f64
     }
 
-    /// Of an elementwise operation on elements of so many bytes, input and output.
+    /// Cycles per output element of an elementwise operation, by the bytes of an input and an output element.
     pub fn of_elementwise(
         &self,
         arithmetic: Option<Arithmetic>,
@@ -237,12 +237,12 @@ impl OutputCycles {
         }
     }
 
-    /// Of products that go on to a sum in 32 bits.
+    /// Cycles per element of products that are then summed in 32 bits.
     pub fn product_to_wide(&self) -> f64 {
         self.of_elementwise(Some(Arithmetic::Product), [1, 4], false)
     }
 
-    /// Of a RESIZE of elements of so many bytes, to so many times the rows or columns.
+    /// Cycles per output element of a RESIZE, by the bytes of an input element and the factor on rows or columns.
     pub fn of_resize(&self, input_bytes: i64, ratio: i64) -> f64 {
         match *self {
             Self::ByOperation { other, .. } => other,
@@ -278,7 +278,7 @@ fn width(element_bytes: i64) -> usize {
     }
 }
 
-/// What the multipliers compute at once, in order of preference, by what they compute.
+/// Micro blocks of the multipliers in order of preference, by kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MicroBlocks {
     /// Convolutions and products of vectors.
@@ -313,8 +313,8 @@ struct Core {
     max_block: Hwc,
     memory: BlockMemory,
     output: OutputCycles,
-    /// Words of 16 bytes that each [`Channel`] may have under way; writes are limited by their number
-    /// alone. None where a channel is as fast as the memory.
+    /// Words of 16 bytes that each [`Channel`] may have in flight; writes are limited only by their number. `None` if a
+    /// channel is as fast as the memory.
     channel_words: Option<[f64; N_CHANNELS]>,
 }
 
@@ -380,8 +380,8 @@ const CORE_U65_512: Core = Core {
     ..CORE_256
 };
 
-/// Of `bytes`: for inputs, accumulators, outputs of elementwise operations, what is chained. `cycles` by
-/// output element as [`OutputCycles::ByWidth`] has them.
+/// `bytes`: sizes of the memories for inputs, accumulators, outputs of elementwise operations, and chained inputs.
+/// `cycles`: cycles per output element as in [`OutputCycles::ByWidth`].
 const fn core_u85(
     n_weight_streams: i64,
     micro_blocks: MicroBlocks,
@@ -531,12 +531,12 @@ pub struct Accelerator {
     /// Multiply-accumulates of 8 bits.
     pub macs_per_cycle: f64,
     pub sram: Memory,
-    /// Holds the weights, and feature maps as long as the compiler has found no room for them. The
-    /// SRAM itself where there is nothing else.
+    /// The memory that holds the weights, and the feature maps that the compiler does not keep in SRAM. It is the SRAM
+    /// itself if there is no other memory.
     pub off_chip: Memory,
     /// Weights off chip → SRAM.
     pub buffering: Copying,
-    /// Weights read where they lie off chip, and from a buffer in SRAM.
+    /// Weights, read directly from off-chip memory or from a buffer in SRAM.
     pub weights_off_chip: Transfer,
     pub weights_buffered: Transfer,
     /// Inputs of the multipliers, read off chip and in SRAM.
@@ -544,11 +544,11 @@ pub struct Accelerator {
     pub input_in_sram: Transfer,
     /// Whether the SRAM is a cache: feature maps are off chip until the compiler moves them.
     pub spills: bool,
-    /// SRAM that the compiler fills, as far as it can.
+    /// SRAM that the compiler may fill.
     pub sram_limit_bytes: i64,
     pub strategy: Strategy,
-    /// Whether it is planned by the rules that the shipped network's features were made with, without those that
-    /// were found since: see [`ACCELERATORS`].
+    /// Whether plans use only the rules that the features of the shipped network were made with, without rules that
+    /// were found after its training: see [`ACCELERATORS`].
     pub is_as_trained: bool,
     /// SRAM for copies of the graph's inputs.
     pub staged_input_bytes: i64,
@@ -603,7 +603,7 @@ impl Accelerator {
             sram_limit_bytes: limit_bytes.min(MAX_LIMIT_BYTES),
             strategy: configuration.strategy,
             is_as_trained: false,
-            // The compiler counts this room in 32 bits, in which the largest sizes are 0.
+            // The compiler stores this size in 32 bits, in which the largest sizes overflow to 0.
             staged_input_bytes: i64::from(limit_bytes as i32),
         }
     }
@@ -612,8 +612,7 @@ impl Accelerator {
         self.product.family() == Family::U85
     }
 
-    /// Cycles for a byte of weights in the format that Ethos-U85 decodes faster. From 1024 on it has half as many words
-    /// under way.
+    /// Cycles per byte of weights in the fast format of Ethos-U85. From 1024 MACs on, half as many words are in flight.
     pub fn fast_weights_cycles_per_byte(&self) -> f64 {
         let own = self.off_chip.channel_cycles_per_byte[Channel::Weights as usize];
         let own = match self.macs_per_cycle >= 1024.0 {
@@ -623,14 +622,14 @@ impl Accelerator {
         own.max(1.0 / self.off_chip.bytes_per_cycle)
     }
 
-    /// Cycles to fetch a lookup table of so many bytes from where constants are. The accelerator's own memory takes a
-    /// byte a cycle.
+    /// Cycles to fetch a lookup table of this size from the memory of constants. The accelerator's internal memory
+    /// accepts one byte per cycle.
     pub fn table_cycles(&self, bytes: f64) -> f64 {
         self.buffering.read.cycles(bytes).max(bytes)
     }
 
-    /// Where the compiler's first plan has feature maps, from which it decides about weights: off chip
-    /// where the SRAM is too small for all.
+    /// The memory of feature maps in the compiler's first plan, by which it decides about weight buffers: off chip if
+    /// the SRAM is too small for all.
     pub fn planned_feature_maps(&self) -> Memory {
         match self.spills {
             true => self.off_chip,
@@ -641,7 +640,7 @@ impl Accelerator {
 
 /// No schedule is given more SRAM than this.
 const MAX_LIMIT_BYTES: i64 = 1 << 30;
-/// Share of the bursts under way, and of each of them, that is made use of.
+/// Utilisation of the bursts in flight, and of each burst.
 const USED: f64 = 0.8;
 const WORD_BYTES: i64 = 16;
 
@@ -666,7 +665,7 @@ impl Memory {
         memory
     }
 
-    /// What one channel moves by itself.
+    /// Transfer speed of one channel by itself.
     fn transfer(&self, channel: Channel) -> Transfer {
         let own = self.channel_cycles_per_byte[channel as usize];
         Transfer {
@@ -679,7 +678,7 @@ impl Memory {
     }
 }
 
-/// Of an Ethos-U85: each channel waits for the bursts that it may have under way.
+/// Cycles per byte of the channels of an Ethos-U85: each channel waits for the bursts that it may have in flight.
 fn channel_cycles_per_byte(
     memory: &MemoryParameters,
     channel_words: &[f64; N_CHANNELS],
@@ -696,8 +695,8 @@ fn channel_cycles_per_byte(
     })
 }
 
-/// Those that the project has labels for, whose plans are features of the trained network. They stay as that network
-/// knows them until the next one is trained.
+/// The accelerators with labels, whose plans are features of the trained network. Their rules stay as they were for
+/// that network until the next one is trained.
 pub static ACCELERATORS: LazyLock<[Accelerator; 3]> = LazyLock::new(|| {
     [Product::U55x256, Product::U65x512, Product::U85x256].map(|product| Accelerator {
         is_as_trained: true,

@@ -1,6 +1,6 @@
-//! Cycles and traffic of a scheduled operation with its feature maps and weights where they are. Reproduces
-//! `EstimateFullOpPerformance` of Vela's `network_performance.cpp`, and `MeasureAccessCycles` of its
-//! performance models.
+//! Cycles and traffic of a scheduled operation, given the memories of its feature maps and weights. Reproduces
+//! `EstimateFullOpPerformance` of Vela's `network_performance.cpp`, and `MeasureAccessCycles` of its performance
+//! models.
 
 use super::accelerator::{Accelerator, Channel, Memory, N_CHANNELS};
 use super::blocks::Block;
@@ -36,12 +36,12 @@ pub struct Cost {
     /// Bytes read and written.
     pub off_chip_bytes: f64,
     pub sram_bytes: f64,
-    /// Bytes of weights that the compiler's totals count as read off chip and written to SRAM, though they are there
-    /// already.
+    /// Bytes of weights that the compiler's totals count as read off chip and written to SRAM although they are already
+    /// there.
     pub recounted: Recounted,
 }
 
-/// Bytes that count in the compiler's totals, and that nothing moves.
+/// Bytes that the compiler's totals count although nothing moves them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Recounted {
     pub off_chip_bytes: f64,
@@ -91,12 +91,12 @@ impl Cost {
                     false => own_bytes,
                 };
                 let read_bytes = weight_bytes * n_reads;
-                // What is waited for leaves out the scales, which come by a way of their own.
+                // The wait does not include the scales, which have a channel of their own.
                 let of_scales = match accelerator.is_as_trained {
                     true => 0.0,
                     false => scale_bytes,
                 };
-                // A buffer that is there already is waited for as if it were fetched again.
+                // The compiler counts the wait for a buffer that is already there as if it were fetched again.
                 let waited_bytes = match (accelerator.is_as_trained, buffer.is_prefetched) {
                     (true, _) => fetched_bytes,
                     (false, true) => weight_bytes - buffer.first_bytes,
@@ -115,7 +115,7 @@ impl Cost {
                 };
             } else {
                 let read_bytes = weight_bytes * n_reads;
-                // Scales are in the stream, but come by a way of their own.
+                // Scales are part of the stream, but have a channel of their own.
                 let stream_bytes = (read_bytes - scale_bytes).max(0.0);
                 traffic.add(off_chip, Channel::Weights, stream_bytes);
                 off_chip_bytes += read_bytes;
@@ -128,7 +128,7 @@ impl Cost {
         let cycles = own
             .max(accelerator.sram.cycles(&traffic.sram))
             .max(accelerator.off_chip.cycles(&traffic.off_chip));
-        // What is not read off chip is read in SRAM, or in a memory of which no traffic is counted.
+        // If the weights are not in off-chip memory, they are in SRAM or in a memory whose traffic is not counted.
         match accelerator.off_chip.area {
             MemoryArea::Dram | MemoryArea::OffChipFlash => {}
             MemoryArea::Sram => sram_bytes += std::mem::take(&mut off_chip_bytes),
@@ -203,7 +203,8 @@ impl Run {
                     true => accelerator.weights_buffered,
                     false => accelerator.weights_off_chip,
                 };
-                // What chained operations read of it has no memory: it counts with that of the first plan.
+                // An output that only chained operations read is in no memory; it counts with the memory of the first
+                // plan.
                 let mut memories = places.maps;
                 if step.is_chained {
                     memories.ofm = accelerator.planned_feature_maps();

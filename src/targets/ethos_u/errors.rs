@@ -1,8 +1,8 @@
-//! Which estimate is shown in each configuration, and how far it was from the compiler where that is known.
+//! The estimate that is shown in each configuration, and its measured error against the compiler.
 //!
-//! The compiler's rules estimate everything. Where they were found to be far off for such graphs, a network that was
-//! trained for the configuration and knows every operator corrects them, but never by more than they were off: a
-//! graph unlike training cannot be led astray further than that.
+//! The compiler's rules make every estimate. If they had large errors on similar graphs, a network that was trained for
+//! the configuration and knows every operator corrects them. The correction is limited to the interval of the rules, so
+//! that the estimate for an out-of-distribution graph cannot become worse than that.
 
 use std::sync::LazyLock;
 
@@ -41,44 +41,44 @@ pub struct ConfigurationErrors {
 pub struct MetricErrors {
     /// [`Metric::id`].
     pub metric: String,
-    /// Networks that had no part in the widths.
+    /// Number of networks that were not used for the widths.
     pub n: usize,
-    /// Of what is shown for them.
+    /// Mean error of the shown estimate on them.
     pub mean_percent: f64,
     pub median_percent: f64,
     pub p95_percent: f64,
-    /// Around the rules' estimate.
+    /// Width of the interval around the rules' estimate.
     pub rules: Width,
-    /// Where a trained network corrects the rules; absent where none does.
+    /// When a trained network corrects the rules; absent if none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrected: Option<Correction>,
 }
 
-/// When a trained network is asked, and how far off its corrected estimates are.
+/// When a trained network corrects the rules, and the errors of the corrected estimates.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Correction {
-    /// Least factor of the rules' interval: where it is narrower, nobody asks the network.
+    /// Minimum factor of the rules' interval; if the interval is narrower, the network does not run.
     pub asked_from: f64,
-    /// Around the corrected estimate.
+    /// Width of the interval around the corrected estimate.
     pub width: Width,
 }
 
-/// How wide an interval is, by what a graph is like.
+/// The width of an interval, as a tree over the signals of a graph.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged, try_from = "WidthFields")]
 pub enum Width {
     Split {
         signal: Signal,
         at_least: f64,
-        /// Where the signal is smaller, and where it is not: never narrower than the former's.
+        /// The width if the signal is below the threshold, and the width otherwise, which is never narrower.
         below: Box<Width>,
         above: Box<Width>,
     },
     Factor {
-        /// Graphs that set it.
+        /// Number of graphs that determined the width.
         n: usize,
-        /// Nine in ten labels lie between the estimate over this and the estimate times this.
+        /// Nine in ten labels are between the estimate divided by this and the estimate times this.
         factor: f64,
     },
 }
@@ -142,7 +142,7 @@ impl Width {
         }
     }
 
-    /// Of the widest leaf.
+    /// Factor of the widest leaf.
     pub fn widest(&self) -> f64 {
         match self {
             Self::Factor { factor, .. } => *factor,
@@ -151,13 +151,13 @@ impl Width {
     }
 }
 
-/// What is shown of a graph.
+/// The shown estimate of a graph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shown {
     pub value: f64,
-    /// The interval reaches from the value over this to the value times this; absent where nothing is known.
+    /// The interval is the value divided by and multiplied with this; absent if the error is unknown.
     pub factor: Option<f64>,
-    /// Whether a trained network has a part in the value.
+    /// Whether a trained network corrected the value.
     pub is_corrected: bool,
 }
 
@@ -172,18 +172,19 @@ impl Shown {
 }
 
 impl MetricErrors {
-    /// Mean over networks; none where none were measured.
+    /// Mean error over networks; `None` if none were measured.
     pub fn expected_percent(&self) -> Option<f64> {
         (self.n > 0).then_some(self.mean_percent)
     }
 
-    /// Whether a trained network has a part in what is shown of a graph with such signals.
+    /// Whether a trained network corrects the estimate of a graph with these signals.
     pub fn asks_network(&self, signals: &Signals) -> bool {
         let correction = self.corrected.as_ref();
         correction.is_some_and(|one| self.rules.factor(signals) >= one.asked_from)
     }
 
-    /// From the rules' estimate, and from the trained network's where it knows every operator.
+    /// The shown estimate, from the rules' estimate and, if the trained network knows every operator, from the
+    /// network's.
     pub fn show(&self, rules: f64, network: Option<f64>, signals: &Signals) -> Shown {
         let bound = self.rules.factor(signals);
         let uncorrected = Shown {
@@ -217,8 +218,8 @@ impl Errors {
         &ERRORS
     }
 
-    /// Errors of a metric in this configuration, or the widest that is known of its accelerator, or of
-    /// its family.
+    /// Errors of a metric in this configuration or, if they are not known, the widest of its accelerator or of its
+    /// family.
     pub fn of(&self, configuration: &Configuration, metric: Metric) -> Option<&MetricErrors> {
         let product = configuration.product;
         let words = configuration.in_words();

@@ -91,8 +91,8 @@ impl Flow {
         flow
     }
 
-    /// Who writes and reads concatenations as a whole. Linear in operations, maps and inputs, but for the logarithm of the
-    /// parts of concatenations of concatenations.
+    /// Who writes and reads concatenations as a whole. Linear in operations, maps and inputs, except for the logarithm
+    /// of the parts of concatenations of concatenations.
     fn follow_wholes(&mut self, program: &Program, order: &Order) {
         let n_maps = program.maps.len();
         // By map, the one that it names anew, and the first step that writes it or a part of it.

@@ -1,14 +1,15 @@
-//! Plans of the programs that were planned last: networks of one structure, whose weights differ in nothing that the
-//! compiler sees, share theirs. Searches and pages that change one thing at a time ask for many such.
+//! A cache of the latest plans. Networks of the same structure share a plan if the compiler sees no difference in their
+//! weights. Architecture searches, and the page's sliders, which change one thing at a time, need many such plans.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use super::task::{Plan, Task};
 
-/// Plans that are kept of each thread: ten networks on the three accelerators of every report.
+/// Number of plans that each thread keeps: those of ten networks on the three accelerators of every report.
 const MAX_KEPT: usize = 32;
-/// Of larger programs, which few people change a thousand times, none is kept: an operation takes some 800 bytes.
+/// Plans of larger programs are not kept, because an operation takes about 800 bytes and few people change such
+/// programs a thousand times.
 const MAX_OPERATIONS: usize = 256;
 
 thread_local! {

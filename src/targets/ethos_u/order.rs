@@ -72,7 +72,7 @@ impl Order {
         operations.filter(|operation| !operation.alias.is_view_of_input())
     }
 
-    /// The last step of the command that begins with this one, but for activations.
+    /// The last step of the command that begins with this one, except for activations.
     fn last_chained(&self, step: usize) -> usize {
         let behind = self.chain_start.iter().skip(step + 1);
         step + behind.take_while(|&&start| start == step).count()

@@ -31,9 +31,9 @@ pub use super::task::Plan;
 /// Of a table of activations of 8 bits.
 const TABLE_BYTES: f64 = 256.0;
 
-/// One for each node. An operator of which nothing else is known counts with its output's elements; one
-/// that only names memory anew, or that the CPU runs, with nothing. Proportional to operations, but for the
-/// choices of feature maps and of stripes, for which see [`in_sram`] and [`Schedule::of`].
+/// One planned operator for each node. An operator of which nothing else is known costs its output's elements; one that
+/// only renames memory, or that the CPU runs, costs nothing. Proportional to operations, except for the choices of
+/// feature maps and of stripes, for which see [`in_sram`] and [`Schedule::of`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<PlannedOperator> {
     Plan::of(accelerator, graph, analysis).operators
 }
@@ -144,7 +144,7 @@ fn plan_of(task: &Task) -> Vec<PlannedOperator> {
     planned
 }
 
-/// Bytes of all that is constant: encoded weights, tables of activations, and constants as they are.
+/// Bytes of all constants: encoded weights, lookup tables of activations, and other constants.
 fn constant_bytes(
     program: &Program,
     n_graph_tensors: usize,

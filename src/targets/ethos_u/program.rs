@@ -24,11 +24,11 @@ pub struct Program {
     pub operations: Vec<Operation>,
     /// Indices of the outputs of the graph in [`Self::maps`].
     pub outputs: Vec<usize>,
-    /// Whether operators or parts were left as they are because the compiler would make too many operations of them, or
-    /// because more weights were to be looked at than a graph may have.
+    /// Whether a limit was reached: operators or parts were left as they are because they would become too many
+    /// operations, or because the graph has more weights than may be sampled.
     pub is_cut: bool,
-    /// Whether the features of the trained networks count fewer operations, so that what these networks say is of
-    /// another program.
+    /// Whether the features of the trained networks count fewer operations, so that the estimates of these networks are
+    /// for a different program.
     pub is_unlike_trained: bool,
 }
 

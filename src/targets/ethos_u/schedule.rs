@@ -33,8 +33,8 @@ pub struct Schedule<'a> {
 }
 
 impl<'a> Schedule<'a> {
-    /// The schedule that the compiler chooses, from `steps` with whole feature maps. Linear in operations, but for the
-    /// stripes that are tried, for which see [`cascades`].
+    /// The schedule that the compiler chooses, from `steps` with whole feature maps. Linear in operations, except for
+    /// the stripes that are tried, for which see [`cascades`].
     pub fn of(
         accelerator: &Accelerator,
         program: &Program,

@@ -1,4 +1,4 @@
-//! What tells, before anything is compiled, how far an estimate may be from the compiler.
+//! Properties of a planned graph that indicate how far an estimate may be from the compiler's result.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::learned::features::PlannedOperator;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Signal {
-    /// One over the operators that take time: single differences do not cancel in few operators.
+    /// The inverse of the number of operators that take time: with few operators, single differences do not cancel out.
     FewOperators,
     /// Minus the logarithm of the planned cycles.
     FewCycles,
@@ -26,7 +26,7 @@ pub enum Signal {
     WeightsAtPeak,
     /// Share of the cycles in the operator that takes longest.
     LongestOperator,
-    /// 1 where operators stay on the CPU.
+    /// 1 if operators stay on the CPU.
     OnCpu,
     /// Difference of the logarithms of the rules' estimate and of the trained network's.
     Correction,
@@ -36,7 +36,7 @@ pub enum Signal {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Signals([f64; Signal::ALL.len()]);
 
-/// Operators that the plan knows from many networks.
+/// Operators that occur in many networks.
 const USUAL: [OpKind; 22] = [
     OpKind::Add,
     OpKind::AveragePool2d,
@@ -81,7 +81,7 @@ impl Signal {
 }
 
 impl Signals {
-    /// Of a graph with its plan, by node. Linear in nodes.
+    /// The signals of a graph with its plan by node. Linear in nodes.
     pub fn of(graph: &Graph, planned: &[PlannedOperator], is_partly_on_cpu: bool) -> Self {
         let cycles: f64 = planned.iter().map(|one| one.cycles).sum();
         let share = |part: f64| if cycles > 0.0 { part / cycles } else { 1.0 };
@@ -124,7 +124,7 @@ impl Signals {
         signals
     }
 
-    /// The same where a trained network gives the rules' estimate times such a factor.
+    /// The same signals, given the ratio of the trained network's estimate to the rules' estimate.
     pub fn corrected_by(mut self, factor: f64) -> Self {
         self.0[Signal::Correction as usize] = factor.ln().abs();
         self

@@ -1,4 +1,4 @@
-//! What boards with an Ethos-U took, beside what the compiler estimates for them.
+//! Measured latencies of boards with an Ethos-U, compared with the compiler's estimates.
 
 use std::sync::LazyLock;
 
@@ -16,23 +16,23 @@ const SHIPPED: &str = include_str!("silicon.json");
 pub struct MeasuredBoard {
     /// Id of the board in `targets::boards`.
     pub board: String,
-    /// Of one inference, whatever the network: driver, command stream, interrupt.
+    /// Fixed time of an inference of any network: driver, command stream, interrupt.
     pub fixed_ms: f64,
-    /// Of each network, with a fixed time that is fitted to the others.
+    /// Errors of each network with a fixed time that is fitted to the others.
     pub left_out: LeftOut,
     pub networks: Vec<MeasuredNetwork>,
     /// Who measured, and where it is published.
     pub source: String,
 }
 
-/// Errors of the fit on networks that it was not made of.
+/// Errors of the fit on left-out networks.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeftOut {
     pub mean_percent: f64,
     pub median_percent: f64,
     pub worst_percent: f64,
-    /// Every network's measurement lies between its estimate over this and its estimate times this.
+    /// Every network's measurement is between its estimate divided by this and its estimate times this.
     pub interval_factor: f64,
 }
 

@@ -1,7 +1,7 @@
-//! Which operators an Ethos-U runs itself, and why it leaves others to the CPU.
+//! Which operators an Ethos-U runs, and why it leaves others to the CPU.
 //!
-//! The rules are those of Vela 5.2.0's own list (`vela --supported-ops-report`), as far as operator
-//! kind, element types, strides and shapes decide; quantisation values are not looked at.
+//! The rules are those of Vela 5.2.0's own list (`vela --supported-ops-report`) that concern operator kind, element
+//! types, strides and shapes; quantisation values are not checked.
 
 use std::cmp::Reverse;
 use std::sync::OnceLock;
@@ -44,8 +44,8 @@ pub fn unsupported(graph: &Graph, npu: Npu) -> Vec<UnsupportedOperator> {
     graph.nodes.iter().enumerate().filter_map(check).collect()
 }
 
-/// The largest batch of an operator that works through inputs one after another. Vela repeats such an
-/// operator for each input and lays out memory for all of them, which no estimate here knows of.
+/// The largest batch size of an operator that processes inputs one after another. Vela repeats such an operator for
+/// each input and allocates memory for all of them, which the estimates do not model.
 pub fn inputs_at_a_time(graph: &Graph) -> i32 {
     let of_node = |node: &Node| {
         let output = graph.tensor(*node.operator.outputs.first()?);
@@ -54,7 +54,7 @@ pub fn inputs_at_a_time(graph: &Graph) -> i32 {
             | BuiltinOptions::DepthwiseConv2D { .. }
             | BuiltinOptions::TransposeConv { .. }
             | BuiltinOptions::Pool2D { .. } => output.shape.first().copied(),
-            // Of three dimensions, time and batch.
+            // The input has three dimensions, the first two of which are time and batch.
             BuiltinOptions::UnidirectionalSequenceLstm { time_major, .. } => {
                 output.shape.get(usize::from(time_major)).copied()
             }
@@ -180,7 +180,7 @@ fn refused_mean(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
         .then_some(UnsupportedReason::MeanOverChannels)
 }
 
-/// The place of the largest value runs along the last dimension alone, of so many values.
+/// ARG_MAX is supported only along the last dimension, and only up to a number of values.
 fn refused_arg_max(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let operand = |place: usize| node.operator.inputs.get(place).copied().flatten();
     let shape = &graph.tensor(operand(0)?).shape;
@@ -197,8 +197,9 @@ fn refused_arg_max(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     })
 }
 
-/// Of three dimensions the largest is limited, of more all but the two smallest together. Leading ones of 1 that stay
-/// where they are do not count where three others are left. An order that changes nothing runs at any size.
+/// With three dimensions, the largest is limited; with more, the product of all but the two smallest. Leading
+/// dimensions of 1 that stay in place do not count if three others remain. A permutation that changes nothing is
+/// supported at any size.
 fn refused_transpose(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     let operand = |place: usize| node.operator.inputs.get(place).copied().flatten();
     let shape = &graph.tensor(operand(0)?).shape;
@@ -225,7 +226,7 @@ fn refused_transpose(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     })
 }
 
-/// Resizes run by powers of two, the same in height and width.
+/// Resizes are supported only for powers of two, with the same factor in height and width.
 fn refused_resize(graph: &Graph, node: &Node, kind: OpKind) -> Option<UnsupportedReason> {
     use BuiltinOptions::{ResizeBilinear, ResizeNearestNeighbor};
     let (ResizeBilinear {
@@ -266,9 +267,9 @@ fn height_width(tensor: &Tensor) -> Option<(i32, i32)> {
     }
 }
 
-/// Values of which Ethos-U55 and U65 find the largest one's place.
+/// Maximum number of values along the axis of an ARG_MAX on Ethos-U55 and U65.
 const ARG_MAX_MAX_DEPTH: i32 = 127;
-/// Dimensions that one transposition on Ethos-U55 and U65 tells apart.
+/// Number of dimensions of a single transposition on Ethos-U55 and U65.
 const TRANSPOSED_DIMENSIONS: usize = 3;
 /// Largest dimension, or product of the largest ones, that Ethos-U55 and U65 transpose.
 const TRANSPOSE_MAX_ELEMENTS: i64 = 1 << 16;

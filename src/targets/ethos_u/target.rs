@@ -1,5 +1,5 @@
-//! The Ethos-U targets: a trained network's estimates of what Vela says, or Vela's rules alone where no
-//! network was trained, and the energy that follows.
+//! The Ethos-U targets: estimates by Vela's rules, corrected by a trained network for the configurations that it was
+//! trained on, and the energy that follows from them.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -25,9 +25,9 @@ use crate::targets::{
     uncountable,
 };
 
-/// The longest latency by Vela of `trainer/data/labels.parquet`, on U85-256; the shortest is a cycle.
+/// The longest latency by Vela in `trainer/data/labels.parquet`, on U85-256. The shortest is taken to be one cycle.
 const LONGEST_COMPARED_MS: f64 = 341.2;
-/// Multiply-accumulates that the longest latencies there had time for: 322.9 ms of U65-512 at 1 GHz.
+/// Multiply-accumulates at the peak rate in the longest latency there: 322.9 ms on U65-512 at 1 GHz.
 const LONGEST_COMPARED_SLOTS: f64 = 1.65e11;
 
 /// One accelerator in one system configuration and memory mode.
@@ -36,13 +36,13 @@ struct EthosU {
     npu: Npu,
     /// Whether the shipped network was trained on it. Others are estimated by Vela's rules alone.
     is_trained: bool,
-    /// The board that has it, where networks were measured on one.
+    /// The board with this configuration, if networks were measured on one.
     measured_board: Option<&'static MeasuredBoard>,
-    /// Of each of [`RULE_METRICS`], looked up for the first graph.
+    /// Errors of each of [`RULE_METRICS`], looked up for the first graph.
     errors: OnceLock<[Option<&'static MetricErrors>; RULE_METRICS.len()]>,
 }
 
-/// Those whose default configurations the shipped network was trained on.
+/// Products whose default configurations the shipped network was trained on.
 const TRAINED: [Product; 3] = [Product::U55x256, Product::U65x512, Product::U85x256];
 
 /// The configurations that the shipped network was trained on.
@@ -109,8 +109,8 @@ impl Target for EthosU {
         })
     }
 
-    /// Of the networks that were compared with the compiler, in the time that this accelerator would take for as many
-    /// multiply-accumulates at its peak.
+    /// The range of the networks that were compared with the compiler, converted to this accelerator by its peak rate
+    /// of multiply-accumulates.
     fn measured_range(&self, _: &Network) -> Option<MeasuredRange> {
         let Configuration {
             product, system, ..
@@ -149,7 +149,7 @@ impl Target for EthosU {
     }
 }
 
-/// Why there is no estimate of a network of which the NPU leaves out such operators.
+/// Why there is no estimate for a network in which the NPU leaves out these operators.
 fn refusal(network: &Network, unsupported: &[UnsupportedOperator]) -> Option<UnavailableReason> {
     let Network {
         graph, analysis, ..
@@ -165,7 +165,7 @@ fn refusal(network: &Network, unsupported: &[UnsupportedOperator]) -> Option<Una
     is_mostly_cpu(graph, analysis, unsupported).then(|| mostly_cpu(graph, unsupported))
 }
 
-/// A limit of the plan was reached.
+/// A diagnostic that a limit of the plan was reached.
 fn cut() -> Diagnostic {
     Diagnostic {
         severity: Severity::Warning,
@@ -195,7 +195,7 @@ impl EthosU {
             .collect()
     }
 
-    /// What is estimated where no network was trained.
+    /// The metrics that are estimated without a trained network.
     fn info_by_rules(&self) -> TargetInfo {
         let metric = |metric: Metric| MetricInfo {
             metric,
@@ -221,8 +221,8 @@ impl EthosU {
         }
     }
 
-    /// By the compiler's rules, corrected by the trained network where they are far off and it knows such graphs; and
-    /// doubts.
+    /// Estimates by the compiler's rules, corrected by the trained network where the rules have a wide interval and the
+    /// network knows such graphs; and diagnostics.
     fn estimates(
         &self,
         network: &Network,
@@ -306,7 +306,8 @@ impl EthosU {
         }
     }
 
-    /// The compiler takes the arena cache as a wish: what does not fit by stripes, it compiles all the same.
+    /// A diagnostic if the arena cache is exceeded. The compiler treats its size as a goal: if stripes do not make a
+    /// network fit, it compiles it anyway.
     fn exceeded(&self, totals: &Totals) -> Option<Diagnostic> {
         let cache_bytes = self.configuration.arena_cache_bytes();
         let is_kept = self.configuration.strategy == Strategy::Size
@@ -323,7 +324,7 @@ impl EthosU {
         })
     }
 
-    /// What the measured board takes, from the latency by rules among `metrics`.
+    /// Latency on the measured board, from the latency by the rules among `metrics`.
     fn board_latency(&self, metrics: &[MetricEstimate]) -> Option<MetricEstimate> {
         let board = self.measured_board?;
         let latency = metrics.iter().find(|m| m.metric == Metric::Latency)?;
@@ -367,7 +368,7 @@ impl EthosU {
     }
 }
 
-/// What the compiler's rules tell.
+/// Metrics that the compiler's rules estimate.
 const RULE_METRICS: [Metric; 4] = [
     Metric::Latency,
     Metric::SramPeak,
@@ -378,7 +379,7 @@ const RULES: &str = "rules of ethos-u-vela 5.2.0";
 const RULES_OF: &str = "ethos-u-vela";
 const RULES_VERSION: &str = "5.2.0";
 
-/// What the trained network says of one metric.
+/// The trained network's estimate of one metric.
 struct Corrected<'m> {
     value: f64,
     output: &'m Output,
@@ -406,7 +407,7 @@ fn part_of(one: &PlannedOperator, metric: Metric, clock_hz: f64) -> f64 {
     }
 }
 
-/// Without an interval, because the error of the energies is not known.
+/// The outcome of an energy. It has no interval, because the error of the energies is unknown.
 fn energy_outcome(
     coefficients: &Coefficients,
     sram: &Traffic,
@@ -425,8 +426,8 @@ fn energy_outcome(
     });
     Outcome::Estimate {
         value: coefficients.energy_mj(all_macs, sram.value, offchip.value),
-        // Published energies of 22 nm blocks were never checked against an Ethos-U: how far they are off
-        // is unknown, and an interval of the traffic alone would claim otherwise.
+        // Published energies of 22 nm blocks were never compared with an Ethos-U. Their error is unknown, and an
+        // interval from the traffic alone would suggest otherwise.
         lo: None,
         hi: None,
         unit: Metric::Energy.unit(),
@@ -436,7 +437,7 @@ fn energy_outcome(
     }
 }
 
-/// Bytes of an estimate.
+/// Bytes moved, by an estimate.
 struct Traffic<'r> {
     value: f64,
     operators: Option<&'r Vec<f64>>,

@@ -1,20 +1,20 @@
-//! What a plan follows from, and what it says.
+//! The input of a plan, and its result.
 
 use super::accelerator::Accelerator;
 use super::program::Program;
 use crate::learned::features::PlannedOperator;
 
-/// All that a plan follows from.
+/// Everything that determines a plan.
 #[derive(Clone, PartialEq)]
 pub struct Task {
     pub accelerator: Accelerator,
     pub program: Program,
-    /// Of the graph.
+    /// Number of nodes of the graph.
     pub n_nodes: usize,
     pub n_tensors: usize,
 }
 
-/// A plan with how it was made.
+/// A plan, and whether limits affected it.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// As of [`plan`](super::plan::plan).

@@ -1,4 +1,4 @@
-//! What a plan comes to for a whole graph.
+//! Totals of a plan over a whole graph.
 
 use super::accelerator::Accelerator;
 use super::lower::{n_elements, shape};
@@ -28,8 +28,8 @@ pub struct Totals {
     pub is_unlike_trained: bool,
 }
 
-/// Times that a node's operations run: shapes are planned as far as the registers hold them, and the compiler works
-/// through larger ones in parts. At least 1. Inputs count where all of each is read.
+/// How many times a node's operations run, at least 1: shapes are planned up to the limits of the registers, and the
+/// compiler divides larger ones into parts. Inputs count for operators that read all of each input.
 fn n_parts(graph: &Graph, node: &Node) -> f64 {
     let of_tensor = |tensor_idx: usize| {
         let sizes = &graph.tensor(tensor_idx).shape;
@@ -48,7 +48,7 @@ fn n_parts(graph: &Graph, node: &Node) -> f64 {
     parts.fold(1.0, f64::max)
 }
 
-/// Kinds whose work follows from their inputs as well.
+/// Kinds whose work depends on the size of their inputs as well.
 const READING_ALL: &[OpKind] = &[
     OpKind::ArgMax,
     OpKind::AssignVariable,
@@ -67,7 +67,7 @@ const READING_ALL: &[OpKind] = &[
     OpKind::TransposeConv,
 ];
 
-/// Time and traffic of so many runs.
+/// Multiplies time and traffic by the number of runs.
 fn repeat(planned: &mut PlannedOperator, n: f64) {
     let PlannedOperator {
         cycles,
@@ -91,7 +91,7 @@ fn repeat(planned: &mut PlannedOperator, n: f64) {
 }
 
 impl Totals {
-    /// As [`Plan::of`] has it; the accelerator's clock turns cycles into time.
+    /// Totals of the plan of [`Plan::of`]; the accelerator's clock converts cycles into time.
     pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
         let Plan {
             mut operators,

@@ -1,4 +1,4 @@
-//! Fitted constants of GPUs: a file of its own, read only when a GPU is asked for.
+//! The fitted constants of GPUs. They are in a file of their own, which is read only when a GPU is asked for.
 
 #[cfg(feature = "bundle")]
 use std::sync::{Arc, LazyLock};
@@ -11,12 +11,12 @@ use crate::targets::MeasuredRange;
 /// What `litecast-trainer fit-gpu` writes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Bundle {
-    /// [`NAMES`], in order: constants of another list fit nothing here.
+    /// [`NAMES`], in order. A bundle with a different list cannot be used.
     pub costs: Vec<String>,
     pub runs: Vec<Run>,
 }
 
-/// What is run.
+/// Whether a run is inference or training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -24,7 +24,7 @@ pub enum Mode {
     Training,
 }
 
-/// One GPU with one version of a framework, and networks that were measured on it.
+/// The fit for one GPU and one version of a framework, and the networks that were measured on it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     /// Id of the target.
@@ -34,22 +34,23 @@ pub struct Run {
     pub framework: String,
     /// Who measured.
     pub laboratory: String,
-    /// In words, where the costs are another GPU's that were scaled: nobody measured most kinds of networks here.
+    /// A description of the scaling where the costs are scaled from another GPU, because most kinds of networks were
+    /// not measured on this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled_by: Option<String>,
-    /// Networks and image sizes that were measured.
+    /// Number of measured pairs of network and image size.
     pub n_networks: usize,
     pub n_families: usize,
-    /// Latencies, or training steps, of one input in a batch.
+    /// Range of the measured latencies, or training steps, divided by the batch size.
     pub measured_range: MeasuredRange,
     /// Smallest and median batch of the measurements.
     pub batches: [f64; 2],
     /// Milliseconds for each amount, in the order of [`NAMES`].
     pub costs_ms: Vec<f64>,
     pub correction: Correction,
-    /// On families of networks that were left out of the fit.
+    /// Errors with families of networks left out of the fit.
     pub errors: Errors,
-    /// On single networks that were left out.
+    /// Errors with single networks left out of the fit.
     pub random_errors: Errors,
 }
 
@@ -63,19 +64,19 @@ pub struct Errors {
     pub coverage_percent: f64,
 }
 
-/// Kriging over the measured networks: how far the roofline was off for networks whose time is made of the
+/// Kriging over the measured networks: corrects the roofline by its errors on networks that spend their time in the
 /// same kernels.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Correction {
     /// Position of each measured network: [`position`], as hexadecimal digits, two a byte.
     pub positions: String,
-    /// Weight of each.
+    /// Kriging weight of each measured network.
     pub weights: Vec<f32>,
     /// Ranges and variances of the two covariances, in units of the position and of the logarithm.
     pub ranges: [f64; 2],
     pub variances: [f64; 2],
-    /// Half width of the interval, in logarithms: a fixed part, and one by unit of distance to the nearest
-    /// measured network.
+    /// Half width of the interval, in logarithms: a fixed part, and a part per unit of distance to the nearest measured
+    /// network.
     pub half_width: [f64; 2],
 }
 
@@ -91,7 +92,7 @@ pub enum BundleError {
 
 impl Bundle {
     /// # Errors
-    /// Where the text is no bundle, or one of another version.
+    /// If the text is not a bundle, or is a bundle of another version.
     pub fn parse(text: &[u8]) -> Result<Self, BundleError> {
         let malformed = |words: String| BundleError::Malformed(words);
         let bundle: Self =
@@ -110,7 +111,7 @@ impl Bundle {
         Ok(bundle)
     }
 
-    /// Those of this version.
+    /// The constants of this version.
     ///
     /// # Panics
     /// Never: a test reads them.
@@ -130,13 +131,13 @@ impl Bundle {
     }
 }
 
-/// A network's position: square roots of the shares that each cost has in its time, in 255 steps. Their
-/// distance is Hellinger's.
+/// A network's position: the square root of the share that each cost has in its time, quantised to 255 steps. The
+/// distance of two positions is the Hellinger distance.
 pub type Position = [u8; N_COSTS];
 
 pub const POSITION_BYTES: usize = N_COSTS;
 
-/// `amounts` of the whole network with the costs of a run; all 0 where it takes no time.
+/// The position of a network with these `amounts` and the costs of a run; all 0 if the network takes no time.
 pub fn position(amounts: &Amounts, costs_ms: &[f64]) -> Position {
     let parts: Vec<f64> = amounts.iter().zip(costs_ms).map(|(a, c)| a * c).collect();
     let total: f64 = parts.iter().sum();
@@ -146,7 +147,7 @@ pub fn position(amounts: &Amounts, costs_ms: &[f64]) -> Position {
     })
 }
 
-/// Between two positions; 0 to the square root of 2.
+/// Distance between two positions, from 0 to the square root of 2.
 pub fn distance(a: &Position, b: &Position) -> f64 {
     let squares = a.iter().zip(b).map(|(a, b)| {
         let difference = i32::from(*a) - i32::from(*b);
@@ -156,8 +157,8 @@ pub fn distance(a: &Position, b: &Position) -> f64 {
 }
 
 impl Correction {
-    /// What a position adds to the logarithm of the roofline's time, and the distance to the nearest measured
-    /// network.
+    /// The correction that is added to the logarithm of the roofline's time at this position, and the distance to the
+    /// nearest measured network.
     pub fn at(&self, position: &Position) -> (f64, f64) {
         let mut sum = 0.0;
         let mut nearest = f64::MAX;
@@ -194,7 +195,7 @@ impl Correction {
     }
 }
 
-/// As [`Correction::positions`] holds them.
+/// Encodes positions as [`Correction::positions`] stores them.
 pub fn to_digits(positions: &[Position]) -> String {
     let bytes = positions.iter().flatten();
     bytes.map(|byte| format!("{byte:02x}")).collect()

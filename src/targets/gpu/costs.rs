@@ -1,6 +1,6 @@
-//! [`Kernel`]s → what their time is made of: a fixed list of amounts, each with a cost that is fitted and
-//! never negative. A network's time is the sum over its kernels of amounts times costs: a roofline whose
-//! ceilings differ by kind of kernel and shape.
+//! [`Kernel`]s → [`Amounts`]: a fixed list of amounts, each with a cost that is fitted and never negative. A network's
+//! time is the sum over its kernels of amounts times costs. This is a roofline whose ceilings depend on the kind of
+//! kernel and its shape.
 
 use super::kernels::{Function, Kernel, Kind};
 
@@ -92,10 +92,10 @@ costs! {
     WeightCasts "weight_casts",
 }
 
-/// Milliseconds that a cost is taken for where measured networks say nothing else.
+/// A prior for one cost, in milliseconds, because too few measured networks determine it.
 ///
-/// PyTorch resizes bilinearly, channels first, with a thread for each position of the output, which takes all channels
-/// of all inputs one after another. Each waits for memory: some 300 ns, whatever the GPU.
+/// For channels-first bilinear resizing, PyTorch starts one thread for each position of the output. The thread reads
+/// all channels of all inputs one after another, and each read waits for memory: about 300 ns on any GPU.
 pub const PRIOR_MS: (usize, f64) = (Cost::ResizePlanes as usize, 0.3);
 
 /// Tiles of a matrix product on tensor cores: columns and depth are padded to multiples of these.
@@ -108,7 +108,8 @@ const SMALL_MAP: f64 = 8.0;
 /// Heads with fewer channels than this leave tiles of fused attention unused.
 const THIN_HEAD: f64 = 32.0;
 
-/// Amounts of one kernel for one input of `batch` at a time. Launches and casts of weights happen once a batch.
+/// Amounts of one kernel per input, if `batch` inputs run together. Launches and casts of weights happen once per
+/// batch.
 pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
     let mut amounts = [0.0; N_COSTS];
     let mut add = |cost: Cost, amount: f64| amounts[cost as usize] += amount;
@@ -247,7 +248,7 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
             add(Cost::ResizePlanes, kernel.columns / 1e3);
         }
         Kind::Gather => add(Cost::Gather, moved),
-        // At least the products of its matrices; what waiting from step to step takes comes on top.
+        // At least the products of the matrices; the wait from one time step to the next is added to them.
         Kind::Recurrent => {
             add(Cost::DenseMacs, macs);
             add(Cost::RecurrentMacs, macs);
@@ -270,7 +271,7 @@ fn is_multiple(length: f64) -> bool {
     length % ALIGNMENT == 0.0
 }
 
-/// Multiply-accumulates with padding, relative to those of the network.
+/// Multiply-accumulates that padding to whole tiles adds, relative to those of the network.
 fn padding(kernel: &Kernel) -> f64 {
     let padded = |length: f64, tile: f64| (length / tile).ceil() * tile / length.max(1.0);
     padded(kernel.columns, TILE_COLUMNS) * padded(kernel.depth, TILE_DEPTH) - 1.0

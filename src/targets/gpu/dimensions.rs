@@ -1,9 +1,9 @@
-//! Sizes of tensors as floating-point numbers: shapes come from a file, and products of them need no exactness
-//! here, only no overflow.
+//! Sizes of tensors as floating-point numbers. Shapes come from an untrusted file: their products must not overflow,
+//! but need not be exact.
 
 use crate::formats::tflite::Tensor;
 
-/// Of dimensions; 1 for none.
+/// Product of the dimensions; 1 if there are none.
 pub fn product(shape: &[i32]) -> f64 {
     shape.iter().map(|&d| f64::from(d.max(0))).product()
 }

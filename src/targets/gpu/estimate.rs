@@ -4,11 +4,11 @@ use super::bundle::{Mode, Run, position};
 use super::costs::{Amounts, N_COSTS, amounts};
 use super::kernels::Kernel;
 
-/// What launching a kernel takes the host. With one input at a time a framework that runs operator by
-/// operator is busy with nothing else: HELP's latencies of NAS-Bench-201 at batch 1 grow by 32 to 51 µs a
-/// launch on its five hosts, where a batch norm is a launch of its own; here it is part of the convolution.
+/// Time that the host takes to launch a kernel. At batch size 1, launches dominate in a framework that runs operator by
+/// operator: HELP's latencies of NAS-Bench-201 at batch size 1 grow by 32 to 51 µs per launch on its five hosts. There
+/// a batch norm is a launch of its own; here it is part of the convolution.
 pub const LAUNCH_MS: f64 = 0.04;
-/// Hosts differ by more than GPUs do: fastest and slowest, relative to [`LAUNCH_MS`].
+/// The fastest and the slowest host, relative to [`LAUNCH_MS`]. Hosts differ more than GPUs do.
 pub const LAUNCH_RANGE: [f64; 2] = [0.2, 2.0];
 /// Launches of a training step, relative to inference: forward, backward, and the optimiser.
 pub const TRAINING_LAUNCHES: f64 = 3.5;
@@ -21,17 +21,18 @@ pub struct Time {
     pub hi_ms: f64,
     /// Share of the value that each kernel takes.
     pub shares: Vec<f64>,
-    /// Of the GPU alone, without waiting for the host.
+    /// Time on the GPU alone, without waiting for the host.
     pub gpu_ms: f64,
     /// Whether launching the kernels takes longer than running them.
     pub is_launch_bound: bool,
-    /// To the nearest measured network, 0 to the square root of 2.
+    /// Distance to the nearest measured network, from 0 to the square root of 2.
     pub distance: f64,
 }
 
-/// The time of `batch` inputs; none where the network takes none.
+/// The time of `batch` inputs; `None` if the network takes no time.
 pub fn time(run: &Run, kernels: &[Kernel], batch: f64) -> Option<Time> {
-    // Launches and casts are a fixed part of a measured batch; below it the host decides.
+    // Launches and casts are a fixed part of the time of a measured batch. For smaller batches, the host limits the
+    // speed.
     let parts: Vec<f64> = kernels
         .iter()
         .map(|kernel| cost_ms(&amounts(kernel, batch.max(1.0)), &run.costs_ms))
@@ -65,7 +66,7 @@ fn launches(mode: Mode) -> f64 {
     }
 }
 
-/// Of a whole network.
+/// Sum of the amounts of all kernels of a network.
 pub fn summed(kernels: &[Kernel], batch: f64) -> Amounts {
     let mut sum = [0.0; N_COSTS];
     for kernel in kernels {
@@ -80,7 +81,7 @@ fn cost_ms(amounts: &Amounts, costs_ms: &[f64]) -> f64 {
     amounts.iter().zip(costs_ms).map(|(a, c)| a * c).sum()
 }
 
-/// Whether a network is so far from all measured ones that errors on those say little about it.
+/// Whether a network is so far from all measured networks that their errors say little about it.
 pub fn is_far(time: &Time) -> bool {
     time.distance > FAR
 }

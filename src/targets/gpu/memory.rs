@@ -1,21 +1,20 @@
-//! Kernels → bytes of GPU memory, counted by rules of PyTorch's automatic mixed precision. Nobody publishes
-//! memory of these networks: this is modelled, and the trainer compares it with what PyTorch allocates for
-//! the tensors of a network.
+//! Kernels → bytes of GPU memory, counted by rules of PyTorch's automatic mixed precision. No measurements of the
+//! memory of these networks are published, so it is modelled, and the trainer compares the count with the bytes that
+//! PyTorch allocates for the tensors of a network.
 //!
 //! - Weights stay in float32; products use a float16 copy, made once per forward pass.
-//! - Activations are float16, those that normalisations and softmaxes write float32.
+//! - Activations are float16, except those that normalisations and softmaxes write, which are float32.
 //! - Inference frees an activation after its last reader.
-//! - Training keeps what the backward pass reads: operands of products, inputs of normalisations and of
-//!   activations other than ReLU, whose own output suffices; with a folded batch norm, its input too.
-//! - The optimiser keeps one (SGD with momentum) or two (Adam) float32 values a weight beside the gradient.
+//! - Training keeps what the backward pass reads: operands of products, inputs of normalisations and of activations
+//!   (for ReLU, its output suffices), and the input of a folded batch norm.
+//! - The optimiser keeps one (SGD with momentum) or two (Adam) float32 values for each weight, beside the gradient.
 
 use super::kernels::{Function, Kernel, Kind};
 
 /// CUDA context, loaded kernels and handles of cuBLAS and cuDNN, before any tensor: 0.4 to 0.8 GB with
 /// PyTorch 2 on Ampere and later.
 pub const BASE_BYTES: f64 = 0.6e9;
-/// cuBLAS and cuDNN workspaces, and what the caching allocator rounds up: at least this, and a share of
-/// the largest operator's tensors.
+/// Workspaces of cuBLAS and cuDNN, and the rounding of the caching allocator.
 pub const WORKSPACE_BYTES: f64 = 64e6;
 /// Share of activations that PyTorch's caching allocator holds beyond the tensors themselves.
 pub const FRAGMENTATION: f64 = 0.08;
@@ -31,10 +30,10 @@ pub enum Optimiser {
     Adam,
 }
 
-/// Where the bytes are. All of one step of `batch` inputs.
+/// GPU memory of one step of `batch` inputs, by use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Memory {
-    /// With copies in float16.
+    /// Weights in float32 and their copies in float16.
     pub weight_bytes: f64,
     /// Gradients and the optimiser's state; 0 for inference.
     pub state_bytes: f64,
@@ -53,7 +52,7 @@ impl Memory {
             + self.base_bytes
     }
 
-    /// Of one forward pass. Linear in kernels.
+    /// Memory of one forward pass. Linear in kernels.
     pub fn inference(kernels: &[Kernel], parameters: f64, batch: f64) -> Self {
         let activations = batch * peak_bytes(kernels, HALF, SINGLE);
         Self {
@@ -65,7 +64,7 @@ impl Memory {
         }
     }
 
-    /// Of one step of training. Linear in kernels.
+    /// Memory of one training step. Linear in kernels.
     pub fn training(kernels: &[Kernel], parameters: f64, batch: f64, optimiser: Optimiser) -> Self {
         let moments = match optimiser {
             Optimiser::Sgd => 1.0,
@@ -75,7 +74,7 @@ impl Memory {
             .iter()
             .map(|kernel| kernel.outputs)
             .fold(0.0, f64::max);
-        // The backward pass holds the gradients of an operator's output and input beside what was kept.
+        // The backward pass holds the gradients of an operator's output and input in addition to what was kept.
         let kept = batch * (kept_bytes(kernels, HALF, SINGLE) + 2.0 * HALF * largest);
         Self {
             weight_bytes: weight_bytes(kernels, parameters),
@@ -97,8 +96,8 @@ fn is_single(kernel: &Kernel) -> bool {
     matches!(kernel.kind, Kind::Normalisation | Kind::Softmax)
 }
 
-/// A convolution with a bias comes from one with a batch norm behind it in nearly every network, which keeps
-/// the convolution's result beside its own.
+/// In nearly every network, a convolution with a bias was a convolution followed by a batch norm, which keeps the
+/// result of the convolution in addition to its own.
 fn has_batch_norm(kernel: &Kernel) -> bool {
     let is_convolution = matches!(
         kernel.kind,
@@ -107,8 +106,8 @@ fn has_batch_norm(kernel: &Kernel) -> bool {
     is_convolution && kernel.has_bias
 }
 
-/// Most bytes of activations alive at a time for one input: each from the kernel that writes it to the last
-/// that reads it, written values of `half` bytes or, in float32, of `single`.
+/// Peak bytes of live activations for one input. An activation lives from the kernel that writes it to the last kernel
+/// that reads it; its values have `half` bytes, or `single` bytes if they are float32.
 pub fn peak_bytes(kernels: &[Kernel], half: f64, single: f64) -> f64 {
     let n_tensors = n_tensors(kernels);
     let mut last_reader = vec![None; n_tensors];
@@ -127,7 +126,7 @@ pub fn peak_bytes(kernels: &[Kernel], half: f64, single: f64) -> f64 {
             bytes_of[kernel.output] = written;
             alive += written;
         }
-        // The batch norm that is folded here writes its result beside the convolution's.
+        // A folded batch norm writes its result in addition to that of the convolution.
         let normalised = if has_batch_norm(kernel) {
             kernel.outputs * half
         } else {
@@ -164,7 +163,7 @@ pub fn kept_bytes(kernels: &[Kernel], half: f64, single: f64) -> f64 {
                 .for_each(|&source| is_kept[source] = true);
         }
         is_kept[kernel.output] |= writes;
-        // The indices of the largest values, and keys' and queries' statistics are small beside these.
+        // The indices of the largest values, and the statistics of keys and queries, are small compared with these.
         if kernel.kind == Kind::Pool {
             kept += kernel.outputs * half;
         }
@@ -173,7 +172,7 @@ pub fn kept_bytes(kernels: &[Kernel], half: f64, single: f64) -> f64 {
     kept + tensors.filter_map(|(_, bytes)| *bytes).sum::<f64>()
 }
 
-/// Whether the backward pass reads the operands, and the result.
+/// Whether the backward pass reads the operands, and whether it reads the result.
 fn kept_operands(kernel: &Kernel) -> (bool, bool) {
     match kernel.kind {
         Kind::Activation if kernel.function == Some(Function::Relu) => (false, true),

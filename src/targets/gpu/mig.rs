@@ -1,7 +1,7 @@
-//! Which slice of a GPU a network fits in: profiles of NVIDIA's Multi-Instance GPU.
+//! The slices of a GPU that a network fits in: profiles of NVIDIA's Multi-Instance GPU.
 //!
-//! Memory and multiprocessors of each profile are those of NVIDIA's MIG user guide (r570, tables of
-//! supported profiles). Nobody measured these networks on slices: the advice is modelled.
+//! Memory and multiprocessors of each profile are those of NVIDIA's MIG user guide (r570, tables of supported
+//! profiles). The advice is modelled, because these networks were not measured on slices.
 
 /// One profile of one GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,18 +67,18 @@ pub const SLICED: &[SlicedGpu] = &[
     },
 ];
 
-/// Share of a slice's memory that stays free: what the count leaves out.
+/// Share of a slice's memory that stays free for what the count leaves out.
 pub const HEADROOM: f64 = 0.1;
 
 impl SlicedGpu {
-    /// The smallest profile that holds so many bytes with [`HEADROOM`]; none where the whole GPU is too small.
+    /// The smallest profile that holds `bytes` with [`HEADROOM`]; `None` if the whole GPU is too small.
     pub fn smallest(&self, bytes: f64) -> Option<&'static Profile> {
         let fits = |profile: &&Profile| bytes <= profile.memory_bytes * (1.0 - HEADROOM);
         self.profiles.iter().find(fits)
     }
 
-    /// Latency on a slice relative to the whole GPU: between the share of multiprocessors (all work shrinks
-    /// with them) and no change (a network that leaves most of them idle anyway).
+    /// Highest latency on a slice, relative to the whole GPU: all work slows down with the share of multiprocessors.
+    /// The lowest is 1, for a network that leaves most of them idle anyway.
     pub fn slowdown(&self, profile: &Profile) -> f64 {
         f64::from(self.multiprocessors) / f64::from(profile.multiprocessors)
     }

@@ -1,9 +1,9 @@
 //! GPUs under PyTorch: latency, throughput and training step of a batch, memory, energy.
 //!
-//! Nobody publishes how a framework chooses kernels, but thousands of networks were measured. A network is a
-//! list of [`kernels`]; their [`costs`] are a roofline fitted to the measurements, and kriging over the
-//! measured networks corrects it ([`bundle`]). [`memory`] is counted by rules. `litecast-trainer fit-gpu`
-//! makes the constants and prints their errors on networks that were left out; `docs/gpu.md` has them.
+//! How a framework chooses kernels is not published, but thousands of networks were measured. A network is a list of
+//! [`kernels`]; their [`costs`] are a roofline fitted to the measurements, and kriging over the measured networks
+//! corrects it ([`bundle`]). [`memory`] is counted by rules. `litecast-trainer fit-gpu` fits the constants and prints
+//! their errors on left-out networks, which `docs/gpu.md` lists.
 
 pub mod bundle;
 pub mod costs;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use super::Target;
 
-/// The constants of this version, where the library holds them.
+/// The constants of this version, if they are compiled into the library.
 pub fn shipped() -> Option<&'static Arc<Bundle>> {
     #[cfg(feature = "bundle")]
     return Some(Bundle::shipped());
@@ -31,7 +31,7 @@ pub fn shipped() -> Option<&'static Arc<Bundle>> {
     None
 }
 
-/// The GPU with this id, with these constants.
+/// The target for the GPU with this id and these constants.
 pub fn target(id: &str, bundle: &Arc<Bundle>) -> Option<Box<dyn Target>> {
     let mut targets = targets(bundle).into_iter();
     targets.find(|target| target.id() == id)

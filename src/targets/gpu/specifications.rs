@@ -1,4 +1,4 @@
-//! What data sheets say of GPUs.
+//! Figures of GPUs from their data sheets.
 
 /// One GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -8,11 +8,11 @@ pub struct Gpu {
     /// In words.
     pub device: &'static str,
     pub multiprocessors: u32,
-    /// Dense float16 products with float32 sums on tensor cores, multiply-accumulates a second.
+    /// Multiply-accumulates per second on tensor cores, for dense float16 products with float32 sums.
     pub macs_per_s: f64,
     pub bytes_per_s: f64,
     pub memory_bytes: f64,
-    /// Of level 2.
+    /// Size of the level 2 cache.
     pub cache_bytes: f64,
     /// Power that the board may take.
     pub board_watts: f64,

@@ -1,4 +1,4 @@
-//! Time and memory of a network by batch: where throughput stops growing, and what fits.
+//! Time and memory of a network by batch size: where throughput stops growing, and which batch sizes fit.
 
 use serde::Serialize;
 
@@ -11,11 +11,11 @@ use super::specifications::Gpu;
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 
-/// Largest batch that is looked at, as large as any that was measured on a desktop GPU.
+/// Largest batch size of a sweep, which is the largest one measured on a desktop GPU.
 pub const MAX_BATCH: u32 = 1024;
 /// Share of the best throughput at which the curve counts as flat.
 pub const KNEE_SHARE: f64 = 0.9;
-/// Memories of GPUs that people have, in GB of 2³⁰ bytes.
+/// Common sizes of GPU memory, in units of 2³⁰ bytes.
 pub const MEMORIES_GIB: [u32; 6] = [8, 12, 16, 24, 40, 80];
 
 /// One network on one GPU.
@@ -25,13 +25,13 @@ pub struct Sweep {
     pub target: &'static str,
     /// Of the GPU.
     pub memory_bytes: f64,
-    /// By batch, doubled from 1 to [`MAX_BATCH`].
+    /// One point for each batch size, doubled from 1 to [`MAX_BATCH`].
     pub points: Vec<Point>,
     /// Smallest batch of `points` with at least [`KNEE_SHARE`] of the best throughput.
     pub knee_batch: u32,
     /// By memory.
     pub fits: Vec<Fits>,
-    /// GPUs that can be sliced ([`mig`](super::mig)), as [`Point::slices`] are in order.
+    /// GPUs that can be sliced ([`mig`](super::mig)), in the order of [`Point::slices`].
     pub sliced_gpus: Vec<&'static str>,
 }
 
@@ -58,7 +58,7 @@ pub struct Point {
     pub slices: Vec<Option<&'static str>>,
 }
 
-/// Largest batch that fits so much memory, by the modelled count; 0 where one input does not.
+/// Largest batch sizes that fit a memory of this size, by the modelled count; 0 if one input does not fit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fits {
     pub memory_gib: u32,
@@ -69,7 +69,7 @@ pub struct Fits {
     pub sgd_batch: u32,
 }
 
-/// The sweep of the graph of one input; none where the bundle has no such GPU, or the network takes no time.
+/// The sweep of a graph of batch size 1; `None` if the bundle has no such GPU, or the network takes no time.
 pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> Option<Sweep> {
     let run = bundle.run(gpu.id, Mode::Inference)?;
     let training = bundle.run(gpu.id, Mode::Training);
@@ -139,6 +139,6 @@ fn largest_batch(memory_gib: u32, bytes_of: impl Fn(f64) -> f64) -> u32 {
     if one > memory || two <= one || !two.is_finite() {
         return 0;
     }
-    // Saturates at the largest number; a network of no activations has no largest batch.
+    // Saturates at the largest number, because a network without activations has no largest batch.
     (1.0 + ((memory - one) / (two - one)).floor()) as u32
 }

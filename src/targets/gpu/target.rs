@@ -24,7 +24,7 @@ struct GpuTarget {
     bundle: Arc<Bundle>,
 }
 
-/// Every GPU of which the bundle has a run. They are no part of the registry: who wants one asks for it.
+/// Every GPU for which the bundle has a run. They are not in the registry, so they are estimated only on request.
 pub fn targets(bundle: &Arc<Bundle>) -> Vec<Box<dyn Target>> {
     let is_known = |gpu: &&Gpu| bundle.run(gpu.id, Mode::Inference).is_some();
     let target = |gpu: &'static Gpu| -> Box<dyn Target> {
@@ -34,10 +34,10 @@ pub fn targets(bundle: &Arc<Bundle>) -> Vec<Box<dyn Target>> {
     GPUS.iter().filter(is_known).map(target).collect()
 }
 
-/// What memory was compared with is in `docs/gpu.md`; between the tensors that are counted and what a process
-/// holds there is the allocator, whose share nobody published.
+/// Range of the memory of a process relative to the counted tensors. The allocator adds a share that is not published.
+/// `docs/gpu.md` says what the count was compared with.
 const MEMORY_RANGE: [f64; 2] = [0.7, 1.5];
-/// Share of the board's power that a busy GPU takes, and its range: by NVIDIA's limit it is 1 at most.
+/// Lowest, assumed and highest share of the board's power that a busy GPU takes. NVIDIA's power limit bounds it by 1.
 const BUSY_POWER: [f64; 3] = [0.45, 0.8, 1.0];
 /// Share of the board's power that an idle GPU takes.
 const IDLE_POWER: f64 = 0.1;
@@ -82,7 +82,7 @@ impl Target for GpuTarget {
         })
     }
 
-    /// PyTorch runs what it can export.
+    /// PyTorch can run every operator that it can export.
     fn unsupported(&self, _: &Network) -> Vec<UnsupportedOperator> {
         Vec::new()
     }
@@ -253,7 +253,7 @@ impl GpuTarget {
 /// The timm project's largest batch.
 const MAX_MEASURED_BATCH: u32 = 2048;
 
-/// That of the graph, or the one asked for where the graph is of one input.
+/// The batch size of the graph, or the requested one if the graph has batch size 1.
 fn batch_of(network: &Network) -> u32 {
     match graph_batch(network.graph) {
         1 => network.batch.get(),
@@ -284,7 +284,7 @@ fn timed(
     ]
 }
 
-/// The part of each node of the graph: that of the kernels that end with it.
+/// The part of each node of the graph: the sum over the kernels that end with it.
 fn by_node(network: &Network, kernels: &[Kernel], time: &Time) -> Vec<f64> {
     let mut parts = vec![0.0; network.graph.nodes.len()];
     for (kernel, share) in kernels.iter().zip(&time.shares) {
@@ -313,7 +313,7 @@ fn measured(
             hi: Some(hi),
             unit: metric.unit(),
             provenance: Provenance::own(kind, format!("batch {batch:.0}; {}", provenance(run))),
-            // Of networks like those that were measured.
+            // The stated error applies only to networks that resemble the measured ones.
             expected_error_percent: (!is_far).then_some(run.errors.mean_percent),
             operators,
         },
@@ -391,7 +391,7 @@ fn doubts(gpu: &Gpu, run: &Run, latency: &Time, network: &Network) -> Vec<Diagno
     doubts
 }
 
-/// Profiles of Multi-Instance GPU that hold the network.
+/// Names the profiles of Multi-Instance GPU that hold the network.
 fn slices(memory: &Memory) -> Diagnostic {
     let bytes = memory.total_bytes();
     let advice = SLICED.iter().map(|gpu| match gpu.smallest(bytes) {

@@ -1,5 +1,5 @@
-//! TensorFlow Lite Micro's arena: its activation part, which follows exactly from the file on any
-//! microcontroller, and the whole of it with the kernels of one.
+//! TensorFlow Lite Micro's arena: its activation part, which follows exactly from the file and is the same on any
+//! microcontroller, and the whole arena with the kernels of a microcontroller.
 
 mod code;
 mod persistent;
@@ -35,7 +35,7 @@ impl Target for TfliteMicro {
         TARGET
     }
 
-    /// Nothing is estimated: the arena is counted.
+    /// There are no errors to state, because the arena is counted and not estimated.
     fn info(&self, _: Option<&Manifest>) -> Option<TargetInfo> {
         None
     }
@@ -109,6 +109,6 @@ pub(super) fn arena(network: &Network) -> MetricEstimate {
     }
 }
 
-/// What other releases of the interpreter and of the kernels add or leave out.
+/// Share by which other releases of the interpreter and of the kernels may differ.
 const ARENA_MARGIN: f64 = 0.05;
 const ARENA_MARGIN_BYTES: f64 = 512.0;

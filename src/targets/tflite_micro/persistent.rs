@@ -1,10 +1,10 @@
 //! The arena's persistent part: what the interpreter and the kernels keep between inferences.
 //!
-//! The interpreter takes it piece by piece from the arena's end: a structure for each resource variable
-//! (`VAR_HANDLE`), for each subgraph, for each operator and for each tensor, the operators' options, what each
-//! kernel keeps, two 32-bit numbers for each output channel of a convolution, the values of resource variables and
-//! of variable tensors, a word for each working buffer, and the inputs and outputs. Each piece is rounded up to the
-//! alignment of what it holds, so that the order counts.
+//! The interpreter takes it piece by piece from the arena's end: a structure for each resource variable (`VAR_HANDLE`),
+//! for each subgraph, for each operator and for each tensor, the operators' options, what each kernel keeps, two 32-bit
+//! numbers for each output channel of a convolution, the values of resource variables and of variable tensors, a word
+//! for each working buffer, and the inputs and outputs. Each piece is rounded up to the alignment of its contents, so
+//! the order matters.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ pub use super::structures::Pointers;
 use super::structures::{PER_CHANNEL, kernel_bytes, option_bytes};
 use crate::formats::tflite::{BuiltinOptions, Model, OpKind, Operator, Subgraph, Tensor};
 
-/// Of what kernels keep.
+/// Alignment of the memory that kernels keep.
 const KERNEL_ALIGNMENT: u64 = 16;
 
 /// The arena's end, from which pieces are taken.
@@ -21,7 +21,7 @@ struct Tail {
 }
 
 impl Tail {
-    /// A piece without bytes is not asked for, and rounds nothing up.
+    /// A piece without bytes is not allocated, and causes no rounding.
     fn take(&mut self, bytes: u64, alignment: u64) {
         if bytes > 0 {
             self.used_bytes = self.used_bytes.saturating_add(bytes);
@@ -85,7 +85,7 @@ pub fn persistent_bytes(model: &Model, n_buffers: usize, pointers: Pointers) -> 
     tail.used_bytes
 }
 
-/// Inputs or outputs: a pointer to each, and the tensors.
+/// Takes the inputs or outputs: a pointer to each, and the tensor structures.
 fn take_shown(tail: &mut Tail, shown: &[usize], subgraph: &Subgraph, pointers: Pointers) {
     let word = pointers.bytes();
     tail.take_each(shown.len(), word, KERNEL_ALIGNMENT);

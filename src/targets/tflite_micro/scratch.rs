@@ -14,12 +14,12 @@ pub enum Kernels {
     CmsisNnDsp,
 }
 
-/// Buffers of each node, in the order in which the kernels ask. Linear.
+/// Working buffers of each node, in the order in which the kernels request them. Linear.
 ///
-/// The reference kernels' are those that the interpreter of PyPI `tflite-micro` records. CMSIS-NN's
-/// follow its functions `arm_*_get_buffer_size` (CMSIS-NN 7): a convolution keeps two rows of its window
-/// as 16-bit values, a depthwise convolution one row of each channel unless a kernel for 3 × 3 windows
-/// runs it, an average pool a 32-bit sum of each channel.
+/// Those of the reference kernels are the ones that the interpreter of PyPI `tflite-micro` records. Those of CMSIS-NN
+/// follow its functions `arm_*_get_buffer_size` (CMSIS-NN 7): a convolution keeps two rows of its window as 16-bit
+/// values, a depthwise convolution one row for each channel (unless a kernel for 3 × 3 windows runs it), and an average
+/// pool a 32-bit sum for each channel.
 pub fn scratch(graph: &Graph, kernels: Kernels) -> Vec<Scratch> {
     let of_node = |(node_idx, node): (usize, &Node)| {
         let sizes = match kernels {
@@ -46,7 +46,7 @@ fn output<'g>(graph: &Graph<'g>, node: &Node) -> Option<&'g Tensor> {
     Some(graph.tensor(*tensor_idx))
 }
 
-/// As `Prepare` of each reference kernel asks. None for operands that the operator cannot have.
+/// Buffers that `Prepare` of each reference kernel requests. Empty if the operands are invalid.
 fn reference(graph: &Graph, node: &Node) -> Vec<u64> {
     let sizes = match node.operator.code.kind {
         OpKind::Mean | OpKind::Sum => reduction(graph, node),
@@ -105,7 +105,7 @@ fn svdf(graph: &Graph, node: &Node) -> Option<Vec<u64>> {
     Some(vec![sums, n_units.checked_mul(4)?])
 }
 
-/// `None` for operators that the library has no kernel for, which the reference kernels run.
+/// `None` for operators without a kernel in CMSIS-NN; the reference kernels run these.
 fn cmsis_nn(graph: &Graph, node_idx: usize, node: &Node) -> Option<Vec<u64>> {
     let values = input(graph, node, 0)?;
     if values.tensor_type != TensorType::Int8 {

@@ -1,8 +1,8 @@
-//! Sizes of what the interpreter keeps: its own structures, and of each kind of operator its options as read from
-//! the file and the structure of its kernel.
+//! Sizes of the structures that the interpreter keeps: its own structures and, for each kind of operator, the options
+//! read from the file and the structure of the kernel.
 //!
-//! Taken from what the recorder of PyPI `tflite-micro` prints of files with one to four operators of a kind, and
-//! of real files.
+//! The sizes are those that the recorder of PyPI `tflite-micro` prints for files with one to four operators of a kind,
+//! and for real files.
 
 use crate::formats::tflite::OpKind;
 
@@ -23,7 +23,7 @@ impl Pointers {
         }
     }
 
-    /// The allocator and the planner. That of 32 bits was not recorded: most of it is pointers.
+    /// The allocator and the planner. The size on 32 bits was not recorded; most of it is pointers.
     pub(super) fn interpreter_bytes(self) -> u64 {
         match self {
             Self::Bits32 => 232,
@@ -204,5 +204,5 @@ const SIZES: &[Sizes] = &[
     (OpKind::ZerosLike, 0, 1, 0),
 ];
 
-/// Of an operator that is not in the table: between its smallest and its largest.
+/// Size for an operator that is not in the table: a value between its smallest and its largest.
 const UNRECORDED_BYTES: u64 = 60;

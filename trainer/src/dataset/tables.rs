@@ -185,7 +185,7 @@ pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
         ),
         column(
             "precision",
-            "of activations and weights; of a file, which may hold several, `file`",
+            "element type of activations and weights; `file` for a file, which may have several",
             strings(
                 rows.iter()
                     .map(|row| row.labels.origin.precision_in_words()),
@@ -193,7 +193,7 @@ pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
         ),
         column(
             "batch",
-            "inputs at a time, of which the labels are",
+            "inputs at a time; the labels are for this batch size",
             u32s(|row| row.labels.origin.batch()),
         ),
     ];
@@ -213,7 +213,7 @@ pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
     }
     if layout.has_files {
         let paths = Arc::new(rows.iter().map(path).collect::<StringArray>());
-        columns.push(nullable("path", "of a file; null for a sample", paths));
+        columns.push(nullable("path", "path of a file; null for a sample", paths));
     }
     columns.extend([
         column(
@@ -223,12 +223,12 @@ pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
         ),
         column(
             "structure_hash",
-            "the same for graphs that differ in weights and scales alone: keep them on one side of a split",
+            "equal for graphs that differ only in weights and scales: keep them on one side of a split",
             strings(rows.iter().map(|row| row.structure_hash.clone())),
         ),
         column(
             "sha256",
-            "of the `.tflite` file",
+            "SHA-256 of the `.tflite` file",
             strings(rows.iter().map(|row| row.labels.sha256.clone())),
         ),
         column(
@@ -249,12 +249,12 @@ pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
         ),
         column(
             "edge_src",
-            "of each edge, `node_idx` of the operator that writes the tensor",
+            "for each edge, `node_idx` of the operator that writes the tensor",
             lists(rows.iter().map(|row| row.features.edge_src.as_slice())),
         ),
         column(
             "edge_dst",
-            "of each edge, `node_idx` of the operator that reads it",
+            "for each edge, `node_idx` of the operator that reads the tensor",
             lists(rows.iter().map(|row| row.features.edge_dst.as_slice())),
         ),
     ]);
@@ -336,7 +336,7 @@ pub fn operators(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
         ),
         column(
             "operator",
-            "name in TFLite's schema; of a custom operator, its own",
+            "name in TFLite's schema; a custom operator has its own name",
             strings(names),
         ),
         column(
@@ -409,7 +409,7 @@ pub fn labels(rows: &[GraphRow]) -> Result<RecordBatch> {
         ),
         nullable(
             "unit",
-            "of the value; null where there is no label",
+            "unit of the value; null where there is no label",
             Arc::new(entries.iter().map(unit).collect::<StringArray>()),
         ),
         column(

@@ -2,9 +2,9 @@
  * absent is null where its type has null. */
 import type { Metric, TargetId } from "./ids.js";
 
-/** Everything there is to say about one file. */
+/** The report of one file. */
 export type Report = {
-  /** Version of the format of reports, raised when a field changes its meaning or goes away. */
+  /** Version of the report format, raised when a field changes its meaning or is removed. */
   schema_version: number;
   /** Version of this library. */
   litecast_version: string;
@@ -14,13 +14,13 @@ export type Report = {
   interval_percent: number;
   /** Name of the file, as the caller gave it. */
   file: string;
-  /** Of the file's contents: 64 hexadecimal digits. Absent in a summary. */
+  /** SHA-256 of the file's contents, in 64 hexadecimal digits. Absent in a summary. */
   sha256: string | null;
-  /** Inputs at a time that were asked for; 1 for the file as it is. */
+  /** Requested batch size; 1 for the file as it is. */
   batch: number;
-  /** What is exact of the whole file. */
+  /** Exact facts of the whole file. */
   model: ModelFacts;
-  /** One for each target and metric. */
+  /** One result for each target and metric. */
   results: Array<Result>;
   /** Operators of the main subgraph in topological order. */
   operators: Array<Operator>;
@@ -35,7 +35,7 @@ export type Report = {
   fits: Fits | null;
   /** Operators that targets leave to a processor, whose time is in none of their estimates; absent in a summary. */
   left_out?: Array<LeftOutOf>;
-  /** Doubts about the numbers, and what was left out of them. */
+  /** Diagnostics about the numbers and about what they leave out. */
   diagnostics: Array<Diagnostic>;
 };
 
@@ -47,7 +47,7 @@ export type ModelFacts = {
   format: Format;
   /** Version of the format: 3 for TFLite. */
   schema_version: number;
-  /** As the file has it; empty where it has none. */
+  /** Description in the file; empty if it has none. */
   description: string;
   /** Element types of its operators. */
   precision: Precision;
@@ -83,12 +83,12 @@ export type ModelFacts = {
  */
 export type Format = "tflite" | "onnx" | "graph-json";
 
-/** What the operators that multiply compute in. */
+/** The element types in which operators that multiply compute. */
 export type Precision = "int8" | "uint8" | "int16x8" | "float32" | "float16" | "dynamic-range" | "mixed" | "none";
 
 /** Size of one subgraph. */
 export type SubgraphFacts = {
-  /** As the file has it. */
+  /** Name in the file. */
   name: string;
   /** Operators of the subgraph. */
   n_operators: number;
@@ -96,7 +96,7 @@ export type SubgraphFacts = {
   n_tensors: number;
 };
 
-/** One metric on one target. */
+/** The result for one metric on one target. */
 export type Result = {
   /** Id of the target. */
   target: TargetId;
@@ -105,14 +105,14 @@ export type Result = {
   /** What is estimated. */
   metric: Metric;
 } & ({
-  /** A whole number where the unit is bytes. */
+  /** The estimate; a whole number if the unit is bytes. */
   value: number;
   /**
    * The lower end of an interval that was made to hold 90 % of labels; absent where nothing
    * is known of the error, and for exact numbers.
    */
   lo?: number;
-  /** The upper end. */
+  /** The upper end of that interval. */
   hi?: number;
   unit: string;
   provenance: Provenance;
@@ -128,9 +128,9 @@ export type Result = {
    */
   operators?: Array<number>;
 } | {
-  /** Why, in words. */
+  /** The reason, in words. */
   unavailable: string;
-  /** The same as a stable word for programs, for example `several-inputs`. */
+  /** The reason as a stable word for programs, for example `several-inputs`. */
   reason: string;
 });
 
@@ -138,11 +138,11 @@ export type Result = {
 export type Provenance = {
   /** How the number was made. */
   kind: ProvenanceKind;
-  /** The program that gave it, or the labels that it was learned from. */
+  /** The program that computed it, or the labels that it was learned from. */
   tool: string;
   /** Version of the tool. */
   version: string;
-  /** What the tool was set to, in words. */
+  /** Configuration of the tool, in words. */
   configuration: string;
   /** What errors of such numbers were measured against, where neither the kind nor the tool says it. */
   reference?: Reference;
@@ -178,7 +178,7 @@ export type Operator = {
   input_bytes: number;
   /** Bytes of the activations that it writes. */
   output_bytes: number;
-  /** Activation bytes alive while it runs. */
+  /** Bytes of live activations while it runs. */
   live_bytes: number | null;
   /** Builtin options by their names in the schema, or null. */
   attributes: Record<string, unknown> | null;
@@ -188,13 +188,13 @@ export type Operator = {
 export type Tensor = {
   /** Position in the subgraph. */
   index: number;
-  /** As the file has it. */
+  /** Name in the file. */
   name: string;
   /** Name of its element type in the schema, for example `INT8`. */
   type: string;
   /** Elements along each axis. */
   shape: Array<number>;
-  /** The same with -1 where the size is known only at run time; absent where all are known. */
+  /** The shape with -1 for sizes that are known only at run time; absent if all are known. */
   shape_signature: Array<number> | null;
   /** Bytes of its contents; absent for strings and resources. */
   bytes: number | null;
@@ -229,13 +229,13 @@ export type Edge = {
   tensor: number;
 };
 
-/** A model on every microcontroller board of the table. */
+/** Whether a model fits on each microcontroller board of the table. */
 export type Fits = {
-  /** Of the model and its runtime. */
+  /** Memory that the model and its runtime need. */
   need: Need;
-  /** What the application keeps beside that. */
+  /** Memory that the application needs in addition. */
   application: Application;
-  /** In the order of the table, those whose memory is known. */
+  /** Boards whose memory is known, in the order of the table. */
   boards: Array<OnBoard>;
 };
 
@@ -243,7 +243,7 @@ export type Fits = {
 export type Need = {
   /** The whole arena. */
   arena_bytes: number;
-  /** The file, which lies in flash. */
+  /** The file, which is in flash. */
   file_bytes: number;
   /** Code of the interpreter and the kernels in flash, an estimate with its range. */
   code_bytes: CodeBytes;
@@ -258,31 +258,31 @@ export type CodeBytes = {
 
 /** Memory that the application keeps for itself, beside the model and the runtime. */
 export type Application = {
-  /** Its data. */
+  /** RAM for its data. */
   ram_bytes: number;
-  /** Its code. */
+  /** Flash for its code. */
   flash_bytes: number;
 };
 
 /** A model on one board. */
 export type OnBoard = {
-  /** Its id, for `--board`. */
+  /** Id of the board, for `--board`. */
   id: string;
-  /** As its maker calls it. */
+  /** Name that its maker uses. */
   name: string;
   /** The microcontroller. */
   chip: string;
   /** The core that runs the model. */
   core: string;
-  /** Of that core. */
+  /** Clock of that core, in MHz. */
   clock_mhz: number | null;
   /** The neural accelerator in words, where the chip has one. */
   npu: string | null;
-  /** Whether there is room for all of it. */
+  /** Whether the model, its runtime and the application fit. */
   fits: FitVerdict;
-  /** Of the arena and the application's data. */
+  /** RAM for the arena and the application's data. */
   ram: Room;
-  /** Of the file, the runtime and the application's code. */
+  /** Flash for the file, the runtime and the application's code. */
   flash: Room;
   /**
    * On the core or, for an STM32N6, on its NPU; absent where nobody measured its core, or for a model
@@ -294,34 +294,34 @@ export type OnBoard = {
 /** Whether a model has room on a board. */
 export type FitVerdict = "yes" | "close" | "no";
 
-/** Where a part of the model lies. */
+/** The memory that a part of the model is in. */
 export type Room = {
   "room": "on-chip";
-  /** Free beside it. */
+  /** Bytes that stay free. */
   left_bytes: number;
 } | {
   "room": "external";
-  /** Free beside it. */
+  /** Bytes that stay free. */
   left_bytes: number;
 } | {
   "room": "short";
-  /** More than the larger of the two memories has. */
+  /** Bytes that are missing in the larger of the two memories. */
   missing_bytes: number;
 };
 
 /** Latency of one inference on a board. */
 export type BoardLatency = {
-  /** The target whose constants it comes from. */
+  /** The target with whose constants the latency is estimated. */
   target: string;
-  /** Of the core. */
+  /** Clock of the core, in MHz. */
   clock_mhz: number;
   /** Milliseconds. */
   value_ms: number;
-  /** Ends of the interval of 90 %. */
+  /** Lower end of the 90 % interval. */
   lo_ms: number;
-  /** As `lo_ms`. */
+  /** Upper end of the 90 % interval. */
   hi_ms: number;
-  /** Whether it was measured on other boards with the same core alone. */
+  /** Whether only other boards with the same core were measured. */
   is_transferred: boolean;
 };
 
@@ -339,21 +339,21 @@ export type LeftOut = {
   operator: number;
   /** Why, as a stable identifier for programs, kebab-case. */
   code: string;
-  /** The same in words, lower case. */
+  /** The reason in words, lower case. */
   reason: string;
 };
 
 /** A diagnostic, and what it is about. */
 export type Diagnostic = {
-  /** Ids of the targets whose estimates are meant; absent where the doubt is about the file. */
+  /** Ids of the targets whose estimates it concerns; absent if it concerns the file. */
   targets?: Array<TargetId>;
-  /** Whether numbers are in doubt. */
+  /** How much it matters to the reader of the numbers. */
   severity: Severity;
   /** Stable identifier for programs, kebab-case, for example `dynamic-shape`. */
   code: string;
   /** One sentence for people, lower case, no full stop. */
   message: string;
-  /** Index of the operator in its subgraph, where one operator is meant. */
+  /** Index of the operator in its subgraph, if it concerns a single operator. */
   operator_idx?: number;
 };
 

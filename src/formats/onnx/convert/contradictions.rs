@@ -1,4 +1,4 @@
-//! Operands that no ONNX operator takes together.
+//! Checks for combinations of operands that ONNX does not allow.
 
 use super::Converter;
 use super::unknown::against_equation;
@@ -204,7 +204,7 @@ impl<'a> Converter<'a> {
             .then_some("the operands differ in another dimension than the axis")
     }
 
-    /// 0 stands for the dimension of the input, and -1 for what is left.
+    /// 0 means the dimension of the input, and -1 the remaining size.
     fn against_reshape(&self, node: &Node<'a>) -> Option<&'static str> {
         let shape = self.shape(node, 0)?;
         let n = product(shape)?;
@@ -227,7 +227,7 @@ impl<'a> Converter<'a> {
         (!fits).then_some("the new shape has another number of elements")
     }
 
-    /// Labels that stand for dimensions of different sizes, neither of which is 1.
+    /// Checks for labels of dimensions with different sizes, neither of which is 1.
     fn against_einsum(&self, node: &Node<'a>) -> Option<&'static str> {
         let shapes: Vec<&[i64]> = (0..node.inputs.len())
             .map(|at| self.shape(node, at))
@@ -236,7 +236,7 @@ impl<'a> Converter<'a> {
     }
 }
 
-/// Numbers of a window that none has.
+/// Checks for sizes of a window that are not possible.
 fn against_sides(node: &Node, kernel: &[i64]) -> Option<&'static str> {
     let lists = ["strides", "dilations"].map(|name| node.integers(name));
     let mut sides = lists.iter().flatten().flatten().chain(kernel);

@@ -13,7 +13,7 @@ use crate::formats::shown;
 use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, TensorType};
 
 impl<'a> Converter<'a> {
-    /// Adds a tensor of this shape in ONNX's order: its index, or none where the shape has no size.
+    /// Adds a tensor with this shape in ONNX's order. Returns its index, or `None` if the shape has no size.
     pub(super) fn tensor(
         &mut self,
         name: &str,
@@ -125,7 +125,7 @@ impl<'a> Converter<'a> {
         Some(())
     }
 
-    /// The same for a tensor that no name of ONNX stands for. Its values are read once.
+    /// [`Self::operator`] for an output without a name in ONNX. It is read once.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn intermediate(
         &mut self,
@@ -138,7 +138,7 @@ impl<'a> Converter<'a> {
         options: BuiltinOptions,
     ) -> Option<usize> {
         let tensor_idx = self.tensor(name, of_type, shape, perm)?;
-        // One that becomes a constant takes as much memory until the end of the conversion.
+        // An operator that becomes a constant takes the same memory until the end of the conversion.
         self.spend_operator(1)?;
         let is_constant = !inputs.is_empty()
             && inputs
@@ -168,7 +168,7 @@ impl<'a> Converter<'a> {
         !self.builder.buffer(tensor_idx).is_empty()
     }
 
-    /// The tensor of a value with its dimensions in this order, by an operator where they are in another.
+    /// The tensor of a value with its dimensions in this order. Adds a `TRANSPOSE` if they are in a different order.
     pub(super) fn arranged(&mut self, value: &Value<'a>, perm: &[usize]) -> Option<usize> {
         let shape = value.shape.as_ref()?;
         let (tensor_idx, own) = match &value.place {
@@ -237,7 +237,7 @@ impl<'a> Converter<'a> {
         Some(reshaped)
     }
 
-    /// What the `RESHAPE` read that wrote a tensor.
+    /// The input of the `RESHAPE` that writes a tensor.
     pub(super) fn before_reshape(&self, tensor_idx: usize) -> Option<usize> {
         let operator = self
             .builder
@@ -320,7 +320,7 @@ impl<'a> Converter<'a> {
         Some(tensor_idx)
     }
 
-    /// Whether a value is computed, and read by one node alone: what writes it may take that node in.
+    /// Whether a value is computed and has a single reader, so that this reader can be fused into its producer.
     pub(super) fn is_read_once(&self, value: &Value) -> bool {
         let reads = value
             .tensor_idx()
@@ -349,7 +349,7 @@ impl<'a> Converter<'a> {
         self.rename(value, output)
     }
 
-    /// Gives the result of an operator that took a node in the node's name.
+    /// Gives the result of an operator the name of the node that was fused into it.
     pub(super) fn rename(&mut self, value: &Value<'a>, output: &'a str) -> Option<()> {
         let tensor = self.builder.tensors.get_mut(value.tensor_idx()?)?;
         tensor.name = output.to_owned();

@@ -1,4 +1,4 @@
-//! The network that was converted, without what nothing reads, and the doubts about it.
+//! The converted network without unused operators and tensors, and its diagnostics.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -108,7 +108,7 @@ impl<'a> Converter<'a> {
         diagnostics
     }
 
-    /// Values for which the file declares other sizes than operators give them. Runtimes take what is computed.
+    /// Values whose declared shape differs from the computed one. Runtimes use the computed shape.
     fn declared_otherwise(&self) -> Option<String> {
         let infos = self.graph.value_infos.iter().chain(&self.graph.outputs);
         let other = infos.filter_map(|info| {

@@ -1,4 +1,4 @@
-//! Values that are known while reading: shapes, axes and sizes, on which others' shapes depend.
+//! Values that are computed while reading: shapes, axes and sizes on which other shapes depend.
 
 use super::Converter;
 use super::value::{Known, Value, axes, axis, is_short, product};

@@ -1,4 +1,4 @@
-//! Operators that move, cut and join values, and those that reduce dimensions.
+//! Operators that move, slice and concatenate values, and those that remove dimensions.
 
 use super::Converter;
 use super::fold::{range_of_slice, reshaped, squeezed, unsqueezed};
@@ -308,7 +308,7 @@ impl<'a> Converter<'a> {
         self.strided_slice(output, x, &cuts, shape, None)
     }
 
-    /// What is left where paddings are below 0.
+    /// The part that remains after a crop by negative paddings.
     fn cropped(&mut self, x: &Value<'a>, pads: &[[i64; 2]]) -> Option<usize> {
         let shape = x.shape.as_ref()?;
         let perm = x.perm()?;

@@ -1,8 +1,8 @@
-//! An ONNX graph → the same network in TFLite's operators, as the usual converters make it: images with
-//! channels last, batch normalisation folded into convolutions, activations fused, weights transposed.
+//! An ONNX graph → the same network in TFLite's operators, as common converters write it: images with channels last,
+//! batch normalisation folded into convolutions, activations fused, weights transposed.
 //!
-//! Transposes are not carried out where they stand: each value remembers in which order its dimensions lie,
-//! axes are renamed, and a `TRANSPOSE` is added only where an operator needs another order.
+//! Transposes are not executed where they occur. Each value records the order of its dimensions in memory, axes are
+//! renumbered, and a `TRANSPOSE` is added only where an operator needs a different order.
 
 mod arithmetic;
 mod contradictions;
@@ -37,8 +37,8 @@ use crate::formats::distribution;
 use crate::formats::tflite::{BuiltinOptions, Model, OpKind, TensorType};
 use crate::formats::{max_operators, shown};
 
-/// The conversion in the making. Handlers of operators return `None` where they cannot tell a shape or have no
-/// counterpart in TFLite; the node then becomes an operator of its own name.
+/// State of the conversion. Handlers of operators return `None` if they cannot determine a shape, or if TFLite has no
+/// counterpart; the node then becomes an operator with its ONNX name.
 struct Converter<'a> {
     graph: &'a Graph<'a>,
     dimensions: &'a Dimensions<'a>,
@@ -56,7 +56,7 @@ struct Converter<'a> {
     arranged: HashMap<(usize, Perm), usize>,
     /// Tensors of constants by name and stored shape.
     constants: HashMap<(&'a str, Vec<i32>), usize>,
-    /// Results of operators that may still be added; none after one too many.
+    /// Number of operator results that may still be added; `None` after the limit was exceeded.
     results_left: Option<usize>,
     max_operators: usize,
     outputs: HashSet<&'a str>,
@@ -201,7 +201,7 @@ impl<'a> Converter<'a> {
         })
     }
 
-    /// Whether there is room for so many more known values.
+    /// Whether `n` more known values are within the limit.
     fn spend_known(&mut self, n: usize) -> bool {
         match self.known_left.checked_sub(n) {
             Some(left) => {
@@ -212,15 +212,15 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Whether there is room for one more operator with so many results, each of which takes as much memory as an
-    /// operator with one.
+    /// Whether one more operator with `n_results` results is within the limit. Each result takes as much memory as an
+    /// operator with one result.
     fn spend_operator(&mut self, n_results: usize) -> Option<()> {
         let left = self.results_left;
         self.results_left = left.and_then(|left| left.checked_sub(n_results.max(1)));
         self.results_left.map(|_| ())
     }
 
-    /// That there was room for all operators.
+    /// Checks that the limit of operators was not exceeded.
     fn check_operators(&self) -> Result<(), ParseError> {
         match self.results_left {
             Some(_) => Ok(()),
@@ -233,7 +233,7 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// The operator that stands for several nodes, the last of which is `node`.
+    /// Adds the operator that replaces several nodes, the last of which is `node`.
     fn pattern(&mut self, node: &'a Node<'a>, kind: OpKind, x: &'a str) {
         let options = match kind {
             OpKind::Gelu => BuiltinOptions::Gelu { approximate: false },
@@ -386,7 +386,7 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Results beside the first that TFLite's operators do not have: masks, indices, statistics for training.
+    /// Defines the further results that TFLite's operators do not have: masks, indices, statistics for training.
     fn define_other_outputs(&mut self, node: &'a Node<'a>) {
         for &name in &node.outputs {
             if name.is_empty() || self.values.contains_key(name) {
@@ -402,7 +402,8 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Converts one node, as an operator of its own name where TFLite has none or its operands contradict each other.
+    /// Converts one node. It keeps its ONNX name if TFLite has no counterpart, or if its operands contradict each
+    /// other.
     fn node(&mut self, node: &'a Node<'a>) {
         if let Some(why) = self.contradiction(node) {
             self.unknown_operator(node, Some(why));
@@ -443,7 +444,7 @@ impl<'a> Converter<'a> {
             .or_else(|| self.input(node, position)?.integers())
     }
 
-    /// The same of a list that may be left out, which is `Some(None)`; `None` for one that only an inference knows.
+    /// [`Self::list`] for an optional list: `Some(None)` if it is left out, `None` if it is known only at inference.
     fn optional_list(
         &self,
         node: &Node<'a>,

@@ -1,4 +1,4 @@
-//! Normalisations, as TFLite's converters spell them out, and softmax.
+//! Normalisations, decomposed as TFLite's converters do, and softmax.
 
 use super::Converter;
 use super::value::{Perm, Value, axis, identity};

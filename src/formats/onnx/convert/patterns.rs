@@ -6,7 +6,7 @@ use super::value::Value;
 use crate::formats::onnx::proto::{Graph, Node};
 use crate::formats::tflite::OpKind;
 
-/// Nodes that together are one operator.
+/// Groups of nodes that together form one operator.
 #[derive(Default)]
 pub(super) struct Patterns<'a> {
     parts: HashSet<usize>,
@@ -52,7 +52,7 @@ impl<'a> Patterns<'a> {
         patterns
     }
 
-    /// Whether a later node stands for this one too.
+    /// Whether this node is part of a group whose operator is added at a later node.
     pub(super) fn is_part(&self, node_idx: usize) -> bool {
         self.parts.contains(&node_idx)
     }
@@ -75,7 +75,7 @@ fn numbers<'a>(nodes: &'a [Node<'a>]) -> HashMap<&'a str, f64> {
     constants.filter_map(number).collect()
 }
 
-/// A graph, its values that are known before its nodes, and what is read how often and by which nodes.
+/// A graph with its initial values, and the number of readers and the reading nodes of each name.
 #[derive(Clone, Copy)]
 pub(super) struct Reads<'c, 'a> {
     pub graph: &'a Graph<'a>,

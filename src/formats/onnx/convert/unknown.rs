@@ -64,7 +64,7 @@ const UNCOUNTED: &[&str] = &[
 ];
 
 impl<'a> Converter<'a> {
-    /// Adds a node as it is, with the shapes that it, or the file, tells.
+    /// Adds a node under its ONNX name, with the shapes that its rule or the file states.
     pub(super) fn unknown_operator(
         &mut self,
         node: &'a Node<'a>,
@@ -270,7 +270,7 @@ impl<'a> Converter<'a> {
         }
     }
 
-    /// Shape of an `Einsum`'s result, and its multiply-accumulates: one for each value of every label.
+    /// Shape of an `Einsum`'s result, and its multiply-accumulates: the product of the sizes of all labels.
     fn einsum(&self, node: &Node<'a>) -> Option<(Vec<i64>, i64)> {
         let equation = without_spaces(node.text("equation")?)?;
         let (operands, result) = operands_and_result(&equation);
@@ -309,7 +309,7 @@ impl<'a> Converter<'a> {
     }
 }
 
-/// Why operands of these shapes do not fit the equation of an `Einsum`; nothing of an equation that is not understood.
+/// Why operands of these shapes do not fit the equation of an `Einsum`; `None` if the equation is not understood.
 pub(super) fn against_equation(equation: &str, shapes: &[&[i64]]) -> Option<&'static str> {
     let equation = without_spaces(equation)?;
     let (operands, result) = operands_and_result(&equation);
@@ -352,7 +352,7 @@ fn operands_and_result(equation: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A label for each of an operand's dimensions is enough; names of one letter are all that there are.
+/// Maximum length of an equation. Labels are single letters, and an operand needs one for each dimension.
 const MAX_EQUATION_BYTES: usize = 1024;
 
 /// A dimension in the equation of an `Einsum`. Those that `...` stands for come first, in their order: their numbers

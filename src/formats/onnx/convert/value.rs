@@ -1,4 +1,4 @@
-//! Values of an ONNX graph: where each lies in the network that is being built, and what is known of it.
+//! Values of an ONNX graph: the tensor or constant that represents each, and what is known about it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use crate::formats::onnx::limits::{MAX_KNOWN_VALUES, MAX_RANK};
 use crate::formats::onnx::proto::Tensor;
 use crate::formats::tflite::{Quantization, TensorType};
 
-/// How a tensor's dimensions lie in memory: the stored dimension `j` is the ONNX dimension `perm[j]`.
+/// Order of a tensor's dimensions in memory: the stored dimension `j` is the ONNX dimension `perm[j]`.
 pub type Perm = Vec<usize>;
 
-/// What an ONNX name stands for.
+/// The value of an ONNX name.
 #[derive(Clone, Debug)]
 pub struct Value<'a> {
     pub name: &'a str,
-    /// What ONNX computes in; a tensor that a `DequantizeLinear` reads stays of 8 bits.
+    /// Element type in ONNX; a tensor that a `DequantizeLinear` reads keeps its 8 bits in TFLite.
     pub tensor_type: TensorType,
     /// In ONNX's order; absent where it is unknown.
     pub shape: Option<Vec<i64>>,
@@ -33,7 +33,7 @@ pub enum Place<'a> {
 pub struct Constant<'a> {
     /// The values, of small constants; every use shares them.
     pub known: Option<Arc<Known>>,
-    /// Where the weights are, whose distribution is counted.
+    /// The tensor with the weights whose distribution is counted.
     pub source: Option<Tensor<'a>>,
     /// Type and scales as stored, where a `DequantizeLinear` unpacks it.
     pub stored: Option<Arc<(TensorType, Option<Quantization>)>>,
@@ -171,8 +171,8 @@ pub fn axes(axes: &[i64], rank: usize) -> Option<Vec<usize>> {
     axes.iter().map(place).collect()
 }
 
-/// Whether the values of a tensor of this shape may be known. A dimension of 0 counts as 1: it leaves no values, but
-/// the other dimensions are still walked along.
+/// Whether the values of a tensor of this shape are few enough to be kept. A dimension of 0 counts as 1: there are no
+/// values, but loops over the other dimensions still run.
 pub fn is_short(shape: &[i64]) -> bool {
     let n = (shape.iter()).try_fold(1i64, |n, &side| n.checked_mul(side.max(1)));
     let n = n.and_then(|n| usize::try_from(n).ok());
@@ -185,7 +185,7 @@ pub fn stored_axis(axis: usize, perm: &[usize]) -> Option<i32> {
     i32::try_from(position).ok()
 }
 
-/// Whether two orders of a shape are the same order of values: dimensions of 1 may lie anywhere.
+/// Whether two orders of dimensions give the same order of values. Dimensions of 1 may be at any place.
 pub fn same_order(shape: &[i64], one: &[usize], other: &[usize]) -> bool {
     let is_long = |axis: &&usize| shape.get(**axis) != Some(&1);
     one.iter().filter(is_long).eq(other.iter().filter(is_long))
@@ -216,8 +216,8 @@ pub fn extended(shape: &[i64], rank: usize) -> Vec<i64> {
         .collect()
 }
 
-/// The order in which a reshaped tensor lies if its values stay where they are; none where they would have to
-/// move. Joins and cuts of neighbouring dimensions keep an order, whatever it is.
+/// The order of dimensions of a reshaped tensor if its values stay in place; `None` if they would have to move. Merging
+/// and splitting adjacent dimensions keeps any order.
 pub fn reshaped(from: &[i64], perm: &[usize], to: &[i64]) -> Option<Perm> {
     if same_order(from, perm, &identity(from.len())) {
         return Some(identity(to.len()));

@@ -1,4 +1,4 @@
-//! How the weights of a file are distributed as int8, without copying them.
+//! The distribution of a file's weights as int8, computed without copying them.
 
 use std::sync::Arc;
 
@@ -8,9 +8,8 @@ use crate::formats::onnx::limits::MAX_SAMPLES;
 use crate::formats::tflite::TensorType;
 
 impl<'a> Converter<'a> {
-    /// How often each byte occurs among a constant's weights, quantised symmetrically to int8 where they are
-    /// floats, each slice of the first dimension by a scale of its own. The default where the file does not
-    /// have the values.
+    /// Counts of each byte among a constant's weights. Floats are quantised symmetrically to int8, with a scale for
+    /// each slice of the first dimension. The default distribution if the file does not have the values.
     pub(super) fn counts_of(&mut self, value: &Value<'a>) -> Arc<[u64; 256]> {
         if let Some(known) = self.counts.get(value.name) {
             return known.clone();
@@ -50,7 +49,7 @@ impl<'a> Converter<'a> {
     }
 }
 
-/// Odd, so that a sample does not look at some channels only where their number is even.
+/// An odd stride, so that a sample covers all channels if their number is even.
 fn stride(n_values: usize) -> usize {
     n_values.div_ceil(MAX_SAMPLES).max(1) | 1
 }

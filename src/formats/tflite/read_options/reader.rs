@@ -1,4 +1,4 @@
-//! What every group of kinds reads its options with.
+//! The functions with which every group of operator kinds reads its options.
 
 use super::super::context::{Context, OperatorPlace};
 use super::super::error::ParseError;

@@ -1,4 +1,4 @@
-//! What each operator makes of inputs that have another shape.
+//! The shape of each operator's result after the shapes of its inputs changed.
 
 mod layers;
 mod layouts;
@@ -25,7 +25,7 @@ const SHARED: Problem = Problem("shares weights with a layer of another size");
 pub type Shape = Vec<i32>;
 type Outcome = Result<(), Problem>;
 
-/// Whether the operator's weights decide how many channels it gives.
+/// Whether the operator's weights determine its number of output channels.
 pub fn has_units(operator: &Operator) -> bool {
     matches!(
         operator.code.kind,
@@ -33,7 +33,7 @@ pub fn has_units(operator: &Operator) -> bool {
     )
 }
 
-/// What has another size.
+/// The new sizes.
 pub struct Followed {
     /// By tensor.
     pub shapes: Vec<Shape>,

@@ -1,14 +1,15 @@
-//! When buffers are alive, and which of them a step may overwrite.
+//! Lifetimes of buffers, and which of them a step may overwrite.
 
 use super::steps::{Step, Steps};
 
-/// Working memory starts and ends at words.
+/// Working memory starts and ends at word boundaries.
 pub const ALIGNMENT_BYTES: i128 = 4;
 
 pub struct Liveness {
-    /// First and last step at which each buffer is alive; one that no step touches ends before it begins.
+    /// First and last step at which each buffer is alive. For a buffer that no step uses, the last step is before the
+    /// first.
     lives: Vec<(usize, usize)>,
-    /// By step: what it may write over which input.
+    /// By step: which input its output may overwrite, if any.
     pub overlaps: Vec<Option<Overlap>>,
 }
 
@@ -62,12 +63,12 @@ impl Liveness {
     }
 }
 
-/// Up to a whole number of words.
+/// Rounded up to a whole number of words.
 pub fn aligned(bytes: i128) -> i128 {
     (bytes + ALIGNMENT_BYTES - 1).div_euclid(ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 }
 
-/// In whole words.
+/// Working memory of a step, in whole words.
 pub fn scratch_bytes(step: &Step) -> i128 {
     aligned(i128::from(step.scratch_bytes))
 }

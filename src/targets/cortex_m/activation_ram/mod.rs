@@ -1,11 +1,10 @@
 //! Activation RAM under ST Edge AI Core (STM32Cube.AI).
 //!
-//! The tool's planners are not public. Their rules were read from what it publishes: the reports that it
-//! generates beside a network list every buffer with its size and offset, and ST's model zoo lists the
-//! RAM of whole networks. `precomputed` says which tensors exist before a program runs, `steps` which
-//! buffers the program has, `liveness` when each is alive. Two planners place them: `search` writes an
-//! output over its input where memory is short, `prefix` from the first step on
-//! (`docs/microcontrollers.md` has the rules by release).
+//! The tool's planners are not public. Their rules were derived from published results: the reports that the tool
+//! generates beside a network list every buffer with its size and offset, and ST's model zoo lists the RAM of whole
+//! networks. `precomputed` says which tensors exist before a program runs, `steps` which buffers the program has, and
+//! `liveness` when each is alive. There are two planners: `search` writes an output over its input where memory is
+//! short, and `prefix` does so from the first step on (`docs/microcontrollers.md` has the rules by release).
 
 mod liveness;
 mod precomputed;
@@ -22,17 +21,17 @@ use crate::graph::analysis::Analysis;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActivationRam {
     pub value: u64,
-    /// Of a board's newest release: nine of ten of ST's own figures, of any release, lie between this and [`Self::hi`].
+    /// Lower end of the interval. Nine of ten of ST's own figures, of any release, are between this and [`Self::hi`].
     pub lo: u64,
     pub hi: u64,
 }
 
-/// ST's own figures of all releases over our estimates of the newest: nine of ten lie between these. Older releases
-/// overlap more buffers on an STM32H7, so that the interval reaches down.
+/// Nine of ten ratios of ST's own figures, of any release, to our estimates for the newest release are between these.
+/// The lower factor is far from 1 because older releases overlap more buffers on an STM32H7.
 const LO_FACTOR: f64 = 0.75;
 const HI_FACTOR: f64 = 1.3;
 
-/// `None` where shapes are known only at run time. Linear in operators times the bits of a size.
+/// RAM of the activations; `None` if shapes are known only at run time. Linear in operators times the bits of a size.
 pub fn activation_ram_bytes(
     graph: &Graph,
     analysis: &Analysis,

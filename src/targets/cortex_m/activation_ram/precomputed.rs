@@ -1,19 +1,19 @@
-//! Tensors whose values do not depend on the input: the tool computes them beforehand and leaves out the
-//! operators that would. Anchors of an SSD head come about like that.
+//! Tensors whose values do not depend on the input, such as the anchors of an SSD head. The tool computes them
+//! beforehand and leaves out their operators.
 
 use std::collections::HashSet;
 
 use crate::formats::tflite::{OpKind, Operator};
 use crate::graph::Graph;
 
-/// Outputs of `SHAPE` and of operators all of whose inputs are constant. Linear in operators and inputs.
+/// Outputs of `SHAPE` and of operators whose inputs are all constant. Linear in operators and inputs.
 pub fn of(graph: &Graph) -> HashSet<usize> {
     let mut precomputed = HashSet::new();
     for node in &graph.nodes {
         let operator = node.operator;
         let is_constant = |t: &usize| graph.is_constant(*t) || precomputed.contains(t);
         let mut inputs = operator.inputs.iter().flatten().peekable();
-        // An operator without inputs, like VAR_HANDLE, reads what another one keeps.
+        // An operator without inputs, such as VAR_HANDLE, reads a state that another operator keeps.
         let is_of_constants = inputs.peek().is_some() && inputs.all(is_constant);
         let is_known = operator.code.kind == OpKind::Shape || is_of_constants;
         if is_known && !is_random(operator) {

@@ -1,14 +1,14 @@
-//! The planner of 8.1 and 10.0 on an STM32H7: every output that may be written over its input is, from the first
-//! step up to one step, and none after it. That step is the one that makes the RAM least.
+//! The planner of 8.1 and 10.0 on an STM32H7: from the first step up to one step, every output that may overwrite its
+//! input does so, and none after this step. This step is the one that minimises the RAM.
 //!
-//! Steps in a row of which each writes over the output of the one before make one region, as under
-//! `search`; working memory lies on top of its step, never in what is free below it.
+//! Consecutive steps of which each overwrites the output of the previous one form a region, as in `search`. Working
+//! memory is placed above the buffers of its step, never in free space below them.
 
 use super::liveness::{ALIGNMENT_BYTES, Liveness, Overlap, aligned, scratch_bytes};
 use super::steps::{Step, Steps};
 
-/// 10.0 sets larger buffers apart, as ones that do not fit in an STM32H7's AXI SRAM of 512 KiB. Any limit from 400 to
-/// 587 KiB gives the same estimates of the networks that ST publishes figures of.
+/// 10.0 places larger buffers separately, presumably because they do not fit in an STM32H7's AXI SRAM of 512 KiB. Any
+/// limit from 400 to 587 KiB gives the same estimates for the networks for which ST publishes figures.
 const LARGE_BUFFER_BYTES: u64 = 440 * 1024;
 
 /// Bytes under 8.1. Linear in steps.
@@ -23,7 +23,7 @@ pub fn peak_bytes(program: &Steps) -> u64 {
         .collect();
     let from = maxima_from_each_on(&separate_bytes);
     let mut least = from.first().copied().unwrap_or(0);
-    // The most that a region, or a step that cannot overlap, takes so far.
+    // The largest size of a region, or of a step that cannot overlap, so far.
     let mut until = 0;
     let mut region: Option<Region> = None;
     for (step_idx, step) in program.steps.iter().enumerate() {
@@ -33,7 +33,7 @@ pub fn peak_bytes(program: &Steps) -> u64 {
             grown.add(program, step, overlap, live_bytes[step_idx]);
             grown
         });
-        // A region never shrinks: the most so far is that of all regions up to this step.
+        // A region never shrinks, so the largest size so far is that of all regions up to this step.
         until = until.max(match &region {
             Some(region) => region.bytes(),
             None => separate_bytes[step_idx],
@@ -43,10 +43,10 @@ pub fn peak_bytes(program: &Steps) -> u64 {
     u64::try_from(least).unwrap_or(u64::MAX)
 }
 
-/// Bytes under 10.0: those of 8.1 without working memory, and 1.25 times the largest working memory of a step.
-/// A buffer larger than [`LARGE_BUFFER_BYTES`] shares its memory with no other but those like it.
+/// Bytes under 10.0: those of 8.1 without working memory, plus 1.25 times the largest working memory of a step. Buffers
+/// larger than [`LARGE_BUFFER_BYTES`] share memory only with each other.
 ///
-/// The factor is fitted to 22 figures of ST's; with any from 1.1 to 1.5 their median error is below 2 %.
+/// The factor is fitted to 22 of ST's figures; with any factor from 1.1 to 1.5, their median error is below 2 %.
 pub fn peak_bytes_with_reserve(program: &Steps) -> u64 {
     let largest = program.steps.iter().map(|step| step.scratch_bytes).max();
     let largest = aligned(i128::from(largest.unwrap_or(0)));
@@ -87,7 +87,7 @@ fn set_large_buffers_apart(program: &mut Steps) -> u64 {
     apart
 }
 
-/// By step, the largest of its bytes and those of all steps after it.
+/// By step, the maximum of its bytes and those of all later steps.
 fn maxima_from_each_on(bytes: &[i128]) -> Vec<i128> {
     let mut most = 0;
     let mut from: Vec<i128> = bytes
@@ -102,14 +102,14 @@ fn maxima_from_each_on(bytes: &[i128]) -> Vec<i128> {
     from
 }
 
-/// Steps in a row of which each is written over the output of the one before. Offsets are from the first input.
+/// Consecutive steps of which each overwrites the output of the previous one. Offsets are relative to the first input.
 struct Region {
-    /// Buffer that the last step wrote, or the first reads.
+    /// Buffer that the last step wrote or, without a step, that the first one reads.
     last: usize,
     last_at: i128,
     lo: i128,
     hi: i128,
-    /// The most that lives beside the region at one of its steps.
+    /// Maximum number of live bytes outside of the region, over its steps.
     beside: i128,
 }
 
@@ -128,7 +128,7 @@ impl Region {
         let size = |b: usize| i128::from(program.buffer_bytes[b]);
         let (read, written) = (size(overlap.read), size(overlap.written));
         let start = self.last_at - (written - read).max(0) - overlap.lag_bytes;
-        // An input that does not end at a word lies up to 3 bytes higher than one that does.
+        // An input whose size is not a multiple of a word is placed up to 3 bytes higher.
         let start = match read % ALIGNMENT_BYTES {
             0 => start,
             _ => start - (ALIGNMENT_BYTES - 1),

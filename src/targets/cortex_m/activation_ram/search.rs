@@ -1,10 +1,10 @@
-//! How buffers share memory: a buffer that a kernel may write over its input is written over it where
-//! the program would not fit otherwise.
+//! The planner that overlaps buffers only where memory is short: an output that may overwrite its input does so if the
+//! program would not fit otherwise.
 //!
-//! An output that is written over its input ends where the input ends, or before, and starts some bytes
-//! before it, so that the kernel never overwrites what it has yet to read. Steps in a row of which each
-//! writes over the output of the one before make one region, whose buffers have fixed distances. Working
-//! memory lies where the region is free while its step runs, or extends it.
+//! An output that overwrites its input ends at the end of the input or before it, and starts some bytes before the
+//! input, so that the kernel never overwrites values that it has yet to read. Consecutive steps of which each
+//! overwrites the output of the previous one form a region, in which the distances of the buffers are fixed. Working
+//! memory is placed where the region is free while its step runs, or extends the region.
 
 use super::liveness::{Liveness, Overlap, scratch_bytes};
 use super::steps::Steps;
@@ -72,7 +72,7 @@ impl<'p> Plan<'p> {
         true
     }
 
-    /// Whether a step may write over what the step before it may write over its own input.
+    /// Whether a step may overwrite the output of the previous step, which itself may overwrite its input.
     fn continues(&self, step_idx: usize) -> bool {
         let before = step_idx.checked_sub(1).and_then(|idx| self.overlaps[idx]);
         match (before, self.overlaps[step_idx]) {
@@ -81,7 +81,7 @@ impl<'p> Plan<'p> {
         }
     }
 
-    /// Of the steps `start..end`, each written over its input, with all that lives beside them.
+    /// Bytes of the steps `start..end`, each of which overwrites its input, with everything that is alive beside them.
     fn region_bytes(&self, start: usize, end: usize) -> Option<i128> {
         let size = |b: usize| i128::from(self.program.buffer_bytes[b]);
         let mut read_at = 0;

@@ -1,7 +1,7 @@
-//! The layers that ST Edge AI Core makes of operators, with the buffers of each.
+//! The layers into which ST Edge AI Core converts operators, with the buffers of each.
 //!
-//! A convolution with `SAME` padding becomes a layer that pads and one that convolves, unless its input
-//! has fewer channels than a word has bytes. A max pool joins the convolution before it. Reshapes vanish.
+//! A convolution with `SAME` padding becomes a layer that pads and a layer that convolves, unless its input has fewer
+//! channels than a word has bytes. A max pool is merged into the convolution before it. Reshapes disappear.
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,15 +34,13 @@ pub struct Step {
     pub writes: Vec<usize>,
     /// Working memory while it runs.
     pub scratch_bytes: u64,
-    /// How far an output that is written over an input has to stay behind it; absent where the kernel
-    /// cannot write over its input.
+    /// Minimum distance of an output that overwrites its input; absent if the kernel cannot overwrite its input.
     pub lag_bytes: Option<u64>,
 }
 
-/// Convolutions of fewer input channels are padded by their kernel.
+/// Convolutions with fewer input channels pad in their own kernel.
 const MIN_PADDED_CHANNELS: u64 = 4;
-/// Pointwise convolutions that multiply the number of channels by more than this are not written over
-/// their input.
+/// Pointwise convolutions that multiply the number of channels by more than this do not overwrite their input.
 const MAX_OVERLAPPED_EXPANSION: u64 = 2;
 /// Filters that a kernel unpacks to 16-bit values at a time, in bytes.
 const MAX_UNPACKED_BYTES: u64 = 5120;
@@ -50,7 +48,7 @@ const MAX_UNPACKED_BYTES: u64 = 5120;
 /// Input channels of a convolution that reads a colour image.
 const COLOUR_CHANNELS: u64 = 3;
 
-/// `None` where a size is not known. Linear in operators and inputs.
+/// The layers of a graph; `None` if a size is not known. Linear in operators and inputs.
 pub fn of(graph: &Graph, tool: StTool) -> Option<Steps> {
     let precomputed = precomputed::of(graph);
     let is_precomputed = |t: &usize| precomputed.contains(t);
@@ -89,7 +87,7 @@ pub fn of(graph: &Graph, tool: StTool) -> Option<Steps> {
     Some(made.made)
 }
 
-/// How often each tensor is read, an output of the graph once more.
+/// Number of readers of each tensor; an output of the graph counts one more.
 fn readers(graph: &Graph, nodes: &[(usize, &Node)]) -> HashMap<usize, usize> {
     let mut readers = HashMap::new();
     let read = nodes
@@ -211,8 +209,8 @@ impl Maker<'_, '_> {
         Some(is_joined)
     }
 
-    /// Two rows of the window as 16-bit values, the filters unpacked to 16-bit values as far as they
-    /// fit, and numbers of each output channel.
+    /// Working memory of a convolution: two rows of the window as 16-bit values, the filters unpacked to 16-bit values
+    /// as far as they fit, and some bytes for each output channel.
     fn convolution(
         &mut self,
         node_idx: usize,
@@ -255,8 +253,8 @@ impl Maker<'_, '_> {
         Some(is_joined)
     }
 
-    /// Under 8.1 and 10.0 on an STM32H7: a convolution of a grey or colour image stays further behind its
-    /// input, and `QUANTIZE` writes a colour image with one byte more.
+    /// Rule of 8.1 and 10.0 on an STM32H7: the output of a convolution of a grey or colour image needs a larger
+    /// distance to its input, and `QUANTIZE` writes one byte more for a colour image.
     fn lag_behind_image(&mut self, in_c: u64, out_c: u64, step: &mut Step) {
         let further = match in_c {
             1 => 1,
@@ -294,7 +292,7 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// A step before `step`, which makes the padded input that `step` reads.
+    /// Adds a step before `step` that writes the padded input of `step`.
     fn pad(&mut self, node: &Node, window: &Window, step: &mut Step) {
         let read = node.operator.inputs.first().copied().flatten();
         let Some(tensor_idx) = read.filter(|t| !self.is_constant(*t)) else {
@@ -320,7 +318,7 @@ impl Maker<'_, '_> {
         });
     }
 
-    /// Whether a max pool reads what `step` writes, and nothing else does.
+    /// Merges a max pool that is the only reader of the output of `step`. Returns whether there is one.
     fn join_pool(&mut self, next: Option<(usize, &Node)>, written: usize, step: &mut Step) -> bool {
         let Some((next_idx, next)) = next else {
             return false;
@@ -344,7 +342,7 @@ impl Maker<'_, '_> {
     }
 }
 
-/// Bytes of one row of a feature map; all of what is none.
+/// Bytes of one row of a feature map; all bytes of a tensor that is not a feature map.
 fn row_bytes(tensor: &Tensor) -> u64 {
     let bytes = tensor.byte_len().unwrap_or(0);
     let rows = match tensor.shape.as_slice() {

@@ -1,5 +1,5 @@
-//! Blocks of depthwise convolutions, pooling and sums over channels on Ethos-U85: the largest area in the proportions of the OFM,
-//! then cut back until one more row of the IFM can be read ahead.
+//! Blocks of depthwise convolutions, pooling, sums over channels and transpositions on Ethos-U85: the largest area in
+//! the proportions of the OFM, reduced until one more row of the IFM can be read ahead.
 //!
 //! Reproduces `AreaFit` and `FindDepthwiseConfig` of Vela's `ethos_u85.cpp`, as described under
 //! "Blocks by area" in `docs/ethos-u.md`.
@@ -14,15 +14,16 @@ use crate::targets::ethos_u::program::INT32_BYTES;
 /// block shrinks by a fixed ratio. Both values are Vela's.
 const MAX_STALLED_ATTEMPTS: usize = 25;
 const STALLED_RATIO: f64 = 0.9;
-/// How much less unused input channels and a depth other than the limit count than uncovered area (Vela's).
+/// Divisor of the penalties for unused input channels and for a depth other than the limit, relative to uncovered area
+/// (Vela's).
 const MINOR_DIVISOR: f64 = 10.0;
 /// Input channels that a block of a sum over channels holds, of narrower elements than 32 bits.
 const SUM_DEPTH: i64 = 64;
 /// Axes of a block that can be cut: depth, height and width.
 const N_AXES: usize = 3;
 
-/// The blocks of output and input. `memory_bytes`: of the memory for inputs, and of that for accumulators.
-/// At most depth / 16 candidates, each found in a few dozen attempts.
+/// The blocks of output and input. `memory_bytes`: sizes of the memories for inputs and for accumulators. There are at
+/// most depth / 16 candidates, each found in a few dozen attempts.
 pub fn choose(
     accelerator: &Accelerator,
     layer: &Layer,
@@ -31,7 +32,8 @@ pub fn choose(
 ) -> Option<(Hwc, Hwc)> {
     let [input_bytes, accumulator_bytes] = memory_bytes;
     let mut granule = [micro[0], micro[1], BRICK_CHANNELS];
-    // What becomes channels is written in whole bricks, and limits follow the dimensions to their new places.
+    // The dimension that becomes channels is written in whole bricks, and the limits follow the dimensions to their new
+    // places.
     if let [.., side @ (0 | 1)] = layer.order
         && layer.is_brick.ofm
     {
@@ -82,7 +84,7 @@ struct AreaFit<'a> {
     n_accumulators: i64,
 }
 
-/// A block, and how much memory there is for each unit of memory that it needs: below 1 it does not fit.
+/// A block, and the ratio of available to needed memory: below 1 it does not fit.
 #[derive(Clone, Copy)]
 struct Attempt {
     block: Hwc,
@@ -162,7 +164,7 @@ impl AreaFit<'_> {
     /// The block with the least penalty among the largest ones of each depth. The first depth at which
     /// none fits ends the search, and so does the first best block that covers the OFM.
     fn best(&self) -> Option<Hwc> {
-        // Blocks as deep as there are multipliers are looked at whatever the accumulators allow.
+        // Blocks up to a depth equal to the number of multipliers are tried even if the accumulators do not allow them.
         let n_multipliers = i64::from(self.accelerator.product.macs_per_cycle());
         let max_depth = (self.n_accumulators / volume(self.granule)).max(n_multipliers);
         let n_depths = self.limit[2].min(max_depth) / BRICK_CHANNELS;

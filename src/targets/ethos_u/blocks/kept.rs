@@ -1,22 +1,23 @@
-//! Blocks that were chosen before.
+//! A cache of chosen blocks.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use foldhash::fast::RandomState;
 
-/// Operations whose blocks are kept, of some 300 bytes each: those of a search over a design space, whose networks
-/// share most of theirs.
+/// Maximum number of cached operations, of about 300 bytes each: enough for a search over a design space, whose
+/// networks share most of their operations.
 pub const MAX_KEPT: usize = 8192;
 
-/// Blocks by what they follow from, at most [`MAX_KEPT`]. By a hash that takes less time than the one of the standard
-/// library, which takes a tenth of an estimate in a browser: who finds collisions has at most that many.
+/// Blocks by the key that determines them, at most [`MAX_KEPT`]. The hash is faster than that of the standard library,
+/// which takes a tenth of the time of an estimate in a browser. An attacker who finds collisions can cause at most this
+/// number of them.
 pub struct Kept<K, V> {
-    /// Each with the plan that asked for it last.
+    /// Each value with the number of the plan that used it last.
     values: HashMap<K, (V, u64), RandomState>,
     /// Number of the plan that is being made.
     plan: u64,
-    /// Different ones that the plan may still ask for.
+    /// Number of different keys that the plan may still use.
     n_left: usize,
     is_spent: bool,
 }
@@ -33,10 +34,10 @@ impl<K, V> Default for Kept<K, V> {
 }
 
 impl<K: Eq + Hash, V: Copy> Kept<K, V> {
-    /// Begins a plan that may ask for so many different blocks. They are counted whether or not they are kept, so that
-    /// a plan does not depend on those before it.
+    /// Begins a plan that may use `n_different` different blocks. Cached blocks count as well, so that a plan does not
+    /// depend on earlier plans.
     pub fn begin(&mut self, n_different: usize) {
-        // All that the plan asks for stays, and is counted once.
+        // Everything that the plan uses stays in the cache, and is counted once.
         if self.values.len().saturating_add(n_different) > MAX_KEPT {
             self.values.clear();
         }
@@ -45,16 +46,16 @@ impl<K: Eq + Hash, V: Copy> Kept<K, V> {
         self.is_spent = false;
     }
 
-    /// Ends the plan: whether it asked for more. What is asked for outside of plans has no limit.
+    /// Ends the plan. Returns whether it needed more blocks than allowed. Outside of plans there is no limit.
     pub fn end(&mut self) -> bool {
         self.n_left = usize::MAX;
         std::mem::take(&mut self.is_spent)
     }
 
-    /// The block that is kept, or else that of `choose`, which is kept from then on. `None` once the plan has asked for
-    /// as many others as it may.
+    /// The cached block, or else the result of `choose`, which is then cached. `None` if the plan has already used its
+    /// number of different blocks.
     pub fn get_or(&mut self, key: K, choose: impl FnOnce() -> V) -> Option<V> {
-        // All at once, which needs no order of use: the next networks fill it again.
+        // Clear the whole cache, which needs no order of use; the next networks fill it again.
         if self.values.len() >= MAX_KEPT && self.n_left == usize::MAX {
             self.values.clear();
         }

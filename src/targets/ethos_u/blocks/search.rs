@@ -319,8 +319,8 @@ fn counts_volume(accelerator: &Accelerator, layer: &Layer) -> bool {
         && (layer.kind == Kind::MatrixProduct || layer.kind.has_weights() && is_one_position)
 }
 
-/// Input and weight elements fetched per element of the output. Single precision and the order of
-/// the factors decide between blocks that cost the same but for rounding.
+/// Input and weight elements fetched per element of the output. Single precision and the order of the factors decide
+/// between blocks that cost the same except for rounding.
 fn fetched(accelerator: &Accelerator, layer: &Layer, ofm: Hwc, ifm: Hwc) -> f32 {
     let full: Hwc = std::array::from_fn(|axis| ceil_div(layer.ofm[axis], ofm[axis]));
     let blocks: [f32; 3] = std::array::from_fn(|axis| layer.ofm[axis] as f32 / ofm[axis] as f32);

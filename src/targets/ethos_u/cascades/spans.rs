@@ -11,19 +11,19 @@ const MAX_STAGES: usize = 1024;
 pub struct Span {
     pub first: usize,
     pub last: usize,
-    /// Bytes of SRAM while it runs: rolling buffers and weights, the feature maps before and behind it that are in
-    /// SRAM, and all that is alive beside it.
+    /// Bytes of SRAM while it runs: rolling buffers and weights, its IFM and OFM if they are in SRAM, and everything
+    /// that is alive beside it.
     pub bytes: f64,
     /// The same without what is alive beside it.
     pub local_bytes: f64,
     pub rolling_bytes: f64,
 }
 
-/// Cascades of stages with so many `rows` per stripe, and so many bytes of weights in SRAM.
+/// Cascades of stages with these `rows` per stripe and these bytes of weights in SRAM.
 ///
-/// Where feature maps are off chip at first (`spills`), a cascade is what fits `limit_bytes` and consists of
-/// operations whose feature maps do not. Where they are in SRAM anyway, it is what needs less than the operations need
-/// one by one; then `limit_bytes` is worth no cascade, and neither is what operations before need.
+/// If feature maps are initially off chip (`spills`), a cascade must fit `limit_bytes` and consists of operations whose
+/// feature maps do not fit. If they are in SRAM anyway, a cascade must need less than its operations need one by one;
+/// it is then not extended to save memory below `limit_bytes`, or below the need of an earlier operation.
 pub fn spans(
     stages: &[CascadeStage],
     rows: &[i64],
@@ -126,7 +126,7 @@ impl Growth<'_> {
     }
 }
 
-/// What a cascade holds in SRAM, but for its OFM.
+/// What a cascade holds in SRAM, without its OFM.
 struct Held {
     ifm_bytes: f64,
     rolling_bytes: f64,
@@ -151,9 +151,9 @@ impl Held {
     }
 }
 
-/// The most SRAM that others need while the stages of a cascade run.
+/// Maximum SRAM that other operations need while the stages of a cascade run.
 struct Beside {
-    /// The IFM of the cascade, which counts as its own.
+    /// The IFM of the cascade, which is not counted here.
     ifm_range: Option<RangeInSram>,
     max_bytes: f64,
 }

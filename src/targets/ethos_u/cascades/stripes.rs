@@ -37,7 +37,8 @@ pub fn lowest_rows(stages: &[CascadeStage]) -> Vec<i64> {
 }
 
 /// The cascades of a schedule, with stripes as high as possible where `spans` has them with the lowest. Replaces their
-/// scheduled operations by striped ones, which `stripe` makes. Linear in `stages`, but for the heights that are tried.
+/// scheduled operations by striped ones, which `stripe` makes. Linear in `stages`, except for the heights that are
+/// tried.
 pub fn cascades<'a>(
     accelerator: &Accelerator,
     stages: &[CascadeStage],

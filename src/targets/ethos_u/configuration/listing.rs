@@ -1,4 +1,4 @@
-//! What a choice of an Ethos-U may name, for programs that offer it.
+//! The names that a choice of an Ethos-U may use, for programs that offer this choice.
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub struct Npu {
     pub system_config: &'static str,
     pub memory_mode: &'static str,
     pub clock_mhz: f64,
-    /// None for all that the product addresses.
+    /// `None` for all memory that the product can address.
     pub arena_cache_bytes: Option<i64>,
 }
 
@@ -32,7 +32,7 @@ pub struct System {
 }
 
 impl Accelerators {
-    /// With the sections of a `vela.ini`, or else of those that Vela knows without one.
+    /// Lists the products with the sections of a `vela.ini`, or with Vela's own sections.
     pub fn list(vela_ini: Option<&str>) -> Result<Self, IniError> {
         let own = vela_ini.map(|text| VelaIni::parse(text.as_bytes()));
         let own = own.transpose()?;

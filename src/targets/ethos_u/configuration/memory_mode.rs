@@ -1,8 +1,8 @@
-//! What lies in which memory.
+//! Which data is in which memory.
 
 use super::system::MemoryArea;
 
-/// Where constants and feature maps lie, beside the SRAM that the compiler fills.
+/// The memories of constants and feature maps, beside the SRAM that the compiler fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Everything in SRAM.

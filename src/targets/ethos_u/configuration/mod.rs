@@ -1,8 +1,7 @@
-//! Which accelerator, beside which memories: what a [`vela.ini`](vela_ini) and a command line of Vela
-//! say.
+//! An accelerator and its memories, as a [`vela.ini`](vela_ini) and a command line of Vela describe them.
 //!
-//! [`product`] lists the accelerators, [`system`] is a clock with memories, [`memory_mode`] says what lies
-//! in which, [`vela_ini`] reads both from a file.
+//! [`product`] lists the accelerators, [`system`] is a clock with memories, [`memory_mode`] says which data is in which
+//! memory, and [`vela_ini`] reads both from a file.
 
 mod known;
 pub mod listing;
@@ -38,14 +37,14 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    /// In the system configuration and memory mode of its family's default.
+    /// A product in the default system configuration and memory mode of its family.
     pub fn of(product: Product) -> Self {
         let [system, memory_mode] = product.default_sections();
         Self::read(product, VelaIni::shipped(), system, memory_mode)
             .expect("a test reads every default")
     }
 
-    /// In such sections of a `vela.ini`.
+    /// A product in the given sections of a `vela.ini`.
     pub fn read(
         product: Product,
         ini: &VelaIni,
@@ -73,7 +72,7 @@ impl Configuration {
             .clamp(0, most)
     }
 
-    /// What it is besides its accelerator, in the words of `vela.ini`.
+    /// The configuration without the accelerator, in the words of `vela.ini`.
     pub fn in_words(&self) -> String {
         let mut words = format!("{}, {}", self.system.name, self.memory_mode.name);
         if let Some(bytes) = self.arena_cache_bytes {

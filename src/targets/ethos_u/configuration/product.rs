@@ -39,7 +39,7 @@ impl Product {
         Self::U85x2048,
     ];
 
-    /// Vela's name of it, which is the target's id, too.
+    /// Name of the product in Vela, which is also the id of the target.
     pub const fn name(self) -> &'static str {
         match self {
             Self::U55x32 => "ethos-u55-32",
@@ -90,7 +90,7 @@ impl Product {
         format!("Arm Ethos-{family}, {} MACs/cycle", self.macs_per_cycle())
     }
 
-    /// System configuration and memory mode that it is estimated in where no other are named.
+    /// Default system configuration and memory mode of the product.
     pub const fn default_sections(self) -> [&'static str; 2] {
         match self {
             Self::U55x32 | Self::U55x64 | Self::U55x128 | Self::U55x256 => {
@@ -104,7 +104,7 @@ impl Product {
         }
     }
 
-    /// Bytes that it can address: what a memory without a size holds.
+    /// Bytes that the product can address, which is the size of a memory without a stated size.
     pub(super) const fn max_address_bytes(self) -> i64 {
         match self.family() {
             Family::U55 => 1 << 32,

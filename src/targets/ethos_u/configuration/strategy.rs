@@ -8,7 +8,7 @@ pub enum Strategy {
     /// As fast as possible within the arena cache.
     #[default]
     Performance,
-    /// In as little SRAM as possible, whatever the arena cache is.
+    /// With as little SRAM as possible, regardless of the size of the arena cache.
     Size,
 }
 

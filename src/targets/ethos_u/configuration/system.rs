@@ -35,7 +35,7 @@ impl MemoryArea {
     }
 }
 
-/// How fast a memory is. What a file does not say is what the compiler assumes.
+/// The speed of a memory. Values that a file does not state are the compiler's defaults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryParameters {
     /// Its clock as a share of the accelerator's.
@@ -46,7 +46,7 @@ pub struct MemoryParameters {
     /// Cycles of the accelerator's clock.
     pub read_latency_cycles: i64,
     pub write_latency_cycles: i64,
-    /// Bursts that may be under way at each port.
+    /// Maximum number of bursts in flight at each port.
     pub max_reads: i64,
     pub max_writes: i64,
 }
@@ -73,11 +73,11 @@ pub struct SystemConfiguration {
     pub clock_hz: f64,
     /// Memory at AXI port 0 and 1.
     pub ports: [MemoryArea; 2],
-    /// In the order of [`MemoryArea::ALL`]; none for a memory of which the file says nothing.
+    /// In the order of [`MemoryArea::ALL`]; `None` for a memory that the file does not describe.
     pub memories: [Option<MemoryParameters>; 4],
 }
 
-/// Names of system configurations that the compiler takes for those of an Ethos-U55.
+/// Prefix of names of system configurations that the compiler treats as those of an Ethos-U55.
 const NARROW_BUS_PREFIX: &str = "Ethos_U55";
 
 impl SystemConfiguration {
@@ -91,7 +91,7 @@ impl SystemConfiguration {
         memory.clock_scale * (self.bus_bytes() * memory.ports_used) as f64
     }
 
-    /// Width of an AXI port. Vela 5.2.0 tells it from the section's name, whatever the accelerator is.
+    /// Width of an AXI port. Vela 5.2.0 derives it from the section's name, regardless of the accelerator.
     pub fn bus_bytes(&self) -> i64 {
         match self.name.starts_with(NARROW_BUS_PREFIX) {
             true => 8,

@@ -1,11 +1,11 @@
 //! A `vela.ini`: bytes → [`SystemConfiguration`] and [`MemoryMode`] by name.
 //!
-//! Read as Vela 5.2.0 reads it, which it does twice: clock, ports, memory areas and the arena cache in
-//! Python (`architecture_features.py`), ports, memory areas and the memories' figures in its C++ core (`regor.cpp`).
-//! What one of the two refuses is an error here; what one of them passes over in silence is one, too, if the section
-//! that is asked for depends on it.
+//! The file is read as Vela 5.2.0 reads it, which it does twice: clock, ports, memory areas and the arena cache in
+//! Python (`architecture_features.py`), and ports, memory areas and the memories' figures in its C++ core
+//! (`regor.cpp`). What one of the two rejects is an error here. What one of them silently ignores is an error as well
+//! if the requested section depends on it.
 //!
-//! Of a key above `inherit` in its section, the Python part keeps the value and the core takes the parent's.
+//! If a key is above `inherit` in its section, the Python part uses its value and the core uses the parent's.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,9 +16,9 @@ use crate::formats::shown;
 
 /// A configuration file has a few kilobytes; a megabyte holds a thousand of Arm's.
 const MAX_INI_BYTES: usize = 1 << 20;
-/// Sections that can be told in an error.
+/// Maximum number of sections that an error lists.
 const MAX_NAMES: usize = 12;
-/// Ends of what a memory or a clock can be. Beyond them products of cycles and bytes lose their meaning.
+/// Limits of memories and clocks. Beyond them, products of cycles and bytes lose their meaning.
 const MAX_CLOCK_HZ: f64 = 1e12;
 const MAX_CLOCK_SCALE: f64 = 1024.0;
 const MAX_PORTS: i64 = 64;
@@ -30,7 +30,7 @@ const MAX_CACHE_BYTES: i64 = 1 << 40;
 pub(super) const SYSTEM_PREFIX: &str = "System_Config.";
 pub(super) const MODE_PREFIX: &str = "Memory_Mode.";
 
-/// Why a file, or a section of it, is not taken.
+/// Why a file, or a section of it, is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IniError {
@@ -56,7 +56,7 @@ pub struct VelaIni {
     sections: Vec<Section>,
     /// Index of each section by its name.
     position: BTreeMap<String, usize>,
-    /// A line behind which the compiler's core sees nothing.
+    /// A line after which the compiler's core reads nothing.
     end: Option<IniError>,
 }
 
@@ -299,14 +299,14 @@ impl VelaIni {
         Ok([port("axi0_port")?, port("axi1_port")?])
     }
 
-    /// As it places memories of `system`.
+    /// The memory mode with this name, for the memories of `system`.
     pub fn memory_mode(
         &self,
         name: &str,
         system: &SystemConfiguration,
     ) -> Result<MemoryMode, IniError> {
         let family = self.family(MODE_PREFIX, name)?;
-        // Vela's Python part refuses by what it reads itself.
+        // Vela's Python part rejects a file by the values that it reads itself.
         let seen_by_python = Self::ports(
             &self.family(SYSTEM_PREFIX, &system.name)?,
             &system.name,
@@ -329,7 +329,7 @@ impl VelaIni {
     }
 }
 
-/// Where constants and arena lie, as one of the two readers has it.
+/// The memories of constants and arena, as one of the two readers sees them.
 fn placement(
     family: &[&Section],
     name: &str,
@@ -397,7 +397,7 @@ impl Section {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// What is not lost to the compiler's core: all of it, or what stands below `inherit`.
+    /// The entries that the compiler's core sees: all of them, or those below `inherit`.
     fn below_inherit(&self) -> &[Entry] {
         let inherit = self.entries.iter().position(|one| one.key == "inherit");
         &self.entries[inherit.map_or(0, |inherit| inherit + 1)..]
@@ -414,9 +414,9 @@ impl Section {
 /// Which of Vela's two readers of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
-    /// A section's own value counts, wherever it stands; case of a key does not.
+    /// A section's own value counts wherever it is; keys are not case-sensitive.
     Python,
-    /// What stands above `inherit` in a section is lost.
+    /// Entries above `inherit` in a section are ignored.
     Core,
 }
 
@@ -446,7 +446,7 @@ fn entry(line: usize, content: &str) -> Result<Entry, IniError> {
     })
 }
 
-/// Of the last section of a family that has the key for this reader.
+/// The entry of the last section of a family that has the key for this reader.
 fn find<'a>(family: &[&'a Section], key: &str, reader: Reader) -> Option<&'a Entry> {
     let mut sections = family.iter().rev();
     sections.find_map(|section| section.entry_of(key, reader))
@@ -474,8 +474,7 @@ fn required<'a>(
     })
 }
 
-/// Figures of all memories, as the compiler's core puts them together: what stands above `inherit` in a
-/// section is lost.
+/// Figures of all memories, as the compiler's core combines them: entries above `inherit` in a section are ignored.
 fn memories(family: &[&Section]) -> Result<[Option<MemoryParameters>; 4], IniError> {
     let mut memories = [None; 4];
     for section in family {

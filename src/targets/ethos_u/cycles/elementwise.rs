@@ -6,7 +6,7 @@ use super::transfers::{Blocks, block_transfer, capped, inflation};
 use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, IfmOfm, round_up, volume};
 
-/// Commands are issued at best at a quarter of the time that a block takes.
+/// Issuing the commands of a block takes at least a quarter of the sum of its times.
 const ISSUE_DIVISOR: f64 = 4.0;
 
 /// An elementwise operation.

@@ -21,7 +21,7 @@ pub use self::transfers::{
 
 /// Bytes of scales that are fetched in the time of one latency.
 const SCALE_BYTES_PER_LATENCY: f64 = 256.0;
-/// Commands are issued at best at a quarter of the time that a block takes.
+/// Issuing the commands of a block takes at least a quarter of the sum of its times.
 const ISSUE_DIVISOR: f64 = 4.0;
 
 /// Which slice of an operation: the first waits for its IFM, the last for its OFM.
@@ -68,7 +68,7 @@ fn computed_blocks(accelerator: &Accelerator, layer: &Layer, block: &Block) -> [
     }
 }
 
-/// Cycles of a block by what it goes through.
+/// Cycles of a block in each unit.
 struct BlockCycles {
     multipliers: f64,
     output_stage: f64,
@@ -111,7 +111,8 @@ impl BlockCycles {
         }
     }
 
-    /// The same where issuing commands takes longer. Reads and writes overlap once there are several blocks.
+    /// Raises the cycles to the time of issuing commands, if that is longer. Reads and writes overlap if there are
+    /// several blocks.
     fn issued(self, n_blocks: f64) -> Self {
         let apart = match n_blocks > 1.0 {
             true => (self.write - self.read).abs(),
@@ -125,7 +126,7 @@ impl BlockCycles {
         }
     }
 
-    /// Of all blocks: multipliers and output stage work on different ones at a time.
+    /// Cycles of all blocks: multipliers and output stage work on different blocks at the same time.
     fn total(&self, n_blocks: f64, part: Part) -> f64 {
         let at_end = |cycles: f64| if part.is_last { cycles } else { 0.0 };
         let computing = match self.multipliers > self.output_stage {

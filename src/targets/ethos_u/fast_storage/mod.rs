@@ -16,8 +16,8 @@ use super::scheduled_operation::ScheduledOperation;
 /// Accesses of a feature map that must be in SRAM: more than any feature map has.
 const MAX_ACCESSES: f64 = 1e15;
 
-/// By map, whether it is in SRAM; all are if there is no other memory for them. `buffer_bytes`: SRAM in use for
-/// weights and cascades, by scheduled operation. Linear in operations, but for the selection, whose cost is limited.
+/// By map, whether it is in SRAM; all are if there is no other memory for them. `buffer_bytes`: SRAM in use for weights
+/// and cascades, by scheduled operation. Linear in operations, except for the selection, whose cost is limited.
 pub fn in_sram(
     accelerator: &Accelerator,
     program: &Program,
@@ -40,7 +40,7 @@ pub fn in_sram(
     ) {
         is_kept[id] = true;
     }
-    // What is passed on inside a chain is in no memory at all.
+    // Feature maps inside a chain are in no memory.
     for (range_idx, range) in live_ranges.ranges() {
         is_kept[range_idx] |= range.steps.is_none();
     }
@@ -51,7 +51,7 @@ pub fn in_sram(
     is_in_sram
 }
 
-/// By live range, elements read and written: what keeping it in SRAM saves off chip.
+/// By live range, elements read and written, which are the off-chip accesses that are saved if it is kept in SRAM.
 fn accesses(
     accelerator: &Accelerator,
     program: &Program,
@@ -157,8 +157,8 @@ fn candidates(
     ranges.collect()
 }
 
-/// Moves inputs of elementwise operations, and of chains with such, off chip that have another one there, if
-/// nothing but elementwise operations reads them.
+/// Moves an input of an elementwise operation, or of a chain with one, off chip if another input is there and only
+/// elementwise operations read it.
 fn same_memory(
     program: &Program,
     order: &Order,

@@ -39,11 +39,11 @@ impl Candidate {
     }
 }
 
-/// Ids of the candidates that stay in SRAM. Those that fit whatever becomes of the others stay; over the rest a
-/// search finds the selection with the most accesses, one component of overlapping candidates after the
-/// other. `buffer_bytes`: other SRAM in use, by step.
+/// Ids of the candidates that stay in SRAM. Candidates that fit regardless of the others stay. Over the rest, a search
+/// finds the selection with the most accesses, one component of overlapping candidates after the other. `buffer_bytes`:
+/// other SRAM in use, by step.
 ///
-/// Linear in the steps that candidates span, but for the search, whose cost [`MAX_STEPS`] limits. Candidates that
+/// Linear in the steps that candidates span, except for the search, whose cost [`MAX_STEPS`] limits. Candidates that
 /// span more than that are all refused.
 pub fn select(
     mut candidates: Vec<Candidate>,

@@ -13,11 +13,11 @@ use crate::targets::ethos_u::program::{Action, Alias, Operation, Program, Weight
 
 /// Most positions inside a stride for which convolutions are added.
 const MAX_PARTS: i64 = 16;
-/// Largest stride that the address generator has.
+/// Largest stride that the address generator supports.
 const MAX_STRIDE: i64 = 3;
 
-/// For a stride beyond [`MAX_STRIDE`]: the operation for one position of the output, and a second one that
-/// repeats it for all others. `None` if the stride is within the limit.
+/// For a stride above [`MAX_STRIDE`]: the operation for one position of the output, and a second operation that repeats
+/// it for all other positions. `None` if the stride is within the limit.
 pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation; 2]> {
     let Action::Layer(Kind::Convolution | Kind::Depthwise) = operation.action else {
         return None;
@@ -53,9 +53,9 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
     Some([first, others])
 }
 
-/// A depthwise convolution with several outputs for each input channel on Ethos-U85, which has one at a time: what the
-/// convolutions for the first, second and further outputs write one after the other is transposed. `None` if there is one
-/// output for each channel, and on the others, which have several.
+/// A depthwise convolution with several outputs for each input channel on Ethos-U85, which supports only one output:
+/// the results of the convolutions for the first, second and further outputs are transposed. `None` if there is one
+/// output for each channel, and on the other accelerators, which support several.
 pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     let ([_, _, depth], [height, width, units]) = (lowering.shape(input), lowering.shape(output));

@@ -1,4 +1,4 @@
-//! A program while it is made of a graph: adds feature maps and operations for one node after the other.
+//! Builds a program from a graph: adds feature maps and operations for one node after the other.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -25,9 +25,9 @@ pub struct Lowering<'a> {
     pub node_idx: usize,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
-    /// Histograms of the constants that have been asked for, each with the zero point that was met first.
+    /// Cached histograms of constants, each with the first zero point that occurred.
     histograms: HashMap<Stored, Option<Arc<ByteHistogram>>>,
-    /// Weight units that are still looked at.
+    /// Number of weight units that may still be sampled.
     samples_left: usize,
 }
 

@@ -30,12 +30,12 @@ use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::targets::ethos_u::support::{Npu, unsupported};
 
-/// Most operations that replace operators, beside one for each. An LSTM becomes the most, about 70; networks unrolled
-/// over time have some thousands. Each operation takes a kilobyte or two in later stages, so that all of them take no
-/// more than the 64 MB that any file may. The more operators a file has, the fewer are added, since those that stay one
-/// operation take as much.
+/// Maximum number of operations that replace operators, in addition to one for each operator. An LSTM becomes the most,
+/// about 70; networks that are unrolled over time have some thousands. Each operation takes one or two kilobytes in
+/// later stages, so that all of them stay within the 64 MB that a file may use. The more operators a file has, the
+/// fewer operations are added, because operators that stay one operation take the same memory.
 const MAX_OPERATIONS: usize = 1 << 15;
-/// Most that are added whatever the number of operators.
+/// Number of operations that may be added for any number of operators.
 const MAX_ADDED_TO_ANY: usize = 1 << 10;
 
 /// One operation for each node, in the order of the file. Linear in nodes and tensors.
@@ -76,7 +76,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
             continue;
         }
         let n_before = lowering.program.operations.len();
-        // Operators that stay one operation have room whatever the others become.
+        // Operators that stay one operation always have room.
         let is_cut = n_before > max_added + node_idx;
         lowering.program.is_cut |= is_cut;
         if is_cut || replace(&mut lowering).is_none() {
@@ -114,7 +114,7 @@ fn divide_reshaped(program: &mut Program) {
     }
 }
 
-/// Tells the operations from the `first` on that write the node's output of the activation that the file fuses into it.
+/// Marks the operations from `first` on that write the node's output, if the file fuses an activation into the node.
 fn mark_activation(lowering: &mut Lowering, first: usize) {
     let Some(output) = lowering.output().filter(|_| lowering.has_activation()) else {
         return;
@@ -132,7 +132,7 @@ fn push_node(lowering: &mut Lowering) {
         operation.action = Action::Requantise;
     }
     if operation.action == Action::Slice && !lowering.accelerator.is_as_trained {
-        // The others say where it is cut, SPLIT in front of what is cut.
+        // The other inputs say where it is split; for SPLIT, they come before the tensor.
         let maps = &lowering.program.maps;
         operation.inputs.retain(|&input| !maps[input].is_constant);
     }
@@ -155,8 +155,8 @@ fn push_node(lowering: &mut Lowering) {
     }
 }
 
-/// What a window writes, and what the activation writes that the file fuses into it, where that is an operation of its
-/// own: it sees a shallow feature map in a deeper shape than the window.
+/// The output of a window operation, and the output of its fused activation if the activation is an operation of its
+/// own, because it sees a shallow feature map in a deeper shape than the window.
 fn output_of_own_activation(
     lowering: &mut Lowering,
     operation: &Operation,
@@ -186,8 +186,8 @@ fn is_scaled(lowering: &Lowering) -> bool {
     !lowering.accelerator.is_as_trained && scales[0] != scales[1]
 }
 
-/// Whether the output has another type than the first input: its elements never lie in the input's place, not even
-/// those of as many bytes, as where uint8 becomes int8.
+/// Whether the output has a different type than the first input. It then never overwrites the input, even if elements
+/// have the same size, as with uint8 and int8.
 fn changes_type(lowering: &Lowering) -> bool {
     let types = [lowering.input(0), lowering.output()].map(|map_idx| {
         let tensor = map_idx.map(|map_idx| lowering.tensor(map_idx));

@@ -1,5 +1,6 @@
-//! TILE, MIRROR_PAD, PACK, NEG, REVERSE_V2, SELECT, and what RESHAPE and its kin leave to copy. Reproduces `RewriteTile`,
-//! `ConvertMirrorPad`, `RewritePack`, `RewriteNegate`, `ConvertReverse`, `RewriteSelect` and `RemoveReshape` of Vela.
+//! TILE, MIRROR_PAD, PACK, NEG, REVERSE_V2, SELECT, and the copies that RESHAPE and similar operators leave. Reproduces
+//! `RewriteTile`, `ConvertMirrorPad`, `RewritePack`, `RewriteNegate`, `ConvertReverse`, `RewriteSelect` and
+//! `RemoveReshape` of Vela.
 
 use super::lowering::{Lowering, n_elements};
 use crate::formats::tflite::{BuiltinOptions, dimension};
@@ -169,7 +170,7 @@ pub fn reverse(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// What is chosen where the condition holds, what is chosen elsewhere, and both together.
+/// The values where the condition holds, the values elsewhere, and the combination of both.
 pub fn select(lowering: &mut Lowering) -> Option<()> {
     let inputs = [lowering.input(0)?, lowering.input(1)?, lowering.input(2)?];
     let [condition, one, other] = inputs;
@@ -194,8 +195,8 @@ pub fn select(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// A view, of a copy where the compiler makes one: between the network's inputs, outputs, constants and the CPU, and where
-/// others read the input in its own shape. `None` if the view is all.
+/// A view of a copy, where the compiler adds a copy: between inputs, outputs, constants of the network and the CPU, and
+/// where other operators read the input in its own shape. `None` if a view is sufficient.
 pub fn reshape(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     let [from, to] = [input, output].map(|map_idx| lowering.program.maps[map_idx]);

@@ -9,8 +9,8 @@ use crate::targets::ethos_u::program::{Action, Arithmetic, Operation, Window};
 /// Largest factor that doublings make.
 const MAX_FACTOR: i64 = 8;
 
-/// Ethos-U85 has an operation for it. On the others, poolings double height and width, of which the last one
-/// averages; half pixel centres take four depthwise convolutions.
+/// Ethos-U85 has an operation for it. On the others, poolings double height and width, and the last pooling averages;
+/// half-pixel centres take four depthwise convolutions.
 pub fn resize(lowering: &mut Lowering) -> Option<()> {
     let (is_bilinear, align_corners, half_pixel_centers) = match lowering.operator().options {
         BuiltinOptions::ResizeBilinear {
@@ -82,7 +82,7 @@ fn doubling(lowering: &mut Lowering, kind: Kind, [from, to]: [usize; 2], kernel:
     });
 }
 
-/// Pads the input, and adds four convolutions of which each writes every other row and column.
+/// Pads the input, and adds four convolutions, each of which writes every other row and column.
 fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Option<()> {
     let [h, w, c] = lowering.shape(input);
     let [to_h, to_w, _] = lowering.shape(output);

@@ -142,7 +142,7 @@ impl Permutation {
     }
 }
 
-/// A permutation of dimensions, of which those that stay adjacent count as one.
+/// A permutation of dimensions, in which dimensions that stay adjacent count as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
     order: Vec<usize>,
@@ -290,7 +290,7 @@ fn is_multiplied(lowering: &Lowering, tensor_idx: usize) -> bool {
         )
 }
 
-/// One operation for each transposition that the accelerator has; none if memory stays as it is.
+/// One operation for each transposition that the accelerator supports; none if the order in memory does not change.
 pub fn transpose(lowering: &mut Lowering) -> Option<()> {
     let exchange = exchange(lowering, lowering.node_idx)?;
     let (input, output) = (lowering.input(0)?, lowering.output()?);

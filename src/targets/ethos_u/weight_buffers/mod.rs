@@ -1,5 +1,5 @@
-//! Which weights are moved from off-chip memory into SRAM before the multipliers read them, in how many
-//! slices, and behind what the transfers hide.
+//! Which weights are moved from off-chip memory into SRAM before the multipliers read them, in how many slices, and
+//! behind which operations the transfers hide.
 //!
 //! Reproduces `ProposeScheduleBuffering`, `ProposeWeightBuffering`, `ProposeSlicedWeightBuffering`,
 //! `TryWeightBuffering`, `EstimateSlicedOpPerformance` and `PreferFutureOpPerformance` of Vela's
@@ -26,8 +26,8 @@ use crate::graph::analysis::ByteHistogram;
 pub use self::buffer::{Buffer, Slack};
 pub use self::unbuffered::Unbuffered;
 
-/// Cycles that starting an operation takes anyway: transfers that stay visible for less than this, and those
-/// before the first operation, count as hidden (`STARTUP_DELAY_CYCLES` in Vela).
+/// Start-up cycles of an operation: transfers that stay visible for less than this, and transfers before the first
+/// operation, count as hidden (`STARTUP_DELAY_CYCLES` in Vela).
 const STARTUP_CYCLES: f64 = 1000.0;
 /// A whole buffer in a cascade counts as hidden if less than this share of its transfer is visible.
 const MAX_VISIBLE_SHARE: f64 = 1.0 / 20.0;
@@ -89,7 +89,7 @@ pub fn choose(
         .unwrap_or_default()
 }
 
-/// The weights of an operation, and what they are read for.
+/// The weights of an operation, and the operation that reads them.
 struct Weights<'a> {
     accelerator: &'a Accelerator,
     layer: Layer,
@@ -124,8 +124,8 @@ impl Weights<'_> {
         self.block.weight_reads(&self.layer) as f64 * self.n_stripes().ceil()
     }
 
-    /// How many times the stripes read all weights, as the compiler counts it where it compares an operation with a
-    /// buffer and without.
+    /// How many times the stripes read all weights, as the compiler counts when it compares an operation with and
+    /// without a buffer.
     fn n_reads_of_stripes(&self) -> f64 {
         match self.accelerator.is_as_trained {
             true => self.n_reads(),
@@ -188,7 +188,7 @@ struct Times {
     transfer: f64,
     /// Fetching one brick of output channels.
     brick_transfer: f64,
-    /// What of the transfer no previous operation hides.
+    /// The part of the transfer that the previous operation does not hide.
     visible: f64,
     /// Reading all weights for all blocks, off chip and from SRAM.
     reads_off_chip: f64,
@@ -226,7 +226,7 @@ enum Method {
     Sliced,
 }
 
-/// What an operation takes with a buffer, in cycles.
+/// Cycles of an operation with a buffer.
 struct Buffered {
     computing: f64,
     /// Transfers that nothing hides.
@@ -458,8 +458,8 @@ impl Choice<'_> {
         (is_double || widest <= self.room_bytes).then_some(parts)
     }
 
-    /// What the operation takes slice by slice. The transfer of a slice hides behind the slice before it if
-    /// there are two parts, that of the first behind `hidden_cycles`.
+    /// Cycles of the operation with sliced weights. With two parts, the transfer of a slice hides behind the slice
+    /// before it; that of the first slice hides behind `hidden_cycles`.
     fn buffered(
         &self,
         slicing: Slicing,
@@ -551,8 +551,8 @@ impl Choice<'_> {
         })
     }
 
-    /// Whether the next operation waits for its IFM more than for its weights, and the buffer would take the
-    /// SRAM from that.
+    /// Whether the next operation waits longer for its IFM than for its weights, and the buffer would take the SRAM
+    /// that this IFM needs.
     fn is_next_better(&self, input_cycles: f64, buffer_bytes: f64) -> bool {
         self.reader.is_some_and(|reader| {
             let waits = !reader.is_computing_longest()
@@ -566,8 +566,8 @@ impl Choice<'_> {
     }
 }
 
-/// Cycles of transfers that stay visible: the one of the first slice hides behind `hidden_cycles`, that of any other one
-/// behind what the slice before it takes of `behind`.
+/// Cycles of transfers that stay visible. The transfer of the first slice hides behind `hidden_cycles`, that of any
+/// other slice behind the cycles in `behind` of the slice before it.
 fn visible_cycles(transfers: &Slices<f64>, behind: &Slices<f64>, hidden_cycles: f64) -> f64 {
     let visible = |transfer: f64, hidden: f64| (transfer - hidden).max(0.0);
     let mut total = visible(transfers.first, hidden_cycles);

@@ -1,4 +1,4 @@
-//! Values of slices, of which most are equal: as fast to go through for thousands of slices as for three.
+//! Values of slices. Most of them are equal, so that loops over thousands of slices take no longer than over three.
 
 use crate::targets::ethos_u::cycles::Part;
 
@@ -85,8 +85,8 @@ impl Slices<f64> {
     }
 }
 
-/// `sum` after `n` additions of `value`, each of them rounded: to the last bit what a loop computes, in logarithmic time.
-/// Both are finite and not negative.
+/// `sum` after `n` additions of `value`, each of them rounded. The result equals that of a loop to the last bit, and
+/// takes logarithmic time. Both are finite and not negative.
 pub fn sum_with(mut sum: f64, value: f64, n: usize) -> f64 {
     let total = sum + value * n as f64;
     // Terms that end before the last place of the total are never rounded.

@@ -13,7 +13,7 @@ pub struct Slicing {
     pub first: i64,
     /// Those of each other slice; the last one may have fewer.
     pub next: i64,
-    /// The fewest that a slice behind the first has: a brick, or a micro block if that is deeper.
+    /// Minimum number of channels of a slice after the first: a brick, or a micro block if that is deeper.
     pub granule: i64,
 }
 
@@ -84,7 +84,7 @@ impl Slicing {
         }
     }
 
-    /// How far slices behind the first fill blocks of `block_channels`: 1 if they are whole blocks.
+    /// How far slices after the first fill blocks of `block_channels`: 1 if they are whole blocks.
     pub fn block_fill(&self, block_channels: i64) -> f64 {
         self.next as f64 / round_up(self.next, block_channels) as f64
     }

@@ -1,4 +1,4 @@
-//! What an operation waits for as long as its weights are read off chip.
+//! The waiting times of an operation whose weights are read off chip.
 //!
 //! Reproduces the reference costs that `CreateSchedulerOpInfo` in Vela's `scheduler.cpp` stores for an
 //! operation before any buffer is chosen.

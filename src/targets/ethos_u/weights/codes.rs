@@ -55,9 +55,9 @@ impl Code {
 /// Symbols in a code.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Coded {
-    /// Of the symbols that the code can code.
+    /// Bits of the symbols that the code can represent.
     pub bits: f64,
-    /// Symbols that it cannot code.
+    /// Number of symbols that the code cannot represent.
     pub n_left: f64,
 }
 
@@ -79,7 +79,7 @@ impl Coded {
     }
 }
 
-/// The values of a distribution but for the most frequent ones: their symbols, and all of them in each code.
+/// The values of a distribution except for the most frequent ones: their symbols, and all of them in each code.
 #[derive(Clone, Copy)]
 pub(super) struct Tail {
     n_first: usize,

@@ -60,8 +60,8 @@ pub fn encoded_bytes(
     stream_bytes + scale_bytes(accelerator, layer.ofm[2], block.micro[2])
 }
 
-/// Bytes of biases and scales of so many output channels, of which `micro_depth` are computed at once: Ethos-U85 has
-/// them for whole micro blocks.
+/// Bytes of biases and scales of `depth` output channels. Ethos-U85 stores them for whole micro blocks of `micro_depth`
+/// channels.
 pub(super) fn scale_bytes(accelerator: &Accelerator, depth: i64, micro_depth: i64) -> f64 {
     match accelerator.is_u85() {
         true => {
@@ -72,8 +72,8 @@ pub(super) fn scale_bytes(accelerator: &Accelerator, depth: i64, micro_depth: i6
     }
 }
 
-/// Bytes in the format that Ethos-U85 decodes faster, where it arrives and is decoded sooner than `coded_bytes`:
-/// values as they are, or as indices of 2 or 4 bits if there are few of them.
+/// Bytes in the fast format of Ethos-U85, if transfer and decoding are faster than for `coded_bytes`. This format
+/// stores uncompressed values, or indices of 2 or 4 bits if there are few different values.
 fn fast_bytes(
     accelerator: &Accelerator,
     n_values: f64,

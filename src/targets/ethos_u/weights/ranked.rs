@@ -1,4 +1,4 @@
-//! The values of a distribution by how often they occur.
+//! The values of a distribution, ranked by frequency.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -11,8 +11,9 @@ use foldhash::fast::FixedState;
 use super::codes::Tail;
 use crate::graph::analysis::ByteHistogram;
 
-/// Places for distributions that are kept, by a hash of their addresses, and how many have one together: of some 6 kB
-/// each, and as many as a network of a few hundred layers has.
+/// Size of the cache of distributions: the number of places, found by a hash of the distribution's address, and of
+/// entries in each place. An entry takes about 6 kB, and the cache holds the distributions of a network of a few
+/// hundred layers.
 const N_PLACES: usize = 64;
 const N_TOGETHER: usize = 4;
 
@@ -28,7 +29,7 @@ fn distance(byte: u8, histogram: &ByteHistogram) -> usize {
     2 * value.unsigned_abs() as usize + usize::from(value < 0)
 }
 
-/// The more frequent first; of as frequent ones the larger.
+/// Order by frequency, the most frequent first; of equally frequent values, the larger first.
 pub(super) fn by_count(
     (value, count): &(usize, f64),
     (other, other_count): &(usize, f64),
@@ -36,8 +37,8 @@ pub(super) fn by_count(
     other_count.total_cmp(count).then(other.cmp(value))
 }
 
-/// The values of a distribution from the most frequent on, whatever the number of weights that have it: what every
-/// stream of a constant shares, on all accelerators.
+/// The values of a distribution from the most frequent on, independent of the number of weights. All streams of a
+/// constant share them, on all accelerators.
 #[derive(Clone)]
 pub(super) struct Ranked {
     counts: Arc<[u64; 256]>,
@@ -57,7 +58,8 @@ pub(super) struct Ranked {
 }
 
 impl Ranked {
-    /// Of a histogram whose counts were seen a short time before on this thread, or anew.
+    /// The ranked values of a histogram: from the cache if this thread ranked the same counts a short time before,
+    /// otherwise computed.
     pub fn kept(histogram: &ByteHistogram) -> Rc<Self> {
         thread_local! {
             static KEPT: RefCell<Vec<[Option<Rc<Ranked>>; N_TOGETHER]>> = const { RefCell::new(Vec::new()) };
@@ -123,7 +125,7 @@ impl Ranked {
         }
     }
 
-    /// Of no weights.
+    /// The ranked values of no weights.
     pub fn empty() -> Self {
         let histogram = ByteHistogram {
             counts: Arc::new([0; 256]),

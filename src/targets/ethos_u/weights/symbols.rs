@@ -31,7 +31,7 @@ pub(super) struct Symbols<'r> {
     n_zeros: f64,
     /// Symbol of the value 0.
     zero: Option<usize>,
-    /// Of all symbols: a code that can code it can code the others.
+    /// Largest of all symbols: a code that can represent it can represent the others.
     largest: usize,
     n_palette: usize,
     palette_bits: usize,
@@ -133,8 +133,8 @@ impl<'r> Symbols<'r> {
         })
     }
 
-    /// Bits of the code that takes least, less what another code saves in runs of zeros. With `leaves_rare`, it need not
-    /// code the values that are so rare that changing to another code for each of them costs less.
+    /// Bits with the shortest code, minus the bits that another code saves in runs of zeros. With `leaves_rare`, the
+    /// code need not represent values that are so rare that changing to another code for each of them costs less.
     pub fn bits(&self, zero_runs: &[ZeroRuns], leaves_rare: bool) -> f64 {
         let codes = self.codes();
         let codes = codes.filter(|code| leaves_rare || code.can_code(self.largest));
@@ -149,7 +149,7 @@ impl<'r> Symbols<'r> {
         least - saved.sum::<f64>()
     }
 
-    /// Bits that a code of their own saves for runs of zeros between the values in `code`.
+    /// Bits that a separate code for runs of zeros saves, between values in `code`.
     fn saved_bits(&self, code: Code, runs: &ZeroRuns) -> f64 {
         let Some(zero) = self.zero.filter(|_| self.n_palette > 0) else {
             return 0.0;

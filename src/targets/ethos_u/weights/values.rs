@@ -1,4 +1,4 @@
-//! What a weight stream holds, and the bits of its values in their code.
+//! The values of a weight stream, and their bits in the chosen code.
 
 use std::cell::RefCell;
 use std::hash::BuildHasher;
@@ -14,8 +14,8 @@ use crate::graph::analysis::ByteHistogram;
 const RUN_THRESHOLD: f64 = 5.0;
 /// Most bits of the remainder of a run's length in its Golomb-Rice code.
 const MAX_RUN_REMAINDER_BITS: i32 = 3;
-/// Streams that are kept, of 2 kB each where no two share a distribution: those of operators that share their weights,
-/// or of which only the distribution is known.
+/// Maximum number of cached streams, of 2 kB each if no two share a distribution: those of operators that share their
+/// weights, or whose weights are known only by their distribution.
 const MAX_KEPT: usize = 256;
 /// Parts of a weight to which the zeros of a stream are rounded where they are scaled, so that whole numbers stay whole.
 const PARTS_OF_A_WEIGHT: f64 = 1_048_576.0;
@@ -31,7 +31,7 @@ pub(super) struct Values {
 }
 
 /// The values of the weights that a histogram counts, and of the zeros among them: those of a stream are as many times
-/// more as it has weights, but for the bits of runs.
+/// more as it has weights, except for the bits of runs.
 #[derive(Clone, Copy)]
 struct Sample {
     n_weights: f64,
@@ -47,10 +47,10 @@ struct Sample {
     symbol_bits: f64,
 }
 
-/// What a sample follows from.
+/// The key that determines a sample.
 #[derive(PartialEq)]
 struct Padded {
-    /// Of no bytes: their number does not matter.
+    /// The histogram without its number of bytes, which does not matter.
     histogram: ByteHistogram,
     /// Zeros added for each stored weight.
     padding: f64,
@@ -60,7 +60,7 @@ struct Padded {
     leaves_rare: bool,
 }
 
-/// A sample that was computed a short time before.
+/// A cached sample.
 struct Kept {
     hash: u64,
     padded: Padded,

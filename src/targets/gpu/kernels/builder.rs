@@ -1,4 +1,4 @@
-//! Operators, one after another, as drafts of kernels.
+//! Builds drafts of kernels from operators, one after another.
 
 use super::kernel::{Kernel, Kind};
 use super::operators::{BINARY, NORMALISATIONS, PADDING, REDUCTIONS, UNARY, VIEWS};
@@ -7,20 +7,20 @@ use crate::formats::tflite::{BuiltinOptions, OpKind, OperatorCode};
 use crate::graph::{Graph, Node};
 use crate::targets::gpu::dimensions::{channels, elements, product, rows_of};
 
-/// As graphs of frameworks and ONNX files name a bicubic resize, for which TFLite has no operator.
+/// Names of a bicubic resize in graphs of frameworks and in ONNX files. TFLite has no operator for it.
 const CUBIC_RESIZES: [&str; 2] = ["RESIZE_BICUBIC", "ONNX:Resize"];
 
 /// A kernel that later operators may still become part of.
 pub(super) struct Draft<'m> {
     pub(super) kernel: Kernel,
     pub(super) code: &'m OperatorCode,
-    /// Part of another kernel.
+    /// Whether the draft has become part of another kernel.
     pub(super) is_merged: bool,
     /// Whether paths from one tensor meet again here.
     pub(super) is_meeting: bool,
     /// Whether a constant after it has been absorbed.
     pub(super) has_tail: bool,
-    /// Of a softmax: the product that makes its scores, and what is between them.
+    /// For a softmax: the product that computes its scores, and the drafts between the two.
     pub(super) scores_of: Option<(usize, Vec<usize>)>,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct Builder<'g, 'm> {
     pub(super) graph: &'g Graph<'m>,
     /// By tensor: the tensor that it is a view of.
     pub(super) viewed: Vec<usize>,
-    /// By tensor: the tensor that it is with the padding of a convolution or pool around it.
+    /// By tensor: the tensor without the padding that a convolution or pool adds around it.
     pub(super) unpadded: Vec<usize>,
     /// By tensor: operators that read it or a view of it.
     pub(super) n_readers: Vec<usize>,
     pub(super) is_constant: Vec<bool>,
-    /// By node: whether it moves values, though its kind may be a view ([`moved`]).
+    /// By node: whether it moves values in memory although its kind is usually a view ([`moved`]).
     pub(super) is_moved: Vec<bool>,
     /// By tensor: the draft that writes it.
     pub(super) writers: Vec<Option<usize>>,
@@ -65,7 +65,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         for &input in &graph.subgraph.inputs {
             builder.is_constant[input] = false;
         }
-        // What is computed from constants alone is a constant: exports differ in how much they fold.
+        // The results of operators on constants alone are constants, because exporters fold them to different degrees.
         for node in &graph.nodes {
             let reads_activation = builder.activations(node).next().is_some();
             for &output in &node.operator.outputs {
@@ -97,7 +97,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         VIEWS.contains(&self.graph.nodes[node_idx].operator.code) && !self.is_moved[node_idx]
     }
 
-    /// By node: whether it is the padding of convolutions or pools alone.
+    /// By node: whether it only pads the inputs of convolutions or pools.
     pub(super) fn pads(&self) -> Vec<bool> {
         let mut is_padded = vec![false; self.viewed.len()];
         let mut is_read_otherwise = vec![false; self.viewed.len()];
@@ -136,7 +136,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         let mut sources: Vec<usize> = Vec::new();
         for tensor_idx in self.activations(node) {
             let source = self.viewed[tensor_idx];
-            // Joins of thousands of tensors are compared with their first ones only.
+            // To bound the time for joins of thousands of tensors, compare with the first few sources only.
             if !sources.iter().take(8).any(|&known| known == source) {
                 sources.push(source);
             }
@@ -248,7 +248,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             _ if node.operator.code.name() == "ROLL" => (Kind::Copy, 0.0, 1.0),
             _ => (Kind::Other, 0.0, 1.0),
         };
-        // Images that are made of tokens have their channels last, which another kernel resizes.
+        // Images that are made from tokens have their channels last, and another kernel resizes them.
         let is_bilinear = node.operator.code.kind == OpKind::ResizeBilinear
             && self
                 .sources(node)
@@ -264,7 +264,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         self.draft(node_idx, node, kernel);
     }
 
-    /// Whether the parts of one tensor are joined in another order.
+    /// Whether the node joins parts of a single tensor in a different order.
     fn rotates(&self, node: &Node<'m>) -> bool {
         let output = node.operator.outputs.first();
         match (self.sources(node).as_slice(), output) {

@@ -1,4 +1,4 @@
-//! Elementwise operators and reductions, and what they are together: activations, normalisations, scales.
+//! Elementwise operators and reductions, and the activations, normalisations and scales that groups of them form.
 
 use super::builder::{Builder, Draft, Region};
 use super::kernel::{Function, Kernel, Kind};
@@ -7,12 +7,12 @@ use crate::formats::tflite::{Activation, BuiltinOptions, OpKind};
 use crate::graph::Node;
 use crate::targets::gpu::dimensions::{channels, rows_of};
 
-/// Elementwise kernels behind each other that are looked at for a common origin. The longest published
-/// decomposition, GELU by tanh, has nine; without a limit a file of one long chain would take quadratic time.
+/// Maximum number of consecutive elementwise kernels that are searched for a common origin. The longest published
+/// decomposition, GELU by tanh, has nine. Without a limit, a file with one long chain would take quadratic time.
 const MAX_REGION: usize = 24;
 
-/// Kernels of GELU by tanh that are one in a framework: a cube, its scale, a sum, another scale, tanh, and a sum, some of
-/// which are one by then. Mish by tanh has two.
+/// Minimum number of kernels from which a tanh is a GELU. A GELU by tanh consists of a cube, its scale, a sum, another
+/// scale, tanh, and a sum, some of which are already merged here. Mish by tanh has two.
 const MIN_GELU_BY_TANH: usize = 3;
 
 impl<'m> Builder<'_, 'm> {
@@ -86,7 +86,7 @@ impl<'m> Builder<'_, 'm> {
         region.map_or(tensor_idx, |region| region.origin)
     }
 
-    /// All paths from one tensor meet here: what lies on only one of them becomes part of this kernel.
+    /// Handles a node where all paths from one tensor meet: the kernels between the two become part of this kernel.
     pub(super) fn meeting(
         &mut self,
         node_idx: usize,
@@ -122,7 +122,7 @@ impl<'m> Builder<'_, 'm> {
             self.draft(node_idx, node, Kernel::new(Kind::Elementwise, node_idx));
             return;
         }
-        // The difference to the mean, which the root of its squares' mean divides.
+        // The difference to the mean, which is divided by the root mean square of the differences.
         let is_difference = |last: usize| {
             let draft = &self.drafts[last];
             reduces && draft.is_meeting && draft.code.kind == OpKind::Sub
@@ -150,7 +150,7 @@ impl<'m> Builder<'_, 'm> {
         let kept = shared.len() - usize::from(difference.is_some());
         let mut drafts = shared;
         drafts.truncate(kept);
-        // The paths part at what they share last.
+        // The paths diverge at the last draft that they share.
         let source = drafts.last().map(|&last| self.drafts[last].kernel.output);
         let source = source.unwrap_or(origin);
         self.drafts[draft].is_meeting = true;
@@ -163,7 +163,7 @@ impl<'m> Builder<'_, 'm> {
         self.regions[output] = Some(Region { origin, drafts });
     }
 
-    /// Of one tensor, perhaps with constants.
+    /// Handles an operator on one tensor, possibly with constants.
     pub(super) fn of_one(
         &mut self,
         node_idx: usize,
@@ -199,7 +199,7 @@ impl<'m> Builder<'_, 'm> {
         self.extend_region(output, source, draft);
     }
 
-    /// The sum with a number and the ReLU6 behind it that make `source`, if nothing else reads them.
+    /// The addition of a number and the ReLU6 after it that compute `source`, if nothing else reads their results.
     fn hard_sigmoid_before(&self, source: usize) -> Option<[usize; 2]> {
         let relu = self.writers[source].filter(|_| self.n_readers[source] == 1)?;
         let kernel = &self.drafts[relu].kernel;
@@ -215,7 +215,7 @@ impl<'m> Builder<'_, 'm> {
         is_sum.then_some([sum, relu])
     }
 
-    /// One kernel that reads what the first of its parts does.
+    /// Merges a hard sigmoid into one kernel, which reads the input of its first part.
     fn hard_sigmoid(&mut self, node_idx: usize, node: &Node<'m>, output: usize, parts: [usize; 2]) {
         let Some(&source) = self.drafts[parts[0]].kernel.sources.first() else {
             return;
@@ -285,8 +285,8 @@ impl<'m> Builder<'_, 'm> {
         }
     }
 
-    /// What a conversion made part of the weights runs as it does where no conversion was: a scale, or a scale and a
-    /// shift in one.
+    /// Adds the kernel for a scale, or a scale with a shift, that a converter folded into the weights: a framework runs
+    /// it as a separate kernel.
     pub(super) fn folded(&mut self, node_idx: usize, node: &Node<'m>, output: usize) {
         for step in &node.operator.folded {
             let last = self.writers[output].map(|writer| &mut self.drafts[writer].kernel);

@@ -1,4 +1,4 @@
-//! One launch, as counts.
+//! One kernel launch, described by counts.
 
 use crate::formats::tflite::{OpKind, OperatorCode};
 
@@ -19,12 +19,12 @@ pub enum Kind {
     Attention,
     Softmax,
     Normalisation,
-    /// Of one tensor, elementwise.
+    /// An elementwise function of one tensor.
     Activation,
     Addition,
-    /// Of two tensors, elementwise, other than an addition; or an addition that broadcasts.
+    /// An elementwise operation on two tensors other than an addition, or an addition that broadcasts.
     Elementwise,
-    /// Of one tensor with a constant.
+    /// An elementwise operation of one tensor with a constant.
     Scale,
     /// A scale and a shift by constants: an unfolded batch norm.
     Affine,
@@ -73,7 +73,7 @@ pub enum Function {
     Relu,
     Relu6,
     Gelu,
-    /// Of several operators that meet again: SiLU, GELU in parts.
+    /// A function made of several operators on paths that meet again, such as SiLU, or a decomposed GELU.
     Gated,
     Hard,
     Other,
@@ -101,13 +101,13 @@ impl Function {
     }
 }
 
-/// One launch. Counts are of one input of the network, whatever batch the graph has.
+/// One kernel launch. Counts are per input of the network and independent of the graph's batch size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
     pub kind: Kind,
     /// Index of the last operator of the kernel in [`Graph::nodes`](crate::graph::Graph::nodes).
     pub node_idx: usize,
-    /// Tensors that it reads and the one that it writes, as indices into the subgraph; views resolved.
+    /// Tensors that the kernel reads, as indices into the subgraph, with views resolved.
     pub sources: Vec<usize>,
     pub output: usize,
     pub function: Option<Function>,
@@ -117,8 +117,8 @@ pub struct Kernel {
     pub outputs: f64,
     /// Elements of constant weights.
     pub weights: f64,
-    /// Of a product, `rows × depth` times `depth × columns`; of a normalisation or softmax, `rows` vectors
-    /// of `columns` values. 0 where the kernel is neither.
+    /// Shape of the work: a product is `rows × depth` times `depth × columns`; a normalisation or softmax has `rows`
+    /// vectors of `columns` values. 0 for any other kernel.
     pub rows: f64,
     pub columns: f64,
     pub depth: f64,
@@ -129,7 +129,7 @@ pub struct Kernel {
     pub groups: f64,
     /// Elements of an attention's scores, which a fused kernel never writes.
     pub scores: f64,
-    /// Whether a mask or bias is added to the scores: frameworks write it out for every input.
+    /// Whether a mask or bias is added to the scores. Frameworks materialise it for every input.
     pub is_masked: bool,
     /// Height of a convolution's output, rows of another product.
     pub side: f64,
@@ -169,7 +169,7 @@ impl Kernel {
         }
     }
 
-    /// Divides what grows with the batch.
+    /// Divides the counts that grow with the batch size by `batch`.
     pub(super) fn per_input(mut self, batch: f64) -> Self {
         for count in [
             &mut self.macs,

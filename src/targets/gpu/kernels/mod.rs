@@ -4,16 +4,16 @@
 //! means, differences and roots; GELU as one operator or as a chain around `ERF`; attention as products
 //! around a softmax. A framework runs each of them as one fused kernel, so they become one [`Kernel`] here:
 //!
-//! - Operators that only rename values (`RESHAPE`, slices) are no kernels, nor is the padding of a convolution or
-//!   pool, which a framework's kernel has inside.
-//! - A transposition after which no strides describe the next shape is a copy, as a rotation is: windows of
-//!   attention, shuffled channels.
-//! - Elementwise operators and reductions between a tensor and the operator where all paths from it meet
-//!   again are one activation, or one normalisation if one of them reduces.
-//! - A scale and a shift by constants after each other are one affine kernel; after a normalisation they
-//!   are part of it; a constant added after a product without bias is its bias.
-//! - Product, scale by one number and masks, softmax, product is one attention kernel; with a scale for each
-//!   head it is not, for no fused kernel takes that.
+//! - Operators that only reinterpret values (`RESHAPE`, slices) are not kernels. The padding of a convolution or pool
+//!   is not a kernel either, because the framework's kernel pads by itself.
+//! - A transposition is a copy if no strides can describe the shape that is read after it, as with windows of attention
+//!   and shuffled channels. A rotation is a copy as well.
+//! - Elementwise operators and reductions between a tensor and the operator where all paths from it meet again form one
+//!   activation, or one normalisation if one of them reduces.
+//! - A scale followed by a shift, both by constants, is one affine kernel. After a normalisation, they are part of the
+//!   normalisation. A constant that is added after a product without bias is the bias of the product.
+//! - A product, a scale by one number, masks, a softmax and a second product are one attention kernel. With a different
+//!   scale for each head they stay separate, because no fused kernel supports this.
 //! - An activation that is fused into an operator is a kernel of its own, as in PyTorch.
 
 mod builder;
@@ -28,7 +28,7 @@ pub use kernel::{Function, Kernel, Kind};
 use self::builder::Builder;
 use crate::graph::Graph;
 
-/// Inputs that the graph as it is takes at a time: the first dimension of its first input, 1 for a vector.
+/// Batch size of the graph: the first dimension of its first input, or 1 if that input is a vector.
 pub fn graph_batch(graph: &Graph) -> u32 {
     let first = graph.subgraph.inputs.first();
     let shape = first.map_or(&[][..], |&tensor_idx| &graph.tensor(tensor_idx).shape);

@@ -1,8 +1,8 @@
-//! Operators that become kernels alike.
+//! Groups of operators that become kernels in the same way.
 
 use crate::formats::tflite::{OpKind, OperatorCode};
 
-/// A set of operators. Graphs of frameworks have some that TFLite does not: those are custom ones here.
+/// A set of operators. Operators of frameworks that TFLite does not have are custom operators here.
 pub struct Operators {
     builtin: &'static [OpKind],
     custom: &'static [&'static str],
@@ -39,7 +39,8 @@ pub const VIEWS: Operators = Operators {
     custom: &["IDENTITY"],
 };
 
-/// Operators whose kernels pad their input themselves. TFLite has words for some paddings only: others are a `PAD`.
+/// Operators whose kernels in a framework pad their input themselves. TFLite can express only some paddings; others
+/// become a `PAD`.
 pub const PADDING: &[OpKind] = &[
     OpKind::AveragePool2d,
     OpKind::Conv2d,
@@ -117,7 +118,7 @@ pub const NORMALISATIONS: Operators = Operators {
 /// Normalisations of groups of channels over all positions, which are few and long.
 pub const NORMALISATIONS_OF_MAPS: &[&str] = &["GROUP_NORMALIZATION", "INSTANCE_NORMALIZATION"];
 
-/// What a normalisation is decomposed into.
+/// Operators that a decomposed normalisation consists of.
 pub const OF_NORMALISATIONS: Operators = Operators {
     builtin: &[
         OpKind::Abs,

@@ -1,4 +1,4 @@
-//! Convolutions, products of matrices, and attention around two of those.
+//! Convolutions, matrix products, and attention, which is made of two matrix products.
 
 use super::builder::{Builder, Draft};
 use super::kernel::{Kernel, Kind};
@@ -127,7 +127,7 @@ impl<'m> Builder<'_, 'm> {
         self.attention(draft, self.viewed[left]);
     }
 
-    /// Makes a product an attention where its first operand is a softmax of another product.
+    /// Turns a product into an attention if its first operand is the softmax of another product.
     pub(super) fn attention(&mut self, draft: usize, left: usize) {
         let Some(softmax) = self.writers[left].filter(|_| self.n_readers[left] == 1) else {
             return;
@@ -197,7 +197,7 @@ impl<'m> Builder<'_, 'm> {
         }
     }
 
-    /// A scale by one number, or a mask.
+    /// Whether the draft is a scale by one number or a mask.
     pub(super) fn is_fused_before_softmax(&self, draft: usize) -> bool {
         let Draft { kernel, code, .. } = &self.drafts[draft];
         kernel.is_scalar || [OpKind::Add, OpKind::Select, OpKind::SelectV2].contains(&code.kind)

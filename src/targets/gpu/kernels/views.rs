@@ -1,14 +1,15 @@
-//! Transpositions that a framework carries out: those after which no strides describe the shape that is asked for.
+//! Transpositions that a framework executes as a copy: those after which no strides can describe the shape that is
+//! read.
 
 use crate::formats::tflite::{OpKind, integers};
 use crate::graph::Graph;
 
-/// Dimensions from which on a transposition is one of values. With fewer, the orders of images (channels first or
-/// last) and of heads pass for one, which no framework carries out.
+/// Minimum rank of a transposition that is executed. Below it, a transposition may be one between channels first and
+/// last, or of attention heads, which frameworks do not execute.
 const MIN_RANK: usize = 5;
 
-/// By node: whether it is a `TRANSPOSE` that a `RESHAPE` reads which is no view of it. Windows of attention and
-/// shuffled channels are made so. Linear in operators and their inputs.
+/// By node: whether it is a `TRANSPOSE` whose reader is a `RESHAPE` that cannot be a view of its result. Windows of
+/// attention and shuffled channels are made in this way. Linear in operators and their inputs.
 pub(super) fn moved(graph: &Graph) -> Vec<bool> {
     let mut writers = vec![None; graph.subgraph.tensors.len()];
     let mut is_moved = vec![false; graph.nodes.len()];
@@ -31,7 +32,7 @@ pub(super) fn moved(graph: &Graph) -> Vec<bool> {
     is_moved
 }
 
-/// Whether the result of a transposition is a view in another shape too; true where it is not known.
+/// Whether the result of a transposition can be viewed in another shape without a copy; true if this is not known.
 fn is_view(graph: &Graph, transposition: usize, shape: &[i32]) -> bool {
     let inputs = &graph.nodes[transposition].operator.inputs;
     let (Some(&Some(source)), Some(&Some(order))) = (inputs.first(), inputs.get(1)) else {
@@ -58,8 +59,8 @@ fn is_view(graph: &Graph, transposition: usize, shape: &[i32]) -> bool {
     has_strides(&turned, shape)
 }
 
-/// Whether strides describe `shape` over the values that sizes and strides of `dimensions` do: it may split
-/// dimensions, and join such as lie one after another.
+/// Whether strides can describe `shape` over the values that `dimensions` (sizes and strides) describe. `shape` may
+/// split dimensions, and join dimensions that are contiguous in memory.
 fn has_strides(dimensions: &[(i64, i64)], shape: &[i32]) -> bool {
     let mut left = shape.iter().rev().map(|&size| i64::from(size)).peekable();
     let (mut n_joined, mut stride) = (1i64, dimensions.last().map_or(1, |last| last.1));
@@ -91,7 +92,7 @@ fn has_strides(dimensions: &[(i64, i64)], shape: &[i32]) -> bool {
 mod tests {
     use super::has_strides;
 
-    /// Windows of 2 × 2 in a map of 4 × 4 with 3 channels: what PyTorch's `view` says of the same.
+    /// Windows of 2 × 2 in a map of 4 × 4 with 3 channels, compared with PyTorch's `view`.
     #[test]
     fn joined_dimensions_have_to_lie_one_after_another() {
         // [2, 2, 2, 2, 3] in its own order, and with the second and third swapped.

@@ -134,7 +134,7 @@ impl<'t> Counts<'t> {
             ]
         };
         format!(
-            "Graphs of one structure differ in weights and scales alone; ranges are least–most.\n\n{}",
+            "Graphs of the same structure differ only in weights and scales. Ranges are minimum–maximum.\n\n{}",
             table(&heads, self.spaces.iter().map(row))
         )
     }
@@ -157,7 +157,7 @@ impl<'t> Counts<'t> {
             ]
         };
         format!(
-            "{} kinds, by TFLite's names.\n\n{}",
+            "{} kinds, with their names in TFLite.\n\n{}",
             kinds.len(),
             table(&heads, kinds.into_iter().map(row))
         )
@@ -248,7 +248,7 @@ impl<'t> LabelCounts<'t> {
             })
         });
         format!(
-            "Graphs that leave operators to the CPU are not counted, for the values do not count those.\n\n{}",
+            "Graphs that leave operators to the CPU are not counted, because their values leave out these operators.\n\n{}",
             table(&heads, rows)
         )
     }

@@ -55,8 +55,8 @@ pub fn write(tables: &Tables, folder: &Path) -> Result<Vec<Picture>> {
 
 pub fn markdown(pictures: &[Picture]) -> String {
     let mut text = format!(
-        "Graphs in each of {BINS_A_DECADE} equal steps of a decade. Graphs that leave operators to the CPU are \
-         not drawn.\n"
+        "Each bar is the number of graphs in one of {BINS_A_DECADE} equal steps of a decade. Graphs that leave \
+         operators to the CPU are not drawn.\n"
     );
     for picture in pictures {
         let name = picture.metric;

@@ -60,14 +60,14 @@ fn section(title: &str, text: &str) -> String {
 fn introduction(counts: &Counts, labels: &LabelCounts) -> String {
     format!(
         "# LiteCast's dataset\n\n\
-         {} `.tflite` networks as graphs of {} operators, and {} labels: what each costs on {} targets. \
-         Three Parquet files (zstd): `graphs.parquet`, `operators.parquet`, `labels.parquet`. \
-         License: {}.\n\n\
-         Networks are sampled from design spaces and remade from space, seed and index; the files \
-         themselves are not here. Labels are what a tool says of a file, by default the estimates of a \
-         compiler, not measurements; [Provenance](#provenance) tells which. How networks are sampled \
-         and labelled: [`trainer/README.md`](../README.md). This card is written by \
-         `litecast-trainer dataset card` from the tables beside it.\n",
+         The dataset contains {} `.tflite` networks as graphs of {} operators, and {} labels, which say what each \
+         network costs on {} targets. It consists of three Parquet files (zstd): `graphs.parquet`, \
+         `operators.parquet` and `labels.parquet`. License: {}.\n\n\
+         Networks are sampled from design spaces and can be made again from space, seed and index; the files \
+         themselves are not included. A label is the result that a tool gives for a file. By default it is a \
+         compiler's estimate, not a measurement; [Provenance](#provenance) names the tools. \
+         [`trainer/README.md`](../README.md) describes how networks are sampled and labelled. \
+         `litecast-trainer dataset card` writes this card from the tables beside it.\n",
         counts.n_graphs(),
         counts.n_operators(),
         labels.n_values(),
@@ -84,8 +84,9 @@ fn table2_as_markdown(counts: &Counts) -> String {
     };
     let columns: Vec<_> = Space::PAPER.into_iter().filter_map(column).collect();
     format!(
-        "The paper's samples beside the graphs here. The same of thousands of samples of each space, and \
-         why they differ: [Design spaces](../README.md#design-spaces).\n\n{}",
+        "The table compares the paper's samples with the graphs of this dataset. \
+         [Design spaces](../../docs/design-spaces.md) has the same table for thousands of samples of each \
+         space, and explains the differences.\n\n{}",
         table2::markdown(&columns)
     )
 }
@@ -96,7 +97,7 @@ fn columns(tables: &Tables) -> Result<String> {
     let rows = [
         "One row for each graph",
         "One row for each operator, graph by graph in topological order",
-        "One row for each graph, target and metric; one where a graph has no label on a target",
+        "One row for each graph, target and metric; a single row where a graph has no label on a target",
     ];
     let mut text = String::new();
     for ((file, documented), rows) in files.into_iter().zip(&documented).zip(rows) {

@@ -35,7 +35,7 @@ struct OfSpace<'t> {
 /// up to the largest one that the tables hold.
 pub fn markdown(tables: &Tables) -> Result<String> {
     let mut text = String::from(
-        "Labels are made again by these commands, and tables of them by `litecast-trainer dataset build`:\n\n```sh\n",
+        "These commands make the labels again, and `litecast-trainer dataset build` makes the tables from them:\n\n```sh\n",
     );
     for (request, samples) in requests(tables)? {
         text += &command(request, &samples);

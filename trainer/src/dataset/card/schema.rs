@@ -10,13 +10,13 @@ pub const METADATA: &str = "\
 The metadata of each file holds `litecast.label_runs` (JSON: tool, version, options, targets with their \
 configurations, requests with their seeds) and `litecast.version`.
 
-The cycles of a graph's operators add up to the `cycles` of its label, except where Vela names no source of \
-operations that it makes: those of an ARG_MAX on Ethos-U55 and U65, and of some boolean operators on \
-Ethos-U85. In such a graph a 0 of an operator may be theirs; training takes it for unknown.
+The cycles of a graph's operators add up to the `cycles` of its label, except where Vela does not say which operator an \
+operation comes from: the operations of an ARG_MAX on Ethos-U55 and U65, and those of some boolean operators on \
+Ethos-U85. In such a graph, an operator with 0 cycles may be their source; training treats this value as unknown.
 
-What a predictor sees of each operator is no part of the dataset, for it follows from the bytes of the \
-graphs: the first command that needs it, or `litecast-trainer dataset remake`, writes `features.parquet` \
-beside the others, a row for each of `operators.parquet`, with the columns of `src/learned/features/columns.rs`.
+The features of the operators are not part of the dataset, because they follow from the bytes of the graphs. \
+The first command that needs them, or `litecast-trainer dataset remake`, writes `features.parquet` beside the \
+other files. It has one row for each row of `operators.parquet`, and the columns of `src/learned/features/columns.rs`.
 ";
 
 /// A heading with the file's name, and a row for each column.
