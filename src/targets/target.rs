@@ -57,6 +57,14 @@ impl<'n> Network<'n> {
         }
     }
 
+    /// The same to ask apart from this one, with nothing shared: what targets share goes with it.
+    pub fn apart(&self) -> Self {
+        Self {
+            shared: Shared::default(),
+            ..*self
+        }
+    }
+
     /// Each operator's work on a processor, which is the same on all of them.
     pub fn processor_work(&self) -> &[cortex_a::Work] {
         let work = &self.shared.processor_work;

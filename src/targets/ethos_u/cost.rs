@@ -12,7 +12,7 @@ use super::cycles::{
 use super::geometry::IfmOfm;
 use super::layer::Layer;
 use super::program::FeatureMap;
-use super::scheduled_operation::{Execution, MAX_OTHERS, ScheduledOperation};
+use super::scheduled_operation::{Execution, MAX_OTHERS, MatMul, ScheduledOperation};
 use super::scheduling::mat_mul::mat_mul_cycles;
 use super::weight_buffers::Buffer;
 use super::weights::scale_bytes;
@@ -232,11 +232,12 @@ impl Run {
             Execution::Elementwise(elementwise) => {
                 run.elementwise(accelerator, elementwise, step, places)
             }
-            Execution::MatMul {
-                product,
-                sum: (sum, block),
-                n_columns,
-            } => {
+            Execution::MatMul(mat_mul) => {
+                let MatMul {
+                    product,
+                    sum: (sum, block),
+                    n_columns,
+                } = mat_mul.as_ref();
                 let parts = (product, sum, block, *n_columns);
                 let second = places.second.map_or(accelerator.sram, |(memory, _)| memory);
                 Self {
@@ -269,7 +270,8 @@ impl Run {
             traffic.add(memory, Channel::Stream, self.second_bytes);
         }
         let block = step.execution.layer().map(|(_, block)| block.ifm);
-        for (read, place) in step.others.iter().zip(&places.others) {
+        let others = step.others.iter().flat_map(|others| others.iter());
+        for (read, place) in others.zip(&places.others) {
             if let (Some(read), Some((memory, map))) = (read, place) {
                 // Bursts are those of the block in which the multipliers read.
                 let inflation = block

@@ -20,7 +20,7 @@ use super::lower::lower;
 use super::order::Order;
 use super::program::{Alias, Program, WeightSharing};
 use super::schedule::Schedule;
-use super::scheduled_operation::{Read, ScheduledOperation};
+use super::scheduled_operation::{MAX_OTHERS, Read, ScheduledOperation};
 use super::scheduling::schedule;
 use super::staging::with_staged_inputs;
 use super::task::Task;
@@ -204,6 +204,8 @@ fn places<'a>(
     Placement {
         maps: (step.maps).map(|map_idx| map_idx.map_or(accelerator.sram, memory)),
         second: step.second.map(place),
-        others: step.others.map(|other| other.map(place)),
+        others: (step.others.as_deref()).map_or([None; MAX_OTHERS], |others| {
+            others.map(|other| other.map(place))
+        }),
     }
 }

@@ -12,7 +12,7 @@ use crate::graph::analysis::ByteHistogram;
 pub const MAX_OTHERS: usize = 3;
 
 /// An operation with its block, in the order of execution.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ScheduledOperation<'a> {
     pub execution: Execution<'a>,
     /// Cycles while its weights are read off chip: the time in which the next operation's weights can be
@@ -22,8 +22,8 @@ pub struct ScheduledOperation<'a> {
     pub bytes: IfmOfm<f64>,
     /// Its second input.
     pub second: Option<Read>,
-    /// What the operations that are chained to it read from memory.
-    pub others: [Option<Read>; MAX_OTHERS],
+    /// What the operations that are chained to it read from memory; none where they read nothing, which is so of most.
+    pub others: Option<Box<[Option<Read>; MAX_OTHERS]>>,
     /// Its first input and its output: indices of maps of the program.
     pub maps: IfmOfm<Option<usize>>,
     /// Bytes of its lookup table, 0 if it has none or only performs the look-up of another operation.
@@ -80,7 +80,7 @@ impl<'a> ScheduledOperation<'a> {
             cycles,
             bytes,
             second: None,
-            others: [None; MAX_OTHERS],
+            others: None,
             maps: IfmOfm::both(None),
             table_bytes: 0.0,
             sharing: WeightSharing::None,
@@ -133,7 +133,7 @@ impl Stripe {
 }
 
 /// How an operation is executed, as far as its cost depends on it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Execution<'a> {
     /// On the multipliers, with weights.
     Weighted {
@@ -154,14 +154,18 @@ pub enum Execution<'a> {
         block: Block,
     },
     Elementwise(Elementwise),
-    /// For each column, products with all rows and then their sums.
-    MatMul {
-        product: Elementwise,
-        sum: (Layer, Block),
-        n_columns: f64,
-    },
+    /// Apart, because few operations are such, and it is larger than the others.
+    MatMul(Box<MatMul>),
     /// By the CPU, during which the accelerator fetches nothing.
     Cpu,
+}
+
+/// For each column, products with all rows and then their sums.
+#[derive(Clone, Debug)]
+pub struct MatMul {
+    pub product: Elementwise,
+    pub sum: (Layer, Block),
+    pub n_columns: f64,
 }
 
 impl<'a> Execution<'a> {
@@ -177,7 +181,7 @@ impl<'a> Execution<'a> {
             Execution::Weighted { layer, block, .. }
             | Execution::Unweighted { layer, block }
             | Execution::Transpose { layer, block } => Some((layer, block)),
-            Execution::Elementwise(_) | Execution::MatMul { .. } | Execution::Cpu => None,
+            Execution::Elementwise(_) | Execution::MatMul(_) | Execution::Cpu => None,
         }
     }
 

@@ -185,7 +185,7 @@ fn others(
     program: &Program,
     operation: &Operation,
     chained: &[&Operation],
-) -> [Option<Read>; MAX_OTHERS] {
+) -> Option<Box<[Option<Read>; MAX_OTHERS]>> {
     let mut others = [None; MAX_OTHERS];
     let mut within: Vec<usize> = operation.outputs.clone();
     let mut free = others.iter_mut();
@@ -207,7 +207,7 @@ fn others(
         }
         within.extend(&operation.outputs);
     }
-    others
+    others[0].is_some().then(|| Box::new(others))
 }
 
 /// A scheduled operation on the multipliers.
@@ -321,7 +321,7 @@ pub fn striped<'a>(
     let Some((layer, _)) = step.execution.layer() else {
         return Some(ScheduledOperation {
             stripe: Some(stripe),
-            ..*step
+            ..step.clone()
         });
     };
     let block = blocks::choose(accelerator, &layer.with_rows(stripe.rows))?;
@@ -337,6 +337,6 @@ pub fn striped<'a>(
         cycles,
         bytes,
         stripe: Some(stripe),
-        ..*step
+        ..step.clone()
     })
 }

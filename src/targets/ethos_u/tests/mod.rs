@@ -206,7 +206,7 @@ fn weights_are_buffered_where_it_pays() {
     let after =
         |before, step| buffers(accelerator, &[Some(before), None, Some(step)], &[], &room)[2];
     assert_eq!(after(idle(), step(once)), nothing);
-    assert_eq!(after(busy, step(once)), nothing);
+    assert_eq!(after(busy.clone(), step(once)), nothing);
     let fetched = after(busy, step(often));
     assert!(fetched.is_prefetched && fetched.bytes() == 4096.0);
     assert!(!buffers(accelerator, &[Some(step(often))], &[], &room)[0].is_prefetched);
@@ -233,7 +233,8 @@ fn buffers_fit_into_the_sram() {
             let block = chosen(accelerator, &layer);
             let bytes = encoded_bytes(accelerator, &layer, &block, &histogram);
             let step = weighted(accelerator, layer, bytes, &histogram);
-            for buffer in buffers(accelerator, &[Some(step); 3], &[], &[limit; 3]) {
+            let steps = std::array::from_fn::<_, 3, _>(|_| Some(step.clone()));
+            for buffer in buffers(accelerator, &steps, &[], &[limit; 3]) {
                 assert!(buffer.bytes() <= limit, "2^{exponent}: {buffer:?}");
                 // Slices are padded each by itself.
                 assert!(buffer.bytes() <= bytes * 1.1, "2^{exponent}: {buffer:?}");
