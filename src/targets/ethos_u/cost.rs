@@ -63,12 +63,12 @@ impl Cost {
         let mut recounted = Recounted::default();
         let [mut sram_bytes, mut off_chip_bytes] = traffic.bytes();
         if let Execution::Weighted {
-            layer,
-            block,
+            divided,
             weight_bytes,
             ..
-        } = step.execution
+        } = &step.execution
         {
+            let ((layer, block), weight_bytes) = (**divided, *weight_bytes);
             let n_reads = block.weight_reads(&layer) as f64;
             let is_buffered = buffer.bytes() > 0.0 && !accelerator.is_as_trained;
             let (weight_bytes, scale_bytes) = match is_buffered {
@@ -198,7 +198,8 @@ impl Run {
             between_bytes: 0.0,
         };
         match &step.execution {
-            Execution::Weighted { layer, block, .. } | Execution::Unweighted { layer, block } => {
+            Execution::Weighted { divided, .. } | Execution::Unweighted(divided) => {
+                let (layer, block) = divided.as_ref();
                 let scales_from = match buffer.bytes() > 0.0 {
                     true => accelerator.weights_buffered,
                     false => accelerator.weights_off_chip,
@@ -218,7 +219,8 @@ impl Run {
                     ..run.inflated(accelerator, &places.maps, layer, block)
                 }
             }
-            Execution::Transpose { layer, block } => {
+            Execution::Transpose(divided) => {
+                let (layer, block) = divided.as_ref();
                 let run = run.inflated(accelerator, &places.maps, layer, block);
                 let bytes = IfmOfm {
                     ifm: run.read_bytes,

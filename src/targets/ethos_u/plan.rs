@@ -1,7 +1,7 @@
 //! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator. Puts all rules of this
 //! room together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -30,6 +30,10 @@ pub use super::task::Plan;
 
 /// Of a table of activations of 8 bits.
 const TABLE_BYTES: f64 = 256.0;
+
+/// Operations beyond which layers and blocks that are alike are held once: below, looking for them costs more than they
+/// take.
+const MIN_SHARED: usize = 1 << 10;
 
 /// One for each node. An operator of which nothing else is known counts with its output's elements; one
 /// that only names memory anew, or that the CPU runs, with nothing. Proportional to operations, but for the
@@ -95,8 +99,17 @@ fn plan_of(task: &Task) -> Vec<PlannedOperator> {
             _ if order.chain_start[idx] < idx => None,
             _ => schedule(accelerator, program, &order, &flow, idx),
         };
-    let steps: Vec<Option<ScheduledOperation>> =
-        order.operations.iter().enumerate().map(scheduled).collect();
+    let is_large = order.operations.len() > MIN_SHARED;
+    let mut known = HashSet::default();
+    let with_shared = |operation| {
+        let mut step = scheduled(operation);
+        if let Some(step) = step.as_mut().filter(|_| is_large) {
+            step.share(&mut known);
+        }
+        step
+    };
+    let operations = order.operations.iter().enumerate();
+    let steps: Vec<Option<ScheduledOperation>> = operations.map(with_shared).collect();
     let schedule = Schedule::of(accelerator, program, &order, &flow, steps);
     let Schedule {
         order,

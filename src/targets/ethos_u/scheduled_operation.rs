@@ -1,6 +1,11 @@
 //! An operation as the compiler schedules it: how the accelerator executes it, what it reads and writes, and
 //! the stripes and cascades that it runs in.
 
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use foldhash::fast::RandomState;
+
 use super::blocks::Block;
 use super::cycles::Elementwise;
 use super::geometry::{Hwc, IfmOfm};
@@ -107,6 +112,22 @@ impl ScheduledOperation<'_> {
         }
     }
 
+    /// Holds the same layer and block as an operation before it that is alike, of those `known`.
+    pub fn share(&mut self, known: &mut HashSet<Divided, RandomState>) {
+        let (Execution::Weighted { divided, .. }
+        | Execution::Unweighted(divided)
+        | Execution::Transpose(divided)) = &mut self.execution
+        else {
+            return;
+        };
+        match known.get(divided) {
+            Some(alike) => *divided = alike.clone(),
+            None => {
+                known.insert(divided.clone());
+            }
+        }
+    }
+
     pub fn is_of_cpu(&self) -> bool {
         matches!(self.execution, Execution::Cpu)
     }
@@ -132,29 +153,26 @@ impl Stripe {
     }
 }
 
-/// How an operation is executed, as far as its cost depends on it.
+/// A layer with its block. Large networks have few different ones, which their operations may share:
+/// [`ScheduledOperation::share`].
+pub type Divided = Rc<(Layer, Block)>;
+
+/// How an operation is executed, as far as its cost depends on it. What is large lies apart, since large networks have a
+/// hundred thousand operations.
 #[derive(Clone, Debug)]
 pub enum Execution<'a> {
     /// On the multipliers, with weights.
     Weighted {
-        layer: Layer,
-        block: Block,
+        divided: Divided,
         /// Bytes of the encoded weight stream with biases and scales.
         weight_bytes: f64,
         histogram: &'a ByteHistogram,
     },
     /// On the multipliers, without weights.
-    Unweighted {
-        layer: Layer,
-        block: Block,
-    },
+    Unweighted(Divided),
     /// By moving memory only; its blocks are chosen as if it ran on the multipliers.
-    Transpose {
-        layer: Layer,
-        block: Block,
-    },
-    Elementwise(Elementwise),
-    /// Apart, because few operations are such, and it is larger than the others.
+    Transpose(Divided),
+    Elementwise(Box<Elementwise>),
     MatMul(Box<MatMul>),
     /// By the CPU, during which the accelerator fetches nothing.
     Cpu,
@@ -177,10 +195,10 @@ impl<'a> Execution<'a> {
     }
 
     pub fn layer(&self) -> Option<(Layer, Block)> {
-        match *self {
-            Execution::Weighted { layer, block, .. }
-            | Execution::Unweighted { layer, block }
-            | Execution::Transpose { layer, block } => Some((layer, block)),
+        match self {
+            Execution::Weighted { divided, .. }
+            | Execution::Unweighted(divided)
+            | Execution::Transpose(divided) => Some(**divided),
             Execution::Elementwise(_) | Execution::MatMul(_) | Execution::Cpu => None,
         }
     }

@@ -4,6 +4,8 @@
 pub mod mat_mul;
 mod output_stage;
 
+use std::rc::Rc;
+
 use self::mat_mul::mat_mul;
 use self::output_stage::{chained_passes, output_stage};
 use super::accelerator::Accelerator;
@@ -69,7 +71,7 @@ pub fn schedule<'a>(
             ScheduledOperation {
                 execution: match operation.action {
                     Action::Transpose { .. } if !accelerator.is_u85() => {
-                        Execution::Transpose { layer, block }
+                        Execution::Transpose(Rc::new((layer, block)))
                     }
                     _ => step.execution,
                 },
@@ -82,9 +84,10 @@ pub fn schedule<'a>(
     };
     let last = chained.last().map_or(operation, |last| *last);
     let mut bytes = step.bytes;
-    if let (Action::Transpose { written, .. }, Execution::Unweighted { layer, block }) =
+    if let (Action::Transpose { written, .. }, Execution::Unweighted(divided)) =
         (operation.action, &step.execution)
     {
+        let (layer, block) = divided.as_ref();
         // Vela counts the blocks of the IFM as if they divided the OFM.
         let exchanged = Layer {
             ofm: written,
@@ -237,12 +240,11 @@ fn execution<'a>(
 ) -> Execution<'a> {
     match histogram.filter(|_| layer.kind.has_weights()) {
         Some(histogram) => Execution::Weighted {
-            layer,
-            block,
+            divided: Rc::new((layer, block)),
             histogram,
             weight_bytes: super::weights::encoded_bytes(accelerator, &layer, &block, histogram),
         },
-        None => Execution::Unweighted { layer, block },
+        None => Execution::Unweighted(Rc::new((layer, block))),
     }
 }
 
