@@ -1,7 +1,7 @@
 # Two commands do it all: `make serve` and `make test`. Each installs what it misses first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card wasm page hostile-page size venv qemu node wasm-toolchain wasm-tools deny bench bench-search debian fresh-check clean
+.PHONY: help serve site test fuzz growth bench-page cli package-examples bench-package bundle measure evaluation families sizes networks specialised processors table6 ablations ablations-of trainer-native baselines card wasm page hostile-page small-files size venv qemu node wasm-toolchain wasm-tools deny bench bench-search debian fresh-check clean
 
 PORT ?= 8000
 
@@ -176,6 +176,9 @@ hostile-page: page ## Drop a thousand hostile files on one page in headless Chro
 	cargo build --release -p litecast -p litecast-fuzz --bin litecast-fuzz $(FUZZ_CHECKS)
 	@$(FUZZER) --target mutants --executions 512 --seed $(FUZZ_SEED) $(FUZZ_SEEDS) > target/mutants
 	@node tests/page/hostile.mjs --mutants target/mutants
+
+small-files: page ## Print the slowest and largest of the corpus of hostile files on the page, in headless Chromium
+	@node tests/page/small.mjs
 
 size: ## Print the bytes a visitor downloads: raw, gzip and brotli
 	@tools/size.sh

@@ -328,6 +328,20 @@ fn operators_of_other_frameworks_keep_their_names_and_macs() {
     );
 }
 
+/// As some editors begin a text in UTF-8.
+#[test]
+fn a_byte_order_mark_is_read_over() {
+    let text = example().to_string();
+    let marked = format!("\u{feff}{text}");
+    let plain = graph_json::parse(text.as_bytes()).unwrap();
+    assert!(graph_json::is_graph(marked.as_bytes()));
+    let read = graph_json::parse(marked.as_bytes()).unwrap();
+    assert_eq!(
+        format!("{:?}", read.subgraphs),
+        format!("{:?}", plain.subgraphs)
+    );
+}
+
 #[test]
 fn what_contradicts_the_format_is_refused_with_its_place() {
     let set = |pointer: &str, value: Value| {

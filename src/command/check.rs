@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -125,17 +125,25 @@ fn of_config(args: &CheckArgs) -> Result<Vec<Section>, Box<dyn Error>> {
             "limits on the command line are for files on the command line: give FILE".into(),
         );
     }
-    let found = fs::metadata(path).map_err(|error| {
+    let metadata = fs::metadata(path).map_err(|error| {
         format!("no FILE, and {place}: {error}; `litecast check --help` tells what it takes")
     })?;
-    if found.len() > MAX_CONFIG_BYTES {
-        return Err(format!(
-            "{place}: expected at most {MAX_CONFIG_BYTES} bytes, found {}",
-            found.len()
-        )
-        .into());
+    let mut bytes = Vec::new();
+    // Devices have no length, and bytes without end.
+    let file = fs::File::open(path).map_err(|error| format!("{place}: {error}"))?;
+    (file.take(MAX_CONFIG_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| format!("{place}: {error}"))?;
+    if bytes.len() as u64 > MAX_CONFIG_BYTES {
+        let found = metadata.len().max(bytes.len() as u64);
+        let words = format!("{place}: expected at most {MAX_CONFIG_BYTES} bytes, found {found}");
+        return Err(words.into());
     }
-    let config: Config = toml::from_str(&fs::read_to_string(path)?)
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        format!("{place}: line {line}: expected UTF-8")
+    })?;
+    let config: Config = toml::from_str(&text)
         .map_err(|error| format!("{place}: {}", excerpt(&error.to_string())))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let section = |(idx, written): (usize, Written)| {

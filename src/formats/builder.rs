@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
 
     /// The model, with what was added as its only subgraph.
     pub fn model(
-        self,
+        mut self,
         format: Format,
         version: u32,
         file_bytes: usize,
@@ -119,6 +119,10 @@ impl<'a> Builder<'a> {
         diagnostics: Vec<Diagnostic>,
     ) -> Model<'a> {
         let [inputs, outputs] = ends;
+        // As long as the model lives, which may have very many.
+        self.tensors.shrink_to_fit();
+        self.operators.shrink_to_fit();
+        self.buffers.shrink_to_fit();
         Model {
             format,
             version,

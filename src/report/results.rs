@@ -117,6 +117,12 @@ fn answers<'n>(
 ) -> Vec<Answer> {
     let targets: Vec<&dyn Target> = targets.iter().map(Box::as_ref).collect();
     let answer = |target: &&dyn Target| Answer::of(*target, network, as_int8);
+    // Only targets that plan ask the trained network, whose failure is looked for in `network` and `as_int8`.
+    let answers_apart = |targets: Vec<&dyn Target>| -> Vec<Answer> {
+        let (network, as_int8) = (network.apart(), as_int8.map(Network::apart));
+        let answer = |target: &&dyn Target| Answer::of(*target, &network, as_int8.as_ref());
+        targets.iter().map(answer).collect()
+    };
     let has_threads = || std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
     if network.graph.nodes.len() < MIN_PARALLEL_OPERATORS || !has_threads() {
         return targets.iter().map(answer).collect();
@@ -124,8 +130,9 @@ fn answers<'n>(
     let (planning, others): (Vec<_>, Vec<_>) =
         (targets.iter()).partition(|target| target.plans_operators());
     let (planned, others) = std::thread::scope(|scope| {
-        let others = scope.spawn(|| others.into_iter().map(answer).collect::<Vec<_>>());
-        let planned: Vec<_> = planning.into_iter().map(answer).collect();
+        // What they share is large, and let go when the last of them has answered.
+        let others = scope.spawn(|| answers_apart(others));
+        let planned: Vec<_> = planning.iter().map(answer).collect();
         match others.join() {
             Ok(others) => (planned, others),
             Err(panic) => std::panic::resume_unwind(panic),

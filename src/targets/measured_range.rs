@@ -20,6 +20,10 @@ pub struct Beyond {
 /// From this factor outside of the range on, a report warns of the latency, and states no expected error.
 pub const TOLD_FACTOR: f64 = 2.0;
 
+/// By which both ends of an interval move away at least for each factor of ten beyond what was measured: a target that
+/// was measured precisely on small networks says little of one that takes hours.
+const LEAST_GROWTH: f64 = 1.25;
+
 impl MeasuredRange {
     /// The range of `latencies_ms`; `None` if there are none.
     pub fn of(latencies_ms: impl IntoIterator<Item = f64>) -> Option<Self> {
@@ -67,10 +71,19 @@ impl MeasuredRange {
 }
 
 impl Beyond {
-    /// By which the logarithms of an interval's ends move away from the estimate: each factor of ten beyond what was
-    /// measured adds as much as the interval has inside. Nothing was measured there, so that no figure is fitted.
-    pub fn interval_growth(&self) -> f64 {
-        1.0 + self.factor.log10()
+    /// How far an interval's end lies from the estimate, as a factor, where it lies `inside` within what was measured:
+    /// each factor of ten beyond adds as much as the interval has inside, and not less than [`LEAST_GROWTH`]. Nothing was
+    /// measured there, so that no figure is fitted.
+    pub fn grown(&self, inside: f64) -> f64 {
+        let decades = self.factor.log10();
+        let grown = inside.powf(1.0 + decades);
+        if inside < 1.0 {
+            grown.min(LEAST_GROWTH.powf(-decades))
+        } else if inside > 1.0 {
+            grown.max(LEAST_GROWTH.powf(decades))
+        } else {
+            inside
+        }
     }
 }
 
@@ -97,10 +110,16 @@ mod tests {
     fn intervals_grow_with_the_decades_beyond() {
         assert_eq!(RANGE.beyond(2.0), None);
         assert_eq!(RANGE.beyond(50.0), None);
-        let growths = [0.2, 5000.0].map(|ms| RANGE.beyond(ms).unwrap());
-        assert!((growths[0].interval_growth() - 2.0).abs() < 1e-12);
-        assert!(!growths[0].is_longer);
-        assert!((growths[1].interval_growth() - 3.0).abs() < 1e-12);
-        assert!(growths[1].is_longer);
+        let [shorter, longer] = [0.2, 5000.0].map(|ms| RANGE.beyond(ms).unwrap());
+        assert!(!shorter.is_longer && longer.is_longer);
+        for (beyond, inside, expected) in [
+            (shorter, 0.5, 0.25),
+            (longer, 2.0, 8.0),
+            (longer, 1.01, 1.5625),
+            (longer, 0.99, 0.64),
+        ] {
+            let grown = beyond.grown(inside);
+            assert!((grown - expected).abs() < 1e-12, "{inside}: {grown}");
+        }
     }
 }

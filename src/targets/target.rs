@@ -57,6 +57,15 @@ impl<'n> Network<'n> {
         }
     }
 
+    /// The same network, for targets that run apart from the others: it shares nothing with them, so that what they share
+    /// is freed with it.
+    pub fn apart(&self) -> Self {
+        Self {
+            shared: Shared::default(),
+            ..*self
+        }
+    }
+
     /// The work of each operator on a processor, which is the same for all processors.
     pub fn processor_work(&self) -> &[cortex_a::Work] {
         let work = &self.shared.processor_work;

@@ -43,7 +43,7 @@ fn widen_one(outcome: &mut Outcome, beyond: Beyond) {
     };
     let moved = |end: f64| match *value > 0.0 && end > 0.0 {
         true => {
-            let moved = *value * (end / *value).powf(beyond.interval_growth());
+            let moved = *value * beyond.grown(end / *value);
             moved.clamp(f64::MIN_POSITIVE, f64::MAX)
         }
         false => end,

@@ -191,6 +191,39 @@ fn a_check_exits_by_what_the_reports_say() {
 }
 
 #[test]
+fn limits_that_are_no_text_are_refused_with_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("litecast.toml");
+    let long = vec![b' '; 2 << 20];
+    for (bytes, expected) in [
+        (
+            &b"[[check]]\nfiles = [\"\xff\"]\n"[..],
+            "litecast.toml: line 2: expected UTF-8",
+        ),
+        (
+            &long,
+            "litecast.toml: expected at most 1048576 bytes, found 2097152",
+        ),
+        (
+            b"[[check]]\nfiles = [[[",
+            "litecast.toml: TOML parse error at line 2",
+        ),
+        (
+            b"[[check]]\nbatch = 99999999999999999999\n",
+            "litecast.toml: TOML parse error at line 2",
+        ),
+        (b"[[check]]\nbatch = 1\nbatch = 1\n", "duplicate key"),
+    ] {
+        fs::write(&config, bytes).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_litecast"));
+        let output = command.arg("check").current_dir(&folder).output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        assert!(words.contains(expected) && words.len() < 1000, "{words}");
+    }
+}
+
+#[test]
 fn a_check_reads_its_limits_from_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let models = folder.path().join("models");

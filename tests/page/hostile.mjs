@@ -11,27 +11,15 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { dropBytes, openBrowser, openPage, readEstimates, waitDrawn } from "./browser.mjs";
+import { memoryBytes, prefixed, shown } from "./judged.mjs";
 import { residualModel } from "./model.mjs";
 
 const EXAMPLES = fileURLToPath(new URL("../../www/examples/", import.meta.url));
-/** The page gives up after 60 s, and says so. */
-const FILE_LIMIT_MS = 90_000;
 const GOOD_EVERY = 50;
 const MAX_GROWTH = 1.2;
 const N_BEFORE = 60;
-/** Until spare workers have started and what is garbage is collected. */
-const SETTLE_MS = 3000;
 
 const { values } = parseArgs({ options: { files: { type: "string", default: "1000" }, seed: { type: "string", default: "1" }, mutants: { type: "string" } } });
-
-/** The files that the fuzzer wrote one after the other, each after its length in four bytes. */
-function* prefixed(bytes) {
-  for (let at = 0; at < bytes.length; ) {
-    const end = at + 4 + bytes.readUInt32LE(at);
-    yield bytes.subarray(at + 4, end);
-    at = end;
-  }
-}
 
 /** A repeatable sequence of numbers below 1 (mulberry32). */
 function randomNumbers(seed) {
@@ -59,37 +47,6 @@ function mutant(seed_file, random) {
     else if (bytes.length > 4096) bytes = bytes.subarray(0, 64 + below(bytes.length - 64));
   }
   return bytes;
-}
-
-/** Shown as a report or a refusal; which of them. */
-async function shown(page, name) {
-  const handle = await page.waitForFunction(
-    (name) => {
-      const failed = document.querySelector(".failure-panel");
-      if (failed && document.getElementById("title").textContent.includes(name)) return failed.dataset.kind ?? "none";
-      return document.body.dataset.drawn === name ? "report" : null;
-    },
-    name,
-    { timeout: FILE_LIMIT_MS },
-  );
-  return handle.jsonValue();
-}
-
-/** Resident bytes of the page's own process with its workers, after what is garbage is gone. */
-async function memoryBytes(browser, page) {
-  const session = await page.context().newCDPSession(page);
-  await session.send("HeapProfiler.collectGarbage");
-  await page.waitForTimeout(SETTLE_MS);
-  await session.send("HeapProfiler.collectGarbage");
-  await session.detach();
-  // The page's own collection leaves out the heaps of its workers.
-  await Promise.all(page.workers().map((worker) => worker.evaluate(() => globalThis.gc())));
-  const of_browser = await browser.newBrowserCDPSession();
-  const { processInfo } = await of_browser.send("SystemInfo.getProcessInfo");
-  await of_browser.detach();
-  const renderers = processInfo.filter(({ type }) => type === "renderer");
-  const pages = await Promise.all(renderers.map(async ({ id }) => Number((await readFile(`/proc/${id}/statm`, "utf8")).split(" ")[1])));
-  return Math.max(...pages) * 4096;
 }
 
 async function good(page, i) {

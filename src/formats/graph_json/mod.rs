@@ -46,8 +46,14 @@ const FORMAT: &str = "litecast-graph";
 /// Bytes from the start in which a graph names its format.
 const HEAD_BYTES: usize = 4096;
 
+/// The text behind the byte order mark that some editors put before UTF-8.
+fn without_mark(file: &[u8]) -> &[u8] {
+    file.strip_prefix(b"\xef\xbb\xbf").unwrap_or(file)
+}
+
 /// Whether the file says that it is such a graph: a JSON object whose first bytes name the format.
 pub fn is_graph(file: &[u8]) -> bool {
+    let file = without_mark(file);
     let head = file.get(..HEAD_BYTES).unwrap_or(file);
     let mut windows = head.windows(FORMAT.len());
     head.trim_ascii_start().first() == Some(&b'{')
@@ -64,7 +70,7 @@ pub fn parse(file: &[u8]) -> Result<Model<'static>, ParseError> {
         return Err(ParseError::TooLarge { file_bytes });
     }
     let document: Document =
-        serde_json::from_slice(file).map_err(|error| ParseError::Malformed {
+        serde_json::from_slice(without_mark(file)).map_err(|error| ParseError::Malformed {
             problem: error.to_string(),
         })?;
     if *document.format != *FORMAT {

@@ -1,6 +1,7 @@
 //! Counts of work → executed instructions: `costs.json`, which `litecast-trainer fit-cpu-operators`
 //! writes.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
@@ -78,15 +79,15 @@ impl TargetCosts {
     /// Instructions of one operator or of [`super::inference`]; `None` if no counted network contains such an operator.
     pub fn instructions(&self, work: &Work) -> Option<f64> {
         let kernel = self.kernels.get(&*work.kernel)?;
-        let cost = |(term, count): &(&str, f64)| Some(kernel.instructions.get(*term)? * count);
+        let cost = |(term, count): (&str, f64)| Some(kernel.instructions.get(term)? * count);
         Some(work.terms.iter().filter_map(cost).sum())
     }
 
     /// [`Self::instructions`] of each work. Names are looked up only once for each kernel and list of terms.
-    pub fn instructions_of(&self, works: &[Work]) -> Vec<Option<f64>> {
+    pub fn instructions_of<W: Borrow<Work>>(&self, works: &[W]) -> Vec<Option<f64>> {
         let mut known: HashMap<&str, Coefficients, RandomState> = HashMap::default();
         let mut instructions = Vec::with_capacity(works.len());
-        for work in works {
+        for work in works.iter().map(Borrow::borrow) {
             let found = known.entry(&work.kernel);
             let coefficients = found.or_insert_with(|| Coefficients::of(self, work));
             if !coefficients.are_of(work) {
@@ -98,21 +99,21 @@ impl TargetCosts {
     }
 
     /// The class of a network with these operators and their numbers of instructions.
-    pub fn class(&self, works: &[Work], instructions: &[f64]) -> &Class {
+    pub fn class<W: Borrow<Work>>(&self, works: &[W], instructions: &[f64]) -> &Class {
         match self.is_unusual(works, instructions) {
             true => &self.unusual,
             false => &self.usual,
         }
     }
 
-    pub fn is_unusual(&self, works: &[Work], instructions: &[f64]) -> bool {
+    pub fn is_unusual<W: Borrow<Work>>(&self, works: &[W], instructions: &[f64]) -> bool {
         let all: f64 = instructions.iter().sum();
         if all < SMALL {
             return true;
         }
         let mut known: HashMap<&str, bool, RandomState> = HashMap::default();
         let mut rare = 0.0;
-        for (work, instructions) in works.iter().zip(instructions) {
+        for (work, instructions) in works.iter().map(Borrow::borrow).zip(instructions) {
             let is_rare = *known.entry(&work.kernel).or_insert_with(|| {
                 let kernel = self.kernels.get(&*work.kernel);
                 kernel.is_none_or(|kernel| kernel.n_networks < COMMON)
@@ -148,10 +149,8 @@ impl Coefficients {
     fn of(costs: &TargetCosts, work: &Work) -> Self {
         let kernel = costs.kernels.get(&*work.kernel);
         let of_kernel = |kernel: &KernelCosts| {
-            let terms = work.terms.iter();
-            let cost =
-                |&(term, _): &(&'static str, f64)| (term, kernel.instructions.get(term).copied());
-            terms.map(cost).collect()
+            let cost = |&name: &&'static str| (name, kernel.instructions.get(name).copied());
+            work.terms.names().iter().map(cost).collect()
         };
         Self {
             of_terms: kernel.map(of_kernel),
@@ -166,13 +165,14 @@ impl Coefficients {
         // Names are constants, and equal names usually have the same address; the letters are compared only if the
         // addresses differ.
         let is_same = |known: &str, name: &str| std::ptr::eq(known, name) || known == name;
-        let mut pairs = known.iter().zip(&work.terms);
-        known.len() == work.terms.len() && pairs.all(|((known, _), (name, _))| is_same(known, name))
+        let names = work.terms.names();
+        let mut pairs = known.iter().zip(names);
+        known.len() == names.len() && pairs.all(|((known, _), name)| is_same(known, name))
     }
 
     fn instructions(&self, work: &Work) -> Option<f64> {
-        let of_terms = self.of_terms.as_ref()?.iter().zip(&work.terms);
-        let parts = of_terms.filter_map(|((_, cost), (_, count))| Some((*cost)? * count));
+        let of_terms = self.of_terms.as_ref()?.iter().zip(work.terms.counts());
+        let parts = of_terms.filter_map(|((_, cost), count)| Some((*cost)? * count));
         Some(parts.sum())
     }
 }
@@ -180,7 +180,7 @@ impl Coefficients {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::targets::cortex_a;
+    use crate::targets::cortex_a::{self, Terms};
 
     #[test]
     fn instructions_are_as_by_hand() {
@@ -202,7 +202,7 @@ mod tests {
             kernel: kernel.into(),
             class: cortex_a::Class::Other,
             is_int8: true,
-            terms: vec![("inputs", 7.0), ("outputs", 10.0), ("operators", 1.0)],
+            terms: Terms::of(&[("inputs", 7.0), ("outputs", 10.0), ("operators", 1.0)]),
             bytes: 17.0,
             macs: 0.0,
             values: 17.0,
@@ -211,8 +211,7 @@ mod tests {
         assert_eq!(costs.instructions(&work("ADD int8")), Some(105.0));
         assert_eq!(costs.instructions(&work("ADD float32")), None);
         let mut works = vec![work("ADD int8"), work("ADD float32"), work("ADD int8")];
-        works[2].terms.remove(0);
-        works[2].terms[0].1 = 20.0;
+        works[2].terms = Terms::of(&[("outputs", 20.0), ("operators", 1.0)]);
         let expected = [Some(105.0), None, Some(110.0)];
         assert_eq!(costs.instructions_of(&works), expected, "other terms");
         works.pop();

@@ -1,6 +1,8 @@
 //! Latency of a network on a board, with an interval that covers every source of its error: the count of
 //! instructions, the time that the board takes for them, and the threads.
 
+use std::borrow::Borrow;
+
 use super::{Board, Class, Constants, Costs, Fit, SingleOperators, TargetCosts, Work, inference};
 
 /// The source of an operator's number of instructions.
@@ -43,14 +45,14 @@ pub struct Latency {
 
 /// Instructions of each operator of a network. The instructions of an inference outside of operators are spread evenly
 /// over them, so that they add up to the total. Linear in works.
-pub fn count(costs: &TargetCosts, works: &[Work]) -> Vec<Counted> {
+pub fn count<W: Borrow<Work>>(costs: &TargetCosts, works: &[W]) -> Vec<Counted> {
     let besides = costs.instructions(&inference(works)).unwrap_or(0.0);
     let share = besides / works.len().max(1) as f64;
     let fitted = costs.instructions_of(works);
     let known: Vec<f64> = fitted.iter().map(|known| known.unwrap_or(0.0)).collect();
     let of_networks = costs.class(works, &known).interval_factor;
-    let of = |(work, fitted): (&Work, Option<f64>)| {
-        let mut counted = of_operator(fitted, &costs.target, work, of_networks);
+    let of = |(work, fitted): (&W, Option<f64>)| {
+        let mut counted = of_operator(fitted, &costs.target, work.borrow(), of_networks);
         counted.instructions += share;
         counted
     };
@@ -84,15 +86,15 @@ fn of_operator(fitted: Option<f64>, target: &str, work: &Work, of_networks: f64)
 }
 
 /// Latency on `n_threads` threads; `None` if the board's kernels were never counted or the board was never measured.
-pub fn latency(board: &Board, works: &[Work], n_threads: u32) -> Option<Latency> {
+pub fn latency<W: Borrow<Work>>(board: &Board, works: &[W], n_threads: u32) -> Option<Latency> {
     let costs = Costs::shipped().target(&board.counted_as)?;
     latency_of(board, works, &count(costs, works), n_threads)
 }
 
 /// As [`latency`], with known instructions of each work.
-pub fn latency_of(
+pub fn latency_of<W: Borrow<Work>>(
     board: &Board,
-    works: &[Work],
+    works: &[W],
     counted: &[Counted],
     n_threads: u32,
 ) -> Option<Latency> {
@@ -100,7 +102,7 @@ pub fn latency_of(
     let mut operators_ms = Vec::with_capacity(works.len());
     // Errors for float32 and for int8 operators.
     let errors = [false, true].map(|is_int8| BoardError::of(board, is_int8, n_threads));
-    for (work, counted) in works.iter().zip(counted) {
+    for (work, counted) in works.iter().map(Borrow::borrow).zip(counted) {
         let BoardError {
             fit,
             by_threads,
@@ -206,6 +208,7 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::targets::cortex_a::Terms;
 
     /// By hand: 3 ms whose count is off by a factor of 2, 1 ms whose count is exact, a board off by 1.5.
     #[test]
@@ -240,7 +243,11 @@ mod tests {
                         kernel: format!("{name} {numbers}").into(),
                         class: Class::Other,
                         is_int8: true,
-                        terms: vec![("outputs", 500.0), ("inputs", 500.0), ("operators", 1.0)],
+                        terms: Terms::of(&[
+                            ("outputs", 500.0),
+                            ("inputs", 500.0),
+                            ("operators", 1.0),
+                        ]),
                         bytes: 4000.0,
                         macs: 0.0,
                         values: 1000.0,

@@ -20,7 +20,7 @@ pub use self::costs::{
 pub use self::latency::{Counted, Latency, Source, count, latency, latency_of};
 pub use self::single_operators::{Bound, SingleKernel, SingleOperators, SingleTarget};
 pub use self::target::targets;
-pub use self::work::{Class, Work, inference, work};
+pub use self::work::{Class, Terms, Work, inference, work};
 
 /// Whether the latency of a target is modelled from instructions.
 pub fn is_modelled(target: &str) -> bool {

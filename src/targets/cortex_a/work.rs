@@ -4,8 +4,11 @@
 //! values along the depth at once, so odd sizes cost as much as the next whole tile. The tile of a processor for an
 //! element type is not defined here: a fit selects the counts that determine the instructions ([`super::costs`]).
 
-use std::collections::HashSet;
+use std::borrow::Borrow;
+use std::collections::HashMap;
 use std::sync::Arc;
+
+use foldhash::fast::RandomState;
 
 use crate::formats::tflite::{OpKind, TensorType};
 use crate::graph::analysis::window::Window;
@@ -21,8 +24,7 @@ pub struct Work {
     pub class: Class,
     /// Whether the operator works on integers only.
     pub is_int8: bool,
-    /// Names and values; counts of 0 are left out.
-    pub terms: Vec<(&'static str, f64)>,
+    pub terms: Terms,
     /// Bytes of the activations that it reads and writes, and of its constants.
     pub bytes: f64,
     /// Multiply-accumulates.
@@ -31,6 +33,48 @@ pub struct Work {
     pub values: f64,
     /// Whether the operator is compiled for an accelerator and does not run on a processor.
     pub is_compiled: bool,
+}
+
+/// Names and values of counts; counts of 0 are left out. Most operators of one kernel share the names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terms {
+    names: Arc<[&'static str]>,
+    counts: Box<[f64]>,
+}
+
+impl Terms {
+    /// With names of their own.
+    pub fn of(terms: &[(&'static str, f64)]) -> Self {
+        Self {
+            names: terms.iter().map(|(name, _)| *name).collect(),
+            counts: terms.iter().map(|(_, count)| *count).collect(),
+        }
+    }
+
+    /// With the names of `alike`, if they have the same.
+    fn like(alike: &Self, terms: &[(&'static str, f64)]) -> Self {
+        let mut pairs = alike.names.iter().zip(terms);
+        if alike.names.len() != terms.len() || !pairs.all(|(known, (name, _))| known == name) {
+            return Self::of(terms);
+        }
+        Self {
+            names: alike.names.clone(),
+            counts: terms.iter().map(|(_, count)| *count).collect(),
+        }
+    }
+
+    pub fn names(&self) -> &[&'static str] {
+        &self.names
+    }
+
+    /// As many as names.
+    pub fn counts(&self) -> &[f64] {
+        &self.counts
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, f64)> {
+        self.names.iter().copied().zip(self.counts.iter().copied())
+    }
 }
 
 /// Classes of operators whose instructions take equally long.
@@ -45,31 +89,25 @@ pub enum Class {
 /// Custom operators that a compiler for an accelerator writes.
 const COMPILED: &[&str] = &["edgetpu-custom-op", "ethos-u"];
 
+/// Kernels, each with the terms of the last operator that had it.
+type Known = HashMap<Arc<str>, Terms, RandomState>;
+
 /// The work of each node, in the order of [`Graph::nodes`]. Linear in nodes.
 pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
     let nodes = graph.nodes.iter().zip(&analysis.costs).enumerate();
-    let mut kernels: HashSet<Arc<str>> = HashSet::new();
-    let work = |(node_idx, (node, cost))| {
-        let mut work = work_of(graph, node_idx, node, cost);
-        match kernels.get(&work.kernel) {
-            Some(known) => work.kernel = known.clone(),
-            None => {
-                kernels.insert(work.kernel.clone());
-            }
-        }
-        work
-    };
+    let mut known = Known::default();
+    let work = |(node_idx, (node, cost))| work_of(graph, node_idx, node, cost, &mut known);
     nodes.map(work).collect()
 }
 
 /// The work of an inference outside of its operators: the steps of the interpreter and of the delegate.
-pub fn inference(works: &[Work]) -> Work {
-    let is_int8 = works.iter().all(|work| work.is_int8);
+pub fn inference<W: Borrow<Work>>(works: &[W]) -> Work {
+    let is_int8 = works.iter().all(|work| work.borrow().is_int8);
     Work {
         kernel: format!("inference {}", if is_int8 { "int8" } else { "float32" }).into(),
         class: Class::Other,
         is_int8,
-        terms: vec![("inferences", 1.0)],
+        terms: Terms::of(&[("inferences", 1.0)]),
         bytes: 0.0,
         macs: 0.0,
         values: 0.0,
@@ -77,7 +115,7 @@ pub fn inference(works: &[Work]) -> Work {
     }
 }
 
-fn work_of(graph: &Graph, node_idx: usize, node: &Node, cost: &Cost) -> Work {
+fn work_of(graph: &Graph, node_idx: usize, node: &Node, cost: &Cost, known: &mut Known) -> Work {
     let kind = node.operator.code.kind;
     let shapes = Shapes::of(graph, node);
     let window = Window::of(graph, node_idx, shapes.in_c as f32);
@@ -90,9 +128,20 @@ fn work_of(graph: &Graph, node_idx: usize, node: &Node, cost: &Cost) -> Work {
     };
     terms.push(("operators", 1.0));
     terms.retain(|(_, count)| *count > 0.0 && count.is_finite());
-    terms.shrink_to_fit();
+    let kernel = format!("{} {}", node.operator.code.name(), numbers(graph, node));
+    let (kernel, terms) = match known.get_key_value(kernel.as_str()) {
+        Some((kernel, alike)) => (kernel.clone(), Terms::like(alike, &terms)),
+        None => (kernel.into(), Terms::of(&terms)),
+    };
+    match known.get_mut(&kernel) {
+        Some(last) if Arc::ptr_eq(&last.names, &terms.names) => {}
+        Some(last) => *last = terms.clone(),
+        None => {
+            known.insert(kernel.clone(), terms.clone());
+        }
+    }
     Work {
-        kernel: format!("{} {}", node.operator.code.name(), numbers(graph, node)).into(),
+        kernel,
         class: class(kind),
         is_int8: !touches_floats(graph, node),
         terms,
@@ -410,7 +459,7 @@ mod tests {
 
     fn term(work: &Work, name: &str) -> Option<f64> {
         let mut terms = work.terms.iter();
-        terms.find(|(term, _)| *term == name).map(|(_, n)| *n)
+        terms.find(|(term, _)| *term == name).map(|(_, n)| n)
     }
 
     /// By hand: 8 × 8 pixels, of which a window sees at most 15 × 15 places, most of them padding.

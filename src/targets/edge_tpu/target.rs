@@ -160,10 +160,7 @@ const HOST: &str = "cortex-a53-imx8mp";
 
 fn on_host(network: &Network, left: &[usize]) -> Option<(&'static Board, cortex_a::Latency)> {
     let works = network.processor_work();
-    let works: Vec<cortex_a::Work> = left
-        .iter()
-        .filter_map(|&idx| works.get(idx).cloned())
-        .collect();
+    let works: Vec<&cortex_a::Work> = left.iter().filter_map(|&idx| works.get(idx)).collect();
     let board = cortex_a::Constants::shipped().board(HOST)?;
     let n_threads = board.threads(network.n_threads.get());
     Some((board, cortex_a::latency(board, &works, n_threads)?))

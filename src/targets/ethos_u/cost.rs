@@ -12,7 +12,7 @@ use super::cycles::{
 use super::geometry::IfmOfm;
 use super::layer::Layer;
 use super::program::FeatureMap;
-use super::scheduled_operation::{Execution, MAX_OTHERS, ScheduledOperation};
+use super::scheduled_operation::{Execution, MAX_OTHERS, MatMul, ScheduledOperation};
 use super::scheduling::mat_mul::mat_mul_cycles;
 use super::weight_buffers::Buffer;
 use super::weights::scale_bytes;
@@ -63,12 +63,12 @@ impl Cost {
         let mut recounted = Recounted::default();
         let [mut sram_bytes, mut off_chip_bytes] = traffic.bytes();
         if let Execution::Weighted {
-            layer,
-            block,
+            divided,
             weight_bytes,
             ..
-        } = step.execution
+        } = &step.execution
         {
+            let ((layer, block), weight_bytes) = (**divided, *weight_bytes);
             let n_reads = block.weight_reads(&layer) as f64;
             let is_buffered = buffer.bytes() > 0.0 && !accelerator.is_as_trained;
             let (weight_bytes, scale_bytes) = match is_buffered {
@@ -198,7 +198,8 @@ impl Run {
             between_bytes: 0.0,
         };
         match &step.execution {
-            Execution::Weighted { layer, block, .. } | Execution::Unweighted { layer, block } => {
+            Execution::Weighted { divided, .. } | Execution::Unweighted(divided) => {
+                let (layer, block) = divided.as_ref();
                 let scales_from = match buffer.bytes() > 0.0 {
                     true => accelerator.weights_buffered,
                     false => accelerator.weights_off_chip,
@@ -219,7 +220,8 @@ impl Run {
                     ..run.inflated(accelerator, &places.maps, layer, block)
                 }
             }
-            Execution::Transpose { layer, block } => {
+            Execution::Transpose(divided) => {
+                let (layer, block) = divided.as_ref();
                 let run = run.inflated(accelerator, &places.maps, layer, block);
                 let bytes = IfmOfm {
                     ifm: run.read_bytes,
@@ -233,11 +235,12 @@ impl Run {
             Execution::Elementwise(elementwise) => {
                 run.elementwise(accelerator, elementwise, step, places)
             }
-            Execution::MatMul {
-                product,
-                sum: (sum, block),
-                n_columns,
-            } => {
+            Execution::MatMul(mat_mul) => {
+                let MatMul {
+                    product,
+                    sum: (sum, block),
+                    n_columns,
+                } = mat_mul.as_ref();
                 let parts = (product, sum, block, *n_columns);
                 let second = places.second.map_or(accelerator.sram, |(memory, _)| memory);
                 Self {
@@ -270,7 +273,8 @@ impl Run {
             traffic.add(memory, Channel::Stream, self.second_bytes);
         }
         let block = step.execution.layer().map(|(_, block)| block.ifm);
-        for (read, place) in step.others.iter().zip(&places.others) {
+        let others = step.others.iter().flat_map(|others| others.iter());
+        for (read, place) in others.zip(&places.others) {
             if let (Some(read), Some((memory, map))) = (read, place) {
                 // Bursts are those of the block in which the multipliers read.
                 let inflation = block

@@ -1,7 +1,7 @@
 //! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator. Puts all rules of this
 //! room together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -20,7 +20,7 @@ use super::lower::lower;
 use super::order::Order;
 use super::program::{Alias, Program, WeightSharing};
 use super::schedule::Schedule;
-use super::scheduled_operation::{Read, ScheduledOperation};
+use super::scheduled_operation::{MAX_OTHERS, Read, ScheduledOperation};
 use super::scheduling::schedule;
 use super::staging::with_staged_inputs;
 use super::task::Task;
@@ -30,6 +30,10 @@ pub use super::task::Plan;
 
 /// Of a table of activations of 8 bits.
 const TABLE_BYTES: f64 = 256.0;
+
+/// Number of operations from which equal layers and blocks are held once. Below, looking for them costs more than they
+/// take.
+const MIN_SHARED: usize = 1 << 10;
 
 /// One planned operator for each node. An operator of which nothing else is known costs its output's elements; one that
 /// only renames memory, or that the CPU runs, costs nothing. Proportional to operations, except for the choices of
@@ -95,8 +99,17 @@ fn plan_of(task: &Task) -> Vec<PlannedOperator> {
             _ if order.chain_start[idx] < idx => None,
             _ => schedule(accelerator, program, &order, &flow, idx),
         };
-    let steps: Vec<Option<ScheduledOperation>> =
-        order.operations.iter().enumerate().map(scheduled).collect();
+    let is_large = order.operations.len() > MIN_SHARED;
+    let mut known = HashSet::default();
+    let with_shared = |operation| {
+        let mut step = scheduled(operation);
+        if let Some(step) = step.as_mut().filter(|_| is_large) {
+            step.share(&mut known);
+        }
+        step
+    };
+    let operations = order.operations.iter().enumerate();
+    let steps: Vec<Option<ScheduledOperation>> = operations.map(with_shared).collect();
     let schedule = Schedule::of(accelerator, program, &order, &flow, steps);
     let Schedule {
         order,
@@ -204,6 +217,8 @@ fn places<'a>(
     Placement {
         maps: (step.maps).map(|map_idx| map_idx.map_or(accelerator.sram, memory)),
         second: step.second.map(place),
-        others: step.others.map(|other| other.map(place)),
+        others: (step.others.as_deref()).map_or([None; MAX_OTHERS], |others| {
+            others.map(|other| other.map(place))
+        }),
     }
 }

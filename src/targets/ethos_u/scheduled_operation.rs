@@ -1,6 +1,11 @@
 //! An operation as the compiler schedules it: how the accelerator executes it, what it reads and writes, and
 //! the stripes and cascades that it runs in.
 
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use foldhash::fast::RandomState;
+
 use super::blocks::Block;
 use super::cycles::Elementwise;
 use super::geometry::{Hwc, IfmOfm};
@@ -12,7 +17,7 @@ use crate::graph::analysis::ByteHistogram;
 pub const MAX_OTHERS: usize = 3;
 
 /// An operation with its block, in the order of execution.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ScheduledOperation<'a> {
     pub execution: Execution<'a>,
     /// Cycles while its weights are read off chip: the time in which the next operation's weights can be
@@ -22,8 +27,8 @@ pub struct ScheduledOperation<'a> {
     pub bytes: IfmOfm<f64>,
     /// Its second input.
     pub second: Option<Read>,
-    /// What the operations that are chained to it read from memory.
-    pub others: [Option<Read>; MAX_OTHERS],
+    /// What the operations that are chained to it read from memory; none where they read nothing, which is so of most.
+    pub others: Option<Box<[Option<Read>; MAX_OTHERS]>>,
     /// Its first input and its output: indices of maps of the program.
     pub maps: IfmOfm<Option<usize>>,
     /// Bytes of its lookup table, 0 if it has none or only performs the look-up of another operation.
@@ -80,7 +85,7 @@ impl<'a> ScheduledOperation<'a> {
             cycles,
             bytes,
             second: None,
-            others: [None; MAX_OTHERS],
+            others: None,
             maps: IfmOfm::both(None),
             table_bytes: 0.0,
             sharing: WeightSharing::None,
@@ -104,6 +109,22 @@ impl ScheduledOperation<'_> {
         IfmOfm {
             ifm: elements(self.bytes.ifm, self.maps.ifm),
             ofm: elements(self.bytes.ofm, self.maps.ofm),
+        }
+    }
+
+    /// Holds the same layer and block as an operation before it that is alike, of those `known`.
+    pub fn share(&mut self, known: &mut HashSet<Divided, RandomState>) {
+        let (Execution::Weighted { divided, .. }
+        | Execution::Unweighted(divided)
+        | Execution::Transpose(divided)) = &mut self.execution
+        else {
+            return;
+        };
+        match known.get(divided) {
+            Some(alike) => *divided = alike.clone(),
+            None => {
+                known.insert(divided.clone());
+            }
         }
     }
 
@@ -132,36 +153,37 @@ impl Stripe {
     }
 }
 
-/// How an operation is executed, as far as its cost depends on it.
-#[derive(Clone, Copy, Debug)]
+/// A layer with its block. Large networks have few different ones, which their operations may share:
+/// [`ScheduledOperation::share`].
+pub type Divided = Rc<(Layer, Block)>;
+
+/// How an operation is executed, as far as its cost depends on it. What is large lies apart, since large networks have a
+/// hundred thousand operations.
+#[derive(Clone, Debug)]
 pub enum Execution<'a> {
     /// On the multipliers, with weights.
     Weighted {
-        layer: Layer,
-        block: Block,
+        divided: Divided,
         /// Bytes of the encoded weight stream with biases and scales.
         weight_bytes: f64,
         histogram: &'a ByteHistogram,
     },
     /// On the multipliers, without weights.
-    Unweighted {
-        layer: Layer,
-        block: Block,
-    },
+    Unweighted(Divided),
     /// By moving memory only; its blocks are chosen as if it ran on the multipliers.
-    Transpose {
-        layer: Layer,
-        block: Block,
-    },
-    Elementwise(Elementwise),
-    /// For each column, products with all rows and then their sums.
-    MatMul {
-        product: Elementwise,
-        sum: (Layer, Block),
-        n_columns: f64,
-    },
+    Transpose(Divided),
+    Elementwise(Box<Elementwise>),
+    MatMul(Box<MatMul>),
     /// By the CPU, during which the accelerator fetches nothing.
     Cpu,
+}
+
+/// For each column, products with all rows and then their sums.
+#[derive(Clone, Debug)]
+pub struct MatMul {
+    pub product: Elementwise,
+    pub sum: (Layer, Block),
+    pub n_columns: f64,
 }
 
 impl<'a> Execution<'a> {
@@ -173,11 +195,11 @@ impl<'a> Execution<'a> {
     }
 
     pub fn layer(&self) -> Option<(Layer, Block)> {
-        match *self {
-            Execution::Weighted { layer, block, .. }
-            | Execution::Unweighted { layer, block }
-            | Execution::Transpose { layer, block } => Some((layer, block)),
-            Execution::Elementwise(_) | Execution::MatMul { .. } | Execution::Cpu => None,
+        match self {
+            Execution::Weighted { divided, .. }
+            | Execution::Unweighted(divided)
+            | Execution::Transpose(divided) => Some(**divided),
+            Execution::Elementwise(_) | Execution::MatMul(_) | Execution::Cpu => None,
         }
     }
 

@@ -63,14 +63,14 @@ pub fn with_staged_inputs(
 /// Whether copying the input and reading the copy takes less time than reading the input off chip.
 fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
     let Execution::Weighted {
-        layer,
-        block,
+        divided,
         weight_bytes,
         ..
-    } = step.execution
+    } = &step.execution
     else {
         return false;
     };
+    let ((layer, block), weight_bytes) = (**divided, *weight_bytes);
     let unbuffered = Unbuffered::of(accelerator, step);
     let read_bytes = step.bytes.ifm;
     let n_elements = layer.ifm.iter().product::<i64>();

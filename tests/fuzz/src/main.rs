@@ -9,6 +9,8 @@ use std::time::Instant;
 use litecast::learned::predictor::Predictor;
 use litecast_fuzz::campaign::{BATCH, Mutants, Tally, keep_panics};
 use litecast_fuzz::check::Target;
+use litecast_fuzz::file::File;
+use litecast_fuzz::hostile::CASES;
 use litecast_fuzz::memory::Counting;
 use litecast_fuzz::shapes::Shape;
 
@@ -22,11 +24,12 @@ const MAX_SHAPED: u64 = 100_000;
 const STATE_SECONDS: f64 = 10.0;
 
 const USAGE: &str = "usage: litecast-fuzz \
-    [--target reader|facts|estimate|batch|measurements|onnx|graph|configuration|mutants|shapes] \
+    [--target reader|facts|estimate|batch|measurements|onnx|graph|configuration|mutants|shapes|cases] \
     [--executions N] [--seconds N] [--seed N] [--seeds FOLDER]... [--findings FOLDER] [--state FILE] [--first CALL]
 Counts are kept in FILE, from which a run with the same target and seed goes on; executions count from the first run.
 `mutants` writes length-prefixed files to standard output, from those of one call on, for other programs to run, and
-`shapes` networks of so many operators as N executions, in each shape of graph, with their names before them.";
+`shapes` networks of so many operators as N executions, in each shape of graph, with their names before them; so does \
+`cases` with valid files that were made on purpose.";
 
 struct Args {
     target: String,
@@ -74,7 +77,17 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     if args.target == "shapes" {
-        return write_shapes(args.executions.min(MAX_SHAPED) as usize);
+        let n_operators = args.executions.min(MAX_SHAPED) as usize;
+        return write_files(
+            Shape::ALL.map(|shape| (format!("{shape:?}"), shape.file(n_operators))),
+        );
+    }
+    if args.target == "cases" {
+        return write_files(
+            CASES
+                .iter()
+                .map(|case| (case.name.to_owned(), (case.file)())),
+        );
     }
     let mutants = Mutants::new(args.seed, &args.seeds);
     let [tiny, small, large] = mutants.seeds.count();
@@ -145,12 +158,11 @@ fn write_prefixed(to: &mut impl Write, bytes: &[u8]) -> std::io::Result<()> {
     to.write_all(bytes)
 }
 
-fn write_shapes(n_operators: usize) -> ExitCode {
+/// Each with its name before it.
+fn write_files(files: impl IntoIterator<Item = (String, File)>) -> ExitCode {
     let mut out = std::io::stdout().lock();
-    for shape in Shape::ALL {
-        let name = format!("{shape:?}");
-        let file = shape.file(n_operators).write();
-        let written = [name.as_bytes(), &file].map(|bytes| write_prefixed(&mut out, bytes));
+    for (name, file) in files {
+        let written = [name.as_bytes(), &file.write()].map(|bytes| write_prefixed(&mut out, bytes));
         if written.iter().any(Result::is_err) {
             break;
         }

@@ -39,7 +39,7 @@ pub fn within_budget<T>(plan: impl FnOnce() -> T) -> (T, bool) {
 }
 
 /// How an operation is divided: what it computes at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Block {
     /// Outputs that are accumulated at a time.
     pub ofm: Hwc,

@@ -109,7 +109,7 @@ pub fn stages(
     is_as_trained: bool,
     in_sram: impl Fn(usize, IfmOfm<usize>) -> InSram,
 ) -> Vec<CascadeStage> {
-    let mut stages: Vec<CascadeStage> = Vec::new();
+    let mut stages: Vec<CascadeStage> = Vec::with_capacity(steps.iter().flatten().count());
     for (idx, step) in steps.iter().enumerate() {
         let Some(step) = step else { continue };
         let operation = &program.operations[order.operations[idx]];
@@ -173,7 +173,7 @@ fn has_rows(
             let is_binary_or_unary = operation.is_binary() || operation.action == Action::Unary;
             is_binary_or_unary && ifm.shape == ofm.shape
         }
-        (Execution::Transpose { .. }, _) | (_, None) => false,
+        (Execution::Transpose(_), _) | (_, None) => false,
         (_, Some(layer)) => match layer.kind {
             Kind::VectorProduct | Kind::MatrixProduct | Kind::ReduceSum => false,
             // An enlarged input has rows that the rolling buffer lacks.

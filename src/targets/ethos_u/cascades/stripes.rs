@@ -63,8 +63,8 @@ pub fn cascades<'a>(
             free_bytes: sram.free_bytes(stages[span.first].step),
             stripe: &stripe,
             before: (span.first.checked_sub(1))
-                .and_then(|before| steps[stages[before].step])
-                .map(|step| Buffer::default().slack(&step, sram.limit_bytes)),
+                .and_then(|before| steps[stages[before].step].as_ref())
+                .map(|step| Buffer::default().slack(step, sram.limit_bytes)),
         };
         let lowest = &rows[span.first..=span.last];
         let highest = stripes.highest(steps, lowest, &mut tries_left);

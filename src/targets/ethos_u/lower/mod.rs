@@ -92,6 +92,9 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         divide_reshaped(&mut program);
     }
     lay_out(&mut program, accelerator.is_u85());
+    // As long as the plan is made, which takes most memory of all.
+    program.operations.shrink_to_fit();
+    program.maps.shrink_to_fit();
     program
 }
 

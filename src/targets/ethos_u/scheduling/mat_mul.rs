@@ -7,7 +7,7 @@ use crate::targets::ethos_u::cycles::{Conditions, Elementwise, Part, operator_cy
 use crate::targets::ethos_u::geometry::{Hwc, IfmOfm, ceil_div};
 use crate::targets::ethos_u::layer::Layer;
 use crate::targets::ethos_u::program::{INT32_BYTES, Operation, Program};
-use crate::targets::ethos_u::scheduled_operation::{Execution, Read, ScheduledOperation};
+use crate::targets::ethos_u::scheduled_operation::{Execution, MatMul, Read, ScheduledOperation};
 
 /// Smallest side of a block of the products.
 const MIN_SIDE: i64 = 4;
@@ -56,11 +56,11 @@ pub fn mat_mul<'a>(
         second: Some((rows, false)),
         cycles_per_element: accelerator.output.product_to_wide(),
     };
-    let execution = Execution::MatMul {
+    let execution = Execution::MatMul(Box::new(MatMul {
         product,
         sum: (sum, block),
         n_columns,
-    };
+    }));
     let read = rows.iter().product::<i64>() as f64 * n_columns;
     let planned = accelerator.planned_feature_maps();
     let cycles = mat_mul_cycles(

@@ -4,6 +4,8 @@
 pub mod mat_mul;
 mod output_stage;
 
+use std::rc::Rc;
+
 use self::mat_mul::mat_mul;
 use self::output_stage::{chained_passes, output_stage};
 use super::accelerator::Accelerator;
@@ -69,7 +71,7 @@ pub fn schedule<'a>(
             ScheduledOperation {
                 execution: match operation.action {
                     Action::Transpose { .. } if !accelerator.is_u85() => {
-                        Execution::Transpose { layer, block }
+                        Execution::Transpose(Rc::new((layer, block)))
                     }
                     _ => step.execution,
                 },
@@ -82,9 +84,10 @@ pub fn schedule<'a>(
     };
     let last = chained.last().map_or(operation, |last| *last);
     let mut bytes = step.bytes;
-    if let (Action::Transpose { written, .. }, Execution::Unweighted { layer, block }) =
+    if let (Action::Transpose { written, .. }, Execution::Unweighted(divided)) =
         (operation.action, &step.execution)
     {
+        let (layer, block) = divided.as_ref();
         // Vela counts the blocks of the IFM as if they divided the OFM.
         let exchanged = Layer {
             ofm: written,
@@ -185,7 +188,7 @@ fn others(
     program: &Program,
     operation: &Operation,
     chained: &[&Operation],
-) -> [Option<Read>; MAX_OTHERS] {
+) -> Option<Box<[Option<Read>; MAX_OTHERS]>> {
     let mut others = [None; MAX_OTHERS];
     let mut within: Vec<usize> = operation.outputs.clone();
     let mut free = others.iter_mut();
@@ -207,7 +210,7 @@ fn others(
         }
         within.extend(&operation.outputs);
     }
-    others
+    others[0].is_some().then(|| Box::new(others))
 }
 
 /// A scheduled operation on the multipliers.
@@ -237,12 +240,11 @@ fn execution<'a>(
 ) -> Execution<'a> {
     match histogram.filter(|_| layer.kind.has_weights()) {
         Some(histogram) => Execution::Weighted {
-            layer,
-            block,
+            divided: Rc::new((layer, block)),
             histogram,
             weight_bytes: super::weights::encoded_bytes(accelerator, &layer, &block, histogram),
         },
-        None => Execution::Unweighted { layer, block },
+        None => Execution::Unweighted(Rc::new((layer, block))),
     }
 }
 
@@ -321,7 +323,7 @@ pub fn striped<'a>(
     let Some((layer, _)) = step.execution.layer() else {
         return Some(ScheduledOperation {
             stripe: Some(stripe),
-            ..*step
+            ..step.clone()
         });
     };
     let block = blocks::choose(accelerator, &layer.with_rows(stripe.rows))?;
@@ -337,6 +339,6 @@ pub fn striped<'a>(
         cycles,
         bytes,
         stripe: Some(stripe),
-        ..*step
+        ..step.clone()
     })
 }

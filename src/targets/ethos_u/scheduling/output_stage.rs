@@ -94,7 +94,7 @@ pub fn output_stage<'a>(
     };
     Some(ScheduledOperation {
         second,
-        ..ScheduledOperation::new(Execution::Elementwise(own), cycles, bytes)
+        ..ScheduledOperation::new(Execution::Elementwise(Box::new(own)), cycles, bytes)
     })
 }
 

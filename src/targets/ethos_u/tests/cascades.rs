@@ -93,7 +93,7 @@ fn large_feature_maps_are_cascaded() {
     let cascades = cascades(accelerator, &stages, &mut steps, |step, stripe| {
         Some(ScheduledOperation {
             stripe: Some(stripe),
-            ..*step
+            ..step.clone()
         })
     });
     let weights: f64 = layers.iter().map(|(_, bytes)| bytes).sum();
@@ -129,7 +129,7 @@ fn only_what_helps_is_cascaded() {
         cascades(accelerator, &stages, &mut steps, |step, stripe| {
             Some(ScheduledOperation {
                 stripe: Some(stripe),
-                ..*step
+                ..step.clone()
             })
         })
         .len()
@@ -157,7 +157,7 @@ fn stripes_are_tried_in_bounded_number() {
         n_striped.set(n_striped.get() + 1);
         Some(ScheduledOperation {
             stripe: Some(stripe),
-            ..*step
+            ..step.clone()
         })
     });
     println!("{} cascades, {} striped", cascades.len(), n_striped.get());

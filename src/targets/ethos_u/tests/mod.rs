@@ -2,6 +2,7 @@ mod cascades;
 mod hostile;
 mod transposes;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::accelerator::{ACCELERATORS, Accelerator};
@@ -156,18 +157,20 @@ fn blocks_and_cycles_are_those_of_vela() {
 }
 
 /// Whatever takes some time.
-const SOMETHING: Execution = Execution::Elementwise(Elementwise {
-    block: [1; 3],
-    shapes: IfmOfm::both([1; 3]),
-    element_bytes: IfmOfm::both(1),
-    is_brick: IfmOfm::both(false),
-    second: None,
-    cycles_per_element: 1.0,
-});
+fn something() -> Execution<'static> {
+    Execution::Elementwise(Box::new(Elementwise {
+        block: [1; 3],
+        shapes: IfmOfm::both([1; 3]),
+        element_bytes: IfmOfm::both(1),
+        is_brick: IfmOfm::both(false),
+        second: None,
+        cycles_per_element: 1.0,
+    }))
+}
 
 /// Nothing is read.
 fn idle() -> ScheduledOperation<'static> {
-    ScheduledOperation::new(SOMETHING, 10.0, IfmOfm::both(0.0))
+    ScheduledOperation::new(something(), 10.0, IfmOfm::both(0.0))
 }
 
 fn weighted<'a>(
@@ -177,8 +180,7 @@ fn weighted<'a>(
     histogram: &'a ByteHistogram,
 ) -> ScheduledOperation<'a> {
     let execution = Execution::Weighted {
-        layer,
-        block: chosen(accelerator, &layer),
+        divided: Rc::new((layer, chosen(accelerator, &layer))),
         weight_bytes,
         histogram,
     };
@@ -198,7 +200,7 @@ fn weights_are_buffered_where_it_pays() {
         [3, 3],
         [1, 1],
     );
-    let busy = ScheduledOperation::new(SOMETHING, 1e6, IfmOfm::both(0.0));
+    let busy = ScheduledOperation::new(something(), 1e6, IfmOfm::both(0.0));
     let histogram = histogram(&[1, 2]);
     let step = |layer| weighted(accelerator, layer, 4096.0, &histogram);
     let nothing = Buffer::default();
@@ -206,7 +208,7 @@ fn weights_are_buffered_where_it_pays() {
     let after =
         |before, step| buffers(accelerator, &[Some(before), None, Some(step)], &[], &room)[2];
     assert_eq!(after(idle(), step(once)), nothing);
-    assert_eq!(after(busy, step(once)), nothing);
+    assert_eq!(after(busy.clone(), step(once)), nothing);
     let fetched = after(busy, step(often));
     assert!(fetched.is_prefetched && fetched.bytes() == 4096.0);
     assert!(!buffers(accelerator, &[Some(step(often))], &[], &room)[0].is_prefetched);
@@ -233,7 +235,8 @@ fn buffers_fit_into_the_sram() {
             let block = chosen(accelerator, &layer);
             let bytes = encoded_bytes(accelerator, &layer, &block, &histogram);
             let step = weighted(accelerator, layer, bytes, &histogram);
-            for buffer in buffers(accelerator, &[Some(step); 3], &[], &[limit; 3]) {
+            let steps = std::array::from_fn::<_, 3, _>(|_| Some(step.clone()));
+            for buffer in buffers(accelerator, &steps, &[], &[limit; 3]) {
                 assert!(buffer.bytes() <= limit, "2^{exponent}: {buffer:?}");
                 // Slices are padded each by itself.
                 assert!(buffer.bytes() <= bytes * 1.1, "2^{exponent}: {buffer:?}");

@@ -256,14 +256,14 @@ impl<'a> Choice<'a> {
         before: Option<Slack>,
     ) -> Option<Self> {
         let Execution::Weighted {
-            layer,
-            block,
+            ref divided,
             weight_bytes,
             histogram,
         } = operation.execution
         else {
             return None;
         };
+        let (layer, block) = **divided;
         let reader = operation.reader.and_then(|idx| operations[idx].as_ref());
         let weights = Weights {
             accelerator,

@@ -1,6 +1,7 @@
 //! Buffers against sums over all slices, one by one.
 
 use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -154,8 +155,7 @@ fn check(accelerator: &Accelerator, layer: Layer, room_bytes: f64, slack_cycles:
     let block = blocks::choose(accelerator, &layer).unwrap();
     let histogram = histogram(&layer);
     let execution = Execution::Weighted {
-        layer,
-        block,
+        divided: Rc::new((layer, block)),
         weight_bytes: encoded_bytes(accelerator, &layer, &block, &histogram),
         histogram: &histogram,
     };

@@ -232,9 +232,9 @@ fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
         let mut row: BTreeMap<usize, f64> = BTreeMap::new();
         let mut seen: Vec<&str> = Vec::new();
         for work in network.works.iter().chain([&network.inference]) {
-            for (term, amount) in &work.terms {
+            for (term, amount) in work.terms.iter() {
                 let n_columns = columns.len();
-                let column = columns.entry((&*work.kernel, *term)).or_insert(n_columns);
+                let column = columns.entry((&*work.kernel, term)).or_insert(n_columns);
                 *row.entry(*column).or_default() += amount / count;
             }
             if !seen.contains(&&*work.kernel) {
