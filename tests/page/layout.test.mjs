@@ -138,3 +138,9 @@ test("1,000 operators with skips lie below each other", () => {
   assert.equal(n_rows, 1000);
   for (const [from, to] of edges) assert.ok(node_row[from] < node_row[to], `${from} to ${to}`);
 });
+
+test("a node with more readers than a call takes arguments is laid out", () => {
+  const n_readers = 200_000;
+  const { node_row } = layOutEdges(n_readers + 1, Array.from({ length: n_readers }, (_, i) => [0, i + 1]));
+  assert.deepEqual([node_row[0], node_row[1], node_row[n_readers]], [0, 1, 1]);
+});

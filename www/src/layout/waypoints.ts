@@ -11,7 +11,7 @@ export const MAX_WAYPOINTS = 40_000;
 interface Line {
   src: number;
   tensor: number;
-  readers: number[];
+  readers: Set<number>;
   last_row: number;
 }
 
@@ -61,8 +61,8 @@ function linesByLength(edges: Int32Array, row: Int32Array): Line[] {
     const [src, dst, tensor] = [edges[e], edges[e + 1], edges[e + 2]];
     if (row[dst] <= row[src]) continue;
     const key = `${src} ${tensor}`;
-    const line = lines.get(key) ?? { src, tensor, readers: [], last_row: 0 };
-    if (!line.readers.includes(dst)) line.readers.push(dst);
+    const line = lines.get(key) ?? { src, tensor, readers: new Set<number>(), last_row: 0 };
+    line.readers.add(dst);
     line.last_row = Math.max(line.last_row, row[dst]);
     lines.set(key, line);
   }

@@ -14,7 +14,8 @@ export function weigh({ node_widths, n_inputs, edges }: LayoutInput): Uint8Array
   for (let v = reached.pop(); v !== undefined; v = reached.pop()) {
     if (weight[v] === FED) continue;
     weight[v] = FED;
-    reached.push(...readers[v]);
+    // One by one: a tensor may have more readers than a call takes arguments.
+    for (const reader of readers[v]) reached.push(reader);
   }
   return weight;
 }
