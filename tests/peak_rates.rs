@@ -3,9 +3,9 @@
 
 use litecast::estimate::{ModelFile, estimate_on};
 use litecast::report::Report;
-use litecast::targets::choice::Choice;
+use litecast::targets::choice::known;
 use litecast::targets::gpu::bundle::Bundle;
-use litecast::targets::{Metric, Outcome, Target, gpu, registered};
+use litecast::targets::{Metric, Outcome, gpu};
 use serde_json::{Value, json};
 
 /// No target here moves more than this (the RTX 5090's data sheet), nor multiplies more (the A100's).
@@ -15,33 +15,6 @@ const MAX_MACS_PER_S: f64 = 156e12;
 const MAX_NPU_MACS_PER_S: f64 = 2.048e12;
 /// Weights and feature maps that caches may hold, at most.
 const MAX_CACHED_BYTES: f64 = 128e6;
-
-/// Every target that a choice may name, but those of boards.
-fn targets() -> Vec<Box<dyn Target>> {
-    let others = [
-        "ethos-u55-32",
-        "ethos-u65-256",
-        "ethos-u85-2048",
-        "stm32n6",
-        "cortex-m0plus-tflm",
-        "cortex-m7-tflm",
-        "cortex-m7-stm32h747",
-        "esp32-tflm",
-    ];
-    let chosen = |target: &&str| {
-        let choice = Choice {
-            target: Some((*target).to_owned()),
-            ..Choice::default()
-        };
-        choice.target().unwrap()
-    };
-    let others: Vec<_> = others.iter().map(chosen).collect();
-    registered()
-        .into_iter()
-        .chain(others)
-        .chain(gpu::targets(Bundle::shipped()))
-        .collect()
-}
 
 /// One operator from `x` to `y`, with weights where `weights` has a shape.
 fn graph(kind: &str, [x, y]: [&[u32]; 2], weights: Option<&[u32]>, attributes: Value) -> String {
@@ -63,7 +36,7 @@ fn graph(kind: &str, [x, y]: [&[u32]; 2], weights: Option<&[u32]>, attributes: V
 
 fn report(text: &str) -> Report {
     let file = ModelFile::new("made", text.as_bytes());
-    estimate_on(&[file], None, &targets())
+    estimate_on(&[file], None, &known().collect::<Vec<_>>())
         .unwrap()
         .remove(0)
         .unwrap()

@@ -371,16 +371,20 @@ pub fn known_targets() -> Vec<&'static str> {
     known
 }
 
-/// The available metrics of each of [`known_targets`] that needs no trained network.
-pub fn known_infos() -> Vec<TargetInfo> {
-    let infos = known_targets().into_iter().filter_map(|id| {
+/// Each of [`known_targets`], as it is without further choices.
+pub fn known() -> impl Iterator<Item = Box<dyn Target>> {
+    known_targets().into_iter().filter_map(|id| {
         let choice = Choice {
             target: Some(id.to_owned()),
             ..Choice::default()
         };
-        choice.target().ok()?.info(None)
-    });
-    infos.collect()
+        choice.target().ok()
+    })
+}
+
+/// The available metrics of each of [`known_targets`] that needs no trained network.
+pub fn known_infos() -> Vec<TargetInfo> {
+    known().filter_map(|target| target.info(None)).collect()
 }
 
 /// Every id that [`Choice::board`] may be, in the order of the table.

@@ -7,9 +7,8 @@ use litecast::estimate::{Detail, ModelFile, estimate_in};
 use litecast::formats::tflite::schema::{BuiltinOperator, BuiltinOptions};
 use litecast::learned::predictor::Predictor;
 use litecast::report::Report;
-use litecast::targets::choice::Choice;
-use litecast::targets::gpu::bundle::Bundle;
-use litecast::targets::{Metric, Outcome, Target, gpu, registered};
+use litecast::targets::choice::known;
+use litecast::targets::{Metric, Outcome};
 use litecast_fuzz::check::assert_sound;
 use litecast_fuzz::file::{File, Operator};
 use litecast_fuzz::options::{Options, Value};
@@ -43,29 +42,6 @@ fn ceiling(target: &str) -> Ceiling {
         bytes_per_s,
         held_bytes,
     }
-}
-
-fn targets() -> Vec<Box<dyn Target>> {
-    let others = [
-        "ethos-u55-32",
-        "ethos-u65-256",
-        "ethos-u85-2048",
-        "stm32n6",
-        "cortex-m0plus-tflm",
-        "cortex-m7-tflm",
-        "cortex-m7-stm32h747",
-        "esp32-tflm",
-    ];
-    let chosen = |target: &&str| {
-        let choice = Choice {
-            target: Some((*target).to_owned()),
-            ..Choice::default()
-        };
-        choice.target().expect("a target of the command")
-    };
-    let others: Vec<_> = others.iter().map(chosen).collect();
-    let gpus = gpu::targets(Bundle::shipped());
-    registered().into_iter().chain(others).chain(gpus).collect()
 }
 
 /// Kinds whose every output value is computed or copied, on all hardware, with an option table that is all 0, and how
@@ -300,7 +276,7 @@ const LONG_MS: f64 = 3.6e6;
 #[test]
 fn no_target_does_what_its_hardware_cannot() {
     let predictor = Predictor::shipped().expect("the shipped predictor loads");
-    let targets = targets();
+    let targets: Vec<_> = known().collect();
     let mut broken: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let (mut n_reports, mut n_compared) = (0, 0);
     for (case, tensor_type) in cases() {
