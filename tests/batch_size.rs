@@ -1,12 +1,12 @@
 //! Shapes for several inputs at a time against those that LiteRT gives them.
 
+use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::process::Command;
 
 use litecast::formats::tflite::{TensorType, parse};
 use litecast::graph::batch_size::set_batch;
-use litecast_needs::{python, shared_models};
+use litecast_needs::{json_lines, python, shared_models};
 use serde_json::Value;
 
 const BATCH: u32 = 3;
@@ -55,22 +55,12 @@ fn shapes_are_those_of_litert() {
 }
 
 fn resized() -> Vec<Value> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (Some(files), Some(python)) = (shared_models(), python("ai_edge_litert")) else {
         return Vec::new();
     };
-    let mut command = Command::new(&python);
-    command.arg(root.join("tests/resize_with_litert.py"));
-    command.args([&BATCH.to_string(), "0"]).args(files);
-    let output = command.output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let lines = lines.lines().filter(|line| line.starts_with('{'));
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    let mut arguments = vec![OsString::from(BATCH.to_string()), "0".into()];
+    arguments.extend(files.into_iter().map(OsString::from));
+    let lines = json_lines(&python, "resize_with_litert.py", arguments);
+    let documents = lines.iter().map(|line| serde_json::from_str(line).unwrap());
+    documents.collect()
 }

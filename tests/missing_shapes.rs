@@ -4,12 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use litecast::estimate::{ModelFile, estimate};
 use litecast::formats::tflite::{Model, parse};
 use litecast::graph::missing_shapes::{fill, set_input_sizes};
-use litecast_needs::{python, shared, tflite_files};
+use litecast_needs::{json_lines, python, shared, tflite_files};
 use serde_json::Value;
 
 /// Has no shapes but those of its input and its constants.
@@ -163,17 +162,11 @@ fn computed_shapes_are_those_of_litert() {
     let Some(python) = python("ai_edge_litert").filter(|_| !files.is_empty()) else {
         return;
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let erased = Path::new(env!("CARGO_TARGET_TMPDIR")).join("erased.tflite");
-    let mut command = Command::new(python);
-    command.arg(root.join("tests/shapes_with_litert.py"));
-    let output = command.arg(&erased).args(&files).output().unwrap();
-    let problem = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {problem}", output.status);
-    let lines = String::from_utf8(output.stdout).unwrap();
+    let arguments = std::iter::once(erased).chain(files);
     let mut compared = Compared::default();
-    for line in lines.lines().filter(|line| line.starts_with('{')) {
-        compare_with_litert(&mut compared, &serde_json::from_str(line).unwrap());
+    for line in json_lines(&python, "shapes_with_litert.py", arguments) {
+        compare_with_litert(&mut compared, &serde_json::from_str(&line).unwrap());
     }
     compared.print("shapes erased in the file");
     assert!(compared.differing.is_empty());
@@ -234,21 +227,12 @@ fn sizes_of_inputs_lead_to_the_shapes_of_litert() {
     let Some(python) = python("ai_edge_litert").filter(|_| !files.is_empty()) else {
         return;
     };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut command = Command::new(python);
-    command.arg(root.join("tests/resize_with_litert.py"));
-    let output = command
-        .args(["1", &MORE.to_string()])
-        .args(&files)
-        .output()
-        .unwrap();
-    let problem = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}: {problem}", output.status);
     let mut compared = Compared::default();
     let (mut n_refused, mut n_without_images) = (0, 0);
-    let lines = String::from_utf8(output.stdout).unwrap();
-    for line in lines.lines().filter(|line| line.starts_with('{')) {
-        let litert: Value = serde_json::from_str(line).unwrap();
+    let numbers = [1, MORE].map(|number| PathBuf::from(number.to_string()));
+    let arguments = numbers.into_iter().chain(files);
+    for line in json_lines(&python, "resize_with_litert.py", arguments) {
+        let litert: Value = serde_json::from_str(&line).unwrap();
         let path = Path::new(litert["file"].as_str().unwrap());
         let Some(shapes) = litert["shapes"].as_object() else {
             n_refused += 1;

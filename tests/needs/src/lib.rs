@@ -3,6 +3,7 @@
 //! it: `tools/test.sh` counts those lines.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -80,6 +81,26 @@ pub fn python_for(need: Need, modules: &str) -> Option<PathBuf> {
         skip(need, format!("no {modules} in {python}"));
     }
     has_them.then_some(python)
+}
+
+/// The JSON documents that a script of `tests/` prints, one a line.
+///
+/// Panics where it fails.
+pub fn json_lines<A: AsRef<OsStr>>(
+    python: &Path,
+    script: &str,
+    arguments: impl IntoIterator<Item = A>,
+) -> Vec<String> {
+    let mut command = Command::new(python);
+    command
+        .arg(root().join("tests").join(script))
+        .args(arguments);
+    let output = command.output().expect("an interpreter");
+    let problem = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {problem}", output.status);
+    let text = String::from_utf8(output.stdout).expect("text");
+    let lines = text.lines().filter(|line| line.starts_with('{'));
+    lines.map(str::to_owned).collect()
 }
 
 /// A file or folder of `../shared`.
