@@ -56,9 +56,7 @@ impl EstimateError {
             Self::Predictor(error) => error.kind(),
         }
     }
-}
 
-impl EstimateError {
     /// Names of the dimensions that the file leaves open and [`ModelFile::dimensions`] has no size for, of the kind
     /// `unknown-dimension`; empty for all others.
     pub fn unknown_dimensions(&self) -> &[String] {

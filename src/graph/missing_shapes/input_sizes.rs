@@ -1,7 +1,10 @@
 //! Sizes for dimensions of inputs that a file leaves open, as LiteRT's `Interpreter::ResizeInputTensorStrict` sets them
 //! before a file is run.
 
-use super::{fill_subgraph, has_sound_size};
+use std::collections::HashMap;
+
+use super::values::MAX_COMPUTED_RANK;
+use super::{fill_subgraph, set};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::formats::shown;
 use crate::formats::tflite::{Format, MAIN_SUBGRAPH, Model, Subgraph, Tensor};
@@ -41,11 +44,16 @@ pub fn set_input_sizes(model: &mut Model, named: &[(String, u32)]) -> Result<(),
         return Ok(());
     }
     let subgraph = &mut model.subgraphs[MAIN_SUBGRAPH];
+    let places: HashMap<&str, usize> = named.iter().map(|(name, _)| &**name).zip(0..).collect();
     let mut is_used = vec![false; named.len()];
     let mut is_changed = vec![false; subgraph.tensors.len()];
     for (number, &input) in subgraph.inputs.iter().enumerate() {
-        let tensor = &mut subgraph.tensors[input];
-        is_changed[input] |= set_sizes(tensor, number, named, &mut is_used)?;
+        let size = |name: &str| {
+            let place = *places.get(name)?;
+            is_used[place] = true;
+            Some(named[place].1)
+        };
+        is_changed[input] |= set_sizes(&mut subgraph.tensors[input], number, size)?;
     }
     let unused =
         (named.iter().zip(&is_used)).filter_map(|((name, _), used)| (!used).then_some(name));
@@ -58,44 +66,37 @@ pub fn set_input_sizes(model: &mut Model, named: &[(String, u32)]) -> Result<(),
     Ok(())
 }
 
+/// None of a variable, which keeps its shape, and of a tensor of more dimensions than shapes are computed for.
 fn open_axes(tensor: &Tensor) -> impl Iterator<Item = usize> + '_ {
-    let signature = tensor.shape_signature.iter().flatten().enumerate();
+    let is_fixed = tensor.is_variable || tensor.shape.len() > MAX_COMPUTED_RANK;
+    let signature = tensor.shape_signature.iter().filter(move |_| !is_fixed);
+    let signature = signature.flatten().enumerate();
     signature.filter_map(|(axis, &size)| (size < 0).then_some(axis))
 }
 
-/// Whether one of the sizes is the tensor's.
+/// Sets the sizes that `size` has for names of the tensor's open dimensions; whether there was one.
 fn set_sizes(
     tensor: &mut Tensor,
     number: usize,
-    named: &[(String, u32)],
-    is_used: &mut [bool],
+    mut size: impl FnMut(&str) -> Option<u32>,
 ) -> Result<bool, InputSizeError> {
     let mut sizes: Vec<i64> = tensor.shape.iter().copied().map(i64::from).collect();
-    let mut set = Vec::new();
+    let mut given = Vec::new();
     for axis in open_axes(tensor) {
         let names = [
             format!("{}.{axis}", tensor.name),
             format!("{number}.{axis}"),
         ];
-        let found = names
-            .iter()
-            .find_map(|name| named.iter().position(|(wanted, _)| wanted == name));
-        if let Some(at) = found {
-            is_used[at] = true;
-            sizes[axis] = i64::from(named[at].1);
-            set.push(axis);
+        if let Some(size) = names.iter().find_map(|name| size(name)) {
+            sizes[axis] = i64::from(size);
+            given.push(axis);
         }
     }
-    if set.is_empty() {
+    if given.is_empty() {
         return Ok(false);
     }
-    let shape: Option<Vec<i32>> = sizes.iter().map(|&size| i32::try_from(size).ok()).collect();
     tensor.has_rank = false;
-    if let Some(shape) = shape {
-        tensor.shape = shape;
-        tensor.has_rank = has_sound_size(tensor);
-    }
-    if !tensor.has_rank {
+    if !set(tensor, &sizes) {
         let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
         return Err(InputSizeError {
             input: shown(&tensor.name),
@@ -103,7 +104,8 @@ fn set_sizes(
         });
     }
     if let Some(signature) = &mut tensor.shape_signature {
-        set.iter()
+        given
+            .iter()
             .for_each(|&axis| signature[axis] = tensor.shape[axis]);
     }
     Ok(true)

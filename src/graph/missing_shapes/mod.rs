@@ -126,19 +126,14 @@ fn set(tensor: &mut Tensor, shape: &Shape) -> bool {
         return false;
     };
     tensor.shape = sizes;
-    tensor.has_rank = has_sound_size(tensor);
+    tensor.has_rank = match tensor.tensor_type.bits_per_value() {
+        Some(_) => tensor.byte_len().is_some(),
+        None => tensor.element_count().is_some(),
+    };
     if !tensor.has_rank {
         tensor.shape = Vec::new();
     }
     !tensor.shape.is_empty()
-}
-
-/// Whether its bytes, or its values where they have no size, fit 64 bits.
-fn has_sound_size(tensor: &Tensor) -> bool {
-    match tensor.tensor_type.bits_per_value() {
-        Some(_) => tensor.byte_len().is_some(),
-        None => tensor.element_count().is_some(),
-    }
 }
 
 fn doubt(n_filled: usize) -> Option<Diagnostic> {
