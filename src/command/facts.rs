@@ -13,6 +13,9 @@ use super::table::Table;
 use super::terminal::{plain, wrapped};
 use super::{inputs, print, quantity, sections, terminal};
 
+/// Inputs or outputs listed one by one; recurrent models have hundreds of states.
+const MAX_LISTED_TENSORS: usize = 8;
+
 pub fn run(args: &FactsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let request = Request {
         targets: &TargetArgs::default(),
@@ -41,8 +44,11 @@ fn facts(document: &Document, with_operators: bool, width: usize) -> String {
         )
     });
     let tensors = |indices: &[usize]| {
-        let named = indices.iter().filter_map(|&idx| document.tensor_words(idx));
-        named.collect::<Vec<_>>().join(", ")
+        let first = indices.iter().take(MAX_LISTED_TENSORS);
+        let named = first.filter_map(|&idx| document.tensor_words(idx));
+        let n_more = indices.len().saturating_sub(MAX_LISTED_TENSORS);
+        let more = (n_more > 0).then(|| format!("and {n_more} more"));
+        named.chain(more).collect::<Vec<_>>().join(", ")
     };
     let rows = [
         (
