@@ -20,7 +20,7 @@ export function matchOperators(left: Report, right: Report): Match[] {
   const matches: Match[] = [];
   let [i, j] = [0, 0];
   for (const [to_i, to_j] of [...anchors, [left.operators.length, right.operators.length] as const]) {
-    matches.push(...withinGaps(left, right, matchBetween(left, right, i, to_i, j, to_j, keyOf)));
+    for (const match of withinGaps(left, right, matchBetween(left, right, i, to_i, j, to_j, keyOf))) matches.push(match);
     if (to_i < left.operators.length && to_j < right.operators.length) matches.push({ left: to_i, right: to_j });
     [i, j] = [to_i + 1, to_j + 1];
   }
@@ -77,8 +77,9 @@ function withinGaps(left: Report, right: Report, matches: Match[]): Match[] {
   let gap: Match[] = [];
   const close = (): void => {
     const [lefts, rights] = [gap.flatMap(({ left }) => (left === null ? [] : [left])), gap.flatMap(({ right }) => (right === null ? [] : [right]))];
-    if (lefts.length > 0 && rights.length > 0) found.push(...matchBetween(left, right, lefts[0], lefts[lefts.length - 1] + 1, rights[0], rights[rights.length - 1] + 1, (_, { name }) => name));
-    else found.push(...gap);
+    const is_between = lefts.length > 0 && rights.length > 0;
+    const between = (): Match[] => matchBetween(left, right, lefts[0], lefts[lefts.length - 1] + 1, rights[0], rights[rights.length - 1] + 1, (_, { name }) => name);
+    for (const match of is_between ? between() : gap) found.push(match);
     gap = [];
   };
   for (const match of matches) {
