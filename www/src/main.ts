@@ -420,7 +420,8 @@ async function showReport(key: string, report: Report, file: File | null, others
   const control: BatchControl = batchControl(report.batch, file && ((batch) => void openOne(file, { ...scenario, batch }, begin(file.name), control)));
   const is_compared = [...comparisons].some(([, { rows }]) => rows.some((row) => "key" in row && row.key === key));
   const back = is_compared ? el("button", { type: "button", onclick: () => history.back() }, "← All files") : null;
-  const sizes = sizesControl(openSizes(report, scenario.dimensions), file && ((dimensions) => change({ ...scenario, dimensions })));
+  const withSizes = (sizes: Sizes): Scenario => ({ ...scenario, dimensions: { ...scenario.dimensions, ...sizes } });
+  const sizes = sizesControl(openSizes(report, scenario.dimensions), file && ((wanted) => change(withSizes(wanted))));
   const buttons = [back, control.element, ...sizes, takeAwayMenu(report, focus, parts, signal)].filter((button) => button !== null);
   show("report", report.file, buttons, parts.elements, facts.filter(Boolean).join(" · "));
   if (!isBusyComparing()) {

@@ -13,22 +13,25 @@ const [TEXT_SIZE, IMAGE_SIZE] = [128, 224];
 /** Those of a report, as they were counted. The first dimension is the batch, which is asked for by itself. */
 export function openSizes({ model, tensors }: Report, given: Sizes): Sizes {
   const sizes: Record<string, number> = { ...given };
-  model.inputs.forEach((input, number) => {
-    const { name, shape, shape_signature } = tensors[input];
+  const inputs = model.inputs.map((input) => tensors[input]);
+  const n_named = new Map<string, number>();
+  for (const { name } of inputs) n_named.set(name, (n_named.get(name) ?? 0) + 1);
+  inputs.forEach(({ name, shape, shape_signature }, number) => {
+    // Names may be missing, or those of several inputs.
+    const is_named = name !== "" && n_named.get(name) === 1;
     (shape_signature ?? []).forEach((size, axis) => {
-      const names = [`${name}.${axis}`, `${number}.${axis}`];
-      if (size < 0 && axis > 0 && !names.some((known) => known in given)) sizes[names[0]] = shape[axis];
+      if (size < 0 && axis > 0) sizes[`${is_named ? name : number}.${axis}`] = shape[axis];
     });
   });
   return sizes;
 }
 
-/** Beside a report: `change` is called with all sizes once one of them is another; null where the file is not at hand. */
+/** Beside a report: `change` is called with the sizes shown once one is another; null where the file is not at hand. */
 export function sizesControl(sizes: Sizes, change: ((sizes: Sizes) => void) | null): HTMLElement[] {
   const fields = Object.entries(sizes).slice(0, MAX_SHOWN).map(([name, size]) => sizeField(name, size, change === null));
   const apply = (): void => {
     const wanted = valuesOf(fields);
-    if (wanted && fields.some(({ name, input }) => wanted[name] !== sizes[name] && input.isConnected)) change?.({ ...sizes, ...wanted });
+    if (wanted && fields.some(({ name }) => wanted[name] !== sizes[name])) change?.(wanted);
   };
   return fields.map(({ input, element }) => {
     input.addEventListener("change", apply);
