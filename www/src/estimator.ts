@@ -197,7 +197,7 @@ class EstimateWorker {
     const answer = this.#messenger.request<Estimated>(call, call.model instanceof ArrayBuffer ? [call.model] : []);
     const ended = answer.then(
       ({ report, memory_bytes }) => {
-        if (!call.is_summary) void this.#hash(report);
+        if (call.key !== null) void this.#hash(report);
         if (memory_bytes > MAX_KEPT_MEMORY_BYTES) this.#retire();
       },
       (error: unknown) => (error instanceof KnownError && error.kind === "internal" ? this.close() : undefined), // after a trap memory can be in any state

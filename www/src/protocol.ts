@@ -58,7 +58,7 @@ export interface WarmUpCall {
   bytes: ArrayBuffer;
 }
 
-/** Asks for the SHA-256 of the last report's file, which takes as long as the estimate: null where the report has it. */
+/** Asks for the SHA-256 of the file of the last report that is kept, which takes as long as the estimate: null where the report has it. */
 export interface HashedCall {
   kind: "hashed";
 }

@@ -15,7 +15,7 @@ let has_predictor = false;
 let is_used = false;
 /** The last file that was read before its estimate was asked for. */
 let ahead: { number: number; bytes: ArrayBuffer } | null = null;
-/** Of the file of the last report: null where the report has it. */
+/** Of the file of the last report that is kept: null where the module has computed it. */
 let hashed: Promise<string> | null = null;
 /** The last report, in the browser's database. */
 let kept: Promise<void> = Promise.resolve();
@@ -61,10 +61,13 @@ function estimate(call: EstimateCall): Estimated {
   is_used = true;
   const { key, scenario } = call;
   const bytes = call.model instanceof ArrayBuffer ? call.model : read(call.model);
-  const is_hashed_here = !call.is_summary && isSecureContext;
+  // Other reports are parts of one that is kept.
+  const is_hashed_here = key !== null && isSecureContext;
   const report = reportOf(call, new Uint8Array(bytes), is_hashed_here ? NOT_YET : undefined);
-  if (is_hashed_here) report.sha256 = null;
-  hashed = is_hashed_here ? hash(report, bytes) : null;
+  if (is_hashed_here) {
+    report.sha256 = null;
+    hashed = hash(report, bytes);
+  }
   if (scenarioWords(scenario).length > 0) report.what_if = scenario;
   if (key !== null) kept = keep(key, report);
   return { report, memory_bytes: litecast.memory_bytes };
