@@ -177,8 +177,10 @@ hostile-page: page ## Drop a thousand hostile files on one page in headless Chro
 	@$(FUZZER) --target mutants --executions 512 --seed $(FUZZ_SEED) $(FUZZ_SEEDS) > target/mutants
 	@node tests/page/hostile.mjs --mutants target/mutants
 
-small-files: page ## Print the slowest and largest of the corpus of hostile files on the page, in headless Chromium
-	@node tests/page/small.mjs
+small-files: page ## Print the slowest and largest of the hostile files below 2 MB on the page, in headless Chromium
+	cargo build --release -p litecast -p litecast-fuzz --bin litecast-fuzz $(FUZZ_CHECKS)
+	@$(FUZZER) --target cases > target/cases
+	@node tests/page/small.mjs --cases target/cases
 
 size: ## Print the bytes a visitor downloads: raw, gzip and brotli
 	@tools/size.sh

@@ -1,6 +1,6 @@
 /**
  * Files below 2 MB on one page: `node tests/page/small.mjs [--cases FILE] [FILE OR FOLDER...]`. Each is dropped, the corpus
- * of hostile files without others, and the page has to end in a report or a refusal in words. Prints the slowest, from the
+ * of hostile files where none is named, and the page has to end in a report or a refusal in words. Prints the slowest, from the
  * drop to the screen, and what the page's process held at most beyond what it held before the file; ends with 1 beyond the
  * limits. FILE is what `litecast-fuzz --target cases` wrote: names with files.
  */
@@ -24,7 +24,7 @@ const N_LISTED = 5;
 const { values, positionals } = parseArgs({ options: { cases: { type: "string" } }, allowPositionals: true });
 
 async function* files() {
-  for (const given of positionals.length || values.cases ? positionals : [CORPUS]) {
+  for (const given of positionals.length > 0 ? positionals : [CORPUS]) {
     const is_folder = (await stat(given)).isDirectory();
     const names = is_folder ? (await readdir(given)).sort().map((name) => path.join(given, name)) : [given];
     for (const name of names) yield [path.basename(name), await readFile(name)];
