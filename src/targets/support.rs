@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::formats::tflite::TensorType;
+use crate::formats::tflite::{Operator, TensorType};
+use crate::graph::analysis::shape;
+use crate::graph::{Graph, Node};
 
 /// An operator that a target does not run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,11 +76,26 @@ pub enum UnsupportedReason {
     LargeDimensions {
         max: i64,
     },
+    /// A dimension of an input or an output, other than the first, has a size that is known only at run time.
+    OpenDimension {
+        axis: usize,
+    },
     /// No network with a published latency contains such an operator.
     NeverMeasured,
 }
 
 impl UnsupportedReason {
+    /// [`Self::OpenDimension`] of an operator, where it has one. No compiler for an accelerator takes such an operator.
+    pub fn open_dimension(graph: &Graph, node: &Node) -> Option<Self> {
+        let Operator {
+            inputs, outputs, ..
+        } = node.operator;
+        let tensors = inputs.iter().flatten().chain(outputs);
+        let mut axes = tensors.filter_map(|&idx| shape::open_axis(graph.tensor(idx)));
+        axes.find(|&axis| axis > 0)
+            .map(|axis| Self::OpenDimension { axis })
+    }
+
     /// Stable identifier for programs, kebab-case.
     pub fn code(&self) -> &'static str {
         match self {
@@ -103,6 +120,7 @@ impl UnsupportedReason {
             Self::SeveralOutputRows | Self::SeveralInputRows => "rows",
             Self::TooManyValues { .. } => "values",
             Self::LargeDimensions { .. } => "dimensions",
+            Self::OpenDimension { .. } => "dynamic-shape",
             Self::NeverMeasured => "never-measured",
         }
     }
@@ -165,6 +183,9 @@ impl fmt::Display for UnsupportedReason {
             Self::TooManyValues { max } => write!(f, "more than {max} values"),
             Self::LargeDimensions { max } => {
                 write!(f, "more than {max} elements in the largest dimensions")
+            }
+            Self::OpenDimension { axis } => {
+                write!(f, "the size of dimension {axis} is known only at run time")
             }
             Self::NeverMeasured => f.write_str("no published latency includes it"),
         }

@@ -160,7 +160,7 @@ fn of_dynamic_shapes(graph: &Graph) -> Option<Diagnostic> {
             Severity::Warning,
             "dynamic-shape",
             format!(
-                "{} dimensions known only at run time: MACs and bytes are counted with the sizes that the file stores, and are too small",
+                "{} dimensions known only at run time: MACs and bytes are counted with the sizes that the file stores, and are too small: give the sizes of its inputs",
                 having(n, "tensor")
             ),
         )),

@@ -22,11 +22,14 @@ pub enum Dynamic {
     OtherDimensions,
 }
 
+/// The last dimension whose size is known only at run time.
+pub fn open_axis(tensor: &Tensor) -> Option<usize> {
+    let signature = tensor.shape_signature.as_ref()?;
+    signature.iter().rposition(|&dimension| dimension < 0)
+}
+
 pub fn dynamic(tensor: &Tensor) -> Dynamic {
-    let Some(signature) = &tensor.shape_signature else {
-        return Dynamic::Nothing;
-    };
-    match signature.iter().rposition(|&dimension| dimension < 0) {
+    match open_axis(tensor) {
         None => Dynamic::Nothing,
         Some(0) => Dynamic::FirstDimension,
         Some(_) => Dynamic::OtherDimensions,

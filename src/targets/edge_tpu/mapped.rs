@@ -129,7 +129,9 @@ fn left(graph: &Graph, node: &Node) -> Option<UnsupportedReason> {
     match kind {
         RECURRENT => Some(UnsupportedReason::NeverMeasured),
         _ if !is_supported => Some(UnsupportedReason::NotSupported),
-        _ => refused_type(graph, node).or_else(|| refused_shape(graph, node, kind)),
+        _ => refused_type(graph, node)
+            .or_else(|| UnsupportedReason::open_dimension(graph, node))
+            .or_else(|| refused_shape(graph, node, kind)),
     }
 }
 

@@ -72,7 +72,9 @@ fn refusal(graph: &Graph, node: &Node, npu: Npu) -> Option<UnsupportedReason> {
     if !is_listed(kind, npu) {
         return Some(UnsupportedReason::NotListed);
     }
-    refused_type(graph, node, kind, npu).or_else(|| refused_shape(graph, node, kind, npu))
+    refused_type(graph, node, kind, npu)
+        .or_else(|| UnsupportedReason::open_dimension(graph, node))
+        .or_else(|| refused_shape(graph, node, kind, npu))
 }
 
 fn is_listed(kind: OpKind, npu: Npu) -> bool {
