@@ -82,6 +82,11 @@ impl Brick {
         ceil_div(self.kernel, self.kernel_step) * (self.kernel_step + self.n_idle)
     }
 
+    /// Weights of the layer.
+    pub fn n_weights(&self) -> f64 {
+        (self.kernel * self.ofm * self.ifm) as f64
+    }
+
     /// Weights and zeros of the stream.
     pub fn n_values(&self) -> f64 {
         let kernel = self.whole_kernel();

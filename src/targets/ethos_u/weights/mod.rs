@@ -38,9 +38,17 @@ pub fn encoded_bytes(
     histogram: &ByteHistogram,
 ) -> f64 {
     let brick = Brick::of(accelerator, layer, block);
-    let padding = (brick.n_values() - histogram.n_bytes as f64).max(0.0);
+    // A file may store more bytes than the layer has weights.
+    let n_weights = brick.n_weights().min(histogram.n_bytes as f64);
+    let padding = brick.n_values() - n_weights;
     let leaves_rare = !accelerator.is_as_trained;
-    let values = Values::kept(histogram, padding, &brick.zero_runs(), leaves_rare);
+    let values = Values::kept(
+        histogram,
+        n_weights,
+        padding,
+        &brick.zero_runs(),
+        leaves_rare,
+    );
     let n_cores = accelerator.n_weight_streams as f64;
     let n_slices = (brick.n_values() / n_cores / SLICE_VALUES).ceil();
     let front_bits = n_slices * SLICE_BITS + values.header_bits + END_BITS;
@@ -106,6 +114,14 @@ fn fast_bytes(
 /// Encoded bytes of a constant without headers, with `padding` times as many zeros added, no two of them
 /// adjacent.
 pub fn coded_bytes(histogram: &ByteHistogram, padding: f64) -> f64 {
-    let padding = histogram.n_bytes as f64 * padding;
-    Values::kept(histogram, padding, &NO_ZERO_RUNS, false).bits / 8.0
+    let n_weights = histogram.n_bytes as f64;
+    Values::kept(
+        histogram,
+        n_weights,
+        n_weights * padding,
+        &NO_ZERO_RUNS,
+        false,
+    )
+    .bits
+        / 8.0
 }

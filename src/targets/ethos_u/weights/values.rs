@@ -68,10 +68,12 @@ struct Kept {
 }
 
 impl Values {
-    /// The values of a histogram and `padding` zeros, some of which form `zero_runs`. A stream that differs in nothing but
-    /// its size from one seen a short time before on this thread takes one comparison.
+    /// The values of `n_weights` weights as a histogram distributes them and of `padding` zeros, some of which form
+    /// `zero_runs`. A stream that differs in nothing but its size from one seen a short time before on this thread takes
+    /// one comparison.
     pub fn kept(
         histogram: &ByteHistogram,
+        n_weights: f64,
         padding: f64,
         zero_runs: &[ZeroRuns; 4],
         leaves_rare: bool,
@@ -79,7 +81,6 @@ impl Values {
         thread_local! {
             static KEPT: RefCell<Vec<Option<Kept>>> = const { RefCell::new(Vec::new()) };
         }
-        let n_weights = histogram.n_bytes as f64;
         if n_weights == 0.0 {
             let empty = Sample::of(&Ranked::empty(), padding, zero_runs, leaves_rare);
             return empty.values(1.0, zero_runs);
@@ -233,7 +234,8 @@ mod tests {
                 let leaves_rare = seed % 3 == 0;
                 let anew = Sample::of(&ranked, padding, &zero_runs, leaves_rare);
                 let anew = anew.values(1.0, &zero_runs);
-                let kept = Values::kept(&histogram, padding, &zero_runs, leaves_rare);
+                let n_weights = histogram.n_bytes as f64;
+                let kept = Values::kept(&histogram, n_weights, padding, &zero_runs, leaves_rare);
                 assert_eq!(kept.n_distinct, anew.n_distinct, "stream {seed}");
                 assert_eq!(kept.header_bits, anew.header_bits, "stream {seed}");
                 largest = largest.max((kept.bits - anew.bits).abs() / anew.bits.max(1.0));
@@ -248,6 +250,7 @@ mod tests {
         };
         let uncounted = Values::kept(
             &empty,
+            empty.n_bytes as f64,
             0.0,
             &[ZeroRuns {
                 length: 0.0,
