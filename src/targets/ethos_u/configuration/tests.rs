@@ -45,17 +45,17 @@ fn what_is_wrong_is_said_with_line_and_reason() {
         (
             "core_clock=1e9",
             "core_clock=fast",
-            "line 2: core_clock: expected a number above 0, at most 1000000000000, found `fast`",
+            "line 2: core_clock: expected a number from 1000 to 1000000000000, found `fast`",
         ),
         (
             "core_clock=1e9",
             "core_clock=-1",
-            "line 2: core_clock: expected a number above 0",
+            "line 2: core_clock: expected a number from 1000",
         ),
         (
             "core_clock=1e9",
             "core_clock=nan",
-            "line 2: core_clock: expected a number above 0",
+            "line 2: core_clock: expected a number from 1000",
         ),
         (
             "core_clock=1e9\n",

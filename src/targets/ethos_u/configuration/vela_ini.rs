@@ -9,6 +9,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use super::memory_mode::{MemoryMode, Placement};
 use super::system::{MemoryArea, MemoryParameters, SystemConfiguration};
@@ -19,8 +20,8 @@ const MAX_INI_BYTES: usize = 1 << 20;
 /// Maximum number of sections that an error lists.
 const MAX_NAMES: usize = 12;
 /// Limits of memories and clocks. Beyond them, products of cycles and bytes lose their meaning.
-const MAX_CLOCK_HZ: f64 = 1e12;
-const MAX_CLOCK_SCALE: f64 = 1024.0;
+const CLOCK_HZ: RangeInclusive<f64> = 1e3..=1e12;
+const CLOCK_SCALE: RangeInclusive<f64> = 1e-6..=1024.0;
 const MAX_PORTS: i64 = 64;
 const MAX_BURST_BYTES: i64 = 1 << 16;
 const MAX_LATENCY_CYCLES: i64 = 1 << 20;
@@ -92,16 +93,12 @@ impl Entry {
             .ok_or_else(|| self.expected(&format!("a whole number from {least} to {most}")))
     }
 
-    /// Above 0.
-    fn number(&self, most: f64) -> Result<f64, IniError> {
-        self.number_of(&self.value, most)
-    }
-
-    fn number_of(&self, value: &str, most: f64) -> Result<f64, IniError> {
+    fn number_of(&self, value: &str, range: RangeInclusive<f64>) -> Result<f64, IniError> {
         let value = value.parse().ok();
-        value
-            .filter(|&value: &f64| value > 0.0 && value <= most)
-            .ok_or_else(|| self.expected(&format!("a number above 0, at most {most}")))
+        value.filter(|value| range.contains(value)).ok_or_else(|| {
+            let (least, most) = range.into_inner();
+            self.expected(&format!("a number from {least} to {most}"))
+        })
     }
 
     fn area(&self) -> Result<MemoryArea, IniError> {
@@ -269,7 +266,7 @@ impl VelaIni {
                 format!("[{SYSTEM_PREFIX}{}]: expected core_clock", shown(name)),
             )
         })?;
-        let clock_hz = clock.number_of(&clock.digits(), MAX_CLOCK_HZ)?;
+        let clock_hz = clock.number_of(&clock.digits(), CLOCK_HZ)?;
         let memories = memories(&family)?;
         let ports = Self::ports(&family, name, Reader::Core)?;
         for (area, entry) in ports {
@@ -487,7 +484,7 @@ fn memories(family: &[&Section]) -> Result<[Option<MemoryParameters>; 4], IniErr
             };
             let mut memory: MemoryParameters = memories[area as usize].unwrap_or_default();
             match parameter {
-                "clock_scale" => memory.clock_scale = entry.number(MAX_CLOCK_SCALE)?,
+                "clock_scale" => memory.clock_scale = entry.number_of(&entry.value, CLOCK_SCALE)?,
                 "ports_used" => memory.ports_used = entry.integer(1, MAX_PORTS)?,
                 "burst_length" => memory.burst_bytes = entry.integer(1, MAX_BURST_BYTES)?,
                 "read_latency" => {
