@@ -102,7 +102,7 @@ fn contradiction(model: &Model, tensors: &[Tensor], operator: &Operator) -> Opti
     if let Some(why) = against_subgraphs(model, tensors, operator) {
         return Some(why);
     }
-    let call = Call {
+    let call = OperatorCall {
         tensors,
         buffers: &model.buffers,
         operator,
@@ -167,7 +167,7 @@ fn is_alike(model: &Model, one: &Tensor, other: &Tensor) -> bool {
 }
 
 /// One operator of a subgraph.
-struct Call<'c> {
+struct OperatorCall<'c> {
     tensors: &'c [Tensor],
     buffers: &'c [Buffer<'c>],
     operator: &'c Operator,
@@ -177,11 +177,11 @@ struct Call<'c> {
 type Sizes = Vec<Option<i32>>;
 
 /// Substitute for the size of a dimension that is known only at run time: large, and a multiple of common divisors.
-const MANY: i32 = 5040;
+const OPEN_SIZE: i32 = 5040;
 
 const OTHER_SHAPE: &str = "the output has another shape than the inputs give it";
 
-impl Call<'_> {
+impl OperatorCall<'_> {
     /// Whether a tensor has open dimensions. Those of a constant are known, whatever its signature says.
     fn is_open(&self, tensor: &Tensor) -> bool {
         let buffer = self.buffers.get(tensor.buffer_idx);
@@ -252,7 +252,7 @@ impl Call<'_> {
             |tensor: &Tensor| (1..tensor.shape.len()).any(|at| self.is_open_at(tensor, at));
         let is_batch = !self.operands().any(beyond_first);
         let output = &self.tensors[*self.operator.outputs.first()?];
-        let sizes = [None, Some(MANY), output.shape.first().copied()];
+        let sizes = [None, Some(OPEN_SIZE), output.shape.first().copied()];
         let (mut known, mut refused) = (Vec::new(), None);
         for size in sizes {
             match self.with_open(size) {

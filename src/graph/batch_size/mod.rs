@@ -9,7 +9,7 @@ mod rules;
 
 use std::num::NonZeroU32;
 
-use self::rules::{Call, require};
+use self::rules::{OperatorCall, require};
 use crate::formats::tflite::{MAIN_SUBGRAPH, Model, Tensor};
 
 /// Largest batch size. No measurement has a larger one, and with a thousand times the values of a shape in the file,
@@ -74,7 +74,7 @@ pub fn set_batch(model: &mut Model, batch: NonZeroU32) -> Result<(), BatchError>
         batched[input] = true;
     }
     for operator_idx in 0..subgraph.operators.len() {
-        let call = Call {
+        let call = OperatorCall {
             subgraph,
             buffers,
             batched: &batched,

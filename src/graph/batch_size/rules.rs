@@ -10,7 +10,7 @@ const CONSTANT: &str = "meets the inputs with values whose first dimension does 
 pub const UNKNOWN: &str = "is not known to leave the first dimension alone";
 
 /// One operator, with what is known about its inputs.
-pub struct Call<'c, 'm> {
+pub struct OperatorCall<'c, 'm> {
     pub subgraph: &'c Subgraph,
     pub buffers: &'c [Buffer<'m>],
     /// By tensor: whether its first dimension is the batch, or a multiple of it.
@@ -19,7 +19,7 @@ pub struct Call<'c, 'm> {
     pub operator: &'c Operator,
 }
 
-impl Call<'_, '_> {
+impl OperatorCall<'_, '_> {
     /// The tensors whose first dimension grows with the batch size, or why this is unknown.
     pub fn grown(&self) -> Result<Vec<usize>, &'static str> {
         let mut read = self.operator.inputs.iter().flatten();

@@ -23,7 +23,7 @@ pub enum Unshaped {
 
 pub type Known<T> = Result<T, Unshaped>;
 
-pub struct Call<'c, 'm> {
+pub struct OperatorCall<'c, 'm> {
     pub tensors: &'c [Tensor],
     pub buffers: &'c [Buffer<'m>],
     /// By tensor: values that were computed from shapes.
@@ -31,7 +31,7 @@ pub struct Call<'c, 'm> {
     pub operator: &'c Operator,
 }
 
-impl<'c> Call<'c, '_> {
+impl<'c> OperatorCall<'c, '_> {
     /// An input whose shape is known.
     pub fn tensor(&self, place: usize) -> Known<&'c Tensor> {
         let tensor_idx = self.operator.inputs.get(place).copied().flatten();

@@ -1,11 +1,11 @@
 //! Layers with weights or windows, and what works value by value.
 
 use super::call::Unshaped::{Contradiction, Unknown};
-use super::call::{Call, Known, Shape, require, whole};
+use super::call::{Known, OperatorCall, Shape, require, whole};
 use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::graph::analysis::window::windows;
 
-impl Call<'_, '_> {
+impl OperatorCall<'_, '_> {
     /// Dimensions of all inputs, from the last on: equal, or 1.
     pub fn broadcast(&self) -> Known<Shape> {
         let shapes = self.shapes()?;

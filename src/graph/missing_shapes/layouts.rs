@@ -1,10 +1,10 @@
 //! Operators that move values, and reductions.
 
 use super::call::Unshaped::{Contradiction, Unknown};
-use super::call::{Call, Known, Shape, axis, require, whole};
+use super::call::{Known, OperatorCall, Shape, axis, require, whole};
 use crate::formats::tflite::BuiltinOptions;
 
-impl Call<'_, '_> {
+impl OperatorCall<'_, '_> {
     pub fn joined(&self, along: i32) -> Known<Shape> {
         let shapes = self.shapes()?;
         let mut joined = self.shape(0)?;

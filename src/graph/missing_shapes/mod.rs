@@ -18,7 +18,7 @@ mod values;
 use std::collections::HashMap;
 
 pub use self::call::Unshaped;
-use self::call::{Call, Shape};
+use self::call::{OperatorCall, Shape};
 pub use self::input_sizes::{InputSizeError, set_input_sizes};
 pub use self::rules::Outputs;
 use self::values::MAX_COMPUTED_RANK;
@@ -47,7 +47,7 @@ pub fn outputs(
     buffers: &[Buffer],
     operator: &Operator,
 ) -> Result<Outputs, Unshaped> {
-    rules::outputs(&Call {
+    rules::outputs(&OperatorCall {
         tensors,
         buffers,
         computed: &HashMap::new(),
@@ -68,7 +68,7 @@ fn fill_subgraph(subgraph: &mut Subgraph, buffers: &[Buffer]) -> usize {
     let mut computed = HashMap::new();
     let mut n_filled = 0;
     for operator in operators.iter() {
-        let call = Call {
+        let call = OperatorCall {
             tensors,
             buffers,
             computed: &computed,

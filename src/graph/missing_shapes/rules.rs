@@ -1,7 +1,7 @@
 //! The shapes of each operator's results, from the shapes of its inputs.
 
 use super::call::Unshaped::Unknown;
-use super::call::{Call, Known, Shape, require};
+use super::call::{Known, OperatorCall, Shape, require};
 use crate::formats::tflite::{BuiltinOptions, LstmKernelType, OpKind};
 use crate::graph::kinds::{BROADCASTING, REDUCING, SHAPE_KEEPING};
 
@@ -25,7 +25,7 @@ impl Outputs {
     }
 }
 
-pub fn outputs(call: &Call) -> Known<Outputs> {
+pub fn outputs(call: &OperatorCall) -> Known<Outputs> {
     use BuiltinOptions as O;
     match (call.operator.code.kind, &call.operator.options) {
         (OpKind::Split, O::Split { num_splits }) => call.split(*num_splits).map(Outputs::Alike),
@@ -37,7 +37,7 @@ pub fn outputs(call: &Call) -> Known<Outputs> {
 }
 
 /// The shape of the first result.
-fn only(call: &Call) -> Known<Shape> {
+fn only(call: &OperatorCall) -> Known<Shape> {
     match call.operator.code.kind {
         OpKind::Select => call.shape(1),
         kind if BROADCASTING.contains(&kind) => call.broadcast(),
@@ -55,7 +55,7 @@ fn only(call: &Call) -> Known<Shape> {
 /// Operators whose results have the shape of the first input, whatever the other inputs are.
 const LIKE_FIRST_INPUT: &[OpKind] = &[OpKind::Densify, OpKind::ReverseSequence, OpKind::ReverseV2];
 
-fn of_layer(call: &Call) -> Known<Shape> {
+fn of_layer(call: &OperatorCall) -> Known<Shape> {
     use BuiltinOptions as O;
     match (call.operator.code.kind, &call.operator.options) {
         (OpKind::Conv2d, options) => call.convolution(options),
@@ -97,7 +97,7 @@ fn of_length(n_values: usize) -> Known<Shape> {
     Ok(vec![i64::try_from(n_values).map_err(|_| Unknown)?])
 }
 
-fn of_layout(call: &Call) -> Known<Shape> {
+fn of_layout(call: &OperatorCall) -> Known<Shape> {
     use BuiltinOptions as O;
     match (call.operator.code.kind, &call.operator.options) {
         (OpKind::Concatenation, O::Concatenation { axis, .. }) => call.joined(*axis),

@@ -1,10 +1,10 @@
 //! Parts of a tensor.
 
 use super::call::Unshaped::{Contradiction, Unknown};
-use super::call::{Call, Known, Shape, require};
+use super::call::{Known, OperatorCall, Shape, require};
 use crate::formats::tflite::BuiltinOptions;
 
-impl Call<'_, '_> {
+impl OperatorCall<'_, '_> {
     /// A size of −1 takes all that is left.
     pub fn sliced(&self) -> Known<Shape> {
         let (input, begin, sizes) = (self.shape(0)?, self.values(1)?, self.values(2)?);

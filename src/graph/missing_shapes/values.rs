@@ -1,7 +1,7 @@
 //! Values that are computed from shapes and determine the shape of another tensor: if converters do not know the batch
 //! size, they express it by `SHAPE`, `STRIDED_SLICE`, `PACK`.
 
-use super::call::Call;
+use super::call::OperatorCall;
 use super::slices::Range;
 use crate::formats::tflite::{BuiltinOptions, OpKind, TensorType};
 
@@ -11,7 +11,7 @@ pub const MAX_COMPUTED_RANK: usize = 8;
 
 /// Values of the first result, in row-major order; as many at most as a shape has sizes. None where the operator has
 /// no rule, where what it reads is not known, and where a value does not fit 32 bits.
-pub fn computed(call: &Call) -> Option<Vec<i64>> {
+pub fn computed(call: &OperatorCall) -> Option<Vec<i64>> {
     let result = &call.tensors[*call.operator.outputs.first()?];
     require(matches!(
         result.tensor_type,
@@ -22,7 +22,7 @@ pub fn computed(call: &Call) -> Option<Vec<i64>> {
     (fit && values.len() <= MAX_COMPUTED_RANK).then_some(values)
 }
 
-fn of_operator(call: &Call) -> Option<Vec<i64>> {
+fn of_operator(call: &OperatorCall) -> Option<Vec<i64>> {
     match call.operator.code.kind {
         OpKind::Shape => call.shape(0).ok(),
         OpKind::Cast | OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => {
@@ -47,7 +47,7 @@ fn of_operator(call: &Call) -> Option<Vec<i64>> {
 }
 
 /// All values of inputs with so many dimensions, one input after the other.
-fn joined(call: &Call, rank: usize) -> Option<Vec<i64>> {
+fn joined(call: &OperatorCall, rank: usize) -> Option<Vec<i64>> {
     let n_inputs = call.operator.inputs.len();
     require(n_inputs <= MAX_COMPUTED_RANK)?;
     let of_input = |place: usize| {
@@ -58,7 +58,7 @@ fn joined(call: &Call, rank: usize) -> Option<Vec<i64>> {
     Some(values.concat())
 }
 
-fn sliced(call: &Call) -> Option<Vec<i64>> {
+fn sliced(call: &OperatorCall) -> Option<Vec<i64>> {
     let ([_], values) = (call.sizes(0).ok()?, call.values(0).ok()?);
     let [n_taken] = call.sliced().ok()?.try_into().ok()?;
     let begin = usize::try_from(call.value(1).ok()?).ok()?;
@@ -66,7 +66,7 @@ fn sliced(call: &Call) -> Option<Vec<i64>> {
     values.get(begin..end).map(<[i64]>::to_vec)
 }
 
-fn strided(call: &Call) -> Option<Vec<i64>> {
+fn strided(call: &OperatorCall) -> Option<Vec<i64>> {
     let &BuiltinOptions::StridedSlice {
         begin_mask,
         end_mask,
@@ -96,7 +96,7 @@ fn strided(call: &Call) -> Option<Vec<i64>> {
     places.collect()
 }
 
-fn gathered(call: &Call) -> Option<Vec<i64>> {
+fn gathered(call: &OperatorCall) -> Option<Vec<i64>> {
     let ([_], values) = (call.sizes(0).ok()?, call.values(0).ok()?);
     let places = call.values(1).ok()?.into_iter();
     let taken = places.map(|place| values.get(usize::try_from(place).ok()?).copied());
@@ -104,7 +104,7 @@ fn gathered(call: &Call) -> Option<Vec<i64>> {
 }
 
 /// Two operands of as many values, or one with a single value.
-fn pairwise(call: &Call, of: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
+fn pairwise(call: &OperatorCall, of: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
     let [ones, others] = [call.values(0).ok()?, call.values(1).ok()?];
     let n_values = ones.len().max(others.len());
     let fits = |values: &[i64]| values.len() == n_values || values.len() == 1;
@@ -121,7 +121,7 @@ fn floor_div(one: i64, other: i64) -> Option<i64> {
 }
 
 /// One value for all of a list.
-fn reduced(call: &Call, of: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
+fn reduced(call: &OperatorCall, of: impl Fn(i64, i64) -> Option<i64>) -> Option<Vec<i64>> {
     let ([_], values) = (call.sizes(0).ok()?, call.values(0).ok()?);
     call.value(1).ok()?;
     let (&first, others) = values.split_first()?;

@@ -11,7 +11,7 @@ mod reshape;
 mod rules;
 
 pub use self::change::{Channels, MAX_FACTOR, MIN_FACTOR, Resize, ResizeError, Resized};
-use self::rules::{Follow, Problem};
+use self::rules::{Problem, ShapePropagation};
 use crate::formats::tflite::{BuiltinOptions, MAIN_SUBGRAPH, Model, Operator, Subgraph};
 
 /// Where channel counts contradict each other, some layers keep theirs and all shapes are computed again. Real
@@ -47,7 +47,7 @@ pub fn resize(model: &mut Model, resize: Resize) -> Result<Resized, ResizeError>
     let mut keeps_channels = vec![channels.changes_nothing(); subgraph.operators.len()];
     keep_behind(subgraph, &writers, &subgraph.outputs, &mut keeps_channels);
     for _ in 0..MAX_ROUNDS {
-        let mut follow = Follow::new(
+        let mut follow = ShapePropagation::new(
             subgraph,
             &model.buffers,
             &inputs,

@@ -1,13 +1,15 @@
 //! Layers with weights or windows.
 
 use super::super::reshape::product;
-use super::{APART, Call, Follow, NOTHING_LEFT, ODD, Outcome, Problem, UNKNOWN, image};
+use super::{
+    APART, NOTHING_LEFT, ODD, OperatorCall, Outcome, Problem, ShapePropagation, UNKNOWN, image,
+};
 use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::graph::analysis::window::windows;
 
-impl Follow<'_> {
+impl ShapePropagation<'_> {
     /// Filter `[out, h, w, in / groups]`.
-    pub(super) fn convolution(&mut self, call: Call, options: &BuiltinOptions) -> Outcome {
+    pub(super) fn convolution(&mut self, call: OperatorCall, options: &BuiltinOptions) -> Outcome {
         let &BuiltinOptions::Conv2D {
             padding,
             stride_h,
@@ -41,7 +43,7 @@ impl Follow<'_> {
     }
 
     /// Filter `[1, h, w, out]`.
-    pub(super) fn depthwise(&mut self, call: Call, options: &BuiltinOptions) -> Outcome {
+    pub(super) fn depthwise(&mut self, call: OperatorCall, options: &BuiltinOptions) -> Outcome {
         let &BuiltinOptions::DepthwiseConv2D {
             padding,
             stride_h,
@@ -70,7 +72,7 @@ impl Follow<'_> {
         self.set(call, [new[0], area[0], area[1], channels])
     }
 
-    pub(super) fn pooled(&mut self, call: Call, options: &BuiltinOptions) -> Outcome {
+    pub(super) fn pooled(&mut self, call: OperatorCall, options: &BuiltinOptions) -> Outcome {
         let &BuiltinOptions::Pool2D {
             padding,
             stride_h,
@@ -97,7 +99,7 @@ impl Follow<'_> {
     /// New height and width behind a window `[size, stride, dilation]`.
     pub(super) fn slid(
         &self,
-        call: Call,
+        call: OperatorCall,
         [old, new]: [[i32; 4]; 2],
         window: [[i32; 3]; 2],
         padding: Padding,
@@ -119,7 +121,7 @@ impl Follow<'_> {
     }
 
     /// Filter `[out, h, w, in]`; the third input is the feature map.
-    pub(super) fn transposed(&mut self, call: Call, options: &BuiltinOptions) -> Outcome {
+    pub(super) fn transposed(&mut self, call: OperatorCall, options: &BuiltinOptions) -> Outcome {
         let &BuiltinOptions::TransposeConv {
             stride_h, stride_w, ..
         } = options
@@ -146,7 +148,7 @@ impl Follow<'_> {
     }
 
     /// Filter `[units, depth]`; the input as rows of `depth`.
-    pub(super) fn dense(&mut self, call: Call, keep_num_dims: bool) -> Outcome {
+    pub(super) fn dense(&mut self, call: OperatorCall, keep_num_dims: bool) -> Outcome {
         let filter = self.filter(call)?;
         let &[units, depth] = self.old(filter) else {
             return Err(UNKNOWN);
@@ -190,7 +192,7 @@ impl Follow<'_> {
         self.set(call, shape)
     }
 
-    pub(super) fn product(&mut self, call: Call, adj_x: bool, adj_y: bool) -> Outcome {
+    pub(super) fn product(&mut self, call: OperatorCall, adj_x: bool, adj_y: bool) -> Outcome {
         let places = [(self.input(call, 0)?, adj_x), (self.input(call, 1)?, adj_y)];
         let output = self.output(call)?;
         let rank = self.old(output).len();

@@ -1,11 +1,11 @@
 //! Operators that move values, and reductions.
 
 use super::super::reshape::reshaped;
-use super::{APART, Call, Follow, ODD, Outcome, PART, Shape, UNKNOWN, image};
+use super::{APART, ODD, OperatorCall, Outcome, PART, Shape, ShapePropagation, UNKNOWN, image};
 use crate::formats::tflite::dimension;
 
-impl Follow<'_> {
-    pub(super) fn joined(&mut self, call: Call, axis: i32) -> Outcome {
+impl ShapePropagation<'_> {
+    pub(super) fn joined(&mut self, call: OperatorCall, axis: i32) -> Outcome {
         let output = self.output(call)?;
         let rank = self.old(output).len();
         let axis = dimension(axis, rank).ok_or(ODD)?;
@@ -51,7 +51,7 @@ impl Follow<'_> {
         self.set(call, shape)
     }
 
-    pub(super) fn packed(&mut self, call: Call, axis: i32) -> Outcome {
+    pub(super) fn packed(&mut self, call: OperatorCall, axis: i32) -> Outcome {
         let first = self.shapes[self.input(call, 0)?].clone();
         let mut read = call.operator.inputs.iter().flatten();
         if read.any(|&tensor_idx| self.is_constant[tensor_idx] || self.shapes[tensor_idx] != first)
@@ -67,7 +67,7 @@ impl Follow<'_> {
         self.set(call, shape)
     }
 
-    pub(super) fn unpacked(&mut self, call: Call, axis: i32) -> Outcome {
+    pub(super) fn unpacked(&mut self, call: OperatorCall, axis: i32) -> Outcome {
         let input = self.input(call, 0)?;
         let mut shape = self.shapes[input].clone();
         let axis = dimension(axis, shape.len()).ok_or(ODD)?;
@@ -78,7 +78,7 @@ impl Follow<'_> {
         Ok(())
     }
 
-    pub(super) fn split(&mut self, call: Call, n_parts: i32) -> Outcome {
+    pub(super) fn split(&mut self, call: OperatorCall, n_parts: i32) -> Outcome {
         let axes = self.integers(call, 0)?;
         let mut shape = self.shapes[self.input(call, 1)?].clone();
         let axis = axes
@@ -93,14 +93,14 @@ impl Follow<'_> {
         Ok(())
     }
 
-    pub(super) fn reshaped(&mut self, call: Call) -> Outcome {
+    pub(super) fn reshaped(&mut self, call: OperatorCall) -> Outcome {
         let (input, output) = (self.input(call, 0)?, self.output(call)?);
         let shape = reshaped(self.old(input), &self.shapes[input], self.old(output));
         self.set(call, shape.ok_or(UNKNOWN)?)
     }
 
     /// As many rows and columns are added as before.
-    pub(super) fn padded(&mut self, call: Call) -> Outcome {
+    pub(super) fn padded(&mut self, call: OperatorCall) -> Outcome {
         let (input, output) = (self.input(call, 0)?, self.output(call)?);
         let (old, new, old_out) = (self.old(input), &self.shapes[input], self.old(output));
         if old.len() != old_out.len() {
@@ -112,7 +112,7 @@ impl Follow<'_> {
         self.set(call, shape)
     }
 
-    pub(super) fn tiled(&mut self, call: Call) -> Outcome {
+    pub(super) fn tiled(&mut self, call: OperatorCall) -> Outcome {
         let multiples = self.integers(call, 1)?;
         let new = &self.shapes[self.input(call, 0)?];
         if new.len() != multiples.len() {
@@ -127,7 +127,7 @@ impl Follow<'_> {
     }
 
     /// A dimension that changes is taken whole, or not at all.
-    pub(super) fn sliced(&mut self, call: Call, shrink_axis_mask: i32) -> Outcome {
+    pub(super) fn sliced(&mut self, call: OperatorCall, shrink_axis_mask: i32) -> Outcome {
         let (input, output) = (self.input(call, 0)?, self.output(call)?);
         let (old, new) = (self.old(input), self.shapes[input].clone());
         let mut results = self.old(output).iter();
@@ -153,7 +153,7 @@ impl Follow<'_> {
         self.set(call, shape)
     }
 
-    pub(super) fn turned(&mut self, call: Call) -> Outcome {
+    pub(super) fn turned(&mut self, call: OperatorCall) -> Outcome {
         let order = self.integers(call, 1)?;
         let new = &self.shapes[self.input(call, 0)?];
         let sizes = order
@@ -163,7 +163,7 @@ impl Follow<'_> {
         self.set(call, shape)
     }
 
-    pub(super) fn reduced(&mut self, call: Call, keep_dims: bool) -> Outcome {
+    pub(super) fn reduced(&mut self, call: OperatorCall, keep_dims: bool) -> Outcome {
         let axes = self.integers(call, 1)?;
         let new = &self.shapes[self.input(call, 0)?];
         let axes = axes
@@ -184,7 +184,7 @@ impl Follow<'_> {
     }
 
     /// To the size of a feature map that was as large before, else by the same factor.
-    pub(super) fn interpolated(&mut self, call: Call) -> Outcome {
+    pub(super) fn interpolated(&mut self, call: OperatorCall) -> Outcome {
         let [old, new] = self.image(call, 0)?;
         let old_out = image(self.old(self.output(call)?))?;
         let area = match self.areas.get(&[old_out[1], old_out[2]]) {
@@ -200,7 +200,7 @@ impl Follow<'_> {
         self.set(call, [new[0], area[0], area[1], new[3]])
     }
 
-    pub(super) fn blocks(&mut self, call: Call, side: i32, to_space: bool) -> Outcome {
+    pub(super) fn blocks(&mut self, call: OperatorCall, side: i32, to_space: bool) -> Outcome {
         let [_, [n, h, w, c]] = self.image(call, 0)?;
         let square = side
             .checked_mul(side)

@@ -34,7 +34,7 @@ pub fn has_units(operator: &Operator) -> bool {
 }
 
 /// The new sizes.
-pub struct Followed {
+pub struct PropagatedShapes {
     /// By tensor.
     pub shapes: Vec<Shape>,
     /// By operator.
@@ -43,7 +43,7 @@ pub struct Followed {
 }
 
 /// The shapes of one round.
-pub struct Follow<'f> {
+pub struct ShapePropagation<'f> {
     subgraph: &'f Subgraph,
     buffers: &'f [Buffer<'f>],
     channels: Channels,
@@ -63,7 +63,7 @@ pub struct Follow<'f> {
     resized: Resized,
 }
 
-impl<'f> Follow<'f> {
+impl<'f> ShapePropagation<'f> {
     pub fn new(
         subgraph: &'f Subgraph,
         buffers: &'f [Buffer<'f>],
@@ -117,7 +117,7 @@ impl<'f> Follow<'f> {
         Ok(())
     }
 
-    pub fn finish(self) -> Followed {
+    pub fn finish(self) -> PropagatedShapes {
         let tensors = self
             .subgraph
             .tensors
@@ -127,7 +127,7 @@ impl<'f> Follow<'f> {
         let is_changed = tensors.filter(|((tensor, shape), is_set)| {
             **is_set && tensor.shape != **shape && is_stored(self.buffers, tensor.buffer_idx)
         });
-        Followed {
+        PropagatedShapes {
             resized: Resized {
                 n_constants: is_changed.count(),
                 ..self.resized
@@ -140,7 +140,7 @@ impl<'f> Follow<'f> {
     fn operator(&mut self, operator_idx: usize) -> Outcome {
         let subgraph = self.subgraph;
         let operator = &subgraph.operators[operator_idx];
-        let call = Call {
+        let call = OperatorCall {
             operator,
             operator_idx,
         };
@@ -167,7 +167,7 @@ impl<'f> Follow<'f> {
         Ok(())
     }
 
-    fn shape_of(&mut self, call: Call) -> Outcome {
+    fn shape_of(&mut self, call: OperatorCall) -> Outcome {
         use BuiltinOptions as O;
         match (call.operator.code.kind, &call.operator.options) {
             (OpKind::Conv2d, options) => self.convolution(call, options),
@@ -228,7 +228,7 @@ impl<'f> Follow<'f> {
         self.shapes[tensor_idx] != self.old(tensor_idx)
     }
 
-    fn input(&self, call: Call, place: usize) -> Result<usize, Problem> {
+    fn input(&self, call: OperatorCall, place: usize) -> Result<usize, Problem> {
         call.operator
             .inputs
             .get(place)
@@ -237,12 +237,12 @@ impl<'f> Follow<'f> {
             .ok_or(UNKNOWN)
     }
 
-    fn output(&self, call: Call) -> Result<usize, Problem> {
+    fn output(&self, call: OperatorCall) -> Result<usize, Problem> {
         call.operator.outputs.first().copied().ok_or(UNKNOWN)
     }
 
     /// Old and new shape of an input that is four-dimensional, NHWC.
-    fn image(&self, call: Call, place: usize) -> Result<[[i32; 4]; 2], Problem> {
+    fn image(&self, call: OperatorCall, place: usize) -> Result<[[i32; 4]; 2], Problem> {
         let tensor_idx = self.input(call, place)?;
         Ok([
             image(self.old(tensor_idx))?,
@@ -250,7 +250,7 @@ impl<'f> Follow<'f> {
         ])
     }
 
-    fn integers(&self, call: Call, place: usize) -> Result<Vec<i32>, Problem> {
+    fn integers(&self, call: OperatorCall, place: usize) -> Result<Vec<i32>, Problem> {
         let tensor = &self.subgraph.tensors[self.input(call, place)?];
         let contents = self.buffers.get(tensor.buffer_idx).map(Buffer::bytes);
         let values: Vec<i32> = integers(contents.unwrap_or_default()).collect();
@@ -258,7 +258,7 @@ impl<'f> Follow<'f> {
         if is_known { Ok(values) } else { Err(UNKNOWN) }
     }
 
-    fn set(&mut self, call: Call, shape: impl Into<Shape>) -> Outcome {
+    fn set(&mut self, call: OperatorCall, shape: impl Into<Shape>) -> Outcome {
         let output = self.output(call)?;
         self.shapes[output] = shape.into();
         Ok(())
@@ -294,7 +294,7 @@ impl<'f> Follow<'f> {
         }
     }
 
-    fn set_bias(&mut self, call: Call, place: usize, n_channels: i32) -> Outcome {
+    fn set_bias(&mut self, call: OperatorCall, place: usize, n_channels: i32) -> Outcome {
         let bias = call.operator.inputs.get(place).copied().flatten();
         match bias {
             Some(bias) if self.is_constant[bias] && self.old(bias).len() == 1 => {
@@ -306,7 +306,7 @@ impl<'f> Follow<'f> {
     }
 
     /// Constant weights.
-    fn filter(&self, call: Call) -> Result<usize, Problem> {
+    fn filter(&self, call: OperatorCall) -> Result<usize, Problem> {
         let filter = self.input(call, 1)?;
         if self.is_constant[filter] {
             Ok(filter)
@@ -316,7 +316,7 @@ impl<'f> Follow<'f> {
     }
 
     /// Channels of a layer that had `old`.
-    fn units(&mut self, call: Call, old: i32) -> i32 {
+    fn units(&mut self, call: OperatorCall, old: i32) -> i32 {
         let units = match self.keeps_channels[call.operator_idx] {
             true => old,
             false => self.channels.resized(old),
@@ -326,7 +326,7 @@ impl<'f> Follow<'f> {
     }
 
     /// Dimensions of all operands and the result, from the last on: equal, or 1 in an operand.
-    fn broadcast(&mut self, call: Call) -> Outcome {
+    fn broadcast(&mut self, call: OperatorCall) -> Outcome {
         let read: Vec<usize> = call.operator.inputs.iter().flatten().copied().collect();
         let output = self.output(call)?;
         let old_out = self.old(output);
@@ -369,7 +369,7 @@ impl<'f> Follow<'f> {
         self.set(call, shape)
     }
 
-    fn set_all(&mut self, call: Call, shape: &[i32]) {
+    fn set_all(&mut self, call: OperatorCall, shape: &[i32]) {
         for &output in &call.operator.outputs {
             self.shapes[output] = shape.to_vec();
         }
@@ -386,7 +386,7 @@ impl<'f> Follow<'f> {
 }
 
 #[derive(Clone, Copy)]
-struct Call<'f> {
+struct OperatorCall<'f> {
     operator: &'f Operator,
     operator_idx: usize,
 }
