@@ -14,7 +14,8 @@ use crate::graph::missing_shapes::{self, InputSizeError};
 use crate::graph::{self, CycleError, Graph};
 use crate::learned::predictor::{Predictor, PredictorError};
 use crate::report::{
-    self, Doubt, Failure, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report, Results,
+    self, Failure, INTERVAL_PERCENT, LeftOperator, REPORT_VERSION, Report, ReportDiagnostic,
+    Results,
 };
 use crate::targets::gpu::specifications::Gpu;
 use crate::targets::gpu::sweep::{Sweep, sweep};
@@ -316,7 +317,7 @@ impl<'m> Facts<'m> {
         let of_file = (model.diagnostics.iter().cloned())
             .chain(report::other_subgraphs(model, graph))
             .chain(analysis.diagnostics.iter().cloned());
-        let mut diagnostics: Vec<Doubt> = of_file.map(Doubt::from).collect();
+        let mut diagnostics: Vec<ReportDiagnostic> = of_file.map(ReportDiagnostic::from).collect();
         diagnostics.extend(doubts);
         Report {
             schema_version: REPORT_VERSION,

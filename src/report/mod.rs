@@ -80,7 +80,7 @@ pub struct Report {
     #[cfg_attr(feature = "schema", ts(as = "Option<_>", optional))]
     pub left_out: Vec<LeftOut>,
     /// Diagnostics about the numbers and about what they leave out.
-    pub diagnostics: Vec<Doubt>,
+    pub diagnostics: Vec<ReportDiagnostic>,
 }
 
 /// A diagnostic, and what it is about.
@@ -90,7 +90,7 @@ pub struct Report {
     derive(schemars::JsonSchema, ts_rs::TS),
     ts(rename = "Diagnostic")
 )]
-pub struct Doubt {
+pub struct ReportDiagnostic {
     /// The doubt itself.
     #[serde(flatten)]
     pub diagnostic: Diagnostic,
@@ -100,7 +100,7 @@ pub struct Doubt {
     pub targets: Vec<String>,
 }
 
-impl From<Diagnostic> for Doubt {
+impl From<Diagnostic> for ReportDiagnostic {
     /// About the file.
     fn from(diagnostic: Diagnostic) -> Self {
         Self {
@@ -165,7 +165,7 @@ pub struct Summary<'r> {
     batch: u32,
     model: &'r ModelFacts,
     results: &'r [TargetResult],
-    diagnostics: &'r [Doubt],
+    diagnostics: &'r [ReportDiagnostic],
 }
 
 impl<'r> Summary<'r> {

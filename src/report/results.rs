@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Doubt, LeftOperator, LeftOut, TargetResult};
+use super::{LeftOperator, LeftOut, ReportDiagnostic, TargetResult};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::formats::tflite::Model;
 use crate::graph::Graph;
-use crate::targets::measured_range::{Beyond, TOLD_FACTOR};
+use crate::targets::measured_range::{Beyond, MIN_REPORTED_FACTOR};
 use crate::targets::{
     Network, Outcome, Target, TargetEstimate, UnsupportedOperator, plausibility, widening,
 };
@@ -50,7 +50,7 @@ pub(crate) struct Results {
     pub results: Vec<TargetResult>,
     pub left_out: Vec<LeftOut>,
     /// The diagnostics about the estimates. Each occurs once, however many targets share it.
-    pub doubts: Vec<Doubt>,
+    pub doubts: Vec<ReportDiagnostic>,
 }
 
 impl Results {
@@ -58,7 +58,7 @@ impl Results {
         let known = (self.doubts.iter_mut()).find(|doubt| doubt.diagnostic == diagnostic);
         match known {
             Some(doubt) => doubt.targets.push(target.to_owned()),
-            None => self.doubts.push(Doubt {
+            None => self.doubts.push(ReportDiagnostic {
                 diagnostic,
                 targets: vec![target.to_owned()],
             }),
@@ -101,7 +101,7 @@ impl Answer {
             estimate,
             is_converted,
             is_estimated,
-            beyond: beyond.filter(|beyond| is_estimated && beyond.factor >= TOLD_FACTOR),
+            beyond: beyond.filter(|beyond| is_estimated && beyond.factor >= MIN_REPORTED_FACTOR),
         }
     }
 }
@@ -216,8 +216,8 @@ pub(crate) fn forget_parts(results: &mut [TargetResult]) {
 }
 
 /// A diagnostic that names the targets whose estimates are for the converted model.
-fn as_converted(targets: &[&str]) -> Option<Doubt> {
-    (!targets.is_empty()).then(|| Doubt {
+fn as_converted(targets: &[&str]) -> Option<ReportDiagnostic> {
+    (!targets.is_empty()).then(|| ReportDiagnostic {
         diagnostic: Diagnostic {
             severity: Severity::Info,
             code: "as-int8-tflite",
@@ -233,7 +233,7 @@ fn as_converted(targets: &[&str]) -> Option<Doubt> {
 }
 
 /// A diagnostic that names the targets whose latency is outside of the measured range.
-fn beyond_measured(targets: &[(&str, Beyond)]) -> Option<Doubt> {
+fn beyond_measured(targets: &[(&str, Beyond)]) -> Option<ReportDiagnostic> {
     let of_target = |(target, beyond): &(&str, Beyond)| {
         let than = match beyond.is_longer {
             true => "longer than the longest",
@@ -246,7 +246,7 @@ fn beyond_measured(targets: &[(&str, Beyond)]) -> Option<Doubt> {
         };
         format!("{target} ({times} times {than})")
     };
-    (!targets.is_empty()).then(|| Doubt {
+    (!targets.is_empty()).then(|| ReportDiagnostic {
         diagnostic: Diagnostic {
             severity: Severity::Warning,
             code: "beyond-measured",
@@ -268,7 +268,7 @@ fn cpu_fallback(
     graph: &Graph,
     operators: &[UnsupportedOperator],
     targets: &[&str],
-) -> Option<Doubt> {
+) -> Option<ReportDiagnostic> {
     let first = &graph.nodes[operators.first()?.node_idx];
     let words = |operator: &UnsupportedOperator| {
         let name = graph.nodes[operator.node_idx].operator.code.name();
@@ -279,7 +279,7 @@ fn cpu_fallback(
         1 => "1 operator stays".to_owned(),
         n => format!("{n} operators stay"),
     };
-    Some(Doubt {
+    Some(ReportDiagnostic {
         diagnostic: Diagnostic {
             severity: Severity::Warning,
             code: "cpu-fallback",

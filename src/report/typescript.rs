@@ -3,8 +3,8 @@
 use ts_rs::{Config, TS};
 
 use super::{
-    Doubt, EdgeFacts, LeftOperator, LeftOut, ModelFacts, OperatorFacts, QuantizationFacts, Report,
-    SubgraphFacts, TargetResult, TensorFacts,
+    EdgeFacts, LeftOperator, LeftOut, ModelFacts, OperatorFacts, QuantizationFacts, Report,
+    ReportDiagnostic, SubgraphFacts, TargetResult, TensorFacts,
 };
 use crate::boards::{Application, BoardLatency, Fits, Need, OnBoard, Room, Verdict};
 use crate::diagnostic::Severity;
@@ -40,7 +40,7 @@ pub fn derived_types() -> String {
         declared::<BoardLatency>(&config),
         declared::<LeftOut>(&config),
         declared::<LeftOperator>(&config),
-        declared::<Doubt>(&config),
+        declared::<ReportDiagnostic>(&config),
         declared::<Severity>(&config),
     ];
     format!("{HEAD}\n{}\n{NAMES}", types.join("\n"))

@@ -18,7 +18,7 @@ pub struct Beyond {
 }
 
 /// From this factor outside of the range on, a report warns of the latency, and states no expected error.
-pub const TOLD_FACTOR: f64 = 2.0;
+pub const MIN_REPORTED_FACTOR: f64 = 2.0;
 
 /// By which both ends of an interval move away at least for each factor of ten beyond what was measured: a target that
 /// was measured precisely on small networks says little of one that takes hours.

@@ -1,6 +1,6 @@
 //! Wider intervals for latencies outside of the measured range.
 
-use super::measured_range::{Beyond, TOLD_FACTOR};
+use super::measured_range::{Beyond, MIN_REPORTED_FACTOR};
 use super::outcome::{Metric, MetricEstimate, Outcome};
 use super::target::{Network, Target, TargetEstimate};
 
@@ -50,7 +50,7 @@ fn widen_one(outcome: &mut Outcome, beyond: Beyond) {
     };
     *lo = lo.map(moved);
     *hi = hi.map(moved);
-    if beyond.factor >= TOLD_FACTOR {
+    if beyond.factor >= MIN_REPORTED_FACTOR {
         *expected_error_percent = None;
     }
 }
