@@ -543,13 +543,13 @@ pub struct Accelerator {
     pub input_off_chip: Transfer,
     pub input_in_sram: Transfer,
     /// Whether the SRAM is a cache: feature maps are off chip until the compiler moves them.
-    pub spills: bool,
+    pub has_dedicated_sram: bool,
     /// SRAM that the compiler may fill.
     pub sram_limit_bytes: i64,
     pub strategy: Strategy,
     /// Whether plans use only the rules that the features of the shipped network were made with, without rules that
     /// were found after its training: see [`ACCELERATORS`].
-    pub is_as_trained: bool,
+    pub uses_trained_rules: bool,
     /// SRAM for copies of the graph's inputs.
     pub staged_input_bytes: i64,
 }
@@ -599,10 +599,10 @@ impl Accelerator {
             weights_buffered: sram.transfer(Channel::Weights),
             input_off_chip: off_chip.transfer(Channel::Input),
             input_in_sram: sram.transfer(Channel::Input),
-            spills: placement == Placement::Dedicated,
+            has_dedicated_sram: placement == Placement::Dedicated,
             sram_limit_bytes: limit_bytes.min(MAX_LIMIT_BYTES),
             strategy: configuration.strategy,
-            is_as_trained: false,
+            uses_trained_rules: false,
             // The compiler stores this size in 32 bits, in which the largest sizes overflow to 0.
             staged_input_bytes: i64::from(limit_bytes as i32),
         }
@@ -631,7 +631,7 @@ impl Accelerator {
     /// The memory of feature maps in the compiler's first plan, by which it decides about weight buffers: off chip if
     /// the SRAM is too small for all.
     pub fn planned_feature_maps(&self) -> Memory {
-        match self.spills {
+        match self.has_dedicated_sram {
             true => self.off_chip,
             false => self.sram,
         }
@@ -699,7 +699,7 @@ fn channel_cycles_per_byte(
 /// that network until the next one is trained.
 pub static ACCELERATORS: LazyLock<[Accelerator; 3]> = LazyLock::new(|| {
     [Product::U55x256, Product::U65x512, Product::U85x256].map(|product| Accelerator {
-        is_as_trained: true,
+        uses_trained_rules: true,
         ..Accelerator::of(&Configuration::of(product))
     })
 });

@@ -70,7 +70,7 @@ impl Cost {
         {
             let ((layer, block), weight_bytes) = (**divided, *weight_bytes);
             let n_reads = block.weight_reads(&layer) as f64;
-            let is_buffered = buffer.bytes() > 0.0 && !accelerator.is_as_trained;
+            let is_buffered = buffer.bytes() > 0.0 && !accelerator.uses_trained_rules;
             let (weight_bytes, scale_bytes) = match is_buffered {
                 true => (buffer.stream_bytes, buffer.scale_bytes * n_reads),
                 false => {
@@ -92,12 +92,12 @@ impl Cost {
                 };
                 let read_bytes = weight_bytes * n_reads;
                 // The wait does not include the scales, which have a channel of their own.
-                let of_scales = match accelerator.is_as_trained {
+                let of_scales = match accelerator.uses_trained_rules {
                     true => 0.0,
                     false => scale_bytes,
                 };
                 // The compiler counts the wait for a buffer that is already there as if it were fetched again.
-                let waited_bytes = match (accelerator.is_as_trained, buffer.is_prefetched) {
+                let waited_bytes = match (accelerator.uses_trained_rules, buffer.is_prefetched) {
                     (true, _) => fetched_bytes,
                     (false, true) => weight_bytes - buffer.first_bytes,
                     (false, false) => weight_bytes,
@@ -121,7 +121,7 @@ impl Cost {
                 off_chip_bytes += read_bytes;
             }
         }
-        if step.table_bytes > 0.0 && !accelerator.is_as_trained {
+        if step.table_bytes > 0.0 && !accelerator.uses_trained_rules {
             own += (accelerator.table_cycles(step.table_bytes) - slack_cycles).max(0.0);
             off_chip_bytes += step.table_bytes;
         }
@@ -277,17 +277,18 @@ impl Run {
         for (read, place) in others.zip(&places.others) {
             if let (Some(read), Some((memory, map))) = (read, place) {
                 // Bursts are those of the block in which the multipliers read.
-                let inflation = block
-                    .filter(|_| !accelerator.is_as_trained)
-                    .map_or(1.0, |block| {
-                        let blocks = Blocks {
-                            block,
-                            depth: read.shape[2],
-                            element_bytes: map.element_bytes,
-                            is_brick: !map.is_linear,
-                        };
-                        inflation(memory, blocks.read_burst())
-                    });
+                let inflation =
+                    block
+                        .filter(|_| !accelerator.uses_trained_rules)
+                        .map_or(1.0, |block| {
+                            let blocks = Blocks {
+                                block,
+                                depth: read.shape[2],
+                                element_bytes: map.element_bytes,
+                                is_brick: !map.is_linear,
+                            };
+                            inflation(memory, blocks.read_burst())
+                        });
                 traffic.add(memory, Channel::Stream, read.bytes * inflation);
             }
         }

@@ -140,14 +140,14 @@ pub struct LiveRanges {
     ranges: Vec<LiveRange>,
     /// Whether feature maps are off chip at first: then those that callers see, and those that a cascade writes, stay
     /// there.
-    spills: bool,
+    has_dedicated_sram: bool,
 }
 
 impl LiveRanges {
     /// The live ranges of a program that runs in this `order`. Without a memory plan none is alive. Linear in
     /// operations, maps and inputs.
-    pub fn of(program: &Program, order: &Order, spills: bool) -> Self {
-        let mut live_ranges = Self::apart(program, order, spills);
+    pub fn of(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
+        let mut live_ranges = Self::apart(program, order, has_dedicated_sram);
         for operation in &program.operations {
             live_ranges.name(program, operation);
         }
@@ -165,7 +165,7 @@ impl LiveRanges {
     }
 
     /// One range for each map, before any share memory.
-    fn apart(program: &Program, order: &Order, spills: bool) -> Self {
+    fn apart(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
         let needed = needed(program, order);
         let range = |(map, steps): (&FeatureMap, Option<(usize, usize)>)| LiveRange {
             bytes: map.bytes.unwrap_or(0.0),
@@ -176,7 +176,7 @@ impl LiveRanges {
         };
         let mut ranges: Vec<LiveRange> = program.maps.iter().zip(needed).map(range).collect();
         for (step, &idx) in order.operations.iter().enumerate() {
-            if spills && order.cascade[step].is_some() && !order.is_passed_on(step) {
+            if has_dedicated_sram && order.cascade[step].is_some() && !order.is_passed_on(step) {
                 let outputs = program.operations[idx].outputs.iter();
                 outputs.for_each(|&map_idx| ranges[map_idx].is_of_cascade = true);
             }
@@ -193,7 +193,7 @@ impl LiveRanges {
         Self {
             parent: (0..ranges.len()).collect(),
             ranges,
-            spills,
+            has_dedicated_sram,
         }
     }
 
@@ -252,7 +252,7 @@ impl LiveRanges {
             let from = program.maps[input];
             let range = self.range_of_map(input);
             let is_interface = range.is_interface || own.is_interface;
-            let is_apart = self.spills && is_interface || range.is_of_cascade;
+            let is_apart = self.has_dedicated_sram && is_interface || range.is_of_cascade;
             let is_alike = (from.shape, from.element_bytes, from.is_linear)
                 == (to.shape, to.element_bytes, to.is_linear);
             is_alike && !is_apart && !from.is_variable && uses.is_read_once(input)

@@ -45,8 +45,8 @@ pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Ve
 impl Plan {
     /// By the accelerator's rules.
     pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
-        let (mut program, is_cut) = within_budget(|| lower(accelerator, graph, analysis));
-        program.is_cut |= is_cut;
+        let (mut program, hit_limit) = within_budget(|| lower(accelerator, graph, analysis));
+        program.hit_limit |= hit_limit;
         let task = Task {
             accelerator: *accelerator,
             program,
@@ -55,15 +55,15 @@ impl Plan {
         };
         kept_or(task, |task| {
             let Program {
-                is_cut: is_lowering_cut,
-                is_unlike_trained,
+                hit_limit: lowering_hit_limit,
+                differs_from_trained_rules,
                 ..
             } = task.program;
-            let (operators, is_cut) = within_budget(|| plan_of(task));
+            let (operators, hit_limit) = within_budget(|| plan_of(task));
             Self {
                 operators,
-                is_cut: is_lowering_cut || is_cut,
-                is_unlike_trained,
+                hit_limit: lowering_hit_limit || hit_limit,
+                differs_from_trained_rules,
             }
         })
     }

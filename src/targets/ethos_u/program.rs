@@ -26,10 +26,10 @@ pub struct Program {
     pub outputs: Vec<usize>,
     /// Whether a limit was reached: operators or parts were left as they are because they would become too many
     /// operations, or because the graph has more weights than may be sampled.
-    pub is_cut: bool,
+    pub hit_limit: bool,
     /// Whether the features of the trained networks count fewer operations, so that the estimates of these networks are
     /// for a different program.
-    pub is_unlike_trained: bool,
+    pub differs_from_trained_rules: bool,
 }
 
 /// A feature map or a constant.

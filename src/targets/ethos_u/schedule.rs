@@ -50,7 +50,7 @@ impl<'a> Schedule<'a> {
         let cache_bytes = accelerator.sram_limit_bytes as f64;
         let is_for_size = accelerator.strategy == Strategy::Size;
         // Where feature maps are in SRAM anyway, cascades are there to save some of it.
-        let whole = match accelerator.spills {
+        let whole = match accelerator.has_dedicated_sram {
             true => Err(steps),
             false => Ok(planner.buffered(steps, &[], f64::INFINITY)),
         };
@@ -75,7 +75,7 @@ impl<'a> Schedule<'a> {
             &lowest_rows(&stages),
             &no_weights,
             guide_bytes,
-            accelerator.spills,
+            accelerator.has_dedicated_sram,
         );
         let used_bytes = match spans.is_empty() {
             true => plan.alive_bytes,
@@ -153,8 +153,8 @@ impl Planner<'_> {
         } = *self;
         let spans = cascades.iter().map(|cascade| (cascade.first, cascade.last));
         let order = order.clone().with_cascades(spans);
-        let live_ranges = LiveRanges::of(program, &order, accelerator.spills);
-        let mut is_in_sram = vec![!accelerator.spills; program.maps.len()];
+        let live_ranges = LiveRanges::of(program, &order, accelerator.has_dedicated_sram);
+        let mut is_in_sram = vec![!accelerator.has_dedicated_sram; program.maps.len()];
         for (map_idx, map) in program.maps.iter().enumerate() {
             is_in_sram[live_ranges.range_of(map_idx)] |= map.is_staged;
         }
@@ -266,7 +266,7 @@ impl Memory {
             planner.order,
             flow,
             steps,
-            planner.accelerator.is_as_trained,
+            planner.accelerator.uses_trained_rules,
             in_sram,
         )
     }

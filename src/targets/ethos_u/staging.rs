@@ -21,7 +21,7 @@ pub fn with_staged_inputs(
     order: &Order,
     flow: &Flow,
 ) -> Option<Program> {
-    if !accelerator.spills {
+    if !accelerator.has_dedicated_sram {
         return None;
     }
     let mut room_bytes = accelerator.staged_input_bytes as f64;

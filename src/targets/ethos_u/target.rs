@@ -234,8 +234,9 @@ impl EthosU {
         let asks_network = |metric: &Metric| {
             (self.errors(*metric)).is_some_and(|errors| errors.asks_network(&signals))
         };
-        let is_asked =
-            self.is_trained && !totals.is_unlike_trained && RULE_METRICS.iter().any(asks_network);
+        let is_asked = self.is_trained
+            && !totals.differs_from_trained_rules
+            && RULE_METRICS.iter().any(asks_network);
         let learned = is_asked.then(|| network.learned()).flatten();
         let mut diagnostics = Vec::new();
         if let Some(learned) = learned {
@@ -245,7 +246,7 @@ impl EthosU {
         if !self.is_trained {
             diagnostics.extend(self.exceeded(&totals));
         }
-        diagnostics.extend(totals.is_cut.then(cut));
+        diagnostics.extend(totals.hit_limit.then(cut));
         let learned = learned.filter(|learned| learned.likeness.is_like_training);
         let estimates = RULE_METRICS.map(|metric| MetricEstimate {
             metric,

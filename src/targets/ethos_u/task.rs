@@ -19,9 +19,9 @@ pub struct Task {
 pub struct Plan {
     /// As of [`plan`](super::plan::plan).
     pub operators: Vec<PlannedOperator>,
-    /// Whether a limit left operators or parts as they are, see [`Program::is_cut`], or made blocks follow from a few
-    /// sizes, see [`within_budget`](super::blocks::within_budget).
-    pub is_cut: bool,
-    /// As of [`Program::is_unlike_trained`].
-    pub is_unlike_trained: bool,
+    /// Whether a limit left operators or parts as they are, see [`Program::hit_limit`], or made blocks follow from a
+    /// few sizes, see [`within_budget`](super::blocks::within_budget).
+    pub hit_limit: bool,
+    /// As of [`Program::differs_from_trained_rules`].
+    pub differs_from_trained_rules: bool,
 }

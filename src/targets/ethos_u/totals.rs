@@ -23,9 +23,9 @@ pub struct Totals {
     /// The same by node of the graph, in cycles and bytes.
     pub operators: Vec<PlannedOperator>,
     /// As of [`Plan`].
-    pub is_cut: bool,
+    pub hit_limit: bool,
     /// As of [`Plan`].
-    pub is_unlike_trained: bool,
+    pub differs_from_trained_rules: bool,
 }
 
 /// How many times a node's operations run, at least 1: shapes are planned up to the limits of the registers, and the
@@ -95,8 +95,8 @@ impl Totals {
     pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
         let Plan {
             mut operators,
-            is_cut,
-            is_unlike_trained,
+            hit_limit,
+            differs_from_trained_rules,
         } = Plan::of(accelerator, graph, analysis);
         for (planned, node) in operators.iter_mut().zip(&graph.nodes) {
             let n_parts = n_parts(graph, node);
@@ -114,8 +114,8 @@ impl Totals {
             offchip_traffic_bytes: sum(|one| one.counted_off_chip_bytes),
             sram_traffic_bytes: sum(|one| one.counted_sram_traffic_bytes),
             operators,
-            is_cut,
-            is_unlike_trained,
+            hit_limit,
+            differs_from_trained_rules,
         }
     }
 

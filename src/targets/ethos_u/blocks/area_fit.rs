@@ -43,7 +43,7 @@ pub fn choose(
     for (place, &dimension) in layer.order.iter().enumerate() {
         max_block[dimension] = accelerator.max_block[place];
     }
-    let element_bytes = match accelerator.is_as_trained {
+    let element_bytes = match accelerator.uses_trained_rules {
         true => 1,
         false => layer.element_bytes.ifm.max(1),
     };
@@ -282,7 +282,7 @@ impl AreaFit<'_> {
     /// if it exceeds the width). With all axes free and none left to cut, the depth is halved.
     fn cut(&self, block: Hwc, n_free_axes: usize) -> Option<Hwc> {
         let [height, width, depth] = block;
-        let unit = match self.accelerator.is_as_trained {
+        let unit = match self.accelerator.uses_trained_rules {
             true => self.input_unit(depth)[2],
             false => self.granule[2],
         };

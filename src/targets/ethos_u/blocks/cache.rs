@@ -7,12 +7,12 @@ use foldhash::fast::RandomState;
 
 /// Maximum number of cached operations, of about 300 bytes each: enough for a search over a design space, whose
 /// networks share most of their operations.
-pub const MAX_KEPT: usize = 8192;
+pub const MAX_CACHED_BLOCKS: usize = 8192;
 
-/// Blocks by the key that determines them, at most [`MAX_KEPT`]. The hash is faster than that of the standard library,
-/// which takes a tenth of the time of an estimate in a browser. An attacker who finds collisions can cause at most this
-/// number of them.
-pub struct Kept<K, V> {
+/// Blocks by the key that determines them, at most [`MAX_CACHED_BLOCKS`]. The hash is faster than that of the standard
+/// library, which takes a tenth of the time of an estimate in a browser. An attacker who finds collisions can cause at
+/// most this number of them.
+pub struct BlockCache<K, V> {
     /// Each value with the number of the plan that used it last.
     values: HashMap<K, (V, u64), RandomState>,
     /// Number of the plan that is being made.
@@ -22,7 +22,7 @@ pub struct Kept<K, V> {
     is_spent: bool,
 }
 
-impl<K, V> Default for Kept<K, V> {
+impl<K, V> Default for BlockCache<K, V> {
     fn default() -> Self {
         Self {
             values: HashMap::default(),
@@ -33,12 +33,12 @@ impl<K, V> Default for Kept<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V: Copy> Kept<K, V> {
+impl<K: Eq + Hash, V: Copy> BlockCache<K, V> {
     /// Begins a plan that may use `n_different` different blocks. Cached blocks count as well, so that a plan does not
     /// depend on earlier plans.
     pub fn begin(&mut self, n_different: usize) {
         // Everything that the plan uses stays in the cache, and is counted once.
-        if self.values.len().saturating_add(n_different) > MAX_KEPT {
+        if self.values.len().saturating_add(n_different) > MAX_CACHED_BLOCKS {
             self.values.clear();
         }
         self.plan += 1;
@@ -56,7 +56,7 @@ impl<K: Eq + Hash, V: Copy> Kept<K, V> {
     /// number of different blocks.
     pub fn get_or(&mut self, key: K, choose: impl FnOnce() -> V) -> Option<V> {
         // Clear the whole cache, which needs no order of use; the next networks fill it again.
-        if self.values.len() >= MAX_KEPT && self.n_left == usize::MAX {
+        if self.values.len() >= MAX_CACHED_BLOCKS && self.n_left == usize::MAX {
             self.values.clear();
         }
         let plan = self.plan;

@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 
-use super::kept::Kept;
+use super::cache::BlockCache;
 use super::search::{
     BANK_BYTES, Best, OUTPUT_BANKS, SMALL_SIDE, area_repeats, depths, least_padded,
 };
@@ -55,13 +55,14 @@ impl Shapes {
 pub fn choose(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
     thread_local! {
         /// All that is read of an accelerator follows from its product.
-        static KEPT: RefCell<Kept<(Product, Shapes), Hwc>> = RefCell::default();
+        static CACHE: RefCell<BlockCache<(Product, Shapes), Hwc>> = RefCell::default();
     }
     match accelerator.memory {
         BlockMemory::Banks { .. } => {
             let key = (accelerator.product, *shapes);
             // A plan may ask for any number of these.
-            KEPT.with_borrow_mut(|kept| kept.get_or(key, || choose_anew(accelerator, shapes)))
+            CACHE
+                .with_borrow_mut(|cache| cache.get_or(key, || choose_anew(accelerator, shapes)))
                 .unwrap_or_else(|| choose_anew(accelerator, shapes))
         }
         // Takes no longer than a look-up.
@@ -211,13 +212,13 @@ fn spread(width: i64, needed: i64, most: i64) -> (i64, i64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kept::MAX_KEPT;
+    use super::super::cache::MAX_CACHED_BLOCKS;
     use super::*;
     use crate::targets::ethos_u::accelerator::ACCELERATORS;
 
-    /// More shapes than are kept, on three accelerators in turns.
+    /// More shapes than are cached, on three accelerators in turns.
     #[test]
-    fn kept_blocks_are_those_that_a_search_finds() {
+    fn cached_blocks_are_those_that_a_search_finds() {
         let mut n_compared = 0;
         for depth in 1..=5000 {
             let ofm = [1 + depth % 61, 1 + depth % 89, depth];
@@ -236,6 +237,6 @@ mod tests {
                 }
             }
         }
-        println!("{n_compared} blocks compared, at most {MAX_KEPT} kept");
+        println!("{n_compared} blocks compared, at most {MAX_CACHED_BLOCKS} cached");
     }
 }

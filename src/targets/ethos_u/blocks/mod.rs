@@ -6,13 +6,13 @@
 //! Ethos-U85, [`elementwise`] divides elementwise operations.
 
 mod area_fit;
+mod cache;
 pub mod elementwise;
-mod kept;
 mod search;
 
 use std::cell::RefCell;
 
-use self::kept::Kept;
+use self::cache::BlockCache;
 use self::search::{Sizes, is_part_kernel, micro_block, search};
 use super::accelerator::{Accelerator, BlockMemory};
 use super::configuration::Product;
@@ -27,15 +27,15 @@ const MAX_SEARCHED: usize = 2048;
 
 thread_local! {
     /// All that is read of an accelerator follows from its product, and from whether it is as trained.
-    static KEPT: RefCell<Kept<(Product, bool, Layer), Option<Block>>> = RefCell::default();
+    static CACHE: RefCell<BlockCache<(Product, bool, Layer), Option<Block>>> = RefCell::default();
 }
 
 /// Makes a plan for which the blocks of `MAX_SEARCHED` different layers are searched. Tells whether it has more,
 /// which get the best of a few blocks.
 pub fn within_budget<T>(plan: impl FnOnce() -> T) -> (T, bool) {
-    KEPT.with_borrow_mut(|kept| kept.begin(MAX_SEARCHED));
+    CACHE.with_borrow_mut(|cache| cache.begin(MAX_SEARCHED));
     let made = plan();
-    (made, KEPT.with_borrow_mut(Kept::end))
+    (made, CACHE.with_borrow_mut(BlockCache::end))
 }
 
 /// How an operation is divided: what it computes at a time.
@@ -61,9 +61,9 @@ impl Block {
 /// The block configuration of an operation; `None` if no block fits. A layer that was seen before on this thread
 /// takes one look-up.
 pub fn choose(accelerator: &Accelerator, layer: &Layer) -> Option<Block> {
-    let key = (accelerator.product, accelerator.is_as_trained, *layer);
-    let searched = KEPT
-        .with_borrow_mut(|kept| kept.get_or(key, || choose_anew(accelerator, layer, Sizes::All)));
+    let key = (accelerator.product, accelerator.uses_trained_rules, *layer);
+    let searched = CACHE
+        .with_borrow_mut(|cache| cache.get_or(key, || choose_anew(accelerator, layer, Sizes::All)));
     searched.unwrap_or_else(|| choose_anew(accelerator, layer, Sizes::Doubled))
 }
 
@@ -102,14 +102,14 @@ fn choose_anew(accelerator: &Accelerator, layer: &Layer, sizes: Sizes) -> Option
 fn is_fitted_by_area(accelerator: &Accelerator, kind: Kind) -> bool {
     match kind {
         Kind::Depthwise | Kind::Pooling | Kind::MaxPooling => true,
-        Kind::ReduceSum => !accelerator.is_as_trained,
+        Kind::ReduceSum => !accelerator.uses_trained_rules,
         _ => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::kept::MAX_KEPT;
+    use super::cache::MAX_CACHED_BLOCKS;
     use super::*;
     use crate::targets::ethos_u::accelerator::ACCELERATORS;
     use crate::targets::ethos_u::geometry::IfmOfm;
@@ -133,9 +133,9 @@ mod tests {
         }
     }
 
-    /// More layers than are kept, on three accelerators in turns.
+    /// More layers than are cached, on three accelerators in turns.
     #[test]
-    fn kept_blocks_are_those_that_a_search_finds() {
+    fn cached_blocks_are_those_that_a_search_finds() {
         let mut n_compared = 0;
         for depth in 1..=3000 {
             let layer = layer(depth);
@@ -147,7 +147,7 @@ mod tests {
                 }
             }
         }
-        println!("{n_compared} blocks compared, at most {MAX_KEPT} kept");
+        println!("{n_compared} blocks compared, at most {MAX_CACHED_BLOCKS} cached");
     }
 
     #[test]
@@ -161,11 +161,11 @@ mod tests {
                         .collect()
                 })
             };
-            let (whole, is_cut) = plan(MAX_SEARCHED);
-            assert!(!is_cut);
+            let (whole, hit_limit) = plan(MAX_SEARCHED);
+            assert!(!hit_limit);
             for _ in 0..6 {
-                let (blocks, is_cut) = plan(MAX_SEARCHED + 100);
-                assert!(is_cut);
+                let (blocks, hit_limit) = plan(MAX_SEARCHED + 100);
+                assert!(hit_limit);
                 assert_eq!(blocks[..MAX_SEARCHED], whole[..MAX_SEARCHED]);
                 for (idx, block) in blocks[MAX_SEARCHED..][..100].iter().enumerate() {
                     let layer = layer((MAX_SEARCHED + idx + 1) as i64);

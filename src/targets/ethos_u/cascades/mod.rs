@@ -106,7 +106,7 @@ pub fn stages(
     order: &Order,
     flow: &Flow,
     steps: &[Option<ScheduledOperation>],
-    is_as_trained: bool,
+    uses_trained_rules: bool,
     in_sram: impl Fn(usize, IfmOfm<usize>) -> InSram,
 ) -> Vec<CascadeStage> {
     let mut stages: Vec<CascadeStage> = Vec::with_capacity(steps.iter().flatten().count());
@@ -122,7 +122,7 @@ pub fn stages(
         let (ifm, ofm) = (&maps[input], &maps[output]);
         // Part of a concatenation is in memory as the whole of that.
         let joined = flow.joined[order.activated(program, idx).unwrap_or(output)];
-        let stored = &maps[joined.filter(|_| !is_as_trained).unwrap_or(output)];
+        let stored = &maps[joined.filter(|_| !uses_trained_rules).unwrap_or(output)];
         let layer = step.execution.layer().map(|(layer, _)| layer);
         let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
         let is_alone = |before: &CascadeStage| {

@@ -21,28 +21,29 @@ pub struct Span {
 
 /// Cascades of stages with these `rows` per stripe and these bytes of weights in SRAM.
 ///
-/// If feature maps are initially off chip (`spills`), a cascade must fit `limit_bytes` and consists of operations whose
-/// feature maps do not fit. If they are in SRAM anyway, a cascade must need less than its operations need one by one;
-/// it is then not extended to save memory below `limit_bytes`, or below the need of an earlier operation.
+/// If feature maps are initially off chip (`has_dedicated_sram`), a cascade must fit `limit_bytes` and consists of
+/// operations whose feature maps do not fit. If they are in SRAM anyway, a cascade must need less than its operations
+/// need one by one; it is then not extended to save memory below `limit_bytes`, or below the need of an earlier
+/// operation.
 pub fn spans(
     stages: &[CascadeStage],
     rows: &[i64],
     weight_bytes: &[f64],
     limit_bytes: f64,
-    spills: bool,
+    has_dedicated_sram: bool,
 ) -> Vec<Span> {
     let mut growth = Growth {
         stages,
         rows,
         weight_bytes,
         peak_bytes: limit_bytes,
-        spills,
+        has_dedicated_sram,
     };
     let mut spans = Vec::new();
     let mut first = 0;
     while first < stages.len() {
         let span = growth.longest(first);
-        if !spills {
+        if !has_dedicated_sram {
             let bytes = span.map_or(stages[first].in_sram.alive_bytes, |span| span.bytes);
             growth.peak_bytes = growth.peak_bytes.max(bytes);
         }
@@ -57,7 +58,7 @@ struct Growth<'a> {
     rows: &'a [i64],
     weight_bytes: &'a [f64],
     peak_bytes: f64,
-    spills: bool,
+    has_dedicated_sram: bool,
 }
 
 impl Growth<'_> {
@@ -71,11 +72,11 @@ impl Growth<'_> {
             return None;
         }
         let start = &self.stages[first].in_sram;
-        let mut held = Held {
+        let mut held = CascadeMemory {
             ifm_bytes: start.maps.ifm,
             rolling_bytes: 0.0,
             weight_bytes: self.weight_bytes[first],
-            beside: Beside::of(&self.stages[first]),
+            beside: OtherMemory::of(&self.stages[first]),
         };
         let mut best_bytes = start.alive_bytes;
         let mut best = None;
@@ -96,13 +97,13 @@ impl Growth<'_> {
             let span = held.span(
                 first,
                 idx,
-                if self.spills {
+                if self.has_dedicated_sram {
                     0.0
                 } else {
                     stage.in_sram.maps.ofm
                 },
             );
-            let is_end = if self.spills {
+            let is_end = if self.has_dedicated_sram {
                 let apart_bytes = stage.whole_bytes() + stage.in_sram.beside_bytes;
                 if apart_bytes < self.peak_bytes || span.bytes > self.peak_bytes {
                     break;
@@ -127,14 +128,14 @@ impl Growth<'_> {
 }
 
 /// What a cascade holds in SRAM, without its OFM.
-struct Held {
+struct CascadeMemory {
     ifm_bytes: f64,
     rolling_bytes: f64,
     weight_bytes: f64,
-    beside: Beside,
+    beside: OtherMemory,
 }
 
-impl Held {
+impl CascadeMemory {
     fn bytes(&self) -> f64 {
         self.ifm_bytes + self.rolling_bytes + self.weight_bytes + self.beside.max_bytes
     }
@@ -152,13 +153,13 @@ impl Held {
 }
 
 /// Maximum SRAM that other operations need while the stages of a cascade run.
-struct Beside {
+struct OtherMemory {
     /// The IFM of the cascade, which is not counted here.
     ifm_range: Option<RangeInSram>,
     max_bytes: f64,
 }
 
-impl Beside {
+impl OtherMemory {
     fn of(first: &CascadeStage) -> Self {
         Self {
             ifm_range: first.in_sram.ifm_range,

@@ -57,7 +57,7 @@ pub fn cascades<'a>(
                 &stages[span.first..=span.last],
                 span,
                 sram,
-                accelerator.spills,
+                accelerator.has_dedicated_sram,
             ),
             limit_bytes: sram.limit_bytes,
             free_bytes: sram.free_bytes(stages[span.first].step),
@@ -99,13 +99,18 @@ pub fn cascades<'a>(
 }
 
 /// The stages of a cascade, each with what is in SRAM beside the whole cascade.
-fn inside(stages: &[CascadeStage], span: &Span, sram: Sram, spills: bool) -> Vec<CascadeStage> {
+fn inside(
+    stages: &[CascadeStage],
+    span: &Span,
+    sram: Sram,
+    has_dedicated_sram: bool,
+) -> Vec<CascadeStage> {
     let (Some(first), Some(last)) = (stages.first(), stages.last()) else {
         return Vec::new();
     };
     let parallel_bytes = (sram.used_bytes[first.step] - span.local_bytes).max(0.0);
     // An IFM that others read, too, stays whole while all stages run.
-    let kept_bytes = match !spills && first.in_sram.is_ifm_shared {
+    let kept_bytes = match !has_dedicated_sram && first.in_sram.is_ifm_shared {
         true => first.ifm_bytes,
         false => 0.0,
     };
@@ -213,7 +218,7 @@ impl<'a, F: Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>
                 &rows,
                 &weight_bytes,
                 self.limit_bytes,
-                self.accelerator.spills,
+                self.accelerator.has_dedicated_sram,
             );
             let max = *max_spans.get_or_insert(spans.len());
             if spans.len() > max || self.bytes(&spans) > self.limit_bytes {

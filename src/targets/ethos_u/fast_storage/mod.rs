@@ -27,7 +27,7 @@ pub fn in_sram(
     buffer_bytes: &[f64],
 ) -> Vec<bool> {
     let n_maps = program.maps.len();
-    if !accelerator.spills {
+    if !accelerator.has_dedicated_sram {
         return vec![true; n_maps];
     }
     let accesses = accesses(accelerator, program, live_ranges, order, operations);
@@ -59,7 +59,7 @@ fn accesses(
     order: &Order,
     operations: &[Option<ScheduledOperation>],
 ) -> Vec<f64> {
-    let counts_as_group = accelerator.is_u85() && !accelerator.is_as_trained;
+    let counts_as_group = accelerator.is_u85() && !accelerator.uses_trained_rules;
     let mut accesses = vec![0.0; program.maps.len()];
     for (step, (&idx, scheduled)) in order.operations.iter().zip(operations).enumerate() {
         let Some(scheduled) = scheduled else { continue };

@@ -110,7 +110,7 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
         })
     });
     // An activation behind several operations is one of its own.
-    let has_activation = lowering.has_activation() && !lowering.accelerator.is_as_trained;
+    let has_activation = lowering.has_activation() && !lowering.accelerator.uses_trained_rules;
     let joined = match has_activation {
         true => lowering.map(
             [to_h, to_w, units * n_groups],

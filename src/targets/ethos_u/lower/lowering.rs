@@ -120,7 +120,7 @@ impl<'a> Lowering<'a> {
     fn sampled(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
         let buffer = self.graph.buffer(tensor_idx);
         let samples_left = self.samples_left.checked_sub(n_samples(buffer));
-        self.program.is_cut |= samples_left.is_none();
+        self.program.hit_limit |= samples_left.is_none();
         self.samples_left = samples_left?;
         weight_stats(buffer, self.tensor(tensor_idx)).map(|stats| stats.histogram)
     }

@@ -77,9 +77,9 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         }
         let n_before = lowering.program.operations.len();
         // Operators that stay one operation always have room.
-        let is_cut = n_before > max_added + node_idx;
-        lowering.program.is_cut |= is_cut;
-        if is_cut || replace(&mut lowering).is_none() {
+        let hit_limit = n_before > max_added + node_idx;
+        lowering.program.hit_limit |= hit_limit;
+        if hit_limit || replace(&mut lowering).is_none() {
             lowering.program.operations.truncate(n_before);
             push_node(&mut lowering);
         }
@@ -88,7 +88,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     let mut program = lowering.program;
     copy_parts(&mut program);
     fuse(&mut program);
-    if !accelerator.is_as_trained {
+    if !accelerator.uses_trained_rules {
         divide_reshaped(&mut program);
     }
     lay_out(&mut program, accelerator.is_u85());
@@ -134,7 +134,7 @@ fn push_node(lowering: &mut Lowering) {
     if operation.action == Action::Clamp && is_scaled(lowering) {
         operation.action = Action::Requantise;
     }
-    if operation.action == Action::Slice && !lowering.accelerator.is_as_trained {
+    if operation.action == Action::Slice && !lowering.accelerator.uses_trained_rules {
         // The other inputs say where it is split; for SPLIT, they come before the tensor.
         let maps = &lowering.program.maps;
         operation.inputs.retain(|&input| !maps[input].is_constant);
@@ -167,7 +167,7 @@ fn output_of_own_activation(
     let output = lowering.output()?;
     let map = lowering.program.maps[output];
     let is_apart = lowering.has_activation()
-        && !lowering.accelerator.is_as_trained
+        && !lowering.accelerator.uses_trained_rules
         && has_window(operation)
         && is_deepened(&map);
     is_apart.then(|| (lowering.map(map.shape, map.element_bytes), output))
@@ -186,7 +186,7 @@ fn is_scaled(lowering: &Lowering) -> bool {
         let quantization = tensor.and_then(|tensor| tensor.quantization.as_ref());
         quantization.and_then(|quantization| quantization.scale.first().copied())
     });
-    !lowering.accelerator.is_as_trained && scales[0] != scales[1]
+    !lowering.accelerator.uses_trained_rules && scales[0] != scales[1]
 }
 
 /// Whether the output has a different type than the first input. It then never overwrites the input, even if elements
@@ -196,13 +196,13 @@ fn changes_type(lowering: &Lowering) -> bool {
         let tensor = map_idx.map(|map_idx| lowering.tensor(map_idx));
         tensor.map(|tensor| tensor.tensor_type)
     });
-    !lowering.accelerator.is_as_trained && types[0] != types[1]
+    !lowering.accelerator.uses_trained_rules && types[0] != types[1]
 }
 
 /// Adds the operations that replace an operator; `None` if it stays one operation.
 fn replace(lowering: &mut Lowering) -> Option<()> {
     let kind = lowering.operator().code.kind;
-    if !lowering.accelerator.is_as_trained {
+    if !lowering.accelerator.uses_trained_rules {
         match kind {
             OpKind::ExpandDims | OpKind::Reshape | OpKind::Squeeze => {
                 return movement::reshape(lowering);

@@ -30,7 +30,7 @@ pub fn copy_parts(program: &mut Program) {
     {
         match operation.action {
             Action::Slice if is_copied[idx] && operation.outputs.len() > copies_left => {
-                program.is_cut = true;
+                program.hit_limit = true;
                 operations.push(operation);
             }
             Action::Slice if is_copied[idx] => {
@@ -65,7 +65,7 @@ pub fn copy_parts(program: &mut Program) {
                         continue;
                     }
                     if copies_left == 0 {
-                        program.is_cut = true;
+                        program.hit_limit = true;
                         direct.push(input);
                         continue;
                     }

@@ -194,7 +194,7 @@ impl TimeStep<'_, '_> {
     /// A hyperbolic tangent by itself: Ethos-U85 looks it up in a table, the others have it.
     fn activate(&mut self, input: usize, output: usize) {
         let accelerator = self.lowering.accelerator;
-        if accelerator.is_as_trained || !accelerator.is_u85() {
+        if accelerator.uses_trained_rules || !accelerator.is_u85() {
             return self.copy(input, output);
         }
         let seen = self.lowering.shape(output);

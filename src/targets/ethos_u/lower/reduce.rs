@@ -122,7 +122,7 @@ pub fn largest(lowering: &mut Lowering) -> Option<()> {
 /// The maximum of columns. Ethos-U55 and U65 have no minimum: they subtract before and after the maximum.
 fn pool_largest(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2]) {
     let is_least = lowering.operator().code.kind == OpKind::ReduceMin;
-    if !is_least || lowering.accelerator.is_u85() || lowering.accelerator.is_as_trained {
+    if !is_least || lowering.accelerator.is_u85() || lowering.accelerator.uses_trained_rules {
         return pool(lowering, [input, output], seen);
     }
     let element_bytes = lowering.element_bytes(output);
@@ -209,7 +209,7 @@ fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], seen: [[i64; 3]; 2]) ->
     let accelerator = lowering.accelerator;
     let [ifm, ofm] = seen;
     let whole = [MAX_DIMENSION, i64::MAX];
-    if ofm[0] <= MAX_DIMENSION || accelerator.is_u85() || accelerator.is_as_trained {
+    if ofm[0] <= MAX_DIMENSION || accelerator.is_u85() || accelerator.uses_trained_rules {
         return whole;
     }
     let [ifm_bytes, ofm_bytes] = maps.map(|map| lowering.program.maps[map].element_bytes);

@@ -16,7 +16,7 @@ impl Lowering<'_> {
             written,
             order,
         } = pass;
-        let (written, repeats) = match self.accelerator.is_as_trained {
+        let (written, repeats) = match self.accelerator.uses_trained_rules {
             true => (written, 1.0),
             false => (within_limits(written), n_parts(read)),
         };
@@ -305,12 +305,14 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
         return Some(());
     }
     let can_rotate = lowering.accelerator.is_u85();
-    let as_trained = exchange.passes(can_rotate);
+    let trained_passes = exchange.passes(can_rotate);
     let passes = match &exchange.separate {
-        Some(permutation) if !lowering.accelerator.is_as_trained => permutation.passes(can_rotate),
-        _ => as_trained.clone(),
+        Some(permutation) if !lowering.accelerator.uses_trained_rules => {
+            permutation.passes(can_rotate)
+        }
+        _ => trained_passes.clone(),
     };
-    lowering.program.is_unlike_trained |= passes != as_trained;
+    lowering.program.differs_from_trained_rules |= passes != trained_passes;
     lowering.transpose_passes([input, output], &passes);
     Some(())
 }

@@ -107,11 +107,11 @@ pub fn schedule<'a>(
                 .any(|output| output == input)
         };
         let reads = !last.inputs.iter().all(within);
-        if reads && !accelerator.is_as_trained && order.activated(program, idx).is_none() {
+        if reads && !accelerator.uses_trained_rules && order.activated(program, idx).is_none() {
             bytes.ofm = 0.0;
         }
     }
-    if accelerator.is_u85() && !accelerator.is_as_trained {
+    if accelerator.is_u85() && !accelerator.uses_trained_rules {
         // What an activation writes into a concatenation counts as the whole of that.
         let joined = order
             .activated(program, idx)
@@ -136,14 +136,14 @@ pub fn schedule<'a>(
 }
 
 fn can_move_input(accelerator: &Accelerator, flow: &Flow, idx: usize) -> bool {
-    match accelerator.is_as_trained {
+    match accelerator.uses_trained_rules {
         true => flow.source[idx].is_some(),
         false => flow.is_computed[idx],
     }
 }
 
 fn reader(accelerator: &Accelerator, flow: &Flow, idx: usize) -> Option<usize> {
-    match accelerator.is_as_trained {
+    match accelerator.uses_trained_rules {
         true => flow.reader[idx],
         false => flow.reader_of_whole[idx],
     }
@@ -301,7 +301,7 @@ fn layer(
         n_chained_passes: 0,
         order: match operation.action {
             Action::Transpose { order, .. }
-                if accelerator.is_u85() && !accelerator.is_as_trained =>
+                if accelerator.is_u85() && !accelerator.uses_trained_rules =>
             {
                 order
             }

@@ -178,6 +178,10 @@ fn weights_beyond_a_limit_are_not_looked_at() {
         model.buffers.extend(buffers.map(Buffer::from));
         let graph = graph_of(&model);
         let program = lower(&ACCELERATORS[0], &graph, &analyze(&graph));
-        assert_eq!(program.is_cut, n_buffers > N_WITHIN, "{n_buffers} buffers");
+        assert_eq!(
+            program.hit_limit,
+            n_buffers > N_WITHIN,
+            "{n_buffers} buffers"
+        );
     }
 }

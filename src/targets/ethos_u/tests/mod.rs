@@ -274,10 +274,10 @@ fn the_next_weights_lie_beside_the_last_slice() {
 
 /// Bits of `symbols` in the Golomb-Rice code that takes least, cut off or not, counted one by one.
 fn least_bits(symbols: &[usize]) -> usize {
-    let bits = |k: usize, is_cut: bool| -> Option<usize> {
+    let bits = |k: usize, is_truncated: bool| -> Option<usize> {
         let of_symbol = |&symbol: &usize| match symbol >> k {
-            quotient @ 3.. if is_cut => (quotient > 31).then_some(0),
-            2 if is_cut => Some(2 + k),
+            quotient @ 3.. if is_truncated => (quotient > 31).then_some(0),
+            2 if is_truncated => Some(2 + k),
             quotient => (quotient <= 31).then_some(quotient + 1 + k),
         };
         symbols.iter().map(of_symbol).sum()

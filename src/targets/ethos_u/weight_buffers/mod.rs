@@ -108,7 +108,7 @@ impl Weights<'_> {
 
     /// Fewest output channels of a slice behind the first: Ethos-U85 computes whole micro blocks.
     fn granule(&self) -> i64 {
-        let is_micro = self.accelerator.is_u85() && !self.accelerator.is_as_trained;
+        let is_micro = self.accelerator.is_u85() && !self.accelerator.uses_trained_rules;
         match is_micro {
             true => self.block.micro[2].max(BRICK_CHANNELS),
             false => BRICK_CHANNELS,
@@ -127,7 +127,7 @@ impl Weights<'_> {
     /// How many times the stripes read all weights, as the compiler counts when it compares an operation with and
     /// without a buffer.
     fn n_reads_of_stripes(&self) -> f64 {
-        match self.accelerator.is_as_trained {
+        match self.accelerator.uses_trained_rules {
             true => self.n_reads(),
             false => {
                 let layer = striped(&self.layer, self.stripe);
@@ -144,7 +144,7 @@ impl Weights<'_> {
     /// Cycles of one slice of the operation, with its weights and scales in SRAM.
     fn slice_cycles(&self, layer: &Layer, part: Part) -> f64 {
         let mut feature_maps = IfmOfm::both(self.accelerator.planned_feature_maps());
-        if self.is_inside_cascade() && !self.accelerator.is_as_trained {
+        if self.is_inside_cascade() && !self.accelerator.uses_trained_rules {
             feature_maps.ifm = self.accelerator.sram;
         }
         let conditions = Conditions {
@@ -279,7 +279,7 @@ impl<'a> Choice<'a> {
             room_bytes,
             unbuffered: Unbuffered::of(accelerator, operation),
             reader: reader.map(|reader| Unbuffered::of(accelerator, reader)),
-            can_move_input: operation.can_move_input && accelerator.spills,
+            can_move_input: operation.can_move_input && accelerator.has_dedicated_sram,
             before,
             weights,
         })
@@ -497,7 +497,7 @@ impl Choice<'_> {
         let Some(input) = self.input_cycles(slicing, buffer.bytes(), run.max(reads)) else {
             return false;
         };
-        let reads_off_chip = match self.weights.accelerator.is_as_trained {
+        let reads_off_chip = match self.weights.accelerator.uses_trained_rules {
             true => self.times.reads_off_chip,
             false => self.unbuffered.weights,
         };
@@ -527,7 +527,7 @@ impl Choice<'_> {
         let n_stripes = self.weights.n_stripes();
         let of_slice = |channels| read_bytes(&layer.with_depth(channels), &self.weights.block);
         let bytes = slicing.channels().map(of_slice).sum();
-        if self.weights.is_inside_cascade() || !accelerator.spills {
+        if self.weights.is_inside_cascade() || !accelerator.has_dedicated_sram {
             return Some(from_sram.cycles(bytes) * n_stripes);
         }
         let off_chip = off_chip.cycles(bytes) * n_stripes;

@@ -3,7 +3,7 @@
 /// Most bits of the remainder of a Golomb-Rice code.
 pub(super) const MAX_REMAINDER_BITS: usize = 5;
 /// Largest quotient of a truncated code, and of one that is not truncated.
-const MAX_CUT_QUOTIENT: usize = 2;
+const MAX_TRUNCATED_QUOTIENT: usize = 2;
 const MAX_QUOTIENT: usize = 31;
 
 /// The code of symbols.
@@ -13,7 +13,7 @@ pub(super) enum Code {
     /// the largest has no end mark.
     GolombRice {
         remainder_bits: usize,
-        is_cut: bool,
+        is_truncated: bool,
     },
     Fixed {
         bits: usize,
@@ -25,10 +25,10 @@ impl Code {
         match self {
             Code::GolombRice {
                 remainder_bits,
-                is_cut,
+                is_truncated,
             } => {
-                let most = if is_cut {
-                    MAX_CUT_QUOTIENT
+                let most = if is_truncated {
+                    MAX_TRUNCATED_QUOTIENT
                 } else {
                     MAX_QUOTIENT
                 };
@@ -42,9 +42,13 @@ impl Code {
         match self {
             Code::GolombRice {
                 remainder_bits,
-                is_cut,
+                is_truncated,
             } => {
-                let most = if is_cut { MAX_CUT_QUOTIENT } else { usize::MAX };
+                let most = if is_truncated {
+                    MAX_TRUNCATED_QUOTIENT
+                } else {
+                    usize::MAX
+                };
                 ((symbol >> remainder_bits) + 1).min(most) + remainder_bits
             }
             Code::Fixed { bits } => bits,
@@ -107,10 +111,10 @@ impl Tail {
             offset,
             largest: largest.unwrap_or(0),
             coded: std::array::from_fn(|remainder_bits| {
-                [false, true].map(|is_cut| {
+                [false, true].map(|is_truncated| {
                     coded(Code::GolombRice {
                         remainder_bits,
-                        is_cut,
+                        is_truncated,
                     })
                 })
             }),

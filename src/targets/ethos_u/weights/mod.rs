@@ -41,7 +41,7 @@ pub fn encoded_bytes(
     // A file may store more bytes than the layer has weights.
     let n_weights = brick.n_weights().min(histogram.n_bytes as f64);
     let padding = brick.n_values() - n_weights;
-    let leaves_rare = !accelerator.is_as_trained;
+    let leaves_rare = !accelerator.uses_trained_rules;
     let values = Values::kept(
         histogram,
         n_weights,
@@ -54,7 +54,7 @@ pub fn encoded_bytes(
     let front_bits = n_slices * SLICE_BITS + values.header_bits + END_BITS;
     let stream_bits = values.bits / n_cores + front_bits;
     let stream_bytes = round_up((stream_bits / 8.0).ceil() as i64, ALIGNMENT_BYTES) as f64;
-    if accelerator.is_as_trained {
+    if accelerator.uses_trained_rules {
         let scale_bytes = round_up(SCALE_BYTES * layer.ofm[2], ALIGNMENT_BYTES) as f64;
         return stream_bytes * n_cores + scale_bytes;
     }

@@ -101,9 +101,9 @@ impl<'r> Symbols<'r> {
 
     fn codes(&self) -> impl Iterator<Item = Code> {
         let golomb_rice = (0..=MAX_REMAINDER_BITS).flat_map(|remainder_bits| {
-            [false, true].map(|is_cut| Code::GolombRice {
+            [false, true].map(|is_truncated| Code::GolombRice {
                 remainder_bits,
-                is_cut,
+                is_truncated,
             })
         });
         golomb_rice.chain(self.fixed_bits.map(|bits| Code::Fixed { bits }))
@@ -113,7 +113,7 @@ impl<'r> Symbols<'r> {
     fn coded(&self, code: Code) -> Coded {
         let Code::GolombRice {
             remainder_bits,
-            is_cut,
+            is_truncated,
         } = code
         else {
             return Coded {
@@ -127,7 +127,7 @@ impl<'r> Symbols<'r> {
         let in_palette = self.in_palette.iter().enumerate();
         let in_palette = in_palette.map(|(place, &(_, count))| (symbol(place), count));
         let beside_tail = in_palette.chain(self.zero.map(|zero| (zero, self.n_zeros)));
-        let tail = self.tail.coded[remainder_bits][usize::from(is_cut)];
+        let tail = self.tail.coded[remainder_bits][usize::from(is_truncated)];
         beside_tail.fold(tail, |coded, (symbol, count)| {
             coded.with(code, symbol, count)
         })
@@ -209,9 +209,9 @@ mod tests {
         let palette_bits = bits_of(coded.unwrap_or(largest)).max(2);
         let mut codes: Vec<Code> = (0..=MAX_REMAINDER_BITS)
             .flat_map(|remainder_bits| {
-                [false, true].map(|is_cut| Code::GolombRice {
+                [false, true].map(|is_truncated| Code::GolombRice {
                     remainder_bits,
-                    is_cut,
+                    is_truncated,
                 })
             })
             .collect();

@@ -61,7 +61,7 @@ struct Padded {
 }
 
 /// A cached sample.
-struct Kept {
+struct CachedSample {
     hash: u64,
     padded: Padded,
     sample: Sample,
@@ -79,7 +79,7 @@ impl Values {
         leaves_rare: bool,
     ) -> Self {
         thread_local! {
-            static KEPT: RefCell<Vec<Option<Kept>>> = const { RefCell::new(Vec::new()) };
+            static CACHE: RefCell<Vec<Option<CachedSample>>> = const { RefCell::new(Vec::new()) };
         }
         if n_weights == 0.0 {
             let empty = Sample::of(&Ranked::empty(), padding, zero_runs, leaves_rare);
@@ -95,16 +95,16 @@ impl Values {
             leaves_rare,
         };
         let hash = padded.hash();
-        let sample = KEPT.with_borrow_mut(|kept| {
+        let sample = CACHE.with_borrow_mut(|kept| {
             kept.resize_with(MAX_KEPT, || None);
             let kept = &mut kept[(hash % MAX_KEPT as u64) as usize];
             // Comparing histograms takes longer than hashing a part of them.
-            let is_known = |kept: &Kept| kept.hash == hash && kept.padded == padded;
+            let is_known = |kept: &CachedSample| kept.hash == hash && kept.padded == padded;
             match kept.as_ref().filter(|kept| is_known(kept)) {
                 Some(known) => known.sample,
                 None => {
                     let sample = padded.sample();
-                    *kept = Some(Kept {
+                    *kept = Some(CachedSample {
                         hash,
                         padded,
                         sample,
