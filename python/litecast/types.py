@@ -139,14 +139,14 @@ class LeftOut(TypedDict):
     operators: list[LeftOperator]
 
 
-class _Doubt(TypedDict):
+class _ReportDiagnostic(TypedDict):
     severity: Literal["info", "warning"]
     code: str
     message: str
     operator_idx: int | None
 
 
-class Doubt(_Doubt, total=False):
+class ReportDiagnostic(_ReportDiagnostic, total=False):
     targets: list[str]
 
 
@@ -160,7 +160,7 @@ class _Summary(TypedDict):
     batch: int
     model: ModelFacts
     results: list[TargetResult]
-    diagnostics: list[Doubt]
+    diagnostics: list[ReportDiagnostic]
 
 
 class Report(_Summary, total=False):

@@ -151,7 +151,7 @@ class Types(unittest.TestCase):
     def test_types_have_the_fields_of_the_schema(self):
         # Beside what is written out, dicts stand for what few programs read.
         facts = ("ModelFacts", "SubgraphFacts", "OperatorFacts", "TensorFacts", "QuantizationFacts", "EdgeFacts")
-        for name in ("Report", *facts, "Provenance", "Doubt", "LeftOut", "LeftOperator"):
+        for name in ("Report", *facts, "Provenance", "ReportDiagnostic", "LeftOut", "LeftOperator"):
             found = fields(getattr(types, name))
             self.assertEqual(found, set(SCHEMA[name]["properties"]), name)
 
