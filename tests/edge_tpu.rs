@@ -8,7 +8,8 @@ use litecast::formats::tflite::{
 use litecast::graph::analysis::analyze;
 use litecast::graph::build;
 use litecast::targets::edge_tpu::{
-    Coefficients, SRAM_BYTES, Work, mapping, unsupported, work, work_of,
+    Coefficients, OperatorLoad, SRAM_BYTES, loads_if_all_mapped, mapping, operator_loads,
+    unsupported,
 };
 
 /// A network under construction. Tensor 0 is its input.
@@ -102,8 +103,8 @@ impl Built {
         of(&build(&model, 0).unwrap())
     }
 
-    fn work(&self) -> Vec<Work> {
-        self.with(|graph| work(graph, &analyze(graph)))
+    fn loads(&self) -> Vec<OperatorLoad> {
+        self.with(|graph| loads_if_all_mapped(graph, &analyze(graph)))
     }
 
     /// Operators that are not mapped, with the reasons.
@@ -120,8 +121,8 @@ impl Built {
     }
 }
 
-fn of(operators: u64, array_cycles: u64, parameter_bytes: u64, link_bytes: u64) -> Work {
-    Work {
+fn of(operators: u64, array_cycles: u64, parameter_bytes: u64, link_bytes: u64) -> OperatorLoad {
+    OperatorLoad {
         operators,
         array_cycles,
         parameter_bytes,
@@ -141,7 +142,7 @@ fn small() -> Built {
 }
 
 #[test]
-fn work_is_as_by_hand() {
+fn loads_are_as_by_hand() {
     let expected = [
         // 27 products of 70 filters: 1 × 2 tiles of 64 × 64, 64 positions; 70 biases of 4 bytes; the
         // input of 16 × 16 × 3 bytes arrives.
@@ -152,8 +153,8 @@ fn work_is_as_by_hand() {
         // 4480 products are 70 tiles, 10 units one; 1 position; 10 bytes leave.
         of(1, 70, 70 * 4096 + 40, 10),
     ];
-    assert_eq!(small().work(), expected);
-    let total = Work::total(&expected);
+    assert_eq!(small().loads(), expected);
+    let total = OperatorLoad::total(&expected);
     assert_eq!(total, of(3, 128 + 1152 + 70, 8472 + 1432 + 286_760, 778));
     let coefficients = Coefficients {
         ms_per_operator: 0.5,
@@ -172,7 +173,7 @@ fn a_transposed_convolution_works_at_the_positions_of_its_input() {
     let weights = built.constant(TensorType::Int8, &[6, 2, 2, 70]);
     built.operator(OpKind::TransposeConv, &[shape, weights, 0], &[1, 10, 10, 6]);
     // 70 channels are 2 tiles, 6 × 2 × 2 columns one; 25 positions; 1750 bytes in, 600 out.
-    assert_eq!(built.work(), [of(1, 50, 2 * 4096, 1750 + 600)]);
+    assert_eq!(built.loads(), [of(1, 50, 2 * 4096, 1750 + 600)]);
 }
 
 /// Dense layers of 4096 units in a row.
@@ -191,14 +192,14 @@ fn dense_layers(units: &[i32]) -> Built {
 fn parameters_that_do_not_fit_on_the_chip_come_over_the_link() {
     // By hand: 1 × 64 tiles with 4096 biases, 64 × 33 with 2112, 33 × 1 with 64. The second alone is
     // larger than the cache; the third still fits beside the first.
-    let works = dense_layers(&[4096, 2112, 64]).work();
+    let loads = dense_layers(&[4096, 2112, 64]).loads();
     let bytes = [
         64 * 4096 + 4 * 4096,
         64 * 33 * 4096 + 4 * 2112,
         33 * 4096 + 4 * 64,
     ];
     assert!(bytes[1] > SRAM_BYTES && bytes[0] + bytes[2] < SRAM_BYTES);
-    let found: Vec<_> = works
+    let found: Vec<_> = loads
         .iter()
         .map(|w| (w.parameter_bytes, w.link_bytes, w.streamed_bytes))
         .collect();
@@ -216,7 +217,7 @@ fn parameters_that_do_not_fit_on_the_chip_come_over_the_link() {
 fn shared_parameters_lie_on_the_chip_once() {
     // 36 × 36 tiles: 5.3 MB, of which only one has room.
     let mut built = dense_layers(&[2304, 2304, 2304]);
-    let streamed = |built: &Built| built.work()[2].link_bytes;
+    let streamed = |built: &Built| built.loads()[2].link_bytes;
     assert_eq!(streamed(&built), 36 * 36 * 4096 + 4 * 2304 + 2304);
     built.operators[2].inputs[1] = built.operators[1].inputs[1];
     assert_eq!(streamed(&built), 2304);
@@ -285,7 +286,7 @@ fn a_pool_or_sum_is_one_operator_without_products() {
     let mut built = Built::new(&[1, 8, 8, 5]);
     let pooled = built.operator(OpKind::MaxPool2d, &[0], &[1, 4, 4, 5]);
     built.operator(OpKind::Add, &[pooled, pooled], &[1, 4, 4, 5]);
-    assert_eq!(built.work(), [of(1, 0, 0, 320), of(1, 0, 0, 80)]);
+    assert_eq!(built.loads(), [of(1, 0, 0, 320), of(1, 0, 0, 80)]);
     built.operators[0].options = BuiltinOptions::Pool2D {
         padding: Padding::Same,
         stride_h: 2,
@@ -312,10 +313,10 @@ fn the_longest_leading_part_is_mapped() {
     assert_eq!(found.is_mapped, [true, true, false, false]);
     assert_eq!(found.ends.len(), 1);
     assert_eq!(found.ends[0].node_idx, 2);
-    let works = built.with(|graph| work_of(graph, &analyze(graph), &found.is_mapped));
-    assert_eq!(works[1], of(1, 9 * 2 * 64, 9 * 2 * 64 + 280, 4480));
-    assert_eq!(works[2..], [Work::default(); 2]);
-    assert_eq!(built.work()[..1], works[..1]);
+    let loads = built.with(|graph| operator_loads(graph, &analyze(graph), &found.is_mapped));
+    assert_eq!(loads[1], of(1, 9 * 2 * 64, 9 * 2 * 64 + 280, 4480));
+    assert_eq!(loads[2..], [OperatorLoad::default(); 2]);
+    assert_eq!(built.loads()[..1], loads[..1]);
 }
 
 /// A CAST to floats and a QUANTIZE stay on the host, and what they write comes over the link. A float multiplication
@@ -337,8 +338,8 @@ fn inputs_are_converted_on_the_host() {
     let found = built.with(|graph| mapping(graph).unwrap());
     assert_eq!(found.is_mapped, [false, false, true]);
     assert_eq!(found.ends, []);
-    let works = built.with(|graph| work_of(graph, &analyze(graph), &found.is_mapped));
-    assert_eq!(works[2].link_bytes, 16 * 16 * 3 + 8 * 8 * 70);
+    let loads = built.with(|graph| operator_loads(graph, &analyze(graph), &found.is_mapped));
+    assert_eq!(loads[2].link_bytes, 16 * 16 * 3 + 8 * 8 * 70);
     let words = network(&[OpKind::Mul]).with(|graph| mapping(graph).unwrap_err().to_string());
     println!("{words}");
     assert!(words.contains("MUL"), "{words}");

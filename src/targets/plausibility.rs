@@ -18,8 +18,8 @@ pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
     }
     let graph = network.graph;
     let n_threads = f64::from(network.n_threads.get());
-    let work = Work::of(network, &is_run, peak.bytes_per_value);
-    let of_work = peak.floor_ms(work.macs, work.weight_bytes) / n_threads;
+    let minimum = MinimumWork::of(network, &is_run, peak.bytes_per_value);
+    let of_work = peak.floor_ms(minimum.macs, minimum.weight_bytes) / n_threads;
     let of_maps = match peak.map_bytes_per_s.is_finite() {
         true => peak.map_floor_ms(map_bytes(graph, &is_run, peak.bytes_per_value)),
         false => 0.0,
@@ -28,8 +28,8 @@ pub fn floor_ms(target: &dyn Target, network: &Network) -> Option<f64> {
     Some(of_work.max(of_maps) * (1.0 - 1e-6))
 }
 
-/// The work of a network that no implementation can avoid.
-struct Work {
+/// Multiply-accumulates and weight bytes of a network that no implementation can avoid.
+struct MinimumWork {
     /// Multiply-accumulates, and the values in the windows of poolings.
     macs: f64,
     /// Bytes of the weights of operators that multiply, each constant counted once. Tables are left out, because only
@@ -37,7 +37,7 @@ struct Work {
     weight_bytes: f64,
 }
 
-impl Work {
+impl MinimumWork {
     fn of(network: &Network, is_run: &[bool], bytes_per_value: Option<f64>) -> Self {
         let analysis = network.analysis;
         let (mut macs, mut parameters, mut weight_bytes) = (0.0, 0u64, 0u64);

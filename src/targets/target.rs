@@ -33,13 +33,13 @@ pub struct Network<'n> {
     pub shared: Shared<'n>,
 }
 
-/// Results that several targets need for one network, computed once: see [`Network::processor_work`],
-/// [`Network::processor_counts`], [`Network::left_to_cpu`] and [`Network::learned`].
+/// Results that several targets need for one network, computed once: see [`Network::kernel_counts`],
+/// [`Network::instruction_counts`], [`Network::left_to_cpu`] and [`Network::learned`].
 #[derive(Default)]
 pub struct Shared<'n> {
-    processor_work: OnceLock<Vec<cortex_a::Work>>,
+    kernel_counts: OnceLock<Vec<cortex_a::KernelCounts>>,
     /// By index of the processor in [`cortex_a::Costs`].
-    processor_counts: OnceLock<Vec<OnceLock<Vec<cortex_a::Counted>>>>,
+    instruction_counts: OnceLock<Vec<OnceLock<Vec<cortex_a::InstructionCount>>>>,
     left_to_cpu: ethos_u::support::LeftToCpu,
     learned: OnceLock<Result<Learned<'n>, PredictorError>>,
 }
@@ -57,8 +57,8 @@ impl<'n> Network<'n> {
         }
     }
 
-    /// The same network, for targets that run apart from the others: it shares nothing with them, so that what they share
-    /// is freed with it.
+    /// The same network, for targets that run apart from the others: it shares nothing with them, so that what they
+    /// share is freed with it.
     pub fn apart(&self) -> Self {
         Self {
             shared: Shared::default(),
@@ -66,19 +66,19 @@ impl<'n> Network<'n> {
         }
     }
 
-    /// The work of each operator on a processor, which is the same for all processors.
-    pub fn processor_work(&self) -> &[cortex_a::Work] {
-        let work = &self.shared.processor_work;
-        work.get_or_init(|| cortex_a::work(self.graph, self.analysis))
+    /// The counts of each operator that determine its instructions; they are the same for all processors.
+    pub fn kernel_counts(&self) -> &[cortex_a::KernelCounts] {
+        let counts = &self.shared.kernel_counts;
+        counts.get_or_init(|| cortex_a::kernel_counts(self.graph, self.analysis))
     }
 
     /// Instructions of each operator on a processor whose kernels were counted. Several boards share them.
-    pub fn processor_counts(&self, processor: &str) -> Option<&[cortex_a::Counted]> {
+    pub fn instruction_counts(&self, processor: &str) -> Option<&[cortex_a::InstructionCount]> {
         let processors = &cortex_a::Costs::shipped().targets;
         let idx = (processors.iter()).position(|costs| costs.target == processor)?;
-        let of_all =
-            (self.shared.processor_counts).get_or_init(|| vec![OnceLock::new(); processors.len()]);
-        let counted = || cortex_a::count(&processors[idx], self.processor_work());
+        let of_all = (self.shared.instruction_counts)
+            .get_or_init(|| vec![OnceLock::new(); processors.len()]);
+        let counted = || cortex_a::instruction_counts(&processors[idx], self.kernel_counts());
         Some(of_all.get(idx)?.get_or_init(counted))
     }
 

@@ -1,9 +1,11 @@
-//! The Edge TPU's model: its constants against the published latencies, its work against Coral's own file.
+//! The Edge TPU's model: its constants against the published latencies, its load against Coral's own file.
 
 mod common;
 
 use common::shared_model;
-use litecast::targets::edge_tpu::{Constants, Work, mapping, unsupported, work};
+use litecast::targets::edge_tpu::{
+    Constants, OperatorLoad, loads_if_all_mapped, mapping, unsupported,
+};
 use litecast::{
     formats::tflite,
     graph::{self, analysis},
@@ -30,7 +32,7 @@ fn the_shipped_constants_are_those_of_the_fit() {
         .filter(|s| s.latency.device == Device::DevBoard)
     {
         // What reports compute is what the fit computed, up to the constants' rounding.
-        let shipped_ms = coefficients.latency_ms(&sample.work);
+        let shipped_ms = coefficients.latency_ms(&sample.load);
         assert!(
             (shipped_ms / sample.fitted_ms - 1.0).abs() < 1e-3,
             "{}",
@@ -89,10 +91,10 @@ fn published_networks_have_the_size_that_others_count() {
     assert!(network("AlexNet", 224).is_none());
 }
 
-fn total_work(bytes: &[u8]) -> Work {
+fn total_load(bytes: &[u8]) -> OperatorLoad {
     let model = tflite::parse(bytes).unwrap();
     let graph = graph::build(&model, 0).unwrap();
-    Work::total(&work(&graph, &analysis::analyze(&graph)))
+    OperatorLoad::total(&loads_if_all_mapped(&graph, &analysis::analyze(&graph)))
 }
 
 /// One of the fitted networks is at hand as Coral publishes it.
@@ -102,8 +104,8 @@ fn our_network_is_as_much_work_as_corals_file() {
         return;
     };
     let ours = network("MobileNet v1 0.25", 128).unwrap();
-    let ours = total_work(&to_tflite(&ours, WEIGHT_SEED, Precision::Int8));
-    assert_eq!(ours, total_work(&theirs));
+    let ours = total_load(&to_tflite(&ours, WEIGHT_SEED, Precision::Int8));
+    assert_eq!(ours, total_load(&theirs));
 }
 
 fn refusal_of(bytes: &[u8]) -> Option<String> {

@@ -7,7 +7,7 @@ use std::fs;
 use std::time::Duration;
 
 use common::{litert_qemu, shared_model};
-use litecast::targets::cortex_a::{self, Costs};
+use litecast::targets::cortex_a::{self, Costs, InstructionCount};
 use litecast::{
     formats::tflite,
     graph::{self, analysis},
@@ -88,7 +88,7 @@ fn counts_are_of_the_size_of_the_work() {
     assert!(a76[0].vector_multiply < a72[0].vector_multiply * 2 / 3);
 }
 
-/// What the library makes of the shapes alone, on files that nobody here wrote.
+/// The library's estimates from shapes, on files from outside of this project.
 #[test]
 fn the_sum_over_operators_is_near_the_count() {
     let (Some(tool), Some(models)) = (litert_qemu(), models()) else {
@@ -100,11 +100,11 @@ fn the_sum_over_operators_is_near_the_count() {
         for bytes in &models {
             let model = tflite::parse(bytes).unwrap();
             let graph = graph::build(&model, 0).unwrap();
-            let works = cortex_a::work(&graph, &analysis::analyze(&graph));
-            let counts = cortex_a::count(costs, &works);
-            let is_known = |c: &cortex_a::Counted| c.source == cortex_a::Source::Networks;
-            assert!(counts.iter().all(is_known), "all operators are known");
-            let sum: f64 = counts.iter().map(|count| count.instructions).sum();
+            let operators = cortex_a::kernel_counts(&graph, &analysis::analyze(&graph));
+            let estimates = cortex_a::instruction_counts(costs, &operators);
+            let is_known = |one: &InstructionCount| one.source == cortex_a::Source::Networks;
+            assert!(estimates.iter().all(is_known), "all operators are known");
+            let sum: f64 = estimates.iter().map(|one| one.instructions).sum();
             let counted = count(&mut worker, bytes).total() as f64;
             println!(
                 "{}: {sum:.0}, counted {counted}: {:+.1} %",

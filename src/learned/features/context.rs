@@ -54,9 +54,9 @@ impl Shape4 {
 /// Channels of one element of the NHCWB16 layout in which Ethos-U stores feature maps.
 const CHANNEL_MULTIPLE: f64 = 16.0;
 
-/// Amounts that add up along a graph.
+/// Multiply-accumulates and bytes of one node, or the sums over several nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Work {
+pub(super) struct MacsAndBytes {
     pub macs: f64,
     pub macs_padded: f64,
     pub weight_bytes: f64,
@@ -66,8 +66,8 @@ pub(super) struct Work {
     pub output_bytes_padded: f64,
 }
 
-impl Work {
-    /// The work of a node whose largest constant has this many bytes in the compiler's weight encoding.
+impl MacsAndBytes {
+    /// Those of a node whose largest constant has `coded_weight_bytes` in the compiler's weight encoding.
     pub fn of(
         graph: &Graph,
         analysis: &Analysis,
@@ -93,7 +93,7 @@ impl Work {
     }
 }
 
-impl AddAssign for Work {
+impl AddAssign for MacsAndBytes {
     fn add_assign(&mut self, more: Self) {
         self.macs += more.macs;
         self.macs_padded += more.macs_padded;
@@ -116,16 +116,17 @@ pub(super) struct NodeContext {
     pub element_bytes_out: f32,
     pub n_activations_in: f32,
     pub n_out: f32,
-    pub work: Work,
-    pub so_far: Work,
+    pub counts: MacsAndBytes,
+    /// Sums up to and including this node, in topological order.
+    pub so_far: MacsAndBytes,
     pub live_bytes: f64,
     pub feature_map_bytes_alive: f64,
     /// What the compiler plans on each accelerator.
     pub planned: [PlannedOperator; N_ACCELERATORS],
-    /// Work of the previous node in the order of execution.
-    pub before: Work,
-    /// Work of the next node in the order of execution.
-    pub next: Work,
+    /// Those of the previous node in the order of execution.
+    pub before: MacsAndBytes,
+    /// Those of the next node in the order of execution.
+    pub next: MacsAndBytes,
     pub weight_std: f32,
     pub weight_zero_share: f32,
     pub weight_entropy_bits: f32,
@@ -137,8 +138,8 @@ pub(super) struct NodeContext {
 }
 
 impl NodeContext {
-    /// The values that follow from the node itself. The caller fills in its work, degrees, running sums, neighbours and
-    /// padded live bytes.
+    /// The values that follow from the node itself. The caller fills in its counts, degrees, running sums, neighbours
+    /// and padded live bytes.
     pub fn of(graph: &Graph, analysis: &Analysis, ends: &Ends, node_idx: usize) -> Self {
         let operator = graph.nodes[node_idx].operator;
         let cost = &analysis.costs[node_idx];

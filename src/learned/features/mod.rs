@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
-use context::{Ends, NodeContext, Work};
+use context::{Ends, MacsAndBytes, NodeContext};
 
 /// The input of a predictor for one graph.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -61,26 +61,26 @@ pub fn extract(graph: &Graph, analysis: &Analysis, compiler: &CompilerPlan) -> F
     let n_successors = degrees(&edge_src, n_nodes);
     let mut nodes = Vec::with_capacity(n_nodes * N_COLUMNS);
     let ends = Ends::of(graph.subgraph);
-    let work: Vec<Work> = (compiler.coded_weight_bytes.iter().enumerate())
-        .map(|(node_idx, &coded_bytes)| Work::of(graph, analysis, coded_bytes, node_idx))
+    let counts: Vec<MacsAndBytes> = (compiler.coded_weight_bytes.iter().enumerate())
+        .map(|(node_idx, &coded_bytes)| MacsAndBytes::of(graph, analysis, coded_bytes, node_idx))
         .collect();
     let order = &compiler.execution_order;
     let mut step_of = vec![0; n_nodes];
     for (step, &node_idx) in order.iter().enumerate() {
         step_of[node_idx] = step;
     }
-    let work_at = |step: Option<usize>| {
+    let counts_at = |step: Option<usize>| {
         let node_idx = step.and_then(|step| order.get(step));
-        node_idx.map(|&at| work[at]).unwrap_or_default()
+        node_idx.map(|&at| counts[at]).unwrap_or_default()
     };
-    let mut so_far = Work::default();
+    let mut so_far = MacsAndBytes::default();
     for (node_idx, &step) in step_of.iter().enumerate() {
-        so_far += work[node_idx];
+        so_far += counts[node_idx];
         let context = NodeContext {
-            work: work[node_idx],
+            counts: counts[node_idx],
             so_far,
-            before: work_at(step.checked_sub(1)),
-            next: work_at(Some(step + 1)),
+            before: counts_at(step.checked_sub(1)),
+            next: counts_at(Some(step + 1)),
             feature_map_bytes_alive: compiler.live_feature_map_bytes[step],
             planned: compiler.operators.each_ref().map(|plan| plan[node_idx]),
             n_predecessors: n_predecessors[node_idx],

@@ -1,4 +1,4 @@
-//! Counts of work → executed instructions: `costs.json`, which `litecast-trainer fit-cpu-operators`
+//! Counts of an operator → executed instructions: `costs.json`, which `litecast-trainer fit-cpu-operators`
 //! writes.
 
 use std::borrow::Borrow;
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
-use super::Work;
+use super::KernelCounts;
 use crate::provenance::ErrorSummary;
 
 /// The result of a fit, with its origin.
@@ -41,7 +41,7 @@ pub struct TargetCosts {
 pub struct KernelCosts {
     /// Number of networks of the fit that contain such an operator.
     pub n_networks: usize,
-    /// Instructions per unit of each of [`Work::terms`].
+    /// Instructions per unit of each of [`KernelCounts::terms`].
     pub instructions: BTreeMap<String, f64>,
 }
 
@@ -77,45 +77,49 @@ impl Costs {
 
 impl TargetCosts {
     /// Instructions of one operator or of [`super::inference`]; `None` if no counted network contains such an operator.
-    pub fn instructions(&self, work: &Work) -> Option<f64> {
-        let kernel = self.kernels.get(&*work.kernel)?;
+    pub fn instructions(&self, counts: &KernelCounts) -> Option<f64> {
+        let kernel = self.kernels.get(&*counts.kernel)?;
         let cost = |(term, count): (&str, f64)| Some(kernel.instructions.get(term)? * count);
-        Some(work.terms.iter().filter_map(cost).sum())
+        Some(counts.terms.iter().filter_map(cost).sum())
     }
 
-    /// [`Self::instructions`] of each work. Names are looked up only once for each kernel and list of terms.
-    pub fn instructions_of<W: Borrow<Work>>(&self, works: &[W]) -> Vec<Option<f64>> {
+    /// [`Self::instructions`] of each operator. Names are looked up only once for each kernel and list of terms.
+    pub fn instructions_of<W: Borrow<KernelCounts>>(&self, operators: &[W]) -> Vec<Option<f64>> {
         let mut known: HashMap<&str, Coefficients, RandomState> = HashMap::default();
-        let mut instructions = Vec::with_capacity(works.len());
-        for work in works.iter().map(Borrow::borrow) {
-            let found = known.entry(&work.kernel);
-            let coefficients = found.or_insert_with(|| Coefficients::of(self, work));
-            if !coefficients.are_of(work) {
-                *coefficients = Coefficients::of(self, work);
+        let mut instructions = Vec::with_capacity(operators.len());
+        for counts in operators.iter().map(Borrow::borrow) {
+            let found = known.entry(&counts.kernel);
+            let coefficients = found.or_insert_with(|| Coefficients::of(self, counts));
+            if !coefficients.are_of(counts) {
+                *coefficients = Coefficients::of(self, counts);
             }
-            instructions.push(coefficients.instructions(work));
+            instructions.push(coefficients.instructions(counts));
         }
         instructions
     }
 
     /// The class of a network with these operators and their numbers of instructions.
-    pub fn class<W: Borrow<Work>>(&self, works: &[W], instructions: &[f64]) -> &Class {
-        match self.is_unusual(works, instructions) {
+    pub fn class<W: Borrow<KernelCounts>>(&self, operators: &[W], instructions: &[f64]) -> &Class {
+        match self.is_unusual(operators, instructions) {
             true => &self.unusual,
             false => &self.usual,
         }
     }
 
-    pub fn is_unusual<W: Borrow<Work>>(&self, works: &[W], instructions: &[f64]) -> bool {
+    pub fn is_unusual<W: Borrow<KernelCounts>>(
+        &self,
+        operators: &[W],
+        instructions: &[f64],
+    ) -> bool {
         let all: f64 = instructions.iter().sum();
         if all < SMALL {
             return true;
         }
         let mut known: HashMap<&str, bool, RandomState> = HashMap::default();
         let mut rare = 0.0;
-        for (work, instructions) in works.iter().map(Borrow::borrow).zip(instructions) {
-            let is_rare = *known.entry(&work.kernel).or_insert_with(|| {
-                let kernel = self.kernels.get(&*work.kernel);
+        for (counts, instructions) in operators.iter().map(Borrow::borrow).zip(instructions) {
+            let is_rare = *known.entry(&counts.kernel).or_insert_with(|| {
+                let kernel = self.kernels.get(&*counts.kernel);
                 kernel.is_none_or(|kernel| kernel.n_networks < COMMON)
             });
             if is_rare {
@@ -146,32 +150,32 @@ struct Coefficients {
 }
 
 impl Coefficients {
-    fn of(costs: &TargetCosts, work: &Work) -> Self {
-        let kernel = costs.kernels.get(&*work.kernel);
+    fn of(costs: &TargetCosts, counts: &KernelCounts) -> Self {
+        let kernel = costs.kernels.get(&*counts.kernel);
         let of_kernel = |kernel: &KernelCosts| {
             let cost = |&name: &&'static str| (name, kernel.instructions.get(name).copied());
-            work.terms.names().iter().map(cost).collect()
+            counts.terms.names().iter().map(cost).collect()
         };
         Self {
             of_terms: kernel.map(of_kernel),
         }
     }
 
-    /// Whether a work of this kernel has the same list of terms.
-    fn are_of(&self, work: &Work) -> bool {
+    /// Whether the counts of an operator with this kernel have the same list of terms.
+    fn are_of(&self, counts: &KernelCounts) -> bool {
         let Some(known) = &self.of_terms else {
             return true;
         };
         // Names are constants, and equal names usually have the same address; the letters are compared only if the
         // addresses differ.
         let is_same = |known: &str, name: &str| std::ptr::eq(known, name) || known == name;
-        let names = work.terms.names();
+        let names = counts.terms.names();
         let mut pairs = known.iter().zip(names);
         known.len() == names.len() && pairs.all(|((known, _), name)| is_same(known, name))
     }
 
-    fn instructions(&self, work: &Work) -> Option<f64> {
-        let of_terms = self.of_terms.as_ref()?.iter().zip(work.terms.counts());
+    fn instructions(&self, counts: &KernelCounts) -> Option<f64> {
+        let of_terms = self.of_terms.as_ref()?.iter().zip(counts.terms.counts());
         let parts = of_terms.filter_map(|((_, cost), count)| Some((*cost)? * count));
         Some(parts.sum())
     }
@@ -198,7 +202,7 @@ mod tests {
             usual: Class::default(),
             unusual: Class::default(),
         };
-        let work = |kernel: &str| Work {
+        let counts = |kernel: &str| KernelCounts {
             kernel: kernel.into(),
             class: cortex_a::Class::Other,
             is_int8: true,
@@ -208,15 +212,19 @@ mod tests {
             values: 17.0,
             is_compiled: false,
         };
-        assert_eq!(costs.instructions(&work("ADD int8")), Some(105.0));
-        assert_eq!(costs.instructions(&work("ADD float32")), None);
-        let mut works = vec![work("ADD int8"), work("ADD float32"), work("ADD int8")];
-        works[2].terms = Terms::of(&[("outputs", 20.0), ("operators", 1.0)]);
+        assert_eq!(costs.instructions(&counts("ADD int8")), Some(105.0));
+        assert_eq!(costs.instructions(&counts("ADD float32")), None);
+        let mut operators = vec![
+            counts("ADD int8"),
+            counts("ADD float32"),
+            counts("ADD int8"),
+        ];
+        operators[2].terms = Terms::of(&[("outputs", 20.0), ("operators", 1.0)]);
         let expected = [Some(105.0), None, Some(110.0)];
-        assert_eq!(costs.instructions_of(&works), expected, "other terms");
-        works.pop();
-        assert!(costs.is_unusual(&works[..1], &[105.0]), "small");
-        assert!(!costs.is_unusual(&works, &[2e6, 1.0]));
-        assert!(costs.is_unusual(&works, &[2e6, 1e6]), "rare");
+        assert_eq!(costs.instructions_of(&operators), expected, "other terms");
+        operators.pop();
+        assert!(costs.is_unusual(&operators[..1], &[105.0]), "small");
+        assert!(!costs.is_unusual(&operators, &[2e6, 1.0]));
+        assert!(costs.is_unusual(&operators, &[2e6, 1e6]), "rare");
     }
 }

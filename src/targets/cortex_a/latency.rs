@@ -3,7 +3,10 @@
 
 use std::borrow::Borrow;
 
-use super::{Board, Class, Constants, Costs, Fit, SingleOperators, TargetCosts, Work, inference};
+use super::{
+    Board, Class, Constants, Costs, Fit, KernelCounts, SingleOperators, TargetCosts,
+    inference_counts,
+};
 
 /// The source of an operator's number of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +23,7 @@ pub enum Source {
 
 /// Instructions of one operator.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Counted {
+pub struct InstructionCount {
     pub instructions: f64,
     /// The 90 % interval of the count is `instructions` divided by and multiplied with this factor.
     pub interval_factor: f64,
@@ -34,9 +37,9 @@ pub struct Latency {
     /// Ends of the 90 % interval.
     pub lo_ms: f64,
     pub hi_ms: f64,
-    /// Parts of `value_ms`, parallel to the works.
+    /// Parts of `value_ms`, parallel to the operators.
     pub operators_ms: Vec<f64>,
-    /// Parallel to the works.
+    /// Parallel to the operators.
     pub sources: Vec<Source>,
     /// Mean error of the board's estimates on measured networks that were left out of its fit; absent if this precision
     /// was never measured on the board, or if an operator was never counted.
@@ -44,74 +47,94 @@ pub struct Latency {
 }
 
 /// Instructions of each operator of a network. The instructions of an inference outside of operators are spread evenly
-/// over them, so that they add up to the total. Linear in works.
-pub fn count<W: Borrow<Work>>(costs: &TargetCosts, works: &[W]) -> Vec<Counted> {
-    let besides = costs.instructions(&inference(works)).unwrap_or(0.0);
-    let share = besides / works.len().max(1) as f64;
-    let fitted = costs.instructions_of(works);
+/// over them, so that they add up to the total. Linear in operators.
+pub fn instruction_counts<W: Borrow<KernelCounts>>(
+    costs: &TargetCosts,
+    operators: &[W],
+) -> Vec<InstructionCount> {
+    let besides = costs
+        .instructions(&inference_counts(operators))
+        .unwrap_or(0.0);
+    let share = besides / operators.len().max(1) as f64;
+    let fitted = costs.instructions_of(operators);
     let known: Vec<f64> = fitted.iter().map(|known| known.unwrap_or(0.0)).collect();
-    let of_networks = costs.class(works, &known).interval_factor;
-    let of = |(work, fitted): (&W, Option<f64>)| {
-        let mut counted = of_operator(fitted, &costs.target, work.borrow(), of_networks);
+    let of_networks = costs.class(operators, &known).interval_factor;
+    let of = |(counts, fitted): (&W, Option<f64>)| {
+        let mut counted = of_operator(fitted, &costs.target, counts.borrow(), of_networks);
         counted.instructions += share;
         counted
     };
-    works.iter().zip(fitted).map(of).collect()
+    operators.iter().zip(fitted).map(of).collect()
 }
 
 /// `fitted` are the instructions by the fit, if networks of the fit contain the operator.
-fn of_operator(fitted: Option<f64>, target: &str, work: &Work, of_networks: f64) -> Counted {
-    let counted = |instructions: f64, interval_factor: f64, source| Counted {
+fn of_operator(
+    fitted: Option<f64>,
+    target: &str,
+    counts: &KernelCounts,
+    of_networks: f64,
+) -> InstructionCount {
+    let counted = |instructions: f64, interval_factor: f64, source| InstructionCount {
         instructions,
         interval_factor,
         source,
     };
-    if work.is_compiled {
+    if counts.is_compiled {
         return counted(0.0, 1.0, Source::Compiled);
     }
     if let Some(instructions) = fitted {
         return counted(instructions, of_networks, Source::Networks);
     }
     let singles = SingleOperators::shipped().target(target);
-    if let Some(kernel) = singles.and_then(|of| of.kernels.get(&*work.kernel)) {
+    if let Some(kernel) = singles.and_then(|of| of.kernels.get(&*counts.kernel)) {
         let factor = kernel.interval_factor.max(of_networks);
-        return counted(kernel.instructions(work), factor, Source::SingleOperators);
+        return counted(kernel.instructions(counts), factor, Source::SingleOperators);
     }
     let bound = singles.map(|of| of.bound).unwrap_or_default();
     counted(
-        bound.instructions(work),
+        bound.instructions(counts),
         bound.interval_factor.max(of_networks),
         Source::Bound,
     )
 }
 
 /// Latency on `n_threads` threads; `None` if the board's kernels were never counted or the board was never measured.
-pub fn latency<W: Borrow<Work>>(board: &Board, works: &[W], n_threads: u32) -> Option<Latency> {
+pub fn latency<W: Borrow<KernelCounts>>(
+    board: &Board,
+    operators: &[W],
+    n_threads: u32,
+) -> Option<Latency> {
     let costs = Costs::shipped().target(&board.counted_as)?;
-    latency_of(board, works, &count(costs, works), n_threads)
+    latency_of(
+        board,
+        operators,
+        &instruction_counts(costs, operators),
+        n_threads,
+    )
 }
 
-/// As [`latency`], with known instructions of each work.
-pub fn latency_of<W: Borrow<Work>>(
+/// As [`latency`], with known instructions of each operator.
+pub fn latency_of<W: Borrow<KernelCounts>>(
     board: &Board,
-    works: &[W],
-    counted: &[Counted],
+    operators: &[W],
+    counted: &[InstructionCount],
     n_threads: u32,
 ) -> Option<Latency> {
     let mut sum = Sum::default();
-    let mut operators_ms = Vec::with_capacity(works.len());
+    let mut operators_ms = Vec::with_capacity(operators.len());
     // Errors for float32 and for int8 operators.
     let errors = [false, true].map(|is_int8| BoardError::of(board, is_int8, n_threads));
-    for (work, counted) in works.iter().map(Borrow::borrow).zip(counted) {
+    for (counts, counted) in operators.iter().map(Borrow::borrow).zip(counted) {
         let BoardError {
             fit,
             by_threads,
             mean_percent,
-        } = errors[usize::from(work.is_int8)].as_ref()?;
+        } = errors[usize::from(counts.is_int8)].as_ref()?;
         let one_thread_ms =
             fit.nanoseconds
-                .latency_ms(work.class, counted.instructions, bytes_of(work));
-        let is_parallel = matches!(counted.source, Source::Networks) || work.class != Class::Other;
+                .latency_ms(counts.class, counted.instructions, bytes_of(counts));
+        let is_parallel =
+            matches!(counted.source, Source::Networks) || counts.class != Class::Other;
         let (speedup, factor) = by_threads[usize::from(is_parallel)];
         let ms = one_thread_ms / speedup;
         sum.add(ms, counted.interval_factor, factor, *mean_percent);
@@ -161,8 +184,12 @@ impl<'b> BoardError<'b> {
     }
 }
 
-fn bytes_of(work: &Work) -> f64 {
-    if work.is_compiled { 0.0 } else { work.bytes }
+fn bytes_of(counts: &KernelCounts) -> f64 {
+    if counts.is_compiled {
+        0.0
+    } else {
+        counts.bytes
+    }
 }
 
 /// Sum of the operators' parts of a latency. Errors of counts add up, because operators of the same kind have similar
@@ -239,7 +266,7 @@ mod tests {
             for operator in crate::formats::tflite::schema::BuiltinOperator::ENUM_VALUES {
                 for (row, numbers) in n_by_numbers.iter_mut().zip(numbers) {
                     let name = operator.variant_name().unwrap_or("?");
-                    let work = Work {
+                    let counts = KernelCounts {
                         kernel: format!("{name} {numbers}").into(),
                         class: Class::Other,
                         is_int8: true,
@@ -253,7 +280,7 @@ mod tests {
                         values: 1000.0,
                         is_compiled: false,
                     };
-                    let [counted] = count(costs, &[work])[..] else {
+                    let [counted] = instruction_counts(costs, &[counts])[..] else {
                         panic!("expected one count");
                     };
                     assert!(counted.instructions > 0.0, "{name} {numbers}");

@@ -1,15 +1,15 @@
 //! Cortex-A processors. A network's instructions are the sum of its operators' instructions. Those of an operator are a
-//! sum of counts, which follow from its shapes (`work`), times costs. The costs are fitted to instructions that an
-//! emulator counted: for whole networks (`costs`) or, if no network of the fit contains the operator, for the operator
-//! alone (`single_operators`). The constants that turn instructions into milliseconds and millijoules are fitted to
-//! measured boards (`constants`). `latency` combines all of them.
+//! sum of counts, which follow from its shapes (`kernel_counts`), times costs. The costs are fitted to instructions
+//! that an emulator counted: for whole networks (`costs`) or, if no network of the fit contains the operator, for the
+//! operator alone (`single_operators`). The constants that turn instructions into milliseconds and millijoules are
+//! fitted to measured boards (`constants`). `latency` combines all of them.
 
 mod constants;
 mod costs;
+mod kernel_counts;
 mod latency;
 mod single_operators;
 mod target;
-mod work;
 
 pub use self::constants::{
     Board, Constant, Constants, Energy, Errors, Family, Fit, NEVER_MEASURED, Nanoseconds,
@@ -17,10 +17,12 @@ pub use self::constants::{
 pub use self::costs::{
     COMMON, Class as CostClass, Costs, KernelCosts, RARE_SHARE, SMALL, TargetCosts,
 };
-pub use self::latency::{Counted, Latency, Source, count, latency, latency_of};
+pub use self::kernel_counts::{Class, KernelCounts, Terms, inference_counts, kernel_counts};
+pub use self::latency::{
+    InstructionCount, Latency, Source, instruction_counts, latency, latency_of,
+};
 pub use self::single_operators::{Bound, SingleKernel, SingleOperators, SingleTarget};
 pub use self::target::targets;
-pub use self::work::{Class, Terms, Work, inference, work};
 
 /// Whether the latency of a target is modelled from instructions.
 pub fn is_modelled(target: &str) -> bool {

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::Work;
+use super::KernelCounts;
 
 /// Counts of single operators, in every element type that LiteRT supports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct SingleTarget {
     pub bound: Bound,
 }
 
-/// Instructions of the operators of one kind and element type: per operator, and per unit of work.
+/// Instructions of the operators of one kind and element type: per operator, per value and per multiply-accumulate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SingleKernel {
     /// Counted shapes.
@@ -71,15 +71,15 @@ impl SingleOperators {
 }
 
 impl SingleKernel {
-    pub fn instructions(&self, work: &Work) -> f64 {
-        self.per_operator + self.per_value * work.values + self.per_mac * work.macs
+    pub fn instructions(&self, counts: &KernelCounts) -> f64 {
+        self.per_operator + self.per_value * counts.values + self.per_mac * counts.macs
     }
 }
 
 impl Bound {
     /// Instructions by the general cost; weights that the operator reads count as values.
-    pub fn instructions(&self, work: &Work) -> f64 {
-        let values = work.values.max(work.bytes / 4.0);
-        self.per_operator + self.per_value * values + self.per_mac * work.macs
+    pub fn instructions(&self, counts: &KernelCounts) -> f64 {
+        let values = counts.values.max(counts.bytes / 4.0);
+        self.per_operator + self.per_value * values + self.per_mac * counts.macs
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use super::{
-    Board, Constants, Costs, Energy, Latency, NEVER_MEASURED, Source, TargetCosts, Work, latency_of,
+    Board, Constants, Costs, Energy, KernelCounts, Latency, NEVER_MEASURED, Source, TargetCosts,
+    latency_of,
 };
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::{Graph, Node};
@@ -67,8 +68,8 @@ impl Target for CortexA {
 
     /// LiteRT runs every operator except those that were compiled for an accelerator.
     fn unsupported(&self, network: &Network) -> Vec<UnsupportedOperator> {
-        let works = network.processor_work().iter().enumerate();
-        let compiled = works.filter(|(_, work)| work.is_compiled);
+        let operators = network.kernel_counts().iter().enumerate();
+        let compiled = operators.filter(|(_, counts)| counts.is_compiled);
         let unsupported = compiled.map(|(node_idx, _)| UnsupportedOperator {
             node_idx,
             reason: UnsupportedReason::Compiled,
@@ -143,9 +144,10 @@ impl Target for CortexA {
 
 impl CortexA {
     fn latency(&self, network: &Network, n_threads: u32) -> (Outcome, Vec<Diagnostic>) {
-        let (graph, works) = (network.graph, network.processor_work());
-        let counted = network.processor_counts(&self.board.counted_as);
-        let latency = counted.and_then(|counted| latency_of(self.board, works, counted, n_threads));
+        let (graph, operators) = (network.graph, network.kernel_counts());
+        let counted = network.instruction_counts(&self.board.counted_as);
+        let latency =
+            counted.and_then(|counted| latency_of(self.board, operators, counted, n_threads));
         let Some(latency) = latency else {
             return (
                 Outcome::unavailable(UnavailableReason::NeverMeasured),
@@ -155,7 +157,7 @@ impl CortexA {
         if let Some(reason) = compiled(graph, &latency) {
             return (Outcome::unavailable(reason), Vec::new());
         }
-        let never_counted = never_counted(graph, works, &latency.sources);
+        let never_counted = never_counted(graph, operators, &latency.sources);
         let threads = match n_threads {
             1 => "one thread".to_owned(),
             n => format!("{n} threads"),
@@ -202,11 +204,15 @@ fn compiled(graph: &Graph, latency: &Latency) -> Option<UnavailableReason> {
 }
 
 /// A diagnostic that names the operators whose instructions are only bounded.
-fn never_counted(graph: &Graph, works: &[Work], sources: &[Source]) -> Option<Diagnostic> {
-    let all = sources.iter().zip(works).zip(&graph.nodes);
+fn never_counted(
+    graph: &Graph,
+    operators: &[KernelCounts],
+    sources: &[Source],
+) -> Option<Diagnostic> {
+    let all = sources.iter().zip(operators).zip(&graph.nodes);
     let unknown: BTreeSet<(&str, usize)> = all
         .filter(|((source, _), _)| **source == Source::Bound)
-        .map(|((_, work), node)| (&*work.kernel, node.operator_idx))
+        .map(|((_, counts), node)| (&*counts.kernel, node.operator_idx))
         .collect();
     let &(_, operator_idx) = unknown.first()?;
     let names: BTreeSet<&str> = unknown.iter().map(|&(name, _)| name).collect();

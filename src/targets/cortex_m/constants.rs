@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::work::{Program, Term, Work};
+use super::operator_counts::{OperatorCounts, Program, Term};
 use crate::targets::MeasuredRange;
 
 /// The constants of all targets.
@@ -152,9 +152,9 @@ impl Constants {
 
 impl Runtime {
     /// Cycles of one operator on the reference processor.
-    pub fn cycles(&self, work: &Work) -> f64 {
+    pub fn cycles(&self, counts: &OperatorCounts) -> f64 {
         let cost = |(term, count): &(Term, f64)| Some(self.costs.get(term)? * count);
-        work.terms.iter().filter_map(cost).sum()
+        counts.terms.iter().filter_map(cost).sum()
     }
 }
 

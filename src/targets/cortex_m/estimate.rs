@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::constants::{Constants, Target};
+use super::operator_counts::{Kind, OperatorCounts, Program, kind, operator_counts};
 use super::support::{MAX_CLOCK_MHZ, MIN_CLOCK_MHZ, Refusal, check};
-use super::work::{Kind, Program, Work, kind, work};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 
@@ -55,7 +55,8 @@ pub fn latency(
 ) -> Result<Latency, Refusal> {
     let clock_mhz = checked_clock(target, clock_mhz)?;
     check(graph, analysis)?;
-    latency_of(&work(graph, analysis, &target.program), target, clock_mhz)
+    let operators = operator_counts(graph, analysis, &target.program);
+    latency_of(&operators, target, clock_mhz)
 }
 
 /// [`latency`] on each target that has an estimate, by its id, at its own clock. Targets with the same program share
@@ -64,12 +65,12 @@ pub fn latencies(graph: &Graph, analysis: &Analysis) -> HashMap<&'static str, La
     if check(graph, analysis).is_err() {
         return HashMap::new();
     }
-    let mut counted: Vec<(&Program, Vec<Work>)> = Vec::new();
+    let mut counted: Vec<(&Program, Vec<OperatorCounts>)> = Vec::new();
     let of_target = |target: &'static Target| {
         let program = &target.program;
         let known = counted.iter().position(|(known, _)| *known == program);
         let idx = known.unwrap_or_else(|| {
-            counted.push((program, work(graph, analysis, program)));
+            counted.push((program, operator_counts(graph, analysis, program)));
             counted.len() - 1
         });
         let latency = latency_of(&counted[idx].1, target, target.clock_mhz).ok()?;
@@ -80,18 +81,25 @@ pub fn latencies(graph: &Graph, analysis: &Analysis) -> HashMap<&'static str, La
 }
 
 /// Latency from the counts of operators.
-fn latency_of(works: &[Work], target: &Target, clock_mhz: f64) -> Result<Latency, Refusal> {
+fn latency_of(
+    operators: &[OperatorCounts],
+    target: &Target,
+    clock_mhz: f64,
+) -> Result<Latency, Refusal> {
     let constants = Constants::shipped();
     let runtime = constants.runtime(target).ok_or(Refusal::NoOperators)?;
-    let ms = |work: &Work| runtime.cycles(work) * target.cycles_factor / (1e3 * clock_mhz);
-    let operators_ms: Vec<f64> = works.iter().map(ms).collect();
-    let is_unmeasured = |work: &&Work| {
-        !runtime.operators.contains(work.operator.name()) && kind(work.operator) != Kind::Free
+    let ms =
+        |counts: &OperatorCounts| runtime.cycles(counts) * target.cycles_factor / (1e3 * clock_mhz);
+    let operators_ms: Vec<f64> = operators.iter().map(ms).collect();
+    let is_unmeasured = |counts: &&OperatorCounts| {
+        !runtime.operators.contains(counts.operator.name()) && kind(counts.operator) != Kind::Free
     };
-    let unmeasured_ms: f64 = works.iter().filter(is_unmeasured).map(ms).sum();
+    let unmeasured_ms: f64 = operators.iter().filter(is_unmeasured).map(ms).sum();
     let value_ms: f64 = operators_ms.iter().sum();
     if value_ms <= 0.0 {
-        return Err(Refusal::NothingCounted { of: works.len() });
+        return Err(Refusal::NothingCounted {
+            of: operators.len(),
+        });
     }
     let measured_ms = value_ms - unmeasured_ms;
     let factor = target.interval_factor;
@@ -101,10 +109,10 @@ fn latency_of(works: &[Work], target: &Target, clock_mhz: f64) -> Result<Latency
         lo_ms: (measured_ms + unmeasured_ms / UNMEASURED_FACTOR) / factor,
         hi_ms: (measured_ms + unmeasured_ms * UNMEASURED_FACTOR) * factor,
         operators_ms,
-        unmeasured: works
+        unmeasured: operators
             .iter()
             .filter(is_unmeasured)
-            .map(|work| work.operator.name().to_owned())
+            .map(|counts| counts.operator.name().to_owned())
             .collect(),
     })
 }

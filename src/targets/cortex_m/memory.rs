@@ -1,6 +1,6 @@
 //! Flash under ST Edge AI: weights, which are counted, and code, which is estimated.
 
-use super::work::{Kind, kind};
+use super::operator_counts::{Kind, kind};
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::targets::tflite_micro::Bytes;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::work::{Kind, kind};
+use super::operator_counts::{Kind, kind};
 use crate::diagnostic::some_of;
 use crate::formats::tflite::TensorType;
 use crate::graph::analysis::Analysis;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CLOCK_HZ, Work};
+use super::{CLOCK_HZ, OperatorLoad};
 use crate::targets::MeasuredRange;
 
 /// The result of the fit, with its origin.
@@ -27,7 +27,7 @@ pub struct Constants {
 pub struct Coefficients {
     /// Time of an operator of any kind.
     pub ms_per_operator: f64,
-    /// Clock cycles per cycle of [`Work::array_cycles`]; 1 if the array never stalled.
+    /// Clock cycles per cycle of [`OperatorLoad::array_cycles`]; 1 if the array never stalled.
     pub cycles_per_array_cycle: f64,
     /// Time of 10⁶ bytes over the link.
     pub ms_per_link_megabyte: f64,
@@ -41,7 +41,7 @@ pub struct LeaveOneOut {
     /// Mean absolute percentage error over them; errors above 100 count as 100.
     pub mean_percent: f64,
     pub median_percent: f64,
-    /// The largest, and its network.
+    /// The largest, and its netload.
     pub worst_percent: f64,
     pub worst: String,
     /// Number of networks with a latency on any device, each counted once.
@@ -90,21 +90,21 @@ impl Constants {
 
 impl Coefficients {
     /// Milliseconds of an operator, or of a sum of operators.
-    pub fn latency_ms(&self, work: &Work) -> f64 {
-        self.ms_per_operator * work.operators as f64
-            + self.cycles_per_array_cycle * array_ms(work)
-            + self.ms_per_link_megabyte * link_megabytes(work)
+    pub fn latency_ms(&self, load: &OperatorLoad) -> f64 {
+        self.ms_per_operator * load.operators as f64
+            + self.cycles_per_array_cycle * array_ms(load)
+            + self.ms_per_link_megabyte * link_megabytes(load)
     }
 }
 
 /// Milliseconds of the array when nothing stalls it.
-pub fn array_ms(work: &Work) -> f64 {
-    work.array_cycles as f64 / CLOCK_HZ * 1e3
+pub fn array_ms(load: &OperatorLoad) -> f64 {
+    load.array_cycles as f64 / CLOCK_HZ * 1e3
 }
 
 /// 10⁶ bytes over the link.
-pub fn link_megabytes(work: &Work) -> f64 {
-    work.link_bytes as f64 / 1e6
+pub fn link_megabytes(load: &OperatorLoad) -> f64 {
+    load.link_bytes as f64 / 1e6
 }
 
 impl LeaveOneOut {

@@ -30,9 +30,9 @@ pub const CLOCK_HZ: f64 = 480e6;
 /// keeps of it for the program is not published.
 pub const SRAM_BYTES: u64 = 8 << 20;
 
-/// The work of one operator in one inference. Counts saturate instead of overflowing.
+/// What one operator puts on the array, the SRAM and the link in one inference. Sums and products saturate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct OperatorLoad {
     /// 1, or 0 if the operator only renames a tensor. In a sum: number of operators that take time.
     pub operators: u64,
     /// Cycles of the array when nothing stalls it.
@@ -46,7 +46,7 @@ pub struct Work {
     pub streamed_bytes: u64,
 }
 
-impl Work {
+impl OperatorLoad {
     /// Sums of each field.
     pub fn total(operators: &[Self]) -> Self {
         operators
@@ -61,14 +61,15 @@ impl Work {
     }
 }
 
-/// The work of each node, in the order of [`Graph::nodes`], if all are mapped. Linear in nodes, except for a
+/// The load of each node, in the order of [`Graph::nodes`], if all are mapped. Linear in nodes, except for a
 /// logarithmic factor.
-pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
-    work_of(graph, analysis, &vec![true; graph.nodes.len()])
+pub fn loads_if_all_mapped(graph: &Graph, analysis: &Analysis) -> Vec<OperatorLoad> {
+    operator_loads(graph, analysis, &vec![true; graph.nodes.len()])
 }
 
-/// The work of each mapped node. The others have none; their tensors are transferred over the link.
-pub fn work_of(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<Work> {
+/// The load of each node; zero for nodes that are not mapped. The tensors that those read and write are transferred
+/// over the link.
+pub fn operator_loads(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<OperatorLoad> {
     let mut cache = Cache::beside(analysis.memory_plan.as_ref());
     let n_tensors = graph.subgraph.tensors.len();
     // By tensor: inputs that have not been transferred over the link yet, and outputs that callers read.
@@ -84,10 +85,10 @@ pub fn work_of(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<Wo
         (node.operator.outputs.iter()).for_each(|&t| is_unread[t] = true);
         (node.operator.inputs.iter().flatten()).for_each(|&t| is_output[t] = true);
     }
-    let mut works = Vec::with_capacity(graph.nodes.len());
+    let mut loads = Vec::with_capacity(graph.nodes.len());
     for ((node, cost), is_mapped) in graph.nodes.iter().zip(&analysis.costs).zip(is_mapped) {
         if !is_mapped {
-            works.push(Work::default());
+            loads.push(OperatorLoad::default());
             continue;
         }
         let matrix = Matrix::of(graph, node).unwrap_or_default();
@@ -104,7 +105,7 @@ pub fn work_of(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<Wo
         let outputs = node.operator.outputs.iter();
         let leaving = outputs.filter(|&&t| is_output[t]);
         let streamed = cache.streamed(graph, matrix.weights, parameter_bytes);
-        works.push(Work {
+        loads.push(OperatorLoad {
             operators: u64::from(!RENAMING.contains(&node.operator.code.kind)),
             array_cycles: matrix.cycles(),
             parameter_bytes,
@@ -115,7 +116,7 @@ pub fn work_of(graph: &Graph, analysis: &Analysis, is_mapped: &[bool]) -> Vec<Wo
             streamed_bytes: streamed,
         });
     }
-    works
+    loads
 }
 
 /// Operators that leave every value where it is.

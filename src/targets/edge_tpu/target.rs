@@ -1,7 +1,9 @@
 //! The Edge TPU as a target.
 
 use super::mapped::{Mapping, mapping};
-use super::{ARRAY_SIDE, CLOCK_HZ, Constants, DEVICE, SRAM_BYTES, TARGET, Work, work_of};
+use super::{
+    ARRAY_SIDE, CLOCK_HZ, Constants, DEVICE, OperatorLoad, SRAM_BYTES, TARGET, operator_loads,
+};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::graph::Graph;
 use crate::learned::manifest::Manifest;
@@ -93,11 +95,11 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
         graph, analysis, ..
     } = network;
     let constants = Constants::shipped();
-    let work = work_of(graph, analysis, &mapping.is_mapped);
-    let mut parts: Vec<f64> = (work.iter())
-        .map(|work| constants.coefficients.latency_ms(work))
+    let loads = operator_loads(graph, analysis, &mapping.is_mapped);
+    let mut parts: Vec<f64> = (loads.iter())
+        .map(|load| constants.coefficients.latency_ms(load))
         .collect();
-    let total = Work::total(&work);
+    let total = OperatorLoad::total(&loads);
     let on_chip_ms = constants.coefficients.latency_ms(&total);
     let (mut lo, mut hi) = constants.leave_one_out.around(on_chip_ms);
     let left: Vec<usize> = (0..parts.len())
@@ -159,15 +161,16 @@ fn latency(network: &Network, mapping: &Mapping) -> (Outcome, Vec<Diagnostic>) {
 const HOST: &str = "cortex-a53-imx8mp";
 
 fn on_host(network: &Network, left: &[usize]) -> Option<(&'static Board, cortex_a::Latency)> {
-    let works = network.processor_work();
-    let works: Vec<&cortex_a::Work> = left.iter().filter_map(|&idx| works.get(idx)).collect();
+    let counts = network.kernel_counts();
+    let counts: Vec<&cortex_a::KernelCounts> =
+        left.iter().filter_map(|&idx| counts.get(idx)).collect();
     let board = cortex_a::Constants::shipped().board(HOST)?;
     let n_threads = board.threads(network.n_threads.get());
-    Some((board, cortex_a::latency(board, &works, n_threads)?))
+    Some((board, cortex_a::latency(board, &counts, n_threads)?))
 }
 
 /// A diagnostic with the bytes that do not fit on the chip and the time that their transfer takes.
-fn streaming(total: &Work, ms_per_megabyte: f64, all_ms: f64) -> Diagnostic {
+fn streaming(total: &OperatorLoad, ms_per_megabyte: f64, all_ms: f64) -> Diagnostic {
     let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     let streamed_ms = total.streamed_bytes as f64 / 1e6 * ms_per_megabyte;
     Diagnostic {

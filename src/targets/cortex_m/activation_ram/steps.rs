@@ -10,7 +10,7 @@ use super::st_tool::StTool;
 use crate::formats::tflite::{OpKind, Tensor, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::{Graph, Node};
-use crate::targets::cortex_m::work::{Kind, kind};
+use crate::targets::cortex_m::operator_counts::{Kind, kind};
 
 /// Layers in order, with the sizes of the buffers between them.
 #[derive(Clone, Debug, Default, PartialEq)]

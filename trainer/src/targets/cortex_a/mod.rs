@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use litecast::provenance::ErrorSummary;
 use litecast::targets::cortex_a::{
-    self, Constants, CostClass as Class, Costs, KernelCosts, TargetCosts, Work, inference, work,
+    self, Constants, CostClass as Class, Costs, KernelCosts, KernelCounts, TargetCosts,
+    inference_counts, kernel_counts,
 };
 use litecast::{
     formats::tflite,
@@ -52,7 +53,7 @@ pub type Sums = BTreeMap<String, Sum>;
 pub struct CountedNetworks(Vec<Network>);
 
 impl CountedNetworks {
-    /// Remakes their bytes and reads what their operators work.
+    /// Builds each network again and counts what determines the instructions of its operators.
     pub fn read(folder: &Path) -> Result<Self> {
         let (graphs, _) = dataset::read_labels(folder)?;
         Ok(Self(networks(&graphs)?))
@@ -63,7 +64,7 @@ impl CountedNetworks {
         let sum = |costs: &TargetCosts| {
             let board = Constants::shipped().board(&costs.target);
             let of_network = |network: &Network| {
-                let counted = cortex_a::count(costs, &network.works);
+                let counted = cortex_a::instruction_counts(costs, &network.operators);
                 let instructions = counted.iter().map(|counted| counted.instructions).sum();
                 let ms = board?.latency_of_count_ms(instructions, network.is_int8)?;
                 Some((network.graph_id.clone(), ms as f32))
@@ -121,8 +122,8 @@ struct Network {
     is_int8: bool,
     /// Takes several inputs at a time.
     is_batched: bool,
-    works: Vec<Work>,
-    inference: Work,
+    operators: Vec<KernelCounts>,
+    inference: KernelCounts,
     /// By target.
     instructions: BTreeMap<String, f64>,
 }
@@ -177,16 +178,16 @@ fn network(labels: &GraphLabels) -> Result<Network> {
         let count = labels.values.get("instructions")?;
         Some((target.clone(), *count))
     });
-    let works = work(&graph, &analysis::analyze(&graph));
+    let operators = kernel_counts(&graph, &analysis::analyze(&graph));
     let structure_hash = structure_hash(&graph);
     Ok(Network {
         graph_id: labels.origin.graph_id(),
-        inference: inference(&works),
+        inference: inference_counts(&operators),
         side: side(&structure_hash, &space, &Settings::default()),
         structure_hash,
         is_int8: labels.origin.is_int8(),
         is_batched: labels.origin.batch() > 1,
-        works,
+        operators,
         instructions: counts.collect(),
         space,
     })
@@ -231,14 +232,14 @@ fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
     for (network, count) in training {
         let mut row: BTreeMap<usize, f64> = BTreeMap::new();
         let mut seen: Vec<&str> = Vec::new();
-        for work in network.works.iter().chain([&network.inference]) {
-            for (term, amount) in work.terms.iter() {
+        for counts in network.operators.iter().chain([&network.inference]) {
+            for (term, amount) in counts.terms.iter() {
                 let n_columns = columns.len();
-                let column = columns.entry((&*work.kernel, term)).or_insert(n_columns);
+                let column = columns.entry((&*counts.kernel, term)).or_insert(n_columns);
                 *row.entry(*column).or_default() += amount / count;
             }
-            if !seen.contains(&&*work.kernel) {
-                seen.push(&*work.kernel);
+            if !seen.contains(&&*counts.kernel) {
+                seen.push(&*counts.kernel);
             }
         }
         for kernel in seen {
@@ -271,9 +272,10 @@ fn weights(training: &[Counted]) -> Vec<f64> {
 }
 
 fn parts(costs: &TargetCosts, network: &Network) -> Vec<f64> {
-    let share = costs.instructions(&network.inference).unwrap_or(0.0) / network.works.len() as f64;
-    let part = |work: &Work| costs.instructions(work).map_or(0.0, |part| part + share);
-    network.works.iter().map(part).collect()
+    let share =
+        costs.instructions(&network.inference).unwrap_or(0.0) / network.operators.len() as f64;
+    let part = |counts: &KernelCounts| costs.instructions(counts).map_or(0.0, |part| part + share);
+    network.operators.iter().map(part).collect()
 }
 
 fn estimate(costs: &TargetCosts, network: &Network) -> f64 {
@@ -281,7 +283,7 @@ fn estimate(costs: &TargetCosts, network: &Network) -> f64 {
 }
 
 fn is_unusual(costs: &TargetCosts, network: &Network) -> bool {
-    costs.is_unusual(&network.works, &parts(costs, network))
+    costs.is_unusual(&network.operators, &parts(costs, network))
 }
 
 /// Split conformal prediction on networks of the class that nothing was fitted to, and what others say

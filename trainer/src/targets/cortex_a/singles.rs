@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
 use litecast::targets::cortex_a::{
-    self, Bound, Costs, SingleKernel, SingleOperators, SingleTarget, Work,
+    self, Bound, Costs, KernelCounts, SingleKernel, SingleOperators, SingleTarget,
 };
 
 use crate::labels::record::{Label, Outcome};
@@ -37,7 +37,7 @@ struct Sample {
     kernel: String,
     /// Without its numbers.
     kind: String,
-    work: Work,
+    counts: KernelCounts,
     instructions: f64,
 }
 
@@ -83,21 +83,21 @@ fn sample(path: &Path, total: f64) -> Result<Sample> {
     let bytes = fs::read(path).with_context(|| format!("could not read {}", path.display()))?;
     let model = tflite::parse(&bytes)?;
     let graph = graph::build(&model, 0)?;
-    let works = cortex_a::work(&graph, &analysis::analyze(&graph));
+    let operators = cortex_a::kernel_counts(&graph, &analysis::analyze(&graph));
     let node = graph
         .nodes
         .last()
         .with_context(|| format!("{}: no operator", path.display()))?;
-    let work = works.last().context("a work for each node")?.clone();
+    let counts = operators.last().context("counts for each node")?.clone();
     ensure!(
         total > 0.0,
         "{}: expected instructions, found none",
         path.display()
     );
     Ok(Sample {
-        kernel: work.kernel.to_string(),
+        kernel: counts.kernel.to_string(),
         kind: node.operator.code.name().to_owned(),
-        work,
+        counts,
         instructions: total,
     })
 }
@@ -120,7 +120,7 @@ fn fit(target: &str, samples: &[Sample]) -> SingleTarget {
 }
 
 fn row(sample: &Sample) -> [f64; 3] {
-    [1.0, sample.work.values, sample.work.macs].map(|n| n / sample.instructions)
+    [1.0, sample.counts.values, sample.counts.macs].map(|n| n / sample.instructions)
 }
 
 fn kernel_of(samples: &[&Sample]) -> SingleKernel {
@@ -168,7 +168,7 @@ fn bound(samples: &[Sample]) -> Bound {
                 .iter()
                 .filter(|s| s.kind == *kind)
                 .map(|s| {
-                    (costs.instructions(&s.work) / s.instructions)
+                    (costs.instructions(&s.counts) / s.instructions)
                         .ln()
                         .abs()
                         .exp()
@@ -192,14 +192,14 @@ fn common(samples: &[&Sample]) -> Bound {
         of.sort_by(f64::total_cmp);
         of.get(of.len() / 2).copied().unwrap_or(0.0)
     };
-    let plain = || samples.iter().filter(|s| s.work.macs == 0.0);
-    let small = plain().filter(|s| s.work.values < SMALL_VALUES);
+    let plain = || samples.iter().filter(|s| s.counts.macs == 0.0);
+    let small = plain().filter(|s| s.counts.values < SMALL_VALUES);
     let per_operator = median(small.map(|s| s.instructions).collect());
-    let besides = |s: &&&Sample| ((s.instructions - per_operator) / s.work.values).max(0.0);
-    let large = plain().filter(|s| s.work.values >= LARGE_VALUES);
+    let besides = |s: &&&Sample| ((s.instructions - per_operator) / s.counts.values).max(0.0);
+    let large = plain().filter(|s| s.counts.values >= LARGE_VALUES);
     let per_value = median(large.map(|s| besides(&s)).collect());
-    let matrix = samples.iter().filter(|s| s.work.macs > 0.0);
-    let per_mac = median(matrix.map(|s| s.instructions / s.work.macs).collect());
+    let matrix = samples.iter().filter(|s| s.counts.macs > 0.0);
+    let per_mac = median(matrix.map(|s| s.instructions / s.counts.macs).collect());
     Bound {
         per_operator: rounded(per_operator),
         per_value: rounded(per_value),
@@ -272,7 +272,7 @@ fn print(target: &SingleTarget, samples: &[Sample]) {
     // Where networks were fitted, single operators check the fit.
     let known = Costs::shipped().target(&target.target);
     let ratios = samples.iter().filter_map(|sample| {
-        let found = known?.instructions(&sample.work)?;
+        let found = known?.instructions(&sample.counts)?;
         Some(((found.max(1.0)) / sample.instructions).ln().abs().exp())
     });
     let mut ratios: Vec<f64> = ratios.collect();

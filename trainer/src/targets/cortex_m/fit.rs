@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
-use litecast::targets::cortex_m::{Term, Work};
+use litecast::targets::cortex_m::{OperatorCounts, Term};
 
 use super::measured::Measurement;
 use crate::targets::cortex_a::fit::least_deviations;
@@ -16,13 +16,13 @@ use crate::targets::cortex_a::fit::least_deviations;
 #[derive(Clone, Debug)]
 pub struct Row {
     pub measured: Measurement,
-    /// Of the operators that were timed.
-    pub works: Vec<Work>,
+    /// The counts of each operator that was timed.
+    pub operators: Vec<OperatorCounts>,
 }
 
 impl Row {
     fn count(&self, term: Term) -> f64 {
-        self.works.iter().map(|work| work.count(term)).sum()
+        self.operators.iter().map(|counts| counts.count(term)).sum()
     }
 }
 
@@ -451,7 +451,7 @@ mod tests {
                 latency_ms: cycles / 1e5,
                 program: Program::default(),
             },
-            works: vec![Work {
+            operators: vec![OperatorCounts {
                 operator: OpKind::Conv2d,
                 terms: terms.into_iter().zip(counts).collect(),
             }],

@@ -17,7 +17,9 @@ use anyhow::{Context, Result, ensure};
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
 use litecast::targets::MeasuredRange;
-use litecast::targets::cortex_m::{CarriedOver, Constants, Program, Runtime, Target, work};
+use litecast::targets::cortex_m::{
+    CarriedOver, Constants, Program, Runtime, Target, operator_counts,
+};
 
 use self::columns::{ESP_FLASH, ESP_NN, NEURAL_ART, ST_EDGE_AI, TFLITE_MICRO};
 use self::evaluate::{Evaluation, LeftOut, rounded};
@@ -82,11 +84,14 @@ fn row(measured: Measurement) -> Result<Row> {
     let bytes = fs::read(path).with_context(read)?;
     let model = tflite::parse(&bytes).with_context(read)?;
     let graph = graph::build(&model, 0).with_context(read)?;
-    let mut works = work(&graph, &analysis::analyze(&graph), &measured.program);
+    let mut operators = operator_counts(&graph, &analysis::analyze(&graph), &measured.program);
     if let Some(operator) = &measured.operator {
-        works.retain(|work| work.operator.name() == operator);
+        operators.retain(|counts| counts.operator.name() == operator);
     }
-    Ok(Row { measured, works })
+    Ok(Row {
+        measured,
+        operators,
+    })
 }
 
 /// Runtimes, with the name and the reference processor of each.
@@ -374,8 +379,8 @@ pub fn find<'r>(
             .collect();
         let operators: BTreeSet<String> = own
             .iter()
-            .flat_map(|row| &row.works)
-            .map(|work| work.operator.name().to_owned())
+            .flat_map(|row| &row.operators)
+            .map(|counts| counts.operator.name().to_owned())
             .collect();
         let mut add = |id: String, model: &Model| -> Result<()> {
             let fit = model.fit(&own)?;

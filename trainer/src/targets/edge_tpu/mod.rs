@@ -10,7 +10,8 @@ use anyhow::{Context, Result, ensure};
 use litecast::provenance::MAX_ERROR_PERCENT;
 use litecast::targets::MeasuredRange;
 use litecast::targets::edge_tpu::{
-    Coefficients, Constants, LeaveOneOut, Work, array_ms, link_megabytes, work,
+    Coefficients, Constants, LeaveOneOut, OperatorLoad, array_ms, link_megabytes,
+    loads_if_all_mapped,
 };
 use litecast::{
     formats::tflite,
@@ -53,7 +54,7 @@ pub struct Found {
 /// A published latency beside what the model says of the network.
 pub struct Sample {
     pub latency: Latency,
-    pub work: Work,
+    pub load: OperatorLoad,
     /// With the constants that are fitted to all networks.
     pub fitted_ms: f64,
     /// With constants that are fitted to all other networks.
@@ -83,11 +84,11 @@ pub fn find(published: &Path) -> Result<Found> {
         published.display()
     );
     let latencies = read(published)?;
-    let works: Vec<Work> = latencies.iter().map(total_work).collect::<Result<_>>()?;
-    let rows: Vec<Row> = latencies.iter().zip(&works).map(row).collect();
+    let loads: Vec<OperatorLoad> = latencies.iter().map(total_load).collect::<Result<_>>()?;
+    let rows: Vec<Row> = latencies.iter().zip(&loads).map(row).collect();
     let all = fit(&rows.iter().collect::<Vec<_>>());
-    let samples: Vec<Sample> = (latencies.iter().zip(&works).zip(&rows))
-        .map(|((latency, work), row)| {
+    let samples: Vec<Sample> = (latencies.iter().zip(&loads).zip(&rows))
+        .map(|((latency, load), row)| {
             let others: Vec<&Row> = latencies
                 .iter()
                 .zip(&rows)
@@ -96,7 +97,7 @@ pub fn find(published: &Path) -> Result<Found> {
                 .collect();
             Sample {
                 latency: latency.clone(),
-                work: *work,
+                load: *load,
                 fitted_ms: least_squares::dot(&row.counted, &all),
                 left_out_ms: least_squares::dot(&row.counted, &fit(&others)),
             }
@@ -106,7 +107,7 @@ pub fn find(published: &Path) -> Result<Found> {
     Ok(Found { constants, samples })
 }
 
-fn total_work(latency: &Latency) -> Result<Work> {
+fn total_load(latency: &Latency) -> Result<OperatorLoad> {
     let Latency {
         network: name,
         side,
@@ -117,7 +118,10 @@ fn total_work(latency: &Latency) -> Result<Work> {
     let bytes = to_tflite(&network, WEIGHT_SEED, Precision::Int8);
     let model = tflite::parse(&bytes)?;
     let graph = graph::build(&model, 0)?;
-    Ok(Work::total(&work(&graph, &analysis::analyze(&graph))))
+    Ok(OperatorLoad::total(&loads_if_all_mapped(
+        &graph,
+        &analysis::analyze(&graph),
+    )))
 }
 
 /// What is counted of a network on a device: operators, milliseconds of the array, megabytes over the
@@ -136,15 +140,15 @@ fn fit(rows: &[&Row]) -> [f64; 4] {
 }
 
 /// The link of each device has a rate of its own; what is on the chip takes the same time on both.
-fn row((latency, work): (&Latency, &Work)) -> Row {
+fn row((latency, load): (&Latency, &OperatorLoad)) -> Row {
     let megabytes = |device| match device == latency.device {
-        true => link_megabytes(work),
+        true => link_megabytes(load),
         false => 0.0,
     };
     Row {
         counted: [
-            work.operators as f64,
-            array_ms(work),
+            load.operators as f64,
+            array_ms(load),
             megabytes(Device::DevBoard),
             megabytes(Device::Usb3),
         ],
@@ -238,7 +242,7 @@ fn print(found: &Found) {
     for sample in &found.samples {
         let Sample {
             latency,
-            work,
+            load,
             fitted_ms,
             left_out_ms,
         } = sample;
@@ -248,10 +252,10 @@ fn print(found: &Found) {
             latency.network,
             latency.side,
             latency.device.id(),
-            work.operators,
-            array_ms(work),
-            work.parameter_bytes as f64 / 1e6,
-            link_megabytes(work),
+            load.operators,
+            array_ms(load),
+            load.parameter_bytes as f64 / 1e6,
+            link_megabytes(load),
             latency.ms,
             beside(*fitted_ms),
             beside(*left_out_ms),

@@ -102,7 +102,7 @@ pub fn fit<'s>(samples: &[&'s Sample]) -> Option<Found<'s>> {
             } else {
                 others
             };
-            estimate_ms(&nanoseconds(&others), &sample.work)
+            estimate_ms(&nanoseconds(&others), &sample.counts)
         })
         .collect();
     let log_errors: Vec<f64> = (of_one_thread.iter().zip(&estimates))
@@ -217,7 +217,7 @@ fn nanoseconds(samples: &[(&Sample, f64)]) -> Nanoseconds {
         *sizes.entry(&sample.family).or_default() += 1.0;
     }
     let row = |(sample, ms): &(&Sample, f64)| {
-        let [matrix, depthwise, other, bytes] = sample.work;
+        let [matrix, depthwise, other, bytes] = sample.counts;
         let row = [matrix + depthwise + other, depthwise, other, bytes];
         (row.map(|n| n / ms), sizes[sample.family.as_str()].recip())
     };
@@ -233,8 +233,8 @@ fn nanoseconds(samples: &[(&Sample, f64)]) -> Nanoseconds {
 }
 
 /// Of one thread.
-pub fn estimate_ms(ns: &Nanoseconds, work: &[f64; 4]) -> f64 {
-    let [matrix, depthwise, other, bytes] = work;
+pub fn estimate_ms(ns: &Nanoseconds, counts: &[f64; 4]) -> f64 {
+    let [matrix, depthwise, other, bytes] = counts;
     ns.matrix * matrix + ns.depthwise * depthwise + ns.other * other + ns.byte * bytes
 }
 
@@ -320,7 +320,7 @@ pub fn other_precision_factor(boards: &[Board], samples: &[Sample]) -> f64 {
                 &board.int8
             };
             if let (Some(other), true) = (other, board.int8.is_some() && board.float32.is_some()) {
-                let ratio = estimate_ms(&other.nanoseconds, &sample.work) / sample.measured_ms;
+                let ratio = estimate_ms(&other.nanoseconds, &sample.counts) / sample.measured_ms;
                 widest = f64::max(widest, ratio.ln().abs().exp());
             }
         }
@@ -381,7 +381,7 @@ impl Found<'_> {
             let numbers = [sample.measured_ms, *estimate_ms, ends_ms[0], ends_ms[1]];
             let numbers = numbers
                 .into_iter()
-                .chain(sample.work)
+                .chain(sample.counts)
                 .chain([sample.count_log_error]);
             row.extend(numbers.map(|number| format!("{number:.5}")));
             table.write_record(&row)?;

@@ -127,7 +127,7 @@ fn energy(board: &Board, samples: &[Sample]) -> Option<Energy> {
     let estimates: Vec<(f64, f64)> = (measured.iter())
         .map(|(sample, mj)| {
             (
-                watts.value * fit::estimate_ms(&fit.nanoseconds, &sample.work),
+                watts.value * fit::estimate_ms(&fit.nanoseconds, &sample.counts),
                 *mj,
             )
         })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
-use litecast::targets::cortex_a::{self, Class, Costs, Work, count};
+use litecast::targets::cortex_a::{self, Class, Costs, KernelCounts, instruction_counts};
 use serde::Deserialize;
 
 use super::args::FitCpuArgs;
@@ -40,14 +40,14 @@ pub struct Sample {
     pub measured_ms: f64,
     pub energy_mj: Option<f64>,
     /// Millions of instructions of matrix, depthwise and other operators, and megabytes.
-    pub work: [f64; 4],
+    pub counts: [f64; 4],
     /// Of the count: half the width of its interval, as a logarithm.
     pub count_log_error: f64,
 }
 
 impl Sample {
     pub fn instructions(&self) -> f64 {
-        self.work[..3].iter().sum()
+        self.counts[..3].iter().sum()
     }
 }
 
@@ -72,33 +72,33 @@ pub fn all(args: &FitCpuArgs) -> Result<Vec<Sample>> {
 
 /// What a file tells, before it is known what was measured of it.
 struct Network {
-    works: Vec<Work>,
+    operators: Vec<KernelCounts>,
 }
 
 impl Network {
     fn of(bytes: &[u8]) -> Result<Self> {
         let model = tflite::parse(bytes)?;
         let graph = graph::build(&model, 0)?;
-        let works = cortex_a::work(&graph, &analysis::analyze(&graph));
-        Ok(Self { works })
+        let operators = cortex_a::kernel_counts(&graph, &analysis::analyze(&graph));
+        Ok(Self { operators })
     }
 
     fn sample(&self, board: &'static str, of: Measured) -> Result<Sample> {
         let costs = Costs::shipped().target(counted_as(board));
-        let counted = count(
+        let instructions = instruction_counts(
             costs.context("every board's kernels were counted")?,
-            &self.works,
+            &self.operators,
         );
-        let mut work = [0.0; 4];
+        let mut counts = [0.0; 4];
         let [mut all, mut widest] = [0.0; 2];
-        for (operator, counted) in self.works.iter().zip(&counted) {
+        for (operator, counted) in self.operators.iter().zip(&instructions) {
             let class = match operator.class {
                 Class::Matrix => 0,
                 Class::Depthwise => 1,
                 Class::Other => 2,
             };
-            work[class] += 1e-6 * counted.instructions;
-            work[3] += 1e-6 * operator.bytes;
+            counts[class] += 1e-6 * counted.instructions;
+            counts[3] += 1e-6 * operator.bytes;
             all += counted.instructions;
             widest += counted.instructions * counted.interval_factor;
         }
@@ -111,7 +111,7 @@ impl Network {
             n_threads: of.n_threads,
             measured_ms: of.latency_ms,
             energy_mj: of.energy_mj,
-            work,
+            counts,
             count_log_error: (widest / all).ln(),
         })
     }

@@ -15,9 +15,9 @@ use crate::graph::analysis::window::Window;
 use crate::graph::analysis::{Analysis, Cost};
 use crate::graph::{Graph, Node};
 
-/// One operator's counts.
+/// The counts of one operator, from which the instructions of its kernel follow.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Work {
+pub struct KernelCounts {
     /// Name of the group of operators that share a rule: kind and element type, for example `CONV_2D int8`. The name is
     /// shared, because a network has many operators but few kernels.
     pub kernel: Arc<str>,
@@ -92,18 +92,18 @@ const COMPILED: &[&str] = &["edgetpu-custom-op", "ethos-u"];
 /// Kernels, each with the terms of the last operator that had it.
 type Known = HashMap<Arc<str>, Terms, RandomState>;
 
-/// The work of each node, in the order of [`Graph::nodes`]. Linear in nodes.
-pub fn work(graph: &Graph, analysis: &Analysis) -> Vec<Work> {
+/// The counts of each node, in the order of [`Graph::nodes`]. Linear in nodes.
+pub fn kernel_counts(graph: &Graph, analysis: &Analysis) -> Vec<KernelCounts> {
     let nodes = graph.nodes.iter().zip(&analysis.costs).enumerate();
     let mut known = Known::default();
-    let work = |(node_idx, (node, cost))| work_of(graph, node_idx, node, cost, &mut known);
-    nodes.map(work).collect()
+    let counts = |(node_idx, (node, cost))| counts_of(graph, node_idx, node, cost, &mut known);
+    nodes.map(counts).collect()
 }
 
-/// The work of an inference outside of its operators: the steps of the interpreter and of the delegate.
-pub fn inference<W: Borrow<Work>>(works: &[W]) -> Work {
-    let is_int8 = works.iter().all(|work| work.borrow().is_int8);
-    Work {
+/// The counts of an inference outside of its operators: the steps of the interpreter and of the delegate.
+pub fn inference_counts<W: Borrow<KernelCounts>>(operators: &[W]) -> KernelCounts {
+    let is_int8 = operators.iter().all(|counts| counts.borrow().is_int8);
+    KernelCounts {
         kernel: format!("inference {}", if is_int8 { "int8" } else { "float32" }).into(),
         class: Class::Other,
         is_int8,
@@ -115,7 +115,13 @@ pub fn inference<W: Borrow<Work>>(works: &[W]) -> Work {
     }
 }
 
-fn work_of(graph: &Graph, node_idx: usize, node: &Node, cost: &Cost, known: &mut Known) -> Work {
+fn counts_of(
+    graph: &Graph,
+    node_idx: usize,
+    node: &Node,
+    cost: &Cost,
+    known: &mut Known,
+) -> KernelCounts {
     let kind = node.operator.code.kind;
     let shapes = Shapes::of(graph, node);
     let window = Window::of(graph, node_idx, shapes.in_c as f32);
@@ -140,7 +146,7 @@ fn work_of(graph: &Graph, node_idx: usize, node: &Node, cost: &Cost, known: &mut
             known.insert(kernel.clone(), terms.clone());
         }
     }
-    Work {
+    KernelCounts {
         kernel,
         class: class(kind),
         is_int8: !touches_floats(graph, node),
@@ -457,8 +463,8 @@ mod tests {
         }
     }
 
-    fn term(work: &Work, name: &str) -> Option<f64> {
-        let mut terms = work.terms.iter();
+    fn term(counts: &KernelCounts, name: &str) -> Option<f64> {
+        let mut terms = counts.terms.iter();
         terms.find(|(term, _)| *term == name).map(|(_, n)| n)
     }
 
@@ -478,7 +484,7 @@ mod tests {
             let pool = calling(OpKind::MaxPool2d, &[0], &[1], options);
             let model = model(vec![subgraph(vec![image(), image()], vec![pool])]);
             let graph = graph_of(&model);
-            term(&work(&graph, &analyze(&graph))[0], "pointers")
+            term(&kernel_counts(&graph, &analyze(&graph))[0], "pointers")
         };
         assert_eq!(of(3), Some(64.0 * 9.0));
         assert_eq!(of(15), Some(64.0 * 225.0));
@@ -509,20 +515,23 @@ mod tests {
         ];
         let model = model(vec![subgraph(tensors, operators)]);
         let graph = graph_of(&model);
-        let works = work(&graph, &analyze(&graph));
-        assert_eq!(&*works[0].kernel, "CONV_2D int8");
-        let by_8 = term(&works[0], "products of a window, by 8 channels");
+        let operators = kernel_counts(&graph, &analyze(&graph));
+        assert_eq!(&*operators[0].kernel, "CONV_2D int8");
+        let by_8 = term(&operators[0], "products of a window, by 8 channels");
         assert_eq!(by_8, Some(25.0 * 24.0 * 9.0 * 3.0));
         let name = "products of a window, by 4 pixels, 16 channels, 4 deep";
-        assert_eq!(term(&works[0], name), Some(28.0 * 32.0 * 9.0 * 4.0));
-        assert_eq!(term(&works[0], "pointers of a window"), Some(25.0 * 9.0));
-        assert_eq!(term(&works[0], "pointers of a point"), None);
-        let tiles = term(&works[0], "tiles of a window, 4 pixels by 16 channels");
+        assert_eq!(term(&operators[0], name), Some(28.0 * 32.0 * 9.0 * 4.0));
+        assert_eq!(
+            term(&operators[0], "pointers of a window"),
+            Some(25.0 * 9.0)
+        );
+        assert_eq!(term(&operators[0], "pointers of a point"), None);
+        let tiles = term(&operators[0], "tiles of a window, 4 pixels by 16 channels");
         assert_eq!(tiles, Some(7.0 * 2.0 * 9.0));
-        assert_eq!(&*works[1].kernel, "DEQUANTIZE int8");
-        assert_eq!(term(&works[1], "outputs"), Some(425.0));
-        assert_eq!(term(&works[1], "operators"), Some(1.0));
-        assert_eq!(&*inference(&works).kernel, "inference float32");
-        assert_eq!(&*inference(&works[..1]).kernel, "inference int8");
+        assert_eq!(&*operators[1].kernel, "DEQUANTIZE int8");
+        assert_eq!(term(&operators[1], "outputs"), Some(425.0));
+        assert_eq!(term(&operators[1], "operators"), Some(1.0));
+        assert_eq!(&*inference_counts(&operators).kernel, "inference float32");
+        assert_eq!(&*inference_counts(&operators[..1]).kernel, "inference int8");
     }
 }

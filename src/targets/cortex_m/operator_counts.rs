@@ -62,20 +62,20 @@ pub struct Program {
 
 /// Counts of one operator for one inference.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Work {
+pub struct OperatorCounts {
     pub operator: OpKind,
     /// Counts of 0 are left out.
     pub terms: Vec<(Term, f64)>,
 }
 
-impl Work {
+impl OperatorCounts {
     pub fn count(&self, term: Term) -> f64 {
         let counts = self.terms.iter().filter(|(of, _)| *of == term);
         counts.map(|(_, count)| count).sum()
     }
 }
 
-/// Kinds of operators whose work is counted in the same way.
+/// Kinds of operators, each with one rule for the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Convolution,
@@ -89,11 +89,11 @@ pub enum Kind {
     Conversion,
     /// Computes shapes, or only renames a tensor.
     Free,
-    /// Its work is unknown.
+    /// No rule for its counts.
     Unknown,
 }
 
-/// How the work of an operator is counted.
+/// The kind of an operator.
 pub fn kind(operator: OpKind) -> Kind {
     match operator {
         OpKind::Conv2d => Kind::Convolution,
@@ -202,8 +202,12 @@ pub fn kind(operator: OpKind) -> Kind {
     }
 }
 
-/// The work of each node, in the order of [`Graph::nodes`]. Linear in nodes and weight bytes.
-pub fn work(graph: &Graph, analysis: &Analysis, program: &Program) -> Vec<Work> {
+/// The counts of each node, in the order of [`Graph::nodes`]. Linear in nodes and weight bytes.
+pub fn operator_counts(
+    graph: &Graph,
+    analysis: &Analysis,
+    program: &Program,
+) -> Vec<OperatorCounts> {
     let live = match program.drops_dead_channels {
         true => LiveChannels::of(graph),
         false => LiveChannels::default(),
@@ -218,7 +222,7 @@ pub fn work(graph: &Graph, analysis: &Analysis, program: &Program) -> Vec<Work> 
     };
     let nodes = graph.nodes.iter().zip(&analysis.costs).enumerate();
     nodes
-        .map(|(node_idx, (node, cost))| counter.work(node_idx, node, cost))
+        .map(|(node_idx, (node, cost))| counter.counts_of(node_idx, node, cost))
         .collect()
 }
 
@@ -226,10 +230,10 @@ pub fn work(graph: &Graph, analysis: &Analysis, program: &Program) -> Vec<Work> 
 /// network are left out: runtimes run them in place.
 pub fn largest_working_set_bytes(graph: &Graph, analysis: &Analysis) -> u64 {
     let nodes = graph.nodes.iter().zip(&analysis.costs);
-    let works = nodes.filter(|(node, _)| {
+    let computing = nodes.filter(|(node, _)| {
         !matches!(kind(node.operator.code.kind), Kind::Free | Kind::Conversion)
     });
-    let bytes = works.map(|(_, cost)| cost.input_bytes.saturating_add(cost.output_bytes));
+    let bytes = computing.map(|(_, cost)| cost.input_bytes.saturating_add(cost.output_bytes));
     bytes.max().unwrap_or(0)
 }
 
@@ -240,7 +244,7 @@ struct Counter<'a, 'm> {
 }
 
 impl Counter<'_, '_> {
-    fn work(&self, node_idx: usize, node: &Node, cost: &Cost) -> Work {
+    fn counts_of(&self, node_idx: usize, node: &Node, cost: &Cost) -> OperatorCounts {
         let kind = kind(node.operator.code.kind);
         let mut terms = match kind {
             Kind::Convolution => self.convolution(node_idx, node),
@@ -265,7 +269,7 @@ impl Counter<'_, '_> {
             terms.push((Term::Operators, 1.0));
         }
         terms.retain(|(_, count)| *count > 0.0 && count.is_finite());
-        Work {
+        OperatorCounts {
             operator: node.operator.code.kind,
             terms,
         }
@@ -408,21 +412,21 @@ mod tests {
             drops_dead_channels: false,
             on_chip_bytes: Some(799),
         };
-        let works = work(&graph, &analysis, &program);
+        let counts = operator_counts(&graph, &analysis, &program);
         let products = 25.0 * 27.0 * 16.0;
-        assert_eq!(works[0].count(Term::ConvolutionProducts), products);
-        assert_eq!(works[0].count(Term::UnalignedProducts), products);
-        assert_eq!(works[0].count(Term::CopiedInputs), 25.0 * 27.0);
-        assert_eq!(works[0].count(Term::OffChipBytes), 475.0);
-        assert_eq!(works[1].count(Term::ElementwiseOutputs), 400.0);
-        assert_eq!(works[2].terms, [], "names a tensor anew");
+        assert_eq!(counts[0].count(Term::ConvolutionProducts), products);
+        assert_eq!(counts[0].count(Term::UnalignedProducts), products);
+        assert_eq!(counts[0].count(Term::CopiedInputs), 25.0 * 27.0);
+        assert_eq!(counts[0].count(Term::OffChipBytes), 475.0);
+        assert_eq!(counts[1].count(Term::ElementwiseOutputs), 400.0);
+        assert_eq!(counts[2].terms, [], "names a tensor anew");
         assert_eq!(largest_working_set_bytes(&graph, &analysis), 800);
         let fits = Program {
             on_chip_bytes: Some(800),
             ..program
         };
         assert_eq!(
-            work(&graph, &analysis, &fits)[0].count(Term::OffChipBytes),
+            operator_counts(&graph, &analysis, &fits)[0].count(Term::OffChipBytes),
             0.0
         );
     }
