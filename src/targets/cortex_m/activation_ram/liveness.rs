@@ -1,61 +1,61 @@
-//! Lifetimes of buffers, and which of them a step may overwrite.
+//! Lifetimes of buffers, and which of them a layer may overwrite.
 
-use super::steps::{Step, Steps};
+use super::schedule::{Layer, Schedule};
 
 /// Working memory starts and ends at word boundaries.
 pub const ALIGNMENT_BYTES: i128 = 4;
 
 pub struct Liveness {
-    /// First and last step at which each buffer is alive. For a buffer that no step uses, the last step is before the
-    /// first.
+    /// First and last layer during which each buffer is alive. For a buffer that no layer uses, the last layer is
+    /// before the first.
     lives: Vec<(usize, usize)>,
-    /// By step: which input its output may overwrite, if any.
+    /// By layer: the input that its output may overwrite, if any.
     pub overlaps: Vec<Option<Overlap>>,
 }
 
-/// A step that may write its only output over an input that nothing reads later.
+/// A layer that may write its only output over an input that nothing reads later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap {
     /// Buffer of the largest such input.
     pub read: usize,
     /// Buffer of the output.
     pub written: usize,
-    /// As in [`Step`].
-    pub lag_bytes: i128,
+    /// [`Layer::in_place_offset_bytes`].
+    pub in_place_offset_bytes: i128,
 }
 
 impl Liveness {
-    /// Linear in steps and what they read and write.
-    pub fn of(program: &Steps) -> Self {
-        let lives = lives(program);
-        let overlap = |(step_idx, step): (usize, &Step)| {
-            let is_last_read = |b: &&usize| lives[**b].1 == step_idx;
-            let last_read = step.reads.iter().filter(is_last_read);
-            let [written] = step.writes.as_slice() else {
+    /// Linear in layers and what they read and write.
+    pub fn of(schedule: &Schedule) -> Self {
+        let lives = lives(schedule);
+        let overlap = |(layer_idx, layer): (usize, &Layer)| {
+            let is_last_read = |b: &&usize| lives[**b].1 == layer_idx;
+            let last_read = layer.reads.iter().filter(is_last_read);
+            let [written] = layer.writes.as_slice() else {
                 return None;
             };
             Some(Overlap {
-                read: *last_read.max_by_key(|&&b| program.buffer_bytes[b])?,
+                read: *last_read.max_by_key(|&&b| schedule.buffer_bytes[b])?,
                 written: *written,
-                lag_bytes: i128::from(step.lag_bytes?),
+                in_place_offset_bytes: i128::from(layer.in_place_offset_bytes?),
             })
         };
-        let overlaps = program.steps.iter().enumerate().map(overlap).collect();
+        let overlaps = schedule.layers.iter().enumerate().map(overlap).collect();
         Self { lives, overlaps }
     }
 
-    /// Bytes alive at each step, where a buffer takes `bytes` of its size.
-    pub fn live_bytes(&self, program: &Steps, bytes: impl Fn(u64) -> i128) -> Vec<i128> {
-        let n_steps = program.steps.len();
-        let mut change = vec![0_i128; n_steps + 1];
-        for (&(first, last), &size) in self.lives.iter().zip(&program.buffer_bytes) {
-            if first <= last && last < n_steps {
+    /// Bytes alive during each layer, where a buffer takes `bytes` of its size.
+    pub fn live_bytes(&self, schedule: &Schedule, bytes: impl Fn(u64) -> i128) -> Vec<i128> {
+        let n_layers = schedule.layers.len();
+        let mut change = vec![0_i128; n_layers + 1];
+        for (&(first, last), &size) in self.lives.iter().zip(&schedule.buffer_bytes) {
+            if first <= last && last < n_layers {
                 change[first] += bytes(size);
                 change[last + 1] -= bytes(size);
             }
         }
         let mut alive = 0;
-        let live_bytes = change[..n_steps].iter().map(|change| {
+        let live_bytes = change[..n_layers].iter().map(|change| {
             alive += change;
             alive
         });
@@ -68,26 +68,26 @@ pub fn aligned(bytes: i128) -> i128 {
     (bytes + ALIGNMENT_BYTES - 1).div_euclid(ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 }
 
-/// Working memory of a step, in whole words.
-pub fn scratch_bytes(step: &Step) -> i128 {
-    aligned(i128::from(step.scratch_bytes))
+/// Working memory of a layer, in whole words.
+pub fn scratch_bytes(layer: &Layer) -> i128 {
+    aligned(i128::from(layer.scratch_bytes))
 }
 
-fn lives(program: &Steps) -> Vec<(usize, usize)> {
-    let mut lives = vec![(usize::MAX, 0); program.buffer_bytes.len()];
-    for (step_idx, step) in program.steps.iter().enumerate() {
-        for &buffer in step.reads.iter().chain(&step.writes) {
+fn lives(schedule: &Schedule) -> Vec<(usize, usize)> {
+    let mut lives = vec![(usize::MAX, 0); schedule.buffer_bytes.len()];
+    for (layer_idx, layer) in schedule.layers.iter().enumerate() {
+        for &buffer in layer.reads.iter().chain(&layer.writes) {
             let (first, last) = &mut lives[buffer];
-            *first = (*first).min(step_idx);
-            *last = step_idx;
+            *first = (*first).min(layer_idx);
+            *last = layer_idx;
         }
     }
-    for &buffer in &program.inputs {
+    for &buffer in &schedule.inputs {
         lives[buffer].0 = 0;
     }
-    for &buffer in &program.outputs {
-        if let Some(last_step) = program.steps.len().checked_sub(1) {
-            lives[buffer].1 = last_step;
+    for &buffer in &schedule.outputs {
+        if let Some(last_layer) = schedule.layers.len().checked_sub(1) {
+            lives[buffer].1 = last_layer;
         }
     }
     lives

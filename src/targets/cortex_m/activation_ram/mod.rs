@@ -2,16 +2,17 @@
 //!
 //! The tool's planners are not public. Their rules were derived from published results: the reports that the tool
 //! generates beside a network list every buffer with its size and offset, and ST's model zoo lists the RAM of whole
-//! networks. `precomputed` says which tensors exist before a program runs, `steps` which buffers the program has, and
-//! `liveness` when each is alive. There are two planners: `search` writes an output over its input where memory is
-//! short, and `prefix` does so from the first step on (`docs/microcontrollers.md` has the rules by release).
+//! networks. `precomputed` finds the tensors whose values do not depend on the input, `schedule` the layers in order
+//! with their buffers, and `liveness` when each buffer is alive. There are two planners: `search` writes an output over
+//! its input where memory is short, and `prefix` does so from the first layer on (`docs/microcontrollers.md` has the
+//! rules by release).
 
 mod liveness;
 mod precomputed;
 mod prefix;
+mod schedule;
 mod search;
 mod st_tool;
-mod steps;
 
 pub use self::st_tool::{StDevice, StRelease, StTool};
 use crate::graph::Graph;
@@ -38,13 +39,13 @@ pub fn activation_ram_bytes(
     tool: StTool,
 ) -> Option<ActivationRam> {
     analysis.memory_plan.as_ref()?;
-    let program = steps::of(graph, tool)?;
+    let schedule = schedule::of(graph, tool)?;
     let planned = match (tool.is_planned_by_prefix(), tool.release) {
-        (false, _) => search::peak_bytes(&program),
-        (true, StRelease::V10_0 | StRelease::V4_0) => prefix::peak_bytes_with_reserve(&program),
-        (true, _) => prefix::peak_bytes(&program),
+        (false, _) => search::peak_bytes(&schedule),
+        (true, StRelease::V10_0 | StRelease::V4_0) => prefix::peak_bytes_with_reserve(&schedule),
+        (true, _) => prefix::peak_bytes(&schedule),
     };
-    let value = planned.saturating_add(program.precomputed_bytes);
+    let value = planned.saturating_add(schedule.precomputed_bytes);
     Some(ActivationRam {
         value,
         lo: (value as f64 * LO_FACTOR) as u64,
@@ -54,7 +55,7 @@ pub fn activation_ram_bytes(
 
 #[cfg(test)]
 mod tests {
-    use super::steps::{Step, Steps};
+    use super::schedule::{Layer, Schedule};
     use super::*;
     use crate::formats::tflite::{
         Activation, BuiltinOptions, Model, OpKind, Padding, Tensor, TensorType,
@@ -88,8 +89,8 @@ mod tests {
         ram.value
     }
 
-    fn steps_of(model: &Model, release: StRelease, device: StDevice) -> Steps {
-        steps::of(&graph_of(model), StTool { release, device }).unwrap()
+    fn schedule_of(model: &Model, release: StRelease, device: StDevice) -> Schedule {
+        schedule::of(&graph_of(model), StTool { release, device }).unwrap()
     }
 
     #[test]
@@ -108,7 +109,7 @@ mod tests {
     /// The sum of an input of 64 bytes with itself lies where the input does. 10 values that depend on no
     /// input take 40 bytes as float32, all the time; `SHAPE` and what follows it take nothing.
     #[test]
-    fn outputs_that_do_not_depend_on_the_input_take_memory_at_every_step() {
+    fn outputs_that_do_not_depend_on_the_input_take_memory_during_every_layer() {
         let tensors = vec![
             int8(&[1, 4, 4, 4]),
             constant(&[10]),
@@ -133,8 +134,8 @@ mod tests {
                 assert_eq!(bytes(&model, release, device), 104, "{release:?}");
             }
         }
-        let steps = steps_of(&model, StRelease::V4_0, StDevice::Other);
-        assert_eq!((steps.steps.len(), steps.precomputed_bytes), (1, 40));
+        let schedule = schedule_of(&model, StRelease::V4_0, StDevice::Other);
+        assert_eq!((schedule.layers.len(), schedule.precomputed_bytes), (1, 40));
     }
 
     fn convolution(shapes: [[i32; 4]; 3]) -> Model<'static> {
@@ -178,9 +179,10 @@ mod tests {
         let colour = convolution([[1, 4, 4, 3], [8, 3, 3, 3], [1, 2, 2, 8]]);
         let grey = convolution([[1, 4, 4, 1], [8, 3, 3, 1], [1, 2, 2, 8]]);
         let of = |model: &Model, release, device| {
-            let steps = steps_of(model, release, device);
-            let lag_bytes = steps.steps.last().and_then(|step| step.lag_bytes);
-            (steps.buffer_bytes[1], lag_bytes)
+            let schedule = schedule_of(model, release, device);
+            let last = schedule.layers.last();
+            let offset_bytes = last.and_then(|layer| layer.in_place_offset_bytes);
+            (schedule.buffer_bytes[1], offset_bytes)
         };
         let (h7, other) = (StDevice::Stm32H7, StDevice::Other);
         for release in [StRelease::V8_1, StRelease::V10_0, StRelease::V4_0] {
@@ -191,29 +193,31 @@ mod tests {
         assert_eq!(of(&colour, StRelease::V7_3, h7), (48, Some(16)));
     }
 
-    /// A chain in which each step reads a few older buffers too.
-    pub fn program(steps: &[(u16, u16, Option<u8>, u8)]) -> Steps {
-        let mut program = Steps {
+    /// A chain in which each layer reads a few older buffers too.
+    pub fn chain(layers: &[(u16, u16, Option<u8>, u8)]) -> Schedule {
+        let mut schedule = Schedule {
             buffer_bytes: vec![100],
             inputs: vec![0],
-            ..Steps::default()
+            ..Schedule::default()
         };
-        for (step_idx, &(bytes, scratch_bytes, lag_bytes, back)) in steps.iter().enumerate() {
-            let mut reads = vec![step_idx];
-            let older = step_idx.saturating_sub(usize::from(back) % 5);
-            if older != step_idx && back >= 128 {
+        for (layer_idx, &(bytes, scratch_bytes, in_place_offset_bytes, back)) in
+            layers.iter().enumerate()
+        {
+            let mut reads = vec![layer_idx];
+            let older = layer_idx.saturating_sub(usize::from(back) % 5);
+            if older != layer_idx && back >= 128 {
                 reads.insert(0, older);
             }
-            program.buffer_bytes.push(u64::from(bytes));
-            program.steps.push(Step {
+            schedule.buffer_bytes.push(u64::from(bytes));
+            schedule.layers.push(Layer {
                 reads,
-                writes: vec![step_idx + 1],
+                writes: vec![layer_idx + 1],
                 scratch_bytes: u64::from(scratch_bytes),
-                lag_bytes: lag_bytes.map(u64::from),
+                in_place_offset_bytes: in_place_offset_bytes.map(u64::from),
             });
         }
-        program.outputs = vec![steps.len()];
-        program
+        schedule.outputs = vec![layers.len()];
+        schedule
     }
 
     /// Whatever the plan, two buffers share at most the smaller of them, and no plan is worse than one
@@ -222,24 +226,24 @@ mod tests {
     fn every_plan_lies_between_full_overlap_and_none() {
         use crate::graph::analysis::fixtures::for_each;
         use proptest::collection::vec;
-        let step = proptest::arbitrary::any::<(u16, u16, Option<u8>, u8)>();
-        for_each(500, vec(step, 1..20), |steps| {
-            let program = program(&steps);
-            let liveness = liveness::Liveness::of(&program);
-            let size = |b: usize| i128::from(program.buffer_bytes[b]);
-            let live = liveness.live_bytes(&program, i128::from);
-            let of_step = |(live, overlap): (&i128, &Option<liveness::Overlap>)| match overlap {
+        let layer = proptest::arbitrary::any::<(u16, u16, Option<u8>, u8)>();
+        for_each(500, vec(layer, 1..20), |layers| {
+            let schedule = chain(&layers);
+            let liveness = liveness::Liveness::of(&schedule);
+            let size = |b: usize| i128::from(schedule.buffer_bytes[b]);
+            let live = liveness.live_bytes(&schedule, i128::from);
+            let of_layer = |(live, overlap): (&i128, &Option<liveness::Overlap>)| match overlap {
                 Some(overlap) => live - size(overlap.read).min(size(overlap.written)),
                 None => *live,
             };
-            let least = live.iter().zip(&liveness.overlaps).map(of_step).max();
-            let in_words = liveness.live_bytes(&program, |b| liveness::aligned(i128::from(b)));
-            let scratches = program.steps.iter().map(liveness::scratch_bytes);
+            let least = live.iter().zip(&liveness.overlaps).map(of_layer).max();
+            let in_words = liveness.live_bytes(&schedule, |b| liveness::aligned(i128::from(b)));
+            let scratches = schedule.layers.iter().map(liveness::scratch_bytes);
             let most = in_words.iter().zip(scratches).map(|(a, b)| a + b).max();
-            for bytes in [search::peak_bytes(&program), prefix::peak_bytes(&program)] {
+            for bytes in [search::peak_bytes(&schedule), prefix::peak_bytes(&schedule)] {
                 assert!(least <= Some(bytes.into()) && Some(bytes.into()) <= most);
             }
-            let reserved = prefix::peak_bytes_with_reserve(&program);
+            let reserved = prefix::peak_bytes_with_reserve(&schedule);
             assert!(least <= Some(reserved.into()));
         });
     }

@@ -1,21 +1,21 @@
-//! The planner of 8.1 and 10.0 on an STM32H7: from the first step up to one step, every output that may overwrite its
-//! input does so, and none after this step. This step is the one that minimises the RAM.
+//! The planner of 8.1 and 10.0 on an STM32H7: every output that may overwrite its input does so up to a certain layer,
+//! and none does after it. The planner chooses the layer that minimises the RAM.
 //!
-//! Consecutive steps of which each overwrites the output of the previous one form a region, as in `search`. Working
-//! memory is placed above the buffers of its step, never in free space below them.
+//! Consecutive layers of which each overwrites the output of the previous one form a region, as in `search`. Working
+//! memory is placed above the buffers of its layer, never in free space below them.
 
 use super::liveness::{ALIGNMENT_BYTES, Liveness, Overlap, aligned, scratch_bytes};
-use super::steps::{Step, Steps};
+use super::schedule::{Layer, Schedule};
 
 /// 10.0 places larger buffers separately, presumably because they do not fit in an STM32H7's AXI SRAM of 512 KiB. Any
 /// limit from 400 to 587 KiB gives the same estimates for the networks for which ST publishes figures.
 const LARGE_BUFFER_BYTES: u64 = 440 * 1024;
 
-/// Bytes under 8.1. Linear in steps.
-pub fn peak_bytes(program: &Steps) -> u64 {
-    let liveness = Liveness::of(program);
-    let live_bytes = liveness.live_bytes(program, |bytes| aligned(i128::from(bytes)));
-    let scratches = program.steps.iter().map(scratch_bytes);
+/// Bytes under 8.1. Linear in layers.
+pub fn peak_bytes(schedule: &Schedule) -> u64 {
+    let liveness = Liveness::of(schedule);
+    let live_bytes = liveness.live_bytes(schedule, |bytes| aligned(i128::from(bytes)));
+    let scratches = schedule.layers.iter().map(scratch_bytes);
     let separate_bytes: Vec<i128> = live_bytes
         .iter()
         .zip(scratches)
@@ -23,37 +23,41 @@ pub fn peak_bytes(program: &Steps) -> u64 {
         .collect();
     let from = maxima_from_each_on(&separate_bytes);
     let mut least = from.first().copied().unwrap_or(0);
-    // The largest size of a region, or of a step that cannot overlap, so far.
+    // The largest size of a region, or of a layer that cannot overlap, so far.
     let mut until = 0;
     let mut region: Option<Region> = None;
-    for (step_idx, step) in program.steps.iter().enumerate() {
-        region = liveness.overlaps[step_idx].map(|overlap| {
+    for (layer_idx, layer) in schedule.layers.iter().enumerate() {
+        region = liveness.overlaps[layer_idx].map(|overlap| {
             let open = region.take().filter(|region| region.last == overlap.read);
-            let mut grown = open.unwrap_or_else(|| Region::of(overlap.read, program));
-            grown.add(program, step, overlap, live_bytes[step_idx]);
+            let mut grown = open.unwrap_or_else(|| Region::of(overlap.read, schedule));
+            grown.add(schedule, layer, overlap, live_bytes[layer_idx]);
             grown
         });
-        // A region never shrinks, so the largest size so far is that of all regions up to this step.
+        // A region never shrinks, so the largest size so far is that of all regions up to this layer.
         until = until.max(match &region {
             Some(region) => region.bytes(),
-            None => separate_bytes[step_idx],
+            None => separate_bytes[layer_idx],
         });
-        least = least.min(until.max(from.get(step_idx + 1).copied().unwrap_or(0)));
+        least = least.min(until.max(from.get(layer_idx + 1).copied().unwrap_or(0)));
     }
     u64::try_from(least).unwrap_or(u64::MAX)
 }
 
-/// Bytes under 10.0: those of 8.1 without working memory, plus 1.25 times the largest working memory of a step. Buffers
-/// larger than [`LARGE_BUFFER_BYTES`] share memory only with each other.
+/// Bytes under 10.0: those of 8.1 without working memory, plus 1.25 times the largest working memory of a layer.
+/// Buffers larger than [`LARGE_BUFFER_BYTES`] share memory only with each other.
 ///
 /// The factor is fitted to 22 of ST's figures; with any factor from 1.1 to 1.5, their median error is below 2 %.
-pub fn peak_bytes_with_reserve(program: &Steps) -> u64 {
-    let largest = program.steps.iter().map(|step| step.scratch_bytes).max();
+pub fn peak_bytes_with_reserve(schedule: &Schedule) -> u64 {
+    let largest = schedule
+        .layers
+        .iter()
+        .map(|layer| layer.scratch_bytes)
+        .max();
     let largest = aligned(i128::from(largest.unwrap_or(0)));
     let reserve = u64::try_from(largest + largest / 4).unwrap_or(u64::MAX);
-    let mut rest = program.clone();
-    for step in &mut rest.steps {
-        step.scratch_bytes = 0;
+    let mut rest = schedule.clone();
+    for layer in &mut rest.layers {
+        layer.scratch_bytes = 0;
     }
     let apart = set_large_buffers_apart(&mut rest);
     peak_bytes(&rest)
@@ -61,21 +65,21 @@ pub fn peak_bytes_with_reserve(program: &Steps) -> u64 {
         .saturating_add(reserve)
 }
 
-/// Bytes of the largest buffer above [`LARGE_BUFFER_BYTES`]; all of them are empty in `program` afterwards, and
-/// no step overlaps them.
-fn set_large_buffers_apart(program: &mut Steps) -> u64 {
-    let Steps {
-        steps,
+/// Bytes of the largest buffer above [`LARGE_BUFFER_BYTES`]; all of them are empty in `schedule` afterwards, and
+/// no layer overlaps them.
+fn set_large_buffers_apart(schedule: &mut Schedule) -> u64 {
+    let Schedule {
+        layers,
         buffer_bytes,
         ..
-    } = program;
+    } = schedule;
     let mut apart = 0;
-    for step in steps {
-        let touched = step.reads.iter().chain(&step.writes);
+    for layer in layers {
+        let touched = layer.reads.iter().chain(&layer.writes);
         let largest = touched.map(|&b| buffer_bytes[b]).max().unwrap_or(0);
         if largest > LARGE_BUFFER_BYTES {
             apart = apart.max(largest);
-            step.lag_bytes = None;
+            layer.in_place_offset_bytes = None;
         }
     }
     for bytes in buffer_bytes
@@ -87,7 +91,7 @@ fn set_large_buffers_apart(program: &mut Steps) -> u64 {
     apart
 }
 
-/// By step, the maximum of its bytes and those of all later steps.
+/// By layer, the maximum of its bytes and those of all later layers.
 fn maxima_from_each_on(bytes: &[i128]) -> Vec<i128> {
     let mut most = 0;
     let mut from: Vec<i128> = bytes
@@ -102,32 +106,32 @@ fn maxima_from_each_on(bytes: &[i128]) -> Vec<i128> {
     from
 }
 
-/// Consecutive steps of which each overwrites the output of the previous one. Offsets are relative to the first input.
+/// Consecutive layers of which each overwrites the output of the previous one. Offsets are relative to the first input.
 struct Region {
-    /// Buffer that the last step wrote or, without a step, that the first one reads.
+    /// Buffer that the last layer wrote or, without a layer, that the first one reads.
     last: usize,
     last_at: i128,
     lo: i128,
     hi: i128,
-    /// Maximum number of live bytes outside of the region, over its steps.
+    /// Maximum number of live bytes outside of the region, over its layers.
     beside: i128,
 }
 
 impl Region {
-    fn of(read: usize, program: &Steps) -> Self {
+    fn of(read: usize, schedule: &Schedule) -> Self {
         Self {
             last: read,
             last_at: 0,
             lo: 0,
-            hi: aligned(i128::from(program.buffer_bytes[read])),
+            hi: aligned(i128::from(schedule.buffer_bytes[read])),
             beside: 0,
         }
     }
 
-    fn add(&mut self, program: &Steps, step: &Step, overlap: Overlap, live_bytes: i128) {
-        let size = |b: usize| i128::from(program.buffer_bytes[b]);
+    fn add(&mut self, schedule: &Schedule, layer: &Layer, overlap: Overlap, live_bytes: i128) {
+        let size = |b: usize| i128::from(schedule.buffer_bytes[b]);
         let (read, written) = (size(overlap.read), size(overlap.written));
-        let start = self.last_at - (written - read).max(0) - overlap.lag_bytes;
+        let start = self.last_at - (written - read).max(0) - overlap.in_place_offset_bytes;
         // An input whose size is not a multiple of a word is placed up to 3 bytes higher.
         let start = match read % ALIGNMENT_BYTES {
             0 => start,
@@ -136,7 +140,7 @@ impl Region {
         let start = start.div_euclid(ALIGNMENT_BYTES) * ALIGNMENT_BYTES;
         let top = (self.last_at + aligned(read)).max(start + written);
         self.lo = self.lo.min(start);
-        self.hi = self.hi.max(aligned(top) + scratch_bytes(step));
+        self.hi = self.hi.max(aligned(top) + scratch_bytes(layer));
         let beside = live_bytes - aligned(read) - aligned(written);
         self.beside = self.beside.max(beside);
         (self.last, self.last_at) = (overlap.written, start);
@@ -150,82 +154,82 @@ impl Region {
 #[cfg(test)]
 mod tests {
     use super::super::search;
-    use super::super::tests::program as chain;
+    use super::super::tests::chain;
     use super::*;
     use crate::graph::analysis::fixtures::for_each;
 
-    fn step(read: usize, scratch_bytes: u64, lag_bytes: Option<u64>) -> Step {
-        Step {
+    fn layer(read: usize, scratch_bytes: u64, in_place_offset_bytes: Option<u64>) -> Layer {
+        Layer {
             reads: vec![read],
             writes: vec![read + 1],
             scratch_bytes,
-            lag_bytes,
+            in_place_offset_bytes,
         }
     }
 
-    fn program(buffer_bytes: &[u64], steps: Vec<Step>) -> Steps {
-        Steps {
+    fn schedule_of(buffer_bytes: &[u64], layers: Vec<Layer>) -> Schedule {
+        Schedule {
             outputs: vec![buffer_bytes.len() - 1],
             buffer_bytes: buffer_bytes.to_vec(),
-            steps,
+            layers,
             inputs: vec![0],
             precomputed_bytes: 0,
         }
     }
 
-    /// The first step alone is written over its input: its output starts at -10, rounded down to -12, and
+    /// The first layer alone is written over its input: its output starts at -10, rounded down to -12, and
     /// working memory ends at 100 + 32. With the second, the region would reach down to -72.
     #[test]
     fn outputs_are_written_over_inputs_up_to_the_best_step() {
-        let steps = vec![
-            step(0, 30, Some(10)),
-            step(1, 0, Some(60)),
-            step(2, 0, Some(60)),
+        let layers = vec![
+            layer(0, 30, Some(10)),
+            layer(1, 0, Some(60)),
+            layer(2, 0, Some(60)),
         ];
-        let program = program(&[100, 100, 20, 20], steps);
-        assert_eq!(peak_bytes(&program), 12 + 100 + 32);
-        assert_eq!(search::peak_bytes(&program), 10 + 100 + 32);
-        // The second step takes 120 bytes, the first 112 without working memory, a quarter more of which is 40.
-        assert_eq!(peak_bytes_with_reserve(&program), 120 + 40);
+        let schedule = schedule_of(&[100, 100, 20, 20], layers);
+        assert_eq!(peak_bytes(&schedule), 12 + 100 + 32);
+        assert_eq!(search::peak_bytes(&schedule), 10 + 100 + 32);
+        // The second layer takes 120 bytes, the first 112 without working memory, a quarter more of which is 40.
+        assert_eq!(peak_bytes_with_reserve(&schedule), 120 + 40);
     }
 
     /// The input takes 49 bytes in 52, so that the output starts 20 bytes and 3 more below it.
     #[test]
     fn an_input_that_does_not_end_at_a_word_takes_three_bytes_more() {
-        let program = program(&[49, 49], vec![step(0, 0, Some(20))]);
-        assert_eq!(peak_bytes(&program), 24 + 52);
+        let schedule = schedule_of(&[49, 49], vec![layer(0, 0, Some(20))]);
+        assert_eq!(peak_bytes(&schedule), 24 + 52);
     }
 
-    /// The two large buffers share their memory; the last step reads the second of them and writes 1,000 bytes.
+    /// The two large buffers share their memory; the last layer reads the second of them and writes 1,000 bytes.
     #[test]
     fn the_largest_buffer_above_440_kib_is_counted_by_itself_under_10_0() {
-        let steps = vec![
-            step(0, 0, Some(0)),
-            step(1, 100, Some(0)),
-            step(2, 0, Some(0)),
+        let layers = vec![
+            layer(0, 0, Some(0)),
+            layer(1, 100, Some(0)),
+            layer(2, 0, Some(0)),
         ];
-        let program = program(&[451_584, 460_000, 1_000, 600], steps);
+        let schedule = schedule_of(&[451_584, 460_000, 1_000, 600], layers);
         assert_eq!(
-            peak_bytes_with_reserve(&program),
+            peak_bytes_with_reserve(&schedule),
             460_000 + 1_000 + 100 * 5 / 4
         );
-        assert_eq!(peak_bytes(&program), 460_000 + 100);
+        assert_eq!(peak_bytes(&schedule), 460_000 + 100);
     }
 
-    /// Beside regions made anew for every step up to which they reach.
+    /// Compares with regions that are computed again for every last layer.
     #[test]
-    fn growing_regions_give_what_regions_made_anew_do() {
+    fn growing_a_region_equals_computing_it_again() {
         let any = proptest::arbitrary::any::<(u16, u16, Option<u8>, u8)>();
-        for_each(300, proptest::collection::vec(any, 1..20), |steps| {
-            let program = chain(&steps);
-            let liveness = Liveness::of(&program);
-            let live = liveness.live_bytes(&program, |bytes| aligned(i128::from(bytes)));
-            let separate = |idx: usize| live[idx] + scratch_bytes(&program.steps[idx]);
+        for_each(300, proptest::collection::vec(any, 1..20), |layers| {
+            let schedule = chain(&layers);
+            let liveness = Liveness::of(&schedule);
+            let live = liveness.live_bytes(&schedule, |bytes| aligned(i128::from(bytes)));
+            let separate = |idx: usize| live[idx] + scratch_bytes(&schedule.layers[idx]);
             let region = |start: usize, end: usize| {
-                let mut region = Region::of(liveness.overlaps[start].unwrap().read, &program);
+                let mut region = Region::of(liveness.overlaps[start].unwrap().read, &schedule);
                 for (idx, &live_bytes) in live.iter().enumerate().take(end).skip(start) {
                     let overlap = liveness.overlaps[idx].unwrap();
-                    region.add(&program, &program.steps[idx], overlap, live_bytes);
+                    region.add(&schedule, &schedule.layers[idx], overlap, live_bytes);
                 }
                 region.bytes()
             };
@@ -235,7 +239,10 @@ mod tests {
                 _ => false,
             };
             let bytes_until = |n_overlapped: usize| {
-                let mut most = (n_overlapped..steps.len()).map(separate).max().unwrap_or(0);
+                let mut most = (n_overlapped..layers.len())
+                    .map(separate)
+                    .max()
+                    .unwrap_or(0);
                 let mut start = 0;
                 while start < n_overlapped {
                     let mut end = start + 1;
@@ -250,18 +257,18 @@ mod tests {
                 }
                 most
             };
-            let least = (0..=steps.len()).map(bytes_until).min();
-            assert_eq!(least, Some(peak_bytes(&program).into()));
+            let least = (0..=layers.len()).map(bytes_until).min();
+            assert_eq!(least, Some(peak_bytes(&schedule).into()));
         });
     }
 
-    /// 100,000 steps, each of which could be written over its input, 8 bytes further down.
+    /// 100,000 layers, each of which could be written over its input, 8 bytes further down.
     #[test]
     fn long_programs_take_linear_time() {
-        let n_steps = 100_000;
-        let steps = (0..n_steps).map(|idx| step(idx, 0, Some(8)));
-        let program = program(&vec![64; n_steps + 1], steps.collect());
-        assert_eq!(peak_bytes(&program), 128);
-        assert_eq!(peak_bytes(&Steps::default()), 0);
+        let n_layers = 100_000;
+        let layers = (0..n_layers).map(|idx| layer(idx, 0, Some(8)));
+        let schedule = schedule_of(&vec![64; n_layers + 1], layers.collect());
+        assert_eq!(peak_bytes(&schedule), 128);
+        assert_eq!(peak_bytes(&Schedule::default()), 0);
     }
 }

@@ -1,17 +1,17 @@
 //! The planner that overlaps buffers only where memory is short: an output that may overwrite its input does so if the
-//! program would not fit otherwise.
+//! network would not fit otherwise.
 //!
 //! An output that overwrites its input ends at the end of the input or before it, and starts some bytes before the
-//! input, so that the kernel never overwrites values that it has yet to read. Consecutive steps of which each
+//! input, so that the kernel never overwrites values that it has yet to read. Consecutive layers of which each
 //! overwrites the output of the previous one form a region, in which the distances of the buffers are fixed. Working
-//! memory is placed where the region is free while its step runs, or extends the region.
+//! memory is placed where the region is free while its layer runs, or extends the region.
 
 use super::liveness::{Liveness, Overlap, scratch_bytes};
-use super::steps::Steps;
+use super::schedule::Schedule;
 
-/// Bytes of the smallest memory in which all steps run. Linear in steps times the bits of a size.
-pub fn peak_bytes(program: &Steps) -> u64 {
-    let plan = Plan::of(program);
+/// Bytes of the smallest memory in which all layers run. Linear in layers times the bits of a size.
+pub fn peak_bytes(schedule: &Schedule) -> u64 {
+    let plan = Plan::of(schedule);
     let mut hi = plan.separate_bytes.iter().copied().max().unwrap_or(0);
     let mut lo = 0;
     while lo < hi {
@@ -25,21 +25,21 @@ pub fn peak_bytes(program: &Steps) -> u64 {
 }
 
 struct Plan<'p> {
-    program: &'p Steps,
+    schedule: &'p Schedule,
     overlaps: Vec<Option<Overlap>>,
-    /// Bytes alive at each step.
+    /// Bytes alive during each layer.
     live_bytes: Vec<i128>,
-    /// Bytes alive at each step and its working memory, where nothing overlaps.
+    /// Bytes alive during each layer plus its working memory, if nothing overlaps.
     separate_bytes: Vec<i128>,
 }
 
 impl<'p> Plan<'p> {
-    fn of(program: &'p Steps) -> Self {
-        let liveness = Liveness::of(program);
-        let live_bytes = liveness.live_bytes(program, i128::from);
-        let scratches = program.steps.iter().map(scratch_bytes);
+    fn of(schedule: &'p Schedule) -> Self {
+        let liveness = Liveness::of(schedule);
+        let live_bytes = liveness.live_bytes(schedule, i128::from);
+        let scratches = schedule.layers.iter().map(scratch_bytes);
         Self {
-            program,
+            schedule,
             overlaps: liveness.overlaps,
             separate_bytes: live_bytes
                 .iter()
@@ -51,59 +51,59 @@ impl<'p> Plan<'p> {
     }
 
     fn fits(&self, bytes: i128) -> bool {
-        let mut step_idx = 0;
-        while step_idx < self.program.steps.len() {
-            if self.separate_bytes[step_idx] <= bytes {
-                step_idx += 1;
+        let mut layer_idx = 0;
+        while layer_idx < self.schedule.layers.len() {
+            if self.separate_bytes[layer_idx] <= bytes {
+                layer_idx += 1;
                 continue;
             }
-            let mut end = step_idx + 1;
-            while end < self.program.steps.len()
+            let mut end = layer_idx + 1;
+            while end < self.schedule.layers.len()
                 && self.separate_bytes[end] > bytes
                 && self.continues(end)
             {
                 end += 1;
             }
-            match self.region_bytes(step_idx, end) {
-                Some(needed) if needed <= bytes => step_idx = end,
+            match self.region_bytes(layer_idx, end) {
+                Some(needed) if needed <= bytes => layer_idx = end,
                 _ => return false,
             }
         }
         true
     }
 
-    /// Whether a step may overwrite the output of the previous step, which itself may overwrite its input.
-    fn continues(&self, step_idx: usize) -> bool {
-        let before = step_idx.checked_sub(1).and_then(|idx| self.overlaps[idx]);
-        match (before, self.overlaps[step_idx]) {
+    /// Whether a layer may overwrite the output of the previous layer, which itself may overwrite its input.
+    fn continues(&self, layer_idx: usize) -> bool {
+        let before = layer_idx.checked_sub(1).and_then(|idx| self.overlaps[idx]);
+        match (before, self.overlaps[layer_idx]) {
             (Some(before), Some(overlap)) => before.written == overlap.read,
             _ => false,
         }
     }
 
-    /// Bytes of the steps `start..end`, each of which overwrites its input, with everything that is alive beside them.
+    /// Bytes of the layers `start..end`, each of which overwrites its input, with everything that is alive beside them.
     fn region_bytes(&self, start: usize, end: usize) -> Option<i128> {
-        let size = |b: usize| i128::from(self.program.buffer_bytes[b]);
+        let size = |b: usize| i128::from(self.schedule.buffer_bytes[b]);
         let mut read_at = 0;
         let (mut lo, mut hi) = (0, size(self.overlaps[start]?.read));
         let mut spans = Vec::with_capacity(end - start);
         let mut beside = 0;
-        for step_idx in start..end {
+        for layer_idx in start..end {
             let Overlap {
                 read,
                 written,
-                lag_bytes,
-            } = self.overlaps[step_idx]?;
-            let written_at = read_at - (size(written) - size(read)).max(0) - lag_bytes;
+                in_place_offset_bytes,
+            } = self.overlaps[layer_idx]?;
+            let written_at = read_at - (size(written) - size(read)).max(0) - in_place_offset_bytes;
             let top = (read_at + size(read)).max(written_at + size(written));
             lo = lo.min(written_at);
             hi = hi.max(top);
             spans.push((written_at, top));
-            beside = beside.max(self.live_bytes[step_idx] - size(read) - size(written));
+            beside = beside.max(self.live_bytes[layer_idx] - size(read) - size(written));
             read_at = written_at;
         }
-        for (step, (bottom, top)) in self.program.steps[start..end].iter().zip(spans) {
-            let scratch = scratch_bytes(step);
+        for (layer, (bottom, top)) in self.schedule.layers[start..end].iter().zip(spans) {
+            let scratch = scratch_bytes(layer);
             if bottom - lo >= scratch || hi - top >= scratch {
                 continue;
             }
@@ -118,15 +118,20 @@ impl<'p> Plan<'p> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::steps::Step;
+    use super::super::schedule::Layer;
     use super::*;
 
-    fn step(read: usize, written: usize, scratch_bytes: u64, lag_bytes: Option<u64>) -> Step {
-        Step {
+    fn layer(
+        read: usize,
+        written: usize,
+        scratch_bytes: u64,
+        in_place_offset_bytes: Option<u64>,
+    ) -> Layer {
+        Layer {
             reads: vec![read],
             writes: vec![written],
             scratch_bytes,
-            lag_bytes,
+            in_place_offset_bytes,
         }
     }
 
@@ -135,31 +140,31 @@ mod tests {
     /// written over it, with 2,369 bytes of working memory above.
     #[test]
     fn a_chain_of_overlaps_is_as_in_a_report() {
-        let program = Steps {
+        let schedule = Schedule {
             buffer_bytes: vec![49_152, 98_304, 108_800, 24_576, 49_152],
-            steps: vec![
-                step(0, 1, 768, Some(2_048)),
-                step(1, 2, 0, Some(0)),
-                step(2, 3, 2_369, Some(1_024)),
-                step(3, 4, 1_536, Some(2_048)),
+            layers: vec![
+                layer(0, 1, 768, Some(2_048)),
+                layer(1, 2, 0, Some(0)),
+                layer(2, 3, 2_369, Some(1_024)),
+                layer(3, 4, 1_536, Some(2_048)),
             ],
             inputs: vec![0],
             outputs: vec![4],
             precomputed_bytes: 0,
         };
-        assert_eq!(peak_bytes(&program), 112_196);
+        assert_eq!(peak_bytes(&schedule), 112_196);
     }
 
     #[test]
     fn what_cannot_overlap_adds_up() {
-        let program = Steps {
+        let schedule = Schedule {
             buffer_bytes: vec![100, 60],
-            steps: vec![step(0, 1, 5, None)],
+            layers: vec![layer(0, 1, 5, None)],
             inputs: vec![0],
             outputs: vec![1],
             precomputed_bytes: 0,
         };
-        assert_eq!(peak_bytes(&program), 168);
-        assert_eq!(peak_bytes(&Steps::default()), 0);
+        assert_eq!(peak_bytes(&schedule), 168);
+        assert_eq!(peak_bytes(&Schedule::default()), 0);
     }
 }

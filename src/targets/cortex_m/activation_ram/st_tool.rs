@@ -66,7 +66,7 @@ impl StTool {
         }
     }
 
-    /// Whether outputs are written over inputs from the first step on, by [`super::prefix`].
+    /// Whether outputs are written over inputs from the first layer on, by [`super::prefix`].
     pub(super) fn is_planned_by_prefix(self) -> bool {
         self.device == StDevice::Stm32H7 && self.release != StRelease::V7_3
     }

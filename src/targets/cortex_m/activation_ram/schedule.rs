@@ -12,30 +12,31 @@ use crate::graph::analysis::window::Window;
 use crate::graph::{Graph, Node};
 use crate::targets::cortex_m::operator_counts::{Kind, kind};
 
-/// Layers in order, with the sizes of the buffers between them.
+/// The layers in order of execution, with the sizes of the buffers that they read and write.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Steps {
-    pub steps: Vec<Step>,
-    /// By buffer.
+pub struct Schedule {
+    pub layers: Vec<Layer>,
+    /// Size of each buffer.
     pub buffer_bytes: Vec<u64>,
-    /// Buffers that hold values before the first step.
+    /// Buffers that hold values before the first layer.
     pub inputs: Vec<usize>,
-    /// Buffers that hold values after the last step.
+    /// Buffers that hold values after the last layer.
     pub outputs: Vec<usize>,
-    /// Bytes of the network's outputs that do not depend on its input. They are alive at every step and in none of
-    /// the buffers.
+    /// Bytes of the network's outputs that do not depend on its input. They are alive during every layer and in none
+    /// of the buffers.
     pub precomputed_bytes: u64,
 }
 
-/// One layer.
+/// One layer, with indices of the buffers that it reads and writes.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Step {
+pub struct Layer {
     pub reads: Vec<usize>,
     pub writes: Vec<usize>,
     /// Working memory while it runs.
     pub scratch_bytes: u64,
-    /// Minimum distance of an output that overwrites its input; absent if the kernel cannot overwrite its input.
-    pub lag_bytes: Option<u64>,
+    /// An output that overwrites its input must start and end at least this many bytes before it, so that the kernel
+    /// never overwrites values that it has yet to read. `None` if the kernel cannot run in place.
+    pub in_place_offset_bytes: Option<u64>,
 }
 
 /// Convolutions with fewer input channels pad in their own kernel.
@@ -49,42 +50,43 @@ const MAX_UNPACKED_BYTES: u64 = 5120;
 const COLOUR_CHANNELS: u64 = 3;
 
 /// The layers of a graph; `None` if a size is not known. Linear in operators and inputs.
-pub fn of(graph: &Graph, tool: StTool) -> Option<Steps> {
+pub fn of(graph: &Graph, tool: StTool) -> Option<Schedule> {
     let precomputed = precomputed::of(graph);
     let is_precomputed = |t: &usize| precomputed.contains(t);
     let runs = |node: &Node| !node.operator.outputs.iter().all(is_precomputed);
     let nodes = graph.nodes.iter().enumerate();
     let nodes: Vec<(usize, &Node)> = nodes.filter(|(_, node)| runs(node)).collect();
-    let mut made = Maker {
+    let mut builder = Builder {
         graph,
         tool,
-        made: Steps::default(),
+        schedule: Schedule::default(),
         buffers: HashMap::new(),
         quantised: HashSet::new(),
         readers: readers(graph, &nodes),
         precomputed,
     };
     for &tensor_idx in &graph.subgraph.inputs {
-        let buffer = made.buffer(tensor_idx)?;
-        made.made.inputs.push(buffer);
+        let buffer = builder.buffer(tensor_idx)?;
+        builder.schedule.inputs.push(buffer);
     }
-    let mut is_joined = false;
+    let mut is_merged = false;
     for (position, &(node_idx, node)) in nodes.iter().enumerate() {
-        is_joined = match is_joined {
+        is_merged = match is_merged {
             true => false,
-            false => made.node(node_idx, node, nodes.get(position + 1).copied())?,
+            false => builder.node(node_idx, node, nodes.get(position + 1).copied())?,
         };
     }
     for &tensor_idx in &graph.subgraph.outputs {
-        if made.is_constant(tensor_idx) {
+        if builder.is_constant(tensor_idx) {
             let bytes = graph.tensor(tensor_idx).byte_len()?;
-            made.made.precomputed_bytes = made.made.precomputed_bytes.saturating_add(bytes);
+            builder.schedule.precomputed_bytes =
+                builder.schedule.precomputed_bytes.saturating_add(bytes);
             continue;
         }
-        let buffer = made.buffer(tensor_idx)?;
-        made.made.outputs.push(buffer);
+        let buffer = builder.buffer(tensor_idx)?;
+        builder.schedule.outputs.push(buffer);
     }
-    Some(made.made)
+    Some(builder.schedule)
 }
 
 /// Number of readers of each tensor; an output of the graph counts one more.
@@ -99,10 +101,10 @@ fn readers(graph: &Graph, nodes: &[(usize, &Node)]) -> HashMap<usize, usize> {
     readers
 }
 
-struct Maker<'a, 'm> {
+struct Builder<'a, 'm> {
     graph: &'a Graph<'m>,
     tool: StTool,
-    made: Steps,
+    schedule: Schedule,
     /// By tensor.
     buffers: HashMap<usize, usize>,
     /// Buffers that `QUANTIZE` writes.
@@ -112,7 +114,7 @@ struct Maker<'a, 'm> {
     precomputed: HashSet<usize>,
 }
 
-impl Maker<'_, '_> {
+impl Builder<'_, '_> {
     fn buffer(&mut self, tensor_idx: usize) -> Option<usize> {
         if let Some(&buffer) = self.buffers.get(&tensor_idx) {
             return Some(buffer);
@@ -120,8 +122,8 @@ impl Maker<'_, '_> {
         let tensor = self.graph.tensor(tensor_idx);
         let buffer = self.new_buffer(tensor.byte_len()?);
         if tensor.is_variable {
-            self.made.inputs.push(buffer);
-            self.made.outputs.push(buffer);
+            self.schedule.inputs.push(buffer);
+            self.schedule.outputs.push(buffer);
         }
         self.buffers.insert(tensor_idx, buffer);
         Some(buffer)
@@ -132,8 +134,8 @@ impl Maker<'_, '_> {
     }
 
     fn new_buffer(&mut self, bytes: u64) -> usize {
-        self.made.buffer_bytes.push(bytes);
-        self.made.buffer_bytes.len() - 1
+        self.schedule.buffer_bytes.push(bytes);
+        self.schedule.buffer_bytes.len() - 1
     }
 
     /// Whether the node `next` is part of the same layer.
@@ -167,28 +169,31 @@ impl Maker<'_, '_> {
         }
         let reads: Option<Vec<usize>> = read.iter().map(|&t| self.buffer(t)).collect();
         let writes: Option<Vec<usize>> = operator.outputs.iter().map(|&t| self.buffer(t)).collect();
-        let mut step = Step {
+        let mut layer = Layer {
             reads: reads?,
             writes: writes?,
-            ..Step::default()
+            ..Layer::default()
         };
-        let is_joined = match kind {
-            Kind::Convolution => self.convolution(node_idx, node, next, &mut step)?,
+        let is_merged = match kind {
+            Kind::Convolution => self.convolution(node_idx, node, next, &mut layer)?,
             Kind::Depthwise => {
-                self.depthwise(node_idx, node, &mut step);
+                self.depthwise(node_idx, node, &mut layer);
                 false
             }
             Kind::Dense => {
-                let bytes = step.reads.first().map_or(0, |&b| self.made.buffer_bytes[b]);
-                step.scratch_bytes = bytes.saturating_mul(2);
+                let bytes = layer
+                    .reads
+                    .first()
+                    .map_or(0, |&b| self.schedule.buffer_bytes[b]);
+                layer.scratch_bytes = bytes.saturating_mul(2);
                 false
             }
             Kind::Pool => {
-                step.lag_bytes = Some(row_bytes(output));
+                layer.in_place_offset_bytes = Some(row_bytes(output));
                 false
             }
             Kind::Elementwise => {
-                step.lag_bytes = Some(0);
+                layer.in_place_offset_bytes = Some(0);
                 false
             }
             Kind::Conversion | Kind::Move
@@ -198,15 +203,15 @@ impl Maker<'_, '_> {
                 ) =>
             {
                 if operator.code.kind == OpKind::Quantize {
-                    self.quantised.extend(&step.writes);
+                    self.quantised.extend(&layer.writes);
                 }
-                step.lag_bytes = Some(0);
+                layer.in_place_offset_bytes = Some(0);
                 false
             }
             _ => false,
         };
-        self.made.steps.push(step);
-        Some(is_joined)
+        self.schedule.layers.push(layer);
+        Some(is_merged)
     }
 
     /// Working memory of a convolution: two rows of the window as 16-bit values, the filters unpacked to 16-bit values
@@ -216,7 +221,7 @@ impl Maker<'_, '_> {
         node_idx: usize,
         node: &Node,
         next: Option<(usize, &Node)>,
-        step: &mut Step,
+        layer: &mut Layer,
     ) -> Option<bool> {
         let operator = node.operator;
         let written = *operator.outputs.first()?;
@@ -229,43 +234,45 @@ impl Maker<'_, '_> {
         let row = taps.saturating_mul(in_c);
         let copied = row.saturating_mul(4);
         if taps == 1 {
-            step.scratch_bytes = copied.saturating_add(out_c.saturating_mul(10));
+            layer.scratch_bytes = copied.saturating_add(out_c.saturating_mul(10));
             let is_small = out_c <= in_c.saturating_mul(MAX_OVERLAPPED_EXPANSION);
-            step.lag_bytes = is_small.then(|| row_bytes(output));
+            layer.in_place_offset_bytes = is_small.then(|| row_bytes(output));
             return Some(false);
         }
         let unpacked = row.saturating_mul(out_c).saturating_mul(2);
-        step.scratch_bytes = copied
+        layer.scratch_bytes = copied
             .saturating_add(out_c.saturating_mul(14))
             .saturating_add(unpacked.min(MAX_UNPACKED_BYTES));
-        step.lag_bytes = Some(row_bytes(output));
+        layer.in_place_offset_bytes = Some(row_bytes(output));
         if window.padding_same > 0.0 && in_c >= MIN_PADDED_CHANNELS {
-            self.pad(node, &window, step);
+            self.pad(node, &window, layer);
         }
-        let is_joined = self.join_pool(next, written, step);
+        let is_merged = self.merge_pool(next, written, layer);
         let is_column = window.filter_w == 1 && window.filter_h > 1;
         if is_column && self.tool.has_other_kernels() {
-            step.lag_bytes = None;
+            layer.in_place_offset_bytes = None;
         }
         if self.tool.is_planned_by_prefix() {
-            self.lag_behind_image(in_c, out_c, step);
+            self.extend_offset_for_image(in_c, out_c, layer);
         }
-        Some(is_joined)
+        Some(is_merged)
     }
 
     /// Rule of 8.1 and 10.0 on an STM32H7: the output of a convolution of a grey or colour image needs a larger
     /// distance to its input, and `QUANTIZE` writes one byte more for a colour image.
-    fn lag_behind_image(&mut self, in_c: u64, out_c: u64, step: &mut Step) {
+    fn extend_offset_for_image(&mut self, in_c: u64, out_c: u64, layer: &mut Layer) {
         let further = match in_c {
             1 => 1,
             COLOUR_CHANNELS => out_c.saturating_add(1),
             _ => return,
         };
-        step.lag_bytes = step.lag_bytes.map(|lag| lag.saturating_add(further));
-        let image = step.reads.first();
+        layer.in_place_offset_bytes = layer
+            .in_place_offset_bytes
+            .map(|offset| offset.saturating_add(further));
+        let image = layer.reads.first();
         if let (COLOUR_CHANNELS, Some(image)) = (in_c, image)
             && self.quantised.remove(image)
-            && let Some(bytes) = self.made.buffer_bytes.get_mut(*image)
+            && let Some(bytes) = self.schedule.buffer_bytes.get_mut(*image)
             && *bytes % 4 == 0
         {
             *bytes = bytes.saturating_add(1);
@@ -273,7 +280,7 @@ impl Maker<'_, '_> {
     }
 
     /// A depthwise convolution keeps two copies of its window of 16-bit values.
-    fn depthwise(&mut self, node_idx: usize, node: &Node, step: &mut Step) {
+    fn depthwise(&mut self, node_idx: usize, node: &Node, layer: &mut Layer) {
         let Some(&written) = node.operator.outputs.first() else {
             return;
         };
@@ -281,19 +288,19 @@ impl Maker<'_, '_> {
         let channels = last(output);
         let window = Window::of(self.graph, node_idx, channels as f32);
         let taps = side(window.filter_h).saturating_mul(side(window.filter_w));
-        step.scratch_bytes = taps
+        layer.scratch_bytes = taps
             .saturating_mul(4)
             .saturating_add(1)
             .saturating_mul(channels)
             .saturating_add(1);
-        step.lag_bytes = Some(row_bytes(output));
+        layer.in_place_offset_bytes = Some(row_bytes(output));
         if window.padding_same > 0.0 && taps > 1 {
-            self.pad(node, &window, step);
+            self.pad(node, &window, layer);
         }
     }
 
-    /// Adds a step before `step` that writes the padded input of `step`.
-    fn pad(&mut self, node: &Node, window: &Window, step: &mut Step) {
+    /// Adds a layer before `layer` that writes the padded input of `layer`.
+    fn pad(&mut self, node: &Node, window: &Window, layer: &mut Layer) {
         let read = node.operator.inputs.first().copied().flatten();
         let Some(tensor_idx) = read.filter(|t| !self.is_constant(*t)) else {
             return;
@@ -309,17 +316,22 @@ impl Maker<'_, '_> {
             .saturating_mul(padded(w, window.filter_w))
             .saturating_mul(side(c));
         let padded = self.new_buffer(bytes);
-        let read = std::mem::replace(&mut step.reads, vec![padded]);
-        self.made.steps.push(Step {
+        let read = std::mem::replace(&mut layer.reads, vec![padded]);
+        self.schedule.layers.push(Layer {
             reads: read,
             writes: vec![padded],
             scratch_bytes: 0,
-            lag_bytes: Some(0),
+            in_place_offset_bytes: Some(0),
         });
     }
 
-    /// Merges a max pool that is the only reader of the output of `step`. Returns whether there is one.
-    fn join_pool(&mut self, next: Option<(usize, &Node)>, written: usize, step: &mut Step) -> bool {
+    /// Merges a max pool that is the only reader of the output of `layer`. Returns whether there is one.
+    fn merge_pool(
+        &mut self,
+        next: Option<(usize, &Node)>,
+        written: usize,
+        layer: &mut Layer,
+    ) -> bool {
         let Some((next_idx, next)) = next else {
             return false;
         };
@@ -335,9 +347,9 @@ impl Maker<'_, '_> {
         let channels = last(self.graph.tensor(written));
         let window = Window::of(self.graph, next_idx, channels as f32);
         let rows = side(window.filter_h).saturating_mul(row_bytes(self.graph.tensor(written)));
-        step.scratch_bytes = step.scratch_bytes.saturating_add(rows);
-        step.lag_bytes = Some(row_bytes(self.graph.tensor(pooled)));
-        step.writes = vec![buffer];
+        layer.scratch_bytes = layer.scratch_bytes.saturating_add(rows);
+        layer.in_place_offset_bytes = Some(row_bytes(self.graph.tensor(pooled)));
+        layer.writes = vec![buffer];
         true
     }
 }
