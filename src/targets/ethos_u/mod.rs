@@ -8,7 +8,7 @@
 //! operations run and who reads what; [`scheduling`] makes a [`scheduled_operation`] of each, with its [`blocks`] and
 //! [`cycles`]; [`cascades`] run some of them stripe by stripe; [`weight_buffers`] fetch encoded [`weights`] ahead;
 //! [`live_ranges`] and [`fast_storage`] decide which feature maps are in SRAM; [`cost`] adds up cycles and bytes, and
-//! [`plan`] puts everything together, and `kept_plans` has those of before. [`accelerator`] and
+//! [`plan`] puts everything together, and `plan_cache` stores the latest plans. [`accelerator`] and
 //! [`configuration`] hold the figures of products and memories, [`geometry`] shapes and rounding.
 //!
 //! | word | meaning |
@@ -36,12 +36,12 @@ pub mod fast_storage;
 pub mod features;
 pub mod flow;
 pub mod geometry;
-mod kept_plans;
 pub mod layer;
 pub mod live_ranges;
 pub mod lower;
 pub mod order;
 pub mod plan;
+mod plan_cache;
 pub mod program;
 pub mod schedule;
 pub mod scheduled_operation;

@@ -14,10 +14,10 @@ use super::cost::{Cost, Placement};
 use super::fast_storage::in_sram;
 use super::flow::Flow;
 use super::geometry::round_up;
-use super::kept_plans::kept_or;
 use super::layer::Kind;
 use super::lower::lower;
 use super::order::Order;
+use super::plan_cache;
 use super::program::{Alias, Program, WeightSharing};
 use super::schedule::Schedule;
 use super::scheduled_operation::{MAX_OTHERS, Read, ScheduledOperation};
@@ -53,7 +53,7 @@ impl Plan {
             n_nodes: graph.nodes.len(),
             n_tensors: graph.subgraph.tensors.len(),
         };
-        kept_or(task, |task| {
+        plan_cache::get_or_plan(task, |task| {
             let Program {
                 hit_limit: lowering_hit_limit,
                 differs_from_trained_rules,

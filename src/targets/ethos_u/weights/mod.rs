@@ -42,7 +42,7 @@ pub fn encoded_bytes(
     let n_weights = brick.n_weights().min(histogram.n_bytes as f64);
     let padding = brick.n_values() - n_weights;
     let leaves_rare = !accelerator.uses_trained_rules;
-    let values = Values::kept(
+    let values = Values::cached(
         histogram,
         n_weights,
         padding,
@@ -115,7 +115,7 @@ fn fast_bytes(
 /// adjacent.
 pub fn coded_bytes(histogram: &ByteHistogram, padding: f64) -> f64 {
     let n_weights = histogram.n_bytes as f64;
-    Values::kept(
+    Values::cached(
         histogram,
         n_weights,
         n_weights * padding,

@@ -11,11 +11,11 @@ use foldhash::fast::FixedState;
 use super::codes::Tail;
 use crate::graph::analysis::ByteHistogram;
 
-/// Size of the cache of distributions: the number of places, found by a hash of the distribution's address, and of
-/// entries in each place. An entry takes about 6 kB, and the cache holds the distributions of a network of a few
-/// hundred layers.
-const N_PLACES: usize = 64;
-const N_TOGETHER: usize = 4;
+/// The cache of distributions is set-associative: a hash of the distribution's address selects one of `N_SETS` sets of
+/// `N_WAYS` entries. An entry takes about 6 kB, and the cache holds the distributions of a network of a few hundred
+/// layers.
+const N_SETS: usize = 64;
+const N_WAYS: usize = 4;
 
 /// Bits of a distance.
 const DISTANCE_BITS: u32 = 9;
@@ -58,30 +58,29 @@ pub(super) struct Ranked {
 }
 
 impl Ranked {
-    /// The ranked values of a histogram: from the cache if this thread ranked the same counts a short time before,
-    /// otherwise computed.
-    pub fn kept(histogram: &ByteHistogram) -> Rc<Self> {
+    /// The ranked values of a histogram, from the cache of this thread if it has them.
+    pub fn cached(histogram: &ByteHistogram) -> Rc<Self> {
         thread_local! {
-            static KEPT: RefCell<Vec<[Option<Rc<Ranked>>; N_TOGETHER]>> = const { RefCell::new(Vec::new()) };
+            static CACHE: RefCell<Vec<[Option<Rc<Ranked>>; N_WAYS]>> = const { RefCell::new(Vec::new()) };
         }
         let key = (
             Arc::as_ptr(&histogram.counts).addr(),
             histogram.zero,
             histogram.is_signed,
         );
-        let place = (FixedState::default().hash_one(key) % N_PLACES as u64) as usize;
-        KEPT.with_borrow_mut(|kept| {
-            kept.resize_with(N_PLACES, || [const { None }; N_TOGETHER]);
-            let kept = &mut kept[place];
+        let set_idx = (FixedState::default().hash_one(key) % N_SETS as u64) as usize;
+        CACHE.with_borrow_mut(|sets| {
+            sets.resize_with(N_SETS, || [const { None }; N_WAYS]);
+            let set = &mut sets[set_idx];
             let is_known =
-                |kept: &Option<Rc<Self>>| (kept.as_ref()).is_some_and(|kept| kept.is_of(histogram));
-            // The last one that was seen first: the one behind all others makes room.
-            let known = kept.iter().position(is_known);
-            kept[..=known.unwrap_or(N_TOGETHER - 1)].rotate_right(1);
+                |entry: &Option<Rc<Self>>| (entry.as_ref()).is_some_and(|one| one.is_of(histogram));
+            // The most recently used entry is first, and the least recently used one is replaced.
+            let known = set.iter().position(is_known);
+            set[..=known.unwrap_or(N_WAYS - 1)].rotate_right(1);
             if known.is_none() {
-                kept[0] = None;
+                set[0] = None;
             }
-            kept[0]
+            set[0]
                 .get_or_insert_with(|| Rc::new(Self::of(histogram)))
                 .clone()
         })
@@ -148,7 +147,8 @@ impl Ranked {
         (n_zeros > 0.0).then(|| self.others.partition_point(is_before))
     }
 
-    /// Of all but the `n_first` most frequent of the values other than 0, whose symbols are their distances and `offset`.
+    /// Of all but the `n_first` most frequent of the values other than 0, whose symbols are their distances and
+    /// `offset`.
     pub fn tail(&self, n_first: usize, offset: isize) -> Tail {
         let mut tails = self.tails.borrow_mut();
         let known = tails.iter().find(|tail| tail.is_at(n_first, offset));

@@ -257,7 +257,7 @@ mod tests {
                     is_signed,
                     n_bytes: 4096,
                 };
-                let ranked = Ranked::kept(&histogram);
+                let ranked = Ranked::cached(&histogram);
                 for padding in [0.0, f64::from(zeros as u32) / 1_048_576.0] {
                     for n_zeros in [0.0, ranked.n_zeros + padding] {
                         let symbols = Symbols::new(&ranked, n_zeros);

@@ -16,8 +16,9 @@ const RUN_THRESHOLD: f64 = 5.0;
 const MAX_RUN_REMAINDER_BITS: i32 = 3;
 /// Maximum number of cached streams, of 2 kB each if no two share a distribution: those of operators that share their
 /// weights, or whose weights are known only by their distribution.
-const MAX_KEPT: usize = 256;
-/// Parts of a weight to which the zeros of a stream are rounded where they are scaled, so that whole numbers stay whole.
+const MAX_SAMPLES: usize = 256;
+/// Parts of a weight to which the zeros of a stream are rounded where they are scaled, so that whole numbers stay
+/// whole.
 const PARTS_OF_A_WEIGHT: f64 = 1_048_576.0;
 
 /// The values of a weight stream.
@@ -68,10 +69,9 @@ struct CachedSample {
 }
 
 impl Values {
-    /// The values of `n_weights` weights as a histogram distributes them and of `padding` zeros, some of which form
-    /// `zero_runs`. A stream that differs in nothing but its size from one seen a short time before on this thread takes
-    /// one comparison.
-    pub fn kept(
+    /// The values of `n_weights` weights with the distribution of a histogram and of `padding` zeros, some of which
+    /// form `zero_runs`. Streams that differ only in size share an entry of this thread's cache.
+    pub fn cached(
         histogram: &ByteHistogram,
         n_weights: f64,
         padding: f64,
@@ -95,16 +95,16 @@ impl Values {
             leaves_rare,
         };
         let hash = padded.hash();
-        let sample = CACHE.with_borrow_mut(|kept| {
-            kept.resize_with(MAX_KEPT, || None);
-            let kept = &mut kept[(hash % MAX_KEPT as u64) as usize];
+        let sample = CACHE.with_borrow_mut(|entries| {
+            entries.resize_with(MAX_SAMPLES, || None);
+            let entry = &mut entries[(hash % MAX_SAMPLES as u64) as usize];
             // Comparing histograms takes longer than hashing a part of them.
-            let is_known = |kept: &CachedSample| kept.hash == hash && kept.padded == padded;
-            match kept.as_ref().filter(|kept| is_known(kept)) {
+            let is_known = |known: &CachedSample| known.hash == hash && known.padded == padded;
+            match entry.as_ref().filter(|known| is_known(known)) {
                 Some(known) => known.sample,
                 None => {
                     let sample = padded.sample();
-                    *kept = Some(CachedSample {
+                    *entry = Some(CachedSample {
                         hash,
                         padded,
                         sample,
@@ -129,7 +129,7 @@ impl Padded {
     }
 
     fn sample(&self) -> Sample {
-        let ranked = Ranked::kept(&self.histogram);
+        let ranked = Ranked::cached(&self.histogram);
         let parts = ranked.n_sampled * PARTS_OF_A_WEIGHT;
         let times = |share: f64| (share * parts).round() / PARTS_OF_A_WEIGHT;
         let zero_runs = self.zero_runs.map(|runs| runs.with_count(times));
@@ -208,9 +208,10 @@ mod tests {
 
     use super::*;
 
-    /// More streams than are kept, each twice, and twice in a row: of the size that was counted, and larger.
+    /// More streams than the cache holds. Each occurs twice, and twice in a row, with the number of weights that were
+    /// counted and with more.
     #[test]
-    fn kept_streams_are_those_that_are_computed_anew() {
+    fn cached_streams_equal_computed_ones() {
         let mut n_compared = 0;
         let mut largest = 0.0f64;
         for seed in (0..400_u64).chain(0..400) {
@@ -235,10 +236,11 @@ mod tests {
                 let anew = Sample::of(&ranked, padding, &zero_runs, leaves_rare);
                 let anew = anew.values(1.0, &zero_runs);
                 let n_weights = histogram.n_bytes as f64;
-                let kept = Values::kept(&histogram, n_weights, padding, &zero_runs, leaves_rare);
-                assert_eq!(kept.n_distinct, anew.n_distinct, "stream {seed}");
-                assert_eq!(kept.header_bits, anew.header_bits, "stream {seed}");
-                largest = largest.max((kept.bits - anew.bits).abs() / anew.bits.max(1.0));
+                let cached =
+                    Values::cached(&histogram, n_weights, padding, &zero_runs, leaves_rare);
+                assert_eq!(cached.n_distinct, anew.n_distinct, "stream {seed}");
+                assert_eq!(cached.header_bits, anew.header_bits, "stream {seed}");
+                largest = largest.max((cached.bits - anew.bits).abs() / anew.bits.max(1.0));
                 n_compared += 1;
             }
         }
@@ -248,7 +250,7 @@ mod tests {
             is_signed: true,
             n_bytes: 4096,
         };
-        let uncounted = Values::kept(
+        let uncounted = Values::cached(
             &empty,
             empty.n_bytes as f64,
             0.0,
@@ -260,7 +262,7 @@ mod tests {
         );
         assert_eq!(uncounted.bits, 0.0, "a distribution without values");
         println!(
-            "{n_compared} streams compared, at most {MAX_KEPT} kept: largest difference {largest:e}"
+            "{n_compared} streams compared, at most {MAX_SAMPLES} cached: largest difference {largest:e}"
         );
         assert!(largest < 1e-12);
     }

@@ -1,29 +1,30 @@
-//! A cache of the latest plans. Networks of the same structure share a plan if the compiler sees no difference in their
-//! weights. Architecture searches, and the page's sliders, which change one thing at a time, need many such plans.
+//! A cache of the latest plans of each thread. Networks of the same structure share a plan if the compiler sees no
+//! difference in their weights. Architecture searches and the page's sliders change one property at a time, so they
+//! need the same plans again.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use super::task::{Plan, Task};
 
-/// Number of plans that each thread keeps: those of ten networks on the three accelerators of every report.
-const MAX_KEPT: usize = 32;
-/// Plans of larger programs are not kept, because an operation takes about 800 bytes and few people change such
-/// programs a thousand times.
+/// Plans in the cache: those of ten networks on the three accelerators of every report.
+const MAX_PLANS: usize = 32;
+/// Plans of larger programs are not cached: an operation takes about 800 bytes, and such programs are rarely planned
+/// again.
 const MAX_OPERATIONS: usize = 256;
 
 thread_local! {
-    /// The latest comes last.
-    static KEPT: RefCell<VecDeque<(Task, Plan)>> = RefCell::default();
+    /// The latest plan is last.
+    static CACHE: RefCell<VecDeque<(Task, Plan)>> = RefCell::default();
 }
 
-/// The plan that this thread made for the same task before, or else that of `plan`.
-pub fn kept_or(task: Task, plan: impl FnOnce(&Task) -> Plan) -> Plan {
+/// The cached plan of an equal task, or the result of `plan`, which is then cached.
+pub fn get_or_plan(task: Task, plan: impl FnOnce(&Task) -> Plan) -> Plan {
     if task.program.operations.len() > MAX_OPERATIONS {
         return plan(&task);
     }
-    let known = KEPT.with_borrow(|kept| {
-        let mut latest_first = kept.iter().rev();
+    let known = CACHE.with_borrow(|plans| {
+        let mut latest_first = plans.iter().rev();
         let known = latest_first.find(|(known, _)| *known == task);
         known.map(|(_, planned)| planned.clone())
     });
@@ -31,11 +32,11 @@ pub fn kept_or(task: Task, plan: impl FnOnce(&Task) -> Plan) -> Plan {
         return planned;
     }
     let planned = plan(&task);
-    KEPT.with_borrow_mut(|kept| {
-        if kept.len() >= MAX_KEPT {
-            kept.pop_front();
+    CACHE.with_borrow_mut(|plans| {
+        if plans.len() >= MAX_PLANS {
+            plans.pop_front();
         }
-        kept.push_back((task, planned.clone()));
+        plans.push_back((task, planned.clone()));
     });
     planned
 }
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_made_again_only_for_another_task() {
+    fn only_another_task_is_planned_again() {
         let plan = |task: &Task, cycles: f64| {
             let planned = PlannedOperator {
                 cycles,
@@ -73,15 +74,15 @@ mod tests {
                 operators: vec![planned],
                 ..Plan::default()
             };
-            kept_or(task.clone(), |_| planned).operators[0].cycles
+            get_or_plan(task.clone(), |_| planned).operators[0].cycles
         };
         assert_eq!(plan(&task(0, 8), 1.0), 1.0);
         assert_eq!(plan(&task(0, 8), 2.0), 1.0);
         assert_eq!(plan(&task(1, 8), 3.0), 3.0);
         assert_eq!(plan(&task(0, 9), 4.0), 4.0);
-        for depth in 0..MAX_KEPT as i64 {
+        for depth in 0..MAX_PLANS as i64 {
             plan(&task(2, depth), 5.0);
         }
-        assert_eq!(plan(&task(0, 8), 6.0), 6.0, "the oldest is let go");
+        assert_eq!(plan(&task(0, 8), 6.0), 6.0, "the oldest plan is evicted");
     }
 }
