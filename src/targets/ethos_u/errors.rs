@@ -58,8 +58,8 @@ pub struct MetricErrors {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Correction {
-    /// Minimum factor of the rules' interval; if the interval is narrower, the network does not run.
-    pub asked_from: f64,
+    /// The correction applies if the factor of the rules' interval ([`MetricErrors::rules`]) is at least this.
+    pub min_interval_factor: f64,
     /// Width of the interval around the corrected estimate.
     pub width: Width,
 }
@@ -178,9 +178,9 @@ impl MetricErrors {
     }
 
     /// Whether a trained network corrects the estimate of a graph with these signals.
-    pub fn asks_network(&self, signals: &Signals) -> bool {
+    pub fn uses_network(&self, signals: &Signals) -> bool {
         let correction = self.corrected.as_ref();
-        correction.is_some_and(|one| self.rules.factor(signals) >= one.asked_from)
+        correction.is_some_and(|one| self.rules.factor(signals) >= one.min_interval_factor)
     }
 
     /// The shown estimate, from the rules' estimate and, if the trained network knows every operator, from the
@@ -194,7 +194,7 @@ impl MetricErrors {
         let correction = self
             .corrected
             .as_ref()
-            .filter(|one| bound >= one.asked_from);
+            .filter(|one| bound >= one.min_interval_factor);
         let (Some(corrected), Some(network)) = (correction, network) else {
             return uncorrected;
         };

@@ -231,12 +231,12 @@ impl EthosU {
         let accelerator = Accelerator::of(&self.configuration);
         let totals = Totals::of(&accelerator, network.graph, network.analysis);
         let signals = Signals::of(network.graph, &totals.operators, is_partly_on_cpu);
-        let asks_network = |metric: &Metric| {
-            (self.errors(*metric)).is_some_and(|errors| errors.asks_network(&signals))
+        let uses_network = |metric: &Metric| {
+            (self.errors(*metric)).is_some_and(|errors| errors.uses_network(&signals))
         };
         let is_asked = self.is_trained
             && !totals.differs_from_trained_rules
-            && RULE_METRICS.iter().any(asks_network);
+            && RULE_METRICS.iter().any(uses_network);
         let learned = is_asked.then(|| network.learned()).flatten();
         let mut diagnostics = Vec::new();
         if let Some(learned) = learned {

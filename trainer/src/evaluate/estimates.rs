@@ -197,42 +197,43 @@ impl Both {
     }
 }
 
-/// Share of the rules' mean error that the network has to save in every kind of graphs about which it is asked: less
-/// is not worth its time, and may not hold for others.
+/// The network must reduce the rules' mean error by at least this share in every kind of graphs that it corrects. A
+/// smaller reduction is not worth its time, and may not hold for other graphs.
 const MIN_SAVED: f64 = 0.1;
 
-/// Share of the most that the network can save with which it is asked no more often: it takes several times as long as
-/// the rules.
+/// Share of the largest possible reduction with which a higher threshold is preferred: the network takes several times
+/// as long as the rules, so it should run for few graphs.
 const ENOUGH_SAVED: f64 = 0.9;
 
-/// From which width of the rules on the network is asked: where it brings every kind of graphs closer to the compiler
-/// in the mean, and all kinds together nearly as close to it as it can. None where it does not help.
+/// Chooses the interval factor of the rules from which the network corrects them. With this threshold the mean error of
+/// every kind of graphs becomes smaller, and the sum over kinds nearly as small as with any threshold. `None` if the
+/// network does not help.
 fn correction(both: &[Both]) -> Option<Correction> {
     let mut factors: Vec<f64> = both.iter().map(|one| one.factor).collect();
     factors.sort_by(f64::total_cmp);
     factors.dedup();
-    let saved = |asked_from: f64| {
-        let asked: Vec<&Both> = both.iter().filter(|one| one.factor >= asked_from).collect();
-        Some((saved(&asked, both)?, asked_from))
+    let saved = |min_factor: f64| {
+        let used: Vec<&Both> = both.iter().filter(|one| one.factor >= min_factor).collect();
+        Some((saved(&used, both)?, min_factor))
     };
     let helpful: Vec<(f64, f64)> = factors.into_iter().filter_map(saved).collect();
     let most = helpful.iter().map(|one| one.0).reduce(f64::max)?;
     let enough = |one: &&(f64, f64)| one.0 >= ENOUGH_SAVED * most;
-    let &(_, asked_from) = helpful.iter().rfind(enough)?;
-    let asked = both.iter().filter(|one| one.factor >= asked_from);
-    let corrected: Vec<Deviation> = asked.map(|one| one.corrected).collect();
+    let &(_, min_interval_factor) = helpful.iter().rfind(enough)?;
+    let used = both.iter().filter(|one| one.factor >= min_interval_factor);
+    let corrected: Vec<Deviation> = used.map(|one| one.corrected).collect();
     Some(Correction {
-        asked_from,
+        min_interval_factor,
         width: fit(&corrected)?,
     })
 }
 
-/// By how much smaller the mean error is, summed over kinds of graphs, if the network is asked about `asked` of `all`;
-/// none where a kind gains nothing much.
-fn saved(asked: &[&Both], all: &[Both]) -> Option<f64> {
+/// Reduction of the mean error, summed over kinds of graphs, if the network corrects `used` of `all` graphs; `None` if
+/// a kind gains less than [`MIN_SAVED`].
+fn saved(used: &[&Both], all: &[Both]) -> Option<f64> {
     let mut saved = 0.0;
     for kind in [Kind::Network, Kind::RandomOperators, Kind::File] {
-        let of_kind: Vec<&&Both> = asked.iter().filter(|one| one.rules.kind == kind).collect();
+        let of_kind: Vec<&&Both> = used.iter().filter(|one| one.rules.kind == kind).collect();
         let rules: f64 = of_kind.iter().map(|one| one.rules.log_error).sum();
         let corrected: f64 = of_kind.iter().map(|one| one.corrected.log_error).sum();
         if corrected > (1.0 - MIN_SAVED) * rules {
