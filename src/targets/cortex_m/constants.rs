@@ -59,10 +59,11 @@ pub struct Target {
     pub network_left_out: Errors,
     /// Errors with each family of networks left out of the fit.
     pub family_left_out: Errors,
-    /// Errors of the simplest estimate, a constant number of cycles per multiply-accumulate, with each network left out.
+    /// Errors of the simplest estimate, a constant number of cycles per multiply-accumulate, with each network left
+    /// out.
     pub macs_alone: Errors,
-    /// Errors of the model with all terms, with each network left out; present where the model with one cost of products
-    /// is an alternative.
+    /// Errors of the model with all terms, with each network left out; present where the model with one cost of
+    /// products is an alternative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_counts: Option<Errors>,
     /// The 90 % interval is the estimate divided by and multiplied with this factor.
@@ -74,31 +75,31 @@ pub struct Target {
     pub coverage_percent: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
-    /// Present if there is no measurement of the core under this runtime. Latencies and errors above are then those of
-    /// another core, and the factors include the conversion.
+    /// Present if the core was never measured under this runtime. Latencies and errors above are then those of another
+    /// core, and the factors include the conversion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub carried_over: Option<CarriedOver>,
+    pub core_conversion: Option<CoreConversion>,
 }
 
-/// Cycles of one core for each cycle of another, from a runtime that was measured on both.
+/// Cycles of a target's core per cycle of the core that was measured, from a runtime that was measured on both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CarriedOver {
+pub struct CoreConversion {
     /// The core that the latencies were measured on.
-    pub core: String,
-    /// The runtime that was measured on both, in words.
-    pub under: String,
+    pub measured_core: String,
+    /// The runtime that was measured on both cores, in words.
+    pub common_runtime: String,
     /// Number of pairs: latencies of one network on both cores.
     pub n_pairs: usize,
-    /// Median of the pairs, with the smallest and the largest below.
+    /// Median of the pairs.
     pub factor: f64,
-    pub least: f64,
-    pub most: f64,
+    pub min_factor: f64,
+    pub max_factor: f64,
 }
 
-impl CarriedOver {
+impl CoreConversion {
     /// The factor between the median and the pair that is farthest from it.
     pub fn spread(&self) -> f64 {
-        (self.factor / self.least).max(self.most / self.factor)
+        (self.factor / self.min_factor).max(self.max_factor / self.factor)
     }
 }
 
@@ -169,9 +170,9 @@ impl Target {
     pub fn in_words(&self) -> String {
         let (network, family) = (&self.network_left_out, &self.family_left_out);
         let measured_on = self
-            .carried_over
+            .core_conversion
             .as_ref()
-            .map_or(&self.core, |from| &from.core);
+            .map_or(&self.core, |conversion| &conversion.measured_core);
         let mut words = format!(
             "cycles of {} {} on {}, a sum over operators fitted to {} measured latencies of {} networks, off \
              by {:.1} % (median {:.1} %) with a network left out and by {:.1} % with a family left out",
@@ -184,11 +185,17 @@ impl Target {
             network.median_percent,
             family.mean_percent,
         );
-        if let Some(from) = &self.carried_over {
+        if let Some(conversion) = &self.core_conversion {
             words += &format!(
                 "; times {:.2}, which {} takes of {}'s cycles under {} (median of {} pairs, {:.2} to {:.2}): \
                  never measured under this runtime",
-                from.factor, self.core, from.core, from.under, from.n_pairs, from.least, from.most
+                conversion.factor,
+                self.core,
+                conversion.measured_core,
+                conversion.common_runtime,
+                conversion.n_pairs,
+                conversion.min_factor,
+                conversion.max_factor
             );
         }
         words

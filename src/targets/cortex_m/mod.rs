@@ -1,6 +1,6 @@
 //! Microcontrollers: Cortex-M cores and the ESP32 under ST Edge AI (Cube.AI) or TensorFlow Lite Micro, and the
-//! STM32N6's NPU. The cycles of an operator are a sum of counts, which follow from its shapes (`operator_counts`), times
-//! costs that are fitted to measured boards (`constants`). A factor adapts them from one core to another.
+//! STM32N6's NPU. The cycles of an operator are a sum of counts, which follow from its shapes (`operator_counts`),
+//! times costs that are fitted to measured boards (`constants`). A factor adapts them from one core to another.
 
 mod activation_ram;
 mod constants;
@@ -12,7 +12,7 @@ mod support;
 mod target;
 
 pub use self::activation_ram::{ActivationRam, StDevice, StRelease, StTool, activation_ram_bytes};
-pub use self::constants::{CarriedOver, Constants, Energy, Errors, Runtime, Target};
+pub use self::constants::{Constants, CoreConversion, Energy, Errors, Runtime, Target};
 pub use self::estimate::{InferenceEnergy, Latency, energy, latencies, latency};
 pub use self::memory::{st_code_flash_bytes, weights_flash_bytes};
 pub use self::operator_counts::{

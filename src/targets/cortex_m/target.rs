@@ -100,7 +100,7 @@ impl Target for Microcontroller {
             .network_left_out
             .mean_percent
             .min(MAX_ERROR_PERCENT);
-        let is_measured = self.fitted.carried_over.is_none();
+        let is_measured = self.fitted.core_conversion.is_none();
         let mut metrics = vec![metric(Metric::Latency, is_measured.then_some(error))];
         metrics.extend(
             self.fitted

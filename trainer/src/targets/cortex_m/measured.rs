@@ -254,11 +254,11 @@ fn mlperf_tiny(folders: &Folders) -> Result<Vec<Measurement>> {
 
 /// Two systems of each of a submitter's rounds of MLPerf Tiny that ran the same networks under the same runtime.
 pub struct Comparison {
-    pub from_core: &'static str,
-    /// The runtime, in words.
-    pub under: &'static str,
+    pub measured_core: &'static str,
+    /// The runtime that was measured on both, in words.
+    pub common_runtime: &'static str,
     pub submitter: &'static str,
-    /// By round: the one whose cycles are asked for, and that of `from_core`.
+    /// By round: the system whose core is converted, and the system with `measured_core`.
     pub systems: &'static [(&'static str, [&'static str; 2])],
 }
 
@@ -279,10 +279,10 @@ pub fn cycle_ratios(folders: &Folders, comparison: &Comparison) -> Result<Vec<f6
     };
     let mut ratios = Vec::new();
     for (round, systems) in comparison.systems {
-        let [asked, of_reference] = systems.map(|system| cycles(round, system));
-        let (asked, of_reference) = (asked?, of_reference?);
-        let ratio = |(variant, cycles): (&str, f64)| Some(cycles / of_reference.get(variant)?);
-        ratios.extend(asked.into_iter().filter_map(ratio));
+        let [converted, measured] = systems.map(|system| cycles(round, system));
+        let (converted, measured) = (converted?, measured?);
+        let ratio = |(variant, cycles): (&str, f64)| Some(cycles / measured.get(variant)?);
+        ratios.extend(converted.into_iter().filter_map(ratio));
     }
     Ok(ratios)
 }

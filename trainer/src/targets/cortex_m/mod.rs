@@ -18,7 +18,7 @@ use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
 use litecast::targets::MeasuredRange;
 use litecast::targets::cortex_m::{
-    CarriedOver, Constants, Program, Runtime, Target, operator_counts,
+    Constants, CoreConversion, Program, Runtime, Target, operator_counts,
 };
 
 use self::columns::{ESP_FLASH, ESP_NN, NEURAL_ART, ST_EDGE_AI, TFLITE_MICRO};
@@ -157,9 +157,9 @@ struct Offer {
     /// Whether it is of programs that ST Edge AI made for time.
     is_made_for_time: bool,
     power: Option<Power>,
-    /// Where nobody measured the core under this runtime: another core that was, and what both were measured
-    /// under.
-    carried_over: Option<Comparison>,
+    /// Present if the core was never measured under this runtime: a measured core, and a runtime that was measured on
+    /// both.
+    core_conversion: Option<Comparison>,
 }
 
 const fn of_st(round: &'static str, system: &'static str, version: &'static str) -> Submission {
@@ -184,7 +184,7 @@ const OFFERS: &[Offer] = &[
         boards: &[],
         is_made_for_time: false,
         power: None,
-        carried_over: None,
+        core_conversion: None,
     },
     Offer {
         target: "cortex-m33-stm32u585",
@@ -198,7 +198,7 @@ const OFFERS: &[Offer] = &[
         boards: &[],
         is_made_for_time: false,
         power: None,
-        carried_over: None,
+        core_conversion: None,
     },
     Offer {
         target: "cortex-m33-stm32u385",
@@ -216,7 +216,7 @@ const OFFERS: &[Offer] = &[
             clock_mhz: 96.0,
             submissions: &[of_st("1.3", "NUCLEO_U385RG_Q", "10.2")],
         }),
-        carried_over: None,
+        core_conversion: None,
     },
     Offer {
         target: "cortex-m4-stm32l4r5",
@@ -238,7 +238,7 @@ const OFFERS: &[Offer] = &[
                 of_st("1.2", "NUCLEO_L4R5ZI", "9.0"),
             ],
         }),
-        carried_over: None,
+        core_conversion: None,
     },
     Offer {
         target: "cortex-m7-tflm",
@@ -252,7 +252,7 @@ const OFFERS: &[Offer] = &[
         boards: &["i.MX RT1050", "i.MX RT1170"],
         is_made_for_time: false,
         power: None,
-        carried_over: None,
+        core_conversion: None,
     },
     Offer {
         target: "cortex-m33-tflm",
@@ -275,7 +275,7 @@ const OFFERS: &[Offer] = &[
                 version: "2022",
             }],
         }),
-        carried_over: None,
+        core_conversion: None,
     },
     Offer {
         target: "cortex-m4-tflm",
@@ -289,7 +289,7 @@ const OFFERS: &[Offer] = &[
         boards: &["Arduino Nano 33 BLE"],
         is_made_for_time: false,
         power: None,
-        carried_over: None,
+        core_conversion: None,
     },
     Offer {
         target: "cortex-m0plus-tflm",
@@ -303,9 +303,9 @@ const OFFERS: &[Offer] = &[
         boards: &["Arduino Nano 33 BLE"],
         is_made_for_time: false,
         power: None,
-        carried_over: Some(Comparison {
-            from_core: "cortex-m4",
-            under: "Bosch's HALE",
+        core_conversion: Some(Comparison {
+            measured_core: "cortex-m4",
+            common_runtime: "Bosch's HALE",
             submitter: "bosch",
             systems: &[
                 ("1.1", ["NUCLEO_G0B1RE", "NUCLEO_L4R5ZI"]),
@@ -325,7 +325,7 @@ const OFFERS: &[Offer] = &[
         boards: &[],
         is_made_for_time: false,
         power: None,
-        carried_over: None,
+        core_conversion: None,
     },
     Offer {
         target: "stm32n6",
@@ -339,7 +339,7 @@ const OFFERS: &[Offer] = &[
         boards: &[],
         is_made_for_time: false,
         power: None,
-        carried_over: None,
+        core_conversion: None,
     },
 ];
 
@@ -417,7 +417,7 @@ pub fn find<'r>(
     })
 }
 
-/// The target of an offer, with constants carried over from another core where its own was not measured.
+/// The target of an offer. If its core was not measured, the constants of a measured core are converted.
 fn offered(
     offer: &Offer,
     evaluation: &Evaluation,
@@ -428,46 +428,46 @@ fn offered(
     let mut models = MODELS.iter().map(|(model, ..)| model);
     let model = models.find(|model| model.runtime == offer.runtime);
     let model = model.context("every offer is of a runtime")?;
-    let comparison = offer.carried_over.as_ref();
-    let carried_over = comparison.map(|comparison| carried_over(comparison, folders));
-    let carried_over = carried_over.transpose()?;
-    let core = carried_over
+    let comparison = offer.core_conversion.as_ref();
+    let core_conversion = comparison.map(|comparison| core_conversion(comparison, folders));
+    let core_conversion = core_conversion.transpose()?;
+    let core = core_conversion
         .as_ref()
-        .map_or(offer.core, |from| from.core.as_str());
+        .map_or(offer.core, |conversion| conversion.measured_core.as_str());
     let runtime = match evaluation.simple_cores.contains(core) {
         true => simple(offer.runtime),
         false => offer.runtime.to_owned(),
     };
     let fit = fits.get(&runtime).context("every runtime is fitted")?;
     let fitted = target(offer, core, model, evaluation, fit, energies)?;
-    Ok(match carried_over {
+    Ok(match core_conversion {
         None => Target { runtime, ..fitted },
-        Some(from) => Target {
+        Some(conversion) => Target {
             runtime,
-            cycles_factor: rounded(fitted.cycles_factor * from.factor),
-            measured_range: fitted.measured_range.scaled(from.factor),
-            interval_factor: rounded(fitted.interval_factor * from.spread()),
-            carried_over: Some(from),
+            cycles_factor: rounded(fitted.cycles_factor * conversion.factor),
+            measured_range: fitted.measured_range.scaled(conversion.factor),
+            interval_factor: rounded(fitted.interval_factor * conversion.spread()),
+            core_conversion: Some(conversion),
             ..fitted
         },
     })
 }
 
 /// Cycles of one core for each cycle of another, as the median over pairs of latencies.
-fn carried_over(comparison: &Comparison, folders: &Folders) -> Result<CarriedOver> {
+fn core_conversion(comparison: &Comparison, folders: &Folders) -> Result<CoreConversion> {
     let mut ratios = measured::cycle_ratios(folders, comparison)?;
     ratios.sort_by(f64::total_cmp);
     let n = ratios.len();
     let (Some(least), Some(most)) = (ratios.first(), ratios.last()) else {
         anyhow::bail!("no latencies of {:?}", comparison.systems);
     };
-    Ok(CarriedOver {
-        core: comparison.from_core.into(),
-        under: comparison.under.into(),
+    Ok(CoreConversion {
+        measured_core: comparison.measured_core.into(),
+        common_runtime: comparison.common_runtime.into(),
         n_pairs: n,
         factor: rounded((ratios[n / 2] + ratios[(n - 1) / 2]) / 2.0),
-        least: rounded(*least),
-        most: rounded(*most),
+        min_factor: rounded(*least),
+        max_factor: rounded(*most),
     })
 }
 
@@ -546,6 +546,6 @@ fn target(
         transferred_interval_factor: evaluation.transferred_factor(core).map(rounded),
         coverage_percent: rounded(promise.coverage_percent),
         energy,
-        carried_over: None,
+        core_conversion: None,
     })
 }

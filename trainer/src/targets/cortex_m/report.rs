@@ -97,10 +97,10 @@ fn targets(found: &Found) -> String {
         line.push(format!("{:.0} %", target.coverage_percent));
         line
     };
-    let (carried_over, measured): (Vec<&Target>, Vec<&Target>) =
-        (found.constants.targets.iter()).partition(|target| target.carried_over.is_some());
+    let (converted, measured): (Vec<&Target>, Vec<&Target>) =
+        (found.constants.targets.iter()).partition(|target| target.core_conversion.is_some());
     let mut text = table(&heads, measured.into_iter().map(line));
-    for target in carried_over {
+    for target in converted {
         text += &format!("\n`{}`: {}.\n", target.target, target.in_words());
     }
     text
