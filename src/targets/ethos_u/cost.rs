@@ -58,90 +58,165 @@ impl Cost {
         slack_cycles: f64,
     ) -> Self {
         let run = Run::of(accelerator, step, buffer, places);
-        let mut own = run.cycles;
-        let mut traffic = run.traffic(accelerator, step, places);
-        let mut recounted = Recounted::default();
-        let [mut sram_bytes, mut off_chip_bytes] = traffic.bytes();
-        if let Execution::Weighted {
+        let mut sum = Sum::of(&run, run.traffic(accelerator, step, places));
+        if let Some(stream) = WeightStream::of(accelerator, step, buffer) {
+            let off_chip = &accelerator.off_chip;
+            (sum.traffic).add(off_chip, Channel::Scales, stream.scale_bytes);
+            match buffer.bytes() > 0.0 {
+                true => sum.add_buffered(accelerator, buffer, &stream),
+                false => sum.add_streamed(accelerator, &stream),
+            }
+        }
+        if step.table_bytes > 0.0 && !accelerator.uses_trained_rules {
+            sum.cycles += (accelerator.table_cycles(step.table_bytes) - slack_cycles).max(0.0);
+            sum.off_chip_bytes += step.table_bytes;
+        }
+        sum.in_memories(accelerator).of_runs(step.pieces)
+    }
+}
+
+/// The encoded weights that one run reads.
+struct WeightStream {
+    /// Weights and scales, read once.
+    bytes: f64,
+    /// Scales, over all reads.
+    scale_bytes: f64,
+    n_reads: f64,
+}
+
+impl WeightStream {
+    /// `None` for an operation without weights.
+    fn of(accelerator: &Accelerator, step: &ScheduledOperation, buffer: &Buffer) -> Option<Self> {
+        let Execution::Weighted {
             divided,
             weight_bytes,
             ..
         } = &step.execution
-        {
-            let ((layer, block), weight_bytes) = (**divided, *weight_bytes);
-            let n_reads = block.weight_reads(&layer) as f64;
-            let is_buffered = buffer.bytes() > 0.0 && !accelerator.uses_trained_rules;
-            let (weight_bytes, scale_bytes) = match is_buffered {
-                true => (buffer.stream_bytes, buffer.scale_bytes * n_reads),
-                false => {
-                    let once = scale_bytes(accelerator, layer.ofm[2], block.micro[2]);
-                    (weight_bytes, once * n_reads)
-                }
-            };
-            let off_chip = &accelerator.off_chip;
-            traffic.add(off_chip, Channel::Scales, scale_bytes);
-            if buffer.bytes() > 0.0 {
-                let transfer =
-                    |bytes: f64| accelerator.buffering.cycles(bytes) - buffer.slack_cycles;
-                let computing = own + transfer(buffer.first_bytes).max(0.0);
-                own = computing.max(transfer(weight_bytes) + buffer.last_slice_cycles);
-                let own_bytes = if buffer.is_shared { 0.0 } else { weight_bytes };
-                let fetched_bytes = match buffer.is_prefetched {
-                    true => (own_bytes - buffer.first_bytes).max(0.0),
-                    false => own_bytes,
-                };
-                let read_bytes = weight_bytes * n_reads;
-                // The wait does not include the scales, which have a channel of their own.
-                let of_scales = match accelerator.uses_trained_rules {
-                    true => 0.0,
-                    false => scale_bytes,
-                };
-                // The compiler counts the wait for a buffer that is already there as if it were fetched again.
-                let waited_bytes = match (accelerator.uses_trained_rules, buffer.is_prefetched) {
-                    (true, _) => fetched_bytes,
-                    (false, true) => weight_bytes - buffer.first_bytes,
-                    (false, false) => weight_bytes,
-                };
-                let waited_bytes = (waited_bytes - of_scales / n_reads).max(0.0);
-                traffic.add(off_chip, Channel::Copy, waited_bytes);
-                traffic.add(&accelerator.sram, Channel::Write, waited_bytes);
-                let stream_bytes = (read_bytes - of_scales).max(0.0);
-                traffic.add(&accelerator.sram, Channel::Weights, stream_bytes);
-                sram_bytes += fetched_bytes + read_bytes;
-                off_chip_bytes += own_bytes;
-                recounted = Recounted {
-                    off_chip_bytes: (weight_bytes - own_bytes) * step.pieces,
-                    sram_bytes: (weight_bytes - fetched_bytes) * step.pieces,
-                };
-            } else {
-                let read_bytes = weight_bytes * n_reads;
-                // Scales are part of the stream, but have a channel of their own.
-                let stream_bytes = (read_bytes - scale_bytes).max(0.0);
-                traffic.add(off_chip, Channel::Weights, stream_bytes);
-                off_chip_bytes += read_bytes;
+        else {
+            return None;
+        };
+        let (layer, block) = divided.as_ref();
+        let n_reads = block.weight_reads(layer) as f64;
+        let is_buffered = buffer.bytes() > 0.0 && !accelerator.uses_trained_rules;
+        let (bytes, once) = match is_buffered {
+            true => (buffer.stream_bytes, buffer.scale_bytes),
+            false => {
+                let once = scale_bytes(accelerator, layer.ofm[2], block.micro[2]);
+                (*weight_bytes, once)
             }
+        };
+        Some(Self {
+            bytes,
+            scale_bytes: once * n_reads,
+            n_reads,
+        })
+    }
+}
+
+/// The cost of one run while it is added up.
+struct Sum {
+    cycles: f64,
+    /// Bytes that the run waits for.
+    traffic: Traffic,
+    /// Bytes read and written.
+    off_chip_bytes: f64,
+    sram_bytes: f64,
+    recounted: Recounted,
+}
+
+impl Sum {
+    /// With the traffic of feature maps.
+    fn of(run: &Run, traffic: Traffic) -> Self {
+        let [sram_bytes, off_chip_bytes] = traffic.bytes();
+        Self {
+            cycles: run.cycles,
+            traffic,
+            off_chip_bytes,
+            sram_bytes,
+            recounted: Recounted::default(),
         }
-        if step.table_bytes > 0.0 && !accelerator.uses_trained_rules {
-            own += (accelerator.table_cycles(step.table_bytes) - slack_cycles).max(0.0);
-            off_chip_bytes += step.table_bytes;
-        }
-        let cycles = own
-            .max(accelerator.sram.cycles(&traffic.sram))
-            .max(accelerator.off_chip.cycles(&traffic.off_chip));
-        // If the weights are not in off-chip memory, they are in SRAM or in a memory whose traffic is not counted.
+    }
+
+    /// Adds weights that are fetched into a buffer in SRAM.
+    fn add_buffered(&mut self, accelerator: &Accelerator, buffer: &Buffer, stream: &WeightStream) {
+        let transfer = |bytes: f64| accelerator.buffering.cycles(bytes) - buffer.slack_cycles;
+        let computing = self.cycles + transfer(buffer.first_bytes).max(0.0);
+        self.cycles = computing.max(transfer(stream.bytes) + buffer.last_slice_cycles);
+        let own_bytes = if buffer.is_shared { 0.0 } else { stream.bytes };
+        let fetched_bytes = match buffer.is_prefetched {
+            true => (own_bytes - buffer.first_bytes).max(0.0),
+            false => own_bytes,
+        };
+        self.wait_for_buffer(accelerator, buffer, stream, fetched_bytes);
+        self.sram_bytes += fetched_bytes + stream.bytes * stream.n_reads;
+        self.off_chip_bytes += own_bytes;
+        self.recounted = Recounted {
+            off_chip_bytes: stream.bytes - own_bytes,
+            sram_bytes: stream.bytes - fetched_bytes,
+        };
+    }
+
+    fn wait_for_buffer(
+        &mut self,
+        accelerator: &Accelerator,
+        buffer: &Buffer,
+        stream: &WeightStream,
+        fetched_bytes: f64,
+    ) {
+        // The wait does not include the scales, which have a channel of their own.
+        let of_scales = match accelerator.uses_trained_rules {
+            true => 0.0,
+            false => stream.scale_bytes,
+        };
+        // The compiler counts the wait for a buffer that is already there as if it were fetched again.
+        let waited_bytes = match (accelerator.uses_trained_rules, buffer.is_prefetched) {
+            (true, _) => fetched_bytes,
+            (false, true) => stream.bytes - buffer.first_bytes,
+            (false, false) => stream.bytes,
+        };
+        let waited_bytes = (waited_bytes - of_scales / stream.n_reads).max(0.0);
+        let traffic = &mut self.traffic;
+        traffic.add(&accelerator.off_chip, Channel::Copy, waited_bytes);
+        traffic.add(&accelerator.sram, Channel::Write, waited_bytes);
+        let read_bytes = (stream.bytes * stream.n_reads - of_scales).max(0.0);
+        traffic.add(&accelerator.sram, Channel::Weights, read_bytes);
+    }
+
+    /// Adds weights that are read from off-chip memory while the operation computes.
+    fn add_streamed(&mut self, accelerator: &Accelerator, stream: &WeightStream) {
+        let read_bytes = stream.bytes * stream.n_reads;
+        // Scales are part of the stream, but have a channel of their own.
+        let weight_bytes = (read_bytes - stream.scale_bytes).max(0.0);
+        (self.traffic).add(&accelerator.off_chip, Channel::Weights, weight_bytes);
+        self.off_chip_bytes += read_bytes;
+    }
+
+    /// Waits for the slower memory. If the weights are not in off-chip memory, they are in SRAM or in a memory whose
+    /// traffic is not counted.
+    fn in_memories(mut self, accelerator: &Accelerator) -> Self {
+        self.cycles = (self.cycles)
+            .max(accelerator.sram.cycles(&self.traffic.sram))
+            .max(accelerator.off_chip.cycles(&self.traffic.off_chip));
         match accelerator.off_chip.area {
             MemoryArea::Dram | MemoryArea::OffChipFlash => {}
-            MemoryArea::Sram => sram_bytes += std::mem::take(&mut off_chip_bytes),
+            MemoryArea::Sram => self.sram_bytes += std::mem::take(&mut self.off_chip_bytes),
             MemoryArea::OnChipFlash => {
-                off_chip_bytes = 0.0;
-                recounted.off_chip_bytes = 0.0;
+                self.off_chip_bytes = 0.0;
+                self.recounted.off_chip_bytes = 0.0;
             }
         }
-        Self {
-            cycles: cycles * step.pieces,
-            off_chip_bytes: off_chip_bytes * step.pieces,
-            sram_bytes: sram_bytes * step.pieces,
-            recounted,
+        self
+    }
+
+    fn of_runs(self, n_runs: f64) -> Cost {
+        Cost {
+            cycles: self.cycles * n_runs,
+            off_chip_bytes: self.off_chip_bytes * n_runs,
+            sram_bytes: self.sram_bytes * n_runs,
+            recounted: Recounted {
+                off_chip_bytes: self.recounted.off_chip_bytes * n_runs,
+                sram_bytes: self.recounted.sram_bytes * n_runs,
+            },
         }
     }
 }
@@ -199,58 +274,81 @@ impl Run {
         };
         match &step.execution {
             Execution::Weighted { divided, .. } | Execution::Unweighted(divided) => {
-                let (layer, block) = divided.as_ref();
-                let scales_from = match buffer.bytes() > 0.0 {
-                    true => accelerator.weights_buffered,
-                    false => accelerator.weights_off_chip,
-                };
-                // An output that only chained operations read is in no memory; it counts with the memory of the first
-                // plan.
-                let mut memories = places.maps;
-                if step.is_chained {
-                    memories.ofm = accelerator.planned_feature_maps();
-                }
-                let conditions = Conditions {
-                    feature_maps: memories,
-                    scale_latency_cycles: scales_from.latency_cycles,
-                    part: Part::WHOLE,
-                };
-                Self {
-                    cycles: operator_cycles(accelerator, layer, block, conditions),
-                    ..run.inflated(accelerator, &places.maps, layer, block)
-                }
+                run.on_multipliers(accelerator, divided, step, buffer, places)
             }
-            Execution::Transpose(divided) => {
-                let (layer, block) = divided.as_ref();
-                let run = run.inflated(accelerator, &places.maps, layer, block);
-                let bytes = IfmOfm {
-                    ifm: run.read_bytes,
-                    ofm: run.written_bytes,
-                };
-                Self {
-                    cycles: transpose_cycles(&places.maps, bytes),
-                    ..run
-                }
-            }
+            Execution::Transpose(divided) => run.transpose(accelerator, divided, places),
             Execution::Elementwise(elementwise) => {
                 run.elementwise(accelerator, elementwise, step, places)
             }
-            Execution::MatMul(mat_mul) => {
-                let MatMul {
-                    product,
-                    sum: (sum, block),
-                    n_columns,
-                } = mat_mul.as_ref();
-                let parts = (product, sum, block, *n_columns);
-                let second = places.second.map_or(accelerator.sram, |(memory, _)| memory);
-                Self {
-                    cycles: mat_mul_cycles(accelerator, parts, &places.maps, second),
-                    between_bytes: 2.0 * read_bytes,
-                    second_bytes: run.second_bytes * read_inflation(&second, sum, block),
-                    ..run.inflated(accelerator, &places.maps, sum, block)
-                }
-            }
+            Execution::MatMul(mat_mul) => run.mat_mul(accelerator, mat_mul, step, places),
             Execution::Cpu => run,
+        }
+    }
+
+    fn on_multipliers(
+        self,
+        accelerator: &Accelerator,
+        (layer, block): &(Layer, Block),
+        step: &ScheduledOperation,
+        buffer: &Buffer,
+        places: &Placement,
+    ) -> Self {
+        let scales_from = match buffer.bytes() > 0.0 {
+            true => accelerator.weights_buffered,
+            false => accelerator.weights_off_chip,
+        };
+        // An output that only chained operations read is in no memory; it counts with the memory of the first plan.
+        let mut memories = places.maps;
+        if step.is_chained {
+            memories.ofm = accelerator.planned_feature_maps();
+        }
+        let conditions = Conditions {
+            feature_maps: memories,
+            scale_latency_cycles: scales_from.latency_cycles,
+            part: Part::WHOLE,
+        };
+        Self {
+            cycles: operator_cycles(accelerator, layer, block, conditions),
+            ..self.inflated(accelerator, &places.maps, layer, block)
+        }
+    }
+
+    fn transpose(
+        self,
+        accelerator: &Accelerator,
+        (layer, block): &(Layer, Block),
+        places: &Placement,
+    ) -> Self {
+        let run = self.inflated(accelerator, &places.maps, layer, block);
+        let bytes = IfmOfm {
+            ifm: run.read_bytes,
+            ofm: run.written_bytes,
+        };
+        Self {
+            cycles: transpose_cycles(&places.maps, bytes),
+            ..run
+        }
+    }
+
+    fn mat_mul(
+        self,
+        accelerator: &Accelerator,
+        mat_mul: &MatMul,
+        step: &ScheduledOperation,
+        places: &Placement,
+    ) -> Self {
+        let MatMul {
+            product,
+            sum: (sum, block),
+            n_columns,
+        } = mat_mul;
+        let parts = (product, sum, block, *n_columns);
+        let second = places.second.map_or(accelerator.sram, |(memory, _)| memory);
+        Self {
+            cycles: mat_mul_cycles(accelerator, parts, &places.maps, second),
+            between_bytes: 2.0 * step.bytes.ifm,
+            second_bytes: self.second_bytes * read_inflation(&second, sum, block),
+            ..self.inflated(accelerator, &places.maps, sum, block)
         }
     }
 
@@ -272,26 +370,7 @@ impl Run {
         if let Some((memory, _)) = &places.second {
             traffic.add(memory, Channel::Stream, self.second_bytes);
         }
-        let block = step.execution.layer().map(|(_, block)| block.ifm);
-        let others = step.others.iter().flat_map(|others| others.iter());
-        for (read, place) in others.zip(&places.others) {
-            if let (Some(read), Some((memory, map))) = (read, place) {
-                // Bursts are those of the block in which the multipliers read.
-                let inflation =
-                    block
-                        .filter(|_| !accelerator.uses_trained_rules)
-                        .map_or(1.0, |block| {
-                            let blocks = Blocks {
-                                block,
-                                depth: read.shape[2],
-                                element_bytes: map.element_bytes,
-                                is_brick: !map.is_linear,
-                            };
-                            inflation(memory, blocks.read_burst())
-                        });
-                traffic.add(memory, Channel::Stream, read.bytes * inflation);
-            }
-        }
+        add_others(&mut traffic, accelerator, step, places);
         let between = &accelerator.planned_feature_maps();
         traffic.add(between, Channel::Write, self.between_bytes / 2.0);
         traffic.add(between, Channel::Input, self.between_bytes / 2.0);
@@ -336,5 +415,33 @@ impl Run {
             );
         }
         self
+    }
+}
+
+/// Adds what operations chained to `step` read.
+fn add_others(
+    traffic: &mut Traffic,
+    accelerator: &Accelerator,
+    step: &ScheduledOperation,
+    places: &Placement,
+) {
+    // Bursts are those of the block in which the multipliers read.
+    let layer = step.execution.layer();
+    let block = (layer.map(|(_, block)| block.ifm)).filter(|_| !accelerator.uses_trained_rules);
+    let others = step.others.iter().flat_map(|others| others.iter());
+    for (read, place) in others.zip(&places.others) {
+        let (Some(read), Some((memory, map))) = (read, place) else {
+            continue;
+        };
+        let inflation = block.map_or(1.0, |block| {
+            let blocks = Blocks {
+                block,
+                depth: read.shape[2],
+                element_bytes: map.element_bytes,
+                is_brick: !map.is_linear,
+            };
+            inflation(memory, blocks.read_burst())
+        });
+        traffic.add(memory, Channel::Stream, read.bytes * inflation);
     }
 }

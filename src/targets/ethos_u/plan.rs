@@ -76,28 +76,63 @@ fn plan_of(task: &Task) -> Vec<PlannedOperator> {
         n_nodes,
         n_tensors,
     } = task;
-    let ordered = |program: &Program| {
-        let order = match accelerator.is_u85() {
-            true => Order::of(program).with_chains(program),
-            false => Order::of(program),
-        };
-        let flow = Flow::of(program, &order);
-        (order, flow)
-    };
-    let (mut order, mut flow) = ordered(program);
+    let (mut order, mut flow) = ordered(accelerator, program);
     let staged = with_staged_inputs(accelerator, program, &order, &flow);
     let program = match &staged {
         Some(staged) => {
-            (order, flow) = ordered(staged);
+            (order, flow) = ordered(accelerator, staged);
             staged
         }
         None => program,
     };
+    let steps = scheduled_operations(accelerator, program, &order, &flow);
+    let schedule = Schedule::of(accelerator, program, &order, &flow, steps);
+    let is_in_sram = in_sram(
+        accelerator,
+        program,
+        &schedule.live_ranges,
+        &schedule.order,
+        &schedule.steps,
+        &schedule.buffer_bytes,
+    );
+    let constant_bytes = match accelerator.off_chip.area {
+        MemoryArea::Sram => constant_bytes(program, *n_tensors, &flow, &schedule.steps),
+        _ => 0.0,
+    };
+    let n_steps = schedule.order.operations.len();
+    let mut sram_bytes =
+        (schedule.live_ranges).live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
+    for (bytes, buffer_bytes) in sram_bytes.iter_mut().zip(&schedule.buffer_bytes) {
+        *bytes = *bytes + buffer_bytes + constant_bytes;
+    }
+    let mut planned = vec![PlannedOperator::default(); *n_nodes];
+    add_memory(&mut planned, program, &schedule, &sram_bytes);
+    add_costs(&mut planned, accelerator, program, &schedule, &is_in_sram);
+    planned
+}
+
+/// The order of execution, with chains where the accelerator has them, and who writes and reads each feature map.
+fn ordered(accelerator: &Accelerator, program: &Program) -> (Order, Flow) {
+    let order = match accelerator.is_u85() {
+        true => Order::of(program).with_chains(program),
+        false => Order::of(program),
+    };
+    let flow = Flow::of(program, &order);
+    (order, flow)
+}
+
+/// By step, the scheduled operation; `None` for an operation that takes no time or that another one includes.
+fn scheduled_operations<'p>(
+    accelerator: &Accelerator,
+    program: &'p Program,
+    order: &Order,
+    flow: &Flow,
+) -> Vec<Option<ScheduledOperation<'p>>> {
     let scheduled =
         |(idx, &operation_idx): (usize, &usize)| match program.operations[operation_idx].alias {
             Alias::View | Alias::Fused | Alias::Concat => None,
             _ if order.chain_start[idx] < idx => None,
-            _ => schedule(accelerator, program, &order, &flow, idx),
+            _ => schedule(accelerator, program, order, flow, idx),
         };
     let is_large = order.operations.len() > MIN_SHARED;
     let mut known = HashSet::default();
@@ -109,52 +144,50 @@ fn plan_of(task: &Task) -> Vec<PlannedOperator> {
         step
     };
     let operations = order.operations.iter().enumerate();
-    let steps: Vec<Option<ScheduledOperation>> = operations.map(with_shared).collect();
-    let schedule = Schedule::of(accelerator, program, &order, &flow, steps);
-    let Schedule {
-        order,
-        live_ranges,
-        steps,
-        buffers,
-        weight_buffer_bytes,
-        buffer_bytes,
-    } = schedule;
-    let is_in_sram = in_sram(
-        accelerator,
-        program,
-        &live_ranges,
-        &order,
-        &steps,
-        &buffer_bytes,
-    );
-    let constant_bytes = match accelerator.off_chip.area {
-        MemoryArea::Sram => constant_bytes(program, *n_tensors, &flow, &steps),
-        _ => 0.0,
-    };
-    let n_steps = order.operations.len();
-    let alive = live_ranges.live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
-    let mut planned = vec![PlannedOperator::default(); *n_nodes];
-    let mut slack_cycles = 0.0;
-    for (idx, &operation_idx) in order.operations.iter().enumerate() {
-        let operation = &program.operations[operation_idx];
-        let planned = &mut planned[operation.node_idx];
-        planned.weight_buffer_bytes = planned.weight_buffer_bytes.max(weight_buffer_bytes[idx]);
-        planned.sram_bytes = planned
-            .sram_bytes
-            .max(alive[idx] + buffer_bytes[idx] + constant_bytes);
-        if let Some(step) = steps[idx].as_ref().filter(|step| !step.is_of_cpu()) {
-            let places = places(accelerator, program, step, &is_in_sram);
-            let cost = Cost::of(accelerator, step, &buffers[idx], &places, slack_cycles);
-            slack_cycles = buffers[idx].slack(step, 0.0).cycles;
-            planned.cycles += cost.cycles;
-            planned.encoded_weight_bytes += step.execution.weight_bytes();
-            planned.off_chip_bytes += cost.off_chip_bytes;
-            planned.sram_traffic_bytes += cost.sram_bytes;
-            planned.counted_off_chip_bytes += cost.off_chip_bytes + cost.recounted.off_chip_bytes;
-            planned.counted_sram_traffic_bytes += cost.sram_bytes + cost.recounted.sram_bytes;
-        }
+    operations.map(with_shared).collect()
+}
+
+/// Adds the SRAM of each step to the operator that it belongs to: the maximum over its steps.
+fn add_memory(
+    planned: &mut [PlannedOperator],
+    program: &Program,
+    schedule: &Schedule,
+    sram_bytes: &[f64],
+) {
+    for (idx, &operation_idx) in schedule.order.operations.iter().enumerate() {
+        let planned = &mut planned[program.operations[operation_idx].node_idx];
+        let weight_buffer_bytes = schedule.weight_buffer_bytes[idx];
+        planned.weight_buffer_bytes = planned.weight_buffer_bytes.max(weight_buffer_bytes);
+        planned.sram_bytes = planned.sram_bytes.max(sram_bytes[idx]);
     }
-    planned
+}
+
+/// Adds the cycles and the traffic of each step to the operator that it belongs to.
+fn add_costs(
+    planned: &mut [PlannedOperator],
+    accelerator: &Accelerator,
+    program: &Program,
+    schedule: &Schedule,
+    is_in_sram: &[bool],
+) {
+    let mut slack_cycles = 0.0;
+    for (idx, &operation_idx) in schedule.order.operations.iter().enumerate() {
+        let step = schedule.steps[idx].as_ref();
+        let Some(step) = step.filter(|step| !step.is_of_cpu()) else {
+            continue;
+        };
+        let buffer = &schedule.buffers[idx];
+        let places = places(accelerator, program, step, is_in_sram);
+        let cost = Cost::of(accelerator, step, buffer, &places, slack_cycles);
+        slack_cycles = buffer.slack(step, 0.0).cycles;
+        let planned = &mut planned[program.operations[operation_idx].node_idx];
+        planned.cycles += cost.cycles;
+        planned.encoded_weight_bytes += step.execution.weight_bytes();
+        planned.off_chip_bytes += cost.off_chip_bytes;
+        planned.sram_traffic_bytes += cost.sram_bytes;
+        planned.counted_off_chip_bytes += cost.off_chip_bytes + cost.recounted.off_chip_bytes;
+        planned.counted_sram_traffic_bytes += cost.sram_bytes + cost.recounted.sram_bytes;
+    }
 }
 
 /// Bytes of all constants: encoded weights, lookup tables of activations, and other constants.

@@ -15,88 +15,128 @@ pub fn copy_parts(program: &mut Program) {
     let n_readers = program.n_readers();
     let writers = program.writers();
     let is_copied = slices_to_copy(program, &writers);
-    let is_fill: Vec<bool> = (program.operations.iter())
-        .map(|operation| {
-            let is_copy = operation.action == Action::Copy;
-            is_copy && program.activations(operation).next().is_none()
-        })
-        .collect();
-    let can_write_part: Vec<bool> = program.operations.iter().map(can_write_part).collect();
-    let mut copies_left = MAX_COPIES;
-    let mut operations = Vec::with_capacity(program.operations.len());
-    for (idx, mut operation) in std::mem::take(&mut program.operations)
-        .into_iter()
-        .enumerate()
-    {
+    let is_fill = |operation: &Operation| {
+        let is_copy = operation.action == Action::Copy;
+        is_copy && program.activations(operation).next().is_none()
+    };
+    let is_fill = program.operations.iter().map(is_fill).collect();
+    let can_write_part = program.operations.iter().map(can_write_part).collect();
+    let operations = std::mem::take(&mut program.operations);
+    let mut copies = Copies {
+        n_readers,
+        is_fill,
+        can_write_part,
+        writers,
+        n_left: MAX_COPIES,
+        operations: Vec::with_capacity(operations.len()),
+        program,
+    };
+    for (idx, operation) in operations.into_iter().enumerate() {
         match operation.action {
-            Action::Slice if is_copied[idx] && operation.outputs.len() > copies_left => {
-                program.hit_limit = true;
-                operations.push(operation);
-            }
-            Action::Slice if is_copied[idx] => {
-                copies_left -= operation.outputs.len();
-                let input = operation.inputs.first().copied();
-                for &output in &operation.outputs {
-                    // What is read is as much as what is written.
-                    let shape = program.maps[output].shape;
-                    operations.push(Operation {
-                        seen: Some([shape; 2]),
-                        ..Operation::new(
-                            operation.node_idx,
-                            Action::Copy,
-                            input.into_iter().collect(),
-                            vec![output],
-                        )
-                    });
-                }
-            }
-            Action::Concat { .. } => {
-                let mut copied = Vec::new();
-                let mut direct = Vec::new();
-                for &input in &operation.inputs {
-                    let map = program.maps[input];
-                    let is_free = n_readers[input] == 1 && map.is_internal();
-                    let can_write = writers[input].is_some_and(|writer| can_write_part[writer]);
-                    if is_free && can_write {
-                        match writers[input].is_some_and(|writer| is_fill[writer]) {
-                            true => copied.push(input),
-                            false => direct.push(input),
-                        }
-                        continue;
-                    }
-                    if copies_left == 0 {
-                        program.hit_limit = true;
-                        direct.push(input);
-                        continue;
-                    }
-                    copies_left -= 1;
-                    let part = program.maps.len();
-                    program.maps.push(FeatureMap {
-                        bytes: Some((map.n_elements() * map.element_bytes) as f64),
-                        is_constant: false,
-                        is_input: false,
-                        is_output: false,
-                        is_variable: false,
-                        is_off_chip: false,
-                        ..map
-                    });
-                    let node_idx = operation.node_idx;
-                    operations.push(Operation::new(
-                        node_idx,
-                        Action::Copy,
-                        vec![input],
-                        vec![part],
-                    ));
-                    copied.push(part);
-                }
-                // Vela places copies first, then direct parts from the last one on.
-                operation.inputs = copied.into_iter().chain(direct.into_iter().rev()).collect();
-                operations.push(operation);
-            }
-            _ => operations.push(operation),
+            Action::Slice if is_copied[idx] => copies.slice(operation),
+            Action::Concat { .. } => copies.concatenation(operation),
+            _ => copies.operations.push(operation),
         }
     }
+    let Copies {
+        program,
+        operations,
+        ..
+    } = copies;
     program.operations = operations;
+}
+
+/// The operations of a program while copies are added.
+struct Copies<'p> {
+    /// Without operations.
+    program: &'p mut Program,
+    operations: Vec<Operation>,
+    /// Copies that may still be added.
+    n_left: usize,
+    /// By feature map.
+    n_readers: Vec<usize>,
+    writers: Vec<Option<usize>>,
+    /// By operation: whether it only fills a feature map with a constant.
+    is_fill: Vec<bool>,
+    can_write_part: Vec<bool>,
+}
+
+impl Copies<'_> {
+    /// Replaces a slice by a copy for each of its outputs.
+    fn slice(&mut self, operation: Operation) {
+        let Some(n_left) = self.n_left.checked_sub(operation.outputs.len()) else {
+            self.program.hit_limit = true;
+            self.operations.push(operation);
+            return;
+        };
+        self.n_left = n_left;
+        let input = operation.inputs.first().copied();
+        for &output in &operation.outputs {
+            // What is read is as much as what is written.
+            let shape = self.program.maps[output].shape;
+            self.operations.push(Operation {
+                seen: Some([shape; 2]),
+                ..Operation::new(
+                    operation.node_idx,
+                    Action::Copy,
+                    input.into_iter().collect(),
+                    vec![output],
+                )
+            });
+        }
+    }
+
+    /// Adds a concatenation behind the copies of those of its parts that are not written in place.
+    fn concatenation(&mut self, mut operation: Operation) {
+        let mut copied = Vec::new();
+        let mut direct = Vec::new();
+        for &input in &operation.inputs {
+            match self.writer_in_place(input) {
+                Some(writer) if self.is_fill[writer] => copied.push(input),
+                Some(_) => direct.push(input),
+                None => match self.copy(operation.node_idx, input) {
+                    Some(part) => copied.push(part),
+                    None => direct.push(input),
+                },
+            }
+        }
+        // Vela places copies first, then direct parts from the last one on.
+        operation.inputs = copied.into_iter().chain(direct.into_iter().rev()).collect();
+        self.operations.push(operation);
+    }
+
+    /// The operation that can write a feature map as a part of another one.
+    fn writer_in_place(&self, map_idx: usize) -> Option<usize> {
+        let is_free = self.n_readers[map_idx] == 1 && self.program.maps[map_idx].is_internal();
+        self.writers[map_idx].filter(|&writer| is_free && self.can_write_part[writer])
+    }
+
+    /// Adds a copy of a feature map and returns its output; `None` at the limit.
+    fn copy(&mut self, node_idx: usize, input: usize) -> Option<usize> {
+        let Some(n_left) = self.n_left.checked_sub(1) else {
+            self.program.hit_limit = true;
+            return None;
+        };
+        self.n_left = n_left;
+        let map = self.program.maps[input];
+        let output = self.program.maps.len();
+        self.program.maps.push(FeatureMap {
+            bytes: Some((map.n_elements() * map.element_bytes) as f64),
+            is_constant: false,
+            is_input: false,
+            is_output: false,
+            is_variable: false,
+            is_off_chip: false,
+            ..map
+        });
+        self.operations.push(Operation::new(
+            node_idx,
+            Action::Copy,
+            vec![input],
+            vec![output],
+        ));
+        Some(output)
+    }
 }
 
 /// Whether an operation can write a part of a feature map. A FULLY_CONNECTED that sees its rows as an area

@@ -40,112 +40,200 @@ pub fn schedule<'a>(
             IfmOfm::both(0.0),
         ));
     }
-    let has_table = flow.has_table[idx];
-    let chained: Vec<&Operation> = order.chained(program, idx).collect();
-    let layer = layer(accelerator, program, flow, operation, has_table);
-    let layer = layer.map(|layer| with_chained(program, operation, layer, &chained));
-    if let (Action::MatMul { n_columns }, Some(layer)) = (operation.action, layer) {
-        let step = mat_mul(accelerator, program, operation, layer, n_columns as f64)?;
-        return Some(ScheduledOperation {
+    let chain = Chain {
+        accelerator,
+        program,
+        order,
+        flow,
+        idx,
+        operation,
+        chained: order.chained(program, idx).collect(),
+    };
+    chain.schedule()
+}
+
+/// An operation and the operations that are chained to it.
+struct Chain<'a, 'c> {
+    accelerator: &'c Accelerator,
+    program: &'a Program,
+    order: &'c Order,
+    flow: &'c Flow,
+    /// Step of the operation in `order`.
+    idx: usize,
+    operation: &'a Operation,
+    chained: Vec<&'c Operation>,
+}
+
+impl<'a> Chain<'a, '_> {
+    fn schedule(&self) -> Option<ScheduledOperation<'a>> {
+        let layer = layer(
+            self.accelerator,
+            self.program,
+            self.flow,
+            self.operation,
+            self.has_table(),
+        );
+        let layer =
+            layer.map(|layer| with_chained(self.program, self.operation, layer, &self.chained));
+        match (self.operation.action, layer) {
+            (Action::MatMul { n_columns }, Some(layer)) => self.mat_mul(layer, n_columns as f64),
+            _ => self.on_multipliers_or_output_stage(layer),
+        }
+    }
+
+    fn mat_mul(&self, layer: Layer, n_columns: f64) -> Option<ScheduledOperation<'a>> {
+        let Self {
+            accelerator,
+            program,
+            operation,
+            ..
+        } = self;
+        let step = mat_mul(accelerator, program, operation, layer, n_columns)?;
+        Some(ScheduledOperation {
             maps: IfmOfm {
                 ifm: operation.inputs.first().copied(),
                 ofm: operation.outputs.first().copied(),
             },
-            can_move_input: can_move_input(accelerator, flow, idx),
-            reader: reader(accelerator, flow, idx),
+            can_move_input: self.can_move_input(),
+            reader: self.reader(),
             ..step
-        });
+        })
     }
-    let chosen = layer.and_then(|layer| Some((layer, blocks::choose(accelerator, &layer)?)));
-    let step = match chosen {
-        Some((layer, block)) => {
-            // Blocks are chosen as the OFM is read, and counted in the OFM as it is written.
-            let layer = match operation.action {
-                Action::Transpose { written, .. } if layer.order != UNCHANGED => Layer {
-                    ofm: written,
-                    ..layer
-                },
-                _ => layer,
-            };
-            let step = of_layer(accelerator, layer, block, operation.weights.as_deref());
-            ScheduledOperation {
-                execution: match operation.action {
-                    Action::Transpose { .. } if !accelerator.is_u85() => {
-                        Execution::Transpose(Rc::new((layer, block)))
-                    }
-                    _ => step.execution,
-                },
-                second: (operation.inputs.get(1))
-                    .map(|&map_idx| Read::whole(program, map_idx).in_pieces(operation.repeats)),
-                ..step
-            }
+
+    /// On the multipliers if there is a layer and a block fits, and with the output stage alone otherwise.
+    fn on_multipliers_or_output_stage(
+        &self,
+        layer: Option<Layer>,
+    ) -> Option<ScheduledOperation<'a>> {
+        let Self {
+            accelerator,
+            program,
+            operation,
+            chained,
+            ..
+        } = self;
+        let chosen = layer.and_then(|layer| Some((layer, blocks::choose(accelerator, &layer)?)));
+        let step = match chosen {
+            Some((layer, block)) => self.on_multipliers(layer, block),
+            None => output_stage(accelerator, program, operation, chained, self.has_table())?,
+        };
+        let last = chained.last().map_or(*operation, |last| *last);
+        Some(ScheduledOperation {
+            bytes: self.counted_bytes(&step),
+            others: others(program, operation, chained),
+            maps: IfmOfm {
+                ifm: operation.inputs.first().copied(),
+                ofm: last.outputs.first().copied(),
+            },
+            table_bytes: table_bytes(program, operation),
+            sharing: operation.sharing,
+            is_chained: !chained.is_empty(),
+            pieces: operation.repeats,
+            can_move_input: self.can_move_input(),
+            reader: self.reader(),
+            ..step
+        })
+    }
+
+    fn on_multipliers(&self, layer: Layer, block: Block) -> ScheduledOperation<'a> {
+        let Self {
+            accelerator,
+            program,
+            operation,
+            ..
+        } = self;
+        // Blocks are chosen as the OFM is read, and counted in the OFM as it is written.
+        let layer = match operation.action {
+            Action::Transpose { written, .. } if layer.order != UNCHANGED => Layer {
+                ofm: written,
+                ..layer
+            },
+            _ => layer,
+        };
+        let step = of_layer(accelerator, layer, block, operation.weights.as_deref());
+        ScheduledOperation {
+            execution: match operation.action {
+                Action::Transpose { .. } if !accelerator.is_u85() => {
+                    Execution::Transpose(Rc::new((layer, block)))
+                }
+                _ => step.execution,
+            },
+            second: (operation.inputs.get(1))
+                .map(|&map_idx| Read::whole(program, map_idx).in_pieces(operation.repeats)),
+            ..step
         }
-        None => output_stage(accelerator, program, operation, &chained, has_table)?,
-    };
-    let last = chained.last().map_or(operation, |last| *last);
-    let mut bytes = step.bytes;
-    if let (Action::Transpose { written, .. }, Execution::Unweighted(divided)) =
-        (operation.action, &step.execution)
-    {
+    }
+
+    /// Bytes of the first input and of the last output, as the compiler counts them.
+    fn counted_bytes(&self, step: &ScheduledOperation) -> IfmOfm<f64> {
+        let whole = self.concatenation_bytes();
+        IfmOfm {
+            ifm: self.transposed_bytes(step).unwrap_or(step.bytes.ifm),
+            ofm: (whole.or_else(|| self.chained_output_bytes())).unwrap_or(step.bytes.ofm),
+        }
+    }
+
+    /// Bytes of the IFM of a transposition on Ethos-U85: Vela counts the blocks of the IFM as if they divided the OFM.
+    fn transposed_bytes(&self, step: &ScheduledOperation) -> Option<f64> {
+        let (Action::Transpose { written, .. }, Execution::Unweighted(divided)) =
+            (self.operation.action, &step.execution)
+        else {
+            return None;
+        };
         let (layer, block) = divided.as_ref();
-        // Vela counts the blocks of the IFM as if they divided the OFM.
         let exchanged = Layer {
             ofm: written,
             ..*layer
         };
-        bytes.ifm = read_bytes(&exchanged, block);
+        Some(read_bytes(&exchanged, block))
     }
-    if let Some(&output) = last.outputs.first().filter(|_| !chained.is_empty()) {
-        let output = &program.maps[output];
-        bytes.ofm = output.seen_bytes(last.seen.map_or(output.shape, |[_, ofm]| ofm));
-        // Of each operation of a chain, the compiler counts one access to memory: what the last one reads hides what it
-        // writes, unless an activation writes it.
-        let within = |input: &usize| {
-            let before = std::iter::once(operation).chain(chained.iter().copied());
-            before
-                .flat_map(|one| &one.outputs)
-                .any(|output| output == input)
+
+    /// Bytes of the output of a chain, `None` without chained operations. Of each operation of a chain, the compiler
+    /// counts one access to memory: what the last one reads hides what it writes, unless an activation writes it.
+    fn chained_output_bytes(&self) -> Option<f64> {
+        let last = self.chained.last()?;
+        let output = &self.program.maps[*last.outputs.first()?];
+        let is_of_chain = |input: &usize| {
+            let mut operations =
+                std::iter::once(self.operation).chain(self.chained.iter().copied());
+            operations.any(|operation| operation.outputs.contains(input))
         };
-        let reads = !last.inputs.iter().all(within);
-        if reads && !accelerator.uses_trained_rules && order.activated(program, idx).is_none() {
-            bytes.ofm = 0.0;
+        let reads_memory = !last.inputs.iter().all(is_of_chain);
+        let is_hidden = reads_memory
+            && !self.accelerator.uses_trained_rules
+            && self.order.activated(self.program, self.idx).is_none();
+        Some(match is_hidden {
+            true => 0.0,
+            false => output.seen_bytes(last.seen.map_or(output.shape, |[_, ofm]| ofm)),
+        })
+    }
+
+    /// Bytes of the whole concatenation that an activation on Ethos-U85 writes a part of: they count as its output.
+    fn concatenation_bytes(&self) -> Option<f64> {
+        if !self.accelerator.is_u85() || self.accelerator.uses_trained_rules {
+            return None;
+        }
+        let activated = self.order.activated(self.program, self.idx)?;
+        let whole = self.flow.joined[activated]?;
+        Some(self.program.maps[whole].stored_bytes())
+    }
+
+    fn has_table(&self) -> bool {
+        self.flow.has_table[self.idx]
+    }
+
+    fn can_move_input(&self) -> bool {
+        match self.accelerator.uses_trained_rules {
+            true => self.flow.source[self.idx].is_some(),
+            false => self.flow.is_computed[self.idx],
         }
     }
-    if accelerator.is_u85() && !accelerator.uses_trained_rules {
-        // What an activation writes into a concatenation counts as the whole of that.
-        let joined = order
-            .activated(program, idx)
-            .and_then(|map_idx| flow.joined[map_idx]);
-        bytes.ofm = joined.map_or(bytes.ofm, |whole| program.maps[whole].stored_bytes());
-    }
-    Some(ScheduledOperation {
-        bytes,
-        others: others(program, operation, &chained),
-        maps: IfmOfm {
-            ifm: operation.inputs.first().copied(),
-            ofm: last.outputs.first().copied(),
-        },
-        table_bytes: table_bytes(program, operation),
-        sharing: operation.sharing,
-        is_chained: !chained.is_empty(),
-        pieces: operation.repeats,
-        can_move_input: can_move_input(accelerator, flow, idx),
-        reader: reader(accelerator, flow, idx),
-        ..step
-    })
-}
 
-fn can_move_input(accelerator: &Accelerator, flow: &Flow, idx: usize) -> bool {
-    match accelerator.uses_trained_rules {
-        true => flow.source[idx].is_some(),
-        false => flow.is_computed[idx],
-    }
-}
-
-fn reader(accelerator: &Accelerator, flow: &Flow, idx: usize) -> Option<usize> {
-    match accelerator.uses_trained_rules {
-        true => flow.reader[idx],
-        false => flow.reader_of_whole[idx],
+    fn reader(&self) -> Option<usize> {
+        match self.accelerator.uses_trained_rules {
+            true => self.flow.reader[self.idx],
+            false => self.flow.reader_of_whole[self.idx],
+        }
     }
 }
 

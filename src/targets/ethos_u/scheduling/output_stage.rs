@@ -15,72 +15,31 @@ pub fn output_stage<'a>(
     chained: &[&Operation],
     has_table: bool,
 ) -> Option<ScheduledOperation<'a>> {
-    let output = &program.maps[*operation.outputs.first()?];
-    let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
-    let input = input.unwrap_or(output);
-    let second = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
-    let second = second.map(|map_idx| {
-        let shape = program.seen_beside_output(operation, map_idx);
-        (map_idx, &program.maps[map_idx], shape)
-    });
-    let [ifm, ofm] = operation.seen.unwrap_or([input.shape, output.shape]);
-    let is_resize = operation.action == Action::Resize;
-    let shapes = elementwise::Shapes {
-        ofm,
-        ifm,
-        second: second.map(|(.., shape)| shape),
-        element_bytes: input.element_bytes.max(1),
-    };
-    let arithmetic = match operation.action {
-        Action::Binary(arithmetic) => Some(arithmetic),
-        _ => None,
-    };
-    let ends = IfmOfm {
-        ifm: input,
-        ofm: output,
-    };
-    let element_bytes = ends.map(|map| map.element_bytes);
-    let cycles_per_element = match is_resize {
-        true => {
-            let ratio = |axis: usize| (ofm[axis] + ifm[axis] / 2) / ifm[axis].max(1);
-            let ratio = ratio(0).min(ratio(1));
-            accelerator.output.of_resize(input.element_bytes, ratio)
-        }
-        false => accelerator.output.of_elementwise(
-            arithmetic,
-            [element_bytes.ifm, element_bytes.ofm],
-            has_table,
-        ),
-    };
+    let maps = Maps::of(program, operation)?;
+    let ends = maps.ends();
     let passes = chained_passes(program, operation, chained) as f64;
-    let cycles_per_element = cycles_per_element + accelerator.output.pass() * passes;
     let own = Elementwise {
-        block: elementwise::choose(accelerator, &shapes),
-        shapes: IfmOfm { ifm, ofm },
-        element_bytes,
+        block: elementwise::choose(accelerator, &maps.shapes()),
+        shapes: IfmOfm {
+            ifm: maps.ifm,
+            ofm: maps.ofm,
+        },
+        element_bytes: ends.map(|map| map.element_bytes),
         is_brick: ends.map(|map| !map.is_linear),
-        second: second.map(|(_, map, shape)| (shape, !map.is_linear)),
-        cycles_per_element,
+        second: (maps.second).map(|(_, map, shape)| (shape, !map.is_linear)),
+        cycles_per_element: maps.cycles_per_element(accelerator, operation, has_table)
+            + accelerator.output.pass() * passes,
     };
-    let like_input = |map: &FeatureMap, shape: Hwc| {
-        let seen = FeatureMap {
-            is_linear: input.is_linear,
-            ..*map
-        };
-        seen.seen_bytes(shape)
-    };
-    // Ethos-U55 and U65 fetch a broadcast input for each element. Only an 8-bit scalar is part of the command.
-    let read = |map: &FeatureMap, shape: Hwc| match map.n_elements() == 1 {
-        true if map.element_bytes == 1 || accelerator.is_u85() => 0.0,
-        true => like_input(map, shape),
-        false if accelerator.is_u85() || is_resize => map.seen_bytes(shape),
-        false => like_input(map, ofm),
-    };
-    let is_number = input.n_elements() == 1 && input.element_bytes > 1;
-    let second = second.map(|(map_idx, map, shape)| Read {
+    let is_resize = operation.action == Action::Resize;
+    let read_bytes =
+        |map: &FeatureMap, shape: Hwc| maps.read_bytes(map, shape, accelerator.is_u85(), is_resize);
+    let second = maps.second.map(|(map_idx, map, shape)| Read {
         map_idx,
         shape,
-        bytes: if is_number { 0.0 } else { read(map, shape) },
+        bytes: match maps.is_wide_scalar() {
+            true => 0.0,
+            false => read_bytes(map, shape),
+        },
     });
     let planned = accelerator.planned_feature_maps();
     let of_second = second.map(|read| match program.maps[read.map_idx].is_constant {
@@ -89,13 +48,109 @@ pub fn output_stage<'a>(
     });
     let cycles = own.cycles(accelerator, &IfmOfm::both(planned), of_second);
     let bytes = IfmOfm {
-        ifm: read(input, ifm),
-        ofm: output.seen_bytes(ofm),
+        ifm: read_bytes(maps.input, maps.ifm),
+        ofm: maps.output.seen_bytes(maps.ofm),
     };
     Some(ScheduledOperation {
         second,
         ..ScheduledOperation::new(Execution::Elementwise(Box::new(own)), cycles, bytes)
     })
+}
+
+/// The feature maps of an elementwise operation, with their shapes as the operation sees them.
+struct Maps<'p> {
+    /// The output, for an operation without inputs.
+    input: &'p FeatureMap,
+    output: &'p FeatureMap,
+    ifm: Hwc,
+    ofm: Hwc,
+    /// Index, feature map and shape of the second input of a binary operation.
+    second: Option<(usize, &'p FeatureMap, Hwc)>,
+}
+
+impl<'p> Maps<'p> {
+    /// `None` if the operation has no output.
+    fn of(program: &'p Program, operation: &Operation) -> Option<Self> {
+        let output = &program.maps[*operation.outputs.first()?];
+        let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
+        let input = input.unwrap_or(output);
+        let second = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
+        let [ifm, ofm] = operation.seen.unwrap_or([input.shape, output.shape]);
+        Some(Self {
+            input,
+            output,
+            ifm,
+            ofm,
+            second: second.map(|map_idx| {
+                let shape = program.seen_beside_output(operation, map_idx);
+                (map_idx, &program.maps[map_idx], shape)
+            }),
+        })
+    }
+
+    fn ends(&self) -> IfmOfm<&'p FeatureMap> {
+        IfmOfm {
+            ifm: self.input,
+            ofm: self.output,
+        }
+    }
+
+    fn shapes(&self) -> elementwise::Shapes {
+        elementwise::Shapes {
+            ofm: self.ofm,
+            ifm: self.ifm,
+            second: self.second.map(|(.., shape)| shape),
+            element_bytes: self.input.element_bytes.max(1),
+        }
+    }
+
+    /// Cycles per element of the operation itself, without those of chained operations.
+    fn cycles_per_element(
+        &self,
+        accelerator: &Accelerator,
+        operation: &Operation,
+        has_table: bool,
+    ) -> f64 {
+        let arithmetic = match operation.action {
+            Action::Resize => {
+                let Self { ifm, ofm, .. } = self;
+                let ratio = |axis: usize| (ofm[axis] + ifm[axis] / 2) / ifm[axis].max(1);
+                let ratio = ratio(0).min(ratio(1));
+                return accelerator
+                    .output
+                    .of_resize(self.input.element_bytes, ratio);
+            }
+            Action::Binary(arithmetic) => Some(arithmetic),
+            _ => None,
+        };
+        let element_bytes = [self.input.element_bytes, self.output.element_bytes];
+        accelerator
+            .output
+            .of_elementwise(arithmetic, element_bytes, has_table)
+    }
+
+    /// Bytes read of an input. Ethos-U55 and U65 fetch a broadcast input for each element. Only an 8-bit scalar is part
+    /// of the command.
+    fn read_bytes(&self, map: &FeatureMap, shape: Hwc, is_u85: bool, is_resize: bool) -> f64 {
+        let like_input = |shape: Hwc| {
+            let seen = FeatureMap {
+                is_linear: self.input.is_linear,
+                ..*map
+            };
+            seen.seen_bytes(shape)
+        };
+        match map.n_elements() == 1 {
+            true if map.element_bytes == 1 || is_u85 => 0.0,
+            true => like_input(shape),
+            false if is_u85 || is_resize => map.seen_bytes(shape),
+            false => like_input(self.ofm),
+        }
+    }
+
+    /// Whether the first input is a scalar of more than 8 bits. The second input is then not read.
+    fn is_wide_scalar(&self) -> bool {
+        self.input.n_elements() == 1 && self.input.element_bytes > 1
+    }
 }
 
 /// Passes over 8-bit elements that the output stage adds for chained operations: two for 32 bits.
