@@ -10,6 +10,8 @@ use super::floors;
 use super::forests::{Columns, GraphForest, Growth, KernelForests};
 use super::problem::Problem;
 use crate::data::{Data, Metric};
+use crate::dataset::LabelKey;
+use crate::targets::cortex_a::Sum;
 
 /// A predictor without a neural network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,95 +93,29 @@ impl Method {
         if !self.answers(&key.metric) {
             return Ok(None);
         }
-        let (values, fitted, n_features) = match self {
+        let growth = |columns| Growth {
+            columns,
+            n_trees,
+            seed,
+        };
+        match self {
             Self::LiveSet => {
                 let limit = f64::from(data.scaling.ceilings[output]);
-                let live_set = |features: &Features| floors::largest_live_set(features).min(limit);
-                let scaled = floors::proportional(problem, output, live_set)?;
-                (
-                    scaled.estimates,
-                    format!("{:.3} × the bytes", scaled.factor),
-                    1,
-                )
+                live_set(problem, output, limit).map(Some)
             }
-            Self::Roofline => {
-                let peaks = ACCELERATORS
-                    .iter()
-                    .find(|peaks| peaks.product.name() == key.target);
-                let Some(peaks) = peaks else {
-                    return Ok(None);
-                };
-                let roofline = |features: &Features| floors::roofline_ms(features, peaks);
-                let scaled = floors::proportional(problem, output, roofline)?;
-                (
-                    scaled.estimates,
-                    format!("{:.3} × the roofline", scaled.factor),
-                    1,
-                )
-            }
-            Self::Linear => {
-                let linear = floors::linear(problem, output);
-                // Milliseconds for one → nanoseconds for one.
-                let [macs, weights, maps, operators] = linear.coefficients.map(|ms| ms * 1e6);
-                let fitted = format!(
-                    "{macs:.3e} ns a MAC, {weights:.3e} ns a byte of weights, {maps:.3e} ns a byte of \
-                     feature maps, {operators:.3e} ns an operator"
-                );
-                (linear.estimates, fitted, linear.coefficients.len())
-            }
-            Self::Plan => {
-                let metric = Metric::by_id(&key.metric).expect("outputs are made of METRICS");
-                if metric.planned_column(&key.target).is_none() {
-                    return Ok(None);
-                }
-                let planned = |features: &Features| floors::planned(features, key);
-                let scaled = floors::proportional(problem, output, planned)?;
-                let fitted = format!("{:.3e} × the plan's cycles or bytes", scaled.factor);
-                (scaled.estimates, fitted, 1)
-            }
-            Self::KernelForests(columns) => {
-                let mut training = problem.training.iter();
-                if training.all(|graph| graph.operator_labels(output).is_none()) {
-                    return Ok(None);
-                }
-                let growth = Growth {
-                    columns,
-                    n_trees,
-                    seed,
-                };
-                kernel_forests(problem, output, growth)?
-            }
+            Self::Roofline => roofline(problem, output, &key.target),
+            Self::Linear => Ok(Some(linear(problem, output))),
+            Self::Plan => plan(problem, output, key),
+            Self::KernelForests(columns) => kernel_forests(problem, output, growth(columns)),
             // Where operators have labels, forests of kernels say more.
-            Self::GraphForest if !cortex_a::is_modelled(&key.target) => return Ok(None),
-            Self::GraphForest => {
-                let growth = Growth {
-                    columns: Columns::All,
-                    n_trees,
-                    seed,
-                };
-                let forest = GraphForest::fit(&problem.training, output, growth)?;
-                let test: Vec<&Features> = problem.test.iter().map(|g| g.features).collect();
-                let fitted = format!("a forest of {n_trees} trees");
-                (forest.estimates(&test)?, fitted, forest.n_features())
-            }
+            Self::GraphForest if !cortex_a::is_modelled(&key.target) => Ok(None),
+            Self::GraphForest => graph_forest(problem, output, growth(Columns::All)).map(Some),
             Self::SumOverOperators => {
-                let Some(sums) = problem.sums.get(&key.target) else {
-                    return Ok(None);
-                };
-                let of_graph = |id: &String| {
-                    let sum = sums.of_graphs.get(id).copied();
-                    sum.with_context(|| format!("expected counted work of {id}, found none"))
-                };
-                let values: Result<_> = data.test.graph_ids.iter().map(of_graph).collect();
-                let fitted = format!("{} costs of work", sums.n_costs);
-                (values?, fitted, sums.n_costs)
+                let sums = problem.sums.get(&key.target);
+                let estimates = sums.map(|sum| sum_over_operators(sum, &data.test.graph_ids));
+                estimates.transpose()
             }
-        };
-        Ok(Some(Estimates {
-            values,
-            fitted,
-            n_features,
-        }))
+        }
     }
 }
 
@@ -193,24 +129,104 @@ pub struct Estimates {
     pub n_features: usize,
 }
 
-fn kernel_forests(
-    problem: &Problem,
-    output: usize,
-    growth: Growth,
-) -> Result<(Vec<f32>, String, usize)> {
+fn live_set(problem: &Problem, output: usize, limit: f64) -> Result<Estimates> {
+    let live_set = |features: &Features| floors::largest_live_set(features).min(limit);
+    let scaled = floors::proportional(problem, output, live_set)?;
+    Ok(Estimates {
+        values: scaled.estimates,
+        fitted: format!("{:.3} × the bytes", scaled.factor),
+        n_features: 1,
+    })
+}
+
+/// `None` for a target without published peaks.
+fn roofline(problem: &Problem, output: usize, target: &str) -> Result<Option<Estimates>> {
+    let mut peaks = ACCELERATORS.iter();
+    let Some(peaks) = peaks.find(|peaks| peaks.product.name() == target) else {
+        return Ok(None);
+    };
+    let roofline = |features: &Features| floors::roofline_ms(features, peaks);
+    let scaled = floors::proportional(problem, output, roofline)?;
+    Ok(Some(Estimates {
+        values: scaled.estimates,
+        fitted: format!("{:.3} × the roofline", scaled.factor),
+        n_features: 1,
+    }))
+}
+
+fn linear(problem: &Problem, output: usize) -> Estimates {
+    let linear = floors::linear(problem, output);
+    // Milliseconds for one → nanoseconds for one.
+    let [macs, weights, maps, operators] = linear.coefficients.map(|ms| ms * 1e6);
+    Estimates {
+        values: linear.estimates,
+        fitted: format!(
+            "{macs:.3e} ns a MAC, {weights:.3e} ns a byte of weights, {maps:.3e} ns a byte of feature maps, \
+             {operators:.3e} ns an operator"
+        ),
+        n_features: linear.coefficients.len(),
+    }
+}
+
+/// `None` for a target that Vela does not plan.
+fn plan(problem: &Problem, output: usize, key: &LabelKey) -> Result<Option<Estimates>> {
+    let metric = Metric::by_id(&key.metric).expect("outputs are made of METRICS");
+    if metric.planned_column(&key.target).is_none() {
+        return Ok(None);
+    }
+    let planned = |features: &Features| floors::planned(features, key);
+    let scaled = floors::proportional(problem, output, planned)?;
+    Ok(Some(Estimates {
+        values: scaled.estimates,
+        fitted: format!("{:.3e} × the plan's cycles or bytes", scaled.factor),
+        n_features: 1,
+    }))
+}
+
+/// `None` if no operator of the training graphs has a label.
+fn kernel_forests(problem: &Problem, output: usize, growth: Growth) -> Result<Option<Estimates>> {
+    let mut training = problem.training.iter();
+    if training.all(|graph| graph.operator_labels(output).is_none()) {
+        return Ok(None);
+    }
     let test: Vec<&Features> = problem.test.iter().map(|graph| graph.features).collect();
     let occurs = |kind: i32| {
         test.iter()
             .any(|features| features.categories.contains(&kind))
     };
     let forests = KernelForests::fit(&problem.training, output, growth, occurs)?;
-    let fitted = format!(
-        "{} pairs of operators fused, {} forests of {} trees",
-        forests.n_fused_pairs(),
-        forests.n_forests(),
-        growth.n_trees
-    );
-    Ok((forests.estimates(&test)?, fitted, forests.n_features()))
+    Ok(Some(Estimates {
+        values: forests.estimates(&test)?,
+        fitted: format!(
+            "{} pairs of operators fused, {} forests of {} trees",
+            forests.n_fused_pairs(),
+            forests.n_forests(),
+            growth.n_trees
+        ),
+        n_features: forests.n_features(),
+    }))
+}
+
+fn graph_forest(problem: &Problem, output: usize, growth: Growth) -> Result<Estimates> {
+    let forest = GraphForest::fit(&problem.training, output, growth)?;
+    let test: Vec<&Features> = problem.test.iter().map(|graph| graph.features).collect();
+    Ok(Estimates {
+        values: forest.estimates(&test)?,
+        fitted: format!("a forest of {} trees", growth.n_trees),
+        n_features: forest.n_features(),
+    })
+}
+
+fn sum_over_operators(sum: &Sum, graph_ids: &[String]) -> Result<Estimates> {
+    let of_graph = |id: &String| {
+        let estimate = sum.of_graphs.get(id).copied();
+        estimate.with_context(|| format!("expected counted work of {id}, found none"))
+    };
+    Ok(Estimates {
+        values: graph_ids.iter().map(of_graph).collect::<Result<_>>()?,
+        fitted: format!("{} costs of work", sum.n_costs),
+        n_features: sum.n_costs,
+    })
 }
 
 /// Errors of one method, and what it fitted, by output.

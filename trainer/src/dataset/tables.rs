@@ -154,20 +154,16 @@ fn strings(values: impl Iterator<Item = String>) -> ArrayRef {
 
 /// One row for each graph.
 pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
-    let u64s = |value: fn(&GraphRow) -> u64| -> ArrayRef {
-        Arc::new(UInt64Array::from_iter_values(rows.iter().map(value)))
-    };
-    let u32s = |value: fn(&GraphRow) -> u32| -> ArrayRef {
-        Arc::new(UInt32Array::from_iter_values(rows.iter().map(value)))
-    };
-    let sample = |value: fn(u64, u64) -> u64| -> ArrayRef {
-        Arc::new(
-            rows.iter()
-                .map(|row| seed_and_index(row).map(|(s, i)| value(s, i)))
-                .collect::<UInt64Array>(),
-        )
-    };
-    let mut columns = vec![
+    let mut columns = Vec::from(keys_of_graphs(rows));
+    columns.extend(origins(rows, layout));
+    columns.extend(contents(rows));
+    columns.extend(structures(rows));
+    batch(columns)
+}
+
+/// What a graph is called, and which part of the dataset it belongs to.
+fn keys_of_graphs(rows: &[GraphRow]) -> [Column; 5] {
+    [
         column(
             "graph_id",
             "key of all tables: `cnn-kws/1/17` (space, seed, index; `cnn-kws/1/17/float32` where it is not int8, `cnn-kws/1/17/batch4` for 4 inputs at a time) or `file/NAME`",
@@ -194,9 +190,21 @@ pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
         column(
             "batch",
             "inputs at a time; the labels are for this batch size",
-            u32s(|row| row.labels.origin.batch()),
+            u32s(rows, |row| row.labels.origin.batch()),
         ),
-    ];
+    ]
+}
+
+/// The sample or the file that a graph was read from.
+fn origins(rows: &[GraphRow], layout: &Layout) -> Vec<Column> {
+    let sample = |value: fn(u64, u64) -> u64| -> ArrayRef {
+        Arc::new(
+            rows.iter()
+                .map(|row| seed_and_index(row).map(|(s, i)| value(s, i)))
+                .collect::<UInt64Array>(),
+        )
+    };
+    let mut columns = Vec::new();
     if layout.has_samples {
         columns.extend([
             nullable(
@@ -215,7 +223,12 @@ pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
         let paths = Arc::new(rows.iter().map(path).collect::<StringArray>());
         columns.push(nullable("path", "path of a file; null for a sample", paths));
     }
-    columns.extend([
+    columns
+}
+
+/// Weights and bytes of a graph's file.
+fn contents(rows: &[GraphRow]) -> [Column; 4] {
+    [
         column(
             "weight_distribution",
             "how the weights were drawn, for example `gaussian(sigma=12.5)`; empty for a file",
@@ -234,18 +247,26 @@ pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
         column(
             "file_bytes",
             "size of the `.tflite` file",
-            u64s(|row| row.file_bytes),
+            Arc::new(UInt64Array::from_iter_values(
+                rows.iter().map(|row| row.file_bytes),
+            )),
         )
         .unit("bytes"),
+    ]
+}
+
+/// Sizes and edges of a graph.
+fn structures(rows: &[GraphRow]) -> [Column; 4] {
+    [
         column(
             "n_operators",
             "operators of the main subgraph",
-            u32s(|row| row.features.n_nodes() as u32),
+            u32s(rows, |row| row.features.n_nodes() as u32),
         ),
         column(
             "n_tensors",
             "tensors of the main subgraph",
-            u32s(|row| row.n_tensors),
+            u32s(rows, |row| row.n_tensors),
         ),
         column(
             "edge_src",
@@ -257,8 +278,11 @@ pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
             "for each edge, `node_idx` of the operator that reads the tensor",
             lists(rows.iter().map(|row| row.features.edge_dst.as_slice())),
         ),
-    ]);
-    batch(columns)
+    ]
+}
+
+fn u32s(rows: &[GraphRow], value: fn(&GraphRow) -> u32) -> ArrayRef {
+    Arc::new(UInt32Array::from_iter_values(rows.iter().map(value)))
 }
 
 fn split(row: &GraphRow) -> String {

@@ -82,60 +82,27 @@ const PENALTY: f64 = 0.01;
 pub fn fit<'s>(samples: &[&'s Sample]) -> Option<Found<'s>> {
     let measured_range = MeasuredRange::of(samples.iter().map(|sample| sample.measured_ms))?;
     let speedups = speedups(samples);
-    let speedup_of = |s: &Sample| {
-        speedups
-            .get(s.n_threads as usize - 1)
-            .copied()
-            .unwrap_or(1.0)
-    };
     let of_one_thread = one_thread(samples, &speedups);
     let groups = groups(&of_one_thread);
-    let estimates: Vec<f64> = (of_one_thread.iter().zip(&groups))
-        .map(|((sample, _), group)| {
-            let pairs = of_one_thread.iter().zip(&groups);
-            let others: Vec<_> = pairs
-                .filter(|(_, g)| *g != group)
-                .map(|(s, _)| *s)
-                .collect();
-            let others = if others.is_empty() {
-                of_one_thread.clone()
-            } else {
-                others
-            };
-            estimate_ms(&nanoseconds(&others), &sample.counts)
-        })
-        .collect();
-    let log_errors: Vec<f64> = (of_one_thread.iter().zip(&estimates))
-        .map(|((_, ms), estimate)| (estimate / ms).ln().abs())
-        .collect();
-    let factor_without = |group: Option<&String>| {
-        let of = log_errors
-            .iter()
-            .zip(&groups)
-            .filter(|(_, g)| Some(*g) != group);
-        factor_of_groups(
-            &of.map(|(error, group)| (*error, group.as_str()))
-                .collect::<Vec<_>>(),
-        )
-    };
-    let interval_factor = factor_without(None);
-    let mut left_out = Vec::new();
-    let mut n_inside = 0;
-    for ((&(sample, ms), &estimate), group) in of_one_thread.iter().zip(&estimates).zip(&groups) {
-        let both = factor_without(Some(group))
-            .ln()
-            .hypot(sample.count_log_error)
-            .exp();
-        let ends = [estimate / both, estimate * both];
-        n_inside += usize::from((ends[0]..=ends[1]).contains(&ms));
-        left_out.push(LeftOut {
-            sample,
-            estimate_ms: estimate / speedup_of(sample),
-            ends_ms: ends.map(|end| end / speedup_of(sample)),
-        });
-    }
+    let estimates = left_out_estimates(&of_one_thread, &groups);
     let pairs: Vec<(f64, f64)> = (of_one_thread.iter().zip(&estimates))
         .map(|((_, ms), estimate)| (*estimate, *ms))
+        .collect();
+    let log_errors: Vec<(f64, &str)> = (pairs.iter().zip(&groups))
+        .map(|((estimate, ms), group)| ((estimate / ms).ln().abs(), group.as_str()))
+        .collect();
+    let intervals = left_out_intervals(&of_one_thread, &estimates, &log_errors);
+    let is_inside = |(ends, (_, ms)): &(&[f64; 2], &(f64, f64))| (ends[0]..=ends[1]).contains(ms);
+    let n_inside = intervals.iter().zip(&pairs).filter(is_inside).count();
+    let left_out = (of_one_thread.iter().zip(&estimates).zip(&intervals))
+        .map(|((&(sample, _), estimate), ends)| {
+            let speedup = speedup_of(sample, &speedups);
+            LeftOut {
+                sample,
+                estimate_ms: estimate / speedup,
+                ends_ms: ends.map(|end| end / speedup),
+            }
+        })
         .collect();
     let of_count: Vec<Pair> = (of_one_thread.iter())
         .map(|(sample, ms)| Pair {
@@ -151,10 +118,53 @@ pub fn fit<'s>(samples: &[&'s Sample]) -> Option<Found<'s>> {
         measured_range,
         measured: families(&of_one_thread, &estimates),
         left_out: errors(&pairs),
-        interval_factor,
+        interval_factor: factor_of_groups(&log_errors),
         coverage_percent: 100.0 * n_inside as f64 / pairs.len() as f64,
     };
     Some(Found { fit, left_out })
+}
+
+/// The estimate of each network with costs that were fitted to the other groups, or to all networks if there is only
+/// one group.
+fn left_out_estimates(samples: &[(&Sample, f64)], groups: &[String]) -> Vec<f64> {
+    let estimate = |((sample, _), group): (&(&Sample, f64), &String)| {
+        let others = samples.iter().zip(groups).filter(|(_, g)| *g != group);
+        let others: Vec<(&Sample, f64)> = others.map(|(other, _)| *other).collect();
+        let fitted = match others.is_empty() {
+            true => nanoseconds(samples),
+            false => nanoseconds(&others),
+        };
+        estimate_ms(&fitted, &sample.counts)
+    };
+    samples.iter().zip(groups).map(estimate).collect()
+}
+
+/// By network, the ends of an interval whose width follows from the other groups alone. `log_errors` are parallel to
+/// `samples`, each with its group.
+fn left_out_intervals(
+    samples: &[(&Sample, f64)],
+    estimates: &[f64],
+    log_errors: &[(f64, &str)],
+) -> Vec<[f64; 2]> {
+    let samples = samples.iter().map(|(sample, _)| sample);
+    let samples = samples.zip(estimates).zip(log_errors);
+    samples
+        .map(|((sample, estimate), (_, group))| {
+            let others = log_errors.iter().filter(|(_, other)| other != group);
+            let others: Vec<(f64, &str)> = others.copied().collect();
+            let both = factor_of_groups(&others)
+                .ln()
+                .hypot(sample.count_log_error)
+                .exp();
+            [estimate / both, estimate * both]
+        })
+        .collect()
+}
+
+/// The speed-up on the threads of a sample.
+fn speedup_of(sample: &Sample, speedups: &[f64]) -> f64 {
+    let speedup = speedups.get(sample.n_threads as usize - 1);
+    speedup.copied().unwrap_or(1.0)
 }
 
 /// The factor within which nine in ten networks of another group are expected: the 95 % quantile of Student's t,
@@ -187,15 +197,9 @@ fn one_thread<'s>(samples: &[&'s Sample], speedups: &[f64]) -> Vec<(&'s Sample, 
             *known = sample;
         }
     }
-    let speedup = |s: &Sample| {
-        speedups
-            .get(s.n_threads as usize - 1)
-            .copied()
-            .unwrap_or(1.0)
-    };
     fewest
         .into_values()
-        .map(|s| (s, s.measured_ms * speedup(s)))
+        .map(|s| (s, s.measured_ms * speedup_of(s, speedups)))
         .collect()
 }
 
