@@ -86,8 +86,8 @@ pub struct ModelFile<'f> {
     /// Threads on a Cortex-A processor, at most one for each core of the board.
     pub threads: NonZeroU32,
     /// Sizes that a file leaves open, by name: symbolic dimensions of an ONNX file, and those that
-    /// [`set_input_sizes`](missing_shapes::set_input_sizes) takes of a TFLite file. The first dimension of an ONNX file's
-    /// input is the batch if it has no size here.
+    /// [`set_input_sizes`](missing_shapes::set_input_sizes) takes of a TFLite file. The first dimension of an ONNX
+    /// file's input is the batch if it has no size here.
     pub dimensions: &'f [(String, u32)],
     /// Memory that the application needs for itself on microcontrollers.
     pub application: Application,
@@ -106,6 +106,13 @@ impl<'f> ModelFile<'f> {
             dimensions: &[],
             application: Application::default(),
             sha256: None,
+        }
+    }
+
+    fn sha256_or_computed(&self) -> String {
+        match self.sha256 {
+            Some(known) => known.to_owned(),
+            None => report::sha256(self.bytes),
         }
     }
 
@@ -305,54 +312,48 @@ impl<'m> Facts<'m> {
             graph,
             analysis,
         } = self;
-        let is_full = detail == Detail::Full;
         let Results {
             mut results,
             left_out,
             doubts,
         } = results;
+        let is_full = detail == Detail::Full;
         if !is_full {
             report::forget_parts(&mut results);
         }
-        let of_file = (model.diagnostics.iter().cloned())
-            .chain(report::other_subgraphs(model, graph))
-            .chain(analysis.diagnostics.iter().cloned());
-        let mut diagnostics: Vec<ReportDiagnostic> = of_file.map(ReportDiagnostic::from).collect();
-        diagnostics.extend(doubts);
+        let fits = || boards::fits(graph, analysis, file.application).ok();
         Report {
             schema_version: REPORT_VERSION,
             litecast_version: env!("CARGO_PKG_VERSION"),
             bundle: bundle.map(str::to_owned),
             interval_percent: INTERVAL_PERCENT,
             file: file.name.to_owned(),
-            sha256: is_full.then(|| match file.sha256 {
-                Some(known) => known.to_owned(),
-                None => report::sha256(file.bytes),
-            }),
+            sha256: is_full.then(|| file.sha256_or_computed()),
             batch: file.batch.get(),
             model: report::model_facts(model, graph, analysis),
             results,
-            operators: match is_full {
-                true => report::operators(graph, analysis),
-                false => Vec::new(),
-            },
-            tensors: match is_full {
-                true => report::tensors(graph),
-                false => Vec::new(),
-            },
-            edges: match is_full {
-                true => report::edges(graph),
-                false => Vec::new(),
-            },
-            fits: match is_full {
-                true => boards::fits(graph, analysis, file.application).ok(),
-                false => None,
-            },
-            left_out: match is_full {
-                true => left_out,
-                false => Vec::new(),
-            },
-            diagnostics,
+            operators: if_full(detail, || report::operators(graph, analysis)),
+            tensors: if_full(detail, || report::tensors(graph)),
+            edges: if_full(detail, || report::edges(graph)),
+            fits: if_full(detail, fits),
+            left_out: if_full(detail, || left_out),
+            diagnostics: self.diagnostics().chain(doubts).collect(),
         }
+    }
+
+    /// Those of the file and of its graph.
+    fn diagnostics(&self) -> impl Iterator<Item = ReportDiagnostic> {
+        let of_file = (self.model.diagnostics.iter().cloned())
+            .chain(report::other_subgraphs(self.model, &self.graph))
+            .chain(self.analysis.diagnostics.iter().cloned());
+        of_file.map(ReportDiagnostic::from)
+    }
+}
+
+/// A part of a report that only [`Detail::Full`] contains; empty otherwise.
+fn if_full<T: Default>(detail: Detail, part: impl FnOnce() -> T) -> T {
+    match detail {
+        Detail::Full => part(),
+        Detail::Summary => T::default(),
     }
 }

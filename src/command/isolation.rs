@@ -137,50 +137,19 @@ pub fn run(
     files: &[PathBuf],
     arguments: &[String],
     time_limit: Duration,
-    mut hand_out: impl FnMut(&Path, Result<String, Failure>) -> io::Result<()>,
+    hand_out: impl FnMut(&Path, Result<String, Failure>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut pending = files;
-    let mut n_alone = 0;
-    while !pending.is_empty() {
-        let mut worker = Worker::start(pending, arguments, n_alone)?;
-        let mut n_begun = 0;
-        let mut deadline = Instant::now() + START_LIMIT;
-        let end = loop {
-            match worker.next(deadline) {
-                Ok(Message::Begin(n)) => {
-                    n_begun = n;
-                    let n = u32::try_from(n).unwrap_or(u32::MAX);
-                    deadline = Instant::now() + time_limit.saturating_mul(n.max(1));
-                }
-                Ok(result) => {
-                    let Some((file, rest)) = pending.split_first() else {
-                        break None;
-                    };
-                    hand_out(
-                        file,
-                        match result {
-                            Message::Failure(failure) => Err(failure),
-                            Message::Report(json) => Ok(json),
-                            Message::Begin(_) => continue,
-                        },
-                    )?;
-                    pending = rest;
-                    n_alone = n_alone.saturating_sub(1);
-                    n_begun = n_begun.saturating_sub(1);
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    let words = format!("took longer than {} s", time_limit.as_secs());
-                    break Some(Failure::new("time-limit", words));
-                }
-                Err(RecvTimeoutError::Disconnected) => break None,
-            }
-        };
+    let mut queue = Queue {
+        pending: files,
+        n_alone: 0,
+        hand_out,
+    };
+    while !queue.pending.is_empty() {
+        let mut worker = Worker::start(queue.pending, arguments, queue.n_alone)?;
+        let (n_begun, end) = queue.take_results(&worker, time_limit)?;
         let status = worker.end()?;
-        let Some((file, rest)) = pending.split_first() else {
-            break;
-        };
-        if n_begun > 1 {
-            n_alone = n_begun;
+        if n_begun > 1 && !queue.pending.is_empty() {
+            queue.n_alone = n_begun;
             continue;
         }
         let failure = end.unwrap_or_else(|| {
@@ -189,11 +158,63 @@ pub fn run(
             );
             Failure::new("process-ended", words)
         });
-        hand_out(file, Err(failure))?;
-        pending = rest;
-        n_alone = n_alone.saturating_sub(1);
+        queue.finish(Err(failure))?;
     }
     Ok(())
+}
+
+/// The files that have no result yet.
+struct Queue<'f, H> {
+    pending: &'f [PathBuf],
+    /// Number of files that are estimated one at a time, from the first on.
+    n_alone: usize,
+    /// Receives each file with its result.
+    hand_out: H,
+}
+
+impl<H: FnMut(&Path, Result<String, Failure>) -> io::Result<()>> Queue<'_, H> {
+    /// Hands out results of a worker until it ends or takes too long. Returns the number of files that it began with
+    /// and did not finish, and the failure if it took too long.
+    fn take_results(
+        &mut self,
+        worker: &Worker,
+        time_limit: Duration,
+    ) -> io::Result<(usize, Option<Failure>)> {
+        let mut n_begun: usize = 0;
+        let mut deadline = Instant::now() + START_LIMIT;
+        loop {
+            let result = match worker.next(deadline) {
+                Ok(Message::Begin(n)) => {
+                    n_begun = n;
+                    let n = u32::try_from(n).unwrap_or(u32::MAX);
+                    deadline = Instant::now() + time_limit.saturating_mul(n.max(1));
+                    continue;
+                }
+                Ok(Message::Report(json)) => Ok(json),
+                Ok(Message::Failure(failure)) => Err(failure),
+                Err(RecvTimeoutError::Timeout) => {
+                    let words = format!("took longer than {} s", time_limit.as_secs());
+                    return Ok((n_begun, Some(Failure::new("time-limit", words))));
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok((n_begun, None)),
+            };
+            if self.pending.is_empty() {
+                return Ok((n_begun, None));
+            }
+            self.finish(result)?;
+            n_begun = n_begun.saturating_sub(1);
+        }
+    }
+
+    /// Hands out the result of the first pending file, if there is one.
+    fn finish(&mut self, result: Result<String, Failure>) -> io::Result<()> {
+        if let Some((file, rest)) = self.pending.split_first() {
+            (self.hand_out)(file, result)?;
+            self.pending = rest;
+            self.n_alone = self.n_alone.saturating_sub(1);
+        }
+        Ok(())
+    }
 }
 
 /// The allocator of a worker returns what a file needed at once, and takes no pages of 2 MB: of a small file it holds

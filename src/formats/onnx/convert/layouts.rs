@@ -21,14 +21,7 @@ impl<'a> Converter<'a> {
                 let to = reshaped(&shape, &to, node.integer("allowzero") == Some(1))?;
                 self.reshape(output, &x, &shape, to)
             }
-            "Flatten" => {
-                let at = match node.integer("axis").unwrap_or(1) {
-                    at if usize::try_from(at) == Ok(shape.len()) => shape.len(),
-                    at => axis(at, shape.len())?,
-                };
-                let to = vec![product(shape.get(..at)?)?, product(shape.get(at..)?)?];
-                self.reshape(output, &x, &shape, to)
-            }
+            "Flatten" => self.reshape(output, &x, &shape, flattened(node, &shape)?),
             "Squeeze" => {
                 let axes = self.optional_list(node, "axes", 1)?;
                 let to = squeezed(&shape, axes.as_deref())?;
@@ -47,58 +40,64 @@ impl<'a> Converter<'a> {
                 self.widen(OpKind::BroadcastTo, output, &x, to)
             }
             "Tile" => {
-                let repeats = self.input(node, 1)?.integers()?;
-                (repeats.len() == shape.len()).then_some(())?;
-                let to = shape
-                    .iter()
-                    .zip(&repeats)
-                    .map(|(side, n)| side.checked_mul(*n));
-                self.widen(OpKind::Tile, output, &x, to.collect::<Option<_>>()?)
+                let to = tiled(&shape, &self.input(node, 1)?.integers()?)?;
+                self.widen(OpKind::Tile, output, &x, to)
             }
             "Pad" => self.pad(node, output, &x, shape),
             "Resize" | "Upsample" => self.resize(node, output, &x, &shape),
             "DepthToSpace" | "SpaceToDepth" => self.blocks(node, output, &x, &shape),
             "ArgMax" | "ArgMin" => self.arg(node, output, &x, shape),
-            "CumSum" => {
-                let axis = axis(self.input(node, 1)?.number().and_then(whole)?, shape.len())?;
-                let (perm, tensor) = (x.perm()?, self.own(&x)?);
-                let along = self.integers("axis", &[stored_axis(axis, &perm)?]);
-                let options = BuiltinOptions::Cumsum {
-                    exclusive: node.integer("exclusive") == Some(1),
-                    reverse: node.integer("reverse") == Some(1),
-                };
-                self.operator(
-                    OpKind::Cumsum,
-                    vec![Some(tensor), Some(along)],
-                    output,
-                    x.tensor_type,
-                    shape,
-                    perm,
-                    options,
-                )
-            }
+            "CumSum" => self.cumulative_sum(node, output, &x, shape),
             "TopK" => self.top_k(node, &x, shape),
-            name => {
-                let &(_, kind) = REDUCTIONS
-                    .iter()
-                    .find(|(reduction, _)| *reduction == name)?;
-                let named = self.optional_list(node, "axes", 1)?;
-                let axes = match named.filter(|named| !named.is_empty()) {
-                    Some(named) => axes(&named, shape.len())?,
-                    None if node.integer("noop_with_empty_axes") == Some(1) => {
-                        return self.alias(output, &x, shape, x.perm()?);
-                    }
-                    None => (0..shape.len()).collect(),
-                };
-                self.reduce(
-                    kind,
-                    &x,
-                    output,
-                    &axes,
-                    node.integer("keepdims").unwrap_or(1) == 1,
-                )
-            }
+            _ => self.reduced(node, output, &x, shape),
         }
+    }
+
+    fn cumulative_sum(
+        &mut self,
+        node: &'a Node<'a>,
+        output: &'a str,
+        x: &Value<'a>,
+        shape: Vec<i64>,
+    ) -> Option<()> {
+        let axis = axis(self.input(node, 1)?.number().and_then(whole)?, shape.len())?;
+        let (perm, tensor) = (x.perm()?, self.own(x)?);
+        let along = self.integers("axis", &[stored_axis(axis, &perm)?]);
+        let options = BuiltinOptions::Cumsum {
+            exclusive: node.integer("exclusive") == Some(1),
+            reverse: node.integer("reverse") == Some(1),
+        };
+        self.operator(
+            OpKind::Cumsum,
+            vec![Some(tensor), Some(along)],
+            output,
+            x.tensor_type,
+            shape,
+            perm,
+            options,
+        )
+    }
+
+    /// One of [`REDUCTIONS`].
+    fn reduced(
+        &mut self,
+        node: &'a Node<'a>,
+        output: &'a str,
+        x: &Value<'a>,
+        shape: Vec<i64>,
+    ) -> Option<()> {
+        let mut reductions = REDUCTIONS.iter();
+        let &(_, kind) = reductions.find(|(name, _)| *name == node.text.op_type)?;
+        let named = self.optional_list(node, "axes", 1)?;
+        let axes = match named.filter(|named| !named.is_empty()) {
+            Some(named) => axes(&named, shape.len())?,
+            None if node.integer("noop_with_empty_axes") == Some(1) => {
+                return self.alias(output, x, shape, x.perm()?);
+            }
+            None => (0..shape.len()).collect(),
+        };
+        let keeps_dimensions = node.integer("keepdims").unwrap_or(1) == 1;
+        self.reduce(kind, x, output, &axes, keeps_dimensions)
     }
 
     /// No values move: the dimensions get other places.
@@ -538,6 +537,22 @@ impl<'a> Converter<'a> {
             options,
         )
     }
+}
+
+/// The two sides of `Flatten`: all dimensions before its axis, and all others.
+fn flattened(node: &Node, shape: &[i64]) -> Option<Vec<i64>> {
+    let at = match node.integer("axis").unwrap_or(1) {
+        at if usize::try_from(at) == Ok(shape.len()) => shape.len(),
+        at => axis(at, shape.len())?,
+    };
+    Some(vec![product(shape.get(..at)?)?, product(shape.get(at..)?)?])
+}
+
+/// Each dimension times its number of repeats.
+fn tiled(shape: &[i64], repeats: &[i64]) -> Option<Vec<i64>> {
+    (repeats.len() == shape.len()).then_some(())?;
+    let sides = shape.iter().zip(repeats);
+    sides.map(|(side, n)| side.checked_mul(*n)).collect()
 }
 
 fn slice_options(shrink_axis_mask: i32) -> BuiltinOptions {
