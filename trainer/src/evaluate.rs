@@ -1,4 +1,4 @@
-//! `litecast-trainer evaluate`: errors of a trained network on graphs it never saw.
+//! `litecast-trainer evaluate`: errors of a trained network on held-out graphs.
 
 pub mod ablations;
 mod attribution;
@@ -112,7 +112,7 @@ fn heading(trained: &Trained) -> String {
     )
 }
 
-/// A finished run: its data as it was split, and its best weights as an export keeps them.
+/// A finished run: its data, split as in training, and its best weights in the format of an export.
 pub struct Trained {
     pub progress: Progress,
     pub data: Data,
@@ -126,7 +126,7 @@ impl Trained {
         Self::new(&checkpoint, Data::new(dataset, &settings)?)
     }
 
-    /// The run of a checkpoint on `data`, split by its settings.
+    /// The run of a checkpoint on `data`, which is split by the checkpoint's settings.
     pub fn new(checkpoint: &Checkpoint, data: Data) -> Result<Self> {
         let progress = progress(checkpoint)?;
         checkpoint.expect_trained_on(&data.training_sha256(), &progress)?;
@@ -151,20 +151,20 @@ impl Trained {
         }
     }
 
-    /// Natural units, by graph of a part, then by output.
+    /// Estimates in natural units, by graph of a part, then by output.
     pub fn estimates(&self, part: &Part) -> Vec<Vec<f32>> {
         estimates(&self.model, part, &self.data, &Device::flex())
     }
 
-    /// Errors on spaces that were left out, from a table of them; none without one.
+    /// Errors on left-out design spaces, read from a table; empty without a table.
     pub fn left_out(&self, path: Option<&Path>) -> Result<Vec<GraphErrors>> {
         path.map_or(Ok(Vec::new()), |path| {
             left_out::read(path, &self.data.outputs)
         })
     }
 
-    /// What intervals follow from the validation graphs and from spaces that were left out, and how they do
-    /// on the estimates of the held-out graphs.
+    /// Intervals that follow from the validation graphs and from left-out design spaces, with their coverage of the
+    /// held-out graphs.
     pub fn intervals(
         &self,
         test: &[Vec<f32>],

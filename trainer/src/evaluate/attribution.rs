@@ -1,4 +1,4 @@
-//! Whether a network knows which operators cost the most.
+//! Measures whether a network finds the operators that cost the most.
 
 use burn::tensor::{Device, Tensor};
 use litecast::learned::features::N_COLUMNS;
@@ -9,22 +9,22 @@ use crate::gnn::batch::Batch;
 use crate::gnn::network::Network;
 use crate::gnn::prepare::Example;
 
-/// Operators that are looked for in each graph.
+/// Number of operators that should be found in each graph.
 pub const N_COSTLIEST: usize = 10;
 
-/// How well the costliest operators of one output are found.
+/// The share of the costliest operators that is found, for one output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribution {
     /// Index into [`Data::outputs`].
     pub output: usize,
-    /// Share of the truly [`N_COSTLIEST`] operators that are among the estimated ones, in percent,
-    /// mean over graphs.
+    /// Mean over graphs of the share of the [`N_COSTLIEST`] costliest operators by label that are also costliest by
+    /// estimate, in percent.
     pub found: f64,
-    /// Graphs with labels of operators, and with more operators than are looked for.
+    /// Graphs that have labels of operators, and more operators than should be found.
     pub n_graphs: usize,
 }
 
-/// One for each output whose operators have labels; none of a network that estimates whole graphs.
+/// One result for each output whose operators have labels; none for a network that estimates whole graphs.
 pub fn attribution(model: &Network, part: &Part, data: &Data) -> Vec<Attribution> {
     let device = Device::flex();
     let n_outputs = data.outputs.len();
@@ -61,7 +61,7 @@ pub fn attribution(model: &Network, part: &Part, data: &Data) -> Vec<Attribution
     labelled.map(summary).collect()
 }
 
-/// Share of the costliest by `labels` among the costliest by `estimates`.
+/// Share of the costliest operators by `labels` that are among the costliest by `estimates`.
 fn found(labels: Vec<f32>, estimates: Vec<f32>) -> Option<f64> {
     if labels.len() <= N_COSTLIEST || labels.iter().any(|label| label.is_nan()) {
         return None;
@@ -95,7 +95,7 @@ mod tests {
     fn counts_the_costliest() {
         let labels: Vec<f32> = (0..20).map(|i| i as f32).collect();
         assert_eq!(found(labels.clone(), labels.clone()), Some(1.0));
-        // The true ten are 10 to 19; this takes 5 to 14 for them.
+        // The costliest ten are 10 to 19; the estimates' costliest ten are 5 to 14.
         let estimates = (0..20).map(|i| ((i + 5) % 20) as f32).collect();
         assert_eq!(found(labels.clone(), estimates), Some(0.5));
         assert_eq!(found(vec![f32::NAN; 20], labels), None);

@@ -1,4 +1,4 @@
-//! `litecast-trainer evaluate-configurations`: Vela's rules, as the engine reproduces them, against Vela
+//! `litecast-trainer evaluate-configurations`: compares Vela's rules, as the engine reproduces them, with Vela itself
 //! in configurations that no network was trained on.
 
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ use crate::targets::ethos_u::sets::Set;
 use crate::targets::ethos_u::setup::Setup;
 use crate::writer::Precision;
 
-/// Of one graph in one configuration.
+/// Time limit for one graph in one configuration.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Labels sampled networks and files with Vela in every configuration, and measures the rules.
@@ -59,7 +59,7 @@ pub struct EvaluateConfigurationsArgs {
     pub out: PathBuf,
 }
 
-/// What is compared.
+/// The compared metrics.
 const METRICS: [Metric; 4] = [
     Metric::Latency,
     Metric::SramPeak,
@@ -73,13 +73,13 @@ type Pair = [(f64, f64); METRICS.len()];
 /// Groups of graphs: networks, random operators and files.
 const N_GROUPS: usize = 3;
 const GROUPS: [&str; N_GROUPS] = ["Sampled networks", "Random operators", "Real files"];
-/// Index of the last one.
+/// Index of the group of files.
 const FILES: usize = 2;
 
-/// Accelerator and configuration in words, pairs by group, and graphs that were left out.
+/// Accelerator and configuration in words, pairs by group, and the number of left-out graphs by group.
 type Row<'p> = ([String; 2], &'p [Vec<Pair>; N_GROUPS], [usize; N_GROUPS]);
 
-/// What Vela says of graphs, as far as a folder of labels knows it.
+/// Labels of graphs by Vela, read from a folder of labels or made by running Vela.
 struct Labeller<'a> {
     vela: Vela,
     targets: &'a [Target],
@@ -132,7 +132,7 @@ impl<'a> Labeller<'a> {
         Ok(self.worker.insert(worker))
     }
 
-    /// Of a graph in the configuration with this index.
+    /// The label of a graph in the configuration with index `idx`.
     fn outcome(&mut self, origin: &Origin, bytes: &[u8], idx: usize) -> Result<Outcome> {
         let sha256 = sha256_hex(bytes);
         let target = self.targets[idx].id.clone();
@@ -168,7 +168,8 @@ pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
     let origins = origins(args)?;
     let mut pairs: Vec<[Vec<Pair>; N_GROUPS]> = vec![Default::default(); targets.len()];
     let mut n_left_out = vec![[0; N_GROUPS]; targets.len()];
-    // Every so many-th pair of a network and a configuration, so that each configuration has others.
+    // Each configuration is compared on every n-th graph, starting at another one, so that configurations use different
+    // graphs.
     let n_sampled = origins
         .iter()
         .filter(|origin| group_of(origin) != FILES)
@@ -185,7 +186,7 @@ pub fn run(args: &EvaluateConfigurationsArgs) -> Result<()> {
                 continue;
             }
             match labeller.outcome(origin, &bytes, idx)? {
-                // What stays on the CPU costs nothing in the compiler's totals.
+                // Operators on the CPU cost nothing in the compiler's totals, so only graphs without them are compared.
                 Outcome::Ok(Label::Vela(label)) if label.n_cpu_operators == 0 => {
                     pairs[idx][group].push(pair(totals, &label));
                 }
@@ -226,7 +227,7 @@ fn origins(args: &EvaluateConfigurationsArgs) -> Result<Vec<Origin>> {
     Ok(origins)
 }
 
-/// In each configuration.
+/// Our totals in each configuration.
 fn totals(bytes: &[u8], accelerators: &[Accelerator]) -> Result<Vec<Totals>> {
     let model = litecast::formats::tflite::parse(bytes).map_err(|error| anyhow!("{error}"))?;
     let graph = litecast::graph::build(&model, 0).map_err(|error| anyhow!("{error}"))?;
@@ -251,7 +252,8 @@ fn pair(totals: &Totals, label: &VelaLabel) -> Pair {
     ]
 }
 
-/// Mean, median, 90th and 95th percentile over the pairs with a label: one of 0 has no relative error.
+/// Mean, median, 90th and 95th percentile of the errors over pairs whose label is not 0; a label of 0 has no relative
+/// error.
 fn percents(pairs: &[(f64, f64)]) -> Option<[f64; 4]> {
     let labelled = pairs.iter().filter(|(_, label)| *label > 0.0);
     let mut percents: Vec<f64> = labelled

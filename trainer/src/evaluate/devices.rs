@@ -1,5 +1,5 @@
-//! `litecast-trainer evaluate-devices`: the shipped predictor on networks that others measured on
-//! boards and phones, as it is and calibrated with a few of the measurements.
+//! `litecast-trainer evaluate-devices`: errors of the shipped predictor on networks that others measured on boards and
+//! phones, uncalibrated and calibrated with a few of the measurements.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +40,7 @@ pub struct EvaluateDevicesArgs {
     pub out: PathBuf,
 }
 
-/// Name, where its latencies stand, and the task that was measured.
+/// Name of the device, source of its latencies, and measured task.
 const DEVICES: [(&str, Source, &str); 10] = [
     ("Raspberry Pi 5, 32×32", RPI5, "cifar100"),
     ("Raspberry Pi 5, 52×16", RPI5, "ninapro"),
@@ -58,8 +58,8 @@ const DEVICES: [(&str, Source, &str); 10] = [
     ("Essential PH-1", Source::Help("essential_ph_1"), "cifar10"),
 ];
 
-/// Of the uncalibrated estimate: the board's own target, and for phones, which have none, the one whose fit has
-/// networks of this kind.
+/// The target whose estimate is used without calibration: the board's own target, or, for phones, the target whose fit
+/// contains networks of this kind.
 fn uncalibrated(device: &str) -> &'static str {
     match device {
         "Raspberry Pi 4" => "cortex-a72-rpi4",
@@ -68,9 +68,9 @@ fn uncalibrated(device: &str) -> &'static str {
 }
 
 const N_MEASURED: [usize; 3] = [3, 10, 30];
-/// Networks that tell the error, none of which is calibrated with.
+/// Number of networks that measure the error; none of them is used for calibration.
 const N_TEST: usize = 100;
-/// Draws of the calibrating networks, because three decide little.
+/// Number of draws of the calibrating networks; the error depends strongly on a single draw of three.
 const N_DRAWS: u64 = 50;
 
 pub fn run(args: &EvaluateDevicesArgs) -> Result<()> {
@@ -118,7 +118,7 @@ fn measurements_of(
     graphs.par_iter().map(measurement).collect()
 }
 
-/// By target, those that the predictor estimates.
+/// Latency by target, for targets that the predictor estimates.
 fn latencies_ms(report: &Report) -> BTreeMap<String, f64> {
     let latencies = report
         .results
@@ -131,7 +131,7 @@ fn latencies_ms(report: &Report) -> BTreeMap<String, f64> {
     latencies.filter_map(pair).collect()
 }
 
-/// Mean and median error in percent, uncalibrated and by number of measurements.
+/// Mean and median error in percent, uncalibrated and by the number of calibrating measurements.
 struct Row {
     name: &'static str,
     errors: Vec<[f64; 2]>,

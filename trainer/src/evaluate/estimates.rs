@@ -1,9 +1,9 @@
-//! `litecast-trainer evaluate-estimates`: in every configuration of an Ethos-U, what the compiler's rules
-//! say, what the trained network says and what is shown, against Vela; and the intervals that follow.
+//! `litecast-trainer evaluate-estimates`: compares the compiler's rules, the trained network and the shown estimate
+//! with Vela in every configuration of an Ethos-U, and sets the intervals.
 //!
-//! Three sources: held-out graphs of the dataset, of which one half sets widths and the other is reported on;
-//! files and sampled networks that `litecast-trainer label-configurations` labelled. Files set widths,
-//! too, and are reported on with their whole family left out.
+//! There are three sources of graphs. One half of the held-out graphs of the dataset sets widths, and errors are
+//! measured on the other half. The other two sources are sampled networks and files that `litecast-trainer
+//! label-configurations` labelled. Files also set widths; errors on a file are measured with its whole family left out.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -80,7 +80,7 @@ pub fn run(args: &EvaluateEstimatesArgs) -> Result<()> {
     fs::write(&args.errors, json(&errors)?).with_context(|| args.errors.display().to_string())
 }
 
-/// One line for each configuration: small, and what changes is seen.
+/// JSON with one line for each configuration, so that the file is small and its changes are readable.
 fn json(errors: &Errors) -> Result<String> {
     let lines: Vec<String> = (errors.configurations.iter())
         .map(serde_json::to_string)
@@ -108,19 +108,19 @@ fn in_words(cases: &[Case]) -> String {
     )
 }
 
-/// The default configuration of the same family, whose held-out graphs stand in for this one's, too.
+/// Index of the default configuration of the same family. Its held-out graphs are used for this configuration as well.
 fn default_of_family(all: &[Configuration], idx: usize) -> usize {
     let family = all[idx].product.family();
     let of_family = |default: &Configuration| default.product.family() == family;
     defaults().iter().position(of_family).unwrap_or(idx)
 }
 
-/// Graphs that a metric has an error of: a label of 0 has no relative one.
+/// Whether a case has a relative error: a label of 0 has none.
 fn has_error(case: &&Case, metric: usize) -> bool {
     case.label[metric] > 0.0 && case.rules[metric] > 0.0
 }
 
-/// Widths from the calibrating cases that `counts` keeps, and errors of those that report.
+/// Widths from the calibrating cases that `counts` selects, and errors on the other cases.
 fn errors_of(
     cases: &[Case],
     all: &[Configuration],
@@ -175,9 +175,9 @@ fn errors_of(
     Some(errors)
 }
 
-/// A graph by the rules and as the trained network corrects them.
+/// Errors of one graph by the rules, and by the rules with the network's correction.
 struct Both {
-    /// Of the rules' interval.
+    /// Factor of the rules' interval.
     factor: f64,
     rules: Deviation,
     corrected: Deviation,
@@ -258,7 +258,7 @@ fn shown(errors: &MetricErrors, case: &Case, metric: usize) -> Shown {
     errors.show(case.rules[metric], network, &case.signals)
 }
 
-/// To four decimals.
+/// Rounds to four decimals.
 fn rounded(percent: f64) -> f64 {
     const STEPS: f64 = 1e4;
     (percent * STEPS).round() / STEPS
@@ -268,7 +268,7 @@ fn percent(found: f64, label: f64) -> f64 {
     100.0 * (found / label - 1.0).abs()
 }
 
-/// Relative errors in percent, none cut off.
+/// Relative errors in percent, uncapped.
 #[derive(Clone, Copy, Debug, Default)]
 struct Summary {
     n: usize,
@@ -319,7 +319,7 @@ struct Row {
     half_width_percent: f64,
 }
 
-/// What is measured of one case.
+/// Measurements of one case.
 struct Measured {
     group: String,
     rules: f64,
@@ -334,7 +334,7 @@ impl Measured {
         let label = case.label[metric];
         let shown = shown(errors, case, metric);
         let factor = shown.factor.unwrap_or(1.0);
-        // In whole bytes the ends are rounded outwards.
+        // The ends of intervals in bytes are rounded outwards to whole bytes.
         let slack = if metric == 0 { 0.0 } else { 1.0 };
         Self {
             group: group.to_owned(),

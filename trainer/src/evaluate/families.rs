@@ -1,4 +1,4 @@
-//! `litecast-trainer evaluate-families`: how a network does on a design space that it never saw.
+//! `litecast-trainer evaluate-families`: errors of networks on a design space that was left out of their training.
 
 use std::fs;
 use std::path::PathBuf;
@@ -45,10 +45,10 @@ pub struct EvaluateFamiliesArgs {
 /// A design space that was left out.
 struct Family {
     name: String,
-    /// Of the outputs that have labels there.
+    /// Errors on the outputs that have labels in this space.
     errors: Vec<OutputError>,
     graphs: Vec<GraphErrors>,
-    /// Of the network's own validation graphs.
+    /// Errors on the validation graphs of the network.
     validation: Vec<GraphErrors>,
     intervals: Vec<Interval>,
 }
@@ -99,8 +99,8 @@ pub fn run(args: &EvaluateFamiliesArgs) -> Result<()> {
     fs::write(&args.out, text).with_context(|| args.out.display().to_string())
 }
 
-/// From the validation graphs of one family's network and from all other families, measured on the family:
-/// nothing of it had a part in them.
+/// Intervals for one family, from the validation graphs of its network and from all other families, with their coverage
+/// of the family. No graph of the family is used to set them.
 fn intervals_for(idx: usize, families: &[Family], outputs: &[LabelKey]) -> Vec<Interval> {
     let own = &families[idx];
     let others = families.iter().filter(|family| family.name != own.name);
@@ -109,7 +109,7 @@ fn intervals_for(idx: usize, families: &[Family], outputs: &[LabelKey]) -> Vec<I
     intervals::intervals(outputs, &calibration, &own.graphs)
 }
 
-/// A row for each family, columns for the latency of each target.
+/// A table with a row for each family and columns for the latency of each target.
 fn markdown(families: &[Family], fitted: Fitted, settings: &Settings) -> String {
     let mut targets: Vec<&str> = families
         .iter()
@@ -171,7 +171,7 @@ fn figures(mean: f64, median: f64, inside: f64) -> [String; 3] {
 const LATENCY: &str = "latency";
 
 impl Family {
-    /// Without intervals, which need all families.
+    /// The results of one network, without intervals, because those need all families.
     fn of(name: String, trained: &Trained) -> Self {
         let data = &trained.data;
         let landmarks = intervals::landmarks(&data.training);
@@ -191,7 +191,7 @@ impl Family {
         }
     }
 
-    /// Error and coverage in percent of one target.
+    /// Error and coverage in percent for one target.
     fn latency(&self, target: &str) -> Option<(&ErrorSummary, f64)> {
         let is_it = |of: &str, metric: &str| of == target && metric == LATENCY;
         let error = self.errors.iter().find(|e| is_it(&e.target, &e.metric))?;

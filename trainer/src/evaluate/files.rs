@@ -1,5 +1,5 @@
-//! `litecast-trainer evaluate-files`: the shipped predictor on real files that it was not trained
-//! on, beside the compiler.
+//! `litecast-trainer evaluate-files`: compares the shipped predictor with the compiler on files from outside of the
+//! dataset.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::labels::worker::Worker;
 use crate::markdown::{Head, table};
 use crate::metrics::summarise;
 
-/// Of one file on one target: the compiler takes seconds for the largest.
+/// Time limit for one file on one target. The compiler takes seconds for the largest file.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Has Vela compile every `.tflite` file of a folder and compares its estimates with the bundle's.
@@ -94,8 +94,7 @@ pub fn tflite_files(folder: &Path) -> Result<Vec<(String, Vec<u8>)>> {
 struct Comparison {
     file: String,
     target: String,
-    /// Latency in milliseconds and the peak of the SRAM in bytes, of the compiler; or why there are
-    /// none.
+    /// The compiler's latency in milliseconds and SRAM peak in bytes, or the reason why there are none.
     compiler: Result<[f64; 2], String>,
     /// Operators left to the CPU.
     n_cpu_operators: u64,
@@ -103,11 +102,11 @@ struct Comparison {
 }
 
 const METRICS: [&str; 2] = ["latency", "sram_peak"];
-/// Of a [`Comparison`]: file, target, and three for each of [`METRICS`].
+/// Cells of a [`Comparison`]: file, target, and three for each of [`METRICS`].
 const N_CELLS: usize = 2 + 3 * METRICS.len();
 
 impl Comparison {
-    /// The compiler's figures and the estimates, of a file that the compiler takes whole.
+    /// The compiler's values and the estimates; `None` if the compiler leaves an operator to the CPU.
     fn pair(&self) -> Option<[[f64; 2]; 2]> {
         let (Ok(compiler), Ok(estimates)) = (&self.compiler, &self.estimates) else {
             return None;
@@ -115,7 +114,7 @@ impl Comparison {
         (self.n_cpu_operators == 0 && compiler[0] > 0.0).then_some([*compiler, *estimates])
     }
 
-    /// A row: both latencies and peaks and how far apart they are, or why there are none.
+    /// Cells of a row: both latencies and peaks with their differences, or the reason why there are none.
     fn cells(&self) -> Vec<String> {
         let mut cells = vec![self.file.clone(), self.target.clone()];
         let error =

@@ -1,6 +1,6 @@
-//! 90 % intervals by split conformal prediction (Vovk et al. 2005; Lei et al. 2018): the errors on
-//! the graphs that stopped the training set the widths, the held-out graphs tell the coverage. Where errors
-//! on spaces that were left out are known, they count beside them: near to training there are few of them.
+//! 90 % intervals by split conformal prediction (Vovk et al. 2005; Lei et al. 2018). Errors on the validation graphs,
+//! which stopped the training, set the widths; the held-out graphs measure the coverage. Errors on left-out design
+//! spaces also set widths, if they are known, because few validation graphs are far from the training graphs.
 
 use litecast::learned::intervals::{Band, Interval, Landmarks, N_SUMMARY, mean_square};
 
@@ -8,19 +8,19 @@ use crate::data::Part;
 use crate::dataset::LabelKey;
 use crate::metrics::conformal_quantile;
 
-/// Enough that every family has several, few enough that the manifest stays small.
+/// Large enough that every family has several landmarks, and small enough for the size of the manifest.
 const N_LANDMARKS: usize = 192;
 
-/// Graphs of one distance band at least: their 90 % quantile then moves by about 2 %.
+/// Minimum number of graphs of one distance band; their 90 % quantile varies by about 2 %.
 const MIN_BAND_GRAPHS: usize = 150;
 
-/// Fewer graphs say too little of a 90 % quantile: an output with so few has no interval.
+/// An output with fewer graphs has no interval, because they do not determine a 90 % quantile.
 const MIN_GRAPHS: usize = 20;
 
-/// Bands at most.
+/// Maximum number of bands.
 const MAX_BANDS: usize = 5;
 
-/// Training graphs chosen one after the other, each the farthest from those before.
+/// Chooses training graphs one after the other, each the farthest from the graphs chosen before it.
 pub fn landmarks(training: &Part) -> Landmarks {
     let summaries = &training.summaries;
     let n = summaries.len().max(1) as f32;
@@ -49,18 +49,18 @@ pub fn landmarks(training: &Part) -> Landmarks {
     landmarks
 }
 
-/// What the estimates of one graph err.
+/// Errors of the estimates of one graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphErrors {
     pub space: String,
-    /// From the graphs that the network had seen.
+    /// Distance to the training graphs.
     pub distance: f32,
-    /// By output, between estimate and label, of the logarithms, absolute; NaN without label.
+    /// By output, the absolute difference of the logarithms of estimate and label; NaN without label.
     pub log_errors: Vec<f32>,
 }
 
 impl GraphErrors {
-    /// Of each graph of a part, from estimates by graph, then by output.
+    /// Errors of each graph of a part, from estimates by graph, then by output.
     pub fn of_part(
         landmarks: &Landmarks,
         part: &Part,
@@ -79,7 +79,7 @@ impl GraphErrors {
     }
 }
 
-/// One for each output, that holds what some graphs tell, measured on others.
+/// Sets an interval for each output on some graphs and measures its coverage on others.
 pub fn intervals(
     outputs: &[LabelKey],
     calibration: &[&GraphErrors],
@@ -102,7 +102,7 @@ pub fn intervals(
     outputs.iter().enumerate().map(interval).collect()
 }
 
-/// Of the graphs that have a label.
+/// Errors of the graphs that have a label for an output.
 fn of_output(graphs: &[&GraphErrors], output: usize) -> Vec<Error> {
     let errors = graphs.iter().map(|graph| Error {
         distance: graph.distance,
@@ -111,7 +111,7 @@ fn of_output(graphs: &[&GraphErrors], output: usize) -> Vec<Error> {
     errors.filter(|error| !error.log_error.is_nan()).collect()
 }
 
-/// Share of errors that an interval holds, in percent.
+/// Share of errors inside an interval, in percent.
 fn coverage_percent(interval: &Interval, errors: &[Error]) -> f64 {
     let is_inside = |error: &&Error| {
         let ends = interval.around(1.0, error.distance);
@@ -121,16 +121,16 @@ fn coverage_percent(interval: &Interval, errors: &[Error]) -> f64 {
     100.0 * inside as f64 / errors.len().max(1) as f64
 }
 
-/// How far one estimate is from its label, and how far its graph from training.
+/// The error of one estimate, and the distance of its graph to the training graphs.
 #[derive(Clone, Copy, Debug)]
 struct Error {
     distance: f32,
-    /// Of the logarithms, absolute.
+    /// Absolute difference of the logarithms.
     log_error: f32,
 }
 
-/// Bands of equally many graphs, by distance, each wide enough for its own; neighbours that would
-/// narrow with the distance become one. None of fewer than [`MIN_GRAPHS`].
+/// Bands of equally many graphs by distance, each with the width for its own graphs. Neighbouring bands whose width
+/// would decrease with the distance are merged. Empty with fewer than [`MIN_GRAPHS`].
 fn bands(mut errors: Vec<Error>) -> Vec<Band> {
     if errors.len() < MIN_GRAPHS {
         return Vec::new();

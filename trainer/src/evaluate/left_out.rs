@@ -1,5 +1,5 @@
-//! Errors on design spaces that networks were trained without, as a table: intervals count with them, for
-//! a file from outside is of no design space at all.
+//! Errors on design spaces that were left out of the training, stored as a table. Intervals use them, because a user's
+//! file belongs to no design space.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use anyhow::{Context, Result, ensure};
 use super::intervals::GraphErrors;
 use crate::dataset::LabelKey;
 
-/// Of one design space so many graphs: no space tells more than another, and all of them together stay few
-/// beside the held-out graphs of known spaces, whose intervals would widen past what they need.
+/// Maximum number of graphs of one design space, so that all spaces have the same weight. Together they stay few
+/// relative to the held-out graphs of known spaces, whose intervals would otherwise be too wide.
 const MAX_GRAPHS: usize = 12;
 
-/// Graphs spread evenly over those of a space.
+/// Selects graphs that are spread evenly over those of a space.
 pub fn some_of(graphs: &[GraphErrors]) -> impl Iterator<Item = &GraphErrors> {
     let step = graphs.len().div_ceil(MAX_GRAPHS).max(1);
     graphs.iter().step_by(step)
@@ -28,7 +28,7 @@ fn header(outputs: &[LabelKey]) -> Vec<String> {
         .collect()
 }
 
-/// One row for each graph: space, distance, then an error for each output, empty without label.
+/// Writes one row for each graph: space, distance, then an error for each output, empty without label.
 pub fn write(path: &Path, outputs: &[LabelKey], graphs: &[&GraphErrors]) -> Result<()> {
     let mut writer = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
     writer.write_record(header(outputs))?;
@@ -43,7 +43,7 @@ pub fn write(path: &Path, outputs: &[LabelKey], graphs: &[&GraphErrors]) -> Resu
     Ok(writer.flush()?)
 }
 
-/// What `write` wrote, of the same outputs.
+/// Reads a table that `write` wrote for the same outputs.
 pub fn read(path: &Path, outputs: &[LabelKey]) -> Result<Vec<GraphErrors>> {
     let place = || path.display().to_string();
     let mut reader = csv::Reader::from_path(path).with_context(place)?;

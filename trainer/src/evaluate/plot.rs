@@ -1,4 +1,4 @@
-//! Estimates against labels, one panel an output.
+//! Plots estimates against labels, with one panel for each output.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use plotters::prelude::*;
 use crate::data::Data;
 
 const PANEL: u32 = 320;
-/// Of a panel; thousands would hide each other and make the file megabytes long.
+/// Maximum number of points in a panel. Thousands of points would hide each other and make the file megabytes large.
 const MAX_POINTS: usize = 1000;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Draws the test graphs, or every so many of them, into an SVG file.
+/// Draws the test graphs, or every n-th of them, into an SVG file.
 pub fn write(estimates: &[Vec<f32>], data: &Data, path: &Path) -> Result<()> {
     draw(estimates, data, path).map_err(|e| anyhow!("{}: {e}", path.display()))
 }

@@ -12,7 +12,7 @@ use super::attribution::{Attribution, N_COSTLIEST};
 use crate::data::Data;
 use crate::markdown::{Head, percent, table};
 
-/// Mean errors side by side, then every figure.
+/// A table of mean errors, followed by a table of all figures.
 pub fn markdown(errors: &[OutputError], data: &Data) -> String {
     overview(errors, data) + "\n" + &details(errors)
 }
@@ -40,7 +40,7 @@ fn capped(error: &ErrorSummary) -> String {
     percent((error.n > 0).then_some(error.capped_mape))
 }
 
-/// Heads of [`figures`].
+/// Headings of [`figures`].
 pub const FIGURES: [&str; 7] = [
     "MAPE",
     "median",
@@ -51,7 +51,7 @@ pub const FIGURES: [&str; 7] = [
     "graphs",
 ];
 
-/// Cells of every figure of an error.
+/// Cells with the figures of an error summary.
 pub fn figures(s: &ErrorSummary) -> [String; FIGURES.len()] {
     let [mape, median_ape, p95_ape] =
         [s.mape, s.median_ape, s.p95_ape].map(|error| percent(Some(error)));
@@ -79,7 +79,7 @@ fn details(errors: &[OutputError]) -> String {
     table(&heads, errors.iter().filter(|e| e.error.n > 0).map(row))
 }
 
-/// How many of the costliest operators are found; empty where a network does not estimate them.
+/// A table with the share of the costliest operators that is found; empty if a network does not estimate operators.
 pub fn attributions(attributions: &[Attribution], data: &Data) -> String {
     if attributions.is_empty() {
         return String::new();
@@ -100,7 +100,7 @@ pub fn attributions(attributions: &[Attribution], data: &Data) -> String {
     )
 }
 
-/// How many labels of held-out graphs the intervals hold, and how wide they are.
+/// A table with the coverage of the intervals on held-out graphs, and their widths.
 pub fn intervals(intervals: &[Interval]) -> String {
     let heads = [
         Head::text("output"),
@@ -130,7 +130,7 @@ pub fn intervals(intervals: &[Interval]) -> String {
     )
 }
 
-/// A line of a table in CSV. Errors and shares in percent.
+/// A line of a CSV table. Errors and shares are in percent.
 #[derive(Serialize, Deserialize)]
 pub struct CsvRow {
     /// A network's architecture, or [`Method::id`](crate::baselines::Method::id).
@@ -144,9 +144,9 @@ pub struct CsvRow {
     pub within_5: f64,
     pub within_10: f64,
     pub spearman: f64,
-    /// Graphs that it was measured on.
+    /// Number of graphs that the errors were measured on.
     pub n: usize,
-    /// The fields of [`Fitted`]; absent where a table does not tell.
+    /// The fields of [`Fitted`]; absent if the table does not contain them.
     #[serde(default)]
     pub n_trained: Option<usize>,
     #[serde(default)]
@@ -159,21 +159,21 @@ pub struct CsvRow {
     pub seed: Option<u64>,
 }
 
-/// What a method was fitted with.
+/// The data and the training of a method.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fitted {
-    /// Graphs that it was fitted to.
+    /// Number of graphs that it was fitted to.
     pub n_trained: usize,
-    /// Numbers of an operator or of a graph that it sees and that vary; absent where it sees none.
+    /// Number of varying features of an operator or of a graph; absent if it uses none.
     pub n_features: Option<usize>,
-    /// Of a network.
+    /// Epochs of a network's training.
     pub epochs: Option<Epochs>,
 }
 
-/// How long a network was trained.
+/// The length of a network's training.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Epochs {
-    /// The one whose weights were kept, counted from 1.
+    /// The epoch whose weights were kept, counted from 1.
     pub best: usize,
     pub all: usize,
     /// Seed of the weights.
@@ -205,7 +205,7 @@ impl CsvRow {
     }
 }
 
-/// Every figure, with the method that it is of and what that was fitted with.
+/// Writes all figures, each with its method and the data that this was fitted to.
 pub fn write_csv<'e>(
     path: &Path,
     errors: impl IntoIterator<Item = (&'e str, &'e OutputError, Fitted)>,
@@ -217,7 +217,7 @@ pub fn write_csv<'e>(
     Ok(writer.flush()?)
 }
 
-/// What [`write_csv`] wrote; nothing where the file is absent.
+/// Reads a file that [`write_csv`] wrote; empty if the file is absent.
 pub fn read_csv(path: &Path) -> Result<Vec<CsvRow>> {
     if !path.exists() {
         return Ok(Vec::new());

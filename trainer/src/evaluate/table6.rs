@@ -1,5 +1,5 @@
-//! `litecast-trainer table6`: PerfSAGE's Table 6, specialised and generalised networks on the paper's four
-//! design spaces, with the paper's numbers beside those measured here.
+//! `litecast-trainer table6`: PerfSAGE's Table 6, which compares specialised and generalised networks on four design
+//! spaces, with the paper's numbers beside ours.
 
 mod processors;
 
@@ -62,12 +62,12 @@ pub fn run(args: &Table6Args) -> Result<()> {
     Ok(fs::write(args.results.join("table6.md"), text)?)
 }
 
-/// What a method was fitted to.
+/// The data that a method was fitted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     /// The design space that it is measured on.
     Specialised,
-    /// All that its run took.
+    /// All spaces of its run.
     Generalised,
 }
 
@@ -91,10 +91,10 @@ struct Measured {
     mape: BTreeMap<(&'static str, Column), f64>,
 }
 
-/// In the order of the paper's columns for the NPU.
+/// Metrics in the order of the paper's columns for the NPU.
 const METRICS: [(&str, &str); 2] = [("latency", "latency"), ("sram_peak", "memory")];
 
-/// What a table says of a method on the paper's spaces.
+/// The errors of a method on the paper's spaces, from the rows of a table.
 fn by_column(rows: &[CsvRow], method: &str) -> BTreeMap<(&'static str, Column), f64> {
     let rows = rows.iter().filter(|row| row.method == method && row.n > 0);
     let found = rows.filter_map(|row| {
@@ -105,7 +105,7 @@ fn by_column(rows: &[CsvRow], method: &str) -> BTreeMap<(&'static str, Column), 
     found.collect()
 }
 
-/// MAPE in percent as the paper's Table 6 has it of the NPU: latency, memory.
+/// MAPE in percent for latency and memory on the NPU, from Table 6 of the paper.
 fn paper(method: &str, mode: Mode, space: Space) -> [Option<f64>; 2] {
     let spaces = Space::PAPER.iter();
     let idx = spaces.take_while(|other| **other != space).count();
@@ -118,7 +118,7 @@ fn paper(method: &str, mode: Mode, space: Space) -> [Option<f64>; 2] {
     rows.get(idx).copied().unwrap_or([None; 2])
 }
 
-/// By [`Space::PAPER`]; Vela ran no Transformers then.
+/// By [`Space::PAPER`]. The paper has no numbers for Transformers, which Vela did not support at that time.
 const PERFSAGE_SPECIALISED: [[Option<f64>; 2]; 4] = [
     [Some(2.103), Some(2.758)],
     [Some(1.352), Some(3.599)],
@@ -212,7 +212,7 @@ mod tests {
         assert!(text.contains(specialised), "{text}");
         let ours = "| per-operator | generalised | cnn-kws | - | 1.50 % | - | - |";
         assert!(text.contains(ours), "{text}");
-        // What the paper alone has.
+        // A row with numbers of the paper only.
         let eagle = "| eagle | specialised | cnn-kws | - | - | 35.13 % | 24.57 % |";
         assert!(text.contains(eagle), "{text}");
         assert_eq!(text.matches("| cnn-kws |").count(), 4);

@@ -1,4 +1,4 @@
-//! What is fitted for each target, in folders of the same names as in the engine.
+//! The fits of each target, in folders with the names of the engine's folders.
 
 pub mod cortex_a;
 pub mod cortex_m;

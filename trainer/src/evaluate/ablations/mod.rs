@@ -1,5 +1,5 @@
-//! `litecast-trainer ablations`: what a network loses with each of its ideas. PerfSAGE's Tables 4 and 5
-//! and Figures 3 and 4, and the same for ideas of ours.
+//! `litecast-trainer ablations`: errors of a network with each of its components removed. PerfSAGE's Tables 4 and 5 and
+//! Figures 3 and 4, and the same for components of ours.
 
 mod plot;
 mod tenths;
@@ -38,12 +38,12 @@ pub struct AblationsArgs {
     pub settings: Settings,
 }
 
-/// One thing that is changed.
+/// One change of the settings.
 struct Ablation {
-    /// Of its folder.
+    /// Name of its folder.
     id: &'static str,
     words: &'static str,
-    /// Whether it changes anything of an architecture.
+    /// Whether the change has an effect on an architecture.
     concerns: fn(Architecture) -> bool,
     change: fn(&mut Settings),
 }
@@ -105,12 +105,12 @@ fn ours(architecture: Architecture) -> bool {
     architecture == Architecture::PerOperator
 }
 
-/// Trained with PerfSAGE's loss.
+/// Whether an architecture is trained with PerfSAGE's loss.
 fn hybrid(architecture: Architecture) -> bool {
     !ours(architecture)
 }
 
-/// What was measured of one.
+/// Errors with one change.
 struct Measured {
     words: &'static str,
     errors: Vec<OutputError>,
@@ -176,7 +176,7 @@ fn markdown(measured: &[Measured], settings: &Settings) -> String {
     text
 }
 
-/// PerfSAGE's spaces and the groups of spaces, those that were measured.
+/// PerfSAGE's spaces and the groups of spaces for which errors were measured.
 fn groups(measured: &[Measured]) -> Vec<&'static str> {
     let spaces = Space::PAPER.iter().map(|space| space.id());
     let all = spaces.chain([PERFSAGE_SPACES, NETWORKS, ALL]);
@@ -187,7 +187,7 @@ fn groups(measured: &[Measured]) -> Vec<&'static str> {
     all.filter(is_there).collect()
 }
 
-/// Over targets.
+/// Mean error over all targets.
 fn mean(errors: &[OutputError], metric: &str, group: &str) -> Option<f64> {
     let is_it = |error: &&OutputError| error.metric == metric && error.space == group;
     let of_targets = errors
@@ -199,7 +199,7 @@ fn mean(errors: &[OutputError], metric: &str, group: &str) -> Option<f64> {
     (!of_targets.is_empty()).then(|| of_targets.iter().sum::<f64>() / n)
 }
 
-/// A row for each network, and the picture of the same.
+/// A row for each network, and a link to the picture with the same numbers.
 fn tenths_as_markdown(lines: &[(&str, &Tenths)], picture: &str) -> String {
     let target = lines.first().map_or("", |(_, tenths)| &tenths.target);
     let mut heads = vec![Head::text("changed")];

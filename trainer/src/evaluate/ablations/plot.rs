@@ -1,4 +1,4 @@
-//! Errors by size of the label, a line for each row of the table: PerfSAGE's Figure 3.
+//! Plots errors by size of the label, with a line for each row of the table: PerfSAGE's Figure 3.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use super::tenths::{BINNED_SPACE, N_BINS, Tenths};
 
 const SIZE: (u32, u32) = (960, 480);
-/// Of an error in percent: 0 has no place on a logarithmic axis.
+/// Lower limit of a plotted error in percent, because 0 has no position on a logarithmic axis.
 const LEAST: f64 = 0.01;
 
 /// Draws a line with a name for each network into an SVG file.
@@ -21,7 +21,7 @@ fn draw(lines: &[(&str, &Tenths)], path: &Path) -> Result<(), Box<dyn std::error
     root.fill(&WHITE)?;
     let target = lines.first().map_or("", |(_, tenths)| &tenths.target);
     let title = format!("Latency of {} on {target}", BINNED_SPACE.id());
-    // Whole decades: without the compiler's rules errors are ten times as large.
+    // The axis has whole decades: without the compiler's rules, errors are ten times as large.
     let decades = || {
         let all = lines.iter().flat_map(|(_, tenths)| &tenths.errors);
         all.map(|error| error.max(LEAST).log10())

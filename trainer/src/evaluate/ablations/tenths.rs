@@ -1,4 +1,4 @@
-//! Errors by tenths of the graphs, from the fastest to the slowest.
+//! Errors in each tenth of the graphs, from the fastest to the slowest.
 
 use crate::evaluate::Trained;
 use crate::metrics::summarise;
@@ -10,12 +10,12 @@ pub struct Tenths {
     pub errors: Vec<f64>,
 }
 
-/// The output and the space of PerfSAGE's Figure 3; the paper has them on a CPU.
+/// The output and the space of PerfSAGE's Figure 3. The paper's figure is for a CPU.
 const BINNED_METRIC: &str = "latency";
 pub const BINNED_SPACE: Space = Space::CNN_IMAGENET;
 pub const N_BINS: usize = 10;
 
-/// By the labels of the first target; none where there are too few.
+/// Tenths by the labels of the first target; `None` if there are too few graphs.
 pub fn tenths(estimates: &[Vec<f32>], trained: &Trained) -> Option<Tenths> {
     let data = &trained.data;
     let mut outputs = data.outputs.iter();

@@ -10,10 +10,10 @@ use super::super::table::{self, CsvRow};
 use crate::markdown::{self, Head, percent};
 use crate::spaces::Space;
 
-/// Of the results: tables of one method each or, of a network, of one seed.
+/// Folder in the results with one table for each method or, for a network, for each seed.
 const FOLDER: &str = "processors";
 
-/// Nothing where no table of processors is there.
+/// Empty if there are no tables of processors.
 pub fn markdown(results: &Path) -> Result<String> {
     let rows = read(&results.join(FOLDER))?;
     if rows.is_empty() {
@@ -48,7 +48,7 @@ fn read(folder: &Path) -> Result<Vec<CsvRow>> {
     Ok(tables?.into_iter().flatten().collect())
 }
 
-/// A row for each method and space, of all its seeds.
+/// A row for each method and space, with all its seeds.
 fn measured(rows: &[CsvRow]) -> String {
     let rows = || {
         rows.iter()
@@ -88,7 +88,7 @@ fn measured(rows: &[CsvRow]) -> String {
     markdown::table(&heads, lines)
 }
 
-/// Graphs trained on and measured on, features and, for each seed, epochs.
+/// Number of graphs for training and for the measurement, number of features, and the epochs of each seed.
 fn facts(rows: &[&CsvRow]) -> [String; 4] {
     let number = |n: Option<usize>| n.map_or("-".to_owned(), |n| n.to_string());
     let of_seeds: BTreeMap<u64, String> = rows
@@ -113,7 +113,7 @@ fn facts(rows: &[&CsvRow]) -> [String; 4] {
     ]
 }
 
-/// Of pairs of mean and median, one for each seed.
+/// Cells of pairs of mean and median error, one pair for each seed.
 fn errors(pairs: &[[f64; 2]]) -> String {
     let mean = |k: usize| pairs.iter().map(|pair| pair[k]).sum::<f64>() / pairs.len() as f64;
     let [mean_error, median] = [mean(0), mean(1)].map(|error| percent(Some(error)));
@@ -132,7 +132,7 @@ fn errors(pairs: &[[f64; 2]]) -> String {
 /// Errors of CPU latency, CPU energy and Edge TPU latency, by [`Space::PAPER`].
 type Paper = [[Option<f64>; 3]; 4];
 
-/// Tables 6 and 7.
+/// Tables 6 and 7 of the paper.
 const PAPER: [(&str, Paper); 4] = [
     (
         "PerfSAGE, specialised",
@@ -191,7 +191,7 @@ fn papers() -> String {
 mod tests {
     use super::*;
 
-    /// Two seeds and a baseline, of a table as `evaluate` writes it.
+    /// Two seeds and a baseline, from a table in the format of `evaluate`.
     #[test]
     fn seeds_stand_in_one_row() {
         let results = tempfile::tempdir().unwrap();

@@ -1,20 +1,20 @@
-//! Many costs that are not negative, of which few networks tell some: least absolute deviations by
-//! least squares whose weights follow the deviations.
+//! Least absolute deviations with many non-negative costs, some of which occur in few networks only. Solved by
+//! iteratively reweighted least squares.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 
-/// Rounds of weights: later ones change estimates by less than their error.
+/// Rounds of reweighting. Further rounds change the estimates by less than their error.
 const N_ROUNDS: usize = 9;
-/// Smaller relative deviations weigh as this one.
+/// Relative deviations below this have the weight of this one.
 const MIN_DEVIATION: f64 = 0.02;
-/// Sweeps over the costs in each round, and the change of a cost, relative to its largest part of a
-/// network, after which they end.
+/// Coordinate descent in a round ends after this many sweeps, or when no cost changes by more than the tolerance,
+/// relative to its largest part of a network.
 const MAX_SWEEPS: usize = 20_000;
 const TOLERANCE: f64 = 1e-7;
 
-/// `x ≥ 0` that makes `Σ weight · |row · x − 1|` small. Rows are sparse: value by column.
+/// Minimises `Σ weight · |row · x − 1|` over `x ≥ 0`. Rows are sparse: value by column.
 pub fn least_deviations(
     rows: &[BTreeMap<usize, f64>],
     row_weights: &[f64],
@@ -64,7 +64,7 @@ impl Normal {
     }
 }
 
-/// One cost after the other is put where it is best beside the others, which converges because the
+/// Coordinate descent: sets one cost after the other to its optimum with the others fixed. It converges because the
 /// problem is convex.
 fn descend(normal: &Normal, mut x: Vec<f64>) -> Vec<f64> {
     let mut residual: Vec<f64> = (normal.gram.iter().zip(&normal.right))
@@ -106,8 +106,7 @@ mod tests {
             .collect()
     }
 
-    /// Two costs and one of 0, which rows meet exactly, but for one outlier that least squares would
-    /// follow.
+    /// Two positive costs and one of 0 that fit all rows exactly, and one outlier that would move a least squares fit.
     #[test]
     fn costs_are_found_beside_an_outlier() {
         let mut rows: Vec<_> = [

@@ -1,5 +1,5 @@
-//! `litecast-trainer fit-cpu-operators`: counted instructions of whole networks → what each kind of
-//! operator costs, on networks of one side of the split, with the error on the other.
+//! `litecast-trainer fit-cpu-operators`: counted instructions of whole networks → costs of each kind of operator. They
+//! are fitted to one side of the split, and their error is measured on the other.
 
 pub mod boards;
 pub mod fit;
@@ -38,7 +38,7 @@ pub struct FitCpuOperatorsArgs {
     pub out: PathBuf,
 }
 
-/// Estimates of a processor's latency.
+/// Estimated latencies on a processor.
 #[derive(Clone, Debug, Default)]
 pub struct Sum {
     /// Milliseconds by graph id.
@@ -49,7 +49,7 @@ pub struct Sum {
 /// By target.
 pub type Sums = BTreeMap<String, Sum>;
 
-/// The networks of a dataset that instructions were counted of.
+/// The networks of a dataset whose instructions were counted.
 pub struct CountedNetworks(Vec<Network>);
 
 impl CountedNetworks {
@@ -59,7 +59,7 @@ impl CountedNetworks {
         Ok(Self(networks(&graphs)?))
     }
 
-    /// What reports say of them with these costs, in the unit of the dataset's labels.
+    /// Estimates with these costs, in the unit of the dataset's labels.
     pub fn sums(&self, costs: &Costs) -> Sums {
         let sum = |costs: &TargetCosts| {
             let board = Constants::shipped().board(&costs.target);
@@ -81,8 +81,8 @@ impl CountedNetworks {
             .collect()
     }
 
-    /// Costs fitted to all networks but those of a design space and those of the validation side, as a
-    /// network is trained without it; without intervals.
+    /// Costs fitted to all networks except those of a design space and of the validation side, like a network that is
+    /// trained without the space. Without intervals.
     pub fn costs_without(&self, space: &str, settings: &Settings) -> Result<Costs> {
         let is_used = |network: &Network| {
             let side = side(&network.structure_hash, &network.space, settings);
@@ -120,7 +120,7 @@ struct Network {
     space: String,
     side: Side,
     is_int8: bool,
-    /// Takes several inputs at a time.
+    /// Whether the batch size is greater than 1.
     is_batched: bool,
     operators: Vec<KernelCounts>,
     inference: KernelCounts,
@@ -156,7 +156,7 @@ fn networks(graphs: &[GraphLabels]) -> Result<Vec<Network>> {
     counted.map(network).collect()
 }
 
-/// Those that instructions were counted on, the fastest first.
+/// The processors whose instructions were counted, the fastest first.
 fn targets(networks: &[Network]) -> Vec<String> {
     let targets = networks
         .iter()
@@ -252,7 +252,7 @@ fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
         if costs[column] > 0.0
             && let Some(kernel) = kernels.get_mut(kernel)
         {
-            // Six digits: counts repeat to four.
+            // Six digits are enough, because repeated counts differ in the fourth.
             let cost = format!("{:.5e}", costs[column]).parse()?;
             kernel.instructions.insert(term.to_owned(), cost);
         }
@@ -260,7 +260,7 @@ fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
     Ok(kernels)
 }
 
-/// So that each design space weighs alike, but for the smallest and largest.
+/// Weights of networks. Each design space has the same total weight, except for the smallest and the largest ones.
 fn weights(training: &[Counted]) -> Vec<f64> {
     let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
     for (network, _) in training {
@@ -286,8 +286,8 @@ fn is_unusual(costs: &TargetCosts, network: &Network) -> bool {
     costs.is_unusual(&network.operators, &parts(costs, network))
 }
 
-/// Split conformal prediction on networks of the class that nothing was fitted to, and what others say
-/// of it.
+/// Sets the interval of one class by split conformal prediction on networks that nothing was fitted to, and measures it
+/// on the test networks.
 fn class(
     costs: &TargetCosts,
     unusual: bool,

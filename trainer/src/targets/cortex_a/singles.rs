@@ -1,6 +1,6 @@
-//! `litecast-trainer fit-cpu-singles`: counted instructions of files of one operator each, which
-//! `trainer/python/single_operators.py` writes → what those operators cost that no network of the fit has,
-//! and what bounds those that were never counted.
+//! `litecast-trainer fit-cpu-singles`: counted instructions of files with one operator each, which
+//! `trainer/python/single_operators.py` writes → costs of operators that no fitted network contains, and a bound for
+//! operators that were never counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -35,7 +35,7 @@ pub struct FitCpuSinglesArgs {
 /// A counted operator.
 struct Sample {
     kernel: String,
-    /// Without its numbers.
+    /// Name of the operator, without its element type.
     kind: String,
     counts: KernelCounts,
     instructions: f64,
@@ -78,7 +78,8 @@ pub fn run(args: &FitCpuSinglesArgs) -> Result<()> {
     fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
 }
 
-/// The last operator of a file, less what an inference and the operators before it take.
+/// The sample of the last operator of a file. `total` are its instructions, without those of the inference and of
+/// earlier operators.
 fn sample(path: &Path, total: f64) -> Result<Sample> {
     let bytes = fs::read(path).with_context(|| format!("could not read {}", path.display()))?;
     let model = tflite::parse(&bytes)?;
@@ -149,11 +150,11 @@ fn kernel_of(samples: &[&Sample]) -> SingleKernel {
     }
 }
 
-/// Of an operator that was counted in one shape, and the most that is said of one that was counted in more:
-/// what comes of extrapolating from another size.
+/// Interval factor of an operator that was counted in one shape, and the upper limit for operators that were counted in
+/// several: extrapolation to another size may be off by this much.
 const SINGLE_SHAPE_FACTOR: f64 = 8.0;
 
-/// What all kinds have in common, in logarithms: kinds differ by orders of magnitude.
+/// The general cost of operators. Errors are logarithms, because kinds of operators differ by orders of magnitude.
 fn bound(samples: &[Sample]) -> Bound {
     let kinds: BTreeSet<&str> = samples.iter().map(|s| s.kind.as_str()).collect();
     let of = |without: Option<&str>| {
@@ -174,7 +175,7 @@ fn bound(samples: &[Sample]) -> Bound {
                         .exp()
                 })
                 .collect();
-            // Each kind once, by its worst element type and shape of every ten.
+            // Each kind counts once, with the quantile over its element types and shapes.
             conformal_quantile(own.into_iter())
         })
         .collect();
@@ -185,8 +186,8 @@ fn bound(samples: &[Sample]) -> Bound {
     }
 }
 
-/// Medians, one after the other: of operators without products, what a small one takes, then what each value
-/// takes besides; then what each product takes.
+/// Medians, one after the other: the cost of a small operator without products, then the cost per value of a large one,
+/// then the cost per product.
 fn common(samples: &[&Sample]) -> Bound {
     let median = |mut of: Vec<f64>| {
         of.sort_by(f64::total_cmp);
@@ -211,8 +212,8 @@ fn common(samples: &[&Sample]) -> Bound {
 const SMALL_VALUES: f64 = 300.0;
 const LARGE_VALUES: f64 = 5_000.0;
 
-/// Operators without products are counted on one processor: their kernels have none of the instructions
-/// that the others lack, so that the others execute the same.
+/// Copies the costs of operators without products from one processor to the others. They are counted on one processor
+/// only, because their kernels use none of the instructions by which processors differ.
 fn share(targets: &mut [SingleTarget]) {
     let all: BTreeMap<String, SingleKernel> = targets
         .iter()
@@ -269,7 +270,7 @@ fn print(target: &SingleTarget, samples: &[Sample]) {
          times and over {:.1}",
         bound.per_operator, bound.per_value, bound.per_mac, bound.n_kinds, bound.interval_factor
     );
-    // Where networks were fitted, single operators check the fit.
+    // For kernels that were also fitted to networks, single operators check that fit.
     let known = Costs::shipped().target(&target.target);
     let ratios = samples.iter().filter_map(|sample| {
         let found = known?.instructions(&sample.counts)?;

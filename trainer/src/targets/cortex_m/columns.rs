@@ -4,8 +4,8 @@ use litecast::targets::cortex_m::Term::{self, *};
 
 use super::fit::Column;
 
-/// Convolutions and dense layers share a cost: a dense layer reads as many weights for one row of inputs
-/// as a convolution does for two.
+/// Convolutions and dense layers share a cost: a dense layer reads as many weights for one row of inputs as a
+/// convolution reads for two.
 pub const ST_EDGE_AI: &[Column] = &[
     &[(ConvolutionProducts, 1.0), (DenseProducts, 2.0)],
     &[(CopiedInputs, 1.0)],
@@ -40,9 +40,9 @@ pub const TFLITE_MICRO: &[Column] = &[
     &[(ElementwiseOutputs, 1.0)],
 ];
 
-/// An ESP32 reads its flash through a cache, in lines of 32 bytes: 8 clocks for the command, 12 for the
-/// address, 4 for the mode and 128 for the data over two wires. ESP-IDF clocks it at 40 MHz unless it is told
-/// otherwise, the processor runs at 240 MHz: 152 × 6 cycles a line. Weights are read once an operator.
+/// An ESP32 reads its flash through a cache with lines of 32 bytes: 8 clocks for the command, 12 for the address, 4 for
+/// the mode and 128 for the data over two wires. ESP-IDF's default clock for the flash is 40 MHz, and the processor
+/// runs at 240 MHz: 152 × 6 cycles per line. Each operator reads its weights once.
 pub const ESP_FLASH: &[(Term, f64)] = &[(WeightBytes, 152.0 * 6.0 / 32.0)];
 
 pub const ESP_NN: &[Column] = &[
@@ -56,11 +56,11 @@ pub const ESP_NN: &[Column] = &[
     &[(ElementwiseOutputs, 1.0)],
 ];
 
-/// The NPU waits for memory, most of all for weights in external flash.
+/// The NPU waits for memory, mostly for weights in external flash.
 pub const NEURAL_ART: &[Column] = &[&[(ActivationBytes, 1.0)], &[(WeightBytes, 1.0)]];
 
-/// One cost for all products; values that other operators write count as some products each, so that no
-/// operator is free.
+/// One cost for all products. Values that other operators write count as a number of products each, so that no operator
+/// is free.
 pub const PRODUCTS: &[Column] = &[&[
     (ConvolutionProducts, 1.0),
     (DenseProducts, 1.0),
@@ -71,7 +71,7 @@ pub const PRODUCTS: &[Column] = &[&[
     (ElementwiseOutputs, 10.0),
 ]];
 
-/// The simplest estimate.
+/// The simplest estimate: one cost for all multiply-accumulates.
 pub const MACS_ALONE: &[Column] = &[&[
     (ConvolutionProducts, 1.0),
     (DenseProducts, 1.0),

@@ -1,4 +1,4 @@
-//! Errors on networks, families and boards that nothing was fitted to, and the intervals that follow.
+//! Errors on networks, families and boards that were left out of the fit, and the intervals that follow from them.
 
 use std::collections::BTreeSet;
 
@@ -10,19 +10,18 @@ use super::fit::{Factors, Fit, Model, Row, nearest};
 use super::measured::{MeasuredEnergy, Measurement, Power};
 use crate::metrics::conformal_quantile;
 
-/// A measured latency beside estimates by fits without it.
+/// A measured latency with estimates by fits without it.
 pub struct LeftOut<'r> {
     pub row: &'r Row,
-    /// The network left out on every board.
+    /// Estimate with the network left out on all boards.
     pub network_ms: f64,
-    /// Its family left out on every board.
+    /// Estimate with the network's family left out on all boards.
     pub family_ms: f64,
-    /// Its board left out whole, and its network on every board; absent where no other board was
-    /// measured.
+    /// Estimate with the whole board left out, and the network on all boards; absent if no other board was measured.
     pub board_ms: Option<f64>,
-    /// The network left out, from multiply-accumulates alone.
+    /// Estimate with the network left out, from multiply-accumulates alone.
     pub macs_alone_ms: f64,
-    /// The network left out, from all counts, where one cost of products may have been chosen instead.
+    /// Estimate with the network left out, from all counts, even if the model with one cost of products was chosen.
     pub all_counts_ms: f64,
 }
 
@@ -31,7 +30,7 @@ impl LeftOut<'_> {
         self.row.measured.latency_ms
     }
 
-    /// How far off an estimate is, as a factor of 1 or more.
+    /// The error of an estimate as a factor of at least 1.
     fn factor(&self, estimate_ms: f64) -> f64 {
         let ratio = estimate_ms / self.measured_ms();
         ratio.max(1.0 / ratio)
@@ -41,13 +40,13 @@ impl LeftOut<'_> {
 /// All left-out estimates of one runtime.
 pub struct Evaluation<'r> {
     pub runtime: &'static str,
-    /// Cores on which one cost of products is better than all counts; see [`Choice`].
+    /// Cores for which one cost of products is better than all counts; see [`Choice`].
     pub simple_cores: BTreeSet<&'static str>,
     pub factors: Factors,
     pub left_out: Vec<LeftOut<'r>>,
 }
 
-/// Of every row, by fits without it.
+/// Estimates of each row by fits without it.
 struct Estimates {
     network_ms: Vec<f64>,
     family_ms: Vec<f64>,
@@ -66,7 +65,7 @@ impl Estimates {
     }
 }
 
-/// The model with one cost of products, as [`Model::columns`] of the boards of few networks.
+/// The model with [`PRODUCTS`] as its columns, for cores of which few networks were measured.
 pub fn products(model: &Model) -> Model {
     Model {
         columns: PRODUCTS,
@@ -74,12 +73,12 @@ pub fn products(model: &Model) -> Model {
     }
 }
 
-/// Which of two models a core's estimates are made with: all counts, or one cost of products. For each row
-/// the choice is made without its network, so that its error is of the choice as well.
+/// The choice between two models for each core: all counts, or one cost of products. The choice for a row is made
+/// without its network, so that the measured error includes the error of the choice.
 struct Choice {
     products: Estimates,
     is_simple: Vec<bool>,
-    /// By the choice over all rows.
+    /// Cores for which one cost of products was chosen, with all rows.
     simple_cores: BTreeSet<&'static str>,
 }
 
@@ -111,8 +110,8 @@ impl Choice {
     }
 }
 
-/// Whether a model's mean error on latencies of a core and its nearest, each network left out, is below
-/// another's.
+/// Whether the mean error of `model` on latencies of a core and of its nearest core, with each network left out, is
+/// below that of `other`.
 fn is_better(model: &Model, other: &Model, rows: &[&Row], core: &str) -> Result<bool> {
     let cores = [Some(core), nearest(core)];
     let mean_error = |model: &Model| -> Result<f64> {
@@ -128,19 +127,19 @@ fn is_better(model: &Model, other: &Model, rows: &[&Row], core: &str) -> Result<
     Ok(mean_error(model)? < mean_error(other)?)
 }
 
-/// An interval's factor, and how many left-out estimates it held.
-pub struct Promise {
+/// The factor of an interval, and the share of left-out estimates inside it.
+pub struct Interval {
     pub factor: f64,
     pub coverage_percent: f64,
 }
 
-/// Fewer left-out estimates do not tell which factor holds nine of ten: the interval then reaches
-/// [`FEW_FACTOR`] times as far as the worst of them.
-const FEW: usize = 9;
-const FEW_FACTOR: f64 = 1.25;
+/// With fewer left-out estimates, the factor that contains nine in ten is unknown. The interval then has [`FEW_ESTIMATES_FACTOR`]
+/// times the largest factor.
+const MIN_ESTIMATES: usize = 9;
+const FEW_ESTIMATES_FACTOR: f64 = 1.25;
 
 impl<'r> Evaluation<'r> {
-    /// Fits once for each network, family and board of `rows`.
+    /// Evaluates a model by one fit for each network, family and board of `rows`.
     pub fn of(model: &Model, rows: Vec<&'r Row>) -> Result<Self> {
         let macs_alone = Model {
             columns: MACS_ALONE,
@@ -186,9 +185,9 @@ impl<'r> Evaluation<'r> {
             .collect()
     }
 
-    /// Of the core's own estimates; where a core has few boards, those of all cores of the runtime, a
-    /// board left out counting as well.
-    pub fn promise(&self, core: &str) -> Promise {
+    /// The interval of a core, from the core's own left-out estimates. If each board has its own factor, it follows
+    /// from all cores of the runtime and also from estimates with the board left out.
+    pub fn interval(&self, core: &str) -> Interval {
         let rows: Vec<(&Measurement, f64)> = match self.factors {
             Factors::Board => self
                 .left_out
@@ -214,7 +213,7 @@ impl<'r> Evaluation<'r> {
                 .filter(|(other, _)| other.network != measured.network);
             *factor <= interval_factor(others.map(|(_, factor)| *factor).collect())
         });
-        Promise {
+        Interval {
             coverage_percent: 100.0 * held.count() as f64 / rows.len().max(1) as f64,
             factor: interval_factor(rows.iter().map(|(_, factor)| *factor).collect()),
         }
@@ -222,8 +221,8 @@ impl<'r> Evaluation<'r> {
 }
 
 impl Evaluation<'_> {
-    /// The interval's factor for a board that was not measured, of a core that others have: that of boards
-    /// left out whole, where boards have no factors of their own.
+    /// The interval factor for an unmeasured board with a measured core, from estimates with whole boards left out.
+    /// `None` if each board has its own factor.
     pub fn transferred_factor(&self, core: &str) -> Option<f64> {
         if self.factors != Factors::CoreAndRelease {
             return None;
@@ -248,14 +247,18 @@ impl Evaluation<'_> {
     }
 }
 
-/// The factor that holds nine of ten.
+/// The factor that contains nine in ten of `factors`.
 fn interval_factor(factors: Vec<f64>) -> f64 {
     let n = factors.len();
     let factor = conformal_quantile(factors.into_iter()).unwrap_or(1.0);
-    if n < FEW { factor * FEW_FACTOR } else { factor }
+    if n < MIN_ESTIMATES {
+        factor * FEW_ESTIMATES_FACTOR
+    } else {
+        factor
+    }
 }
 
-/// Estimates of each row by a fit without the rows that `is_left_out` with it; `None` where none is left.
+/// Estimates of each row by a fit without the rows that `is_left_out` selects for it; `None` if no row remains.
 fn without(
     model: &Model,
     rows: &[&Row],
@@ -299,13 +302,13 @@ pub fn n_networks(left_out: &[&LeftOut]) -> usize {
     networks.collect::<BTreeSet<_>>().len()
 }
 
-/// Of one of the estimates, uncapped, over the latencies that have it.
+/// Uncapped errors of one of the estimates, over the latencies that have it.
 pub fn errors(left_out: &[&LeftOut], estimate_ms: impl Fn(&LeftOut) -> Option<f64>) -> Errors {
     let error = |left: &&LeftOut| Some(100.0 * (estimate_ms(left)? / left.measured_ms() - 1.0));
     summary(left_out.iter().filter_map(error).collect())
 }
 
-/// Of signed errors in percent, what is published of their sizes.
+/// Summarises signed errors in percent.
 pub fn summary(signed: Vec<f64>) -> Errors {
     let n = signed.len();
     let bias = signed.iter().sum::<f64>() / n.max(1) as f64;
@@ -332,7 +335,7 @@ pub fn summary(signed: Vec<f64>) -> Errors {
     }
 }
 
-/// Power of a board, and the error of power times latency with a network left out of both.
+/// The power of a board, and the error of power times latency with a network left out of both fits.
 pub fn energy(left_out: &[&LeftOut], energies: &[MeasuredEnergy], power: &Power) -> Result<Energy> {
     let measured = energies.iter().filter_map(|energy| {
         let submission = power
@@ -384,7 +387,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Five significant digits: more than the latencies have.
+/// Five significant digits, which is more than the latencies have.
 pub fn rounded(value: f64) -> f64 {
     format!("{value:.4e}")
         .parse()

@@ -1,8 +1,8 @@
-//! Costs of counts, and factors of cores, releases and boards, from measured latencies.
+//! Fits costs of counts, and factors of cores, releases and boards, to measured latencies.
 //!
-//! Costs are a robust fit that is not negative; factors are a robust fit of the logarithms of what the costs
-//! leave. The two are made in turn until they settle: their product is what is fitted, so that neither is a
-//! linear problem while the other is free, which a library for linear least squares or deviations would need.
+//! Costs are non-negative and fitted robustly. Factors are fitted robustly to the logarithms of the residuals. The two
+//! fits alternate until they converge: cycles are the product of both, so that neither is a linear problem while the
+//! other is unknown, as a library for linear least squares or deviations would require.
 
 use std::collections::BTreeMap;
 
@@ -29,25 +29,25 @@ impl Row {
 /// Counts that share one cost, each with its multiple of it.
 pub type Column = &'static [(Term, f64)];
 
-/// What is fitted for one runtime.
+/// The model of one runtime.
 pub struct Model {
     pub runtime: &'static str,
     pub columns: &'static [Column],
-    /// Cycles for one of a count that are known and not fitted.
+    /// Known cycles per count, which are not fitted.
     pub known: &'static [(Term, f64)],
-    /// What latencies of equal counts differ by.
+    /// The factors by which latencies of equal counts differ.
     pub factors: Factors,
-    /// The core, or the board, whose factor is 1: the one with the most latencies, so that the costs do
-    /// not have to follow another's first.
+    /// The core, or the board, whose factor is 1. It is the one with the most latencies, so that the costs follow it
+    /// from the first iteration on.
     pub reference: &'static str,
 }
 
-/// What a row's cycles are multiplied with.
+/// The factors that a row's cycles are multiplied with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Factors {
-    /// One for its core, one for its release, and one for ST Edge AI's option `-O time`.
+    /// One factor for the core, one for the release, and one for ST Edge AI's option `-O time`.
     CoreAndRelease,
-    /// One for its board. Boards differ by how the runtime was built.
+    /// One factor for the board, because boards differ in how the runtime was built.
     Board,
     None,
 }
@@ -57,7 +57,7 @@ pub enum Factors {
 enum Factor {
     Core(&'static str),
     Release(Release),
-    /// Programs made for time by [`Release::Since9`]; earlier releases made no others.
+    /// Programs compiled with `-O time` by [`Release::Since9`]; with earlier releases there are none.
     MadeForTime,
     Board {
         board: String,
@@ -65,7 +65,7 @@ enum Factor {
     },
 }
 
-/// Releases of ST Edge AI whose programs run alike. Those of 8 are the ones that factors are relative to.
+/// Releases of ST Edge AI with the same performance. Factors are relative to those of 8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Release {
     Before8,
@@ -87,22 +87,22 @@ impl Release {
     }
 }
 
-/// CoreMark per MHz, as Arm publishes it. A core's factor is drawn towards its inverse, and one that was not
-/// measured follows it from the core that is [`NEAREST_PIPELINE`].
+/// CoreMark per MHz as published by Arm. A core's factor is drawn towards the inverse. The factor of an unmeasured core
+/// follows from the ratio to its [`NEAREST_PIPELINE`].
 const CORE_MARKS_PER_MHZ: &[(&str, f64)] = &[
     ("cortex-m4", 3.42),
     ("cortex-m33", 4.02),
     ("cortex-m7", 5.01),
 ];
 
-/// Cores that issue one instruction a cycle and have no caches.
+/// Cores that issue one instruction per cycle and have no caches, with the measured core that they are derived from.
 const NEAREST_PIPELINE: &[(&str, &str)] =
     &[("cortex-m4", "cortex-m33"), ("cortex-m33", "cortex-m4")];
 
-/// Weight of CoreMark beside one latency.
+/// Weight of the CoreMark prior relative to one latency.
 const CORE_MARK_WEIGHT: f64 = 0.05;
 
-/// Cores that run the same instructions as another, which stands in where no board with it was measured.
+/// Cores that run the same instructions as another core. The other one is used if no board with the core was measured.
 const NEAREST: &[(&str, &str)] = &[("cortex-m7", "cortex-m33"), ("cortex-m33", "cortex-m7")];
 
 pub fn nearest(core: &str) -> Option<&'static str> {
@@ -114,29 +114,32 @@ fn second_of<'t, T>(table: &'t [(&str, T)], first: &str) -> Option<&'t T> {
     found.map(|(_, second)| second)
 }
 
-/// Costs and factors are made in turn until no factor changes by more than this, relative to itself.
+/// Costs and factors are fitted in turn until no factor changes by more than this, relative to itself.
 const TOLERANCE: f64 = 1e-6;
-/// Turns at most; the runtimes that are fitted settle in fewer.
+/// Maximum number of iterations; all fitted runtimes converge earlier.
 const MAX_TURNS: usize = 1000;
-/// Times of single operators beside those of whole networks.
+/// Weight of latencies of single operators relative to those of whole networks.
 const OPERATOR_WEIGHT: f64 = 0.5;
-/// Logarithms that a factor leaves count less from here on: about the noise between networks.
+/// Huber threshold for logarithmic residuals: about the noise between networks.
 const HUBER: f64 = 0.05;
 
 /// Fitted costs and factors.
 #[derive(Clone, Debug, Default)]
 pub struct Fit {
-    /// Cycles by [`Term`].
+    /// Cycles per count.
     pub costs: BTreeMap<Term, f64>,
-    /// Logarithms.
+    /// Logarithms of factors.
     factors: BTreeMap<Factor, f64>,
 }
 
 impl Model {
-    /// Fits to `rows`, which are all of this runtime.
+    /// Fits to `rows`, which must all be of this runtime.
     pub fn fit(&self, rows: &[&Row]) -> Result<Fit> {
         ensure!(!rows.is_empty(), "expected latencies, found none");
-        let of_rows: Vec<Vec<Factor>> = rows.iter().map(|row| self.of(&row.measured)).collect();
+        let of_rows: Vec<Vec<Factor>> = rows
+            .iter()
+            .map(|row| self.factors_of(&row.measured))
+            .collect();
         let mut fit = Fit::default();
         for factor in of_rows.iter().flatten() {
             fit.factors
@@ -152,8 +155,8 @@ impl Model {
         Ok(fit)
     }
 
-    /// Of a row.
-    fn of(&self, measured: &Measurement) -> Vec<Factor> {
+    /// The factors of a measurement.
+    fn factors_of(&self, measured: &Measurement) -> Vec<Factor> {
         match self.factors {
             Factors::None => Vec::new(),
             Factors::Board => vec![Factor::Board {
@@ -171,7 +174,7 @@ impl Model {
         }
     }
 
-    /// Whether the others are relative to a factor, which is 1.
+    /// Whether other factors are relative to this one, which is 1.
     fn is_reference(&self, factor: &Factor) -> bool {
         match factor {
             Factor::Core(core) => *core == self.reference,
@@ -217,17 +220,17 @@ impl Model {
         self.cycles(fit, row) / (1e3 * row.measured.clock_mhz)
     }
 
-    /// By which `measured` takes longer than the reference.
+    /// The factor by which `measured` takes longer than the reference.
     pub fn factor(&self, fit: &Fit, measured: &Measurement) -> f64 {
-        let factors = self.of(measured).into_iter();
+        let factors = self.factors_of(measured).into_iter();
         factors.map(|factor| fit.log(&factor)).sum::<f64>().exp()
     }
 }
 
-/// Share of a row's cycles that fitted costs have to tell at least, where known ones would tell all.
+/// Minimum share of a row's cycles that is left for the fitted costs, even if known costs explain all of them.
 const MIN_SHARE: f64 = 0.05;
 
-/// The logarithm that is expected of a factor before a latency is seen.
+/// The prior of a factor's logarithm.
 fn expected(factor: &Factor) -> Option<f64> {
     let Factor::Core(core) = factor else {
         return None;
@@ -242,7 +245,7 @@ impl Fit {
         costs.map(|(term, cost)| cost * row.count(*term)).sum()
     }
 
-    /// Of a factor, whether it was fitted or not.
+    /// The logarithm of a factor, fitted or derived.
     fn log(&self, factor: &Factor) -> f64 {
         if let Some(log) = self.factors.get(factor) {
             return *log;
@@ -250,12 +253,12 @@ impl Fit {
         match factor {
             Factor::Core(core) => self.log_of_unmeasured(core),
             Factor::Board { core, .. } => self.log_of_boards(core),
-            // As the newest release whose programs were fitted.
+            // The same as for the newest release whose programs were fitted.
             Factor::Release(_) | Factor::MadeForTime => 0.0,
         }
     }
 
-    /// What CoreMark tells of a core beside the nearest one that was measured.
+    /// The prior of an unmeasured core, corrected by the residual of the nearest measured core.
     fn log_of_unmeasured(&self, core: &'static str) -> f64 {
         let expected_of = |core| expected(&Factor::Core(core)).unwrap_or(0.0);
         let near = second_of(NEAREST_PIPELINE, core).copied();
@@ -263,8 +266,8 @@ impl Fit {
         expected_of(core) + near.map_or(0.0, |(near, log)| log - expected_of(near))
     }
 
-    /// The mean of the boards with a core; where none was measured, with the core that [`NEAREST`] names, or
-    /// else of all.
+    /// The mean over boards with a core; if there are none, over boards with the core that [`NEAREST`] names, or over
+    /// all boards.
     fn log_of_boards(&self, core: &str) -> f64 {
         let boards = self
             .factors
@@ -285,7 +288,7 @@ impl Fit {
         mean(own.unwrap_or_else(|| boards.iter().map(|(_, log)| *log).collect()))
     }
 
-    /// The mean of boards that were measured, as a factor.
+    /// The geometric mean of the factors of measured boards.
     pub fn factor_of(&self, boards: &[&str]) -> Option<f64> {
         let logs = boards.iter().map(|name| {
             let mut all = self.factors.iter();
@@ -297,8 +300,8 @@ impl Fit {
         Some(mean(logs.collect::<Option<Vec<f64>>>()?).exp())
     }
 
-    /// One factor after the other is put where it is best beside the others, which finds the best of all
-    /// because the sum of what counts is convex and smooth. The largest change of a factor, as [`TOLERANCE`].
+    /// Coordinate descent: sets one factor after the other to its optimum with the others fixed. It finds the global
+    /// optimum, because the loss is convex and smooth. Returns the largest change of a factor, for [`TOLERANCE`].
     fn refit(
         &mut self,
         model: &Model,
@@ -329,8 +332,9 @@ impl Fit {
         changes.fold(0.0, f64::max)
     }
 
-    /// What one logarithm changes by: the mean of what is left, where much counts less, drawn to what was
-    /// expected. Of a board, the median: few networks were measured on each, which no other factor shares.
+    /// The change of one logarithm: the mean of the residuals, in which large residuals have less weight, drawn towards
+    /// the prior. For a board it is the median, because few networks were measured on each board, and no other factor
+    /// shares them.
     fn step(
         &self,
         factor: &Factor,
@@ -376,8 +380,7 @@ fn combined(row: &Row, column: Column) -> f64 {
         .sum()
 }
 
-/// A network that a board ran under several releases, or with several sets of weights, counts less each
-/// time.
+/// A network that a board ran under several releases, or with several sets of weights, has less weight each time.
 fn weights(rows: &[&Row]) -> Vec<f64> {
     let key = |row: &Row| {
         let measured = &row.measured;
@@ -458,7 +461,7 @@ mod tests {
         }
     }
 
-    /// Cycles made of costs, cores and releases are taken apart again.
+    /// Rows that are made from costs, cores and releases: the fit recovers these.
     #[test]
     fn costs_and_factors_that_made_the_rows_are_found() {
         let cycles = |counts: [f64; 3]| 0.5 * counts[0] + counts[1] + 9.0 * counts[2];

@@ -16,13 +16,12 @@ pub struct Measurement {
     pub board: String,
     /// Release of the runtime.
     pub version: String,
-    /// Whether ST Edge AI was told to make the program for time (`-O time`), not for a balance of time and
-    /// memory.
+    /// Whether ST Edge AI compiled the program with `-O time`; the default is a balance of time and memory.
     pub is_made_for_time: bool,
     pub network: String,
     pub family: String,
     pub file: PathBuf,
-    /// Where only operators of one name were timed.
+    /// Name of the operator, if only operators of one name were timed.
     pub operator: Option<String>,
     pub clock_mhz: f64,
     pub latency_ms: f64,
@@ -42,7 +41,7 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// Below a folder as `../shared`.
+    /// The folders below a folder like `../shared`.
     pub fn of(shared: &Path) -> Self {
         Self {
             tables: shared.join("data"),
@@ -61,7 +60,7 @@ impl Folders {
     }
 }
 
-/// All tables together.
+/// The measurements of all tables.
 pub fn read(folders: &Folders) -> Result<Vec<Measurement>> {
     let mut all = st_edge_ai(folders)?;
     all.extend(mlperf_tiny(folders)?);
@@ -79,8 +78,8 @@ pub fn read(folders: &Folders) -> Result<Vec<Measurement>> {
     Ok(all)
 }
 
-/// Internal SRAM that one buffer of activations can take on STM32H747 and STM32F769; their boards have
-/// SDRAM beside it.
+/// Internal SRAM that is available to one buffer of activations on STM32H747 and STM32F769. Their boards have external
+/// SDRAM as well.
 const STM32_M7_ON_CHIP_BYTES: u64 = 512 << 10;
 
 #[derive(Deserialize)]
@@ -91,7 +90,7 @@ struct StLine {
     latency_ms: f64,
 }
 
-/// Boards of ST's table: name there, core, clock, bytes on the chip where the board has more beside.
+/// Boards of ST's table: name in the table, core, clock, and on-chip bytes if the board has external memory.
 const ST_BOARDS: &[(&str, &str, f64, Option<u64>)] = &[
     (
         "STM32H747I-DISCO",
@@ -121,7 +120,7 @@ fn st_edge_ai(folders: &Folders) -> Result<Vec<Measurement>> {
         let Some(&(board, core, clock_mhz, on_chip_bytes)) = board else {
             continue;
         };
-        // The table leaves the file open where nobody has it, and names files of other formats.
+        // The file is empty in the table if it is not available, and may be of another format.
         if !line.file.ends_with(".tflite") {
             continue;
         }
@@ -151,7 +150,7 @@ fn st_edge_ai(folders: &Folders) -> Result<Vec<Measurement>> {
     Ok(found)
 }
 
-/// One row leaves the release out, among others of 8.1.
+/// One row without a release is among others of 8.1.
 fn version(stated: &str) -> String {
     match stated.split('.').next().unwrap_or_default().trim() {
         "7" => "7.3",
@@ -161,7 +160,7 @@ fn version(stated: &str) -> String {
     .to_owned()
 }
 
-/// The file's name without its hash and the words that tell weights of one architecture apart.
+/// The file's name without its hash and the words that distinguish weights of the same architecture.
 fn network(file: &str) -> String {
     let name = file.split_once("__").map_or(file, |(_, name)| name);
     let name = name.trim_end_matches(".tflite");
@@ -177,7 +176,7 @@ fn network(file: &str) -> String {
     replaced.iter().fold(name.to_owned(), replace)
 }
 
-/// Architectures, the first that a name holds.
+/// Architectures. The first one that is part of a name is used.
 const FAMILIES: &[&str] = &[
     "ssd_mobilenet",
     "fdmobilenet",
@@ -209,7 +208,7 @@ struct TinyLine {
     fw: String,
 }
 
-/// Reference networks of MLPerf Tiny: variant, file.
+/// Reference networks of MLPerf Tiny: variant and file.
 const TINY: &[(&str, &str)] = &[
     ("ad", "tiny__ad01_int8.tflite"),
     ("ic", "tiny__pretrainedResnet_quant.tflite"),
@@ -252,7 +251,7 @@ fn mlperf_tiny(folders: &Folders) -> Result<Vec<Measurement>> {
     Ok(found)
 }
 
-/// Two systems of each of a submitter's rounds of MLPerf Tiny that ran the same networks under the same runtime.
+/// For each round of MLPerf Tiny, two systems of one submitter that ran the same networks under the same runtime.
 pub struct Comparison {
     pub measured_core: &'static str,
     /// The runtime that was measured on both, in words.
@@ -262,7 +261,7 @@ pub struct Comparison {
     pub systems: &'static [(&'static str, [&'static str; 2])],
 }
 
-/// Cycles of the first system for each of the second, by round and network.
+/// Ratios of the cycles of the first system to those of the second, by round and network.
 pub fn cycle_ratios(folders: &Folders, comparison: &Comparison) -> Result<Vec<f64>> {
     let lines: Vec<TinyLine> = table(&folders.tables.join("mcu/mlperf_tiny_measured.csv"))?;
     let cycles = |round: &str, system: &str| -> Result<BTreeMap<&str, f64>> {
@@ -287,7 +286,7 @@ pub fn cycle_ratios(folders: &Folders, comparison: &Comparison) -> Result<Vec<f6
     Ok(ratios)
 }
 
-/// From `64 MHz`.
+/// Parses `64 MHz`.
 fn megahertz(text: &str) -> Result<f64> {
     let number = text.trim().strip_suffix("MHz").map(str::trim);
     let number = number.with_context(|| format!("expected a clock in MHz, found `{text}`"))?;
@@ -302,9 +301,9 @@ struct System {
     version: &'static str,
 }
 
-/// What a submission ran; `None` where it is none of a runtime that is fitted, or has an accelerator
-/// (xG24's MVP, STM32U3C5's HSP). Submissions with ST Edge AI are made for time, as their projects say
-/// (`optimization=time` in the `.ioc` files); ST's own tables are of the default.
+/// The runtime and board of a submission; `None` if the runtime is not fitted, or the board has an accelerator (xG24's
+/// MVP, STM32U3C5's HSP). Submissions with ST Edge AI are compiled for time, as their projects state
+/// (`optimization=time` in the `.ioc` files); ST's own tables use the default.
 fn system(line: &TinyLine) -> Option<System> {
     let st = |core, board, clock_mhz, version| System {
         runtime: "st-edge-ai",
@@ -345,7 +344,7 @@ struct NxpLine {
     latency_ms: f64,
 }
 
-/// Networks of NXP's table whose shapes are those of a file at hand.
+/// Networks of NXP's table whose shapes equal those of an available file.
 const NXP_NETWORKS: &[(&str, &str, &str)] = &[
     ("deep-autoencoder", "tiny_ad", "tiny__ad01_int8.tflite"),
     (
@@ -430,7 +429,7 @@ const MCUFIT_MODELS: &[(&str, &str, &str)] = &[
     ("ad01_int8.tflite", "tiny_ad", "tiny__ad01_int8.tflite"),
 ];
 
-/// Timed operators whose work a fit can tell; the others take a thousandth of an inference.
+/// Timed operators whose counts can be fitted; all others take a thousandth of an inference.
 const TIMED: &[&str] = &[
     "CONV_2D",
     "DEPTHWISE_CONV_2D",
@@ -439,8 +438,8 @@ const TIMED: &[&str] = &[
     "AVERAGE_POOL_2D",
 ];
 
-/// Whole inferences and the sums of each operator's times. A network measured several times on a board
-/// counts once, with its last time.
+/// Latencies of whole inferences, and the total latency of each operator name. If a network was measured several times
+/// on a board, the last latency is used.
 fn mcufit(folders: &Folders) -> Result<Vec<Measurement>> {
     let mut found = BTreeMap::new();
     for file in ["mcufit_results.jsonl", "mcufit_layers.jsonl"] {
@@ -486,11 +485,11 @@ fn mcufit(folders: &Folders) -> Result<Vec<Measurement>> {
     Ok(found.into_values().collect())
 }
 
-/// A board whose power is known from energies that were submitted to MLPerf Tiny.
+/// A board whose power follows from energies that were submitted to MLPerf Tiny.
 pub struct Power {
     /// As [`Measurement::board`].
     pub board: &'static str,
-    /// The only clock that the power is of.
+    /// The clock at which the power was measured.
     pub clock_mhz: f64,
     pub submissions: &'static [Submission],
 }
@@ -542,7 +541,7 @@ pub fn read_energies(folder: &Path, submissions: &[Submission]) -> Result<Vec<Me
     Ok(found)
 }
 
-/// As the benchmark's runner prints it: `Median energy cost is 245.341 uJ/inf.`
+/// Parses the output of the benchmark's runner: `Median energy cost is 245.341 uJ/inf.`
 fn median_energy_uj(text: &str) -> Option<f64> {
     let (_, after) = text.split_once("Median energy cost is ")?;
     let energy_uj: f64 = after.split_whitespace().next()?.parse().ok()?;

@@ -142,7 +142,7 @@ const MODELS: &[(Model, &str, &str)] = &[
     ),
 ];
 
-/// A target that is offered.
+/// A target of `constants.json`.
 struct Offer {
     target: &'static str,
     device: &'static str,
@@ -152,9 +152,9 @@ struct Offer {
     clock_mhz: f64,
     has_other_clocks: bool,
     on_chip_bytes: Option<u64>,
-    /// Boards whose geometric mean it is; empty where cores and releases have factors.
+    /// Boards whose geometric mean is the target's factor; empty if cores and releases have factors.
     boards: &'static [&'static str],
-    /// Whether it is of programs that ST Edge AI made for time.
+    /// Whether ST Edge AI compiles the target's programs with `-O time`.
     is_made_for_time: bool,
     power: Option<Power>,
     /// Present if the core was never measured under this runtime: a measured core, and a runtime that was measured on
@@ -344,7 +344,7 @@ const OFFERS: &[Offer] = &[
 ];
 
 impl Offer {
-    /// A latency that has its factors.
+    /// A measurement with the factors of this target.
     fn measured(&self) -> Measurement {
         Measurement {
             runtime: self.runtime,
@@ -363,7 +363,7 @@ impl Offer {
     }
 }
 
-/// Fits every runtime, evaluates every target.
+/// Fits each runtime and evaluates each target.
 pub fn find<'r>(
     folders: &Folders,
     rows: &'r [Row],
@@ -453,7 +453,7 @@ fn offered(
     })
 }
 
-/// Cycles of one core for each cycle of another, as the median over pairs of latencies.
+/// Ratio of the target's cycles to those of the measured core: the median over pairs of latencies.
 fn core_conversion(comparison: &Comparison, folders: &Folders) -> Result<CoreConversion> {
     let mut ratios = measured::cycle_ratios(folders, comparison)?;
     ratios.sort_by(f64::total_cmp);
@@ -471,7 +471,7 @@ fn core_conversion(comparison: &Comparison, folders: &Folders) -> Result<CoreCon
     })
 }
 
-/// The runtime with one cost of products.
+/// Id of the runtime with one cost of products.
 fn simple(runtime: &str) -> String {
     format!("{runtime}-products")
 }
@@ -483,7 +483,7 @@ const SOURCES: [&str; 4] = [
     "mcufit (MIT): latencies by operator on an Arduino Nano 33 BLE and an ESP32",
 ];
 
-/// `core` is the one whose latencies are known.
+/// The target of an offer. `core` is the core that was measured.
 fn target(
     offer: &Offer,
     core: &str,
@@ -499,7 +499,7 @@ fn target(
             .with_context(|| format!("no latency of {boards:?}"))?,
     };
     let of_core = evaluation.of_core(core);
-    let promise = evaluation.promise(core);
+    let interval = evaluation.interval(core);
     let shipped = || {
         let shipped = Constants::shipped().target(offer.target);
         shipped.and_then(|target| target.energy.clone())
@@ -509,7 +509,7 @@ fn target(
         (Some(_), None) => shipped(),
         (Some(power), Some(energies)) => Some(evaluate::energy(&of_core, energies, power)?),
     };
-    // Of the rows that its interval is of.
+    // The rows that determine its interval.
     let rows = match evaluation.factors {
         Factors::Board => evaluation.left_out.iter().collect(),
         _ => of_core.clone(),
@@ -542,9 +542,9 @@ fn target(
         macs_alone: evaluate::errors(&of_core, |left| Some(left.macs_alone_ms)),
         all_counts: (evaluation.factors == Factors::Board)
             .then(|| evaluate::errors(&of_core, |left| Some(left.all_counts_ms))),
-        interval_factor: rounded(promise.factor),
+        interval_factor: rounded(interval.factor),
         transferred_interval_factor: evaluation.transferred_factor(core).map(rounded),
-        coverage_percent: rounded(promise.coverage_percent),
+        coverage_percent: rounded(interval.coverage_percent),
         energy,
         core_conversion: None,
     })

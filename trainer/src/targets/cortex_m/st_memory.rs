@@ -1,5 +1,5 @@
-//! `litecast-trainer evaluate-st-memory`: activation RAM, weights and code beside what ST publishes of the
-//! networks of its model zoo.
+//! `litecast-trainer evaluate-st-memory`: compares activation RAM, weights and code with the figures that ST publishes
+//! for the networks of its model zoo.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -28,7 +28,7 @@ pub struct EvaluateStMemoryArgs {
     pub results: PathBuf,
 }
 
-/// Compares, prints and writes.
+/// Compares, prints and writes the results.
 pub fn run(args: &EvaluateStMemoryArgs) -> Result<()> {
     let mut found = Found::default();
     for clone in &args.clones {
@@ -47,7 +47,7 @@ pub fn run(args: &EvaluateStMemoryArgs) -> Result<()> {
     fs::write(results, text).with_context(|| format!("could not write {}", results.display()))
 }
 
-/// Folders in a folder, at most: a link that leads back up would go on for ever.
+/// Maximum depth of folders, because a link to a parent folder would lead to endless recursion.
 const MAX_DEPTH: usize = 12;
 
 fn readmes(clone: &Path) -> Result<Vec<PathBuf>> {
@@ -68,18 +68,18 @@ fn readmes(clone: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What ST publishes of one network under one release, and our estimate of it.
+/// Figures that ST publishes for one network under one release, and our estimates.
 struct Figures {
     release: String,
     network: String,
-    /// By the rules of the row's release and board.
+    /// With the rules of the row's release and board.
     activations: Compared,
-    /// As reports show them, by the rules of the newest release on the row's board.
+    /// As in reports: with the rules of the newest release on the row's board.
     shown_activations: Compared,
-    /// Whether ST's activations lie in the interval that reports show.
+    /// Whether ST's activations are inside the interval of reports.
     is_held: bool,
     weights: Compared,
-    /// Of code only where ST gives more than "about".
+    /// Absent if ST gives the size of the code only approximately ("about").
     code: Option<Compared>,
 }
 
@@ -98,7 +98,7 @@ impl Compared {
 #[derive(Default)]
 struct Found {
     figures: Vec<Figures>,
-    /// Rows whose figures were counted already: READMEs repeat each other.
+    /// Rows that were already used: READMEs repeat rows of each other.
     seen: BTreeSet<(String, Vec<u8>, String)>,
     n_without_file: usize,
     n_not_int8: usize,
@@ -160,14 +160,14 @@ fn kib(bytes: u64) -> f64 {
     bytes as f64 / 1024.0
 }
 
-/// One row of a README's table of memory.
+/// One row of a table of memory in a README.
 #[derive(Debug, PartialEq)]
 struct Row {
     release: String,
-    /// Or series of devices; empty where the table names none.
+    /// Board or series of devices; empty if the table has neither.
     board: String,
     format: String,
-    /// Relative to the README.
+    /// Link to the file, relative to the README.
     link: Option<String>,
     activations_kib: f64,
     weights_kib: f64,
@@ -175,7 +175,7 @@ struct Row {
 }
 
 impl Row {
-    /// The newest release where the rules of the row's are not known.
+    /// The row's release, or the newest release if the rules of the row's are unknown.
     fn tool(&self) -> StTool {
         StTool {
             release: StRelease::of_version(&self.release).unwrap_or_default(),
@@ -188,7 +188,7 @@ impl Row {
     }
 }
 
-/// Rows of all tables with activation RAM, weights and format, where both figures are numbers.
+/// Rows of all tables that have columns for activation RAM, weights and format, if both figures are numbers.
 fn memory_rows(text: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut heads: Option<Heads> = None;
@@ -212,7 +212,7 @@ fn cells(line: &str) -> Option<Vec<&str>> {
     Some(line.split('|').map(str::trim).collect())
 }
 
-/// Columns by their heads.
+/// Indices of columns, found by their headings.
 struct Heads {
     format: Option<usize>,
     activations: Option<usize>,
@@ -257,7 +257,7 @@ fn major_and_minor(version: &str) -> String {
     parts.join(".")
 }
 
-/// `272.96 KiB`; none of what is no positive number, as of `~21 KiB`.
+/// Parses `272.96 KiB`. `None` if the number is not positive or only approximate (`~21 KiB`).
 fn number(cell: &str) -> Option<f64> {
     let number: f64 = cell.split_whitespace().next()?.parse().ok()?;
     (number.is_finite() && number > 0.0).then_some(number)
@@ -306,7 +306,7 @@ fn markdown(found: &Found) -> String {
     text
 }
 
-/// One of the figures of a network, where ST gives it.
+/// One figure of a network; `None` if ST does not give it.
 type Part = fn(&Figures) -> Option<Compared>;
 
 fn lines(figures: &[Figures]) -> Vec<Vec<String>> {
@@ -335,7 +335,7 @@ fn lines(figures: &[Figures]) -> Vec<Vec<String>> {
     lines
 }
 
-/// Of what reports show: the median error, and the share of ST's figures in the interval.
+/// Figures for the estimates of reports: the median error, and the share of ST's figures inside the interval.
 fn shown(figures: &[&Figures]) -> [String; 2] {
     let errors = figures.iter().map(|f| f.shown_activations.error_percent());
     let errors = summary(errors.collect());

@@ -45,13 +45,13 @@ pub fn run(args: &FitEdgetpuArgs) -> Result<()> {
     fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
 }
 
-/// A fit and what it was made of.
+/// A fit, and the samples that it was made from.
 pub struct Found {
     pub constants: Constants,
     pub samples: Vec<Sample>,
 }
 
-/// A published latency beside what the model says of the network.
+/// A published latency with the estimates of the model.
 pub struct Sample {
     pub latency: Latency,
     pub load: OperatorLoad,
@@ -124,14 +124,13 @@ fn total_load(latency: &Latency) -> Result<OperatorLoad> {
     )))
 }
 
-/// What is counted of a network on a device: operators, milliseconds of the array, megabytes over the
-/// link of either device.
+/// Counts of a network on a device: operators, milliseconds of the array, and megabytes over the link of either device.
 struct Row {
     counted: [f64; 4],
     latency_ms: f64,
 }
 
-/// A constant for each count.
+/// Fits one constant for each count.
 fn fit(rows: &[&Row]) -> [f64; 4] {
     let relative = rows
         .iter()
@@ -139,7 +138,7 @@ fn fit(rows: &[&Row]) -> [f64; 4] {
     least_squares::non_negative(&relative.collect::<Vec<_>>())
 }
 
-/// The link of each device has a rate of its own; what is on the chip takes the same time on both.
+/// Each device has its own rate of the link. Everything on the chip takes the same time on both devices.
 fn row((latency, load): (&Latency, &OperatorLoad)) -> Row {
     let megabytes = |device| match device == latency.device {
         true => link_megabytes(load),
@@ -199,7 +198,7 @@ fn constants(fitted: &[f64; 4], samples: &[Sample]) -> Result<Constants> {
     })
 }
 
-/// Five significant digits: more than the latencies have.
+/// Five significant digits, which is more than the latencies have.
 fn rounded(value: f64) -> f64 {
     format!("{value:.4e}")
         .parse()

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-/// Where an Edge TPU sits: the chip is the same, its link to the host is not.
+/// The device that contains the Edge TPU. The chip is the same, the link to the host differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Device {
     /// Coral Dev Board.
@@ -26,12 +26,12 @@ impl Device {
 /// One network on one device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
-    /// As the table names it.
+    /// Its name in the table.
     pub network: String,
     /// Height and width of the input.
     pub side: i32,
     pub device: Device,
-    /// Of one inference.
+    /// Latency of one inference.
     pub ms: f64,
 }
 

@@ -1,4 +1,5 @@
-//! Files as boards may have them: clocks, memories and memory modes at random, within what silicon has.
+//! Random configuration files as users of other boards may write them: clocks, memories and memory modes within
+//! physical ranges.
 
 use std::fmt::Write;
 
@@ -17,7 +18,7 @@ const CLOCK_MHZ: [f64; 2] = [100.0, 1200.0];
 const OFF_CHIP_BYTES_PER_S: [f64; 2] = [4e7, 1.2e10];
 const ARENA_CACHE_KIB: [i64; 7] = [48, 128, 256, 384, 1000, 2048, 8192];
 
-/// Files by seed, each with one accelerator for which it is meant.
+/// Configuration files drawn with a seed, each for one accelerator.
 pub fn setups(seed: u64) -> Result<Vec<Setup>> {
     (0..N_FILES)
         .map(|idx| setup(&mut ChaCha8Rng::seed_from_u64((seed << 16) + idx), idx))
@@ -109,7 +110,7 @@ fn memory(
     }
 }
 
-/// Evenly on a logarithmic scale.
+/// Drawn uniformly on a logarithmic scale.
 fn between(rng: &mut ChaCha8Rng, [from, to]: [f64; 2]) -> f64 {
     rng.random_range(from.ln()..to.ln()).exp()
 }

@@ -11,11 +11,11 @@ use super::setup::Setup;
 pub enum Set {
     /// The default of each accelerator.
     Defaults,
-    /// Those, and every memory mode and kind of memory of Vela's own file.
+    /// The defaults, and every memory mode and every kind of memory in Vela's own file.
     Named,
-    /// Less SRAM than networks ask for: small arena caches, and Vela's `--optimise Size`.
+    /// Less SRAM than networks need: small arena caches, and Vela's `--optimise Size`.
     LessSram,
-    /// Fifty files of one's own, drawn at random within physical ranges.
+    /// Fifty random files within physical ranges.
     Random,
 }
 
@@ -58,7 +58,7 @@ const OTHERS: [(Product, &str, &str); 14] = [
     (Product::U85x2048, "Ethos_U85_SYS_DRAM_Mid", "Shared_Sram"),
 ];
 
-/// Families and memory modes with an arena cache in KiB, or else `Size`.
+/// Families and memory modes, each with the size of the arena cache in KiB; `None` stands for `--optimise Size`.
 const LESS_SRAM: [(Product, &str, &str, Option<i64>); 12] = [
     (
         Product::U55x128,
@@ -135,7 +135,7 @@ const LESS_SRAM: [(Product, &str, &str, Option<i64>); 12] = [
 ];
 
 impl Set {
-    /// Its configurations; `seed` is for those drawn at random.
+    /// The configurations of the set; `seed` is used for random ones.
     pub fn setups(self, seed: u64) -> Result<Vec<Setup>> {
         let known = |configuration: Configuration| Setup {
             configuration,

@@ -4,14 +4,14 @@ use litecast::targets::ethos_u::configuration::Configuration;
 
 use crate::labels::target::{self, Target, VelaOptions};
 
-/// A configuration, and the file that it is from if it is not Vela's own.
+/// A configuration, with its file if that is not Vela's own.
 pub struct Setup {
     pub configuration: Configuration,
     pub vela_ini: Option<String>,
 }
 
 impl Setup {
-    /// As the labelling tool is told of it.
+    /// The target in the format of the labelling tool.
     pub fn vela_target(&self) -> Target {
         let configuration = &self.configuration;
         let product = configuration.product.name();

@@ -42,16 +42,16 @@ const BOARD: &str = "imx93";
 const SOURCE: &str = "NXP's model zoo (github.com/NXP/eiq-model-zoo), benchmark_model with the Ethos-U \
                       delegate on i.MX 93, Ethos-U65-256 at 1 GHz";
 
-/// Where a measured network is found.
+/// The source of a measured network.
 enum Origin {
-    /// The file itself.
+    /// The measured file itself.
     File(&'static str),
-    /// Built as its paper has it, with inputs of so many pixels a side.
+    /// Built from the description in its paper, with inputs of this many pixels a side.
     Published(&'static str, i32),
 }
 
-/// Networks of the table that can be had, by its names. Those that the table says ran on the CPU, or whose
-/// recipes are not public, are left out.
+/// Networks of the table that are available, by their name there. Networks that ran on the CPU according to the table,
+/// and networks whose description is not public, are left out.
 const NETWORKS: [(&str, Origin); 5] = [
     (
         "tiny-resnet",
@@ -77,7 +77,7 @@ struct Line {
     latency_ms: f64,
 }
 
-/// One network: its name, what was measured, and the compiler's rules in each configuration.
+/// One network: its name, its measured latency, and the estimates of the rules in each configuration.
 struct Sample {
     name: &'static str,
     measured_ms: f64,
@@ -195,8 +195,8 @@ fn bytes(origin: &Origin, folders: &[PathBuf]) -> Result<Vec<u8>> {
     }
 }
 
-/// The fixed time in ms, not negative, with the least sum of absolute relative errors: a weighted median of
-/// what the measurements take beyond the rules.
+/// Fits the fixed time in ms, at least 0, that minimises the sum of absolute relative errors: a weighted median of
+/// measurement minus rules.
 fn fit(pairs: &[[f64; 2]]) -> f64 {
     let mut beyond: Vec<(f64, f64)> = (pairs.iter())
         .map(|[by_rules_ms, measured_ms]| (measured_ms - by_rules_ms, 1.0 / measured_ms))
@@ -211,7 +211,7 @@ fn fit(pairs: &[[f64; 2]]) -> f64 {
     middle.map_or(0.0, |(ms, _)| ms.max(0.0))
 }
 
-/// (estimate by constants of the other networks, measured), in ms.
+/// Pairs (estimate with constants fitted to the other networks, measured), in ms.
 fn left_out(pairs: &[[f64; 2]]) -> Vec<(f64, f64)> {
     let one = |idx: usize| {
         let mut others = pairs.to_vec();
@@ -243,13 +243,13 @@ fn text(samples: &[Sample], pairs: &[[f64; 2]]) -> String {
     format!("{fixed_ms:.3} ms + rules\n{}", table(&head, rows))
 }
 
-/// Of sorted values, at least one.
+/// Median of sorted values, of which there must be at least one.
 fn median(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0
 }
 
-/// Four significant digits: more than the latencies have.
+/// Four significant digits, which is more than the latencies have.
 fn rounded(value: f64) -> f64 {
     format!("{value:.3e}")
         .parse()

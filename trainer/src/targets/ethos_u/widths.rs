@@ -1,8 +1,8 @@
-//! Widths of intervals by what a graph is like: a small tree of [`Signal`]s, in whose leaves split conformal
-//! prediction (Vovk et al. 2005; Lei et al. 2018) sets the width.
+//! Interval widths as a function of a graph's properties: a small tree of [`Signal`]s, with a width in each leaf that
+//! is set by split conformal prediction (Vovk et al. 2005; Lei et al. 2018).
 //!
-//! One half of the graphs chooses the splits, so that the other half, which counts in the leaves beside it, sees
-//! them as fresh graphs would.
+//! One half of the graphs chooses the splits. The other half sets the widths of the leaves, so that the splits were not
+//! fitted to it.
 
 use litecast::targets::ethos_u::errors::Width;
 use litecast::targets::ethos_u::signals::{Signal, Signals};
@@ -13,31 +13,33 @@ use crate::metrics::conformal_quantile;
 /// Splits between the root and a leaf.
 const MAX_DEPTH: usize = 3;
 
-/// Graphs of a leaf at least, in the half that chooses: their 90 % quantile still is no single graph's.
+/// Minimum number of graphs of a leaf, in the half that chooses splits, so that no single graph determines the 90 %
+/// quantile.
 const MIN_LEAF: usize = 40;
 
-/// Graphs of one kind that set a leaf's width by themselves at least.
+/// Minimum number of graphs of one kind for a width of their own.
 const MIN_OF_KIND: usize = 15;
 
-/// Mean of the logarithm of widths that a split has to save.
+/// Minimum reduction of the mean logarithm of widths by a split.
 const MIN_GAIN: f64 = 0.03;
 
-/// Widths below this, as logarithms, are as good as none: narrower ones are no reason to split.
+/// Logarithms of widths below this count as this, so that differences between very narrow intervals are no reason to
+/// split.
 const MIN_WIDTH: f64 = 0.002;
 
-/// Candidates for a threshold: quantiles of the signal.
+/// Number of candidate thresholds: quantiles of the signal.
 const N_THRESHOLDS: usize = 12;
 
-/// How far an estimate is from its label.
+/// Distance of an estimate from its label.
 #[derive(Clone, Copy, Debug)]
 pub struct Deviation {
     pub signals: Signals,
     pub kind: Kind,
-    /// Of the logarithms, absolute.
+    /// Absolute difference of the logarithms.
     pub log_error: f64,
 }
 
-/// Widths that hold nine in ten of each kind of graphs in each leaf. None without graphs.
+/// A tree of widths that contains nine in ten errors of each kind of graphs in each leaf. `None` without graphs.
 pub fn fit(deviations: &[Deviation]) -> Option<Width> {
     let choosing: Vec<&Deviation> = deviations.iter().step_by(2).collect();
     let all: Vec<&Deviation> = deviations.iter().collect();
@@ -47,7 +49,7 @@ pub fn fit(deviations: &[Deviation]) -> Option<Width> {
     Some(width)
 }
 
-/// Factors to four decimals, which is more than the graphs tell, and upwards, so that none holds less.
+/// Rounds factors up to four decimals, which is more precise than the graphs allow, so that no interval gets narrower.
 fn round(width: &mut Width) {
     const STEPS: f64 = 1e4;
     match width {
@@ -59,7 +61,7 @@ fn round(width: &mut Width) {
     }
 }
 
-/// A split, or none.
+/// The splits of a tree, without widths.
 enum Shape {
     Leaf,
     Split(Signal, f64, Box<Shape>, Box<Shape>),
@@ -80,7 +82,7 @@ fn grow(deviations: &[&Deviation], depth: usize) -> Shape {
                 continue;
             }
             let ((loss_above, wide), (loss_below, narrow)) = (loss(&above), loss(&below));
-            // More doubt never narrows.
+            // Above a threshold an interval is never narrower than below it.
             if wide >= narrow && loss_above + loss_below < best.0 {
                 best = (loss_above + loss_below, Some((signal, at_least)));
             }
@@ -110,8 +112,8 @@ fn parts<'d>(deviations: &[&'d Deviation], signal: Signal, at_least: f64) -> Par
     deviations.iter().copied().partition(is_above)
 }
 
-/// Sum of the logarithms of the widths that these graphs get as one leaf, and that width. In logarithms, because
-/// nine in ten of random operators are off by a hundred times what networks are: their widths would
+/// Sum of the logarithms of the widths if these graphs form one leaf, and the width. Logarithms are used because nine
+/// in ten errors of random operators are a hundred times as large as those of networks; their widths would otherwise
 /// decide every split.
 fn loss(deviations: &[&Deviation]) -> (f64, f64) {
     let width = leaf_width(deviations).unwrap_or(0.0);
@@ -140,7 +142,7 @@ fn leaf(deviations: &[&Deviation]) -> Option<Width> {
     })
 }
 
-/// Wide enough for each kind that has enough graphs, and for all of them together.
+/// A width that is large enough for all graphs together, and for each kind with enough graphs.
 fn leaf_width(deviations: &[&Deviation]) -> Option<f64> {
     let all = conformal_quantile(deviations.iter().map(|d| d.log_error))?;
     let of_kind = |kind: Kind| {
@@ -153,8 +155,8 @@ fn leaf_width(deviations: &[&Deviation]) -> Option<f64> {
     Some(kinds.into_iter().filter_map(of_kind).fold(all, f64::max))
 }
 
-/// No leaf is narrower than `least`, and none above a threshold narrower than the narrowest below. Gives the
-/// narrowest.
+/// Raises leaves so that none is narrower than `least`, and none above a threshold is narrower than the narrowest one
+/// below. Returns the narrowest width.
 fn raise(width: &mut Width, least: f64) -> f64 {
     match width {
         Width::Factor { factor, .. } => {
@@ -177,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// Errors that are ten times as large where a correction is.
+    /// Errors that are ten times as large if there is a correction.
     fn deviations(n: usize, rng: &mut ChaCha8Rng) -> Vec<Deviation> {
         let normal = Normal::new(0.0f64, 0.01).unwrap();
         let mut deviation = || {

@@ -1,8 +1,8 @@
-//! Accel-NASBench's networks on an A100 and an RTX 3090: the shape of EfficientNet-B0 with kernel, expansion,
-//! number of layers and squeeze-and-excite chosen by stage.
+//! Accel-NASBench's networks on an A100 and an RTX 3090: EfficientNet-B0 with a choice of kernel, expansion, number of
+//! layers and squeeze-and-excite for each stage.
 //!
-//! Their parameters, counted here, equal those of the table to the last digit; the batch and the precision
-//! of the measurements are not stated there.
+//! The parameters that are counted here equal those of the table to the last digit. The table states neither the batch
+//! size nor the precision of the measurements.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::roofline;
 
 const FILE: &str = "accel_nasbench.csv";
-/// Output channels and first stride of each stage, of EfficientNet-B0.
+/// Output channels and first stride of each stage of EfficientNet-B0.
 const STAGES: [(i64, i64); 7] = [
     (16, 1),
     (24, 2),
@@ -32,7 +32,7 @@ const STAGES: [(i64, i64); 7] = [
 const STEM_CHANNELS: i64 = 32;
 const HEAD_CHANNELS: i64 = 1280;
 const SIDE: i64 = 224;
-/// A batch so large that launches take no time: the table does not state it.
+/// Batch size, which the table does not state: so large that launches are negligible.
 const BATCH: f64 = 256.0;
 const N_FOLDS: usize = 10;
 
@@ -43,7 +43,7 @@ struct Row {
     choices: Choices,
     amounts: Amounts,
     parameters: f64,
-    /// On the A100 and the RTX 3090.
+    /// Latencies on the A100 and the RTX 3090.
     ms: [Option<f64>; 2],
 }
 
@@ -54,9 +54,10 @@ pub fn measurements(folder: &Path) -> Result<Measurements> {
     read(&folder.join(FILE)).map(Measurements)
 }
 
-/// Networks with their times on the A100, as if this laboratory measured like the one of `run`: its times on the RTX 3090
-/// say how much longer it measures. None of its own costs are taken: these networks share their classifier and have
-/// convolutions of odd sizes in squeeze-and-excite alone, so some costs would stand for whatever else they share.
+/// Networks with their times on the A100, converted to the conditions of `run`. The conversion factor is the ratio of
+/// times on the RTX 3090. The costs that a fit to these networks would give are not used: all networks have the same
+/// classifier, and convolutions of odd sizes occur only in squeeze-and-excite, so some costs would stand for other
+/// properties that the networks share.
 pub fn on_a100<'m>(measurements: &'m Measurements, run: &Run) -> Vec<(&'m Amounts, f64)> {
     let of = |device: usize| {
         let row = move |row: &'m Row| Some((row, row.ms[device]?));
@@ -118,7 +119,7 @@ fn random_errors(rows: &[(&Row, f64)]) -> Errors {
     errors_of(percents)
 }
 
-/// Each value of each choice of each stage is left out once, with all networks that have it.
+/// Leaves out each value of each choice of each stage once, with all networks that have it.
 fn choice_errors(rows: &[(&Row, f64)]) -> Errors {
     let mut cases = Vec::new();
     for choice in 0..4 {
@@ -161,7 +162,7 @@ fn errors_of(mut percents: Vec<f64>) -> Errors {
     }
 }
 
-/// What another laboratory's constants say of these networks but for one factor.
+/// Errors of another laboratory's constants on these networks, apart from one common factor.
 fn other_laboratory(rows: &[(&Row, f64)], run: &Run) -> (f64, Errors) {
     let estimate = |row: &Row| {
         let roofline_ms = roofline::dot(&row.amounts, &run.costs_ms);
@@ -234,7 +235,7 @@ fn read(path: &Path) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Amounts of a network and its parameters, batch norms included.
+/// Amounts and parameters of a network, batch norms included.
 fn network(choices: &Choices) -> Result<(Amounts, f64)> {
     let mut graph = Graph::default();
     let [expansions, windows, layers, squeezes] = choices;
@@ -282,7 +283,7 @@ fn network(choices: &Choices) -> Result<(Amounts, f64)> {
     Ok((summed(&kernels(&built), BATCH), graph.n_parameters as f64))
 }
 
-/// A document in the making.
+/// A graph document while it is built.
 #[derive(Default)]
 struct Graph {
     tensors: Vec<Value>,
@@ -313,7 +314,7 @@ impl Graph {
         name
     }
 
-    /// With a folded batch norm: two parameters a channel, of which the folded bias is one.
+    /// A convolution with a folded batch norm, which has two parameters per channel; one of them is the folded bias.
     #[expect(clippy::too_many_arguments, reason = "a convolution has as many")]
     fn convolution(
         &mut self,

@@ -15,18 +15,18 @@ use super::measured::{Measured, family};
 use super::{kriging, roofline};
 
 pub const N_FOLDS: usize = 10;
-/// Share of measurements that an interval is made to hold.
+/// Share of measurements that an interval should contain.
 const COVERAGE: f64 = 0.9;
 
-/// A measured network with what its time is made of.
+/// A measured network with its amounts.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub model: String,
     pub family: String,
-    /// For one input, at the batch that was measured.
+    /// Amounts for one input, at the measured batch size.
     pub amounts: Amounts,
     pub time_ms: f64,
-    /// Multiply-accumulates, activations and parameters, for the regression.
+    /// Inputs of the regression: multiply-accumulates, activations and parameters.
     pub sizes: [f64; 3],
 }
 
@@ -44,10 +44,10 @@ impl Sample {
     }
 }
 
-/// What is left out together.
+/// The unit that is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Split {
-    /// Every image size of a model.
+    /// A model with all its image sizes.
     Models,
     Families,
 }
@@ -68,7 +68,7 @@ impl Split {
     }
 }
 
-/// By sample: the fold, of [`N_FOLDS`], that leaves it out.
+/// By sample, the fold, out of [`N_FOLDS`], that leaves it out.
 pub fn folds(samples: &[Sample], split: Split, seed: u64) -> Vec<usize> {
     let groups = samples
         .iter()
@@ -76,7 +76,7 @@ pub fn folds(samples: &[Sample], split: Split, seed: u64) -> Vec<usize> {
     folds_of(&groups.collect::<Vec<_>>(), N_FOLDS, seed)
 }
 
-/// By item, each of the group that is named: its fold. Items of one group have the same.
+/// By item, its fold. `group_of_item` names the group of each item; a group is never divided.
 pub fn folds_of(group_of_item: &[&str], n_folds: usize, seed: u64) -> Vec<usize> {
     let groups: BTreeSet<&str> = group_of_item.iter().copied().collect();
     let mut groups: Vec<&str> = groups.into_iter().collect();
@@ -91,12 +91,12 @@ pub struct Fit {
     pub correction: Correction,
 }
 
-/// What a fit says of a network that it may not have seen.
+/// The estimate of a network, which need not be part of the fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimate {
     pub roofline_ms: f64,
     pub time_ms: f64,
-    /// To the nearest network of the fit.
+    /// Distance to the nearest network of the fit.
     pub distance: f64,
 }
 
@@ -125,15 +125,15 @@ impl Fit {
     }
 }
 
-/// By sample: what a fit says that was made without its fold; and a log-linear regression on
-/// multiply-accumulates, activations and parameters.
+/// By sample, the estimate of a fit without its fold, and that of a log-linear regression on multiply-accumulates,
+/// activations and parameters.
 pub struct LeftOut {
     pub estimates: Vec<Estimate>,
     pub regression_ms: Vec<f64>,
     pub folds: Vec<usize>,
 }
 
-/// `folds` as [`folds`] gives them.
+/// `folds` is a result of [`folds`].
 pub fn left_out(samples: &[Sample], folds: Vec<usize>, variances: [f64; 2]) -> LeftOut {
     let none = Estimate {
         roofline_ms: 0.0,
@@ -167,10 +167,10 @@ fn n_folds(folds: &[usize]) -> usize {
     folds.iter().max().map_or(0, |last| last + 1)
 }
 
-/// Folds by which variances are chosen: of a seed that no error is stated of.
+/// Seed of the folds by which variances are chosen. No stated error uses this seed.
 const CHOICE_SEED: u64 = 1000;
 
-/// The variances of kriging that say most of left-out families.
+/// The variances of kriging with the smallest error on left-out families.
 pub fn chosen_variances(samples: &[Sample]) -> [f64; 2] {
     let error = |variances: [f64; 2]| {
         let folds = folds(samples, Split::Families, CHOICE_SEED);
@@ -192,7 +192,7 @@ fn logarithms(sample: &Sample) -> [f64; 4] {
     [1.0, macs, activations, parameters]
 }
 
-/// Least squares of the logarithm of time.
+/// Least squares on the logarithm of time.
 fn regression(samples: &[&Sample]) -> [f64; 4] {
     let mut left = [[0.0; 5]; 4];
     for sample in samples {
@@ -218,10 +218,11 @@ fn regression(samples: &[&Sample]) -> [f64; 4] {
     std::array::from_fn(|idx| left[idx][4] / left[idx][idx])
 }
 
-/// Half width of the interval in logarithms, fixed part and part by distance, that holds [`COVERAGE`] of the
-/// errors: absolute errors relative to a width that grows with the distance, and their quantile.
+/// Half width of the interval in logarithms: a fixed part, and a part that is proportional to the distance. The width
+/// is a quantile of errors relative to a width that grows with the distance, so that the interval contains [`COVERAGE`]
+/// of the errors.
 pub fn half_width(errors: &[(f64, f64)]) -> [f64; 2] {
-    // How much wider intervals are at a distance of 1: found by the errors of the farther half.
+    // The growth with the distance follows from the mean errors of the nearer and of the farther half.
     let mut distances: Vec<f64> = errors.iter().map(|(_, distance)| *distance).collect();
     distances.sort_by(f64::total_cmp);
     let median = distances[distances.len() / 2];
@@ -247,7 +248,7 @@ pub fn half_width(errors: &[(f64, f64)]) -> [f64; 2] {
     [quantile * intercept, quantile * slope]
 }
 
-/// Errors of estimates, and how many the intervals held that the other folds' errors made.
+/// Errors of estimates, and the share of them inside intervals that were fitted to the errors of the other folds.
 pub fn errors(samples: &[Sample], left_out: &LeftOut) -> Errors {
     let rows: Vec<(f64, f64)> = samples
         .iter()
@@ -274,7 +275,7 @@ pub fn errors(samples: &[Sample], left_out: &LeftOut) -> Errors {
     }
 }
 
-/// Of logarithms of measured time over the estimate and of distances, with intervals of this half width.
+/// Errors of pairs of log(measured time / estimate) and distance, with intervals of the given half width.
 pub fn of_pairs(pairs: &[(f64, f64)], [fixed, by_distance]: [f64; 2]) -> Errors {
     let mut percents: Vec<f64> = pairs
         .iter()

@@ -1,4 +1,5 @@
-//! The same networks as `.onnx` files and as graphs of `export_timm.py`: both have to become the same kernels.
+//! Compares `.onnx` files of networks with graphs of the same networks from `export_timm.py`: both must become the same
+//! kernels.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,15 +16,15 @@ use litecast::targets::gpu::kernels::{Kernel, kernels};
 use super::graphs::Networks;
 use super::roofline::dot;
 
-/// Batch at which amounts are compared: a usual one of the measurements.
+/// Batch size at which amounts are compared, a usual one of the measurements.
 const BATCH: f64 = 256.0;
-/// Amounts are sums of floating-point numbers in another order.
+/// Relative tolerance, because amounts are sums of floating-point numbers in different orders.
 const ROUNDING: f64 = 1e-9;
-/// What is printed of a network whose forms differ.
+/// Number of differences that are printed for a network.
 const N_SHOWN: usize = 3;
 
-/// Prints the ratio of the times and the distance of the positions of every network in `folder` (`timm_NAME.onnx`) of
-/// which there is a graph, then how many have equal amounts.
+/// Prints the ratio of times and the distance of positions for each network in `folder` (`timm_NAME.onnx`) that has a
+/// graph, then the number of networks with equal amounts.
 pub fn compare(folder: &Path, networks: &Networks, run: &Run) -> Result<()> {
     let (mut n_equal, mut ratios) = (0, Vec::new());
     println!(
@@ -102,7 +103,7 @@ fn read(folder: &Path) -> Result<Vec<(String, u32, Vec<Kernel>)>> {
         };
         let model = onnx::parse(&fs::read(&path)?, &dimensions).with_context(|| name.clone())?;
         let graph = graph::build(&model, 0)?;
-        // Images with the channels last.
+        // Images are stored with the channels last.
         let shape = graph
             .subgraph
             .inputs
@@ -114,7 +115,7 @@ fn read(folder: &Path) -> Result<Vec<(String, u32, Vec<Kernel>)>> {
     Ok(files)
 }
 
-/// Amounts that differ, in words: those that differ by most of the network's time.
+/// The largest differences of amounts, by their share of the network's time, in words.
 fn differences(a: &Amounts, b: &Amounts, run: &Run) -> Vec<String> {
     let total = dot(b, &run.costs_ms).max(f64::MIN_POSITIVE);
     let differs =

@@ -13,10 +13,10 @@ use litecast::targets::gpu::kernels::{Kernel, kernels};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rayon::prelude::*;
 
-/// What is known of a network without its weights.
+/// The properties of a network that do not depend on its weights.
 pub struct Network {
     pub kernels: Vec<Kernel>,
-    /// By kernel: the shape of what it writes.
+    /// By kernel, the shape of its output.
     pub shapes: Vec<Vec<i32>>,
     pub parameters: f64,
 }
@@ -24,7 +24,7 @@ pub struct Network {
 /// By model and image size.
 pub type Networks = BTreeMap<(String, u32), Network>;
 
-/// The networks of one file, those of `source` alone (`timm`, `torchvision`).
+/// The networks of one file that come from `source` (`timm`, `torchvision`).
 pub fn read(path: &Path, source: &str) -> Result<Networks> {
     ensure!(
         path.is_file(),

@@ -1,21 +1,21 @@
-//! Errors of the roofline on measured networks → [`Correction`]: kriging with two exponential covariances of
-//! the distance between what networks' times are made of.
+//! Errors of the roofline on measured networks → [`Correction`]: kriging with the sum of two exponential covariances of
+//! the distance between networks.
 
 use litecast::targets::gpu::bundle::{Correction, Position, distance, to_digits};
 use rayon::prelude::*;
 
 use super::roofline::dot;
 
-/// Ranges of the covariances: networks of one family, and of one kind. Set by hand after a few trials on the RTX 3090's
-/// inference table; no search was made for them.
+/// Ranges of the covariances: one for networks of the same family and one for networks of the same kind. They were set
+/// by hand after a few trials on the RTX 3090's inference table, without a search.
 const RANGES: [f64; 2] = [0.15, 0.7];
-/// Their variances, to choose from for each table. The second carries what is known of one family to others, which on
-/// some GPUs does more harm than good.
+/// Candidates for the variances of the covariances, chosen for each table. The second variance transfers corrections
+/// between families, which increases errors on some GPUs.
 pub const VARIANCES: [[f64; 2]; 3] = [[0.01, 0.01], [0.01, 0.002], [0.01, 0.0]];
 /// Variance of a measurement's logarithm: two versions of PyTorch differ by 2 to 3 %.
 const NOISE: f64 = 4e-4;
 
-/// The correction that explains `residuals`, logarithms of measured time over the roofline's.
+/// The correction that fits `residuals`, the logarithms of measured time over the roofline's time.
 pub fn fit(positions: &[Position], residuals: &[f64], variances: [f64; 2]) -> Correction {
     let mut correction = Correction {
         ranges: RANGES,

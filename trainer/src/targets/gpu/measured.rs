@@ -1,4 +1,4 @@
-//! Tables of other people's measurements on GPUs, as `shared/data/gpu` has them.
+//! Published tables of measurements on GPUs, in `shared/data/gpu`.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use anyhow::{Context, Result, bail, ensure};
 /// One table of the timm project: many networks on one GPU with one version of PyTorch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Target whose estimates are fitted to it.
+    /// The target whose estimates are fitted to this table.
     pub target: &'static str,
     pub file: &'static str,
-    /// In words, as provenance.
+    /// Software of the measurements, in the words of the provenance.
     pub framework: &'static str,
     pub is_training: bool,
 }
 
-/// The tables that targets are fitted to.
+/// The tables to which targets are fitted.
 pub const TABLES: [Table; 7] = [
     Table {
         target: "rtx-3090",
@@ -70,7 +70,7 @@ pub struct Measured {
     pub ms_per_input: f64,
 }
 
-/// The letters that a model's name begins with.
+/// The letters at the start of a model's name.
 pub fn family(model: &str) -> &str {
     let end = model.find(|c: char| !c.is_ascii_lowercase());
     &model[..end.unwrap_or(model.len())]

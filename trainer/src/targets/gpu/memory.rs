@@ -1,4 +1,5 @@
-//! Counted memory beside what PyTorch holds for the same networks (`trainer/python/pytorch_memory.py`).
+//! Compares counted memory with the memory that PyTorch uses for the same networks
+//! (`trainer/python/pytorch_memory.py`).
 
 use std::path::Path;
 
@@ -19,7 +20,7 @@ struct Row {
 /// Bytes of a float32 value: PyTorch's table has no other precision.
 const SINGLE: f64 = 4.0;
 
-/// Prints the ratios of counts to PyTorch's bytes as Markdown, network by network and in the middle.
+/// Prints the ratios of counted bytes to PyTorch's bytes as Markdown, for each network and as a median.
 pub fn compare(table: &Path, networks: &Networks) -> Result<()> {
     println!(
         "| network | inference peak: PyTorch MB | counted MB | kept for training: PyTorch MB | counted MB |"

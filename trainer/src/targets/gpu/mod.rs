@@ -1,5 +1,5 @@
-//! Measurements of GPUs → the constants of `litecast::targets::gpu`, and the errors on networks that they
-//! were not fitted to.
+//! Measurements of GPUs → the constants of `litecast::targets::gpu`, and their errors on networks that were left out of
+//! the fit.
 
 mod accel_nasbench;
 mod evaluate;
@@ -95,7 +95,7 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
         .with_context(|| format!("could not write {}", args.out.display()))
 }
 
-/// Measured networks of which there is a graph.
+/// Measured networks that have a graph.
 fn samples(rows: &[Measured], networks: &Networks) -> Vec<Sample> {
     let network = |row: &Measured| networks.get(&(row.model.clone(), row.image_size));
     rows.iter()
@@ -103,11 +103,11 @@ fn samples(rows: &[Measured], networks: &Networks) -> Vec<Sample> {
         .collect()
 }
 
-/// A table with the networks of it that have a graph, and the variances of their kriging.
+/// A table, its networks that have a graph, and the variances of their kriging.
 type Fitted = (&'static Table, Vec<Sample>, [f64; 2]);
 
-/// The A100's constants: those of the RTX 3090, scaled. Prints how far constants that are made in the same way are off on
-/// the other GPUs, which are its errors and make its interval.
+/// The A100's constants: the scaled constants of the RTX 3090. Prints the errors of constants that are scaled in the
+/// same way to the other GPUs; these are stated as the A100's errors, and its interval follows from them.
 fn scaled_to_a100(
     fitted: &[Fitted],
     of_3090: &Run,
@@ -116,7 +116,7 @@ fn scaled_to_a100(
     let gpu = |id: &str| Gpu::by_id(id).with_context(|| format!("expected a GPU `{id}`"));
     let (_, source, variances) = fitted.first().context("expected a table")?;
     let from = gpu(&of_3090.target)?;
-    // The same board with another layout of memory is no other GPU.
+    // The same board with another memory layout is not another GPU.
     let is_other = |table: &Table| {
         Gpu::by_id(table.target).is_some_and(|gpu| gpu.multiprocessors != from.multiprocessors)
     };
@@ -231,7 +231,7 @@ fn fit_table(
     })
 }
 
-/// Errors of three methods on networks that were left out, as means over seeds; those of the last one.
+/// Errors of three methods on left-out networks as means over seeds. Returns the errors of the last method.
 fn compare(
     table: &Table,
     samples: &[Sample],
@@ -297,7 +297,7 @@ fn compare(
     by_method[2]
 }
 
-/// Families that add most to the mean, on the standard error stream.
+/// Number of families printed to standard error: those that contribute most to the mean.
 const N_WORST: usize = 12;
 
 /// Errors in percent and logarithms of estimate over measurement, by family.

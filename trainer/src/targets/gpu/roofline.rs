@@ -1,23 +1,23 @@
-//! Costs of kernels that make measured times, none of them negative.
+//! Fits non-negative costs of kernels to measured times.
 
 use litecast::targets::gpu::costs::{Amounts, N_COSTS, PRIOR_MS};
 
-/// Passes over the fit with new weights: errors count by their size, not its square, so that a few networks
-/// that run otherwise do not move the costs of all.
+/// Rounds of reweighting. The weights make errors count linearly instead of by their square, so that a few unusual
+/// networks do not change all costs.
 const N_REWEIGHTINGS: usize = 5;
-/// Relative error below which errors count by their square.
+/// Errors below this relative size count by their square.
 const SMALL_ERROR: f64 = 0.03;
-/// Holds costs towards 0, as one measurement in so many of the networks would: costs that few networks have cannot
-/// explain whatever else these share. Chosen among 0.0003, 0.001 and 0.003 by left-out families of folds that no error is
-/// stated of.
+/// Strength of the penalty that draws costs towards 0, as a share of the measurements. It prevents a cost that few
+/// networks have from explaining other properties that these networks share. Chosen among 0.0003, 0.001 and 0.003 by
+/// left-out families, with folds that no stated error uses.
 const RIDGE: f64 = 3e-3;
-/// The same for a cost that is taken for [`PRIOR_MS`]: no fit moves it.
-const FIXED: f64 = 1e6;
-/// Rounds of coordinate descent. The sum of squares is convex; changes are below 1e-9 long before.
+/// Strength of the penalty of costs that have a value in [`PRIOR_MS`], so large that the fit does not change them.
+const PRIOR_STRENGTH: f64 = 1e6;
+/// Rounds of coordinate descent. The problem is convex; changes are below 1e-9 long before the last round.
 const N_ROUNDS: usize = 3000;
 const CONVERGED: f64 = 1e-10;
 
-/// The costs for which `amounts · costs` is nearest to `times_ms`, in relative terms.
+/// Costs that minimise the relative errors of `amounts · costs` to `times_ms`.
 pub fn fit(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
     let scales = scales(amounts, times_ms);
     let rows: Vec<Vec<f64>> = amounts
@@ -47,7 +47,7 @@ pub fn fit(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
     std::array::from_fn(|idx| solution[idx] / scales[idx])
 }
 
-/// The sum of products, in several sums at a time: a processor waits for each addition to end otherwise.
+/// The dot product, accumulated in several independent sums, because a processor otherwise waits for each addition.
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0; 8];
@@ -60,7 +60,7 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Root mean squares of the columns over the networks that have them, so that all have the same size.
+/// Root mean squares of the columns over the networks that have them, by which columns are scaled to equal size.
 fn scales(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
     std::array::from_fn(|idx| {
         let rows = amounts.iter().zip(times_ms);
@@ -92,9 +92,13 @@ fn solve(rows: &[Vec<f64>], weights: &[f64], prior: &[f64], mut x: Vec<f64>) -> 
     }
     let ridge = RIDGE * rows.len() as f64;
     for (idx, row) in gram.iter_mut().enumerate() {
-        let held = if prior[idx] > 0.0 { FIXED } else { ridge };
-        row[idx] += held;
-        target[idx] += held * prior[idx];
+        let strength = if prior[idx] > 0.0 {
+            PRIOR_STRENGTH
+        } else {
+            ridge
+        };
+        row[idx] += strength;
+        target[idx] += strength * prior[idx];
     }
     for _ in 0..N_ROUNDS {
         let mut largest = 0.0f64;
@@ -115,7 +119,7 @@ fn solve(rows: &[Vec<f64>], weights: &[f64], prior: &[f64], mut x: Vec<f64>) -> 
 mod tests {
     use super::*;
 
-    /// Times that costs made: the costs come back, and those that are absent are 0 or what they are taken for.
+    /// Times that were made from costs: the fit recovers the costs; absent ones are 0 or their prior.
     #[test]
     fn costs_are_found_again() {
         let (taken_idx, taken_ms) = PRIOR_MS;

@@ -1,8 +1,8 @@
-//! A GPU on which networks of one kind alone were measured → constants for all: another GPU's costs, those of products
-//! times one factor and those of traffic times another.
+//! Constants for a GPU on which only one kind of networks was measured: costs of another GPU, with one factor for
+//! products and another for traffic.
 //!
-//! The factors start as the ratios of the data sheets, and the measurements move them. How far such constants are off is
-//! found on GPUs of which many kinds were measured, with factors from networks of that one kind: [`check`].
+//! The factors start as the ratios of the data sheets and are fitted to the measurements. [`check`] measures the errors
+//! of such constants on GPUs with measurements of many kinds, with factors from networks of that one kind.
 
 use std::collections::BTreeSet;
 
@@ -16,31 +16,31 @@ use rand_chacha::ChaCha8Rng;
 use super::evaluate::{N_FOLDS, Sample};
 use super::{kriging, roofline};
 
-/// Families of timm's networks that are made as Accel-NASBench's are: inverted bottlenecks.
-const ALIKE: [&str; 5] = [
+/// Families of timm that resemble Accel-NASBench's networks: inverted bottlenecks.
+const INVERTED_BOTTLENECKS: [&str; 5] = [
     "efficientnet",
     "fbnetc",
     "mnasnet",
     "mobilenetv",
     "spnasnet",
 ];
-/// How far measurements move a factor from the data sheet's ratio, as a logarithm: this far counts like a mean error of
-/// [`PRIOR_WEIGHT`] times its square.
+/// Weight of the prior: a factor whose logarithm differs from the data sheets' ratio by x costs as much as a mean error
+/// of [`PRIOR_WEIGHT`] · x².
 const PRIOR_WEIGHT: f64 = 0.1;
-/// Factors that are tried: data sheets' ratios times 0.4 to 2.5, in steps of 2.5 %.
+/// Factors that are tried: 0.4 to 2.5 times the ratios of the data sheets, in steps of 2.5 %.
 const MAX_MOVE: f64 = 0.92;
 const STEP: f64 = 0.025;
 
-/// A fitted GPU: its costs, and what is needed to fit its correction again.
+/// A fitted GPU: its costs, and the data from which its correction is fitted again.
 pub struct Source {
     pub costs_ms: Amounts,
     amounts: Vec<Amounts>,
-    /// Logarithms of measured time over the roofline's.
+    /// Logarithms of measured time over the roofline's time.
     residuals: Vec<f64>,
     variances: [f64; 2],
 }
 
-/// The time of one GPU over another's.
+/// The ratios of one GPU's times to another's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factors {
     pub products: f64,
@@ -48,7 +48,7 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// By peaks and bandwidths.
+    /// The ratios of peak rates and bandwidths.
     pub fn of_data_sheets(from: &Gpu, to: &Gpu) -> Self {
         Self {
             products: from.macs_per_s / to.macs_per_s,
@@ -56,7 +56,7 @@ impl Factors {
         }
     }
 
-    /// Launches are the host's.
+    /// The factor of a cost; launches depend on the host and stay the same.
     fn of(self, cost: &str) -> f64 {
         match cost {
             "launches" => 1.0,
@@ -85,7 +85,8 @@ impl Source {
         }
     }
 
-    /// The correction of scaled costs: networks lie elsewhere by them, and are off as on this GPU.
+    /// The correction for scaled costs. Scaling changes the positions of networks; their residuals are those of this
+    /// GPU.
     pub fn correction(&self, costs_ms: &Amounts) -> Correction {
         let positions: Vec<Position> = self
             .amounts
@@ -95,7 +96,7 @@ impl Source {
         kriging::fit(&positions, &self.residuals, self.variances)
     }
 
-    /// Factors for which scaled costs are nearest to `measured`, starting from the data sheets'.
+    /// Factors that minimise the errors of scaled costs on `measured`, starting from the ratios of the data sheets.
     pub fn factors(&self, data_sheets: Factors, measured: &[(&Amounts, f64)]) -> Factors {
         let correction = self.correction(&self.costs_ms);
         let parts: Vec<[f64; 4]> = measured
@@ -141,9 +142,8 @@ impl Source {
     }
 }
 
-/// Logarithms of measured time over the estimate, and distances, of a GPU's networks of other kinds, from costs of
-/// `source` that are scaled by the GPU's networks of one kind. Each family is estimated without its measurements on
-/// either GPU.
+/// Pairs of log(measured time / estimate) and distance for a GPU's networks of other kinds, with costs of `source` that
+/// are scaled by the GPU's networks of one kind. Each family is estimated without its measurements on both GPUs.
 pub fn check(
     source: &[Sample],
     target: &[Sample],
@@ -157,7 +157,8 @@ pub fn check(
         let place = families.iter().position(|family| *family == sample.family);
         place.unwrap_or(0) % N_FOLDS
     };
-    let is_alike = |sample: &Sample| ALIKE.contains(&sample.family.as_str());
+    let is_inverted_bottleneck =
+        |sample: &Sample| INVERTED_BOTTLENECKS.contains(&sample.family.as_str());
     let mut errors = Vec::new();
     for left_out in 0..N_FOLDS {
         let others: Vec<&Sample> = source
@@ -167,7 +168,7 @@ pub fn check(
         let source = Source::of(&others, variances);
         let alike = target
             .iter()
-            .filter(|sample| is_alike(sample) && fold(sample) != left_out);
+            .filter(|sample| is_inverted_bottleneck(sample) && fold(sample) != left_out);
         let measured: Vec<(&Amounts, f64)> = alike
             .map(|sample| (&sample.amounts, sample.time_ms))
             .collect();
@@ -176,7 +177,7 @@ pub fn check(
         let correction = source.correction(&costs_ms);
         for sample in target
             .iter()
-            .filter(|sample| !is_alike(sample) && fold(sample) == left_out)
+            .filter(|sample| !is_inverted_bottleneck(sample) && fold(sample) == left_out)
         {
             let (log, distance) = correction.at(&position(&sample.amounts, &costs_ms));
             let estimate_ms = roofline::dot(&sample.amounts, &costs_ms) * log.exp();

@@ -12,16 +12,16 @@ use super::samples::Sample;
 use crate::least_squares;
 use crate::metrics::conformal_quantile;
 
-/// One measured value and what should be proportional to it.
+/// A measured value, and a count that it should be proportional to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
     pub counted: f64,
     pub measured: f64,
 }
 
-/// The constant c that makes the relative errors of c · counted the least in sum of squares.
+/// Fits the constant c that minimises the sum of squared relative errors of c · counted.
 ///
-/// Relative, because networks differ by orders of magnitude and every one of them counts alike.
+/// Errors are relative so that every network has the same weight, although networks differ by orders of magnitude.
 pub fn proportion(samples: &[Pair]) -> Constant {
     let ratios: Vec<f64> = samples
         .iter()
@@ -41,7 +41,7 @@ pub fn proportion(samples: &[Pair]) -> Constant {
     }
 }
 
-/// Of pairs (estimate, measured).
+/// Errors of pairs (estimate, measured).
 pub fn errors(pairs: &[(f64, f64)]) -> Errors {
     let signed: Vec<f64> = pairs
         .iter()
@@ -60,7 +60,7 @@ pub fn errors(pairs: &[(f64, f64)]) -> Errors {
     }
 }
 
-/// A fit, and each network as estimated without its family.
+/// A fit, and the estimate of each network by a fit without its family.
 pub struct Found<'s> {
     pub fit: Fit,
     left_out: Vec<LeftOut<'s>>,
@@ -69,13 +69,13 @@ pub struct Found<'s> {
 struct LeftOut<'s> {
     sample: &'s Sample,
     estimate_ms: f64,
-    /// Ends of an interval that was made without the family.
+    /// Ends of an interval whose width was set without the family.
     ends_ms: [f64; 2],
 }
 
-/// How much instructions of depthwise and other operators are held to cost what those of matrix
-/// operators cost, where networks do not tell them apart: as a share of what their networks say. Ten times
-/// as much of other operators, which are the least of most networks.
+/// Strength of the penalty that pulls the cost of depthwise and other instructions towards that of matrix instructions,
+/// relative to the information in the networks. It matters only where the networks do not determine the costs. For
+/// other operators, which are the smallest part of most networks, it is ten times as large.
 const PENALTY: f64 = 0.01;
 
 /// Of one board and precision; `None` without samples.
@@ -167,12 +167,13 @@ fn speedup_of(sample: &Sample, speedups: &[f64]) -> f64 {
     speedup.copied().unwrap_or(1.0)
 }
 
-/// The factor within which nine in ten networks of another group are expected: the 95 % quantile of Student's t,
-/// with as many degrees of freedom as there are groups, times the root mean square of their logarithmic errors.
+/// The factor that should contain the errors of nine in ten networks of another group: the 95 % quantile of Student's
+/// t, with as many degrees of freedom as there are groups, times the root mean square of the logarithmic errors. 1
+/// without errors.
 ///
-/// Groups weigh alike, because a new network is more likely of another kind than of the one that was measured most.
-/// Three to six kinds are too few to read a quantile from: the widest of three errors holds less than nine
-/// in ten, and how much less is what Student's t accounts for. 1 without errors.
+/// All groups have the same weight, because a new network is more likely of another kind than of the kind that was
+/// measured most. Three to six groups are too few for an empirical quantile: the largest of three errors contains less
+/// than nine in ten, and Student's t accounts for the difference.
 fn factor_of_groups(log_errors: &[(f64, &str)]) -> f64 {
     let mut squares: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for (error, group) in log_errors {
@@ -188,7 +189,8 @@ fn factor_of_groups(log_errors: &[(f64, &str)]) -> f64 {
     (students_t.inverse_cdf((1.0 + COVERAGE) / 2.0) * mean_square.sqrt()).exp()
 }
 
-/// The networks and their latency on one thread: measured, or measured on several and what several save.
+/// Each network with its latency on one thread. If it was measured on several threads only, that latency is multiplied
+/// with the speed-up.
 fn one_thread<'s>(samples: &[&'s Sample], speedups: &[f64]) -> Vec<(&'s Sample, f64)> {
     let mut fewest: BTreeMap<&str, &Sample> = BTreeMap::new();
     for sample in samples {
@@ -203,7 +205,7 @@ fn one_thread<'s>(samples: &[&'s Sample], speedups: &[f64]) -> Vec<(&'s Sample, 
         .collect()
 }
 
-/// Families, or networks where there is one family.
+/// The group of each network: its family, or the network itself if there is only one family.
 fn groups(samples: &[(&Sample, f64)]) -> Vec<String> {
     let families: BTreeSet<&str> = samples.iter().map(|(s, _)| s.family.as_str()).collect();
     let group = |(s, _): &(&Sample, f64)| match families.len() {
@@ -213,8 +215,7 @@ fn groups(samples: &[(&Sample, f64)]) -> Vec<String> {
     samples.iter().map(group).collect()
 }
 
-/// Cost of matrix instructions, what depthwise and other ones cost besides, and of bytes. Every family
-/// weighs alike.
+/// Costs per instruction of each class and per byte. All families have the same weight.
 fn nanoseconds(samples: &[(&Sample, f64)]) -> Nanoseconds {
     let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
     for (sample, _) in samples {
@@ -236,13 +237,14 @@ fn nanoseconds(samples: &[(&Sample, f64)]) -> Nanoseconds {
     }
 }
 
-/// Of one thread.
+/// Estimated latency on one thread.
 pub fn estimate_ms(ns: &Nanoseconds, counts: &[f64; 4]) -> f64 {
     let [matrix, depthwise, other, bytes] = counts;
     ns.matrix * matrix + ns.depthwise * depthwise + ns.other * other + ns.byte * bytes
 }
 
-/// Of 1, 2, ... threads: mean logarithm over the networks that were measured on both.
+/// Speed-ups on 1, 2, … threads: the geometric mean over the networks that were measured on one thread and on that
+/// number.
 fn speedups(samples: &[&Sample]) -> Vec<f64> {
     let most = samples.iter().map(|s| s.n_threads).max().unwrap_or(1);
     let of = |n: u32| {
@@ -262,8 +264,8 @@ fn speedups(samples: &[&Sample]) -> Vec<f64> {
     (1..=most).map(speedup).collect()
 }
 
-/// Where no network was measured on one thread and several: that of one thread cannot be told, and latencies
-/// stay those of the measured number of threads.
+/// Speed-ups if no network was measured on one thread and on several: the latency on one thread is then unknown, and
+/// latencies are those of the measured number of threads.
 fn assumed(most: u32) -> Vec<f64> {
     vec![1.0; most as usize]
 }
@@ -309,8 +311,8 @@ fn families(samples: &[(&Sample, f64)], estimates: &[f64]) -> Vec<Family> {
     members.into_iter().map(family).collect()
 }
 
-/// The largest factor by which the other precision's constants miss a family of networks, over the boards
-/// that have both.
+/// The largest factor by which constants fitted to the other precision miss a network, over all boards that were
+/// measured in both precisions.
 pub fn other_precision_factor(boards: &[Board], samples: &[Sample]) -> f64 {
     let mut widest = 1.0;
     for board in boards {
@@ -366,7 +368,7 @@ impl Found<'_> {
         );
     }
 
-    /// A row for each network.
+    /// Writes a row for each network.
     pub fn write(&self, table: &mut csv::Writer<std::fs::File>) -> Result<()> {
         for LeftOut {
             sample,
@@ -426,8 +428,8 @@ mod tests {
         assert!(loss(found) < loss(found * 1.001) && loss(found) < loss(found * 0.999));
     }
 
-    /// Drawn from a normal distribution whose spread is known: nine in ten of new ones are held, however few the groups
-    /// that the factor comes from.
+    /// The groups are drawn from a normal distribution with a known spread: nine in ten of new groups are inside the
+    /// interval, however few groups the factor was fitted to.
     #[test]
     fn the_factor_holds_nine_in_ten_of_new_groups() {
         let mut rng = ChaCha8Rng::seed_from_u64(7);

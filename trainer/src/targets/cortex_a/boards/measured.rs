@@ -1,5 +1,5 @@
-//! `litecast-trainer label-boards`: networks that others measured on Raspberry Pis, written again, with
-//! the measured values as labels. They are targets of their own beside the emulated ones.
+//! `litecast-trainer label-boards`: rebuilds networks that others measured on Raspberry Pis, and uses the measured
+//! values as labels. These labels form targets of their own, separate from the emulated ones.
 
 use std::path::PathBuf;
 
@@ -26,7 +26,7 @@ pub struct LabelBoardsArgs {
     pub out: PathBuf,
 }
 
-/// A board, what its labels are called, and the tasks that were measured on it.
+/// A board with the name of its labels and the tasks that were measured on it.
 struct MeasuredBoard {
     source: Source,
     target: &'static str,
@@ -57,7 +57,7 @@ pub fn run(args: &LabelBoardsArgs) -> Result<()> {
     BOARDS.iter().try_for_each(|board| label(board, args))
 }
 
-/// Writes the networks and a table as a person would of a device of their own, and imports it.
+/// Writes the networks and a table in the format that users have for their own device, and imports both.
 fn label(board: &MeasuredBoard, args: &LabelBoardsArgs) -> Result<()> {
     let measured = measurements::read_device(&args.measurements, board.source)?;
     let graphs = networks::draw(&measured, args.graphs, args.seed);

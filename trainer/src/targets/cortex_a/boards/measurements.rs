@@ -13,7 +13,7 @@ use flate2::read::GzDecoder;
 const RPI5_FILE: &str = "nb201_pi5_litert.csv.gz";
 pub const RPI5_SOURCE: &str = "HW-NAS-Bench-360 at a9b243e: LiteRT, float32, one thread, median of \
                                40 runs; energy of the rail VDD_CORE without idle";
-/// What its energies are of.
+/// The supply rail of the Raspberry Pi 5 whose energies were measured.
 pub const RPI5_RAIL: &str = "the rail VDD_CORE without idle";
 /// Raspberry Pi 4 and phones: github HayeonLee/HELP.
 const RPI4_FILE: &str = "nb201_help_latency_ms.csv.gz";
@@ -38,16 +38,16 @@ pub type ByNetwork = BTreeMap<(String, String), Measured>;
 /// One column of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// HW-NAS-Bench-360's, by its name of the device.
+    /// A device of HW-NAS-Bench-360, by its name there.
     HwNasBench360(&'static str),
-    /// HELP's, by its column.
+    /// A device of HELP, by its column.
     Help(&'static str),
 }
 
 pub const RPI5: Source = Source::HwNasBench360("pi5");
 pub const RPI4: Source = Source::Help("raspi4");
 
-/// Says where the measurements are, should they not be in `folder`.
+/// Fails with the location of the measurements if they are not in `folder`.
 pub fn ensure_there(folder: &Path) -> Result<()> {
     ensure!(
         folder.is_dir(),
@@ -58,8 +58,7 @@ pub fn ensure_there(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What was measured on one device: the tasks `cifar100`, `ninapro` and `darcy` of HW-NAS-Bench-360,
-/// `cifar10` of HELP.
+/// Measurements on one device: of HW-NAS-Bench-360 the tasks `cifar100`, `ninapro` and `darcy`, of HELP `cifar10`.
 pub fn read_device(folder: &Path, source: Source) -> Result<ByNetwork> {
     match source {
         Source::HwNasBench360(device) => hw_nas_bench_360(folder, device),
@@ -96,8 +95,8 @@ fn help(folder: &Path, column: &str) -> Result<ByNetwork> {
     Ok(measured)
 }
 
-/// The Raspberry Pi 4's MobileNets of MLPerf by the table's names: the median over rounds of each
-/// round's median latency, in ms.
+/// Latency in ms of MLPerf's MobileNets on the Raspberry Pi 4, by their name in the table: the median over rounds of
+/// the median of each round.
 pub fn raspberry_pi_4_mobilenets(folder: &Path) -> Result<BTreeMap<String, f64>> {
     let mut rounds: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for row in read(&folder.join(MOBILENETS_FILE))? {
@@ -142,7 +141,7 @@ impl Row {
     }
 }
 
-/// The rows of a table without quotes, gzipped where its name says so.
+/// The rows of a table without quotes; a file whose name ends in `.gz` is decompressed.
 fn read(path: &Path) -> Result<Vec<Row>> {
     let file = File::open(path).with_context(|| format!("could not open {}", path.display()))?;
     let reader: Box<dyn Read> = match path.extension().is_some_and(|e| e == "gz") {

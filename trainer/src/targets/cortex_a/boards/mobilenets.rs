@@ -1,5 +1,5 @@
-//! The MobileNets that MLPerf's submitters measured on a Raspberry Pi 4, written again: the only
-//! int8 networks of a known board, and its only depthwise ones.
+//! Rebuilds the MobileNets that submitters to MLPerf measured on a Raspberry Pi 4. They are the only int8 networks, and
+//! the only depthwise ones, that were measured on a known board.
 
 use anyhow::{Context, Result, bail};
 
@@ -9,14 +9,14 @@ use crate::writer::{Precision, to_tflite};
 /// One network of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MobileNet {
-    /// As [`published::network`] knows it.
+    /// Its name in [`published::network`].
     network: String,
     side: i32,
     pub precision: Precision,
 }
 
 impl MobileNet {
-    /// Of the table's names: `mobilenet-v1-0.25-128-quantized`, `mobilenet-v3-large_224_1.0_float`.
+    /// Parses a name of the table: `mobilenet-v1-0.25-128-quantized`, `mobilenet-v3-large_224_1.0_float`.
     pub fn by_name(name: &str) -> Result<Self> {
         let parts: Vec<&str> = name.splitn(3, '-').collect();
         let (network, side, kind) = match parts[..] {

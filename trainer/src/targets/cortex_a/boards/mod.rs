@@ -1,5 +1,5 @@
-//! Measurements of boards → constants that turn counted instructions into milliseconds and
-//! millijoules. Each family of networks, left out of the fit in turn, tells the error.
+//! Measurements of boards → constants that turn counted instructions into milliseconds and millijoules. Their errors
+//! are measured by leaving out one family of networks at a time.
 
 pub mod args;
 pub mod fit;
@@ -100,7 +100,7 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
     fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
 }
 
-/// Of a board on which no network was measured on one thread.
+/// The smallest number of threads of a board on which no network was measured on one thread.
 fn only_threads(target: &str, samples: &[Sample]) -> Option<u32> {
     let threads = samples
         .iter()
@@ -109,7 +109,7 @@ fn only_threads(target: &str, samples: &[Sample]) -> Option<u32> {
     threads.min().filter(|&n| n > 1)
 }
 
-/// Absent where no energy was measured.
+/// Mean power and its error; `None` if no energy was measured.
 fn energy(board: &Board, samples: &[Sample]) -> Option<Energy> {
     let fit = board.float32.as_ref()?;
     let of_board = samples.iter().filter(|s| s.board == board.target);

@@ -1,4 +1,4 @@
-//! The measured networks, drawn graph by graph and written again.
+//! Draws graphs among the measured ones and rebuilds their networks.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,17 +20,17 @@ const WEIGHTS: WeightDistribution =
     WeightDistribution::SameInEveryLayer(LayerDistribution::Uniform);
 const WEIGHT_SEED: u64 = 1;
 
-/// What the networks of a task were deployed as.
+/// The form in which the networks of a task were deployed.
 pub struct Deployment {
     pub task: &'static str,
     shape: Task,
-    /// Seen in the measured latencies: on the Raspberry Pi 4, a second average pool of one tensor
-    /// takes as long as the first; on the Raspberry Pi 5 it takes no time.
+    /// Whether two average pools of the same tensor are merged. The measured latencies show it: on the Raspberry Pi 4,
+    /// the second pool takes as long as the first; on the Raspberry Pi 5 it takes no time.
     twin_pools: TwinPools,
 }
 
-/// CIFAR-10 was measured on the Raspberry Pi 4, the others on the Raspberry Pi 5. The source does not
-/// tell the classes of Darcy, whose dense layer is nothing beside its convolutions.
+/// CIFAR-10 was measured on the Raspberry Pi 4, the other tasks on the Raspberry Pi 5. The source does not state the
+/// number of classes of Darcy, but the dense layer is negligible beside the convolutions.
 pub const DEPLOYMENTS: [Deployment; 4] = [
     deployment("cifar100", [32, 32, 3], 100, TwinPools::Merged),
     deployment("ninapro", [52, 16, 1], 18, TwinPools::Merged),
@@ -51,7 +51,7 @@ const fn deployment(
     }
 }
 
-/// One graph of the benchmark, whatever the task.
+/// One graph of the benchmark, independent of the task.
 #[derive(Clone, Debug)]
 pub struct Graph {
     pub arch: String,
@@ -59,7 +59,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The float32 file of a task.
+    /// The float32 file of the graph for a task.
     pub fn to_tflite(&self, deployment: &Deployment) -> Vec<u8> {
         to_tflite(&self.network(deployment), WEIGHT_SEED, Precision::Float32)
     }
@@ -75,8 +75,8 @@ impl Graph {
     }
 }
 
-/// `n` different graphs among the measured ones, in an order that `seed` decides. Cells that
-/// reduce to one graph count once; cells that compute nothing are left out.
+/// Draws `n` different graphs among the measured ones, in an order that follows from `seed`. Cells that reduce to the
+/// same graph count once; cells that compute nothing are left out.
 pub fn draw(measured: &ByNetwork, n: usize, seed: u64) -> Vec<Graph> {
     let archs: BTreeSet<&String> = measured.keys().map(|(arch, _)| arch).collect();
     let mut archs: Vec<_> = archs.into_iter().collect();
@@ -93,7 +93,7 @@ pub fn draw(measured: &ByNetwork, n: usize, seed: u64) -> Vec<Graph> {
     graphs.take(n).collect()
 }
 
-/// Writes the float32 network of each graph that `is_wanted` for a task into `folder/TASK`.
+/// Writes the float32 network of each graph into `folder/TASK`, for each task for which it `is_wanted`.
 pub fn write(
     graphs: &[Graph],
     folder: &Path,
@@ -108,7 +108,7 @@ pub fn write(
             let path = folder.join(relative_path(idx, task));
             if is_wanted(idx, task) && !path.exists() {
                 let bytes = graph.to_tflite(deployment);
-                // Under another name until it is whole.
+                // The file has another name until it is complete.
                 let unfinished = path.with_extension("unfinished");
                 fs::write(&unfinished, bytes)
                     .and_then(|()| fs::rename(&unfinished, &path))
@@ -119,12 +119,12 @@ pub fn write(
     Ok(())
 }
 
-/// Of the graph with an index, as `write` names it, seen from its folder.
+/// Path of the graph with an index, relative to the folder that `write` wrote.
 pub fn relative_path(idx: usize, task: &str) -> PathBuf {
     Path::new(task).join(format!("{idx:04}-{task}.tflite"))
 }
 
-/// Index and task of the graph with this id in the label files.
+/// Index and task of the graph with this id in label files.
 pub fn of_graph_id(graph_id: &str) -> Option<(usize, &str)> {
     let name = graph_id.strip_prefix("file/")?.strip_suffix(".tflite")?;
     let (idx, task) = name.split_once('-')?;

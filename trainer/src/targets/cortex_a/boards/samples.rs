@@ -1,4 +1,4 @@
-//! Networks that others measured on boards, built again or read, with what our counts say of them.
+//! Networks that others measured on boards, rebuilt or read, with their counts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub const RPI4: &str = "cortex-a72-rpi4";
 pub const IMX93: &str = "cortex-a55-imx93";
 pub const IMX8MP: &str = "cortex-a53-imx8mp";
 pub const MP1: &str = "cortex-a7-stm32mp157";
-/// What the Raspberry Pi 4's MobileNets ran on, which their source does not tell: all cores.
+/// Threads of MLPerf's MobileNets on the Raspberry Pi 4. The source does not state them; all cores are assumed.
 const MLPERF_THREADS: u32 = 4;
 const EFFICIENTDET_SOURCE: &str =
     "NobuoTsukamoto/benchmarks: TensorFlow Lite 2.18, XNNPACK, 1 to 4 threads";
@@ -41,7 +41,7 @@ pub struct Sample {
     pub energy_mj: Option<f64>,
     /// Millions of instructions of matrix, depthwise and other operators, and megabytes.
     pub counts: [f64; 4],
-    /// Of the count: half the width of its interval, as a logarithm.
+    /// Logarithm of the interval factor of the instruction count.
     pub count_log_error: f64,
 }
 
@@ -51,7 +51,7 @@ impl Sample {
     }
 }
 
-/// Whose kernels a board runs: with dot products or without.
+/// The target whose counted kernels a board runs: with or without dot product instructions.
 pub fn counted_as(board: &str) -> &'static str {
     match board {
         RPI5 | IMX93 => RPI5,
@@ -59,7 +59,7 @@ pub fn counted_as(board: &str) -> &'static str {
     }
 }
 
-/// All measured networks that can be built or are there, board by board.
+/// All measured networks that can be rebuilt or whose file is available, board by board.
 pub fn all(args: &FitCpuArgs) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     nas_bench_201(args, &mut samples)?;
@@ -70,7 +70,7 @@ pub fn all(args: &FitCpuArgs) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// What a file tells, before it is known what was measured of it.
+/// A network's counts, before its measurements are attached.
 struct Network {
     operators: Vec<KernelCounts>,
 }
@@ -223,8 +223,8 @@ fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
     Ok(())
 }
 
-/// Networks of NXP's table that are files or can be built: its name, family, and where from. Not its deep
-/// autoencoder, which has the same 0.152 ms for both processors and any number of threads.
+/// Networks of NXP's table that are available as files or can be rebuilt: name, family and file. The deep autoencoder
+/// is left out, because the table gives 0.152 ms for both processors and for any number of threads.
 const NXP_NETWORKS: [(&str, &str, NxpFile); 8] = [
     (
         "keyword-spotting_DSCNN",
@@ -299,7 +299,7 @@ fn nxp(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             let Some(n_threads) = threads.and_then(|n| n.parse().ok()) else {
                 continue;
             };
-            // The table repeats rows, and has four threads of two cores.
+            // The table repeats rows, and lists four threads for a processor with two cores.
             if seen.contains(&(board, n_threads)) || (board == IMX93 && n_threads > 2) {
                 continue;
             }
@@ -329,7 +329,7 @@ struct StRow {
     latency_ms: Option<f64>,
 }
 
-/// The first row of each file: later releases repeat it, or name another file by the same words.
+/// Only the first row of each file is used: later releases repeat it, or use the same name for another file.
 fn st(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
     let mut seen: Vec<String> = Vec::new();
     for row in rows::<StRow>(&args.measurements.join("mcu/st_edge_ai_measured.csv"))? {

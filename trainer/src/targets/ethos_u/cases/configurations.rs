@@ -8,7 +8,7 @@ use super::super::setup::Setup;
 use crate::labels::target::Target;
 use crate::labels::vela::default_targets;
 
-/// Those that the shipped network was trained on.
+/// The configurations that the shipped network was trained on.
 pub fn defaults() -> Vec<Configuration> {
     let targets = default_targets();
     let products = targets
@@ -17,17 +17,17 @@ pub fn defaults() -> Vec<Configuration> {
     products.map(Configuration::of).collect()
 }
 
-/// Those of [`defaults`] first, then all others of [`Set::Named`].
+/// The configurations of [`defaults`], followed by all others of [`Set::Named`].
 pub fn configurations() -> Result<Vec<Configuration>> {
     let mut all = defaults();
-    // Nothing of it is drawn at random.
+    // This set contains no random configurations, so the seed has no effect.
     let named = Set::Named.setups(0)?.into_iter();
     let others = named.map(|setup| setup.configuration);
     all.extend(others.filter(|other| !defaults().contains(other)));
     Ok(all)
 }
 
-/// As the labelling tool is told of it.
+/// The target in the format of the labelling tool.
 pub fn vela_target(configuration: &Configuration) -> Target {
     let setup = Setup {
         configuration: configuration.clone(),

@@ -1,4 +1,4 @@
-//! Graphs of the dataset that the shipped network was neither trained on nor stopped by.
+//! Graphs of the dataset that were used neither to train the shipped network nor to stop its training.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,8 +21,8 @@ use crate::split::{Side, side};
 /// Files in memory at a time.
 const CHUNK: usize = 64;
 
-/// Cases of at most `most` held-out graphs of each design space that the compiler takes whole, in the default
-/// configurations, which are the first ones.
+/// Cases of at most `most` held-out graphs of each design space, in the default configurations, which are the first
+/// ones. Only graphs that the compiler maps completely to the NPU are used.
 pub fn of_dataset(
     folder: &Path,
     most: usize,
@@ -74,12 +74,12 @@ pub fn of_dataset(
     Ok(cases)
 }
 
-/// One half of the structures.
+/// Whether a structure is in the half that sets the widths.
 fn calibrates(structure_hash: &str) -> bool {
     Sha256::digest(format!("calibration {structure_hash}"))[0] % 2 == 0
 }
 
-/// Of the default configurations that have a value, which is so where nothing is left to the CPU.
+/// Labels in the default configurations. A graph has labels if no operator is left to the CPU.
 fn labels_of(
     dataset: &Dataset,
     graph: &LabelledGraph,
@@ -98,7 +98,7 @@ fn labels_of(
     configurations.filter_map(label).collect()
 }
 
-/// Of a sample in int8 with one input at a time.
+/// The origin of an int8 sample with batch size 1; `None` for other graphs.
 fn origin(graph_id: &str) -> Option<record::Origin> {
     let mut parts = graph_id.split('/');
     let (precision, batch) = precision_and_batch(graph_id);

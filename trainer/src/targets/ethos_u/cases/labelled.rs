@@ -14,7 +14,7 @@ use crate::labels::store::Labels;
 use crate::labels::vela::VelaLabel;
 use crate::spaces::has_networks;
 
-/// Cases of every graph in a folder of labels that has work for the NPU and is estimated.
+/// Cases of every graph in a folder of labels that has operators on the NPU and an estimate.
 pub fn of_labels(
     folder: &Path,
     configurations: &[Configuration],
@@ -74,7 +74,7 @@ fn origin_of(origin: &record::Origin) -> Origin {
     }
 }
 
-/// The design space, or the first word of a file's own name that names an architecture.
+/// The design space of a sample. For a file, the first word of its name that names an architecture.
 fn family_of(origin: &record::Origin) -> String {
     let record::Origin::File(path) = origin else {
         return origin.space().to_owned();

@@ -1,5 +1,4 @@
-//! Graphs of which both the compiler's answer and our estimates are known: what sets intervals, and what they
-//! are measured on.
+//! Graphs with labels of the compiler and with our estimates. They set the widths of intervals and measure them.
 
 mod configurations;
 mod held_out;
@@ -21,7 +20,7 @@ pub use configurations::{configurations, defaults, vela_target};
 pub use held_out::of_dataset;
 pub use labelled::of_labels;
 
-/// What is estimated and labelled, in the order of a case's values.
+/// The metrics that are estimated and labelled, in the order of a case's values.
 pub const METRICS: [Metric; 4] = [
     Metric::Latency,
     Metric::SramPeak,
@@ -32,14 +31,14 @@ pub const METRICS: [Metric; 4] = [
 /// Values by [`METRICS`]: milliseconds and bytes.
 pub type Values = [f64; METRICS.len()];
 
-/// What a graph is, as far as errors are told apart.
+/// The kind of a graph. Errors are listed separately for each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Sampled from a design space of networks.
     Network,
     /// A few random operators each.
     RandomOperators,
-    /// A file that nobody here made.
+    /// A file from outside of this project.
     File,
 }
 
@@ -47,13 +46,13 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
     pub kind: Kind,
-    /// Design space, or what a file's name says of its architecture.
+    /// Design space, or the architecture that a file's name states.
     pub family: String,
-    /// Whether it may set widths. Others are reported on.
+    /// Whether it sets widths; otherwise errors are measured on it.
     pub calibrates: bool,
 }
 
-/// One graph in one configuration, where it is estimated.
+/// One graph with its label and estimates in one configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     pub origin: Origin,
@@ -61,7 +60,8 @@ pub struct Case {
     pub configuration: usize,
     pub label: Values,
     pub rules: Values,
-    /// Of the trained network, where it was trained for the configuration and knows such graphs.
+    /// Estimates of the trained network; absent if it was not trained for the configuration, or does not support the
+    /// graph.
     pub network: Option<Values>,
     pub signals: Signals,
 }

@@ -1,7 +1,7 @@
-//! [`Kernel`]s → what graph networks are told of them.
+//! [`Kernel`]s → input features of graph networks.
 //!
-//! The table of `litecast::learned::features` is made for compilers of microprocessors, where operators are
-//! quantised and memory is planned. This one has what a GPU's time depends on. All networks have the same.
+//! The table of `litecast::learned::features` is made for compilers of microprocessors, where operators are quantised
+//! and memory is planned. This table has the properties that determine the time on a GPU. All networks use it.
 
 use std::collections::HashMap;
 
@@ -44,10 +44,10 @@ columns! {
     WeightBytesSoFar,
     InputBytesSoFar,
     OutputBytesSoFar,
-    // What a roofline says, in nanoseconds: of inference, of a training step.
+    // Time of the roofline in nanoseconds: for inference and for a training step.
     RooflineInference,
     RooflineTraining,
-    // As they are.
+    // Columns without a logarithm.
     Stride,
     HasBias,
     Broadcasts,
@@ -59,19 +59,19 @@ columns! {
     Successors,
 }
 
-/// Columns before this one are amounts, as the logarithm of 1 more.
+/// Columns before this one are amounts, stored as ln(1 + x).
 const N_LOGARITHMS: usize = Column::Stride as usize;
 const BYTES_PER_ELEMENT: f64 = 2.0;
-/// Tensor cores take lengths that are multiples of this.
+/// Tensor cores process lengths that are multiples of this.
 const ALIGNMENT: f64 = 8.0;
-/// Columns of rooflines, by run: a network without them is told nothing of a GPU.
+/// Columns of rooflines, by run. A network without these columns has no information about the GPU.
 pub const ROOFLINES: [usize; 2] = [
     Column::RooflineInference as usize,
     Column::RooflineTraining as usize,
 ];
 pub const NS_PER_MS: f64 = 1e6;
 
-/// Where the networks find what they take by its meaning.
+/// Indices of the columns that networks use by their meaning.
 pub fn columns() -> Columns {
     Columns {
         n: N_COLUMNS,
@@ -89,8 +89,8 @@ pub fn columns() -> Columns {
     }
 }
 
-/// One node a kernel, in the order of the graph. `rooflines_ms` has what each run's roofline says of a kernel.
-/// Linear in kernels and what they read.
+/// One node for each kernel, in the order of the graph. `rooflines_ms` gives the roofline's time of a kernel for each
+/// run. Linear in kernels and in what they read.
 pub fn of_network(network: &Network, rooflines_ms: [&dyn Fn(&Kernel) -> f64; 2]) -> Features {
     let kernels = &network.kernels;
     let (edge_src, edge_dst) = edges(kernels);
@@ -119,7 +119,7 @@ pub fn of_network(network: &Network, rooflines_ms: [&dyn Fn(&Kernel) -> f64; 2])
     }
 }
 
-/// Kinds of kernels, activations by their function.
+/// Category of a kernel; each activation function has its own.
 fn category(kernel: &Kernel) -> i32 {
     let function = kernel.function.map_or(0, |function| 1 + function as usize);
     (kernel.kind as usize * (Function::ALL.len() + 1) + function) as i32
@@ -189,7 +189,7 @@ fn row(
     row.map(|value| value as f32)
 }
 
-/// Outermost dimensions multiplied, and the last three.
+/// The last three dimensions, and the product of all dimensions before them.
 fn four(shape: &[i32]) -> [f64; 4] {
     let sizes: Vec<f64> = shape.iter().map(|&size| f64::from(size.max(1))).collect();
     let from_end = |place: usize| {
@@ -200,8 +200,8 @@ fn four(shape: &[i32]) -> [f64; 4] {
     [outer, from_end(3), from_end(2), from_end(1)]
 }
 
-/// Writers and readers, each pair once, sorted by reader. An activation that is fused into an operator reads and
-/// writes the same tensor: the last kernel that wrote a tensor is the one that is read.
+/// Pairs of writer and reader without duplicates, sorted by reader. An activation that is fused into an operator reads
+/// and writes the same tensor; readers of this tensor read the last kernel that wrote it.
 fn edges(kernels: &[Kernel]) -> (Vec<u32>, Vec<u32>) {
     let mut writers: HashMap<usize, u32> = HashMap::new();
     let (mut edge_src, mut edge_dst) = (Vec::new(), Vec::new());
@@ -227,7 +227,8 @@ mod tests {
 
     use super::*;
 
-    /// A product, its ReLU and a sum with the product's input: the ReLU reads the product, the sum the ReLU.
+    /// A product, its ReLU, and a sum with the input of the product: the ReLU reads the product, and the sum reads the
+    /// ReLU.
     #[test]
     fn edges_follow_tensors_and_amounts_are_counted() {
         let text = r#"{"format": "litecast-graph", "version": 1, "inputs": ["x"], "outputs": ["y"], "tensors": [

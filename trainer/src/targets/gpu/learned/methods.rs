@@ -1,20 +1,20 @@
-//! Which graph networks are compared, and how large.
+//! The graph networks that are compared, with their sizes.
 
 use super::features::ROOFLINES;
 use crate::gnn::gradients::Gradients;
 use crate::gnn::shape::Architecture;
 use crate::settings::Settings;
 
-/// A network and what it is trained for.
+/// A network with its outputs.
 #[derive(Debug)]
 pub struct Method {
     pub id: &'static str,
     pub words: &'static str,
     architecture: Architecture,
     gradients: Gradients,
-    /// Outputs that one training has together, for each training.
+    /// Outputs of each training; outputs of one training share a network.
     pub trainings: &'static [&'static [usize]],
-    /// Whether it starts from what the roofline says of each kernel.
+    /// Whether its estimate is a correction of the roofline of each kernel.
     pub has_roofline: bool,
 }
 
@@ -64,15 +64,15 @@ pub const METHODS: [Method; 5] = [
     },
 ];
 
-/// Width of all networks: the published ones' are 256 to 512, for ten to fifty times as many graphs.
+/// Width of all networks. The published ones have 256 to 512, for ten to fifty times as many graphs.
 const HIDDEN: usize = 64;
 const EPOCHS: usize = 60;
 const PATIENCE: usize = 15;
 const BATCH: usize = 16;
 
 impl Method {
-    /// All have the same epochs, patience, batch and rates, and the loss of logarithms that rewards a small mean
-    /// absolute percentage error.
+    /// All networks have the same epochs, patience, batch size and learning rates, and a loss of logarithms that leads
+    /// to a small mean absolute percentage error.
     pub fn settings(&self, seed: u64) -> Settings {
         Settings {
             architecture: self.architecture,
@@ -89,7 +89,7 @@ impl Method {
         }
     }
 
-    /// Columns that the network does not see.
+    /// Columns that are hidden from the network.
     pub fn hidden_columns(&self) -> &'static [usize] {
         if self.has_roofline { &[] } else { &ROOFLINES }
     }

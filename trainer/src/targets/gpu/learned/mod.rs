@@ -1,8 +1,8 @@
-//! `litecast-trainer compare-gpu`: graph networks of the literature trained on the same measured networks as what
-//! ships, on the same folds.
+//! `litecast-trainer compare-gpu`: trains graph networks of the literature on the same measured networks and the same
+//! folds as the shipped estimate.
 //!
-//! `features` kernels → features, `problem` measurements and folds → data of one training, `methods` which
-//! networks, `trained` what is kept of a training, `table` estimates → errors.
+//! `features` turns kernels into features, `problem` turns measurements and folds into the data of one training,
+//! `methods` lists the networks, `trained` is the stored result of a training, and `table` turns estimates into errors.
 
 mod features;
 mod methods;
@@ -52,7 +52,7 @@ pub struct CompareGpuArgs {
     pub tables_only: bool,
 }
 
-/// What a training is called, and what it is made from.
+/// A training's name and its data.
 struct Training<'p> {
     method: &'static Method,
     /// Indices of its outputs in [`problem::OUTPUTS`].
@@ -85,7 +85,7 @@ impl CompareGpuArgs {
     }
 }
 
-/// Every fold of a method, those that are there or can be trained.
+/// Results of a method on every fold, either stored or trained now.
 fn trained_on_all(
     args: &CompareGpuArgs,
     problem: &Problem,
@@ -125,10 +125,10 @@ impl Training<'_> {
         )
     }
 
-    /// What is kept in `folder`, trained if it is not there yet; none where that is not wanted.
-    fn run(&self, problem: &Problem, folder: &Path, as_it_is: bool) -> Result<Option<Trained>> {
+    /// The result stored in `folder`. If there is none, the network is trained, unless `stored_only`.
+    fn run(&self, problem: &Problem, folder: &Path, stored_only: bool) -> Result<Option<Trained>> {
         let path = folder.join("trained.json");
-        if as_it_is && !path.exists() {
+        if stored_only && !path.exists() {
             return Ok(None);
         }
         let settings = self.method.settings(self.folds.seed);

@@ -1,4 +1,4 @@
-//! Measurements and graphs → what one training is given.
+//! Measurements and graphs → the data of one training.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,15 +18,15 @@ use crate::targets::gpu::graphs::{Network, Networks};
 use crate::targets::gpu::measured::{self, Measured, TABLES, family};
 use crate::targets::gpu::roofline::{self, dot};
 
-/// What is estimated, by index into [`TABLES`]: inference and training step of the RTX 3090.
+/// The outputs, by index into [`TABLES`]: inference and training step on the RTX 3090.
 pub const OUTPUTS: [&str; 2] = ["latency", "training_step"];
-/// Of what is trained on, one part in so many stops the training.
+/// One in this many of the networks outside of the fold is used for early stopping.
 const N_VALIDATION: usize = 10;
 const VALIDATION_SEED: u64 = 500;
-/// Batch at which a kernel's roofline is taken where a network was not measured.
+/// Batch size of a kernel's roofline if a network was not measured.
 const USUAL_BATCH: f64 = 256.0;
 
-/// One network at one image size, with what was measured of it.
+/// One network at one image size, with its measurements.
 pub struct Case<'n> {
     pub model: String,
     pub network: &'n Network,
@@ -40,14 +40,14 @@ impl Case<'_> {
     }
 }
 
-/// All cases, and what a regression or roofline takes of them.
+/// All cases, with the inputs of regression and roofline.
 pub struct Problem<'n> {
     pub cases: Vec<Case<'n>>,
-    /// By output, then by case that was measured: its index and sample.
+    /// By output, then by measured case: its index and sample.
     pub samples: [Vec<(usize, Sample)>; 2],
 }
 
-/// By case: which fold leaves it out.
+/// By case, the fold that leaves it out.
 pub struct Folds {
     pub split: Split,
     pub seed: u64,
@@ -99,7 +99,8 @@ impl<'n> Problem<'n> {
             .collect()
     }
 
-    /// What a training that leaves `fold` out is given and measured on. Groups of the same kind stop it.
+    /// The data of a training that leaves `fold` out, and the cases that it is measured on. Early stopping uses groups
+    /// of the same kind.
     pub fn data(&self, folds: &Folds, fold: usize, outputs: &[usize], method: &Method) -> Data {
         let costs = [0, 1].map(|output| self.costs(output, folds, fold));
         let stops = folds_of(
@@ -165,7 +166,7 @@ impl<'n> Problem<'n> {
         }
     }
 
-    /// The roofline of an output without a fold.
+    /// Costs of the roofline of an output, fitted without a fold.
     fn costs(&self, output: usize, folds: &Folds, fold: usize) -> Amounts {
         let others = self.samples[output].iter();
         let others = others.filter(|(idx, _)| folds.of_case[*idx] != fold);

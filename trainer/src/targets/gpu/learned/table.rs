@@ -1,4 +1,4 @@
-//! Estimates of left-out networks → one table of errors, all methods on the same folds.
+//! Estimates of left-out networks → one table of errors with all methods on the same folds.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use crate::baselines::forests::{Columns, Forest, Growth};
 use crate::targets::gpu::evaluate::{Sample, Split, chosen_variances, left_out, summary};
 use crate::targets::gpu::roofline::{self, dot};
 
-/// Trees of the forest on the roofline's shares.
+/// Number of trees of the forest on the roofline's shares.
 const N_TREES: usize = 100;
-/// The network whose estimates are averaged with what ships.
+/// The network whose estimates are averaged with the shipped estimate.
 const AVERAGED: &str = "per-operator";
 
-/// Milliseconds by case, of one method on one split with one seed.
+/// Milliseconds by case, for one method, one split and one seed.
 type Estimates = BTreeMap<usize, f64>;
 
-/// Errors of a method, a mean over seeds, with what it was made from in words.
+/// Errors of a method as a mean over seeds, with its inputs in words.
 struct Row {
     method: String,
     made_from: String,
@@ -85,7 +85,7 @@ impl Row {
     }
 }
 
-/// Method, what it was made from, errors.
+/// Method, its inputs in words, and its errors.
 fn of_one_seed(
     problem: &Problem,
     samples: &[Sample],
@@ -174,7 +174,7 @@ fn made_from_words(trained: &[&Trained]) -> String {
     )
 }
 
-/// How far the roofline is off, by a forest on the shares that costs have in the time.
+/// Estimates of a forest that corrects the roofline from the shares of its costs in the time.
 fn forest(samples: &[Sample], folds: &[usize], n_folds: usize) -> Result<Vec<f64>> {
     let growth = Growth {
         columns: Columns::All,
