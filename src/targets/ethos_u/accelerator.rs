@@ -35,11 +35,11 @@ pub const N_CHANNELS: usize = 6;
 pub struct Memory {
     /// Bytes per cycle of the accelerator's clock.
     pub bytes_per_cycle: f64,
-    /// Cycles per byte of each [`Channel`] by itself; 0 if only the memory limits it.
+    /// Cycles per byte if only one [`Channel`] moves bytes; 0 if only the memory limits it.
     pub channel_cycles_per_byte: [f64; N_CHANNELS],
     pub read_latency_cycles: f64,
     pub write_latency_cycles: f64,
-    /// Bytes that one burst moves: a shorter one takes as long.
+    /// Bytes of one burst. A shorter transfer takes as long as a burst.
     pub burst_bytes: i64,
     pub area: MemoryArea,
 }
@@ -55,7 +55,7 @@ impl Memory {
     }
 }
 
-/// Cycles to move some bytes: latency and bytes over bandwidth.
+/// The speed of a transfer: latency, and bytes over bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
     pub cycles_per_byte: f64,
@@ -84,7 +84,7 @@ impl Copying {
 /// How the accelerator's own memory holds a block's inputs and accumulators.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BlockMemory {
-    /// Banks of 1 KiB that inputs and accumulators share, both twice, in whole granules.
+    /// Banks of 1 KiB that inputs and accumulators share. Both are double-buffered and allocated in whole granules.
     Banks {
         n_banks: i64,
         /// Banks at the end that are reserved for a lookup table of an activation.
@@ -124,9 +124,9 @@ pub enum OutputCycles {
     ByWidth {
         /// 8, 16 and 32 bits.
         output: [f64; 3],
-        /// Of two 32-bit inputs: to a narrower output, to 32 bits.
+        /// Two 32-bit inputs: to a narrower output, and to 32 bits.
         wide_binary: [f64; 2],
-        /// RESIZE of 8 and 16 bits, with factors below `min_high_ratio` and with factors of at least this.
+        /// RESIZE of 8 and of 16 bits, for factors below `min_high_ratio` and for factors of at least this.
         resize_low: [f64; 2],
         resize_high: [f64; 2],
         min_high_ratio: i64,
@@ -184,7 +184,7 @@ impl OutputCycles {
                 };
                 self.with_table(own, layer.has_table)
             }
-            // An operation that only permutes dimensions has the rate of an activation.
+            // An operation that only permutes dimensions is as fast as an activation.
             Self::ByWidth { output, .. } if layer.order != UNCHANGED => {
                 let n_passes = if layer.exchanges_height_and_width() {
                     2.0
@@ -304,10 +304,10 @@ impl MicroBlocks {
     }
 }
 
-/// Shapes and speeds of an accelerator by itself.
+/// The core of an accelerator, without memories.
 struct Core {
     n_cores: i64,
-    /// Streams in which encoded weights come.
+    /// Number of encoded weight streams.
     n_weight_streams: i64,
     micro_blocks: MicroBlocks,
     max_block: Hwc,
@@ -521,7 +521,7 @@ pub struct Accelerator {
     pub product: Product,
     /// Cores that share an operator's output channels.
     pub n_cores: i64,
-    /// Streams in which encoded weights come.
+    /// Number of encoded weight streams.
     pub n_weight_streams: i64,
     pub micro_blocks: MicroBlocks,
     pub max_block: Hwc,
@@ -531,15 +531,15 @@ pub struct Accelerator {
     /// Multiply-accumulates of 8 bits.
     pub macs_per_cycle: f64,
     pub sram: Memory,
-    /// The memory that holds the weights, and the feature maps that the compiler does not keep in SRAM. It is the SRAM
-    /// itself if there is no other memory.
+    /// The memory of the weights and of the feature maps that the compiler does not keep in SRAM. It is the SRAM itself
+    /// if there is no other memory.
     pub off_chip: Memory,
-    /// Weights off chip → SRAM.
+    /// Copies of weights from off-chip memory to SRAM.
     pub buffering: Copying,
-    /// Weights, read directly from off-chip memory or from a buffer in SRAM.
+    /// Weight reads, directly from off-chip memory or from a buffer in SRAM.
     pub weights_off_chip: Transfer,
     pub weights_buffered: Transfer,
-    /// Inputs of the multipliers, read off chip and in SRAM.
+    /// Input reads of the multipliers, from off-chip memory and from SRAM.
     pub input_off_chip: Transfer,
     pub input_in_sram: Transfer,
     /// Whether the SRAM is a cache: feature maps are off chip until the compiler moves them.
@@ -555,7 +555,7 @@ pub struct Accelerator {
 }
 
 impl Accelerator {
-    /// As Vela 5.2.0 sets it up.
+    /// The accelerator of a configuration, as Vela 5.2.0 sets it up.
     pub fn of(configuration: &Configuration) -> Self {
         let product = configuration.product;
         let Core {
@@ -628,8 +628,8 @@ impl Accelerator {
         self.buffering.read.cycles(bytes).max(bytes)
     }
 
-    /// The memory of feature maps in the compiler's first plan, by which it decides about weight buffers: off chip if
-    /// the SRAM is too small for all.
+    /// The memory of feature maps in the compiler's first plan, from which it decides about weight buffers: off-chip
+    /// memory if the SRAM is too small for all of them.
     pub fn planned_feature_maps(&self) -> Memory {
         match self.has_dedicated_sram {
             true => self.off_chip,
@@ -638,7 +638,7 @@ impl Accelerator {
     }
 }
 
-/// No schedule is given more SRAM than this.
+/// Upper limit of the SRAM of a schedule.
 const MAX_LIMIT_BYTES: i64 = 1 << 30;
 /// Utilisation of the bursts in flight, and of each burst.
 const USED: f64 = 0.8;
@@ -665,7 +665,7 @@ impl Memory {
         memory
     }
 
-    /// Transfer speed of one channel by itself.
+    /// Latency and bandwidth of one channel alone.
     fn transfer(&self, channel: Channel) -> Transfer {
         let own = self.channel_cycles_per_byte[channel as usize];
         Transfer {
@@ -695,8 +695,8 @@ fn channel_cycles_per_byte(
     })
 }
 
-/// The accelerators with labels, whose plans are features of the trained network. Their rules stay as they were for
-/// that network until the next one is trained.
+/// The accelerators with labels, whose plans are features of the trained network. They keep the rules that the network
+/// was trained with until the next one is trained.
 pub static ACCELERATORS: LazyLock<[Accelerator; 3]> = LazyLock::new(|| {
     [Product::U55x256, Product::U65x512, Product::U85x256].map(|product| Accelerator {
         uses_trained_rules: true,

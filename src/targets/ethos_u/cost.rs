@@ -24,14 +24,14 @@ pub struct Placement<'a> {
     pub maps: IfmOfm<Memory>,
     /// Memory of its second input, and the feature map.
     pub second: Option<(Memory, &'a FeatureMap)>,
-    /// The same for what operations chained to it read.
+    /// Memory and feature map of each input of the operations chained to it.
     pub others: [Option<(Memory, &'a FeatureMap)>; MAX_OTHERS],
 }
 
 /// Cost of all runs of a scheduled operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Cycles of computing, or of the memory that takes longer.
+    /// Cycles of the computation, or of the slowest memory if that takes longer.
     pub cycles: f64,
     /// Bytes read and written.
     pub off_chip_bytes: f64,
@@ -125,7 +125,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// With the traffic of feature maps.
+    /// Starts with the cycles of a run and the traffic of its feature maps.
     fn of(run: &Run, traffic: Traffic) -> Self {
         let [sram_bytes, off_chip_bytes] = traffic.bytes();
         Self {
@@ -243,14 +243,14 @@ impl Traffic {
     }
 }
 
-/// One run of a scheduled operation, if its data arrive in time.
+/// One run of a scheduled operation, without waiting for memory.
 struct Run {
     cycles: f64,
-    /// Bytes that the memories move, which may be more than the operation asks for.
+    /// Bytes that the memories transfer, including unused parts of bursts.
     read_bytes: f64,
     written_bytes: f64,
     second_bytes: f64,
-    /// Bytes written and read again between the products and sums of a matrix product.
+    /// Bytes between the products and the sums of a matrix product, which are written and read again.
     between_bytes: f64,
 }
 
@@ -297,7 +297,8 @@ impl Run {
             true => accelerator.weights_buffered,
             false => accelerator.weights_off_chip,
         };
-        // An output that only chained operations read is in no memory; it counts with the memory of the first plan.
+        // An output that only chained operations read is in no memory. Its cycles are those of the memory in the first
+        // plan.
         let mut memories = places.maps;
         if step.is_chained {
             memories.ofm = accelerator.planned_feature_maps();
@@ -425,7 +426,7 @@ fn add_others(
     step: &ScheduledOperation,
     places: &Placement,
 ) {
-    // Bursts are those of the block in which the multipliers read.
+    // Bursts have the size of the block that the multipliers read.
     let layer = step.execution.layer();
     let block = (layer.map(|(_, block)| block.ifm)).filter(|_| !accelerator.uses_trained_rules);
     let others = step.others.iter().flat_map(|others| others.iter());

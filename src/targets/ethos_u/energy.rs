@@ -1,9 +1,9 @@
-//! Energy of an inference on an NPU: a stated model on counted work, not a measurement.
+//! Energy of an inference on an NPU: a stated model of counted operations and bytes, not a measurement.
 //!
-//! No tool and no public data states the energy of an Ethos-U. The model multiplies how often each part is used
-//! by about what one use costs in a 22 nm process; clocks, leakage and idle time are left out.
+//! No tool and no public data states the energy of an Ethos-U. The model multiplies the number of uses of each part by
+//! the approximate cost of one use in a 22 nm process; clocks, leakage and idle time are left out.
 
-/// Picojoules of one use.
+/// Picojoules per use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficients {
     /// An int8 multiply-accumulate in 22 nm.
@@ -11,8 +11,8 @@ pub struct Coefficients {
     /// A byte to or from SRAM: accesses of 16 bytes in a memory of 512 KB (38 pJ), of 32 bytes in one
     /// of 2 MB (135 pJ).
     pub pj_per_sram_byte: f64,
-    /// A byte to or from off-chip memory: LPDDR4 at about 8 pJ a bit. Absent for flash, of which no
-    /// such figure is known.
+    /// A byte to or from off-chip memory: LPDDR4 at about 8 pJ per bit. Absent for flash, for which no such figure is
+    /// known.
     pub pj_per_offchip_byte: Option<f64>,
 }
 
@@ -24,13 +24,13 @@ const PJ_PER_MAC: f64 = 0.34;
 /// is not recorded.
 const PJ_PER_BYTE_OF_512_KB: f64 = 38.0 / 16.0;
 const PJ_PER_BYTE_OF_2_MB: f64 = 135.0 / 32.0;
-/// As Accelergy's `cacti_wrapper.py` has it (`LPDDR4: 8` pJ a bit).
+/// The value in Accelergy's `cacti_wrapper.py` (`LPDDR4: 8` pJ per bit).
 const PJ_PER_BYTE_OF_LPDDR4: f64 = 8.0 * 8.0;
 
 const PJ_PER_MJ: f64 = 1e9;
 
-/// Of an Ethos-U as it is estimated here, `None` for other targets: the Ethos-U55 has megabytes of
-/// SRAM and its weights in flash, the larger ones 384 KB and DRAM.
+/// The coefficients of an Ethos-U, `None` for other targets. The Ethos-U55 has megabytes of SRAM and its weights in
+/// flash, the larger ones 384 KB and DRAM.
 pub fn coefficients(target: &str) -> Option<Coefficients> {
     let family = target.strip_prefix("ethos-")?.split('-').next()?;
     let (pj_per_sram_byte, pj_per_offchip_byte) = match family {
@@ -46,7 +46,7 @@ pub fn coefficients(target: &str) -> Option<Coefficients> {
 }
 
 impl Coefficients {
-    /// Millijoules of so many multiply-accumulates and bytes moved.
+    /// Millijoules of this many multiply-accumulates and bytes.
     pub fn energy_mj(&self, macs: f64, sram_bytes: f64, offchip_bytes: f64) -> f64 {
         let offchip_pj = self.pj_per_offchip_byte.unwrap_or_default() * offchip_bytes;
         let pj = self.pj_per_mac * macs + self.pj_per_sram_byte * sram_bytes + offchip_pj;

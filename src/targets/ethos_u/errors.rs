@@ -15,11 +15,11 @@ use crate::targets::Metric;
 /// Made by `litecast-trainer evaluate-estimates`.
 const SHIPPED: &str = include_str!("errors.json");
 
-/// Errors against labels of a compiler.
+/// Errors relative to labels of a compiler.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Errors {
-    /// The compiler, its version and what the graphs were.
+    /// The compiler, its version, and the graphs.
     pub measured_on: String,
     pub configurations: Vec<ConfigurationErrors>,
 }
@@ -30,12 +30,12 @@ pub struct Errors {
 pub struct ConfigurationErrors {
     /// Vela's name of the accelerator.
     pub accelerator: String,
-    /// System configuration and memory mode, as [`Configuration::in_words`] has them.
+    /// System configuration and memory mode, in the words of [`Configuration::in_words`].
     pub configuration: String,
     pub metrics: Vec<MetricErrors>,
 }
 
-/// Errors of one metric: relative ones, none of them cut off.
+/// Relative errors of one metric, uncapped.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetricErrors {
@@ -43,18 +43,18 @@ pub struct MetricErrors {
     pub metric: String,
     /// Number of networks that were not used for the widths.
     pub n: usize,
-    /// Mean error of the shown estimate on them.
+    /// Mean error of the shown estimate on these networks.
     pub mean_percent: f64,
     pub median_percent: f64,
     pub p95_percent: f64,
     /// Width of the interval around the rules' estimate.
     pub rules: Width,
-    /// When a trained network corrects the rules; absent if none does.
+    /// The condition under which a trained network corrects the rules; absent if none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrected: Option<Correction>,
 }
 
-/// When a trained network corrects the rules, and the errors of the corrected estimates.
+/// The condition under which a trained network corrects the rules, and the errors of the corrected estimates.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Correction {
@@ -83,7 +83,7 @@ pub enum Width {
     },
 }
 
-/// All fields of both kinds: an untagged enum would be read into a copy first, and the first estimate waits for it.
+/// All fields of both variants. Serde would first copy an untagged enum into a buffer, which delays the first estimate.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WidthFields {
@@ -183,8 +183,8 @@ impl MetricErrors {
         correction.is_some_and(|one| self.rules.factor(signals) >= one.min_interval_factor)
     }
 
-    /// The shown estimate, from the rules' estimate and, if the trained network knows every operator, from the
-    /// network's.
+    /// The shown estimate. It follows from the rules' estimate and from the network's, if the trained network knows
+    /// every operator.
     pub fn show(&self, rules: f64, network: Option<f64>, signals: &Signals) -> Shown {
         let bound = self.rules.factor(signals);
         let uncorrected = Shown {
@@ -218,8 +218,8 @@ impl Errors {
         &ERRORS
     }
 
-    /// Errors of a metric in this configuration or, if they are not known, the widest of its accelerator or of its
-    /// family.
+    /// Errors of a metric in this configuration. If they are unknown, the widest ones of the accelerator, or else of
+    /// its family.
     pub fn of(&self, configuration: &Configuration, metric: Metric) -> Option<&MetricErrors> {
         let product = configuration.product;
         let words = configuration.in_words();

@@ -11,7 +11,7 @@ use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::learned::features::{self, CompilerPlan, Features};
 
-/// The predictor's input for one graph: the only way to make it, for the trainer too.
+/// The predictor's input for one graph. The trainer uses it as well.
 pub fn features(graph: &Graph, analysis: &Analysis) -> Features {
     let (execution_order, live_feature_map_bytes) = whole_operators(graph, analysis);
     let coded_weight_bytes = (0..graph.nodes.len())
@@ -26,7 +26,7 @@ pub fn features(graph: &Graph, analysis: &Analysis) -> Features {
     features::extract(graph, analysis, &compiler)
 }
 
-/// Of operators as they are: the order in which they run, and by step the bytes of feature maps alive.
+/// The order in which unchanged operators run, and by step the live bytes of feature maps.
 fn whole_operators(graph: &Graph, analysis: &Analysis) -> (Vec<usize>, Vec<f64>) {
     let program = one_to_one(graph, analysis);
     let order = Order::of(&program);
@@ -41,7 +41,7 @@ fn coded_weight_bytes(graph: &Graph, analysis: &Analysis, node_idx: usize) -> f6
     };
     let mut inputs = graph.nodes[node_idx].operator.inputs.iter().flatten();
     let activation = inputs.find(|&&t| !graph.is_constant(t));
-    // In single precision, as the feature table has channels.
+    // In single precision, like the channels in the feature table.
     let channels = activation.map_or(0.0, |&t| {
         let shape = &graph.tensor(t).shape;
         shape.last().map_or(1.0, |&channels| channels as f32)

@@ -11,12 +11,13 @@ pub struct Flow {
     pub reader: Vec<Option<usize>>,
     /// By step, the number of readers of its output; a caller counts as one.
     pub n_readers: Vec<usize>,
-    /// By step, whether only padding and activations that other operations perform are between it and its
-    /// source.
+    /// By step, whether nothing is between it and its source except padding and activations that other operations
+    /// perform.
     pub is_direct: Vec<bool>,
-    /// By step, whether computing made its first input: neither a caller nor what only moves data.
+    /// By step, whether its first input was computed, that is, not written by a caller or by an operation that only
+    /// moves data.
     pub is_computed: Vec<bool>,
-    /// By step, the first one that reads its output, or the concatenation that this is a part of.
+    /// By step, the first step that reads its output, or that reads the concatenation of which the output is a part.
     pub reader_of_whole: Vec<Option<usize>>,
     /// By step, whether its output goes through a lookup table.
     pub has_table: Vec<bool>,
@@ -42,7 +43,7 @@ impl Flow {
             unpadded: (0..n_maps).collect(),
             joined: vec![None; n_maps],
         };
-        // By map, the step that computes it, and whether without a view between.
+        // By map, the step that computes it, and whether there is no view in between.
         let mut writer: Vec<Option<(usize, bool)>> = vec![None; n_maps];
         for (idx, &operation_idx) in order.operations.iter().enumerate() {
             let operation = &program.operations[operation_idx];
@@ -91,14 +92,14 @@ impl Flow {
         flow
     }
 
-    /// Who writes and reads concatenations as a whole. Linear in operations, maps and inputs, except for the logarithm
-    /// of the parts of concatenations of concatenations.
+    /// Finds writers and readers of whole concatenations. Linear in operations, maps and inputs, except for the
+    /// logarithm of the parts of nested concatenations.
     fn follow_wholes(&mut self, program: &Program, order: &Order) {
         let n_maps = program.maps.len();
-        // By map, the one that it names anew, and the first step that writes it or a part of it.
+        // By map, the map of which it is a view, and the first step that writes it or a part of it.
         let mut named: Vec<usize> = (0..n_maps).collect();
         let mut first_writer: Vec<Option<usize>> = vec![None; n_maps];
-        // By map, the steps that wrote it and parts of it, as long as no step has read it.
+        // By map, the steps that wrote it and its parts; empty after a step has read it.
         let mut written_by: Vec<Vec<usize>> = vec![Vec::new(); n_maps];
         for (idx, &operation_idx) in order.operations.iter().enumerate() {
             let operation = &program.operations[operation_idx];
@@ -145,7 +146,7 @@ impl Flow {
     }
 }
 
-/// Adds the shorter list to the longer one.
+/// Appends the shorter list to the longer one.
 fn append(list: &mut Vec<usize>, mut other: Vec<usize>) {
     if other.len() > list.len() {
         std::mem::swap(list, &mut other);

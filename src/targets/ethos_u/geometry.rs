@@ -30,10 +30,10 @@ impl<T> IfmOfm<T> {
     }
 }
 
-/// Channels of one brick of the NHCWB16 layout, in which feature maps lie between operations: a partly
-/// filled brick takes the space and the bandwidth of a full one. Also the multiple at which output
-/// channels are divided into blocks and weights into slices, so that no brick is written twice
-/// (`ArchitectureFeatureMap` and `CeilB16` in Vela's `ethos_u55.cpp` and `ethos_u85.cpp`).
+/// Channels of one brick of the NHCWB16 layout, which feature maps between operations have. A partly filled brick takes
+/// the space and the bandwidth of a full one. Output channels are divided into blocks, and weights into slices, at
+/// multiples of this, so that no brick is written twice (`ArchitectureFeatureMap` and `CeilB16` in Vela's
+/// `ethos_u55.cpp` and `ethos_u85.cpp`).
 pub const BRICK_CHANNELS: i64 = 16;
 
 /// `value / by`, rounded up. A divisor below 1 counts as 1.
@@ -56,7 +56,7 @@ pub fn volume(shape: Hwc) -> i64 {
     shape.iter().product()
 }
 
-/// Bytes in NHCWB16 over bytes in NHWC, for a feature map of so many channels.
+/// Bytes in NHCWB16 over bytes in NHWC, for a feature map of this many channels.
 pub fn brick_padding(channels: f64) -> f64 {
     let brick = BRICK_CHANNELS as f64;
     if channels == 0.0 {

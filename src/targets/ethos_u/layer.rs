@@ -16,14 +16,14 @@ pub enum Kind {
     /// Average pooling, or a pass over single positions.
     Pooling,
     MaxPooling,
-    /// Copy: pooling of single positions, with blocks of its own.
+    /// A copy: pooling of single positions, with different blocks.
     Copy,
     /// Sum over the channels.
     ReduceSum,
 }
 
 impl Kind {
-    /// Whether each output channel depends on the same input channel only.
+    /// Whether each output channel depends on one input channel only.
     pub fn is_by_channel(self) -> bool {
         self == Kind::Depthwise || self.is_pooling()
     }
@@ -40,7 +40,7 @@ impl Kind {
     }
 }
 
-/// The order of height, width and channels in which they are written as they are read.
+/// The order of height, width and channels if they are not permuted.
 pub const UNCHANGED: [usize; 3] = [0, 1, 2];
 
 /// Shapes and window of an operation.
@@ -59,7 +59,7 @@ pub struct Layer {
     pub is_sparse: bool,
     /// Passes of the output stage over 8-bit elements for operations that are chained to it.
     pub n_chained_passes: i64,
-    /// Which of height, width and channels comes first, second and third in memory.
+    /// The dimension (height, width or channels) that comes first, second and third in memory.
     pub order: [usize; 3],
     /// Whether its output goes through a lookup table.
     pub has_table: bool,
@@ -99,7 +99,7 @@ impl Layer {
         place(0) > place(1)
     }
 
-    /// Whether the OFM is a single row, of which the multipliers can compute four positions at a time.
+    /// Whether the OFM is a single row, for which the multipliers can compute four positions at a time.
     pub fn is_row(&self) -> bool {
         self.ofm[0] == 1 && self.kernel[0] == 1
     }

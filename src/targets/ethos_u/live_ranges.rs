@@ -1,4 +1,4 @@
-//! Live ranges of feature maps: which share memory, how large they are, and when they are alive. Reproduces
+//! Live ranges of feature maps: the memory that they share, its size, and the steps in which they are alive. Reproduces
 //! `LiveRangeGraph` of Vela's `live_range.cpp`, as described under "Live ranges" in `docs/ethos-u.md`.
 
 use super::order::Order;
@@ -52,11 +52,11 @@ fn needed(program: &Program, order: &Order) -> Vec<Option<(usize, usize)>> {
 pub struct LiveRange {
     /// Bytes in NHWC.
     bytes: f64,
-    /// Bytes in the layout that the feature map has.
+    /// Bytes in the layout of the feature map.
     bytes_padded: f64,
-    /// Whether a caller sees it: then it is NHWC.
+    /// Whether a caller sees it, so that its layout is NHWC.
     pub is_interface: bool,
-    /// Whether a cascade writes it: such a feature map stays off chip.
+    /// Whether a cascade writes it. Such a feature map stays off chip.
     pub is_of_cascade: bool,
     /// First and last step of the order of execution that needs it; `None` if none does.
     pub steps: Option<(usize, usize)>,
@@ -88,7 +88,7 @@ impl LiveRange {
     }
 }
 
-/// Writers and readers of memory, by the map that stands for it.
+/// Writers and readers of memory, by the map that represents it.
 struct Uses {
     of_map: Vec<usize>,
     n_writers: Vec<usize>,
@@ -96,7 +96,7 @@ struct Uses {
 }
 
 impl Uses {
-    /// `live_ranges` already share what views and concatenations share.
+    /// `live_ranges` must already have merged views and concatenations.
     fn of(program: &Program, live_ranges: &mut LiveRanges) -> Self {
         let n_maps = program.maps.len();
         let mut uses = Self {
@@ -138,7 +138,7 @@ pub struct LiveRanges {
     parent: Vec<usize>,
     /// By map. Only the ranges of roots are up to date.
     ranges: Vec<LiveRange>,
-    /// Whether feature maps are off chip at first: then those that callers see, and those that a cascade writes, stay
+    /// Whether feature maps are off chip at first. Those that callers see, and those that a cascade writes, then stay
     /// there.
     has_dedicated_sram: bool,
 }
@@ -153,7 +153,7 @@ impl LiveRanges {
         }
         let uses = Uses::of(program, &mut live_ranges);
         for step in 0..order.operations.len() {
-            // The results of a cascade lie nowhere whole.
+            // The feature maps inside of a cascade are never in memory as a whole.
             if order.cascade[step].is_none() && !order.is_passed_on(step) {
                 live_ranges.lay_over(program, order, step, &uses);
             }
@@ -164,7 +164,7 @@ impl LiveRanges {
         live_ranges
     }
 
-    /// One range for each map, before any share memory.
+    /// One range for each map, before any are merged.
     fn apart(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
         let needed = needed(program, order);
         let range = |(map, steps): (&FeatureMap, Option<(usize, usize)>)| LiveRange {
@@ -182,7 +182,7 @@ impl LiveRanges {
             }
         }
         for operation in &program.operations {
-            // The frame is not in memory: who reads beyond the edge adds it.
+            // The padding is not in memory: readers beyond the edge add it.
             if operation.action == Action::Pad && operation.alias == Alias::Fused {
                 for &output in &operation.outputs {
                     ranges[output].bytes = 0.0;
@@ -216,7 +216,7 @@ impl LiveRanges {
         self.parent[other] = one;
     }
 
-    /// Merges the ranges of feature maps that are views or parts of one another.
+    /// Merges the ranges of feature maps that are views or parts of each other.
     fn name(&mut self, program: &Program, operation: &Operation) {
         let mut activations = program.activations(operation);
         match operation.alias {
@@ -235,8 +235,7 @@ impl LiveRanges {
         }
     }
 
-    /// Lets the output of the operations up to `step` overwrite an input that nothing else reads, if they are
-    /// elementwise.
+    /// Lets elementwise operations up to `step` write their output over an input that no other operation reads.
     fn lay_over(&mut self, program: &Program, order: &Order, step: usize, uses: &Uses) {
         let (start, _) = order.span(step);
         let [first, last] = [start, step].map(|step| &program.operations[order.operations[step]]);
@@ -262,7 +261,7 @@ impl LiveRanges {
         }
     }
 
-    /// Index of the range that holds a map.
+    /// Index of the range that contains a map.
     pub fn range_of(&self, map_idx: usize) -> usize {
         self.parent[map_idx]
     }

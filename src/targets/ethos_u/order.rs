@@ -10,15 +10,15 @@ use super::program::{Action, Alias, Operation, Program};
 pub struct Order {
     /// By step, the index of the operation.
     pub operations: Vec<usize>,
-    /// By step, the first step of its chain: operations that are fused into one command and keep nothing in
-    /// memory between them. A step without a chain is its own.
+    /// By step, the first step of its chain: operations that are fused into one command and keep nothing in memory
+    /// between them. A step without a chain is its own first step.
     pub chain_start: Vec<usize>,
     /// By step, the first and last step of its cascade.
     pub cascade: Vec<Option<(usize, usize)>>,
 }
 
 impl Order {
-    /// A topological order: the producers of an operation's last input come first. Operations that no output
+    /// A topological order in which the producers of an operation's last input come first. Operations that no output
     /// needs come at the end. There are no chains yet. Linear in operations and their inputs.
     pub fn of(program: &Program) -> Self {
         let operations = depth_first(program);
@@ -29,8 +29,7 @@ impl Order {
         }
     }
 
-    /// The same order with elementwise operations chained to the operations before them, as Ethos-U85 runs
-    /// them.
+    /// The same order with elementwise operations chained to the operations before them, as on Ethos-U85.
     pub fn with_chains(mut self, program: &Program) -> Self {
         let n_readers = program.n_readers();
         let mut chain: Option<Chain> = None;
@@ -38,7 +37,7 @@ impl Order {
             let operation = &program.operations[self.operations[step]];
             let before = chain.filter(|chain| n_readers[chain.end] == 1);
             chain = match (before, operation.alias) {
-                // What the operation before it does by itself.
+                // An activation that the previous operation performs.
                 (Some(before), Alias::Fused) if operation.inputs.first() == Some(&before.end) => {
                     operation
                         .outputs
@@ -58,7 +57,7 @@ impl Order {
         self
     }
 
-    /// The operations chained to this step, except for those that others perform.
+    /// The operations chained to this step, except for those that other operations perform.
     pub fn chained<'a>(
         &'a self,
         program: &'a Program,
@@ -115,19 +114,19 @@ impl Order {
     }
 }
 
-/// Most operations in a chain, and most inputs that a chain reads from memory (`EthosU85OpGroup` has as many
+/// Maximum number of operations in a chain, and of inputs that a chain reads from memory (`EthosU85OpGroup` has as many
 /// slots).
 const MAX_CHAIN: usize = 4;
 const MAX_INPUTS: usize = 3;
 
-/// Operations fused into one NPU command, as far as the chain has been followed.
+/// The operations of a chain so far, which are fused into one NPU command.
 #[derive(Clone, Copy, Debug)]
 struct Chain {
     /// First step of the chain.
     start: usize,
     /// Index of the map that its last operation writes.
     end: usize,
-    /// OFM shapes of its first and its last operation, as these see them.
+    /// OFM shapes of the first and the last operation, as these operations see them.
     shapes: [Hwc; 2],
     n_operations: usize,
     n_inputs: usize,
@@ -150,8 +149,7 @@ impl Chain {
         })
     }
 
-    /// The chain with one more operation; `None` if that does not continue with the output of the last one in
-    /// the same shape.
+    /// The chain with one more operation; `None` if this does not read the output of the last one in the same shape.
     fn with(self, program: &Program, operation: &Operation) -> Option<Self> {
         let is_elementwise = operation.is_binary() || operation.action == Action::Unary;
         let &output = operation.outputs.first().filter(|_| is_elementwise)?;
@@ -185,7 +183,7 @@ impl Chain {
     }
 }
 
-/// Inputs that come from memory: scalars come with the command.
+/// Number of inputs from memory. Scalars are part of the command.
 fn n_inputs(program: &Program, operation: &Operation) -> usize {
     let is_number = |&&input: &&usize| {
         let map = &program.maps[input];
@@ -194,8 +192,8 @@ fn n_inputs(program: &Program, operation: &Operation) -> usize {
     operation.inputs.len() - operation.inputs.iter().filter(is_number).count()
 }
 
-/// Operations in the order of [`Order::of`]. Linear in operations, inputs, outputs and writers: a map's
-/// writers are passed once, however many operations read it and however often it is an output.
+/// Operations in the order of [`Order::of`]. Linear in operations, inputs, outputs and writers: each writer of a map is
+/// visited once, even if many operations read the map and it is an output many times.
 fn depth_first(program: &Program) -> Vec<usize> {
     let n_operations = program.operations.len();
     let mut walk = Walk {
@@ -219,13 +217,12 @@ struct Walk<'p> {
     writers: Writers,
     order: Vec<usize>,
     is_seen: Vec<bool>,
-    /// Operations that wait for those before them, each with the number of its inputs whose writers
-    /// are still to be looked at.
+    /// Operations that wait for earlier ones, each with the number of inputs whose writers were not visited yet.
     open: Vec<(usize, usize)>,
 }
 
 impl Walk<'_> {
-    /// Runs all that `root` needs and then `root`.
+    /// Visits everything that `root` needs and then `root`.
     fn visit(&mut self, root: usize) {
         self.open(root);
         while let Some((idx, n_left)) = self.open.last_mut() {
@@ -250,8 +247,8 @@ impl Walk<'_> {
     }
 }
 
-/// By map, the operations that write it or parts of it. Each is given out once: who asks next goes on
-/// behind those that were visited already.
+/// By map, the operations that write it or parts of it. Each is returned once: the next caller continues after those
+/// that were already visited.
 struct Writers {
     /// Operations, map by map, in the order of the program.
     operations: Vec<usize>,
@@ -299,7 +296,7 @@ mod tests {
     use crate::graph::analysis::fixtures::for_each;
     use crate::targets::ethos_u::program::FeatureMap;
 
-    /// The same with every writer of every input looked at again for each reader.
+    /// The same order by a simple algorithm that visits every writer of every input again for each reader.
     fn naively(program: &Program) -> Vec<usize> {
         fn visit(program: &Program, idx: usize, is_seen: &mut [bool], order: &mut Vec<usize>) {
             if std::mem::replace(&mut is_seen[idx], true) {
@@ -342,7 +339,7 @@ mod tests {
         }
     }
 
-    /// Operations that read and write some of up to nine maps, which may be the network's outputs too.
+    /// Operations that read and write some of up to nine maps, some of which are outputs of the network.
     fn programs() -> impl Strategy<Value = Program> {
         (2..10_usize).prop_flat_map(|n_maps| {
             let maps = |most: usize| proptest::collection::vec(0..n_maps, 0..=most);
@@ -359,8 +356,8 @@ mod tests {
         });
     }
 
-    /// Each of so many operations writes and reads one map, which is as many times an output: passing its
-    /// writers for each reader would take hours.
+    /// Each of many operations writes and reads the same map, which is an output as many times. Visiting its writers
+    /// for each reader would take hours.
     #[test]
     fn one_map_of_many_writers_readers_and_outputs() {
         const N: usize = 300_000;

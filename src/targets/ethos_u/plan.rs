@@ -1,5 +1,4 @@
-//! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator. Puts all rules of this
-//! room together.
+//! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator. Combines all rules of this room.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -28,22 +27,22 @@ use super::weights::ALIGNMENT_BYTES;
 
 pub use super::task::Plan;
 
-/// Of a table of activations of 8 bits.
+/// Bytes of a lookup table of 8-bit activations.
 const TABLE_BYTES: f64 = 256.0;
 
-/// Number of operations from which equal layers and blocks are held once. Below, looking for them costs more than they
-/// take.
+/// Minimum number of operations from which equal layers and blocks are shared in memory. For smaller programs the
+/// search for equal ones costs more than it saves.
 const MIN_SHARED: usize = 1 << 10;
 
-/// One planned operator for each node. An operator of which nothing else is known costs its output's elements; one that
-/// only renames memory, or that the CPU runs, costs nothing. Proportional to operations, except for the choices of
-/// feature maps and of stripes, for which see [`in_sram`] and [`Schedule::of`].
+/// One planned operator for each node. If nothing else is known of an operator, its cost is that of writing its output.
+/// An operator that only renames memory, or that the CPU runs, costs nothing. Linear in operations, except for the
+/// choices of feature maps and of stripes, for which see [`in_sram`] and [`Schedule::of`].
 pub fn plan(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Vec<PlannedOperator> {
     Plan::of(accelerator, graph, analysis).operators
 }
 
 impl Plan {
-    /// By the accelerator's rules.
+    /// The plan of a graph by the accelerator's rules.
     pub fn of(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Self {
         let (mut program, hit_limit) = within_budget(|| lower(accelerator, graph, analysis));
         program.hit_limit |= hit_limit;
@@ -111,7 +110,7 @@ fn plan_of(task: &Task) -> Vec<PlannedOperator> {
     planned
 }
 
-/// The order of execution, with chains where the accelerator has them, and who writes and reads each feature map.
+/// The order of execution, with chains on accelerators that have them, and the producers and consumers of feature maps.
 fn ordered(accelerator: &Accelerator, program: &Program) -> (Order, Flow) {
     let order = match accelerator.is_u85() {
         true => Order::of(program).with_chains(program),
@@ -198,7 +197,7 @@ fn constant_bytes(
     steps: &[Option<ScheduledOperation>],
 ) -> f64 {
     let aligned = |bytes: i64| round_up(bytes, ALIGNMENT_BYTES) as f64;
-    // Networks that are unrolled over time multiply with the same matrix in each step: equal ones are stored once.
+    // Networks that are unrolled over time multiply with the same matrix in each step; equal matrices are stored once.
     let mut matrices = BTreeSet::new();
     let is_own =
         |step: &&ScheduledOperation| match (step.execution.layer(), step.execution.histogram()) {
@@ -216,7 +215,7 @@ fn constant_bytes(
             .iter()
             .for_each(|&input| is_read[input] = true);
     }
-    // Constants that the compiler adds are zeros: those of one shape and type are stored once.
+    // Constants that the compiler adds are zeros; those of the same shape and type are stored once.
     let mut zeros = BTreeSet::new();
     let read = program.maps.iter().zip(is_read).enumerate();
     let constants: f64 = read

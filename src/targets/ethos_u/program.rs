@@ -24,7 +24,7 @@ pub struct Program {
     pub operations: Vec<Operation>,
     /// Indices of the outputs of the graph in [`Self::maps`].
     pub outputs: Vec<usize>,
-    /// Whether a limit was reached: operators or parts were left as they are because they would become too many
+    /// Whether a limit was reached: operators or parts were left unchanged because they would become too many
     /// operations, or because the graph has more weights than may be sampled.
     pub hit_limit: bool,
     /// Whether the features of the trained networks count fewer operations, so that the estimates of these networks are
@@ -37,10 +37,10 @@ pub struct Program {
 pub struct FeatureMap {
     pub shape: Hwc,
     pub element_bytes: i64,
-    /// Bytes in NHWC layout. `None` for constants and for what the memory plan leaves out.
+    /// Bytes in NHWC layout. `None` for constants and for maps without a place in the memory plan.
     pub bytes: Option<f64>,
     pub is_constant: bool,
-    /// Keeps its contents from one inference to the next.
+    /// Whether it keeps its contents from one inference to the next.
     pub is_variable: bool,
     pub is_input: bool,
     pub is_output: bool,
@@ -48,8 +48,8 @@ pub struct FeatureMap {
     pub is_off_chip: bool,
     /// Whether it is a copy in SRAM of an input of the graph that is off chip.
     pub is_staged: bool,
-    /// Whether its layout is NHWC instead of NHCWB16: callers cannot read NHCWB16, and neither views of
-    /// another shape nor concatenations with parts that start inside a brick work in it.
+    /// Whether its layout is NHWC instead of NHCWB16. Callers cannot read NHCWB16, and it does not allow views of
+    /// another shape or concatenations with parts that start inside a brick.
     pub is_linear: bool,
 }
 
@@ -78,7 +78,7 @@ impl FeatureMap {
         (h * w * depth * self.element_bytes) as f64
     }
 
-    /// [`Self::stored_bytes`] of the shape in which an operation sees it.
+    /// [`Self::stored_bytes`] with the shape in which an operation sees it.
     pub fn seen_bytes(&self, shape: Hwc) -> f64 {
         Self { shape, ..*self }.stored_bytes()
     }
@@ -97,11 +97,11 @@ impl FeatureMap {
 pub enum Action {
     /// Runs on the multipliers, with or without weights.
     Layer(Kind),
-    /// Elementwise, of two inputs.
+    /// Elementwise, with two inputs.
     Binary(Arithmetic),
-    /// Elementwise, of one input.
+    /// Elementwise, with one input.
     Unary,
-    /// Looks each element up in a table (LUT), as most activations do.
+    /// Looks up each element in a table (LUT), as most activations do.
     Table,
     /// Clamps each element, as RELU does.
     Clamp,
@@ -111,7 +111,7 @@ pub enum Action {
     Requantise,
     /// Adds zeros around height and width.
     Pad,
-    /// Concatenates its inputs. `is_in_brick`: whether some of them start inside a brick of channels.
+    /// Concatenates its inputs. `is_in_brick` tells whether some of them start inside a brick of channels.
     Concat { is_in_brick: bool },
     /// Gives its input another shape.
     View,
@@ -130,7 +130,7 @@ pub enum Action {
     Other,
 }
 
-/// Kinds of binary elementwise operations that take different cycles in the output stage.
+/// Binary elementwise operations, by their number of cycles in the output stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arithmetic {
     Sum,
@@ -141,16 +141,16 @@ pub enum Arithmetic {
 /// Whether an operation's output aliases the memory of another feature map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alias {
-    /// No alias: memory of its own.
+    /// No alias: it has its own memory.
     Separate,
-    /// The first input, reshaped or sliced: no bytes move.
+    /// Aliases the first input, reshaped or sliced, without moving bytes.
     View,
-    /// The first input, because a neighbouring operation does the work: padding of the convolution behind
-    /// it, or an activation of the operation in front of it.
+    /// Aliases the first input, because a neighbouring operation does the computation: padding of the convolution after
+    /// it, or an activation of the operation before it.
     Fused,
-    /// Its inputs are parts of the output: their producers write there.
+    /// The inputs alias parts of the output: their producers write there.
     Concat,
-    /// An input of the same size that no other operation reads; the output overwrites it.
+    /// Aliases an input of the same size that no other operation reads; the output overwrites it.
     InPlace,
 }
 
@@ -190,7 +190,7 @@ pub struct Operation {
     /// Feature maps and constants that it reads, without weights.
     pub inputs: Vec<usize>,
     pub outputs: Vec<usize>,
-    /// Shapes in which it sees its first input and its output, if other than their own.
+    /// Shapes in which it sees its first input and its output, if they differ from those of the maps.
     pub seen: Option<[Hwc; 2]>,
     pub window: Window,
     pub weights: Option<Arc<ByteHistogram>>,
@@ -201,14 +201,14 @@ pub struct Operation {
     pub has_activation: bool,
 }
 
-/// Whether consecutive operations read the very same weights.
+/// Whether consecutive operations read the same weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightSharing {
     #[default]
     None,
-    /// The next operation reads them again.
+    /// The next operation also reads them.
     First,
-    /// The operation before it has read them.
+    /// The previous operation also reads them.
     Again,
 }
 
@@ -255,8 +255,8 @@ impl Program {
         inputs.filter(|&map_idx| !self.maps[map_idx].is_constant)
     }
 
-    /// Shape in which an elementwise operation sees one of its inputs: as it sees its output, if both have the
-    /// same shape in the graph.
+    /// The shape in which an elementwise operation sees one of its inputs. If input and output have the same shape in
+    /// the graph, this is the shape in which it sees the output.
     pub fn seen_beside_output(&self, operation: &Operation, map_idx: usize) -> Hwc {
         let shape = self.maps[map_idx].shape;
         let is_like_output = |&output: &usize| self.maps[output].shape == shape;

@@ -1,5 +1,5 @@
-//! Scheduled operations with whole feature maps → the schedule: whole feature maps still, or cascades where SRAM is
-//! short or is to be saved.
+//! Scheduled operations with whole feature maps → the schedule: whole feature maps, or cascades to fit the SRAM or to
+//! save some of it.
 //!
 //! Reproduces `Scheduler::Process`, `OptimizeSchedule` and `ComputeNonLocalUsage` of Vela's `scheduler.cpp`, as
 //! described under "Strategies" in `docs/ethos-u.md`.
@@ -28,7 +28,7 @@ pub struct Schedule<'a> {
     pub buffers: Vec<Buffer>,
     /// Bytes of SRAM for the step's weights and for those of the next one that are prefetched meanwhile.
     pub weight_buffer_bytes: Vec<f64>,
-    /// The same with the rolling buffers and all weights of a cascade, which stay in SRAM while it runs.
+    /// The same, plus the rolling buffers and all weights of a cascade, which stay in SRAM while it runs.
     pub buffer_bytes: Vec<f64>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Schedule<'a> {
         };
         let cache_bytes = accelerator.sram_limit_bytes as f64;
         let is_for_size = accelerator.strategy == Strategy::Size;
-        // Where feature maps are in SRAM anyway, cascades are there to save some of it.
+        // If feature maps are always in SRAM, the purpose of cascades is to save some of it.
         let whole = match accelerator.has_dedicated_sram {
             true => Err(steps),
             false => Ok(planner.buffered(steps, &[], f64::INFINITY)),
@@ -83,7 +83,7 @@ impl<'a> Schedule<'a> {
         };
         let peak_bytes = used_bytes.iter().copied().fold(0.0, f64::max);
         let limit_bytes = match is_for_size {
-            // Where the SRAM is a cache, there may be nothing in it yet.
+            // If the SRAM is a cache, it may still be empty.
             true if peak_bytes > 0.0 => peak_bytes,
             _ => cache_bytes,
         };
@@ -107,7 +107,7 @@ impl<'a> Schedule<'a> {
         planner.buffered(steps, &cascades, limit_bytes)
     }
 
-    /// Most bytes of SRAM, if all feature maps are there.
+    /// Peak SRAM in bytes, if all feature maps are there.
     fn peak_bytes(&self) -> f64 {
         let alive_bytes = self.live_ranges.live_bytes(self.steps.len(), |_| true);
         let at_once = alive_bytes.iter().zip(&self.buffer_bytes);
@@ -134,7 +134,7 @@ struct Planner<'p> {
     order: &'p Order,
 }
 
-/// What is in SRAM before the compiler moves anything there.
+/// The contents of SRAM before the compiler moves anything there.
 struct Memory {
     order: Order,
     live_ranges: LiveRanges,
@@ -174,7 +174,7 @@ impl Planner<'_> {
         }
     }
 
-    /// With weight buffers where cascades and feature maps leave room for them.
+    /// Adds weight buffers where cascades and feature maps leave room for them.
     fn buffered<'a>(
         &self,
         steps: Steps<'a>,
@@ -204,7 +204,7 @@ impl Planner<'_> {
 }
 
 impl Memory {
-    /// Fewest bytes at any time: while an operation runs, or behind the last one, where outputs are left.
+    /// The minimum of the live bytes over all operations and over the time after the last one, when outputs are left.
     fn least_bytes(&self, program: &Program, steps: &[Option<ScheduledOperation>]) -> f64 {
         let mut is_left = vec![false; program.maps.len()];
         for (map_idx, map) in program.maps.iter().enumerate() {
@@ -284,12 +284,12 @@ fn weight_buffer_bytes(steps: &[Option<ScheduledOperation>], buffers: &[Buffer])
     bytes
 }
 
-/// The same with the rolling buffers of cascades. All weights of a cascade stay in SRAM while it runs.
+/// The same, plus the rolling buffers of cascades. All weights of a cascade stay in SRAM while it runs.
 fn with_cascades(bytes: &[f64], cascades: &[Cascade], buffers: &[Buffer]) -> Vec<f64> {
     let mut bytes = bytes.to_vec();
     for cascade in cascades {
         let steps = cascade.first..=cascade.last;
-        // Including what is prefetched for the operation after the cascade.
+        // Includes weights that are prefetched for the operation after the cascade.
         let of_last = bytes[cascade.last] - buffers[cascade.last].bytes();
         let weights: f64 = buffers[steps.clone()].iter().map(Buffer::bytes).sum();
         bytes[steps].fill(cascade.rolling_bytes + weights + of_last);

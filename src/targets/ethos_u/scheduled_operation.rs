@@ -13,7 +13,7 @@ use super::layer::Layer;
 use super::program::{Program, WeightSharing};
 use crate::graph::analysis::ByteHistogram;
 
-/// Inputs of operations that are chained to another one, at most.
+/// Maximum number of inputs of operations that are chained to another one.
 pub const MAX_OTHERS: usize = 3;
 
 /// An operation with its block, in the order of execution.
@@ -23,11 +23,11 @@ pub struct ScheduledOperation<'a> {
     /// Cycles while its weights are read off chip: the time in which the next operation's weights can be
     /// fetched.
     pub cycles: f64,
-    /// Bytes that it reads of its first input, and that it writes.
+    /// Bytes that it reads of its first input, and bytes that it writes.
     pub bytes: IfmOfm<f64>,
     /// Its second input.
     pub second: Option<Read>,
-    /// What the operations that are chained to it read from memory; none where they read nothing, which is so of most.
+    /// Inputs that chained operations read from memory; absent if there are none, as for most operations.
     pub others: Option<Box<[Option<Read>; MAX_OTHERS]>>,
     /// Its first input and its output: indices of maps of the program.
     pub maps: IfmOfm<Option<usize>>,
@@ -42,18 +42,18 @@ pub struct ScheduledOperation<'a> {
     pub can_move_input: bool,
     /// Index of the first scheduled operation that reads its output.
     pub reader: Option<usize>,
-    /// Set if it is part of a cascade.
+    /// Present if it is part of a cascade.
     pub stripe: Option<Stripe>,
 }
 
-/// A read beside that of the first input.
+/// A read of another input than the first one.
 #[derive(Clone, Copy, Debug)]
 pub struct Read {
     /// Index of the map in the program.
     pub map_idx: usize,
     /// Shape in which the operation sees it.
     pub shape: Hwc,
-    /// Bytes, before bursts are filled up.
+    /// Bytes, without unused parts of bursts.
     pub bytes: f64,
 }
 
@@ -112,7 +112,7 @@ impl ScheduledOperation<'_> {
         }
     }
 
-    /// Holds the same layer and block as an operation before it that is alike, of those `known`.
+    /// Shares layer and block with an earlier operation that has equal ones, which is in `known`.
     pub fn share(&mut self, known: &mut HashSet<Divided, RandomState>) {
         let (Execution::Weighted { divided, .. }
         | Execution::Unweighted(divided)
@@ -157,7 +157,7 @@ impl Stripe {
 /// [`ScheduledOperation::share`].
 pub type Divided = Rc<(Layer, Block)>;
 
-/// How an operation is executed, as far as its cost depends on it. What is large lies apart, since large networks have a
+/// How an operation is executed, as far as its cost depends on it. Large parts are boxed, because large networks have a
 /// hundred thousand operations.
 #[derive(Clone, Debug)]
 pub enum Execution<'a> {
@@ -170,15 +170,15 @@ pub enum Execution<'a> {
     },
     /// On the multipliers, without weights.
     Unweighted(Divided),
-    /// By moving memory only; its blocks are chosen as if it ran on the multipliers.
+    /// By memory transfers only; its blocks are chosen as if it ran on the multipliers.
     Transpose(Divided),
     Elementwise(Box<Elementwise>),
     MatMul(Box<MatMul>),
-    /// By the CPU, during which the accelerator fetches nothing.
+    /// By the CPU. The accelerator fetches nothing meanwhile.
     Cpu,
 }
 
-/// For each column, products with all rows and then their sums.
+/// For each column, the products with all rows, followed by their sums.
 #[derive(Clone, Debug)]
 pub struct MatMul {
     pub product: Elementwise,
@@ -212,8 +212,8 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Scheduled operations `first..=last` that run in turn, stripe by stripe, so that only some rows of the
-/// feature maps between them are ever in memory.
+/// Scheduled operations `first..=last` that run in turn, stripe by stripe, so that only some rows of the feature maps
+/// between them are in memory at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cascade {
     pub first: usize,

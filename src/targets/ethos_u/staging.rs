@@ -13,8 +13,8 @@ use super::scheduled_operation::{Execution, ScheduledOperation};
 use super::scheduling::schedule;
 use super::weight_buffers::Unbuffered;
 
-/// The program with a copy for each convolution that waits longer for an input of the graph than copying it and reading
-/// the copy takes; none where no convolution does. Linear in operations.
+/// The program with a copy of each graph input that is faster to copy and read than to read off chip, for each
+/// convolution that reads one. `None` if there is no such convolution. Linear in operations.
 pub fn with_staged_inputs(
     accelerator: &Accelerator,
     program: &Program,
@@ -53,7 +53,7 @@ pub fn with_staged_inputs(
     }
     staged.sort_unstable();
     let mut program = program.clone();
-    // Backwards, so that the indices of operations that are still to be staged stay valid.
+    // Backwards, so that the indices of the remaining operations stay valid.
     for &idx in staged.iter().rev() {
         stage(&mut program, idx);
     }

@@ -149,7 +149,7 @@ impl Target for EthosU {
     }
 }
 
-/// Why there is no estimate for a network in which the NPU leaves out these operators.
+/// The reason why a network in which the NPU leaves these operators to the CPU has no estimate; `None` if it has one.
 fn refusal(network: &Network, unsupported: &[UnsupportedOperator]) -> Option<UnavailableReason> {
     let Network {
         graph, analysis, ..
@@ -458,7 +458,7 @@ impl<'r> Traffic<'r> {
     }
 }
 
-/// An NPU's estimate says little where most of the work stays on the CPU.
+/// Whether most of the work stays on the CPU, so that an estimate for the NPU has little meaning.
 fn is_mostly_cpu(graph: &Graph, analysis: &Analysis, unsupported: &[UnsupportedOperator]) -> bool {
     let cpu_macs: u64 = unsupported
         .iter()

@@ -17,11 +17,11 @@ pub struct Task {
 /// A plan, and whether limits affected it.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// As of [`plan`](super::plan::plan).
+    /// As in [`plan`](super::plan::plan).
     pub operators: Vec<PlannedOperator>,
-    /// Whether a limit left operators or parts as they are, see [`Program::hit_limit`], or made blocks follow from a
-    /// few sizes, see [`within_budget`](super::blocks::within_budget).
+    /// Whether a limit left operators or parts unchanged, see [`Program::hit_limit`], or restricted the search to a few
+    /// block sizes, see [`within_budget`](super::blocks::within_budget).
     pub hit_limit: bool,
-    /// As of [`Program::differs_from_trained_rules`].
+    /// As in [`Program::differs_from_trained_rules`].
     pub differs_from_trained_rules: bool,
 }

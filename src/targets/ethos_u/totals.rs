@@ -15,7 +15,7 @@ const MS_PER_S: f64 = 1e3;
 #[derive(Clone, Debug)]
 pub struct Totals {
     pub latency_ms: f64,
-    /// Most bytes of SRAM in use at once.
+    /// Peak of the SRAM in use.
     pub sram_peak_bytes: f64,
     /// Bytes read and written, as the compiler counts them.
     pub offchip_traffic_bytes: f64,
@@ -48,7 +48,7 @@ fn n_parts(graph: &Graph, node: &Node) -> f64 {
     parts.fold(1.0, f64::max)
 }
 
-/// Kinds whose work depends on the size of their inputs as well.
+/// Kinds whose cost also depends on the size of their inputs.
 const READING_ALL: &[OpKind] = &[
     OpKind::ArgMax,
     OpKind::AssignVariable,
@@ -119,7 +119,7 @@ impl Totals {
         }
     }
 
-    /// Latency, the peak of the SRAM, off-chip traffic, or the traffic of the SRAM for any other metric.
+    /// Latency, SRAM peak or off-chip traffic; SRAM traffic for any other metric.
     pub fn of_metric(&self, metric: Metric) -> f64 {
         match metric {
             Metric::Latency => self.latency_ms,

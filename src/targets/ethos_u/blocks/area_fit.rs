@@ -17,7 +17,7 @@ const STALLED_RATIO: f64 = 0.9;
 /// Divisor of the penalties for unused input channels and for a depth other than the limit, relative to uncovered area
 /// (Vela's).
 const MINOR_DIVISOR: f64 = 10.0;
-/// Input channels that a block of a sum over channels holds, of narrower elements than 32 bits.
+/// Input channels of a block of a sum over channels, for elements narrower than 32 bits.
 const SUM_DEPTH: i64 = 64;
 /// Axes of a block that can be cut: depth, height and width.
 const N_AXES: usize = 3;
@@ -32,8 +32,7 @@ pub fn choose(
 ) -> Option<(Hwc, Hwc)> {
     let [input_bytes, accumulator_bytes] = memory_bytes;
     let mut granule = [micro[0], micro[1], BRICK_CHANNELS];
-    // The dimension that becomes channels is written in whole bricks, and the limits follow the dimensions to their new
-    // places.
+    // The dimension that becomes channels is written in whole bricks, and the limits are permuted with the dimensions.
     if let [.., side @ (0 | 1)] = layer.order
         && layer.is_brick.ofm
     {
@@ -79,12 +78,12 @@ struct AreaFit<'a> {
     limit: Hwc,
     /// Elements of the IFM that its memory holds.
     max_inputs: i64,
-    /// Input channels that a block holds, if not those of its outputs.
+    /// Input channels of a block, if they differ from its output channels.
     held_depth: Option<i64>,
     n_accumulators: i64,
 }
 
-/// A block, and the ratio of available to needed memory: below 1 it does not fit.
+/// A block with the ratio of available to needed memory: below 1 the block does not fit.
 #[derive(Clone, Copy)]
 struct Attempt {
     block: Hwc,
@@ -98,7 +97,7 @@ impl Attempt {
     }
 }
 
-/// The number of accumulators that a block of one depth may take, while it is searched for.
+/// Upper limit of the accumulators of a block during the search at one depth.
 #[derive(Clone, Copy)]
 struct Budget {
     n_accumulators: i64,
@@ -115,7 +114,7 @@ impl Budget {
             true => STALLED_RATIO,
             false => failed.input_ratio,
         };
-        // If only the input is too large, nothing above the accumulators in use can fit.
+        // If only the input is too large, no block with more accumulators than this one can fit.
         let is_input_alone = input_ratio < 1.0 && failed.accumulator_ratio > 1.0;
         let in_use = match is_input_alone {
             true => self.n_accumulators.min(volume(failed.block)),
@@ -161,8 +160,8 @@ impl AreaFit<'_> {
             .all(|(&side, of_ofm)| side >= of_ofm)
     }
 
-    /// The block with the least penalty among the largest ones of each depth. The first depth at which
-    /// none fits ends the search, and so does the first best block that covers the OFM.
+    /// The block with the smallest penalty among the largest blocks of each depth. The search ends at the first depth
+    /// at which no block fits, or when the best block so far covers the OFM.
     fn best(&self) -> Option<Hwc> {
         // Blocks up to a depth equal to the number of multipliers are tried even if the accumulators do not allow them.
         let n_multipliers = i64::from(self.accelerator.product.macs_per_cycle());
@@ -218,7 +217,7 @@ impl AreaFit<'_> {
         let aspect = self.ofm[0] as f64 / self.ofm[1] as f64;
         let width = (area / aspect).sqrt();
         let height = width * aspect;
-        // A side below 1 becomes 1, and the other side gives up as much.
+        // A side below 1 becomes 1, and the other side shrinks by the same factor.
         let sides = match (height < 1.0, width < 1.0) {
             (true, _) => [1.0, width * height],
             (false, true) => [height * width, 1.0],
@@ -240,9 +239,9 @@ impl AreaFit<'_> {
         [height.max(self.granule[0]), tiled]
     }
 
-    /// How far a block is from covering the OFM in one plane, with small terms for a depth other than the
-    /// limit and for unused input channels: 1 is best. Of a 1x1 kernel the plane is width and depth, since
-    /// its blocks share no input rows.
+    /// Measures how far a block is from covering the OFM in one plane, with small terms for a depth other than the
+    /// limit and for unused input channels; 1 is best. For a 1x1 kernel the plane is width and depth, because its
+    /// blocks share no input rows.
     fn penalty(&self, block: Hwc) -> f64 {
         let is_point = (0..2).all(|axis| self.layer.dilated_kernel(axis) == 1);
         let plane = |[height, width, depth]: Hwc| width * if is_point { depth } else { height };
@@ -256,8 +255,8 @@ impl AreaFit<'_> {
         (1.0 + uncovered) * minor(off_limit) * minor(unused)
     }
 
-    /// Cuts a block until the memory for inputs has room for the next row beside it: the row is read while
-    /// the block is computed. Axes that cover the OFM are cut last, since that adds blocks.
+    /// Reduces a block until the memory for inputs also has room for the next row, which is read while the block is
+    /// computed. Axes that cover the OFM are reduced last, because that adds blocks.
     fn with_room_for_a_row(&self, mut block: Hwc) -> Hwc {
         for n_free_axes in 0..=N_AXES {
             while !self.has_room_for_a_row(block) {
@@ -304,8 +303,8 @@ impl AreaFit<'_> {
     }
 }
 
-/// The width, between about half of `most` and `most`, whose last tile of `range` is widest; `most` itself if
-/// it divides the range.
+/// The width, between about half of `most` and `most`, whose last tile of `range` is widest; `most` itself if it
+/// divides the range.
 fn even_tile(range: i64, granule: i64, most: i64) -> i64 {
     let last_tile = |tile: i64| match range % tile {
         0 => tile,
@@ -316,7 +315,7 @@ fn even_tile(range: i64, granule: i64, most: i64) -> i64 {
     if range % most == 0 {
         return most;
     }
-    // Of several, the widest: `max_by_key` keeps the last of equals.
+    // If several are equal, the widest is chosen: `max_by_key` returns the last one.
     let n_smaller = ((most - least) / granule).max(0);
     let tiles = (0..=n_smaller).rev().map(|n| most - n * granule);
     tiles.max_by_key(|&tile| last_tile(tile)).unwrap_or(most)

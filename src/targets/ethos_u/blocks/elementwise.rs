@@ -54,18 +54,18 @@ impl Shapes {
 /// The output block. Shapes that were seen before on this thread take one look-up.
 pub fn choose(accelerator: &Accelerator, shapes: &Shapes) -> Hwc {
     thread_local! {
-        /// All that is read of an accelerator follows from its product.
+        /// The key contains only the product, because the choice depends on nothing else of an accelerator.
         static CACHE: RefCell<BlockCache<(Product, Shapes), Hwc>> = RefCell::default();
     }
     match accelerator.memory {
         BlockMemory::Banks { .. } => {
             let key = (accelerator.product, *shapes);
-            // A plan may ask for any number of these.
+            // The number of elementwise shapes of a plan is not limited.
             CACHE
                 .with_borrow_mut(|cache| cache.get_or(key, || choose_anew(accelerator, shapes)))
                 .unwrap_or_else(|| choose_anew(accelerator, shapes))
         }
-        // Takes no longer than a look-up.
+        // The computation is as fast as a look-up.
         BlockMemory::Apart { .. } => choose_anew(accelerator, shapes),
     }
 }
@@ -121,7 +121,7 @@ impl InputBanks {
         }
     }
 
-    /// Whether two blocks of each input fit: one is read while the other is computed.
+    /// Whether double-buffered blocks of each input fit: one is read while the other is computed.
     fn hold(&self, [height, width, depth]: Hwc) -> bool {
         let bytes = height * width * round_up(depth * self.element_bytes, ROW_BYTES);
         let n_banks = round_up(2 * ceil_div(bytes, BANK_BYTES), self.granule);
@@ -156,8 +156,8 @@ fn largest_in_banks(accelerator: &Accelerator, shapes: &Shapes, inputs: InputBan
     best.value.unwrap_or(micro)
 }
 
-/// The block that fills the output buffer, or the chaining buffer if an input is broadcast: as wide as needed
-/// to divide the OFM evenly, and what is left of the buffer goes into depth or height. `buffer_bytes`: of the
+/// The block that fills the output buffer, or the chaining buffer if an input is broadcast. It is as wide as needed to
+/// divide the OFM evenly, and the rest of the buffer is used for depth or height. `buffer_bytes` are the sizes of the
 /// output buffer and of the chaining buffer.
 fn in_buffers(accelerator: &Accelerator, shapes: &Shapes, buffer_bytes: [i64; 2]) -> Hwc {
     let [output_bytes, chain_bytes] = buffer_bytes;
@@ -203,8 +203,7 @@ fn even_tile(range: i64, granule: i64, most: i64) -> i64 {
     tile.max(granule)
 }
 
-/// Divides a width that is several times the needed one: what remains of it, and by how much it was
-/// divided, `most` at most.
+/// Divides a width that is several times the needed one by at most `most`. Returns the divided width and the divisor.
 fn spread(width: i64, needed: i64, most: i64) -> (i64, i64) {
     let times = (width / needed).min(most).max(1);
     (width / times, times)
@@ -216,7 +215,7 @@ mod tests {
     use super::*;
     use crate::targets::ethos_u::accelerator::ACCELERATORS;
 
-    /// More shapes than are cached, on three accelerators in turns.
+    /// More shapes than the cache holds, alternating between three accelerators.
     #[test]
     fn cached_blocks_are_those_that_a_search_finds() {
         let mut n_compared = 0;

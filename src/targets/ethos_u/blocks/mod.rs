@@ -1,9 +1,9 @@
-//! Block configurations: how the OFM of an operation is divided into blocks that fit the accelerator's own
-//! memory, and how much of the IFM each block needs.
+//! Block configurations: how the OFM of an operation is divided into blocks that fit the accelerator's internal memory,
+//! and how much of the IFM each block needs.
 //!
-//! Reproduces `FindBlockConfig` of Vela's `ethos_u55.cpp` and `ethos_u85.cpp`, by three rules: `search` goes
-//! through all blocks that fit, `area_fit` looks for the largest area for operations by channel on
-//! Ethos-U85, [`elementwise`] divides elementwise operations.
+//! Reproduces `FindBlockConfig` of Vela's `ethos_u55.cpp` and `ethos_u85.cpp`, with three rules: `search` tries all
+//! blocks that fit, `area_fit` finds the largest area for operations by channel on Ethos-U85, and [`elementwise`]
+//! divides elementwise operations.
 
 mod area_fit;
 mod cache;
@@ -21,29 +21,30 @@ use super::layer::{Kind, Layer};
 
 pub use self::search::SUB_KERNEL;
 
-/// Different layers of a plan whose blocks are all looked at, each in up to 0.2 ms: ten times as many as any network of
-/// a wide collection has, with the stripes of its cascades.
+/// Maximum number of different layers of a plan for which all blocks are searched, each in up to 0.2 ms. It is ten
+/// times the number of any network in a wide collection, with the stripes of its cascades.
 const MAX_SEARCHED: usize = 2048;
 
 thread_local! {
-    /// All that is read of an accelerator follows from its product, and from whether it is as trained.
+    /// The key contains the product and whether the rules are those of the training, because the choice depends on
+    /// nothing else of an accelerator.
     static CACHE: RefCell<BlockCache<(Product, bool, Layer), Option<Block>>> = RefCell::default();
 }
 
-/// Makes a plan for which the blocks of `MAX_SEARCHED` different layers are searched. Tells whether it has more,
-/// which get the best of a few blocks.
+/// Makes a plan in which the blocks of up to `MAX_SEARCHED` different layers are searched. Returns whether the plan has
+/// more layers; these get the best of a few blocks.
 pub fn within_budget<T>(plan: impl FnOnce() -> T) -> (T, bool) {
     CACHE.with_borrow_mut(|cache| cache.begin(MAX_SEARCHED));
     let made = plan();
     (made, CACHE.with_borrow_mut(BlockCache::end))
 }
 
-/// How an operation is divided: what it computes at a time.
+/// The block configuration of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Block {
-    /// Outputs that are accumulated at a time.
+    /// Outputs of a block, which are accumulated together.
     pub ofm: Hwc,
-    /// Inputs that are held for them.
+    /// Inputs that the block needs.
     pub ifm: Hwc,
     /// Outputs that the multipliers compute in one step.
     pub micro: Hwc,
@@ -133,7 +134,7 @@ mod tests {
         }
     }
 
-    /// More layers than are cached, on three accelerators in turns.
+    /// More layers than the cache holds, alternating between three accelerators.
     #[test]
     fn cached_blocks_are_those_that_a_search_finds() {
         let mut n_compared = 0;

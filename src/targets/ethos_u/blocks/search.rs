@@ -1,7 +1,7 @@
-//! The search over all blocks that fit, and what it needs to know of a block: its input and its memory.
+//! The search over all blocks that fit, and the input and memory of a block.
 //!
-//! Reproduces `FindBlockConfig`, `TryBlockConfig`, `GetArchIFMBlockSize`, `FindUBlock` and the choice of the
-//! traversal in Vela's `ethos_u55.cpp` and `ethos_u85.cpp`.
+//! Reproduces `FindBlockConfig`, `TryBlockConfig`, `GetArchIFMBlockSize`, `FindUBlock` and the choice of the traversal
+//! in Vela's `ethos_u55.cpp` and `ethos_u85.cpp`.
 
 use crate::targets::ethos_u::accelerator::{Accelerator, BlockMemory};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, ceil_div, round_up, volume};
@@ -14,16 +14,16 @@ pub const SUB_KERNEL: i64 = 8;
 pub const BANK_BYTES: i64 = 1024;
 /// Banks reserved for outputs, before those of the IFM.
 pub const OUTPUT_BANKS: i64 = 2;
-/// Least banks reserved at the end of SHRAM for the lookup table of an activation.
+/// Minimum number of banks reserved at the end of SHRAM for the lookup table of an activation.
 const TABLE_BANKS: i64 = 1;
 /// Bytes of a 32-bit accumulator.
 pub const ACCUMULATOR_BYTES: i64 = 4;
-/// Largest height and width of a block that may replace an equally good one: small blocks that cover more of
-/// the IFM are preferred.
+/// Maximum height and width of a block that may replace an equally good one: among small blocks, those that cover more
+/// of the IFM are preferred.
 pub const SMALL_SIDE: i64 = 4;
 
-/// Whether the multipliers go through all positions of the kernel before the next input channels
-/// (part-kernel-first instead of depth-first traversal): whichever leaves fewer multipliers idle.
+/// Whether the multipliers process all positions of the kernel before the next input channels (part-kernel-first
+/// instead of depth-first traversal): the order that leaves fewer multipliers idle is used.
 pub fn is_part_kernel(accelerator: &Accelerator, layer: &Layer) -> bool {
     let depth = layer.ifm[2];
     let k = layer.kernel[0] * layer.kernel[1];
@@ -77,13 +77,13 @@ pub fn input_area(layer: &Layer, ofm: [i64; 2], unit: Hwc) -> [i64; 2] {
     })
 }
 
-/// The allocation unit of IFM blocks for so many channels: height, width, channels.
+/// The allocation unit of IFM blocks with this number of channels: height, width, channels.
 pub fn input_unit(accelerator: &Accelerator, micro: Hwc, depth: i64, element_bytes: i64) -> Hwc {
     if !accelerator.is_u85() {
         return [micro[0], micro[1], 8];
     }
     let is_row = micro[0] == 1 && micro[1] == 4;
-    // For channels that take 16 bytes, 32 and more.
+    // For channels of 16 bytes, of 32 bytes, and of more.
     let units: [[i64; 2]; 3] = match (accelerator.product.macs_per_cycle(), is_row) {
         (..=128, _) => [[1, 2], [1, 1], [1, 1]],
         (..=512, true) => [[1, 4], [1, 2], [1, 1]],
@@ -157,13 +157,12 @@ fn input_depth(accelerator: &Accelerator, layer: &Layer, is_part_kernel: bool) -
     }
 }
 
-/// Which blocks a search looks at.
+/// The block sizes that a search tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// Those of every size that fits, as the compiler does.
+    /// Every size that fits, as in the compiler.
     All,
-    /// Those whose sides are a micro block's, twice that, four times that and so on: an approximation where a plan has
-    /// too many layers to look at all.
+    /// Sides of a micro block times a power of two: an approximation for plans with too many layers to try all sizes.
     Doubled,
 }
 
@@ -179,7 +178,7 @@ impl Sizes {
         std::iter::successors(Some(first), next).take_while(move |&size| size <= end)
     }
 
-    /// The same of depths.
+    /// Depths of at most `end` in the same way.
     fn depths(self, micro: i64, end: i64, ofm_depth: i64) -> impl Iterator<Item = i64> {
         let mut least = 0;
         depths(micro, end, ofm_depth).filter(move |&depth| {
@@ -192,8 +191,9 @@ impl Sizes {
     }
 }
 
-/// The OFM and IFM block with the least cost, see [`Best`]. Blocks grow by `micro`, in depth last; a block
-/// that does not fit rules out all wider ones. Of the `sizes` only. `copies` blocks must fit at a time.
+/// The OFM and IFM block with the lowest cost, see [`Best`]. Sizes increase by `micro`, with depth as the outermost
+/// loop; if a block does not fit, wider ones are skipped. Only `sizes` are tried. `copies` blocks must fit at the same
+/// time.
 pub fn search(
     accelerator: &Accelerator,
     layer: &Layer,
@@ -241,7 +241,7 @@ pub fn search(
     best.value
 }
 
-/// Depths of blocks, up to `end`: in steps of micro blocks, whole bricks where the OFM is divided in depth.
+/// Depths of blocks up to `end`: multiples of the micro block, in whole bricks if the OFM is divided in depth.
 pub fn depths(micro: i64, end: i64, ofm_depth: i64) -> impl Iterator<Item = i64> {
     let whole = move |depth: i64| match depth < ofm_depth {
         true => round_up(depth, BRICK_CHANNELS),
@@ -252,8 +252,8 @@ pub fn depths(micro: i64, end: i64, ofm_depth: i64) -> impl Iterator<Item = i64>
     all.take_while(move |&depth| depth <= end)
 }
 
-/// The cheapest of the blocks considered so far. Among equally cheap ones the first, unless small ones come
-/// after it: then the one of them that needs the fewest repeats to cover the IFM.
+/// The cheapest of the blocks considered so far. Among equally cheap ones the first is chosen, unless later ones are
+/// small: then the small one that needs the fewest repeats to cover the IFM.
 pub struct Best<T> {
     cost: f32,
     repeats: f32,
@@ -271,7 +271,7 @@ impl<T> Default for Best<T> {
 }
 
 impl<T> Best<T> {
-    /// `repeats`: areas of the IFM over the area that the block covers.
+    /// `repeats` is the area of the IFM divided by the area that the block covers.
     pub fn consider(&mut self, cost: f32, repeats: f32, is_small: bool, value: T) {
         let is_cheaper = cost < self.cost;
         let is_as_cheap = cost == self.cost && repeats <= self.repeats && is_small;
@@ -286,14 +286,14 @@ impl<T> Best<T> {
     }
 }
 
-/// Areas of the IFM over the part of it that `height` x `width` covers.
+/// The area of the IFM divided by the part of it that `height` x `width` covers.
 pub fn area_repeats(ifm: Hwc, [height, width]: [i64; 2]) -> f32 {
     let covered = ifm[0].min(height) * ifm[1].min(width);
     (ifm[0] * ifm[1]) as f32 / covered.max(1) as f32
 }
 
-/// What an output block costs per element of the output: elements fetched, or blocks. Half of it if the block
-/// holds more than half of the IFM, of which `held_depth` channels are in memory.
+/// The cost of an output block per element of the output: elements fetched, or number of blocks. It is halved if the
+/// block covers more than half of the IFM, of which `held_depth` channels are in memory.
 fn cost(
     accelerator: &Accelerator,
     layer: &Layer,

@@ -1,10 +1,10 @@
-//! Cascades: operations that run in turn, stripe by stripe, so that only some rows of the feature maps between
-//! them are ever in memory.
+//! Cascades: operations that run in turn, stripe by stripe, so that only some rows of the feature maps between them are
+//! in memory at a time.
 //!
 //! Reproduces `CascadeBuilder::BuildCascades` of Vela's `cascade_builder.cpp`, and `ProposeMinimalSchedule`,
 //! `OptimizeSubSchedule` and `ProposeScheduleStriping` of its `scheduler.cpp`, as described under "Cascades" in
-//! `docs/ethos-u.md`. Here is what an operation is as a stage of a cascade; `spans` says where cascades begin and
-//! end, and `stripes` how many rows they compute at a time.
+//! `docs/ethos-u.md`. This file defines the stages of cascades; `spans` determines where cascades begin and end, and
+//! `stripes` how many rows they compute at a time.
 
 mod spans;
 mod stripes;
@@ -20,21 +20,21 @@ use super::order::Order;
 use super::program::{Action, Alias, FeatureMap, Operation, Program};
 use super::scheduled_operation::{Execution, ScheduledOperation};
 
-/// What is in SRAM while an operation runs with whole feature maps, before the compiler moves any there. The
-/// default is nothing: all of them are off chip.
+/// The contents of SRAM while an operation runs with whole feature maps, before the compiler moves any there. The
+/// default is empty: all feature maps are off chip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InSram {
     /// Bytes of its IFM and its OFM.
     pub maps: IfmOfm<f64>,
-    /// Bytes of all that is alive: its feature maps and those that other operations need.
+    /// Bytes of everything that is alive: its feature maps and those that other operations need.
     pub alive_bytes: f64,
-    /// Bytes of what only other operations need.
+    /// Bytes of feature maps that only other operations need.
     pub beside_bytes: f64,
     /// The live range that holds its IFM.
     pub ifm_range: Option<RangeInSram>,
     /// Index of the live range that holds its OFM.
     pub ofm_range: Option<usize>,
-    /// Whether other operations read its IFM, too.
+    /// Whether other operations also read its IFM.
     pub is_ifm_shared: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct CascadeStage {
     /// Bytes of its second input, 0 without one.
     pub ifm2_bytes: f64,
     pub can_be_striped: bool,
-    /// Whether it alone reads the OFM of the stage before.
+    /// Whether it is the only reader of the OFM of the stage before.
     pub follows: bool,
     /// Whether its OFM can overwrite its IFM.
     pub is_in_place: bool,
@@ -75,7 +75,7 @@ pub struct CascadeStage {
 }
 
 impl CascadeStage {
-    /// Rows of the IFM that so many rows of the OFM need.
+    /// Rows of the IFM that this number of rows of the OFM needs.
     fn input_rows(&self, rows: i64) -> i64 {
         let seen = (rows - 1) * self.stride_rows + self.kernel_rows;
         ceil_div(seen, self.upscale).clamp(1, self.ifm[0].max(1))
@@ -99,7 +99,7 @@ impl CascadeStage {
     }
 }
 
-/// The stages of all scheduled operations for which a command runs. `in_sram` says what is in SRAM at a step, whose
+/// The stages of all scheduled operations that run as a command. `in_sram` returns the contents of SRAM at a step whose
 /// operation has this IFM and OFM.
 pub fn stages(
     program: &Program,
@@ -120,7 +120,7 @@ pub fn stages(
         let maps = &program.maps;
         let input = flow.unpadded[input];
         let (ifm, ofm) = (&maps[input], &maps[output]);
-        // Part of a concatenation is in memory as the whole of that.
+        // For a part of a concatenation, the whole concatenation is in memory.
         let joined = flow.joined[order.activated(program, idx).unwrap_or(output)];
         let stored = &maps[joined.filter(|_| !uses_trained_rules).unwrap_or(output)];
         let layer = step.execution.layer().map(|(layer, _)| layer);

@@ -1,9 +1,9 @@
-//! Where cascades begin and end, for given heights of stripes. Reproduces `CascadeBuilder::BuildCascades`.
+//! Start and end of cascades for given stripe heights. Reproduces `CascadeBuilder::BuildCascades`.
 
 use super::{CascadeStage, RangeInSram};
 
-/// Longest cascade that is tried, so that the cost stays linear in the stages of any file. Those of networks have a
-/// few dozen stages.
+/// Maximum number of stages of a cascade, so that the search is linear in the stages of any file. Networks have
+/// cascades of a few dozen stages.
 const MAX_STAGES: usize = 1024;
 
 /// Stages `first..=last` of a list, as a cascade.
@@ -14,7 +14,7 @@ pub struct Span {
     /// Bytes of SRAM while it runs: rolling buffers and weights, its IFM and OFM if they are in SRAM, and everything
     /// that is alive beside it.
     pub bytes: f64,
-    /// The same without what is alive beside it.
+    /// The same without other live bytes.
     pub local_bytes: f64,
     pub rolling_bytes: f64,
 }
@@ -66,7 +66,7 @@ impl Growth<'_> {
         self.stages[idx].can_be_striped && self.rows[idx] < self.stages[idx].ofm[0]
     }
 
-    /// The cascade that begins with this stage, if one is worth it.
+    /// The cascade that begins with this stage, if it saves memory.
     fn longest(&self, first: usize) -> Option<Span> {
         if !self.is_striped(first) {
             return None;
@@ -80,7 +80,7 @@ impl Growth<'_> {
         };
         let mut best_bytes = start.alive_bytes;
         let mut best = None;
-        // Rolling buffer between the two stages before.
+        // Rolling buffer between the two previous stages.
         let mut previous = None;
         for idx in first + 1..self.stages.len().min(first + MAX_STAGES) {
             let stage = &self.stages[idx];
@@ -127,7 +127,7 @@ impl Growth<'_> {
     }
 }
 
-/// What a cascade holds in SRAM, without its OFM.
+/// SRAM of a cascade without its OFM.
 struct CascadeMemory {
     ifm_bytes: f64,
     rolling_bytes: f64,

@@ -1,4 +1,4 @@
-//! How many rows the operations of a cascade compute at a time. Reproduces `ProposeMinimalSchedule`,
+//! The number of rows that the operations of a cascade compute at a time. Reproduces `ProposeMinimalSchedule`,
 //! `OptimizeSubSchedule` and `ProposeScheduleStriping`.
 
 use super::spans::{Span, spans};
@@ -8,16 +8,16 @@ use crate::targets::ethos_u::geometry::round_up;
 use crate::targets::ethos_u::scheduled_operation::{Cascade, ScheduledOperation, Stripe};
 use crate::targets::ethos_u::weight_buffers::{Buffer, Slack, choose};
 
-/// Limit of operations times stripe heights that are tried for a graph, some tenths of a second's worth.
-/// Sampled networks need about a hundred; a file made to exceed the limit gets the highest stripes found so far.
+/// Limit of operations times stripe heights that are tried for a graph, which take some tenths of a second. Sampled
+/// networks need about a hundred; a file made to exceed the limit gets the highest stripes found so far.
 const MAX_TRIES: usize = 1 << 14;
 
-/// SRAM for a schedule.
+/// The SRAM of a schedule.
 #[derive(Clone, Copy, Debug)]
 pub struct Sram<'a> {
-    /// Bytes that it may fill.
+    /// Bytes that the schedule may fill.
     pub limit_bytes: f64,
-    /// By step, bytes of feature maps and rolling buffers while stripes are lowest.
+    /// By step, bytes of feature maps and rolling buffers with the lowest stripes.
     pub used_bytes: &'a [f64],
 }
 
@@ -27,7 +27,7 @@ impl Sram<'_> {
     }
 }
 
-/// Rows of each stage in the lowest stripes: as many as one row of the next stage skips.
+/// Rows of each stage in the lowest stripes: the stride of the next stage.
 pub fn lowest_rows(stages: &[CascadeStage]) -> Vec<i64> {
     let min_rows = |idx: usize| {
         let rows = stages.get(idx + 1).map_or(1, |next| next.stride_rows);
@@ -36,9 +36,9 @@ pub fn lowest_rows(stages: &[CascadeStage]) -> Vec<i64> {
     (0..stages.len()).map(min_rows).collect()
 }
 
-/// The cascades of a schedule, with stripes as high as possible where `spans` has them with the lowest. Replaces their
-/// scheduled operations by striped ones, which `stripe` makes. Linear in `stages`, except for the heights that are
-/// tried.
+/// The cascades of a schedule. They span the stages of `spans`, which were found with the lowest stripes, and have
+/// stripes as high as possible. Their scheduled operations are replaced by striped ones, which `stripe` makes. Linear
+/// in `stages`, except for the heights that are tried.
 pub fn cascades<'a>(
     accelerator: &Accelerator,
     stages: &[CascadeStage],
@@ -98,7 +98,7 @@ pub fn cascades<'a>(
     cascades
 }
 
-/// The stages of a cascade, each with what is in SRAM beside the whole cascade.
+/// The stages of a cascade, each with the contents of SRAM besides the whole cascade.
 fn inside(
     stages: &[CascadeStage],
     span: &Span,
@@ -109,7 +109,7 @@ fn inside(
         return Vec::new();
     };
     let parallel_bytes = (sram.used_bytes[first.step] - span.local_bytes).max(0.0);
-    // An IFM that others read, too, stays whole while all stages run.
+    // If other operations also read the IFM, it stays in SRAM as a whole while all stages run.
     let kept_bytes = match !has_dedicated_sram && first.in_sram.is_ifm_shared {
         true => first.ifm_bytes,
         false => 0.0,
@@ -139,7 +139,7 @@ fn inside(
     stages.iter().map(stage_inside).collect()
 }
 
-/// Stripes of the stages of one cascade, which they may divide into several.
+/// A choice of stripes for the stages of one cascade, which may divide it into several cascades.
 struct Striping {
     /// Rows of each stage.
     rows: Vec<i64>,
@@ -169,7 +169,7 @@ struct Stripes<'a, F> {
     accelerator: &'a Accelerator,
     stages: Vec<CascadeStage>,
     limit_bytes: f64,
-    /// Bytes that feature maps and the rolling buffers of the lowest stripes leave for weights.
+    /// Bytes that are left for weights beside feature maps and the rolling buffers of the lowest stripes.
     free_bytes: f64,
     stripe: &'a F,
     before: Option<Slack>,
@@ -237,11 +237,11 @@ impl<'a, F: Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>
         best
     }
 
-    /// Rows of each stage if the last one computes so many.
+    /// Rows of each stage if the last stage computes `last` rows.
     fn rows(&self, last: i64) -> Vec<i64> {
         let mut rows = vec![last; self.stages.len()];
         for idx in (1..rows.len()).rev() {
-            // All rows of an OFM are no stripe, nor are more.
+            // A stripe of all rows, or of more, is not a stripe.
             let all = self.stages[idx - 1].ofm[0];
             let stage = &self.stages[idx];
             rows[idx] = round_up(rows[idx], stage.upscale);
@@ -250,7 +250,7 @@ impl<'a, F: Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>
         rows
     }
 
-    /// Which stages have a weight buffer with the lowest stripes.
+    /// By stage, whether it has a weight buffer with the lowest stripes.
     fn is_buffered(&self, steps: &[Option<ScheduledOperation<'a>>], rows: &[i64]) -> Vec<bool> {
         let mut weight_bytes = 0.0;
         let mut before = self.before;
@@ -271,7 +271,7 @@ impl<'a, F: Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>
         is_buffered
     }
 
-    /// Peak bytes of SRAM if stages outside of cascades have their whole feature maps there.
+    /// Peak SRAM in bytes if stages outside of cascades have their whole feature maps in SRAM.
     fn bytes(&self, spans: &[Span]) -> f64 {
         let is_apart = |idx: &usize| {
             !spans

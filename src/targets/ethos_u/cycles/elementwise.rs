@@ -13,7 +13,7 @@ const ISSUE_DIVISOR: f64 = 4.0;
 #[derive(Clone, Copy, Debug)]
 pub struct Elementwise {
     pub block: Hwc,
-    /// Of IFM and OFM.
+    /// Shapes of IFM and OFM.
     pub shapes: IfmOfm<Hwc>,
     pub element_bytes: IfmOfm<i64>,
     /// Whether IFM and OFM are NHCWB16.
@@ -24,7 +24,7 @@ pub struct Elementwise {
 }
 
 impl Elementwise {
-    /// Cycles if IFM and OFM, and IFM2, are in these memories.
+    /// Cycles with IFM and OFM in `memories` and IFM2 in `second`.
     pub fn cycles(
         &self,
         accelerator: &Accelerator,
@@ -69,8 +69,8 @@ impl Elementwise {
         (n_elements * issue.max(self.cycles_per_element)).ceil()
     }
 
-    /// The blocks of a feature map of this shape. Vela compares channels of the block with bytes of the feature
-    /// map here, so that wider elements count as divided in depth.
+    /// The blocks of a feature map of this shape. Vela compares channels of the block with bytes of the feature map
+    /// here, so that wider elements count as divided in depth.
     fn blocks(&self, shape: Hwc, element_bytes: i64, is_brick: bool) -> Blocks {
         Blocks {
             block: self.block,

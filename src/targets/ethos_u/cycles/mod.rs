@@ -1,7 +1,7 @@
-//! Cycles of operations whose data arrive in time.
+//! Cycles of operations without waiting for memory.
 //!
-//! Reproduces `EstimateMacOpCycles` of Vela's `ethos_u55_performance.cpp` and `ethos_u85_performance.cpp`, as
-//! described under "Cycles" in `docs/ethos-u.md`.
+//! Reproduces `EstimateMacOpCycles` of Vela's `ethos_u55_performance.cpp` and `ethos_u85_performance.cpp`, as described
+//! under "Cycles" in `docs/ethos-u.md`.
 
 mod elementwise;
 mod multipliers;
@@ -24,7 +24,7 @@ const SCALE_BYTES_PER_LATENCY: f64 = 256.0;
 /// Issuing the commands of a block takes at least a quarter of the sum of its times.
 const ISSUE_DIVISOR: f64 = 4.0;
 
-/// Which slice of an operation: the first waits for its IFM, the last for its OFM.
+/// The slice of an operation: the first slice waits for the IFM, and the last one for the OFM.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     pub is_first: bool,
@@ -48,15 +48,15 @@ pub struct Conditions {
     pub part: Part,
 }
 
-/// Cycles to read and write so many bytes at the same time.
+/// Cycles to read and write these numbers of bytes at the same time.
 pub fn transpose_cycles(memories: &IfmOfm<Memory>, bytes: IfmOfm<f64>) -> f64 {
     let IfmOfm { ifm: from, ofm: to } = memories;
     let read = from.read_latency_cycles + bytes.ifm / from.bytes_per_cycle;
     read.max(to.write_latency_cycles + bytes.ofm / to.bytes_per_cycle)
 }
 
-/// The micro block and the output block as they are computed: an Ethos-U55 or U65 with micro blocks of 2x2 puts
-/// four positions beside each other if the OFM is a row of even width.
+/// The micro block and the output block of the computation: if the OFM is a row of even width, an Ethos-U55 or U65 with
+/// micro blocks of 2x2 computes four positions side by side.
 fn computed_blocks(accelerator: &Accelerator, layer: &Layer, block: &Block) -> [Hwc; 2] {
     let ofm = capped(block.ofm, layer.ofm);
     let is_even_row = layer.is_row() && layer.ofm[1] % 2 == 0;
@@ -157,7 +157,7 @@ pub fn operator_cycles(
         .total(n_blocks, conditions.part)
 }
 
-/// Cycles of an operation without buffers or staged inputs.
+/// Cycles of a whole operation, without weight buffers or staged inputs.
 pub fn whole_cycles(accelerator: &Accelerator, layer: &Layer, block: &Block) -> f64 {
     let conditions = Conditions {
         feature_maps: IfmOfm::both(accelerator.planned_feature_maps()),

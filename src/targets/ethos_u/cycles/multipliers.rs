@@ -9,7 +9,7 @@ use crate::targets::ethos_u::configuration::Product;
 use crate::targets::ethos_u::geometry::{Hwc, ceil_div};
 use crate::targets::ethos_u::layer::{Kind, Layer};
 
-/// Cycles for one position of a micro block: its multipliers work on a quarter of it at a time.
+/// Cycles per position of a micro block, which the multipliers compute in quarters.
 const POSITION_CYCLES: i64 = 4;
 /// Input channels that are multiplied at a time.
 const CHANNELS_AT_ONCE: i64 = 8;
@@ -17,13 +17,13 @@ const CHANNELS_AT_ONCE: i64 = 8;
 const DECODE_CYCLES: i64 = 32;
 const DECODED_CHANNELS: i64 = 8;
 
-/// How the multipliers go through the inputs of a micro block's depth.
+/// The order in which the multipliers process the inputs of a micro block's depth.
 struct Traversal {
     /// Kernel positions of one step.
     positions_per_step: i64,
     /// Cycles of one step over all positions of the block, for as many channels as a micro block has.
     step_cycles: i64,
-    /// How many times all steps run, one time for each group of input channels or bytes of an element.
+    /// Repetitions of all steps: one for each group of input channels or bytes of an element.
     n_passes: i64,
 }
 
@@ -62,7 +62,7 @@ fn n_channel_groups(layer: &Layer, block: &Block) -> i64 {
     ceil_div(held_depth(layer, block), CHANNELS_AT_ONCE)
 }
 
-/// Cycles of the output block `ofm` in micro blocks of `micro`. Constant time, whatever the kernel.
+/// Cycles of the output block `ofm` in micro blocks of `micro`. Constant time for any kernel.
 pub fn multiplier_cycles(
     accelerator: &Accelerator,
     layer: &Layer,
@@ -74,7 +74,7 @@ pub fn multiplier_cycles(
     let (area, n_depths) = (n_micro[0] * n_micro[1], n_micro[2]);
     let is_smallest = accelerator.product == Product::U55x32;
     let traversal = Traversal::of(accelerator, layer, block, micro, area);
-    // Of a part of the kernel with so many positions: cycles of its steps, and waits of dependent ones.
+    // For a part of the kernel with this many positions: cycles of its steps, and waits of dependent ones.
     let part_cycles = |n_positions: i64| {
         let (n_steps, steps) = if layer.kind.is_pooling() {
             let bytes_cycles = match is_smallest {
@@ -110,8 +110,8 @@ pub fn multiplier_cycles(
     of_kernel * n_ifm_blocks / accelerator.n_cores
 }
 
-/// Steps that wait for the one before them: only where a single micro block in height and width leaves nothing
-/// to do meanwhile.
+/// Steps that wait for the previous one. This happens only with a single micro block in height and width, because there
+/// is no other one to compute meanwhile.
 fn n_dependent_steps(area: i64, n_depths: i64, n_steps: i64) -> i64 {
     match (area, n_depths) {
         (1, 1) => n_steps,
@@ -120,7 +120,7 @@ fn n_dependent_steps(area: i64, n_depths: i64, n_steps: i64) -> i64 {
     }
 }
 
-/// The parts in which a kernel is applied: how many there are of a kind, and the positions of each.
+/// The parts in which a kernel is applied: the number of equal parts, and the positions of each.
 fn kernel_parts(layer: &Layer) -> impl Iterator<Item = (i64, i64)> {
     let limit = match layer.kind {
         Kind::VectorProduct | Kind::MatrixProduct | Kind::ReduceSum => 1,

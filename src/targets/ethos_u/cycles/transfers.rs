@@ -1,4 +1,4 @@
-//! Transfers of feature maps: bytes, bursts, and how long a block takes.
+//! Transfers of feature maps: bytes, bursts, and the time of a block.
 //!
 //! Reproduces `MeasureElementAccess`, `ElementTransferToBytes` and the block transfers of `EstimateMacOpCycles` in
 //! Vela's `ethos_u55_performance.cpp` and `ethos_u85_performance.cpp`.
@@ -11,12 +11,12 @@ use crate::targets::ethos_u::layer::Layer;
 /// Maximum bytes per AXI burst of a write when the feature map is NHWC.
 const MAX_WRITE_BYTES: i64 = 64;
 
-/// The part of a block that lies inside of `shape`.
+/// The part of a block that is inside of `shape`.
 pub fn capped(block: Hwc, shape: Hwc) -> Hwc {
     std::array::from_fn(|axis| block[axis].min(shape[axis]))
 }
 
-/// Cycles to transfer so many bytes of a block: bursts shorter than those of the memory take as long.
+/// Cycles to transfer this many bytes of a block. Bursts shorter than those of the memory take as long.
 pub fn block_transfer(memory: &Memory, latency: f64, bytes: i64, burst: i64) -> f64 {
     let burst = burst.clamp(1, memory.burst_bytes);
     latency + ((bytes * memory.burst_bytes / burst) as f64 / memory.bytes_per_cycle).floor()
@@ -97,7 +97,7 @@ pub fn write_inflation(
     inflation(memory, burst)
 }
 
-/// Bytes read of the IFM: overlapping blocks, parts of the kernel and blocks in depth read it again.
+/// Bytes read of the IFM. Overlapping blocks, parts of the kernel and blocks in depth read bytes again.
 pub fn read_bytes(layer: &Layer, block: &Block) -> f64 {
     let ifm = capped(block.ifm, layer.ifm);
     let ofm = capped(block.ofm, layer.ofm);

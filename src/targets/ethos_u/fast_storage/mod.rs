@@ -1,7 +1,7 @@
-//! Which feature maps are kept in an SRAM that is too small for all of them.
+//! The feature maps that are kept in an SRAM that is too small for all of them.
 //!
-//! Reproduces `FastStorageAllocator` of Vela's `faststorage_allocator.cpp`, as described under "Feature maps in
-//! SRAM" in `docs/ethos-u.md`.
+//! Reproduces `FastStorageAllocator` of Vela's `faststorage_allocator.cpp`, as described under "Feature maps in SRAM"
+//! in `docs/ethos-u.md`.
 
 mod selection;
 
@@ -13,11 +13,12 @@ use super::order::Order;
 use super::program::{Operation, Program};
 use super::scheduled_operation::ScheduledOperation;
 
-/// Accesses of a feature map that must be in SRAM: more than any feature map has.
+/// Accesses of a feature map that must be in SRAM, larger than those of any other feature map.
 const MAX_ACCESSES: f64 = 1e15;
 
-/// By map, whether it is in SRAM; all are if there is no other memory for them. `buffer_bytes`: SRAM in use for weights
-/// and cascades, by scheduled operation. Linear in operations, except for the selection, whose cost is limited.
+/// By map, whether it is in SRAM; true for all if there is no other memory for them. `buffer_bytes` is the SRAM in use
+/// for weights and cascades, by scheduled operation. Linear in operations, except for the selection, whose cost is
+/// limited.
 pub fn in_sram(
     accelerator: &Accelerator,
     program: &Program,
@@ -51,7 +52,7 @@ pub fn in_sram(
     is_in_sram
 }
 
-/// By live range, elements read and written, which are the off-chip accesses that are saved if it is kept in SRAM.
+/// By live range, elements read and written: the off-chip accesses that are saved if it is kept in SRAM.
 fn accesses(
     accelerator: &Accelerator,
     program: &Program,
@@ -73,8 +74,8 @@ fn accesses(
         if let Some(first) = inputs.next() {
             accesses[first] += read;
         }
-        // Ethos-U85 counts no writes of an operation with others in its group: the activation is fused into it, or
-        // what is chained to it takes its output.
+        // On Ethos-U85, the writes of an operation with others in its group do not count: either an activation is fused
+        // into it, or a chained operation consumes its output.
         let is_first_of_group =
             counts_as_group && (scheduled.is_chained || order.activated(program, step).is_some());
         for &output in operation.outputs.iter().filter(|_| !is_first_of_group) {
@@ -89,8 +90,8 @@ fn accesses(
             continue;
         };
         accesses[second] += scheduled.second.map_or(read, |second| second.bytes);
-        // Both inputs of an elementwise operation must be in the same memory, and inside a cascade the other
-        // one is a rolling buffer in SRAM.
+        // Both inputs of an elementwise operation must be in the same memory, and inside a cascade the other input is a
+        // rolling buffer in SRAM.
         if scheduled.stripe.is_some_and(|stripe| !stripe.is_first) {
             accesses[second] = MAX_ACCESSES;
         }
@@ -103,8 +104,8 @@ fn accesses(
     accesses
 }
 
-/// What the operations chained to a step read and write in memory, in elements by map. Of each of them only the first
-/// map in memory counts: its input, or else its output.
+/// By map, elements of the memory accesses of operations chained to a step. Each operation has one access: its input in
+/// memory or, if there is none, its output.
 fn chained_accesses(program: &Program, order: &Order, step: usize) -> Vec<(usize, f64)> {
     let mut within: Vec<usize> = program.operations[order.operations[step]].outputs.clone();
     let mut accesses = Vec::new();
@@ -124,8 +125,8 @@ fn chained_accesses(program: &Program, order: &Order, step: usize) -> Vec<(usize
     accesses
 }
 
-/// The live ranges that may be in SRAM: not those that callers see, nor those that a cascade writes, nor those
-/// that are alive while the CPU runs, which may use the SRAM itself.
+/// The live ranges that may be in SRAM. Ranges that callers see, that a cascade writes, or that are alive while the CPU
+/// runs may not, because the CPU may use the SRAM itself.
 fn candidates(
     live_ranges: &LiveRanges,
     operations: &[Option<ScheduledOperation>],
@@ -166,7 +167,7 @@ fn same_memory(
     is_in_sram: &mut [bool],
 ) {
     let maps = &program.maps;
-    // By map, the one that it names anew.
+    // By map, the map of which it is a view.
     let mut named: Vec<usize> = (0..maps.len()).collect();
     let mut is_read_whole = vec![false; maps.len()];
     // By map, the last step whose group wrote it, counted from 1.

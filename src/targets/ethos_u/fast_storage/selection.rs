@@ -1,16 +1,16 @@
-//! The selection of live ranges that stay in an SRAM of limited size: as many accesses as possible.
+//! Selects the live ranges that stay in an SRAM of limited size, to save as many accesses as possible.
 
-/// Live ranges that are searched over at a time: beyond this a component of overlapping ranges is divided
-/// (`MAX_COMPONENT_SIZE` in Vela), for the search is exponential in it.
+/// Maximum number of live ranges of one search. Larger components of overlapping ranges are divided
+/// (`MAX_COMPONENT_SIZE` in Vela), because the search is exponential in it.
 const MAX_COMPONENT: usize = 20;
-/// Limit of the steps of candidates that all searches together look at, about ten milliseconds' worth. Sampled
-/// networks stay far below; a file made to exceed it gets the best selection found so far.
+/// Limit of the steps of candidates that all searches together may visit, which take about ten milliseconds. Sampled
+/// networks need far fewer; a file made to exceed it gets the best selection found so far.
 const MAX_STEPS: usize = 1 << 24;
 
 /// A live range that may be in SRAM.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// How the caller knows it.
+    /// Identifier of the caller.
     pub id: usize,
     /// First and last step of the order of execution in which it is alive.
     pub first: usize,
@@ -25,23 +25,23 @@ impl Candidate {
         self.last - self.first + 1
     }
 
-    /// Adds its bytes to a timeline, or takes them away if `times` is -1.
+    /// Adds its bytes to a timeline, or subtracts them if `times` is -1.
     fn add(&self, timeline: &mut [f64], times: f64) {
         for bytes in &mut timeline[self.first..=self.last] {
             *bytes += times * self.bytes;
         }
     }
 
-    /// Peak of a timeline while it is alive.
+    /// Maximum of a timeline while it is alive.
     fn peak(&self, timeline: &[f64]) -> f64 {
         let alive = &timeline[self.first..=self.last];
         alive.iter().copied().fold(0.0, f64::max)
     }
 }
 
-/// Ids of the candidates that stay in SRAM. Candidates that fit regardless of the others stay. Over the rest, a search
-/// finds the selection with the most accesses, one component of overlapping candidates after the other. `buffer_bytes`:
-/// other SRAM in use, by step.
+/// Ids of the candidates that stay in SRAM. Candidates that fit regardless of the others stay. A search over the other
+/// candidates finds the selection with the most accesses, one component of overlapping candidates after the other.
+/// `buffer_bytes` is other SRAM in use, by step.
 ///
 /// Linear in the steps that candidates span, except for the search, whose cost [`MAX_STEPS`] limits. Candidates that
 /// span more than that are all refused.
@@ -94,7 +94,7 @@ pub fn select(
     kept
 }
 
-/// Bytes in use by step: of what is certain to stay, and of what has not been refused.
+/// Bytes in use by step: those of candidates that stay in any case, and those of all candidates that are not refused.
 struct Sram {
     limit_bytes: f64,
     pinned: Vec<f64>,
@@ -106,7 +106,7 @@ impl Sram {
         candidate.peak(&self.pinned) + candidate.bytes <= self.limit_bytes
     }
 
-    /// Whether it fits even if everything that has not been refused stays.
+    /// Whether it fits even if all candidates that are not refused stay.
     fn always_fits(&self, candidate: &Candidate) -> bool {
         candidate.peak(&self.possible) <= self.limit_bytes
     }
@@ -134,7 +134,7 @@ impl Sram {
     }
 }
 
-/// Runs of candidates that overlap in time, in the order of their first steps.
+/// Groups of candidates that overlap in time, in the order of their first steps.
 fn components(candidates: &[Candidate]) -> Vec<&[Candidate]> {
     let mut components = Vec::new();
     let (mut start, mut end) = (0, 0);
@@ -158,18 +158,18 @@ enum Decision {
     Evict,
 }
 
-/// A branch-and-bound search for the selection with the most accesses. It walks through the decisions about
-/// one candidate after the other, keeping before evicting, and turns back where no selection ahead can
-/// exceed the best one. Of equal selections the first stays the best.
+/// A branch-and-bound search for the selection with the most accesses. It decides about one candidate after the other,
+/// tries keeping before evicting, and backtracks if no remaining selection can exceed the best one. Among equal
+/// selections the first remains the best.
 struct Search<'a> {
     candidates: &'a [Candidate],
     sram: &'a mut Sram,
     steps_left: &'a mut usize,
-    /// By candidate, the accesses of it and all after it; 0 at the end.
+    /// By candidate, the accesses of it and of all later candidates; 0 at the end.
     accesses_ahead: Vec<f64>,
     /// Decisions so far, about the first candidates.
     path: Vec<Decision>,
-    /// Accesses of those kept on the path, after each decision; starts with 0.
+    /// Accesses of the kept candidates after each decision; starts with 0.
     accesses: Vec<f64>,
     best: Vec<Decision>,
     best_accesses: f64,
@@ -193,7 +193,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A decision about each candidate.
+    /// Returns a decision about each candidate.
     fn run(mut self) -> Vec<Decision> {
         let mut next = self.first_decision();
         loop {
@@ -214,8 +214,8 @@ impl<'a> Search<'a> {
         self.accesses.last().copied().unwrap_or(0.0)
     }
 
-    /// What to try first about the candidate at the end of the path; `None` at the end of all candidates, or
-    /// if nothing ahead is better than the best, or if the budget is spent.
+    /// The first decision about the candidate at the end of the path. `None` after the last candidate, if no remaining
+    /// selection exceeds the best one, or if the budget is exhausted.
     fn first_decision(&mut self) -> Option<Decision> {
         let idx = self.path.len();
         let reachable = self.accesses() + self.accesses_ahead[idx];
@@ -237,7 +237,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// What to try after keeping a candidate: evicting it, unless it displaces no other one.
+    /// The second decision about a candidate that was kept: evicting it, unless it displaces no other candidate.
     fn second_decision(&self, kept: &Candidate) -> Option<Decision> {
         (!self.sram.always_fits(kept)).then_some(Decision::Evict)
     }
@@ -253,7 +253,8 @@ impl<'a> Search<'a> {
         self.path.push(decision);
     }
 
-    /// Takes decisions back up to the last candidate that was kept, and returns that; `None` at the start.
+    /// Removes decisions from the path up to the last candidate that was kept, and returns this candidate; `None` at
+    /// the start.
     fn turn_back(&mut self) -> Option<&'a Candidate> {
         while let Some(decision) = self.path.pop() {
             self.accesses.pop();
@@ -274,7 +275,7 @@ mod tests {
     use super::*;
     use crate::graph::analysis::fixtures::for_each;
 
-    /// The most accesses of any choice that fits, by looking at all choices.
+    /// The maximum number of accesses of any selection that fits, by brute force.
     fn best_choice(candidates: &[Candidate], limit: f64, buffers: &[f64]) -> f64 {
         let fits = |choice: u32| {
             (0..buffers.len()).all(|step| {
@@ -293,7 +294,7 @@ mod tests {
         choices.map(score).fold(0.0, f64::max)
     }
 
-    /// If all candidates overlap, no choice that fits has more accesses.
+    /// If all candidates overlap, the selection has the maximum number of accesses.
     #[test]
     fn what_is_kept_in_sram_has_most_accesses() {
         const LIMIT: f64 = 100.0;
@@ -321,7 +322,8 @@ mod tests {
                 let here = here.filter(|one| (one.first..=one.last).contains(&step));
                 assert!(buffer + here.map(|one| one.bytes).sum::<f64>() <= LIMIT);
             }
-            // Candidates that fit under every choice are kept before the search over the rest.
+            // Candidates that fit under every choice are kept before the search, so the result may be below the
+            // maximum.
             assert!(score <= most && score >= 0.8 * most, "{score} of {most}");
         });
         println!("{} of 2400 evicted", n_evicted.get());

@@ -11,7 +11,7 @@ use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, Alias, Operation, Program, WeightSharing, Window};
 
-/// Most positions inside a stride for which convolutions are added.
+/// Maximum number of positions inside a stride for which convolutions are added.
 const MAX_PARTS: i64 = 16;
 /// Largest stride that the address generator supports.
 const MAX_STRIDE: i64 = 3;
@@ -109,7 +109,7 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
             ..histogram.as_ref().clone()
         })
     });
-    // An activation behind several operations is one of its own.
+    // If several operations replace the operator, its activation becomes an operation of its own.
     let has_activation = lowering.has_activation() && !lowering.accelerator.uses_trained_rules;
     let joined = match has_activation {
         true => lowering.map(
@@ -129,7 +129,7 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
         });
     }
     if has_activation {
-        // As [`Action::Clamp`] it would be left to the last group.
+        // As an [`Action::Clamp`], only the last group would perform it.
         lowering.push(Operation {
             alias: Alias::InPlace,
             ..lowering.operation(Action::Requantise, &[joined], output)
@@ -138,8 +138,8 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// Ethos-U55 and U65: a convolution over the input with zeros between its rows and columns. Ethos-U85: one
-/// convolution for each position inside the stride, with the part of the kernel that meets no zeros.
+/// Ethos-U55 and U65: a convolution over the input with zeros between its rows and columns. Ethos-U85: one convolution
+/// for each position inside the stride, with the part of the kernel that is not multiplied by zeros.
 pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
     let BuiltinOptions::TransposeConv {
         stride_h, stride_w, ..
@@ -172,7 +172,7 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
         });
         return Some(());
     }
-    // Every other column is written at a time.
+    // Each convolution writes every other column.
     lowering.program.maps[output].is_linear |= stride[1] > 1;
     let part = |size: i64, from: i64, by: i64| ((size - from + by - 1) / by).max(1);
     let n_positions = (kernel[0] * kernel[1]).max(1) as f64;
@@ -187,7 +187,7 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
                 n_bytes: (histogram.n_bytes as f64 * share) as usize,
                 ..histogram.as_ref().clone()
             };
-            // Vela counts all rows and columns from the first one on as written.
+            // Vela counts all rows and columns between the first and the last one as written.
             let written = [(to_h - from_h).max(1), (to_w - from_w).max(1), units];
             lowering.push(Operation {
                 seen: Some([[h, w, c], written]),

@@ -29,7 +29,7 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     lowering.binary(Arithmetic::Product, [difference, difference], square);
     let rank = lowering.tensor(output).shape.len();
     if !lowering.accelerator.is_u85() && rank < 4 {
-        // The square has four dimensions whatever rank the output has: Vela adds zeros of its shape.
+        // The square always has four dimensions. If the output has another rank, Vela adds zeros of the output's shape.
         let zeros = lowering.constant(shape, INT32_BYTES);
         let sum = lowering.map(shape, INT32_BYTES);
         square = lowering.binary(Arithmetic::Sum, [zeros, square], sum);
@@ -38,9 +38,8 @@ pub fn squared_difference(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// The maximum of the input and its product with the slopes, if no slope exceeds 1; otherwise products of the
-/// negative part, added to the positive part. A single slope becomes a lookup table. `None` if the slopes are
-/// unknown.
+/// The maximum of the input and its product with the slopes, if no slope exceeds 1; otherwise products of the negative
+/// part, added to the positive part. A single slope becomes a lookup table. `None` if the slopes are unknown.
 pub fn prelu(lowering: &mut Lowering) -> Option<()> {
     let (input, slopes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let slope = slopes_of(lowering, slopes)?;

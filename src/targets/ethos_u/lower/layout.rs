@@ -8,14 +8,15 @@ use crate::targets::ethos_u::program::{
     Action, Alias, FeatureMap, INT32_BYTES, Operation, Program,
 };
 
-/// Elementwise operations see feature maps of fewer channels in a deeper shape, if they have more elements.
+/// Elementwise operations see feature maps with fewer channels in a deeper shape, if the feature maps have more
+/// elements.
 const MIN_DEPTH: i64 = 8;
 const MIN_ELEMENTS: i64 = 16;
-/// Largest prime factor that is searched for: shapes of a file may have huge ones.
+/// Largest prime factor that is searched for, because shapes in a file may have huge prime factors.
 const MAX_FACTOR: i64 = 1 << 10;
 
-/// Lets elementwise operations see shallow feature maps in deeper shapes, and marks feature maps that must be
-/// NHWC. `transposes_bricks`: whether NHCWB16 can be transposed. Linear in operations, maps and inputs.
+/// Lets elementwise operations see shallow feature maps in deeper shapes, and marks feature maps that must be NHWC.
+/// `transposes_bricks` tells whether NHCWB16 can be transposed. Linear in operations, maps and inputs.
 pub fn lay_out(program: &mut Program, transposes_bricks: bool) {
     let mut tensors = Tensors::of(program, transposes_bricks);
     deepen(program, &tensors);
@@ -25,14 +26,14 @@ pub fn lay_out(program: &mut Program, transposes_bricks: bool) {
     }
 }
 
-/// Feature maps that share memory as views or parts, and one that stands for all of them.
+/// Groups of feature maps that share memory as views or parts; one map represents each group.
 struct Tensors {
     of_map: Vec<usize>,
-    /// By map, whether it is only a part of the one that stands for it.
+    /// By map, whether it is only a part of the map that represents it.
     is_part: Vec<bool>,
     /// By map, its shape without padding.
     shape: Vec<Hwc>,
-    /// By standing map, the width and depth in which operations have seen it so far.
+    /// By representing map, the width and depth in which operations have seen it so far.
     width_and_depth: Vec<Option<[i64; 2]>>,
     is_linear: Vec<bool>,
     transposes_bricks: bool,
@@ -50,7 +51,7 @@ impl Tensors {
             is_linear: vec![false; n_maps],
             transposes_bricks,
         };
-        // Backwards, because the output of a concatenation stands for its parts, which may be concatenations
+        // Backwards, because the output of a concatenation represents its parts, which may be concatenations
         // themselves.
         for operation in program.operations.iter().rev() {
             let Some(&output) = operation.outputs.first() else {
@@ -95,7 +96,8 @@ impl Tensors {
         }
     }
 
-    /// Operations must agree on width and depth to use NHCWB16.
+    /// Records the shape in which an operation sees a map. NHCWB16 requires that all operations see the same width and
+    /// depth.
     fn see(&mut self, map_idx: usize, shape: Hwc) {
         let tensor = self.of_map[map_idx];
         let [_, width, depth] = shape;
@@ -107,7 +109,7 @@ impl Tensors {
         let maps = &program.maps;
         let (first, output) = (operation.inputs.first(), operation.outputs.first());
         match operation.action {
-            // Neither the CPU nor what moves memory handles NHCWB16.
+            // Neither the CPU nor operations that move memory support NHCWB16.
             Action::Transpose { .. } if self.transposes_bricks => {}
             Action::Cpu | Action::Transpose { .. } | Action::MatMul { .. } => {
                 for &map_idx in operation.inputs.iter().chain(&operation.outputs) {
@@ -145,7 +147,7 @@ impl Tensors {
             self.see(second, ofm.filter(|_| is_like_output).unwrap_or(shape));
         }
         if let Some(&output) = output {
-            // A feature map that is written in pieces, or beside others, counts as a whole.
+            // A feature map that is written in pieces, or as a part of a concatenation, counts as a whole.
             let whole = self.shape[match self.is_part[output] {
                 true => self.of_map[output],
                 false => output,
@@ -163,7 +165,7 @@ impl Tensors {
     }
 }
 
-/// Whether an elementwise operation by itself sees such an output in a deeper shape.
+/// Whether an elementwise operation sees such an output in a deeper shape.
 pub fn is_deepened(output: &FeatureMap) -> bool {
     output.n_elements() > MIN_ELEMENTS && output.shape[2] < MIN_DEPTH
 }
@@ -200,7 +202,7 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
     }
 }
 
-/// A shape of as many elements with at least this depth: prime factors go into depth first, then into the
+/// A shape with this many elements and at least this depth. Prime factors are assigned to the depth first, then to the
 /// smaller side.
 fn of_depth(n_elements: i64, min_depth: i64) -> Hwc {
     let [mut height, mut width, mut depth] = [1; 3];

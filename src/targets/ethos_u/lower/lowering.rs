@@ -32,7 +32,7 @@ pub struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    /// The tensors of the graph as maps, and no operations yet.
+    /// Starts with the tensors of the graph as maps, and without operations.
     pub fn new(accelerator: &'a Accelerator, graph: &'a Graph<'a>, analysis: &'a Analysis) -> Self {
         let mut readers = vec![Vec::new(); graph.subgraph.tensors.len()];
         for edge in &graph.edges {
@@ -74,7 +74,7 @@ impl<'a> Lowering<'a> {
         activation.is_some_and(|activation| activation != Activation::None)
     }
 
-    /// The tensor at this place of the operator's inputs.
+    /// The tensor at this position of the operator's inputs.
     pub fn input(&self, place: usize) -> Option<usize> {
         self.operator().inputs.get(place).copied().flatten()
     }
@@ -87,13 +87,13 @@ impl<'a> Lowering<'a> {
         self.graph.tensor(tensor_idx)
     }
 
-    /// Integers of a constant.
+    /// The integers of a constant.
     pub fn integers(&self, tensor_idx: usize) -> Vec<i32> {
         tflite::integers(self.graph.constant(tensor_idx)).collect()
     }
 
-    /// Histogram of a constant's values. Each buffer is looked at once, whatever the zero points of its tensors, and
-    /// [`MAX_SAMPLES`] units of all; beyond them there is none.
+    /// Histogram of a constant's values. Each buffer is read once, even if its tensors have different zero points. At
+    /// most [`MAX_SAMPLES`] units are sampled in total; `None` beyond them.
     pub fn histogram(&mut self, tensor_idx: usize) -> Option<Arc<ByteHistogram>> {
         let tensor = self.tensor(tensor_idx);
         let buffer = self.graph.buffer(tensor_idx);
@@ -185,7 +185,7 @@ impl<'a> Lowering<'a> {
         output
     }
 
-    /// A copy, perhaps into another element size or layout.
+    /// Adds a copy, which may change element size or layout.
     pub fn copy(&mut self, input: usize, output: usize) -> usize {
         let shape = self.shape(input);
         self.push(Operation {
@@ -231,7 +231,7 @@ impl<'a> Lowering<'a> {
         operation(self.graph, self.analysis, self.node_idx)
     }
 
-    /// The node as an operation of the CPU, which reads and writes the memory of feature maps.
+    /// Adds the node as an operation of the CPU, which reads and writes the memory of feature maps.
     pub fn push_left_to_cpu(&mut self) {
         let operator = self.operator();
         let inputs: Vec<usize> = operator.inputs.iter().flatten().copied().collect();
@@ -243,7 +243,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Shape clamped to what registers hold; what is larger is left to the learned correction.
+/// The shape clamped to the limits of registers; the learned correction accounts for the rest.
 pub fn within_limits(shape: Hwc) -> Hwc {
     shape.map(|size| size.clamp(0, MAX_DIMENSION))
 }
@@ -256,7 +256,7 @@ pub fn n_elements(sizes: &[i32]) -> i64 {
 
 /// Histogram of a constant of ones.
 pub fn ones(n_bytes: i64) -> Arc<ByteHistogram> {
-    /// A sample of one byte, which says as much as all of them: thousands of operations share its counts.
+    /// A sample of one byte, which has the same distribution. Thousands of operations share its counts.
     static ONE: LazyLock<Arc<[u64; 256]>> = LazyLock::new(|| {
         let mut counts = [0; 256];
         counts[1] = 1;

@@ -6,8 +6,8 @@ use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, INT32_BYTES, Operation};
 
-/// Ethos-U85 multiplies two feature maps, one batch after the other. On the others, for each column of the
-/// second matrix, elementwise products with all rows of the first one are summed.
+/// Ethos-U85 multiplies two feature maps, one batch after the other. On the others, elementwise products of each column
+/// of the second matrix with all rows of the first one are summed.
 pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     let BuiltinOptions::BatchMatMul { adj_x, adj_y } = lowering.operator().options else {
         return None;
@@ -34,7 +34,7 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
         true => transposed(lowering, first, [n, inner, rows]),
         false => first,
     };
-    // A TRANSPOSE before it may do this transposition, too.
+    // A TRANSPOSE before it may already perform this transposition.
     let is_done = adj_y || is_exchanged_before(lowering, second);
     let second = match is_done {
         true => second,

@@ -1,4 +1,4 @@
-//! [`Graph`] and [`Analysis`] → [`Program`]: the operations that the compiler makes of operators, as described
+//! [`Graph`] and [`Analysis`] → [`Program`]: the operations into which the compiler converts operators, as described
 //! under "Lowering" in `docs/ethos-u.md`.
 
 mod convolution;
@@ -30,10 +30,10 @@ use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
 use crate::targets::ethos_u::support::{Npu, unsupported};
 
-/// Maximum number of operations that replace operators, in addition to one for each operator. An LSTM becomes the most,
-/// about 70; networks that are unrolled over time have some thousands. Each operation takes one or two kilobytes in
-/// later stages, so that all of them stay within the 64 MB that a file may use. The more operators a file has, the
-/// fewer operations are added, because operators that stay one operation take the same memory.
+/// Maximum number of operations that replace operators, in addition to one for each operator. An LSTM becomes the
+/// largest number, about 70; networks that are unrolled over time have some thousands. Each operation takes one or two
+/// kilobytes in later stages, so that all of them stay within the 64 MB that a file may use. The more operators a file
+/// has, the fewer operations are added, because operators that stay one operation take the same memory.
 const MAX_OPERATIONS: usize = 1 << 15;
 /// Number of operations that may be added for any number of operators.
 const MAX_ADDED_TO_ANY: usize = 1 << 10;
@@ -56,8 +56,8 @@ pub fn one_to_one(graph: &Graph, analysis: &Analysis) -> Program {
     program
 }
 
-/// The operations that the compiler makes of a graph for an accelerator: of operators beyond `MAX_OPERATIONS`, one
-/// each. Linear in nodes and tensors.
+/// The operations into which the compiler converts a graph for an accelerator. Operators beyond `MAX_OPERATIONS` become
+/// one operation each. Linear in nodes and tensors.
 pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> Program {
     let mut lowering = Lowering::new(accelerator, graph, analysis);
     let npu = match accelerator.is_u85() {
@@ -76,7 +76,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
             continue;
         }
         let n_before = lowering.program.operations.len();
-        // Operators that stay one operation always have room.
+        // Operators that stay one operation are never limited.
         let hit_limit = n_before > max_added + node_idx;
         lowering.program.hit_limit |= hit_limit;
         if hit_limit || replace(&mut lowering).is_none() {
@@ -92,14 +92,14 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         divide_reshaped(&mut program);
     }
     lay_out(&mut program, accelerator.is_u85());
-    // As long as the plan is made, which takes most memory of all.
+    // The program lives as long as the plan is made, which needs the most memory.
     program.operations.shrink_to_fit();
     program.maps.shrink_to_fit();
     program
 }
 
-/// Makes activations operations of their own that see a shallow feature map in a deeper shape than the window in front
-/// of them.
+/// Makes an activation a separate operation if it sees a shallow feature map in a deeper shape than the window before
+/// it.
 fn divide_reshaped(program: &mut Program) {
     let writers = program.writers();
     let is_reshaped = |operation: &Operation| {
@@ -135,7 +135,7 @@ fn push_node(lowering: &mut Lowering) {
         operation.action = Action::Requantise;
     }
     if operation.action == Action::Slice && !lowering.accelerator.uses_trained_rules {
-        // The other inputs say where it is split; for SPLIT, they come before the tensor.
+        // The other inputs determine where the tensor is split; for SPLIT, they come before it.
         let maps = &lowering.program.maps;
         operation.inputs.retain(|&input| !maps[input].is_constant);
     }
@@ -158,8 +158,8 @@ fn push_node(lowering: &mut Lowering) {
     }
 }
 
-/// The output of a window operation, and the output of its fused activation if the activation is an operation of its
-/// own, because it sees a shallow feature map in a deeper shape than the window.
+/// The output of a window operation, and the output of its fused activation if the activation is a separate operation,
+/// because it sees a shallow feature map in a deeper shape than the window.
 fn output_of_own_activation(
     lowering: &mut Lowering,
     operation: &Operation,
@@ -179,7 +179,8 @@ fn has_window(operation: &Operation) -> bool {
     matches!(operation.action, Action::Layer(kind) if !is_product(kind))
 }
 
-/// Whether the output has another scale than the first input, which an operation before it cannot apply.
+/// Whether the scale of the output differs from that of the first input, so that the previous operation cannot apply
+/// it.
 fn is_scaled(lowering: &Lowering) -> bool {
     let scales = [lowering.input(0), lowering.output()].map(|map_idx| {
         let tensor = map_idx.map(|map_idx| lowering.tensor(map_idx));
@@ -189,7 +190,7 @@ fn is_scaled(lowering: &Lowering) -> bool {
     !lowering.accelerator.uses_trained_rules && scales[0] != scales[1]
 }
 
-/// Whether the output has a different type than the first input. It then never overwrites the input, even if elements
+/// Whether the types of output and first input differ. The output then never overwrites the input, even if elements
 /// have the same size, as with uint8 and int8.
 fn changes_type(lowering: &Lowering) -> bool {
     let types = [lowering.input(0), lowering.output()].map(|map_idx| {
@@ -241,8 +242,8 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
     }
 }
 
-/// Marks operations that their neighbours perform: activations behind a computation that nothing else reads,
-/// and padding in front of windows.
+/// Marks operations that their neighbours perform: activations after a computation whose output nothing else reads, and
+/// padding before windows.
 fn fuse(program: &mut Program) {
     let n_readers = program.n_readers();
     let writers = program.writers();

@@ -1,5 +1,5 @@
-//! TILE, MIRROR_PAD, PACK, NEG, REVERSE_V2, SELECT, and the copies that RESHAPE and similar operators leave. Reproduces
-//! `RewriteTile`, `ConvertMirrorPad`, `RewritePack`, `RewriteNegate`, `ConvertReverse`, `RewriteSelect` and
+//! TILE, MIRROR_PAD, PACK, NEG, REVERSE_V2, SELECT, and the copies that remain of RESHAPE and similar operators.
+//! Reproduces `RewriteTile`, `ConvertMirrorPad`, `RewritePack`, `RewriteNegate`, `ConvertReverse`, `RewriteSelect` and
 //! `RemoveReshape` of Vela.
 
 use super::lowering::{Lowering, n_elements};
@@ -8,10 +8,10 @@ use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, Operation};
 
-/// Most copies that a TILE becomes here; networks have two or three.
+/// Maximum number of copies that replace a TILE; networks have two or three.
 const MAX_TILES: i32 = 64;
 
-/// One copy of the whole for each repetition, along one axis after the other. `None` if the multiples are unknown.
+/// Adds one copy of the whole for each repetition, along one axis after the other. `None` if the multiples are unknown.
 pub fn tile(lowering: &mut Lowering) -> Option<()> {
     let (input, multiples, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let mut shape = lowering.tensor(input).shape.clone();
@@ -47,7 +47,7 @@ pub fn tile(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// The input between copies of its rows and columns. `None` if the amounts are unknown, or if other dimensions are
+/// Adds the input between copies of its rows and columns. `None` if the amounts are unknown, or if other dimensions are
 /// padded.
 pub fn mirror_pad(lowering: &mut Lowering) -> Option<()> {
     let (input, sides, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
@@ -67,7 +67,7 @@ pub fn mirror_pad(lowering: &mut Lowering) -> Option<()> {
     }
     let ([height, width, depth], [to_height, ..]) = (lowering.shape(input), lowering.shape(output));
     let rows = [top, bottom].map(|rows| [rows, width, depth]);
-    // Columns are copied from what is there by then.
+    // Columns are copied from the rows that were already written.
     let columns = [left, right].map(|columns| [to_height, columns, depth]);
     let pieces: Vec<(Hwc, usize)> = [[height, width, depth]]
         .into_iter()
@@ -82,13 +82,13 @@ pub fn mirror_pad(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// Copies of so much of these maps, which together are the output.
+/// Adds copies of parts of these maps with these shapes, which together form the output.
 fn join(lowering: &mut Lowering, pieces: &[(Hwc, usize)], output: usize, is_in_brick: bool) {
     let element_bytes = lowering.element_bytes(output);
     let mut parts = Vec::with_capacity(pieces.len());
     for &(piece, from) in pieces {
         let part = lowering.map(piece, element_bytes);
-        // It lies in the output.
+        // It is in the memory of the output.
         lowering.program.maps[part].bytes = None;
         lowering.push(Operation {
             seen: Some([piece; 2]),
@@ -102,7 +102,7 @@ fn join(lowering: &mut Lowering, pieces: &[(Hwc, usize)], output: usize, is_in_b
     });
 }
 
-/// Copies of all inputs: their producers write them in another shape. `None` if the axis is unknown.
+/// Adds copies of all inputs, because their producers write them in another shape. `None` if the axis is unknown.
 pub fn pack(lowering: &mut Lowering) -> Option<()> {
     let output = lowering.output()?;
     let inputs: Vec<usize> = lowering
@@ -127,7 +127,7 @@ pub fn pack(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// The difference to zero.
+/// Subtracts the input from zero.
 pub fn negate(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     let number = lowering.constant([1; 3], lowering.element_bytes(input));
@@ -135,8 +135,8 @@ pub fn negate(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// A pass over all elements for each axis, around which other dimensions count as rows and channels where there are more
-/// than three. `None` if the axes are unknown.
+/// Adds a pass over all elements for each axis. With more than three dimensions, outer dimensions count as rows and
+/// inner ones as channels. `None` if the axes are unknown.
 pub fn reverse(lowering: &mut Lowering) -> Option<()> {
     let (input, axes, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let shape = lowering.tensor(input).shape.clone();
@@ -195,8 +195,8 @@ pub fn select(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// A view of a copy, where the compiler adds a copy: between inputs, outputs, constants of the network and the CPU, and
-/// where other operators read the input in its own shape. `None` if a view is sufficient.
+/// Adds a view of a copy if the compiler adds a copy: between inputs, outputs, constants of the network and the CPU,
+/// and if other operators read the input in its own shape. `None` if a view is sufficient.
 pub fn reshape(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     let [from, to] = [input, output].map(|map_idx| lowering.program.maps[map_idx]);

@@ -10,10 +10,10 @@ use crate::targets::ethos_u::program::{
     Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Window,
 };
 
-/// Height up to which rows of a matrix are laid out as an area; divisors may make it a little more.
+/// Maximum height when rows of a matrix are laid out as an area; divisors may exceed it a little.
 const MAX_AREA_HEIGHT: i64 = 16;
 
-/// Largest dilation that the address generator has.
+/// Largest dilation that the address generator supports.
 const MAX_DILATION: i64 = 2;
 
 pub fn maps(graph: &Graph, analysis: &Analysis) -> Vec<FeatureMap> {
@@ -192,7 +192,7 @@ fn joins_in_brick(graph: &Graph, node: &Node) -> bool {
 }
 
 impl Window {
-    /// The window with a dilation that the hardware has: wider gaps become zeros of the kernel.
+    /// The window with a dilation that the hardware supports: wider gaps become zeros of the kernel.
     pub fn with_zeros_in_gaps(mut self) -> Self {
         if self
             .dilation

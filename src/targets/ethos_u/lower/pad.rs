@@ -5,8 +5,8 @@ use crate::formats::tflite::{BuiltinOptions, Padding};
 use crate::targets::ethos_u::geometry::BRICK_CHANNELS;
 use crate::targets::ethos_u::program::{Action, Alias, Operation};
 
-/// Copies a constant to each padded side, and the input between them. `None` if all readers are windows, which
-/// pad by themselves, or if the amounts are unknown.
+/// Adds copies of a constant to each padded side, and of the input between them. `None` if all readers are windows,
+/// which pad by themselves, or if the amounts are unknown.
 pub fn pad(lowering: &mut Lowering) -> Option<()> {
     let (input, sides, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let tensor = lowering.tensor(output);
@@ -32,7 +32,7 @@ pub fn pad(lowering: &mut Lowering) -> Option<()> {
             if amount > 0 {
                 let constant = lowering.constant(filled, element_bytes);
                 let part = lowering.map(filled, element_bytes);
-                // Over what else is written there.
+                // It is in memory that other operations write as well.
                 lowering.program.maps[part].bytes = None;
                 parts.push(lowering.copy(constant, part));
             }

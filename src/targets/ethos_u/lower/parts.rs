@@ -1,12 +1,12 @@
-//! Copies that concatenations and slices leave. Reproduces `RewriteConcat`, `MoveConcatSliceToProducer` and
+//! Copies that remain of concatenations and slices. Reproduces `RewriteConcat`, `MoveConcatSliceToProducer` and
 //! `MoveSplitSliceToConsumer` of Vela.
 
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, FeatureMap, Operation, Program};
 
-/// Most copies that are added, which take about 50 MB in later stages. Networks have some hundreds; in a file made
-/// to exceed the limit, further parts count as written in place.
+/// Maximum number of copies that are added, which take about 50 MB in later stages. Networks have some hundreds; in a
+/// file made to exceed the limit, further parts count as written in place.
 const MAX_COPIES: usize = 1 << 15;
 
 /// Adds copies of parts that their producer cannot write in place, or that a reader cannot read in place: the
@@ -48,12 +48,12 @@ pub fn copy_parts(program: &mut Program) {
 
 /// The operations of a program while copies are added.
 struct Copies<'p> {
-    /// Without operations.
+    /// The program, whose operations were moved out.
     program: &'p mut Program,
     operations: Vec<Operation>,
     /// Copies that may still be added.
     n_left: usize,
-    /// By feature map.
+    /// Number of readers of each feature map.
     n_readers: Vec<usize>,
     writers: Vec<Option<usize>>,
     /// By operation: whether it only fills a feature map with a constant.
@@ -72,7 +72,7 @@ impl Copies<'_> {
         self.n_left = n_left;
         let input = operation.inputs.first().copied();
         for &output in &operation.outputs {
-            // What is read is as much as what is written.
+            // The copy reads as much as it writes.
             let shape = self.program.maps[output].shape;
             self.operations.push(Operation {
                 seen: Some([shape; 2]),
@@ -86,7 +86,7 @@ impl Copies<'_> {
         }
     }
 
-    /// Adds a concatenation behind the copies of those of its parts that are not written in place.
+    /// Adds copies of the parts that are not written in place, followed by the concatenation.
     fn concatenation(&mut self, mut operation: Operation) {
         let mut copied = Vec::new();
         let mut direct = Vec::new();
@@ -192,7 +192,7 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
     is_copied
 }
 
-/// Sizes other than 1, in order, filled with 1.
+/// The sizes other than 1, in order, followed by ones.
 fn reduced(shape: Hwc) -> Hwc {
     let mut sizes = shape.into_iter().filter(|&size| size != 1);
     std::array::from_fn(|_| sizes.next().unwrap_or(1))

@@ -4,7 +4,7 @@ use super::lowering::Lowering;
 use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT16_BYTES, Operation};
 
-/// Places of the weights among the operator's inputs, in the order of [`GATES`], and of its states.
+/// Positions of the weights among the operator's inputs, in the order of [`GATES`], and of its states.
 const INPUT_WEIGHTS: [usize; 4] = [1, 2, 3, 4];
 const STATE_WEIGHTS: [usize; 4] = [5, 6, 7, 8];
 const OUTPUT_STATE: usize = 18;
@@ -26,8 +26,8 @@ const GATES: [Activation; 4] = [
     Activation::Sigmoid,
 ];
 
-/// Adds the operations of the first time step, and those of a second one that repeats for all others. `None`
-/// with projections or without states.
+/// Adds the operations of the first time step, and a second step that is repeated for all others. `None` with
+/// projections or without states.
 pub fn lstm(lowering: &mut Lowering) -> Option<()> {
     let BuiltinOptions::UnidirectionalSequenceLstm { time_major, .. } = lowering.operator().options
     else {
@@ -124,7 +124,7 @@ impl TimeStep<'_, '_> {
         self.activate(clipped, activated);
         let result = self.state(units, INT8_BYTES);
         self.push_binary(Arithmetic::Product, [activated, output_gate], result);
-        // Copies the output into its place in the sequence.
+        // Copies the output to its position in the sequence.
         let seen = [1, self.rows, units];
         self.push_operation(Operation {
             seen: Some([seen; 2]),
@@ -133,7 +133,7 @@ impl TimeStep<'_, '_> {
         Some(())
     }
 
-    /// A state that is kept from step to step: NHWC, and visible to the caller.
+    /// A state that persists between steps: NHWC, and visible to the caller.
     fn state(&mut self, units: i64, element_bytes: i64) -> usize {
         let map = self
             .lowering
@@ -191,7 +191,7 @@ impl TimeStep<'_, '_> {
         });
     }
 
-    /// A hyperbolic tangent by itself: Ethos-U85 looks it up in a table, the others have it.
+    /// A separate hyperbolic tangent: Ethos-U85 looks it up in a table, the others support it as an operation.
     fn activate(&mut self, input: usize, output: usize) {
         let accelerator = self.lowering.accelerator;
         if accelerator.uses_trained_rules || !accelerator.is_u85() {

@@ -13,7 +13,7 @@ use crate::targets::ethos_u::program::{
     Action, Alias, Arithmetic, INT16_BYTES, INT32_BYTES, MAX_DIMENSION, Operation, Window,
 };
 
-/// Largest area and height of a kernel, which registers limit.
+/// Maximum area and height of a kernel, which registers limit.
 const MAX_KERNEL: i64 = 64 * 64;
 const MAX_ROWS: i64 = 64;
 
@@ -26,7 +26,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
     if rank > 4 {
         return None;
     }
-    // Four dimensions, and for each whether it is averaged.
+    // Four dimensions, each with whether it is averaged.
     let mut dims: Vec<(i64, bool)> = vec![(1, false); 4 - rank];
     dims.extend(shape.iter().map(|&size| (i64::from(size).max(0), false)));
     for axis in lowering.integers(axes) {
@@ -177,7 +177,7 @@ pub fn sum(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// Parts of `at_once` rows and how many there are, and the rest.
+/// The number of parts of `at_once` rows, and the remaining part.
 fn parts(n_rows: i64, at_once: i64) -> impl Iterator<Item = (i64, i64)> {
     let parts = [(at_once, n_rows / at_once), (n_rows % at_once, 1)];
     let is_there = |&(rows, n_times): &(i64, i64)| rows > 0 && n_times > 0;
@@ -203,8 +203,8 @@ fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2
     }
 }
 
-/// Rows and channels of an operation at most. Where registers do not count all rows, Ethos-U55 and Ethos-U65 compute
-/// blocks one by one: those that suit the whole with a kernel of one position.
+/// Maximum rows and channels of one operation. If registers cannot count all rows, Ethos-U55 and Ethos-U65 compute one
+/// block after the other, with the block size of the whole with a kernel of one position.
 fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], seen: [[i64; 3]; 2]) -> [i64; 2] {
     let accelerator = lowering.accelerator;
     let [ifm, ofm] = seen;
@@ -222,14 +222,13 @@ fn pooled_at_once(lowering: &Lowering, maps: [usize; 2], seen: [[i64; 3]; 2]) ->
     block.map_or(whole, |block| [block.ofm[0], block.ofm[2]])
 }
 
-/// Shapes in which input and output are seen if one axis is reduced: outer dimensions are rows, inner ones
-/// channels.
+/// Shapes of input and output for the reduction of one axis: outer dimensions are rows, inner ones channels.
 fn around(lowering: &Lowering, input: usize, axis: i32) -> Option<[[i64; 3]; 2]> {
     let shape = &lowering.tensor(input).shape;
     around_dimension(shape, dimension(axis, shape.len())?)
 }
 
-/// The same of a shape and one of its dimensions.
+/// The same for a shape and one of its dimensions.
 fn around_dimension(shape: &[i32], axis: usize) -> Option<[[i64; 3]; 2]> {
     let (rows, depth) = (n_elements(&shape[..axis]), n_elements(&shape[axis + 1..]));
     let n = i64::from(shape[axis]);
@@ -238,8 +237,8 @@ fn around_dimension(shape: &[i32], axis: usize) -> Option<[[i64; 3]; 2]> {
         .then_some([[rows, n, depth], [rows, 1, depth]])
 }
 
-/// Ethos-U85 has an operation for it. On the others each channel's index goes into the lower bits of 16,
-/// pooling finds the maximum, and the index is taken out again.
+/// Ethos-U85 has an operation for it. On the others, the index of each channel is put into the lower bits of 16-bit
+/// values, pooling finds the maximum, and the index is extracted.
 pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     let (input, axis, output) = (lowering.input(0)?, lowering.input(1)?, lowering.output()?);
     let [axis] = lowering.integers(axis)[..] else {
@@ -259,7 +258,7 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     let [n_rows, width, depth] = seen[1];
     let [largest, place] = [0; 2].map(|_| {
         let map = lowering.map(seen[1], INT16_BYTES);
-        // All rows, however many an operation sees.
+        // All rows count, even if an operation sees fewer.
         let n_elements = seen[1].map(|size| size as f64).iter().product::<f64>();
         lowering.program.maps[map].bytes = Some(n_elements * INT16_BYTES as f64);
         map

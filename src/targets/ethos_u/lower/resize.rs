@@ -6,11 +6,11 @@ use crate::formats::tflite::BuiltinOptions;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, Arithmetic, Operation, Window};
 
-/// Largest factor that doublings make.
+/// Maximum factor that is composed of doublings.
 const MAX_FACTOR: i64 = 8;
 
 /// Ethos-U85 has an operation for it. On the others, poolings double height and width, and the last pooling averages;
-/// half-pixel centres take four depthwise convolutions.
+/// half-pixel centres need four depthwise convolutions.
 pub fn resize(lowering: &mut Lowering) -> Option<()> {
     let (is_bilinear, align_corners, half_pixel_centers) = match lowering.operator().options {
         BuiltinOptions::ResizeBilinear {
@@ -68,7 +68,7 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// Doubles height and width, through a square window of this side.
+/// Doubles height and width with a square window of this side.
 fn doubling(lowering: &mut Lowering, kind: Kind, [from, to]: [usize; 2], kernel: i64) {
     let depth = lowering.shape(to)[2];
     lowering.push(Operation {
@@ -87,7 +87,7 @@ fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Optio
     let [h, w, c] = lowering.shape(input);
     let [to_h, to_w, _] = lowering.shape(output);
     let element_bytes = lowering.element_bytes(input);
-    // Every other column is written at a time.
+    // Each convolution writes every other column.
     lowering.program.maps[output].is_linear = true;
     let framed = lowering.linear_map([h + 2, w + 2, c], element_bytes);
     for seen in [

@@ -5,13 +5,13 @@ use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT32_BYTES, Operation};
 
-/// Least columns with which Ethos-U85 transposes before it takes the maximum of channels.
+/// Minimum number of columns with which Ethos-U85 transposes before it takes the maximum of channels.
 const MIN_TRANSPOSED_COLUMNS: i64 = 16;
 /// Newton-Raphson steps of the reciprocal of the sum.
 const N_STEPS: usize = 3;
 
-/// Subtracts the maximum of each row, looks exponentials up, sums them and divides by the sum: about thirty
-/// operations. `None` unless elements have 8 bits.
+/// Subtracts the maximum of each row, looks up exponentials, sums them and divides by the sum: about thirty operations.
+/// `None` unless elements have 8 bits.
 pub fn softmax(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     if lowering.element_bytes(input) != 1 {
@@ -52,7 +52,7 @@ pub fn softmax(lowering: &mut Lowering) -> Option<()> {
     let scaled = products(lowering, [exponents, reciprocal], shape);
     let scaled = match lowering.accelerator.is_u85() {
         true => scaled,
-        // Ranks of the next operation's inputs differ: Vela adds zeros of the output's shape.
+        // The ranks of the next operation's inputs differ, so Vela adds zeros of the output's shape.
         false => {
             let zeros = lowering.constant(shape, INT32_BYTES);
             sums(lowering, [zeros, scaled], shape)

@@ -7,9 +7,9 @@ use crate::targets::ethos_u::layer::UNCHANGED;
 use crate::targets::ethos_u::program::{Action, Alias, Operation};
 
 impl Lowering<'_> {
-    /// One transposition of height, width and channels between feature maps that are seen in these shapes.
-    /// Ethos-U85 transposes while it copies; the others are as fast as the memory. What is larger than registers hold is
-    /// moved in as many parts as make the whole.
+    /// Adds one transposition of height, width and channels between feature maps that are seen in these shapes.
+    /// Ethos-U85 transposes while it copies; the others are as fast as the memory. Shapes beyond the limits of
+    /// registers are moved in several parts.
     pub fn transpose_pass(&mut self, [input, output]: [usize; 2], pass: Pass) {
         let Pass {
             read,
@@ -28,7 +28,7 @@ impl Lowering<'_> {
         self.push(operation);
     }
 
-    /// One transposition after the other.
+    /// Adds one transposition after the other.
     pub fn transpose_passes(&mut self, [input, output]: [usize; 2], passes: &[Pass]) {
         let element_bytes = self.element_bytes(input);
         let mut from = input;
@@ -62,7 +62,8 @@ impl Pass {
     }
 }
 
-/// How many times what registers hold of a shape makes the whole: seldom a whole number, so that all bytes count once.
+/// The size of a shape relative to the largest shape that registers allow. It need not be a whole number, because each
+/// byte counts once.
 fn n_parts(shape: Hwc) -> f64 {
     let held = within_limits(shape);
     let of_sides = shape.iter().zip(held);
@@ -72,7 +73,7 @@ fn n_parts(shape: Hwc) -> f64 {
         .max(1.0)
 }
 
-/// A permutation of up to four dimensions as Vela carries it out: dimension `order[k]` becomes dimension `k`.
+/// A permutation of up to four dimensions, as Vela performs it: dimension `order[k]` becomes dimension `k`.
 #[derive(Clone, Debug, PartialEq)]
 struct Permutation {
     order: [usize; 4],
@@ -94,10 +95,10 @@ impl Permutation {
         Some(permutation)
     }
 
-    /// Swaps of two places, one after another, that sort the dimensions from the left. Three dimensions behind a
-    /// first one of 1 that stays where it is are swapped directly, and Ethos-U85 (`can_rotate`) permutes them in
-    /// one pass. Of four dimensions hardware swaps the first two, the last two, or the first and the last with
-    /// the two between them as one: all other swaps consist of these.
+    /// A sequence of swaps of two positions that sorts the dimensions from the left. If the first of four dimensions is
+    /// 1 and stays in place, the other three are swapped directly, and Ethos-U85 (`can_rotate`) permutes them in one
+    /// pass. With four dimensions, the hardware swaps the first two, the last two, or the first and the last with the
+    /// two between them as one; all other swaps are composed of these.
     fn passes(&self, can_rotate: bool) -> Vec<Pass> {
         let mut sizes = self.sizes;
         let is_of_three = self.order[0] == 0 && sizes[0] == 1;
@@ -142,17 +143,17 @@ impl Permutation {
     }
 }
 
-/// A permutation of dimensions, in which dimensions that stay adjacent count as one.
+/// A permutation of dimensions; dimensions that stay adjacent count as one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
     order: Vec<usize>,
     sizes: Vec<i64>,
-    /// With each dimension by itself, for up to four.
+    /// The permutation without merged dimensions, for up to four.
     separate: Option<Permutation>,
 }
 
 impl Exchange {
-    /// `order[k]` is the dimension that becomes dimension `k`. `None` if it is no permutation.
+    /// `order[k]` is the dimension that becomes dimension `k`. `None` if it is not a permutation.
     fn of(order: &[i32], sizes: &[i32]) -> Option<Self> {
         let separate = Permutation::of(order, sizes);
         let mut is_there = vec![false; sizes.len()];
@@ -202,8 +203,8 @@ impl Exchange {
         self.order.is_sorted()
     }
 
-    /// Transpositions that together make the permutation, each as the shapes of input and output: outer
-    /// dimensions count as rows.
+    /// Transpositions that together make the permutation, each with the shapes of input and output: outer dimensions
+    /// count as rows.
     fn passes(&self, can_rotate: bool) -> Vec<Pass> {
         let outer = |sizes: &[i64]| sizes.iter().fold(1, |n: i64, &size| n.saturating_mul(size));
         match (self.order.as_slice(), self.sizes.as_slice()) {
@@ -228,7 +229,7 @@ impl Exchange {
             _ => {
                 let mut order = self.order.clone();
                 let mut passes = Vec::new();
-                // Sorting backwards: of what is to come first, neighbours in the wrong order.
+                // Sorts backwards: swaps neighbours that are in the wrong order in the result.
                 while let Some(at) = (1..order.len()).find(|&at| order[at - 1] > order[at]) {
                     let sizes: Vec<i64> = order.iter().map(|&d| self.sizes[d]).collect();
                     order.swap(at - 1, at);

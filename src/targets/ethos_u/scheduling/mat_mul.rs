@@ -1,5 +1,5 @@
-//! Products of two feature maps on Ethos-U55 and U65, which can only multiply by weights: elementwise products
-//! and their sums. Reproduces `DecomposeMatmul` and `EstimateMatMulCycles` of Vela.
+//! Products of two feature maps on Ethos-U55 and U65, whose multipliers only accept weights as second operand:
+//! elementwise products and their sums. Reproduces `DecomposeMatmul` and `EstimateMatMulCycles` of Vela.
 
 use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
 use crate::targets::ethos_u::blocks::{self, Block, elementwise};
@@ -9,7 +9,7 @@ use crate::targets::ethos_u::layer::Layer;
 use crate::targets::ethos_u::program::{INT32_BYTES, Operation, Program};
 use crate::targets::ethos_u::scheduled_operation::{Execution, MatMul, Read, ScheduledOperation};
 
-/// Smallest side of a block of the products.
+/// Minimum side of a block of the products.
 const MIN_SIDE: i64 = 4;
 
 /// A scheduled operation that multiplies rows and sums the products by `sum`, for each of `n_columns`.
@@ -79,7 +79,7 @@ pub fn mat_mul<'a>(
     })
 }
 
-/// Rows of which a block holds only a part, so that one block is computed while another one waits
+/// Divides rows so that a block contains only a part of them, and one block is computed while another one waits
 /// (`MatMulDependencyFit` in Vela).
 fn in_several_blocks(accelerator: &Accelerator, mut rows: Hwc) -> Hwc {
     let axis = usize::from(rows[0] <= accelerator.max_block[0]);
@@ -90,7 +90,7 @@ fn in_several_blocks(accelerator: &Accelerator, mut rows: Hwc) -> Hwc {
     rows
 }
 
-/// Cycles of products and sums. What is between them is in the memory of the compiler's first plan.
+/// Cycles of products and sums. Intermediate results are in the memory of the compiler's first plan.
 pub fn mat_mul_cycles(
     accelerator: &Accelerator,
     (product, sum, block, n_columns): (&Elementwise, &Layer, &Block, f64),

@@ -19,9 +19,9 @@ use super::program::{Action, MAX_DIMENSION, Operation, Program, Window};
 use super::scheduled_operation::{Execution, MAX_OTHERS, Read, ScheduledOperation, Stripe};
 use crate::graph::analysis::ByteHistogram;
 
-/// Largest side and area of a kernel that is planned; larger ones are left to the learned correction.
+/// Maximum side of a kernel that is planned; the learned correction accounts for larger ones.
 const MAX_KERNEL: i64 = 4096;
-/// Kernels of more positions are left to the network too.
+/// Maximum area of a kernel that is planned.
 const MAX_KERNEL_AREA: i64 = 64 * 64;
 
 /// The scheduled operation of a step; `None` if it has no output, or if no block fits.
@@ -40,7 +40,7 @@ pub fn schedule<'a>(
             IfmOfm::both(0.0),
         ));
     }
-    let chain = Chain {
+    let command = Command {
         accelerator,
         program,
         order,
@@ -49,11 +49,11 @@ pub fn schedule<'a>(
         operation,
         chained: order.chained(program, idx).collect(),
     };
-    chain.schedule()
+    command.schedule()
 }
 
-/// An operation and the operations that are chained to it.
-struct Chain<'a, 'c> {
+/// One command of the accelerator: an operation with the operations that are chained to it.
+struct Command<'a, 'c> {
     accelerator: &'c Accelerator,
     program: &'a Program,
     order: &'c Order,
@@ -64,7 +64,7 @@ struct Chain<'a, 'c> {
     chained: Vec<&'c Operation>,
 }
 
-impl<'a> Chain<'a, '_> {
+impl<'a> Command<'a, '_> {
     fn schedule(&self) -> Option<ScheduledOperation<'a>> {
         let layer = layer(
             self.accelerator,
@@ -142,7 +142,7 @@ impl<'a> Chain<'a, '_> {
             operation,
             ..
         } = self;
-        // Blocks are chosen as the OFM is read, and counted in the OFM as it is written.
+        // The block is chosen for the OFM before the transposition, and its cycles are counted for the OFM after it.
         let layer = match operation.action {
             Action::Transpose { written, .. } if layer.order != UNCHANGED => Layer {
                 ofm: written,
@@ -188,8 +188,9 @@ impl<'a> Chain<'a, '_> {
         Some(read_bytes(&exchanged, block))
     }
 
-    /// Bytes of the output of a chain, `None` without chained operations. Of each operation of a chain, the compiler
-    /// counts one access to memory: what the last one reads hides what it writes, unless an activation writes it.
+    /// Bytes of the output of a chain, `None` without chained operations. The compiler counts one memory access of each
+    /// chained operation: if the last one reads from memory, its write does not count, unless an activation performs
+    /// it.
     fn chained_output_bytes(&self) -> Option<f64> {
         let last = self.chained.last()?;
         let output = &self.program.maps[*last.outputs.first()?];
@@ -208,7 +209,7 @@ impl<'a> Chain<'a, '_> {
         })
     }
 
-    /// Bytes of the whole concatenation that an activation on Ethos-U85 writes a part of: they count as its output.
+    /// Bytes of the whole concatenation of which an activation on Ethos-U85 writes a part; they count as its output.
     fn concatenation_bytes(&self) -> Option<f64> {
         if !self.accelerator.is_u85() || self.accelerator.uses_trained_rules {
             return None;
@@ -237,8 +238,8 @@ impl<'a> Chain<'a, '_> {
     }
 }
 
-/// Bytes of the table that an operation looks its elements up in by itself: an output for each value of 8 bits, or
-/// 512 points with slopes for 16 bits.
+/// Bytes of the lookup table of a separate operation: an output for each 8-bit value, or 512 points with slopes for 16
+/// bits.
 fn table_bytes(program: &Program, operation: &Operation) -> f64 {
     let (Action::Table, Some(&input), Some(&output)) = (
         operation.action,
@@ -254,7 +255,7 @@ fn table_bytes(program: &Program, operation: &Operation) -> f64 {
     }
 }
 
-/// A layer with what the operations that are chained to it add.
+/// The layer, changed by the operations that are chained to it.
 fn with_chained(
     program: &Program,
     operation: &Operation,
@@ -271,7 +272,7 @@ fn with_chained(
     layer
 }
 
-/// What chained operations read from memory.
+/// The inputs that chained operations read from memory.
 fn others(
     program: &Program,
     operation: &Operation,
@@ -281,7 +282,7 @@ fn others(
     let mut within: Vec<usize> = operation.outputs.clone();
     let mut free = others.iter_mut();
     for operation in chained {
-        // The output of an activation in the chain counts as that of the operation before it.
+        // If an activation is part of the chain, its output counts as that of the previous operation.
         let from_memory = operation
             .inputs
             .iter()

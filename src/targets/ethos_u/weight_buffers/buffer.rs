@@ -30,13 +30,13 @@ impl Buffer {
         self.parts[0] + self.parts[1]
     }
 
-    /// The part that holds the last slice: while it is read, the other one is free for the next operation.
+    /// The part that holds the last slice. While it is read, the other part is free for the next operation.
     fn last_part(&self) -> usize {
         let n_parts = if self.parts[1] > 0.0 { 2 } else { 1 };
         self.n_slices.saturating_sub(1) % n_parts
     }
 
-    /// What remains beside it for fetching the next operation's weights, of `room_bytes` of SRAM.
+    /// The slack for fetching the next operation's weights, if `room_bytes` of SRAM are available.
     pub fn slack(&self, operation: &ScheduledOperation, room_bytes: f64) -> Slack {
         match self.n_slices {
             0 => Slack {
@@ -57,7 +57,7 @@ impl Buffer {
     }
 }
 
-/// The time and the SRAM in which an operation lets the next one's weights be fetched.
+/// The time and the SRAM that an operation leaves for fetching the next one's weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Slack {
     pub cycles: f64,

@@ -61,7 +61,7 @@ pub fn buffers(
         }
         let cascade = cascades.peek().filter(|cascade| cascade.first <= idx);
         let taken_bytes = cascade.map_or(0.0, |cascade| {
-            // Vela counts what the cascade reserved for other operations and their buffers, too.
+            // Vela also counts what the cascade reserved for other operations and their buffers.
             let own = operation.stripe.map_or(0.0, |one| one.planned_weight_bytes);
             let reserved = cascade.planned_weight_bytes - own;
             (reserved + cascade_weight_bytes).max(0.0)
@@ -74,8 +74,8 @@ pub fn buffers(
     buffers
 }
 
-/// The buffer of one of `operations`, if `room_bytes` of SRAM are left for it. `before` is `None` if no
-/// operation of the accelerator runs before it. Takes as long for thousands of slices as for three.
+/// The buffer of one of `operations`, if `room_bytes` of SRAM are left for it. `before` is `None` if no operation of
+/// the accelerator runs before it. Thousands of slices take as long as three.
 pub fn choose(
     accelerator: &Accelerator,
     operations: &[Option<ScheduledOperation>],
@@ -106,7 +106,7 @@ impl Weights<'_> {
         n_stripes(&self.layer, self.stripe)
     }
 
-    /// Fewest output channels of a slice behind the first: Ethos-U85 computes whole micro blocks.
+    /// Minimum number of output channels of a slice after the first: Ethos-U85 computes whole micro blocks.
     fn granule(&self) -> i64 {
         let is_micro = self.accelerator.is_u85() && !self.accelerator.uses_trained_rules;
         match is_micro {
@@ -218,9 +218,9 @@ impl Times {
 /// How a buffer holds the weights.
 #[derive(Clone, Copy, PartialEq)]
 enum Method {
-    /// All of them, because the next operation reads them, too.
+    /// All of them, because the next operation also reads them.
     WholeForNext,
-    /// All of them: a cascade keeps its weights in SRAM from stripe to stripe.
+    /// All of them: a cascade keeps its weights in SRAM between stripes.
     Whole,
     /// Slice by slice.
     Sliced,
@@ -229,7 +229,7 @@ enum Method {
 /// Cycles of an operation with a buffer.
 struct Buffered {
     computing: f64,
-    /// Transfers that nothing hides.
+    /// Transfers that are not hidden.
     visible: f64,
     last_slice: f64,
 }
@@ -342,7 +342,7 @@ impl Choice<'_> {
             stream_bytes: slice_bytes.sum(),
             scale_bytes: self.weights.scale_bytes(slicing),
             first_bytes: slice_bytes.first,
-            // The operation before a shared buffer is mostly a repeat of this one.
+            // The operation before a shared buffer is usually a repetition of this one.
             slack_cycles: match is_shared {
                 true => buffered.last_slice,
                 false => self.slack_cycles(),
@@ -355,7 +355,8 @@ impl Choice<'_> {
         pays.then_some(buffer)
     }
 
-    /// How a buffer would hold the weights; `None` if none can be better than reading them off chip.
+    /// The method by which a buffer would hold the weights; `None` if no buffer can be better than reading them off
+    /// chip.
     fn method(&self) -> Option<Method> {
         let times = &self.times;
         if times.reads_buffered >= times.reads_off_chip {
@@ -369,7 +370,7 @@ impl Choice<'_> {
         }
         if self.weights.stripe.is_some() {
             let visible_per_stripe = times.visible / self.weights.n_stripes().ceil();
-            // Vela counts whole cycles: less than the delay is one less at most.
+            // Vela counts whole cycles, so at most one less than the delay.
             let is_hidden = times.visible < times.transfer * MAX_VISIBLE_SHARE
                 || visible_per_stripe <= STARTUP_CYCLES - 1.0;
             return (can_be_whole && (is_hidden || self.is_initial())).then_some(Method::Whole);
@@ -381,7 +382,8 @@ impl Choice<'_> {
         is_promising.then_some(Method::Sliced)
     }
 
-    /// Slices that arrive in time and of which two fit; `None` if they waste too much of each block.
+    /// A slicing whose slices arrive in time and of which two fit; `None` if the slices leave too much of each block
+    /// unused.
     fn slicing(&self) -> Option<Slicing> {
         let depth = self.weights.layer.ofm[2];
         let block_channels = self.weights.block.ofm[2];
@@ -444,8 +446,8 @@ impl Choice<'_> {
             .min((half_room / self.weights.bytes).min(1.0))
     }
 
-    /// Two parts that hold every other slice, if there are several slices and both parts fit; one part
-    /// otherwise. `None` if not even that fits.
+    /// Two parts that hold alternate slices, if there are several slices and both parts fit; one part otherwise. `None`
+    /// if one part does not fit.
     fn parts(&self, slice_bytes: &Slices<f64>) -> Option<[f64; 2]> {
         let [even, odd] = slice_bytes.largest_of_turns();
         let widest = even.max(odd);
@@ -504,7 +506,7 @@ impl Choice<'_> {
         let without = self.unbuffered.computing.max(reads_off_chip).max(input);
         let mut with = run.max(reads).max(input);
         if self.is_compute_bound() {
-            // Differences below the delay of a start are noise of the estimate.
+            // Differences below the delay of a start are within the error of the estimate.
             let n_slices = slice_bytes.n() as f64;
             if buffered.visible / n_slices < STARTUP_CYCLES {
                 with -= buffered.visible;
@@ -513,12 +515,12 @@ impl Choice<'_> {
                 with -= n_slices * STARTUP_CYCLES / 2.0;
             }
         }
-        // Weights that are read once gain nothing unless fetching and reading them stays hidden.
+        // Weights that are read once gain nothing from a buffer unless both fetching and reading them stay hidden.
         let is_read_once_in_vain = !self.reads_again() && self.times.transfer + reads > without;
         without >= with && !is_read_once_in_vain
     }
 
-    /// Cycles to read the IFM beside a buffer of `buffer_bytes`, with which everything else takes
+    /// Cycles to read the IFM if `buffer_bytes` of SRAM are used for the weights and the rest of the operation takes
     /// `run_cycles`. `None` if the SRAM is better used for the IFM, or for that of the next operation.
     fn input_cycles(&self, slicing: Slicing, buffer_bytes: f64, run_cycles: f64) -> Option<f64> {
         let accelerator = self.weights.accelerator;
@@ -551,8 +553,8 @@ impl Choice<'_> {
         })
     }
 
-    /// Whether the next operation waits longer for its IFM than for its weights, and the buffer would take the SRAM
-    /// that this IFM needs.
+    /// Whether the next operation waits longer for its IFM than for its weights, and the buffer would use the SRAM that
+    /// this IFM needs.
     fn is_next_better(&self, input_cycles: f64, buffer_bytes: f64) -> bool {
         self.reader.is_some_and(|reader| {
             let waits = !reader.is_computing_longest()
@@ -566,8 +568,8 @@ impl Choice<'_> {
     }
 }
 
-/// Cycles of transfers that stay visible. The transfer of the first slice hides behind `hidden_cycles`, that of any
-/// other slice behind the cycles in `behind` of the slice before it.
+/// Cycles of visible transfers. The transfer of the first slice hides behind `hidden_cycles`, that of any other slice
+/// behind the cycles in `behind` of the previous slice.
 fn visible_cycles(transfers: &Slices<f64>, behind: &Slices<f64>, hidden_cycles: f64) -> f64 {
     let visible = |transfer: f64, hidden: f64| (transfer - hidden).max(0.0);
     let mut total = visible(transfers.first, hidden_cycles);

@@ -1,8 +1,8 @@
-//! Values of slices. Most of them are equal, so that loops over thousands of slices take no longer than over three.
+//! Values of slices. Most of them are equal, so that thousands of slices take no longer than three.
 
 use crate::targets::ethos_u::cycles::Part;
 
-/// One value for each slice of an operation, in order. Those between the first slice and the last one are equal.
+/// One value for each slice of an operation, in order. All values between the first and the last one are equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slices<T> {
     pub first: T,
@@ -31,7 +31,7 @@ impl<T: Copy + PartialEq> Slices<T> {
         self.last.unwrap_or(self.first)
     }
 
-    /// Asks for the value of up to three slices, fewer if they are equal.
+    /// Applies `of` to up to three values; fewer if they are equal.
     pub fn map<U: Copy>(&self, of: impl Fn(T) -> U) -> Slices<U> {
         let mut known = (self.first, of(self.first));
         let mut of_next = |value: T| {
@@ -47,7 +47,7 @@ impl<T: Copy + PartialEq> Slices<T> {
         }
     }
 
-    /// As [`Self::map`], of what depends on the place of a slice.
+    /// Like [`Self::map`], for values that depend on the position of a slice.
     pub fn map_parts<U: Copy>(&self, of: impl Fn(T, Part) -> U) -> Slices<U> {
         let of = |value: T, is_first: bool, is_last: bool| of(value, Part { is_first, is_last });
         Slices {
@@ -59,7 +59,7 @@ impl<T: Copy + PartialEq> Slices<T> {
 }
 
 impl Slices<f64> {
-    /// The sum in the order of slices, of finite values that are not negative.
+    /// The sum in the order of slices. Values must be finite and not negative.
     pub fn sum(&self) -> f64 {
         let sum = self
             .between
@@ -67,7 +67,8 @@ impl Slices<f64> {
         sum + self.last.unwrap_or(0.0)
     }
 
-    /// The largest of the slices that two buffers hold in turns, 0 if one holds none: the first slice is in the first one.
+    /// The largest slice of each of two buffers that hold alternate slices, starting with the first buffer; 0 if a
+    /// buffer holds none.
     pub fn largest_of_turns(&self) -> [f64; 2] {
         let n_between = self.between.map_or(0, |(_, n)| n);
         let mut largest = [self.first.max(0.0), 0.0];
@@ -85,11 +86,11 @@ impl Slices<f64> {
     }
 }
 
-/// `sum` after `n` additions of `value`, each of them rounded. The result equals that of a loop to the last bit, and
-/// takes logarithmic time. Both are finite and not negative.
+/// `sum` after `n` additions of `value`, each of them rounded. The result equals that of a loop in every bit and takes
+/// logarithmic time. Both must be finite and not negative.
 pub fn sum_with(mut sum: f64, value: f64, n: usize) -> f64 {
     let total = sum + value * n as f64;
-    // Terms that end before the last place of the total are never rounded.
+    // Terms that end before the last digit of the total are never rounded.
     let is_exact = |term: f64| (total + term) - total == term;
     if is_exact(sum) && is_exact(value) {
         return total;
@@ -98,11 +99,11 @@ pub fn sum_with(mut sum: f64, value: f64, n: usize) -> f64 {
     while n_left > 0 {
         let next = sum + value;
         let after = next + value;
-        // Up to the next power of two all additions behind the first one add the same: halfway between two numbers the
-        // even one is taken, and the first addition has made the sum even.
+        // Up to the next power of two, all additions after the first add the same amount: ties are rounded to even, and
+        // the first addition has made the sum even.
         let step = (after + value) - after;
         let to_power = power_above(sum) - after;
-        // Two fewer than fit, for what rounding adds.
+        // Two fewer than fit, because rounding may add to each.
         let n_steps = (to_power / step).floor() - 2.0;
         if n_left > 2 && n_steps >= 1.0 {
             let n_steps = n_steps.min((n_left - 2) as f64);

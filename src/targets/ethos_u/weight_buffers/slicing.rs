@@ -1,5 +1,5 @@
-//! How the weights of an operation are divided into slices of output channels: a first one that is fetched
-//! before the operation runs, and equal ones of which each is fetched while the one before it is computed.
+//! The division of an operation's weights into slices of output channels: a first one that is fetched before the
+//! operation runs, and equal ones that are each fetched while the previous one is computed.
 
 use super::slices::Slices;
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, ceil_div, round_down, round_up};
@@ -9,9 +9,9 @@ use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, ceil_div, round_down, ro
 pub struct Slicing {
     /// All output channels.
     pub depth: i64,
-    /// Those of the first slice.
+    /// Output channels of the first slice.
     pub first: i64,
-    /// Those of each other slice; the last one may have fewer.
+    /// Output channels of each other slice; the last one may have fewer.
     pub next: i64,
     /// Minimum number of channels of a slice after the first: a brick, or a micro block if that is deeper.
     pub granule: i64,
@@ -52,7 +52,8 @@ impl Slicing {
         }
     }
 
-    /// Half of the larger kind of slice, in whole granules, or bricks for the first: a single one stays as it is.
+    /// Halves the larger kind of slice, rounded to whole granules, or bricks for the first slice. A single granule or
+    /// brick is not halved.
     fn halved(self) -> Self {
         let half = |channels: i64, granule: i64| round_up(channels / 2, granule);
         match self.next > self.first {
@@ -84,7 +85,7 @@ impl Slicing {
         }
     }
 
-    /// How far slices after the first fill blocks of `block_channels`: 1 if they are whole blocks.
+    /// The share of blocks of `block_channels` that slices after the first fill: 1 if they are whole blocks.
     pub fn block_fill(&self, block_channels: i64) -> f64 {
         self.next as f64 / round_up(self.next, block_channels) as f64
     }
