@@ -1,5 +1,5 @@
-//! What can be said with next to nothing learned: a roofline, a linear model and the largest live
-//! set. A network that is no better than these has learned nothing.
+//! Baselines with next to no learned parameters: a roofline, a linear model and the largest live set. A network that is
+//! not better than these has learned nothing.
 
 use anyhow::{Context, Result};
 use litecast::learned::features::{COLUMNS, Features};
@@ -12,8 +12,8 @@ use crate::dataset::LabelKey;
 use crate::gnn::prepare::Readout;
 use crate::least_squares;
 
-/// Williams' roofline, operator after operator: each takes as long as the slowest of its
-/// multiply-accumulates, its feature maps through SRAM and its weights from off-chip memory.
+/// Williams' roofline for each operator: the longest of the times of its multiply-accumulates, of its feature maps
+/// through SRAM, and of its weights from off-chip memory.
 pub fn roofline_ms(features: &Features, peaks: &Accelerator) -> f64 {
     let [macs, weights, inputs, outputs] = work(features);
     let cycles = (0..features.n_nodes()).map(|node| {
@@ -26,14 +26,14 @@ pub fn roofline_ms(features: &Features, peaks: &Accelerator) -> f64 {
     1e3 * cycles.sum::<f64>() / peaks.clock_hz
 }
 
-/// Feature maps that are alive together, at most: what a memory for them cannot be smaller than.
+/// Maximum bytes of feature maps that are alive at the same time, a lower bound of the memory for them.
 pub fn largest_live_set(features: &Features) -> f64 {
     let alive = amounts(features, "log1p_feature_map_bytes_alive");
     alive.into_iter().fold(0.0, f64::max)
 }
 
-/// What `litecast::targets::ethos_u` plans for the target of an output: all cycles for a latency, and the most
-/// SRAM in use at once for a peak.
+/// The plan of `litecast::targets::ethos_u` for the target of an output: all cycles for a latency, and the peak of the
+/// SRAM in use for a peak.
 pub fn planned(features: &Features, output: &LabelKey) -> f64 {
     let metric = Metric::by_id(&output.metric).expect("outputs are made of METRICS");
     let column = metric.planned_column(&output.target);
@@ -64,8 +64,8 @@ fn work(features: &Features) -> [Vec<f64>; 4] {
     .map(|column| amounts(features, column))
 }
 
-/// Estimates of the test graphs: `amount` of each times the one constant that comes closest to the labels of
-/// the training graphs, by [`best_factor`].
+/// Estimates of the test graphs: `amount` of each graph times one constant, which [`best_factor`] fits to the labels of
+/// the training graphs.
 pub fn proportional(
     problem: &Problem,
     output: usize,
@@ -83,14 +83,14 @@ pub fn proportional(
     })
 }
 
-/// What [`proportional`] fits.
+/// The result of [`proportional`].
 pub struct Scaled {
     pub factor: f64,
     pub estimates: Vec<f32>,
 }
 
-/// `c` that makes `Σ |ln(c x / y)|` over pairs of amount `x` and label `y` smallest: the median of `y / x`. In
-/// percent, few pairs of a tiny label would outweigh all others.
+/// The `c` that minimises `Σ |ln(c x / y)|` over pairs of amount `x` and label `y`: the median of `y / x`. Errors in
+/// percent would give a few pairs with a tiny label more weight than all others.
 pub fn best_factor(pairs: &[(f64, f64)]) -> Option<f64> {
     let positive = pairs.iter().filter(|(x, _)| *x > 0.0);
     let mut ratios: Vec<f64> = positive.map(|(x, y)| y / x).collect();
@@ -111,9 +111,9 @@ pub fn linear(problem: &Problem, output: usize) -> Linear {
     }
 }
 
-/// What [`linear`] fits.
+/// The result of [`linear`].
 pub struct Linear {
-    /// Milliseconds for one of each of [`totals`].
+    /// Milliseconds per unit of each of [`totals`].
     pub coefficients: [f64; 4],
     pub estimates: Vec<f32>,
 }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use crate::columns::column;
 
-    /// Operators of given multiply-accumulates and bytes of weights, inputs and outputs.
+    /// Operators with the given multiply-accumulates and bytes of weights, inputs and outputs.
     fn features(operators: &[[f64; 4]]) -> Features {
         let names = [
             "log1p_macs",

@@ -1,11 +1,10 @@
-//! nn-Meter (MobiSys 2021): a random forest for each kind of kernel, and a graph's latency is the
-//! sum over its kernels.
+//! nn-Meter (MobiSys 2021): a random forest for each kind of kernel; a graph's latency is the sum over its kernels.
 //!
-//! As there: forests on hyperparameters, shapes, multiply-accumulates and parameters of a kernel's main
-//! operator, each tree with most of the columns at a split, and kernels of a kind that training never
-//! had cost nothing. Different: rectangular windows and maps have both sides, kinds of operators beyond
-//! nn-Meter's take the columns of a convolution, the number of fused operators is a column, and no
-//! further kernels are sampled where the error is high, for the graphs are those of the network.
+//! As in nn-Meter, the inputs of a forest are hyperparameters, shapes, multiply-accumulates and parameters of a
+//! kernel's main operator, each split considers most of the columns, and kernels of a kind that does not occur in
+//! training cost nothing. The differences: rectangular windows and maps have both sides, kinds of operators that
+//! nn-Meter does not know have the columns of a convolution, the number of fused operators is a column, and no further
+//! kernels are sampled where the error is large, because the graphs are those of the network.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,18 +21,18 @@ use super::kernels::{FusionRules, Kernel};
 use super::problem::Graph;
 use crate::columns::column;
 
-/// Depth at which a tree stops at the latest, as nn-Meter's of convolutions on the CPU.
+/// Maximum depth of a tree, as in nn-Meter's forests for convolutions on the CPU.
 const MAX_DEPTH: u16 = 70;
 
 /// Trees that are grown by one task.
 const TREES_PER_TASK: usize = 5;
 
-/// Which columns of its main operator a kernel is known by.
+/// The columns of a kernel's main operator that a forest uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Columns {
     /// nn-Meter's: hyperparameters, shapes, multiply-accumulates, parameters.
     NnMeter,
-    /// The whole feature table, as the network has it.
+    /// All columns of the feature table, which the network uses.
     All,
 }
 
@@ -62,8 +61,8 @@ impl Columns {
         }
     }
 
-    /// Columns that a tree chooses among at a split: most of nn-Meter's few, as there, and a third of
-    /// many, as is usual in regression (Breiman 2001).
+    /// Number of columns that a tree considers at a split: most of nn-Meter's few columns, as in nn-Meter, and a third
+    /// of many, as is usual for regression (Breiman 2001).
     fn n_candidates(self, n_columns: usize) -> usize {
         match self {
             Self::NnMeter => (n_columns * 4).div_ceil(5),
@@ -72,7 +71,7 @@ impl Columns {
     }
 }
 
-/// How forests are grown.
+/// Settings of forests.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
     pub columns: Columns,
@@ -80,20 +79,20 @@ pub struct Growth {
     pub seed: u64,
 }
 
-/// One column a feature.
+/// One value for each feature.
 type Row = Vec<f64>;
 
 /// A forest for each kind of kernel.
 pub struct KernelForests {
     rules: FusionRules,
     columns: Vec<usize>,
-    /// By `BuiltinOperator` number of the kernels' main operator.
+    /// By `BuiltinOperator` number of the main operator.
     forests: BTreeMap<i32, Forest>,
 }
 
 impl KernelForests {
-    /// Fits `output` of the graphs whose operators have labels. `is_needed` says of which kinds of
-    /// kernels a forest is wanted; the others cost nothing.
+    /// Fits `output` of the graphs whose operators have labels. `is_needed` selects the kinds of kernels that get a
+    /// forest; the others cost nothing.
     pub fn fit(
         graphs: &[Graph],
         output: usize,
@@ -127,12 +126,12 @@ impl KernelForests {
         Ok(fitted)
     }
 
-    /// Pairs of operator kinds that run as one.
+    /// Number of pairs of operator kinds that are fused.
     pub fn n_fused_pairs(&self) -> usize {
         self.rules.joins_writer.len() + self.rules.joins_reader.len()
     }
 
-    /// Of a kernel.
+    /// Number of features of a kernel.
     pub fn n_features(&self) -> usize {
         self.columns.len() + 1
     }
@@ -185,17 +184,17 @@ impl KernelForests {
 
 type Trees = RandomForestRegressor<f64, f64, DenseMatrix<f64>, Vec<f64>>;
 
-/// The mean over trees, which are grown in groups beside each other.
+/// The mean over trees, which are grown in parallel groups.
 pub struct Forest {
-    /// Columns that varied.
+    /// Columns that vary.
     columns: Vec<usize>,
-    /// Empty where the cost never varied.
+    /// Empty if the cost does not vary.
     groups: Vec<Trees>,
     mean: f64,
 }
 
 impl Forest {
-    /// `rows` is not empty, and has a row for each of `costs`.
+    /// `rows` must not be empty, and has a row for each of `costs`.
     pub fn fit(rows: &[Row], costs: Vec<f64>, growth: Growth) -> Result<Self> {
         let varies = |column: &usize| rows.iter().any(|row| row[*column] != rows[0][*column]);
         let columns: Vec<usize> = (0..rows[0].len()).filter(varies).collect();
@@ -259,15 +258,15 @@ impl Forest {
     }
 }
 
-/// A forest of whole graphs: on their totals, how large their values are and how many operators of each kind they
-/// have. For what has labels of graphs alone.
+/// A forest on whole graphs: on their totals, the sizes of their values and the number of operators of each kind. It is
+/// used for outputs that have labels of graphs only.
 pub struct GraphForest {
     kinds: Vec<i32>,
     forest: Forest,
 }
 
 impl GraphForest {
-    /// Fits the logarithms of an output's labels, as graphs differ by orders of magnitude.
+    /// Fits the logarithms of an output's labels, because graphs differ by orders of magnitude.
     pub fn fit(graphs: &[Graph], output: usize, growth: Growth) -> Result<Self> {
         let labelled = || {
             graphs

@@ -1,8 +1,8 @@
-//! Operators that a compiler runs as one: the kernels of nn-Meter (MobiSys 2021).
+//! Operators that a compiler fuses: the kernels of nn-Meter (MobiSys 2021).
 //!
-//! nn-Meter finds out on the device, with a test network for each pair of operator kinds, whether the
-//! second is fused into the first. The same is read here off the training labels: a fused operator has
-//! a cost of 0, because its cost stands with the one that it is fused into.
+//! nn-Meter measures on the device, with a test network for each pair of operator kinds, whether the second is fused
+//! into the first. Here this follows from the training labels: a fused operator has a cost of 0, because its cost is
+//! part of the operator that it is fused into.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,26 +14,26 @@ use crate::columns::column;
 /// A pair of operator kinds, `BuiltinOperator` numbers of writer and reader.
 type Pair = (i32, i32);
 
-/// Which operators of neighbouring kinds run as one on a target.
+/// The pairs of neighbouring operator kinds that are fused on a target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FusionRules {
-    /// Whose reader is computed with its writer: an activation after a convolution.
+    /// Pairs whose reader is fused into its writer: an activation after a convolution.
     pub joins_writer: BTreeSet<Pair>,
-    /// Whose writer is computed with its reader: padding before a convolution.
+    /// Pairs whose writer is fused into its reader: padding before a convolution.
     pub joins_reader: BTreeSet<Pair>,
 }
 
-/// Operators that run as one.
+/// Operators that are fused into one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// The one with the most multiply-accumulates, or the first.
+    /// The operator with the most multiply-accumulates, or the first one.
     pub main: usize,
     /// Node indices, ascending.
     pub operators: Vec<usize>,
 }
 
 impl FusionRules {
-    /// Pairs that are fused wherever most training graphs have them.
+    /// Finds the pairs that are fused in most of their occurrences in training graphs.
     pub fn detect(graphs: &[Graph], output: usize) -> Self {
         let labelled: Vec<(Neighbours, Vec<f64>)> = graphs
             .iter()
@@ -50,8 +50,8 @@ impl FusionRules {
             })),
             joins_reader: BTreeSet::new(),
         };
-        // An activation of no cost before a convolution belongs to what is before it, not to the
-        // convolution: only operators that have not joined their writer can join their reader.
+        // An activation without cost before a convolution belongs to the operator before it, not to the convolution:
+        // only operators that are not fused into their writer can be fused into their reader.
         rules.joins_reader = most(labelled.iter().flat_map(|(neighbours, costs)| {
             let lone = rules.lone_links(neighbours);
             lone.map(|(writer, reader)| (neighbours.pair(writer, reader), costs[writer] == 0.0))
@@ -59,7 +59,7 @@ impl FusionRules {
         rules
     }
 
-    /// Links whose writer has not joined its own writer and whose reader has not joined this one.
+    /// Links whose writer is not fused into its own writer and whose reader is not fused into this writer.
     fn lone_links<'n>(
         &'n self,
         neighbours: &'n Neighbours,
@@ -78,7 +78,7 @@ impl FusionRules {
         })
     }
 
-    /// Every operator of a graph in one kernel, kernels in the order of their first operators.
+    /// The kernels of a graph, in the order of their first operators. Each operator is in one kernel.
     pub fn kernels(&self, features: &Features) -> Vec<Kernel> {
         let neighbours = Neighbours::new(features);
         let mut kernel_of: Vec<usize> = (0..features.n_nodes()).collect();
@@ -113,7 +113,7 @@ impl FusionRules {
     }
 }
 
-/// The pairs that are true more often than not.
+/// The pairs that are `true` in more than half of their occurrences.
 fn most(seen: impl Iterator<Item = (Pair, bool)>) -> BTreeSet<Pair> {
     let mut counts: BTreeMap<Pair, [usize; 2]> = BTreeMap::new();
     for (pair, is_fused) in seen {
@@ -135,8 +135,8 @@ fn main_operator(features: &Features, operators: &[usize]) -> usize {
     main
 }
 
-/// A graph's edges as fusion sees them. Nothing is fused into an operator that several read, for its
-/// result is needed by itself (nn-Meter's rule for several outbound edges).
+/// A graph's edges that allow fusion. Nothing is fused into an operator with several readers, because its result is
+/// needed in memory (nn-Meter's rule for several outbound edges).
 struct Neighbours<'f> {
     features: &'f Features,
     /// Writer and reader of each edge whose writer has no other reader, by reader.
@@ -163,8 +163,8 @@ impl<'f> Neighbours<'f> {
         self.links.iter().copied()
     }
 
-    /// Those from the writer that runs last before each reader: an addition is computed with the
-    /// convolution before it, not with the branch that was ready long ago.
+    /// Links from the writer that runs last before each reader: an addition is fused into the convolution before it,
+    /// not into the branch that was computed long before.
     fn main_links(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let mut last = vec![0; self.features.n_nodes()];
         let edges = self.features.edge_src.iter().zip(&self.features.edge_dst);
@@ -254,7 +254,7 @@ mod tests {
         let (features, example) = residual();
         let graph_of = |features, example| Graph { features, example };
         let rules = FusionRules::detect(&[graph_of(&features, &example)], 0);
-        // The convolution's result is read by the activation and by the addition.
+        // The activation and the addition both read the convolution's result.
         let (features, _) = graph(
             &[CONV_2D, HARD_SWISH, ADD],
             &[(0, 1), (0, 2), (1, 2)],

@@ -1,4 +1,4 @@
-//! The predictors without a neural network, and what is measured of each.
+//! The predictors without a neural network, and the results of measuring them.
 
 use anyhow::{Context, Result};
 use litecast::learned::features::Features;
@@ -16,19 +16,19 @@ use crate::targets::cortex_a::Sum;
 /// A predictor without a neural network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// [`floors::largest_live_set`], or the whole SRAM where that is smaller.
+    /// [`floors::largest_live_set`], limited by the size of the SRAM.
     LiveSet,
     /// [`floors::roofline_ms`].
     Roofline,
     /// [`floors::linear`].
     Linear,
-    /// [`floors::planned`]: what Vela's rules give, without learning.
+    /// [`floors::planned`]: the result of Vela's rules, without learning.
     Plan,
     /// [`super::forests`] on some columns.
     KernelForests(Columns),
     /// [`GraphForest`].
     GraphForest,
-    /// [`crate::targets::cortex_a`]: what ships for processors.
+    /// [`crate::targets::cortex_a`]: the shipped estimate of processors.
     SumOverOperators,
 }
 
@@ -44,7 +44,7 @@ impl Method {
         Self::SumOverOperators,
     ];
 
-    /// In CSV tables.
+    /// Name in CSV tables.
     pub fn id(self) -> &'static str {
         match self {
             Self::LiveSet => "largest-live-set",
@@ -71,7 +71,7 @@ impl Method {
         }
     }
 
-    /// Whether it has an answer for a metric.
+    /// Whether it estimates a metric.
     pub fn answers(self, metric: &str) -> bool {
         match self {
             Self::LiveSet => metric == "sram_peak",
@@ -80,7 +80,7 @@ impl Method {
         }
     }
 
-    /// Estimates of one output of the test graphs; `None` where the method has no answer.
+    /// Estimates of one output of the test graphs; `None` if the method does not estimate it.
     pub fn estimates(
         self,
         problem: &Problem,
@@ -107,7 +107,7 @@ impl Method {
             Self::Linear => Ok(Some(linear(problem, output))),
             Self::Plan => plan(problem, output, key),
             Self::KernelForests(columns) => kernel_forests(problem, output, growth(columns)),
-            // Where operators have labels, forests of kernels say more.
+            // If operators have labels, forests of kernels are used instead.
             Self::GraphForest if !cortex_a::is_modelled(&key.target) => Ok(None),
             Self::GraphForest => graph_forest(problem, output, growth(Columns::All)).map(Some),
             Self::SumOverOperators => {
@@ -119,13 +119,13 @@ impl Method {
     }
 }
 
-/// What a method says of an output of the test graphs.
+/// Estimates of an output of the test graphs by one method.
 pub struct Estimates {
     /// Natural units.
     pub values: Vec<f32>,
-    /// What was fitted, in words.
+    /// The fitted parameters, in words.
     pub fitted: String,
-    /// Numbers that it sees of an operator or a graph.
+    /// Number of features of an operator or a graph.
     pub n_features: usize,
 }
 
@@ -232,15 +232,15 @@ fn sum_over_operators(sum: &Sum, graph_ids: &[String]) -> Result<Estimates> {
 /// Errors of one method, and what it fitted, by output.
 pub struct Measured {
     pub method: Method,
-    /// Of the outputs that it has an answer for.
+    /// Errors on the outputs that it estimates.
     pub errors: Vec<OutputError>,
-    /// Target and metric, and what was fitted.
+    /// Target and metric, and the fitted parameters in words.
     pub fitted: Vec<(String, String)>,
-    /// The most that it sees of an operator or a graph on any output.
+    /// Maximum number of features of an operator or a graph over the outputs.
     pub n_features: usize,
 }
 
-/// A design space and the errors on it of what was fitted without it.
+/// A design space, and the errors on it of methods that were fitted without it.
 pub struct LeftOut {
     pub space: String,
     pub measured: Vec<Measured>,

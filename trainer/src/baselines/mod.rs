@@ -1,8 +1,8 @@
-//! `litecast-trainer baselines`: predictors without a neural network, fitted to the graphs that the
-//! shipped network was trained on and measured on those that it was measured on.
+//! `litecast-trainer baselines`: predictors without a neural network. They are fitted to the training graphs of the
+//! shipped network and measured on its test graphs.
 //!
-//! [`problem`] the graphs, [`floors`] a roofline and a linear model, [`kernels`] which operators run as
-//! one, `forests` nn-Meter's forests on them, `report` the tables.
+//! [`problem`] contains the graphs, [`floors`] a roofline and a linear model, [`kernels`] the rules of fusion,
+//! `forests` nn-Meter's forests, and `report` the tables.
 
 pub mod floors;
 pub mod forests;
@@ -119,8 +119,8 @@ fn read_manifest(path: &Path) -> Result<Manifest> {
     serde_json::from_reader(BufReader::new(file)).with_context(|| path.display().to_string())
 }
 
-/// The settings that the network was trained with, its split among them. Those that its manifest does
-/// not name are the defaults of today.
+/// The settings of the network's training, including its split. Settings that the manifest does not list have today's
+/// defaults.
 pub fn network_settings(manifest: &Manifest) -> Result<Settings> {
     let mut fields = Settings::default().by_name();
     let known = &manifest.training.settings;
@@ -139,8 +139,8 @@ pub fn network_settings(manifest: &Manifest) -> Result<Settings> {
     Ok(serde_json::from_value(fields.into())?)
 }
 
-/// The errors that the manifest states, of the outputs of `data`; refuses a manifest whose network was
-/// measured on other graphs.
+/// The errors that the manifest states for the outputs of `data`. Refuses a manifest whose network was measured on
+/// other graphs.
 pub fn network_errors(manifest: &Manifest, data: &Data) -> Result<Vec<OutputError>> {
     let found = data.counts();
     let expected = &manifest.training.n_graphs;
@@ -151,7 +151,7 @@ pub fn network_errors(manifest: &Manifest, data: &Data) -> Result<Vec<OutputErro
     Ok(manifest.errors.clone())
 }
 
-/// Every method on the split of `data`.
+/// Measures each method on the split of `data`.
 pub fn measure(problem: &Problem, data: &Data, n_trees: usize, seed: u64) -> Result<Vec<Measured>> {
     let measure = |method: Method| {
         let mut measured = Measured {
@@ -178,7 +178,7 @@ pub fn measure(problem: &Problem, data: &Data, n_trees: usize, seed: u64) -> Res
     Method::ALL.into_iter().map(measure).collect()
 }
 
-/// As [`errors`] has them, of one output.
+/// Errors of one output, in the form of [`errors`].
 fn errors_of(estimates: &[f32], data: &Data, output: usize) -> Vec<OutputError> {
     let n_outputs = data.outputs.len();
     let rows: Vec<Vec<f32>> = estimates.iter().map(|&e| vec![e; n_outputs]).collect();
@@ -190,7 +190,7 @@ fn errors_of(estimates: &[f32], data: &Data, output: usize) -> Vec<OutputError> 
         .collect()
 }
 
-/// Every method fitted without each of `families` in turn, and measured on it.
+/// Fits each method without each of `families` in turn, and measures it on the family.
 pub fn leave_one_out(
     dataset: &Dataset,
     families: &[String],

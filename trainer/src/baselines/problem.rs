@@ -1,5 +1,4 @@
-//! What a baseline is fitted to and measured on: the graphs of the network's own split, with
-//! features in natural units.
+//! The data of a baseline: the graphs of the network's split, with features in natural units.
 
 use std::collections::HashMap;
 
@@ -11,7 +10,7 @@ use crate::dataset::Dataset;
 use crate::gnn::prepare::Example;
 use crate::targets::cortex_a::Sums;
 
-/// One graph: features as the featurizer makes them, labels as the network learns them.
+/// One graph with the featurizer's features and the network's labels.
 #[derive(Clone, Copy, Debug)]
 pub struct Graph<'d> {
     pub features: &'d Features,
@@ -19,14 +18,13 @@ pub struct Graph<'d> {
 }
 
 impl Graph<'_> {
-    /// In natural units; `None` where there is none.
+    /// The label in natural units; `None` if there is none.
     pub fn label(&self, output: usize) -> Option<f64> {
         let label = self.example.labels[output];
         (!label.is_nan()).then_some(f64::from(label))
     }
 
-    /// What each operator adds to the graph's label, one value a node; `None` where some operator has
-    /// none.
+    /// The parts of the graph's label by node; `None` if an operator has none.
     pub fn operator_labels(&self, output: usize) -> Option<Vec<f64>> {
         let n_outputs = self.example.labels.len();
         let values = self.example.operator_labels.iter().skip(output);
@@ -35,7 +33,7 @@ impl Graph<'_> {
     }
 }
 
-/// Two sides of a split.
+/// The training and the test side of a split.
 #[derive(Clone, Debug)]
 pub struct Problem<'d> {
     pub training: Vec<Graph<'d>>,
@@ -45,8 +43,8 @@ pub struct Problem<'d> {
 }
 
 impl<'d> Problem<'d> {
-    /// The graphs that `data` trains on and measures on, in its order. Those of validation are left
-    /// out: a baseline has no epochs to choose among, and gets no more graphs to fit than the network.
+    /// The training and test graphs of `data`, in its order. Validation graphs are not used: a baseline does not choose
+    /// among epochs, and is fitted to no more graphs than the network.
     pub fn new(dataset: &'d Dataset, data: &'d Data) -> Result<Self> {
         let graphs = dataset.graphs.iter();
         let features: HashMap<&str, &Features> = graphs

@@ -9,10 +9,10 @@ use crate::dataset::LabelKey;
 use crate::evaluate::table;
 use crate::markdown::{self, Head, percent};
 
-/// How the network's rows are called.
+/// Name of the network in tables.
 const NETWORK: &str = "LiteCast";
 
-/// `network` is empty where none ships for the targets.
+/// `network` is empty if no network is shipped for the targets.
 pub fn heading(
     data: &Data,
     measured: &[Measured],
@@ -37,7 +37,7 @@ pub fn heading(
     )
 }
 
-/// Outputs that some method has an answer for.
+/// Outputs that at least one method estimates.
 fn answered(measured: &[Measured], data: &Data) -> Vec<LabelKey> {
     let is_answered = |key: &&LabelKey| {
         measured
@@ -62,7 +62,7 @@ fn of_space<'e>(
     errors.next().map(|e| &e.error)
 }
 
-/// Names and errors of every method that has any, the network's last.
+/// Names and errors of all methods that have errors, the network last.
 fn methods<'m>(
     measured: &'m [Measured],
     network: &'m [OutputError],
@@ -74,7 +74,8 @@ fn methods<'m>(
     all.filter(|(_, errors)| !errors.is_empty())
 }
 
-/// A row for each method, a column for each output, for all spaces, those of networks and PerfSAGE's four.
+/// A row for each method and a column for each output, for all spaces, for the spaces of networks and for PerfSAGE's
+/// four.
 pub fn overview(measured: &[Measured], network: &[OutputError], data: &Data) -> String {
     let outputs = answered(measured, data);
     let mut heads = vec![Head::text("method")];
@@ -103,7 +104,7 @@ pub fn overview(measured: &[Measured], network: &[OutputError], data: &Data) -> 
     text
 }
 
-/// What each method found on the training graphs.
+/// The fitted parameters of each method.
 pub fn fitted(measured: &[Measured]) -> String {
     let heads = ["method", "output", "fitted"].map(Head::text);
     let rows = measured.iter().flat_map(|m| {
@@ -115,7 +116,7 @@ pub fn fitted(measured: &[Measured]) -> String {
     format!("What was fitted:\n\n{}\n", markdown::table(&heads, rows))
 }
 
-/// A row for each space that was left out and their mean, a column for each method and output.
+/// A row for each left-out space and one for their mean, with a column for each method and output.
 pub fn left_out(spaces: &[LeftOut], data: &Data, n_trees: usize) -> String {
     let columns: Vec<(Method, &LabelKey)> = Method::ALL
         .into_iter()
@@ -181,13 +182,13 @@ fn on_space<'s>(
     of_space(&measured.errors, key, ALL)
 }
 
-/// Every figure of every method, by output and space.
+/// All figures of all methods, by output and space.
 pub fn details(measured: &[Measured], network: &[OutputError]) -> String {
     let heads = ["target", "metric", "space", "method"].map(Head::text);
     let heads = heads.into_iter().chain(table::FIGURES.map(Head::number));
     let heads: Vec<Head> = heads.collect();
     let mut rows = Vec::new();
-    // The spaces of the network, or of the first method, which has those of every other.
+    // The spaces of the network, or those of the first method, which are the same for all methods.
     let mut of_methods = methods(measured, network).map(|(_, errors)| errors);
     let errors = match network.is_empty() {
         false => network,
@@ -201,7 +202,7 @@ pub fn details(measured: &[Measured], network: &[OutputError]) -> String {
         let errors: Vec<(&str, &ErrorSummary)> = methods(measured, network)
             .filter_map(|(method, errors)| Some((method, of_space(errors, &key, &space.space)?)))
             .collect();
-        // The network alone is no comparison.
+        // A row with only the network compares nothing.
         for (method, error) in errors.iter().filter(|_| errors.len() > 1) {
             let words = [&key.target, &key.metric, &space.space, *method];
             let mut cells: Vec<String> = words.map(str::to_owned).to_vec();

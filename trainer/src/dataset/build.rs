@@ -1,4 +1,4 @@
-//! Label files, and tables that are there already → tables.
+//! Label files and existing tables → tables.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -64,7 +64,7 @@ impl Samples {
     }
 }
 
-/// Writes the tables and prints what they hold.
+/// Writes the tables and prints a summary of them.
 pub fn run(args: &BuildArgs) -> Result<()> {
     let labels = args.labels.as_deref().map(Labels::read).transpose()?;
     let labels = labels.unwrap_or_default();
@@ -85,7 +85,7 @@ pub fn run(args: &BuildArgs) -> Result<()> {
     Ok(())
 }
 
-/// What stays of the tables in `folder`: graphs that still have labels, and how these were made.
+/// The graphs of the tables in `folder` that still have labels, and the provenance of these labels.
 fn kept(folder: &Path, args: &BuildArgs) -> Result<(Vec<GraphLabels>, Vec<Run>)> {
     let (mut graphs, provenance) = remake::read_labels(folder)?;
     let is_gone = |run: &Run| args.without_tool.contains(&run.tool.name);

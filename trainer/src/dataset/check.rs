@@ -1,4 +1,4 @@
-//! Labels some graphs of a dataset again and compares: whoever doubts a number can make it anew.
+//! Labels some graphs of a dataset again and compares the results, so that users can verify them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -35,10 +35,10 @@ pub struct CheckArgs {
     pub emulator: PathBuf,
 }
 
-/// Of one file on one target.
+/// Time limit for one file on one target.
 const LIMIT: Duration = Duration::from_secs(300);
-/// Relative difference of two counts of one inference: on one machine there is none, on another one QEMU
-/// may lay out memory otherwise.
+/// Relative tolerance between two counts of one inference. On the same machine counts are equal; on another one QEMU
+/// may use another memory layout.
 const COUNT_TOLERANCE: f64 = 1e-4;
 
 /// Prints what differs, and fails where a label of Vela differs at all or a count of instructions by more
@@ -68,7 +68,7 @@ pub fn run(args: &CheckArgs) -> Result<()> {
     Ok(())
 }
 
-/// What differs between a stored label and a new one, in words; and the relative difference of counts.
+/// Differences between a stored label and a new one in words, and the relative difference of counts.
 type Differences = fn(&TargetLabels, &TargetLabels) -> (Vec<String>, f64);
 
 fn again(
@@ -137,7 +137,7 @@ fn differences_of_vela(stored: &TargetLabels, found: &TargetLabels) -> (Vec<Stri
     (values.chain(operators).collect(), 0.0)
 }
 
-/// The counts alone: milliseconds follow from them.
+/// Compares only the counts, from which the milliseconds follow.
 fn differences_of_counts(stored: &TargetLabels, found: &TargetLabels) -> (Vec<String>, f64) {
     let count = |labels: &TargetLabels| labels.values.get("instructions").copied();
     let Some((was, is)) = count(stored).zip(count(found)) else {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use litecast::targets::cortex_a::Constants;
 
-/// Adds latency and energy to the values of a target whose instructions are among them, where its board
-/// was measured.
+/// Adds latency and energy to the values of a target that has instructions, if its board was measured.
 pub fn fill(target: &str, is_int8: bool, values: &mut BTreeMap<String, f64>) {
     let board = Constants::shipped().board(target);
     let (Some(board), Some(&instructions)) = (board, values.get("instructions")) else {

@@ -1,4 +1,4 @@
-//! The file of features while it is being written, and what its metadata tells.
+//! The file of features while it is written, with its metadata.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(super) const GRAPHS_KEY: &str = "litecast.graphs_sha256";
 pub(super) const CODE_KEY: &str = "litecast.featurizer_sha256";
 pub const CODE: &str = env!("LITECAST_FEATURIZER_SHA256");
 
-/// It is read on the machine that wrote it.
+/// A low level, because the file is only read on the machine that wrote it.
 const ZSTD_LEVEL: i32 = 1;
 
 /// The file while it is being written.

@@ -1,6 +1,5 @@
-//! The table of features. It follows from the bytes of the graphs, which are remade from their seeds,
-//! and lies beside the other tables only to save that time: where it is missing, or of other graphs, or
-//! of other columns or other code than today's, it is made anew.
+//! The table of features. It follows from the bytes of the graphs, which are made again from their seeds, and is stored
+//! only to save time. It is made again if it is missing, or if graphs, columns or code have changed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +35,7 @@ pub fn load(folder: &Path, tables: &Tables) -> Result<Vec<Vec<f32>>> {
         .collect()
 }
 
-/// Features of the graphs of these design spaces by graph id, made from their bytes.
+/// Features by graph id of the graphs of these design spaces, made from their bytes.
 pub fn of_spaces(folder: &Path, spaces: &[&str]) -> Result<BTreeMap<String, Features>> {
     let (mut graphs, _) = remake::read_labels(folder)?;
     graphs.retain(|graph| spaces.contains(&graph.origin.space()));

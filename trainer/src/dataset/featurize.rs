@@ -1,4 +1,4 @@
-//! Labels and the bytes of their graph → everything the tables say of it.
+//! Labels and the bytes of their graph → the rows of the tables.
 
 use anyhow::{Context, Result};
 use litecast::learned::features::Features;
@@ -16,7 +16,7 @@ use crate::labels::{bytes_of, sha256_hex};
 #[derive(Clone, Debug)]
 pub struct GraphRow {
     pub labels: GraphLabels,
-    /// How its weights were drawn, for example `gaussian(sigma=12.5)`; empty for a file.
+    /// Distribution of its weights, for example `gaussian(sigma=12.5)`; empty for a file.
     pub weight_distribution: String,
     pub structure_hash: String,
     pub file_bytes: u64,
@@ -27,14 +27,14 @@ pub struct GraphRow {
     pub operator_names: Vec<String>,
 }
 
-/// Why a labelled graph is not in the tables.
+/// The reason why a labelled graph is not in the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
-    /// Its origin gives other bytes today than when it was labelled.
+    /// Its origin gives other bytes today than at the time of labelling.
     Stale,
 }
 
-/// Remakes the graph's bytes and reads the features from them.
+/// Makes the graph's bytes again and computes the features from them.
 pub fn featurize(labels: GraphLabels) -> Result<Result<GraphRow, LeftOut>> {
     let bytes = bytes_of(&labels.origin)?;
     if sha256_hex(&bytes) != labels.sha256 {

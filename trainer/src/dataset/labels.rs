@@ -1,4 +1,4 @@
-//! What is known of one graph before its features are made: where it comes from, its labels.
+//! The origin and the labels of one graph, before its features are made.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -11,7 +11,7 @@ use crate::labels::vela::{OperatorFigures, VelaLabel};
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphLabels {
     pub origin: Origin,
-    /// Of the `.tflite` file that was labelled.
+    /// Hash of the `.tflite` file that was labelled.
     pub sha256: String,
     pub targets: BTreeMap<String, TargetLabels>,
 }
@@ -19,7 +19,7 @@ pub struct GraphLabels {
 /// One graph on one target.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TargetLabels {
-    /// `ok`, or why there are no values.
+    /// `ok`, or the reason why there are no values.
     pub status: String,
     /// Empty where the status is `ok`.
     pub reason: String,
@@ -31,13 +31,13 @@ pub struct TargetLabels {
     pub operators: BTreeMap<String, Vec<u64>>,
 }
 
-/// A figure of a label that becomes rows of the table of labels.
+/// A metric of the table of labels.
 pub struct Metric {
     pub id: &'static str,
     pub unit: &'static str,
     /// As Markdown.
     pub meaning: &'static str,
-    /// Absent where Vela's labels have no such figure.
+    /// Absent if Vela's labels do not contain the metric.
     of_vela: Option<fn(&VelaLabel) -> f64>,
 }
 
@@ -55,7 +55,7 @@ const fn metric(
     }
 }
 
-/// Every metric of the table of labels. A target has those that its tool knows.
+/// All metrics of the table of labels. Each tool knows some of them.
 #[rustfmt::skip]
 pub const METRICS: [Metric; 10] = [
     metric("latency", "ms", "time of one inference", Some(|label| label.latency_ms)),
@@ -70,7 +70,7 @@ pub const METRICS: [Metric; 10] = [
     metric("encoded_weights", "bytes", "weights as the compiler encodes them", Some(|label| label.encoded_weight_bytes as f64)),
 ];
 
-/// A figure of a label that becomes a column of the table of operators.
+/// A metric of the table of operators.
 #[derive(Debug)]
 pub struct OperatorMetric {
     pub id: &'static str,
@@ -109,7 +109,7 @@ fn sram_traffic_bytes(label: &VelaLabel) -> f64 {
 }
 
 impl TargetLabels {
-    /// What an answer of a labelling tool says.
+    /// Converts the outcome of a labelling tool.
     pub fn from_outcome(origin: &Origin, target: &str, outcome: &Outcome) -> Self {
         let mut labels = Self {
             status: outcome.status().to_string(),
@@ -142,8 +142,9 @@ impl TargetLabels {
 }
 
 impl TargetLabels {
-    /// What today's constants make of the values that are there: energies of NPUs
-    /// ([`litecast::targets::ethos_u::energy`]), latencies and energies of processors ([`litecast::targets::cortex_a`]).
+    /// Adds values that follow from today's constants and the existing values: energies of NPUs
+    /// ([`litecast::targets::ethos_u::energy`]), and latencies and energies of processors
+    /// ([`litecast::targets::cortex_a`]).
     pub fn fill_modelled(&mut self, origin: &Origin, target: &str) {
         cortex_a::fill(target, origin.is_int8(), &mut self.values);
         let value = |metric: &str| self.values.get(metric).copied();
@@ -160,9 +161,9 @@ impl TargetLabels {
     }
 }
 
-/// Brings the records of each graph together, in order of origin. Records of other bytes under
-/// one origin (made before a sampler changed) stay apart; of several records of one graph on one
-/// target the last one counts.
+/// Groups the records by graph, in order of origin. Records with the same origin but other bytes, which were made
+/// before a sampler changed, stay separate. If there are several records of one graph on one target, the last one is
+/// used.
 pub fn group(labelled: &[Labelled]) -> Vec<GraphLabels> {
     let mut graphs: BTreeMap<_, GraphLabels> = BTreeMap::new();
     for record in labelled {
@@ -178,8 +179,7 @@ pub fn group(labelled: &[Labelled]) -> Vec<GraphLabels> {
     graphs.into_values().collect()
 }
 
-/// Both lists as one, in order of origin; of a graph that stands in both, the targets of both, those
-/// of `newer` first.
+/// Merges both lists, in order of origin. A graph that is in both has the targets of both, those of `newer` first.
 pub fn join(older: Vec<GraphLabels>, newer: Vec<GraphLabels>) -> Vec<GraphLabels> {
     let mut graphs: BTreeMap<_, GraphLabels> = BTreeMap::new();
     for graph in older.into_iter().chain(newer) {

@@ -13,7 +13,7 @@ use super::read::{Table, Tables};
 use super::tables::operator_column;
 use super::{Dataset, LabelKey, LabelledGraph, features};
 
-/// Reads the dataset in `folder`, and makes its features where they are not there.
+/// Reads the dataset in `folder`, and makes missing features.
 pub fn load(folder: &Path) -> Result<Dataset> {
     let tables = Tables::read(folder)?;
     let columns = features::load(folder, &tables)?;
@@ -21,7 +21,7 @@ pub fn load(folder: &Path) -> Result<Dataset> {
     assemble(tables, features.into_iter().map(Some).collect())
 }
 
-/// As [`load`], of these design spaces alone: their features are made and not kept.
+/// Like [`load`], for these design spaces only: their features are made and not stored.
 pub fn load_spaces(folder: &Path, spaces: &[&str]) -> Result<Dataset> {
     let tables = Tables::read(folder)?;
     let made = features::of_spaces(folder, spaces)?;
@@ -30,7 +30,7 @@ pub fn load_spaces(folder: &Path, spaces: &[&str]) -> Result<Dataset> {
     assemble(tables, features)
 }
 
-/// As [`load`], with features of no operators: for what looks at labels alone.
+/// Like [`load`], without features of operators.
 pub fn load_labels(folder: &Path) -> Result<Dataset> {
     let tables = Tables::read(folder)?;
     let features = vec![Some(Features::default()); tables.graphs.rows.num_rows()];
@@ -78,7 +78,7 @@ fn operator_keys(targets: &[String]) -> Vec<LabelKey> {
         .collect()
 }
 
-/// Of all operators, in the order of [`operator_keys`].
+/// Labels of all operators, in the order of [`operator_keys`].
 struct OperatorLabels(Vec<Vec<Option<u64>>>);
 
 impl OperatorLabels {
@@ -89,7 +89,7 @@ impl OperatorLabels {
         Ok(Self(keys.iter().map(labels).collect::<Result<_>>()?))
     }
 
-    /// Of one graph's operators; absent where any is absent.
+    /// Labels of one graph's operators; `None` if one is missing.
     fn of(&self, range: Range<usize>) -> Vec<Option<Vec<f32>>> {
         let of_key = |values: &Vec<Option<u64>>| {
             values[range.clone()]
@@ -129,7 +129,7 @@ fn read_features(tables: &Tables, columns: &[Vec<f32>]) -> Result<Vec<Features>>
 
 type Labels = (Vec<LabelKey>, Vec<Vec<Option<f32>>>);
 
-/// Which labels there are, and their values for each graph.
+/// The keys of all labels, and their values for each graph.
 fn read_labels(tables: &Tables) -> Result<Labels> {
     let rows = LabelRow::read(&tables.labels)?;
     let keys: BTreeSet<LabelKey> = rows.iter().map(|row| row.key.clone()).collect();
@@ -148,7 +148,7 @@ fn read_labels(tables: &Tables) -> Result<Labels> {
                 tables.labels.name, row.graph_id
             )
         })?;
-        // The keys are those of the rows, so that the search finds each.
+        // The keys contain those of all rows, so the search succeeds.
         if let Ok(key_idx) = keys.binary_search(&row.key) {
             labels[idx][key_idx] = row.value;
         }
@@ -159,7 +159,7 @@ fn read_labels(tables: &Tables) -> Result<Labels> {
 struct LabelRow<'t> {
     graph_id: &'t str,
     key: LabelKey,
-    /// Absent where operators were left to the CPU: the value would not count them.
+    /// Absent if operators were left to the CPU, because the value would not include them.
     value: Option<f32>,
 }
 

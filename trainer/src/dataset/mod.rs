@@ -1,8 +1,8 @@
-//! Labels as tables: three Parquet files that pandas reads, too.
+//! Labels as tables: three Parquet files, which pandas can read as well.
 //!
-//! `graphs.parquet`, `operators.parquet` and `labels.parquet` are described column by column in the
-//! dataset's card (`card`). The features are made from the bytes of each graph (`features`), so that
-//! another feature table needs no new labels.
+//! The dataset's card (`card`) describes the columns of `graphs.parquet`, `operators.parquet` and `labels.parquet`.
+//! Features are made from the bytes of each graph (`features`), so that a change of the feature table needs no new
+//! labels.
 
 mod build;
 mod card;
@@ -39,7 +39,7 @@ pub use self::structure::structure_hash;
 use self::table_file::{GRAPHS_FILE, LABELS_FILE, OPERATORS_FILE};
 pub use self::tables::operator_column;
 
-/// Of the files of a dataset, one after the other.
+/// Hash of the files of a dataset, one after the other.
 pub fn files_sha256(folder: &Path) -> Result<String> {
     let mut hash = Sha256::new();
     for name in [GRAPHS_FILE, OPERATORS_FILE, LABELS_FILE] {
@@ -65,7 +65,7 @@ pub struct Dataset {
     pub graphs: Vec<LabelledGraph>,
 }
 
-/// What a label says of a graph.
+/// The target and the metric of a label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LabelKey {
     pub target: String,
@@ -83,18 +83,18 @@ impl Dataset {
     }
 }
 
-/// A graph as a predictor is trained on it.
+/// A graph with the features and labels of a training.
 #[derive(Clone, Debug)]
 pub struct LabelledGraph {
     pub graph_id: String,
     pub space: String,
-    /// Shared by graphs that differ in their weights alone: keep them on one side of a split.
+    /// Equal for graphs that differ only in their weights; a split must keep them on one side.
     pub structure_hash: String,
     pub features: Features,
-    /// In the units of [`METRICS`]; absent where labelling failed and where the target leaves
-    /// operators to the CPU, which the value would not count.
+    /// In the units of [`METRICS`]; absent if labelling failed, or if the target leaves operators to the CPU, which the
+    /// value would not include.
     pub labels: Vec<Option<f32>>,
-    /// One value a node, in the metric's unit; absent where labelling gave none.
+    /// One value for each node, in the metric's unit; absent if labelling gave none.
     pub operator_labels: Vec<Option<Vec<f32>>>,
 }
 

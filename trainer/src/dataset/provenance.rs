@@ -1,4 +1,4 @@
-//! What a dataset says about how it was made, kept in the metadata of each of its files.
+//! The provenance of a dataset, stored in the metadata of each of its files.
 
 use anyhow::{Context, Result};
 
@@ -16,7 +16,7 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Every target that some run labelled for, each once, in order of first use.
+    /// All targets of all runs without duplicates, in the order of their first use.
     pub fn targets(&self) -> Vec<Target> {
         let mut targets: Vec<Target> = Vec::new();
         for target in self.runs.iter().flat_map(|run| &run.targets) {
@@ -31,7 +31,7 @@ impl Provenance {
         self.targets().into_iter().map(|target| target.id).collect()
     }
 
-    /// Keys and values for a file's metadata; values of several parts are JSON.
+    /// Keys and values for a file's metadata; structured values are JSON.
     pub fn entries(&self) -> Result<Vec<(String, String)>> {
         let entry = |key: &str, value: String| (key.to_string(), value);
         Ok(vec![
@@ -40,7 +40,7 @@ impl Provenance {
         ])
     }
 
-    /// Reads back what [`Self::entries`] wrote.
+    /// Reads the result of [`Self::entries`].
     pub fn from_metadata(value: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let require =
             |key| value(key).with_context(|| format!("expected metadata `{key}`, found none"));

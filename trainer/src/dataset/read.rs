@@ -37,7 +37,7 @@ impl Tables {
         })
     }
 
-    /// Rows of the operators' table that belong to each graph, in order of the graphs' table.
+    /// By graph, in the order of the graphs' table, its rows in the operators' table.
     pub fn operator_ranges(&self) -> Result<Vec<Range<usize>>> {
         let graph_ids = self.graphs.texts("graph_id")?;
         let owners = self.operators.texts("graph_id")?;
@@ -96,7 +96,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The file, and its metadata by key.
+    /// Reads a file with its metadata.
     pub fn read(path: &Path) -> Result<(Self, BTreeMap<String, String>)> {
         let (builder, metadata) = open(path)?;
         let schema = builder.schema().clone();
@@ -135,7 +135,7 @@ impl Table {
         Ok(column.iter().collect())
     }
 
-    /// As [`Self::optional_values`], with gaps alone where there is no such column.
+    /// Like [`Self::optional_values`]; only gaps if there is no such column.
     pub fn values_if_present<T: ArrowPrimitiveType>(
         &self,
         name: &str,
@@ -146,7 +146,7 @@ impl Table {
         }
     }
 
-    /// As [`Self::optional_texts`], with gaps alone where there is no such column.
+    /// Like [`Self::optional_texts`]; only gaps if there is no such column.
     pub fn texts_if_present(&self, name: &str) -> Result<Vec<Option<&str>>> {
         match self.rows.column_by_name(name) {
             Some(_) => self.optional_texts(name),

@@ -1,4 +1,4 @@
-//! The labels of written tables, to make the tables anew with other features.
+//! Reads the labels of existing tables, to make the tables again with other features.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::read::{Table, Tables};
 use super::tables::operator_column;
 use crate::labels::record::{Origin, precision_and_batch};
 
-/// The labels of the dataset in `folder`, whatever its features mean.
+/// The labels of the dataset in `folder`, independent of its features.
 pub fn read_labels(folder: &Path) -> Result<(Vec<GraphLabels>, Provenance)> {
     let tables = Tables::read(folder)?;
     let mut graphs = read_graphs(&tables.graphs)?;
@@ -98,7 +98,7 @@ fn read_values(tables: &Tables, graphs: &mut [GraphLabels]) -> Result<()> {
             labels.values.insert(metric.to_string(), value);
         }
     }
-    // What is modelled follows today's constants.
+    // Modelled values follow from today's constants.
     for graph in graphs {
         let targets = graph.targets.iter_mut();
         targets.for_each(|(target, labels)| labels.fill_modelled(&graph.origin, target));
@@ -126,7 +126,7 @@ fn read_operators(
     Ok(())
 }
 
-/// Values by operator index in the file; absent where any is absent.
+/// Values by operator index in the file; `None` if one is missing.
 fn in_file_order(operator_idx: &[u32], values: &[Option<u64>]) -> Option<Vec<u64>> {
     let mut pairs = Vec::new();
     for (operator_idx, value) in operator_idx.iter().zip(values) {

@@ -1,4 +1,4 @@
-//! A name for what two graphs have in common when only their weights differ.
+//! A hash that is equal for graphs that differ only in their weights.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use sha2::{Digest, Sha256};
 /// Digits of the hash: 64 bits, so that a million structures collide with a chance of 3e-8.
 const DIGITS: usize = 16;
 
-/// Hash of operators, options, shapes, types and wiring; not of weights, names or quantisation.
+/// Hash of operators, options, shapes, types and wiring, without weights, names and quantisation.
 ///
-/// Graphs that share it are copies of each other for a predictor, and must not be split between
-/// training and validation.
+/// For a predictor, graphs with the same hash are copies of each other, so they must not be divided between training
+/// and validation.
 pub fn structure_hash(graph: &Graph) -> String {
     let mut hasher = Hasher {
         graph,
@@ -31,7 +31,7 @@ pub fn structure_hash(graph: &Graph) -> String {
 
 struct Hasher<'g, 'm> {
     graph: &'g Graph<'m>,
-    /// Tensor index → order of first use, so that the file's numbering has no part in the hash.
+    /// Tensor index → order of first use, so that the hash does not depend on the file's numbering.
     renamed: HashMap<usize, usize>,
     digest: Sha256,
 }

@@ -1,4 +1,4 @@
-//! One Parquet file of the dataset, written whole or not at all.
+//! One Parquet file of the dataset, written completely or not at all.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -16,7 +16,7 @@ pub const GRAPHS_FILE: &str = "graphs.parquet";
 pub const OPERATORS_FILE: &str = "operators.parquet";
 pub const LABELS_FILE: &str = "labels.parquet";
 
-/// One file under a temporary name until it is whole.
+/// A file that has a temporary name until it is complete.
 pub struct Table {
     writer: ArrowWriter<File>,
     unfinished: std::path::PathBuf,
@@ -24,7 +24,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// `entries` are the file's metadata.
+    /// Creates a file with `entries` as its metadata.
     pub fn create(
         folder: &Path,
         name: &str,
@@ -33,13 +33,13 @@ impl Table {
         zstd_level: i32,
     ) -> Result<Self> {
         let path = folder.join(name);
-        // Two processes that miss the same table both write it.
+        // Two processes that miss the same table may both write it.
         let unfinished = folder.join(format!("{name}.{}.unfinished", std::process::id()));
         let file = File::create(&unfinished)
             .with_context(|| format!("could not create {}", unfinished.display()))?;
         let options = ArrowWriterOptions::new()
             .with_properties(properties(entries, zstd_level)?)
-            // Readers that find an Arrow schema take its metadata, which is empty, for the file's.
+            // Readers that find an Arrow schema would use its metadata, which is empty, as the file's.
             .with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(file, schema, options)?;
         Ok(Self {
@@ -53,7 +53,7 @@ impl Table {
         Ok(self.writer.write(batch)?)
     }
 
-    /// Adds to the file's metadata what is known at the end alone.
+    /// Adds metadata that are known only at the end.
     pub fn note(&mut self, key: &str, value: String) {
         let entry = KeyValue::new(key.to_owned(), value);
         self.writer.append_key_value_metadata(entry);
@@ -74,7 +74,7 @@ fn properties(entries: Vec<(String, String)>, zstd_level: i32) -> Result<WriterP
     Ok(WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(zstd_level)?))
         .set_dictionary_enabled(true)
-        // Used where a column has too many values for a dictionary.
+        // Used for columns with too many values for a dictionary.
         .set_encoding(Encoding::PLAIN)
         .set_key_value_metadata(Some(key_values))
         .build())

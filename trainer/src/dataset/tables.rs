@@ -23,12 +23,12 @@ pub fn operator_column(metric: &str, target: &str) -> String {
     format!("{metric}_{}", target.replace('-', "_"))
 }
 
-/// Key of a field's metadata: what the column says, as Markdown.
+/// Key of a field's metadata: the meaning of the column, as Markdown.
 pub const MEANING: &str = "meaning";
-/// Key of a field's metadata: unit of the column's values; empty where they have none.
+/// Key of a field's metadata: the unit of the column's values; empty if they have none.
 pub const UNIT: &str = "unit";
 
-/// Columns that a dataset has only where they hold something.
+/// Columns that a dataset has only if they are not empty.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
     /// `seed` and `index`.
@@ -40,7 +40,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of tables that hold such graphs.
+    /// The layout of tables with these graphs.
     pub fn of_graphs(graphs: &[GraphLabels], targets: &[String]) -> Self {
         let is_file = |graph: &GraphLabels| matches!(graph.origin, Origin::File(_));
         let has_operators = |target: &str, metric: &str| {
@@ -56,7 +56,7 @@ impl Layout {
         )
     }
 
-    /// Of tables that were written.
+    /// The layout of existing tables.
     pub fn of_tables(tables: &Tables) -> Self {
         let operators = tables.operators.rows.schema();
         let graphs = tables.graphs.rows.schema();
@@ -101,7 +101,7 @@ impl Layout {
     }
 }
 
-/// A column of a table that is being written.
+/// A column of a table that is written.
 struct Column {
     name: String,
     unit: &'static str,
@@ -161,7 +161,7 @@ pub fn graphs(rows: &[GraphRow], layout: &Layout) -> Result<RecordBatch> {
     batch(columns)
 }
 
-/// What a graph is called, and which part of the dataset it belongs to.
+/// Columns that identify a graph and its part of the dataset.
 fn keys_of_graphs(rows: &[GraphRow]) -> [Column; 5] {
     [
         column(
@@ -195,7 +195,7 @@ fn keys_of_graphs(rows: &[GraphRow]) -> [Column; 5] {
     ]
 }
 
-/// The sample or the file that a graph was read from.
+/// Columns with the sample or the file that a graph was read from.
 fn origins(rows: &[GraphRow], layout: &Layout) -> Vec<Column> {
     let sample = |value: fn(u64, u64) -> u64| -> ArrayRef {
         Arc::new(
@@ -226,7 +226,7 @@ fn origins(rows: &[GraphRow], layout: &Layout) -> Vec<Column> {
     columns
 }
 
-/// Weights and bytes of a graph's file.
+/// Columns with the weights and the file of a graph.
 fn contents(rows: &[GraphRow]) -> [Column; 4] {
     [
         column(
@@ -255,7 +255,7 @@ fn contents(rows: &[GraphRow]) -> [Column; 4] {
     ]
 }
 
-/// Sizes and edges of a graph.
+/// Columns with the sizes and edges of a graph.
 fn structures(rows: &[GraphRow]) -> [Column; 4] {
     [
         column(
@@ -316,7 +316,7 @@ fn lists<'a>(values: impl Iterator<Item = &'a [u32]>) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
-/// Which operator a row speaks of.
+/// Columns that identify the operator of a row.
 fn keys_of_operators(rows: &[GraphRow]) -> [Column; 2] {
     let ids = rows
         .iter()
@@ -403,8 +403,8 @@ fn operator_values(rows: &[GraphRow], target: &str, metric: &str) -> ArrayRef {
     Arc::new(rows.iter().flat_map(of_row).collect::<UInt64Array>())
 }
 
-/// One row for each graph, target and metric; one with neither metric nor value where a graph has
-/// no label on a target.
+/// One row for each graph, target and metric. If a graph has no label on a target, there is one row without metric and
+/// value.
 pub fn labels(rows: &[GraphRow]) -> Result<RecordBatch> {
     let entries: Vec<Entry> = rows.iter().flat_map(entries_of_graph).collect();
     let metric = |entry: &Entry| entry.metric.map(|idx| METRICS[idx].id);

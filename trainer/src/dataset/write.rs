@@ -19,10 +19,10 @@ use super::tables::{self, Layout};
 
 /// Graphs in memory at a time.
 pub const CHUNK: usize = 256;
-/// The files are written rarely and downloaded often.
+/// A high level, because the files are written rarely and downloaded often.
 const ZSTD_LEVEL: i32 = 19;
 
-/// What was written and what was not.
+/// Numbers of graphs that were written and that were left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     pub n_graphs: usize,
@@ -38,7 +38,7 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Makes the features of `graphs` and writes them and the tables into `folder`, each file whole or not
+/// Makes the features of `graphs` and writes features and tables into `folder`. Each file is written completely or not
 /// at all.
 pub fn write(graphs: Vec<GraphLabels>, provenance: &Provenance, folder: &Path) -> Result<Summary> {
     ensure!(!graphs.is_empty(), "expected labelled graphs, found none");
@@ -78,7 +78,7 @@ pub fn featurize_all(graphs: &[GraphLabels], summary: &mut Summary) -> Result<Ve
     Ok(rows)
 }
 
-/// The files while they are being written.
+/// The files while they are written.
 struct Tables {
     layout: Layout,
     features: FeatureTable,

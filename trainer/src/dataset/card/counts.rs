@@ -1,4 +1,4 @@
-//! What the tables hold, counted.
+//! Counts of graphs, operators and labels in the tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ pub struct SpaceCounts<'t> {
     pub characteristics: Characteristics<'t>,
     n_operators: u64,
     structures: BTreeSet<&'t str>,
-    /// None for files.
+    /// Empty for files.
     seeds: BTreeSet<u64>,
 }
 
@@ -164,10 +164,10 @@ impl<'t> Counts<'t> {
     }
 }
 
-/// Labels by target and metric, and what became of each graph on each target.
+/// Labels by target and metric, and the outcome of each graph on each target.
 pub struct LabelCounts<'t> {
     targets: BTreeSet<&'t str>,
-    /// By metric, then target: values that count every operator.
+    /// By metric, then target: number of values that include all operators.
     values: BTreeMap<(&'t str, &'t str), u64>,
     outcomes: BTreeMap<Outcome<'t>, OutcomeCounts<'t>>,
 }
@@ -279,7 +279,7 @@ impl<'t> LabelCounts<'t> {
     }
 }
 
-/// Names where they are few, otherwise how many.
+/// The names if there are few, otherwise their number.
 fn names(spaces: &BTreeSet<&str>) -> String {
     const MAX_NAMED: usize = 4;
     match spaces.len() {

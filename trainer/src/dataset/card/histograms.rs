@@ -1,4 +1,4 @@
-//! How the labels are distributed: a picture a metric, a panel a target, on a logarithmic axis.
+//! Distributions of the labels on a logarithmic axis: one picture for each metric, with a panel for each target.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ const BAR: RGBColor = RGBColor(0x2b, 0x6c, 0xb0);
 
 /// One drawn metric.
 pub struct Picture {
-    /// Beside the card.
+    /// File name, in the folder of the card.
     file: String,
     metric: &'static str,
     unit: &'static str,
@@ -27,13 +27,13 @@ pub struct Picture {
 /// The values of one target.
 struct Panel<'t> {
     target: &'t str,
-    /// Above 0.
+    /// Values above 0.
     values: Vec<f64>,
-    /// A logarithmic axis has no place for them.
+    /// Number of zeros, which have no position on a logarithmic axis.
     n_zeros: usize,
 }
 
-/// Draws every metric that the tables have.
+/// Draws each metric that occurs in the tables.
 pub fn write(tables: &Tables, folder: &Path) -> Result<Vec<Picture>> {
     let mut pictures = Vec::new();
     for metric in &METRICS {
@@ -172,7 +172,7 @@ fn caption(panel: &Panel) -> String {
     format!("{}: {n_graphs} graphs{zeros}", panel.target)
 }
 
-/// The unit stands at the ticks where they are bytes.
+/// Name of the axis. If the unit is bytes, it is part of the ticks.
 fn axis_name(picture: &Picture) -> String {
     let words = picture.metric.replace('_', " ");
     let name = words.replace("sram", "SRAM").replace("offchip", "off-chip");
@@ -182,10 +182,10 @@ fn axis_name(picture: &Picture) -> String {
     }
 }
 
-/// A power of ten as one reads it.
+/// A power of ten in readable form.
 fn tick(value: f64, unit: &str) -> String {
     if unit != "bytes" {
-        // Ticks are powers of ten but for what their logarithms lose; long ones would overlap.
+        // Ticks are powers of ten, apart from rounding of their logarithms; long ones would overlap.
         return match (0.001..10_000.0).contains(&value) {
             true => format!("{value:.3}")
                 .trim_end_matches('0')

@@ -1,7 +1,7 @@
-//! The dataset's card: tables → Markdown with pictures, for whoever downloads the files.
+//! The dataset's card: tables → Markdown with pictures, for users of the files.
 //!
-//! Every number is counted in the tables when the card is written, and what a column means stands
-//! where the column is made.
+//! All numbers are counted in the tables when the card is written. The meaning of a column is defined where the column
+//! is made.
 
 mod counts;
 mod histograms;
@@ -76,7 +76,7 @@ fn introduction(counts: &Counts, labels: &LabelCounts) -> String {
     )
 }
 
-/// The graphs here beside the paper's samples, for the paper's spaces that have graphs here.
+/// The number of graphs compared with the paper's samples, for the paper's spaces that have graphs.
 fn table2_as_markdown(counts: &Counts) -> String {
     let column = |space: Space| {
         let ours = counts.spaces.get(space.id())?.characteristics.clone();

@@ -1,4 +1,4 @@
-//! With what the labels were made.
+//! The tools and targets of the labels.
 
 use crate::dataset::Provenance;
 use crate::labels::record::{Run, Tool};

@@ -1,4 +1,4 @@
-//! The commands that label again what the tables hold.
+//! The commands that make the labels of the tables again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,7 +11,7 @@ use crate::labels::record::precision_and_batch;
 use crate::labels::target::ToolChoice;
 use crate::writer::Precision;
 
-/// What one command asks for: a tool, a seed, the numbers and, where not all, the targets.
+/// Arguments of one command: a tool, a seed, the precision and the targets if they are not all.
 type Request<'t> = (ToolChoice, u64, Precision, Option<BTreeSet<&'t str>>);
 
 /// The samples of a request that are in the tables.
@@ -31,8 +31,8 @@ struct OfSpace<'t> {
     n: u64,
 }
 
-/// A command for each tool, seed, precision and choice of targets. Of each space they label all indices
-/// up to the largest one that the tables hold.
+/// A command for each tool, seed, precision and choice of targets. For each space they label all indices up to the
+/// largest one in the tables.
 pub fn markdown(tables: &Tables) -> Result<String> {
     let mut text = String::from(
         "These commands make the labels again, and `litecast-trainer dataset build` makes the tables from them:\n\n```sh\n",

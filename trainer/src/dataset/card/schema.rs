@@ -5,7 +5,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use crate::dataset::tables::{MEANING, UNIT};
 use crate::markdown::{Head, table};
 
-/// What the metadata of every file holds: the keys of `dataset::provenance`.
+/// The metadata of each file: the keys of `dataset::provenance`.
 pub const METADATA: &str = "\
 The metadata of each file holds `litecast.label_runs` (JSON: tool, version, options, targets with their \
 configurations, requests with their seeds) and `litecast.version`.
@@ -35,12 +35,12 @@ pub fn markdown(file: &str, rows: &str, schema: &Schema) -> String {
     format!("### `{file}`\n\n{rows}.\n\n{table}\n")
 }
 
-/// A column's type in a word or two.
+/// A column's type in words.
 pub fn type_name(field: &Field) -> String {
     let name = match field.data_type() {
         DataType::Utf8 => "text".to_owned(),
         DataType::List(item) => format!("list of {}", type_name(item)),
-        // `UInt64` is u64 and `Float32` f32 to most readers.
+        // Most readers know `UInt64` as u64 and `Float32` as f32.
         other => other
             .to_string()
             .replace("UInt", "u")
