@@ -1,4 +1,4 @@
-//! `litecast-trainer bench-predictor`: graphs a second, on one thread.
+//! `litecast-trainer bench-predictor`: graphs per second on one thread.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use crate::evaluate::files::load_bundle;
 use crate::spaces::{Space, sample};
 
 const SEED: u64 = 0;
-/// Graphs that one call is given.
+/// Numbers of graphs per call.
 const BATCH_SIZES: [usize; 3] = [1, 8, 64];
 const N_GRAPHS: usize = 64;
-/// Of all graphs in a run: the system counts processor time in steps of milliseconds.
+/// Passes over all graphs in a run, because the system counts processor time in steps of milliseconds.
 const N_PASSES: usize = 8;
 
 /// Times a bundle on networks of all design spaces with a given number of operators.
@@ -71,7 +71,7 @@ pub fn run(args: &BenchPredictorArgs) -> Result<()> {
     Ok(())
 }
 
-/// The files of the first networks that have so many operators, a network of each space in turn.
+/// The files of the first networks that have this number of operators, alternating between the design spaces.
 fn networks(n_operators: usize) -> Vec<Vec<u8>> {
     let samples = (0..).flat_map(|index| Space::all().map(move |space| sample(space, SEED, index)));
     let fitting = samples.filter(|sample| sample.network.operators.len() == n_operators);
@@ -87,7 +87,7 @@ fn features_of(file: &[u8]) -> Result<Features> {
     Ok(ethos_u::features(&graph, &analysis::analyze(&graph)))
 }
 
-/// Graphs a second of processor time, of each run, ascending. The first pass does not count.
+/// Graphs per second of processor time of each run, ascending. The first pass does not count.
 fn rates(n_runs: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>> {
     run()?;
     let mut rates = Vec::new();
@@ -103,7 +103,7 @@ fn rates(n_runs: usize, mut run: impl FnMut() -> Result<()>) -> Result<Vec<f64>>
     Ok(rates)
 }
 
-/// Seconds of processor time of this thread: what else runs on the machine does not count.
+/// Seconds of processor time of this thread, without other programs on the machine.
 fn thread_seconds() -> Result<f64> {
     const FILE: &str = "/proc/thread-self/schedstat";
     let text = fs::read_to_string(FILE).context(FILE)?;

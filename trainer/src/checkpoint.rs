@@ -14,13 +14,13 @@ use crate::data::Data;
 use crate::gnn::network::Network;
 use crate::settings::Settings;
 
-/// What a run must know of itself to go on.
+/// The state that a run needs to resume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     pub settings: Settings,
     /// [`Data::training_sha256`].
     pub training_sha256: String,
-    /// Of the working tree when the run began.
+    /// Commit of the working tree at the start of the run.
     #[serde(default)]
     pub commit: Option<String>,
     /// Epochs done.
@@ -45,7 +45,7 @@ impl Progress {
         }
     }
 
-    /// Takes in an epoch; whether it is the best so far.
+    /// Adds an epoch. Returns whether it is the best so far.
     pub fn advance(&mut self, row: CurveRow) -> bool {
         self.epoch = row.epoch + 1;
         self.wall_time_s = row.wall_time_s;
@@ -62,7 +62,7 @@ impl Progress {
     }
 }
 
-/// Of the folder that a command runs in, with `-dirty` where files of it differ; none outside of a working tree.
+/// Commit of the current folder, with `-dirty` if files differ from it; `None` outside of a working tree.
 fn commit() -> Option<String> {
     let arguments = [
         "describe",
@@ -97,7 +97,7 @@ impl Checkpoint {
         self.folder.join(name)
     }
 
-    /// The progress of the run, or `None` where there is none yet.
+    /// The progress of the run; `None` if it has not started.
     pub fn load_progress(&self) -> Result<Option<Progress>> {
         let path = self.path("progress.json");
         if !path.exists() {
@@ -109,7 +109,7 @@ impl Checkpoint {
         ))
     }
 
-    /// As [`Checkpoint::load_progress`], refusing a run of other settings or on other data than `fresh`.
+    /// Like [`Checkpoint::load_progress`], but refuses a run with other settings or other data than `fresh`.
     pub fn load_last(&self, fresh: &Progress) -> Result<Option<Progress>> {
         let progress = self.load_progress()?;
         if let Some(found) = &progress {
@@ -124,7 +124,7 @@ impl Checkpoint {
         Ok(progress)
     }
 
-    /// Refuses a run on other training graphs, features or labels than those of this hash.
+    /// Refuses a run on training graphs, features or labels with another hash than this.
     pub fn expect_trained_on(&self, training_sha256: &str, found: &Progress) -> Result<()> {
         ensure!(
             found.training_sha256 == training_sha256,

@@ -2,13 +2,13 @@
 
 use litecast::learned::features::{COLUMNS, Features, N_COLUMNS};
 
-/// Index into [`COLUMNS`]. Panics where there is no such column: names are constants of this program.
+/// Index into [`COLUMNS`]. Panics if there is no such column, because names are constants of this program.
 pub fn column(name: &str) -> usize {
     let found = COLUMNS.iter().position(|column| column.name == name);
     found.unwrap_or_else(|| panic!("expected a feature column {name}"))
 }
 
-/// One value a node, taken out of the logarithm that a `log1p_` column keeps it in.
+/// By node, the amount in a `log1p_` column, without the logarithm.
 pub fn amounts(features: &Features, log1p_column: &str) -> Vec<f64> {
     let values = features.nodes.iter().skip(column(log1p_column));
     let values = values.step_by(N_COLUMNS);

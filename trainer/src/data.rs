@@ -18,7 +18,7 @@ use crate::labels::sha256_hex;
 use crate::settings::Settings;
 use crate::split::{Side, Sizes, side};
 
-/// What the network estimates, for every target that has such labels.
+/// The metrics that the network estimates, for every target with such labels.
 pub const METRICS: [Metric; 4] = [
     Metric {
         id: "latency",
@@ -46,12 +46,12 @@ pub const METRICS: [Metric; 4] = [
     },
 ];
 
-/// A metric and how the costs of operators make it up.
+/// A metric, and how it follows from the costs of operators.
 pub struct Metric {
     pub id: &'static str,
-    /// The figure of operators that it follows from. Where that is in another unit, its shares count.
+    /// The metric of operators that it follows from. If that has another unit, shares are used.
     pub operators: &'static str,
-    /// The same figure in the columns of features that tell what Vela plans.
+    /// The same metric in the feature columns of Vela's plan.
     planned: &'static str,
     pub readout: Readout,
 }
@@ -61,8 +61,7 @@ impl Metric {
         METRICS.iter().find(|metric| metric.id == id)
     }
 
-    /// Column of the features in which Vela's rules say what each operator costs on a target; none
-    /// where there are no rules for it.
+    /// Feature column with the cost of each operator on a target by Vela's rules; `None` without rules.
     pub fn planned_column(&self, target: &str) -> Option<usize> {
         let name = format!("log1p_{}_{}", self.planned, target.replace('-', "_"));
         COLUMNS.iter().position(|column| column.name == name)
@@ -76,11 +75,11 @@ pub struct Part {
     pub examples: Vec<Example>,
     /// Index into [`Data::spaces`].
     pub space_of: Vec<usize>,
-    /// Of [`litecast::learned::intervals`].
+    /// [Summaries](litecast::learned::intervals::summary) of the graphs.
     pub summaries: Vec<Vec<f32>>,
 }
 
-/// Everything a run trains on and is measured on.
+/// The data for the training of a run and for its measurement.
 #[derive(Clone, Debug)]
 pub struct Data {
     pub outputs: Vec<LabelKey>,
@@ -121,7 +120,7 @@ impl Data {
         let on_side = |wanted: Side| {
             let pairs = dataset.graphs.iter().zip(&labels);
             let here = |g: &LabelledGraph| spaces.contains(&g.space) && side_of(g) == Some(wanted);
-            // A graph without a label of any output teaches nothing.
+            // A graph without any label is useless for training.
             let is_labelled = |labels: &Labels| labels.graph.iter().any(|y| !y.is_nan());
             pairs
                 .filter(move |(graph, labels)| here(graph) && is_labelled(labels))
@@ -157,8 +156,7 @@ impl Data {
         })
     }
 
-    /// Hash of all that a network learns from: two runs on the same have the same. Linear in the values of
-    /// the training graphs.
+    /// Hash of all data that a network learns from. Linear in the values of the training graphs.
     pub fn training_sha256(&self) -> String {
         let of_example = |example: &Example| {
             let mut hash = Sha256::new();
@@ -183,7 +181,7 @@ impl Data {
             .collect()
     }
 
-    /// What PCGrad takes for tasks, as PerfSeer does: the metrics, each on every target.
+    /// The tasks of PCGrad, as in PerfSeer: one for each metric, on all targets.
     pub fn tasks(&self) -> Vec<Scaling> {
         let mut metrics: Vec<&str> = Vec::new();
         for key in &self.outputs {
@@ -214,8 +212,8 @@ impl Data {
     }
 }
 
-/// Of the targets that the settings name; processors are modelled without a network
-/// ([`litecast::targets::cortex_a`]) and are among them only where they are named.
+/// Outputs for the targets in the settings. Processors are estimated without a network
+/// ([`litecast::targets::cortex_a`]), so they are included only if they are named.
 fn outputs(dataset: &Dataset, settings: &Settings) -> Result<Vec<LabelKey>> {
     let targets = &dataset.targets;
     for target in &settings.targets {
@@ -240,7 +238,7 @@ fn outputs(dataset: &Dataset, settings: &Settings) -> Result<Vec<LabelKey>> {
         .collect())
 }
 
-/// The most that an operator can hold or cost, of each output.
+/// By output, the maximum of an operator's memory or cost.
 fn ceilings(dataset: &Dataset, outputs: &[LabelKey]) -> Vec<f32> {
     let targets = dataset.provenance.targets();
     let ceiling = |output: &LabelKey| {
@@ -252,14 +250,14 @@ fn ceilings(dataset: &Dataset, outputs: &[LabelKey]) -> Vec<f32> {
     outputs.iter().map(or_none).collect()
 }
 
-/// Where a dataset keeps the labels of each output.
+/// The positions of each output's labels in a dataset.
 struct OutputColumns {
     metrics: Vec<&'static Metric>,
     /// Index into [`LabelledGraph::labels`].
     graph: Vec<usize>,
     /// Index into [`LabelledGraph::operator_labels`].
     operators: Vec<Option<usize>>,
-    /// Index into [`LabelledGraph::labels`]: what the labels of operators that add up are parts of.
+    /// Index into [`LabelledGraph::labels`] of the total of which the operators' labels are parts.
     whole: Vec<Option<usize>>,
     /// Total cycles of the output's target, and the cycles of operators.
     cycles: Vec<Option<(usize, usize)>>,
@@ -326,9 +324,9 @@ impl OutputColumns {
         labels
     }
 
-    /// Whether all that a graph takes stands with some operator. Vela names no source of some operations
-    /// that it makes, those of an ARG_MAX on Ethos-U55 and U65 among them: where it gives an operator
-    /// nothing of something, that may be theirs.
+    /// Whether the costs of a graph are completely attributed to operators. Vela names no source for some of the
+    /// operations that it makes, among them those of an ARG_MAX on Ethos-U55 and U65. If an operator's label is 0, its
+    /// cost may be in such operations.
     fn attributes_all(&self, graph: &LabelledGraph, output: usize) -> bool {
         let Some((total, operators)) = self.cycles[output] else {
             return true;
@@ -342,12 +340,12 @@ impl OutputColumns {
     }
 }
 
-/// Figure of operators, and label of graphs.
+/// Metric of operators and label of graphs.
 const CYCLES: &str = "cycles";
-/// Of single-precision cycles, relative.
+/// Relative rounding error of cycles in single precision.
 const ROUNDING: f64 = 1e-5;
 
-/// Indices of the feature columns that the settings keep from the network.
+/// Indices of the feature columns that the settings hide from the network.
 fn hidden_columns(settings: &Settings) -> Result<Vec<usize>> {
     let groups: BTreeSet<&str> = COLUMNS.iter().map(|column| column.group.name()).collect();
     for group in &settings.without_columns {
@@ -367,7 +365,7 @@ fn hidden_columns(settings: &Settings) -> Result<Vec<usize>> {
         .collect())
 }
 
-/// Those of the dataset that the settings ask for, sorted.
+/// The design spaces in the settings that the dataset contains, sorted.
 fn spaces(dataset: &Dataset, settings: &Settings) -> Result<Vec<String>> {
     let all: BTreeSet<&String> = dataset.graphs.iter().map(|graph| &graph.space).collect();
     for space in &settings.spaces {

@@ -1,4 +1,4 @@
-//! How far off a network is on labelled graphs: what chooses the best epoch, and what is published.
+//! Errors of a network on labelled graphs, for the choice of the best epoch and for publication.
 
 use burn::tensor::Device;
 use litecast::learned::manifest::{ALL, NETWORKS, OutputError, PERFSAGE_SPACES};
@@ -13,7 +13,7 @@ use crate::spaces::{Space, has_networks};
 /// Graphs per forward pass.
 pub const BATCH: usize = 64;
 
-/// Natural units, by graph, then by output.
+/// Estimates in natural units, by graph, then by output.
 pub fn estimates(model: &Network, part: &Part, data: &Data, device: &Device) -> Vec<Vec<f32>> {
     let device = device.clone().inner();
     let n_outputs = data.outputs.len();
@@ -37,7 +37,7 @@ pub fn estimates(model: &Network, part: &Part, data: &Data, device: &Device) -> 
     estimates
 }
 
-/// Capped mean error of each output over all graphs: what chooses the best epoch.
+/// Capped mean error of each output over all graphs, which determines the best epoch.
 pub fn capped_mape_by_output(
     model: &Network,
     part: &Part,
@@ -49,8 +49,8 @@ pub fn capped_mape_by_output(
     over_all.map(|error| error.error.capped_mape).collect()
 }
 
-/// Names of the groups of spaces that errors are told of, and their indices: each space, PerfSAGE's
-/// and those of networks together where they are there beside others, and all.
+/// Names of the groups of spaces for which errors are stated, with the indices of the spaces: each space, PerfSAGE's
+/// spaces and those of networks together if there are also others, and all spaces.
 fn groups(spaces: &[String]) -> Vec<(String, Vec<usize>)> {
     let mut groups: Vec<_> = spaces
         .iter()

@@ -1,4 +1,4 @@
-//! `litecast-trainer export`: a trained run → the bundle that ships.
+//! `litecast-trainer export`: a trained run → the shipped bundle.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -63,7 +63,7 @@ pub fn run(args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// File name → estimates in the order of the manifest's outputs, by the training forward pass.
+/// File name → estimates of the training forward pass, in the order of the manifest's outputs.
 fn reference(trained: &Trained, folder: &Path) -> Result<BTreeMap<String, Vec<f32>>> {
     let mut part = Part::default();
     for (name, bytes) in tflite_files(folder)? {
@@ -104,7 +104,7 @@ fn manifest(trained: &Trained, dataset: &Dataset, args: &ExportArgs) -> Result<M
     })
 }
 
-/// `CONV_2D` and the like; entry 0 of the vocabulary stands for everything else.
+/// Name of an operator, for example `CONV_2D`; entry 0 of the vocabulary represents all others.
 fn operator_name(code: i32) -> String {
     match OpKind::from_number(code) {
         OpKind::Unknown(_) => "other".to_owned(),

@@ -1,18 +1,17 @@
-//! Least squares of a few constants, none of them negative.
+//! Non-negative least squares for a few constants.
 
-/// `x ≥ 0` that makes `Σ (row · x − 1)²` the least: with rows of counts over a measured value, the
-/// constants whose relative errors are the least, because measured values differ by orders of
-/// magnitude and each counts alike.
+/// The `x ≥ 0` that minimises `Σ (row · x − 1)²`. With rows of counts divided by measured values, it minimises relative
+/// errors, so that every measurement has the same weight although they differ by orders of magnitude.
 ///
-/// Where constants would be negative, the best fit has some of them 0 and the others free: every such
-/// choice is tried, of which there are 2 to the power of `N`.
+/// If constants would be negative, some of them are 0 in the optimum. All 2 to the power of `N` choices of the
+/// constants that are 0 are tried.
 pub fn non_negative<const N: usize>(rows: &[[f64; N]]) -> [f64; N] {
     let rows: Vec<_> = rows.iter().map(|&row| (row, 1.0)).collect();
     non_negative_weighted(&rows, [0.0; N])
 }
 
-/// As [`non_negative`] with a weight for each row. A constant with a penalty `p` is held towards 0 as if `p`
-/// times the squares of its column stood for networks that say so.
+/// Like [`non_negative`], with a weight for each row. A penalty `p` draws a constant towards 0 with the strength of `p`
+/// times the sum of squares of its column.
 pub fn non_negative_weighted<const N: usize>(
     rows: &[([f64; N], f64)],
     penalties: [f64; N],
@@ -41,13 +40,12 @@ fn loss<const N: usize>(rows: &[([f64; N], f64)], ridge: &[f64; N], constants: &
     residuals.sum::<f64>() + held.sum::<f64>()
 }
 
-/// What the constants make of a row.
+/// The value of a row with these constants.
 pub fn dot<const N: usize>(row: &[f64; N], constants: &[f64; N]) -> f64 {
     row.iter().zip(constants).map(|(x, c)| x * c).sum()
 }
 
-/// The free constants by the normal equations, the others 0; `None` where the rows do not tell them
-/// apart.
+/// Solves the normal equations for the free constants, with the others 0; `None` if the rows do not determine them.
 fn solve<const N: usize>(
     rows: &[([f64; N], f64)],
     ridge: &[f64; N],
@@ -71,7 +69,7 @@ fn solve<const N: usize>(
     eliminate(left, right)
 }
 
-/// Gauss and Jordan, with the largest pivot of each column.
+/// Gauss-Jordan elimination with the largest pivot of each column.
 fn eliminate<const N: usize>(mut left: [[f64; N]; N], mut right: [f64; N]) -> Option<[f64; N]> {
     for column in 0..N {
         let size = |row: usize| left[row][column].abs();
@@ -122,7 +120,7 @@ mod tests {
         }
     }
 
-    /// No step in any direction that keeps the constants above 0 makes the loss smaller.
+    /// No small change that keeps the constants non-negative decreases the loss.
     #[test]
     fn a_fit_is_the_best_one_without_negative_constants() {
         let noisy = rows([0.5, 0.0, 2.6, 0.1], [0.8, 1.3, 0.7, 1.1, 1.2, 0.6]);
@@ -145,11 +143,12 @@ mod tests {
 
     #[test]
     fn small_cases_are_as_by_hand() {
-        // Without the bound it were 2 and -1; with the second at 0, (1 + 2) / (1 + 4).
+        // Without the bound the constants are 2 and -1; with the second at 0, the first is (1 + 2) / (1 + 4).
         let found = non_negative(&[[1.0, 1.0], [2.0, 3.0]]);
         assert!((found[0] - 0.6).abs() < 1e-12, "{found:?}");
         assert_eq!(found[1], 0.0);
-        // One column, two rows that disagree: 1 and 1/2 of 1, so (1 + 1/2) / (1 + 1/4).
+        // One column and two rows that contradict each other: their optima are 1 and 2, and the fit is (1 + 1/2) / (1 +
+        // 1/4).
         let [found] = non_negative(&[[1.0], [0.5]]);
         assert!((found - 1.2).abs() < 1e-12);
     }

@@ -8,8 +8,8 @@ use litecast_trainer::{
     baselines, bench, bench_predictor, dataset, evaluate, export, labels, spaces, train,
 };
 
-/// Training frees and allocates megabytes at every operation, which glibc gives back to the
-/// kernel each time: a quarter of a step went into page faults.
+/// Training frees and allocates megabytes at every operation, which glibc returns to the kernel each time; page faults
+/// would take a quarter of a step.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

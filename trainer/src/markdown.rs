@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// A column's head, and whether its cells are numbers, which stand to the right.
+/// A column's heading, and whether its cells are numbers, which are aligned to the right.
 pub struct Head<'h> {
     name: Cow<'h, str>,
     is_number: bool,
@@ -24,7 +24,7 @@ impl<'h> Head<'h> {
     }
 }
 
-/// The table; what would end a cell is escaped.
+/// The table; characters that would end a cell are escaped.
 pub fn table(heads: &[Head], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rule = |head: &Head| if head.is_number { "---:" } else { "---" };
     let mut text = row(heads.iter().map(|head| head.name.to_string()))
@@ -35,7 +35,7 @@ pub fn table(heads: &[Head], rows: impl IntoIterator<Item = Vec<String>>) -> Str
     text
 }
 
-/// A cell of an error; a dash where there is none.
+/// A cell with an error; a dash if there is none.
 pub fn percent(error: Option<f64>) -> String {
     error.map_or("-".to_owned(), |error| format!("{error:.2} %"))
 }

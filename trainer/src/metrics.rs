@@ -1,4 +1,4 @@
-//! How far estimates are from labels.
+//! Errors of estimates relative to labels.
 
 use litecast::learned::intervals::COVERAGE;
 use litecast::provenance::{ErrorSummary, MAX_ERROR_PERCENT};
@@ -33,26 +33,26 @@ pub fn summarise(estimates: &[f32], labels: &[f32]) -> ErrorSummary {
     }
 }
 
-/// The same of pairs of estimate and label.
+/// The same for pairs of estimate and label.
 pub fn summarise_pairs(pairs: &[(f64, f64)]) -> ErrorSummary {
     let pairs = pairs.iter().map(|(e, l)| (*e as f32, *l as f32));
     let (estimates, labels): (Vec<f32>, Vec<f32>) = pairs.unzip();
     summarise(&estimates, &labels)
 }
 
-/// The smallest of `errors` that, with one more like them, holds [`COVERAGE`] of them (split conformal
-/// prediction); the largest where there are too few to say. None where there are none.
+/// The smallest of `errors` that contains [`COVERAGE`] of them, counting one more (split conformal prediction); the
+/// largest if there are too few. `None` without errors.
 pub fn conformal_quantile(errors: impl Iterator<Item = f64>) -> Option<f64> {
     let mut errors: Vec<f64> = errors.collect();
     let last = errors.len().checked_sub(1)?;
     let rank = (COVERAGE * (errors.len() + 1) as f64).ceil() as usize;
-    // Trees of widths ask for thousands of these: sorting all errors would take most of their time.
+    // Interval trees need thousands of these quantiles, and sorting all errors would take most of their time.
     let place = rank.saturating_sub(1).min(last);
     let (_, quantile, _) = errors.select_nth_unstable_by(place, f64::total_cmp);
     Some(*quantile)
 }
 
-/// Linear between the two nearest of `sorted`, which is not empty.
+/// Interpolates linearly between the two nearest values of `sorted`, which must not be empty.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let position = share * (sorted.len() - 1) as f64;
     let (low, high) = (
@@ -62,8 +62,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     low + (high - low) * position.fract()
 }
 
-/// Pearson's correlation of the ranks, equal values sharing their mean rank; 0 where one side
-/// does not vary.
+/// Pearson's correlation of the ranks, where equal values share their mean rank; 0 if one side does not vary.
 fn spearman(pairs: &[(f64, f64)]) -> f64 {
     let a = ranks(pairs.iter().map(|p| p.0));
     let b = ranks(pairs.iter().map(|p| p.1));

@@ -1,7 +1,6 @@
 //! Adam (Kingma and Ba 2015) with gradient clipping, in one pass over memory on the CPU.
 //!
-//! The library's own takes about fifteen passes, which at 3.7 million weights is as long as a
-//! third of a training step.
+//! The library's optimiser takes about fifteen passes, which for 3.7 million weights is a third of a training step.
 
 use burn::backend::Flex;
 use burn::backend::flex::FlexTensor;
@@ -19,11 +18,11 @@ pub struct Adam {
     pub epsilon: f32,
     /// The gradient of each weight tensor is scaled down to this norm.
     pub max_norm: f32,
-    /// Share of each matrix that a step at learning rate 1 takes away (Loshchilov and Hutter 2019).
+    /// Share of each matrix by which a step at learning rate 1 decays it (Loshchilov and Hutter 2019).
     pub weight_decay: f64,
 }
 
-/// Decaying means of the gradient and of its square, of one weight tensor.
+/// Decaying means of the gradient of one weight tensor, and of its square.
 #[derive(Clone, Debug)]
 pub struct Moments<const D: usize> {
     pub step: u32,
@@ -86,7 +85,7 @@ impl Optimizer for Adam {
     }
 }
 
-/// Factors of one step that all weights share.
+/// Factors of one step, which are the same for all weights.
 #[derive(Clone, Copy)]
 struct Factors {
     gradient: f32,
@@ -110,7 +109,7 @@ impl Adam {
         }
     }
 
-    /// The update from operations that every device has.
+    /// The update, composed of operations that every device supports.
     pub fn step_portable<const D: usize>(
         &self,
         learning_rate: f32,
@@ -184,7 +183,7 @@ impl Adam {
     }
 }
 
-/// Sixteen sums side by side, which the compiler can put into vector registers.
+/// Sixteen independent sums, which the compiler can put into vector registers.
 fn square_sum(values: &[f32]) -> f64 {
     let mut sums = [0f32; 16];
     let chunks = values.chunks_exact(sums.len());
@@ -197,11 +196,11 @@ fn square_sum(values: &[f32]) -> f64 {
     sums.iter().map(|&s| f64::from(s)).sum::<f64>() + f64::from(rest)
 }
 
-/// Whose storage is the values in order, and no more.
+/// A tensor whose storage contains exactly its values, in order.
 fn flex<const D: usize>(tensor: Tensor<D>) -> FlexTensor {
     let primitive = tensor.try_into_primitive::<Flex>();
     let primitive = primitive.expect("weights, moments and gradients share a device");
-    // The storage of a part of a longer tensor is that of the whole.
+    // A part of a longer tensor has the storage of the whole.
     let n_stored = primitive.bytes().len() / size_of::<f32>();
     if primitive.is_contiguous() && n_stored == primitive.layout().num_elements() {
         primitive

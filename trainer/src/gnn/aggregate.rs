@@ -1,7 +1,7 @@
 //! The operations over graphs: neighbour sums (PerfSAGE's eq. 2) and readouts.
 //!
-//! Neighbour sums and maxima exist twice: as one pass over memory on the CPU with its gradient written out, and as
-//! a composition of the library's own operations for any other device. Tests hold them equal.
+//! Neighbour sums and maxima are implemented twice: in one pass over memory on the CPU with an explicit gradient, and
+//! composed of the library's operations for any other device. Tests compare both.
 
 use std::sync::Arc;
 
@@ -17,24 +17,24 @@ use super::batch::{NodeLists, Topology};
 
 type CpuAutodiff = Autodiff<Flex>;
 
-/// Nodes per parallel task: enough work to pay for handing it over.
+/// Nodes per parallel task, enough to outweigh the cost of starting it.
 const NODES_PER_TASK: usize = 256;
 
-/// Whose rows are summed beside a node's own.
+/// The neighbours whose rows are summed for a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Neighbours {
-    /// One sum over all neighbours, whichever way the edge points (eq. 2).
+    /// One sum over all neighbours, in both directions of the edges (eq. 2).
     Together,
-    /// One over predecessors and one over successors.
+    /// One sum over predecessors and one over successors.
     Apart,
-    /// One over predecessors.
+    /// One sum over predecessors.
     Predecessors,
-    /// One over successors.
+    /// One sum over successors.
     Successors,
 }
 
 impl Neighbours {
-    /// For each sum, who is summed for a node, and for whose sums a node is read.
+    /// For each sum, the nodes that are summed for a node, and the nodes for whose sums it is read.
     fn lists(self, topology: &Topology) -> Vec<[&NodeLists; 2]> {
         let Topology {
             neighbours,
@@ -50,7 +50,7 @@ impl Neighbours {
         }
     }
 
-    /// `[n_nodes, 1]`: how many rows the first sum of each node adds up, 1 at least.
+    /// `[n_nodes, 1]`: number of rows in the first sum of each node, at least 1.
     pub fn n_summed(self, topology: &Topology, device: &Device) -> Tensor<2> {
         let [summed, _] = self.lists(topology)[0];
         let n_nodes = topology.n_nodes();
@@ -59,8 +59,7 @@ impl Neighbours {
     }
 }
 
-/// `[n_nodes, w]` → `[n_nodes, (1 + sums) w]`: each row followed by the sums of its neighbours'
-/// rows.
+/// `[n_nodes, w]` → `[n_nodes, (1 + sums) w]`: each row, followed by the sums of its neighbours' rows.
 pub fn concat_neighbour_sums(
     hidden: Tensor<2>,
     topology: &Arc<Topology>,
@@ -75,7 +74,7 @@ pub fn concat_neighbour_sums(
     }
 }
 
-/// [`concat_neighbour_sums`] from operations that every device has.
+/// [`concat_neighbour_sums`], composed of operations that every device supports.
 pub fn concat_neighbour_sums_portable(
     hidden: Tensor<2>,
     topology: &Topology,
@@ -110,7 +109,7 @@ pub fn mean_per_graph(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
     sum_per_graph(values, topology) / n_nodes
 }
 
-/// `[n_graphs, w]` → `[n_nodes, w]`: for each node the row of its graph.
+/// `[n_graphs, w]` → `[n_nodes, w]`: the row of each node's graph.
 pub fn at_nodes(values: Tensor<2>, topology: &Topology) -> Tensor<2> {
     let membership = topology.membership(&values.device()).clone();
     membership.transpose().matmul(values)
@@ -128,7 +127,7 @@ pub fn max_per_graph(hidden: Tensor<2>, topology: &Arc<Topology>) -> Tensor<2> {
     }
 }
 
-/// [`max_per_graph`] from operations that every device has: a padded gather. Expects graphs with nodes.
+/// [`max_per_graph`], composed of operations that every device supports: a padded gather. Every graph must have nodes.
 pub fn max_per_graph_portable(hidden: Tensor<2>, topology: &Topology) -> Tensor<2> {
     let [_, width] = hidden.dims();
     let device = hidden.device();
@@ -179,7 +178,7 @@ fn concat_forward(hidden: &FlexTensor, topology: &Topology, neighbours: Neighbou
     flex_tensor(out, n_nodes, width_out)
 }
 
-/// The gradient of a sum goes to everybody it was read from: a sum over the opposite lists.
+/// The gradient of a sum is passed to all rows that were read: a sum over the opposite lists.
 fn concat_backward(grad: &FlexTensor, topology: &Topology, neighbours: Neighbours) -> FlexTensor {
     let grad = grad.to_contiguous();
     let lists = neighbours.lists(topology);
@@ -207,7 +206,7 @@ fn concat_backward(grad: &FlexTensor, topology: &Topology, neighbours: Neighbour
     flex_tensor(out, n_nodes, width)
 }
 
-/// Maxima and, for each, the row that holds it.
+/// Maxima, each with the row that contains it.
 fn max_forward(hidden: &FlexTensor, topology: &Topology) -> (FlexTensor, Vec<u32>) {
     let hidden = hidden.to_contiguous();
     let (_, width) = rows_and_width(&hidden);

@@ -1,4 +1,4 @@
-//! Examples → [`Batch`]: several graphs side by side as one graph of separate parts.
+//! Examples → [`Batch`]: several graphs as separate parts of one graph.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ pub struct NodeLists {
 }
 
 impl NodeLists {
-    /// From pairs of a node and one of its list.
+    /// Built from pairs of a node and an entry of its list.
     fn new(n_nodes: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut offsets = vec![0u32; n_nodes + 1];
         let count = |(node, _): (u32, u32)| offsets[node as usize + 1] += 1;
@@ -47,8 +47,8 @@ impl NodeLists {
         self.nodes.is_empty()
     }
 
-    /// The pairs as index tensors, for devices that have no kernels of ours: what is read, and
-    /// whose list it is in. Made on first use and kept.
+    /// The pairs as two index tensors, for devices without our own kernels: the node that is read, and the node whose
+    /// list contains it. Made on first use and cached.
     pub fn indices(&self, device: &Device) -> &[Tensor<1, Int>; 2] {
         self.indices.get_or_init(|| {
             let n_nodes = self.offsets.len() - 1;
@@ -61,10 +61,10 @@ impl NodeLists {
     }
 }
 
-/// Who neighbours whom, and which rows belong to which graph.
+/// The neighbours of each node, and the rows of each graph.
 #[derive(Debug)]
 pub struct Topology {
-    /// Neighbours of each node, whichever way the edge points.
+    /// Neighbours of each node, in both directions of the edges.
     pub neighbours: NodeLists,
     pub predecessors: NodeLists,
     pub successors: NodeLists,
@@ -74,7 +74,7 @@ pub struct Topology {
     padded_rows: OnceLock<PaddedRows>,
 }
 
-/// Rows of every graph, as many for each.
+/// Rows of every graph, padded to the same number.
 #[derive(Debug)]
 pub struct PaddedRows {
     /// `[n_graphs * longest]`: rows of each graph, padded with `n_nodes`.
@@ -83,7 +83,7 @@ pub struct PaddedRows {
 }
 
 impl Topology {
-    /// From `edges` of writer and reader.
+    /// Built from `edges` of writer and reader.
     pub fn new(graph_offsets: Vec<u32>, edges: &[(u32, u32)]) -> Self {
         let n_nodes = graph_offsets.last().copied().unwrap_or(0) as usize;
         let forward = edges.iter().copied();
@@ -114,7 +114,7 @@ impl Topology {
             .map(|w| w[0] as usize..w[1] as usize)
     }
 
-    /// `[n_graphs, n_nodes]`: 1 where a node belongs to a graph. Made on first use and kept.
+    /// `[n_graphs, n_nodes]`: 1 if the node belongs to the graph. Made on first use and cached.
     pub fn membership(&self, device: &Device) -> &Tensor<2> {
         self.membership.get_or_init(|| {
             let shape = [self.n_graphs(), self.n_nodes()];
@@ -126,7 +126,7 @@ impl Topology {
         })
     }
 
-    /// Made on first use and kept.
+    /// Made on first use and cached.
     pub fn padded_rows(&self, device: &Device) -> &PaddedRows {
         self.padded_rows.get_or_init(|| {
             let longest = self.graphs().map(|rows| rows.len()).max().unwrap_or(0);
@@ -158,7 +158,7 @@ pub struct CategoryRows {
     pub features: Tensor<2>,
 }
 
-/// What one forward pass takes.
+/// The input of one forward pass.
 #[derive(Debug)]
 pub struct Batch {
     /// Present categories only, ascending.
@@ -166,20 +166,20 @@ pub struct Batch {
     /// `[n_nodes]`: row of each node in the concatenation of `categories`.
     pub row_of_node: Tensor<1, Int>,
     pub topology: Arc<Topology>,
-    /// `[n_nodes, N_AMOUNTS]`: of [`WholeGraph`](super::whole_graph::WholeGraph).
+    /// `[n_nodes, N_AMOUNTS]`: [`WholeGraph::shares`](super::whole_graph::WholeGraph::shares).
     pub shares: Tensor<2>,
-    /// `[n_graphs, N_GLOBALS]`, standardised: of the same.
+    /// `[n_graphs, N_GLOBALS]`: [`WholeGraph::globals`](super::whole_graph::WholeGraph::globals), standardised.
     pub globals: Tensor<2>,
-    /// `[n_nodes, n_outputs]`, natural units: what rules say, 0 where they do not.
+    /// `[n_nodes, n_outputs]` in natural units: the costs by the compiler's rules, 0 without rules.
     pub planned: Tensor<2>,
-    /// `[n_graphs, n_outputs]` natural units; 1 where there is no label.
+    /// `[n_graphs, n_outputs]` in natural units; 1 without a label.
     pub labels: Tensor<2>,
-    /// `[n_graphs, n_outputs]`: 1 where there is a label, else 0.
+    /// `[n_graphs, n_outputs]`: 1 with a label, 0 without.
     pub has_label: Tensor<2>,
-    /// `[n_nodes, n_outputs]`, as the two above, of single operators.
+    /// `[n_nodes, n_outputs]`: the same for labels of operators.
     pub operator_labels: Tensor<2>,
     pub has_operator_label: Tensor<2>,
-    /// `[n_nodes, n_outputs]`: the label of each node's graph, 1 where there is none.
+    /// `[n_nodes, n_outputs]`: the label of each node's graph; 1 without a label.
     pub graph_label_of_node: Tensor<2>,
 }
 
@@ -188,8 +188,8 @@ impl Batch {
         Self::with_categories(examples, &node_categories(examples), n_columns, device)
     }
 
-    /// As [`Batch::new`], with each category of each graph treated as unknown with probability
-    /// `rate`, so that index 0 learns to stand for operators that training never saw.
+    /// Like [`Batch::new`], but each category of each graph is treated as unknown with probability `rate`, so that
+    /// index 0 learns to represent operators that do not occur in training.
     pub fn with_dropout(
         examples: &[&Example],
         rate: f64,
@@ -294,7 +294,7 @@ fn gather_rows(rows: &[&[f32]], nodes: &[usize], n_columns: usize, device: &Devi
     Tensor::from_data(TensorData::new(values, [nodes.len(), n_columns]), device)
 }
 
-/// `[rows, width]`: the examples' rows, one example after another.
+/// `[rows, width]`: the rows of all examples, one example after the other.
 fn side_by_side(
     examples: &[&Example],
     width: usize,
@@ -319,7 +319,7 @@ fn topology(examples: &[&Example]) -> Topology {
     Topology::new(graph_offsets, &edges)
 }
 
-/// Rows of labels, and where there are any: NaN stands for none.
+/// Labels, and whether there is one; NaN in `rows` means that there is none.
 fn label_tensors(
     values: impl Iterator<Item = f32>,
     n_outputs: usize,

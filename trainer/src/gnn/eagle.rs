@@ -1,10 +1,10 @@
-//! The graph convolutions of Eagle, the latency predictor of BRP-NAS (NeurIPS 2020), by its
-//! published code, <https://github.com/SamsungLabs/eagle>.
+//! The graph convolutions of Eagle, the latency predictor of BRP-NAS (NeurIPS 2020), after its published code,
+//! <https://github.com/SamsungLabs/eagle>.
 //!
-//! Operator kinds, nothing else → rounds in which a node adds its successors' rows to its own, and a node
-//! above all others those of the whole graph → that node's row → one value per output. As there: rounds,
-//! layer norm, directions and readout. Different: the kinds are TFLite's, the graph's inputs and outputs are
-//! no nodes of their own, one network gives all outputs, and nothing is dropped out.
+//! The only input is the operator kind. In each round, a node adds its successors' rows to its own, and a global node
+//! adds the rows of the whole graph. The row of the global node gives one value per output. As in the original: rounds,
+//! layer norm, directions and readout. The differences: kinds are TFLite's, the graph's inputs and outputs are not
+//! nodes, one network gives all outputs, and there is no dropout.
 
 use burn::module::{Module, Param};
 use burn::nn::{LayerNorm, LayerNormConfig, Linear};
@@ -19,7 +19,7 @@ use super::shape::Shape;
 /// Graph convolutions, as in the released configuration.
 pub const N_LAYERS: usize = 4;
 
-/// Added to the variance of a row before it is divided by its root.
+/// Added to the variance of a row before its square root is taken.
 pub const NORM_EPSILON: f64 = 1e-5;
 
 /// All weights.
@@ -29,13 +29,12 @@ pub struct Eagle {
     pub output: Linear,
 }
 
-/// relu(norm(A X W + b)): A is 1 from a node to itself and its successors, and from the node above all
-/// others to everybody.
+/// relu(norm(A X W + b)). A is 1 from a node to itself and to its successors, and from the global node to all nodes.
 #[derive(Module, Debug)]
 pub struct Convolution {
     /// `[w, hidden]`.
     pub weight: Param<Tensor<2>>,
-    /// `[hidden]`: added once, however many rows were summed.
+    /// `[hidden]`: added once, independent of the number of summed rows.
     pub bias: Param<Tensor<1>>,
     pub norm: LayerNorm,
 }
@@ -77,7 +76,7 @@ impl Eagle {
     pub fn forward(&self, batch: &Batch) -> Tensor<2> {
         let topology = &batch.topology;
         let [n_kinds, _] = self.layers[0].weight.dims();
-        // The last kind is that of the node above all others.
+        // The last kind is that of the global node.
         let mut nodes = batch.kinds(n_kinds);
         let device = nodes.device();
         let others = Tensor::zeros([topology.n_graphs(), n_kinds - 1], &device);

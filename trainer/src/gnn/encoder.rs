@@ -1,4 +1,4 @@
-//! Eq. 1 of PerfSAGE: the category-dependent first layer that every network here begins with.
+//! Eq. 1 of PerfSAGE: the first layer of each network, whose weights depend on the operator category.
 
 use burn::module::{Initializer, Module, Param};
 use burn::nn::{Linear, LinearConfig};
@@ -7,7 +7,7 @@ use burn::tensor::{Device, Distribution, Tensor};
 use super::batch::Batch;
 use super::shape::Shape;
 
-/// Each node through the layer of its own operator category.
+/// Applies the layer of its operator category to each node.
 #[derive(Module, Debug)]
 pub struct CategoryEncoder {
     /// `E_cat` of eq. 1: `[n_categories, embedding]`.
@@ -28,7 +28,7 @@ impl CategoryEncoder {
         }
     }
 
-    /// That of a category.
+    /// The layer of a category.
     pub fn layer(&self, category: usize) -> &Linear {
         &self.layers[category.min(self.layers.len() - 1)]
     }

@@ -1,5 +1,5 @@
-//! What a batch asks of the weights: the gradient of its loss, or that of PCGrad (Yu et al. 2020), where
-//! tasks do not pull against each other.
+//! The gradient of a batch: that of its loss, or that of PCGrad (Yu et al. 2020), which removes conflicts between
+//! tasks.
 
 use burn::module::{Module, ModuleVisitor, Param, ParamId};
 use burn::optim::GradientsParams;
@@ -13,17 +13,18 @@ use super::loss::Objective;
 use super::network::Network;
 use super::prepare::Scaling;
 
-/// How the outputs' demands on the weights that they share become one.
+/// The way in which the gradients of the outputs are combined for weights that they share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gradients {
     /// The gradient of the loss over all outputs.
     Summed,
-    /// A gradient for each metric, without what is against another's: a pass over the batch for each.
+    /// A gradient for each metric, without the components that conflict with another metric's. It takes one pass over
+    /// the batch for each metric.
     Pcgrad,
 }
 
-/// Of one batch.
+/// The gradient of one batch.
 pub struct Demand {
     pub loss: f32,
     pub gradients: GradientsParams,
@@ -39,11 +40,10 @@ pub fn summed(model: &Network, batch: &Batch, objective: &Objective, scaling: &S
     }
 }
 
-/// The mean over `tasks`, each a scaling in which the task's labels alone count
-/// ([`Scaling::of_outputs`]): of their gradients in [`Network::heads`], of those
-/// [without conflicts](without_conflicts) in all weights that they share. Where nothing conflicts, tasks
-/// have as many outputs each and graphs all their labels, that is the gradient of the loss. A forward and a
-/// backward pass for each task.
+/// The mean over `tasks`, each a scaling in which only the task's labels count ([`Scaling::of_outputs`]). For weights
+/// in [`Network::heads`] it is the mean of their gradients, for all shared weights the mean of their gradients [without
+/// conflicts](without_conflicts). It equals the gradient of the loss if nothing conflicts, all tasks have the same
+/// number of outputs, and graphs have all labels. It takes a forward and a backward pass for each task.
 pub fn pcgrad(
     model: &Network,
     batch: &Batch,
@@ -76,8 +76,8 @@ pub fn pcgrad(
     }
 }
 
-/// Algorithm 1 of the paper, over one vector for each task: from each, in random order, its part against
-/// another's is taken. The mean of what is left.
+/// Algorithm 1 of the paper, with one vector for each task: removes from each vector, in random order, the components
+/// that oppose another one, and returns the mean.
 pub fn without_conflicts(tasks: &[Tensor<1>], rng: &mut impl Rng) -> Tensor<1> {
     let squares: Vec<f32> = tasks.iter().map(|task| product(task, task)).collect();
     let mut left = |own: usize| {
@@ -100,7 +100,7 @@ fn product(a: &Tensor<1>, b: &Tensor<1>) -> f32 {
     (a.clone() * b.clone()).sum().into_scalar()
 }
 
-/// The gradients of all weights but the heads', one after another; 0 for a weight without one.
+/// The gradients of all weights except the heads, concatenated; 0 for a weight without a gradient.
 fn joined(model: &Network, gradients: &GradientsParams, heads: &[ParamId]) -> Tensor<1> {
     let mut join = Join {
         gradients,
@@ -128,13 +128,13 @@ impl ModuleVisitor for Join<'_> {
     }
 }
 
-/// Makes one gradient of the tasks' for every weight that any of them has one of.
+/// Combines the gradients of the tasks into one for each weight that has a gradient in any of them.
 struct Means<'g> {
     tasks: &'g [GradientsParams],
     heads: &'g [ParamId],
-    /// Of all weights but the heads'.
+    /// Mean gradient of all weights except the heads.
     shared: Tensor<1>,
-    /// How much of `shared` belongs to weights that were visited.
+    /// Number of values of `shared` whose weights were visited.
     n_read: usize,
     gradients: GradientsParams,
 }

@@ -1,4 +1,4 @@
-//! What training makes small.
+//! The losses of the training.
 
 use burn::tensor::Tensor;
 
@@ -6,17 +6,16 @@ use super::batch::Batch;
 use super::network::Outputs;
 use super::prepare::{Readout, Scaling, row};
 
-/// Beyond this many standard deviations of the logarithm an error counts linearly.
+/// Errors beyond this number of standard deviations of the logarithm count linearly.
 const HUBER_DELTA: f32 = 0.1;
 
-/// Operators count by their own cost down to this share of a sum; below, by the share.
+/// For outputs that are sums, an operator whose share of the sum is smaller than this counts with this share.
 const SUM_FLOOR: f32 = 0.005;
-/// The same of a maximum: an operator far from the peak never becomes it.
+/// The same for outputs that are maxima, because an operator far below the maximum never becomes it.
 const MAX_FLOOR: f32 = 0.05;
 
-/// PerfSAGE's eq. 4: relative error plus `alpha` times the absolute error in units of each
-/// output's mean label, so that both terms weigh alike at `alpha` 1. Weighted mean over the labels of
-/// the batch.
+/// PerfSAGE's eq. 4: relative error plus `alpha` times the absolute error in units of each output's mean label, so that
+/// both terms have the same weight if `alpha` is 1. Weighted mean over the labels of the batch.
 pub fn hybrid(standardised: Tensor<2>, batch: &Batch, scaling: &Scaling, alpha: f32) -> Tensor<1> {
     let device = standardised.device();
     let estimates = scaling.log_labels.restore(standardised).exp();
@@ -25,8 +24,8 @@ pub fn hybrid(standardised: Tensor<2>, batch: &Batch, scaling: &Scaling, alpha: 
     mean_over(absolute * units, label_weights(batch, scaling))
 }
 
-/// Huber's loss of the standardised logarithms: the gradient of an estimate that is off by a
-/// factor of 100 is no larger than that of one off by 2.
+/// Huber's loss of the standardised logarithms, so that the gradient of an estimate that is off by a factor of 100 is
+/// not larger than that of one off by 2.
 pub fn log_huber(standardised: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tensor<1> {
     let labels = scaling.log_labels.standardise(batch.labels.clone().log());
     mean_over(
@@ -35,8 +34,8 @@ pub fn log_huber(standardised: Tensor<2>, batch: &Batch, scaling: &Scaling) -> T
     )
 }
 
-/// Huber's loss of the logarithms of the operators' estimates, each with a floor that is a share of
-/// its graph's label: the mean over the operators that have a label, of outputs whose labels have a weight.
+/// Huber's loss of the logarithms of the operators' estimates, each with a floor that is a share of its graph's label.
+/// Mean over the operators that have a label, for outputs whose labels have a weight.
 pub fn operators(estimates: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tensor<1> {
     let floor = |readout: &Readout| match readout {
         Readout::Sum => SUM_FLOOR,
@@ -60,15 +59,14 @@ fn huber(error: Tensor<2>) -> Tensor<2> {
     near.clone() * (error - near * 0.5) / HUBER_DELTA
 }
 
-/// Of the loss of a first pass's operators, beside those of the second: enough to make them
-/// estimates.
+/// Weight of the operator loss of the first pass relative to the second: enough to make its results estimates.
 const FIRST_PASS_WEIGHT: f32 = 0.5;
 
-/// How a network is taught.
+/// The loss of a network's training.
 pub struct Objective {
-    /// Of [`hybrid`]; `None` takes [`log_huber`] in its place.
+    /// The weight in [`hybrid`]; `None` for [`log_huber`] instead.
     pub alpha: Option<f32>,
-    /// Weight of [`operators`] beside the graphs' loss.
+    /// Weight of [`operators`] relative to the graphs' loss.
     pub operator_weight: f32,
 }
 
@@ -94,12 +92,12 @@ impl Objective {
     }
 }
 
-/// 0 where there is no label.
+/// Weights of labels; 0 without a label.
 fn label_weights(batch: &Batch, scaling: &Scaling) -> Tensor<2> {
     batch.has_label.clone() * row(&scaling.label_weights, &batch.has_label.device())
 }
 
-/// Weighted mean of the losses; 0 where nothing has a weight.
+/// Weighted mean of the losses; 0 if all weights are 0.
 fn mean_over(losses: Tensor<2>, weights: Tensor<2>) -> Tensor<1> {
     (losses * weights.clone()).sum() / weights.sum().clamp_min(1.0)
 }

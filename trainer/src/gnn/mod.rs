@@ -1,10 +1,10 @@
 //! Graph networks from operators to estimates.
 //!
-//! [`prepare`] features → scaled graphs, [`batch`] graphs → tensors, [`aggregate`] operations over
-//! graphs, [`perfsage`] and [`per_operator`] the architectures (both begin with [`encoder`]), [`sage`],
-//! [`seernet`] and [`eagle`] those of peers to compare with, [`network`] what they have in common,
-//! [`gradients`] what a batch asks of their weights. One network estimates every target and metric, where
-//! PerfSAGE's paper trains one for each: the browser downloads it once.
+//! [`prepare`] scales features into graphs, [`batch`] turns graphs into tensors, [`aggregate`] contains operations over
+//! graphs, [`perfsage`] and [`per_operator`] are the architectures, which both begin with [`encoder`], [`sage`],
+//! [`seernet`] and [`eagle`] are published architectures for comparison, [`network`] is their common interface, and
+//! [`gradients`] computes gradients of a batch. One network estimates all targets and metrics, so that the browser
+//! downloads it once; PerfSAGE's paper trains one network for each.
 
 pub mod adam;
 pub mod aggregate;

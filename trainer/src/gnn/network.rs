@@ -1,4 +1,4 @@
-//! The architectures behind one interface: what training, measuring and exporting hold.
+//! The common interface of all architectures, for training, measuring and exporting.
 
 use burn::module::{Module, ModuleMapper, Param, ParamId};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -25,18 +25,18 @@ pub enum Network {
     Eagle(Eagle),
 }
 
-/// What a network says of a batch.
+/// The outputs of a network for a batch.
 pub struct Outputs {
     /// `[n_graphs, n_outputs]`: standardised logarithms of the estimates.
     pub standardised: Tensor<2>,
-    /// `[n_nodes, n_outputs]`, natural units, where the network estimates operators.
+    /// `[n_nodes, n_outputs]` in natural units, if the network estimates operators.
     pub operators: Option<Tensor<2>>,
-    /// The same as a first pass had them, for networks of two passes.
+    /// The same after the first pass, for networks with two passes.
     pub first_operators: Option<Tensor<2>>,
 }
 
 impl Outputs {
-    /// Of a network that does not estimate operators.
+    /// The outputs of a network that does not estimate operators.
     fn of_graphs(standardised: Tensor<2>) -> Self {
         Self {
             standardised,
@@ -77,7 +77,7 @@ impl Network {
         }
     }
 
-    /// The weights that belong to one output each: those of the last layer, where there is one.
+    /// The weights that affect one output only: those of the last layer, if there is one.
     pub fn heads(&self) -> Vec<ParamId> {
         let layer = match self {
             Self::PerfSage(network) => &network.output,
@@ -90,7 +90,7 @@ impl Network {
         bias.chain([layer.weight.id]).collect()
     }
 
-    /// Every weight rounded as the exported file keeps it, see [`stored`].
+    /// Rounds every weight as in the exported file, see [`stored`].
     pub fn as_stored(self) -> Self {
         self.map(&mut RoundAsStored)
     }
@@ -125,6 +125,6 @@ pub fn stored(weight: f32) -> f16 {
     let bits = f16::from_f32(weight).to_bits();
     let is_odd = (bits >> dropped) & 1;
     let below_half = (1 << (dropped - 1)) - 1;
-    // Carrying into the exponent is what rounding up to the next power of two means.
+    // A carry into the exponent is the correct rounding to the next power of two.
     f16::from_bits(bits.saturating_add(below_half + is_odd) >> dropped << dropped)
 }

@@ -1,12 +1,12 @@
-//! A network that estimates every operator's own cost and adds them up: an estimate that says
-//! where it comes from.
+//! A network that estimates the cost of each operator and adds these costs up, so that an estimate can be attributed to
+//! operators.
 //!
-//! Each operator's cost is what rules say, as far as a gate lets it through, and a sum of power laws
-//! of its features, as work, bytes moved and buffers are (a set for each category), gates and laws
-//! with corrections that the operator's surroundings make, learned by message passing. A gate that is
-//! all open or shut adds no error of its own: where the rules hold, so do the estimates. That happens twice: what a compiler decides for one operator follows from what
-//! others cost, so the second pass sees the estimates of the first. Totals are sums over operators,
-//! or their maximum where a metric is a peak.
+//! The cost of an operator is the cost by the compiler's rules, multiplied by a gate, plus a sum of power laws of its
+//! features, as for multiply-accumulates, bytes moved and buffers; each category has its own set. Message passing
+//! corrects gates and laws by the operator's surroundings. A gate that is fully open or closed adds no error, so that
+//! estimates are exact where the rules are. This happens twice: the decision of a compiler about one operator depends
+//! on the costs of others, so the second pass has the estimates of the first as input. Totals are sums over operators,
+//! or their maximum if the metric is a peak.
 
 use burn::module::{Module, Param};
 use burn::nn::Linear;
@@ -19,23 +19,23 @@ use super::encoder::{CategoryEncoder, linear, message_layer};
 use super::prepare::{Readout, Scaling, row};
 use super::shape::Shape;
 
-/// Rounds of message passing of the two passes. What an operator costs depends on who fetches
-/// weights beside it and what it is fused with, which is near by.
+/// Rounds of message passing in the two passes. The cost of an operator depends on operators near by, whose weights are
+/// fetched at the same time or with which it is fused.
 pub const N_LAYERS: [usize; 2] = [4, 3];
 
-/// Power laws of each output. The memory in use, for example, is feature maps, the operator's own
-/// weights and those fetched for its successor.
+/// Power laws of each output. Memory in use, for example, consists of feature maps, the operator's own weights and
+/// those fetched for its successor.
 pub const N_TERMS: usize = 3;
 
-/// At first, the gates are nearly open, and power laws add little.
+/// Initially the gates are nearly open, and power laws add little.
 const FIRST_GATE: f32 = 3.0;
 const FIRST_LAW: f32 = -1.5;
 
-/// Of a node's own row, its predecessors' and its successors' sums: each round adds to the rows
-/// instead of replacing them, so it starts small.
+/// Gains of a node's own row, of the sum over its predecessors, and of that over its successors. Each round adds to the
+/// rows instead of replacing them, so it starts with small values.
 const GAINS: [f64; 3] = [0.5, 0.25, 0.25];
 
-/// Standardised logarithms beyond this are cut off: e to the power of more is no cost of anything.
+/// Limit of standardised logarithms: e to the power of more is not a realistic cost.
 pub const MAX_LOG_DEVIATIONS: f32 = 12.0;
 
 /// All weights.
@@ -46,12 +46,12 @@ pub struct PerOperator {
     /// own ‖ sum over predecessors ‖ sum over successors → what the round adds.
     pub layers: Vec<Linear>,
     pub first: Corrections,
-    /// Rows ‖ the first pass's estimates → what they add to the rows.
+    /// Rows ‖ the first pass's estimates → an addition to the rows.
     pub second_look: Linear,
     pub second: Corrections,
 }
 
-/// A node's row → what is added to the logarithms of its power laws and to its gates.
+/// A node's row → additions to the logarithms of its power laws and to its gates.
 #[derive(Module, Debug)]
 pub struct Corrections {
     pub head: Linear,
@@ -71,14 +71,14 @@ impl Corrections {
     }
 }
 
-/// What the network says of a batch.
+/// The outputs of the network for a batch.
 pub struct PerOperatorOutputs {
-    /// `[n_nodes, n_outputs]`, natural units, positive. Ceilings are not applied: an estimate above
-    /// one could not be taught any more.
+    /// `[n_nodes, n_outputs]` in natural units, positive. Ceilings are not applied, because an estimate above a ceiling
+    /// would have no gradient.
     pub operators: Tensor<2>,
     /// The same after the first pass.
     pub first_operators: Tensor<2>,
-    /// `[n_graphs, n_outputs]`, natural units, positive, of operators below the ceilings.
+    /// `[n_graphs, n_outputs]` in natural units, positive, with operators limited to the ceilings.
     pub graphs: Tensor<2>,
 }
 
@@ -163,7 +163,7 @@ fn add_up(scores: Tensor<2>, batch: &Batch, scaling: &Scaling) -> Tensor<2> {
     (0..N_TERMS).fold(planned, |sum, k| sum + term(k))
 }
 
-/// Sums and maxima over each graph's operators, as each output asks.
+/// The sum or the maximum over each graph's operators, depending on the output.
 fn read_out(operators: Tensor<2>, batch: &Batch, readouts: &[Readout]) -> Tensor<2> {
     let device = operators.device();
     let sums = sum_per_graph(operators.clone(), &batch.topology);

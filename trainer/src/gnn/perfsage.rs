@@ -16,7 +16,7 @@ pub const N_LAYERS: usize = 8;
 /// Wide layers after the readout, as in the paper.
 pub const N_HEAD_LAYERS: usize = 4;
 
-/// Of a node's own row and of the neighbours' sum: a node has about two neighbours, whose sum would
+/// Gains of a node's own row and of the sum of its neighbours. A node has about two neighbours, whose sum would
 /// otherwise grow with every layer.
 const GAINS: [f64; 2] = [1.0, 0.5];
 

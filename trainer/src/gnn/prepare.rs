@@ -7,14 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::whole_graph::{Columns, N_GLOBALS, WholeGraph, amount};
 
-/// Standardised columns are cut off here, so that a graph unlike any in training cannot drive
-/// the network to infinity.
+/// Standardised columns are limited to this, so that a graph unlike any in training cannot lead to infinite values.
 pub const MAX_DEVIATIONS: f32 = 10.0;
 
 /// A column that varies less than this in training is ignored.
 const MIN_STD: f32 = 1e-6;
 
-/// The operator kinds that have weights of their own. Index 0 stands for every other.
+/// The operator kinds that have their own weights. Index 0 represents all others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Vocabulary {
     /// `BuiltinOperator` number of each index; entry 0 is -1.
@@ -22,7 +21,7 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Every kind that occurs in `graphs`, ascending.
+    /// All kinds that occur in `graphs`, ascending.
     pub fn fit<'a>(graphs: impl Iterator<Item = &'a Features>) -> Self {
         let mut codes: Vec<i32> = graphs.flat_map(|g| g.categories.iter().copied()).collect();
         codes.push(-1);
@@ -57,7 +56,7 @@ pub(super) fn row(values: &[f32], device: &Device) -> Tensor<2> {
 }
 
 impl Standard {
-    /// Over rows of `n_columns` values; NaN entries do not count.
+    /// Fits to rows of `n_columns` values; NaN entries do not count.
     pub fn fit<'a>(n_columns: usize, rows: impl Iterator<Item = &'a [f32]>) -> Self {
         let mut count = vec![0f64; n_columns];
         let mut sum = vec![0f64; n_columns];
@@ -85,7 +84,7 @@ impl Standard {
         }
     }
 
-    /// With the columns of `other` where this one's did not vary.
+    /// Replaces columns that do not vary by those of `other`.
     fn or(self, other: &Self) -> Self {
         let varies: Vec<bool> = self.std.iter().map(|&std| std >= MIN_STD).collect();
         let choose = |own: Vec<f32>, other: &[f32]| {
@@ -100,7 +99,7 @@ impl Standard {
         }
     }
 
-    /// Takes columns for such that did not vary in training.
+    /// Treats columns as if they did not vary in training.
     pub fn hide(&mut self, columns: &[usize]) {
         columns.iter().for_each(|&column| self.std[column] = 0.0);
     }
@@ -117,8 +116,8 @@ impl Standard {
         deviations * row(&self.std, &device) + row(&self.mean, &device)
     }
 
-    /// Row-major rows as deviations from the mean, none beyond [`MAX_DEVIATIONS`]; 0 in a column that
-    /// did not vary in training.
+    /// Rows of deviations from the mean in row-major order, limited to [`MAX_DEVIATIONS`]; 0 in a column that did not
+    /// vary in training.
     fn scaled(&self, rows: &[f32]) -> Vec<f32> {
         let inverse_std = self.inverse_std();
         let scale = |(column, value): (usize, &f32)| {
@@ -137,7 +136,7 @@ impl Standard {
     }
 }
 
-/// How a graph's estimate follows from its operators'.
+/// The way in which a graph's estimate follows from its operators' estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Readout {
@@ -145,28 +144,28 @@ pub enum Readout {
     Max,
 }
 
-/// What is known of each output before training.
+/// The properties of each output that are known before training.
 #[derive(Clone, Debug)]
 pub struct OutputRules {
     pub readouts: Vec<Readout>,
-    /// What no operator's estimate exceeds.
+    /// Upper limit of an operator's estimate.
     pub ceilings: Vec<f32>,
-    /// Column of the features in which rules say what each operator costs, as the logarithm of 1 more;
-    /// none where there are no rules.
+    /// Column of the features with the cost of each operator by the compiler's rules, as ln(1 + x); `None` without
+    /// rules.
     pub planned_columns: Vec<Option<usize>>,
 }
 
-/// What rules say of an output.
+/// The costs of an output by the compiler's rules.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Of the features.
+    /// Index of the feature column.
     pub column: usize,
-    /// Natural units of the output in one of the column.
+    /// Natural units of the output per unit of the column.
     pub unit: f32,
 }
 
 impl Plan {
-    /// The unit is the median over the operators that have both.
+    /// The unit is the median over the operators that have both values.
     fn fit(
         n_columns: usize,
         column: usize,
@@ -191,40 +190,40 @@ impl Plan {
         Self { column, unit }
     }
 
-    /// Of an operator with such features.
+    /// The cost of an operator with these features.
     fn cost(&self, row: &[f32]) -> f32 {
         amount(row[self.column]) * self.unit
     }
 }
 
-/// Constants of the training graphs that belong to the network.
+/// Constants that are fitted to the training graphs and belong to the network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
     pub columns: Columns,
     pub vocabulary: Vocabulary,
     pub features: Standard,
-    /// Of [`WholeGraph::globals`].
+    /// Scaling of [`WholeGraph::globals`].
     pub globals: Standard,
-    /// Of the logarithm of the labels.
+    /// Scaling of the logarithms of the labels.
     pub log_labels: Standard,
-    /// Of the logarithm of the operators' labels that are not 0.
+    /// Scaling of the logarithms of the operators' labels that are not 0.
     pub operator_logs: Standard,
-    /// Of each output.
+    /// By output.
     pub readouts: Vec<Readout>,
-    /// What no operator's estimate exceeds, of each output: the size of the memory, for example.
+    /// By output, the upper limit of an operator's estimate, for example the size of the memory.
     pub ceilings: Vec<f32>,
-    /// What rules say of each output, where there are any.
+    /// By output, the costs by the compiler's rules; `None` without rules.
     pub plans: Vec<Option<Plan>>,
-    /// Mean label of each output: the unit of the loss's absolute term.
+    /// By output, the mean label: the unit of the loss's absolute term.
     pub mean_label: Vec<f32>,
-    /// Weight of a graph's label in the loss, of each output: more where few graphs have one.
+    /// By output, the weight of a graph's label in the loss; larger if few graphs have one.
     pub label_weights: Vec<f32>,
 }
 
-/// A label of a target that few graphs were labelled for counts at most as much as so many others.
+/// Maximum weight of a label of a target for which few graphs were labelled.
 const MAX_LABEL_WEIGHT: f32 = 8.0;
 
-/// 1 for the outputs with the most labels.
+/// Weights by output; 1 for the outputs with the most labels.
 fn label_weights(rows: &[Vec<f32>], n_outputs: usize) -> Vec<f32> {
     let count = |output: usize| rows.iter().filter(|row| !row[output].is_nan()).count();
     let counts: Vec<f32> = (0..n_outputs).map(|output| count(output) as f32).collect();
@@ -233,17 +232,17 @@ fn label_weights(rows: &[Vec<f32>], n_outputs: usize) -> Vec<f32> {
     counts.into_iter().map(weight).collect()
 }
 
-/// Labels of a graph in natural units; NaN where there is none.
+/// Labels of a graph in natural units; NaN without a label.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Labels {
-    /// One per output.
+    /// By output.
     pub graph: Vec<f32>,
-    /// Row-major `[n_nodes, n_outputs]`: what each operator adds to the graph's, or holds of it.
+    /// Row-major `[n_nodes, n_outputs]`: each operator's part of the graph's label, or the memory that it uses.
     pub operators: Vec<f32>,
 }
 
 impl Labels {
-    /// Of a graph that has none.
+    /// The labels of a graph without labels.
     pub fn none(n_nodes: usize, n_outputs: usize) -> Self {
         Self {
             graph: vec![f32::NAN; n_outputs],
@@ -253,8 +252,7 @@ impl Labels {
 }
 
 impl Scaling {
-    /// Fits to the training graphs. All labels of graphs must be positive or NaN, those of
-    /// operators not negative or NaN.
+    /// Fits to the training graphs. Labels of graphs must be positive or NaN, labels of operators not negative or NaN.
     pub fn fit(columns: Columns, rules: OutputRules, graphs: &[(&Features, &Labels)]) -> Self {
         let n_outputs = rules.readouts.len();
         let n_columns = columns.n;
@@ -269,7 +267,7 @@ impl Scaling {
             n_outputs,
             graphs.iter().map(|(_, labels)| labels.graph.as_slice()),
         );
-        // A logarithm of 0 would be no number to average.
+        // The logarithm of 0 cannot be averaged.
         let log = |&y: &f32| if y > 0.0 { y.ln() } else { f32::NAN };
         let operator_logs: Vec<f32> = graphs
             .iter()
@@ -295,8 +293,8 @@ impl Scaling {
             vocabulary: Vocabulary::fit(graphs.iter().map(|(f, _)| *f)),
             features: Standard::fit(n_columns, rows),
             globals: Standard::fit(N_GLOBALS, globals.iter().map(Vec::as_slice)),
-            // Outputs without labels of operators are taught by the graphs' alone, and begin with even
-            // parts of them.
+            // Outputs without labels of operators are trained on the graphs' labels only, and start with even parts of
+            // them.
             operator_logs: operator_logs.or(&even),
             label_weights: label_weights(&logs, n_outputs),
             log_labels,
@@ -324,7 +322,7 @@ impl Scaling {
         self.mean_label.len()
     }
 
-    /// A graph as the network takes it.
+    /// The input of the network for a graph.
     pub fn example(&self, features: &Features, labels: &Labels) -> Example {
         let rows = features.nodes.chunks_exact(self.n_columns());
         let whole = WholeGraph::of(features, &self.columns);
@@ -347,7 +345,7 @@ impl Scaling {
         }
     }
 
-    /// With a loss in which the labels of these outputs alone count.
+    /// The same scaling with a loss in which only labels of these outputs count.
     pub fn of_outputs(&self, outputs: &[usize]) -> Self {
         let mut scaling = self.clone();
         let weights = scaling.label_weights.iter_mut().enumerate();
@@ -357,13 +355,13 @@ impl Scaling {
         scaling
     }
 
-    /// What rules say that an operator with such features costs, of each output; 0 where they do not.
+    /// By output, the cost of an operator with these features by the compiler's rules; 0 without rules.
     fn planned(&self, row: &[f32]) -> impl Iterator<Item = f32> {
         let plans = self.plans.iter();
         plans.map(|plan| plan.map_or(0.0, |plan| plan.cost(row)))
     }
 
-    /// The network's output of one graph in natural units.
+    /// The estimate of one graph in natural units, from the network's output.
     pub fn estimate(&self, output: usize, standardised: f32) -> f32 {
         (self.log_labels.mean[output] + self.log_labels.std[output] * standardised).exp()
     }
@@ -376,15 +374,15 @@ pub struct Example {
     pub categories: Vec<usize>,
     /// Row-major `[n_nodes, n_columns]`, standardised.
     pub nodes: Vec<f32>,
-    /// Its globals standardised.
+    /// Its globals are standardised.
     pub whole: WholeGraph,
-    /// Row-major `[n_nodes, n_outputs]`, natural units: what rules say, 0 where they do not.
+    /// Row-major `[n_nodes, n_outputs]` in natural units: costs by the compiler's rules, 0 without rules.
     pub planned: Vec<f32>,
     pub edge_src: Vec<u32>,
     pub edge_dst: Vec<u32>,
-    /// One per output, natural units; NaN where there is none.
+    /// By output, in natural units; NaN without a label.
     pub labels: Vec<f32>,
-    /// Row-major `[n_nodes, n_outputs]`, as the labels.
+    /// Row-major `[n_nodes, n_outputs]`, like the labels.
     pub operator_labels: Vec<f32>,
 }
 

@@ -1,11 +1,10 @@
-//! GraphSAGE networks with features of the whole graph beside: DIPPM (Euro-Par 2023) and NNLP of NNLQP
-//! (ICPP 2022), by their published code, <https://github.com/karthickai/dippm> and
-//! <https://github.com/ModelTC/NNLQP>.
+//! GraphSAGE networks with additional features of the whole graph: DIPPM (Euro-Par 2023) and NNLP of NNLQP (ICPP 2022),
+//! after their published code, <https://github.com/karthickai/dippm> and <https://github.com/ModelTC/NNLQP>.
 //!
-//! Operator kind and features → rounds of mean aggregation, each row then of length 1 → sum over nodes ‖
-//! features of the graph → dense layers → one value per output. As there: rounds, directions, readout and
-//! dense layers. Different, so that the networks here are compared and not their inputs: the feature
-//! table and the standardised log outputs of the others, their loss, and no dropout.
+//! Operator kind and features → rounds of mean aggregation, after each of which rows are normalised to length 1 → sum
+//! over nodes ‖ features of the graph → dense layers → one value per output. As in the originals: rounds, directions,
+//! readout and dense layers. The differences, so that networks are compared and not their inputs: the feature table,
+//! the standardised log outputs and the loss are those of the other networks, and there is no dropout.
 
 use burn::module::Module;
 use burn::nn::Linear;
@@ -17,7 +16,7 @@ use super::batch::Batch;
 use super::encoder::linear;
 use super::shape::Shape;
 
-/// Added to the square of a row's length before it is divided by it: a row of zeros stays one.
+/// Added to the square of a row's length before the row is divided by it, so that a row of zeros stays zero.
 pub const LENGTH_EPSILON: f32 = 1e-12;
 
 /// Shape of a network of this kind.
@@ -89,8 +88,8 @@ impl Sage {
         }
         let parts = vec![
             sum_per_graph(hidden, topology),
-            // The largest of the running sums are the graph's totals, as DIPPM's and NNLP's features of
-            // the whole graph are.
+            // The maxima of the running sums are the graph's totals, which DIPPM and NNLP use as features of the whole
+            // graph.
             max_per_graph(features, topology),
             (sum_per_graph(kinds, topology) + 1.0).log(),
         ];

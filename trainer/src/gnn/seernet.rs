@@ -80,7 +80,7 @@ impl Mlp {
 /// A mean over each graph's nodes, weighted by the softmax of their scores.
 #[derive(Module, Debug)]
 pub struct Attention {
-    /// `[hidden, 1]`: a bias would leave the softmax as it is.
+    /// `[hidden, 1]`, without a bias, which would not change the softmax.
     pub score: Param<Tensor<2>>,
 }
 
@@ -95,7 +95,7 @@ impl Attention {
     fn pool(&self, nodes: Tensor<2>, batch: &Batch) -> Tensor<2> {
         let topology = &batch.topology;
         let scores = nodes.clone().matmul(self.score.val());
-        // The softmax is the same with any number taken off all scores of a graph.
+        // The softmax does not change if the same number is subtracted from all scores of a graph.
         let largest = max_per_graph(scores.clone().detach(), topology);
         let weights = (scores - at_nodes(largest, topology)).exp();
         let sums = sum_per_graph(nodes * weights.clone(), topology);
@@ -106,11 +106,11 @@ impl Attention {
 /// Rows of a batch between blocks, each `hidden` wide.
 struct Rows {
     nodes: Tensor<2>,
-    /// None where no graph of the batch has an edge.
+    /// `None` if no graph of the batch has an edge.
     edges: Option<Tensor<2>>,
     /// Of the graphs.
     graphs: Tensor<2>,
-    /// Likewise, what attention pooled.
+    /// The result of the attention for each graph.
     pooled: Tensor<2>,
 }
 
@@ -219,7 +219,7 @@ struct Ends {
     readers: Tensor<1, Int>,
 }
 
-/// None where there is no edge.
+/// `None` if there is no edge.
 fn ends(topology: &Topology, device: &Device) -> Option<Ends> {
     if topology.predecessors.is_empty() {
         return None;
@@ -229,7 +229,7 @@ fn ends(topology: &Topology, device: &Device) -> Option<Ends> {
 }
 
 impl Ends {
-    /// `[n_edges, w]` → `[n_nodes, w]`: mean over the edges that a node reads, 0 where it reads none.
+    /// `[n_edges, w]` → `[n_nodes, w]`: mean over the edges that a node reads, 0 if it reads none.
     fn mean_at_readers(&self, edges: Tensor<2>, topology: &Topology) -> Tensor<2> {
         let device = edges.device();
         let [_, width] = edges.dims();

@@ -1,8 +1,8 @@
-//! Which network, and how large.
+//! The architecture of a network, and its sizes.
 
 use serde::{Deserialize, Serialize};
 
-/// Which network to train.
+/// The architecture of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Architecture {
@@ -21,7 +21,7 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// As the command line takes it.
+    /// Its name on the command line.
     pub fn id(self) -> &'static str {
         match self {
             Self::Perfsage => "perfsage",
@@ -45,7 +45,7 @@ pub struct Shape {
     pub n_outputs: usize,
     pub embedding: usize,
     pub hidden: usize,
-    /// Width of the layers after the readout, where there are any.
+    /// Width of the layers after the readout, if there are any.
     pub head: usize,
     /// Blocks of `seernet`.
     pub blocks: usize,

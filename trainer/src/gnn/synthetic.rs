@@ -1,4 +1,4 @@
-//! Random graphs, for tests and for measuring speed. They mean nothing.
+//! Random graphs without meaning, for tests and for measurements of speed.
 
 use litecast::learned::features::Features;
 use rand::Rng;
@@ -7,7 +7,7 @@ use rand_distr::{Distribution, Normal};
 use super::prepare::Labels;
 use super::whole_graph::Columns;
 
-/// The first columns of `n_columns` in the places of those that mean something.
+/// Assigns the first columns of `n_columns` to the columns with a meaning.
 pub fn columns(n_columns: usize) -> Columns {
     Columns {
         n: n_columns,
@@ -42,8 +42,8 @@ pub fn features(
     }
 }
 
-/// Positive labels that depend on the graph: each operator's is the exponential of one of its
-/// columns, the graph's their sum.
+/// Positive labels that depend on the graph: an operator's label is the exponential of one of its columns, and the
+/// graph's label is their sum.
 pub fn labels(features: &Features, n_columns: usize, n_outputs: usize) -> Labels {
     let rows = features.nodes.chunks_exact(n_columns);
     let operators: Vec<f32> = rows

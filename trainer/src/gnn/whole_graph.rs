@@ -1,39 +1,39 @@
-//! What PerfSeer's network is told of a graph as a whole, and of each operator's part in it, from the
-//! features of the operators.
+//! Features of a whole graph, and the share of each operator in them, computed from the features of the operators. They
+//! are inputs of PerfSeer's network.
 
 use litecast::learned::features::{COLUMNS, Features};
 use serde::{Deserialize, Serialize};
 
-/// Amounts of an operator that are set beside those of its graph: multiply-accumulates, bytes moved
-/// (read, written and of weights), bytes of weights.
+/// Amounts of an operator of which its share in the graph is a feature: multiply-accumulates, bytes moved (read,
+/// written and weights), bytes of weights.
 pub const N_AMOUNTS: usize = 3;
 
-/// Nodes, edges and edges among all pairs; of each amount the sum, mean, median and maximum over
-/// operators; mean bytes of an edge; multiply-accumulates for each byte moved.
+/// Nodes, edges, and edges relative to all pairs; the sum, mean, median and maximum of each amount over operators; mean
+/// bytes of an edge; multiply-accumulates per byte moved.
 pub const N_GLOBALS: usize = 3 + 4 * N_AMOUNTS + 2;
 
-/// What is told of an edge: bytes and shape.
+/// Features of an edge: bytes and shape.
 pub const N_EDGE_COLUMNS: usize = 5;
 
-/// No amount's logarithm is larger: e to the power of more would leave the range of numbers.
+/// Upper limit of an amount's logarithm; the exponential of more would overflow.
 pub const MAX_LOG_AMOUNT: f32 = 60.0;
 
-/// The columns of a table of features, as far as they are taken by what they mean.
+/// The columns of a feature table that are used by their meaning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Columns {
-    /// Of the whole table.
+    /// Number of columns of the table.
     pub n: usize,
-    /// Of amounts, as the logarithms of 1 more.
+    /// Columns of amounts, as ln(1 + x).
     pub macs: usize,
     pub weight_bytes: usize,
     pub input_bytes: usize,
     pub output_bytes: usize,
-    /// Of the first output: outermost dimensions, height, width, channels.
+    /// Columns of the first output's shape: outermost dimensions, height, width, channels.
     pub output_shape: [usize; 4],
 }
 
 impl Columns {
-    /// Those of [`COLUMNS`].
+    /// The columns of [`COLUMNS`].
     pub fn of_table() -> Self {
         let named = |name: &str| {
             let column = COLUMNS.iter().position(|column| column.name == name);
@@ -49,13 +49,13 @@ impl Columns {
         }
     }
 
-    /// Those that tell what leads from an operator to its readers.
+    /// Columns that describe the tensor between an operator and its readers.
     pub fn of_edges(&self) -> [usize; N_EDGE_COLUMNS] {
         let [n, h, w, c] = self.output_shape;
         [self.output_bytes, n, h, w, c]
     }
 
-    /// Of an operator with such features.
+    /// The amounts of an operator with these features.
     fn amounts(&self, row: &[f32]) -> [f32; N_AMOUNTS] {
         let [macs, weights, read, written] = [
             self.macs,
@@ -73,18 +73,17 @@ pub fn amount(log1p: f32) -> f32 {
     log1p.clamp(0.0, MAX_LOG_AMOUNT).exp_m1()
 }
 
-/// Of one graph.
+/// The features of one graph as a whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WholeGraph {
-    /// Row-major `[n_nodes, N_AMOUNTS]`: each operator's share of its graph's amounts, 0 where the
-    /// graph has none.
+    /// Row-major `[n_nodes, N_AMOUNTS]`: each operator's share of its graph's amounts, 0 if the graph's amount is 0.
     pub shares: Vec<f32>,
-    /// [`N_GLOBALS`] values: counts and density as they are, amounts as logarithms of 1 more.
+    /// [`N_GLOBALS`] values: counts and density unchanged, amounts as ln(1 + x).
     pub globals: Vec<f32>,
 }
 
 impl WholeGraph {
-    /// Linear in nodes and edges, but for sorting.
+    /// Linear in nodes and edges, except for sorting.
     pub fn of(features: &Features, columns: &Columns) -> Self {
         let rows = features.nodes.chunks_exact(columns.n);
         let amounts: Vec<[f32; N_AMOUNTS]> = rows.map(|row| columns.amounts(row)).collect();
@@ -112,7 +111,7 @@ fn globals(
     let mut sorted: [Vec<f32>; N_AMOUNTS] =
         std::array::from_fn(|k| amounts.iter().map(|amounts| amounts[k]).collect());
     sorted.iter_mut().for_each(|v| v.sort_by(f32::total_cmp));
-    // Of an even number, the smaller of the two in the middle.
+    // If the number is even, the smaller of the two middle values.
     let median = |values: &Vec<f32>| values.get(values.len().saturating_sub(1) / 2).copied();
     let written =
         |&src: &u32| amount(features.nodes[src as usize * columns.n + columns.output_bytes]);

@@ -95,7 +95,7 @@ fn describe_run(args: &ImportArgs) -> Run {
 
 type Measurements = BTreeMap<PathBuf, BTreeMap<String, f64>>;
 
-/// Of each file of the table, once for each metric.
+/// The measurements of each file in the table, by metric.
 fn read(csv: &Path) -> Result<Measurements> {
     let mut reader = csv::Reader::from_path(csv).with_context(|| csv.display().to_string())?;
     let folder = csv.parent().unwrap_or(Path::new(""));
@@ -122,7 +122,7 @@ fn read(csv: &Path) -> Result<Measurements> {
     Ok(labels)
 }
 
-/// Units that a measurement may have, and how many of ours one is.
+/// Units of measurements, with their factors to our units.
 const UNITS: [(&str, &[(&str, f64)]); 3] = [
     (
         "latency",

@@ -13,13 +13,13 @@ use super::tool::LabellingTool;
 
 const WORKER: &str = include_str!("../../python/litert_qemu_worker.py");
 
-/// Where `tools/install-qemu.sh` installs, seen from the repository's root.
+/// The folder in which `tools/install-qemu.sh` installs, relative to the repository's root.
 pub const DEFAULT_EMULATOR: &str = ".tools/litert-qemu";
 
-/// Where Debian has `setarch` and QEMU.
+/// The path of `setarch` and QEMU in Debian.
 const GUEST_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// LiteRT for arm64 in the folder that `tools/install-qemu.sh` made.
+/// LiteRT for arm64 in a folder of `tools/install-qemu.sh`.
 #[derive(Clone, Debug)]
 pub struct LitertQemu {
     pub emulator: PathBuf,
@@ -59,9 +59,9 @@ impl LabellingTool for LitertQemu {
         let environment = fs::read_to_string(folder.join("environment"))
             .with_context(|| format!("no emulator at {}", folder.display()))?;
         let mut command = Command::new("setarch");
-        // Where memory lies decides how many steps a copy takes. So that counts repeat, nothing of
-        // what puts things into memory is the machine's own: no randomised addresses, no variables,
-        // no path of the folder.
+        // The number of instructions of a copy depends on memory addresses. For repeatable counts, the memory layout
+        // must not depend on the machine: addresses are not randomised, and neither environment variables nor the
+        // folder's path are passed.
         command.args(["-R", "qemu-aarch64", "-cpu", processor, "-L", processor]);
         command.args(["-plugin", "./counter.so"]);
         command.args(["root/usr/bin/python3.11", "-c", WORKER, environment.trim()]);
@@ -92,26 +92,26 @@ fn processor(target: &Target) -> Result<&str> {
     Ok(processor)
 }
 
-/// What LiteRT executes for one inference of one file, on one thread.
+/// The instructions of one inference of one file on one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LitertLabel {
     pub instructions: Instructions,
 }
 
-/// Executed instructions by class, as `trainer/qemu/a64_classes.h` tells them apart.
+/// Executed instructions by class, as defined in `trainer/qemu/a64_classes.h`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instructions {
     pub branch: u64,
     pub load: u64,
     pub store: u64,
     pub integer: u64,
-    /// And divide.
+    /// Includes division.
     pub integer_multiply: u64,
     pub vector_load: u64,
     pub vector_store: u64,
     /// SIMD integer arithmetic without multiplication, and permutations and moves.
     pub vector_integer: u64,
-    /// SIMD integer multiplication, dot products among them.
+    /// SIMD integer multiplication, including dot products.
     pub vector_multiply: u64,
     /// Scalar and SIMD.
     pub float: u64,

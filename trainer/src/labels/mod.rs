@@ -1,10 +1,9 @@
 //! `.tflite` bytes → labels, made by a tool in worker processes.
 //!
-//! A label is what the tool says of one file on one [`Target`]: Arm's compiler Vela ([`vela`])
-//! estimates, LiteRT under QEMU ([`litert_qemu`]) counts instructions, and what others measured comes
-//! in as a table ([`import`]). What differs between tools
-//! stands in their modules; the rest of this one knows a [`LabellingTool`]. A run is resumable, because
-//! every label is on disk before the next one is asked for, and it can be spread over machines,
+//! A label is the result of a tool for one file on one [`Target`]: Arm's compiler Vela ([`vela`]) estimates, LiteRT
+//! under QEMU ([`litert_qemu`]) counts instructions, and published measurements are imported from a table ([`import`]).
+//! Only the modules of the tools depend on the tool; all other code uses a [`LabellingTool`]. A run is resumable,
+//! because each label is written to disk before the next one is requested, and it can be distributed over machines,
 //! because a shard is a pure function of the request ([`plan`]).
 
 pub mod import;
@@ -106,7 +105,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The bytes of a graph: sampled anew, or read.
+/// The bytes of a graph: sampled again, or read from its file.
 pub fn bytes_of(origin: &Origin) -> Result<Vec<u8>> {
     match origin {
         Origin::Sampled {
@@ -127,8 +126,7 @@ pub fn bytes_of(origin: &Origin) -> Result<Vec<u8>> {
     }
 }
 
-/// How the weights of a sampled graph were drawn, for example `gaussian(sigma=12.5)`; empty for a
-/// file.
+/// The distribution of a sampled graph's weights, for example `gaussian(sigma=12.5)`; empty for a file.
 pub fn weight_distribution(origin: &Origin) -> Result<String> {
     match origin {
         Origin::Sampled {
@@ -141,13 +139,13 @@ pub fn weight_distribution(origin: &Origin) -> Result<String> {
     }
 }
 
-/// Makes all labels that are asked for and not there yet.
+/// Makes all requested labels that do not exist yet.
 pub fn run(args: &LabelArgs) -> Result<()> {
     let targets = wanted_targets(args.tool().as_ref(), &args.targets)?;
     run_for(args, targets)
 }
 
-/// As [`run`], for these targets whatever the arguments name.
+/// Like [`run`], for these targets instead of those in the arguments.
 pub fn run_for(args: &LabelArgs, targets: Vec<Target>) -> Result<()> {
     ensure!(args.jobs > 0, "expected at least one job, found 0");
     ensure!(
@@ -192,10 +190,10 @@ pub fn run_for(args: &LabelArgs, targets: Vec<Target>) -> Result<()> {
     Ok(())
 }
 
-/// One run's shared state. A mutex is held only to take an origin, to append a line, to count.
+/// The shared state of one run. A mutex is held only to take an origin, to append a line, or to count.
 struct Session {
     tool: Box<dyn LabellingTool>,
-    /// Targets by the process that serves them.
+    /// Groups of targets that share a process.
     groups: Vec<Vec<Target>>,
     time_limit: Duration,
     done: HashMap<(String, String), Done>,
@@ -204,7 +202,7 @@ struct Session {
     progress: Mutex<Progress>,
 }
 
-/// A job's processes: one for each group of targets, where it runs.
+/// A job's processes by group of targets; `None` if it is not running.
 type Workers = Vec<Option<Worker>>;
 
 impl Session {
@@ -251,7 +249,7 @@ impl Session {
         Ok(lock(&self.origins)?.next())
     }
 
-    /// The outcomes of the targets that had no label for exactly these bytes.
+    /// The outcomes on the targets that have no label for these bytes yet.
     fn label_graph(&self, origin: &Origin, workers: &mut Workers) -> Result<Vec<Outcome>> {
         let bytes = bytes_of(origin)?;
         let sha256 = sha256_hex(&bytes);
@@ -276,7 +274,7 @@ impl Session {
             .is_some_and(|done| done.is_final && done.sha256 == sha256)
     }
 
-    /// Asks the worker, started anew where there is none, and lets go of it when it is dead.
+    /// Sends a request to the worker, which is started if it is not running, and drops the worker if it has ended.
     fn ask(
         &self,
         worker: &mut Option<Worker>,
@@ -306,7 +304,7 @@ impl Session {
     }
 }
 
-/// The tool's targets with these ids, or all where none is named.
+/// The tool's targets with these ids, or all of them if no id is given.
 fn wanted_targets(tool: &dyn LabellingTool, ids: &[String]) -> Result<Vec<Target>> {
     let all = tool.targets();
     if ids.is_empty() {
@@ -329,7 +327,7 @@ fn lock<T>(mutex: &Mutex<T>) -> Result<std::sync::MutexGuard<'_, T>> {
     mutex.lock().map_err(|_| anyhow!("a job panicked"))
 }
 
-/// All processes of one tool describe themselves alike, so one is asked.
+/// The description of the run by one of the tool's processes, because all of them give the same.
 fn describe_run(args: &LabelArgs, tool: &dyn LabellingTool, groups: &[Vec<Target>]) -> Result<Run> {
     let group = groups.first().context("expected targets, found none")?;
     let spaces = args

@@ -1,4 +1,4 @@
-//! What a labelling run has to do: a pure function of the request.
+//! The labels that a run makes: a pure function of the request.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ pub fn parse_space(id: &str) -> Result<Space> {
     id.parse().map_err(|error: String| anyhow!(error))
 }
 
-/// One of several equal parts of a run, for machines that do not know of each other.
+/// One of several equal parts of a run, for machines that do not communicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     pub index: u64,
@@ -74,11 +74,11 @@ impl std::fmt::Display for Shard {
     }
 }
 
-/// The samples of one shard. Spaces are mixed in proportion to their counts, so that a run that
-/// is stopped early is balanced.
+/// The samples of one shard. Spaces are mixed in proportion to their counts, so that a run that is stopped early is
+/// balanced.
 ///
-/// Which shard a sample belongs to depends on its index alone, not on the counts; so does which of the
-/// `batches` it takes. Samples without a dimension for that are left out.
+/// The shard of a sample and its entry of `batches` depend only on its index, not on the counts. Samples without a
+/// batch dimension are left out of larger batches.
 pub fn sampled(
     counts: &[SpaceCount],
     seed: u64,
@@ -112,7 +112,7 @@ pub fn sampled(
     positions.into_iter().filter_map(origin).collect()
 }
 
-/// The `.tflite` files among `paths` and in the folders among them, sorted, without copies.
+/// The `.tflite` files among `paths` and in folders among them, sorted, without duplicates.
 pub fn files(paths: &[PathBuf], shard: Shard) -> Result<Vec<Origin>> {
     let mut found = Vec::new();
     for path in paths {

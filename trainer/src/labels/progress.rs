@@ -1,4 +1,4 @@
-//! How far a labelling run is, for a terminal and for a log.
+//! The progress of a labelling run, for a terminal or a log.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, stderr};
@@ -8,7 +8,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use super::record::Outcome;
 
-/// Between two lines where standard error is not a terminal.
+/// Interval between two lines if standard error is not a terminal.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Counts graphs and outcomes of one run.
@@ -18,7 +18,7 @@ pub struct Progress {
     started: Instant,
     last_log: Instant,
     n_graphs: u64,
-    /// Graphs that were labelled by an earlier run.
+    /// Graphs that an earlier run labelled.
     n_skipped: u64,
     n_done: u64,
     statuses: BTreeMap<&'static str, u64>,
@@ -44,7 +44,7 @@ impl Progress {
         }
     }
 
-    /// One graph is finished; `outcomes` are those of this run.
+    /// Counts a finished graph; `outcomes` are those of this run.
     pub fn finish_graph(&mut self, outcomes: &[Outcome]) {
         self.n_done += 1;
         self.n_skipped += u64::from(outcomes.is_empty());

@@ -1,4 +1,4 @@
-//! What one line of a label file says.
+//! The contents of one line of a label file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,43 +18,42 @@ pub enum Record {
     Label(Box<Labelled>),
 }
 
-/// With what the labels below were made.
+/// The tool and the request of the labels below.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     pub tool: Tool,
     pub targets: Vec<Target>,
     /// Limit for one file on one target, in seconds of wall-clock time.
     pub time_limit_s: f64,
-    /// What was asked for, for example `cnn-kws:1200,vit-cifar100:1300`.
+    /// The request, for example `cnn-kws:1200,vit-cifar100:1300`.
     pub request: String,
     pub shard: String,
 }
 
 impl Run {
-    /// Whether it labelled for the target with this id.
+    /// Whether it made labels for the target with this id.
     pub fn is_for(&self, target: &str) -> bool {
         self.targets.iter().any(|other| other.id == target)
     }
 }
 
-/// The labelling tool as it describes itself when it starts.
+/// The labelling tool, in its own description.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     #[serde(rename = "tool")]
     pub name: String,
     pub version: String,
     pub python: String,
-    /// What else labels depend on, by the tool's own names.
+    /// Further settings that labels depend on, by the tool's names.
     #[serde(flatten)]
     pub settings: BTreeMap<String, String>,
-    /// What the tool knows of its targets.
+    /// Facts about the tool's targets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFacts>,
 }
 
 impl Tool {
-    /// Whether labels of both mean the same. The interpreter and the list of targets of one run
-    /// have no part in that.
+    /// Whether labels of both are comparable. The interpreter and the list of targets do not matter.
     pub fn labels_like(&self, other: &Self) -> bool {
         let meaning = |tool: &Self| {
             (
@@ -67,7 +66,7 @@ impl Tool {
     }
 }
 
-/// What the tool knows of a target beyond its configuration's names.
+/// Facts about a target besides the names in its configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetFacts {
     pub id: String,
@@ -79,7 +78,7 @@ pub struct TargetFacts {
 pub struct Labelled {
     pub graph_id: String,
     pub origin: Origin,
-    /// Of the bytes that were labelled, in hexadecimal.
+    /// Hexadecimal SHA-256 of the labelled bytes.
     pub sha256: String,
     pub target: String,
     /// Processor seconds that the tool took; not part of the label.
@@ -87,7 +86,7 @@ pub struct Labelled {
     pub outcome: Outcome,
 }
 
-/// From what the bytes of a graph are remade.
+/// The origin of a graph, from which its bytes are made again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -97,14 +96,14 @@ pub enum Origin {
         index: u64,
         #[serde(default, skip_serializing_if = "Precision::is_int8")]
         precision: Precision,
-        /// Inputs at a time.
+        /// Batch size.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         batch: u32,
     },
     File(PathBuf),
 }
 
-/// Before the number in a graph's id.
+/// Precedes the batch size in a graph's id.
 const BATCH: &str = "batch";
 
 fn one() -> u32 {
@@ -115,7 +114,7 @@ fn is_one(batch: &u32) -> bool {
     *batch == 1
 }
 
-/// Precision and batch size of the sample with such an id.
+/// Precision and batch size of the sample with this id.
 pub fn precision_and_batch(graph_id: &str) -> (Precision, u32) {
     let parts = || graph_id.split('/').skip(3);
     let precision = parts().find_map(|part| part.parse().ok());
@@ -151,12 +150,12 @@ impl Origin {
         }
     }
 
-    /// Whether the numbers are int8; of a file, which nothing tells this of, false.
+    /// Whether the precision is int8; false for a file, whose precision is unknown.
     pub fn is_int8(&self) -> bool {
         matches!(self, Self::Sampled { precision, .. } if precision.is_int8())
     }
 
-    /// As its name has it; `file` for a file.
+    /// The name of the precision; `file` for a file.
     pub fn precision_in_words(&self) -> String {
         match self {
             Self::Sampled { precision, .. } => precision.to_string(),
@@ -164,7 +163,7 @@ impl Origin {
         }
     }
 
-    /// Inputs at a time; of a file, which nothing tells this of, 1.
+    /// The batch size; 1 for a file, whose batch size is unknown.
     pub fn batch(&self) -> u32 {
         match self {
             Self::Sampled { batch, .. } => *batch,
@@ -209,7 +208,7 @@ impl Outcome {
         }
     }
 
-    /// Why there is no label; empty where there is one.
+    /// The reason why there is no label; empty if there is one.
     pub fn reason(&self) -> String {
         match self {
             Self::Ok(_) => String::new(),
@@ -219,7 +218,7 @@ impl Outcome {
     }
 }
 
-/// What a tool says of one file on one target. The fields of a tool's label tell whose it is.
+/// The result of a tool for one file on one target. The tool is recognised by the fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Label {

@@ -1,4 +1,4 @@
-//! Label files: append-only JSON lines, one file a shard, flushed after each line.
+//! Label files: JSON lines, one file for each shard, only appended to and flushed after each line.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -16,7 +16,7 @@ pub struct LabelFile {
 }
 
 impl LabelFile {
-    /// Opens or creates `path`. A last line without its end, left by an interrupted run, is cut.
+    /// Opens or creates `path`. An incomplete last line of an interrupted run is removed.
     pub fn open(path: &Path) -> Result<Self> {
         let mut file = OpenOptions::new()
             .create(true)
@@ -34,7 +34,7 @@ impl LabelFile {
         })
     }
 
-    /// Writes one record so that it survives the end of this process.
+    /// Writes one record and flushes it.
     pub fn append(&mut self, record: &Record) -> Result<()> {
         let mut line = serde_json::to_string(record)?;
         line.push('\n');
@@ -58,7 +58,7 @@ fn whole_lines_bytes(file: &File) -> Result<u64> {
     Ok(whole)
 }
 
-/// Everything the label files of a folder say.
+/// All records in the label files of a folder.
 #[derive(Debug, Default)]
 pub struct Labels {
     /// Distinct runs, in the order found.
@@ -67,8 +67,8 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Reads all `*.jsonl` of `folder`, in order of their names. A folder that does not exist yet
-    /// holds nothing. Refuses labels made by different versions or configurations of a tool.
+    /// Reads all `*.jsonl` of `folder`, in order of their names; empty if the folder does not exist. Refuses labels of
+    /// different versions or configurations of a tool.
     pub fn read(folder: &Path) -> Result<Self> {
         let mut labels = Self::default();
         for path in label_files(folder)? {
@@ -90,7 +90,7 @@ impl Labels {
         let mut line_number = 0;
         while reader.read_line(&mut line)? > 0 {
             line_number += 1;
-            // A line without its end was cut by an interruption and is labelled again.
+            // An incomplete line is from an interrupted run; its graph is labelled again.
             if line.ends_with('\n') {
                 let record = serde_json::from_str(&line)
                     .with_context(|| format!("{}:{line_number}", path.display()))?;
@@ -109,8 +109,7 @@ impl Labels {
         }
     }
 
-    /// What is labelled already: (graph, target) → the last record's hash of the bytes and
-    /// whether it has a label.
+    /// Existing labels: (graph, target) → the hash of the bytes in the last record, and whether it has a label.
     pub fn done(&self) -> HashMap<(String, String), Done> {
         let key = |labelled: &Labelled| (labelled.graph_id.clone(), labelled.target.clone());
         let value = |labelled: &Labelled| Done {
@@ -128,12 +127,12 @@ impl Labels {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
     pub sha256: String,
-    /// False for time-outs and crashes, which may go better on a quieter machine.
+    /// False after time-outs and crashes, which may not occur on a quieter machine.
     pub is_final: bool,
 }
 
-/// Refuses to mix labels that do not mean the same. Labels of several tools may lie together, for
-/// they have no target in common.
+/// Refuses to mix labels that are not comparable. Labels of several tools may be in the same folder, because tools have
+/// no target in common.
 pub fn ensure_same_tool(expected: &Run, found: &Run) -> Result<()> {
     let (expected_tool, found_tool) = (&expected.tool, &found.tool);
     ensure!(

@@ -1,4 +1,4 @@
-//! The hardware that labels are made for.
+//! The hardware of labels.
 
 use litecast::provenance::ProvenanceKind;
 use litecast::targets::cortex_a::Constants;
@@ -13,7 +13,7 @@ pub enum ToolChoice {
     LitertQemu,
 }
 
-/// Hardware as a labelling tool is told of it.
+/// Hardware in the format of the labelling tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Name of the target everywhere in this project.
@@ -22,7 +22,7 @@ pub struct Target {
     pub configuration: Configuration,
 }
 
-/// What a target is, in the words of the tool that labels for it.
+/// The description of a target for its labelling tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Configuration {
@@ -32,7 +32,7 @@ pub enum Configuration {
         accelerator: String,
         system_config: String,
         memory_mode: String,
-        /// What the compiler's command line has beside them; nothing where labels are stored.
+        /// Further options of the compiler's command line; empty in stored labels.
         #[serde(flatten)]
         options: VelaOptions,
     },
@@ -42,11 +42,11 @@ pub enum Configuration {
         processor: String,
         board: String,
     },
-    /// A device that someone measured.
+    /// A device with imported measurements.
     Measured { device: String, runtime: String },
 }
 
-/// Options of Vela's command line, absent where they are its defaults.
+/// Options of Vela's command line; absent if they have the default value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VelaOptions {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ impl Target {
         }
     }
 
-    /// What else the labels depend on, in the tool's words.
+    /// Further settings that the labels depend on, in the tool's words.
     pub fn settings(&self) -> String {
         match &self.configuration {
             Configuration::EthosU {
@@ -88,8 +88,8 @@ impl Target {
         }
     }
 
-    /// Bytes of SRAM that the compiler may fill, where the memory mode's name has them
-    /// (`Dedicated_Sram_384KB`); in other modes there is no limit that it keeps.
+    /// Bytes of SRAM that the compiler may fill, if they are part of the memory mode's name (`Dedicated_Sram_384KB`);
+    /// other modes have no strict limit.
     pub fn sram_limit_bytes(&self) -> Option<u64> {
         let Configuration::EthosU { memory_mode, .. } = &self.configuration else {
             return None;
@@ -100,7 +100,7 @@ impl Target {
         Some(kib.parse::<u64>().ok()? * 1024)
     }
 
-    /// The tool that labels for it; none for a device that someone measured.
+    /// The tool that makes its labels; `None` for a device with imported measurements.
     pub fn tool(&self) -> Option<ToolChoice> {
         match &self.configuration {
             Configuration::EthosU { .. } => Some(ToolChoice::Vela),
@@ -109,7 +109,7 @@ impl Target {
         }
     }
 
-    /// What an estimate is that was learned from its labels.
+    /// The kind of an estimate that was learned from its labels.
     pub fn provenance_of_learned(&self) -> ProvenanceKind {
         match &self.configuration {
             Configuration::EthosU { .. } => ProvenanceKind::LearnedFromCompiler,
@@ -118,7 +118,7 @@ impl Target {
         }
     }
 
-    /// Where its labels come from, in words.
+    /// The source of its labels, in words.
     pub fn provenance(&self) -> &'static str {
         match &self.configuration {
             Configuration::EthosU { .. } => "compiler estimate",

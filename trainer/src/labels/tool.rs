@@ -1,4 +1,4 @@
-//! What a labelling tool is to the rest of this module: targets, and a process to ask.
+//! The interface of labelling tools: their targets, and a process that answers requests.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,24 +7,24 @@ use anyhow::Result;
 
 use super::target::Target;
 
-/// A program that labels files. Its process greets with one JSON line and then answers requests,
-/// as [`super::worker`] asks them.
+/// A program that labels files. Its process writes one JSON line as a greeting and then answers requests in the format
+/// of [`super::worker`].
 pub trait LabellingTool: Sync {
     /// First part of the names of its label files.
     fn id(&self) -> &'static str;
 
-    /// What it labels for.
+    /// The targets of the tool.
     fn targets(&self) -> Vec<Target>;
 
-    /// How many targets one of its processes serves.
+    /// The number of targets that one of its processes serves.
     fn targets_per_process(&self) -> usize;
 
     /// Starts a process for `targets`, at most [`Self::targets_per_process`] of them.
     fn command(&self, targets: &[Target]) -> Result<Command>;
 
-    /// What its process is run by, for messages.
+    /// The program that runs its process, for messages.
     fn program(&self) -> &Path;
 
-    /// The command that installs what its process needs.
+    /// The command that installs the requirements of its process.
     fn how_to_install(&self) -> String;
 }

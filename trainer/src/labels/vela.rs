@@ -12,7 +12,7 @@ use super::tool::LabellingTool;
 
 const WORKER: &str = include_str!("../../python/vela_worker.py");
 
-/// Vela as `python` imports it.
+/// Vela, imported in `python`.
 #[derive(Clone, Debug)]
 pub struct Vela {
     /// Interpreter that has the packages of `trainer/python/requirements.txt`.
@@ -28,7 +28,7 @@ impl LabellingTool for Vela {
         default_targets()
     }
 
-    /// A configuration is set up within milliseconds, so one process has all of them.
+    /// A configuration is set up within milliseconds, so one process serves all of them.
     fn targets_per_process(&self) -> usize {
         usize::MAX
     }
@@ -51,8 +51,8 @@ impl LabellingTool for Vela {
     }
 }
 
-/// The targets that labels are made for. Ethos-U55-256 in this configuration is Vela's default,
-/// hence that of the PerfSAGE paper.
+/// The default targets. This configuration of Ethos-U55-256 is Vela's default, and therefore that of the PerfSAGE
+/// paper.
 pub fn default_targets() -> Vec<Target> {
     let target = |accelerator: &str, system_config: &str, memory_mode: &str| Target {
         id: accelerator.into(),
@@ -90,8 +90,8 @@ pub struct VelaLabel {
     pub npu_cycles: u64,
     pub macs: u64,
     pub sram_peak_bytes: u64,
-    /// Bytes read and written over the memory port that leaves the chip: `OffChipFlash` for
-    /// Ethos-U55 with `Shared_Sram` (weights alone), `Dram` for the dedicated memory modes.
+    /// Bytes read and written on the memory port that leaves the chip: `OffChipFlash` for Ethos-U55 with `Shared_Sram`
+    /// (weights only), `Dram` for the dedicated memory modes.
     pub offchip_traffic_bytes: u64,
     pub memories: BTreeMap<String, Memory>,
     pub weight_bytes: u64,
@@ -100,12 +100,12 @@ pub struct VelaLabel {
     pub cascades: u64,
     /// Operators that cost nothing in the totals above, because the NPU does not run them.
     pub n_cpu_operators: u64,
-    /// Those of the main subgraph, where the compiler tells which.
+    /// Those operators of the main subgraph, if the compiler lists them.
     pub cpu_operators: Option<Vec<CpuOperator>>,
-    /// Absent where the compiler's table does not cover the whole file (several subgraphs).
+    /// Absent if the compiler's table does not cover the whole file (several subgraphs).
     pub operators: Option<OperatorFigures>,
-    /// Cycles of operations that the compiler invented without naming a source:
-    /// `operators.cycles` and this add up to `total_cycles`.
+    /// Cycles of operations that the compiler adds without naming a source: `operators.cycles` and this add up to
+    /// `total_cycles`.
     pub unattributed_cycles: u64,
 }
 
@@ -125,11 +125,11 @@ pub struct CpuOperator {
     pub name: String,
 }
 
-/// One value for each operator of the main subgraph, in file order. An operator that the
-/// compiler fused into a neighbour has zeros, and its cost stands with the neighbour.
+/// One value for each operator of the main subgraph, in file order. An operator that the compiler fused into a
+/// neighbour has zeros, and its cost is part of the neighbour's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorFigures {
-    /// Adds up to the network's cycles: each is the longest of the times below.
+    /// Cycles, each the longest of the times below; their sum is the network's.
     pub cycles: Vec<u64>,
     pub npu_cycles: Vec<u64>,
     pub macs: Vec<u64>,
@@ -139,7 +139,7 @@ pub struct OperatorFigures {
     pub sram_traffic_bytes: Vec<u64>,
     /// Read and written.
     pub offchip_traffic_bytes: Vec<u64>,
-    /// Sizes of the tensors that the SRAM holds while the operator runs, added up. The largest is
-    /// the network's peak, but for gaps that the allocator leaves and memory that tensors share.
+    /// Sum of the sizes of the tensors in SRAM while the operator runs. Its maximum is the network's peak, apart from
+    /// gaps of the allocator and memory that tensors share.
     pub sram_live_bytes: Vec<u64>,
 }

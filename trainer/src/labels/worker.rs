@@ -13,8 +13,8 @@ use super::record::{Outcome, Tool};
 use super::target::Target;
 use super::tool::LabellingTool;
 
-/// On a quiet machine Vela is ready after 1 s and the emulated LiteRT after 4 s; at the lowest
-/// priority on a busy one, a hundred times later.
+/// On a quiet machine Vela is ready after 1 s and the emulated LiteRT after 4 s; with the lowest priority on a busy
+/// machine they need a hundred times as long.
 const START_LIMIT: Duration = Duration::from_secs(600);
 
 /// A running tool. Dropping it ends the process.
@@ -25,7 +25,7 @@ pub struct Worker {
     pub tool: Tool,
 }
 
-/// One answer of the tool, or what happened instead.
+/// An answer of the tool, or the event that occurred instead.
 #[derive(Debug, PartialEq)]
 pub struct Answer {
     pub outcome: Outcome,
@@ -40,7 +40,7 @@ impl Answer {
         }
     }
 
-    /// Whether the worker that gave it can be asked again.
+    /// Whether the worker can answer further requests.
     pub fn leaves_worker_alive(&self) -> bool {
         matches!(self.outcome, Outcome::Ok(_) | Outcome::Rejected { .. })
     }
@@ -82,9 +82,9 @@ impl Worker {
         })
     }
 
-    /// Labels one file on the target with this index in the list the worker was started with.
+    /// Labels one file on the target with this index in the list that the worker was started with.
     ///
-    /// After an answer that does not leave it alive, a worker only gives such answers.
+    /// After an answer that does not leave the worker alive, all further answers are of this kind.
     pub fn label(&mut self, target_idx: usize, model: &[u8], limit: Duration) -> Answer {
         match self.ask(target_idx, model, limit) {
             Ok(answer) => answer,
@@ -115,7 +115,7 @@ impl Worker {
     }
 
     fn give_up(&mut self, limit: Duration) -> Answer {
-        // An error here means that the process has just ended by itself.
+        // An error means that the process has just ended by itself.
         let _ = self.process.kill();
         Answer::without_label(Outcome::TimedOut {
             limit_s: limit.as_secs_f64(),
@@ -132,7 +132,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // Both fail only where the process has ended already.
+        // Both fail only if the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -147,7 +147,7 @@ fn read_answer(line: &str) -> Result<Answer> {
     })
 }
 
-/// The lines of `stdout` as they come; the channel closes with the stream.
+/// The lines of `stdout`; the channel closes with the stream.
 fn lines(stdout: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
