@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::precomputed;
 use super::st_tool::StTool;
-use crate::formats::tflite::{OpKind, Tensor, TensorType};
+use crate::formats::tflite::{OpKind, Operator, Tensor, TensorType};
 use crate::graph::analysis::window::Window;
 use crate::graph::{Graph, Node};
 use crate::targets::cortex_m::operator_counts::{Kind, kind};
@@ -155,16 +155,8 @@ impl Builder<'_, '_> {
         let (Some(&written), false) = (operator.outputs.first(), read.is_empty()) else {
             return Some(false);
         };
-        let output = self.graph.tensor(written);
-        if kind == Kind::Free || output.tensor_type == TensorType::Int32 {
-            // A shape, or the same values under another shape.
-            if let Some(&first) = operator.inputs.first().and_then(Option::as_ref)
-                && operator.code.kind != OpKind::Shape
-                && !self.is_constant(first)
-            {
-                let buffer = self.buffer(first)?;
-                self.buffers.insert(written, buffer);
-            }
+        if kind == Kind::Free || self.graph.tensor(written).tensor_type == TensorType::Int32 {
+            self.rename(operator, written)?;
             return Some(false);
         }
         let reads: Option<Vec<usize>> = read.iter().map(|&t| self.buffer(t)).collect();
@@ -176,42 +168,50 @@ impl Builder<'_, '_> {
         };
         let is_merged = match kind {
             Kind::Convolution => self.convolution(node_idx, node, next, &mut layer)?,
-            Kind::Depthwise => {
-                self.depthwise(node_idx, node, &mut layer);
+            _ => {
+                self.not_convolution(node_idx, node, written, &mut layer);
                 false
             }
-            Kind::Dense => {
-                let bytes = layer
-                    .reads
-                    .first()
-                    .map_or(0, |&b| self.schedule.buffer_bytes[b]);
-                layer.scratch_bytes = bytes.saturating_mul(2);
-                false
-            }
-            Kind::Pool => {
-                layer.in_place_offset_bytes = Some(row_bytes(output));
-                false
-            }
-            Kind::Elementwise => {
-                layer.in_place_offset_bytes = Some(0);
-                false
-            }
-            Kind::Conversion | Kind::Move
-                if matches!(
-                    operator.code.kind,
-                    OpKind::Quantize | OpKind::Pad | OpKind::Padv2
-                ) =>
-            {
-                if operator.code.kind == OpKind::Quantize {
-                    self.quantised.extend(&layer.writes);
-                }
-                layer.in_place_offset_bytes = Some(0);
-                false
-            }
-            _ => false,
         };
         self.schedule.layers.push(layer);
         Some(is_merged)
+    }
+
+    /// Gives an output with the values of the first input the buffer of this input. Shapes have no buffer.
+    fn rename(&mut self, operator: &Operator, written: usize) -> Option<()> {
+        if let Some(&first) = operator.inputs.first().and_then(Option::as_ref)
+            && operator.code.kind != OpKind::Shape
+            && !self.is_constant(first)
+        {
+            let buffer = self.buffer(first)?;
+            self.buffers.insert(written, buffer);
+        }
+        Some(())
+    }
+
+    /// Working memory and in-place offset of a layer that merges with no other one.
+    fn not_convolution(&mut self, node_idx: usize, node: &Node, written: usize, layer: &mut Layer) {
+        let operator = node.operator.code.kind;
+        match kind(operator) {
+            Kind::Depthwise => self.depthwise(node_idx, node, layer),
+            Kind::Dense => {
+                let read = layer.reads.first();
+                let bytes = read.map_or(0, |&b| self.schedule.buffer_bytes[b]);
+                layer.scratch_bytes = bytes.saturating_mul(2);
+            }
+            Kind::Pool => {
+                layer.in_place_offset_bytes = Some(row_bytes(self.graph.tensor(written)));
+            }
+            Kind::Elementwise => layer.in_place_offset_bytes = Some(0),
+            _ if operator == OpKind::Quantize => {
+                self.quantised.extend(&layer.writes);
+                layer.in_place_offset_bytes = Some(0);
+            }
+            _ if matches!(operator, OpKind::Pad | OpKind::Padv2) => {
+                layer.in_place_offset_bytes = Some(0);
+            }
+            _ => {}
+        }
     }
 
     /// Working memory of a convolution: two rows of the window as 16-bit values, the filters unpacked to 16-bit values
