@@ -130,7 +130,7 @@ fn answers<'n>(
     let (planning, others): (Vec<_>, Vec<_>) =
         (targets.iter()).partition(|target| target.plans_operators());
     let (planned, others) = std::thread::scope(|scope| {
-        // What they share is large, and let go when the last of them has answered.
+        // Targets share large results, which are freed after the last target.
         let others = scope.spawn(|| answers_apart(others));
         let planned: Vec<_> = planning.iter().map(answer).collect();
         match others.join() {

@@ -8,7 +8,7 @@ pub const MAX_FILE_BYTES: usize = 16 << 20;
 pub const MAX_TENSORS: usize = 200_000;
 pub const MAX_OPERATORS: usize = 100_000;
 
-/// Inputs and outputs of all operators together, as of a TFLite file.
+/// Maximum number of inputs and outputs of all operators together, the same as for a TFLite file.
 pub const MAX_OPERANDS: usize = 1 << 19;
 
 /// As of a TFLite file: no kernel takes more than 8 dimensions.

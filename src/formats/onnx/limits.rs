@@ -9,7 +9,7 @@ pub const MAX_NODES: usize = 100_000;
 pub const MAX_INITIALIZERS: usize = 200_000;
 pub const MAX_VALUE_INFOS: usize = 400_000;
 
-/// Inputs and outputs of all nodes together, as of a TFLite file.
+/// Maximum number of inputs and outputs of all nodes together, the same as for a TFLite file.
 pub const MAX_OPERANDS: usize = 1 << 19;
 
 /// Inputs and outputs of one node, whose values are all in memory at the same time.

@@ -187,7 +187,7 @@ impl OperatorCall<'_, '_> {
         self.recurrent(outputs)
     }
 
-    /// So many outputs at each step of the input.
+    /// `n_outputs` at each step of the input.
     fn recurrent(&self, n_outputs: i64) -> Known<Shape> {
         let mut shape = self.shape(0)?;
         *shape.last_mut().ok_or(Contradiction(DEPTH))? = n_outputs;

@@ -7,7 +7,7 @@ use super::parts::{EdgeSums, Graphs, Inputs, natural_amounts, rows_at, side_by_s
 use crate::gnn::prepare::Scaling;
 use crate::gnn::whole_graph::N_AMOUNTS;
 
-/// Names of what is told.
+/// Names of the features of whole graphs.
 pub struct WholeGraph {
     /// `[n_nodes, N_AMOUNTS]`.
     pub shares: String,

@@ -410,7 +410,7 @@ fn feature_maps_are_alive_while_they_are_needed() {
         };
         live_ranges.live_bytes(order.operations.len(), inside)
     };
-    // The sum lies over none of its inputs: those lie in bricks, and callers know of none.
+    // The output of the sum aliases neither input: the inputs are NHCWB16, and callers do not see them.
     let all = [
         input + small,
         small + large,

@@ -136,7 +136,7 @@ impl Weights<'_> {
         }
     }
 
-    /// Cycles of all reads of so many bytes of weights.
+    /// Cycles of all reads of `bytes` of weights.
     fn read_cycles(&self, from: &Transfer, bytes: f64) -> f64 {
         from.cycles(bytes) * self.n_reads()
     }

@@ -9,8 +9,8 @@ const MAX_QUOTIENT: usize = 31;
 /// The code of symbols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Code {
-    /// Golomb-Rice: a unary quotient and a remainder of so many bits. Truncated, quotients are at most 2, and
-    /// the largest has no end mark.
+    /// Golomb-Rice: a unary quotient and a remainder of this many bits. A truncated quotient is at most 2, and the
+    /// largest one has no end mark.
     GolombRice {
         remainder_bits: usize,
         is_truncated: bool,

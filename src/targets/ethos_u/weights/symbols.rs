@@ -39,7 +39,7 @@ pub(super) struct Symbols<'r> {
 }
 
 impl<'r> Symbols<'r> {
-    /// Of the values of a distribution other than 0, and so many zeros.
+    /// The symbols of `n_zeros` zeros and of the other values of a distribution.
     pub fn new(ranked: &'r Ranked, n_zeros: f64) -> Self {
         let zero_rank = ranked.rank_of_zeros(n_zeros);
         let n_values = ranked.others.len() + usize::from(zero_rank.is_some());
