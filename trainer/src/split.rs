@@ -1,4 +1,4 @@
-//! Which graphs are trained on, which stop the training, and which measure it.
+//! The sides of the split: graphs for training, for early stopping, and for the measurement.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// In tables.
+    /// Name in tables.
     pub fn id(self) -> &'static str {
         match self {
             Self::Training => "training",
@@ -27,8 +27,8 @@ impl Side {
     }
 }
 
-/// Decided by the structure alone, so that graphs that differ in their weights only share a side
-/// and a graph keeps its side when the dataset grows.
+/// The side depends only on the structure, so that graphs that differ only in their weights are on the same side, and a
+/// graph keeps its side when the dataset grows.
 pub fn side(structure_hash: &str, space: &str, settings: &Settings) -> Side {
     let digest = Sha256::digest(format!("{} {structure_hash}", settings.split_seed()));
     let prefix: [u8; 8] = digest[..8].try_into().expect("a SHA-256 has 32 bytes");
@@ -47,14 +47,14 @@ pub fn side(structure_hash: &str, space: &str, settings: &Settings) -> Side {
     }
 }
 
-/// How large graphs of each design space are.
+/// Sizes of the graphs of each design space.
 pub struct Sizes {
-    /// By space, the multiply-accumulates of its median graph, and of one larger than nine tenths of them.
+    /// By space, the multiply-accumulates of its median graph, and of a graph larger than nine tenths of them.
     limits: BTreeMap<String, [f64; 2]>,
 }
 
 impl Sizes {
-    /// From the space and the multiply-accumulates of each graph.
+    /// Computed from the space and the multiply-accumulates of each graph.
     pub fn of<'a>(graphs: impl Iterator<Item = (&'a str, f64)>) -> Self {
         let mut by_space: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for (space, macs) in graphs {
@@ -70,7 +70,8 @@ impl Sizes {
         }
     }
 
-    /// Large graphs measure, small ones are trained on or stop the training; none is one between.
+    /// Large graphs are on the test side, small ones on the sides of training and validation, and those in between on
+    /// none.
     pub fn side(
         &self,
         space: &str,
@@ -91,8 +92,8 @@ impl Sizes {
     }
 }
 
-/// Indices of one epoch, shuffled: every graph once, and graphs of small spaces (§4.4) again
-/// until each space makes up at least `min_share`.
+/// Shuffled indices of one epoch: every graph once, and graphs of small spaces repeatedly (§4.4) until each space has
+/// at least a share of `min_share`.
 pub fn epoch_order(
     space_of: &[usize],
     n_spaces: usize,
@@ -119,12 +120,12 @@ pub fn epoch_order(
     order
 }
 
-/// Graphs that a small space must show for `min_share` of the epoch, itself counted.
+/// Number of graphs by which a small space has a share of `min_share` of the epoch, which includes them.
 fn upsampled_size(sizes: &[usize], min_share: f64) -> usize {
     let total: usize = sizes.iter().sum();
     let mut floor = 0.0;
-    // Each space raised to the floor makes the epoch longer and so raises the floor: a few
-    // rounds reach the fixed point because the shares add up to less than 1.
+    // Raising a space to the minimum makes the epoch longer and so raises the minimum. A few rounds reach the fixed
+    // point because the shares add up to less than 1.
     for _ in 0..64 {
         let raised: f64 = sizes.iter().map(|&n| (floor - n as f64).max(0.0)).sum();
         floor = min_share * (total as f64 + raised);
@@ -139,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs of several seeds are measured on the same graphs where the split has a seed of its own.
+    /// If the split has its own seed, runs with several seeds are measured on the same graphs.
     #[test]
     fn a_split_of_its_own_seed_does_not_follow_the_weights() {
         let of = |seed, split_seed| {

@@ -54,8 +54,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     Ok(())
 }
 
-/// Trains from the checkpoint's last epoch, or from random weights, and leaves the best weights
-/// in the checkpoint.
+/// Trains from the checkpoint's last epoch, or from random weights, and stores the best weights in the checkpoint.
 pub fn train(
     data: &Data,
     settings: &Settings,
@@ -141,7 +140,7 @@ pub fn device(cuda: bool) -> Result<Device> {
     Ok(Device::flex())
 }
 
-/// Sizes of the network that `data` and `settings` ask for.
+/// Sizes of the network for `data` and `settings`.
 pub fn shape(data: &Data, settings: &Settings) -> Shape {
     Shape {
         architecture: settings.architecture,

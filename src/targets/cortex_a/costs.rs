@@ -76,7 +76,8 @@ impl Costs {
 }
 
 impl TargetCosts {
-    /// Instructions of one operator or of [`super::inference`]; `None` if no counted network contains such an operator.
+    /// Instructions of one operator or of [`super::inference_counts`]; `None` if no counted network contains such an
+    /// operator.
     pub fn instructions(&self, counts: &KernelCounts) -> Option<f64> {
         let kernel = self.kernels.get(&*counts.kernel)?;
         let cost = |(term, count): (&str, f64)| Some(kernel.instructions.get(term)? * count);

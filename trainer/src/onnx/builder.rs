@@ -12,7 +12,7 @@ use crate::gnn::network::stored;
 
 /// The first operator set whose reductions all take their axes as an input.
 const OPSET: i64 = 18;
-/// The file format version that goes with it.
+/// The file format version of this operator set.
 const IR_VERSION: i64 = 8;
 
 /// A dimension of an input or output.
@@ -59,7 +59,7 @@ impl GraphBuilder {
         self.initializer(name, dims, DataType::Float, raw)
     }
 
-    /// An axis as an input, one constant however often it is asked for.
+    /// An axis as an input. Each axis is one constant, even if it is used many times.
     pub fn axis(&mut self, axis: i64) -> String {
         let name = format!("axis.{axis}");
         let initializers = &self.graph.initializer;
@@ -74,7 +74,7 @@ impl GraphBuilder {
         self.initializer(name, &[values.len()], DataType::Int64, raw)
     }
 
-    /// Weights as [`stored`] keeps them, cast when the file is loaded.
+    /// Weights in the format of [`stored`], which are cast when the file is loaded.
     pub fn stored_weights(&mut self, name: &str, dims: &[usize], values: &[f32]) -> String {
         let raw = values
             .iter()

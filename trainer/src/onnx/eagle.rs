@@ -5,7 +5,7 @@ use super::parts::{EdgeSums, Inputs, floats, kinds, linear, natural_units};
 use crate::gnn::eagle::{Convolution, Eagle, NORM_EPSILON};
 use crate::gnn::prepare::Scaling;
 
-/// Name of the estimates.
+/// Returns the name of the estimates.
 pub fn export(
     graph: &mut GraphBuilder,
     network: &Eagle,
@@ -17,7 +17,7 @@ pub fn export(
     let last: Vec<f32> = (1..=n_kinds)
         .map(|kind| f32::from(u8::from(kind == n_kinds)))
         .collect();
-    // The same for every graph before the first layer, `[n_graphs, hidden]` after it.
+    // `[1, n_kinds]`, the same for every graph, before the first layer, and `[n_graphs, hidden]` after it.
     let mut above = graph.constant_f32("above", &[1, n_kinds], &last);
     let successors = EdgeSums::new(graph, &inputs.edge_dst, &inputs.edge_src);
     for (k, layer) in network.layers.iter().enumerate() {
@@ -39,12 +39,12 @@ pub fn export(
     natural_units(graph, "log_labels", &scaling.log_labels, &outputs)
 }
 
-/// Names of a layer's weights but for those of its product.
+/// Names of a layer's weights, except for those of its product.
 struct Activation {
     bias: String,
     gamma: String,
     beta: String,
-    /// Of the rows.
+    /// The reciprocal of the rows' width.
     inverse_width: String,
     epsilon: String,
 }

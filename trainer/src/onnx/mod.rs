@@ -1,4 +1,4 @@
-//! A trained [`Network`] → an ONNX file that takes raw features and gives natural units.
+//! A trained [`Network`] → an ONNX file whose inputs are raw features and whose outputs have natural units.
 
 mod builder;
 mod eagle;
@@ -29,9 +29,8 @@ const GROUP_SIZE: Dim = Dim::Symbol("group_size");
 /// Metadata key under which the file carries the id of the features it expects.
 pub const SCHEMA_ID_KEY: &str = "feature_schema_id";
 
-/// The file's bytes. Weights are stored with few bits: round the network first
-/// ([`Network::as_stored`]) to measure what the file will estimate. Refuses a network with an
-/// operator that the predictor does not run.
+/// The file's bytes. Weights are stored with few bits; round the network first ([`Network::as_stored`]) to measure the
+/// estimates of the file. Refuses a network with an operator that the predictor does not support.
 pub fn export(
     network: &Network,
     scaling: &Scaling,

@@ -1,4 +1,4 @@
-//! What the networks' files are put together from.
+//! Parts that the networks' files have in common.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::gnn::encoder::CategoryEncoder;
 use crate::gnn::prepare::{MAX_DEVIATIONS, Standard};
 use crate::gnn::whole_graph::MAX_LOG_AMOUNT;
 
-/// Names of what a network reads.
+/// Names of a network's inputs.
 pub struct Inputs {
-    /// Standardised.
+    /// Standardised features.
     pub features: String,
-    /// As they come.
+    /// Raw features.
     pub raw: String,
     pub category: String,
     pub edge_src: String,
@@ -47,9 +47,8 @@ pub fn encode(graph: &mut GraphBuilder, encoder: &CategoryEncoder, inputs: &Inpu
     encode_columns(graph, "first", encoder, inputs, 0..n_outputs)
 }
 
-/// Some columns of eq. 1, `[n_nodes, n]`: a product for each group of nodes with the weights of their
-/// category. The embedding's part of the layer is the same for all nodes of a category and is added
-/// to its bias.
+/// Some columns of eq. 1, `[n_nodes, n]`: one product for each group of nodes with the weights of their category. The
+/// embedding's part of the layer is the same for all nodes of a category, so it is added to the bias.
 pub fn encode_columns(
     graph: &mut GraphBuilder,
     name: &str,
@@ -97,14 +96,14 @@ pub fn category_bias(encoder: &CategoryEncoder, n_columns: usize, category: usiz
     constant + bias(layer).unsqueeze()
 }
 
-/// Sums of rows over edges, each edge read at one end and added to the other.
+/// Sums of rows over edges: the row at one end of each edge is added to the other end.
 pub struct EdgeSums {
     pub from: String,
     pub to: String,
 }
 
 impl EdgeSums {
-    /// From names of index tensors `[n]`.
+    /// Built from the names of two index tensors `[n]`.
     pub fn new(graph: &mut GraphBuilder, from: &str, to: &str) -> Self {
         let axis = graph.constant_i64(&format!("{to}.axis"), &[1]);
         Self {
@@ -113,19 +112,19 @@ impl EdgeSums {
         }
     }
 
-    /// Of rows of nodes.
+    /// Sums of rows of nodes.
     pub fn of(&self, graph: &mut GraphBuilder, hidden: &str) -> String {
         let zeros = zeros_like(graph, hidden);
         self.added_to(graph, &zeros, hidden)
     }
 
-    /// `rows` and, of `hidden`, the sums.
+    /// `rows` plus the sums of `hidden`.
     pub fn added_to(&self, graph: &mut GraphBuilder, rows: &str, hidden: &str) -> String {
         let messages = rows_at(graph, hidden, &self.from);
         self.scattered(graph, rows, &messages)
     }
 
-    /// Of rows of edges, in the shape of `nodes`.
+    /// Sums of rows of edges, in the shape of `nodes`.
     pub fn of_edges(&self, graph: &mut GraphBuilder, messages: &str, nodes: &str) -> String {
         let zeros = zeros_like(graph, nodes);
         self.scattered(graph, &zeros, messages)
@@ -136,7 +135,7 @@ impl EdgeSums {
         graph.op_with("ScatterND", &inputs, vec![string("reduction", "add")])
     }
 
-    /// `[n_nodes, 1]`: how many rows each node's sum adds up, 1 at least. `ones` is `[n_nodes, 1]`.
+    /// `[n_nodes, 1]`: number of rows in each node's sum, at least 1. `ones` is `[n_nodes, 1]`.
     pub fn n_summed(&self, graph: &mut GraphBuilder, ones: &str) -> String {
         let counts = self.of(graph, ones);
         graph.op("Max", &[&counts, ones])
@@ -152,13 +151,13 @@ pub fn kinds(graph: &mut GraphBuilder, inputs: &Inputs, n_kinds: usize) -> Strin
     rows_at(graph, &identity, &inputs.category)
 }
 
-/// `[n_nodes, 1]`: every node is of one kind.
+/// `[n_nodes, 1]`: ones, because every node has one kind.
 pub fn ones(graph: &mut GraphBuilder, kinds: &str) -> String {
     let axis = graph.axis(1);
     graph.op_with("ReduceSum", &[kinds, &axis], vec![int("keepdims", 1)])
 }
 
-/// Columns of raw features that are logarithms of 1 more than an amount → the amounts.
+/// Columns of raw features that are ln(1 + x) → x.
 pub fn natural_amounts(graph: &mut GraphBuilder, name: &str, raw: &str, columns: &[i64]) -> String {
     let columns = graph.constant_i64(&format!("{name}.columns"), columns);
     let low = graph.constant_f32(&format!("{name}.low"), &[], &[0.0]);
@@ -176,28 +175,28 @@ pub fn side_by_side(graph: &mut GraphBuilder, parts: &[&str]) -> String {
 
 pub fn zeros_like(graph: &mut GraphBuilder, values: &str) -> String {
     let shape = graph.op("Shape", &[values]);
-    // ONNX's default is this very zero, but tract takes it for one in double precision.
+    // ONNX's default is the same zero, but tract reads it as a double.
     let zero = vec![float_tensor("value", 0.0)];
     graph.op_with("ConstantOfShape", &[&shape], zero)
 }
 
-/// The parts of a table along its first axis that stand at `places`, which may come more than once.
+/// The rows of a table at `places`, which may contain a row several times.
 pub fn rows_at(graph: &mut GraphBuilder, table: &str, places: &str) -> String {
     graph.op_with("Gather", &[table, places], vec![int("axis", 0)])
 }
 
-/// Rows of nodes over each graph, and rows of graphs for their nodes.
+/// Reductions of nodes' rows to their graphs, and graphs' rows at their nodes.
 pub struct Graphs {
     /// `[n_nodes]`.
     pub of_node: String,
-    /// The same, `[n_nodes, 1]`: where a row is added to.
+    /// The same as `[n_nodes, 1]`: the row to which a node's row is added.
     pub places: String,
     /// `[n_graphs]`.
     pub first_node: String,
 }
 
 impl Graphs {
-    /// From names of index tensors, `[n_nodes]` and `[n_graphs]`.
+    /// Built from the names of two index tensors, `[n_nodes]` and `[n_graphs]`.
     pub fn new(graph: &mut GraphBuilder, of_node: String, first_node: String) -> Self {
         let axis = graph.axis(1);
         Self {
@@ -207,7 +206,7 @@ impl Graphs {
         }
     }
 
-    /// `[n_graphs, width]` → `[n_nodes, width]`: each graph's row for every node of it.
+    /// `[n_graphs, width]` → `[n_nodes, width]`: the row of each node's graph.
     pub fn at_nodes(&self, graph: &mut GraphBuilder, rows: &str) -> String {
         rows_at(graph, rows, &self.of_node)
     }

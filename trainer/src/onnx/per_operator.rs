@@ -14,7 +14,7 @@ use crate::gnn::per_operator::{
 };
 use crate::gnn::prepare::{Plan, Readout, Scaling, Standard};
 
-/// Names of the results.
+/// Names of the outputs.
 pub struct Outputs {
     pub operators: String,
     pub estimates: String,
@@ -75,7 +75,7 @@ fn laws(graph: &mut GraphBuilder, scores: &str, logs: &Standard) -> String {
     graph.op_with("ReduceSum", &[&terms, &axis], vec![int("keepdims", 0)])
 }
 
-/// `[n_nodes, n_outputs]`, natural units: what rules say, 0 where they do not.
+/// `[n_nodes, n_outputs]` in natural units: costs by the compiler's rules, 0 without rules.
 fn planned(graph: &mut GraphBuilder, raw: &str, scaling: &Scaling) -> String {
     let of_each = |value: fn(&Plan) -> f32| -> Vec<f32> {
         let plans = scaling.plans.iter();
@@ -89,9 +89,8 @@ fn planned(graph: &mut GraphBuilder, raw: &str, scaling: &Scaling) -> String {
     graph.op("Mul", &[&amounts, &units])
 }
 
-/// Rounds of message passing. What a layer makes of a sum of neighbours' rows is the sum of what it
-/// makes of each: so all its products are of the nodes' own rows, and are added up along the edges
-/// after, not before.
+/// Rounds of message passing. A linear layer of a sum of neighbours' rows equals the sum of the layer of each row. So
+/// products are computed of the nodes' own rows, and are summed along the edges afterwards.
 fn exchange(
     graph: &mut GraphBuilder,
     mut hidden: String,
@@ -117,7 +116,7 @@ fn exchange(
     hidden
 }
 
-/// Scores after a pass, within bounds.
+/// Scores after a pass, clamped.
 fn corrected(
     graph: &mut GraphBuilder,
     name: &str,
@@ -133,8 +132,8 @@ fn corrected(
     graph.op("Clip", &[&scores, &low, &high])
 }
 
-/// Some columns of `[n, width]`. Not a slice: tract would make a product of its own of each slice of
-/// a product, which takes as long as one of many more columns.
+/// Some columns of `[n, width]`. A slice is not used, because tract would compute a separate product for each slice of
+/// a product, which takes as long as one with many more columns.
 fn columns(graph: &mut GraphBuilder, values: &str, columns: Range<usize>) -> String {
     let name = format!("columns.{}.{}", columns.start, columns.end);
     let columns: Vec<i64> = columns.map(|column| column as i64).collect();
@@ -142,7 +141,7 @@ fn columns(graph: &mut GraphBuilder, values: &str, columns: Range<usize>) -> Str
     graph.op_with("Gather", &[values, &columns], vec![int("axis", 1)])
 }
 
-/// `[n_graphs, n_outputs]`: the sum or the maximum over operators, as each output asks.
+/// `[n_graphs, n_outputs]`: the sum or the maximum over operators, depending on the output.
 fn read_out(
     graph: &mut GraphBuilder,
     operators: &str,

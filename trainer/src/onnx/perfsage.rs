@@ -5,7 +5,7 @@ use super::parts::{EdgeSums, Inputs, encode, linear, linear_relu, natural_units}
 use crate::gnn::perfsage::PerfSage;
 use crate::gnn::prepare::Scaling;
 
-/// Name of the estimates.
+/// Returns the name of the estimates.
 pub fn export(
     graph: &mut GraphBuilder,
     network: &PerfSage,

@@ -6,7 +6,7 @@ use crate::gnn::aggregate::Neighbours;
 use crate::gnn::prepare::Scaling;
 use crate::gnn::sage::{LENGTH_EPSILON, Sage, SagePlan};
 
-/// Name of the estimates.
+/// Returns the name of the estimates.
 pub fn export(
     graph: &mut GraphBuilder,
     network: &Sage,

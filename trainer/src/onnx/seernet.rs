@@ -9,7 +9,7 @@ use super::whole_graph::WholeGraph;
 use crate::gnn::prepare::Scaling;
 use crate::gnn::seernet::{Attention, Block, Mlp, SeerNet};
 
-/// Name of the estimates.
+/// Returns the name of the estimates.
 pub fn export(
     graph: &mut GraphBuilder,
     network: &SeerNet,
@@ -55,7 +55,7 @@ pub fn export(
     natural_units(graph, "log_labels", &scaling.log_labels, &outputs)
 }
 
-/// Names of what belongs together.
+/// Names of tensors that describe the edges and nodes of graphs.
 struct Topology<'i> {
     graphs: &'i Graphs,
     /// `[n_graphs, 1]`.
@@ -63,15 +63,15 @@ struct Topology<'i> {
     edges: Edges<'i>,
 }
 
-/// Names of the edges' ends and graphs, and of what is summed over them.
+/// Names of the edges' ends and graphs, and of sums over edges.
 struct Edges<'i> {
     writers: &'i str,
     readers: &'i str,
     /// `[n_edges]`.
     graphs: String,
-    /// From rows of edges to rows of their readers.
+    /// Sums of edges' rows at their readers.
     incoming: EdgeSums,
-    /// `[n_nodes, 1]`, 1 at least.
+    /// `[n_nodes, 1]`, at least 1.
     n_incoming: String,
 }
 
@@ -79,9 +79,9 @@ struct Edges<'i> {
 struct Rows {
     nodes: String,
     edges: String,
-    /// Of the graphs.
+    /// Rows of graphs.
     graphs: String,
-    /// Likewise, what attention pooled.
+    /// The result of the attention for each graph.
     pooled: String,
 }
 

@@ -1,4 +1,4 @@
-//! The nodes of [`whole_graph`](crate::gnn::whole_graph): the same from raw features, of each graph.
+//! The nodes of [`whole_graph`](crate::gnn::whole_graph), computed from raw features for each graph.
 
 use tract_onnx::pb::tensor_proto::DataType;
 
@@ -17,8 +17,8 @@ pub struct WholeGraph {
     pub n_nodes: String,
 }
 
-/// Rows: multiply-accumulates, bytes of weights, bytes read, bytes written. Columns: the amounts that each
-/// is a part of.
+/// Rows: multiply-accumulates, bytes of weights, bytes read, bytes written. Columns: the amounts to which each of them
+/// contributes.
 const PARTS: [[f32; N_AMOUNTS]; 4] = [
     [1.0, 0.0, 0.0],
     [0.0, 1.0, 1.0],
@@ -90,15 +90,15 @@ fn intensity(graph: &mut GraphBuilder, totals: &str, one: &str) -> String {
     ratio(graph, &macs, &moved, one)
 }
 
-/// `[n_graphs, w]`: of an even number, the smaller of the two in the middle. Each column is sorted twice, by
-/// value and then by graph; the second time equals stay in the order of the first.
+/// `[n_graphs, w]`: medians; for an even number, the smaller of the two middle values. Each column is sorted twice, by
+/// value and then by graph; the second sort keeps the order of the first.
 fn medians(
     graph: &mut GraphBuilder,
     values: &str,
     graphs: &Graphs,
     [n_nodes, others]: [&str; 2],
 ) -> String {
-    // Not the shape of a tensor, which tract's TopK does not take for a number.
+    // Not the shape of a tensor, because tract's TopK does not accept it as a number.
     let axis = graph.axis(0);
     let n_of_all = graph.op_with("ReduceSum", &[n_nodes, &axis], vec![int("keepdims", 0)]);
     let n_of_all = integers(graph, &n_of_all);
@@ -115,7 +115,7 @@ fn medians(
     graph.op_with("GatherElements", &inputs, vec![int("axis", 0)])
 }
 
-/// `[n_graphs]`: where the median of each graph stands among all nodes, graph after graph.
+/// `[n_graphs]`: position of each graph's median among all nodes, graph after graph.
 fn middle(graph: &mut GraphBuilder, graphs: &Graphs, others: &str) -> String {
     let half = graph.constant_f32("whole.half", &[], &[0.5]);
     let flat = graph.constant_i64("whole.flat", &[-1]);

@@ -48,7 +48,7 @@ impl NetworkBuilder {
         parts
     }
 
-    /// One part for each index of `axis`, which goes.
+    /// One part for each index of `axis`, which is removed.
     pub fn unpack(&mut self, name: &str, input: TensorIdx, axis: usize) -> Vec<TensorIdx> {
         let spread = self.spread(input);
         let mut shape = self.shape(input).to_vec();
@@ -64,7 +64,7 @@ impl NetworkBuilder {
         outputs
     }
 
-    /// Along a new `axis`; all inputs in the scale of the first.
+    /// Joins inputs along a new `axis`, all in the scale of the first.
     pub fn pack(&mut self, name: &str, inputs: &[TensorIdx], axis: usize) -> TensorIdx {
         let inputs = self.in_one_scale(name, inputs);
         let mut shape = self.shape(inputs[0]).to_vec();
@@ -129,7 +129,7 @@ impl NetworkBuilder {
         self.operator(name, OperatorKind::ReverseV2, &[input, axis], shape, spread)
     }
 
-    /// `reflect`: without the border's own value.
+    /// `reflect` leaves out the border's own value.
     pub fn mirror_pad(
         &mut self,
         name: &str,
@@ -192,8 +192,8 @@ impl NetworkBuilder {
         self.operator(name, kind, &[input, indices], shape, self.spread(input))
     }
 
-    /// The inputs in the scale of the first: one that nothing reads yet and whose producer may
-    /// write any scale takes it, the others go through QUANTIZE.
+    /// The inputs in the scale of the first. An input without readers whose producer may write any scale gets this
+    /// scale; the others are converted by QUANTIZE.
     pub(super) fn in_one_scale(&mut self, name: &str, inputs: &[TensorIdx]) -> Vec<TensorIdx> {
         let spread = self.spread(inputs[0]);
         let mut unified = Vec::new();

@@ -1,11 +1,11 @@
-//! A network for one image, sound or text at a time → the same for several.
+//! A network for one image, sound or text → the same network for several.
 
 use super::network::{Content, Network, TensorIdx};
 use super::operator_kind::OperatorKind;
 
 impl Network {
-    /// The same network for `n` inputs at a time: the first dimension of all activations, 1 before. None
-    /// where one has another first dimension, or an operator does not leave that dimension alone.
+    /// The same network for `n` inputs: the first dimension of all activations is `n` instead of 1. `None` if an
+    /// activation has another first dimension, or an operator changes it.
     pub fn in_batches_of(&self, n: i32) -> Option<Network> {
         let mut batched = self.clone();
         for tensor in &mut batched.tensors {
@@ -97,7 +97,7 @@ impl Network {
         }
     }
 
-    /// A constant like another one, which others may read too, with other values.
+    /// A copy of a constant with other values, because other operators may read the original.
     fn with_integers(&mut self, tensor: TensorIdx, values: Vec<i32>) -> TensorIdx {
         let mut own = self.tensors[tensor].clone();
         own.content = Content::Int32(values);

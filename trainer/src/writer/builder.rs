@@ -8,14 +8,12 @@ use super::quantization::Spread;
 use super::random::SplitMix64;
 use super::weights::{LayerDistribution, WeightDistribution};
 
-/// Builds a [`Network`] operator by operator, in execution order. A method adds one operator and
-/// returns its output.
+/// Builds a [`Network`] operator by operator, in execution order. A method adds one operator and returns its output.
 ///
-/// Names, shapes and indices come from the samplers, never from a file: a wrong one is a mistake in
-/// the program, and panics.
+/// Names, shapes and indices come from the samplers, never from a file. A wrong one is a programming error, and panics.
 pub struct NetworkBuilder {
     pub(super) network: Network,
-    /// Of each tensor, where it has one.
+    /// By tensor, its spread if it has one.
     spreads: Vec<Option<Spread>>,
     distribution: WeightDistribution,
     pub(super) random: SplitMix64,
@@ -35,7 +33,7 @@ const INPUT_SPREAD: Spread = Spread {
 };
 
 impl NetworkBuilder {
-    /// `values_seed` decides scales, zero points and, with the distribution, all weight values.
+    /// `values_seed` determines scales, zero points and, with the distribution, all weight values.
     pub fn new(name: &str, distribution: WeightDistribution, values_seed: u64) -> Self {
         let network = Network {
             name: name.to_owned(),
@@ -68,7 +66,7 @@ impl NetworkBuilder {
         input
     }
 
-    /// A network input of values like those of `like`: a state that comes back in.
+    /// A network input with values like those of `like`: a state that is passed back in.
     pub fn input_like(&mut self, name: &str, shape: &[i32], like: TensorIdx) -> TensorIdx {
         let input = self.activation(name, shape.to_vec(), self.spread(like));
         self.network.inputs.push(input);
@@ -119,7 +117,7 @@ impl NetworkBuilder {
         });
     }
 
-    /// Of the network, so far.
+    /// The inputs of the network so far.
     pub fn inputs(&self) -> &[TensorIdx] {
         &self.network.inputs
     }
@@ -128,7 +126,7 @@ impl NetworkBuilder {
         self.network.operators.len()
     }
 
-    /// Whether the operator that makes the tensor makes others beside it.
+    /// Whether the tensor is one of several outputs of an operator.
     pub fn is_part(&self, tensor: TensorIdx) -> bool {
         let mut operators = self.network.operators.iter();
         operators.any(|o| o.outputs.len() > 1 && o.outputs.contains(&tensor))
@@ -165,8 +163,8 @@ impl NetworkBuilder {
         self.network.tensors.len() - 1
     }
 
-    /// A constant that shapes an operator: paddings, axes, a permutation. Equal ones are one tensor,
-    /// as converters write them.
+    /// A constant that controls an operator: paddings, axes, a permutation. Equal ones are one tensor, as in files of
+    /// converters.
     pub(super) fn int32_constant(
         &mut self,
         name: &str,
@@ -187,7 +185,7 @@ impl NetworkBuilder {
         tensor
     }
 
-    /// A constant of one value, stored as 127; equal ones are one tensor.
+    /// A constant with one value, stored as 127. Equal ones are one tensor.
     pub fn scalar(&mut self, name: &str, value: f64) -> TensorIdx {
         if let Some(&known) = self.scalars.get(&value.to_bits()) {
             return known;
@@ -205,7 +203,7 @@ impl NetworkBuilder {
         tensor
     }
 
-    /// A constant map of zeros, of a scale like a network's input; those of one shape are one tensor.
+    /// A feature map of constant zeros with the scale of a network's input. Those with the same shape are one tensor.
     pub fn zeros(&mut self, name: &str, shape: &[i32]) -> TensorIdx {
         if let Some(&known) = self.zeros.get(shape) {
             return known;

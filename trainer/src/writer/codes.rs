@@ -5,7 +5,7 @@ use litecast::formats::tflite::schema::BuiltinOperator as Code;
 use super::operator_kind::{Comparison, Logic, OperatorKind, Sampling};
 use super::precision::Precision;
 
-/// The operator's code and the first version of it that takes `precision` with what we use of it.
+/// The operator's code and its first version that supports `precision` and the options that we use.
 pub fn code(kind: &OperatorKind, precision: Precision) -> (Code, i32) {
     let (code, int8_version) = int8_code(kind);
     match precision {

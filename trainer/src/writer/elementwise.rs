@@ -17,7 +17,7 @@ impl NetworkBuilder {
         self.binary(name, PLAIN_ADD, left, right, rms)
     }
 
-    /// A sum, rectified by the activation of the same operator.
+    /// A sum with a fused ReLU.
     pub fn add_relu(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
         let shape = broadcast(self.shape(left), self.shape(right));
         let kind = OperatorKind::Add {
@@ -44,12 +44,12 @@ impl NetworkBuilder {
         self.binary(name, OperatorKind::Mul, left, right, rms)
     }
 
-    /// The operands in one scale, as integer kernels ask.
+    /// Both operands have one scale, which integer kernels require.
     pub fn maximum(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
         self.extremum(name, OperatorKind::Maximum, left, right)
     }
 
-    /// The operands in one scale, as integer kernels ask.
+    /// Both operands have one scale, which integer kernels require.
     pub fn minimum(&mut self, name: &str, left: TensorIdx, right: TensorIdx) -> TensorIdx {
         self.extremum(name, OperatorKind::Minimum, left, right)
     }
@@ -146,7 +146,7 @@ impl NetworkBuilder {
     }
 }
 
-/// NumPy's rule: shapes aligned at their ends, 1 stretches.
+/// NumPy's broadcasting: shapes are aligned at their ends, and dimensions of 1 are repeated.
 pub(super) fn broadcast(left: &[i32], right: &[i32]) -> Vec<i32> {
     let rank = left.len().max(right.len());
     let dim = |shape: &[i32], idx: usize| {

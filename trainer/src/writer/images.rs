@@ -7,7 +7,7 @@ use super::network::TensorIdx;
 use super::operator_kind::{OperatorKind, Sampling};
 use super::window::Window;
 
-/// What published detectors keep.
+/// The number of detections in published detectors.
 const MAX_DETECTIONS: i32 = 25;
 
 impl NetworkBuilder {
@@ -40,8 +40,8 @@ impl NetworkBuilder {
         self.operator(name, kind, &[input], shape, self.spread(input))
     }
 
-    /// Detection post-processing of TensorFlow Lite: boxes, classes and scores of the best of the anchors,
-    /// and how many there are. `boxes` and `scores` are `[1, anchors, values]`.
+    /// Detection post-processing of TensorFlow Lite: boxes, classes and scores of the best anchors, and their number.
+    /// `boxes` and `scores` are `[1, anchors, values]`.
     pub fn detections(
         &mut self,
         name: &str,
@@ -115,7 +115,8 @@ impl NetworkBuilder {
         self.operator(name, kind, &[input], shape, self.spread(input))
     }
 
-    /// A learned enlargement: each pixel spreads over the window, which moves by the stride.
+    /// A learned upsampling: each pixel is multiplied with the whole window, and windows are added at distances of the
+    /// stride.
     pub fn transpose_conv(
         &mut self,
         name: &str,

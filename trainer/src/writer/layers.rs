@@ -27,7 +27,7 @@ impl NetworkBuilder {
         self.convolution(name, input, kind, [filters, 1], window, activation)
     }
 
-    /// A convolution of `groups` groups of channels, each by itself, in one operator.
+    /// A convolution whose channels are divided into `groups` independent groups, as one operator.
     pub fn grouped_conv2d(
         &mut self,
         name: &str,
@@ -131,8 +131,8 @@ impl NetworkBuilder {
         self.operator(name, kind, &inputs, output_shape, layer.output)
     }
 
-    /// Scales that keep the layer's output in range. `fan_in`: products summed for one output value;
-    /// `axis` of the weights counts the output channels.
+    /// Scales that keep the layer's output in range. `fan_in` is the number of products that are summed for one output
+    /// value; `axis` is the weights' dimension of output channels.
     pub(super) fn planned_layer(
         &mut self,
         input: TensorIdx,
@@ -192,14 +192,14 @@ fn per_channel(scales: Vec<f32>, axis: usize) -> Quantization {
     }
 }
 
-/// How a layer with weights is to be written.
+/// The quantisation of a layer with weights.
 pub(super) struct PlannedLayer {
     drawn: LayerDistribution,
-    /// Of the weights, one for each output channel.
+    /// Scales of the weights by output channel.
     scales: Vec<f32>,
     axis: usize,
     input_scale: f64,
-    /// Of the sum of products, in accumulator steps.
+    /// Root mean square of the sum of products, in accumulator steps.
     accumulator_rms: f64,
     pub(super) output: Spread,
 }

@@ -49,7 +49,7 @@ impl NetworkBuilder {
         )
     }
 
-    /// `paddings[i]`: zeros before and after dimension `i`.
+    /// `paddings[i]` are the numbers of zeros before and after dimension `i`.
     pub fn pad(&mut self, name: &str, input: TensorIdx, paddings: &[[i32; 2]]) -> TensorIdx {
         let sides = self.shape(input).iter().zip(paddings);
         let shape = sides
@@ -90,7 +90,7 @@ impl NetworkBuilder {
         self.strided_slice(name, input, ends, 1, 0b010, vec![1, features])
     }
 
-    /// Of an image, `size` values from `begin` on; of height and width every `stride`th.
+    /// `size` values of an image from `begin` on; of height and width every `stride`-th.
     pub fn strided_cut(
         &mut self,
         name: &str,
@@ -107,8 +107,7 @@ impl NetworkBuilder {
         self.strided_slice(name, input, ends, stride, 0, shape)
     }
 
-    /// The four phases of every second row and column, side by side as channels: what YOLO calls
-    /// focus.
+    /// The four phases of every second row and column, concatenated as channels: YOLO's focus layer.
     pub fn focus(&mut self, name: &str, input: TensorIdx) -> TensorIdx {
         let [_, height, width, channels] = self.image(input);
         let phases = [[0, 0], [1, 0], [0, 1], [1, 1]].map(|[row, column]| {
@@ -146,7 +145,7 @@ impl NetworkBuilder {
         )
     }
 
-    /// All inputs in the scale of the first: concatenation does not rescale.
+    /// All inputs must have the scale of the first, because concatenation does not rescale.
     pub fn concatenation(&mut self, name: &str, inputs: &[TensorIdx], axis: usize) -> TensorIdx {
         let inputs = self.in_one_scale(name, inputs);
         let mut shape = self.shape(inputs[0]).to_vec();

@@ -1,4 +1,4 @@
-//! The description of a network: everything a file holds except the drawn weight values.
+//! The description of a network: all contents of a file except the drawn weight values.
 
 use super::operator_kind::OperatorKind;
 use super::weights::LayerDistribution;
@@ -6,7 +6,7 @@ use super::weights::LayerDistribution;
 /// Index into [`Network::tensors`].
 pub type TensorIdx = usize;
 
-/// In place of an operator's optional input that is not given; the file says −1.
+/// Replaces an optional input of an operator that is absent; the file has −1.
 pub const ABSENT: TensorIdx = usize::MAX;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -45,12 +45,12 @@ pub struct Quantization {
     pub axis: usize,
 }
 
-/// Where a tensor's values come from.
+/// The source of a tensor's values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Computed when the network runs.
     Activation,
-    /// Kept by an operator from one run to the next.
+    /// Kept by an operator between inferences.
     Variable,
     /// Int8 values drawn from the distribution when the file is written.
     Weights(LayerDistribution),
@@ -67,7 +67,7 @@ pub struct Operator {
     pub kind: OperatorKind,
     pub inputs: Vec<TensorIdx>,
     pub outputs: Vec<TensorIdx>,
-    /// Tensors that carry scales of values inside the operator.
+    /// Tensors with the scales of values inside the operator.
     pub intermediates: Vec<TensorIdx>,
 }
 
@@ -143,7 +143,7 @@ impl Fnv1a {
         self.bytes(&word.to_le_bytes());
     }
 
-    /// Length first, so that neighbouring lists cannot run into each other.
+    /// The length comes first, so that different neighbouring lists have different hashes.
     fn words(&mut self, words: impl ExactSizeIterator<Item = u64>) {
         self.word(words.len() as u64);
         words.for_each(|word| self.word(word));

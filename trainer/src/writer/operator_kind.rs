@@ -39,7 +39,7 @@ pub enum OperatorKind {
         multiplier: i32,
         activation: Activation,
     },
-    /// The custom operator that decodes boxes and suppresses all but the best.
+    /// The custom operator that decodes boxes and suppresses all but the best ones.
     DetectionPostprocess,
     Elu,
     Exp,
@@ -51,11 +51,11 @@ pub enum OperatorKind {
     Gather {
         axis: i32,
     },
-    /// `approximate`: the tanh form.
+    /// `approximate` selects the tanh formula.
     Gelu {
         approximate: bool,
     },
-    /// CONV_2D whose filters see a part of the channels.
+    /// CONV_2D whose filters read only a part of the channels.
     GroupedConv2D {
         stride: [i32; 2],
         padding: Padding,
@@ -140,7 +140,7 @@ pub enum OperatorKind {
     Sum {
         keep_dims: bool,
     },
-    /// Rectified.
+    /// With a fused ReLU.
     Svdf {
         rank: i32,
     },
@@ -158,7 +158,7 @@ pub enum OperatorKind {
     },
 }
 
-/// Options at their defaults that hashes of stored graphs do not know.
+/// Options with default values that were added after the hashes of stored graphs.
 const UNKNOWN_DEFAULTS: [&str; 3] = [
     " { activation: None }",
     ", dilation: [1, 1]",
@@ -175,7 +175,7 @@ impl OperatorKind {
             })
     }
 
-    /// Whether integer kernels compute the output in any scale, whatever those of the inputs.
+    /// Whether integer kernels support any output scale, independent of the scales of the inputs.
     pub fn writes_any_scale(&self) -> bool {
         use OperatorKind as K;
         matches!(
@@ -201,7 +201,7 @@ impl OperatorKind {
     }
 }
 
-/// How a resized pixel finds its sources: as TensorFlow 1 and 2 have it.
+/// The position of a resized pixel's sources, as in TensorFlow 1 and 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sampling {
     Plain,

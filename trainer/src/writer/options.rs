@@ -10,8 +10,7 @@ use super::operator_kind::{OperatorKind, Sampling};
 /// An operator's entry in the union of builtin options.
 type Options = (BuiltinOptions, Option<WIPOffset<UnionWIPOffset>>);
 
-/// Creates an options table as a member of the union; fields that are not named keep the schema's
-/// defaults.
+/// Creates an options table as a member of the union. Fields that are not named have the schema's defaults.
 macro_rules! table {
     ($fbb:ident, $table:ident, $args:ident { $($field:ident: $value:expr),* $(,)? }) => {{
         #[allow(clippy::needless_update)]
@@ -250,7 +249,7 @@ pub fn write(kind: &OperatorKind, fbb: &mut FlatBufferBuilder) -> Options {
                 cell_clip: 10.0,
             }
         ),
-        // Operators without options, or whose table is empty.
+        // Operators without options, or with an empty table.
         _ => (BuiltinOptions::NONE, None),
     }
 }

@@ -1,4 +1,4 @@
-//! In what numbers a network is written: as planned in int8, or the same network in float32.
+//! The precision in which a network is written: int8, as it was planned, or float32.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::network::{ElementType, Network, Quantization, Tensor, TensorIdx};
 use super::operator_kind::OperatorKind;
 
-/// Of activations and weights.
+/// Element type of activations and weights.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -16,8 +16,8 @@ use super::operator_kind::OperatorKind;
 pub enum Precision {
     #[default]
     Int8,
-    /// Every quantised tensor becomes float32; constants hold the real values that the int8 file
-    /// stands for, so both files compute the same function but for rounding.
+    /// Every quantised tensor becomes float32. Constants have the real values that the int8 file represents, so both
+    /// files compute the same function apart from rounding.
     Float32,
 }
 
@@ -58,7 +58,7 @@ impl FromStr for Precision {
     }
 }
 
-/// QUANTIZE only changes a scale, and real values have none: what read its output reads its input.
+/// Removes QUANTIZE operators, which only change scales: their readers read their inputs instead.
 pub fn without_quantize(network: &Network) -> Network {
     let mut network = network.clone();
     let mut sources: Vec<TensorIdx> = (0..network.tensors.len()).collect();
@@ -78,7 +78,7 @@ pub fn without_quantize(network: &Network) -> Network {
     network
 }
 
-/// The real values behind the stored ones; what has no quantisation (axes, shapes) stays.
+/// The real values of the stored ones. Tensors without quantisation (axes, shapes) are not changed.
 pub fn in_float32(tensor: &Tensor, stored: &[u8]) -> Vec<u8> {
     let Some(quantization) = &tensor.quantization else {
         return stored.to_vec();

@@ -1,12 +1,12 @@
-//! Scales and zero points that integer kernels accept and that keep the values of a random network
-//! in range: no layer saturates, none dies.
+//! Scales and zero points that integer kernels accept and that keep the values of a random network in range: no layer
+//! saturates, and no layer has only zeros.
 
 use litecast::formats::tflite::Activation;
 
 use super::network::Quantization;
 use super::random::SplitMix64;
 
-/// Quantisation of an activation, with the spread of its values that later scales are planned from.
+/// Quantisation of an activation, with the spread of its values, from which later scales are planned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub scale: f64,
@@ -17,9 +17,9 @@ pub struct Spread {
 
 /// ±3 standard deviations over the 255 steps of int8.
 const SIGNED_RMS_STEPS: f64 = 42.0;
-/// As much for a rectified value: three standard deviations over 255 steps …
+/// The same range for a rectified value: three standard deviations over 255 steps …
 const RECTIFIED_SIGMA_STEPS: f64 = 85.0;
-/// … of which the root mean square after rectifying is 1/√2.
+/// … with a root mean square of 1/√2 after rectifying.
 const RECTIFIED_RMS_STEPS: f64 = 60.0;
 
 impl Spread {
@@ -47,8 +47,7 @@ impl Spread {
         Spread::positive(rms / 2f64.sqrt())
     }
 
-    /// The output of a layer with weights, with the standard deviation, in steps, that it should
-    /// have before the activation.
+    /// The output of a layer with weights, and the standard deviation in steps before its activation.
     pub fn of_layer(activation: Activation, random: &mut SplitMix64) -> (Self, f64) {
         let scale = match activation {
             Activation::Relu6 => 6.0 / 255.0,
@@ -84,7 +83,7 @@ impl Spread {
     }
 }
 
-/// One weight scale per channel, around `scale`; all below twice of it.
+/// One weight scale for each channel, near `scale` and below twice of it.
 pub fn channel_scales(scale: f64, n_channels: usize, random: &mut SplitMix64) -> Vec<f32> {
     (0..n_channels)
         .map(|_| (scale * random.between(0.5, 1.6)) as f32)

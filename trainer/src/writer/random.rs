@@ -1,7 +1,7 @@
-//! The fast generator behind weight values: the same numbers on every platform.
+//! The fast generator of weight values, which gives the same numbers on every platform.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): consecutive outputs do not wait for each other, so a
-/// processor overlaps them, and any seed is good.
+/// SplitMix64 (Steele, Lea, Flood 2014). Consecutive outputs are independent, so that a processor computes them in
+/// parallel, and any seed is suitable.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(u64);
 
@@ -37,7 +37,7 @@ impl SplitMix64 {
         low + (high - low) * self.unit()
     }
 
-    /// Its logarithm is uniform: `low` and `high` are as likely as their geometric mean.
+    /// Its logarithm is uniform.
     pub fn log_between(&mut self, low: f64, high: f64) -> f64 {
         libm::exp(self.between(libm::log(low), libm::log(high)))
     }

@@ -8,12 +8,12 @@ use super::operator_kind::OperatorKind;
 use super::quantization::{Spread, channel_scales};
 use super::weights::INT16_STEPS;
 
-/// Of the cell state, which integer kernels keep in 16 bits and a power of two.
+/// Scale of the cell state, which integer kernels store with 16 bits; it must be a power of two.
 const CELL_SCALE: f64 = 1.0 / 4096.0;
 
 impl NetworkBuilder {
-    /// A sequence `[1, steps, features]` through one LSTM: `[1, steps, units]`. Gates are coupled to
-    /// nothing else: no peepholes, no projection, no layer norm.
+    /// A sequence `[1, steps, features]` through one LSTM: `[1, steps, units]`. It has no coupled gates, peepholes,
+    /// projection or layer norm.
     pub fn lstm(&mut self, name: &str, input: TensorIdx, units: i32) -> TensorIdx {
         let features = self.channels(input);
         let output = Spread {
@@ -110,7 +110,7 @@ impl NetworkBuilder {
         weights
     }
 
-    /// Weights whose products with `input` have about the size of a gate's useful range.
+    /// Weights whose products with `input` are in the useful range of a gate.
     fn gate_weights(&mut self, name: &str, shape: [i32; 2], input: TensorIdx) -> TensorIdx {
         let steps = self.spread(input).rms() * f64::from(shape[1]).sqrt();
         self.matrix(name, shape, 1.0 / (40.0 * steps))
@@ -147,7 +147,7 @@ impl NetworkBuilder {
         bias
     }
 
-    /// What an operator keeps from one run to the next.
+    /// A variable that an operator keeps between inferences.
     fn variable(
         &mut self,
         name: &str,
@@ -160,7 +160,7 @@ impl NetworkBuilder {
         variable
     }
 
-    /// Four empty tensors and one that carries the hidden state's scale, as converters write them.
+    /// Four empty tensors and one with the hidden state's scale, as in files of converters.
     fn lstm_intermediates(&mut self, name: &str, hidden: Spread) -> Vec<TensorIdx> {
         let mut intermediates = Vec::new();
         for gate in ["input", "forget", "cell", "output"] {
@@ -173,7 +173,7 @@ impl NetworkBuilder {
         intermediates
     }
 
-    /// The dense layer that made `first`, with the same weights, on another input.
+    /// The dense layer that wrote `first`, with the same weights, applied to another input.
     pub fn fully_connected_again(
         &mut self,
         name: &str,

@@ -31,7 +31,7 @@ impl NetworkBuilder {
         self.reduce(name, Reduction::Mean, input, &[1, 2], false)
     }
 
-    /// Over `axes`, which stay as 1 or go.
+    /// Reduces `axes`, which are kept as 1 or removed.
     pub fn reduce(
         &mut self,
         name: &str,

@@ -14,16 +14,16 @@ use super::{codes, options};
 
 /// Schema version of every `.tflite` file in use.
 const SCHEMA_VERSION: u32 = 3;
-/// What the schema asks of buffers (`force_align: 16`), so that kernels may read them in place.
+/// Alignment of buffers that the schema requires (`force_align: 16`), so that kernels can read them in place.
 const BUFFER_ALIGNMENT: usize = 16;
-/// Room for tables, names and scales, so that the builder seldom grows: measured files need 700 to
-/// 900 bytes an operator, besides 12 bytes a channel.
+/// Reserved bytes for tables, names and scales, so that the builder's buffer rarely grows: files need 700 to 900 bytes
+/// per operator, and 12 bytes per channel.
 const METADATA_BYTES_PER_OPERATOR: usize = 1200;
 
 type Tables<'a, T> = Option<WIPOffset<Vector<'a, ForwardsUOffset<T>>>>;
 
-/// Writes `network`, its weights drawn from `values_seed`: the same arguments give the same bytes on
-/// every platform.
+/// Writes `network` with weights that are drawn from `values_seed`. The same arguments give the same bytes on every
+/// platform.
 pub fn to_tflite(network: &Network, values_seed: u64, precision: Precision) -> Vec<u8> {
     match precision {
         Precision::Int8 => write_model(network, values_seed, precision),
@@ -66,7 +66,7 @@ fn expected_bytes(network: &Network, precision: Precision) -> usize {
         + METADATA_BYTES_PER_OPERATOR * (network.operators.len() + 4)
 }
 
-/// Buffer 0 is empty and serves all activations; constants follow in the order of tensors.
+/// Buffer 0 is empty and used by all activations; constants follow in the order of tensors.
 fn write_buffers<'a>(
     network: &Network,
     values_seed: u64,
@@ -127,8 +127,8 @@ fn widened(bytes: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// A flat buffer is built from its end: after this, a vector of `n_bytes` starts on a multiple of
-/// [`BUFFER_ALIGNMENT`] from the end, and the builder pads the whole to that multiple.
+/// A flat buffer is built from its end. After this, a vector of `n_bytes` starts at a multiple of [`BUFFER_ALIGNMENT`]
+/// from the end, and the builder pads the whole file to such a multiple.
 fn align_next_vector(n_bytes: usize, fbb: &mut FlatBufferBuilder) {
     fbb.push(AlignedBlock);
     let padding = n_bytes.wrapping_neg() % BUFFER_ALIGNMENT;
@@ -152,7 +152,7 @@ impl Push for AlignedBlock {
     }
 }
 
-/// Each distinct operator code once, in order of first use.
+/// Each distinct operator code, in the order of first use.
 fn operator_codes(network: &Network, precision: Precision) -> Vec<(BuiltinOperator, i32)> {
     let mut codes = Vec::new();
     for operator in &network.operators {
@@ -170,7 +170,7 @@ fn write_operator_codes<'a>(
 ) -> Tables<'a, schema::OperatorCode<'a>> {
     let mut written = Vec::new();
     for &(builtin_code, version) in codes {
-        // Codes past 127 do not fit into the older field, which then holds 127.
+        // Codes above 127 do not fit into the older field, which then has the value 127.
         let deprecated_builtin_code = builtin_code.0.min(127) as i8;
         let is_custom = builtin_code == BuiltinOperator::CUSTOM;
         let custom_code = is_custom.then(|| fbb.create_string(codes::CUSTOM_CODE));

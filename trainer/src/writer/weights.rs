@@ -1,5 +1,5 @@
-//! Distributions of int8 weight values. They matter: a compiler for an NPU compresses weights, so
-//! two networks of one shape differ by up to a factor of two in latency.
+//! Distributions of int8 weight values. They affect labels: a compiler for an NPU compresses weights, so the latencies
+//! of two networks of the same shape differ by a factor of up to two.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use super::random::SplitMix64;
 #[derive(Clone, Debug, PartialEq)]
 pub enum WeightDistribution {
     SameInEveryLayer(LayerDistribution),
-    /// Every layer draws its own [`LayerDistribution`].
+    /// Every layer has a different [`LayerDistribution`].
     DrawnPerLayer,
 }
 
-/// How the weights of one layer are drawn. Values are rounded and clipped to −127..=127; `sigma` and
-/// `scale` are in int8 steps.
+/// The distribution of the weights of one layer. Values are rounded and clipped to −127..=127; `sigma` and `scale` are
+/// in int8 steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LayerDistribution {
-    /// −127..=127, all equally likely: what random bytes give.
+    /// −127..=127, all equally likely, as with random bytes.
     Uniform,
     Gaussian {
         sigma: f64,
@@ -26,7 +26,7 @@ pub enum LayerDistribution {
     Laplacian {
         scale: f64,
     },
-    /// Gaussian, with a share of the values pruned to zero.
+    /// Gaussian, with some of the values pruned to zero.
     Sparse {
         zero_share: f64,
         sigma: f64,
@@ -38,7 +38,7 @@ pub enum LayerDistribution {
     },
 }
 
-/// A weight of 16 bits is a drawn int8 value times this.
+/// A 16-bit weight is a drawn int8 value times this.
 pub const INT16_STEPS: f64 = 256.0;
 /// Largest absolute value of a symmetric int8 weight.
 const LARGEST: i32 = 127;
@@ -104,8 +104,8 @@ impl LayerDistribution {
     }
 
     fn of_kind(kind: u64, random: &mut SplitMix64) -> Self {
-        // Post-training quantisation puts the largest weight of a channel at 127: a freshly
-        // initialised layer then has a sigma of 35 to 50, a trained one with outliers far less.
+        // Post-training quantisation maps the largest weight of a channel to 127. A freshly initialised layer then has
+        // a sigma of 35 to 50, a trained one with outliers a much smaller one.
         let sigma = tenths(random.log_between(8.0, 60.0));
         match kind {
             1 => LayerDistribution::Uniform,
@@ -148,8 +148,8 @@ impl LayerDistribution {
         }
     }
 
-    /// Root mean square of the values before rounding and clipping, in int8 steps: enough to plan
-    /// scales with.
+    /// Root mean square of the values before rounding and clipping, in int8 steps, which is exact enough to plan
+    /// scales.
     pub fn root_mean_square(&self) -> f64 {
         match *self {
             LayerDistribution::Uniform => f64::from(LARGEST) / 3f64.sqrt(),
@@ -229,7 +229,7 @@ fn look_up(table: &[u8; TABLE_LEN], bits: u64, weights: &mut [u8]) {
     }
 }
 
-/// Rounded so that the record of a distribution is exact and short.
+/// Rounds, so that the record of a distribution is exact and short.
 fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }

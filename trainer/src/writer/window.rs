@@ -1,4 +1,4 @@
-//! What convolution and pooling share.
+//! The window of convolutions and poolings.
 
 use litecast::formats::tflite::Padding;
 
@@ -8,7 +8,7 @@ pub struct Window {
     pub kernel: [i32; 2],
     pub stride: [i32; 2],
     pub padding: Padding,
-    /// Distance of the pixels that a kernel reads; 1 but for convolutions.
+    /// Distance of the pixels that a kernel reads; 1 for poolings.
     pub dilation: [i32; 2],
 }
 
