@@ -1,23 +1,23 @@
-//! What families share: blocks of layers.
+//! Blocks of layers, which several families use.
 
 use super::layers::{Layers, Nonlinearity, Nonlinearity as N};
 use crate::writer::TensorIdx;
 
-/// A depthwise convolution between two 1×1 convolutions, the first of which widens.
+/// A depthwise convolution between two 1×1 convolutions, the first of which increases the number of channels.
 #[derive(Clone, Copy, Debug)]
 pub struct InvertedResidual {
     pub channels: i32,
-    /// Channels in the middle; no widening layer where they are those of the input.
+    /// Channels of the depthwise convolution. If they equal those of the input, there is no first 1×1 convolution.
     pub expanded: i32,
     pub kernel: i32,
     pub stride: i32,
     pub nonlinearity: Nonlinearity,
-    /// Channels of the squeeze in the middle.
+    /// Channels of the bottleneck of the squeeze-and-excite block.
     pub squeezed: Option<i32>,
 }
 
 impl Layers<'_> {
-    /// Each channel times a gate that all pixels decide; `hard`: with hard-sigmoid.
+    /// Multiplies each channel with a gate that depends on all pixels; `hard` selects the hard sigmoid.
     pub fn squeeze_excite(&mut self, x: TensorIdx, squeezed: i32, hard: bool) -> TensorIdx {
         let channels = self.channels(x);
         let pooled = self.global_pool(x);
@@ -31,7 +31,7 @@ impl Layers<'_> {
         self.mul(x, gate)
     }
 
-    /// `relu6(x + 3) / 6`, as Keras writes it.
+    /// `relu6(x + 3) / 6`, as in Keras.
     fn hard_sigmoid(&mut self, name: &str, x: TensorIdx) -> TensorIdx {
         let builder = &mut self.builder;
         let three = builder.scalar("three", 3.0);

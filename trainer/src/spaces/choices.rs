@@ -1,13 +1,13 @@
-//! Uniform, independent choices, the same on every platform and in every release.
+//! Uniform, independent choices that are the same on every platform and in every release.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-/// The stream of choices that makes one sample.
+/// The random choices of one sample.
 pub struct Choices(ChaCha8Rng);
 
 impl Choices {
-    /// `space` keeps the streams of spaces apart.
+    /// `space` separates the streams of different spaces.
     pub fn new(space: [u8; 16], seed: u64, index: u64) -> Self {
         let mut key = [0; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
@@ -16,7 +16,7 @@ impl Choices {
         Choices(ChaCha8Rng::from_seed(key))
     }
 
-    /// One of `options`, each as likely as the others.
+    /// One of `options`, all equally likely.
     pub fn of<T: Copy>(&mut self, options: &[T]) -> T {
         options[self.below(options.len())]
     }
@@ -30,12 +30,12 @@ impl Choices {
         self.of(&[false, true])
     }
 
-    /// A seed for what is not a choice of structure: weight values and scales.
+    /// A seed for values that are not part of the structure: weights and scales.
     pub fn seed(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// Written out here rather than taken from `rand`, whose ranges may change between releases.
+    /// Implemented here instead of with `rand`, whose ranges may change between releases.
     fn below(&mut self, n: usize) -> usize {
         ((u64::from(self.0.next_u32()) * n as u64) >> 32) as usize
     }

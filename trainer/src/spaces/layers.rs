@@ -1,22 +1,22 @@
-//! What families share: layers that name themselves.
+//! Layers with generated names, which all families use.
 
 use litecast::formats::tflite::{Activation, Padding};
 
 use super::Choices;
 use crate::writer::{Network, NetworkBuilder, Reduction, Sampling, TensorIdx, Window};
 
-/// A network under construction, with the choices of style that hold for all of its layers.
+/// A network under construction, with the choices of style for all of its layers.
 pub struct Layers<'a> {
     pub choices: &'a mut Choices,
     pub builder: NetworkBuilder,
-    /// Strided layers are written as PAD and VALID padding, as Keras and PyTorch do, instead of SAME.
+    /// Whether strided layers are written as PAD and VALID padding, as in Keras and PyTorch, instead of SAME.
     explicit_padding: bool,
-    /// Global pooling is written as MEAN, as Keras does, rather than as AVERAGE_POOL_2D.
+    /// Whether global pooling is written as MEAN, as in Keras, instead of AVERAGE_POOL_2D.
     pools_by_mean: bool,
     n_named: usize,
 }
 
-/// What follows a layer: fused into it where TFLite can, else an operator of its own.
+/// The activation after a layer. It is fused into the layer if TFLite supports that, and a separate operator otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nonlinearity {
     None,
@@ -43,7 +43,7 @@ impl Nonlinearity {
     }
 }
 
-/// `base` channels, widened and rounded to a multiple of 8, as MobileNets do.
+/// `base` channels, scaled and rounded to a multiple of 8, as in MobileNets.
 pub fn width(base: i32, percent: i32) -> i32 {
     ((base * percent + 400) / 800 * 8).max(8)
 }
@@ -59,7 +59,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// Draws nothing: SAME padding and AVERAGE_POOL_2D, as TensorFlow-Slim has them.
+    /// Draws no style: SAME padding and AVERAGE_POOL_2D, as in TensorFlow-Slim.
     pub fn plain(choices: &'a mut Choices, builder: NetworkBuilder) -> Self {
         Layers {
             explicit_padding: false,
@@ -91,7 +91,7 @@ impl<'a> Layers<'a> {
         [height, width]
     }
 
-    /// A square kernel; the strided ones are padded as this network does it.
+    /// A convolution with a square kernel, padded in the style of this network.
     pub fn conv(
         &mut self,
         x: TensorIdx,
@@ -124,7 +124,7 @@ impl<'a> Layers<'a> {
         self.depthwise_window(x, window, n)
     }
 
-    /// As one operator.
+    /// A grouped convolution as one operator.
     pub fn grouped_conv(
         &mut self,
         x: TensorIdx,
@@ -140,7 +140,7 @@ impl<'a> Layers<'a> {
         self.unfused(y, n)
     }
 
-    /// Each square of `side` pixels on its own becomes one of `features` features.
+    /// Each square of `side` pixels becomes one position with `features` features.
     pub fn patches(&mut self, x: TensorIdx, features: i32, side: i32) -> TensorIdx {
         let window = Window::square(side, side, Padding::Valid);
         self.conv_window(x, features, window, N::None)
@@ -183,7 +183,7 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// As operators of their own.
+    /// The activation as separate operators.
     pub fn nonlinear(&mut self, x: TensorIdx, n: N) -> TensorIdx {
         let name = self.name("activation");
         let builder = &mut self.builder;
@@ -218,14 +218,14 @@ impl<'a> Layers<'a> {
         self.builder.mul(&name, left, right)
     }
 
-    /// Of the last dimension.
+    /// Concatenates the last dimension.
     pub fn concat(&mut self, inputs: &[TensorIdx]) -> TensorIdx {
         let axis = self.builder.shape(inputs[0]).len() - 1;
         let name = self.name("concat");
         self.builder.concatenation(&name, inputs, axis)
     }
 
-    /// Of `[1, rows, values]`, below each other.
+    /// Concatenates the rows of inputs `[1, rows, values]`.
     pub fn concat_rows(&mut self, inputs: &[TensorIdx]) -> TensorIdx {
         let name = self.name("concat");
         self.builder.concatenation(&name, inputs, 1)
@@ -253,12 +253,12 @@ impl<'a> Layers<'a> {
         self.builder.average_pool2d(&name, x, window)
     }
 
-    /// Height and width `factor` times as large, in one of the two ways that networks do it.
+    /// Multiplies height and width by `factor`, with one of two operators.
     pub fn upsample(&mut self, x: TensorIdx, factor: i32, bilinear: bool) -> TensorIdx {
         let size = self.size(x).map(|side| side * factor);
         let name = self.name("resize");
         match bilinear {
-            // Only doubling is known to every target with half-pixel centers.
+            // Half-pixel centres are supported by all targets only for doubling.
             true if factor == 2 => {
                 self.builder
                     .resize_bilinear(&name, x, size, Sampling::HalfPixelCenters)

@@ -1,12 +1,11 @@
-//! The network that CNN-ImageNet and CNN-CIFAR10 share: blocks of nodes in the manner of
-//! EfficientNet-EdgeTPU.
+//! The common network of CNN-ImageNet and CNN-CIFAR10: blocks of nodes like those of EfficientNet-EdgeTPU.
 
 use litecast::formats::tflite::{Activation, Padding};
 
 use super::Choices;
 use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
 
-/// What differs between the two spaces.
+/// The differences between the two spaces.
 pub struct MobileCnn {
     /// Height and width of the RGB input.
     pub image_side: i32,
@@ -15,31 +14,31 @@ pub struct MobileCnn {
     pub stem_stride: i32,
     pub blocks: &'static [Block],
     pub head_channels: i32,
-    /// Least number of a block's nodes that are not the identity.
+    /// Minimum number of a block's nodes that are not the identity.
     pub least_depth: usize,
-    /// Optional shortcuts span single nodes too, not blocks alone.
+    /// Whether optional shortcuts also span single nodes, not only blocks.
     pub node_shortcuts: bool,
 }
 
 pub struct Block {
     /// Options of each node's output channels.
     pub channels: [i32; 6],
-    /// Of the block's first node.
+    /// Stride of the block's first node.
     pub stride: i32,
 }
 
-/// Nodes of a block, identities among them.
+/// Nodes of a block, including identities.
 const NODES_PER_BLOCK: usize = 5;
 const KERNELS: [i32; 2] = [3, 5];
-/// 1 is a depthwise-separable convolution in an inverted bottleneck, a plain one when fused.
+/// 1 is a depthwise-separable convolution in an inverted bottleneck, and a plain convolution in a fused one.
 const EXPANSIONS: [i32; 4] = [1, 2, 4, 6];
 
-/// A network under construction, with the choices that hold for all of its layers.
+/// A network under construction, with the choices for all of its layers.
 struct Sampler<'a> {
     choices: &'a mut Choices,
     builder: NetworkBuilder,
     activation: Activation,
-    /// Strided layers are written as PAD and VALID padding, as Keras does, instead of SAME.
+    /// Whether strided layers are written as PAD and VALID padding, as in Keras, instead of SAME.
     explicit_padding: bool,
     least_depth: usize,
     node_shortcuts: bool,
@@ -83,8 +82,8 @@ pub fn network(space: &MobileCnn, choices: &mut Choices, builder: NetworkBuilder
     sampler.builder.finish(&[logits])
 }
 
-/// Global average pool and dense layer: a 1×1 convolution before the RESHAPE, or FULLY_CONNECTED
-/// after it. Converters write both.
+/// Global average pool and dense layer: a 1×1 convolution before the RESHAPE, or FULLY_CONNECTED after it. Both are
+/// written by converters.
 pub fn classifier(
     builder: &mut NetworkBuilder,
     features: TensorIdx,
@@ -110,8 +109,8 @@ pub fn classifier(
 }
 
 impl Sampler<'_> {
-    /// A block draws how many of its nodes are not the identity. (Were each node to draw for itself,
-    /// only tens of thousands of samples would show the shallow and deep networks of the paper.)
+    /// A block draws the number of its nodes that are not the identity. (If each node were drawn independently, the
+    /// shallow and deep networks of the paper would occur only in tens of thousands of samples.)
     fn block(&mut self, name: &str, input: TensorIdx, block: &Block) -> TensorIdx {
         let depth = self.choices.between(self.least_depth, NODES_PER_BLOCK);
         let residual = self.choices.coin();
@@ -234,8 +233,8 @@ impl Sampler<'_> {
             .conv2d(name, input, filters, window, activation)
     }
 
-    /// The input and window of a layer with `kernel` and `stride`, padded explicitly where this
-    /// network does that.
+    /// The input and window of a layer with `kernel` and `stride`, with explicit padding if that is the style of this
+    /// network.
     fn strided(
         &mut self,
         name: &str,
@@ -255,8 +254,8 @@ impl Sampler<'_> {
         (padded, Window::square(kernel, stride, Padding::Valid))
     }
 
-    /// `output` plus `input`, which is average-pooled to its resolution and padded to its channels.
-    /// There is no parameter-free shortcut to fewer channels: then `output` alone.
+    /// `output` plus `input`, which is average-pooled to the same resolution and padded to the same channels. If
+    /// `output` has fewer channels, no shortcut without parameters is possible, and the result is `output`.
     fn shortcut(
         &mut self,
         name: &str,

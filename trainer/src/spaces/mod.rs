@@ -1,7 +1,7 @@
 //! Design spaces: (space, seed, index) → a network, by uniform, independent choices.
 //!
-//! One file a space, or a few kindred ones, and one function each:
-//! `(&mut Choices, NetworkBuilder) -> Network`. The first four are those of PerfSAGE §3.2.
+//! Each file contains one space or a few similar ones, with one function for each: `(&mut Choices, NetworkBuilder) ->
+//! Network`. The first four are those of PerfSAGE §3.2.
 
 mod audio_1d;
 mod autoencoder;
@@ -44,7 +44,7 @@ use crate::writer::{
 };
 
 struct Family {
-    /// Its first 16 bytes are like no other's: see [`Space::key`].
+    /// Its first 16 bytes differ from those of all other ids: see [`Space::key`].
     id: &'static str,
     network: fn(&mut Choices, NetworkBuilder) -> Network,
 }
@@ -99,7 +99,7 @@ impl Space {
     pub const CNN_IMAGENET: Space = Space(1);
     pub const CNN_KWS: Space = Space(2);
     pub const VIT_CIFAR100: Space = Space(3);
-    /// Those of PerfSAGE §3.2.
+    /// The spaces of PerfSAGE §3.2.
     pub const PAPER: [Space; 4] = [
         Space::CNN_CIFAR10,
         Space::CNN_IMAGENET,
@@ -119,7 +119,7 @@ impl Space {
         (FAMILIES[self.0].network)(choices, builder)
     }
 
-    /// The id, cut or filled with zeros: keeps the random streams of spaces apart.
+    /// The id, truncated or padded with zeros, which separates the random streams of spaces.
     fn key(self) -> [u8; 16] {
         let mut key = [0; 16];
         for (byte, id_byte) in key.iter_mut().zip(self.id().bytes()) {
@@ -129,8 +129,8 @@ impl Space {
     }
 }
 
-/// Whether a space's graphs are networks, and not a few random operators each; a space that is not
-/// known, of files for example, counts as one of networks.
+/// Whether a space's graphs are networks, as opposed to a few random operators. True for unknown spaces, for example of
+/// files.
 pub fn has_networks(id: &str) -> bool {
     !id.starts_with("random-")
 }
@@ -146,17 +146,17 @@ impl FromStr for Space {
     }
 }
 
-/// One network of a space, with everything needed to make it again.
+/// One network of a space, with the arguments from which it can be made again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     pub space: Space,
     pub seed: u64,
     pub index: u64,
     pub precision: Precision,
-    /// Inputs at a time.
+    /// Batch size.
     pub batch: u32,
     pub weight_distribution: WeightDistribution,
-    /// As planned in int8, whatever the precision.
+    /// Quantised to int8, independent of the precision.
     pub network: Network,
     values_seed: u64,
 }
@@ -183,14 +183,14 @@ pub fn sample(space: Space, seed: u64, index: u64) -> Sample {
 }
 
 impl Sample {
-    /// The same network, to be written in `precision`; a name that is not int8's says so.
+    /// The same network in `precision`, which is part of its name unless it is int8.
     pub fn in_precision(mut self, precision: Precision) -> Self {
         self.precision = precision;
         self.with_name()
     }
 
-    /// The same network for `batch` inputs at a time, which its name says where it is not one; none where
-    /// it has no such dimension. See [`Network::in_batches_of`].
+    /// The same network with batch size `batch`, which is part of its name unless it is 1; `None` if the network has no
+    /// batch dimension. See [`Network::in_batches_of`].
     pub fn in_batches_of(mut self, batch: u32) -> Option<Self> {
         if batch != 1 {
             self.network = self.network.in_batches_of(batch.try_into().ok()?)?;
@@ -216,8 +216,8 @@ impl Sample {
         to_tflite(&self.network, self.values_seed, self.precision)
     }
 
-    /// Equal for samples that differ in weight values or precision alone, so that a split by graph
-    /// keeps them on one side. See [`Network::structure_hash`].
+    /// Equal for samples that differ only in weight values or precision, so that a split by graph keeps them on one
+    /// side. See [`Network::structure_hash`].
     pub fn structure_hash(&self) -> u64 {
         self.network.structure_hash()
     }

@@ -57,8 +57,8 @@ fn parse_spaces(text: &str) -> Result<Spaces, String> {
     }
 }
 
-/// Writes `SPACE-sSEED-iINDEX.tflite` for each network (`nas-bench-201.tflite` for `--arch`); prints
-/// a line on each, and the rate and the operators to standard error.
+/// Writes `SPACE-sSEED-iINDEX.tflite` for each network (`nas-bench-201.tflite` for `--arch`). Prints a line for each,
+/// and the rate and the operators to standard error.
 pub fn run(args: &SampleArgs) -> Result<()> {
     if let Some(out) = &args.out {
         fs::create_dir_all(out).with_context(|| format!("make directory {}", out.display()))?;
@@ -85,7 +85,7 @@ fn write_cell(cell: &Cell, args: &SampleArgs) -> Result<()> {
     Ok(())
 }
 
-/// Reads `32x32x3`: height and width multiples of 4, for the network halves them twice.
+/// Parses `32x32x3`. Height and width must be multiples of 4, because the network halves them twice.
 fn parse_input(text: &str) -> Result<[i32; 3]> {
     let sides: Vec<i32> = text
         .split('x')
@@ -132,7 +132,7 @@ fn keep(network: &Network, bytes: &[u8], out: Option<&Path>) -> Result<()> {
     fs::write(&path, bytes).with_context(|| format!("write {}", path.display()))
 }
 
-/// Adds to the number of networks that hold each kind of operator.
+/// Counts a network for each kind of operator that it contains.
 fn count_operators(network: &Network, n_networks: &mut BTreeMap<&'static str, usize>) {
     let kinds: BTreeSet<_> = network.operators.iter().map(|o| o.kind.name()).collect();
     for kind in kinds {

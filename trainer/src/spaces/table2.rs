@@ -17,11 +17,11 @@ pub struct Table2Args {
     seed: u64,
 }
 
-/// A column of Table 2: of the paper, or measured.
+/// A column of Table 2, from the paper or measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Characteristics<'a> {
     pub n_samples: u64,
-    /// Least and most.
+    /// Minimum and maximum.
     pub n_operators: [usize; 2],
     pub n_tensors: [usize; 2],
     /// Size of the file.
@@ -69,7 +69,7 @@ pub fn run(args: &Table2Args) {
     print!("{}", markdown(&columns));
 }
 
-/// Table 2 as printed in the paper, of one of [`Space::PAPER`].
+/// Table 2 of the paper for one of [`Space::PAPER`].
 pub fn paper(space: Space) -> Characteristics<'static> {
     let with_residuals = || CNN.into_iter().chain(["PAD", "ADD"]).collect();
     let (n_samples, n_operators, n_tensors, size_mb, operators) = match space {
@@ -94,7 +94,7 @@ pub fn paper(space: Space) -> Characteristics<'static> {
     }
 }
 
-/// Of samples `0..count`, each written as a file.
+/// Measured on samples `0..count`, each written as a file.
 pub fn measured(space: Space, seed: u64, count: u64) -> Characteristics<'static> {
     (0..count)
         .into_par_iter()
@@ -142,7 +142,7 @@ pub fn union<'a>(mut a: Characteristics<'a>, b: Characteristics<'a>) -> Characte
     }
 }
 
-/// Two columns a space: the paper's, and ours.
+/// Two columns for each space: the paper's and ours.
 pub fn markdown(columns: &[(Space, Characteristics, Characteristics)]) -> String {
     let pairs: Vec<_> = columns
         .iter()
@@ -175,7 +175,7 @@ pub fn markdown(columns: &[(Space, Characteristics, Characteristics)]) -> String
     table
 }
 
-/// The paper's operators first, then what only ours has.
+/// The paper's operators, followed by those that only our samples have.
 fn operator_rows<'a>(columns: &[&Characteristics<'a>]) -> Vec<&'a str> {
     let all: BTreeSet<_> = columns
         .iter()
@@ -194,7 +194,7 @@ fn row(head: &str, cells: impl Iterator<Item = String>) -> String {
     row + "\n"
 }
 
-/// Least and most, as in the table.
+/// Minimum and maximum, in the format of the table.
 pub fn range([least, most]: [usize; 2]) -> String {
     format!("{least}–{most}")
 }

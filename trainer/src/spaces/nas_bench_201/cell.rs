@@ -1,4 +1,4 @@
-//! The cell: five operations, six edges, and which of them the network needs.
+//! The cell: five operations, six edges, and the edges that the network needs.
 
 use std::str::FromStr;
 
@@ -16,7 +16,7 @@ pub enum Operation {
     AveragePool3x3,
 }
 
-/// The operation of each edge: 0→1, 0→2, 1→2, 0→3, 1→3, 2→3, and that the input reaches the output.
+/// The operations of the edges 0→1, 0→2, 1→2, 0→3, 1→3 and 2→3. The output depends on the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell([Operation; 6]);
 
@@ -29,7 +29,7 @@ impl Operation {
         ("avg_pool_3x3", Operation::AveragePool3x3),
     ];
 
-    /// Side of the kernel, of a convolution.
+    /// Side of the kernel, if it is a convolution.
     pub(super) fn kernel(self) -> Option<i32> {
         match self {
             Operation::Conv1x1 => Some(1),
@@ -75,7 +75,7 @@ impl Cell {
         cell.carriers()[0].then_some(cell)
     }
 
-    /// One of the cells that compute something, each as likely as the others.
+    /// One of the cells whose output depends on the input, all equally likely.
     pub(super) fn draw(choices: &mut Choices) -> Self {
         loop {
             let operations = [(); 6].map(|()| choices.of(&Operation::ALL).1);
@@ -89,7 +89,7 @@ impl Cell {
         self.0[to * (to - 1) / 2 + from]
     }
 
-    /// The nodes whose values reach the output, which is one of them if the input is.
+    /// By node, whether its value reaches the output.
     pub(super) fn carriers(&self) -> [bool; NODES] {
         let mut carries = [false, false, false, true];
         for from in (0..NODES - 1).rev() {
@@ -106,7 +106,8 @@ impl Cell {
             .filter(|&(_, operation)| operation != Operation::None)
     }
 
-    /// Only convolutions read the node, so that the rectifier before them is part of what makes it.
+    /// Whether only convolutions read the node, so that the ReLU before them can be fused into the operator that writes
+    /// it.
     pub(super) fn only_convolved(&self, from: usize) -> bool {
         let carries = self.carriers();
         (from + 1..NODES)

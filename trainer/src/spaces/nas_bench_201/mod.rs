@@ -1,11 +1,10 @@
-//! NAS-Bench-201 (Dong and Yang 2020): one cell of six edges, each with one of five operations, is
-//! stacked fifteen times. What is known of these 15,625 networks on real boards makes them a bridge
-//! between sampled and measured networks.
+//! NAS-Bench-201 (Dong and Yang 2020): one cell of six edges, each with one of five operations, is stacked fifteen
+//! times. Published measurements of these 15,625 networks on boards connect sampled and measured networks.
 //!
-//! Batch norms are folded into convolutions, and edges are left out where nothing reads or feeds
-//! them, as in the deployed files that were measured. What those files keep of nodes that nothing
-//! feeds follows from the measured latencies: a convolution of such a node is computed, of a constant
-//! map of zeros, and an average pool of one is such a map, which is added.
+//! Batch norms are folded into convolutions, and edges without readers or inputs are left out, as in the deployed files
+//! that were measured. The measured latencies show what remains of nodes without inputs in those files: a convolution
+//! of such a node is computed from a constant feature map of zeros, and an average pool of such a node becomes such a
+//! feature map, which is added.
 
 mod cell;
 
@@ -19,11 +18,11 @@ use crate::writer::{Network, NetworkBuilder, TensorIdx, Window};
 /// Channels of the cells of each stage.
 const STAGES: [i32; 3] = [16, 32, 64];
 const CELLS_PER_STAGE: usize = 5;
-/// `[height, width]`; the last three are those of measured tables.
+/// `[height, width]`; the last three are those of the measured tables.
 const SIZES: [[i32; 2]; 6] = [[16, 16], [32, 32], [48, 64], [64, 64], [52, 16], [88, 88]];
 const CLASSES: [i32; 4] = [10, 18, 100, 120];
 
-/// What the benchmark's data set decides.
+/// The properties of the benchmark's data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Height, width and channels; height and width are multiples of 4.
@@ -31,10 +30,10 @@ pub struct Task {
     pub classes: i32,
 }
 
-/// Average pools of one tensor that several edges ask for.
+/// The form of average pools of the same tensor on several edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TwinPools {
-    /// One operator, as today's converters write them.
+    /// One operator, as written by today's converters.
     Merged,
     /// One for each edge.
     Kept,
@@ -85,7 +84,7 @@ pub fn network_of(
     stack.head(value, task.classes)
 }
 
-/// A tensor, with what has been made of it once for all that ask.
+/// A tensor, with results that its readers share.
 #[derive(Clone, Copy)]
 struct Value {
     tensor: TensorIdx,
@@ -103,7 +102,7 @@ impl Value {
     }
 }
 
-/// What a node of a cell holds.
+/// The value of a node of a cell.
 #[derive(Clone, Copy)]
 enum Held {
     Nothing,
@@ -123,7 +122,7 @@ impl Stack<'_> {
         activation(self.cell.only_convolved(0))
     }
 
-    /// `output_rectified`: all that reads the cell's output rectifies it.
+    /// `output_rectified` tells whether all readers of the cell's output apply a ReLU.
     fn cell(&mut self, name: &str, input: Value, output_rectified: bool) -> Value {
         let carries = self.cell.carriers();
         let mut nodes = [Held::Nothing; NODES];
@@ -142,7 +141,7 @@ impl Stack<'_> {
         }
     }
 
-    /// The sum of what the node's edges carry, each of the shape of `like`.
+    /// The sum of the values on the node's edges, which have the shape of `like`.
     fn node(
         &mut self,
         name: &str,
@@ -191,7 +190,7 @@ impl Stack<'_> {
         Held::Computed(Value::of(tensor, is_rectified))
     }
 
-    /// None where the operation gives zeros.
+    /// `None` if the result is zeros.
     fn operation(
         &mut self,
         name: &str,
@@ -223,7 +222,7 @@ impl Stack<'_> {
         self.builder.zeros("zeros", &shape)
     }
 
-    /// Made once for all convolutions that read it.
+    /// The tensor after a ReLU, which is added once for all convolutions that read it.
     fn rectified(&mut self, name: &str, value: &mut Value) -> TensorIdx {
         let builder = &mut self.builder;
         *value
@@ -280,7 +279,7 @@ impl Stack<'_> {
         Value::of(sum, rectify)
     }
 
-    /// The last batch norm follows a sum, so that it cannot be folded; then pool and dense layer.
+    /// The last batch norm follows a sum, so it cannot be folded. It is followed by a pool and a dense layer.
     fn head(mut self, value: Value, classes: i32) -> Network {
         let builder = &mut self.builder;
         let channels = builder.channels(value.tensor);
@@ -322,8 +321,8 @@ mod tests {
         classes: 10,
     };
 
-    /// By hand from the benchmark's description: 0.44 million products in the stem, 70.78 in each
-    /// stage's cells, 3.67 in each block between them.
+    /// Calculated by hand from the benchmark's description: 0.44 million products in the stem, 70.78 in each stage's
+    /// cells, 3.67 in each block between them.
     #[test]
     fn the_largest_network_has_the_work_of_its_description() {
         let arch = "|nor_conv_3x3~0|+|nor_conv_3x3~0|nor_conv_3x3~1|\
@@ -345,7 +344,7 @@ mod tests {
         assert_eq!((macs + 5_000) / 10_000, 22_012, "{macs}");
     }
 
-    /// Edges whose node nothing reads are not in the network, nor are skips of what nothing feeds.
+    /// Edges to nodes without readers are not in the network, and neither are skip connections of nodes without inputs.
     #[test]
     fn dead_edges_are_dropped() {
         let plain = "|none~0|+|none~0|none~1|+|nor_conv_1x1~0|none~1|none~2|";
@@ -361,8 +360,8 @@ mod tests {
         }
     }
 
-    /// As the files that were measured: a convolution of nothing takes as long as any other, an
-    /// average pool of nothing as long as an addition.
+    /// As in the measured files: a convolution of zeros takes as long as any other one, and an average pool of zeros as
+    /// long as an addition.
     #[test]
     fn what_nothing_feeds_is_computed_as_in_measured_files() {
         let count = |arch, name| {
@@ -390,7 +389,7 @@ mod tests {
         assert_eq!(more(twins, "ADD"), 30);
     }
 
-    /// A rectifier is fused where only convolutions follow, else one operator for all of them.
+    /// A ReLU is fused if all readers are convolutions; otherwise it is one operator for all of them.
     #[test]
     fn rectifiers_are_shared_or_fused() {
         let count = |arch, name| {

@@ -35,7 +35,7 @@ pub const STEPS: &[Step] = &[
     arg_max,
 ];
 
-/// A step that names an operator and adds it, whatever the operand.
+/// A step that names an operator and adds it to any operand.
 macro_rules! unary {
     ($($step:ident),*) => {
         $(fn $step(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
@@ -69,7 +69,7 @@ unary!(
 unary!(exp, abs, neg, softmax);
 binary!(add, sub, mul, maximum, minimum);
 
-/// Vela fails at parts of a SPLIT here.
+/// Vela fails if the input is an output of a SPLIT.
 fn squared_difference(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     if graph.builder.is_part(x) || graph.alike(x).is_some_and(|y| graph.builder.is_part(y)) {
         return None;
@@ -96,14 +96,14 @@ fn gelu(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     Some(graph.builder.gelu(&name, x, approximate))
 }
 
-/// Of absolute values, which are never negative.
+/// Applied to absolute values, which are never negative.
 fn log(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let name = graph.name("log");
     let positive = graph.builder.abs(&format!("{name}/abs"), x);
     Some(graph.builder.log(&name, positive))
 }
 
-/// Of absolute values, which are never negative.
+/// Applied to absolute values, which are never negative.
 fn rsqrt(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let name = graph.name("rsqrt");
     let positive = graph.builder.abs(&format!("{name}/abs"), x);
@@ -154,7 +154,7 @@ fn reduce(
     Some(builder.reduce(&name, reduction, x, axes, keep_dims))
 }
 
-/// Comes out as it is: its indices are no values to compute with.
+/// An output of the graph, because its indices are not inputs for other operators.
 fn arg_max(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     if graph.is_image(x) && graph.builder.channels(x) <= 127 {
         let name = graph.name("arg_max");

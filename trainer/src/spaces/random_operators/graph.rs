@@ -1,18 +1,18 @@
-//! A graph of random operators in the making.
+//! A graph of random operators under construction.
 
 use crate::spaces::Choices;
 use crate::writer::{Network, NetworkBuilder, TensorIdx};
 
-/// What shapes are drawn from.
+/// The sizes from which shapes are drawn.
 pub struct Dims {
     pub sides: &'static [i32],
     pub channels: &'static [i32],
 }
 
-/// Few enough that a graph of the largest tensors stays cheap to compile.
+/// Maximum number of values of a tensor, so that a graph of the largest tensors is fast to compile.
 const MAX_VALUES: i64 = 1 << 18;
 
-/// Adds one operator on a tensor, if the tensor suits it.
+/// Adds one operator on a tensor, if the operator supports it.
 pub type Step = fn(&mut Graph, TensorIdx) -> Option<TensorIdx>;
 
 /// A graph under construction.
@@ -20,9 +20,9 @@ pub struct Graph<'a> {
     pub dims: Dims,
     pub choices: &'a mut Choices,
     pub builder: NetworkBuilder,
-    /// Everything of int8 that an operator may read.
+    /// All int8 tensors that an operator may read.
     pub values: Vec<TensorIdx>,
-    /// What no operator of int8 reads on: results of other types, and truth values.
+    /// Tensors that no int8 operator reads: results of other types, and truth values.
     pub results: Vec<TensorIdx>,
     pub n_named: usize,
 }
@@ -33,7 +33,7 @@ impl Graph<'_> {
         format!("{kind}_{}", self.n_named)
     }
 
-    /// Mostly an image, else rows of features.
+    /// Adds an input: usually an image, otherwise rows of features.
     pub fn input(&mut self) {
         let shape = loop {
             let channels = self.choices.of(self.dims.channels);
@@ -52,7 +52,7 @@ impl Graph<'_> {
         self.values.push(input);
     }
 
-    /// One of the values, the newest with half of the chance.
+    /// One of the values; the newest has a probability of one half.
     pub fn operand(&mut self) -> TensorIdx {
         match self.choices.coin() {
             true => *self.values.last().expect("a graph has an input"),
@@ -92,12 +92,12 @@ impl Graph<'_> {
         self.builder.parameters(&name, &shape, 1.0)
     }
 
-    /// Whether an output of this shape keeps the graph cheap.
+    /// Whether a graph with an output of this shape is fast to compile.
     pub fn is_small(shape: &[i32]) -> bool {
         n_values(shape) <= MAX_VALUES
     }
 
-    /// What nothing reads comes out; an input that nothing read goes through one operator.
+    /// Tensors without readers become outputs. An input without readers is first read by one operator.
     pub fn finish(mut self) -> Network {
         let inputs = self.builder.inputs().to_vec();
         for input in inputs
@@ -115,7 +115,7 @@ impl Graph<'_> {
     }
 }
 
-/// Values of a tensor. Drawn dimensions multiplied can pass 32 bits.
+/// Number of values of a tensor. The product of drawn dimensions may exceed 32 bits.
 fn n_values(shape: &[i32]) -> i64 {
     shape.iter().map(|&dim| i64::from(dim)).product()
 }

@@ -1,6 +1,6 @@
-//! Random directed acyclic graphs of single operators with odd shapes: one channel, channels beside
-//! multiples of 16, very wide, very flat, strides larger than kernels. Here every operator and every
-//! cliff is seen by itself.
+//! Random directed acyclic graphs of single operators with unusual shapes: one channel, channels next to multiples of
+//! 16, very wide or very flat feature maps, strides larger than kernels. They show each operator, and each jump of its
+//! cost, separately.
 
 mod arithmetic;
 mod graph;
@@ -22,7 +22,7 @@ const EXTREME: Dims = Dims {
 };
 const MAX_OPERATORS: usize = 12;
 
-/// Operators that all targets of the compiler run.
+/// Operators that all targets of the compiler support.
 pub fn network(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let steps = [windows::STEPS, arithmetic::STEPS, movement::STEPS].concat();
     graph_of(&steps, ODD, choices, builder)
@@ -34,7 +34,7 @@ pub fn with_extremes(choices: &mut Choices, builder: NetworkBuilder) -> Network 
     graph_of(&steps, EXTREME, choices, builder)
 }
 
-/// Truth values, selections and other operators that only Ethos-U85 has, among the rest.
+/// These operators together with truth values, selections and other operators that only Ethos-U85 supports.
 pub fn with_truth(choices: &mut Choices, builder: NetworkBuilder) -> Network {
     let mut steps = [windows::STEPS, arithmetic::STEPS, movement::STEPS].concat();
     let n_others = steps.len();
@@ -56,7 +56,7 @@ fn graph_of(steps: &[Step], dims: Dims, choices: &mut Choices, builder: NetworkB
     let n_operators = graph.choices.between(1, MAX_OPERATORS);
     graph.input();
     while graph.builder.n_operators() < n_operators {
-        // A second input now and then; and always where nothing suits what is there.
+        // Adds a second input occasionally, and whenever no operator fits the existing tensors.
         if graph.choices.between(1, 8) == 1 {
             graph.input();
         }

@@ -1,4 +1,4 @@
-//! Comparisons, logic, selections, look-ups and reversals: operators that Ethos-U85 alone runs.
+//! Comparisons, logic, selections, look-ups and reversals: operators that only Ethos-U85 supports.
 
 use super::graph::{Graph, Step};
 use crate::writer::{Comparison, Logic, TensorIdx};
@@ -64,7 +64,7 @@ fn reduce_truth(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     None
 }
 
-/// Rows of a table, as an embedding is read.
+/// Rows of a table, as in an embedding.
 fn gather(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     let shape = graph.shape(x);
     if shape.len() != 2 {

@@ -26,11 +26,11 @@ const ACTIVATIONS: [Activation; 4] = [
     Activation::Relu6,
     Activation::ReluN1To1,
 ];
-/// Keeps a convolution's products below what a graph should cost.
+/// Maximum number of a convolution's products, so that a graph is not too expensive.
 const MAX_MACS: i64 = 1 << 27;
 
 impl Graph<'_> {
-    /// A window that fits into the image; it may step further than it sees.
+    /// A window that fits into the image. Its stride may exceed its size.
     fn window(&mut self, x: TensorIdx, sides: &[i32]) -> Window {
         let [_, height, width, _] = self.builder.image(x);
         let kernel = [height, width].map(|side| self.choices.of(sides).min(side));
@@ -121,7 +121,7 @@ fn fully_connected(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     Some(builder.fully_connected(&name, x, units, activation))
 }
 
-/// With the strides that Ethos-U has.
+/// With the strides that Ethos-U supports.
 fn transpose_conv(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     if !graph.is_image(x) {
         return None;
@@ -169,7 +169,7 @@ fn resize_nearest(graph: &mut Graph, x: TensorIdx) -> Option<TensorIdx> {
     Some(graph.builder.resize_nearest(&name, x, size, sampling))
 }
 
-/// Two, four or eight times as large, as Ethos-U knows it.
+/// A factor of two, four or eight, which Ethos-U supports.
 fn resized(graph: &mut Graph, x: TensorIdx) -> Option<([i32; 2], Sampling)> {
     if !graph.is_image(x) {
         return None;
