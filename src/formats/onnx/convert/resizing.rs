@@ -1,52 +1,40 @@
 //! Interpolation, and blocks of pixels that become channels.
 
 use super::Converter;
-use super::value::{self, Value, axis, narrow, narrow_all, product, whole};
+use super::value::{self, Value, axes, narrow, narrow_all, product, stored, whole};
 use crate::formats::onnx::proto::Node;
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 
 impl<'a> Converter<'a> {
-    /// New sides of a `Resize`, from its sizes or scales.
+    /// New sides of a `Resize`, from its sizes or scales along `axes`, by default along all.
     pub(super) fn resized(&self, node: &Node<'a>, shape: &[i64]) -> Option<Vec<i64>> {
-        let sizes = self
-            .input(node, 3)
-            .and_then(|sizes| sizes.integers())
-            .filter(|sizes| !sizes.is_empty());
-        let scaled = |scales: Vec<f64>| {
-            let side = |(side, scale): (&i64, f64)| {
-                #[allow(clippy::as_conversions)]
-                let scaled = (*side as f64 * scale).floor();
-                whole(scaled)
-            };
-            shape
-                .iter()
-                .zip(scales)
-                .map(side)
-                .collect::<Option<Vec<i64>>>()
+        let axes = match node.integers("axes") {
+            Some(named) => axes(&named, shape.len())?,
+            None => (0..shape.len()).collect(),
         };
+        let from = stored(shape, &axes)?;
         let floats = |position: usize| {
             self.input(node, position)
                 .and_then(|scales| scales.floats())
                 .filter(|scales| !scales.is_empty())
         };
+        let sizes = (self.input(node, 3))
+            .and_then(|sizes| sizes.integers())
+            .filter(|sizes| !sizes.is_empty());
         let to = match sizes {
-            Some(sizes) => sizes,
-            None => scaled(
-                floats(2)
-                    .or_else(|| floats(1))
-                    .or_else(|| node.floats("scales"))?,
-            )?,
-        };
-        match node.integers("axes") {
-            Some(axes) => {
-                let mut all = shape.to_vec();
-                for (&at, &side) in axes.iter().zip(&to) {
-                    *all.get_mut(axis(at, shape.len())?)? = side;
-                }
-                Some(all)
+            Some(sizes) => with_aspect_ratio(node, &from, sizes)?,
+            None => {
+                let scales = floats(2).or_else(|| floats(1));
+                let scales = scales.or_else(|| node.floats("scales"))?;
+                scaled(&from, &scales)?
             }
-            None => (to.len() == shape.len()).then_some(to),
+        };
+        (to.len() == axes.len()).then_some(())?;
+        let mut sides = shape.to_vec();
+        for (&at, side) in axes.iter().zip(to) {
+            *sides.get_mut(at)? = side;
         }
+        Some(sides)
     }
 
     pub(super) fn resize(
@@ -147,4 +135,30 @@ impl<'a> Converter<'a> {
             options,
         )
     }
+}
+
+/// Sides times their scales, rounded down.
+fn scaled(sides: &[i64], scales: &[f64]) -> Option<Vec<i64>> {
+    (sides.len() == scales.len()).then_some(())?;
+    #[allow(clippy::as_conversions)]
+    let scaled = |(side, scale): (&i64, &f64)| whole((*side as f64 * scale).floor());
+    sides.iter().zip(scales).map(scaled).collect()
+}
+
+/// The sizes of a `Resize`, or those with one scale along all axes that are no larger or no smaller than them.
+fn with_aspect_ratio(node: &Node, from: &[i64], sizes: Vec<i64>) -> Option<Vec<i64>> {
+    let policy = node.text("keep_aspect_ratio_policy");
+    if !matches!(policy, Some("not_larger" | "not_smaller")) {
+        return Some(sizes);
+    }
+    #[allow(clippy::as_conversions)]
+    let ratio = |(&from, &to): (&i64, &i64)| (from > 0).then_some(to as f64 / from as f64);
+    let ratios: Vec<f64> = from.iter().zip(&sizes).map(ratio).collect::<Option<_>>()?;
+    let scale = match policy {
+        Some("not_larger") => ratios.into_iter().reduce(f64::min)?,
+        _ => ratios.into_iter().reduce(f64::max)?,
+    };
+    #[allow(clippy::as_conversions)]
+    let rounded = |&side: &i64| whole((side as f64 * scale + 0.5).floor());
+    from.iter().map(rounded).collect()
 }
