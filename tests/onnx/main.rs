@@ -4,6 +4,8 @@
 mod contradictions;
 mod conversion;
 mod file;
+mod node_cases;
+mod quantized_operators;
 mod refusals;
 mod shapes;
 

@@ -15,6 +15,7 @@
     clippy::as_conversions
 )]
 
+mod contrib;
 mod convert;
 mod dimensions;
 mod error;
@@ -54,7 +55,7 @@ pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, Par
     if file_bytes > MAX_FILE_BYTES {
         return Err(ParseError::TooLarge { file_bytes });
     }
-    let graph = proto::read(file).map_err(|failure| match failure {
+    let mut graph = proto::read(file).map_err(|failure| match failure {
         Failure::Malformed(place) => ParseError::Malformed {
             place: place.into(),
             problem: "expected the fields of `onnx.proto`".into(),
@@ -68,5 +69,6 @@ pub fn parse(file: &[u8], dimensions: &Dimensions) -> Result<Model<'static>, Par
         Failure::TooManyDimensions(place, found) => ParseError::too_many_dimensions(place, found),
         Failure::NoGraph => ParseError::NoGraph,
     })?;
+    contrib::replace(&mut graph);
     convert::convert(&graph, dimensions, file_bytes)
 }

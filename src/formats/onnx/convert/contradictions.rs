@@ -1,7 +1,7 @@
 //! Checks for combinations of operands that ONNX does not allow.
 
 use super::Converter;
-use super::unknown::against_equation;
+use super::einsum::against_equation;
 use super::value::{axes, axis, broadcast, product};
 use crate::formats::onnx::proto::Node;
 

@@ -7,14 +7,14 @@ use crate::formats::tflite::{Activation, BuiltinOptions, OpKind, Padding, Tensor
 
 /// A window along one dimension.
 #[derive(Clone, Copy, Debug)]
-struct Side {
+pub(super) struct Side {
     size: i64,
     /// Values from its first to its last, gaps included.
     seen: i64,
     stride: i64,
     dilation: i64,
     before: i64,
-    out: i64,
+    pub out: i64,
 }
 
 impl Side {
@@ -50,7 +50,7 @@ impl Side {
 }
 
 /// Windows of a node over an image's sides, their sizes given.
-fn sides(node: &Node, sizes: &[i64], kernel: &[i64]) -> Option<Vec<Side>> {
+pub(super) fn sides(node: &Node, sizes: &[i64], kernel: &[i64]) -> Option<Vec<Side>> {
     let n = sizes.len();
     let or = |name: &str, default: i64, n: usize| {
         let values = node.integers(name).unwrap_or_else(|| vec![default; n]);
@@ -375,7 +375,9 @@ impl<'a> Converter<'a> {
         let area: [i64; 2] = transposed_sides(node, sizes, kernel, &strides)?
             .try_into()
             .ok()?;
-        let (padding, computed) = transposed_padding(area, sizes, kernel, &strides)?;
+        let pads = node.integers("pads").unwrap_or_default();
+        let begin = [0, 1].map(|at| pads.get(at).copied().unwrap_or(0));
+        let (padding, computed) = transposed_padding(area, begin, sizes, kernel, &strides)?;
         let n = *x_shape.first()?;
         let [h, w_side] = computed;
         let out_shape = [n, h, w_side, units].map(narrow);
@@ -419,7 +421,7 @@ impl<'a> Converter<'a> {
             &perm,
             options,
         )?;
-        let inputs = self.bounds_of_area(node, uncut, [n, area[0], area[1], units])?;
+        let inputs = self.bounds_of_area(begin, uncut, [n, area[0], area[1], units])?;
         let shape = vec![n, units, area[0], area[1]];
         let options = BuiltinOptions::Absent;
         self.operator(
@@ -436,13 +438,11 @@ impl<'a> Converter<'a> {
     /// Inputs of the SLICE that cuts the paddings from a transposed convolution's result, to `size` `[n, h, w, c]`.
     fn bounds_of_area(
         &mut self,
-        node: &Node,
+        [row, column]: [i64; 2],
         uncut: usize,
         size: [i64; 4],
     ) -> Option<Vec<Option<usize>>> {
-        let pads = node.integers("pads").unwrap_or_default();
-        let begin = |at: usize| narrow(pads.get(at).copied().unwrap_or(0));
-        let begin = self.integers("begin", &[0, begin(0)?, begin(1)?, 0]);
+        let begin = self.integers("begin", &[0, narrow(row)?, narrow(column)?, 0]);
         let size: Vec<i32> = size.into_iter().map(narrow).collect::<Option<_>>()?;
         let size = self.integers("size", &size);
         Some(vec![Some(uncut), Some(begin), Some(size)])
@@ -552,9 +552,10 @@ fn convolution_options(
 }
 
 /// The padding by which TFLite's TRANSPOSE_CONV computes `area` `[h, w]`, and the area that it computes: the same or,
-/// where neither padding gives `area`, the larger one of VALID, from which `area` is cut.
+/// where neither padding gives `area`, the larger one of VALID, from which `area` is cut from `begin` on.
 fn transposed_padding(
     area: [i64; 2],
+    begin: [i64; 2],
     sizes: &[i64],
     kernel: &[i64],
     strides: &[i64],
@@ -567,14 +568,18 @@ fn transposed_padding(
     };
     let (rows, columns) = (side(0)?, side(1)?);
     if area == [rows.0, columns.0] {
-        Some((Padding::Same, area))
-    } else {
-        Some((Padding::Valid, [rows.1, columns.1]))
+        return Some((Padding::Same, area));
     }
+    let ([height, width], [row, column]) = (area, begin);
+    let computed = [
+        rows.1.max(row.checked_add(height)?),
+        columns.1.max(column.checked_add(width)?),
+    ];
+    Some((Padding::Valid, computed))
 }
 
 /// Sizes of a transposed convolution's result.
-fn transposed_sides(
+pub(super) fn transposed_sides(
     node: &Node,
     sizes: &[i64],
     kernel: &[i64],
@@ -587,6 +592,7 @@ fn transposed_sides(
     }
     let pads = node.integers("pads").unwrap_or_default();
     let extra = node.integers("output_padding").unwrap_or_default();
+    let dilations = node.integers("dilations").unwrap_or_default();
     let is_same = node
         .text("auto_pad")
         .is_some_and(|auto_pad| auto_pad.starts_with("SAME"));
@@ -596,10 +602,13 @@ fn transposed_sides(
             return size.checked_mul(stride);
         }
         let pad = |at: usize| pads.get(at).copied().unwrap_or(0);
+        let dilation = dilations.get(at).copied().unwrap_or(1);
+        let seen = kernel.checked_sub(1)?.checked_mul(dilation)?;
         let full = size
             .checked_sub(1)?
             .checked_mul(stride)?
-            .checked_add(kernel)?;
+            .checked_add(seen)?
+            .checked_add(1)?;
         let cut = pad(at).checked_add(pad(at.checked_add(sizes.len())?))?;
         full.checked_sub(cut)?
             .checked_add(extra.get(at).copied().unwrap_or(0))

@@ -28,7 +28,7 @@ impl<'a> Converter<'a> {
                     output,
                     TensorType::Int64,
                     None,
-                    Integers(shape.get(start..end)?.to_vec()),
+                    Integers(shape.get(start..end.max(start))?.to_vec()),
                 );
             }
             "Size" => {

@@ -5,8 +5,10 @@
 //! renumbered, and a `TRANSPOSE` is added only where an operator needs a different order.
 
 mod arithmetic;
+mod attention;
 mod contradictions;
 mod convolutions;
+mod einsum;
 mod emit;
 mod finish;
 mod fold;
@@ -17,6 +19,7 @@ mod patterns;
 mod quantization;
 mod reductions;
 mod resizing;
+mod shape_rules;
 mod unknown;
 mod value;
 mod weights;
@@ -324,6 +327,7 @@ impl<'a> Converter<'a> {
             "Identity",
             "QuantizeLinear",
             "DequantizeLinear",
+            "DynamicQuantizeLinear",
             "Sigmoid",
             "LeakyRelu",
             "PRelu",

@@ -17,8 +17,21 @@ impl<'a> Converter<'a> {
         match node.text.op_type {
             "QuantizeLinear" => self.quantize(node),
             "DequantizeLinear" => self.dequantize(node),
+            "DynamicQuantizeLinear" => self.quantize_within_operator(node),
             _ => None,
         }
+    }
+
+    /// TFLite's operators with floating-point activations and 8-bit weights quantise their input themselves: the values
+    /// stay as they are, and their scale and zero point are numbers that TFLite does not see.
+    fn quantize_within_operator(&mut self, node: &'a Node<'a>) -> Option<()> {
+        let (output, (value, shape)) = (self.output(node)?, self.shaped(node, 0)?);
+        for (position, of_type) in [(1, TensorType::Float32), (2, TensorType::UInt8)] {
+            if let Some(name) = node.outputs.get(position).filter(|name| !name.is_empty()) {
+                self.constant(name, of_type, Vec::new(), None)?;
+            }
+        }
+        self.alias(output, &value, shape, value.perm()?)
     }
 
     /// Scales and zero points of a node's second and third input.

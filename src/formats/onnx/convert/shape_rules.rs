@@ -1,0 +1,469 @@
+//! Shapes and multiply-accumulates of operators that keep their ONNX name, as ONNX's operator specifications (opset 25)
+//! and ONNX Runtime's `ContribOperators.md` define them.
+
+use super::Converter;
+use super::convolutions::{Side, sides, transposed_sides};
+use super::value::{axes, axis, broadcast, product, whole};
+use crate::formats::onnx::contrib;
+use crate::formats::onnx::proto::Node;
+
+/// Operators without products of matrices, whose result has the shape of their first input.
+const ELEMENTWISE: &[&str] = &[
+    "Acos",
+    "Acosh",
+    "Asin",
+    "Asinh",
+    "Atan",
+    "Atanh",
+    "BatchNormalization",
+    "Bernoulli",
+    "BitwiseNot",
+    "CastLike",
+    "Celu",
+    "CumProd",
+    "Cosh",
+    "Erf",
+    "EyeLike",
+    "GroupNormalization",
+    "Hardmax",
+    "IsInf",
+    "IsNaN",
+    "LRN",
+    "LpNormalization",
+    "MeanVarianceNormalization",
+    "Mish",
+    "RMSNormalization",
+    "RandomNormalLike",
+    "RandomUniformLike",
+    "ReverseSequence",
+    "RotaryEmbedding",
+    "Scatter",
+    "ScatterElements",
+    "ScatterND",
+    "Selu",
+    "Shrink",
+    "SimplifiedLayerNormalization",
+    "Sinh",
+    "Softsign",
+    "SwiGLU",
+    "Swish",
+    "Tan",
+    "TensorScatter",
+    "ThresholdedRelu",
+    "Trilu",
+];
+
+/// Operators whose operands are broadcast to the shape of their result.
+const BROADCASTING: &[&str] = &[
+    "BitShift",
+    "BitwiseAnd",
+    "BitwiseOr",
+    "BitwiseXor",
+    "Max",
+    "Mean",
+    "Min",
+    "Xor",
+];
+
+/// Operators of ONNX Runtime whose first result has the shape of their first input.
+const CONTRIB_ELEMENTWISE: &[&str] = &[
+    "BiasAdd",
+    "BiasGelu",
+    "BiasSoftmax",
+    "FastGelu",
+    "GroupNorm",
+    "GroupQueryAttention",
+    "MultiHeadAttention",
+    "QuickGelu",
+    "RotaryEmbedding",
+    "SkipGroupNorm",
+    "SkipLayerNormalization",
+    "SkipSimplifiedLayerNormalization",
+];
+
+/// Operators whose multiply-accumulates, if they have any, this reader cannot count.
+const UNCOUNTED: &[&str] = &[
+    "CausalConvWithState",
+    "DFT",
+    "Det",
+    "Gemm",
+    "If",
+    "LinearAttention",
+    "Loop",
+    "MatMulInteger",
+    "MelWeightMatrix",
+    "QLinearMatMul",
+    "STFT",
+    "Scan",
+    "SequenceMap",
+];
+
+impl<'a> Converter<'a> {
+    /// Shape of one of a node's results; `None` if there is no rule, or if it depends on values that are known only at
+    /// inference.
+    pub(super) fn inferred(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
+        match node.text.domain {
+            "" | "ai.onnx" => self.of_onnx(node, place),
+            contrib::DOMAIN => self.of_contrib(node, place),
+            _ => None,
+        }
+    }
+
+    fn of_onnx(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
+        match (node.text.op_type, place) {
+            ("LSTM" | "GRU" | "RNN", _) => self.recurrent(node, place),
+            ("Attention", _) => self.attention_shape(node, place),
+            // Indices of the largest values beside them.
+            ("AveragePool" | "LpPool" | "MaxPool", 0 | 1) => self.pooled(node),
+            (_, 1..) => None,
+            ("Conv" | "ConvInteger" | "DeformConv", _) => self.convolved(node, 1),
+            ("QLinearConv", _) => self.convolved(node, 3),
+            ("ConvTranspose", _) => self.conv_transposed(node),
+            ("Resize" | "Upsample", _) => self.resized(node, &self.shape_of(node, 0)?),
+            ("Einsum", _) => Some(self.einsum(node)?.0),
+            ("MatMul", _) => self.product_with_vector(node),
+            (name, _) if ELEMENTWISE.contains(&name) => self.shape_of(node, 0),
+            (name, _) if BROADCASTING.contains(&name) => {
+                let shapes = (0..node.inputs.len()).map(|at| self.shape_of(node, at));
+                let shapes: Vec<Vec<i64>> = shapes.collect::<Option<_>>()?;
+                broadcast(&shapes.iter().map(Vec::as_slice).collect::<Vec<_>>())
+            }
+            (name, _) if name.starts_with("Reduce") => self.reduced_shape(node),
+            (name, _) => self
+                .of_places(name, node)
+                .or_else(|| self.of_images(name, node))
+                .or_else(|| self.of_signals(name, node)),
+        }
+    }
+
+    fn of_contrib(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
+        let name = node.text.op_type;
+        if place > 0 {
+            return None;
+        }
+        match name {
+            "Attention" | "QAttention" | "MatMulNBits" | "FusedMatMul" => {
+                let (mut shape, units) = self.contrib_product(node)?;
+                *shape.last_mut()? = units;
+                Some(shape)
+            }
+            "EmbedLayerNormalization" => {
+                let mut shape = self.shape_of(node, 0)?;
+                shape.push(*self.shape_of(node, 2)?.last()?);
+                Some(shape)
+            }
+            _ if CONTRIB_ELEMENTWISE.contains(&name) => self.shape_of(node, 0),
+            _ => None,
+        }
+    }
+
+    fn shape_of(&self, node: &Node<'a>, position: usize) -> Option<Vec<i64>> {
+        self.input(node, position)?.shape
+    }
+
+    /// Sequence, final state and final cell: `[steps, directions, batch, hidden]`, of the states without steps, with the
+    /// batch in front in the layout 1.
+    fn recurrent(&self, node: &Node<'a>, place: usize) -> Option<Vec<i64>> {
+        let input = self.shape_of(node, 0)?;
+        let recurrent = self.shape_of(node, 2)?;
+        let (&[first, second, _], &[directions, _, hidden]) =
+            (input.as_slice(), recurrent.as_slice())
+        else {
+            return None;
+        };
+        let is_batch_first = node.integer("layout") == Some(1);
+        Some(match (place, is_batch_first) {
+            (0, false) => vec![first, directions, second, hidden],
+            (0, true) => vec![first, second, directions, hidden],
+            (_, false) => vec![directions, second, hidden],
+            (_, true) => vec![first, directions, hidden],
+        })
+    }
+
+    /// Of a vector by matrices or the other way round, whose dimension goes away.
+    fn product_with_vector(&self, node: &Node<'a>) -> Option<Vec<i64>> {
+        let (left, right) = (self.shape_of(node, 0)?, self.shape_of(node, 1)?);
+        match (left.as_slice(), right.as_slice()) {
+            ([_], [_]) => Some(Vec::new()),
+            ([_], [front @ .., _, units]) => Some([front, &[*units]].concat()),
+            ([front @ .., _], [_]) => Some(front.to_vec()),
+            _ => None,
+        }
+    }
+
+    fn pooled(&self, node: &Node<'a>) -> Option<Vec<i64>> {
+        let input = self.shape_of(node, 0)?;
+        let (front, sizes) = input.split_first_chunk::<2>()?;
+        let windows = sides(node, sizes, &node.integers("kernel_shape")?)?;
+        Some(followed_by(front, &windows))
+    }
+
+    fn convolved(&self, node: &Node<'a>, weights_position: usize) -> Option<Vec<i64>> {
+        let (input, weights) = (
+            self.shape_of(node, 0)?,
+            self.shape_of(node, weights_position)?,
+        );
+        let (&[batch, _], sizes) = input.split_first_chunk::<2>()?;
+        let (&[units, _], kernel) = weights.split_first_chunk::<2>()?;
+        (sizes.len() == kernel.len()).then_some(())?;
+        Some(followed_by(&[batch, units], &sides(node, sizes, kernel)?))
+    }
+
+    fn conv_transposed(&self, node: &Node<'a>) -> Option<Vec<i64>> {
+        let (input, weights) = (self.shape_of(node, 0)?, self.shape_of(node, 1)?);
+        let (&[batch, _], sizes) = input.split_first_chunk::<2>()?;
+        let (&[_, units], kernel) = weights.split_first_chunk::<2>()?;
+        (sizes.len() == kernel.len()).then_some(())?;
+        let units = units.checked_mul(node.integer("group").unwrap_or(1))?;
+        let strides = (node.integers("strides")).unwrap_or_else(|| vec![1; sizes.len()]);
+        let mut shape = vec![batch, units];
+        shape.extend(transposed_sides(node, sizes, kernel, &strides)?);
+        Some(shape)
+    }
+
+    fn reduced_shape(&self, node: &Node<'a>) -> Option<Vec<i64>> {
+        let shape = self.shape_of(node, 0)?;
+        let named = self.optional_list(node, "axes", 1)?;
+        let axes = match named.filter(|named| !named.is_empty()) {
+            Some(named) => axes(&named, shape.len())?,
+            None if node.integer("noop_with_empty_axes") == Some(1) => return Some(shape),
+            None => (0..shape.len()).collect(),
+        };
+        let keeps = node.integer("keepdims").unwrap_or(1) == 1;
+        let sides = shape.iter().enumerate();
+        let left = sides.filter(|(at, _)| keeps || !axes.contains(at));
+        Some(
+            left.map(|(at, &side)| if axes.contains(&at) { 1 } else { side })
+                .collect(),
+        )
+    }
+
+    /// Operators that choose, place or pad values.
+    fn of_places(&self, name: &str, node: &Node<'a>) -> Option<Vec<i64>> {
+        let shape = self.shape_of(node, 0)?;
+        match name {
+            "GatherElements" => self.shape_of(node, 1),
+            "GatherND" => {
+                let places = self.shape_of(node, 1)?;
+                let (&depth, front) = places.split_last()?;
+                let batch = usize::try_from(node.integer("batch_dims").unwrap_or(0)).ok()?;
+                let from = batch.checked_add(usize::try_from(depth).ok()?)?;
+                Some(front.iter().chain(shape.get(from..)?).copied().collect())
+            }
+            "OneHot" => {
+                let depth = self.input(node, 1)?.number().and_then(whole)?;
+                let rank = shape.len().checked_add(1)?;
+                let at = axis(node.integer("axis").unwrap_or(-1), rank)?;
+                let mut shape = shape;
+                shape.insert(at, depth);
+                Some(shape)
+            }
+            "Pad" => {
+                let pads = self.list(node, "pads", 1)?;
+                let axes = self.named_axes(node, 3, shape.len())?;
+                let (before, after) = pads.split_at_checked(axes.len())?;
+                (before.len() == after.len()).then_some(())?;
+                let mut shape = shape;
+                for ((&at, &before), &after) in axes.iter().zip(before).zip(after) {
+                    let side = shape.get_mut(at)?;
+                    *side = side.checked_add(before)?.checked_add(after)?;
+                }
+                Some(shape)
+            }
+            "CenterCropPad" => {
+                let sizes = self.input(node, 1)?.integers()?;
+                let axes = self.named_axes(node, usize::MAX, shape.len())?;
+                let mut shape = shape;
+                for (&at, &size) in axes.iter().zip(&sizes) {
+                    *shape.get_mut(at)? = size;
+                }
+                Some(shape)
+            }
+            // Of types of one size.
+            "BitCast" => Some(shape),
+            "Det" => Some(shape.get(..shape.len().checked_sub(2)?)?.to_vec()),
+            _ => None,
+        }
+    }
+
+    /// Axes by attribute or input; all of them by default.
+    fn named_axes(&self, node: &Node<'a>, position: usize, rank: usize) -> Option<Vec<usize>> {
+        match self.optional_list(node, "axes", position)? {
+            Some(named) => axes(&named, rank),
+            None => Some((0..rank).collect()),
+        }
+    }
+
+    /// Operators on images that sample them elsewhere or take them apart.
+    fn of_images(&self, name: &str, node: &Node<'a>) -> Option<Vec<i64>> {
+        let shape = self.shape_of(node, 0)?;
+        let after = |front: &[i64], sides: &[i64]| Some([front, sides].concat());
+        match name {
+            "GridSample" => {
+                let grid = self.shape_of(node, 1)?;
+                after(shape.get(..2)?, grid.get(1..grid.len().checked_sub(1)?)?)
+            }
+            "AffineGrid" => {
+                let size = self.input(node, 1)?.integers()?;
+                let n_axes = i64::try_from(size.len()).ok()?.checked_sub(2)?;
+                after(&[*size.first()?], &[size.get(2..)?, &[n_axes]].concat())
+            }
+            "RoiAlign" => {
+                let side = |name: &str| node.integer(name).unwrap_or(1);
+                let regions = *self.shape_of(node, 1)?.first()?;
+                let sides = [side("output_height"), side("output_width")];
+                after(&[regions, *shape.get(1)?], &sides)
+            }
+            "MaxRoiPool" => {
+                let regions = *self.shape_of(node, 1)?.first()?;
+                after(&[regions, *shape.get(1)?], &node.integers("pooled_shape")?)
+            }
+            "MaxUnpool" => match self.input(node, 2) {
+                Some(shape) => shape.integers(),
+                None => {
+                    let kernel = node.integers("kernel_shape")?;
+                    let sizes = shape.get(2..)?;
+                    let strides =
+                        (node.integers("strides")).unwrap_or_else(|| vec![1; sizes.len()]);
+                    after(
+                        shape.get(..2)?,
+                        &transposed_sides(node, sizes, &kernel, &strides)?,
+                    )
+                }
+            },
+            "Col2Im" => {
+                let image = self.input(node, 1)?.integers()?;
+                let block = product(&self.input(node, 2)?.integers()?)?;
+                let channels = shape.get(1)?.checked_div(block)?;
+                after(&[*shape.first()?, channels], &image)
+            }
+            _ => None,
+        }
+    }
+
+    /// Fourier transforms, and windows for them.
+    fn of_signals(&self, name: &str, node: &Node<'a>) -> Option<Vec<i64>> {
+        let number = |at: usize| self.input(node, at)?.number().and_then(whole);
+        let half = |n: i64| (n / 2).checked_add(1);
+        match name {
+            "BlackmanWindow" | "HammingWindow" | "HannWindow" => Some(vec![number(0)?]),
+            "MelWeightMatrix" => Some(vec![half(number(1)?)?, number(0)?]),
+            "DFT" => {
+                let mut shape = self.shape_of(node, 0)?;
+                let default = if self.graph.opset < 20 { 1 } else { -2 };
+                let named = (node.integer("axis"))
+                    .or_else(|| number(2))
+                    .unwrap_or(default);
+                let at = axis(named, shape.len())?;
+                let is_half = node.integer("onesided") == Some(1);
+                let is_inverse = node.integer("inverse") == Some(1);
+                let side = shape.get_mut(at)?;
+                // One half of a spectrum of n values has n / 2 + 1.
+                *side = match number(1) {
+                    Some(n) => n,
+                    None if is_half && is_inverse => side.checked_sub(1)?.checked_mul(2)?,
+                    None => *side,
+                };
+                if is_half && !is_inverse {
+                    *side = half(*side)?;
+                }
+                *shape.last_mut()? = if is_half && is_inverse { 1 } else { 2 };
+                Some(shape)
+            }
+            "STFT" => {
+                let shape = self.shape_of(node, 0)?;
+                let &[batch, samples, ..] = shape.as_slice() else {
+                    return None;
+                };
+                let of_window = || self.shape_of(node, 2)?.first().copied();
+                let (step, length) = (number(1)?, number(3).or_else(of_window)?);
+                let frames = (samples.checked_sub(length)?.checked_div(step)?).checked_add(1)?;
+                let is_half = node.integer("onesided").unwrap_or(1) == 1;
+                let bins = if is_half { half(length)? } else { length };
+                Some(vec![batch, frames.max(0), bins, 2])
+            }
+            _ => None,
+        }
+    }
+
+    /// Multiply-accumulates of a node; `None` if they are unknown.
+    pub(super) fn foreign_macs(&self, node: &Node<'a>) -> Option<u64> {
+        let macs = match (node.text.domain, node.text.op_type) {
+            ("" | "ai.onnx", name) => match name {
+                "Einsum" => self.einsum(node)?.1,
+                "LSTM" | "GRU" | "RNN" => {
+                    // Every step multiplies its input and the state by all weights.
+                    let steps = product(self.shape_of(node, 0)?.get(..2)?)?;
+                    let weights = |at: usize| self.input(node, at)?.n_values();
+                    steps.checked_mul(weights(1)?.checked_add(weights(2)?)?)?
+                }
+                "ConvTranspose" => {
+                    // Every input value meets the window of every output channel of its group.
+                    let weights = self.shape_of(node, 1)?;
+                    let per_input = product(weights.get(1..)?)?;
+                    self.input(node, 0)?.n_values()?.checked_mul(per_input)?
+                }
+                "Attention" => self.attention_macs(node)?,
+                "MatMul" => {
+                    // A vector meets every value of the other factor once.
+                    self.product_with_vector(node)?;
+                    let n_values = |at: usize| self.input(node, at)?.n_values();
+                    n_values(0)?.max(n_values(1)?)
+                }
+                "Conv" | "ConvInteger" | "DeformConv" => self.convolution_macs(node, 1)?,
+                "QLinearConv" => self.convolution_macs(node, 3)?,
+                name if UNCOUNTED.contains(&name) => return None,
+                _ => 0,
+            },
+            (contrib::DOMAIN, "MatMulNBits" | "FusedMatMul") => {
+                let (shape, units) = self.contrib_product(node)?;
+                product(&shape)?.checked_mul(units)?
+            }
+            (contrib::DOMAIN, "Attention" | "QAttention") => {
+                let (shape, units) = self.contrib_product(node)?;
+                let &[batch, steps, depth] = shape.as_slice() else {
+                    return None;
+                };
+                let projections = product(&[batch, steps, depth, units, 3])?;
+                projections.checked_add(product(&[batch, steps, steps, units, 2])?)?
+            }
+            (contrib::DOMAIN, "MultiHeadAttention") => self.multi_head_attention_macs(node)?,
+            (contrib::DOMAIN, name) if CONTRIB_ELEMENTWISE.contains(&name) => {
+                return (name != "GroupQueryAttention").then_some(0);
+            }
+            _ => return None,
+        };
+        u64::try_from(macs).ok()
+    }
+
+    /// Every output value of a convolution takes one filter.
+    fn convolution_macs(&self, node: &Node<'a>, weights_position: usize) -> Option<i64> {
+        let weights = self.shape_of(node, weights_position)?;
+        let outputs = product(&self.convolved(node, weights_position)?)?;
+        outputs.checked_mul(product(weights.get(1..)?)?)
+    }
+
+    /// First operand of a product by weights, in ONNX Runtime's operators, and the number of columns of the result.
+    fn contrib_product(&self, node: &Node<'a>) -> Option<(Vec<i64>, i64)> {
+        let shape = self.shape_of(node, 0)?;
+        let units = match node.text.op_type {
+            "MatMulNBits" => node.integer("N")?,
+            // Queries, keys and values are projected by one matrix.
+            "Attention" | "QAttention" => self.shape_of(node, 1)?.last()?.checked_div(3)?,
+            _ => {
+                let is = |name: &str| node.integer(name) == Some(1);
+                let is_plain = !is("transA") && !is("transBatchA") && !is("transBatchB");
+                let &[depth, units] = self.shape_of(node, 1)?.as_slice() else {
+                    return None;
+                };
+                is_plain.then_some(if is("transB") { depth } else { units })?
+            }
+        };
+        Some((shape, units))
+    }
+}
+
+fn followed_by(front: &[i64], windows: &[Side]) -> Vec<i64> {
+    let sides = windows.iter().map(|side| side.out);
+    front.iter().copied().chain(sides).collect()
+}
