@@ -1,12 +1,13 @@
 //! The TFLite operators that ONNX nodes become.
 
+use litecast::formats::onnx::limits::MAX_BODY_DEPTH;
 use litecast::formats::tflite::{Folded, OpKind};
 use litecast::{ModelFile, estimate};
 use tract_onnx::pb::AttributeProto;
 use tract_onnx::pb::attribute_proto::AttributeType;
 
-use super::file::{File, INT8, Size};
-use super::{check, classifier, read};
+use super::file::{BOOL, File, INT8, Size};
+use super::{check, classifier, operators, read};
 
 #[test]
 fn a_classifier_becomes_what_a_converter_makes_of_it() {
@@ -217,4 +218,89 @@ fn small_bounds_are_no_relu() {
         .node("Clip", &["x", "least"], "y", &[])
         .output("y");
     check(&file, &[("MAXIMUM", &[1, 3, 8, 8])]);
+}
+
+/// A body of an `If`, which reads the graph's input. The weights of both bodies of a test have one name.
+fn convolution_of(units: i64) -> File {
+    let output = format!("of_{units}");
+    File::default()
+        .weights("w", &[units, 4, 1, 1])
+        .node("Conv", &["x", "w"], &output, &[])
+        .result(&output)
+}
+
+#[test]
+fn an_if_is_the_body_that_its_condition_chooses() {
+    for (condition, units) in [(1, 8), (0, 16)] {
+        let file = File::default()
+            .image([1, 4, 6, 6])
+            .constant("condition", BOOL, &[], vec![condition])
+            .branches("condition", [convolution_of(8), convolution_of(16)], "y")
+            .node("Relu", &["y"], "z", &[])
+            .output("z");
+        check(&file, &[("CONV_2D", &[1, 6, 6, units])]);
+    }
+}
+
+/// The condition is an input. The second body is the larger one, and the condition of its own `If` is a constant.
+#[test]
+fn of_an_if_with_an_unknown_condition_the_larger_body_counts() {
+    let second = File::default()
+        .constant("inner", BOOL, &[], vec![1])
+        .branches("inner", [convolution_of(32), convolution_of(64)], "of_both")
+        .result("of_both");
+    let file = File::default()
+        .image([1, 4, 6, 6])
+        .input("condition", &[])
+        .branches("condition", [convolution_of(8), second], "y")
+        .output("y");
+    check(&file, &[("CONV_2D", &[1, 6, 6, 32])]);
+    let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
+    assert_eq!(report.model.macs, 6 * 6 * 4 * 32);
+    let has = |code: &str| (report.diagnostics.iter()).any(|one| one.diagnostic.code == code);
+    assert!(has("costlier-branch-counted"), "{:?}", report.diagnostics);
+}
+
+/// Beyond the limit an `If` keeps its name.
+#[test]
+fn bodies_in_bodies_are_read_to_a_depth() {
+    let nested = |depth: usize| {
+        let of = |body: File, level: usize| {
+            let (condition, output) = (format!("condition{level}"), format!("y{level}"));
+            File::default()
+                .constant(&condition, BOOL, &[], vec![1])
+                .branches(&condition, [body, convolution_of(4)], &output)
+                .result(&output)
+        };
+        let body = (1..depth).fold(convolution_of(8), of);
+        File::default()
+            .image([1, 4, 6, 6])
+            .constant("condition", BOOL, &[], vec![1])
+            .branches("condition", [body, convolution_of(4)], "y")
+            .output("y")
+    };
+    let kinds = |depth| {
+        let found = operators(&read(&nested(depth)));
+        found.into_iter().map(|(kind, _)| kind).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(MAX_BODY_DEPTH), ["CONV_2D"]);
+    assert_eq!(kinds(100), ["ONNX:If"]);
+}
+
+/// Backwards from the last value to the first, as exporters write a flip.
+#[test]
+fn a_slice_that_goes_backwards_has_all_values() {
+    let file = File::default()
+        .input("x", &[Size::Of(4), Size::Of(9)])
+        .integers("starts", &[-1])
+        .integers("ends", &[i64::MIN])
+        .integers("axes", &[1])
+        .integers("steps", &[-1])
+        .node("Slice", &["x", "starts", "ends", "axes", "steps"], "y", &[])
+        .output("y");
+    check(&file, &[("STRIDED_SLICE", &[4, 9])]);
+    let report = estimate(ModelFile::new("net.onnx", &file), None).unwrap();
+    let codes = report.diagnostics.iter().map(|one| one.diagnostic.code);
+    let codes: Vec<&str> = codes.collect();
+    assert!(!codes.contains(&"contradicting-shapes"), "{codes:?}");
 }

@@ -12,6 +12,7 @@ use tract_onnx::pb::{
 pub const FLOAT: i32 = 1;
 pub const INT8: i32 = 3;
 pub const INT64: i32 = 7;
+pub const BOOL: i32 = 9;
 
 /// A file in the making.
 #[derive(Default)]
@@ -151,11 +152,36 @@ impl File {
         self
     }
 
-    pub fn output(mut self, name: &str) -> Vec<u8> {
+    /// A node with two bodies.
+    pub fn branches(mut self, condition: &str, bodies: [Self; 2], output: &str) -> Self {
+        let names = ["then_branch", "else_branch"];
+        let attributes = names.into_iter().zip(bodies);
+        let attributes = attributes.map(|(name, body)| AttributeProto {
+            name: name.into(),
+            g: Some(body.0),
+            r#type: AttributeType::Graph.into(),
+            ..AttributeProto::default()
+        });
+        self.0.node.push(NodeProto {
+            op_type: "If".into(),
+            input: vec![condition.into()],
+            output: vec![output.into()],
+            attribute: attributes.collect(),
+            ..NodeProto::default()
+        });
+        self
+    }
+
+    pub fn result(mut self, name: &str) -> Self {
         self.0.output.push(ValueInfoProto {
             name: name.into(),
             ..ValueInfoProto::default()
         });
+        self
+    }
+
+    pub fn output(self, name: &str) -> Vec<u8> {
+        let graph = self.result(name).0;
         let opset = OperatorSetIdProto {
             version: 17,
             ..OperatorSetIdProto::default()
@@ -163,7 +189,7 @@ impl File {
         let model = ModelProto {
             ir_version: 8,
             opset_import: vec![opset],
-            graph: Some(self.0),
+            graph: Some(graph),
             ..ModelProto::default()
         };
         model.encode_to_vec()

@@ -18,7 +18,7 @@ fn facts(file: &[u8], name: &str) -> (u64, String, BTreeSet<String>) {
         .map(|operator| operator.name.to_string());
     let at_ends = ["QUANTIZE", "DEQUANTIZE"];
     let kinds = kinds.filter(|kind| !at_ends.contains(&kind.as_str()));
-    let precision = serde_json::to_value(&report.model.precision).unwrap();
+    let precision = serde_json::to_value(report.model.precision).unwrap();
     (
         report.model.macs,
         precision.as_str().unwrap().to_owned(),

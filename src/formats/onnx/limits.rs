@@ -42,3 +42,7 @@ pub const MAX_SAMPLES: usize = 1 << 16;
 /// Nodes and results that are visited, for all inputs together, to find out which inputs are images with channels
 /// first. Exporters put only a few nodes before the first convolution.
 pub const MAX_LAYOUT_SEARCH: usize = 20_000;
+
+/// Depth of bodies of `If` that are read. Exporters nest two or three; a node in a body is read once for each body around
+/// it, so that deeper ones would make reading quadratic.
+pub const MAX_BODY_DEPTH: usize = 8;

@@ -17,8 +17,38 @@ pub(super) struct Graph<'a> {
     pub inputs: Vec<ValueInfo<'a>>,
     pub outputs: Vec<ValueInfo<'a>>,
     pub value_infos: Vec<ValueInfo<'a>>,
+    /// Bodies of `If` nodes, in the order in which these begin.
+    pub branches: Vec<Branches<'a>>,
     /// Number of functions that the file defines; the bodies of these functions are not analysed.
     pub n_functions: usize,
+}
+
+/// The two bodies of an `If`. Their nodes stand in [`Graph::nodes`] before the `If` itself, whose inputs are the
+/// condition, the results of the first body and those of the second.
+#[derive(Debug, Default)]
+pub(super) struct Branches<'a> {
+    pub condition: &'a str,
+    /// The body of another `If` in which this one is.
+    pub body: Option<Body>,
+    /// If the condition holds, and if it does not.
+    pub sides: [Side<'a>; 2],
+}
+
+/// One body of an `If`.
+#[derive(Debug, Default)]
+pub(super) struct Side<'a> {
+    pub n_bytes: usize,
+    pub n_outputs: usize,
+    pub initializers: Vec<Tensor<'a>>,
+}
+
+/// The place of a node in a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Body {
+    /// Position in [`Graph::branches`].
+    pub branch_idx: usize,
+    /// 0 if the condition holds.
+    pub side_idx: usize,
 }
 
 /// `NodeProto`.
@@ -34,6 +64,10 @@ pub(super) struct Node<'a> {
     /// An empty name is an optional input that is left out.
     pub inputs: Vec<&'a str>,
     pub outputs: Vec<&'a str>,
+    /// The body of an `If` in which the node is.
+    pub body: Option<Body>,
+    /// Of an `If` whose bodies were read: their position in [`Graph::branches`].
+    pub branch_idx: Option<usize>,
     /// The whole message, for its attributes.
     message: &'a [u8],
 }
@@ -98,7 +132,7 @@ pub(super) fn read(file: &[u8]) -> Result<Graph<'_>, Failure> {
             _ => {}
         }
     }
-    let mut graph = read_graph(graph.ok_or(Failure::NoGraph)?)?;
+    let mut graph = Reader::default().read(graph.ok_or(Failure::NoGraph)?)?;
     graph.opset = opset;
     graph.n_functions = n_functions;
     Ok(graph)
@@ -116,51 +150,150 @@ fn opset_import(message: &[u8]) -> Read<(&str, i64)> {
     Ok(found)
 }
 
-fn read_graph(message: &[u8]) -> Result<Graph<'_>, Failure> {
-    let mut graph = Graph::default();
-    let mut operands_left = MAX_OPERANDS;
-    for field in Fields::of(message) {
-        let (number, field) = field.map_err(at("graph"))?;
-        let Field::Bytes(bytes) = field else { continue };
-        match number {
-            1 => {
-                let node = node(bytes).map_err(at("node"))?;
-                let n_operands = node.inputs.len().saturating_add(node.outputs.len());
-                if n_operands > MAX_NODE_OPERANDS {
-                    return Err(Failure::TooMany("operands of one node", MAX_NODE_OPERANDS));
-                }
-                operands_left = operands_left
-                    .checked_sub(n_operands)
-                    .ok_or(Failure::TooMany("operands", MAX_OPERANDS))?;
-                push(&mut graph.nodes, node, "nodes", MAX_NODES)?;
-            }
-            2 => graph.name = field.text().unwrap_or_default(),
-            5 => {
-                let tensor = tensor(bytes).map_err(at("initializer"))?;
-                push(
-                    &mut graph.initializers,
-                    tensor,
-                    "initializers",
-                    MAX_INITIALIZERS,
-                )?;
-            }
-            11..=13 => {
-                let value = value_info(bytes).map_err(at("value info"))?;
-                let (values, one, what) = match number {
-                    11 => (&mut graph.inputs, "input", "inputs"),
-                    12 => (&mut graph.outputs, "output", "outputs"),
-                    _ => (&mut graph.value_infos, "value info", "value infos"),
-                };
-                if value.n_dimensions > MAX_RANK {
-                    let place = format!("{one} `{}`", shown(value.name));
-                    return Err(Failure::TooManyDimensions(place, value.n_dimensions));
-                }
-                push(values, value, what, MAX_VALUE_INFOS)?;
-            }
-            _ => {}
+/// Reads a graph and the bodies of its `If` nodes.
+struct Reader<'a> {
+    graph: Graph<'a>,
+    operands_left: usize,
+    n_initializers: usize,
+}
+
+impl Default for Reader<'_> {
+    fn default() -> Self {
+        Self {
+            graph: Graph::default(),
+            operands_left: MAX_OPERANDS,
+            n_initializers: 0,
         }
     }
-    Ok(graph)
+}
+
+impl<'a> Reader<'a> {
+    fn read(mut self, message: &'a [u8]) -> Result<Graph<'a>, Failure> {
+        for field in Fields::of(message) {
+            let (number, field) = field.map_err(at("graph"))?;
+            let Field::Bytes(bytes) = field else { continue };
+            match number {
+                1 => self.node(bytes, None, 0)?,
+                2 => self.graph.name = field.text().unwrap_or_default(),
+                5 => {
+                    let tensor = self.initializer(bytes)?;
+                    self.graph.initializers.push(tensor);
+                }
+                11 => push_value(&mut self.graph.inputs, bytes, "input", "inputs")?,
+                12 => push_value(&mut self.graph.outputs, bytes, "output", "outputs")?,
+                13 => push_value(
+                    &mut self.graph.value_infos,
+                    bytes,
+                    "value info",
+                    "value infos",
+                )?,
+                _ => {}
+            }
+        }
+        Ok(self.graph)
+    }
+
+    fn initializer(&mut self, bytes: &'a [u8]) -> Result<Tensor<'a>, Failure> {
+        self.n_initializers = self.n_initializers.saturating_add(1);
+        if self.n_initializers > MAX_INITIALIZERS {
+            return Err(Failure::TooMany("initializers", MAX_INITIALIZERS));
+        }
+        tensor(bytes).map_err(at("initializer"))
+    }
+
+    /// Adds a node that is `depth` bodies deep, after the nodes of its own bodies.
+    fn node(&mut self, bytes: &'a [u8], body: Option<Body>, depth: usize) -> Result<(), Failure> {
+        let mut node = node(bytes).map_err(at("node"))?;
+        node.body = body;
+        if node.text.op_type == "If" && depth < MAX_BODY_DEPTH {
+            self.bodies(&mut node, depth)?;
+        }
+        let n_operands = node.inputs.len().saturating_add(node.outputs.len());
+        if n_operands > MAX_NODE_OPERANDS {
+            return Err(Failure::TooMany("operands of one node", MAX_NODE_OPERANDS));
+        }
+        let left = self.operands_left.checked_sub(n_operands);
+        self.operands_left = left.ok_or(Failure::TooMany("operands", MAX_OPERANDS))?;
+        push(&mut self.graph.nodes, node, "nodes", MAX_NODES)
+    }
+
+    /// Adds the nodes of an `If`'s bodies, and the results of these to its inputs.
+    fn bodies(&mut self, node: &mut Node<'a>, depth: usize) -> Result<(), Failure> {
+        let body = |name: &str| node.attribute_field(name, 6)?.bytes();
+        let (&[condition], Some(first), Some(second)) = (
+            node.inputs.as_slice(),
+            body("then_branch"),
+            body("else_branch"),
+        ) else {
+            return Ok(());
+        };
+        let branch_idx = self.graph.branches.len();
+        self.graph.branches.push(Branches {
+            condition,
+            body: node.body,
+            ..Branches::default()
+        });
+        for (side_idx, message) in [first, second].into_iter().enumerate() {
+            let body = Body {
+                branch_idx,
+                side_idx,
+            };
+            let (side, outputs) = self.side(message, body, depth.saturating_add(1))?;
+            node.inputs.extend(outputs);
+            let branches = self.graph.branches.get_mut(branch_idx);
+            if let Some(place) = branches.and_then(|of| of.sides.get_mut(side_idx)) {
+                *place = side;
+            }
+        }
+        node.branch_idx = Some(branch_idx);
+        Ok(())
+    }
+
+    /// Adds the nodes of one body. Gives what else it has, and the names of its results.
+    fn side(
+        &mut self,
+        message: &'a [u8],
+        body: Body,
+        depth: usize,
+    ) -> Result<(Side<'a>, Vec<&'a str>), Failure> {
+        let mut side = Side {
+            n_bytes: message.len(),
+            ..Side::default()
+        };
+        let mut outputs = Vec::new();
+        for field in Fields::of(message) {
+            match field.map_err(at("body of an If"))? {
+                (1, Field::Bytes(bytes)) => self.node(bytes, Some(body), depth)?,
+                (5, Field::Bytes(bytes)) => side.initializers.push(self.initializer(bytes)?),
+                (12, Field::Bytes(bytes)) => {
+                    let output = value_info(bytes).map_err(at("value info"))?;
+                    push(
+                        &mut outputs,
+                        output.name,
+                        "operands of one node",
+                        MAX_NODE_OPERANDS,
+                    )?;
+                }
+                _ => {}
+            }
+        }
+        side.n_outputs = outputs.len();
+        Ok((side, outputs))
+    }
+}
+
+fn push_value<'a>(
+    values: &mut Vec<ValueInfo<'a>>,
+    message: &'a [u8],
+    one: &'static str,
+    many: &'static str,
+) -> Result<(), Failure> {
+    let value = value_info(message).map_err(at("value info"))?;
+    if value.n_dimensions > MAX_RANK {
+        let place = format!("{one} `{}`", shown(value.name));
+        return Err(Failure::TooManyDimensions(place, value.n_dimensions));
+    }
+    push(values, value, many, MAX_VALUE_INFOS)
 }
 
 fn push<T>(list: &mut Vec<T>, entry: T, what: &'static str, limit: usize) -> Result<(), Failure> {

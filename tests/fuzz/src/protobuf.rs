@@ -180,7 +180,8 @@ impl Message {
     }
 }
 
-/// A network of nodes in the making: operator, inputs, output, lists of numbers.
+/// A network of nodes in the making: operator, with its domain and `:` where that is not ONNX's own, inputs, output,
+/// lists of numbers.
 type NodeEntry<'a> = (&'a str, &'a [&'a str], &'a str, &'a [(&'a str, &'a [i64])]);
 
 fn text(number: u32, text: &str) -> (u32, Value) {
@@ -204,11 +205,12 @@ fn network(
     let mut graph = Vec::new();
     for (op_type, inputs, output, attributes) in nodes {
         let mut node: Vec<_> = inputs.iter().map(|name| text(1, name)).collect();
-        node.extend([text(2, output), text(4, op_type)]);
+        let (domain, op_type) = op_type.split_once(':').unwrap_or(("", op_type));
+        node.extend([text(2, output), text(4, op_type), text(7, domain)]);
         for (name, values) in *attributes {
             let mut attribute = vec![text(1, name)];
             match (*name, *values) {
-                ("axis" | "group" | "keepdims" | "ceil_mode", &[value]) => {
+                ("axis" | "group" | "keepdims" | "ceil_mode" | "to", &[value]) => {
                     attribute.extend([integer(3, value), integer(20, 2)])
                 }
                 _ => {
@@ -261,7 +263,8 @@ fn network(
     ])
 }
 
-/// Networks with what exporters write: a classifier, attention, and shapes that are computed.
+/// Networks with what exporters write: a classifier, attention, shapes that are computed, operators that keep their
+/// names, and bodies of an `If`.
 pub fn seeds() -> Vec<Message> {
     let classifier = network(
         &[1, 3, 16, 16],
@@ -367,5 +370,124 @@ pub fn seeds() -> Vec<Message> {
             ("TopK", &["h", "two"], "y", &[("axis", &[-1])]),
         ],
     );
-    vec![classifier, attention, shapes]
+    vec![classifier, attention, shapes, named(), branches()]
+}
+
+/// Operators that TFLite does not have, and those of ONNX Runtime.
+fn named() -> Message {
+    network(
+        &[1, 4, 8, 8],
+        &[("w", &[4, 4, 3, 3]), ("r", &[2, 5]), ("scale", &[])],
+        &[
+            ("two", &[2]),
+            ("sizes", &[1, 4, 6, 6]),
+            ("sides", &[6, 6]),
+            ("block", &[2, 2]),
+            ("pads", &[0, 0, 1, 1, 0, 0, 1, 1]),
+        ],
+        &[
+            (
+                "MaxPool",
+                &["x"],
+                "a",
+                &[("kernel_shape", &[2, 2]), ("dilations", &[2, 2])],
+            ),
+            (
+                "LpPool",
+                &["a"],
+                "b",
+                &[("kernel_shape", &[2, 2]), ("axis", &[0])],
+            ),
+            (
+                "ConvTranspose",
+                &["b", "w"],
+                "c",
+                &[("dilations", &[2, 2]), ("strides", &[2, 2])],
+            ),
+            (
+                "DeformConv",
+                &["x", "w", "x"],
+                "d",
+                &[("pads", &[1, 1, 1, 1])],
+            ),
+            ("RoiAlign", &["d", "r", "two"], "e", &[]),
+            ("GridSample", &["d", "x"], "f", &[]),
+            ("AffineGrid", &["x", "sizes"], "g", &[]),
+            ("Resize", &["x", "", "", "sides"], "h", &[("axes", &[2, 3])]),
+            ("CenterCropPad", &["h", "sides"], "i", &[("axes", &[2, 3])]),
+            ("Col2Im", &["g", "sides", "block"], "j", &[]),
+            ("OneHot", &["r", "two", "scale"], "k", &[("axis", &[0])]),
+            ("DFT", &["x", "two"], "l", &[("axis", &[1])]),
+            ("STFT", &["r", "two", "block"], "m", &[]),
+            ("Attention", &["x", "x", "x"], "n", &[]),
+            ("LSTM", &["g", "w", "w"], "o", &[]),
+            ("DynamicQuantizeLinear", &["x"], "p", &[]),
+            ("ConvInteger", &["p", "w"], "q", &[]),
+            (
+                "com.microsoft:QLinearAdd",
+                &["q", "scale", "two", "q", "scale"],
+                "s",
+                &[],
+            ),
+            (
+                "com.microsoft:QLinearConcat",
+                &["scale", "two", "s", "scale", "two"],
+                "t",
+                &[("axis", &[1])],
+            ),
+            ("com.microsoft:Attention", &["t", "w"], "u", &[]),
+            ("com.microsoft:MatMulNBits", &["u", "w"], "v", &[]),
+            ("Mean", &["s", "t", "v"], "y", &[]),
+        ],
+    )
+}
+
+/// An `If` in the body of another.
+fn branches() -> Message {
+    let node = |op_type: &str, inputs: &[&str], output: &str| {
+        let mut node: Vec<_> = inputs.iter().map(|name| text(1, name)).collect();
+        node.extend([text(2, output), text(4, op_type)]);
+        node
+    };
+    let body = |name: &str, nodes: Vec<Vec<(u32, Value)>>, output: &str| {
+        let mut graph: Vec<_> = nodes.into_iter().map(|node| message(1, node)).collect();
+        graph.push(message(12, vec![text(1, output)]));
+        message(5, vec![text(1, name), message(6, graph), integer(20, 5)])
+    };
+    let choice = |condition: &str, bodies: [(u32, Value); 2], output: &str| {
+        let mut node = node("If", &[condition], output);
+        node.extend(bodies);
+        node
+    };
+    let inner = [
+        body("then_branch", vec![node("Relu", &["x"], "a")], "a"),
+        body(
+            "else_branch",
+            vec![node("Tanh", &["x"], "b"), node("Exp", &["b"], "c")],
+            "c",
+        ),
+    ];
+    let inner = choice("zero", inner, "d");
+    let outer = [
+        body("then_branch", vec![inner, node("Sqrt", &["d"], "e")], "e"),
+        body("else_branch", vec![node("Neg", &["x"], "f")], "f"),
+    ];
+    let mut network = network(
+        &[1, 8],
+        &[("w", &[8, 8])],
+        &[("zero", &[0])],
+        &[("Cast", &["zero"], "condition", &[("to", &[9])])],
+    );
+    let graph = network
+        .0
+        .iter_mut()
+        .find_map(|(number, value)| match value {
+            Value::Message(graph) if *number == 7 => Some(graph),
+            _ => None,
+        });
+    let fields = &mut graph.expect("a graph").0;
+    fields.insert(1, message(1, choice("condition", outer, "g")));
+    fields.insert(2, message(1, node("MatMul", &["g", "w"], "y")));
+    fields.push(message(12, vec![text(1, "y")]));
+    network
 }

@@ -93,6 +93,18 @@ impl<'a> Converter<'a> {
                 format!("{} functions of the file are not looked into: nodes that call them cost nothing", self.graph.n_functions),
             ));
         }
+        if self.n_assumed_sides > 0 {
+            let message = format!(
+                "{} of {} If: the condition is known only at inference, and the body with more bytes is counted",
+                self.n_assumed_sides,
+                self.graph.branches.len()
+            );
+            diagnostics.push(diagnostic(
+                Severity::Info,
+                "costlier-branch-counted",
+                message,
+            ));
+        }
         let assumed = self.dimensions.assumed(&self.graph.inputs);
         if !assumed.is_empty() {
             diagnostics.push(diagnostic(

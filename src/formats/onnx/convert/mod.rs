@@ -6,6 +6,7 @@
 
 mod arithmetic;
 mod attention;
+mod bodies;
 mod contradictions;
 mod convolutions;
 mod einsum;
@@ -71,6 +72,10 @@ struct Converter<'a> {
     described: HashMap<&'a str, &'a ValueInfo<'a>>,
     /// Nodes without a shape.
     shapeless: Vec<&'a str>,
+    /// By `If`: the body that counts, once it was asked for.
+    counted_sides: Vec<Option<usize>>,
+    /// Number of them whose condition is known only at inference.
+    n_assumed_sides: usize,
 }
 
 /// The network of a graph.
@@ -89,12 +94,13 @@ pub(super) fn convert(
         readers: &converter.readers,
     });
     for (node_idx, node) in graph.nodes.iter().enumerate() {
-        if patterns.is_part(node_idx) {
+        if patterns.is_part(node_idx) || !converter.is_counted(node.body)? {
             continue;
         }
         converter.check_outputs(node, node_idx)?;
         match patterns.whole(node_idx) {
             Some((kind, value)) => converter.pattern(node, kind, value),
+            None if node.branch_idx.is_some() => converter.join(node)?,
             None => {
                 converter.check_inputs(node, node_idx)?;
                 converter.node(node);
@@ -153,31 +159,41 @@ impl<'a> Converter<'a> {
                 .map(|info| (info.name, info))
                 .collect(),
             shapeless: Vec::new(),
+            counted_sides: vec![None; graph.branches.len()],
+            n_assumed_sides: 0,
         }
     }
 
     fn define_initializers(&mut self) -> Result<(), ParseError> {
         let graph = self.graph;
         for (idx, tensor) in graph.initializers.iter().enumerate() {
-            let place = || format!("initializer {idx}");
-            let rank = tensor.rank();
-            if rank > MAX_RANK {
-                return Err(ParseError::too_many_dimensions(place(), rank));
-            }
-            let value = self.constant_value(tensor.name, *tensor).ok_or_else(|| {
-                ParseError::ShapeOverflow {
-                    place: place(),
-                    shape: format!("{:?}", tensor.dims().unwrap_or_default()),
-                }
-            })?;
-            if self.values.insert(tensor.name, value).is_some() {
-                return Err(ParseError::DuplicateValue {
-                    place: place(),
-                    name: shown(tensor.name),
-                });
-            }
+            self.define_initializer(*tensor, || format!("initializer {idx}"))?;
         }
         Ok(())
+    }
+
+    fn define_initializer(
+        &mut self,
+        tensor: Tensor<'a>,
+        place: impl Fn() -> String,
+    ) -> Result<(), ParseError> {
+        let rank = tensor.rank();
+        if rank > MAX_RANK {
+            return Err(ParseError::too_many_dimensions(place(), rank));
+        }
+        let value =
+            self.constant_value(tensor.name, tensor)
+                .ok_or_else(|| ParseError::ShapeOverflow {
+                    place: place(),
+                    shape: format!("{:?}", tensor.dims().unwrap_or_default()),
+                })?;
+        match self.values.insert(tensor.name, value) {
+            None => Ok(()),
+            Some(_) => Err(ParseError::DuplicateValue {
+                place: place(),
+                name: shown(tensor.name),
+            }),
+        }
     }
 
     /// A tensor of the file as a constant.

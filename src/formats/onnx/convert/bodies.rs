@@ -1,0 +1,89 @@
+//! Bodies of `If`: one of the two counts as part of the graph.
+
+use super::Converter;
+use super::value::Value;
+use crate::formats::onnx::error::ParseError;
+use crate::formats::onnx::proto::{Body, Node};
+
+impl<'a> Converter<'a> {
+    /// Whether nodes of a body count: whether it, and every body around it, is the one of its `If` that does.
+    pub(super) fn is_counted(&mut self, body: Option<Body>) -> Result<bool, ParseError> {
+        let Some(Body {
+            branch_idx,
+            side_idx,
+        }) = body
+        else {
+            return Ok(true);
+        };
+        let graph = self.graph;
+        let around = graph.branches.get(branch_idx).and_then(|of| of.body);
+        Ok(self.is_counted(around)? && self.counted_side(branch_idx)? == side_idx)
+    }
+
+    /// The body of an `If` that counts: the one that its condition chooses or, where the condition is known only at
+    /// inference, the one with more bytes.
+    fn counted_side(&mut self, branch_idx: usize) -> Result<usize, ParseError> {
+        let graph = self.graph;
+        let (Some(&known), Some(branches)) = (
+            self.counted_sides.get(branch_idx),
+            graph.branches.get(branch_idx),
+        ) else {
+            return Ok(0);
+        };
+        if let Some(side_idx) = known {
+            return Ok(side_idx);
+        }
+        let condition = self.values.get(branches.condition);
+        let side_idx = match condition.and_then(Value::number) {
+            Some(holds) => usize::from(holds == 0.0),
+            None => {
+                self.n_assumed_sides = self.n_assumed_sides.saturating_add(1);
+                let [first, second] = &branches.sides;
+                usize::from(second.n_bytes > first.n_bytes)
+            }
+        };
+        if let Some(place) = self.counted_sides.get_mut(branch_idx) {
+            *place = Some(side_idx);
+        }
+        let side = branches.sides.get(side_idx);
+        for (idx, tensor) in side
+            .into_iter()
+            .flat_map(|side| side.initializers.iter().enumerate())
+        {
+            self.define_initializer(*tensor, || {
+                format!("initializer {idx} in the body of an If")
+            })?;
+        }
+        Ok(side_idx)
+    }
+
+    /// The results of an `If` are those of the body that counts.
+    pub(super) fn join(&mut self, node: &'a Node<'a>) -> Result<(), ParseError> {
+        let graph = self.graph;
+        let branch_idx = node.branch_idx.unwrap_or_default();
+        let side_idx = self.counted_side(branch_idx)?;
+        let n_before = match side_idx {
+            0 => 0,
+            _ => graph
+                .branches
+                .get(branch_idx)
+                .map_or(0, |of| of.sides[0].n_outputs),
+        };
+        // The condition comes first.
+        let results = node.inputs.iter().skip(n_before.saturating_add(1));
+        for (&output, result) in node.outputs.iter().zip(results) {
+            let Some(value) = self.values.get(result).cloned() else {
+                continue;
+            };
+            let aliased = match (value.shape.clone(), value.perm()) {
+                (Some(shape), Some(perm)) => self.alias(output, &value, shape, perm),
+                _ => None,
+            };
+            if aliased.is_none() {
+                let name = output;
+                self.values.insert(name, Value { name, ..value });
+            }
+        }
+        Ok(())
+    }
+}
