@@ -298,7 +298,13 @@ impl<'a> Converter<'a> {
             let side = shape.get_mut(at)?;
             let (first, n) = range_of_slice(*side, start, end, step)?;
             let last = first.checked_add(n.checked_mul(step)?)?;
-            *cuts.get_mut(at)? = [first, last, step];
+            // Backwards to the first value, the end lies before it, and TFLite counts negative ends from the last one.
+            let end = if last < 0 {
+                last.checked_sub(*side)?
+            } else {
+                last
+            };
+            *cuts.get_mut(at)? = [first, end, step];
             *side = n;
         }
         if Some(&shape) == x.shape.as_ref() && cuts.iter().all(|[_, _, step]| *step == 1) {
