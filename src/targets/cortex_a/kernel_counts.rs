@@ -134,7 +134,7 @@ fn counts_of(
     };
     terms.push(("operators", 1.0));
     terms.retain(|(_, count)| *count > 0.0 && count.is_finite());
-    let kernel = format!("{} {}", node.operator.code.name(), numbers(graph, node));
+    let kernel = kernel_name(graph, node);
     let (kernel, terms) = match known.get_key_value(kernel.as_str()) {
         Some((kernel, alike)) => (kernel.clone(), Terms::like(alike, &terms)),
         None => (kernel.into(), Terms::of(&terms)),
@@ -173,6 +173,31 @@ fn class(kind: OpKind) -> Class {
         | OpKind::Conv3dTranspose => Class::Matrix,
         OpKind::DepthwiseConv2d => Class::Depthwise,
         _ => Class::Other,
+    }
+}
+
+/// Kind and element type of the operators whose rule holds for a node.
+///
+/// Operators on state variables count as a RESHAPE: LiteRT copies the values of a variable that is read or assigned, as
+/// those of a tensor that is reshaped. It looks a handle up, and what is called once was called before the inference. An
+/// LSTM of an ONNX file counts as TFLite's.
+fn kernel_name(graph: &Graph, node: &Node) -> String {
+    use OpKind::{AssignVariable, CallOnce, ReadVariable, VarHandle};
+    let operator = node.operator;
+    match (operator.code.kind, operator.code.name()) {
+        (AssignVariable | CallOnce | ReadVariable | VarHandle, _) => {
+            let mut tensors = operator.inputs.iter().flatten().chain(&operator.outputs);
+            let of_values = tensors.find_map(|&t| match graph.tensor(t).tensor_type {
+                TensorType::Resource => None,
+                of => Some(of_type(of)),
+            });
+            format!("RESHAPE {}", of_values.unwrap_or("int8"))
+        }
+        (_, "ONNX:LSTM") => {
+            let kind = OpKind::UnidirectionalSequenceLstm.name();
+            format!("{kind} {}", numbers(graph, node))
+        }
+        (_, name) => format!("{name} {}", numbers(graph, node)),
     }
 }
 
@@ -461,6 +486,21 @@ mod tests {
             buffer_idx: 1,
             ..tensor(TensorType::Int8, shape)
         }
+    }
+
+    #[test]
+    fn state_variables_are_copied() {
+        let handle = tensor(TensorType::Resource, &[]);
+        let values = tensor(TensorType::Int8, &[1, 40]);
+        let reads = operator(OpKind::ReadVariable, &[0], &[1]);
+        let assigns = operator(OpKind::AssignVariable, &[0, 1], &[]);
+        let looks_up = operator(OpKind::VarHandle, &[], &[0]);
+        let tensors = vec![handle, values];
+        let model = model(vec![subgraph(tensors, vec![looks_up, reads, assigns])]);
+        let graph = graph_of(&model);
+        let kernels = kernel_counts(&graph, &analyze(&graph));
+        let names: Vec<&str> = kernels.iter().map(|counts| &*counts.kernel).collect();
+        assert_eq!(names, ["RESHAPE int8"; 3]);
     }
 
     fn term(counts: &KernelCounts, name: &str) -> Option<f64> {

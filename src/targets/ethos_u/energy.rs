@@ -22,7 +22,7 @@ const PJ_PER_MAC: f64 = 0.34;
 /// it up, gives 25.1 and 92.5 pJ.
 const PJ_PER_BYTE_OF_512_KB: f64 = 25.1 / 16.0;
 const PJ_PER_BYTE_OF_2_MB: f64 = 92.5 / 32.0;
-/// The value in Accelergy\'s `cacti_wrapper.py` (`LPDDR4: 8` pJ per bit).
+/// The value in Accelergy's `cacti_wrapper.py` (`LPDDR4: 8` pJ per bit).
 const PJ_PER_BYTE_OF_LPDDR4: f64 = 8.0 * 8.0;
 
 const PJ_PER_MJ: f64 = 1e9;
