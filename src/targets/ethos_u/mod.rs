@@ -29,6 +29,7 @@ pub mod blocks;
 pub mod cascades;
 pub mod configuration;
 pub mod cost;
+mod cpu_grouping;
 pub mod cycles;
 pub mod energy;
 pub mod errors;

@@ -203,6 +203,16 @@ fn depth_first(program: &Program) -> Vec<usize> {
         is_seen: vec![false; n_operations],
         open: Vec::new(),
     };
+    // What assigns a variable has no result that a caller reads, and counts as a further one.
+    let assigns = |idx: &usize| {
+        let operation = &program.operations[*idx];
+        let is_state = |&output: &usize| program.maps[output].is_variable;
+        program.has_state && operation.outputs.iter().all(is_state)
+    };
+    (0..n_operations)
+        .rev()
+        .filter(assigns)
+        .for_each(|idx| walk.visit(idx));
     for &output in program.outputs.iter().rev() {
         while let Some(writer) = walk.writers.next(output) {
             walk.visit(writer);
@@ -226,8 +236,19 @@ impl Walk<'_> {
     fn visit(&mut self, root: usize) {
         self.open(root);
         while let Some((idx, n_left)) = self.open.last_mut() {
-            let inputs = &self.program.operations[*idx].inputs;
-            let Some(&input) = n_left.checked_sub(1).and_then(|last| inputs.get(last)) else {
+            let operation = &self.program.operations[*idx];
+            let inputs = &operation.inputs;
+            // With state variables, the parts of a concatenation are written in the order of the file.
+            let is_forward =
+                self.program.has_state && matches!(operation.action, Action::Concat { .. });
+            let at = |last: usize| {
+                if is_forward {
+                    inputs.len() - 1 - last
+                } else {
+                    last
+                }
+            };
+            let Some(&input) = n_left.checked_sub(1).and_then(|last| inputs.get(at(last))) else {
                 self.order.push(*idx);
                 self.open.pop();
                 continue;

@@ -116,6 +116,7 @@ fn ordered(accelerator: &Accelerator, program: &Program) -> (Order, Flow) {
         true => Order::of(program).with_chains(program),
         false => Order::of(program),
     };
+    let order = order.with_cpu_grouped(program);
     let flow = Flow::of(program, &order);
     (order, flow)
 }

@@ -24,6 +24,8 @@ pub struct Program {
     pub operations: Vec<Operation>,
     /// Indices of the outputs of the graph in [`Self::maps`].
     pub outputs: Vec<usize>,
+    /// Whether operators of the graph read or assign state variables.
+    pub has_state: bool,
     /// Whether a limit was reached: operators or parts were left unchanged because they would become too many
     /// operations, or because the graph has more weights than may be sampled.
     pub hit_limit: bool,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use super::node::{maps, operation, shape};
-use crate::formats::tflite::{self, Activation, Operator, Tensor};
+use crate::formats::tflite::{self, Activation, OpKind, Operator, Tensor};
 use crate::graph::analysis::weights::{Stored, n_samples, weight_stats, zero_byte};
 use crate::graph::analysis::{Analysis, ByteHistogram, MAX_SAMPLES};
 use crate::graph::{Graph, Node};
@@ -46,6 +46,7 @@ impl<'a> Lowering<'a> {
                 maps: maps(graph, analysis),
                 operations: Vec::with_capacity(graph.nodes.len()),
                 outputs: graph.subgraph.outputs.clone(),
+                has_state: has_state(graph),
                 ..Program::default()
             },
             node_idx: 0,
@@ -145,6 +146,16 @@ impl<'a> Lowering<'a> {
         map
     }
 
+    /// A state that persists between steps or inferences: NHWC, and visible to the caller.
+    pub fn state_map(&mut self, shape: Hwc, element_bytes: i64) -> usize {
+        let map_idx = self.linear_map(shape, element_bytes);
+        let map = &mut self.program.maps[map_idx];
+        map.is_variable = true;
+        map.is_input = true;
+        map.bytes = Some(0.0);
+        map_idx
+    }
+
     /// A constant that the compiler adds.
     pub fn constant(&mut self, shape: Hwc, element_bytes: i64) -> usize {
         self.program.maps.push(FeatureMap {
@@ -241,6 +252,12 @@ impl<'a> Lowering<'a> {
         }
         self.push(Operation::new(self.node_idx, Action::Cpu, inputs, outputs));
     }
+}
+
+/// Whether operators read or assign state variables.
+fn has_state(graph: &Graph) -> bool {
+    let mut kinds = graph.nodes.iter().map(|node| node.operator.code.kind);
+    kinds.any(|kind| matches!(kind, OpKind::AssignVariable | OpKind::ReadVariable))
 }
 
 /// The shape clamped to the limits of registers; the learned correction accounts for the rest.

@@ -223,12 +223,14 @@ fn replace(lowering: &mut Lowering) -> Option<()> {
         OpKind::Add | OpKind::Sub => elementwise::broadcast(lowering, Arithmetic::Sum),
         OpKind::Mul => elementwise::broadcast(lowering, Arithmetic::Product),
         OpKind::ArgMax => reduce::arg_max(lowering),
+        OpKind::AssignVariable => movement::assign_variable(lowering),
         OpKind::BatchMatmul => matmul::batch_matmul(lowering),
         OpKind::Maximum | OpKind::Minimum => elementwise::broadcast(lowering, Arithmetic::Other),
         OpKind::Conv2d => convolution::in_groups(lowering),
         OpKind::Mean => reduce::mean(lowering),
         OpKind::Pad | OpKind::Padv2 => pad::pad(lowering),
         OpKind::Prelu => elementwise::prelu(lowering),
+        OpKind::ReadVariable => movement::read_variable(lowering),
         OpKind::ReduceAll | OpKind::ReduceAny | OpKind::ReduceMax | OpKind::ReduceMin => {
             reduce::largest(lowering)
         }

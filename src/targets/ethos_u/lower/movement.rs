@@ -127,6 +127,22 @@ pub fn pack(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
+/// Copies a state variable, which is in the memory of feature maps.
+pub fn read_variable(lowering: &mut Lowering) -> Option<()> {
+    let output = lowering.output()?;
+    let state = lowering.state_map(lowering.shape(output), lowering.element_bytes(output));
+    lowering.push(lowering.operation(Action::Copy, &[state], output));
+    Some(())
+}
+
+/// Copies a value to a state variable.
+pub fn assign_variable(lowering: &mut Lowering) -> Option<()> {
+    let value = lowering.input(1)?;
+    let state = lowering.state_map(lowering.shape(value), lowering.element_bytes(value));
+    lowering.push(lowering.operation(Action::Copy, &[value], state));
+    Some(())
+}
+
 /// Subtracts the input from zero.
 pub fn negate(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);

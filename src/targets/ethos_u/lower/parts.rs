@@ -20,7 +20,13 @@ pub fn copy_parts(program: &mut Program) {
         is_copy && program.activations(operation).next().is_none()
     };
     let is_fill = program.operations.iter().map(is_fill).collect();
-    let can_write_part = program.operations.iter().map(can_write_part).collect();
+    let reads_variable = |operation: &Operation| {
+        let mut inputs = operation.inputs.iter();
+        inputs.any(|&input| program.maps[input].is_variable)
+    };
+    let can_write_part = (program.operations.iter())
+        .map(|operation| can_write_part(operation) && !reads_variable(operation))
+        .collect();
     let operations = std::mem::take(&mut program.operations);
     let mut copies = Copies {
         n_readers,
@@ -139,7 +145,7 @@ impl Copies<'_> {
     }
 }
 
-/// Whether an operation can write a part of a feature map. A FULLY_CONNECTED that sees its rows as an area
+/// Whether an operation can write a part of a feature map, if it reads no variable. A FULLY_CONNECTED that sees its rows as an area
 /// cannot.
 fn can_write_part(operation: &Operation) -> bool {
     let has_rows = operation.seen.is_some_and(|[_, ofm]| ofm[0] * ofm[1] > 1);

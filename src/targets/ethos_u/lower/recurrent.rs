@@ -133,15 +133,9 @@ impl TimeStep<'_, '_> {
         Some(())
     }
 
-    /// A state that persists between steps: NHWC, and visible to the caller.
     fn state(&mut self, units: i64, element_bytes: i64) -> usize {
-        let map = self
-            .lowering
-            .linear_map([1, self.rows, units], element_bytes);
-        self.lowering.program.maps[map].is_variable = true;
-        self.lowering.program.maps[map].is_input = true;
-        self.lowering.program.maps[map].bytes = Some(0.0);
-        map
+        self.lowering
+            .state_map([1, self.rows, units], element_bytes)
     }
 
     fn gate(&mut self, idx: usize, inputs: [usize; 2], units: i64) -> Option<usize> {
