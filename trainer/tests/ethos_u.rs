@@ -124,6 +124,38 @@ fn replaced_operators_are_planned_as_what_replaces_them() {
     }
 }
 
+/// A wake-word detector that keeps its state in variables, which Ethos-U55 and U65 leave to the CPU. On an Ethos-U85 the
+/// compiler's totals include what initialises the variables once.
+#[test]
+fn operations_of_the_cpu_stand_where_the_compiler_puts_them() {
+    let Some(python) = python() else { return };
+    let Some(path) = litecast_needs::shared("models/micro-wake-word-models__vad.tflite") else {
+        return;
+    };
+    let bytes = std::fs::read(path).unwrap();
+    let targets = default_targets();
+    let mut worker = Worker::start(&Vela { python }, &targets).unwrap();
+    for (target_idx, largest) in [(0, [0.005, 0.02]), (1, [0.04, 0.1])] {
+        let Outcome::Ok(Label::Vela(label)) = worker.label(target_idx, &bytes, LIMIT).outcome
+        else {
+            panic!("expected a label");
+        };
+        let planned = planned(&ACCELERATORS[target_idx], &bytes);
+        let total: f64 = planned.iter().map(|planned| planned.cycles).sum();
+        let peak = (planned.iter()).fold(0.0, |peak, one| f64::max(peak, one.sram_bytes));
+        let differences = [
+            total / label.total_cycles as f64 - 1.0,
+            peak / label.sram_peak_bytes as f64 - 1.0,
+        ];
+        println!(
+            "{}: cycles and peak of the SRAM {differences:.4?}",
+            targets[target_idx].id
+        );
+        let is_close = |(difference, largest): (&f64, f64)| difference.abs() < largest;
+        assert!(differences.iter().zip(largest).all(is_close));
+    }
+}
+
 /// Graphs of one or a few operators that move, join, negate or sum values, by seed and index, each with the targets on which
 /// it takes what the compiler adds: Ethos-U55, U65 and U85.
 const MOVING: [(&str, u64, u64, [bool; 3]); 5] = [
