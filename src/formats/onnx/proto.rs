@@ -596,11 +596,13 @@ impl<'a> Node<'a> {
         })
     }
 
+    #[inline(never)]
     fn attribute_field(&self, name: &str, wanted: u32) -> Option<Field<'a>> {
         let mut fields = self.attribute(name)?.flatten();
         fields.find_map(|(number, field)| (number == wanted).then_some(field))
     }
 
+    #[inline(never)]
     pub fn integer(&self, name: &str) -> Option<i64> {
         self.attribute_field(name, 3)?.integer()
     }
@@ -609,6 +611,7 @@ impl<'a> Node<'a> {
         self.attribute_field(name, 2)?.float()
     }
 
+    #[inline(never)]
     pub fn text(&self, name: &str) -> Option<&'a str> {
         self.attribute_field(name, 4)?.text()
     }
@@ -618,6 +621,7 @@ impl<'a> Node<'a> {
     }
 
     /// A list of numbers, packed or not.
+    #[inline(never)]
     pub fn integers(&self, name: &str) -> Option<Vec<i64>> {
         let mut values = Vec::new();
         for (number, field) in self.attribute(name)?.flatten() {

@@ -64,13 +64,12 @@ impl<'a> Converter<'a> {
 
     /// ONNX's `Attention`.
     fn attention(&self, node: &Node<'a>) -> Option<Attention> {
-        let operand = |at: usize| self.input(node, at)?.shape;
-        let [query, key, value] = [operand(0)?, operand(1)?, operand(2)?];
-        let past = match operand(PAST_KEY).as_deref() {
+        let operand = |at: usize| self.shape(node, at);
+        let past = match operand(PAST_KEY) {
             Some(&[_, _, past, _]) => past,
             _ => 0,
         };
-        match (query.as_slice(), key.as_slice(), value.as_slice()) {
+        match (operand(0)?, operand(1)?, operand(2)?) {
             (
                 &[batch, query_heads, queries, depth],
                 &[_, heads, positions, _],
@@ -104,8 +103,8 @@ impl<'a> Converter<'a> {
 
     /// Multiply-accumulates of ONNX Runtime's `MultiHeadAttention`, whose operands have three dimensions.
     pub(super) fn multi_head_attention_macs(&self, node: &Node<'a>) -> Option<i64> {
-        let (query, key) = (self.input(node, 0)?.shape?, self.input(node, 1)?.shape?);
-        let (&[batch, queries, width], &[_, positions, _]) = (query.as_slice(), key.as_slice())
+        let (&[batch, queries, width], &[_, positions, _]) =
+            (self.shape(node, 0)?, self.shape(node, 1)?)
         else {
             return None;
         };

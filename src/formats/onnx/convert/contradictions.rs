@@ -76,7 +76,7 @@ impl<'a> Converter<'a> {
                 (!named.iter().all(is_one)).then_some("a dimension to leave out is not 1")
             }
             "Expand" => {
-                let to = self.input(node, 1)?.integers()?;
+                let to = self.integers_of(node, 1)?;
                 (broadcast(&[self.shape(node, 0)?, &to]).is_none()).then_some(NOT_BROADCAST)
             }
             "BatchNormalization" => {
@@ -101,11 +101,6 @@ impl<'a> Converter<'a> {
             }
             _ => None,
         }
-    }
-
-    fn shape(&self, node: &Node<'a>, position: usize) -> Option<&[i64]> {
-        let name = node.inputs.get(position)?;
-        self.values.get(name)?.shape.as_deref()
     }
 
     /// Batches of matrices broadcast; a vector is a row on the left and a column on the right.

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use self::patterns::{Patterns, Reads};
 use self::value::{
-    Constant, Known, Perm, Place, Value, channels_last, identity, is_short, product,
+    Constant, Known, Perm, Place, Value, channels_last, identity, is_short, product, whole,
 };
 use super::Dimensions;
 use super::error::ParseError;
@@ -446,6 +446,8 @@ impl<'a> Converter<'a> {
             .or_else(|| self.quantized(node))
     }
 
+    // Called at some hundred places: a copy at each of them would make the browser's module larger.
+    #[inline(never)]
     fn input(&self, node: &Node<'a>, position: usize) -> Option<Value<'a>> {
         let name = node.inputs.get(position).filter(|name| !name.is_empty())?;
         self.values.get(name).cloned()
@@ -458,10 +460,29 @@ impl<'a> Converter<'a> {
         Some((value, shape))
     }
 
+    /// Shape of an input.
+    fn shape(&self, node: &Node<'a>, position: usize) -> Option<&[i64]> {
+        let name = node.inputs.get(position)?;
+        self.values.get(name)?.shape.as_deref()
+    }
+
+    /// Integers of a constant input.
+    #[inline(never)]
+    fn integers_of(&self, node: &Node<'a>, position: usize) -> Option<Vec<i64>> {
+        self.values.get(node.inputs.get(position)?)?.integers()
+    }
+
+    /// The only value of a constant input, without a fraction.
+    #[inline(never)]
+    fn whole_of(&self, node: &Node<'a>, position: usize) -> Option<i64> {
+        let value = self.values.get(node.inputs.get(position)?)?;
+        value.number().and_then(whole)
+    }
+
     /// Integers of an attribute or, in later opsets, of a constant input.
     fn list(&self, node: &Node<'a>, attribute: &str, position: usize) -> Option<Vec<i64>> {
         node.integers(attribute)
-            .or_else(|| self.input(node, position)?.integers())
+            .or_else(|| self.integers_of(node, position))
     }
 
     /// [`Self::list`] for an optional list: `Some(None)` if it is left out, `None` if it is known only at inference.

@@ -3,7 +3,7 @@
 
 use super::Converter;
 use super::convolutions::{Side, sides, transposed_sides};
-use super::value::{axes, axis, broadcast, product, whole};
+use super::value::{axes, axis, broadcast, product};
 use crate::formats::onnx::contrib;
 use crate::formats::onnx::proto::Node;
 
@@ -157,8 +157,14 @@ impl<'a> Converter<'a> {
         }
     }
 
+    #[inline(never)]
     fn shape_of(&self, node: &Node<'a>, position: usize) -> Option<Vec<i64>> {
-        self.input(node, position)?.shape
+        self.shape(node, position).map(<[i64]>::to_vec)
+    }
+
+    #[inline(never)]
+    fn n_values_of(&self, node: &Node<'a>, position: usize) -> Option<i64> {
+        product(self.shape(node, position)?)
     }
 
     /// Sequence, final state and final cell: `[steps, directions, batch, hidden]`, of the states without steps, with the
@@ -251,7 +257,7 @@ impl<'a> Converter<'a> {
                 Some(front.iter().chain(shape.get(from..)?).copied().collect())
             }
             "OneHot" => {
-                let depth = self.input(node, 1)?.number().and_then(whole)?;
+                let depth = self.whole_of(node, 1)?;
                 let rank = shape.len().checked_add(1)?;
                 let at = axis(node.integer("axis").unwrap_or(-1), rank)?;
                 let mut shape = shape;
@@ -271,7 +277,7 @@ impl<'a> Converter<'a> {
                 Some(shape)
             }
             "CenterCropPad" => {
-                let sizes = self.input(node, 1)?.integers()?;
+                let sizes = self.integers_of(node, 1)?;
                 let axes = self.named_axes(node, usize::MAX, shape.len())?;
                 let mut shape = shape;
                 for (&at, &size) in axes.iter().zip(&sizes) {
@@ -304,7 +310,7 @@ impl<'a> Converter<'a> {
                 after(shape.get(..2)?, grid.get(1..grid.len().checked_sub(1)?)?)
             }
             "AffineGrid" => {
-                let size = self.input(node, 1)?.integers()?;
+                let size = self.integers_of(node, 1)?;
                 let n_axes = i64::try_from(size.len()).ok()?.checked_sub(2)?;
                 after(&[*size.first()?], &[size.get(2..)?, &[n_axes]].concat())
             }
@@ -318,8 +324,8 @@ impl<'a> Converter<'a> {
                 let regions = *self.shape_of(node, 1)?.first()?;
                 after(&[regions, *shape.get(1)?], &node.integers("pooled_shape")?)
             }
-            "MaxUnpool" => match self.input(node, 2) {
-                Some(shape) => shape.integers(),
+            "MaxUnpool" => match self.integers_of(node, 2) {
+                Some(shape) => Some(shape),
                 None => {
                     let kernel = node.integers("kernel_shape")?;
                     let sizes = shape.get(2..)?;
@@ -332,8 +338,8 @@ impl<'a> Converter<'a> {
                 }
             },
             "Col2Im" => {
-                let image = self.input(node, 1)?.integers()?;
-                let block = product(&self.input(node, 2)?.integers()?)?;
+                let image = self.integers_of(node, 1)?;
+                let block = product(&self.integers_of(node, 2)?)?;
                 let channels = shape.get(1)?.checked_div(block)?;
                 after(&[*shape.first()?, channels], &image)
             }
@@ -343,7 +349,7 @@ impl<'a> Converter<'a> {
 
     /// Fourier transforms, and windows for them.
     fn of_signals(&self, name: &str, node: &Node<'a>) -> Option<Vec<i64>> {
-        let number = |at: usize| self.input(node, at)?.number().and_then(whole);
+        let number = |at: usize| self.whole_of(node, at);
         let half = |n: i64| (n / 2).checked_add(1);
         match name {
             "BlackmanWindow" | "HammingWindow" | "HannWindow" => Some(vec![number(0)?]),
@@ -394,21 +400,20 @@ impl<'a> Converter<'a> {
                 "LSTM" | "GRU" | "RNN" => {
                     // Every step multiplies its input and the state by all weights.
                     let steps = product(self.shape_of(node, 0)?.get(..2)?)?;
-                    let weights = |at: usize| self.input(node, at)?.n_values();
+                    let weights = |at: usize| self.n_values_of(node, at);
                     steps.checked_mul(weights(1)?.checked_add(weights(2)?)?)?
                 }
                 "ConvTranspose" => {
                     // Every input value meets the window of every output channel of its group.
                     let weights = self.shape_of(node, 1)?;
                     let per_input = product(weights.get(1..)?)?;
-                    self.input(node, 0)?.n_values()?.checked_mul(per_input)?
+                    self.n_values_of(node, 0)?.checked_mul(per_input)?
                 }
                 "Attention" => self.attention_macs(node)?,
                 "MatMul" => {
                     // A vector meets every value of the other factor once.
                     self.product_with_vector(node)?;
-                    let n_values = |at: usize| self.input(node, at)?.n_values();
-                    n_values(0)?.max(n_values(1)?)
+                    self.n_values_of(node, 0)?.max(self.n_values_of(node, 1)?)
                 }
                 "Conv" | "ConvInteger" | "DeformConv" => self.convolution_macs(node, 1)?,
                 "QLinearConv" => self.convolution_macs(node, 3)?,
