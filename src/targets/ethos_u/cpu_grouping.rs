@@ -61,7 +61,6 @@ impl Grouping {
                 .for_each(|&output| n_writers[output] += 1);
         }
         let n_readers = program.n_readers();
-        // Operations of the CPU between others, each with the number of commands before it.
         let mut between = Vec::new();
         for steps in ranges(order, program) {
             let operation = &program.operations[order.operations[steps.start]];
@@ -90,7 +89,7 @@ impl Grouping {
         grouping
     }
 
-    /// Places operations of the CPU that stand `between` commands, the last one first, which stops the others.
+    /// Places the operations of the CPU at the steps `between` commands, from the last one on: none moves past a later one.
     fn place(&mut self, order: &Order, program: &Program, between: &[usize]) {
         let n_commands = self.commands.len();
         let mut first_reader = vec![n_commands; program.maps.len()];

@@ -12,8 +12,8 @@ const NO_WINDOW_FITS: &str = "the window is larger than the padded input";
 /// Tensors have fewer values than this along a side.
 const MAX_SIDE: i64 = 0x7fff_ffff;
 
-/// Operators that broadcast all of their operands.
-const BROADCASTING: &[&str] = &[
+/// Operators that broadcast all of their operands to the shape of their result.
+pub(super) const BROADCASTING: &[&str] = &[
     "Add",
     "And",
     "BitShift",

@@ -88,14 +88,10 @@ impl<'a> Converter<'a> {
     ) -> Option<()> {
         let mut reductions = REDUCTIONS.iter();
         let &(_, kind) = reductions.find(|(name, _)| *name == node.text.op_type)?;
-        let named = self.optional_list(node, "axes", 1)?;
-        let axes = match named.filter(|named| !named.is_empty()) {
-            Some(named) => axes(&named, shape.len())?,
-            None if node.integer("noop_with_empty_axes") == Some(1) => {
-                return self.alias(output, x, shape, x.perm()?);
-            }
-            None => (0..shape.len()).collect(),
-        };
+        let axes = self.reduced_axes(node, shape.len())?;
+        if axes.is_empty() {
+            return self.alias(output, x, shape, x.perm()?);
+        }
         let keeps_dimensions = node.integer("keepdims").unwrap_or(1) == 1;
         self.reduce(kind, x, output, &axes, keeps_dimensions)
     }
@@ -492,10 +488,7 @@ impl<'a> Converter<'a> {
         mut shape: Vec<i64>,
     ) -> Option<()> {
         let pads = self.list(node, "pads", 1)?;
-        let axes = match self.optional_list(node, "axes", 3)? {
-            Some(named) => axes(&named, shape.len())?,
-            None => (0..shape.len()).collect(),
-        };
+        let axes = self.axes_of(node, 3, shape.len())?;
         let (before, after) = pads.split_at_checked(axes.len())?;
         let mut pairs = vec![[0i64; 2]; shape.len()];
         for ((&at, &before), &after) in axes.iter().zip(before).zip(after) {

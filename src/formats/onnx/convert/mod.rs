@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use self::patterns::{Patterns, Reads};
 use self::value::{
-    Constant, Known, Perm, Place, Value, channels_last, identity, is_short, product, whole,
+    Constant, Known, Perm, Place, Value, axes, channels_last, identity, is_short, product, whole,
 };
 use super::Dimensions;
 use super::error::ParseError;
@@ -499,6 +499,24 @@ impl<'a> Converter<'a> {
         match self.list(node, attribute, position) {
             None if is_given => None,
             list => Some(list),
+        }
+    }
+
+    /// Axes of an attribute or an input, all of them by default; `None` if they are known only at inference.
+    fn axes_of(&self, node: &Node<'a>, position: usize, rank: usize) -> Option<Vec<usize>> {
+        match self.optional_list(node, "axes", position)? {
+            Some(named) => axes(&named, rank),
+            None => Some((0..rank).collect()),
+        }
+    }
+
+    /// Axes of a reduction, for which an empty list means all of them or, with `noop_with_empty_axes`, none.
+    fn reduced_axes(&self, node: &Node<'a>, rank: usize) -> Option<Vec<usize>> {
+        let named = self.optional_list(node, "axes", 1)?;
+        match named.filter(|named| !named.is_empty()) {
+            Some(named) => axes(&named, rank),
+            None if node.integer("noop_with_empty_axes") == Some(1) => Some(Vec::new()),
+            None => Some((0..rank).collect()),
         }
     }
 

@@ -2,8 +2,9 @@
 //! and ONNX Runtime's `ContribOperators.md` define them.
 
 use super::Converter;
+use super::contradictions::BROADCASTING;
 use super::convolutions::{Side, sides, transposed_sides};
-use super::value::{axes, axis, broadcast, product};
+use super::value::{axis, broadcast, product};
 use crate::formats::onnx::contrib;
 use crate::formats::onnx::proto::Node;
 
@@ -51,18 +52,6 @@ const ELEMENTWISE: &[&str] = &[
     "TensorScatter",
     "ThresholdedRelu",
     "Trilu",
-];
-
-/// Operators whose operands are broadcast to the shape of their result.
-const BROADCASTING: &[&str] = &[
-    "BitShift",
-    "BitwiseAnd",
-    "BitwiseOr",
-    "BitwiseXor",
-    "Max",
-    "Mean",
-    "Min",
-    "Xor",
 ];
 
 /// Operators of ONNX Runtime whose first result has the shape of their first input.
@@ -229,12 +218,7 @@ impl<'a> Converter<'a> {
 
     fn reduced_shape(&self, node: &Node<'a>) -> Option<Vec<i64>> {
         let shape = self.shape_of(node, 0)?;
-        let named = self.optional_list(node, "axes", 1)?;
-        let axes = match named.filter(|named| !named.is_empty()) {
-            Some(named) => axes(&named, shape.len())?,
-            None if node.integer("noop_with_empty_axes") == Some(1) => return Some(shape),
-            None => (0..shape.len()).collect(),
-        };
+        let axes = self.reduced_axes(node, shape.len())?;
         let keeps = node.integer("keepdims").unwrap_or(1) == 1;
         let sides = shape.iter().enumerate();
         let left = sides.filter(|(at, _)| keeps || !axes.contains(at));
@@ -266,7 +250,7 @@ impl<'a> Converter<'a> {
             }
             "Pad" => {
                 let pads = self.list(node, "pads", 1)?;
-                let axes = self.named_axes(node, 3, shape.len())?;
+                let axes = self.axes_of(node, 3, shape.len())?;
                 let (before, after) = pads.split_at_checked(axes.len())?;
                 (before.len() == after.len()).then_some(())?;
                 let mut shape = shape;
@@ -278,7 +262,7 @@ impl<'a> Converter<'a> {
             }
             "CenterCropPad" => {
                 let sizes = self.integers_of(node, 1)?;
-                let axes = self.named_axes(node, usize::MAX, shape.len())?;
+                let axes = self.axes_of(node, usize::MAX, shape.len())?;
                 let mut shape = shape;
                 for (&at, &size) in axes.iter().zip(&sizes) {
                     *shape.get_mut(at)? = size;
@@ -289,14 +273,6 @@ impl<'a> Converter<'a> {
             "BitCast" => Some(shape),
             "Det" => Some(shape.get(..shape.len().checked_sub(2)?)?.to_vec()),
             _ => None,
-        }
-    }
-
-    /// Axes by attribute or input; all of them by default.
-    fn named_axes(&self, node: &Node<'a>, position: usize, rank: usize) -> Option<Vec<usize>> {
-        match self.optional_list(node, "axes", position)? {
-            Some(named) => axes(&named, rank),
-            None => Some((0..rank).collect()),
         }
     }
 
