@@ -95,7 +95,8 @@ costs! {
 /// A prior for one cost, in milliseconds, because too few measured networks determine it.
 ///
 /// For channels-first bilinear resizing, PyTorch starts one thread for each position of the output. The thread reads
-/// all channels of all inputs one after another, and each read waits for memory: about 300 ns on any GPU.
+/// all channels of all inputs one after another, and each read waits for memory: about 300 ns on any GPU. `torch.compile`
+/// writes other kernels, for which this cost is 0.
 pub const PRIOR_MS: (usize, f64) = (Cost::ResizePlanes as usize, 0.3);
 
 /// Tiles of a matrix product on tensor cores: columns and depth are padded to multiples of these.

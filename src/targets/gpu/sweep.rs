@@ -75,9 +75,10 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
     let training = bundle.run(gpu.id, Mode::Training);
     let kernels = kernels(graph);
     let parameters = analysis.totals.parameters as f64;
-    let inference_bytes = |batch: f64| Memory::inference(&kernels, parameters, batch).total_bytes();
+    let inference_bytes =
+        |batch: f64| Memory::inference(&kernels, parameters, batch, gpu.precision).total_bytes();
     let trained_with = |optimiser: Optimiser, batch: f64| {
-        Memory::training(&kernels, parameters, batch, optimiser).total_bytes()
+        Memory::training(&kernels, parameters, batch, optimiser, gpu.precision).total_bytes()
     };
     let adam_bytes = |batch: f64| trained_with(Optimiser::Adam, batch);
     let sgd_bytes = |batch: f64| trained_with(Optimiser::Sgd, batch);
@@ -99,7 +100,7 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
                 training_step_ms: step.map(|step| step.value_ms),
                 training_memory_bytes: adam_bytes(inputs),
                 sgd_memory_bytes: sgd_bytes(inputs),
-                fits: memory_bytes <= gpu.memory_bytes,
+                fits: memory_bytes <= gpu.board.memory_bytes,
                 slices: slices(memory_bytes),
             })
         });
@@ -119,7 +120,7 @@ pub fn sweep(graph: &Graph, analysis: &Analysis, gpu: &Gpu, bundle: &Bundle) -> 
     };
     Some(Sweep {
         target: gpu.id,
-        memory_bytes: gpu.memory_bytes,
+        memory_bytes: gpu.board.memory_bytes,
         knee_batch: knee.batch,
         fits: MEMORIES_GIB.iter().map(fits).collect(),
         sliced_gpus: SLICED.iter().map(|gpu| gpu.name).collect(),

@@ -50,7 +50,8 @@ impl Target for GpuTarget {
     fn info(&self, _: Option<&Manifest>) -> Option<TargetInfo> {
         let inference = self.bundle.run(self.gpu.id, Mode::Inference)?;
         let training = self.bundle.run(self.gpu.id, Mode::Training);
-        let error = |run: &Run| Some(run.errors.mean_percent);
+        // Errors on single operators say little about networks.
+        let error = |run: &Run| (run.n_networks > 0).then_some(run.errors.mean_percent);
         let of = |metric: Metric, expected_error_percent| MetricInfo {
             metric,
             unit: metric.unit(),
@@ -89,13 +90,12 @@ impl Target for GpuTarget {
 
     fn peak(&self) -> Option<PeakRates> {
         Some(PeakRates {
-            macs_per_s: self.gpu.macs_per_s,
-            weight_bytes_per_s: self.gpu.bytes_per_s,
-            cached_bytes: self.gpu.cache_bytes,
-            map_bytes_per_s: self.gpu.bytes_per_s,
-            cached_map_bytes: self.gpu.cache_bytes,
-            // AMP computes in float16.
-            bytes_per_value: Some(2.0),
+            macs_per_s: self.gpu.board.macs_per_s * self.gpu.precision.max_macs_per_multiply(),
+            weight_bytes_per_s: self.gpu.board.bytes_per_s,
+            cached_bytes: self.gpu.board.cache_bytes,
+            map_bytes_per_s: self.gpu.board.bytes_per_s,
+            cached_map_bytes: self.gpu.board.cache_bytes,
+            bytes_per_value: Some(self.gpu.precision.bytes_per_value()),
         })
     }
 
@@ -131,6 +131,9 @@ fn provenance(run: &Run) -> String {
         Some(words) => format!("; {words}"),
         None => String::new(),
     };
+    if run.n_networks == 0 {
+        return format!("{}{scaled}", run.framework);
+    }
     format!(
         "{}; measured on {} other networks of {} {} by {}{scaled}",
         run.framework,
@@ -156,8 +159,12 @@ impl GpuTarget {
         let step = self.bundle.run(self.gpu.id, Mode::Training);
         let step = step.and_then(|run| Some((run, time(run, &kernels, batch_size)?)));
         let parameters = network.analysis.totals.parameters as f64;
-        let memory = Memory::inference(&kernels, parameters, batch_size);
-        let training = Memory::training(&kernels, parameters, batch_size, Optimiser::Adam);
+        let precision = self.gpu.precision;
+        let memory = Memory::inference(&kernels, parameters, batch_size, precision);
+        let trained_with = |optimiser: Optimiser| {
+            Memory::training(&kernels, parameters, batch_size, optimiser, precision)
+        };
+        let training = trained_with(Optimiser::Adam);
         let mut metrics = timed(network, &kernels, run, &latency, batch_size);
         if let Some((run, step)) = &step {
             let operators = Some(by_node(network, &kernels, step));
@@ -172,7 +179,7 @@ impl GpuTarget {
             ));
         }
         metrics.push(self.memory(Metric::Memory, &memory, batch, "inference"));
-        let with_sgd = Memory::training(&kernels, parameters, batch_size, Optimiser::Sgd);
+        let with_sgd = trained_with(Optimiser::Sgd);
         let use_ = format!(
             "training with Adam (with SGD and momentum {:.2} GB in all)",
             with_sgd.total_bytes() / 1e9
@@ -192,8 +199,9 @@ impl GpuTarget {
     fn memory(&self, metric: Metric, memory: &Memory, batch: u32, use_: &str) -> MetricEstimate {
         let bytes = memory.total_bytes();
         let configuration = format!(
-            "{use_}, batch {batch}, AMP: weights {:.2}, gradients and optimiser {:.2}, activations {:.2}, \
+            "{use_}, batch {batch}, {}: weights {:.2}, gradients and optimiser {:.2}, activations {:.2}, \
              workspace {:.2}, framework {:.2} GB",
+            self.gpu.precision.words(),
             memory.weight_bytes / 1e9,
             memory.state_bytes / 1e9,
             memory.activation_bytes / 1e9,
@@ -211,7 +219,8 @@ impl GpuTarget {
     /// Energy of one input, and the share of time in which multiprocessors work.
     fn power(&self, latency: &Time, batch: f64) -> Vec<MetricEstimate> {
         let busy = (latency.gpu_ms / latency.value_ms).clamp(0.0, 1.0);
-        let watts = |share: f64| self.gpu.board_watts * (IDLE_POWER + (share - IDLE_POWER) * busy);
+        let watts =
+            |share: f64| self.gpu.board.board_watts * (IDLE_POWER + (share - IDLE_POWER) * busy);
         let [lo, value, hi] = BUSY_POWER.map(watts);
         let energies = [
             value * latency.value_ms / batch,
@@ -222,7 +231,7 @@ impl GpuTarget {
             "latency times {value:.0} W: {:.0} % of the board's {:.0} W while kernels run, {:.0} % while they \
              do not; of one input",
             BUSY_POWER[1] * 100.0,
-            self.gpu.board_watts,
+            self.gpu.board.board_watts,
             IDLE_POWER * 100.0
         );
         let utilization = [busy * 100.0, busy * 60.0, 100.0];
@@ -235,7 +244,7 @@ impl GpuTarget {
 
     fn too_large(&self, memory: &Memory, batch: u32) -> Option<Diagnostic> {
         let bytes = memory.total_bytes();
-        (bytes > self.gpu.memory_bytes).then(|| Diagnostic {
+        (bytes > self.gpu.board.memory_bytes).then(|| Diagnostic {
             severity: Severity::Warning,
             code: "gpu-memory",
             message: format!(
@@ -243,7 +252,7 @@ impl GpuTarget {
                  not fit",
                 bytes / 1e9,
                 self.gpu.device,
-                self.gpu.memory_bytes / 1e9
+                self.gpu.board.memory_bytes / 1e9
             ),
             operator_idx: None,
         })
@@ -363,16 +372,23 @@ fn doubts(gpu: &Gpu, run: &Run, latency: &Time, network: &Network) -> Vec<Diagno
     };
     let mut doubts = Vec::new();
     if is_far(latency) {
-        let words = format!(
-            "no network measured on {} is made of the same kernels as this one: the interval is wide",
-            gpu.device
-        );
+        let words = if run.n_networks == 0 {
+            format!(
+                "no network was measured on {}: the interval is wide",
+                gpu.device
+            )
+        } else {
+            format!(
+                "no network measured on {} is made of the same kernels as this one: the interval is wide",
+                gpu.device
+            )
+        };
         doubts.push(doubt("gpu-far-from-measured", Severity::Warning, words));
     }
     if latency.is_launch_bound {
         let words = format!(
             "at this batch {} waits for the host, which launches kernels one by one: the time depends on the \
-             host, and networks were measured at a batch of {:.0} in the median",
+             host, and estimates are of a batch of {:.0} in the median",
             gpu.device, run.batches[1]
         );
         doubts.push(doubt("gpu-launch-bound", Severity::Warning, words));
