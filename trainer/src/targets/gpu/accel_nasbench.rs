@@ -7,15 +7,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use litecast::formats::graph_json;
-use litecast::graph;
 use litecast::targets::gpu::bundle::{Errors, Mode, Run, position};
 use litecast::targets::gpu::costs::Amounts;
 use litecast::targets::gpu::estimate::summed;
-use litecast::targets::gpu::kernels::kernels;
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::document::Document;
 use super::roofline;
 
 const FILE: &str = "accel_nasbench.csv";
@@ -237,7 +235,7 @@ fn read(path: &Path) -> Result<Vec<Row>> {
 
 /// Amounts and parameters of a network, batch norms included.
 fn network(choices: &Choices) -> Result<(Amounts, f64)> {
-    let mut graph = Graph::default();
+    let mut graph = Document::default();
     let [expansions, windows, layers, squeezes] = choices;
     graph.activation("x", &[1, SIDE, SIDE, 3]);
     let mut x = graph.convolution("x", 3, STEM_CHANNELS, 3, 2, SIDE, true);
@@ -273,131 +271,6 @@ fn network(choices: &Choices) -> Result<(Amounts, f64)> {
         &[1, 1000],
         json!({}),
     );
-    let document = json!({
-        "format": "litecast-graph", "version": 1, "name": "accel-nasbench", "inputs": ["x"],
-        "outputs": [x], "tensors": graph.tensors, "operators": graph.operators,
-    });
-    let text = serde_json::to_vec(&document)?;
-    let model = graph_json::parse(&text)?;
-    let built = graph::build(&model, 0)?;
-    Ok((summed(&kernels(&built), BATCH), graph.n_parameters as f64))
-}
-
-/// A graph document while it is built.
-#[derive(Default)]
-struct Graph {
-    tensors: Vec<Value>,
-    operators: Vec<Value>,
-    n_parameters: i64,
-}
-
-impl Graph {
-    fn activation(&mut self, name: &str, shape: &[i64]) {
-        self.tensors
-            .push(json!({"name": name, "shape": shape, "type": "float32"}));
-    }
-
-    fn constant(&mut self, shape: &[i64]) -> String {
-        let name = format!("c{}", self.tensors.len());
-        self.n_parameters += shape.iter().product::<i64>();
-        self.tensors
-            .push(json!({"name": name, "shape": shape, "type": "float32", "constant": true}));
-        name
-    }
-
-    fn operator(&mut self, kind: &str, inputs: Value, shape: &[i64], attributes: Value) -> String {
-        let name = format!("t{}", self.tensors.len());
-        self.activation(&name, shape);
-        self.operators.push(
-            json!({"kind": kind, "inputs": inputs, "outputs": [name], "attributes": attributes}),
-        );
-        name
-    }
-
-    /// A convolution with a folded batch norm, which has two parameters per channel; one of them is the folded bias.
-    #[expect(clippy::too_many_arguments, reason = "a convolution has as many")]
-    fn convolution(
-        &mut self,
-        x: &str,
-        channels: i64,
-        out: i64,
-        window: i64,
-        stride: i64,
-        side: i64,
-        is_activated: bool,
-    ) -> String {
-        let weights = self.constant(&[out, window, window, channels]);
-        self.normalised("CONV_2D", x, &weights, out, stride, side, is_activated)
-    }
-
-    fn depthwise(&mut self, x: &str, channels: i64, window: i64, stride: i64, side: i64) -> String {
-        let weights = self.constant(&[1, window, window, channels]);
-        self.normalised(
-            "DEPTHWISE_CONV_2D",
-            x,
-            &weights,
-            channels,
-            stride,
-            side,
-            true,
-        )
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "a convolution has as many")]
-    fn normalised(
-        &mut self,
-        kind: &str,
-        x: &str,
-        weights: &str,
-        out: i64,
-        stride: i64,
-        side: i64,
-        is_activated: bool,
-    ) -> String {
-        let bias = self.constant(&[out]);
-        self.n_parameters += out;
-        let next = side / stride;
-        let activation = if is_activated { "RELU" } else { "NONE" };
-        let attributes =
-            json!({"stride": [stride, stride], "padding": "SAME", "activation": activation});
-        self.operator(
-            kind,
-            json!([x, weights, bias]),
-            &[1, next, next, out],
-            attributes,
-        )
-    }
-
-    fn squeeze(&mut self, x: &str, channels: i64, reduced: i64, side: i64) -> String {
-        let axes = json!({"axes": [1, 2], "keep_dims": true});
-        let mean = self.operator("MEAN", json!([x]), &[1, 1, 1, channels], axes);
-        let (down, down_bias) = (
-            self.constant(&[reduced, 1, 1, channels]),
-            self.constant(&[reduced]),
-        );
-        let relu = json!({"activation": "RELU"});
-        let less = self.operator(
-            "CONV_2D",
-            json!([mean, down, down_bias]),
-            &[1, 1, 1, reduced],
-            relu,
-        );
-        let (up, up_bias) = (
-            self.constant(&[channels, 1, 1, reduced]),
-            self.constant(&[channels]),
-        );
-        let gate = self.operator(
-            "CONV_2D",
-            json!([less, up, up_bias]),
-            &[1, 1, 1, channels],
-            json!({}),
-        );
-        let gate = self.operator("LOGISTIC", json!([gate]), &[1, 1, 1, channels], json!({}));
-        self.operator(
-            "MUL",
-            json!([x, gate]),
-            &[1, side, side, channels],
-            json!({}),
-        )
-    }
+    let n_parameters = graph.n_parameters as f64;
+    Ok((summed(&graph.kernels(&["x"], &[&x])?, BATCH), n_parameters))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use litecast::targets::gpu::bundle::{Correction, Errors, Position, position};
-use litecast::targets::gpu::costs::Amounts;
+use litecast::targets::gpu::costs::{Amounts, PRIOR_MS};
 use litecast::targets::gpu::estimate::summed;
 use litecast::targets::gpu::kernels::Kernel;
 use rand::SeedableRng;
@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::graphs::Network;
-use super::measured::{Measured, family};
+use super::measured::{Measured, Table, family};
 use super::{kriging, roofline};
 
 pub const N_FOLDS: usize = 10;
@@ -31,13 +31,17 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub fn new(row: &Measured, network: &Network) -> Self {
+    pub fn new(table: &Table, row: &Measured, network: &Network) -> Self {
         let kernels = &network.kernels;
+        let mut amounts = summed(kernels, row.batch);
+        if table.is_compiled {
+            amounts[PRIOR_MS.0] = 0.0;
+        }
         let sum = |of: fn(&Kernel) -> f64| kernels.iter().map(of).sum();
         Self {
             model: row.model.clone(),
             family: family(&row.model).to_owned(),
-            amounts: summed(kernels, row.batch),
+            amounts,
             time_ms: row.ms_per_input,
             sizes: [sum(|k| k.macs), sum(|k| k.outputs), network.parameters],
         }

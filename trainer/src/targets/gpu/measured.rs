@@ -13,51 +13,88 @@ pub struct Table {
     /// Software of the measurements, in the words of the provenance.
     pub framework: &'static str,
     pub is_training: bool,
+    /// By `torch.compile`, which writes kernels of its own.
+    pub is_compiled: bool,
 }
 
 /// The tables to which targets are fitted.
-pub const TABLES: [Table; 7] = [
+pub const TABLES: [Table; 11] = [
     Table {
         target: "rtx-3090",
         file: "benchmark-infer-amp-nchw-pt240-cu124-rtx3090.csv",
         framework: "PyTorch 2.4, CUDA 12.4, AMP, channels first",
         is_training: false,
+        is_compiled: false,
     },
     Table {
         target: "rtx-3090",
         file: "benchmark-train-amp-nchw-pt112-cu113-rtx3090.csv",
         framework: "PyTorch 1.12, CUDA 11.3, AMP, channels first",
         is_training: true,
+        is_compiled: false,
     },
     Table {
         target: "rtx-3090-channels-last",
         file: "benchmark-infer-amp-nhwc-pt240-cu124-rtx3090.csv",
         framework: "PyTorch 2.4, CUDA 12.4, AMP, channels last",
         is_training: false,
+        is_compiled: false,
     },
     Table {
         target: "rtx-3090-channels-last",
         file: "benchmark-train-amp-nhwc-pt112-cu113-rtx3090.csv",
         framework: "PyTorch 1.12, CUDA 11.3, AMP, channels last",
         is_training: true,
+        is_compiled: false,
     },
     Table {
         target: "rtx-4090",
         file: "benchmark-infer-amp-nchw-pt291-cu128-4090.csv",
         framework: "PyTorch 2.9, CUDA 12.8, AMP, channels first",
         is_training: false,
+        is_compiled: false,
     },
     Table {
         target: "rtx-5090",
         file: "benchmark-infer-amp-nchw-pt291-cu130-5090.csv",
         framework: "PyTorch 2.9, CUDA 13.0, AMP, channels first",
         is_training: false,
+        is_compiled: false,
     },
     Table {
         target: "rtx-pro-6000-max-q",
         file: "benchmark-infer-amp-nchw-pt291-cu130-pro6000maxq.csv",
         framework: "PyTorch 2.9, CUDA 13.0, AMP, channels first",
         is_training: false,
+        is_compiled: false,
+    },
+    Table {
+        target: "rtx-4090-compiled",
+        file: "benchmark-infer-amp-nchw-pt291-cu128-4090-dynamo.csv",
+        framework: "PyTorch 2.9, CUDA 12.8, torch.compile, AMP, channels first",
+        is_training: false,
+        is_compiled: true,
+    },
+    Table {
+        target: "rtx-5090-compiled",
+        file: "benchmark-infer-amp-nchw-pt291-cu130-5090-dynamo.csv",
+        framework: "PyTorch 2.9, CUDA 13.0, torch.compile, AMP, channels first",
+        is_training: false,
+        is_compiled: true,
+    },
+    Table {
+        target: "rtx-pro-6000-max-q-compiled",
+        file: "benchmark-infer-amp-nchw-pt291-cu130-pro6000maxq-dynamo.csv",
+        framework: "PyTorch 2.9, CUDA 13.0, torch.compile, AMP, channels first",
+        is_training: false,
+        is_compiled: true,
+    },
+    Table {
+        target: "rtx-pro-6000-max-q-compiled-bfloat16",
+        file: "benchmark-infer-bf16-nchw-pt291-cu130-pro6000maxq-dynamo.csv",
+        framework: "PyTorch 2.9, CUDA 13.0, torch.compile, bfloat16, channels first",
+        is_training: false,
+        is_compiled: true,
     },
 ];
 

@@ -2,14 +2,18 @@
 //! the fit.
 
 mod accel_nasbench;
+mod document;
 mod evaluate;
+mod float32;
 mod forms;
 mod graphs;
 mod kriging;
 pub mod learned;
 mod measured;
 mod memory;
+mod nas_bench_201;
 mod roofline;
+mod single_kernels;
 mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +23,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, ensure};
 use litecast::targets::MeasuredRange;
 use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
-use litecast::targets::gpu::costs::NAMES;
+use litecast::targets::gpu::costs::{NAMES, PRIOR_MS};
 use litecast::targets::gpu::specifications::Gpu;
 
 use self::evaluate::{
@@ -78,7 +82,7 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
     let mut fitted = Vec::new();
     for table in &TABLES {
         let rows = measured::read(&args.measured, table)?;
-        let samples = samples(&rows, &networks);
+        let samples = samples(table, &rows, &networks);
         let variances = chosen_variances(&samples);
         runs.push(fit_table(table, &rows, &samples, args.seeds, variances)?);
         fitted.push((table, samples, variances));
@@ -87,6 +91,7 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
     accel_nasbench::compare(&measurements, &runs)?;
     let a100 = scaled_to_a100(&fitted, &runs[0], &measurements)?;
     runs.push(a100);
+    runs.extend(float32::runs(&args.measured, &runs[0])?);
     let bundle = Bundle {
         costs: NAMES.map(str::to_owned).to_vec(),
         runs,
@@ -96,15 +101,18 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
 }
 
 /// Measured networks that have a graph.
-fn samples(rows: &[Measured], networks: &Networks) -> Vec<Sample> {
+fn samples(table: &Table, rows: &[Measured], networks: &Networks) -> Vec<Sample> {
     let network = |row: &Measured| networks.get(&(row.model.clone(), row.image_size));
     rows.iter()
-        .filter_map(|row| Some(Sample::new(row, network(row)?)))
+        .filter_map(|row| Some(Sample::new(table, row, network(row)?)))
         .collect()
 }
 
 /// A table, its networks that have a graph, and the variances of their kriging.
 type Fitted = (&'static Table, Vec<Sample>, [f64; 2]);
+
+/// GPUs other than the RTX 3090 that ran the same software on many kinds of networks.
+const CHECKED_BY_TRANSFER: [&str; 3] = ["rtx-4090", "rtx-5090", "rtx-pro-6000-max-q"];
 
 /// The A100's constants: the scaled constants of the RTX 3090. Prints the errors of constants that are scaled in the
 /// same way to the other GPUs; these are stated as the A100's errors, and its interval follows from them.
@@ -116,11 +124,9 @@ fn scaled_to_a100(
     let gpu = |id: &str| Gpu::by_id(id).with_context(|| format!("expected a GPU `{id}`"));
     let (_, source, variances) = fitted.first().context("expected a table")?;
     let from = gpu(&of_3090.target)?;
-    // The same board with another memory layout is not another GPU.
-    let is_other = |table: &Table| {
-        Gpu::by_id(table.target).is_some_and(|gpu| gpu.multiprocessors != from.multiprocessors)
-    };
-    let others = fitted.iter().filter(|(table, ..)| is_other(table));
+    let others = fitted
+        .iter()
+        .filter(|(table, ..)| CHECKED_BY_TRANSFER.contains(&table.target));
     let mut by_gpu = Vec::new();
     for (table, samples, _) in others {
         let data_sheets = Factors::of_data_sheets(from, gpu(table.target)?);
@@ -200,6 +206,10 @@ fn fit_table(
     let [random_errors, family_errors] = [Split::Models, Split::Families]
         .map(|split| compare(table, samples, split, n_seeds, variances));
     let fit = Fit::of(&samples.iter().collect::<Vec<_>>(), variances);
+    let mut costs_ms = fit.costs;
+    if table.is_compiled {
+        costs_ms[PRIOR_MS.0] = 0.0;
+    }
     let mut correction = fit.correction;
     let of_families = left_out(samples, folds(samples, Split::Families, 0), variances);
     let pairs = samples.iter().zip(&of_families.estimates);
@@ -223,7 +233,7 @@ fn fit_table(
         measured_range: MeasuredRange::of(rows.iter().map(|row| row.ms_per_input))
             .context("expected latencies")?,
         batches: [batches[0], batches[batches.len() / 2]],
-        costs_ms: fit.costs.to_vec(),
+        costs_ms: costs_ms.to_vec(),
         correction,
         errors: family_errors,
         random_errors,

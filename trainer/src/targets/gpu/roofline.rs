@@ -11,7 +11,7 @@ const SMALL_ERROR: f64 = 0.03;
 /// networks have from explaining other properties that these networks share. Chosen among 0.0003, 0.001 and 0.003 by
 /// left-out families, with folds that no stated error uses.
 const RIDGE: f64 = 3e-3;
-/// Strength of the penalty of costs that have a value in [`PRIOR_MS`], so large that the fit does not change them.
+/// Strength of the penalty of the cost of [`PRIOR_MS`], so large that the fit does not change it.
 const PRIOR_STRENGTH: f64 = 1e6;
 /// Rounds of coordinate descent. The problem is convex; changes are below 1e-9 long before the last round.
 const N_ROUNDS: usize = 3000;
@@ -19,6 +19,14 @@ const CONVERGED: f64 = 1e-10;
 
 /// Costs that minimise the relative errors of `amounts · costs` to `times_ms`.
 pub fn fit(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
+    let mut near = [0.0; N_COSTS];
+    let (idx, cost_ms) = PRIOR_MS;
+    near[idx] = cost_ms;
+    fit_near(amounts, times_ms, &near)
+}
+
+/// Like [`fit`], but drawn towards the costs `near_ms` instead of 0; a cost that no measurement has keeps that value.
+pub fn fit_near(amounts: &[&Amounts], times_ms: &[f64], near_ms: &Amounts) -> Amounts {
     let scales = scales(amounts, times_ms);
     let rows: Vec<Vec<f64>> = amounts
         .iter()
@@ -30,9 +38,11 @@ pub fn fit(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
                 .collect()
         })
         .collect();
-    let mut prior = vec![0.0; N_COSTS];
-    let (idx, cost_ms) = PRIOR_MS;
-    prior[idx] = cost_ms * scales[idx];
+    let prior: Vec<f64> = near_ms
+        .iter()
+        .zip(&scales)
+        .map(|(cost, scale)| cost * scale)
+        .collect();
     let mut weights = vec![1.0; rows.len()];
     let mut solution = vec![0.0; N_COSTS];
     for _ in 0..N_REWEIGHTINGS {
@@ -92,7 +102,7 @@ fn solve(rows: &[Vec<f64>], weights: &[f64], prior: &[f64], mut x: Vec<f64>) -> 
     }
     let ridge = RIDGE * rows.len() as f64;
     for (idx, row) in gram.iter_mut().enumerate() {
-        let strength = if prior[idx] > 0.0 {
+        let strength = if idx == PRIOR_MS.0 {
             PRIOR_STRENGTH
         } else {
             ridge

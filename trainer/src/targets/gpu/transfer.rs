@@ -51,8 +51,9 @@ impl Factors {
     /// The ratios of peak rates and bandwidths.
     pub fn of_data_sheets(from: &Gpu, to: &Gpu) -> Self {
         Self {
-            products: from.macs_per_s / to.macs_per_s,
-            traffic: from.bytes_per_s / to.bytes_per_s,
+            products: from.board.macs_per_s / to.board.macs_per_s,
+            traffic: from.board.bytes_per_s / to.board.bytes_per_s
+                * (to.precision.bytes_per_value() / from.precision.bytes_per_value()),
         }
     }
 
@@ -96,49 +97,56 @@ impl Source {
         kriging::fit(&positions, &self.residuals, self.variances)
     }
 
-    /// Factors that minimise the errors of scaled costs on `measured`, starting from the ratios of the data sheets.
+    /// Factors that minimise the errors of scaled costs on `measured`, once each network is corrected as on this GPU.
     pub fn factors(&self, data_sheets: Factors, measured: &[(&Amounts, f64)]) -> Factors {
         let correction = self.correction(&self.costs_ms);
-        let parts: Vec<[f64; 4]> = measured
-            .iter()
-            .map(|(amounts, time_ms)| {
-                let mut parts = [0.0, 0.0, 0.0, time_ms.ln()];
-                for (idx, amount) in amounts.iter().enumerate() {
-                    let kind = match NAMES[idx] {
-                        "launches" => 2,
-                        name => usize::from(!name.ends_with("_macs")),
-                    };
-                    parts[kind] += amount * self.costs_ms[idx];
-                }
-                let (log, _) = correction.at(&position(amounts, &self.costs_ms));
-                parts[3] -= log;
-                parts
-            })
-            .collect();
-        let moves = || {
-            (0..)
-                .map(|n| STEP * f64::from(n) - MAX_MOVE)
-                .take_while(|m| *m <= MAX_MOVE)
-        };
-        let error = |products: f64, traffic: f64| {
-            let factors = [
-                data_sheets.products * products.exp(),
-                data_sheets.traffic * traffic.exp(),
-            ];
-            let errors = parts.iter().map(|[p, t, launches, log_ms]| {
-                ((p * factors[0] + t * factors[1] + launches).ln() - log_ms).abs()
-            });
-            let mean = errors.sum::<f64>() / parts.len().max(1) as f64;
-            mean + PRIOR_WEIGHT * (products * products + traffic * traffic)
-        };
-        let pairs = moves().flat_map(|products| moves().map(move |traffic| (products, traffic)));
-        let errors = pairs.map(|(products, traffic)| (error(products, traffic), products, traffic));
-        let least = errors.min_by(|a, b| a.0.total_cmp(&b.0));
-        let (_, products, traffic) = least.unwrap_or((0.0, 0.0, 0.0));
-        Factors {
-            products: data_sheets.products * products.exp(),
-            traffic: data_sheets.traffic * traffic.exp(),
-        }
+        let corrected = measured.iter().map(|&(amounts, time_ms)| {
+            let (log, _) = correction.at(&position(amounts, &self.costs_ms));
+            (amounts, time_ms * (-log).exp())
+        });
+        factors(&self.costs_ms, data_sheets, &corrected.collect::<Vec<_>>())
+    }
+}
+
+/// Factors of `costs_ms` that minimise the errors on `measured`, starting from the ratios of the data sheets.
+pub fn factors(costs_ms: &Amounts, data_sheets: Factors, measured: &[(&Amounts, f64)]) -> Factors {
+    let parts: Vec<[f64; 4]> = measured
+        .iter()
+        .map(|(amounts, time_ms)| {
+            let mut parts = [0.0, 0.0, 0.0, time_ms.ln()];
+            for (idx, amount) in amounts.iter().enumerate() {
+                let kind = match NAMES[idx] {
+                    "launches" => 2,
+                    name => usize::from(!name.ends_with("_macs")),
+                };
+                parts[kind] += amount * costs_ms[idx];
+            }
+            parts
+        })
+        .collect();
+    let moves = || {
+        (0..)
+            .map(|n| STEP * f64::from(n) - MAX_MOVE)
+            .take_while(|m| *m <= MAX_MOVE)
+    };
+    let error = |products: f64, traffic: f64| {
+        let factors = [
+            data_sheets.products * products.exp(),
+            data_sheets.traffic * traffic.exp(),
+        ];
+        let errors = parts.iter().map(|[p, t, launches, log_ms]| {
+            ((p * factors[0] + t * factors[1] + launches).ln() - log_ms).abs()
+        });
+        let mean = errors.sum::<f64>() / parts.len().max(1) as f64;
+        mean + PRIOR_WEIGHT * (products * products + traffic * traffic)
+    };
+    let pairs = moves().flat_map(|products| moves().map(move |traffic| (products, traffic)));
+    let errors = pairs.map(|(products, traffic)| (error(products, traffic), products, traffic));
+    let least = errors.min_by(|a, b| a.0.total_cmp(&b.0));
+    let (_, products, traffic) = least.unwrap_or((0.0, 0.0, 0.0));
+    Factors {
+        products: data_sheets.products * products.exp(),
+        traffic: data_sheets.traffic * traffic.exp(),
     }
 }
 

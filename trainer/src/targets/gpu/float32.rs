@@ -1,0 +1,266 @@
+//! Constants of GPUs in float32. NeuSight measured single operators on some, which give the costs of kernels; HELP
+//! measured NAS-Bench-201 on others, whose costs are those of a GPU of the same architecture, scaled.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use litecast::targets::MeasuredRange;
+use litecast::targets::gpu::bundle::{Correction, Errors, Mode, Position, Run, position};
+use litecast::targets::gpu::costs::{Amounts, NAMES};
+use litecast::targets::gpu::estimate::FAR;
+use litecast::targets::gpu::specifications::Gpu;
+
+use super::evaluate::of_pairs;
+use super::transfer::{Factors, factors};
+use super::{kriging, nas_bench_201, roofline, single_kernels};
+
+/// Target and NeuSight's name of the GPU.
+const OF_KERNELS: [(&str, &str); 4] = [
+    ("v100-float32", "V100"),
+    ("t4-float32", "T4"),
+    ("p100-float32", "P100"),
+    ("p4-float32", "P4"),
+];
+/// Target, HELP's name of the GPU, and the target of the same architecture whose kernels were measured.
+const OF_NETWORKS: [(&str, &str, &str); 5] = [
+    ("titan-rtx-float32", "titan_rtx", "t4-float32"),
+    ("rtx-2080-ti-float32", "2080ti", "t4-float32"),
+    ("titan-xp-float32", "titanxp", "p100-float32"),
+    ("titan-x-float32", "titanx", "p100-float32"),
+    ("gtx-1080-ti-float32", "1080ti", "p100-float32"),
+];
+const N_FOLDS: usize = 10;
+/// Of NAS-Bench-201, every so manieth network has a place in the correction.
+const CORRECTED_EVERY: usize = 50;
+
+/// Fits all of them and prints their errors. `of_3090` has the costs that no kernel of NeuSight determines.
+pub fn runs(folder: &Path, of_3090: &Run) -> Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    for (target, name) in OF_KERNELS {
+        runs.push(of_kernels(
+            target,
+            &single_kernels::read(folder, name)?,
+            of_3090,
+        )?);
+    }
+    let all = folder
+        .parent()
+        .context("expected a folder in that of all measurements")?;
+    let networks = nas_bench_201::read(all)?;
+    let mut of_networks = Vec::new();
+    let mut unseen = Pairs::new();
+    for (target, name, alike) in OF_NETWORKS {
+        let source = runs.iter().find(|run| run.target == alike);
+        let source = source.context("expected a GPU of the same architecture")?;
+        let (run, pairs) = of_nas_bench(target, name, &networks, source)?;
+        of_networks.push(run);
+        unseen.extend(pairs);
+    }
+    // What no network says on a GPU may be as wrong as kernels of another GPU are on networks of these.
+    let of_unseen = of_share(&unseen);
+    eprintln!("half width for networks of unseen kinds: {of_unseen:.3}");
+    for run in &mut runs {
+        run.correction.half_width[0] = run.correction.half_width[0].max(of_unseen);
+    }
+    for run in &mut of_networks {
+        let [near, _] = run.correction.half_width;
+        run.correction.half_width[1] = (of_unseen - near).max(0.0) / FAR;
+    }
+    runs.extend(of_networks);
+    Ok(runs)
+}
+
+fn gpu(id: &str) -> Result<&'static Gpu> {
+    Gpu::by_id(id).with_context(|| format!("expected a GPU `{id}`"))
+}
+
+/// Pairs of log(measured time / estimate) and distance.
+type Pairs = Vec<(f64, f64)>;
+
+fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Result<Run> {
+    let data_sheets = Factors::of_data_sheets(gpu(&of_3090.target)?, gpu(target)?);
+    let of_3090_ms: Amounts = std::array::from_fn(|idx| of_3090.costs_ms[idx]);
+    let mut near_ms = data_sheets.scaled(&of_3090_ms);
+    // Without mixed precision, nothing is cast.
+    near_ms[NAMES
+        .iter()
+        .position(|name| *name == "weight_casts")
+        .context("expected casts")?] = 0.0;
+    let fitted = |is_used: &dyn Fn(usize) -> bool| {
+        let used = rows.iter().enumerate().filter(|(idx, _)| is_used(*idx));
+        let used: Vec<_> = used.map(|(_, row)| row).collect();
+        let amounts: Vec<&Amounts> = used.iter().map(|row| &row.amounts).collect();
+        let times: Vec<f64> = used.iter().map(|row| row.time_ms).collect();
+        roofline::fit_near(&amounts, &times, &near_ms)
+    };
+    let (mut left_out, mut scaled) = (Pairs::new(), Pairs::new());
+    for fold in 0..N_FOLDS {
+        let costs = fitted(&|idx| idx % N_FOLDS != fold);
+        for row in rows.iter().skip(fold).step_by(N_FOLDS) {
+            let log = |costs: &Amounts| (row.time_ms / roofline::dot(&row.amounts, costs)).ln();
+            left_out.push((log(&costs), 0.0));
+            scaled.push((log(&near_ms), 0.0));
+        }
+    }
+    print(
+        target,
+        rows.len(),
+        "single operators of NeuSight",
+        "costs of the RTX 3090, scaled by data sheets",
+        &scaled,
+        None,
+    );
+    let width = [of_share(&left_out), 0.0];
+    print(
+        target,
+        rows.len(),
+        "single operators of NeuSight, left out",
+        "roofline",
+        &left_out,
+        Some(width),
+    );
+    let errors = of_pairs(&left_out, width);
+    Ok(Run {
+        target: target.to_owned(),
+        mode: Mode::Inference,
+        framework: "PyTorch, float32 without TF32".to_owned(),
+        laboratory: "NeuSight".to_owned(),
+        scaled_by: Some(format!(
+            "costs of kernels are fitted to {} single operators that NeuSight measured on this GPU; no network was",
+            rows.len()
+        )),
+        n_networks: 0,
+        n_families: 0,
+        measured_range: MeasuredRange::of(rows.iter().map(|row| row.time_ms))
+            .context("expected times")?,
+        batches: [1.0, nas_bench_201::BATCH],
+        costs_ms: fitted(&|_| true).to_vec(),
+        correction: Correction {
+            half_width: width,
+            ..Correction::default()
+        },
+        errors,
+        random_errors: errors,
+    })
+}
+
+/// The 90th percentile of absolute logarithms.
+fn of_share(pairs: &[(f64, f64)]) -> f64 {
+    let mut sizes: Vec<f64> = pairs.iter().map(|(log, _)| log.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes[((0.9 * (sizes.len() + 1) as f64).ceil() as usize).min(sizes.len()) - 1]
+}
+
+fn print(
+    target: &str,
+    n: usize,
+    split: &str,
+    method: &str,
+    pairs: &[(f64, f64)],
+    width: Option<[f64; 2]>,
+) {
+    let Errors {
+        mean_percent,
+        median_percent,
+        p95_percent,
+        coverage_percent,
+    } = of_pairs(pairs, width.unwrap_or_default());
+    let coverage = width.map_or_else(|| "–".to_owned(), |_| format!("{coverage_percent:.1} %"));
+    println!(
+        "| {target} inference | {n} | {split} | {method} | {mean_percent:.2} | {median_percent:.2} | {p95_percent:.1} | {coverage} |"
+    );
+}
+
+fn of_nas_bench(
+    target: &str,
+    name: &str,
+    networks: &[nas_bench_201::Row],
+    source: &Run,
+) -> Result<(Run, Pairs)> {
+    let data_sheets = Factors::of_data_sheets(gpu(&source.target)?, gpu(target)?);
+    let measured: Vec<(&Amounts, f64)> = networks
+        .iter()
+        .filter_map(|row| Some((&row.amounts, *row.ms_by_gpu.get(name)?)))
+        .collect();
+    let source_ms: Amounts = std::array::from_fn(|idx| source.costs_ms[idx]);
+    let pairs_of = |costs: &Amounts, correction: &Correction| -> Pairs {
+        let pair = |(amounts, time_ms): &(&Amounts, f64)| {
+            let (log, distance) = correction.at(&position(amounts, costs));
+            (
+                (time_ms / roofline::dot(*amounts, costs)).ln() - log,
+                distance,
+            )
+        };
+        measured.iter().map(pair).collect()
+    };
+    let n = measured.len();
+    let none = Correction::default();
+    let unseen = pairs_of(&data_sheets.scaled(&source_ms), &none);
+    let split = format!("NAS-Bench-201 of HELP, by kernels of {}", source.target);
+    print(
+        target,
+        n,
+        &split,
+        "roofline scaled by data sheets",
+        &unseen,
+        Some(source.correction.half_width),
+    );
+    let factors = factors(&source_ms, data_sheets, &measured);
+    eprintln!(
+        "{target}: {factors:.3?} of {}'s times, {data_sheets:.3?} by data sheets",
+        source.target
+    );
+    let costs = factors.scaled(&source_ms);
+    print(
+        target,
+        n,
+        &split,
+        "roofline scaled to these networks",
+        &pairs_of(&costs, &none),
+        None,
+    );
+    // A part of the networks corrects the others.
+    let part: Vec<_> = measured.iter().step_by(CORRECTED_EVERY).collect();
+    let positions: Vec<Position> = part
+        .iter()
+        .map(|(amounts, _)| position(amounts, &costs))
+        .collect();
+    let residuals: Vec<f64> = part
+        .iter()
+        .map(|(amounts, time_ms)| (time_ms / roofline::dot(*amounts, &costs)).ln())
+        .collect();
+    let mut correction = kriging::fit(&positions, &residuals, kriging::VARIANCES[0]);
+    let mut corrected = pairs_of(&costs, &correction);
+    let mut idx = 0;
+    corrected.retain(|_| (idx % CORRECTED_EVERY != 0, idx += 1).0);
+    correction.half_width = [of_share(&corrected), 0.0];
+    let errors = of_pairs(&corrected, correction.half_width);
+    print(
+        target,
+        corrected.len(),
+        "NAS-Bench-201 of HELP, left out",
+        "scaled roofline and kriging",
+        &corrected,
+        Some(correction.half_width),
+    );
+    let run = Run {
+        target: target.to_owned(),
+        laboratory: "HELP".to_owned(),
+        scaled_by: Some(format!(
+            "costs of kernels are those of {}, scaled by data sheets and these networks; other kinds of networks were \
+             not measured",
+            gpu(&source.target)?.device
+        )),
+        n_networks: n,
+        n_families: 1,
+        batches: [nas_bench_201::BATCH; 2],
+        measured_range: MeasuredRange::of(measured.iter().map(|(_, ms)| *ms))
+            .context("expected times")?,
+        costs_ms: costs.to_vec(),
+        correction,
+        errors,
+        random_errors: errors,
+        ..source.clone()
+    };
+    Ok((run, unseen))
+}

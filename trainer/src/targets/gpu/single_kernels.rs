@@ -1,0 +1,162 @@
+//! NeuSight's measurements of single operators in float32 → costs of kernels on GPUs on which no network was measured.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use flate2::read::GzDecoder;
+use litecast::targets::gpu::costs::Amounts;
+use litecast::targets::gpu::estimate::summed;
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::document::Document;
+
+/// Shorter measurements are mostly the time that the host takes to launch a kernel, some 40 µs here.
+const MIN_MS: f64 = 0.2;
+/// Measurements of each operator that are used: every n-th of longer tables.
+const MAX_ROWS: usize = 1500;
+
+/// One operator with its time, divided by the first dimension of its input.
+pub struct Row {
+    pub amounts: Amounts,
+    pub time_ms: f64,
+}
+
+/// The measurements of one GPU that take at least [`MIN_MS`].
+pub fn read(folder: &Path, gpu: &str) -> Result<Vec<Row>> {
+    let path = folder.join(format!("neusight_ops_{gpu}.csv.gz"));
+    ensure!(
+        path.is_file(),
+        "no {}: NeuSight's measurements are not part of this repository and lie in `shared/data` beside it",
+        path.display()
+    );
+    let mut reader = csv::Reader::from_reader(GzDecoder::new(File::open(&path)?));
+    let headers = reader.headers()?.clone();
+    let column = |name: &str| {
+        let found = headers.iter().position(|header| header == name);
+        found.with_context(|| format!("{}: expected a column `{name}`", path.display()))
+    };
+    let [operator, latency, dimensions] = [column("op")?, column("latency_ms")?, column("dims")?];
+    let mut by_operator: BTreeMap<String, Vec<(String, f64)>> = BTreeMap::new();
+    for record in reader.records() {
+        let record = record?;
+        let text = |column: usize| record.get(column).unwrap_or_default().to_owned();
+        let time_ms: f64 = text(latency).parse()?;
+        if time_ms >= MIN_MS {
+            let rows = by_operator.entry(text(operator)).or_default();
+            rows.push((text(dimensions), time_ms));
+        }
+    }
+    let chosen = by_operator.iter().flat_map(|(operator, rows)| {
+        let step = rows.len().div_ceil(MAX_ROWS).max(1);
+        rows.iter()
+            .step_by(step)
+            .map(move |(dimensions, time_ms)| (operator, dimensions, *time_ms))
+    });
+    let chosen: Vec<_> = chosen.collect();
+    let rows = chosen
+        .into_par_iter()
+        .map(|(operator, dimensions, time_ms)| {
+            let (document, output, first) = document(operator, dimensions)
+                .with_context(|| format!("{}: {operator} {dimensions}", path.display()))?;
+            let inputs = ["x", "y"];
+            let n_inputs = if is_of_two(operator) { 2 } else { 1 };
+            let kernels = document.kernels(&inputs[..n_inputs], &[&output])?;
+            Ok(Row {
+                amounts: summed(&kernels, first),
+                time_ms: time_ms / first,
+            })
+        });
+    rows.collect()
+}
+
+fn is_of_two(operator: &str) -> bool {
+    matches!(operator, "add" | "mul" | "div" | "pow" | "bmm")
+}
+
+/// A graph of one operator, the name of its output, and the first dimension of its input.
+fn document(operator: &str, dimensions: &str) -> Result<(Document, String, f64)> {
+    let of = |name: &str| -> Result<i64> {
+        let mut pairs = dimensions
+            .split_whitespace()
+            .filter_map(|pair| pair.split_once('='));
+        let found = pairs.find(|(key, _)| *key == name);
+        let (_, value) = found.with_context(|| format!("expected a dimension `{name}`"))?;
+        Ok(value.parse()?)
+    };
+    let mut graph = Document::default();
+    let none = json!({});
+    let first = of("B")?;
+    let (output, first) = match operator {
+        "conv" => {
+            let [channels, out] = [of("Input_Channel")?, of("Output_Channel")?];
+            // The table's header has this spelling.
+            let [window, size] = [of("Kernel_Szie")?, of("Input_Size")?];
+            let [stride, padding] = [of("Stride")?, of("Padding")?];
+            let side = (size + 2 * padding - window) / stride + 1;
+            graph.activation("x", &[first, size, size, channels]);
+            let weights = graph.constant(&[out, window, window, channels]);
+            let padding = if padding == 0 { "VALID" } else { "SAME" };
+            let attributes = json!({"stride": [stride, stride], "padding": padding});
+            let shape = [first, side, side, out];
+            (
+                graph.operator("CONV_2D", json!(["x", weights]), &shape, attributes),
+                first,
+            )
+        }
+        "linear" => {
+            let [rows, columns, depth] = [of("M")? * first, of("N")?, of("K")?];
+            graph.activation("x", &[rows, depth]);
+            let weights = graph.constant(&[columns, depth]);
+            (
+                graph.operator(
+                    "FULLY_CONNECTED",
+                    json!(["x", weights]),
+                    &[rows, columns],
+                    none,
+                ),
+                rows,
+            )
+        }
+        "bmm" => {
+            let [rows, columns, depth] = [of("M")?, of("N")?, of("K")?];
+            graph.activation("x", &[first, rows, depth]);
+            graph.activation("y", &[first, depth, columns]);
+            let shape = [first, rows, columns];
+            (
+                graph.operator("BATCH_MATMUL", json!(["x", "y"]), &shape, none),
+                first,
+            )
+        }
+        _ => {
+            let shape = [first, of("H")?];
+            graph.activation("x", &shape);
+            let kind = match operator {
+                "add" | "addu" => "ADD",
+                "mul" | "mulu" => "MUL",
+                "div" | "divu" => "DIV",
+                "pow" | "powu" => "POW",
+                "relu" => "RELU",
+                "gelu" => "GELU",
+                "tanh" => "TANH",
+                "softmax" => "SOFTMAX",
+                "ln" => "LAYER_NORMALIZATION",
+                other => anyhow::bail!("expected an operator that is known here, found `{other}`"),
+            };
+            let mut inputs = vec!["x".to_owned()];
+            match operator {
+                "ln" => inputs.extend([graph.constant(&shape[1..]), graph.constant(&shape[1..])]),
+                "addu" | "mulu" | "divu" | "powu" => inputs.push(graph.constant(&[])),
+                _ if is_of_two(operator) => {
+                    graph.activation("y", &shape);
+                    inputs.push("y".to_owned());
+                }
+                _ => {}
+            }
+            (graph.operator(kind, json!(inputs), &shape, none), first)
+        }
+    };
+    Ok((graph, output, first as f64))
+}
