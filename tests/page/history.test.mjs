@@ -84,3 +84,13 @@ test("the report of a large file is kept, although its worker ends", () =>
     await page.reload();
     await waitDrawn(page, "large.tflite");
   }));
+
+test("times of files that were opened before are not kept", () =>
+  withPage(async (page) => {
+    for (const name of ["one.tflite", "two.tflite", "three.tflite"]) {
+      await dropBytes(page, name, residualModel(8));
+      await waitDrawn(page, name);
+    }
+    const names = await page.evaluate(() => ["mark", "measure"].flatMap((type) => performance.getEntriesByType(type).map(({ name }) => name)));
+    assert.deepEqual(names.sort(), ["drawn", "drop", "estimates", "ready"].map((name) => `litecast:${name}`));
+  }));

@@ -160,6 +160,7 @@ async function openExample(example: Example, scenario = firstScenario(focus.want
 function begin(name: string): AbortSignal {
   job.abort();
   job = new AbortController();
+  performance.clearMarks("litecast:drop");
   performance.mark("litecast:drop");
   sayBusy(`Reading ${name}…`);
   return job.signal;
@@ -430,14 +431,21 @@ async function showReport(key: string, report: Report, file: File | null, others
   announce(readyWords(report));
   void nextTask().then(() => view.offsetHeight); // the layout need not wait for the frame
   await painted();
-  if (performance.getEntriesByName("litecast:drop").length > 0) performance.measure("litecast:estimates", "litecast:drop");
+  measureSinceDrop("litecast:estimates");
   if (signal.aborted) return;
   await parts.unfold();
   if (signal.aborted) return;
   await painted();
   restoreScroll(key);
-  if (performance.getEntriesByName("litecast:drop").length > 0) performance.measure("litecast:drawn", "litecast:drop");
+  measureSinceDrop("litecast:drawn");
   document.body.dataset["drawn"] = report.file;
+}
+
+/** One entry of a name: the browser never forgets those that nobody clears, and each may keep a page of its memory. */
+function measureSinceDrop(name: string): void {
+  if (performance.getEntriesByName("litecast:drop").length === 0) return;
+  performance.clearMeasures(name);
+  performance.measure(name, "litecast:drop");
 }
 
 /** As `showReport`, without a place in the page. */
