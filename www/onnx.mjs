@@ -1,9 +1,10 @@
 /**
- * Writes ONNX files field by field, apart from the reader: what tests of the page drop on it. Field
+ * Writes ONNX files field by field, apart from the reader: what the page warms up with, and what its tests drop on it. Field
  * numbers are those of the public onnx.proto.
  */
 
 const FLOAT = 1;
+const INT = 2;
 const INTS = 7;
 
 const text = new TextEncoder();
@@ -44,6 +45,7 @@ function message(fields) {
 }
 
 export const node = (op_type, inputs, output, attributes = []) => message({ 1: inputs, 2: output, 3: output, 4: op_type, 5: attributes });
+export const int = (name, number) => message({ 1: name, 3: number, 20: INT });
 export const ints = (name, values) => message({ 1: name, 8: values, 20: INTS });
 
 /** Sizes that have a name in place of a number are open. */
