@@ -43,7 +43,7 @@ async function hashOf(files) {
 async function sources() {
   const found = await readdir(path.join(www, "src"), { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)));
-  return [...files, "www/index.html", "www/service-worker.js", "www/headers.mjs", "www/packing.mjs", "www/tflite.mjs", "www/warm_up.mjs", "package-lock.json"].sort();
+  return [...files, "www/index.html", "www/service-worker.js", "www/headers.mjs", "www/onnx.mjs", "www/packing.mjs", "www/tflite.mjs", "www/warm_up.mjs", "package-lock.json"].sort();
 }
 
 async function copy([from, to, maker]) {
@@ -119,7 +119,7 @@ async function writePage(version) {
 async function writeServiceWorker(version) {
   const found = await readdir(dist, { recursive: true, withFileTypes: true });
   const files = found.filter((entry) => entry.isFile()).map((entry) => path.relative(dist, path.join(entry.parentPath, entry.name)));
-  const offline = files.filter((name) => /\.(js|css|wasm|planes|json|svg|webmanifest|tflite)$/.test(name) && !ONLINE.includes(name)).sort();
+  const offline = files.filter((name) => /\.(js|css|wasm|planes|json|svg|webmanifest|tflite|onnx)$/.test(name) && !ONLINE.includes(name)).sort();
   const worker = await readFile(path.join(www, "service-worker.js"), "utf8");
   // Chunks have the hash of their contents in their names, and are asked for without a version.
   const urls = offline.map((name) => (name.startsWith("chunks/") ? name : `${name}${version}`));

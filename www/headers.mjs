@@ -69,6 +69,7 @@ const COMPRESSED_TYPES = {
   wasm: "application/wasm",
   planes: "application/octet-stream",
   tflite: "application/octet-stream",
+  onnx: "application/octet-stream",
   js: "text/javascript",
   css: "text/css",
   json: "application/json",

@@ -23,6 +23,7 @@ const MEDIA_TYPES = {
   ".webmanifest": "application/manifest+json",
   ".planes": "application/octet-stream",
   ".tflite": "application/octet-stream",
+  ".onnx": "application/octet-stream",
 };
 
 /** The file under `folder` that a request path names, or null where it would leave the folder. */

@@ -1,7 +1,8 @@
 /**
- * The network that the page's workers estimate before any file is dropped, so that the browser has compiled what a first
+ * The networks that the page's workers estimate before any file is dropped, so that the browser has compiled what a first
  * file runs: inverted residual blocks with weights of their own in every layer, as most image networks have them.
  */
+import { floats, int, ints, node, value, writeOnnx } from "./onnx.mjs";
 import { ADD, AVERAGE_POOL_2D, CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED, INT32, INT8, RELU6, SOFTMAX, UINT8, writeModel } from "./tflite.mjs";
 
 const SIZE = 96;
@@ -65,5 +66,52 @@ function warmUpModel(type, stores_shapes) {
   return writeModel(tensors, operators, contents);
 }
 
+/** Channels, stride of the first block, blocks: fewer, because a conversion looks at each weight. */
+const ONNX_STAGES = [[16, 2, 1], [24, 2, 2], [40, 2, 2]];
+
+/** Bytes of an ONNX file as training leaves it: floats, activations and their parts as operators of their own. */
+function warmUpOnnx() {
+  const pattern = bellShaped();
+  const constants = [];
+  const nodes = [];
+  let last = "image";
+  let channels = 3;
+  const constant = (dims) => {
+    const name = `c${constants.length}`;
+    const begun = 37 * constants.length;
+    constants.push(floats(name, dims, Float32Array.from({ length: dims.reduce((a, b) => a * b) }, (_, i) => pattern[(begun + i) % PERIOD] / 512)));
+    return name;
+  };
+  const apply = (type, inputs, attributes = []) => {
+    const output = `t${nodes.length}`;
+    nodes.push(node(type, inputs, output, attributes));
+    return (last = output);
+  };
+  const convolve = (to, side, stride, groups = 1) => {
+    const weights = [constant([to, channels / groups, side, side]), constant([to])];
+    const padding = (side - 1) / 2;
+    const sizes = { kernel_shape: [side, side], pads: [padding, padding, padding, padding], strides: [stride, stride] };
+    apply("Conv", [last, ...weights], [...Object.entries(sizes).map(([name, values]) => ints(name, values)), int("group", groups)]);
+    channels = to;
+  };
+  const block = (to, stride) => {
+    const [from, before] = [last, channels];
+    const wide = EXPANSION * channels;
+    convolve(wide, 1, 1);
+    apply("Relu", [last]);
+    convolve(wide, 3, stride, wide);
+    const deep = last;
+    apply("Mul", [deep, apply("Sigmoid", [deep])]);
+    convolve(to, 1, 1);
+    if (stride === 1 && before === to) apply("Add", [from, last]);
+  };
+  convolve(ONNX_STAGES[0][0], 3, 2);
+  for (const [to, stride, n] of ONNX_STAGES) for (let i = 0; i < n; i++) block(to, i === 0 ? stride : 1);
+  apply("GlobalAveragePool", [last]);
+  apply("Flatten", [last]);
+  apply("Gemm", [last, constant([CLASSES, channels]), constant([CLASSES])], [int("transB", 1)]);
+  return writeOnnx("warm-up", nodes, constants, value("image", [1, 3, SIZE, SIZE]), value(last, [1, CLASSES]));
+}
+
 /** By the name of their files. */
-export const WARM_UPS = { "warm-up-int8.tflite": () => warmUpModel(INT8, true), "warm-up-uint8.tflite": () => warmUpModel(UINT8, false) };
+export const WARM_UPS = { "warm-up-int8.tflite": () => warmUpModel(INT8, true), "warm-up-uint8.tflite": () => warmUpModel(UINT8, false), "warm-up-float.onnx": warmUpOnnx };

@@ -130,7 +130,7 @@ test("every example opens with one click", () =>
 
 test("what the page warms up with runs what files run: every target has an estimate", () =>
   withPage(async (page) => {
-    for (const name of ["warm-up-int8.tflite", "warm-up-uint8.tflite"]) {
+    for (const name of ["warm-up-int8.tflite", "warm-up-uint8.tflite", "warm-up-float.onnx"]) {
       await dropFiles(page, [fileURLToPath(new URL(`../../www/dist/assets/${name}`, import.meta.url))]);
       await waitDrawn(page, name);
       const estimates = await readEstimates(page);
