@@ -30,8 +30,8 @@ const OF_NETWORKS: [(&str, &str, &str); 5] = [
     ("gtx-1080-ti-float32", "1080ti", "p100-float32"),
 ];
 const N_FOLDS: usize = 10;
-/// Of NAS-Bench-201, every so manieth network has a place in the correction.
-const CORRECTED_EVERY: usize = 50;
+/// One in this many networks of NAS-Bench-201 corrects the others. Fitting a correction is cubic in its networks.
+const CORRECTING_EVERY: usize = 50;
 
 /// Fits all of them and prints their errors. `of_3090` has the costs that no kernel of NeuSight determines.
 pub fn runs(folder: &Path, of_3090: &Run) -> Result<Vec<Run>> {
@@ -56,8 +56,8 @@ pub fn runs(folder: &Path, of_3090: &Run) -> Result<Vec<Run>> {
         of_networks.push(run);
         unseen.extend(pairs);
     }
-    // What no network says on a GPU may be as wrong as kernels of another GPU are on networks of these.
-    let of_unseen = of_share(&unseen);
+    // Networks of a kind that was not measured on a GPU: as wrong as costs that were scaled from another GPU.
+    let of_unseen = percentile_90(&unseen);
     eprintln!("half width for networks of unseen kinds: {of_unseen:.3}");
     for run in &mut runs {
         run.correction.half_width[0] = run.correction.half_width[0].max(of_unseen);
@@ -82,10 +82,8 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
     let of_3090_ms: Amounts = std::array::from_fn(|idx| of_3090.costs_ms[idx]);
     let mut near_ms = data_sheets.scaled(&of_3090_ms);
     // Without mixed precision, nothing is cast.
-    near_ms[NAMES
-        .iter()
-        .position(|name| *name == "weight_casts")
-        .context("expected casts")?] = 0.0;
+    let casts = NAMES.iter().position(|name| *name == "weight_casts");
+    near_ms[casts.context("expected casts among the costs")?] = 0.0;
     let fitted = |is_used: &dyn Fn(usize) -> bool| {
         let used = rows.iter().enumerate().filter(|(idx, _)| is_used(*idx));
         let used: Vec<_> = used.map(|(_, row)| row).collect();
@@ -110,7 +108,7 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
         &scaled,
         None,
     );
-    let width = [of_share(&left_out), 0.0];
+    let width = [percentile_90(&left_out), 0.0];
     print(
         target,
         rows.len(),
@@ -126,7 +124,8 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
         framework: "PyTorch, float32 without TF32".to_owned(),
         laboratory: "NeuSight".to_owned(),
         scaled_by: Some(format!(
-            "costs of kernels are fitted to {} single operators that NeuSight measured on this GPU; no network was",
+            "costs of kernels are fitted to {} single operators that NeuSight measured on this GPU; no network was \
+             measured",
             rows.len()
         )),
         n_networks: 0,
@@ -145,7 +144,7 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
 }
 
 /// The 90th percentile of absolute logarithms.
-fn of_share(pairs: &[(f64, f64)]) -> f64 {
+fn percentile_90(pairs: &[(f64, f64)]) -> f64 {
     let mut sizes: Vec<f64> = pairs.iter().map(|(log, _)| log.abs()).collect();
     sizes.sort_by(f64::total_cmp);
     sizes[((0.9 * (sizes.len() + 1) as f64).ceil() as usize).min(sizes.len()) - 1]
@@ -171,6 +170,39 @@ fn print(
     );
 }
 
+/// Networks with their times.
+type Measured<'m> = [(&'m Amounts, f64)];
+
+/// The errors of a roofline and its correction.
+fn pairs_of(measured: &Measured, costs: &Amounts, correction: &Correction) -> Pairs {
+    let pair = |(amounts, time_ms): &(&Amounts, f64)| {
+        let (log, distance) = correction.at(&position(amounts, costs));
+        let roofline_ms = roofline::dot(*amounts, costs);
+        ((time_ms / roofline_ms).ln() - log, distance)
+    };
+    measured.iter().map(pair).collect()
+}
+
+/// A correction by one network in [`CORRECTING_EVERY`], and its errors on the others.
+fn corrected(measured: &Measured, costs: &Amounts) -> (Correction, Pairs) {
+    let correcting: Vec<_> = measured.iter().step_by(CORRECTING_EVERY).copied().collect();
+    let positions: Vec<Position> = correcting
+        .iter()
+        .map(|(amounts, _)| position(amounts, costs))
+        .collect();
+    let residuals = pairs_of(&correcting, costs, &Correction::default());
+    let residuals: Vec<f64> = residuals.iter().map(|(log, _)| *log).collect();
+    let mut correction = kriging::fit(&positions, &residuals, kriging::VARIANCES[0]);
+    let others = pairs_of(measured, costs, &correction)
+        .into_iter()
+        .enumerate();
+    let others = others.filter(|(idx, _)| idx % CORRECTING_EVERY != 0);
+    let others: Pairs = others.map(|(_, pair)| pair).collect();
+    correction.half_width = [percentile_90(&others), 0.0];
+    (correction, others)
+}
+
+/// The run of a GPU that HELP measured, and the errors of costs that are scaled by data sheets alone.
 fn of_nas_bench(
     target: &str,
     name: &str,
@@ -183,66 +215,50 @@ fn of_nas_bench(
         .filter_map(|row| Some((&row.amounts, *row.ms_by_gpu.get(name)?)))
         .collect();
     let source_ms: Amounts = std::array::from_fn(|idx| source.costs_ms[idx]);
-    let pairs_of = |costs: &Amounts, correction: &Correction| -> Pairs {
-        let pair = |(amounts, time_ms): &(&Amounts, f64)| {
-            let (log, distance) = correction.at(&position(amounts, costs));
-            (
-                (time_ms / roofline::dot(*amounts, costs)).ln() - log,
-                distance,
-            )
-        };
-        measured.iter().map(pair).collect()
-    };
-    let n = measured.len();
     let none = Correction::default();
-    let unseen = pairs_of(&data_sheets.scaled(&source_ms), &none);
+    let n = measured.len();
     let split = format!("NAS-Bench-201 of HELP, by kernels of {}", source.target);
+
+    let unseen = pairs_of(&measured, &data_sheets.scaled(&source_ms), &none);
+    let width = Some(source.correction.half_width);
     print(
         target,
         n,
         &split,
         "roofline scaled by data sheets",
         &unseen,
-        Some(source.correction.half_width),
+        width,
     );
+
     let factors = factors(&source_ms, data_sheets, &measured);
     eprintln!(
         "{target}: {factors:.3?} of {}'s times, {data_sheets:.3?} by data sheets",
         source.target
     );
     let costs = factors.scaled(&source_ms);
+    let scaled = pairs_of(&measured, &costs, &none);
     print(
         target,
         n,
         &split,
         "roofline scaled to these networks",
-        &pairs_of(&costs, &none),
+        &scaled,
         None,
     );
-    // A part of the networks corrects the others.
-    let part: Vec<_> = measured.iter().step_by(CORRECTED_EVERY).collect();
-    let positions: Vec<Position> = part
-        .iter()
-        .map(|(amounts, _)| position(amounts, &costs))
-        .collect();
-    let residuals: Vec<f64> = part
-        .iter()
-        .map(|(amounts, time_ms)| (time_ms / roofline::dot(*amounts, &costs)).ln())
-        .collect();
-    let mut correction = kriging::fit(&positions, &residuals, kriging::VARIANCES[0]);
-    let mut corrected = pairs_of(&costs, &correction);
-    let mut idx = 0;
-    corrected.retain(|_| (idx % CORRECTED_EVERY != 0, idx += 1).0);
-    correction.half_width = [of_share(&corrected), 0.0];
-    let errors = of_pairs(&corrected, correction.half_width);
+
+    let (correction, left_out) = corrected(&measured, &costs);
+    let split = "NAS-Bench-201 of HELP, left out";
+    let width = Some(correction.half_width);
     print(
         target,
-        corrected.len(),
-        "NAS-Bench-201 of HELP, left out",
+        left_out.len(),
+        split,
         "scaled roofline and kriging",
-        &corrected,
-        Some(correction.half_width),
+        &left_out,
+        width,
     );
+
+    let errors = of_pairs(&left_out, correction.half_width);
     let run = Run {
         target: target.to_owned(),
         laboratory: "HELP".to_owned(),
