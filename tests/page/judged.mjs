@@ -61,16 +61,22 @@ function collectWorker() {
   globalThis.gc({ type: "major", execution: "sync", flavor: "last-resort" });
 }
 
+/** Bytes of a line of a process's status. */
+export async function statusBytes(id, line) {
+  const status = await readFile(`/proc/${id}/status`, "utf8");
+  return 1024 * Number(status.match(new RegExp(`^${line}:\\s+(\\d+)`, "m"))[1]);
+}
+
 /**
  * What the page's own process holds with its workers, after what is garbage is gone: `resident` bytes, and `own`, those of
  * them that are of no file. The system drops parts of the browser's program while others need memory, and reads them anew.
  */
 export async function memoryBytes(browser, page) {
   await collect(page);
-  const statuses = await Promise.all((await renderers(browser)).map((id) => readFile(`/proc/${id}/status`, "utf8")));
-  const pages = statuses.map((status) => {
-    const bytes = (line) => 1024 * Number(status.match(new RegExp(`^${line}:\\s+(\\d+)`, "m"))[1]);
-    return { resident: bytes("VmRSS"), own: bytes("RssAnon") + bytes("RssShmem") + bytes("VmSwap") };
-  });
+  const held = async (id) => {
+    const [resident, anonymous, shared, swapped] = await Promise.all(["VmRSS", "RssAnon", "RssShmem", "VmSwap"].map((line) => statusBytes(id, line)));
+    return { resident, own: anonymous + shared + swapped };
+  };
+  const pages = await Promise.all((await renderers(browser)).map(held));
   return pages.reduce((a, b) => (b.own > a.own ? b : a));
 }

@@ -9,7 +9,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { dropBytes, openBrowser, openPage, waitDrawn } from "./browser.mjs";
-import { collect, prefixed, renderers, shown } from "./judged.mjs";
+import { collect, prefixed, renderers, shown, statusBytes } from "./judged.mjs";
 import { residualModel } from "./model.mjs";
 
 const CORPUS = fileURLToPath(new URL("../fuzz/corpus/", import.meta.url));
@@ -34,12 +34,6 @@ async function* files() {
   for (let idx = 0; idx < parts.length; idx += 2) yield [parts[idx].toString(), parts[idx + 1]];
 }
 
-/** Kilobytes of a line of a process's status. */
-async function kilobytes(id, line) {
-  const status = await readFile(`/proc/${id}/status`, "utf8");
-  return Number(status.match(new RegExp(`^${line}:\\s+(\\d+)`, "m"))[1]);
-}
-
 /** Begins the highest resident memory of a process anew: what it holds. */
 const forget = (id) => writeFile(`/proc/${id}/clear_refs`, "5");
 
@@ -58,13 +52,13 @@ for await (const [name, bytes] of files()) {
   const dropped = `small${rows.length}${extension}`;
   await collect(page, BETWEEN_MS);
   const ids = await renderers(chromium.browser);
-  const before = await Promise.all(ids.map(async (id) => (await forget(id), kilobytes(id, "VmRSS"))));
+  const before = await Promise.all(ids.map(async (id) => (await forget(id), statusBytes(id, "VmRSS"))));
   const begun = performance.now();
   await dropBytes(page, dropped, bytes);
   const kind = await shown(page, dropped);
   const seconds = (performance.now() - begun) / 1e3;
-  const peaks = await Promise.all(ids.map((id) => kilobytes(id, "VmHWM").catch(() => 0)));
-  const megabytes = Math.max(...peaks.map((peak, at) => peak - before[at])) / 1e3;
+  const peaks = await Promise.all(ids.map((id) => statusBytes(id, "VmHWM").catch(() => 0)));
+  const megabytes = Math.max(...peaks.map((peak, at) => peak - before[at])) / 1e6;
   rows.push({ name, kind, seconds, megabytes, kilobytes: bytes.length / 1e3 });
 }
 await close();

@@ -151,8 +151,7 @@ fn has_batch_norm(kernel: &Kernel) -> bool {
 }
 
 /// Peak bytes of live activations for one input. An activation lives from the kernel that writes it to the last kernel
-/// that reads it; its values have `bytes` each, or `normalised`
-/// each if a normalisation or softmax writes them.
+/// that reads it. Its values have `bytes` each, or `normalised` each if a normalisation or softmax writes them.
 pub fn peak_bytes(kernels: &[Kernel], bytes: f64, normalised: f64) -> f64 {
     let n_tensors = n_tensors(kernels);
     let mut last_reader = vec![None; n_tensors];
