@@ -245,11 +245,18 @@ pub fn half_width(errors: &[(f64, f64)]) -> [f64; 2] {
     let scaled = errors
         .iter()
         .map(|(error, distance)| error.abs() / (intercept + slope * distance));
-    let mut scaled: Vec<f64> = scaled.collect();
-    scaled.sort_by(f64::total_cmp);
-    let rank = (COVERAGE * (scaled.len() + 1) as f64).ceil() as usize;
-    let quantile = scaled[rank.clamp(1, scaled.len()) - 1];
+    let quantile = covering(scaled.collect());
     [quantile * intercept, quantile * slope]
+}
+
+/// The size that [`COVERAGE`] of the sizes of errors do not exceed.
+///
+/// # Panics
+/// If there are none.
+pub fn covering(mut sizes: Vec<f64>) -> f64 {
+    sizes.sort_by(f64::total_cmp);
+    let rank = (COVERAGE * (sizes.len() + 1) as f64).ceil() as usize;
+    sizes[rank.clamp(1, sizes.len()) - 1]
 }
 
 /// Errors of estimates, and the share of them inside intervals that were fitted to the errors of the other folds.

@@ -10,7 +10,7 @@ use litecast::targets::gpu::costs::{Amounts, NAMES};
 use litecast::targets::gpu::estimate::FAR;
 use litecast::targets::gpu::specifications::Gpu;
 
-use super::evaluate::of_pairs;
+use super::evaluate::{covering, of_pairs};
 use super::transfer::{Factors, factors};
 use super::{kriging, nas_bench_201, roofline, single_kernels};
 
@@ -57,7 +57,7 @@ pub fn runs(folder: &Path, of_3090: &Run) -> Result<Vec<Run>> {
         unseen.extend(pairs);
     }
     // Networks of a kind that was not measured on a GPU: as wrong as costs that were scaled from another GPU.
-    let of_unseen = percentile_90(&unseen);
+    let of_unseen = fixed_width(&unseen);
     eprintln!("half width for networks of unseen kinds: {of_unseen:.3}");
     for run in &mut runs {
         run.correction.half_width[0] = run.correction.half_width[0].max(of_unseen);
@@ -108,7 +108,7 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
         &scaled,
         None,
     );
-    let width = [percentile_90(&left_out), 0.0];
+    let width = [fixed_width(&left_out), 0.0];
     print(
         target,
         rows.len(),
@@ -143,11 +143,9 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
     })
 }
 
-/// The 90th percentile of absolute logarithms.
-fn percentile_90(pairs: &[(f64, f64)]) -> f64 {
-    let mut sizes: Vec<f64> = pairs.iter().map(|(log, _)| log.abs()).collect();
-    sizes.sort_by(f64::total_cmp);
-    sizes[((0.9 * (sizes.len() + 1) as f64).ceil() as usize).min(sizes.len()) - 1]
+/// Half width of an interval that holds as many of these errors as one should.
+fn fixed_width(pairs: &[(f64, f64)]) -> f64 {
+    covering(pairs.iter().map(|(log, _)| log.abs()).collect())
 }
 
 fn print(
@@ -198,7 +196,7 @@ fn corrected(measured: &Measured, costs: &Amounts) -> (Correction, Pairs) {
         .enumerate();
     let others = others.filter(|(idx, _)| idx % CORRECTING_EVERY != 0);
     let others: Pairs = others.map(|(_, pair)| pair).collect();
-    correction.half_width = [percentile_90(&others), 0.0];
+    correction.half_width = [fixed_width(&others), 0.0];
     (correction, others)
 }
 
