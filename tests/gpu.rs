@@ -13,7 +13,7 @@ use litecast::report::Report;
 use litecast::targets::gpu::bundle::{Bundle, Mode};
 use litecast::targets::gpu::estimate::time;
 use litecast::targets::gpu::kernels::{Function, Kernel, Kind, kernels};
-use litecast::targets::gpu::memory::{Memory, kept_bytes, peak_bytes};
+use litecast::targets::gpu::memory::{BASE_BYTES, Memory, kept_bytes, peak_bytes};
 use litecast::targets::gpu::specifications::{ComputePrecision, Gpu};
 use litecast::targets::{Metric, Outcome, gpu};
 use litecast_needs::shared;
@@ -342,8 +342,8 @@ fn a_bias_is_part_of_its_product() {
     assert_eq!(shown(&kernels), [expected]);
 }
 
-/// Two products and a ReLU: at the peak the second product's input and output are alive; the backward pass
-/// reads both products' inputs and the ReLU's output, which is the second one's input.
+/// Two products and a ReLU: at the peak, the network's input in float32 and the ReLU's input and output are alive; the
+/// backward pass reads the first product's operand in float16, and the ReLU's output, which is the second product's.
 #[test]
 fn memory_is_as_by_hand() {
     let mut graph = Graph::new(&[1, 100]);
@@ -352,8 +352,9 @@ fn memory_is_as_by_hand() {
     let positive = graph.add("RELU", &[&hidden], &[1, 400]);
     let out = graph.add("FULLY_CONNECTED", &[&positive, &narrow], &[1, 50]);
     let kernels = kernels_of(&graph.text(&out));
-    assert_eq!(peak_bytes(&kernels, 2.0, 4.0), 2.0 * 800.0);
-    assert_eq!(kept_bytes(&kernels, 2.0, 4.0), 2.0 * 400.0);
+    let amp = ComputePrecision::Amp;
+    assert_eq!(peak_bytes(&kernels, amp), 4.0 * 100.0 + 2.0 * 800.0);
+    assert_eq!(kept_bytes(&kernels, amp), 2.0 * 100.0 + 2.0 * 400.0);
 }
 
 /// Chains as long as the reader takes, sizes of nothing and of more than anything.
@@ -527,6 +528,49 @@ fn networks_of_another_laboratory_lie_in_their_intervals() {
     }
 }
 
+/// One network at four batch sizes on the H100: the fit used the largest one's time. Smaller batches wait for the host,
+/// and the share of the time in which kernels run falls with the batch size.
+#[test]
+fn small_batches_lie_in_their_intervals() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let Ok(table) = std::fs::read_to_string(root.join("trainer/data/gpu/h100.csv")) else {
+        println!("skipped: no measurements of the H100 beside the crate");
+        return;
+    };
+    let path = root.join("tests/gpu/cspdarknet53-256.graph.json");
+    let mut lines = table
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().expect("a table has a header");
+    let column = |name: &str| header.iter().position(|one| *one == name);
+    let [batch, ms, reserved, kernel_ms] =
+        ["batch", "ms", "reserved_bytes", "kernel_ms"].map(|name| column(name).expect("a column"));
+    let is_inference = |line: &Vec<&str>| line[..5].contains(&"infer");
+    let rows = lines.filter(|line| line[0] == "cspdarknet53" && is_inference(line));
+    let mut n = 0;
+    for line in rows {
+        let number = |column: usize| line[column].parse::<f64>().expect("a number");
+        let report = report(&path, "h100-80gb", number(batch) as u32);
+        let share = 100.0 * number(kernel_ms) / number(ms);
+        let bytes = number(reserved) + BASE_BYTES;
+        let measured = [
+            (Metric::Latency, number(ms)),
+            (Metric::Memory, bytes),
+            (Metric::SmUtilization, share),
+        ];
+        for (metric, measured) in measured {
+            let [lo, value, hi] = interval(&report, metric);
+            println!(
+                "batch {}, {metric}: measured {measured:.4}, estimated {value:.4} ({lo:.4} to {hi:.4})",
+                line[batch]
+            );
+            assert!(lo <= measured && measured <= hi, "{metric}");
+        }
+        n += 1;
+    }
+    assert_eq!(n, 4, "batch sizes of the network in the table");
+}
+
 /// Memory of the same network in the precisions of targets: float32 has neither float16 activations nor copies of
 /// weights, bfloat16 has half of its bytes.
 #[test]
@@ -543,8 +587,10 @@ fn memory_follows_the_precision() {
     assert_eq!(single.activation_bytes, 2.0 * half.activation_bytes);
     let amp = of(ComputePrecision::Amp);
     assert!(amp.weight_bytes > 5.9 * parameters && amp.weight_bytes < 6.0 * parameters);
-    // ResNet-50 has no kernel that writes float32 under AMP.
-    assert_eq!(amp.activation_bytes, half.activation_bytes);
+    // ResNet-50 has no kernel that writes float32 under AMP; only the images are float32.
+    let images = 8.0 * 3.0 * 224.0 * 224.0 * 2.0;
+    let more = amp.activation_bytes - half.activation_bytes;
+    assert!(more >= images && more < 2.0 * images, "{more}");
 }
 
 /// The A100's constants are the RTX 3090's, scaled: no network is faster than by the data sheets' ratio of products, or

@@ -99,6 +99,9 @@ costs! {
 /// writes other kernels, for which this cost is 0.
 pub const PRIOR_MS: (usize, f64) = (Cost::ResizePlanes as usize, 0.3);
 
+/// Index of the cost of a launch, the only one of which no kernel is the cause.
+pub const LAUNCHES: usize = Cost::Launches as usize;
+
 /// Tiles of a matrix product on tensor cores: columns and depth are padded to multiples of these.
 const TILE_COLUMNS: f64 = 64.0;
 const TILE_DEPTH: f64 = 32.0;

@@ -1,7 +1,7 @@
 //! Kernels and a bundle's constants → time and its interval.
 
 use super::bundle::{Mode, Run, position};
-use super::costs::{Amounts, N_COSTS, amounts};
+use super::costs::{Amounts, LAUNCHES, N_COSTS, amounts};
 use super::kernels::Kernel;
 
 /// Time that the host takes to launch a kernel. At batch size 1, launches dominate in a framework that runs operator by
@@ -10,6 +10,11 @@ use super::kernels::Kernel;
 pub const LAUNCH_MS: f64 = 0.04;
 /// The fastest and the slowest host, relative to [`LAUNCH_MS`]. Hosts differ more than GPUs do.
 pub const LAUNCH_RANGE: [f64; 2] = [0.2, 2.0];
+/// Time that a kernel runs at least, with the batch norms, casts and copies that belong to it: 5 to 7 µs at batch size 1
+/// on an H100.
+pub const MIN_KERNEL_MS: f64 = 0.005;
+/// Lowest share of the time in which kernels run, relative to the estimate. The highest is all of it.
+pub const MIN_BUSY: f64 = 0.6;
 /// Launches of a training step, relative to inference: forward, backward, and the optimiser.
 pub const TRAINING_LAUNCHES: f64 = 3.5;
 
@@ -21,8 +26,8 @@ pub struct Time {
     pub hi_ms: f64,
     /// Share of the value that each kernel takes.
     pub shares: Vec<f64>,
-    /// Time on the GPU alone, without waiting for the host.
-    pub gpu_ms: f64,
+    /// Share of the value in which kernels run.
+    pub busy_share: f64,
     /// Whether launching the kernels takes longer than running them.
     pub is_launch_bound: bool,
     /// Distance to the nearest measured network, from 0 to the square root of 2.
@@ -44,16 +49,23 @@ pub fn time(run: &Run, kernels: &[Kernel], batch: f64) -> Option<Time> {
     }
     let position = position(&total, &run.costs_ms);
     let (correction, distance) = run.correction.at(&position);
-    let gpu_ms = batch * roofline_ms * correction.exp();
+    let launches_ms = run.costs_ms[LAUNCHES] * kernels.len() as f64 * correction.exp();
+    let kernels_ms = batch * roofline_ms * correction.exp() - launches_ms;
     let half_width = run.correction.half_width[0] + run.correction.half_width[1] * distance;
-    let host_ms = LAUNCH_MS * kernels.len() as f64 * launches(run.mode);
+    let n_launches = kernels.len() as f64 * launches(run.mode);
+    let host_ms = LAUNCH_MS * n_launches;
+    // The fitted part of the launches is a wait of the GPU at measured batches, whose kernels run much longer than their
+    // launches take. Where the host limits the speed, its own time has this part.
+    let waiting_share = (kernels_ms / host_ms - 1.0).clamp(0.0, 1.0);
+    let gpu_ms = kernels_ms + waiting_share * launches_ms;
     let value_ms = gpu_ms.max(host_ms);
+    let busy_ms = kernels_ms + MIN_KERNEL_MS * n_launches;
     Some(Time {
         value_ms,
         lo_ms: (gpu_ms * (-half_width).exp()).max(host_ms * LAUNCH_RANGE[0]),
         hi_ms: (gpu_ms * half_width.exp()).max(host_ms * LAUNCH_RANGE[1]),
         shares: parts.iter().map(|part| part / roofline_ms).collect(),
-        gpu_ms,
+        busy_share: (busy_ms / value_ms).clamp(0.0, 1.0),
         is_launch_bound: host_ms > gpu_ms,
         distance,
     })

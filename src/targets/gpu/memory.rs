@@ -1,25 +1,33 @@
-//! Kernels → bytes of GPU memory, counted by rules of PyTorch. No measurements of the memory of these networks are
-//! published, so it is modelled, and the trainer compares the count with the bytes that PyTorch allocates for the
-//! tensors of a network.
+//! Kernels → bytes of GPU memory, counted by rules of PyTorch. `litecast-trainer fit-gpu --counted` compares the count
+//! with measurements on an H100.
 //!
 //! - Automatic mixed precision keeps weights in float32; products use a float16 copy, made once per forward pass.
-//!   Activations are float16, except those that normalisations and softmaxes write, which are float32.
+//!   Products write float16; normalisations and softmaxes write float32; any other kernel writes the wider type of its
+//!   operands, so that a sum with a float32 operand is float32. A product copies float32 operands to float16 first.
 //! - In float32 and in bfloat16, weights and activations have that type, and there are no copies.
-//! - Inference frees an activation after its last reader.
-//! - Training keeps what the backward pass reads: operands of products, inputs of normalisations and of activations
-//!   (for ReLU, its output suffices), and the input of a folded batch norm.
+//! - Inference keeps the inputs of the network, and frees an activation after its last reader. The result of a
+//!   normalisation stays until the next addition, because a module's caller holds its arguments until it returns.
+//! - On tensor cores, cuDNN convolves channels last, and copies the input and the output to a workspace.
+//! - Training keeps what the backward pass reads: operands of products in the type of the product, inputs of
+//!   normalisations and of activations (for ReLU, its output suffices), the input of a folded batch norm, and the
+//!   indices of the largest values of a pool.
 //! - The optimiser keeps one (SGD with momentum) or two (Adam) values for each weight, beside the gradient.
 
 use super::kernels::{Function, Kernel, Kind};
 use super::specifications::ComputePrecision;
 
-/// CUDA context, loaded kernels and handles of cuBLAS and cuDNN, before any tensor: 0.4 to 0.8 GB with
-/// PyTorch 2 on Ampere and later.
-pub const BASE_BYTES: f64 = 0.6e9;
-/// Workspaces of cuBLAS and cuDNN, and the rounding of the caching allocator.
+/// CUDA context, loaded kernels and handles of cuBLAS and cuDNN, before any tensor: measured with PyTorch 2.11 on an
+/// H100.
+pub const BASE_BYTES: f64 = 0.8e9;
+/// Workspaces of cuBLAS, and the rounding of the caching allocator.
 pub const WORKSPACE_BYTES: f64 = 64e6;
-/// Share of activations that PyTorch's caching allocator holds beyond the tensors themselves.
-pub const FRAGMENTATION: f64 = 0.08;
+/// Share of activations that PyTorch's caching allocator holds beyond the tensors themselves, in inference, where
+/// blocks of different sizes follow each other, and in training. Medians on the H100.
+const FRAGMENTATION: [f64; 2] = [0.3, 0.08];
+/// Range of the memory of a process relative to the count, which contains 90 % of the measurements on the H100.
+pub const RANGE: [f64; 2] = [0.8, 1.5];
+/// Bytes of the index of a pool's largest value.
+const INDEX_BYTES: f64 = 8.0;
 
 /// Bytes of each value of a network.
 struct ValueBytes {
@@ -27,8 +35,9 @@ struct ValueBytes {
     weight: f64,
     /// Of a copy of the weights of products.
     weight_copy: f64,
-    activation: f64,
-    /// Of what normalisations and softmaxes write.
+    /// Of what products write.
+    product: f64,
+    /// Of the network's inputs and of what normalisations and softmaxes write.
     normalised: f64,
 }
 
@@ -37,14 +46,14 @@ impl ValueBytes {
         let uniform = |bytes: f64| Self {
             weight: bytes,
             weight_copy: 0.0,
-            activation: bytes,
+            product: bytes,
             normalised: bytes,
         };
         match precision {
             ComputePrecision::Amp => Self {
                 weight: 4.0,
                 weight_copy: 2.0,
-                activation: 2.0,
+                product: 2.0,
                 normalised: 4.0,
             },
             ComputePrecision::Bfloat16 => uniform(2.0),
@@ -95,11 +104,11 @@ impl Memory {
         precision: ComputePrecision,
     ) -> Self {
         let bytes = ValueBytes::of(precision);
-        let activations = batch * peak_bytes(kernels, bytes.activation, bytes.normalised);
+        let activations = batch * peak_bytes(kernels, precision);
         Self {
             weight_bytes: bytes.of_weights(kernels, parameters),
             state_bytes: 0.0,
-            activation_bytes: activations * (1.0 + FRAGMENTATION),
+            activation_bytes: activations * (1.0 + FRAGMENTATION[0]),
             workspace_bytes: WORKSPACE_BYTES,
             base_bytes: BASE_BYTES,
         }
@@ -123,106 +132,174 @@ impl Memory {
             .map(|kernel| kernel.outputs)
             .fold(0.0, f64::max);
         // The backward pass holds the gradients of an operator's output and input in addition to what was kept.
-        let kept = kept_bytes(kernels, bytes.activation, bytes.normalised);
-        let kept = batch * (kept + 2.0 * bytes.activation * largest);
+        let kept = kept_bytes(kernels, precision);
+        let kept = batch * (kept + 2.0 * bytes.product * largest);
         Self {
             weight_bytes: bytes.of_weights(kernels, parameters),
             state_bytes: bytes.weight * parameters * (1.0 + moments),
-            activation_bytes: kept * (1.0 + FRAGMENTATION),
+            activation_bytes: kept * (1.0 + FRAGMENTATION[1]),
             workspace_bytes: WORKSPACE_BYTES,
             base_bytes: BASE_BYTES,
         }
     }
 }
 
-/// Whether automatic mixed precision runs the kernel in float32.
-fn is_normalised(kernel: &Kernel) -> bool {
-    matches!(kernel.kind, Kind::Normalisation | Kind::Softmax)
-}
-
-/// In nearly every network, a convolution with a bias was a convolution followed by a batch norm, which keeps the
-/// result of the convolution in addition to its own.
-fn has_batch_norm(kernel: &Kernel) -> bool {
-    let is_convolution = matches!(
+fn is_convolution(kernel: &Kernel) -> bool {
+    matches!(
         kernel.kind,
         Kind::Convolution | Kind::Stem | Kind::Pointwise | Kind::Grouped | Kind::Depthwise
-    );
-    is_convolution && kernel.has_bias
+    )
 }
 
-/// Peak bytes of live activations for one input. An activation lives from the kernel that writes it to the last kernel
-/// that reads it. Its values have `bytes` each, or `normalised` each if a normalisation or softmax writes them.
-pub fn peak_bytes(kernels: &[Kernel], bytes: f64, normalised: f64) -> f64 {
-    let n_tensors = n_tensors(kernels);
-    let mut last_reader = vec![None; n_tensors];
-    for (kernel_idx, kernel) in kernels.iter().enumerate() {
-        for &source in &kernel.sources {
-            last_reader[source] = Some(kernel_idx);
-        }
+fn is_product(kernel: &Kernel) -> bool {
+    let is_product = matches!(
+        kernel.kind,
+        Kind::Dense | Kind::MatrixProduct | Kind::Attention | Kind::Recurrent
+    );
+    is_product || is_convolution(kernel)
+}
+
+/// In nearly every network, a convolution with a bias was a convolution followed by a batch norm, which writes a result
+/// in addition to that of the convolution.
+fn has_batch_norm(kernel: &Kernel) -> bool {
+    is_convolution(kernel) && kernel.has_bias
+}
+
+/// A tensor of one input of the network.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tensor {
+    elements: f64,
+    bytes_per_value: f64,
+    is_written: bool,
+    /// Index of the last kernel that reads it; the inputs of the network have none.
+    last_reader: Option<usize>,
+}
+
+impl Tensor {
+    fn bytes(&self) -> f64 {
+        self.elements * self.bytes_per_value
     }
-    let mut bytes_of = vec![0.0; n_tensors];
-    let mut alive = 0.0;
-    let mut peak = 0.0f64;
-    for (kernel_idx, kernel) in kernels.iter().enumerate() {
-        let is_in_place = kernel.sources.first() == Some(&kernel.output);
-        if !is_in_place {
-            let written = kernel.outputs
-                * if is_normalised(kernel) {
-                    normalised
-                } else {
-                    bytes
-                };
-            bytes_of[kernel.output] = written;
-            alive += written;
-        }
-        // A folded batch norm writes its result in addition to that of the convolution.
-        let batch_norm = if has_batch_norm(kernel) {
-            kernel.outputs * bytes
+
+    /// Bytes of a copy in the type of products, which a product makes of a wider operand.
+    fn copy_bytes(&self, bytes: &ValueBytes) -> f64 {
+        if self.bytes_per_value > bytes.product {
+            self.elements * bytes.product
         } else {
             0.0
-        };
-        peak = peak.max(alive + batch_norm);
+        }
+    }
+}
+
+/// By index. Linear in kernels and their operands.
+fn tensors(kernels: &[Kernel], bytes: &ValueBytes) -> Vec<Tensor> {
+    let indices = kernels
+        .iter()
+        .flat_map(|kernel| kernel.sources.iter().chain([&kernel.output]));
+    let n_tensors = indices.max().map_or(0, |&largest| largest + 1);
+    let mut tensors = vec![Tensor::default(); n_tensors];
+    for (kernel_idx, kernel) in kernels.iter().enumerate() {
+        let mut widest = 0.0f64;
         for &source in &kernel.sources {
-            if last_reader[source] == Some(kernel_idx) {
-                alive -= std::mem::take(&mut bytes_of[source]);
+            let tensor = &mut tensors[source];
+            if tensor.is_written {
+                tensor.last_reader = Some(kernel_idx);
+            } else {
+                // An input of the network; its elements are known if the kernel reads nothing else.
+                tensor.bytes_per_value = bytes.normalised;
+                if let [_] = kernel.sources[..] {
+                    tensor.elements = kernel.inputs;
+                }
             }
+            widest = widest.max(tensor.bytes_per_value);
+        }
+        if kernel.sources.contains(&kernel.output) {
+            continue;
+        }
+        tensors[kernel.output] = Tensor {
+            elements: kernel.outputs,
+            bytes_per_value: match kernel.kind {
+                Kind::Normalisation | Kind::Softmax => bytes.normalised,
+                _ if is_product(kernel) || widest == 0.0 => bytes.product,
+                _ => widest,
+            },
+            is_written: true,
+            last_reader: None,
+        };
+    }
+    tensors
+}
+
+/// Peak bytes of live activations for one input, with the copies and workspaces of the kernel that runs.
+pub fn peak_bytes(kernels: &[Kernel], precision: ComputePrecision) -> f64 {
+    let bytes = ValueBytes::of(precision);
+    let tensors = tensors(kernels, &bytes);
+    let inputs = tensors.iter().filter(|tensor| !tensor.is_written);
+    let mut alive: f64 = inputs.map(Tensor::bytes).sum();
+    let mut live: Vec<f64> = tensors.iter().map(Tensor::bytes).collect();
+    let mut peak = 0.0f64;
+    let mut argument: Option<usize> = None;
+    for (kernel_idx, kernel) in kernels.iter().enumerate() {
+        if !kernel.sources.contains(&kernel.output) {
+            alive += tensors[kernel.output].bytes();
+        }
+        let mut beside = 0.0;
+        if is_product(kernel) {
+            let copies = kernel.sources.iter();
+            beside = copies
+                .map(|&source| tensors[source].copy_bytes(&bytes))
+                .sum();
+        }
+        if is_convolution(kernel) && kernel.kind != Kind::Depthwise {
+            beside += (kernel.inputs + kernel.outputs) * bytes.product;
+        }
+        if has_batch_norm(kernel) {
+            beside = beside.max(kernel.outputs * bytes.product);
+        }
+        let argument_bytes = argument
+            .filter(|&idx| tensors[idx].last_reader < Some(kernel_idx))
+            .map_or(0.0, |idx| tensors[idx].bytes());
+        peak = peak.max(alive + beside + argument_bytes);
+        for &source in &kernel.sources {
+            let is_last = tensors[source].last_reader == Some(kernel_idx);
+            if is_last && source != kernel.output {
+                alive -= std::mem::take(&mut live[source]);
+            }
+        }
+        match kernel.kind {
+            Kind::Normalisation => argument = Some(kernel.output),
+            Kind::Addition => argument = None,
+            _ => {}
         }
     }
     peak
 }
 
 /// Bytes of one input's activations that the backward pass reads, each tensor once.
-pub fn kept_bytes(kernels: &[Kernel], bytes: f64, normalised: f64) -> f64 {
-    let mut is_kept = vec![false; n_tensors(kernels)];
-    let mut elements = vec![None; is_kept.len()];
+pub fn kept_bytes(kernels: &[Kernel], precision: ComputePrecision) -> f64 {
+    let bytes = ValueBytes::of(precision);
+    let tensors = tensors(kernels, &bytes);
+    let mut is_kept = vec![false; tensors.len()];
     let mut kept = 0.0;
     for kernel in kernels {
-        let written = if is_normalised(kernel) {
-            normalised
-        } else {
-            bytes
-        };
-        if elements[kernel.output].is_none() {
-            elements[kernel.output] = Some(kernel.outputs * written);
-        }
         if has_batch_norm(kernel) {
-            kept += kernel.outputs * bytes;
+            kept += kernel.outputs * bytes.product;
         }
         let (reads, writes) = kept_operands(kernel);
-        if reads {
-            kernel
-                .sources
-                .iter()
-                .for_each(|&source| is_kept[source] = true);
+        for &source in kernel.sources.iter().filter(|_| reads) {
+            let copy = tensors[source].copy_bytes(&bytes);
+            if is_product(kernel) && copy > 0.0 {
+                kept += copy;
+            } else {
+                is_kept[source] = true;
+            }
         }
         is_kept[kernel.output] |= writes;
-        // The indices of the largest values, and the statistics of keys and queries, are small compared with these.
         if kernel.kind == Kind::Pool {
-            kept += kernel.outputs * bytes;
+            kept += kernel.outputs * INDEX_BYTES;
         }
     }
-    let tensors = is_kept.iter().zip(&elements).filter(|(kept, _)| **kept);
-    kept + tensors.filter_map(|(_, bytes)| *bytes).sum::<f64>()
+    let tensors = tensors.iter().zip(is_kept).filter(|(_, kept)| *kept);
+    kept + tensors.map(|(tensor, _)| tensor.bytes()).sum::<f64>()
 }
 
 /// Whether the backward pass reads the operands, and whether it reads the result.
@@ -253,11 +330,4 @@ fn kept_operands(kernel: &Kernel) -> (bool, bool) {
         | Kind::Gather
         | Kind::Other => (false, false),
     }
-}
-
-fn n_tensors(kernels: &[Kernel]) -> usize {
-    let indices = kernels
-        .iter()
-        .flat_map(|kernel| kernel.sources.iter().chain([&kernel.output]));
-    indices.max().map_or(0, |&largest| largest + 1)
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::bundle::{Bundle, Mode, Run};
-use super::estimate::{Time, is_far, time};
+use super::estimate::{MIN_BUSY, Time, is_far, time};
 use super::kernels::{Kernel, graph_batch, kernels};
-use super::memory::{Memory, Optimiser};
+use super::memory::{self, Memory, Optimiser};
 use super::mig::{self, HEADROOM, SLICED};
-use super::specifications::{GPUS, Gpu};
+use super::specifications::{BUSY_POWER, GPUS, Gpu, IDLE_POWER};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::graph::analysis::{Precision, precision};
 use crate::learned::manifest::Manifest;
@@ -33,14 +33,6 @@ pub fn targets(bundle: &Arc<Bundle>) -> Vec<Box<dyn Target>> {
     };
     GPUS.iter().filter(is_known).map(target).collect()
 }
-
-/// Range of the memory of a process relative to the counted tensors. The allocator adds a share that is not published.
-/// `docs/gpu.md` says what the count was compared with.
-const MEMORY_RANGE: [f64; 2] = [0.7, 1.5];
-/// Lowest, assumed and highest share of the board's power that a busy GPU takes. NVIDIA's power limit bounds it by 1.
-const BUSY_POWER: [f64; 3] = [0.45, 0.8, 1.0];
-/// Share of the board's power that an idle GPU takes.
-const IDLE_POWER: f64 = 0.1;
 
 impl Target for GpuTarget {
     fn id(&self) -> &str {
@@ -208,7 +200,7 @@ impl GpuTarget {
             memory.workspace_bytes / 1e9,
             memory.base_bytes / 1e9,
         );
-        let [lo, hi] = MEMORY_RANGE.map(|factor| bytes * factor);
+        let [lo, hi] = memory::RANGE.map(|factor| bytes * factor);
         modelled(
             metric,
             [bytes.round(), lo.round(), hi.round()],
@@ -218,10 +210,8 @@ impl GpuTarget {
 
     /// Energy of one input, and the share of time in which multiprocessors work.
     fn power(&self, latency: &Time, batch: f64) -> Vec<MetricEstimate> {
-        let busy = (latency.gpu_ms / latency.value_ms).clamp(0.0, 1.0);
-        let watts =
-            |share: f64| self.gpu.board.board_watts * (IDLE_POWER + (share - IDLE_POWER) * busy);
-        let [lo, value, hi] = BUSY_POWER.map(watts);
+        let busy = latency.busy_share;
+        let [lo, value, hi] = self.gpu.board.watts(busy);
         let energies = [
             value * latency.value_ms / batch,
             lo * latency.lo_ms / batch,
@@ -232,9 +222,9 @@ impl GpuTarget {
              do not; of one input",
             BUSY_POWER[1] * 100.0,
             self.gpu.board.board_watts,
-            IDLE_POWER * 100.0
+            IDLE_POWER[1] * 100.0
         );
-        let utilization = [busy * 100.0, busy * 60.0, 100.0];
+        let utilization = [busy * 100.0, busy * MIN_BUSY * 100.0, 100.0];
         let share = "share of the latency in which a kernel runs, by the roofline".to_owned();
         vec![
             modelled(Metric::Energy, energies, words),

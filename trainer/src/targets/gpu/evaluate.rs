@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
 use super::graphs::Network;
-use super::measured::{Measured, Table, family};
+use super::measured::{Measured, family};
 use super::{kriging, roofline};
 
 pub const N_FOLDS: usize = 10;
@@ -31,20 +31,23 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub fn new(table: &Table, row: &Measured, network: &Network) -> Self {
+    pub fn new(row: &Measured, network: &Network) -> Self {
         let kernels = &network.kernels;
-        let mut amounts = summed(kernels, row.batch);
-        if table.is_compiled {
-            amounts[PRIOR_MS.0] = 0.0;
-        }
         let sum = |of: fn(&Kernel) -> f64| kernels.iter().map(of).sum();
         Self {
             model: row.model.clone(),
             family: family(&row.model).to_owned(),
-            amounts,
+            amounts: summed(kernels, row.batch),
             time_ms: row.ms_per_input,
             sizes: [sum(|k| k.macs), sum(|k| k.outputs), network.parameters],
         }
+    }
+
+    /// Of a table whose kernels `torch.compile` wrote.
+    pub fn compiled(row: &Measured, network: &Network) -> Self {
+        let mut sample = Self::new(row, network);
+        sample.amounts[PRIOR_MS.0] = 0.0;
+        sample
     }
 }
 
@@ -137,8 +140,27 @@ pub struct LeftOut {
     pub folds: Vec<usize>,
 }
 
+impl LeftOut {
+    /// By sample, log(measured time / estimate) and the distance.
+    pub fn pairs(&self, samples: &[Sample]) -> Vec<(f64, f64)> {
+        let pair = |(sample, estimate): (&Sample, &Estimate)| {
+            ((sample.time_ms / estimate.time_ms).ln(), estimate.distance)
+        };
+        samples.iter().zip(&self.estimates).map(pair).collect()
+    }
+}
+
 /// `folds` is a result of [`folds`].
 pub fn left_out(samples: &[Sample], folds: Vec<usize>, variances: [f64; 2]) -> LeftOut {
+    left_out_by(samples, folds, |others, _| Fit::of(others, variances))
+}
+
+/// `fit` takes the samples of the other folds and those of the fold that is left out.
+pub fn left_out_by(
+    samples: &[Sample],
+    folds: Vec<usize>,
+    fit: impl Fn(&[&Sample], &[&Sample]) -> Fit,
+) -> LeftOut {
     let none = Estimate {
         roofline_ms: 0.0,
         time_ms: 0.0,
@@ -147,9 +169,13 @@ pub fn left_out(samples: &[Sample], folds: Vec<usize>, variances: [f64; 2]) -> L
     let mut estimates = vec![none; samples.len()];
     let mut regression_ms = vec![0.0; samples.len()];
     for fold in 0..n_folds(&folds) {
-        let others = samples.iter().zip(&folds).filter(|(_, of)| **of != fold);
-        let others: Vec<&Sample> = others.map(|(sample, _)| sample).collect();
-        let fit = Fit::of(&others, variances);
+        let of_folds = |inside: bool| -> Vec<&Sample> {
+            let rows = samples.iter().zip(&folds);
+            let rows = rows.filter(|(_, of)| (**of == fold) == inside);
+            rows.map(|(sample, _)| sample).collect()
+        };
+        let others = of_folds(false);
+        let fit = fit(&others, &of_folds(true));
         let regression = regression(&others);
         for (idx, sample) in samples
             .iter()
@@ -261,11 +287,7 @@ pub fn covering(mut sizes: Vec<f64>) -> f64 {
 
 /// Errors of estimates, and the share of them inside intervals that were fitted to the errors of the other folds.
 pub fn errors(samples: &[Sample], left_out: &LeftOut) -> Errors {
-    let rows: Vec<(f64, f64)> = samples
-        .iter()
-        .zip(&left_out.estimates)
-        .map(|(sample, estimate)| ((sample.time_ms / estimate.time_ms).ln(), estimate.distance))
-        .collect();
+    let rows = left_out.pairs(samples);
     let mut n_held = 0;
     for fold in 0..n_folds(&left_out.folds) {
         let of = |inside: bool| {

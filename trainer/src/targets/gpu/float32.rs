@@ -89,7 +89,7 @@ fn of_kernels(target: &str, rows: &[single_kernels::Row], of_3090: &Run) -> Resu
         let used: Vec<_> = used.map(|(_, row)| row).collect();
         let amounts: Vec<&Amounts> = used.iter().map(|row| &row.amounts).collect();
         let times: Vec<f64> = used.iter().map(|row| row.time_ms).collect();
-        roofline::fit_near(&amounts, &times, &near_ms)
+        roofline::fit_near(&amounts, &times, &near_ms, roofline::RIDGE)
     };
     let (mut left_out, mut scaled) = (Pairs::new(), Pairs::new());
     for fold in 0..N_FOLDS {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
+use litecast::targets::gpu::bundle::Mode;
 
 /// One table of the timm project: many networks on one GPU with one version of PyTorch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +16,15 @@ pub struct Table {
     pub is_training: bool,
     /// By `torch.compile`, which writes kernels of its own.
     pub is_compiled: bool,
+}
+
+impl Table {
+    pub fn mode(&self) -> Mode {
+        match self.is_training {
+            true => Mode::Training,
+            false => Mode::Inference,
+        }
+    }
 }
 
 /// The tables to which targets are fitted.

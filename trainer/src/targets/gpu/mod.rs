@@ -7,10 +7,11 @@ mod evaluate;
 mod float32;
 mod forms;
 mod graphs;
+mod h100;
 mod kriging;
 pub mod learned;
 mod measured;
-mod memory;
+mod modelled;
 mod nas_bench_201;
 mod roofline;
 mod single_kernels;
@@ -27,7 +28,7 @@ use litecast::targets::gpu::costs::{NAMES, PRIOR_MS};
 use litecast::targets::gpu::specifications::Gpu;
 
 use self::evaluate::{
-    Fit, Sample, Split, chosen_variances, errors, folds, half_width, left_out, summary,
+    Fit, LeftOut, Sample, Split, chosen_variances, errors, folds, half_width, left_out, summary,
 };
 use self::graphs::Networks;
 use self::measured::{Measured, TABLES, Table};
@@ -39,15 +40,18 @@ pub struct FitGpuArgs {
     /// Folder of published measurements.
     #[arg(long, default_value = "../shared/data/gpu")]
     pub measured: PathBuf,
+    /// Measurements of the H100 that `measure_gpu.py` wrote.
+    #[arg(long, default_value = "trainer/data/gpu/h100.csv")]
+    pub h100: PathBuf,
     /// Graphs that `export_timm.py` wrote. Give it again for several files.
     #[arg(long, required = true)]
     pub graphs: Vec<PathBuf>,
     /// File for the constants.
     #[arg(long, default_value = "bundle/gpu.json")]
     pub out: PathBuf,
-    /// Compare counted memory with this table of `pytorch_memory.py`, and fit nothing.
-    #[arg(long, value_name = "TABLE")]
-    pub memory: Option<PathBuf>,
+    /// Compare modelled memory, power and launches with the measurements of the H100, and fit nothing.
+    #[arg(long)]
+    pub modelled: bool,
     /// Compare the kernels of this folder's `timm_NAME.onnx` with those of the graphs, and fit nothing.
     #[arg(long, value_name = "FOLDER")]
     pub onnx: Option<PathBuf>,
@@ -62,8 +66,9 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
     for path in &args.graphs {
         networks.extend(graphs::read(path, "timm")?);
     }
-    if let Some(table) = &args.memory {
-        return memory::compare(table, &networks);
+    if args.modelled {
+        let bundle = Bundle::parse(&fs::read(&args.out)?)?;
+        return modelled::compare(&h100::read(&args.h100)?, &networks, &bundle);
     }
     if let Some(folder) = &args.onnx {
         let bundle = Bundle::parse(&fs::read(&args.out)?)?;
@@ -82,14 +87,26 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
     let mut fitted = Vec::new();
     for table in &TABLES {
         let rows = measured::read(&args.measured, table)?;
-        let samples = samples(table, &rows, &networks);
+        let samples = samples(&rows, &networks, table.is_compiled);
         let variances = chosen_variances(&samples);
         runs.push(fit_table(table, &rows, &samples, args.seeds, variances)?);
         fitted.push((table, samples, variances));
     }
+    let rows = h100::read(&args.h100)?;
+    let mut of_h100 = Vec::new();
+    for mode in [Mode::Inference, Mode::Training] {
+        let is_source = |table: &Table| table.target == "rtx-3090" && table.mode() == mode;
+        let source = fitted.iter().find(|(table, ..)| is_source(table));
+        let (_, source, variances) = source.context("expected a table of the RTX 3090")?;
+        let measured = h100::measured(&rows, mode);
+        let samples = samples(&measured, &networks, false);
+        let source = (source.as_slice(), *variances);
+        runs.push(h100::run(&measured, &samples, mode, source, args.seeds)?);
+        of_h100.push(samples);
+    }
     let measurements = accel_nasbench::measurements(&args.measured)?;
     accel_nasbench::compare(&measurements, &runs)?;
-    let a100 = scaled_to_a100(&fitted, &runs[0], &measurements)?;
+    let a100 = scaled_to_a100(&fitted, &of_h100[0], &runs[0], &measurements)?;
     runs.push(a100);
     runs.extend(float32::runs(&args.measured, &runs[0])?);
     let bundle = Bundle {
@@ -101,23 +118,28 @@ pub fn run(args: &FitGpuArgs) -> Result<()> {
 }
 
 /// Measured networks that have a graph.
-fn samples(table: &Table, rows: &[Measured], networks: &Networks) -> Vec<Sample> {
+fn samples(rows: &[Measured], networks: &Networks, is_compiled: bool) -> Vec<Sample> {
+    let sample = match is_compiled {
+        true => Sample::compiled,
+        false => Sample::new,
+    };
     let network = |row: &Measured| networks.get(&(row.model.clone(), row.image_size));
     rows.iter()
-        .filter_map(|row| Some(Sample::new(table, row, network(row)?)))
+        .filter_map(|row| Some(sample(row, network(row)?)))
         .collect()
 }
 
 /// A table, its networks that have a graph, and the variances of their kriging.
 type Fitted = (&'static Table, Vec<Sample>, [f64; 2]);
 
-/// GPUs other than the RTX 3090 that ran the same software on many kinds of networks.
+/// GPUs other than the RTX 3090 on which the timm project measured many kinds of networks by the same software.
 const CHECKED_BY_TRANSFER: [&str; 3] = ["rtx-4090", "rtx-5090", "rtx-pro-6000-max-q"];
 
 /// The A100's constants: the scaled constants of the RTX 3090. Prints the errors of constants that are scaled in the
 /// same way to the other GPUs; these are stated as the A100's errors, and its interval follows from them.
 fn scaled_to_a100(
     fitted: &[Fitted],
+    of_h100: &[Sample],
     of_3090: &Run,
     measurements: &accel_nasbench::Measurements,
 ) -> Result<Run> {
@@ -126,27 +148,20 @@ fn scaled_to_a100(
     let from = gpu(&of_3090.target)?;
     let others = fitted
         .iter()
-        .filter(|(table, ..)| CHECKED_BY_TRANSFER.contains(&table.target));
+        .filter(|(table, ..)| CHECKED_BY_TRANSFER.contains(&table.target))
+        .map(|(table, samples, _)| (table.target, samples.as_slice()));
     let mut by_gpu = Vec::new();
-    for (table, samples, _) in others {
-        let data_sheets = Factors::of_data_sheets(from, gpu(table.target)?);
-        by_gpu.push((
-            table,
-            transfer::check(source, samples, data_sheets, *variances),
-        ));
+    for (target, samples) in others.chain([(h100::TARGET, of_h100)]) {
+        let data_sheets = Factors::of_data_sheets(from, gpu(target)?);
+        let pairs = transfer::check(source, samples, data_sheets, *variances);
+        by_gpu.push((target, pairs));
     }
-    for (table, pairs) in &by_gpu {
-        let others = by_gpu
-            .iter()
-            .filter(|(other, _)| other.target != table.target);
-        let others: Vec<(f64, f64)> = others.flat_map(|(_, pairs)| pairs.clone()).collect();
-        print_transfer(
-            table.target,
-            pairs,
-            &evaluate::of_pairs(pairs, half_width(&others)),
-        );
+    for (target, pairs) in &by_gpu {
+        let others = by_gpu.iter().filter(|(other, _)| other != target);
+        let others = widest(others.map(|(_, pairs)| pairs.as_slice()));
+        print_transfer(target, pairs, &evaluate::of_pairs(pairs, others));
     }
-    let pairs: Vec<(f64, f64)> = by_gpu.into_iter().flat_map(|(_, pairs)| pairs).collect();
+    let pairs: Vec<(f64, f64)> = by_gpu.iter().flat_map(|(_, pairs)| pairs.clone()).collect();
     let source = Source::of(&source.iter().collect::<Vec<_>>(), *variances);
     let measured = accel_nasbench::on_a100(measurements, of_3090);
     let data_sheets = Factors::of_data_sheets(from, gpu("a100-40gb")?);
@@ -154,7 +169,7 @@ fn scaled_to_a100(
     eprintln!("a100-40gb: {factors:.3?} of the RTX 3090's times, {data_sheets:.3?} by data sheets");
     let costs_ms = factors.scaled(&source.costs_ms);
     let mut correction = source.correction(&costs_ms);
-    correction.half_width = half_width(&pairs);
+    correction.half_width = widest(by_gpu.iter().map(|(_, pairs)| pairs.as_slice()));
     let errors = evaluate::of_pairs(&pairs, correction.half_width);
     Ok(Run {
         target: "a100-40gb".to_owned(),
@@ -172,6 +187,22 @@ fn scaled_to_a100(
         ),
         ..of_3090.clone()
     })
+}
+
+/// The half width of the GPU whose interval is the widest at its median distance, because an interval has to hold on each
+/// GPU by itself.
+fn widest<'p>(by_gpu: impl Iterator<Item = &'p [(f64, f64)]>) -> [f64; 2] {
+    let widths = by_gpu.map(|pairs| {
+        let mut distances: Vec<f64> = pairs.iter().map(|(_, distance)| *distance).collect();
+        distances.sort_by(f64::total_cmp);
+        let [fixed, by_distance] = half_width(pairs);
+        (
+            fixed + by_distance * distances[distances.len() / 2],
+            [fixed, by_distance],
+        )
+    });
+    let widest = widths.max_by(|a, b| a.0.total_cmp(&b.0));
+    widest.map_or([0.0; 2], |(_, width)| width)
 }
 
 fn print_transfer(target: &str, pairs: &[(f64, f64)], errors: &Errors) {
@@ -198,25 +229,23 @@ fn fit_table(
         "{}: expected graphs of its networks",
         table.file
     );
-    let mode = if table.is_training {
-        Mode::Training
-    } else {
-        Mode::Inference
-    };
+    let name = format!(
+        "{} {}, {}",
+        table.target,
+        words(table.mode()),
+        table.framework
+    );
+    let left_out_of = |folds| left_out(samples, folds, variances);
     let [random_errors, family_errors] = [Split::Models, Split::Families]
-        .map(|split| compare(table, samples, split, n_seeds, variances));
+        .map(|split| compare(&name, samples, split, n_seeds, left_out_of));
     let fit = Fit::of(&samples.iter().collect::<Vec<_>>(), variances);
     let mut costs_ms = fit.costs;
     if table.is_compiled {
         costs_ms[PRIOR_MS.0] = 0.0;
     }
     let mut correction = fit.correction;
-    let of_families = left_out(samples, folds(samples, Split::Families, 0), variances);
-    let pairs = samples.iter().zip(&of_families.estimates);
-    let pairs: Vec<(f64, f64)> = pairs
-        .map(|(sample, estimate)| ((sample.time_ms / estimate.time_ms).ln(), estimate.distance))
-        .collect();
-    correction.half_width = half_width(&pairs);
+    let of_families = left_out_of(folds(samples, Split::Families, 0));
+    correction.half_width = half_width(&of_families.pairs(samples));
     let mut batches: Vec<f64> = rows.iter().map(|row| row.batch).collect();
     batches.sort_by(f64::total_cmp);
     let families: BTreeSet<&str> = samples
@@ -225,7 +254,7 @@ fn fit_table(
         .collect();
     Ok(Run {
         target: table.target.to_owned(),
-        mode,
+        mode: table.mode(),
         framework: table.framework.to_owned(),
         laboratory: "the timm project".to_owned(),
         n_networks: samples.len(),
@@ -241,18 +270,25 @@ fn fit_table(
     })
 }
 
+fn words(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Inference => "inference",
+        Mode::Training => "training",
+    }
+}
+
 /// Errors of three methods on left-out networks as means over seeds. Returns the errors of the last method.
 fn compare(
-    table: &Table,
+    name: &str,
     samples: &[Sample],
     split: Split,
     n_seeds: u64,
-    variances: [f64; 2],
+    left_out_of: impl Fn(Vec<usize>) -> LeftOut,
 ) -> Errors {
     let mut by_method = [Errors::default(); 3];
     let mut by_family = BTreeMap::new();
     for seed in 0..n_seeds {
-        let left = left_out(samples, folds(samples, split, seed), variances);
+        let left = left_out_of(folds(samples, split, seed));
         for (sample, estimate) in samples.iter().zip(&left.estimates) {
             let ratio = (estimate.time_ms / sample.time_ms).ln();
             let of = by_family
@@ -279,11 +315,6 @@ fn compare(
         .collect();
     let is_of_families = split == Split::Families;
     let split = split.words();
-    let run = if table.is_training {
-        "training"
-    } else {
-        "inference"
-    };
     let methods = ["log-linear regression", "roofline", "roofline and kriging"];
     for (method, errors) in methods.iter().zip(&by_method) {
         let coverage = match errors.coverage_percent {
@@ -291,9 +322,7 @@ fn compare(
             percent => format!("{percent:.1} %"),
         };
         println!(
-            "| {} {run}, {} | {} ({}) | {split} | {method} | {:.2} | {:.2} | {:.1} | {coverage} |",
-            table.target,
-            table.framework,
+            "| {name} | {} ({}) | {split} | {method} | {:.2} | {:.2} | {:.1} | {coverage} |",
             samples.len(),
             families.len(),
             errors.mean_percent,
@@ -302,7 +331,7 @@ fn compare(
         );
     }
     if is_of_families {
-        print_worst(table, &by_family);
+        print_worst(name, &by_family);
     }
     by_method[2]
 }
@@ -313,7 +342,7 @@ const N_WORST: usize = 12;
 /// Errors in percent and logarithms of estimate over measurement, by family.
 type ByFamily<'s> = BTreeMap<&'s str, Vec<(f64, f64)>>;
 
-fn print_worst(table: &Table, by_family: &ByFamily) {
+fn print_worst(name: &str, by_family: &ByFamily) {
     let n: usize = by_family.values().map(Vec::len).sum();
     let mut sums: Vec<(f64, &str, usize, f64)> = by_family
         .iter()
@@ -324,7 +353,7 @@ fn print_worst(table: &Table, by_family: &ByFamily) {
         })
         .collect();
     sums.sort_by(|a, b| b.0.total_cmp(&a.0));
-    eprintln!("{}: families that add most to the mean", table.file);
+    eprintln!("{name}: families that add most to the mean");
     for (sum, family, n_errors, signed) in sums.iter().take(N_WORST) {
         eprintln!(
             "  {family}: {:.2} of the mean's percent, {:.1} % on average, estimates {:+.0} %",

@@ -10,7 +10,7 @@ const SMALL_ERROR: f64 = 0.03;
 /// Strength of the penalty that draws costs towards 0, as a share of the measurements. It prevents a cost that few
 /// networks have from explaining other properties that these networks share. Chosen among 0.0003, 0.001 and 0.003 by
 /// left-out families, with folds that no stated error uses.
-const RIDGE: f64 = 3e-3;
+pub const RIDGE: f64 = 3e-3;
 /// Strength of the penalty of the cost of [`PRIOR_MS`], so large that the fit does not change it.
 const PRIOR_STRENGTH: f64 = 1e6;
 /// Rounds of coordinate descent. The problem is convex; changes are below 1e-9 long before the last round.
@@ -22,11 +22,12 @@ pub fn fit(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
     let mut near = [0.0; N_COSTS];
     let (idx, cost_ms) = PRIOR_MS;
     near[idx] = cost_ms;
-    fit_near(amounts, times_ms, &near)
+    fit_near(amounts, times_ms, &near, RIDGE)
 }
 
-/// Like [`fit`], but drawn towards the costs `near_ms` instead of 0; a cost that no measurement has keeps that value.
-pub fn fit_near(amounts: &[&Amounts], times_ms: &[f64], near_ms: &Amounts) -> Amounts {
+/// Like [`fit`], but drawn with the strength `ridge` towards the costs `near_ms` instead of 0; a cost that no
+/// measurement has keeps that value.
+pub fn fit_near(amounts: &[&Amounts], times_ms: &[f64], near_ms: &Amounts, ridge: f64) -> Amounts {
     let scales = scales(amounts, times_ms);
     let rows: Vec<Vec<f64>> = amounts
         .iter()
@@ -46,7 +47,7 @@ pub fn fit_near(amounts: &[&Amounts], times_ms: &[f64], near_ms: &Amounts) -> Am
     let mut weights = vec![1.0; rows.len()];
     let mut solution = vec![0.0; N_COSTS];
     for _ in 0..N_REWEIGHTINGS {
-        solution = solve(&rows, &weights, &prior, solution);
+        solution = solve(&rows, &weights, &prior, ridge, solution);
         for (row, weight) in rows.iter().zip(&mut weights) {
             let error = (dot(row, &solution) - 1.0).abs();
             *weight = 1.0 / error.max(SMALL_ERROR);
@@ -82,7 +83,13 @@ fn scales(amounts: &[&Amounts], times_ms: &[f64]) -> Amounts {
 }
 
 /// Non-negative least squares of `rows · x = 1` by coordinate descent.
-fn solve(rows: &[Vec<f64>], weights: &[f64], prior: &[f64], mut x: Vec<f64>) -> Vec<f64> {
+fn solve(
+    rows: &[Vec<f64>],
+    weights: &[f64],
+    prior: &[f64],
+    ridge: f64,
+    mut x: Vec<f64>,
+) -> Vec<f64> {
     let n = x.len();
     let mut gram = vec![vec![0.0; n]; n];
     let mut target = vec![0.0; n];
@@ -100,7 +107,7 @@ fn solve(rows: &[Vec<f64>], weights: &[f64], prior: &[f64], mut x: Vec<f64>) -> 
             }
         }
     }
-    let ridge = RIDGE * rows.len() as f64;
+    let ridge = ridge * rows.len() as f64;
     for (idx, row) in gram.iter_mut().enumerate() {
         let strength = if idx == PRIOR_MS.0 {
             PRIOR_STRENGTH

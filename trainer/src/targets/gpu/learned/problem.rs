@@ -76,7 +76,7 @@ impl<'n> Problem<'n> {
         let samples = [0, 1].map(|output| {
             let sample = |(idx, case): (usize, &Case)| {
                 let row = case.measured[output].as_ref()?;
-                Some((idx, Sample::new(&TABLES[output], row, case.network)))
+                Some((idx, Sample::new(row, case.network)))
             };
             cases.iter().enumerate().filter_map(sample).collect()
         });

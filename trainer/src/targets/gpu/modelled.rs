@@ -1,0 +1,112 @@
+//! Compares what is modelled and not fitted — memory, power, and the times of small batches — with the measurements of the
+//! H100.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use litecast::targets::gpu::bundle::{Bundle, Mode, Run};
+use litecast::targets::gpu::estimate::{MIN_BUSY, time};
+use litecast::targets::gpu::memory::{BASE_BYTES, Memory, Optimiser, RANGE};
+use litecast::targets::gpu::specifications::{Board, ComputePrecision, Gpu};
+
+use super::graphs::{Network, Networks};
+use super::h100::{Row, TARGET};
+use super::words;
+
+/// The sweeps over batch sizes end here; larger batches keep the GPU busy.
+const MAX_SMALL_BATCH: f64 = 32.0;
+
+/// Ratios of measured values to modelled ones, and whether the measured value is in the interval.
+#[derive(Default)]
+struct Ratios(BTreeMap<String, Vec<(f64, bool)>>);
+
+impl Ratios {
+    /// `interval` is lowest, value, highest.
+    fn add(&mut self, what: String, measured: f64, [lo, value, hi]: [f64; 3]) {
+        let of = self.0.entry(what).or_default();
+        of.push((measured / value, (lo..=hi).contains(&measured)));
+    }
+}
+
+/// Prints the ratios as Markdown.
+pub fn compare(rows: &[Row], networks: &Networks, bundle: &Bundle) -> Result<()> {
+    let board = &Gpu::by_id(TARGET).context("expected the GPU")?.board;
+    let run = bundle.run(TARGET, Mode::Inference);
+    let run = run.context("expected a run of the H100")?;
+    let mut ratios = Ratios::default();
+    for row in rows {
+        let Some(network) = networks.get(&(row.model.clone(), row.image_size)) else {
+            eprintln!("no graph of {} at {}", row.model, row.image_size);
+            continue;
+        };
+        let of = format!("{}, {}", words(row.mode()), row.precision);
+        let bytes = memory(row, network).total_bytes();
+        let interval = [RANGE[0] * bytes, bytes, RANGE[1] * bytes];
+        let measured = row.reserved_bytes + BASE_BYTES;
+        ratios.add(format!("memory, {of}"), measured, interval);
+        if row.batch > MAX_SMALL_BATCH {
+            let watts = row.energy_mj / row.ms;
+            ratios.add(format!("power, {of}"), watts, board.watts(1.0));
+        } else if row.kernel_ms.is_some() {
+            of_small_batch(row, network, run, board, &mut ratios)?;
+        }
+    }
+    println!(
+        "| measured over modelled | rows | 5th percentile | median | 95th | in the interval |"
+    );
+    println!("|---|---:|---:|---:|---:|---:|");
+    for (what, mut ratios) in ratios.0 {
+        ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let at = |share: f64| ratios[(share * (ratios.len() - 1) as f64).round() as usize].0;
+        let n_inside = ratios.iter().filter(|(_, is_inside)| *is_inside).count();
+        println!(
+            "| {what} | {} | {:.2} | {:.2} | {:.2} | {:.0} % |",
+            ratios.len(),
+            at(0.05),
+            at(0.5),
+            at(0.95),
+            100.0 * n_inside as f64 / ratios.len() as f64
+        );
+    }
+    Ok(())
+}
+
+fn memory(row: &Row, network: &Network) -> Memory {
+    let precision = match row.precision.as_str() {
+        "amp" => ComputePrecision::Amp,
+        "bfloat16" => ComputePrecision::Bfloat16,
+        _ => ComputePrecision::Float32,
+    };
+    let (kernels, parameters) = (&network.kernels, network.parameters);
+    match row.mode() {
+        Mode::Inference => Memory::inference(kernels, parameters, row.batch, precision),
+        Mode::Training => {
+            Memory::training(kernels, parameters, row.batch, Optimiser::Sgd, precision)
+        }
+    }
+}
+
+/// Of a profiled row. The fit used the network's largest batch alone.
+fn of_small_batch(
+    row: &Row,
+    network: &Network,
+    run: &Run,
+    board: &Board,
+    ratios: &mut Ratios,
+) -> Result<()> {
+    let of = format!("batch {}", row.batch);
+    let estimate = time(run, &network.kernels, row.batch).context("expected a time")?;
+    let interval = [estimate.lo_ms, estimate.value_ms, estimate.hi_ms];
+    ratios.add(format!("latency, {of}"), row.ms, interval);
+    let busy = estimate.busy_share;
+    let kernel_ms = row.kernel_ms.context("expected a profiled row")?;
+    let interval = [MIN_BUSY * busy, busy, 1.0];
+    ratios.add(
+        format!("SM utilization, {of}"),
+        kernel_ms / row.ms,
+        interval,
+    );
+    let watts = row.energy_mj / row.ms;
+    ratios.add(format!("power, {of}"), watts, board.watts(busy));
+    Ok(())
+}
