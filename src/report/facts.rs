@@ -86,7 +86,7 @@ pub(crate) fn tensors(graph: &Graph) -> Vec<TensorFacts> {
         bytes: tensor.byte_len(),
         constant: graph.is_constant(index),
         variable: tensor.is_variable,
-        quantization: tensor.quantization.as_ref().map(quantization_facts),
+        quantization: tensor.quantization.as_deref().map(quantization_facts),
     };
     graph
         .subgraph
