@@ -321,6 +321,8 @@ impl<'m> Facts<'m> {
         if !is_full {
             report::forget_parts(&mut results);
         }
+        let live_bytes = report::live_bytes(graph, analysis);
+        let live_bytes = live_bytes.as_deref();
         let fits = || boards::fits(graph, analysis, file.application).ok();
         Report {
             schema_version: REPORT_VERSION,
@@ -330,9 +332,9 @@ impl<'m> Facts<'m> {
             file: file.name.to_owned(),
             sha256: is_full.then(|| file.sha256_or_computed()),
             batch: file.batch.get(),
-            model: report::model_facts(model, graph, analysis),
+            model: report::model_facts(model, graph, analysis, live_bytes),
             results,
-            operators: if_full(detail, || report::operators(graph, analysis)),
+            operators: if_full(detail, || report::operators(graph, analysis, live_bytes)),
             tensors: if_full(detail, || report::tensors(graph)),
             edges: if_full(detail, || report::edges(graph)),
             fits: if_full(detail, fits),

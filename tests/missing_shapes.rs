@@ -26,7 +26,7 @@ type Place = (usize, usize);
 fn written(model: &Model) -> BTreeMap<Place, String> {
     let mut written = BTreeMap::new();
     for (subgraph_idx, subgraph) in model.subgraphs.iter().enumerate() {
-        for operator in &subgraph.operators {
+        for operator in subgraph.operators.iter() {
             for &output in &operator.outputs {
                 let tensor = &subgraph.tensors[output];
                 let is_told = tensor.has_rank && !subgraph.inputs.contains(&output);
@@ -123,7 +123,7 @@ fn computed_shapes_are_those_that_files_store() {
         }
         let mut erased = stored.clone();
         for (subgraph_idx, subgraph) in stored.subgraphs.iter().enumerate() {
-            for operator in &subgraph.operators {
+            for operator in subgraph.operators.iter() {
                 let places = operator
                     .outputs
                     .iter()
@@ -187,7 +187,7 @@ fn compare_with_litert(compared: &mut Compared, litert: &Value) {
     }
     fill(&mut erased);
     for (subgraph_idx, subgraph) in erased.subgraphs.iter().enumerate().take(1) {
-        for operator in &subgraph.operators {
+        for operator in subgraph.operators.iter() {
             for &output in &operator.outputs {
                 let place = (subgraph_idx, output);
                 let Some(expected) = shapes.get(&output.to_string()) else {
@@ -247,7 +247,7 @@ fn sizes_of_inputs_lead_to_the_shapes_of_litert() {
         }
         set_input_sizes(&mut model, &sizes).unwrap();
         fill(&mut model);
-        for operator in &model.subgraphs[0].operators {
+        for operator in model.subgraphs[0].operators.iter() {
             for &output in &operator.outputs {
                 let expected = shapes.get(&output.to_string());
                 let Some(expected) = expected else { continue };

@@ -49,6 +49,7 @@ pub fn run(args: &BoardsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let width = terminal::width();
     request.each_json(&inputs::expand(&args.files)?, |file, json| {
         let name = file.to_string_lossy();
+        let json = json.map(|parts| parts.concat());
         let printed = match args.json {
             true => json.map(|json| json + "\n"),
             false => json.and_then(|json| Ok(text(&name, &placed(&json)?, width))),

@@ -20,10 +20,13 @@ pub enum Message {
     /// The worker starts this many files.
     Begin(usize),
     /// The next file's report, or another requested result, as JSON.
-    Report(String),
+    Report(Text),
     /// Why the next file has none.
     Failure(Failure),
 }
+
+/// A text in the parts in which it came: joined, a large one would be copied several times while it grows.
+pub type Text = Vec<String>;
 
 /// What a part of the stream between the processes is.
 mod tag {
@@ -47,7 +50,8 @@ fn write_part(to: &mut impl Write, tag: u8, bytes: &[u8]) -> io::Result<()> {
     to.write_all(bytes)
 }
 
-/// Writes text of a report, as many parts as there are calls.
+/// Writes text of a report, as many parts as there are calls. Each is text, because nothing divides what the serializer
+/// writes at once.
 struct TextWriter<'w, W>(&'w mut W);
 
 impl<W: Write> Write for TextWriter<'_, W> {
@@ -89,7 +93,9 @@ impl Message {
         match self {
             Self::Begin(n) => write_part(to, tag::BEGIN, n.to_string().as_bytes())?,
             Self::Report(text) => {
-                write_part(to, tag::TEXT, text.as_bytes())?;
+                for part in text {
+                    write_part(to, tag::TEXT, part.as_bytes())?;
+                }
                 write_part(to, tag::REPORT, &[])?;
             }
             Self::Failure(failure) => {
@@ -100,26 +106,19 @@ impl Message {
     }
 
     fn read(from: &mut impl Read) -> Option<Self> {
-        let mut text = Vec::new();
+        let mut text = Text::new();
         loop {
             let mut head = [0; 5];
             from.read_exact(&mut head).ok()?;
             let [tag, length @ ..] = head;
-            let start = match tag {
-                tag::TEXT => text.len(),
-                _ => 0,
-            };
-            if tag != tag::REPORT {
-                text.resize(start + u32::from_le_bytes(length) as usize, 0);
-                from.read_exact(&mut text[start..]).ok()?;
-            }
+            let mut part = vec![0; u32::from_le_bytes(length) as usize];
+            from.read_exact(&mut part).ok()?;
+            let part = String::from_utf8(part).ok()?;
             match tag {
-                tag::TEXT => {}
-                tag::BEGIN => {
-                    return Some(Self::Begin(std::str::from_utf8(&text).ok()?.parse().ok()?));
-                }
-                tag::REPORT => return Some(Self::Report(String::from_utf8(text).ok()?)),
-                _ => return Some(Self::Failure(serde_json::from_slice(&text).ok()?)),
+                tag::TEXT => text.push(part),
+                tag::BEGIN => return Some(Self::Begin(part.parse().ok()?)),
+                tag::REPORT => return Some(Self::Report(text)),
+                _ => return Some(Self::Failure(serde_json::from_str(&part).ok()?)),
             }
         }
     }
@@ -137,7 +136,7 @@ pub fn run(
     files: &[PathBuf],
     arguments: &[String],
     time_limit: Duration,
-    hand_out: impl FnMut(&Path, Result<String, Failure>) -> io::Result<()>,
+    hand_out: impl FnMut(&Path, Result<Text, Failure>) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut queue = Queue {
         pending: files,
@@ -172,7 +171,7 @@ struct Queue<'f, H> {
     hand_out: H,
 }
 
-impl<H: FnMut(&Path, Result<String, Failure>) -> io::Result<()>> Queue<'_, H> {
+impl<H: FnMut(&Path, Result<Text, Failure>) -> io::Result<()>> Queue<'_, H> {
     /// Hands out results of a worker until it ends or takes too long. Returns the number of files that it began with
     /// and did not finish, and the failure if it took too long.
     fn take_results(
@@ -207,7 +206,7 @@ impl<H: FnMut(&Path, Result<String, Failure>) -> io::Result<()>> Queue<'_, H> {
     }
 
     /// Hands out the result of the first pending file, if there is one.
-    fn finish(&mut self, result: Result<String, Failure>) -> io::Result<()> {
+    fn finish(&mut self, result: Result<Text, Failure>) -> io::Result<()> {
         if let Some((file, rest)) = self.pending.split_first() {
             (self.hand_out)(file, result)?;
             self.pending = rest;
@@ -284,7 +283,7 @@ mod tests {
     fn messages_are_read_as_they_were_written() {
         let messages = [
             Message::Begin(64),
-            Message::Report("ä\n".into()),
+            Message::Report(vec!["ä".into(), "\n".into()]),
             Message::Failure(Failure::new("batch", "ö")),
         ];
         let mut bytes = Vec::new();

@@ -24,14 +24,17 @@ pub fn reports(
     if format.json {
         request.each_json(files, |file, json| {
             let file = file.to_string_lossy();
-            let line = match json {
-                Ok(json) => json + "\n",
+            match json {
+                Ok(json) => {
+                    json.into_iter().try_for_each(terminal::print_json)?;
+                    terminal::print_json("\n".into())?;
+                }
                 Err(failure) => {
                     fail(&file, &failure);
-                    source::failed_line(&file, failure)?
+                    terminal::print_json(source::failed_line(&file, failure)?)?;
                 }
-            };
-            terminal::print_json(line)
+            }
+            Ok(())
         })?;
         return Ok(code);
     }

@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::args::{ReadArgs, Tell};
 use super::choice::TargetArgs;
 use super::document::Document;
-use super::isolation;
+use super::isolation::{self, Text};
 use litecast::report::Failure;
 
 /// The request to a worker.
@@ -45,7 +45,7 @@ impl Request<'_> {
     pub fn each_json(
         &self,
         files: &[PathBuf],
-        mut hand_out: impl FnMut(&Path, Result<String, Failure>) -> io::Result<()>,
+        mut hand_out: impl FnMut(&Path, Result<Text, Failure>) -> io::Result<()>,
     ) -> Result<(), Box<dyn Error>> {
         self.targets.chosen()?;
         let time_limit = Duration::from_secs(self.read.time_limit);
@@ -66,7 +66,7 @@ impl Request<'_> {
         mut hand_out: impl FnMut(&Path, Result<Document, Failure>) -> io::Result<()>,
     ) -> Result<(), Box<dyn Error>> {
         self.each_json(files, |file, json| {
-            hand_out(file, json.and_then(|json| Document::parse(&json)))
+            hand_out(file, json.and_then(|json| Document::parse(&json.concat())))
         })
     }
 }

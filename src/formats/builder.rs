@@ -29,6 +29,15 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// For this many operators, with as many results.
+    pub fn with_capacity(n_operators: usize) -> Self {
+        Self {
+            tensors: Vec::with_capacity(n_operators),
+            operators: Vec::with_capacity(n_operators),
+            ..Self::new()
+        }
+    }
+
     /// Adds an activation. Returns its index.
     pub fn tensor(&mut self, name: &str, tensor_type: TensorType, shape: Vec<i32>) -> usize {
         let tensor_idx = self.tensors.len();
@@ -131,7 +140,7 @@ impl<'a> Builder<'a> {
             subgraphs: vec![Subgraph {
                 name,
                 tensors: self.tensors,
-                operators: self.operators,
+                operators: Arc::new(self.operators),
                 inputs,
                 outputs,
             }],
@@ -170,13 +179,18 @@ pub fn resize(buffers: &mut [Buffer], tensor: &Tensor) {
     }
 }
 
+/// Number of different [`quantization`]s: the index counts modulo this.
+pub const N_QUANTIZATIONS: usize = 4096;
+
 /// Quantisation of the tensor with this index; `None` for types without quantisation.
-pub fn quantization(tensor_type: TensorType, tensor_idx: usize) -> Option<Quantization> {
+pub fn quantization(tensor_type: TensorType, tensor_idx: usize) -> Option<Arc<Quantization>> {
     use TensorType::{Int4, Int8, Int16, UInt8};
-    let step = f32::from(u16::try_from(tensor_idx % 4096).unwrap_or(0));
-    matches!(tensor_type, Int4 | Int8 | Int16 | UInt8).then(|| Quantization {
-        scale: vec![SCALE * (1.0 + step / 65_536.0)],
-        zero_point: vec![0],
-        quantized_dimension: 0,
+    let step = f32::from(u16::try_from(tensor_idx % N_QUANTIZATIONS).unwrap_or(0));
+    matches!(tensor_type, Int4 | Int8 | Int16 | UInt8).then(|| {
+        Arc::new(Quantization {
+            scale: vec![SCALE * (1.0 + step / 65_536.0)],
+            zero_point: vec![0],
+            quantized_dimension: 0,
+        })
     })
 }

@@ -1,8 +1,12 @@
 //! A [`Model`] of floats → the same model as full-integer quantisation converts it: int8 activations, inputs and
 //! outputs, int8 weights, int32 biases. Estimates for integer-only hardware use it.
 
-use crate::formats::builder;
-use crate::formats::tflite::{BuiltinOptions, Format, MAIN_SUBGRAPH, Model, OpKind, TensorType};
+use std::sync::Arc;
+
+use crate::formats::builder::{self, N_QUANTIZATIONS};
+use crate::formats::tflite::{
+    BuiltinOptions, Format, MAIN_SUBGRAPH, Model, OpKind, Operator, TensorType,
+};
 
 /// Inputs with biases, which stay wider, by operator: one for each output channel.
 fn bias_input(kind: OpKind) -> Option<usize> {
@@ -40,7 +44,7 @@ pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
         .iter()
         .map(|tensor| quantised(tensor.tensor_type))
         .collect();
-    for operator in &subgraph.operators {
+    for operator in subgraph.operators.iter() {
         let bias =
             bias_input(operator.code.kind).and_then(|position| *operator.inputs.get(position)?);
         if let Some(of_type) = bias
@@ -50,23 +54,37 @@ pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
             *of_type = TensorType::Int32;
         }
     }
+    let mut known = vec![None; N_QUANTIZATIONS];
     for (tensor_idx, (tensor, of_type)) in subgraph.tensors.iter_mut().zip(types).enumerate() {
         if of_type != tensor.tensor_type {
             tensor.tensor_type = of_type;
-            tensor.quantization = builder::quantization(of_type, tensor_idx);
+            tensor.quantization = match of_type {
+                TensorType::Int8 => known[tensor_idx % N_QUANTIZATIONS]
+                    .get_or_insert_with(|| builder::quantization(of_type, tensor_idx))
+                    .clone(),
+                _ => None,
+            };
             builder::resize(&mut model.buffers, tensor);
         }
     }
-    for operator in &mut subgraph.operators {
-        if let BuiltinOptions::Cast {
-            in_data_type,
-            out_data_type,
-        } = &mut operator.options
-        {
-            (*in_data_type, *out_data_type) = (quantised(*in_data_type), quantised(*out_data_type));
+    let is_cast = |operator: &Operator| matches!(operator.options, BuiltinOptions::Cast { .. });
+    if subgraph.operators.iter().any(is_cast) {
+        for operator in Arc::make_mut(&mut subgraph.operators) {
+            quantise_cast(&mut operator.options);
         }
     }
     Some(model)
+}
+
+/// Other options name no types.
+fn quantise_cast(options: &mut BuiltinOptions) {
+    if let BuiltinOptions::Cast {
+        in_data_type,
+        out_data_type,
+    } = options
+    {
+        (*in_data_type, *out_data_type) = (quantised(*in_data_type), quantised(*out_data_type));
+    }
 }
 
 fn quantised(of_type: TensorType) -> TensorType {

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::formats::tflite::{Buffer, MAIN_SUBGRAPH, Model, OpKind, Quantization, TensorType};
 
@@ -48,7 +49,7 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
         return found("none of its results in float32");
     }
     let mut is_bias = vec![false; subgraph.tensors.len()];
-    for operator in &subgraph.operators {
+    for operator in subgraph.operators.iter() {
         let place = match operator.code.kind {
             OpKind::Conv2d | OpKind::DepthwiseConv2d | OpKind::FullyConnected => 2,
             OpKind::TransposeConv => 3,
@@ -83,11 +84,11 @@ pub fn quantise(model: &mut Model) -> Result<(), NotFloat> {
             (buffers.len() - 1, scale)
         });
         tensor.buffer_idx = buffer_idx;
-        tensor.quantization = Some(Quantization {
+        tensor.quantization = Some(Arc::new(Quantization {
             scale: vec![scale],
             zero_point: vec![0],
             quantized_dimension: 0,
-        });
+        }));
     }
     Ok(())
 }

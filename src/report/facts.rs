@@ -10,7 +10,13 @@ use crate::graph::analysis::memory_plan::{live_bytes_of, peak_node_idx};
 use crate::graph::analysis::{Analysis, precision};
 use crate::graph::{Graph, Node};
 
-pub(crate) fn model_facts(model: &Model, graph: &Graph, analysis: &Analysis) -> ModelFacts {
+/// `live_bytes` as of [`live_bytes`].
+pub(crate) fn model_facts(
+    model: &Model,
+    graph: &Graph,
+    analysis: &Analysis,
+    live_bytes: Option<&[u64]>,
+) -> ModelFacts {
     let plan = analysis.memory_plan.as_ref();
     ModelFacts {
         file_bytes: model.file_bytes,
@@ -25,7 +31,7 @@ pub(crate) fn model_facts(model: &Model, graph: &Graph, analysis: &Analysis) -> 
         parameters: analysis.totals.parameters,
         weight_bytes: analysis.totals.weight_bytes,
         arena_bytes: plan.map(|plan| plan.arena_bytes),
-        peak_operator: live_bytes(graph, analysis).and_then(|bytes| peak_node_idx(&bytes)),
+        peak_operator: live_bytes.and_then(peak_node_idx),
         inputs: graph.subgraph.inputs.clone(),
         outputs: graph.subgraph.outputs.clone(),
         signatures: model.signatures.iter().map(|s| s.key.clone()).collect(),
@@ -33,8 +39,8 @@ pub(crate) fn model_facts(model: &Model, graph: &Graph, analysis: &Analysis) -> 
     }
 }
 
-/// Of the plan, or of a graph that is too large for one.
-fn live_bytes<'a>(graph: &Graph, analysis: &'a Analysis) -> Option<Cow<'a, [u64]>> {
+/// Live bytes at each operator, of the plan or of a graph that is too large for one.
+pub(crate) fn live_bytes<'a>(graph: &Graph, analysis: &'a Analysis) -> Option<Cow<'a, [u64]>> {
     match &analysis.memory_plan {
         Some(plan) => Some(Cow::Borrowed(plan.live_bytes.as_slice())),
         None => live_bytes_of(graph).map(Cow::Owned),
@@ -49,8 +55,12 @@ fn subgraph_facts(subgraph: &crate::formats::tflite::Subgraph) -> SubgraphFacts 
     }
 }
 
-pub(crate) fn operators(graph: &Graph, analysis: &Analysis) -> Vec<OperatorFacts> {
-    let live_bytes = live_bytes(graph, analysis);
+/// `live_bytes` as of [`live_bytes`].
+pub(crate) fn operators(
+    graph: &Graph,
+    analysis: &Analysis,
+    live_bytes: Option<&[u64]>,
+) -> Vec<OperatorFacts> {
     let facts = |(index, node): (usize, &Node)| {
         let operator = node.operator;
         let cost = &analysis.costs[index];
@@ -69,7 +79,7 @@ pub(crate) fn operators(graph: &Graph, analysis: &Analysis) -> Vec<OperatorFacts
             weight_bytes: cost.weight_bytes,
             input_bytes: cost.input_bytes,
             output_bytes: cost.output_bytes,
-            live_bytes: live_bytes.as_ref().map(|bytes| bytes[index]),
+            live_bytes: live_bytes.map(|bytes| bytes[index]),
             attributes: operator.options.clone(),
         }
     };
@@ -86,7 +96,7 @@ pub(crate) fn tensors(graph: &Graph) -> Vec<TensorFacts> {
         bytes: tensor.byte_len(),
         constant: graph.is_constant(index),
         variable: tensor.is_variable,
-        quantization: tensor.quantization.as_ref().map(quantization_facts),
+        quantization: tensor.quantization.as_deref().map(quantization_facts),
     };
     graph
         .subgraph

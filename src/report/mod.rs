@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-pub(crate) use facts::{edges, model_facts, operators, sha256, tensors};
+pub(crate) use facts::{edges, live_bytes, model_facts, operators, sha256, tensors};
 pub(crate) use results::{Results, forget_parts, other_subgraphs, results};
 #[cfg(feature = "schema")]
 pub use schema::derived_schema;

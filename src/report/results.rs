@@ -109,6 +109,9 @@ impl Answer {
 /// Minimum number of operators from which targets that plan operators and other targets run in parallel. Below it, a
 /// thread costs as much as it saves.
 const MIN_PARALLEL_OPERATORS: usize = 4096;
+/// Maximum number of operators of a network for which they do: what they hold at once takes 40 to 60 MB more beyond it,
+/// and no network of use has so many.
+const MAX_PARALLEL_OPERATORS: usize = 1 << 17;
 
 fn answers<'n>(
     network: &Network<'n>,
@@ -124,7 +127,8 @@ fn answers<'n>(
         targets.iter().map(answer).collect()
     };
     let has_threads = || std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
-    if network.graph.nodes.len() < MIN_PARALLEL_OPERATORS || !has_threads() {
+    let is_parallel = MIN_PARALLEL_OPERATORS..=MAX_PARALLEL_OPERATORS;
+    if !is_parallel.contains(&network.graph.nodes.len()) || !has_threads() {
         return targets.iter().map(answer).collect();
     }
     let (planning, others): (Vec<_>, Vec<_>) =

@@ -30,7 +30,7 @@ pub fn assert_sound(model: &Model) {
                 .chain(&subgraph.outputs)
                 .all(is_tensor)
         );
-        for operator in &subgraph.operators {
+        for operator in subgraph.operators.iter() {
             assert!(operator.inputs.iter().flatten().all(is_tensor));
             assert!(
                 operator

@@ -390,7 +390,7 @@ fn the_engine_batches_as_the_writer_does() {
         let (mut found, expected) = (parse(&one).unwrap(), parse(&several).unwrap());
         set_batch(&mut found, BATCH.try_into().unwrap()).unwrap_or_else(|e| panic!("{name}: {e}"));
         let [found, expected] = [&found, &expected].map(|model| &model.subgraphs[0]);
-        for operators in found.operators.iter().zip(&expected.operators) {
+        for operators in found.operators.iter().zip(expected.operators.iter()) {
             let shapes = |subgraph: &Subgraph, operator: &Operator| -> Vec<Vec<i32>> {
                 let outputs = operator.outputs.iter();
                 outputs

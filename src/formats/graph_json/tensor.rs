@@ -1,5 +1,7 @@
 //! The fields of a tensor's entry → those of a [`Tensor`], or what is wrong with one.
 
+use std::sync::Arc;
+
 use super::document::{Attribute, TensorEntry};
 use super::error::ParseError;
 use super::limits::MAX_RANK;
@@ -68,14 +70,14 @@ pub(super) fn check_size(tensor: &Tensor) -> Result<(), Invalid> {
 }
 
 /// Quantisation of the whole tensor; `None` if the entry has no scale.
-pub(super) fn quantization(entry: &TensorEntry) -> Result<Option<Quantization>, Invalid> {
+pub(super) fn quantization(entry: &TensorEntry) -> Result<Option<Arc<Quantization>>, Invalid> {
     match entry.scale {
         None => Ok(None),
-        Some(scale) if scale.is_finite() && scale > 0.0 => Ok(Some(Quantization {
+        Some(scale) if scale.is_finite() && scale > 0.0 => Ok(Some(Arc::new(Quantization {
             scale: vec![scale],
             zero_point: vec![entry.zero_point.unwrap_or(0)],
             quantized_dimension: 0,
-        })),
+        }))),
         Some(scale) => Err(("a scale above 0", scale.to_string())),
     }
 }

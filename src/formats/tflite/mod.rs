@@ -45,6 +45,8 @@ pub use schema_generated::tflite as schema;
 pub use tensor_type::TensorType;
 pub use values::{dimension, integers, long_integers};
 
+use std::sync::Arc;
+
 use context::{Context, checked_index};
 use flatbuffers::VerifierOptions;
 use limits::*;
@@ -155,7 +157,7 @@ fn read_subgraph(
         inputs,
         outputs,
         tensors,
-        operators,
+        operators: Arc::new(operators),
         name,
     })
 }

@@ -113,8 +113,8 @@ pub struct Signature {
 pub struct Subgraph {
     pub name: String,
     pub tensors: Vec<Tensor>,
-    /// In execution order.
-    pub operators: Vec<Operator>,
+    /// In execution order. Shared by the copies of the model that differ in types only.
+    pub operators: Arc<Vec<Operator>>,
     /// Tensor indices.
     pub inputs: Vec<usize>,
     /// Tensor indices.
@@ -138,7 +138,8 @@ pub struct Tensor {
     pub buffer_idx: usize,
     /// Keeps its value between invocations.
     pub is_variable: bool,
-    pub quantization: Option<Quantization>,
+    /// Shared by tensors that are known to have the same.
+    pub quantization: Option<Arc<Quantization>>,
     pub sparsity: Option<Box<Sparsity>>,
 }
 

@@ -1,5 +1,7 @@
 //! `Tensor`: shapes, types and quantisation.
 
+use std::sync::Arc;
+
 use super::context::{Context, TensorPlace, checked_index};
 use super::error::ParseError;
 use super::limits::MAX_RANK;
@@ -152,7 +154,7 @@ fn read_quantization(
     quantization: schema::QuantizationParameters,
     shape: &[i32],
     place: &TensorPlace,
-) -> Result<Option<Quantization>, ParseError> {
+) -> Result<Option<Arc<Quantization>>, ParseError> {
     let scale = context.copy(quantization.scale())?;
     if quantization.details_type() != schema::QuantizationDetails::NONE {
         let kind = quantization
@@ -173,7 +175,7 @@ fn read_quantization(
         quantized_dimension: quantization.quantized_dimension(),
     };
     check_channels(context, &quantization, shape, place);
-    Ok(Some(quantization))
+    Ok(Some(Arc::new(quantization)))
 }
 
 /// One zero point for each scale. TFLite rejects any other number of them; this reader repeats the last one, or uses 0

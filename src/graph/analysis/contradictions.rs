@@ -49,7 +49,7 @@ fn in_called(
         let Some(subgraph) = model.subgraphs.get(subgraph_idx) else {
             continue;
         };
-        for operator in &subgraph.operators {
+        for operator in subgraph.operators.iter() {
             left.extend(Calls::of(&operator.options).subgraphs());
             first = first.or_else(|| contradiction(model, &subgraph.tensors, operator));
         }

@@ -125,7 +125,12 @@ impl<'m> Counter<'m> {
         };
         self.path.push(subgraph_idx);
         let constants = Constants::of(subgraph, &self.model.buffers);
-        let mut counts = SubgraphCounts::default();
+        let n_operators = subgraph.operators.len();
+        let mut counts = SubgraphCounts {
+            costs: Vec::with_capacity(n_operators),
+            parameters: Vec::with_capacity(n_operators),
+            ..SubgraphCounts::default()
+        };
         for (operator_idx, operator) in subgraph.operators.iter().enumerate() {
             let parameters = constants.parameters_of(subgraph, operator);
             let mut cost = own_cost(self.model, subgraph, operator, &constants, &parameters);

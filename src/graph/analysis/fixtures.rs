@@ -1,5 +1,7 @@
 //! Small models and numbers for the tests of this stage.
 
+use std::sync::Arc;
+
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -67,7 +69,7 @@ pub fn subgraph(tensors: Vec<Tensor>, operators: Vec<Operator>) -> Subgraph {
     Subgraph {
         name: String::new(),
         tensors,
-        operators,
+        operators: Arc::new(operators),
         inputs: vec![0],
         outputs,
     }

@@ -62,7 +62,7 @@ impl Walk<'_> {
             .iter()
             .for_each(|&tensor_idx| self.create_and_use(idx, tensor_idx));
         let mut operator_steps = Vec::with_capacity(subgraph.operators.len());
-        for operator in &subgraph.operators {
+        for operator in subgraph.operators.iter() {
             operator_steps.push(self.operator(idx, operator, depth)?);
         }
         subgraph

@@ -140,7 +140,8 @@ struct ArenaBuffer {
 fn arena_buffers(model: &Model, lifetimes: &Lifetimes) -> Result<Vec<ArenaBuffer>, Unplannable> {
     let fixed_offsets = offline_offsets(model)?;
     let mut flat_idx = 0;
-    let mut buffers = Vec::new();
+    let n_tensors = model.subgraphs.iter().map(|one| one.tensors.len()).sum();
+    let mut buffers = Vec::with_capacity(n_tensors);
     for (subgraph_idx, subgraph) in model.subgraphs.iter().enumerate() {
         let handles = resource_handles(subgraph);
         for (tensor_idx, tensor) in subgraph.tensors.iter().enumerate() {

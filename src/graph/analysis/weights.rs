@@ -430,11 +430,11 @@ mod tests {
     #[test]
     fn zero_points_shift_the_zeros_and_not_the_spread() {
         let mut quantised = tensor(TensorType::UInt8, &[4]);
-        quantised.quantization = Some(crate::formats::tflite::Quantization {
+        quantised.quantization = Some(Arc::new(crate::formats::tflite::Quantization {
             scale: vec![1.0],
             zero_point: vec![128],
             quantized_dimension: 0,
-        });
+        }));
         let stats = stats_of_bytes(&[128, 128, 130, 126], &quantised).unwrap();
         assert_eq!((stats.zero_share, stats.std), (0.5, 2f32.sqrt()));
     }

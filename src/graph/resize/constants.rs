@@ -111,7 +111,7 @@ fn set_shape(tensor: &mut Tensor, shape: &[i32]) {
         // A tensor that grows more than its factor allows has scales for another dimension.
         let most = n_scales.saturating_mul(2 * MAX_FACTOR as usize);
         if let Some(n_channels) = n_channels.filter(|&n| n_scales > 1 && n <= most) {
-            set_channels(quantization, n_channels);
+            set_channels(Arc::make_mut(quantization), n_channels);
         }
     }
     tensor.shape = shape.to_vec();

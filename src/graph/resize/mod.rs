@@ -10,6 +10,8 @@ mod constants;
 mod reshape;
 mod rules;
 
+use std::sync::Arc;
+
 pub use self::change::{Channels, MAX_FACTOR, MIN_FACTOR, Resize, ResizeError, Resized};
 use self::rules::{Problem, ShapePropagation};
 use crate::formats::tflite::{BuiltinOptions, MAIN_SUBGRAPH, Model, Operator, Subgraph};
@@ -83,10 +85,11 @@ pub fn resize(model: &mut Model, resize: Resize) -> Result<Resized, ResizeError>
 }
 
 fn set_windows(subgraph: &mut Subgraph, windows: &[(usize, [i32; 2])]) {
+    let operators = Arc::make_mut(&mut subgraph.operators);
     for &(operator_idx, [height, width]) in windows {
         if let BuiltinOptions::Pool2D {
             filter_h, filter_w, ..
-        } = &mut subgraph.operators[operator_idx].options
+        } = &mut operators[operator_idx].options
         {
             (*filter_h, *filter_w) = (height, width);
         }

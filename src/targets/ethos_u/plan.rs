@@ -1,6 +1,6 @@
 //! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator. Combines all rules of this room.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use crate::graph::Graph;
 use crate::graph::analysis::Analysis;
@@ -19,7 +19,7 @@ use super::order::Order;
 use super::plan_cache;
 use super::program::{Alias, Program, WeightSharing};
 use super::schedule::Schedule;
-use super::scheduled_operation::{MAX_OTHERS, Read, ScheduledOperation};
+use super::scheduled_operation::{Known, MAX_OTHERS, Read, ScheduledOperation};
 use super::scheduling::schedule;
 use super::staging::with_staged_inputs;
 use super::task::Task;
@@ -85,23 +85,24 @@ fn plan_of(task: &Task) -> Vec<PlannedOperator> {
         None => program,
     };
     let steps = scheduled_operations(accelerator, program, &order, &flow);
-    let schedule = Schedule::of(accelerator, program, &order, &flow, steps);
+    let schedule = Schedule::of(accelerator, program, order, &flow, steps);
+    let constant_bytes = match accelerator.off_chip.area {
+        MemoryArea::Sram => constant_bytes(program, *n_tensors, &flow, &schedule.steps),
+        _ => 0.0,
+    };
+    drop(flow);
     let is_in_sram = in_sram(
         accelerator,
         program,
         &schedule.live_ranges,
         &schedule.order,
         &schedule.steps,
-        &schedule.buffer_bytes,
+        &schedule.weights.buffer_bytes,
     );
-    let constant_bytes = match accelerator.off_chip.area {
-        MemoryArea::Sram => constant_bytes(program, *n_tensors, &flow, &schedule.steps),
-        _ => 0.0,
-    };
     let n_steps = schedule.order.operations.len();
     let mut sram_bytes =
         (schedule.live_ranges).live_bytes(n_steps, |range_idx| is_in_sram[range_idx]);
-    for (bytes, buffer_bytes) in sram_bytes.iter_mut().zip(&schedule.buffer_bytes) {
+    for (bytes, buffer_bytes) in sram_bytes.iter_mut().zip(&schedule.weights.buffer_bytes) {
         *bytes = *bytes + buffer_bytes + constant_bytes;
     }
     let mut planned = vec![PlannedOperator::default(); *n_nodes];
@@ -135,7 +136,7 @@ fn scheduled_operations<'p>(
             _ => schedule(accelerator, program, order, flow, idx),
         };
     let is_large = order.operations.len() > MIN_SHARED;
-    let mut known = HashSet::default();
+    let mut known = Known::default();
     let with_shared = |operation| {
         let mut step = scheduled(operation);
         if let Some(step) = step.as_mut().filter(|_| is_large) {
@@ -156,7 +157,7 @@ fn add_memory(
 ) {
     for (idx, &operation_idx) in schedule.order.operations.iter().enumerate() {
         let planned = &mut planned[program.operations[operation_idx].node_idx];
-        let weight_buffer_bytes = schedule.weight_buffer_bytes[idx];
+        let weight_buffer_bytes = schedule.weights.weight_buffer_bytes[idx];
         planned.weight_buffer_bytes = planned.weight_buffer_bytes.max(weight_buffer_bytes);
         planned.sram_bytes = planned.sram_bytes.max(sram_bytes[idx]);
     }
@@ -176,7 +177,7 @@ fn add_costs(
         let Some(step) = step.filter(|step| !step.is_of_cpu()) else {
             continue;
         };
-        let buffer = &schedule.buffers[idx];
+        let buffer = &schedule.weights.buffers[idx];
         let places = places(accelerator, program, step, is_in_sram);
         let cost = Cost::of(accelerator, step, buffer, &places, slack_cycles);
         slack_cycles = buffer.slack(step, 0.0).cycles;

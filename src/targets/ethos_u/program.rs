@@ -123,13 +123,23 @@ pub enum Action {
     MatMul { n_columns: i64 },
     /// Permutes the dimensions. `written` is the shape of its output, whose dimension `k` is dimension `order[k]` of its
     /// input.
-    Transpose { written: Hwc, order: [usize; 3] },
+    Transpose { written: Hwc, order: [u8; 3] },
     /// Enlarges height and width.
     Resize,
     /// Falls back to the CPU.
     Cpu,
     /// Anything else; only the size of its output is known.
     Other,
+}
+
+impl Action {
+    /// Writes dimension `order[k]` of the input as dimension `k`, which gives the shape `written`.
+    pub fn transpose(written: Hwc, order: [usize; 3]) -> Self {
+        Self::Transpose {
+            written,
+            order: order.map(|dimension| dimension as u8),
+        }
+    }
 }
 
 /// Binary elementwise operations, by their number of cycles in the output stage.
@@ -194,7 +204,8 @@ pub struct Operation {
     pub outputs: Vec<usize>,
     /// Shapes in which it sees its first input and its output, if they differ from those of the maps.
     pub seen: Option<[Hwc; 2]>,
-    pub window: Window,
+    /// `None` for [`Window::POINT`]. Boxed, because large networks have a hundred thousand operations.
+    pub window: Option<Box<Window>>,
     pub weights: Option<Arc<ByteHistogram>>,
     pub sharing: WeightSharing,
     /// How many times it runs, each time for a part of its output.
@@ -224,12 +235,16 @@ impl Operation {
             inputs,
             outputs,
             seen: None,
-            window: Window::POINT,
+            window: None,
             weights: None,
             sharing: WeightSharing::None,
             repeats: 1.0,
             has_activation: false,
         }
+    }
+
+    pub fn window(&self) -> Window {
+        self.window.as_deref().copied().unwrap_or(Window::POINT)
     }
 
     pub fn is_binary(&self) -> bool {

@@ -25,6 +25,11 @@ pub struct Schedule<'a> {
     pub order: Order,
     pub live_ranges: LiveRanges,
     pub steps: Steps<'a>,
+    pub weights: WeightMemory,
+}
+
+/// SRAM for weights, by step.
+pub struct WeightMemory {
     pub buffers: Vec<Buffer>,
     /// Bytes of SRAM for the step's weights and for those of the next one that are prefetched meanwhile.
     pub weight_buffer_bytes: Vec<f64>,
@@ -38,37 +43,31 @@ impl<'a> Schedule<'a> {
     pub fn of(
         accelerator: &Accelerator,
         program: &Program,
-        order: &Order,
+        order: Order,
         flow: &Flow,
-        steps: Steps<'a>,
+        mut steps: Steps<'a>,
     ) -> Self {
         let planner = Planner {
             accelerator,
             program,
-            order,
         };
         let cache_bytes = accelerator.sram_limit_bytes as f64;
         let is_for_size = accelerator.strategy == Strategy::Size;
+        let mut memory = planner.memory(order, &[]);
         // If feature maps are always in SRAM, the purpose of cascades is to save some of it.
-        let whole = match accelerator.has_dedicated_sram {
-            true => Err(steps),
-            false => Ok(planner.buffered(steps, &[], f64::INFINITY)),
-        };
-        let whole_bytes = whole.as_ref().map_or(f64::INFINITY, Self::peak_bytes);
-        let whole = match whole {
-            Ok(whole) if whole_bytes < cache_bytes && !is_for_size => return whole,
-            whole => whole,
-        };
-        let steps = match &whole {
-            Ok(whole) => &whole.steps,
-            Err(steps) => steps,
-        };
-        let plan = planner.memory(&[]);
+        let mut whole_bytes = f64::INFINITY;
+        if !accelerator.has_dedicated_sram {
+            let whole = planner.weights(&memory, &steps, &[], f64::INFINITY);
+            whole_bytes = memory.peak_bytes(&whole);
+            if whole_bytes < cache_bytes && !is_for_size {
+                return memory.schedule(steps, whole);
+            }
+        }
         let guide_bytes = match is_for_size {
-            true => plan.least_bytes(program, steps),
+            true => memory.least_bytes(program, &steps),
             false => cache_bytes,
         };
-        let stages = plan.stages(&planner, flow, steps);
+        let stages = memory.stages(&planner, flow, &steps);
         let no_weights = vec![0.0; stages.len()];
         let spans = spans(
             &stages,
@@ -77,24 +76,23 @@ impl<'a> Schedule<'a> {
             guide_bytes,
             accelerator.has_dedicated_sram,
         );
-        let used_bytes = match spans.is_empty() {
-            true => plan.alive_bytes,
-            false => planner.memory(&cascades_of(&stages, &spans)).alive_bytes,
-        };
+        let with_lowest_stripes = (!spans.is_empty())
+            .then(|| planner.memory(memory.order.clone(), &cascades_of(&stages, &spans)))
+            .map(|memory| memory.alive_bytes);
+        let used_bytes = with_lowest_stripes.as_ref().unwrap_or(&memory.alive_bytes);
         let peak_bytes = used_bytes.iter().copied().fold(0.0, f64::max);
         let limit_bytes = match is_for_size {
             // If the SRAM is a cache, it may still be empty.
             true if peak_bytes > 0.0 => peak_bytes,
             _ => cache_bytes,
         };
-        let mut steps = match whole {
-            Ok(whole) if whole_bytes < limit_bytes => return whole,
-            Ok(whole) => whole.steps,
-            Err(steps) => steps,
-        };
+        if whole_bytes < limit_bytes {
+            let whole = planner.weights(&memory, &steps, &[], f64::INFINITY);
+            return memory.schedule(steps, whole);
+        }
         let sram = Sram {
             limit_bytes,
-            used_bytes: &used_bytes,
+            used_bytes,
         };
         let cascades = cascades(
             accelerator,
@@ -104,16 +102,12 @@ impl<'a> Schedule<'a> {
             &mut steps,
             |step, stripe| striped(accelerator, step, stripe),
         );
-        planner.buffered(steps, &cascades, limit_bytes)
-    }
-
-    /// Peak SRAM in bytes, if all feature maps are there.
-    fn peak_bytes(&self) -> f64 {
-        let alive_bytes = self.live_ranges.live_bytes(self.steps.len(), |_| true);
-        let at_once = alive_bytes.iter().zip(&self.buffer_bytes);
-        at_once
-            .map(|(alive, buffers)| alive + buffers)
-            .fold(0.0, f64::max)
+        drop(stages);
+        if !cascades.is_empty() {
+            memory = planner.memory(memory.order, &cascades);
+        }
+        let weights = planner.weights(&memory, &steps, &cascades, limit_bytes);
+        memory.schedule(steps, weights)
     }
 }
 
@@ -131,7 +125,6 @@ fn cascades_of(stages: &[CascadeStage], spans: &[Span]) -> Vec<Cascade> {
 struct Planner<'p> {
     accelerator: &'p Accelerator,
     program: &'p Program,
-    order: &'p Order,
 }
 
 /// The contents of SRAM before the compiler moves anything there.
@@ -145,14 +138,14 @@ struct Memory {
 }
 
 impl Planner<'_> {
-    fn memory(&self, cascades: &[Cascade]) -> Memory {
+    /// The memory with these cascades. `order` has none.
+    fn memory(&self, order: Order, cascades: &[Cascade]) -> Memory {
         let Self {
             accelerator,
             program,
-            order,
         } = *self;
         let spans = cascades.iter().map(|cascade| (cascade.first, cascade.last));
-        let order = order.clone().with_cascades(spans);
+        let order = order.with_cascades(spans);
         let live_ranges = LiveRanges::of(program, &order, accelerator.has_dedicated_sram);
         let mut is_in_sram = vec![!accelerator.has_dedicated_sram; program.maps.len()];
         for (map_idx, map) in program.maps.iter().enumerate() {
@@ -174,29 +167,21 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds weight buffers where cascades and feature maps leave room for them.
-    fn buffered<'a>(
+    /// Weight buffers where cascades and feature maps leave room for them.
+    fn weights(
         &self,
-        steps: Steps<'a>,
+        memory: &Memory,
+        steps: &[Option<ScheduledOperation>],
         cascades: &[Cascade],
         limit_bytes: f64,
-    ) -> Schedule<'a> {
-        let Memory {
-            order,
-            live_ranges,
-            alive_bytes,
-            ..
-        } = self.memory(cascades);
-        let room_bytes: Vec<f64> = (alive_bytes.iter())
+    ) -> WeightMemory {
+        let room_bytes: Vec<f64> = (memory.alive_bytes.iter())
             .map(|alive_bytes| (limit_bytes - alive_bytes).max(0.0))
             .collect();
-        let buffers = buffers(self.accelerator, &steps, cascades, &room_bytes);
-        let weight_buffer_bytes = weight_buffer_bytes(&steps, &buffers);
-        Schedule {
+        let buffers = buffers(self.accelerator, steps, cascades, &room_bytes);
+        let weight_buffer_bytes = weight_buffer_bytes(steps, &buffers);
+        WeightMemory {
             buffer_bytes: with_cascades(&weight_buffer_bytes, cascades, &buffers),
-            order,
-            live_ranges,
-            steps,
             buffers,
             weight_buffer_bytes,
         }
@@ -204,6 +189,23 @@ impl Planner<'_> {
 }
 
 impl Memory {
+    fn schedule(self, steps: Steps, weights: WeightMemory) -> Schedule {
+        Schedule {
+            order: self.order,
+            live_ranges: self.live_ranges,
+            steps,
+            weights,
+        }
+    }
+
+    /// Peak SRAM in bytes of feature maps and of `weights`.
+    fn peak_bytes(&self, weights: &WeightMemory) -> f64 {
+        let at_once = self.alive_bytes.iter().zip(&weights.buffer_bytes);
+        at_once
+            .map(|(alive, buffers)| alive + buffers)
+            .fold(0.0, f64::max)
+    }
+
     /// The minimum of the live bytes over all operations and over the time after the last one, when outputs are left.
     fn least_bytes(&self, program: &Program, steps: &[Option<ScheduledOperation>]) -> f64 {
         let mut is_left = vec![false; program.maps.len()];
@@ -263,7 +265,7 @@ impl Memory {
         };
         stages(
             program,
-            planner.order,
+            &self.order,
             flow,
             steps,
             planner.accelerator.uses_trained_rules,

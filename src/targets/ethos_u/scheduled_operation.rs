@@ -2,6 +2,7 @@
 //! the stripes and cascades that it runs in.
 
 use std::collections::HashSet;
+use std::hash::Hash;
 use std::rc::Rc;
 
 use foldhash::fast::RandomState;
@@ -112,24 +113,35 @@ impl ScheduledOperation<'_> {
         }
     }
 
-    /// Shares layer and block with an earlier operation that has equal ones, which is in `known`.
-    pub fn share(&mut self, known: &mut HashSet<Divided, RandomState>) {
-        let (Execution::Weighted { divided, .. }
-        | Execution::Unweighted(divided)
-        | Execution::Transpose(divided)) = &mut self.execution
-        else {
-            return;
-        };
-        match known.get(divided) {
-            Some(alike) => *divided = alike.clone(),
-            None => {
-                known.insert(divided.clone());
-            }
+    /// Shares its execution with an earlier operation that has an equal one, which is in `known`.
+    pub fn share(&mut self, known: &mut Known) {
+        match &mut self.execution {
+            Execution::Weighted { divided, .. }
+            | Execution::Unweighted(divided)
+            | Execution::Transpose(divided) => share(divided, &mut known.divided),
+            Execution::Elementwise(elementwise) => share(elementwise, &mut known.elementwise),
+            Execution::MatMul(_) | Execution::Cpu => {}
         }
     }
 
     pub fn is_of_cpu(&self) -> bool {
         matches!(self.execution, Execution::Cpu)
+    }
+}
+
+/// Executions that later operations may share: [`ScheduledOperation::share`].
+#[derive(Default)]
+pub struct Known {
+    divided: HashSet<Divided, RandomState>,
+    elementwise: HashSet<Rc<Elementwise>, RandomState>,
+}
+
+fn share<T: Eq + Hash>(own: &mut Rc<T>, known: &mut HashSet<Rc<T>, RandomState>) {
+    match known.get(own) {
+        Some(alike) => *own = alike.clone(),
+        None => {
+            known.insert(own.clone());
+        }
     }
 }
 
@@ -172,7 +184,7 @@ pub enum Execution<'a> {
     Unweighted(Divided),
     /// By memory transfers only; its blocks are chosen as if it ran on the multipliers.
     Transpose(Divided),
-    Elementwise(Box<Elementwise>),
+    Elementwise(Rc<Elementwise>),
     MatMul(Box<MatMul>),
     /// By the CPU. The accelerator fetches nothing meanwhile.
     Cpu,

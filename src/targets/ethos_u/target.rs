@@ -138,7 +138,7 @@ impl Target for EthosU {
             }
             None => self.estimates(network, !unsupported.is_empty()),
         };
-        let mut metrics = metrics.to_vec();
+        let mut metrics = Vec::from(metrics);
         metrics.extend(self.board_latency(&metrics));
         metrics.extend(self.energy(&metrics, network.analysis));
         TargetEstimate {

@@ -27,7 +27,7 @@ pub struct Bytes {
 /// Of the interpreter and one kernel for each kind of operator in all subgraphs. Linear.
 pub fn code_flash_bytes(graph: &Graph) -> Bytes {
     let subgraphs = graph.model.subgraphs.iter();
-    let operators = subgraphs.flat_map(|subgraph| &subgraph.operators);
+    let operators = subgraphs.flat_map(|subgraph| subgraph.operators.iter());
     let codes: BTreeSet<(OpKind, Option<&str>)> = operators
         .map(|operator| (operator.code.kind, operator.code.custom.as_deref()))
         .collect();

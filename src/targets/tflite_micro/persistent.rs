@@ -60,12 +60,15 @@ pub fn persistent_bytes(model: &Model, n_buffers: usize, pointers: Pointers) -> 
         tail.take_each(subgraph.operators.len(), pointers.operator_bytes(), word);
         tail.take_each(subgraph.tensors.len(), pointers.tensor_bytes(), word);
     }
-    for operator in subgraphs.iter().flat_map(|subgraph| &subgraph.operators) {
+    for operator in subgraphs
+        .iter()
+        .flat_map(|subgraph| subgraph.operators.iter())
+    {
         let (bytes, alignment) = option_bytes(operator.code.kind, pointers);
         tail.take(bytes, alignment);
     }
     for subgraph in subgraphs {
-        for operator in &subgraph.operators {
+        for operator in subgraph.operators.iter() {
             take_kernel(&mut tail, operator, subgraph, pointers);
         }
         for tensor in subgraph.tensors.iter().filter(|tensor| tensor.is_variable) {
@@ -133,7 +136,7 @@ fn resource_names<'m>(model: &'m Model<'_>) -> impl Iterator<Item = ResourceName
     let operators = model
         .subgraphs
         .iter()
-        .flat_map(|subgraph| &subgraph.operators);
+        .flat_map(|subgraph| subgraph.operators.iter());
     operators.filter_map(resource_name)
 }
 
@@ -146,7 +149,7 @@ fn resource_buffers(model: &Model) -> Vec<u64> {
             .iter()
             .filter_map(|operator| Some((*operator.outputs.first()?, resource_name(operator)?)));
         let name_of: HashMap<usize, ResourceName> = named.collect();
-        for operator in &subgraph.operators {
+        for operator in subgraph.operators.iter() {
             let [Some(handle), Some(values), ..] = operator.inputs[..] else {
                 continue;
             };

@@ -136,7 +136,7 @@ impl<'a> Converter<'a> {
         Self {
             graph,
             dimensions,
-            builder: Builder::new(),
+            builder: Builder::with_capacity(graph.nodes.len().min(max_operators)),
             values: HashMap::new(),
             uses,
             readers,

@@ -35,7 +35,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Scales and zero points of a node's second and third input.
-    fn quantization(&self, node: &Node<'a>) -> Option<Quantization> {
+    fn quantization(&self, node: &Node<'a>) -> Option<Arc<Quantization>> {
         #[allow(clippy::as_conversions)]
         let scale: Option<Vec<f32>> = self.input(node, 1).and_then(|scale| {
             Some(
@@ -49,11 +49,11 @@ impl<'a> Converter<'a> {
         let scale = scale.filter(|scale| !scale.is_empty())?;
         let zero_point = self.input(node, 2).and_then(|zero| zero.integers());
         let zero_point = zero_point.filter(|zero| zero.len() == scale.len());
-        Some(Quantization {
+        Some(Arc::new(Quantization {
             zero_point: zero_point.unwrap_or_else(|| vec![0; scale.len()]),
             scale,
             quantized_dimension: 0,
-        })
+        }))
     }
 
     fn quantize(&mut self, node: &'a Node<'a>) -> Option<()> {
@@ -71,11 +71,7 @@ impl<'a> Converter<'a> {
         // What is computed for this node alone is computed in 8 bits.
         if self.only_writer(&value).is_some() {
             let tensor = self.builder.tensors.get_mut(value.tensor_idx()?)?;
-            let of_operator = |quantization: Option<Quantization>| {
-                quantization.or_else(|| tensor.quantization.clone())
-            };
-            let quantization = of_operator(quantization);
-            tensor.quantization = quantization;
+            tensor.quantization = quantization.or_else(|| tensor.quantization.take());
             tensor.tensor_type = of_type;
             let packed = Value {
                 tensor_type: of_type,
@@ -155,6 +151,10 @@ impl<'a> Converter<'a> {
         let is_packed = |of_type: Option<TensorType>| {
             matches!(of_type, Some(TensorType::Int8 | TensorType::UInt8))
         };
+        let mut tensors = self.builder.tensors.iter();
+        if !tensors.any(|tensor| is_packed(Some(tensor.tensor_type))) {
+            return;
+        }
         let operators = std::mem::take(&mut self.builder.operators);
         let mut unpacked: HashMap<usize, usize> = HashMap::new();
         for mut operator in operators {

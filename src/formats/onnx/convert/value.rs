@@ -36,7 +36,7 @@ pub struct Constant<'a> {
     /// The tensor with the weights whose distribution is counted.
     pub source: Option<Tensor<'a>>,
     /// Type and scales as stored, where a `DequantizeLinear` unpacks it.
-    pub stored: Option<Arc<(TensorType, Option<Quantization>)>>,
+    pub stored: Option<Arc<(TensorType, Option<Arc<Quantization>>)>>,
 }
 
 /// Values of a small constant, in ONNX's order.

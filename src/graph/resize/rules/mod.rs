@@ -81,7 +81,7 @@ impl<'f> ShapePropagation<'f> {
             .iter()
             .map(|tensor| is_stored(buffers, tensor.buffer_idx))
             .collect();
-        for operator in &subgraph.operators {
+        for operator in subgraph.operators.iter() {
             let mut read = operator.inputs.iter().flatten();
             if !operator.inputs.is_empty() && read.all(|&tensor_idx| is_constant[tensor_idx]) {
                 for &output in &operator.outputs {

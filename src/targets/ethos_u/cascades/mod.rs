@@ -72,6 +72,13 @@ pub struct CascadeStage {
     /// Whether its OFM can overwrite its IFM.
     pub is_in_place: bool,
     pub in_sram: InSram,
+    /// Stride of the operation after it, 1 if it is the last.
+    pub next_stride_rows: i64,
+    /// Index of the scheduled operation before it.
+    pub before: Option<usize>,
+    /// Maximum of [`InSram::alive_bytes`] over the operations between it and the stage before it, which can be in no
+    /// cascade.
+    pub alive_before_bytes: f64,
 }
 
 impl CascadeStage {
@@ -99,7 +106,7 @@ impl CascadeStage {
     }
 }
 
-/// The stages of all scheduled operations that run as a command. `in_sram` returns the contents of SRAM at a step whose
+/// The scheduled operations that run as a command and that follow one another, as stages. `in_sram` returns the contents of SRAM at a step whose
 /// operation has this IFM and OFM.
 pub fn stages(
     program: &Program,
@@ -109,7 +116,7 @@ pub fn stages(
     uses_trained_rules: bool,
     in_sram: impl Fn(usize, IfmOfm<usize>) -> InSram,
 ) -> Vec<CascadeStage> {
-    let mut stages: Vec<CascadeStage> = Vec::with_capacity(steps.iter().flatten().count());
+    let mut stages: Vec<CascadeStage> = Vec::new();
     for (idx, step) in steps.iter().enumerate() {
         let Some(step) = step else { continue };
         let operation = &program.operations[order.operations[idx]];
@@ -134,13 +141,22 @@ pub fn stages(
         };
         let follows = !ifm.is_linear && stages.last().is_some_and(is_alone);
         let has_rows = has_rows(operation, step, layer.as_ref(), [ifm, ofm]);
+        let stride_rows = layer.map_or(1, |layer| layer.stride[0]);
+        let before = stages.last_mut().map(|before| {
+            before.next_stride_rows = stride_rows;
+            before.step
+        });
+        let alive_before_bytes = match follows {
+            true => 0.0,
+            false => pop_alone(&mut stages),
+        };
         stages.push(CascadeStage {
             step: idx,
             ifm: ifm.shape,
             ofm: ofm.shape,
             element_bytes: ifm.element_bytes.max(1),
             kernel_rows: layer.map_or(1, |layer| layer.dilated_kernel(0)),
-            stride_rows: layer.map_or(1, |layer| layer.stride[0]),
+            stride_rows,
             upscale: layer.map_or(1, |layer| layer.upscale),
             ifm_bytes: aligned(ifm.stored_bytes()),
             ofm_bytes: aligned(stored.stored_bytes()),
@@ -156,9 +172,22 @@ pub fn stages(
                     ofm: output,
                 },
             ),
+            next_stride_rows: 1,
+            before,
+            alive_before_bytes,
         });
     }
+    pop_alone(&mut stages);
     stages
+}
+
+/// Removes the last stage if it follows none: it is in no cascade. Returns the bytes that are alive while it runs, or in
+/// operations before it that were removed.
+fn pop_alone(stages: &mut Vec<CascadeStage>) -> f64 {
+    let alone = stages.pop_if(|last| !last.follows);
+    alone.map_or(0.0, |alone| {
+        (alone.in_sram.alive_bytes).max(alone.alive_before_bytes)
+    })
 }
 
 /// Whether an operation can compute some rows of its OFM from some rows of its IFM.

@@ -42,6 +42,9 @@ pub fn spans(
     let mut spans = Vec::new();
     let mut first = 0;
     while first < stages.len() {
+        if !has_dedicated_sram {
+            growth.peak_bytes = growth.peak_bytes.max(stages[first].alive_before_bytes);
+        }
         let span = growth.longest(first);
         if !has_dedicated_sram {
             let bytes = span.map_or(stages[first].in_sram.alive_bytes, |span| span.bytes);

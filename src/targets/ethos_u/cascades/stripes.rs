@@ -29,11 +29,8 @@ impl Sram<'_> {
 
 /// Rows of each stage in the lowest stripes: the stride of the next stage.
 pub fn lowest_rows(stages: &[CascadeStage]) -> Vec<i64> {
-    let min_rows = |idx: usize| {
-        let rows = stages.get(idx + 1).map_or(1, |next| next.stride_rows);
-        round_up(rows, stages[idx].upscale)
-    };
-    (0..stages.len()).map(min_rows).collect()
+    let min_rows = |stage: &CascadeStage| round_up(stage.next_stride_rows, stage.upscale);
+    stages.iter().map(min_rows).collect()
 }
 
 /// The cascades of a schedule. They span the stages of `spans`, which were found with the lowest stripes, and have
@@ -62,8 +59,8 @@ pub fn cascades<'a>(
             limit_bytes: sram.limit_bytes,
             free_bytes: sram.free_bytes(stages[span.first].step),
             stripe: &stripe,
-            before: (span.first.checked_sub(1))
-                .and_then(|before| steps[stages[before].step].as_ref())
+            before: (stages[span.first].before)
+                .and_then(|before| steps[before].as_ref())
                 .map(|step| Buffer::default().slack(step, sram.limit_bytes)),
         };
         let lowest = &rows[span.first..=span.last];
@@ -133,6 +130,7 @@ fn inside(
                 ofm_range: None,
                 ..stage.in_sram
             },
+            alive_before_bytes: 0.0,
             ..*stage
         }
     };

@@ -2,6 +2,8 @@
 //!
 //! Reproduces `EstimateElementwiseCycles` of Vela's `ethos_u55_performance.cpp` and `ethos_u85_performance.cpp`.
 
+use std::hash::{Hash, Hasher};
+
 use super::transfers::{Blocks, block_transfer, capped, inflation};
 use crate::targets::ethos_u::accelerator::{Accelerator, Memory};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, IfmOfm, round_up, volume};
@@ -10,7 +12,7 @@ use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc, IfmOfm, round_up, v
 const ISSUE_DIVISOR: f64 = 4.0;
 
 /// An elementwise operation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Elementwise {
     pub block: Hwc,
     /// Shapes of IFM and OFM.
@@ -21,6 +23,15 @@ pub struct Elementwise {
     /// Shape of IFM2, and whether it is NHCWB16.
     pub second: Option<(Hwc, bool)>,
     pub cycles_per_element: f64,
+}
+
+/// Its cycles are a number.
+impl Eq for Elementwise {}
+
+impl Hash for Elementwise {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.shapes, self.second).hash(state);
+    }
 }
 
 impl Elementwise {

@@ -22,7 +22,7 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
     let Action::Layer(Kind::Convolution | Kind::Depthwise) = operation.action else {
         return None;
     };
-    let window = operation.window;
+    let window = operation.window();
     if window.stride.iter().all(|&stride| stride <= MAX_STRIDE) {
         return None;
     }
@@ -35,10 +35,10 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
     let n_others = ofm[0].saturating_mul(ofm[1]) - 1;
     let first = Operation {
         seen: Some([[reach(0), reach(1), ifm[2]], [1, 1, ofm[2]]]),
-        window: Window {
+        window: Some(Box::new(Window {
             stride: [1; 2],
             ..window
-        },
+        })),
         sharing: match n_others > 0 {
             true => WeightSharing::First,
             false => WeightSharing::None,
@@ -63,7 +63,7 @@ pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
     let times = units / depth.max(1);
     let is_one = depth <= 1 || times <= 1 || units % depth != 0;
     let is_large = operation
-        .window
+        .window()
         .stride
         .iter()
         .any(|&stride| stride > MAX_STRIDE);
@@ -162,11 +162,11 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
             return None;
         }
         lowering.push(Operation {
-            window: Window {
+            window: Some(Box::new(Window {
                 kernel,
                 upscale,
                 ..Window::POINT
-            },
+            })),
             weights: Some(histogram),
             ..operation
         });
@@ -191,10 +191,10 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
             let written = [(to_h - from_h).max(1), (to_w - from_w).max(1), units];
             lowering.push(Operation {
                 seen: Some([[h, w, c], written]),
-                window: Window {
+                window: Some(Box::new(Window {
                     kernel: own,
                     ..Window::POINT
-                },
+                })),
                 weights: Some(Arc::new(histogram)),
                 ..operation.clone()
             });

@@ -38,13 +38,18 @@ impl<'a> Lowering<'a> {
         for edge in &graph.edges {
             readers[edge.tensor_idx].push(edge.dst);
         }
+        // Most nodes stay one operation. Of a large graph, some more than that are added: the lists must not double.
+        let n_nodes = graph.nodes.len();
+        let n_added = n_nodes / 16;
+        let mut maps = maps(graph, analysis);
+        maps.reserve_exact(n_added);
         Self {
             accelerator,
             graph,
             analysis,
             program: Program {
-                maps: maps(graph, analysis),
-                operations: Vec::with_capacity(graph.nodes.len()),
+                maps,
+                operations: Vec::with_capacity(n_nodes + n_added),
                 outputs: graph.subgraph.outputs.clone(),
                 has_state: has_state(graph),
                 ..Program::default()
@@ -220,7 +225,7 @@ impl<'a> Lowering<'a> {
         };
         self.push(Operation {
             seen: Some(seen),
-            window,
+            window: Some(Box::new(window)),
             ..self.operation(Action::Layer(kind), &[input], output)
         });
     }

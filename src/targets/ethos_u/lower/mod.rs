@@ -86,15 +86,15 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         mark_activation(&mut lowering, n_before);
     }
     let mut program = lowering.program;
+    // The program lives as long as the plan is made, which needs the most memory.
+    program.operations.shrink_to_fit();
+    program.maps.shrink_to_fit();
     copy_parts(&mut program);
     fuse(&mut program);
     if !accelerator.uses_trained_rules {
         divide_reshaped(&mut program);
     }
     lay_out(&mut program, accelerator.is_u85());
-    // The program lives as long as the plan is made, which needs the most memory.
-    program.operations.shrink_to_fit();
-    program.maps.shrink_to_fit();
     program
 }
 

@@ -150,7 +150,7 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
     let weights = analysis.costs[node_idx].weights.as_ref();
     Some(Operation {
         seen,
-        window,
+        window: Some(Box::new(window)),
         weights: weights.map(|weights| weights.histogram.clone()),
         ..Operation::new(node_idx, Action::Layer(kind), vec![input], vec![output])
     })

@@ -15,6 +15,20 @@ pub fn copy_parts(program: &mut Program) {
     let n_readers = program.n_readers();
     let writers = program.writers();
     let is_copied = slices_to_copy(program, &writers);
+    let n_parts = |(operation, is_copied): (&Operation, &bool)| match operation.action {
+        Action::Slice if *is_copied => operation.outputs.len(),
+        Action::Concat { .. } => operation.inputs.len(),
+        _ => 0,
+    };
+    let n_parts: usize = (program.operations.iter().zip(&is_copied))
+        .map(n_parts)
+        .sum();
+    if n_parts == 0 {
+        return;
+    }
+    // Lists that double would take half as much again in the rest of the plan.
+    let n_added = n_parts.min(MAX_COPIES);
+    program.maps.reserve_exact(n_added);
     let is_fill = |operation: &Operation| {
         let is_copy = operation.action == Action::Copy;
         is_copy && program.activations(operation).next().is_none()
@@ -34,7 +48,7 @@ pub fn copy_parts(program: &mut Program) {
         can_write_part,
         writers,
         n_left: MAX_COPIES,
-        operations: Vec::with_capacity(operations.len()),
+        operations: Vec::with_capacity(operations.len() + n_added),
         program,
     };
     for (idx, operation) in operations.into_iter().enumerate() {

@@ -60,10 +60,10 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
         let sum = lowering.map(sums, INT32_BYTES);
         lowering.push(Operation {
             seen: Some([read, sums]),
-            window: Window {
+            window: Some(Box::new(Window {
                 kernel: [rows, kernel[1]],
                 ..Window::POINT
-            },
+            })),
             weights: Some(ones(rows * kernel[1] * depth)),
             repeats: n_times as f64,
             ..lowering.operation(Action::Layer(Kind::Depthwise), &[input], sum)
@@ -192,10 +192,10 @@ fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2
         for (depth, n_of_depth) in parts(depth, most_depth) {
             lowering.push(Operation {
                 seen: Some([[rows, n, depth], [rows, 1, depth]]),
-                window: Window {
+                window: Some(Box::new(Window {
                     kernel: [1, n],
                     ..Window::POINT
-                },
+                })),
                 repeats: n_of_rows as f64 * n_of_depth as f64,
                 ..lowering.operation(Action::Layer(Kind::MaxPooling), &[input], output)
             });

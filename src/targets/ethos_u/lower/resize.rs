@@ -72,11 +72,11 @@ pub fn resize(lowering: &mut Lowering) -> Option<()> {
 fn doubling(lowering: &mut Lowering, kind: Kind, [from, to]: [usize; 2], kernel: i64) {
     let depth = lowering.shape(to)[2];
     lowering.push(Operation {
-        window: Window {
+        window: Some(Box::new(Window {
             kernel: [kernel; 2],
             upscale: 2,
             ..Window::POINT
-        },
+        })),
         weights: (kind == Kind::Depthwise).then(|| ones(kernel * kernel * depth)),
         ..lowering.operation(Action::Layer(kind), &[from], to)
     });
@@ -104,10 +104,10 @@ fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Optio
     }
     lowering.push(Operation {
         seen: Some([[h + 1, w + 1, c], [to_h - 1, to_w - 1, c]]),
-        window: Window {
+        window: Some(Box::new(Window {
             kernel: [2; 2],
             ..Window::POINT
-        },
+        })),
         weights: Some(ones(4 * c)),
         repeats: 4.0,
         ..lowering.operation(Action::Layer(Kind::Depthwise), &[framed], output)

@@ -75,10 +75,7 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
         lowering.push(Operation {
             seen: Some([[h, w, c]; 2]),
             ..lowering.operation(
-                Action::Transpose {
-                    written: [c, rows, columns],
-                    order,
-                },
+                Action::transpose([c, rows, columns], order),
                 &[input],
                 transposed,
             )

@@ -23,7 +23,7 @@ impl Lowering<'_> {
         let operation = Operation {
             seen: Some([read; 2]),
             repeats,
-            ..self.operation(Action::Transpose { written, order }, &[input], output)
+            ..self.operation(Action::transpose(written, order), &[input], output)
         };
         self.push(operation);
     }

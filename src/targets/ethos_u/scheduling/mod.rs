@@ -363,7 +363,7 @@ fn layer(
         mut stride,
         dilation,
         upscale,
-    } = operation.window;
+    } = operation.window();
     if kind.is_pooling() {
         // A window with a single position has no stride.
         stride = std::array::from_fn(|axis| if ofm[axis] == 1 { 1 } else { stride[axis] });
@@ -392,7 +392,7 @@ fn layer(
             Action::Transpose { order, .. }
                 if accelerator.is_u85() && !accelerator.uses_trained_rules =>
             {
-                order
+                order.map(usize::from)
             }
             _ => UNCHANGED,
         },

@@ -1,5 +1,7 @@
 //! Elementwise operations, which use the output stage only.
 
+use std::rc::Rc;
+
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::blocks::elementwise;
 use crate::targets::ethos_u::cycles::Elementwise;
@@ -53,7 +55,7 @@ pub fn output_stage<'a>(
     };
     Some(ScheduledOperation {
         second,
-        ..ScheduledOperation::new(Execution::Elementwise(Box::new(own)), cycles, bytes)
+        ..ScheduledOperation::new(Execution::Elementwise(Rc::new(own)), cycles, bytes)
     })
 }
 

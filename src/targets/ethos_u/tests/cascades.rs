@@ -24,6 +24,9 @@ fn sequence<'a>(
         follows: step > 0,
         is_in_place: false,
         in_sram: InSram::default(),
+        next_stride_rows: layers.get(step + 1).map_or(1, |(next, _)| next.stride[0]),
+        before: step.checked_sub(1),
+        alive_before_bytes: 0.0,
     };
     let steps = layers
         .iter()

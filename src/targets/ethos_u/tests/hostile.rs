@@ -114,11 +114,11 @@ fn transposed(weights: &[(usize, i64)]) -> (Vec<Tensor>, Vec<Operator>) {
     for &(buffer_idx, zero_point) in weights {
         tensors.push(Tensor {
             buffer_idx,
-            quantization: Some(Quantization {
+            quantization: Some(Arc::new(Quantization {
                 scale: vec![1.0],
                 zero_point: vec![zero_point],
                 quantized_dimension: 0,
-            }),
+            })),
             ..tensor(TensorType::Int8, &[8, 2, 2, 8])
         });
     }

@@ -158,7 +158,7 @@ fn blocks_and_cycles_are_those_of_vela() {
 
 /// Whatever takes some time.
 fn something() -> Execution<'static> {
-    Execution::Elementwise(Box::new(Elementwise {
+    Execution::Elementwise(Rc::new(Elementwise {
         block: [1; 3],
         shapes: IfmOfm::both([1; 3]),
         element_bytes: IfmOfm::both(1),
