@@ -41,12 +41,20 @@ impl<'a> Lowering<'a> {
         Self {
             accelerator,
             graph,
+        let has_state = has_state(graph);
+        // Variables that stay with the CPU do not count, unlike states in the memory of feature maps.
+        let has_state_map = || graph.subgraph.tensors.iter().any(|one| one.is_variable);
+        let is_first_writer_first = match accelerator.uses_trained_rules {
+            true => has_state,
+            false => has_state && accelerator.is_u85() || has_state_map(),
+        };
             analysis,
             program: Program {
                 maps: maps(graph, analysis),
                 operations: Vec::with_capacity(graph.nodes.len()),
                 outputs: graph.subgraph.outputs.clone(),
-                has_state: has_state(graph),
+                has_state,
+                is_first_writer_first,
                 ..Program::default()
             },
             node_idx: 0,
