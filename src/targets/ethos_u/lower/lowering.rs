@@ -1,8 +1,9 @@
 //! Builds a program from a graph: adds feature maps and operations for one node after the other.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
+use super::movement::Copies;
 use super::node::{maps, operation, shape};
 use crate::formats::tflite::{self, Activation, OpKind, Operator, Tensor};
 use crate::graph::analysis::weights::{Stored, n_samples, weight_stats, zero_byte};
@@ -23,6 +24,8 @@ pub struct Lowering<'a> {
     pub program: Program,
     /// The node for which operations are added.
     pub node_idx: usize,
+    /// By tensor, the copies that its readers read instead.
+    pub copies: BTreeMap<usize, Copies>,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
     /// Cached histograms of constants, each with the first zero point that occurred.
@@ -38,9 +41,6 @@ impl<'a> Lowering<'a> {
         for edge in &graph.edges {
             readers[edge.tensor_idx].push(edge.dst);
         }
-        Self {
-            accelerator,
-            graph,
         let has_state = has_state(graph);
         // Variables that stay with the CPU do not count, unlike states in the memory of feature maps.
         let has_state_map = || graph.subgraph.tensors.iter().any(|one| one.is_variable);
@@ -48,6 +48,9 @@ impl<'a> Lowering<'a> {
             true => has_state,
             false => has_state && accelerator.is_u85() || has_state_map(),
         };
+        Self {
+            accelerator,
+            graph,
             analysis,
             program: Program {
                 maps: maps(graph, analysis),
@@ -58,6 +61,7 @@ impl<'a> Lowering<'a> {
                 ..Program::default()
             },
             node_idx: 0,
+            copies: BTreeMap::new(),
             readers,
             histograms: HashMap::new(),
             samples_left: MAX_SAMPLES,
