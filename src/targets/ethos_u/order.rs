@@ -238,9 +238,8 @@ impl Walk<'_> {
         while let Some((idx, n_left)) = self.open.last_mut() {
             let operation = &self.program.operations[*idx];
             let inputs = &operation.inputs;
-            // With state variables, the parts of a concatenation are written in the order of the file.
-            let is_forward =
-                self.program.has_state && matches!(operation.action, Action::Concat { .. });
+            let is_forward = self.program.is_first_writer_first
+                && matches!(operation.action, Action::Concat { .. });
             let at = |last: usize| {
                 if is_forward {
                     inputs.len() - 1 - last

@@ -20,7 +20,7 @@ use super::plan_cache;
 use super::program::{Alias, Program, WeightSharing};
 use super::schedule::Schedule;
 use super::scheduled_operation::{Known, MAX_OTHERS, Read, ScheduledOperation};
-use super::scheduling::schedule;
+use super::scheduling::{SOFTMAX_TABLE_BYTES, schedule, table_bytes};
 use super::staging::with_staged_inputs;
 use super::task::Task;
 use super::weights::ALIGNMENT_BYTES;
@@ -29,6 +29,8 @@ pub use super::task::Plan;
 
 /// Bytes of a lookup table of 8-bit activations.
 const TABLE_BYTES: f64 = 256.0;
+/// Numbers that a softmax adds to, subtracts from or multiplies with, besides one. All softmaxes share them.
+const N_SOFTMAX_NUMBERS: f64 = 6.0;
 
 /// Minimum number of operations from which equal layers and blocks are shared in memory. For smaller programs the
 /// search for equal ones costs more than it saves.
@@ -87,7 +89,13 @@ fn plan_of(task: &Task) -> Vec<PlannedOperator> {
     let steps = scheduled_operations(accelerator, program, &order, &flow);
     let schedule = Schedule::of(accelerator, program, order, &flow, steps);
     let constant_bytes = match accelerator.off_chip.area {
-        MemoryArea::Sram => constant_bytes(program, *n_tensors, &flow, &schedule.steps),
+        MemoryArea::Sram => {
+            let bytes = constant_bytes(program, *n_tensors, &flow, &schedule.steps);
+            match accelerator.uses_trained_rules {
+                true => bytes,
+                false => bytes + table_correction(accelerator, program),
+            }
+        }
         _ => 0.0,
     };
     drop(flow);
@@ -233,6 +241,28 @@ fn constant_bytes(
         .filter(|&&has_table| has_table)
         .count();
     weights + constants + n_tables as f64 * TABLE_BYTES
+}
+
+/// Bytes of lookup tables beyond [`TABLE_BYTES`] each, and of the numbers of softmaxes, whose tables have 32-bit values.
+/// Ethos-U55 and U65 compute 16-bit activations of LSTMs without a table.
+fn table_correction(accelerator: &Accelerator, program: &Program) -> f64 {
+    let fused = (program.operations.iter()).filter(|one| one.alias == Alias::Fused);
+    let tables = fused
+        .map(|one| table_bytes(program, one))
+        .filter(|&bytes| bytes > 0.0);
+    let mut numbers = 0.0;
+    let mut beyond = 0.0;
+    for bytes in tables {
+        if bytes == SOFTMAX_TABLE_BYTES {
+            numbers = N_SOFTMAX_NUMBERS * ALIGNMENT_BYTES as f64;
+        }
+        beyond += match bytes > SOFTMAX_TABLE_BYTES {
+            true if accelerator.is_u85() => 0.0,
+            true => -TABLE_BYTES,
+            false => bytes - TABLE_BYTES,
+        };
+    }
+    beyond + numbers
 }
 
 /// The memories of what a scheduled operation reads and writes: constants are off chip, feature maps as

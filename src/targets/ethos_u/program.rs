@@ -26,6 +26,8 @@ pub struct Program {
     pub outputs: Vec<usize>,
     /// Whether operators of the graph read or assign state variables.
     pub has_state: bool,
+    /// Whether the writers of a feature map are visited from the first to the last one, and not from the last one.
+    pub is_first_writer_first: bool,
     /// Whether a limit was reached: operators or parts were left unchanged because they would become too many
     /// operations, or because the graph has more weights than may be sampled.
     pub hit_limit: bool,

@@ -1,8 +1,9 @@
 //! Builds a program from a graph: adds feature maps and operations for one node after the other.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
+use super::movement::Copies;
 use super::node::{maps, operation, shape};
 use crate::formats::tflite::{self, Activation, OpKind, Operator, Tensor};
 use crate::graph::analysis::weights::{Stored, n_samples, weight_stats, zero_byte};
@@ -23,6 +24,8 @@ pub struct Lowering<'a> {
     pub program: Program,
     /// The node for which operations are added.
     pub node_idx: usize,
+    /// By tensor, the copies that its readers read instead.
+    pub copies: BTreeMap<usize, Copies>,
     /// By tensor, the nodes that read it.
     readers: Vec<Vec<usize>>,
     /// Cached histograms of constants, each with the first zero point that occurred.
@@ -43,6 +46,13 @@ impl<'a> Lowering<'a> {
         let n_added = n_nodes / 16;
         let mut maps = maps(graph, analysis);
         maps.reserve_exact(n_added);
+        let has_state = has_state(graph);
+        // Variables that stay with the CPU do not count, unlike states in the memory of feature maps.
+        let has_state_map = || graph.subgraph.tensors.iter().any(|one| one.is_variable);
+        let is_first_writer_first = match accelerator.uses_trained_rules {
+            true => has_state,
+            false => has_state && accelerator.is_u85() || has_state_map(),
+        };
         Self {
             accelerator,
             graph,
@@ -51,10 +61,12 @@ impl<'a> Lowering<'a> {
                 maps,
                 operations: Vec::with_capacity(n_nodes + n_added),
                 outputs: graph.subgraph.outputs.clone(),
-                has_state: has_state(graph),
+                has_state,
+                is_first_writer_first,
                 ..Program::default()
             },
             node_idx: 0,
+            copies: BTreeMap::new(),
             readers,
             histograms: HashMap::new(),
             samples_left: MAX_SAMPLES,

@@ -69,8 +69,14 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         is_left[operator.node_idx] = true;
     }
     let max_added = (MAX_OPERATIONS.saturating_sub(graph.nodes.len())).max(MAX_ADDED_TO_ANY);
+    let mut is_of_shape = vec![false; graph.subgraph.tensors.len()];
     for (node_idx, is_left) in is_left.into_iter().enumerate() {
         lowering.node_idx = node_idx;
+        if !accelerator.uses_trained_rules && is_known(&lowering, &is_of_shape) {
+            let outputs = lowering.operator().outputs.iter();
+            outputs.for_each(|&output| is_of_shape[output] = true);
+            continue;
+        }
         if is_left {
             lowering.push_left_to_cpu();
             continue;
@@ -86,6 +92,7 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
         mark_activation(&mut lowering, n_before);
     }
     let mut program = lowering.program;
+    movement::add_copies(&mut program, lowering.copies);
     // The program lives as long as the plan is made, which needs the most memory.
     program.operations.shrink_to_fit();
     program.maps.shrink_to_fit();
@@ -96,6 +103,17 @@ pub fn lower(accelerator: &Accelerator, graph: &Graph, analysis: &Analysis) -> P
     }
     lay_out(&mut program, accelerator.is_u85());
     program
+}
+
+/// Whether an operator computes something from shapes and constants alone. Shapes of other operators are read from it,
+/// and it does not run.
+fn is_known(lowering: &Lowering, is_of_shape: &[bool]) -> bool {
+    let operator = lowering.operator();
+    let inputs = || operator.inputs.iter().flatten();
+    let mut others = inputs().filter(|&&input| !is_of_shape[input]);
+    operator.code.kind == OpKind::Shape
+        || inputs().any(|&input| is_of_shape[input])
+            && others.all(|&input| lowering.graph.is_constant(input))
 }
 
 /// Makes an activation a separate operation if it sees a shallow feature map in a deeper shape than the window before

@@ -2,11 +2,13 @@
 //! Reproduces `RewriteTile`, `ConvertMirrorPad`, `RewritePack`, `RewriteNegate`, `ConvertReverse`, `RewriteSelect` and
 //! `RemoveReshape` of Vela.
 
+use std::collections::BTreeMap;
+
 use super::lowering::{Lowering, n_elements};
 use crate::formats::tflite::{BuiltinOptions, dimension};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
 use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, Operation};
+use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, Operation, Program};
 
 /// Maximum number of copies that replace a TILE; networks have two or three.
 const MAX_TILES: i32 = 64;
@@ -211,26 +213,62 @@ pub fn select(lowering: &mut Lowering) -> Option<()> {
     Some(())
 }
 
-/// Adds a view of a copy if the compiler adds a copy: between inputs, outputs, constants of the network and the CPU,
-/// and if other operators read the input in its own shape. `None` if a view is sufficient.
+/// Adds a view, and a copy if the compiler adds one: between inputs, outputs, constants of the network and the CPU, and
+/// if others read the input in its own shape. They read the copy too, which then has the shape of the output. `None` if
+/// a view is sufficient.
 pub fn reshape(lowering: &mut Lowering) -> Option<()> {
     let (input, output) = (lowering.input(0)?, lowering.output()?);
     let [from, to] = [input, output].map(|map_idx| lowering.program.maps[map_idx]);
     let is_fixed = from.is_input || from.is_output || from.is_constant || from.is_variable;
     let is_bound =
         (is_fixed || from.is_off_chip) && (to.is_output || to.is_variable || to.is_off_chip);
+    let before = lowering.copies.get(&input);
+    let (source, shaped) = before.map_or((input, input), |copies| (copies.last, copies.shaped));
     let is_shared = lowering.readers(input).len() > 1
-        && lowering.tensor(input).shape != lowering.tensor(output).shape;
+        && lowering.tensor(shaped).shape != lowering.tensor(output).shape;
     if !(is_bound || is_shared) {
         return None;
     }
     let copy = lowering.map(from.shape, from.element_bytes);
-    lowering.copy(input, copy);
+    let copying = Operation {
+        seen: Some([lowering.shape(copy); 2]),
+        ..lowering.operation(Action::Copy, &[source], copy)
+    };
+    let copies = lowering.copies.entry(input).or_default();
+    copies.operations.push(copying);
+    (copies.last, copies.shaped) = (copy, output);
     lowering.push(Operation {
         alias: Alias::View,
-        ..lowering.operation(Action::View, &[copy], output)
+        ..lowering.operation(Action::View, &[input], output)
     });
     Some(())
+}
+
+/// Copies of a tensor, each of the one before.
+#[derive(Default)]
+pub struct Copies {
+    operations: Vec<Operation>,
+    /// The map of the last copy.
+    last: usize,
+    /// The tensor that has the shape of the last copy.
+    shaped: usize,
+}
+
+/// Adds copies before the first operation that reads the tensor; all that read it read the last copy instead.
+pub fn add_copies(program: &mut Program, mut copies: BTreeMap<usize, Copies>) {
+    if copies.is_empty() {
+        return;
+    }
+    for mut operation in std::mem::take(&mut program.operations) {
+        for input in &mut operation.inputs {
+            if let Some(copies) = copies.get_mut(input) {
+                program.operations.append(&mut copies.operations);
+                program.maps[copies.last].is_off_chip |= operation.action == Action::Cpu;
+                *input = copies.last;
+            }
+        }
+        program.operations.push(operation);
+    }
 }
 
 /// Height, width and channels of a shape; outer dimensions count as height.

@@ -238,9 +238,12 @@ impl<'a> Command<'a, '_> {
     }
 }
 
-/// Bytes of the lookup table of a separate operation: an output for each 8-bit value, or 512 points with slopes for 16
+/// Bytes of the lookup table of a softmax: a 32-bit exponential for each 8-bit value.
+pub(super) const SOFTMAX_TABLE_BYTES: f64 = 1024.0;
+
+/// Bytes of the lookup table of an operation: an output for each 8-bit value, or 512 points with slopes for 16
 /// bits.
-fn table_bytes(program: &Program, operation: &Operation) -> f64 {
+pub(super) fn table_bytes(program: &Program, operation: &Operation) -> f64 {
     let (Action::Table, Some(&input), Some(&output)) = (
         operation.action,
         operation.inputs.first(),

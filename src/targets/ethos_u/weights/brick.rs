@@ -47,7 +47,8 @@ pub(super) struct Brick {
 }
 
 impl Brick {
-    pub fn of(accelerator: &Accelerator, layer: &Layer, block: &Block) -> Self {
+    /// The first `n_streams` streams: others have zeros alone.
+    pub fn of(accelerator: &Accelerator, layer: &Layer, block: &Block, n_streams: i64) -> Self {
         let is_u85 = accelerator.is_u85();
         let is_depthwise = layer.kind == Kind::Depthwise;
         let (kernel_step, ifm_step) = match (is_depthwise, block.is_part_kernel, is_u85) {
@@ -72,7 +73,7 @@ impl Brick {
                 true => block.micro[2] / accelerator.n_weight_streams,
                 false => block.micro[2],
             },
-            n_streams: accelerator.n_weight_streams,
+            n_streams,
             ifm_step,
             ifm_together: if is_depthwise { 1 } else { 8 },
         }
@@ -94,14 +95,35 @@ impl Brick {
         (kernel * ofm * round_up(self.ifm, self.ifm_step)) as f64
     }
 
+    /// Zeros beside a whole step: after the positions of a kernel, after the output channels of a stream, after the input
+    /// channels of a position, and after those of a group.
+    fn fills(&self) -> [i64; 4] {
+        let ofm_at_once = self.ofm_step * self.n_streams;
+        let ifm_whole = ceil_div(self.ifm, self.ifm_together) * self.ifm_together;
+        [
+            self.whole_kernel() - self.kernel,
+            (round_up(self.ofm, ofm_at_once) - self.ofm) / self.n_streams,
+            round_up(self.ifm, self.ifm_step) - ifm_whole,
+            ifm_whole - self.ifm,
+        ]
+    }
+
+    /// The zeros after the last weight of each stream.
+    pub fn last_runs(&self) -> ZeroRuns {
+        let [kernel_fill, ofm_fill, ifm_fill, rest] = self.fills();
+        let beside = kernel_fill * self.ifm_step + ifm_fill;
+        let length = beside * self.ofm_step + ofm_fill * self.ifm_together + rest;
+        ZeroRuns {
+            length: length as f64,
+            count: self.n_streams as f64,
+        }
+    }
+
     pub fn zero_runs(&self) -> [ZeroRuns; 4] {
         let ofm_at_once = self.ofm_step * self.n_streams;
         let n_ofm = ceil_div(self.ofm, ofm_at_once) * self.n_streams;
         let n_ifm = ceil_div(self.ifm, self.ifm_together);
-        let ifm_whole = n_ifm * self.ifm_together;
-        let kernel_fill = self.whole_kernel() - self.kernel;
-        let ofm_fill = (round_up(self.ofm, ofm_at_once) - self.ofm) / self.n_streams;
-        let ifm_fill = round_up(self.ifm, self.ifm_step) - ifm_whole;
+        let [kernel_fill, ofm_fill, ifm_fill, rest] = self.fills();
         let runs = [
             (
                 kernel_fill * self.ofm_step * self.ifm_together,
@@ -112,7 +134,7 @@ impl Brick {
                 self.kernel * n_ifm * self.n_streams,
             ),
             (ifm_fill * self.ofm_step, n_ofm * self.kernel),
-            (ifm_whole - self.ifm, self.ofm * self.kernel),
+            (rest, self.ofm * self.kernel),
         ];
         runs.map(|(length, count)| ZeroRuns {
             length: length as f64,

@@ -8,10 +8,11 @@ mod symbols;
 mod values;
 
 use self::brick::{Brick, NO_ZERO_RUNS};
+use self::symbols::PALETTE_BITS;
 use self::values::Values;
 use super::accelerator::Accelerator;
 use super::blocks::Block;
-use super::geometry::{BRICK_CHANNELS, round_up};
+use super::geometry::{BRICK_CHANNELS, ceil_div, round_up};
 use super::layer::{Kind, Layer, SCALE_BYTES};
 use crate::graph::analysis::ByteHistogram;
 
@@ -22,6 +23,10 @@ const SLICE_VALUES: f64 = 32767.0;
 /// Bits of the header of a slice, and of the end of the stream.
 const SLICE_BITS: f64 = 23.0;
 const END_BITS: f64 = 3.0;
+/// Adjacent output channels that Ethos-U85 takes from the same stream.
+const STREAM_CHANNELS: i64 = 4;
+/// Symbols are written in groups that have this many bits of quotients.
+const GROUP_BITS: i64 = 12;
 /// Shares of zeros from which, and up to which, Ethos-U85 decodes more weights a cycle.
 const ZERO_SHARES: [f64; 2] = [0.5, 0.9];
 /// Weights that each stream decodes in a cycle at these shares.
@@ -37,19 +42,30 @@ pub fn encoded_bytes(
     block: &Block,
     histogram: &ByteHistogram,
 ) -> f64 {
-    let brick = Brick::of(accelerator, layer, block);
+    let n_streams = accelerator.n_weight_streams;
+    let n_filled = match accelerator.is_u85() && !accelerator.uses_trained_rules {
+        true => n_streams.min(ceil_div(layer.ofm[2], STREAM_CHANNELS)),
+        false => n_streams,
+    };
+    let brick = Brick::of(accelerator, layer, block, n_filled);
     // A file may store more bytes than the layer has weights.
     let n_weights = brick.n_weights().min(histogram.n_bytes as f64);
     let padding = brick.n_values() - n_weights;
     let leaves_rare = !accelerator.uses_trained_rules;
+    let last_runs = if leaves_rare {
+        brick.last_runs()
+    } else {
+        NO_ZERO_RUNS[0]
+    };
     let values = Values::cached(
         histogram,
         n_weights,
         padding,
         &brick.zero_runs(),
         leaves_rare,
+        last_runs,
     );
-    let n_cores = accelerator.n_weight_streams as f64;
+    let n_cores = n_filled as f64;
     let n_slices = (brick.n_values() / n_cores / SLICE_VALUES).ceil();
     let front_bits = n_slices * SLICE_BITS + values.header_bits + END_BITS;
     let stream_bits = values.bits / n_cores + front_bits;
@@ -58,14 +74,21 @@ pub fn encoded_bytes(
         let scale_bytes = round_up(SCALE_BYTES * layer.ofm[2], ALIGNMENT_BYTES) as f64;
         return stream_bytes * n_cores + scale_bytes;
     }
-    let coded_bytes = stream_bytes * n_cores;
+    let n_values = brick.n_values() / n_cores * n_streams as f64;
+    let coded_bytes = stream_bytes * n_cores
+        + (n_streams - n_filled) as f64 * empty_stream_bytes(n_values / n_streams as f64);
     let stream_bytes = match accelerator.is_u85() && layer.kind != Kind::Depthwise {
-        true => {
-            fast_bytes(accelerator, brick.n_values(), coded_bytes, &values).unwrap_or(coded_bytes)
-        }
+        true => fast_bytes(accelerator, n_values, coded_bytes, &values).unwrap_or(coded_bytes),
         false => coded_bytes,
     };
     stream_bytes + scale_bytes(accelerator, layer.ofm[2], block.micro[2])
+}
+
+/// Bytes of a stream of zeros alone: one of them is a value without palette, the others a run with one bit for each.
+fn empty_stream_bytes(n_values: f64) -> f64 {
+    let groups = GROUP_BITS + round_up(n_values as i64 + 1, GROUP_BITS);
+    let bits = SLICE_BITS + PALETTE_BITS + groups as f64 + END_BITS;
+    round_up((bits / 8.0).ceil() as i64, ALIGNMENT_BYTES) as f64
 }
 
 /// Bytes of biases and scales of `depth` output channels. Ethos-U85 stores them for whole micro blocks of `micro_depth`
@@ -121,6 +144,7 @@ pub fn coded_bytes(histogram: &ByteHistogram, padding: f64) -> f64 {
         n_weights * padding,
         &NO_ZERO_RUNS,
         false,
+        NO_ZERO_RUNS[0],
     )
     .bits
         / 8.0

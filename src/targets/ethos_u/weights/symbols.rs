@@ -6,7 +6,7 @@ use super::ranked::Ranked;
 
 const PALETTE_SIZE: usize = 32;
 /// Bits of the header of a palette.
-const PALETTE_BITS: f64 = 13.0;
+pub(super) const PALETTE_BITS: f64 = 13.0;
 /// Largest symbol.
 const MAX_SYMBOL: usize = 511;
 /// Largest distance from zero that is subtracted from all values outside of the palette.

@@ -14,6 +14,8 @@ use crate::graph::analysis::ByteHistogram;
 const RUN_THRESHOLD: f64 = 5.0;
 /// Most bits of the remainder of a run's length in its Golomb-Rice code.
 const MAX_RUN_REMAINDER_BITS: i32 = 3;
+/// Bits that another code of runs must have saved before the encoder takes it.
+const CHANGE_BITS: f64 = 40.0;
 /// Maximum number of cached streams, of 2 kB each if no two share a distribution: those of operators that share their
 /// weights, or whose weights are known only by their distribution.
 const MAX_SAMPLES: usize = 256;
@@ -70,20 +72,21 @@ struct CachedSample {
 
 impl Values {
     /// The values of `n_weights` weights with the distribution of a histogram and of `padding` zeros, some of which
-    /// form `zero_runs`. Streams that differ only in size share an entry of this thread's cache.
+    /// form `zero_runs`, the `last_runs` among them. Streams that differ only in size share an entry of this thread's cache.
     pub fn cached(
         histogram: &ByteHistogram,
         n_weights: f64,
         padding: f64,
         zero_runs: &[ZeroRuns; 4],
         leaves_rare: bool,
+        last_runs: ZeroRuns,
     ) -> Self {
         thread_local! {
             static CACHE: RefCell<Vec<Option<CachedSample>>> = const { RefCell::new(Vec::new()) };
         }
         if n_weights == 0.0 {
             let empty = Sample::of(&Ranked::empty(), padding, zero_runs, leaves_rare);
-            return empty.values(1.0, zero_runs);
+            return empty.values(1.0, zero_runs, last_runs);
         }
         let padded = Padded {
             histogram: ByteHistogram {
@@ -113,7 +116,7 @@ impl Values {
                 }
             }
         });
-        sample.values(n_weights / sample.n_weights, zero_runs)
+        sample.values(n_weights / sample.n_weights, zero_runs, last_runs)
     }
 }
 
@@ -166,9 +169,9 @@ impl Sample {
     }
 
     /// Of a stream with `scale` times as many weights, and these runs of zeros.
-    fn values(&self, scale: f64, zero_runs: &[ZeroRuns]) -> Values {
+    fn values(&self, scale: f64, zero_runs: &[ZeroRuns], last_runs: ZeroRuns) -> Values {
         let run_bits = match self.has_runs {
-            true => self.run_bits(scale, zero_runs),
+            true => self.run_bits(scale, zero_runs, last_runs),
             false => 0.0,
         };
         Values {
@@ -180,8 +183,8 @@ impl Sample {
     }
 
     /// Bits of the runs of zeros: those that padding makes, and others whose lengths have a geometric
-    /// distribution, as they do by chance.
-    fn run_bits(&self, scale: f64, zero_runs: &[ZeroRuns]) -> f64 {
+    /// distribution, as they do by chance. The encoder chooses their code before it knows the last run of a stream.
+    fn run_bits(&self, scale: f64, zero_runs: &[ZeroRuns], last_runs: ZeroRuns) -> f64 {
         let n_others = self.n_others * scale;
         let n_zeros_in_runs = self.n_zeros_in_runs * scale;
         let mean = (self.n_zeros * scale - n_zeros_in_runs) / n_others.max(1.0);
@@ -192,13 +195,21 @@ impl Sample {
             let whole = (0..remainder_bits).fold(share, |power, _| power * power);
             let quotient = whole / (1.0 - whole).max(f64::EPSILON);
             let by_chance = 1.0 + f64::from(remainder_bits) + quotient;
-            let filled = |runs: &ZeroRuns| (runs.length / step).floor() * runs.count;
-            let filled = zero_runs.iter().map(filled).sum::<f64>();
-            by_chance * (n_others + 1.0) + filled.min(n_zeros_in_runs)
+            let quotients = |runs: &ZeroRuns| (runs.length / step).floor() * runs.count;
+            let filled = zero_runs.iter().map(quotients).sum::<f64>();
+            let bits = by_chance * (n_others + 1.0) + filled.min(n_zeros_in_runs);
+            (bits - quotients(&last_runs), bits)
         };
-        (0..=MAX_RUN_REMAINDER_BITS)
-            .map(coded)
-            .fold(f64::INFINITY, f64::min)
+        let at_first = coded(0);
+        let later = (1..=MAX_RUN_REMAINDER_BITS).map(coded);
+        let best = later.fold(
+            at_first,
+            |best, one| if one.0 < best.0 { one } else { best },
+        );
+        match best.0 + CHANGE_BITS * last_runs.count < at_first.0 || last_runs.count == 0.0 {
+            true => best.1,
+            false => at_first.1,
+        }
     }
 }
 
@@ -206,6 +217,7 @@ impl Sample {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::brick::NO_ZERO_RUNS;
     use super::*;
 
     /// More streams than the cache holds. Each occurs twice, and twice in a row, with the number of weights that were
@@ -234,10 +246,17 @@ mod tests {
                 let ranked = Ranked::scaled(&histogram, scale);
                 let leaves_rare = seed % 3 == 0;
                 let anew = Sample::of(&ranked, padding, &zero_runs, leaves_rare);
-                let anew = anew.values(1.0, &zero_runs);
+                let last_runs = NO_ZERO_RUNS[0];
+                let anew = anew.values(1.0, &zero_runs, last_runs);
                 let n_weights = histogram.n_bytes as f64;
-                let cached =
-                    Values::cached(&histogram, n_weights, padding, &zero_runs, leaves_rare);
+                let cached = Values::cached(
+                    &histogram,
+                    n_weights,
+                    padding,
+                    &zero_runs,
+                    leaves_rare,
+                    last_runs,
+                );
                 assert_eq!(cached.n_distinct, anew.n_distinct, "stream {seed}");
                 assert_eq!(cached.header_bits, anew.header_bits, "stream {seed}");
                 largest = largest.max((cached.bits - anew.bits).abs() / anew.bits.max(1.0));
@@ -259,6 +278,7 @@ mod tests {
                 count: 0.0,
             }; 4],
             true,
+            NO_ZERO_RUNS[0],
         );
         assert_eq!(uncounted.bits, 0.0, "a distribution without values");
         println!(
