@@ -54,12 +54,12 @@ pub fn time(run: &Run, kernels: &[Kernel], batch: f64) -> Option<Time> {
     let half_width = run.correction.half_width[0] + run.correction.half_width[1] * distance;
     let n_launches = kernels.len() as f64 * launches(run.mode);
     let host_ms = LAUNCH_MS * n_launches;
-    // The fitted part of the launches is a wait of the GPU at measured batches, whose kernels run much longer than their
-    // launches take. Where the host limits the speed, its own time has this part.
-    let waiting_share = (kernels_ms / host_ms - 1.0).clamp(0.0, 1.0);
-    let gpu_ms = kernels_ms + waiting_share * launches_ms;
+    // The launches of the fit are part of batches whose kernels run much longer than launching them takes. Where the host
+    // limits the speed, they are part of its own time.
+    let launches_share = (kernels_ms / host_ms - 1.0).clamp(0.0, 1.0);
+    let gpu_ms = kernels_ms + launches_share * launches_ms;
     let value_ms = gpu_ms.max(host_ms);
-    let busy_ms = kernels_ms + MIN_KERNEL_MS * n_launches;
+    let busy_ms = gpu_ms + MIN_KERNEL_MS * n_launches;
     Some(Time {
         value_ms,
         lo_ms: (gpu_ms * (-half_width).exp()).max(host_ms * LAUNCH_RANGE[0]),

@@ -26,8 +26,8 @@ struct Ceiling {
 }
 
 /// Two ports of 16 bytes at 1 GHz, each reading and writing, twice that of U85's SRAM; the memory of a Raspberry Pi 5 is
-/// LPDDR4X-4267 of 32 bits, and its caches hold 2.5 MiB; the RTX 5090's is 1,792 GB/s, with 128 MB of cache at most. A
-/// microcontroller at 1 GHz stores 8 bytes a cycle.
+/// LPDDR4X-4267 of 32 bits, and its caches hold 2.5 MiB; the H100's is 3,350 GB/s, and the RTX 5090's 1,792 GB/s, with 128
+/// MB of cache at most. A microcontroller at 1 GHz stores 8 bytes a cycle.
 fn ceiling(target: &str) -> Ceiling {
     let [bytes_per_s, held_bytes] = match target {
         _ if target.starts_with("ethos-u") => [256e9, 0.0],
@@ -36,6 +36,7 @@ fn ceiling(target: &str) -> Ceiling {
         _ if target.starts_with("cortex-m") || target.starts_with("esp32") => [8e9, 0.0],
         // What the accelerator's memory holds may come over USB or PCIe beside the inference.
         _ if target.starts_with("edgetpu") => [4e9, 8e6],
+        "h100-80gb" => [3.35e12, 128e6],
         _ => [1.8e12, 128e6],
     };
     Ceiling {
@@ -301,7 +302,8 @@ fn no_target_does_what_its_hardware_cannot() {
                 _ => 1.0,
             };
             let moved_bytes = element_bytes * case.moved_values;
-            let least_ms = 1e3 * ((moved_bytes - held_bytes) / bytes_per_s).max(case.macs / 312e12);
+            let least_ms =
+                1e3 * ((moved_bytes - held_bytes) / bytes_per_s).max(case.macs / 494.7e12);
             let mut fail = |what: &'static str| {
                 let interval =
                     [lo, hi].map(|end| end.map_or("?".to_owned(), |ms| format!("{ms:.3e}")));

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock};
 
-use super::movement::Copies;
 use super::node::{maps, operation, shape};
 use crate::formats::tflite::{self, Activation, OpKind, Operator, Tensor};
 use crate::graph::analysis::weights::{Stored, n_samples, weight_stats, zero_byte};
@@ -15,6 +14,16 @@ use crate::targets::ethos_u::layer::Kind;
 use crate::targets::ethos_u::program::{
     Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Program, Window,
 };
+
+/// Copies of a tensor, each of the one before.
+#[derive(Default)]
+pub struct Copies {
+    pub operations: Vec<Operation>,
+    /// The map of the last copy.
+    pub last: usize,
+    /// The tensor that has the shape of the last copy.
+    pub shaped: usize,
+}
 
 /// Adds operations for the nodes of a graph.
 pub struct Lowering<'a> {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::lowering::{Lowering, n_elements};
+use super::lowering::{Copies, Lowering, n_elements};
 use crate::formats::tflite::{BuiltinOptions, dimension};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
 use crate::targets::ethos_u::layer::Kind;
@@ -242,16 +242,6 @@ pub fn reshape(lowering: &mut Lowering) -> Option<()> {
         ..lowering.operation(Action::View, &[input], output)
     });
     Some(())
-}
-
-/// Copies of a tensor, each of the one before.
-#[derive(Default)]
-pub struct Copies {
-    operations: Vec<Operation>,
-    /// The map of the last copy.
-    last: usize,
-    /// The tensor that has the shape of the last copy.
-    shaped: usize,
 }
 
 /// Adds copies before the first operation that reads the tensor; all that read it read the last copy instead.

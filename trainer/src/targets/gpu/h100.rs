@@ -10,10 +10,10 @@ use litecast::targets::MeasuredRange;
 use litecast::targets::gpu::bundle::{Mode, Run};
 use litecast::targets::gpu::specifications::Gpu;
 
+use super::compared::{compare, words};
 use super::evaluate::{Sample, Split, folds, half_width, left_out_by};
 use super::measured::Measured;
 use super::transfer::{Factors, Source};
-use super::{compare, words};
 
 pub const TARGET: &str = "h100-80gb";
 const FRAMEWORK: &str = "PyTorch 2.11, CUDA 13.0, AMP, channels first";

@@ -9,9 +9,9 @@ use litecast::targets::gpu::estimate::{MIN_BUSY, time};
 use litecast::targets::gpu::memory::{BASE_BYTES, Memory, Optimiser, RANGE};
 use litecast::targets::gpu::specifications::{Board, ComputePrecision, Gpu};
 
+use super::compared::words;
 use super::graphs::{Network, Networks};
 use super::h100::{Row, TARGET};
-use super::words;
 
 /// The sweeps over batch sizes end here; larger batches keep the GPU busy.
 const MAX_SMALL_BATCH: f64 = 32.0;
@@ -47,8 +47,9 @@ pub fn compare(rows: &[Row], networks: &Networks, bundle: &Bundle) -> Result<()>
         if row.batch > MAX_SMALL_BATCH {
             let watts = row.energy_mj / row.ms;
             ratios.add(format!("power, {of}"), watts, board.watts(1.0));
-        } else if row.kernel_ms.is_some() {
-            of_small_batch(row, network, run, board, &mut ratios)?;
+        }
+        if let Some(kernel_ms) = row.kernel_ms {
+            of_profiled(row, kernel_ms, network, run, board, &mut ratios)?;
         }
     }
     println!(
@@ -86,27 +87,33 @@ fn memory(row: &Row, network: &Network) -> Memory {
     }
 }
 
-/// Of a profiled row. The fit used the network's largest batch alone.
-fn of_small_batch(
+/// Of a profiled row. The fit used the time of the network's largest batch alone.
+fn of_profiled(
     row: &Row,
+    kernel_ms: f64,
     network: &Network,
     run: &Run,
     board: &Board,
     ratios: &mut Ratios,
 ) -> Result<()> {
-    let of = format!("batch {}", row.batch);
+    let is_small = row.batch <= MAX_SMALL_BATCH;
+    let of = match is_small {
+        true => format!("batch {}", row.batch),
+        false => format!("batch above {MAX_SMALL_BATCH}"),
+    };
     let estimate = time(run, &network.kernels, row.batch).context("expected a time")?;
-    let interval = [estimate.lo_ms, estimate.value_ms, estimate.hi_ms];
-    ratios.add(format!("latency, {of}"), row.ms, interval);
     let busy = estimate.busy_share;
-    let kernel_ms = row.kernel_ms.context("expected a profiled row")?;
     let interval = [MIN_BUSY * busy, busy, 1.0];
     ratios.add(
         format!("SM utilization, {of}"),
         kernel_ms / row.ms,
         interval,
     );
-    let watts = row.energy_mj / row.ms;
-    ratios.add(format!("power, {of}"), watts, board.watts(busy));
+    if is_small {
+        let interval = [estimate.lo_ms, estimate.value_ms, estimate.hi_ms];
+        ratios.add(format!("latency, {of}"), row.ms, interval);
+        let watts = row.energy_mj / row.ms;
+        ratios.add(format!("power, {of}"), watts, board.watts(busy));
+    }
     Ok(())
 }
