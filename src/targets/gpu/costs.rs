@@ -99,7 +99,7 @@ costs! {
 /// writes other kernels, for which this cost is 0.
 pub const PRIOR_MS: (usize, f64) = (Cost::ResizePlanes as usize, 0.3);
 
-/// Index of the cost of a launch, the only one of which no kernel is the cause.
+/// Index of the cost of launches, the only cost that is not time of a kernel.
 pub const LAUNCHES: usize = Cost::Launches as usize;
 
 /// Tiles of a matrix product on tensor cores: columns and depth are padded to multiples of these.
@@ -259,11 +259,7 @@ pub fn amounts(kernel: &Kernel, batch: f64) -> Amounts {
         }
         Kind::Other => add(Cost::Other, moved),
     }
-    let is_convolution = matches!(
-        kernel.kind,
-        Kind::Convolution | Kind::Stem | Kind::Pointwise | Kind::Grouped | Kind::Depthwise
-    );
-    if is_convolution && kernel.has_bias {
+    if kernel.has_batch_norm() {
         add(Cost::BatchNorm, writes);
     }
     add(Cost::Launches, 1.0 / batch);

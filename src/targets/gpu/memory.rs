@@ -1,5 +1,5 @@
-//! Kernels → bytes of GPU memory, counted by rules of PyTorch. `litecast-trainer fit-gpu --counted` compares the count
-//! with measurements on an H100.
+//! Kernels → bytes of GPU memory, counted by rules of PyTorch. `litecast-trainer fit-gpu --modelled` compares the
+//! count with measurements on an H100.
 //!
 //! - Automatic mixed precision keeps weights in float32; products use a float16 copy, made once per forward pass.
 //!   Products write float16; normalisations and softmaxes write float32; any other kernel writes the wider type of its
@@ -21,9 +21,11 @@ use super::specifications::ComputePrecision;
 pub const BASE_BYTES: f64 = 0.8e9;
 /// Workspaces of cuBLAS, and the rounding of the caching allocator.
 pub const WORKSPACE_BYTES: f64 = 64e6;
-/// Share of activations that PyTorch's caching allocator holds beyond the tensors themselves, in inference, where
-/// blocks of different sizes follow each other, and in training. Medians on the H100.
-const FRAGMENTATION: [f64; 2] = [0.3, 0.08];
+/// Share of activations that PyTorch's caching allocator holds beyond the tensors themselves in inference, where blocks
+/// of different sizes follow each other: the median on an H100.
+const INFERENCE_FRAGMENTATION: f64 = 0.3;
+/// The same in training.
+const TRAINING_FRAGMENTATION: f64 = 0.08;
 /// Range of the memory of a process relative to the count, which contains 90 % of the measurements on the H100.
 pub const RANGE: [f64; 2] = [0.8, 1.5];
 /// Bytes of the index of a pool's largest value.
@@ -108,7 +110,7 @@ impl Memory {
         Self {
             weight_bytes: bytes.of_weights(kernels, parameters),
             state_bytes: 0.0,
-            activation_bytes: activations * (1.0 + FRAGMENTATION[0]),
+            activation_bytes: activations * (1.0 + INFERENCE_FRAGMENTATION),
             workspace_bytes: WORKSPACE_BYTES,
             base_bytes: BASE_BYTES,
         }
@@ -137,18 +139,11 @@ impl Memory {
         Self {
             weight_bytes: bytes.of_weights(kernels, parameters),
             state_bytes: bytes.weight * parameters * (1.0 + moments),
-            activation_bytes: kept * (1.0 + FRAGMENTATION[1]),
+            activation_bytes: kept * (1.0 + TRAINING_FRAGMENTATION),
             workspace_bytes: WORKSPACE_BYTES,
             base_bytes: BASE_BYTES,
         }
     }
-}
-
-fn is_convolution(kernel: &Kernel) -> bool {
-    matches!(
-        kernel.kind,
-        Kind::Convolution | Kind::Stem | Kind::Pointwise | Kind::Grouped | Kind::Depthwise
-    )
 }
 
 fn is_product(kernel: &Kernel) -> bool {
@@ -156,13 +151,7 @@ fn is_product(kernel: &Kernel) -> bool {
         kernel.kind,
         Kind::Dense | Kind::MatrixProduct | Kind::Attention | Kind::Recurrent
     );
-    is_product || is_convolution(kernel)
-}
-
-/// In nearly every network, a convolution with a bias was a convolution followed by a batch norm, which writes a result
-/// in addition to that of the convolution.
-fn has_batch_norm(kernel: &Kernel) -> bool {
-    is_convolution(kernel) && kernel.has_bias
+    is_product || kernel.is_convolution()
 }
 
 /// A tensor of one input of the network.
@@ -249,10 +238,10 @@ pub fn peak_bytes(kernels: &[Kernel], precision: ComputePrecision) -> f64 {
                 .map(|&source| tensors[source].copy_bytes(&bytes))
                 .sum();
         }
-        if is_convolution(kernel) && kernel.kind != Kind::Depthwise {
+        if kernel.is_convolution() && kernel.kind != Kind::Depthwise {
             beside += (kernel.inputs + kernel.outputs) * bytes.product;
         }
-        if has_batch_norm(kernel) {
+        if kernel.has_batch_norm() {
             beside = beside.max(kernel.outputs * bytes.product);
         }
         let argument_bytes = argument
@@ -281,7 +270,7 @@ pub fn kept_bytes(kernels: &[Kernel], precision: ComputePrecision) -> f64 {
     let mut is_kept = vec![false; tensors.len()];
     let mut kept = 0.0;
     for kernel in kernels {
-        if has_batch_norm(kernel) {
+        if kernel.has_batch_norm() {
             kept += kernel.outputs * bytes.product;
         }
         let (reads, writes) = kept_operands(kernel);

@@ -66,7 +66,7 @@ pub struct Board {
 }
 
 /// Lowest, assumed and highest share of the board's power that a GPU takes while kernels run: on an H100, 90 % of the
-/// networks took 0.5 to 1.0 of it, and 0.72 in the median. NVIDIA's power limit bounds it by 1.
+/// networks took 0.6 to 1.0 of it, and 0.72 in the median. NVIDIA's power limit bounds it by 1.
 pub const BUSY_POWER: [f64; 3] = [0.45, 0.72, 1.0];
 /// The same while none runs; an H100 with a context takes 0.14 to 0.16.
 pub const IDLE_POWER: [f64; 3] = [0.1, 0.14, 0.2];

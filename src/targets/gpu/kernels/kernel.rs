@@ -169,6 +169,19 @@ impl Kernel {
         }
     }
 
+    pub fn is_convolution(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Convolution | Kind::Stem | Kind::Pointwise | Kind::Grouped | Kind::Depthwise
+        )
+    }
+
+    /// Whether it is a convolution with a bias: in nearly every network, that was a convolution followed by a batch norm,
+    /// which writes a result in addition to that of the convolution.
+    pub fn has_batch_norm(&self) -> bool {
+        self.is_convolution() && self.has_bias
+    }
+
     /// Divides the counts that grow with the batch size by `batch`.
     pub(super) fn per_input(mut self, batch: f64) -> Self {
         for count in [

@@ -8,10 +8,9 @@ use litecast::targets::MeasuredRange;
 use litecast::targets::gpu::bundle::{Correction, Errors, Mode, Position, Run, position};
 use litecast::targets::gpu::costs::{Amounts, NAMES};
 use litecast::targets::gpu::estimate::FAR;
-use litecast::targets::gpu::specifications::Gpu;
 
 use super::evaluate::{covering, of_pairs};
-use super::transfer::{Factors, factors};
+use super::transfer::{Factors, factors, gpu};
 use super::{kriging, nas_bench_201, roofline, single_kernels};
 
 /// Target and NeuSight's name of the GPU.
@@ -68,10 +67,6 @@ pub fn runs(folder: &Path, of_3090: &Run) -> Result<Vec<Run>> {
     }
     runs.extend(of_networks);
     Ok(runs)
-}
-
-fn gpu(id: &str) -> Result<&'static Gpu> {
-    Gpu::by_id(id).with_context(|| format!("expected a GPU `{id}`"))
 }
 
 /// Pairs of log(measured time / estimate) and distance.

@@ -8,12 +8,11 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use litecast::targets::MeasuredRange;
 use litecast::targets::gpu::bundle::{Mode, Run};
-use litecast::targets::gpu::specifications::Gpu;
 
 use super::compared::{compare, words};
 use super::evaluate::{Sample, Split, folds, half_width, left_out_by};
 use super::measured::Measured;
-use super::transfer::{Factors, Source};
+use super::transfer::{Factors, Source, gpu};
 
 pub const TARGET: &str = "h100-80gb";
 const FRAMEWORK: &str = "PyTorch 2.11, CUDA 13.0, AMP, channels first";
@@ -87,7 +86,6 @@ pub fn run(
     (source, variances): (&[Sample], [f64; 2]),
     n_seeds: u64,
 ) -> Result<Run> {
-    let gpu = |id: &str| Gpu::by_id(id).with_context(|| format!("expected a GPU `{id}`"));
     let data_sheets = Factors::of_data_sheets(gpu("rtx-3090")?, gpu(TARGET)?);
     let left_out_of = |split: Split| {
         move |folds| {

@@ -26,13 +26,12 @@ use anyhow::{Context, Result, ensure};
 use litecast::targets::MeasuredRange;
 use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
 use litecast::targets::gpu::costs::{NAMES, PRIOR_MS};
-use litecast::targets::gpu::specifications::Gpu;
 
 use self::compared::{compare, words};
 use self::evaluate::{Fit, Sample, Split, chosen_variances, folds, half_width, left_out};
 use self::graphs::Networks;
 use self::measured::{Measured, TABLES, Table};
-use self::transfer::{Factors, Source};
+use self::transfer::{Factors, Source, gpu};
 
 /// Fits the constants of GPUs to published measurements.
 #[derive(Clone, Debug, clap::Args)]
@@ -143,7 +142,6 @@ fn scaled_to_a100(
     of_3090: &Run,
     measurements: &accel_nasbench::Measurements,
 ) -> Result<Run> {
-    let gpu = |id: &str| Gpu::by_id(id).with_context(|| format!("expected a GPU `{id}`"));
     let (_, source, variances) = fitted.first().context("expected a table")?;
     let from = gpu(&of_3090.target)?;
     let others = fitted

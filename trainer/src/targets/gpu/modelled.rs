@@ -7,11 +7,12 @@ use anyhow::{Context, Result};
 use litecast::targets::gpu::bundle::{Bundle, Mode, Run};
 use litecast::targets::gpu::estimate::{MIN_BUSY, time};
 use litecast::targets::gpu::memory::{BASE_BYTES, Memory, Optimiser, RANGE};
-use litecast::targets::gpu::specifications::{Board, ComputePrecision, Gpu};
+use litecast::targets::gpu::specifications::{Board, ComputePrecision};
 
 use super::compared::words;
 use super::graphs::{Network, Networks};
 use super::h100::{Row, TARGET};
+use super::transfer::gpu;
 
 /// The sweeps over batch sizes end here; larger batches keep the GPU busy.
 const MAX_SMALL_BATCH: f64 = 32.0;
@@ -30,7 +31,7 @@ impl Ratios {
 
 /// Prints the ratios as Markdown.
 pub fn compare(rows: &[Row], networks: &Networks, bundle: &Bundle) -> Result<()> {
-    let board = &Gpu::by_id(TARGET).context("expected the GPU")?.board;
+    let board = &gpu(TARGET)?.board;
     let run = bundle.run(TARGET, Mode::Inference);
     let run = run.context("expected a run of the H100")?;
     let mut ratios = Ratios::default();

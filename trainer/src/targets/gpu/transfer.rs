@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::{Context, Result};
 use litecast::targets::gpu::bundle::{Correction, Position, position};
 use litecast::targets::gpu::costs::{Amounts, NAMES};
 use litecast::targets::gpu::specifications::Gpu;
@@ -43,6 +44,10 @@ pub struct Source {
     /// Logarithms of measured time over the roofline's time.
     residuals: Vec<f64>,
     variances: [f64; 2],
+}
+
+pub fn gpu(id: &str) -> Result<&'static Gpu> {
+    Gpu::by_id(id).with_context(|| format!("expected a GPU `{id}`"))
 }
 
 /// The ratios of one GPU's times to another's.
