@@ -1,10 +1,69 @@
-//! Prints the errors of three methods on left-out networks as rows of Markdown.
+//! A fit and its errors on left-out networks → the run of the bundle. Prints the errors of three methods as rows of
+//! Markdown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use litecast::targets::gpu::bundle::{Errors, Mode};
+use anyhow::{Context, Result};
+use litecast::targets::MeasuredRange;
+use litecast::targets::gpu::bundle::{Errors, Mode, Run};
 
-use super::evaluate::{LeftOut, Sample, Split, errors, folds, summary};
+use super::evaluate::{Fit, LeftOut, Sample, Split, errors, folds, half_width, summary};
+use super::measured::Measured;
+
+/// What was measured on one GPU in one mode.
+pub struct Measurements<'m> {
+    pub target: &'m str,
+    pub mode: Mode,
+    pub framework: &'m str,
+    pub laboratory: &'m str,
+    pub rows: &'m [Measured],
+    /// The rows whose networks have a graph.
+    pub samples: &'m [Sample],
+}
+
+impl Measurements<'_> {
+    /// The run with the constants of `fit`. Its errors and its interval are those of `left_out_of`, which takes the unit
+    /// that is left out and the fold of each sample.
+    pub fn run(
+        &self,
+        fit: Fit,
+        n_seeds: u64,
+        left_out_of: impl Fn(Split, Vec<usize>) -> LeftOut,
+    ) -> Result<Run> {
+        let samples = self.samples;
+        let name = format!("{} {}, {}", self.target, words(self.mode), self.framework);
+        let [random_errors, errors] = [Split::Models, Split::Families].map(|split| {
+            compare(&name, samples, split, n_seeds, |folds| {
+                left_out_of(split, folds)
+            })
+        });
+        let of_families = left_out_of(Split::Families, folds(samples, Split::Families, 0));
+        let mut correction = fit.correction;
+        correction.half_width = half_width(&of_families.pairs(samples));
+        let families: BTreeSet<&str> = samples
+            .iter()
+            .map(|sample| sample.family.as_str())
+            .collect();
+        let mut batches: Vec<f64> = self.rows.iter().map(|row| row.batch).collect();
+        batches.sort_by(f64::total_cmp);
+        Ok(Run {
+            target: self.target.to_owned(),
+            mode: self.mode,
+            framework: self.framework.to_owned(),
+            laboratory: self.laboratory.to_owned(),
+            scaled_by: None,
+            n_networks: samples.len(),
+            n_families: families.len(),
+            measured_range: MeasuredRange::of(self.rows.iter().map(|row| row.ms_per_input))
+                .context("expected latencies")?,
+            batches: [batches[0], batches[batches.len() / 2]],
+            costs_ms: fit.costs.to_vec(),
+            correction,
+            errors,
+            random_errors,
+        })
+    }
+}
 
 /// In the words of the tables.
 pub fn words(mode: Mode) -> &'static str {
@@ -15,7 +74,7 @@ pub fn words(mode: Mode) -> &'static str {
 }
 
 /// Errors of three methods on left-out networks as means over seeds. Returns the errors of the last method.
-pub fn compare(
+fn compare(
     name: &str,
     samples: &[Sample],
     split: Split,

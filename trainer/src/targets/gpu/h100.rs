@@ -6,11 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use litecast::targets::MeasuredRange;
 use litecast::targets::gpu::bundle::{Mode, Run};
 
-use super::compared::{compare, words};
-use super::evaluate::{Sample, Split, folds, half_width, left_out_by};
+use super::compared::Measurements;
+use super::evaluate::{Sample, Split, left_out_by};
 use super::measured::Measured;
 use super::transfer::{Factors, Source, gpu};
 
@@ -87,45 +86,25 @@ pub fn run(
     n_seeds: u64,
 ) -> Result<Run> {
     let data_sheets = Factors::of_data_sheets(gpu("rtx-3090")?, gpu(TARGET)?);
-    let left_out_of = |split: Split| {
-        move |folds| {
-            left_out_by(samples, folds, |others, left| {
-                let group = |sample: &Sample| split.group(&sample.model, &sample.family).to_owned();
-                let left: BTreeSet<String> = left.iter().map(|sample| group(sample)).collect();
-                let source = source
-                    .iter()
-                    .filter(|sample| !left.contains(&group(sample)));
-                Source::of(&source.collect::<Vec<_>>(), variances).fitted_to(data_sheets, others)
-            })
-        }
+    let left_out_of = |split: Split, folds| {
+        left_out_by(samples, folds, |others, left| {
+            let group = |sample: &Sample| split.group(&sample.model, &sample.family).to_owned();
+            let left: BTreeSet<String> = left.iter().map(|sample| group(sample)).collect();
+            let source = source
+                .iter()
+                .filter(|sample| !left.contains(&group(sample)));
+            Source::of(&source.collect::<Vec<_>>(), variances).fitted_to(data_sheets, others)
+        })
     };
-    let name = format!("{TARGET} {}, {FRAMEWORK}", words(mode));
-    let [random_errors, errors] = [Split::Models, Split::Families]
-        .map(|split| compare(&name, samples, split, n_seeds, left_out_of(split)));
-    let of_families = left_out_of(Split::Families)(folds(samples, Split::Families, 0));
-    let source = Source::of(&source.iter().collect::<Vec<_>>(), variances);
-    let mut fit = source.fitted_to(data_sheets, &samples.iter().collect::<Vec<_>>());
-    fit.correction.half_width = half_width(&of_families.pairs(samples));
-    let families: BTreeSet<&str> = samples
-        .iter()
-        .map(|sample| sample.family.as_str())
-        .collect();
-    let mut batches: Vec<f64> = measured.iter().map(|row| row.batch).collect();
-    batches.sort_by(f64::total_cmp);
-    Ok(Run {
-        target: TARGET.to_owned(),
+    let all = Source::of(&source.iter().collect::<Vec<_>>(), variances);
+    let fit = all.fitted_to(data_sheets, &samples.iter().collect::<Vec<_>>());
+    let measurements = Measurements {
+        target: TARGET,
         mode,
-        framework: FRAMEWORK.to_owned(),
-        laboratory: "the LiteCast project".to_owned(),
-        scaled_by: None,
-        n_networks: samples.len(),
-        n_families: families.len(),
-        measured_range: MeasuredRange::of(measured.iter().map(|row| row.ms_per_input))
-            .context("expected latencies")?,
-        batches: [batches[0], batches[batches.len() / 2]],
-        costs_ms: fit.costs.to_vec(),
-        correction: fit.correction,
-        errors,
-        random_errors,
-    })
+        framework: FRAMEWORK,
+        laboratory: "the LiteCast project",
+        rows: measured,
+        samples,
+    };
+    measurements.run(fit, n_seeds, left_out_of)
 }

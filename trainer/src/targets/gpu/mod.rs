@@ -18,17 +18,15 @@ mod roofline;
 mod single_kernels;
 mod transfer;
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use litecast::targets::MeasuredRange;
 use litecast::targets::gpu::bundle::{Bundle, Errors, Mode, Run};
 use litecast::targets::gpu::costs::{NAMES, PRIOR_MS};
 
-use self::compared::{compare, words};
-use self::evaluate::{Fit, Sample, Split, chosen_variances, folds, half_width, left_out};
+use self::compared::Measurements;
+use self::evaluate::{Fit, Sample, chosen_variances, half_width, left_out};
 use self::graphs::Networks;
 use self::measured::{Measured, TABLES, Table};
 use self::transfer::{Factors, Source, gpu};
@@ -227,43 +225,17 @@ fn fit_table(
         "{}: expected graphs of its networks",
         table.file
     );
-    let name = format!(
-        "{} {}, {}",
-        table.target,
-        words(table.mode()),
-        table.framework
-    );
-    let left_out_of = |folds| left_out(samples, folds, variances);
-    let [random_errors, family_errors] = [Split::Models, Split::Families]
-        .map(|split| compare(&name, samples, split, n_seeds, left_out_of));
-    let fit = Fit::of(&samples.iter().collect::<Vec<_>>(), variances);
-    let mut costs_ms = fit.costs;
+    let mut fit = Fit::of(&samples.iter().collect::<Vec<_>>(), variances);
     if table.is_compiled {
-        costs_ms[PRIOR_MS.0] = 0.0;
+        fit.costs[PRIOR_MS.0] = 0.0;
     }
-    let mut correction = fit.correction;
-    let of_families = left_out_of(folds(samples, Split::Families, 0));
-    correction.half_width = half_width(&of_families.pairs(samples));
-    let mut batches: Vec<f64> = rows.iter().map(|row| row.batch).collect();
-    batches.sort_by(f64::total_cmp);
-    let families: BTreeSet<&str> = samples
-        .iter()
-        .map(|sample| sample.family.as_str())
-        .collect();
-    Ok(Run {
-        target: table.target.to_owned(),
+    let measurements = Measurements {
+        target: table.target,
         mode: table.mode(),
-        framework: table.framework.to_owned(),
-        laboratory: "the timm project".to_owned(),
-        n_networks: samples.len(),
-        n_families: families.len(),
-        measured_range: MeasuredRange::of(rows.iter().map(|row| row.ms_per_input))
-            .context("expected latencies")?,
-        batches: [batches[0], batches[batches.len() / 2]],
-        costs_ms: costs_ms.to_vec(),
-        correction,
-        errors: family_errors,
-        random_errors,
-        scaled_by: None,
-    })
+        framework: table.framework,
+        laboratory: "the timm project",
+        rows,
+        samples,
+    };
+    measurements.run(fit, n_seeds, |_, folds| left_out(samples, folds, variances))
 }
