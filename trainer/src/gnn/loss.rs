@@ -14,14 +14,25 @@ const SUM_FLOOR: f32 = 0.005;
 /// The same for outputs that are maxima, because an operator far below the maximum never becomes it.
 const MAX_FLOOR: f32 = 0.05;
 
+/// Ratio of estimate and label from which on [`hybrid`] grows linearly with the estimate's logarithm.
+const MAX_RATIO: f32 = 10.0;
+
 /// PerfSAGE's eq. 4: relative error plus `alpha` times the absolute error in units of each output's mean label, so that
 /// both terms have the same weight if `alpha` is 1. Weighted mean over the labels of the batch.
 pub fn hybrid(standardised: Tensor<2>, batch: &Batch, scaling: &Scaling, alpha: f32) -> Tensor<1> {
     let device = standardised.device();
-    let estimates = scaling.log_labels.restore(standardised).exp();
-    let absolute = (estimates - batch.labels.clone()).abs();
+    let logs = scaling.log_labels.restore(standardised);
+    let absolute = (bounded_exp(logs, &batch.labels) - batch.labels.clone()).abs();
     let units = batch.labels.clone().recip() + row(&scaling.mean_label, &device).recip() * alpha;
     mean_over(absolute * units, label_weights(batch, scaling))
+}
+
+/// Estimates from their logarithms. Gradients of exponentials grow with the estimate, and overflow for a few graphs that
+/// are far off; beyond [`MAX_RATIO`] times the label, the slope is therefore the one at that ratio.
+fn bounded_exp(logs: Tensor<2>, labels: &Tensor<2>) -> Tensor<2> {
+    let bounds = labels.clone().log() + MAX_RATIO.ln();
+    let beyond = (logs.clone() - bounds).clamp_min(0.0);
+    (logs - beyond.clone()).exp() * (beyond + 1.0)
 }
 
 /// Huber's loss of the standardised logarithms, so that the gradient of an estimate that is off by a factor of 100 is
@@ -100,4 +111,38 @@ fn label_weights(batch: &Batch, scaling: &Scaling) -> Tensor<2> {
 /// Weighted mean of the losses; 0 if all weights are 0.
 fn mean_over(losses: Tensor<2>, weights: Tensor<2>) -> Tensor<1> {
     (losses * weights.clone()).sum() / weights.sum().clamp_min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Device;
+
+    use super::*;
+
+    /// Estimate and slope of one estimate's logarithm.
+    fn at(log: f32, label: f32) -> [f32; 2] {
+        let device = Device::flex().autodiff();
+        let logs = Tensor::<2>::from_floats([[log]], &device).require_grad();
+        let found = bounded_exp(logs.clone(), &Tensor::from_floats([[label]], &device));
+        let gradients = found.clone().sum().backward();
+        let slope = logs.grad(&gradients).expect("the estimate has a slope");
+        [found.into_scalar(), slope.into_scalar()]
+    }
+
+    #[test]
+    fn estimates_are_exponentials_up_to_a_ratio_and_lines_beyond() {
+        for log in [-3.0f32, 0.0, 4.0] {
+            let [estimate, slope] = at(log, 20.0);
+            println!("{log}: {estimate}, slope {slope}");
+            assert!((estimate / log.exp() - 1.0).abs() < 1e-5);
+            assert!((slope / log.exp() - 1.0).abs() < 1e-5);
+        }
+        let most = 20.0 * MAX_RATIO;
+        for beyond in [0.5f32, 3.0, 200.0] {
+            let [estimate, slope] = at(most.ln() + beyond, 20.0);
+            println!("{beyond} beyond: {estimate}, slope {slope}");
+            assert!((estimate / (most * (1.0 + beyond)) - 1.0).abs() < 1e-4);
+            assert!((slope / most - 1.0).abs() < 1e-4);
+        }
+    }
 }
