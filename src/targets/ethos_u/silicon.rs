@@ -10,7 +10,7 @@ use crate::targets::boards;
 /// Made by `litecast-trainer fit-silicon`.
 const SHIPPED: &str = include_str!("silicon.json");
 
-/// Latency measured on a board = `fixed_ms` + latency by the compiler's rules.
+/// Latency measured on a board = `fixed_ms` + `factor` · latency by the compiler's rules.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredBoard {
@@ -18,7 +18,9 @@ pub struct MeasuredBoard {
     pub board: String,
     /// Fixed time of an inference of any network: driver, command stream, interrupt.
     pub fixed_ms: f64,
-    /// Errors of each network with a fixed time that is fitted to the others.
+    /// How much longer the accelerator's work takes than the compiler estimates.
+    pub factor: f64,
+    /// Errors of each network with constants that are fitted to the others.
     pub left_out: LeftOut,
     pub networks: Vec<MeasuredNetwork>,
     /// Who measured, and where it is published.
@@ -32,8 +34,11 @@ pub struct LeftOut {
     pub mean_percent: f64,
     pub median_percent: f64,
     pub worst_percent: f64,
-    /// Every network's measurement is between its estimate divided by this and its estimate times this.
+    /// The 90 % interval is the estimate divided by and multiplied with this factor: the 95 % quantile of Student's t
+    /// times the root mean square of the logarithmic errors, because a few networks are too few for an empirical one.
     pub interval_factor: f64,
+    /// How many of the networks it holds.
+    pub n_inside: usize,
 }
 
 /// One network on a board.
@@ -64,7 +69,7 @@ impl MeasuredBoard {
 
     /// Latency on the board in ms, and the ends of its interval.
     pub fn latency_ms(&self, by_rules_ms: f64) -> [f64; 3] {
-        let value_ms = self.fixed_ms + by_rules_ms;
+        let value_ms = self.fixed_ms + self.factor * by_rules_ms;
         let factor = self.left_out.interval_factor;
         [value_ms, value_ms / factor, value_ms * factor]
     }
@@ -77,8 +82,9 @@ impl MeasuredBoard {
             ratios().fold(0.0, f64::max),
         );
         format!(
-            "Vela's rules and {:.2} ms an inference; {} networks measured on it took {least:.2} to {most:.2} \
-             times Vela's latency; error with each left out: median {:.0} %, worst {:.0} %; {}",
+            "Vela's rules times {:.2} and {:.2} ms an inference; {} networks measured on it took {least:.2} to \
+             {most:.2} times Vela's latency; error with each left out: median {:.0} %, worst {:.0} %; {}",
+            self.factor,
             self.fixed_ms,
             self.networks.len(),
             self.left_out.median_percent,

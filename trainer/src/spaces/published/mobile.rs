@@ -27,6 +27,20 @@ pub fn mobilenet_v1(layers: &mut Layers, image: TensorIdx, percent: i32) -> Tens
 
 /// MobileNet V2 (Sandler et al. 2018, Table 2) of width 1.0; 1001 classes.
 pub fn mobilenet_v2(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
+    let features = mobilenet_v2_features(layers, image);
+    layers.classify(features.last, 1001)
+}
+
+/// Feature maps that heads read.
+pub struct MobileNetV2 {
+    /// What the first block of 160 channels makes of its input before its stride, at a sixteenth of the image's side.
+    pub widened: TensorIdx,
+    /// The last convolution's output, at a thirty-second.
+    pub last: TensorIdx,
+}
+
+/// MobileNet V2 of width 1.0 without its classifier.
+pub fn mobilenet_v2_features(layers: &mut Layers, image: TensorIdx) -> MobileNetV2 {
     let mut x = layers.conv(image, 32, 3, 2, N::Relu6);
     for (expansion, channels, n_layers, stride) in [
         (1, 16, 1, 1),
@@ -34,13 +48,16 @@ pub fn mobilenet_v2(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
         (6, 32, 3, 2),
         (6, 64, 4, 2),
         (6, 96, 3, 1),
-        (6, 160, 3, 2),
-        (6, 320, 1, 1),
     ] {
         x = stage(layers, x, [expansion, channels, 3, stride], n_layers, false);
     }
-    let x = layers.pointwise(x, 1280, N::Relu6);
-    layers.classify(x, 1001)
+    let widened = layers.pointwise(x, 6 * 96, N::Relu6);
+    let y = layers.depthwise(widened, 3, 2, N::Relu6);
+    x = layers.pointwise(y, 160, N::None);
+    x = stage(layers, x, [6, 160, 3, 1], 2, false);
+    x = stage(layers, x, [6, 320, 3, 1], 1, false);
+    let last = layers.pointwise(x, 1280, N::Relu6);
+    MobileNetV2 { widened, last }
 }
 
 /// MnasNet-A1 (Tan et al. 2019, Figure 7) of width 0.75; 1001 classes.

@@ -2,10 +2,13 @@
 
 mod densenet;
 mod efficientdet;
+mod facenet;
 mod inception_v2;
 mod inception_v4;
 mod mobile;
 mod plain;
+mod ssdlite;
+mod yolov4_tiny;
 
 use super::layers::Layers;
 use super::{Choices, Space};
@@ -31,12 +34,22 @@ pub fn detector(name: &str, decodes: bool) -> Option<Network> {
     Some(efficientdet::network(size, layers, decodes))
 }
 
-/// The int8 network with this name and a square RGB input of `side` pixels, ending in SOFTMAX; `None`
-/// for another name.
+/// The int8 network with this name and a square RGB input of `side` pixels; `None` for another name. Classifiers end in
+/// SOFTMAX, detectors before boxes are decoded.
 ///
 /// Batch norms are folded where a convolution comes before them, and are MUL and ADD elsewhere.
 pub fn network(name: &str, side: i32) -> Option<Network> {
-    let build = match name {
+    let outputs: fn(&mut Layers, TensorIdx) -> Vec<TensorIdx> = match name {
+        "FaceNet512" => |layers, image| vec![facenet::features(layers, image)],
+        "SSDLite MobileNet v2" => ssdlite::outputs,
+        "YOLOv4-tiny" => yolov4_tiny::outputs,
+        _ => return classifier(name, side),
+    };
+    Some(built(name, side, outputs))
+}
+
+fn classifier(name: &str, side: i32) -> Option<Network> {
+    let logits = match name {
         "MobileNet v1 1.0" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 100),
         "MobileNet v1 0.75" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 75),
         "MobileNet v1 0.5" => |layers: &mut Layers, image| mobile::mobilenet_v1(layers, image, 50),
@@ -55,12 +68,22 @@ pub fn network(name: &str, side: i32) -> Option<Network> {
         "DenseNet" => densenet::logits,
         _ => return None,
     };
+    Some(built(name, side, |layers, image| {
+        let logits: TensorIdx = logits(layers, image);
+        vec![layers.builder.softmax("probabilities", logits)]
+    }))
+}
+
+fn built(
+    name: &str,
+    side: i32,
+    outputs: impl FnOnce(&mut Layers, TensorIdx) -> Vec<TensorIdx>,
+) -> Network {
     // Nothing is drawn: the stream is what sampled networks would draw from.
     let mut choices = Choices::new(Space::CNN_IMAGENET.key(), 0, 0);
     let builder = NetworkBuilder::new(name, WEIGHTS, WEIGHT_SEED);
     let mut layers = Layers::plain(&mut choices, builder);
     let image = layers.rgb(side);
-    let logits: TensorIdx = build(&mut layers, image);
-    let probabilities = layers.builder.softmax("probabilities", logits);
-    Some(layers.finish(&[probabilities]))
+    let outputs = outputs(&mut layers, image);
+    layers.finish(&outputs)
 }

@@ -14,7 +14,9 @@ use litecast::targets::ethos_u::silicon::{LeftOut, MeasuredBoard, MeasuredNetwor
 use litecast::targets::ethos_u::totals::Totals;
 use serde::Deserialize;
 
+use crate::least_squares::non_negative;
 use crate::markdown::{Head, table};
+use crate::metrics::factor_of_groups;
 use crate::spaces::published::{WEIGHT_SEED, network};
 use crate::writer::{Precision, to_tflite};
 
@@ -52,7 +54,7 @@ enum Origin {
 
 /// Networks of the table that are available, by their name there. Networks that ran on the CPU according to the table,
 /// and networks whose description is not public, are left out.
-const NETWORKS: [(&str, Origin); 5] = [
+const NETWORKS: &[(&str, Origin)] = &[
     (
         "tiny-resnet",
         Origin::File("tiny__pretrainedResnet_quant.tflite"),
@@ -67,6 +69,12 @@ const NETWORKS: [(&str, Origin); 5] = [
         "deepface-emotion",
         Origin::Published("DeepFace emotion", 48),
     ),
+    ("facenet512", Origin::Published("FaceNet512", 160)),
+    (
+        "ssdlite-mobilenetv2",
+        Origin::Published("SSDLite MobileNet v2", 300),
+    ),
+    ("yolov4tiny", Origin::Published("YOLOv4-tiny", 416)),
 ];
 
 #[derive(Deserialize)]
@@ -106,12 +114,18 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
     let pairs: Vec<[f64; 2]> = (samples.iter())
         .map(|sample| [sample.by_rules_ms[0], sample.measured_ms])
         .collect();
-    let fixed_ms = fit(&pairs);
+    let [fixed_ms, factor] = fit(&pairs);
     let errors = left_out(&pairs);
-    let ratios = errors.iter().map(|(estimate_ms, measured_ms)| {
-        let ratio = estimate_ms / measured_ms;
-        ratio.max(1.0 / ratio)
-    });
+    let log_errors: Vec<(f64, &str)> = (errors.iter().zip(&samples))
+        .map(|((estimate_ms, measured_ms), sample)| {
+            ((estimate_ms / measured_ms).ln().abs(), sample.name)
+        })
+        .collect();
+    let interval_factor = rounded(factor_of_groups(&log_errors));
+    let n_inside = log_errors
+        .iter()
+        .filter(|(error, _)| error.exp() <= interval_factor)
+        .count();
     let mut percents: Vec<f64> = (errors.iter())
         .map(|(estimate_ms, measured_ms)| 100.0 * (estimate_ms / measured_ms - 1.0).abs())
         .collect();
@@ -119,11 +133,13 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
     let measured = MeasuredBoard {
         board: BOARD.into(),
         fixed_ms: rounded(fixed_ms),
+        factor: rounded(factor),
         left_out: LeftOut {
             mean_percent: rounded(percents.iter().sum::<f64>() / percents.len() as f64),
             median_percent: rounded(median(&percents)),
             worst_percent: rounded(percents[percents.len() - 1]),
-            interval_factor: rounded(ratios.fold(1.0, f64::max)),
+            interval_factor,
+            n_inside,
         },
         networks: (samples.iter().zip(&pairs))
             .map(|(sample, [by_rules_ms, measured_ms])| MeasuredNetwork {
@@ -133,6 +149,14 @@ pub fn run(args: &FitSiliconArgs) -> Result<()> {
             .collect(),
         source: SOURCE.into(),
     };
+    println!(
+        "median error {:.1} %, mean {:.1} %, worst {:.1} %; interval times and over {interval_factor:.2}, which holds \
+         {n_inside} of {}",
+        measured.left_out.median_percent,
+        measured.left_out.mean_percent,
+        measured.left_out.worst_percent,
+        samples.len()
+    );
     let text = serde_json::to_string_pretty(&[measured])? + "\n";
     fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
 }
@@ -151,7 +175,7 @@ fn samples(args: &FitSiliconArgs, configurations: &[Configuration]) -> Result<Ve
         .with_context(open)?;
     let accelerators: Vec<Accelerator> = configurations.iter().map(Accelerator::of).collect();
     let mut samples = Vec::new();
-    for (name, origin) in &NETWORKS {
+    for (name, origin) in NETWORKS {
         let mut latencies: Vec<f64> = (lines.iter())
             .filter(|line| line.platform == "i.MX 93" && line.accelerator == "NPU")
             .filter(|line| line.network == *name)
@@ -195,20 +219,13 @@ fn bytes(origin: &Origin, folders: &[PathBuf]) -> Result<Vec<u8>> {
     }
 }
 
-/// Fits the fixed time in ms, at least 0, that minimises the sum of absolute relative errors: a weighted median of
-/// measurement minus rules.
-fn fit(pairs: &[[f64; 2]]) -> f64 {
-    let mut beyond: Vec<(f64, f64)> = (pairs.iter())
-        .map(|[by_rules_ms, measured_ms]| (measured_ms - by_rules_ms, 1.0 / measured_ms))
+/// Fits a fixed time in ms and a factor of the rules' latency, neither below 0, that minimise the sum of squared relative
+/// errors.
+fn fit(pairs: &[[f64; 2]]) -> [f64; 2] {
+    let rows: Vec<[f64; 2]> = (pairs.iter())
+        .map(|[by_rules_ms, measured_ms]| [1.0 / measured_ms, by_rules_ms / measured_ms])
         .collect();
-    beyond.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let half = beyond.iter().map(|(_, weight)| weight).sum::<f64>() / 2.0;
-    let mut sum = 0.0;
-    let middle = beyond.iter().find(|(_, weight)| {
-        sum += weight;
-        sum >= half
-    });
-    middle.map_or(0.0, |(ms, _)| ms.max(0.0))
+    non_negative(&rows)
 }
 
 /// Pairs (estimate with constants fitted to the other networks, measured), in ms.
@@ -216,7 +233,8 @@ fn left_out(pairs: &[[f64; 2]]) -> Vec<(f64, f64)> {
     let one = |idx: usize| {
         let mut others = pairs.to_vec();
         let [by_rules_ms, measured_ms] = others.remove(idx);
-        (fit(&others) + by_rules_ms, measured_ms)
+        let [fixed_ms, factor] = fit(&others);
+        (fixed_ms + factor * by_rules_ms, measured_ms)
     };
     (0..pairs.len()).map(one).collect()
 }
@@ -229,7 +247,7 @@ fn text(samples: &[Sample], pairs: &[[f64; 2]]) -> String {
         Head::number("measured / rules"),
         Head::number("left out"),
     ];
-    let fixed_ms = fit(pairs);
+    let [fixed_ms, factor] = fit(pairs);
     let rows = samples.iter().zip(pairs).zip(left_out(pairs));
     let rows = rows.map(|((sample, [by_rules_ms, measured_ms]), (estimate_ms, _))| {
         vec![
@@ -240,7 +258,10 @@ fn text(samples: &[Sample], pairs: &[[f64; 2]]) -> String {
             format!("{:+.1} %", 100.0 * (estimate_ms / measured_ms - 1.0)),
         ]
     });
-    format!("{fixed_ms:.3} ms + rules\n{}", table(&head, rows))
+    format!(
+        "{fixed_ms:.3} ms + {factor:.3} · rules\n{}",
+        table(&head, rows)
+    )
 }
 
 /// Median of sorted values, of which there must be at least one.

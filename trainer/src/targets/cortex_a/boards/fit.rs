@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use litecast::learned::intervals::COVERAGE;
 use litecast::targets::MeasuredRange;
 use litecast::targets::cortex_a::{Board, Constant, Errors, Family, Fit, Nanoseconds};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::samples::Sample;
 use crate::least_squares;
-use crate::metrics::conformal_quantile;
+use crate::metrics::{conformal_quantile, factor_of_groups};
 
 /// A measured value, and a count that it should be proportional to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -165,28 +163,6 @@ fn left_out_intervals(
 fn speedup_of(sample: &Sample, speedups: &[f64]) -> f64 {
     let speedup = speedups.get(sample.n_threads as usize - 1);
     speedup.copied().unwrap_or(1.0)
-}
-
-/// The factor that should contain the errors of nine in ten networks of another group: the 95 % quantile of Student's
-/// t, with as many degrees of freedom as there are groups, times the root mean square of the logarithmic errors. 1
-/// without errors.
-///
-/// All groups have the same weight, because a new network is more likely of another kind than of the kind that was
-/// measured most. Three to six groups are too few for an empirical quantile: the largest of three errors contains less
-/// than nine in ten, and Student's t accounts for the difference.
-fn factor_of_groups(log_errors: &[(f64, &str)]) -> f64 {
-    let mut squares: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
-    for (error, group) in log_errors {
-        let (sum, n) = squares.entry(group).or_default();
-        *sum += error * error;
-        *n += 1.0;
-    }
-    let n_groups = squares.len() as f64;
-    let Ok(students_t) = StudentsT::new(0.0, 1.0, n_groups) else {
-        return 1.0;
-    };
-    let mean_square = squares.values().map(|(sum, n)| sum / n).sum::<f64>() / n_groups;
-    (students_t.inverse_cdf((1.0 + COVERAGE) / 2.0) * mean_square.sqrt()).exp()
 }
 
 /// Each network with its latency on one thread. If it was measured on several threads only, that latency is multiplied
@@ -398,10 +374,6 @@ impl Found<'_> {
 
 #[cfg(test)]
 mod tests {
-    use rand::{Rng, SeedableRng};
-    use rand_chacha::ChaCha8Rng;
-    use rand_distr::Normal;
-
     use super::*;
 
     fn samples(pairs: &[(f64, f64)]) -> Vec<Pair> {
@@ -426,29 +398,6 @@ mod tests {
         };
         let found = proportion(&noisy).value;
         assert!(loss(found) < loss(found * 1.001) && loss(found) < loss(found * 0.999));
-    }
-
-    /// The groups are drawn from a normal distribution with a known spread: nine in ten of new groups are inside the
-    /// interval, however few groups the factor was fitted to.
-    #[test]
-    fn the_factor_holds_nine_in_ten_of_new_groups() {
-        let mut rng = ChaCha8Rng::seed_from_u64(7);
-        let spread = Normal::new(0.0, 0.25).expect("a spread above 0");
-        for n_groups in [1, 2, 3, 6] {
-            let names: Vec<String> = (0..n_groups).map(|i| i.to_string()).collect();
-            let n_draws = 20_000;
-            let held = (0..n_draws).filter(|_| {
-                let errors: Vec<(f64, &str)> =
-                    (names.iter().map(|name| (rng.sample(spread), name.as_str()))).collect();
-                rng.sample(spread).abs() <= factor_of_groups(&errors).ln()
-            });
-            let share = held.count() as f64 / f64::from(n_draws);
-            println!("{n_groups} groups: {share:.3}");
-            assert!(
-                (share - COVERAGE).abs() < 0.01,
-                "{n_groups} groups: {share}"
-            );
-        }
     }
 
     /// By hand: +10 %, −20 %, 0 %.
