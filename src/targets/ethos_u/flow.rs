@@ -129,7 +129,7 @@ impl Flow {
                     self.is_computed[idx] = from.is_some_and(|step| {
                         let action = program.operations[order.operations[step]].action;
                         let is_layout = matches!(action, Action::Copy | Action::Pad);
-                        !is_layout && !matches!(action, Action::Transpose { .. })
+                        !is_layout && !matches!(action, Action::Transpose(_))
                     });
                     for &input in &operation.inputs {
                         for step in std::mem::take(&mut written_by[named[input]]) {

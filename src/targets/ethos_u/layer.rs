@@ -99,6 +99,17 @@ impl Layer {
         place(0) > place(1)
     }
 
+    /// Whether a transposition of the OFM moves the channels, so that the operation cannot be divided into slices of them.
+    pub fn moves_channels(&self) -> bool {
+        self.order[2] != 2
+    }
+
+    /// Number of channels that are computed, if `ofm` is the shape after the transposition.
+    pub fn computed_channels(&self) -> i64 {
+        let place = self.order.iter().position(|&dimension| dimension == 2);
+        self.ofm[place.unwrap_or(2)]
+    }
+
     /// Whether the OFM is a single row, for which the multipliers can compute four positions at a time.
     pub fn is_row(&self) -> bool {
         self.ofm[0] == 1 && self.kernel[0] == 1

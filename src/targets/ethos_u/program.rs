@@ -123,9 +123,8 @@ pub enum Action {
     Slice,
     /// Multiplies the rows of one matrix by this many columns of another.
     MatMul { n_columns: i64 },
-    /// Permutes the dimensions. `written` is the shape of its output, whose dimension `k` is dimension `order[k]` of its
-    /// input.
-    Transpose { written: Hwc, order: [u8; 3] },
+    /// Permutes the dimensions.
+    Transpose(Transposition),
     /// Enlarges height and width.
     Resize,
     /// Falls back to the CPU.
@@ -134,10 +133,18 @@ pub enum Action {
     Other,
 }
 
-impl Action {
-    /// Writes dimension `order[k]` of the input as dimension `k`, which gives the shape `written`.
-    pub fn transpose(written: Hwc, order: [usize; 3]) -> Self {
-        Self::Transpose {
+/// A permutation of height, width and channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transposition {
+    /// Shape of the output.
+    pub written: Hwc,
+    /// Dimension `order[k]` of the input is dimension `k` of the output.
+    pub order: [u8; 3],
+}
+
+impl Transposition {
+    pub fn new(written: Hwc, order: [usize; 3]) -> Self {
+        Self {
             written,
             order: order.map(|dimension| dimension as u8),
         }
@@ -212,6 +219,8 @@ pub struct Operation {
     pub sharing: WeightSharing,
     /// How many times it runs, each time for a part of its output.
     pub repeats: f64,
+    /// A TRANSPOSE behind it that the same command performs, as Ethos-U85 can: its output has the shape `written`.
+    pub fused_transpose: Option<Box<Transposition>>,
     /// Whether the file fuses an activation into its operator.
     pub has_activation: bool,
 }
@@ -241,7 +250,16 @@ impl Operation {
             weights: None,
             sharing: WeightSharing::None,
             repeats: 1.0,
+            fused_transpose: None,
             has_activation: false,
+        }
+    }
+
+    /// The transposition that it performs, alone or after its own work.
+    pub fn transposition(&self) -> Option<Transposition> {
+        match self.action {
+            Action::Transpose(transposition) => Some(transposition),
+            _ => self.fused_transpose.as_deref().copied(),
         }
     }
 

@@ -197,6 +197,9 @@ fn has_rows(
     layer: Option<&Layer>,
     [ifm, ofm]: [&FeatureMap; 2],
 ) -> bool {
+    if operation.fused_transpose.is_some() {
+        return false;
+    }
     match (&step.execution, layer) {
         (Execution::Elementwise(_), _) => {
             let is_binary_or_unary = operation.is_binary() || operation.action == Action::Unary;
@@ -208,7 +211,7 @@ fn has_rows(
             // An enlarged input has rows that the rolling buffer lacks.
             Kind::Convolution | Kind::Depthwise => layer.upscale == 1,
             Kind::Pooling | Kind::MaxPooling | Kind::Copy => {
-                !matches!(operation.action, Action::Transpose { .. })
+                !matches!(operation.action, Action::Transpose(_))
             }
         },
     }

@@ -110,8 +110,8 @@ impl Tensors {
         let (first, output) = (operation.inputs.first(), operation.outputs.first());
         match operation.action {
             // Neither the CPU nor operations that move memory support NHCWB16.
-            Action::Transpose { .. } if self.transposes_bricks => {}
-            Action::Cpu | Action::Transpose { .. } | Action::MatMul { .. } => {
+            Action::Transpose(_) if self.transposes_bricks => {}
+            Action::Cpu | Action::Transpose(_) | Action::MatMul { .. } => {
                 for &map_idx in operation.inputs.iter().chain(&operation.outputs) {
                     self.is_linear[self.of_map[map_idx]] = true;
                 }
@@ -153,7 +153,7 @@ impl Tensors {
                 false => output,
             }];
             let is_whole = |seen: &Hwc| volume(*seen) == volume(whole);
-            let is_exchanged = matches!(operation.action, Action::Transpose { .. });
+            let is_exchanged = operation.transposition().is_some();
             let ofm = ofm.filter(|seen| is_whole(seen) && !is_exchanged);
             self.see(output, ofm.unwrap_or(whole));
         }

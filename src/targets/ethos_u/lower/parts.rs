@@ -173,7 +173,7 @@ fn can_write_part(operation: &Operation) -> bool {
                 | Action::View
                 | Action::Concat { .. }
                 | Action::MatMul { .. }
-                | Action::Transpose { .. }
+                | Action::Transpose(_)
         )
 }
 
@@ -194,7 +194,7 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
                 operation.action,
                 Action::Cpu
                     | Action::MatMul { .. }
-                    | Action::Transpose { .. }
+                    | Action::Transpose(_)
                     | Action::Slice
                     | Action::View
             );

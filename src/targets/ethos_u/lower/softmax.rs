@@ -3,7 +3,9 @@
 use super::lowering::Lowering;
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
-use crate::targets::ethos_u::program::{Action, Alias, Arithmetic, INT32_BYTES, Operation};
+use crate::targets::ethos_u::program::{
+    Action, Alias, Arithmetic, INT32_BYTES, Operation, Transposition,
+};
 
 /// Minimum number of columns with which Ethos-U85 transposes before it takes the maximum of channels.
 const MIN_TRANSPOSED_COLUMNS: i64 = 16;
@@ -75,7 +77,7 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
         lowering.push(Operation {
             seen: Some([[h, w, c]; 2]),
             ..lowering.operation(
-                Action::transpose([c, rows, columns], order),
+                Action::Transpose(Transposition::new([c, rows, columns], order)),
                 &[input],
                 transposed,
             )

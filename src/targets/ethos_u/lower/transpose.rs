@@ -4,7 +4,7 @@ use super::lowering::{Lowering, n_elements, within_limits};
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::UNCHANGED;
-use crate::targets::ethos_u::program::{Action, Alias, Operation};
+use crate::targets::ethos_u::program::{Action, Alias, Operation, Program, Transposition};
 
 impl Lowering<'_> {
     /// Adds one transposition of height, width and channels between feature maps that are seen in these shapes.
@@ -23,7 +23,11 @@ impl Lowering<'_> {
         let operation = Operation {
             seen: Some([read; 2]),
             repeats,
-            ..self.operation(Action::transpose(written, order), &[input], output)
+            ..self.operation(
+                Action::Transpose(Transposition::new(written, order)),
+                &[input],
+                output,
+            )
         };
         self.push(operation);
     }
@@ -314,7 +318,58 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
         _ => trained_passes.clone(),
     };
     lowering.program.differs_from_trained_rules |= passes != trained_passes;
+    if let ([pass], true) = (
+        &passes[..],
+        can_rotate && !lowering.accelerator.uses_trained_rules,
+    ) && fuse(lowering, [input, output], *pass).is_some()
+    {
+        return Some(());
+    }
     lowering.transpose_passes([input, output], &passes);
+    Some(())
+}
+
+/// Lets the command that computes `input` on the multipliers write it transposed, if nothing else reads it. `None` if
+/// another command has to.
+fn fuse(lowering: &mut Lowering, [input, output]: [usize; 2], pass: Pass) -> Option<()> {
+    let own = lowering.node_idx;
+    let map = &lowering.program.maps[input];
+    if lowering.readers(input) != [own] || map.is_output || map.shape != pass.read {
+        return None;
+    }
+    let written = lowering.program.maps[output].shape;
+    if written != pass.written {
+        return None;
+    }
+    let edges = &lowering.graph.edges;
+    let mut read = edges[edges.partition_point(|edge| edge.dst < own)..].iter();
+    let writer = read.find(|edge| edge.tensor_idx == input)?.src;
+    let input_shape = |program: &Program, operation: &Operation| {
+        let first = *operation.inputs.first()?;
+        Some(program.maps[first].shape)
+    };
+    let operations = &lowering.program.operations;
+    let first = operations.partition_point(|operation| operation.node_idx < writer);
+    let of_writer = &operations[first..];
+    let place = of_writer
+        .iter()
+        .position(|operation| operation.outputs == [input])?;
+    let operation = &operations[first + place];
+    let can_transpose = matches!(operation.action, Action::Layer(_))
+        && operation.node_idx == writer
+        && operation.alias == Alias::Separate
+        && operation.repeats == 1.0;
+    let [ifm, ofm] = match operation.seen {
+        Some(seen) => seen,
+        None => [input_shape(&lowering.program, operation)?, pass.read],
+    };
+    if !can_transpose || ofm != pass.read {
+        return None;
+    }
+    let operation = &mut lowering.program.operations[first + place];
+    operation.seen = Some([ifm, ofm]);
+    operation.outputs = vec![output];
+    operation.fused_transpose = Some(Box::new(Transposition::new(pass.written, pass.order)));
     Some(())
 }
 

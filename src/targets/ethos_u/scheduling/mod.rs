@@ -15,8 +15,9 @@ use super::flow::Flow;
 use super::geometry::IfmOfm;
 use super::layer::{Kind, Layer, UNCHANGED};
 use super::order::Order;
-use super::program::{Action, MAX_DIMENSION, Operation, Program, Window};
+use super::program::{Action, MAX_DIMENSION, Operation, Program, Transposition, Window};
 use super::scheduled_operation::{Execution, MAX_OTHERS, Read, ScheduledOperation, Stripe};
+use super::weights::encoded_bytes;
 use crate::graph::analysis::ByteHistogram;
 
 /// Maximum side of a kernel that is planned; the learned correction accounts for larger ones.
@@ -143,17 +144,26 @@ impl<'a> Command<'a, '_> {
             ..
         } = self;
         // The block is chosen for the OFM before the transposition, and its cycles are counted for the OFM after it.
-        let layer = match operation.action {
-            Action::Transpose { written, .. } if layer.order != UNCHANGED => Layer {
+        let exchanged = match operation.transposition() {
+            Some(Transposition { written, .. }) if layer.order != UNCHANGED => Layer {
                 ofm: written,
                 ..layer
             },
             _ => layer,
         };
-        let step = of_layer(accelerator, layer, block, operation.weights.as_deref());
+        let mut step = of_layer(accelerator, exchanged, block, operation.weights.as_deref());
+        if let Execution::Weighted {
+            weight_bytes,
+            histogram,
+            ..
+        } = &mut step.execution
+            && exchanged != layer
+        {
+            *weight_bytes = encoded_bytes(accelerator, &layer, &block, histogram);
+        }
         ScheduledOperation {
             execution: match operation.action {
-                Action::Transpose { .. } if !accelerator.is_u85() => {
+                Action::Transpose(_) if !accelerator.is_u85() => {
                     Execution::Transpose(Rc::new((layer, block)))
                 }
                 _ => step.execution,
@@ -175,7 +185,7 @@ impl<'a> Command<'a, '_> {
 
     /// Bytes of the IFM of a transposition on Ethos-U85: Vela counts the blocks of the IFM as if they divided the OFM.
     fn transposed_bytes(&self, step: &ScheduledOperation) -> Option<f64> {
-        let (Action::Transpose { written, .. }, Execution::Unweighted(divided)) =
+        let (Action::Transpose(Transposition { written, .. }), Execution::Unweighted(divided)) =
             (self.operation.action, &step.execution)
         else {
             return None;
@@ -334,7 +344,7 @@ fn execution<'a>(
         Some(histogram) => Execution::Weighted {
             divided: Rc::new((layer, block)),
             histogram,
-            weight_bytes: super::weights::encoded_bytes(accelerator, &layer, &block, histogram),
+            weight_bytes: encoded_bytes(accelerator, &layer, &block, histogram),
         },
         None => Execution::Unweighted(Rc::new((layer, block))),
     }
@@ -351,9 +361,7 @@ fn layer(
     let kind = match operation.action {
         Action::Layer(kind) => kind,
         Action::Copy => Kind::Copy,
-        Action::Clamp | Action::Transpose { .. } | Action::Requantise | Action::Table => {
-            Kind::Pooling
-        }
+        Action::Clamp | Action::Transpose(_) | Action::Requantise | Action::Table => Kind::Pooling,
         Action::MatMul { .. } => Kind::ReduceSum,
         _ => return None,
     };
@@ -391,8 +399,8 @@ fn layer(
         dilation,
         upscale,
         n_chained_passes: 0,
-        order: match operation.action {
-            Action::Transpose { order, .. }
+        order: match operation.transposition() {
+            Some(Transposition { order, .. })
                 if accelerator.is_u85() && !accelerator.uses_trained_rules =>
             {
                 order.map(usize::from)

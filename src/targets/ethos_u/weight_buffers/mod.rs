@@ -198,7 +198,7 @@ struct Times {
 impl Times {
     fn of(weights: &Weights, before: Option<Slack>) -> Self {
         let accelerator = weights.accelerator;
-        let depth = weights.layer.ofm[2];
+        let depth = weights.layer.computed_channels();
         let transfer = accelerator.buffering.cycles(weights.bytes);
         let slack_cycles = before.map_or(0.0, |slack| slack.cycles);
         Self {
@@ -220,7 +220,8 @@ impl Times {
 enum Method {
     /// All of them, because the next operation also reads them.
     WholeForNext,
-    /// All of them: a cascade keeps its weights in SRAM between stripes.
+    /// All of them: a cascade keeps its weights in SRAM between stripes, and an operation whose channels are transposed
+    /// has no slices.
     Whole,
     /// Slice by slice.
     Sliced,
@@ -322,7 +323,9 @@ impl Choice<'_> {
         let method = self.method()?;
         let slicing = match method {
             Method::Sliced => self.slicing()?,
-            Method::Whole | Method::WholeForNext => Slicing::whole(self.weights.layer.ofm[2]),
+            Method::Whole | Method::WholeForNext => {
+                Slicing::whole(self.weights.layer.computed_channels())
+            }
         };
         let slice_bytes = self.weights.slice_bytes(slicing);
         let parts = self.parts(&slice_bytes)?;
@@ -368,7 +371,7 @@ impl Choice<'_> {
         if self.weights.sharing != WeightSharing::None && can_be_whole {
             return Some(Method::WholeForNext);
         }
-        if self.weights.stripe.is_some() {
+        if self.weights.stripe.is_some() || self.weights.layer.moves_channels() {
             let visible_per_stripe = times.visible / self.weights.n_stripes().ceil();
             // Vela counts whole cycles, so at most one less than the delay.
             let is_hidden = times.visible < times.transfer * MAX_VISIBLE_SHARE
@@ -385,7 +388,7 @@ impl Choice<'_> {
     /// A slicing whose slices arrive in time and of which two fit; `None` if the slices leave too much of each block
     /// unused.
     fn slicing(&self) -> Option<Slicing> {
-        let depth = self.weights.layer.ofm[2];
+        let depth = self.weights.layer.computed_channels();
         let block_channels = self.weights.block.ofm[2];
         let whole = Slicing::whole(depth);
         let half_room = self.room_bytes / 2.0;
@@ -427,7 +430,7 @@ impl Choice<'_> {
     /// The share of the weights in the first slice: what can be fetched while the previous operation runs,
     /// at least one brick, and at most what fits half of the SRAM.
     fn first_share(&self, half_room: f64) -> f64 {
-        let depth = self.weights.layer.ofm[2];
+        let depth = self.weights.layer.computed_channels();
         let brick = (BRICK_CHANNELS as f64 / depth as f64).min(1.0);
         let hidden = (self.slack_cycles() / self.times.transfer).min(1.0);
         let whole_bricks = (hidden / brick).floor() * brick;
