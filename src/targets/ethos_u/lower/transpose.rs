@@ -21,7 +21,7 @@ impl Lowering<'_> {
             false => (within_limits(written), n_parts(read)),
         };
         let operation = Operation {
-            seen: Some([read; 2]),
+            seen: Some(Box::new([read; 2])),
             repeats,
             ..self.operation(Action::transpose(written, order), &[input], output)
         };
