@@ -227,7 +227,7 @@ pub fn estimate_changed(
     let facts = Facts::of(&model)?;
     // The trained network supports integer networks only; float networks are converted for it.
     let int8_model = as_int8(&model);
-    let int8_facts = int8_model.as_ref().and_then(|model| Facts::of(model).ok());
+    let int8_facts = int8_model.as_ref().and_then(|model| facts.retyped(model));
     let network = facts.network(&file, predictor.filter(|_| int8_model.is_none()));
     let int8_network = (int8_facts.as_ref()).map(|facts| facts.network(&file, predictor));
     let results = report::results(&network, int8_network.as_ref(), targets);
@@ -237,7 +237,12 @@ pub fn estimate_changed(
     // Free the second network first, because a report of many operators needs its memory.
     drop(int8_facts);
     drop(int8_model);
-    Ok(facts.report(&file, predictor.map(Predictor::id), results, detail))
+    let report = facts.report(&file, predictor.map(Predictor::id), results, detail);
+    drop(facts);
+    Ok(Report {
+        tensors: if_full(detail, || report::tensors(model)),
+        ..report
+    })
 }
 
 /// The operators of the changed network that each of `targets` leaves to a processor, in topological order.
@@ -291,6 +296,20 @@ impl<'m> Facts<'m> {
         })
     }
 
+    /// Those of `model`, which is this one with other types.
+    fn retyped<'r>(&'r self, model: &'r Model<'r>) -> Option<Facts<'r>> {
+        let shared = self.graph.retyped(model);
+        let graph = match shared {
+            Some(graph) => graph,
+            None => graph::build(model, MAIN_SUBGRAPH).ok()?,
+        };
+        Some(Facts {
+            analysis: analysis::analyze(&graph),
+            graph,
+            model,
+        })
+    }
+
     fn network<'n>(&'n self, file: &ModelFile, predictor: Option<&'n Predictor>) -> Network<'n> {
         Network {
             predictor,
@@ -300,6 +319,7 @@ impl<'m> Facts<'m> {
         }
     }
 
+    /// The report without tensors.
     fn report(
         &self,
         file: &ModelFile,
@@ -323,7 +343,10 @@ impl<'m> Facts<'m> {
         }
         let live_bytes = report::live_bytes(graph, analysis);
         let live_bytes = live_bytes.as_deref();
-        let fits = || boards::fits(graph, analysis, file.application).ok();
+        // First, because it needs memory of its own.
+        let fits = if_full(detail, || {
+            boards::fits(graph, analysis, file.application).ok()
+        });
         Report {
             schema_version: REPORT_VERSION,
             litecast_version: env!("CARGO_PKG_VERSION"),
@@ -335,9 +358,9 @@ impl<'m> Facts<'m> {
             model: report::model_facts(model, graph, analysis, live_bytes),
             results,
             operators: if_full(detail, || report::operators(graph, analysis, live_bytes)),
-            tensors: if_full(detail, || report::tensors(graph)),
+            tensors: Vec::new(),
             edges: if_full(detail, || report::edges(graph)),
-            fits: if_full(detail, fits),
+            fits,
             left_out: if_full(detail, || left_out),
             diagnostics: self.diagnostics().chain(doubts).collect(),
         }

@@ -32,7 +32,7 @@ impl Built {
 
     fn tensor(&mut self, tensor_type: TensorType, shape: &[i32], buffer_idx: usize) -> usize {
         self.tensors.push(Tensor {
-            name: String::new(),
+            name: Box::default(),
             tensor_type,
             shape: shape.to_vec(),
             shape_signature: None,
@@ -64,8 +64,8 @@ impl Built {
             code: kind.into(),
             inputs: inputs.iter().copied().map(Some).collect(),
             outputs: vec![output],
-            intermediates: vec![],
-            folded: vec![],
+            intermediates: Box::default(),
+            folded: Box::default(),
             options: BuiltinOptions::Absent,
         });
         output

@@ -87,7 +87,7 @@ const CASES: &[Case] = &[
 
 fn tensor(tensor_idx: usize, variables: &[usize]) -> Tensor {
     Tensor {
-        name: tensor_idx.to_string(),
+        name: tensor_idx.to_string().into(),
         tensor_type: TensorType::Int8,
         shape: vec![1],
         shape_signature: None,
@@ -106,9 +106,9 @@ fn operator(inputs: Vec<Option<usize>>, outputs: Vec<usize>) -> Operator {
         code,
         inputs,
         outputs,
-        intermediates: Vec::new(),
+        intermediates: Box::default(),
         options,
-        folded: Vec::new(),
+        folded: Box::default(),
     }
 }
 

@@ -244,7 +244,7 @@ fn defaults_are_the_medians_of_real_weights() {
             continue;
         };
         let graph = graph::build(&model, 0).unwrap();
-        for node in &graph.nodes {
+        for node in graph.nodes.iter() {
             if !["CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"]
                 .contains(&node.operator.code.name())
             {

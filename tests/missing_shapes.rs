@@ -55,7 +55,7 @@ fn shape<'m>(model: &'m Model, (subgraph_idx, tensor_idx): Place) -> Option<&'m 
 /// As the file stores it, −1 for a size that is known only at run time.
 fn signature<'m>(model: &'m Model, (subgraph_idx, tensor_idx): Place) -> &'m [i32] {
     let tensor = &model.subgraphs[subgraph_idx].tensors[tensor_idx];
-    tensor.shape_signature.as_ref().unwrap_or(&tensor.shape)
+    tensor.shape_signature.as_deref().unwrap_or(&tensor.shape)
 }
 
 #[derive(Default)]
@@ -212,7 +212,7 @@ fn open_images(model: &mut Model) -> Vec<(String, u32)> {
     for (number, &input) in subgraph.inputs.iter().enumerate() {
         let tensor = &mut subgraph.tensors[input];
         if let [batch, rows, columns, channels] = tensor.shape[..] {
-            tensor.shape_signature = Some(vec![batch, -1, -1, channels]);
+            tensor.shape_signature = Some(Box::new([batch, -1, -1, channels]));
             sizes.push((format!("{number}.1"), (rows + MORE) as u32));
             sizes.push((format!("{}.2", tensor.name), (columns + MORE) as u32));
         }

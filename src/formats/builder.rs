@@ -42,7 +42,7 @@ impl<'a> Builder<'a> {
     pub fn tensor(&mut self, name: &str, tensor_type: TensorType, shape: Vec<i32>) -> usize {
         let tensor_idx = self.tensors.len();
         self.tensors.push(Tensor {
-            name: name.to_owned(),
+            name: name.into(),
             tensor_type,
             shape,
             shape_signature: None,
@@ -110,9 +110,9 @@ impl<'a> Builder<'a> {
             code: code.into(),
             inputs,
             outputs,
-            intermediates: Vec::new(),
+            intermediates: Box::default(),
             options,
-            folded: Vec::new(),
+            folded: Box::default(),
         });
         self.operators.len().saturating_sub(1)
     }

@@ -37,7 +37,7 @@ pub fn as_int8<'m>(model: &Model<'m>) -> Option<Model<'m>> {
     let subgraph = model.subgraphs.get_mut(MAIN_SUBGRAPH)?;
     // Estimates do not depend on names, and reports use the names of the file.
     for tensor in &mut subgraph.tensors {
-        tensor.name = String::new();
+        tensor.name = Box::default();
     }
     let mut types: Vec<TensorType> = subgraph
         .tensors

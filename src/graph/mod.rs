@@ -11,6 +11,7 @@ pub mod resize;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor};
 
@@ -25,9 +26,10 @@ pub struct Graph<'m> {
     /// Buffers of the model, for constant tensors.
     pub buffers: &'m [Buffer<'m>],
     /// In topological order; ties keep file order.
-    pub nodes: Vec<Node<'m>>,
-    /// One for each (producer, consumer, tensor), sorted by (dst, src, tensor).
-    pub edges: Vec<Edge>,
+    /// Shared by the graphs of models that share their operators.
+    pub nodes: Arc<[Node<'m>]>,
+    /// One for each (producer, consumer, tensor), sorted by (dst, src, tensor). Shared like the nodes.
+    pub edges: Arc<[Edge]>,
 }
 
 #[derive(Clone, Debug)]
@@ -49,6 +51,18 @@ pub struct Edge {
 }
 
 impl<'m> Graph<'m> {
+    /// The graph of the same subgraph of another model, if that shares its operators and differs in types only.
+    pub fn retyped(&self, model: &'m Model<'m>) -> Option<Self> {
+        let subgraph = model.subgraphs.get(self.subgraph_idx)?;
+        let is_shared = Arc::ptr_eq(&subgraph.operators, &self.subgraph.operators);
+        is_shared.then(|| Self {
+            model,
+            subgraph,
+            buffers: &model.buffers,
+            ..self.clone()
+        })
+    }
+
     /// The tensor with this index in the subgraph.
     ///
     /// # Panics
@@ -135,7 +149,7 @@ pub fn build<'m>(model: &'m Model<'m>, subgraph_idx: usize) -> Result<Graph<'m>,
         subgraph,
         buffers: &model.buffers,
         nodes: order.iter().filter_map(node).collect(),
-        edges: edges_between_nodes(dependencies, &order),
+        edges: edges_between_nodes(dependencies, &order).into(),
     })
 }
 

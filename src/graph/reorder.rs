@@ -125,7 +125,7 @@ impl Problem {
         }
         let mut reads = Vec::new();
         let mut writes = Vec::new();
-        for node in &graph.nodes {
+        for node in graph.nodes.iter() {
             let mut read: Vec<usize> = node.operator.inputs.iter().flatten().copied().collect();
             read.sort_unstable();
             read.dedup();
@@ -137,7 +137,7 @@ impl Problem {
         }
         let n = graph.nodes.len();
         let (mut n_writers, mut readers) = (vec![0; n], vec![Vec::new(); n]);
-        for edge in &graph.edges {
+        for edge in graph.edges.iter() {
             n_writers[edge.dst] += 1;
             readers[edge.src].push(edge.dst);
         }

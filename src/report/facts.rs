@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use sha2::{Digest, Sha256};
 
 use super::{EdgeFacts, ModelFacts, OperatorFacts, QuantizationFacts, SubgraphFacts, TensorFacts};
-use crate::formats::tflite::{Model, OpKind, Quantization, Tensor};
+use crate::formats::tflite::{MAIN_SUBGRAPH, Model, OpKind, Quantization, Tensor};
 use crate::graph::analysis::memory_plan::{live_bytes_of, peak_node_idx};
 use crate::graph::analysis::{Analysis, precision};
 use crate::graph::{Graph, Node};
@@ -86,34 +86,41 @@ pub(crate) fn operators(
     graph.nodes.iter().enumerate().map(facts).collect()
 }
 
-pub(crate) fn tensors(graph: &Graph) -> Vec<TensorFacts> {
-    let facts = |(index, tensor): (usize, &Tensor)| TensorFacts {
-        index,
-        name: tensor.name.clone(),
-        tensor_type: tensor.tensor_type.name(),
-        shape: tensor.shape.clone(),
-        shape_signature: tensor.shape_signature.clone(),
-        bytes: tensor.byte_len(),
-        constant: graph.is_constant(index),
-        variable: tensor.is_variable,
-        quantization: tensor.quantization.as_deref().map(quantization_facts),
+/// Those of the main subgraph. They take over the names and shapes of `model`.
+pub(crate) fn tensors(mut model: Model) -> Vec<TensorFacts> {
+    let subgraph = model.subgraphs.swap_remove(MAIN_SUBGRAPH);
+    drop(subgraph.operators);
+    let buffers = &model.buffers;
+    let is_constant = |tensor: &Tensor| {
+        let buffer = buffers.get(tensor.buffer_idx);
+        buffer.is_some_and(|buffer| !buffer.is_empty())
     };
-    graph
-        .subgraph
+    let facts = |(index, tensor): (usize, Tensor)| TensorFacts {
+        index,
+        tensor_type: tensor.tensor_type.name(),
+        bytes: tensor.byte_len(),
+        constant: is_constant(&tensor),
+        variable: tensor.is_variable,
+        quantization: tensor.quantization.as_deref().and_then(quantization_facts),
+        name: tensor.name.into_string(),
+        shape: tensor.shape,
+        shape_signature: tensor.shape_signature.map(<[i32]>::into_vec),
+    };
+    subgraph
         .tensors
-        .iter()
+        .into_iter()
         .enumerate()
         .map(facts)
         .collect()
 }
 
-fn quantization_facts(quantization: &Quantization) -> QuantizationFacts {
+fn quantization_facts(quantization: &Quantization) -> Option<QuantizationFacts> {
     let n = quantization.scale.len();
-    QuantizationFacts {
-        scale: quantization.scale.iter().take(1).copied().collect(),
-        zero_point: quantization.zero_point.iter().take(1).copied().collect(),
+    Some(QuantizationFacts {
+        scale: [*quantization.scale.first()?],
+        zero_point: [*quantization.zero_point.first()?],
         per_channel: (n > 1).then_some(n),
-    }
+    })
 }
 
 /// Of a file's contents, in hexadecimal digits. Linear in bytes.

@@ -337,10 +337,15 @@ pub struct TensorFacts {
 )]
 pub struct QuantizationFacts {
     /// At most one; null where the file has no finite number.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<Option<f32>>"))]
-    pub scale: Vec<f32>,
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Vec<Option<f32>>"),
+        ts(as = "Vec<f32>")
+    )]
+    pub scale: [f32; 1],
     /// At most one.
-    pub zero_point: Vec<i64>,
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<i64>"), ts(as = "Vec<i64>"))]
+    pub zero_point: [i64; 1],
     /// Number of channels with a scale of their own.
     pub per_channel: Option<usize>,
 }

@@ -109,9 +109,9 @@ impl Answer {
 /// Minimum number of operators from which targets that plan operators and other targets run in parallel. Below it, a
 /// thread costs as much as it saves.
 const MIN_PARALLEL_OPERATORS: usize = 4096;
-/// Maximum number of operators of a network for which they do: what they hold at once takes 40 to 60 MB more beyond it,
-/// and no network of use has so many.
-const MAX_PARALLEL_OPERATORS: usize = 1 << 17;
+/// Maximum number of operators of a network for which they do. Beyond it, one after the other takes a fifth less memory
+/// and up to a third more time; no network of use has so many.
+const MAX_PARALLEL_OPERATORS: usize = 1 << 16;
 
 fn answers<'n>(
     network: &Network<'n>,
@@ -120,28 +120,35 @@ fn answers<'n>(
 ) -> Vec<Answer> {
     let targets: Vec<&dyn Target> = targets.iter().map(Box::as_ref).collect();
     let answer = |target: &&dyn Target| Answer::of(*target, network, as_int8);
-    // Only targets that plan ask the trained network, whose failure is looked for in `network` and `as_int8`.
+    // Only targets that plan ask the trained network, whose failure is looked for in `network` and `as_int8`. Targets
+    // share large results, which are freed after the last target.
     let answers_apart = |targets: Vec<&dyn Target>| -> Vec<Answer> {
         let (network, as_int8) = (network.apart(), as_int8.map(Network::apart));
         let answer = |target: &&dyn Target| Answer::of(*target, &network, as_int8.as_ref());
         targets.iter().map(answer).collect()
     };
-    let has_threads = || std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
-    let is_parallel = MIN_PARALLEL_OPERATORS..=MAX_PARALLEL_OPERATORS;
-    if !is_parallel.contains(&network.graph.nodes.len()) || !has_threads() {
+    let n_operators = network.graph.nodes.len();
+    if n_operators < MIN_PARALLEL_OPERATORS {
         return targets.iter().map(answer).collect();
     }
     let (planning, others): (Vec<_>, Vec<_>) =
         (targets.iter()).partition(|target| target.plans_operators());
-    let (planned, others) = std::thread::scope(|scope| {
-        // Targets share large results, which are freed after the last target.
-        let others = scope.spawn(|| answers_apart(others));
-        let planned: Vec<_> = planning.iter().map(answer).collect();
-        match others.join() {
-            Ok(others) => (planned, others),
-            Err(panic) => std::panic::resume_unwind(panic),
+    let answers_planned = || -> Vec<Answer> { planning.iter().map(answer).collect() };
+    let has_threads = || std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    let (planned, others) = match n_operators <= MAX_PARALLEL_OPERATORS && has_threads() {
+        true => std::thread::scope(|scope| {
+            let others = scope.spawn(|| answers_apart(others));
+            let planned = answers_planned();
+            match others.join() {
+                Ok(others) => (planned, others),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }),
+        false => {
+            let planned = answers_planned();
+            (planned, answers_apart(others))
         }
-    });
+    };
     let (mut planned, mut others) = (planned.into_iter(), others.into_iter());
     let next = |target: &&dyn Target| match target.plans_operators() {
         true => planned.next(),

@@ -41,7 +41,11 @@ impl MinimumWork {
     fn of(network: &Network, is_run: &[bool], bytes_per_value: Option<f64>) -> Self {
         let analysis = network.analysis;
         let (mut macs, mut parameters, mut weight_bytes) = (0.0, 0u64, 0u64);
-        let costs = analysis.costs.iter().zip(&network.graph.nodes).zip(is_run);
+        let costs = analysis
+            .costs
+            .iter()
+            .zip(network.graph.nodes.iter())
+            .zip(is_run);
         for ((cost, node), _) in costs.filter(|(_, is_run)| **is_run) {
             macs += cost.macs as f64 + pooled_values(network.graph, node);
             if cost.macs > 0 {

@@ -206,7 +206,7 @@ fn scales_that_become_weights_are_told() {
         kind: OpKind::Mul,
         is_scalar: false,
     };
-    assert_eq!(model.subgraphs[0].operators[0].folded, [scale]);
+    assert_eq!(model.subgraphs[0].operators[0].folded[..], [scale]);
 }
 
 /// A length that is kept from being 0 is not a ReLU.

@@ -174,11 +174,13 @@ fn the_shipped_predictor_is_read_as_prost_reads_it() {
     )
     .unwrap();
     assert!(!model.subgraphs[0].operators.is_empty());
-    let written: Vec<&String> = theirs.output.iter().map(|output| &output.name).collect();
+    let written: Vec<&str> = (theirs.output.iter())
+        .map(|output| output.name.as_str())
+        .collect();
     let outputs = model.subgraphs[0]
         .outputs
         .iter()
-        .map(|&t| &model.subgraphs[0].tensors[t].name);
+        .map(|&t| &*model.subgraphs[0].tensors[t].name);
     assert_eq!(outputs.collect::<Vec<_>>(), written);
 }
 

@@ -188,7 +188,7 @@ impl Compared {
 }
 
 fn assert_tensor(tensor: &Tensor, expected: &Value, place: &str) {
-    assert_eq!(expected["name"], tensor.name, "{place}");
+    assert_eq!(expected["name"], *tensor.name, "{place}");
     assert_eq!(expected["type"], tensor.tensor_type.name(), "{place}");
     assert_eq!(expected["shape"], json!(tensor.shape), "{place}");
     assert_eq!(

@@ -259,7 +259,7 @@ fn our_reader_agrees_with_the_description() {
         assert_eq!(read, written);
         assert_eq!(subgraph.tensors.len(), network.tensors.len());
         for (read, written) in subgraph.tensors.iter().zip(&network.tensors) {
-            assert_eq!((&read.name, &read.shape), (&written.name, &written.shape));
+            assert_eq!((&*read.name, &read.shape), (&*written.name, &written.shape));
             let bytes = model.buffers[read.buffer_idx].bytes();
             let expected = if written.is_constant() {
                 written.n_bytes()

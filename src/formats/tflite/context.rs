@@ -1,13 +1,18 @@
 //! State that the readers of one file's parts share: counts, limits and diagnostics.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::Arc;
+
 use flatbuffers::{Follow, Vector};
+use foldhash::fast::FixedState;
 
 use super::error::{ParseError, shown};
 use super::limits::{
     MAX_APPARENT_SIZE_FACTOR, MAX_COPIED_ENTRIES, MAX_DIAGNOSTICS, MAX_OPERANDS,
     MIN_BYTES_PER_OPERAND, SMALL_FILE_BYTES,
 };
-use super::model::OperatorCode;
+use super::model::{OperatorCode, Quantization};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::formats::max_operators;
 
@@ -16,6 +21,8 @@ pub(super) struct Context {
     pub n_subgraphs: usize,
     pub codes: Vec<OperatorCode>,
     pub diagnostics: Diagnostics,
+    /// By the hash of its [`bits`], the first one.
+    quantizations: HashMap<u64, Arc<Quantization>, FixedState>,
     entries_limit: usize,
     entries_left: usize,
     operands_limit: usize,
@@ -40,6 +47,7 @@ impl Context {
             n_subgraphs: 0,
             codes: Vec::new(),
             diagnostics: Diagnostics::default(),
+            quantizations: HashMap::default(),
             entries_limit,
             entries_left: entries_limit,
             operands_limit,
@@ -115,6 +123,21 @@ impl Context {
         Ok(text.to_owned())
     }
 
+    /// `quantization`, shared with the tensors that have the same: large networks have a hundred thousand of them.
+    pub fn shared(&mut self, quantization: Quantization) -> Arc<Quantization> {
+        let mut hasher = FixedState::default().build_hasher();
+        bits(&quantization).for_each(|bits| bits.hash(&mut hasher));
+        match self.quantizations.get(&hasher.finish()) {
+            Some(known) if bits(known).eq(bits(&quantization)) => known.clone(),
+            Some(_) => Arc::new(quantization),
+            None => {
+                let first = Arc::new(quantization);
+                self.quantizations.insert(hasher.finish(), first.clone());
+                first
+            }
+        }
+    }
+
     /// The operator code with this index.
     pub fn code(
         &mut self,
@@ -149,6 +172,20 @@ impl Context {
             counted: "subgraphs",
         })
     }
+}
+
+/// All that a quantization says: unlike numbers, bits tell -0 from 0, and are equal where no number is.
+fn bits(quantization: &Quantization) -> impl Iterator<Item = u64> {
+    let dimension = u64::from(quantization.quantized_dimension.cast_unsigned());
+    let scale = quantization
+        .scale
+        .iter()
+        .map(|scale| u64::from(scale.to_bits()));
+    let zero_point = quantization
+        .zero_point
+        .iter()
+        .map(|zero| zero.cast_unsigned());
+    std::iter::once(dimension).chain(scale).chain(zero_point)
 }
 
 /// `index` where it is one of `count`.

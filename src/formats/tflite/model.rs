@@ -123,14 +123,14 @@ pub struct Subgraph {
 
 #[derive(Clone, Debug)]
 pub struct Tensor {
-    pub name: String,
+    pub name: Box<str>,
     pub tensor_type: TensorType,
     /// Every dimension ≥ 0, and 1 in place of one known only at run time, as converters write
     /// it. Empty for a scalar, and for an unknown rank (`has_rank` tells).
     pub shape: Vec<i32>,
     /// Present where the file has one, and as long as `shape`; −1 marks a dimension known only
     /// at run time.
-    pub shape_signature: Option<Vec<i32>>,
+    pub shape_signature: Option<Box<[i32]>>,
     /// Whether the rank is known. Where neither a dimension nor a constant tells it, a scalar
     /// of an old file (one that never sets the field) counts as unknown.
     pub has_rank: bool,
@@ -169,11 +169,11 @@ pub struct Operator {
     pub inputs: Vec<Option<usize>>,
     pub outputs: Vec<usize>,
     /// Scratch tensors that fused LSTM kernels name.
-    pub intermediates: Vec<usize>,
+    pub intermediates: Box<[usize]>,
     pub options: BuiltinOptions,
     /// What was made part of the weights when another format was converted, in order: a framework that runs the
     /// network as it was carries it out after the operator. Empty for TFLite files, which do not tell.
-    pub folded: Vec<Folded>,
+    pub folded: Box<[Folded]>,
 }
 
 /// A product or sum with a constant that is part of an operator's weights.

@@ -66,17 +66,18 @@ pub(super) fn read(
     subgraph_idx: usize,
     n_tensors: usize,
 ) -> Result<Vec<Operator>, ParseError> {
-    let operators = subgraph.operators().into_iter().flatten().enumerate();
-    operators
-        .map(|(operator_idx, operator)| {
-            let place = OperatorPlace {
-                subgraph_idx,
-                operator_idx,
-                name: "",
-            };
-            read_one(context, operator, place, n_tensors)
-        })
-        .collect()
+    let stored = subgraph.operators();
+    // With its final capacity: a vector that grows holds its contents twice for a while.
+    let mut operators = Vec::with_capacity(stored.map_or(0, |stored| stored.len()));
+    for (operator_idx, operator) in stored.into_iter().flatten().enumerate() {
+        let place = OperatorPlace {
+            subgraph_idx,
+            operator_idx,
+            name: "",
+        };
+        operators.push(read_one(context, operator, place, n_tensors)?);
+    }
+    Ok(operators)
 }
 
 fn read_one(
@@ -111,7 +112,7 @@ fn read_one(
         .flatten()
         .collect(),
         options: read_options::read(context, operator, &place)?,
-        folded: Vec::new(),
+        folded: Box::default(),
         code,
     })
 }
@@ -135,7 +136,12 @@ fn tensor_idxs(
         }),
         present => Ok(present),
     };
-    stored.iter().map(check).collect()
+    // With its final capacity, which a collection of results would not have.
+    let mut checked = Vec::with_capacity(stored.len());
+    for index in stored {
+        checked.push(check(index)?);
+    }
+    Ok(checked)
 }
 
 /// Outputs without the absent ones, which TFLite allows and no writer is known to use.
@@ -149,7 +155,9 @@ fn present(
             format!("{place}: expected tensors as outputs, found an absent one (index -1)")
         });
     }
-    outputs.into_iter().flatten().collect()
+    let mut present = Vec::with_capacity(outputs.len());
+    present.extend(outputs.into_iter().flatten());
+    present
 }
 
 /// The inputs or outputs of a subgraph, `what` saying which.

@@ -39,7 +39,7 @@ fn read_one(
     tensor_idx: usize,
     buffers: &[&[u8]],
 ) -> Result<Tensor, ParseError> {
-    let name = context.copy_str(tensor.name())?;
+    let name = context.copy_str(tensor.name())?.into_boxed_str();
     let place = TensorPlace {
         subgraph_idx,
         tensor_idx,
@@ -100,12 +100,14 @@ fn buffer_idx(
     })
 }
 
-/// The shape and, where the file has one, the shape signature.
+/// A shape and, where the file has one, its signature.
+type Shape = (Vec<i32>, Option<Box<[i32]>>);
+
 fn read_shape(
     context: &mut Context,
     tensor: schema::Tensor,
     place: &TensorPlace,
-) -> Result<(Vec<i32>, Option<Vec<i32>>), ParseError> {
+) -> Result<Shape, ParseError> {
     let stored = context.copy(tensor.shape())?;
     check_rank(&stored, place)?;
     let signature = context.copy(tensor.shape_signature())?;
@@ -175,7 +177,7 @@ fn read_quantization(
         quantized_dimension: quantization.quantized_dimension(),
     };
     check_channels(context, &quantization, shape, place);
-    Ok(Some(Arc::new(quantization)))
+    Ok(Some(context.shared(quantization)))
 }
 
 /// One zero point for each scale. TFLite rejects any other number of them; this reader repeats the last one, or uses 0

@@ -280,7 +280,7 @@ impl OperatorCall<'_> {
             };
             // Leave out the lists of quantisation, which are long: many operators may read the same operand.
             Tensor {
-                name: String::new(),
+                name: Box::default(),
                 tensor_type: tensor.tensor_type,
                 shape: sizes.map(size).collect(),
                 shape_signature: None,

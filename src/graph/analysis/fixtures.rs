@@ -28,7 +28,7 @@ pub fn for_each<S: Strategy>(n_cases: u32, strategy: S, check: impl Fn(S::Value)
 /// An activation without a name; constants get a buffer later.
 pub fn tensor(tensor_type: TensorType, shape: &[i32]) -> Tensor {
     Tensor {
-        name: String::new(),
+        name: Box::default(),
         tensor_type,
         shape: shape.to_vec(),
         shape_signature: None,
@@ -45,8 +45,8 @@ pub fn operator(kind: OpKind, inputs: &[usize], outputs: &[usize]) -> Operator {
         code: kind.into(),
         inputs: inputs.iter().copied().map(Some).collect(),
         outputs: outputs.to_vec(),
-        intermediates: vec![],
-        folded: vec![],
+        intermediates: Box::default(),
+        folded: Box::default(),
         options: BuiltinOptions::Absent,
     }
 }

@@ -199,9 +199,13 @@ fn aligned_bytes(
     subgraph_idx: usize,
     tensor_idx: usize,
 ) -> Result<u64, Unplannable> {
-    let name = || tensor.name.clone();
+    let name = || tensor.name.to_string();
     if shape::dynamic(tensor) == Dynamic::OtherDimensions {
-        let signature = tensor.shape_signature.clone().unwrap_or_default();
+        let signature = tensor
+            .shape_signature
+            .as_deref()
+            .unwrap_or_default()
+            .to_vec();
         return Err(Unplannable::RunTimeShape {
             name: name(),
             subgraph_idx,

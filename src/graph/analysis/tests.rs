@@ -270,7 +270,7 @@ fn sizes_that_are_not_known_give_no_plan() {
         )])
     };
     let signed = |signature: &[i32]| Tensor {
-        shape_signature: Some(signature.to_vec()),
+        shape_signature: Some(signature.into()),
         ..int8(&[1, 1])
     };
     assert!(matches!(

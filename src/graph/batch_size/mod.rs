@@ -67,7 +67,7 @@ pub fn set_batch(model: &mut Model, batch: NonZeroU32) -> Result<(), BatchError>
         if tensor.shape.first() != Some(&1) || !enlarge(tensor, n) {
             return Err(BatchError::Input {
                 batch: n,
-                name: tensor.name.clone(),
+                name: tensor.name.to_string(),
                 shape: tensor.shape.clone(),
             });
         }

@@ -179,9 +179,9 @@ mod tests {
     fn open_model() -> Model<'static> {
         let mut input = tensor(TensorType::Int8, &[1, 1, 4]);
         input.name = "frames".into();
-        input.shape_signature = Some(vec![1, -1, 4]);
+        input.shape_signature = Some(Box::new([1, -1, 4]));
         let mut output = tensor(TensorType::Int8, &[1, 1, 4]);
-        output.shape_signature = Some(vec![1, -1, 4]);
+        output.shape_signature = Some(Box::new([1, -1, 4]));
         let constant = || tensor(TensorType::Int8, &[5]);
         let relu = |from, to| calling(OpKind::Relu, &[from], &[to], BuiltinOptions::Absent);
         let mut main = subgraph(

@@ -209,7 +209,7 @@ fn never_counted(
     operators: &[KernelCounts],
     sources: &[Source],
 ) -> Option<Diagnostic> {
-    let all = sources.iter().zip(operators).zip(&graph.nodes);
+    let all = sources.iter().zip(operators).zip(graph.nodes.iter());
     let unknown: BTreeSet<(&str, usize)> = all
         .filter(|((source, _), _)| **source == Source::Bound)
         .map(|((_, counts), node)| (&*counts.kernel, node.operator_idx))

@@ -24,7 +24,7 @@ impl LiveChannels {
     /// Linear in weight bytes, up to a limit.
     pub fn of(graph: &Graph) -> Self {
         let mut live = Self::default();
-        for node in &graph.nodes {
+        for node in graph.nodes.iter() {
             if let Some((output, channels)) = live.of_node(graph, node) {
                 live.by_tensor.insert(output, channels);
             }

@@ -269,7 +269,7 @@ impl Run {
             cycles: step.cycles,
             read_bytes,
             written_bytes,
-            second_bytes: step.second.map_or(0.0, |second| second.bytes),
+            second_bytes: (step.second.as_ref()).map_or(0.0, |second| second.bytes),
             between_bytes: 0.0,
         };
         match &step.execution {
@@ -414,7 +414,7 @@ impl Run {
             elementwise.is_brick.ifm,
         );
         self.written_bytes *= elementwise.write_inflation(accelerator, to);
-        if let Some((second, (memory, map))) = step.second.zip(places.second) {
+        if let Some((second, (memory, map))) = step.second.as_ref().zip(places.second) {
             self.second_bytes *= elementwise.read_inflation(
                 &memory,
                 second.shape,

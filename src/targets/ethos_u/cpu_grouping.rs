@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::index::Steps;
 use super::order::Order;
 use super::program::{Action, Alias, Program};
 
@@ -28,7 +29,7 @@ impl Order {
         Self {
             operations: steps.iter().map(|&step| self.operations[step]).collect(),
             chain_start: steps.iter().map(start).collect(),
-            cascade: steps.iter().map(|_| None).collect(),
+            cascade: vec![Steps::NONE; steps.len()],
         }
     }
 }
@@ -227,7 +228,7 @@ mod tests {
             let order = Order {
                 operations: (0..n).collect(),
                 chain_start: (0..n).collect(),
-                cascade: vec![None; n],
+                cascade: vec![Steps::NONE; n],
             };
             let found = order.with_cpu_grouped(&program).operations;
             assert_eq!(found, one_place_at_a_time(&program), "{program:?}");
@@ -260,7 +261,7 @@ mod tests {
         let order = Order {
             operations: vec![0, 5, 1, 2, 3, 4],
             chain_start: vec![0, 1, 2, 3, 4, 5],
-            cascade: vec![None; 6],
+            cascade: vec![Steps::NONE; 6],
         };
         assert_eq!(
             order.with_cpu_grouped(&program).operations,

@@ -1,16 +1,17 @@
 //! Producers and consumers of feature maps, seen through padding and views.
 
+use super::index::{OptionalIndex, compact_up_to};
 use super::order::Order;
 use super::program::{Action, Alias, Program};
 
 /// Producers and consumers by step of the order of execution. A view counts as the feature map that it shows.
 pub struct Flow {
     /// By step, the step that computes its first input.
-    pub source: Vec<Option<usize>>,
+    pub source: Vec<OptionalIndex>,
     /// By step, the first step that reads its output.
-    pub reader: Vec<Option<usize>>,
+    pub reader: Vec<OptionalIndex>,
     /// By step, the number of readers of its output; a caller counts as one.
-    pub n_readers: Vec<usize>,
+    pub n_readers: Vec<u32>,
     /// By step, whether nothing is between it and its source except padding and activations that other operations
     /// perform.
     pub is_direct: Vec<bool>,
@@ -18,13 +19,13 @@ pub struct Flow {
     /// moves data.
     pub is_computed: Vec<bool>,
     /// By step, the first step that reads its output, or that reads the concatenation of which the output is a part.
-    pub reader_of_whole: Vec<Option<usize>>,
+    pub reader_of_whole: Vec<OptionalIndex>,
     /// By step, whether its output goes through a lookup table.
     pub has_table: Vec<bool>,
     /// By map, the feature map without the padding that a window adds.
-    pub unpadded: Vec<usize>,
+    pub unpadded: Vec<u32>,
     /// By map, the concatenation that it is a part of.
-    pub joined: Vec<Option<usize>>,
+    pub joined: Vec<OptionalIndex>,
 }
 
 impl Flow {
@@ -33,15 +34,15 @@ impl Flow {
         let n_steps = order.operations.len();
         let n_maps = program.maps.len();
         let mut flow = Self {
-            source: vec![None; n_steps],
-            reader: vec![None; n_steps],
+            source: vec![OptionalIndex::NONE; n_steps],
+            reader: vec![OptionalIndex::NONE; n_steps],
             n_readers: vec![0; n_steps],
             is_direct: vec![true; n_steps],
             is_computed: vec![false; n_steps],
-            reader_of_whole: vec![None; n_steps],
+            reader_of_whole: vec![OptionalIndex::NONE; n_steps],
             has_table: vec![false; n_steps],
-            unpadded: (0..n_maps).collect(),
-            joined: vec![None; n_maps],
+            unpadded: compact_up_to(n_maps),
+            joined: vec![OptionalIndex::NONE; n_maps],
         };
         // By map, the step that computes it, and whether there is no view in between.
         let mut writer: Vec<Option<(usize, bool)>> = vec![None; n_maps];
@@ -49,7 +50,7 @@ impl Flow {
             let operation = &program.operations[operation_idx];
             let first = program.activations(operation).next();
             let from = first.and_then(|input| writer[input]);
-            flow.source[idx] = from.map(|(step, _)| step);
+            flow.source[idx] = from.map(|(step, _)| step).into();
             flow.is_direct[idx] = from.is_none_or(|(_, is_direct)| is_direct);
             let is_view_of_input = operation.alias.is_view_of_input();
             let written = match operation.alias {
@@ -65,13 +66,14 @@ impl Flow {
             };
             for &input in &operation.inputs {
                 if let Some((step, _)) = writer[input].filter(|_| !is_view_of_input) {
-                    flow.reader[step].get_or_insert(idx);
+                    let first = flow.reader[step].get().unwrap_or(idx);
+                    flow.reader[step] = first.into();
                     flow.n_readers[step] += 1;
                 }
             }
             if operation.alias == Alias::Concat {
                 for &input in &operation.inputs {
-                    flow.joined[input] = operation.outputs.first().copied();
+                    flow.joined[input] = operation.outputs.first().copied().into();
                 }
             }
             for &output in &operation.outputs {
@@ -133,7 +135,7 @@ impl Flow {
                     });
                     for &input in &operation.inputs {
                         for step in std::mem::take(&mut written_by[named[input]]) {
-                            self.reader_of_whole[step] = Some(idx);
+                            self.reader_of_whole[step] = idx.into();
                         }
                     }
                     for &output in &operation.outputs {

@@ -1,6 +1,7 @@
 //! Live ranges of feature maps: the memory that they share, its size, and the steps in which they are alive. Reproduces
 //! `LiveRangeGraph` of Vela's `live_range.cpp`, as described under "Live ranges" in `docs/ethos-u.md`.
 
+use super::index::{Steps, compact, compact_up_to};
 use super::order::Order;
 use super::program::{Action, Alias, FeatureMap, Operation, Program};
 
@@ -14,11 +15,11 @@ pub fn aligned(bytes: f64) -> f64 {
 
 /// By map, the first and last step that needs it. Callers write inputs before the first step and read outputs
 /// after the last one.
-fn needed(program: &Program, order: &Order) -> Vec<Option<(usize, usize)>> {
-    let mut needed: Vec<Option<(usize, usize)>> = vec![None; program.maps.len()];
+fn needed(program: &Program, order: &Order) -> Vec<Steps> {
+    let mut needed = vec![Steps::NONE; program.maps.len()];
     let mut mark = |map_idx: usize, step: usize| {
-        let (first, last) = needed[map_idx].unwrap_or((step, step));
-        needed[map_idx] = Some((first.min(step), last.max(step)));
+        let (first, last) = needed[map_idx].get().unwrap_or((step, step));
+        needed[map_idx] = Some((first.min(step), last.max(step))).into();
     };
     for (step, &idx) in order.operations.iter().enumerate() {
         let operation = &program.operations[idx];
@@ -41,7 +42,7 @@ fn needed(program: &Program, order: &Order) -> Vec<Option<(usize, usize)>> {
     for (step, &idx) in order.operations.iter().enumerate() {
         if order.is_passed_on(step) {
             let outputs = program.operations[idx].outputs.iter();
-            outputs.for_each(|&map_idx| needed[map_idx] = None);
+            outputs.for_each(|&map_idx| needed[map_idx] = Steps::NONE);
         }
     }
     needed
@@ -58,8 +59,8 @@ pub struct LiveRange {
     pub is_interface: bool,
     /// Whether a cascade writes it. Such a feature map stays off chip.
     pub is_of_cascade: bool,
-    /// First and last step of the order of execution that needs it; `None` if none does.
-    pub steps: Option<(usize, usize)>,
+    /// The steps of the order of execution from the first to the last one that needs it.
+    pub steps: Steps,
 }
 
 impl LiveRange {
@@ -80,9 +81,9 @@ impl LiveRange {
             bytes_padded: self.bytes_padded.max(other.bytes_padded),
             is_interface: self.is_interface || other.is_interface,
             is_of_cascade: self.is_of_cascade || other.is_of_cascade,
-            steps: match (self.steps, other.steps) {
-                (Some(own), Some(other)) => Some(both(own, other)),
-                (own, other) => own.or(other),
+            steps: match (self.steps.get(), other.steps.get()) {
+                (Some(own), Some(other)) => Some(both(own, other)).into(),
+                (own, other) => own.or(other).into(),
             },
         }
     }
@@ -90,9 +91,9 @@ impl LiveRange {
 
 /// Writers and readers of memory, by the map that represents it.
 struct Uses {
-    of_map: Vec<usize>,
-    n_writers: Vec<usize>,
-    n_readers: Vec<usize>,
+    of_map: Vec<u32>,
+    n_writers: Vec<u32>,
+    n_readers: Vec<u32>,
 }
 
 impl Uses {
@@ -100,7 +101,9 @@ impl Uses {
     fn of(program: &Program, live_ranges: &mut LiveRanges) -> Self {
         let n_maps = program.maps.len();
         let mut uses = Self {
-            of_map: (0..n_maps).map(|idx| live_ranges.root(idx)).collect(),
+            of_map: (0..n_maps)
+                .map(|idx| compact(live_ranges.root(idx)))
+                .collect(),
             n_writers: vec![0; n_maps],
             n_readers: vec![0; n_maps],
         };
@@ -109,25 +112,25 @@ impl Uses {
         };
         for operation in program.operations.iter().filter(|one| !names(one)) {
             for &input in &operation.inputs {
-                uses.n_readers[uses.of_map[input]] += 1;
+                uses.n_readers[uses.of_map[input] as usize] += 1;
             }
             for &output in &operation.outputs {
-                uses.n_writers[uses.of_map[output]] += 1;
+                uses.n_writers[uses.of_map[output] as usize] += 1;
             }
         }
         // Callers read the outputs at the end.
         for &output in &program.outputs {
-            uses.n_readers[uses.of_map[output]] += 1;
+            uses.n_readers[uses.of_map[output] as usize] += 1;
         }
         uses
     }
 
     fn is_written_once(&self, map_idx: usize) -> bool {
-        self.n_writers[self.of_map[map_idx]] <= 1
+        self.n_writers[self.of_map[map_idx] as usize] <= 1
     }
 
     fn is_read_once(&self, map_idx: usize) -> bool {
-        self.n_readers[self.of_map[map_idx]] == 1
+        self.n_readers[self.of_map[map_idx] as usize] == 1
     }
 }
 
@@ -135,7 +138,7 @@ impl Uses {
 #[derive(Clone, Debug)]
 pub struct LiveRanges {
     /// By map, the parent in a union-find forest: the root stands for all maps that share its memory.
-    parent: Vec<usize>,
+    parent: Vec<u32>,
     /// By map. Only the ranges of roots are up to date.
     ranges: Vec<LiveRange>,
     /// Whether feature maps are off chip at first. Those that callers see, and those that a cascade writes, then stay
@@ -159,7 +162,7 @@ impl LiveRanges {
             }
         }
         for map_idx in 0..live_ranges.parent.len() {
-            live_ranges.parent[map_idx] = live_ranges.root(map_idx);
+            live_ranges.parent[map_idx] = compact(live_ranges.root(map_idx));
         }
         live_ranges
     }
@@ -167,16 +170,16 @@ impl LiveRanges {
     /// One range for each map, before any are merged.
     fn apart(program: &Program, order: &Order, has_dedicated_sram: bool) -> Self {
         let needed = needed(program, order);
-        let range = |(map, steps): (&FeatureMap, Option<(usize, usize)>)| LiveRange {
+        let range = |(map, steps): (&FeatureMap, Steps)| LiveRange {
             bytes: map.bytes.unwrap_or(0.0),
             bytes_padded: map.bytes.unwrap_or(0.0) * map.padding(),
             is_interface: map.is_apart(),
             is_of_cascade: false,
-            steps: map.bytes.and(steps),
+            steps: map.bytes.map_or(Steps::NONE, |_| steps),
         };
         let mut ranges: Vec<LiveRange> = program.maps.iter().zip(needed).map(range).collect();
         for (step, &idx) in order.operations.iter().enumerate() {
-            if has_dedicated_sram && order.cascade[step].is_some() && !order.is_passed_on(step) {
+            if has_dedicated_sram && !order.cascade[step].is_none() && !order.is_passed_on(step) {
                 let outputs = program.operations[idx].outputs.iter();
                 outputs.for_each(|&map_idx| ranges[map_idx].is_of_cascade = true);
             }
@@ -191,16 +194,21 @@ impl LiveRanges {
             }
         }
         Self {
-            parent: (0..ranges.len()).collect(),
+            parent: compact_up_to(ranges.len()),
             ranges,
             has_dedicated_sram,
         }
     }
 
+    fn parent(&self, map_idx: usize) -> usize {
+        self.parent[map_idx] as usize
+    }
+
     fn root(&mut self, mut map_idx: usize) -> usize {
-        while self.parent[map_idx] != map_idx {
-            self.parent[map_idx] = self.parent[self.parent[map_idx]];
-            map_idx = self.parent[map_idx];
+        while self.parent(map_idx) != map_idx {
+            let parent = self.parent(map_idx);
+            self.parent[map_idx] = self.parent[parent];
+            map_idx = self.parent(map_idx);
         }
         map_idx
     }
@@ -213,7 +221,7 @@ impl LiveRanges {
     fn share(&mut self, one: usize, other: usize) {
         let (one, other) = (self.root(one), self.root(other));
         self.ranges[one] = self.ranges[one].with(self.ranges[other]);
-        self.parent[other] = one;
+        self.parent[other] = compact(one);
     }
 
     /// Merges the ranges of feature maps that are views or parts of each other.
@@ -263,7 +271,7 @@ impl LiveRanges {
 
     /// Index of the range that contains a map.
     pub fn range_of(&self, map_idx: usize) -> usize {
-        self.parent[map_idx]
+        self.parent(map_idx)
     }
 
     /// A range by its index.
@@ -273,7 +281,7 @@ impl LiveRanges {
 
     /// All ranges with their indices.
     pub fn ranges(&self) -> impl Iterator<Item = (usize, &LiveRange)> {
-        let is_root = |&(map_idx, _): &(usize, &LiveRange)| self.parent[map_idx] == map_idx;
+        let is_root = |&(map_idx, _): &(usize, &LiveRange)| self.parent(map_idx) == map_idx;
         self.ranges.iter().enumerate().filter(is_root)
     }
 
@@ -281,7 +289,7 @@ impl LiveRanges {
     pub fn live_bytes(&self, n_steps: usize, is_in: impl Fn(usize) -> bool) -> Vec<f64> {
         let mut change = vec![0.0; n_steps + 1];
         for (_, range) in self.ranges().filter(|&(range_idx, _)| is_in(range_idx)) {
-            if let Some((first, last)) = range.steps {
+            if let Some((first, last)) = range.steps.get() {
                 change[first] += range.bytes_in_memory();
                 change[last + 1] -= range.bytes_in_memory();
             }

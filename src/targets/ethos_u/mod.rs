@@ -9,7 +9,8 @@
 //! [`cycles`]; [`cascades`] run some of them stripe by stripe; [`weight_buffers`] fetch encoded [`weights`] ahead;
 //! [`live_ranges`] and [`fast_storage`] decide which feature maps are in SRAM; [`cost`] adds up cycles and bytes, and
 //! [`plan`] puts everything together, and `plan_cache` stores the latest plans. [`accelerator`] and
-//! [`configuration`] hold the figures of products and memories, [`geometry`] shapes and rounding.
+//! [`configuration`] hold the figures of products and memories, [`geometry`] shapes and rounding, `index` and `map_list`
+//! indices in little memory.
 //!
 //! | word | meaning |
 //! |---|---|
@@ -37,9 +38,11 @@ pub mod fast_storage;
 pub mod features;
 pub mod flow;
 pub mod geometry;
+mod index;
 pub mod layer;
 pub mod live_ranges;
 pub mod lower;
+mod map_list;
 pub mod order;
 pub mod plan;
 mod plan_cache;

@@ -3,6 +3,7 @@
 //! "Chains on Ethos-U85" in `docs/ethos-u.md`.
 
 use super::geometry::Hwc;
+use super::index::Steps;
 use super::program::{Action, Alias, Operation, Program};
 
 /// The steps of a program: one for each operation, in the order of execution.
@@ -14,7 +15,7 @@ pub struct Order {
     /// between them. A step without a chain is its own first step.
     pub chain_start: Vec<usize>,
     /// By step, the first and last step of its cascade.
-    pub cascade: Vec<Option<(usize, usize)>>,
+    pub cascade: Vec<Steps>,
 }
 
 impl Order {
@@ -24,7 +25,7 @@ impl Order {
         let operations = depth_first(program);
         Self {
             chain_start: (0..operations.len()).collect(),
-            cascade: vec![None; operations.len()],
+            cascade: vec![Steps::NONE; operations.len()],
             operations,
         }
     }
@@ -98,14 +99,21 @@ impl Order {
     /// The same order with cascades, each given by its first and last step.
     pub fn with_cascades(mut self, cascades: impl Iterator<Item = (usize, usize)>) -> Self {
         for (first, last) in cascades {
-            self.cascade[first..=last].fill(Some((first, last)));
+            self.cascade[first..=last].fill(Some((first, last)).into());
         }
+        self
+    }
+
+    pub fn without_cascades(mut self) -> Self {
+        self.cascade.fill(Steps::NONE);
         self
     }
 
     /// First and last of the steps that run together with this one.
     pub fn span(&self, step: usize) -> (usize, usize) {
-        self.cascade[step].unwrap_or((self.chain_start[step], step))
+        self.cascade[step]
+            .get()
+            .unwrap_or((self.chain_start[step], step))
     }
 
     /// Whether only the next step of its chain or cascade reads the output of this step.
@@ -139,7 +147,7 @@ impl Chain {
         let can_start = matches!(operation.action, Action::Layer(_)) || operation.is_elementwise();
         let map = &program.maps[end];
         let is_free = map.is_internal() && !operation.alias.is_view_of_input();
-        let shape = operation.seen.map_or(map.shape, |[_, ofm]| ofm);
+        let shape = operation.seen().map_or(map.shape, |[_, ofm]| ofm);
         (can_start && is_free).then_some(Self {
             start: step,
             end,
@@ -158,7 +166,7 @@ impl Chain {
             .iter()
             .position(|&input| input == self.end)?;
         let map = &program.maps[output];
-        let shape = operation.seen.map_or(map.shape, |[_, ofm]| ofm);
+        let shape = operation.seen().map_or(map.shape, |[_, ofm]| ofm);
         let other = operation
             .inputs
             .get(1 - at.min(1))

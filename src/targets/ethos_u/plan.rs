@@ -1,5 +1,6 @@
 //! [`Graph`] and [`Analysis`] → what Vela plans for each operator on an accelerator. Combines all rules of this room.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::graph::Graph;
@@ -21,7 +22,7 @@ use super::program::{Alias, Program, WeightSharing};
 use super::schedule::Schedule;
 use super::scheduled_operation::{Known, MAX_OTHERS, Read, ScheduledOperation};
 use super::scheduling::{SOFTMAX_TABLE_BYTES, schedule, table_bytes};
-use super::staging::with_staged_inputs;
+use super::staging::{of_staged_inputs, stage_inputs};
 use super::task::Task;
 use super::weights::ALIGNMENT_BYTES;
 
@@ -31,10 +32,6 @@ pub use super::task::Plan;
 const TABLE_BYTES: f64 = 256.0;
 /// Numbers that a softmax adds to, subtracts from or multiplies with, besides one. All softmaxes share them.
 const N_SOFTMAX_NUMBERS: f64 = 6.0;
-
-/// Minimum number of operations from which equal layers and blocks are shared in memory. For smaller programs the
-/// search for equal ones costs more than it saves.
-const MIN_SHARED: usize = 1 << 10;
 
 /// One planned operator for each node. If nothing else is known of an operator, its cost is that of writing its output.
 /// An operator that only renames memory, or that the CPU runs, costs nothing. Linear in operations, except for the
@@ -70,22 +67,14 @@ impl Plan {
     }
 }
 
-fn plan_of(task: &Task) -> Vec<PlannedOperator> {
+fn plan_of(mut task: Cow<Task>) -> Vec<PlannedOperator> {
+    let (order, flow) = with_staged_inputs(&mut task);
     let Task {
         accelerator,
         program,
         n_nodes,
         n_tensors,
-    } = task;
-    let (mut order, mut flow) = ordered(accelerator, program);
-    let staged = with_staged_inputs(accelerator, program, &order, &flow);
-    let program = match &staged {
-        Some(staged) => {
-            (order, flow) = ordered(accelerator, staged);
-            staged
-        }
-        None => program,
-    };
+    } = task.as_ref();
     let steps = scheduled_operations(accelerator, program, &order, &flow);
     let schedule = Schedule::of(accelerator, program, order, &flow, steps);
     let constant_bytes = match accelerator.off_chip.area {
@@ -119,6 +108,28 @@ fn plan_of(task: &Task) -> Vec<PlannedOperator> {
     planned
 }
 
+/// Copies inputs of the graph where that is faster, and returns the order of the program that results.
+fn with_staged_inputs(task: &mut Cow<Task>) -> (Order, Flow) {
+    let Task {
+        accelerator,
+        program,
+        ..
+    } = task.as_ref();
+    let (order, flow) = ordered(accelerator, program);
+    let of_staged = of_staged_inputs(accelerator, program, &order, &flow);
+    if of_staged.is_empty() {
+        return (order, flow);
+    }
+    drop((order, flow));
+    let Task {
+        accelerator,
+        program,
+        ..
+    } = task.to_mut();
+    stage_inputs(program, &of_staged);
+    ordered(accelerator, program)
+}
+
 /// The order of execution, with chains on accelerators that have them, and the producers and consumers of feature maps.
 fn ordered(accelerator: &Accelerator, program: &Program) -> (Order, Flow) {
     let order = match accelerator.is_u85() {
@@ -143,11 +154,10 @@ fn scheduled_operations<'p>(
             _ if order.chain_start[idx] < idx => None,
             _ => schedule(accelerator, program, order, flow, idx),
         };
-    let is_large = order.operations.len() > MIN_SHARED;
-    let mut known = Known::default();
+    let mut known = Known::among(order.operations.len());
     let with_shared = |operation| {
         let mut step = scheduled(operation);
-        if let Some(step) = step.as_mut().filter(|_| is_large) {
+        if let Some(step) = &mut step {
             step.share(&mut known);
         }
         step
@@ -279,8 +289,8 @@ fn places<'a>(
     };
     let place = |read: Read| (memory(read.map_idx), &program.maps[read.map_idx]);
     Placement {
-        maps: (step.maps).map(|map_idx| map_idx.map_or(accelerator.sram, memory)),
-        second: step.second.map(place),
+        maps: (step.maps).map(|map_idx| map_idx.get().map_or(accelerator.sram, memory)),
+        second: step.second.as_deref().copied().map(place),
         others: (step.others.as_deref()).map_or([None; MAX_OTHERS], |others| {
             others.map(|other| other.map(place))
         }),

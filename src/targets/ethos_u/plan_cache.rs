@@ -2,6 +2,7 @@
 //! difference in their weights. Architecture searches and the page's sliders change one property at a time, so they
 //! need the same plans again.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
@@ -9,7 +10,7 @@ use super::task::{Plan, Task};
 
 /// Plans in the cache: those of ten networks on the three accelerators of every report.
 const MAX_PLANS: usize = 32;
-/// Plans of larger programs are not cached: an operation takes about 800 bytes, and such programs are rarely planned
+/// Plans of larger programs are not cached: an operation takes about 400 bytes, and such programs are rarely planned
 /// again.
 const MAX_OPERATIONS: usize = 256;
 
@@ -18,10 +19,11 @@ thread_local! {
     static CACHE: RefCell<VecDeque<(Task, Plan)>> = RefCell::default();
 }
 
-/// The cached plan of an equal task, or the result of `plan`, which is then cached.
-pub fn get_or_plan(task: Task, plan: impl FnOnce(&Task) -> Plan) -> Plan {
+/// The cached plan of an equal task, or the result of `plan`, which is then cached. `plan` owns the task of a large
+/// program, so that it can change the program without a copy.
+pub fn get_or_plan(task: Task, plan: impl FnOnce(Cow<Task>) -> Plan) -> Plan {
     if task.program.operations.len() > MAX_OPERATIONS {
-        return plan(&task);
+        return plan(Cow::Owned(task));
     }
     let known = CACHE.with_borrow(|plans| {
         let mut latest_first = plans.iter().rev();
@@ -31,7 +33,7 @@ pub fn get_or_plan(task: Task, plan: impl FnOnce(&Task) -> Plan) -> Plan {
     if let Some(planned) = known {
         return planned;
     }
-    let planned = plan(&task);
+    let planned = plan(Cow::Borrowed(&task));
     CACHE.with_borrow_mut(|plans| {
         if plans.len() >= MAX_PLANS {
             plans.pop_front();

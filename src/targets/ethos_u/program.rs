@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::geometry::{BRICK_CHANNELS, Hwc, brick_padding, round_up};
 use super::layer::Kind;
+use super::map_list::MapList;
 use crate::graph::analysis::ByteHistogram;
 
 /// Bytes of an element, by type.
@@ -209,10 +210,11 @@ pub struct Operation {
     pub action: Action,
     pub alias: Alias,
     /// Feature maps and constants that it reads, without weights.
-    pub inputs: Vec<usize>,
-    pub outputs: Vec<usize>,
-    /// Shapes in which it sees its first input and its output, if they differ from those of the maps.
-    pub seen: Option<[Hwc; 2]>,
+    pub inputs: MapList,
+    pub outputs: MapList,
+    /// Shapes in which it sees its first input and its output, if they differ from those of the maps. Boxed like
+    /// `window`.
+    pub seen: Option<Box<[Hwc; 2]>>,
     /// `None` for [`Window::POINT`]. Boxed, because large networks have a hundred thousand operations.
     pub window: Option<Box<Window>>,
     pub weights: Option<Arc<ByteHistogram>>,
@@ -238,13 +240,18 @@ pub enum WeightSharing {
 
 impl Operation {
     /// An operation that runs once, on whole feature maps, without weights or alias.
-    pub fn new(node_idx: usize, action: Action, inputs: Vec<usize>, outputs: Vec<usize>) -> Self {
+    pub fn new(
+        node_idx: usize,
+        action: Action,
+        inputs: impl Into<MapList>,
+        outputs: impl Into<MapList>,
+    ) -> Self {
         Self {
             node_idx,
             action,
             alias: Alias::Separate,
-            inputs,
-            outputs,
+            inputs: inputs.into(),
+            outputs: outputs.into(),
             seen: None,
             window: None,
             weights: None,
@@ -261,6 +268,10 @@ impl Operation {
             Action::Transpose(transposition) => Some(transposition),
             _ => self.fused_transpose.as_deref().copied(),
         }
+    }
+
+    pub fn seen(&self) -> Option<[Hwc; 2]> {
+        self.seen.as_deref().copied()
     }
 
     pub fn window(&self) -> Window {
@@ -298,7 +309,7 @@ impl Program {
         let shape = self.maps[map_idx].shape;
         let is_like_output = |&output: &usize| self.maps[output].shape == shape;
         let seen = operation
-            .seen
+            .seen()
             .filter(|_| operation.outputs.first().is_some_and(is_like_output));
         seen.map_or(shape, |[_, ofm]| ofm)
     }

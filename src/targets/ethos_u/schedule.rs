@@ -11,12 +11,13 @@ use super::cascades::{
 use super::configuration::Strategy;
 use super::flow::Flow;
 use super::geometry::IfmOfm;
+use super::index::OptionalIndex;
 use super::live_ranges::{LiveRanges, aligned};
 use super::order::Order;
 use super::program::Program;
 use super::scheduled_operation::{Cascade, ScheduledOperation};
 use super::scheduling::striped;
-use super::weight_buffers::{Buffer, buffers};
+use super::weight_buffers::{Buffer, Buffers, buffers};
 
 type Steps<'a> = Vec<Option<ScheduledOperation<'a>>>;
 
@@ -30,7 +31,7 @@ pub struct Schedule<'a> {
 
 /// SRAM for weights, by step.
 pub struct WeightMemory {
-    pub buffers: Vec<Buffer>,
+    pub buffers: Buffers,
     /// Bytes of SRAM for the step's weights and for those of the next one that are prefetched meanwhile.
     pub weight_buffer_bytes: Vec<f64>,
     /// The same, plus the rolling buffers and all weights of a cascade, which stay in SRAM while it runs.
@@ -76,10 +77,12 @@ impl<'a> Schedule<'a> {
             guide_bytes,
             accelerator.has_dedicated_sram,
         );
-        let with_lowest_stripes = (!spans.is_empty())
-            .then(|| planner.memory(memory.order.clone(), &cascades_of(&stages, &spans)))
-            .map(|memory| memory.alive_bytes);
-        let used_bytes = with_lowest_stripes.as_ref().unwrap_or(&memory.alive_bytes);
+        let has_spans = !spans.is_empty();
+        if has_spans {
+            let order = memory.into_order();
+            memory = planner.memory(order, &cascades_of(&stages, &spans));
+        }
+        let used_bytes = &memory.alive_bytes;
         let peak_bytes = used_bytes.iter().copied().fold(0.0, f64::max);
         let limit_bytes = match is_for_size {
             // If the SRAM is a cache, it may still be empty.
@@ -87,6 +90,9 @@ impl<'a> Schedule<'a> {
             _ => cache_bytes,
         };
         if whole_bytes < limit_bytes {
+            if has_spans {
+                memory = planner.memory(memory.into_order(), &[]);
+            }
             let whole = planner.weights(&memory, &steps, &[], f64::INFINITY);
             return memory.schedule(steps, whole);
         }
@@ -103,8 +109,8 @@ impl<'a> Schedule<'a> {
             |step, stripe| striped(accelerator, step, stripe),
         );
         drop(stages);
-        if !cascades.is_empty() {
-            memory = planner.memory(memory.order, &cascades);
+        if has_spans {
+            memory = planner.memory(memory.into_order(), &cascades);
         }
         let weights = planner.weights(&memory, &steps, &cascades, limit_bytes);
         memory.schedule(steps, weights)
@@ -189,6 +195,11 @@ impl Planner<'_> {
 }
 
 impl Memory {
+    /// The order without cascades. Frees everything else, so that another memory takes its place.
+    fn into_order(self) -> Order {
+        self.order.without_cascades()
+    }
+
     fn schedule(self, steps: Steps, weights: WeightMemory) -> Schedule {
         Schedule {
             order: self.order,
@@ -214,7 +225,7 @@ impl Memory {
         }
         let left = (self.live_ranges.ranges())
             .filter(|(range_idx, range)| {
-                is_left[*range_idx] && self.is_in_sram[*range_idx] && range.steps.is_some()
+                is_left[*range_idx] && self.is_in_sram[*range_idx] && !range.steps.is_none()
             })
             .map(|(_, range)| range.bytes_in_memory());
         let during = self.alive_bytes.iter().zip(steps);
@@ -234,10 +245,10 @@ impl Memory {
         let range = |map_idx: usize| {
             let range_idx = self.live_ranges.range_of(map_idx);
             let range = self.live_ranges.range(range_idx);
-            let steps = range.steps.filter(|_| self.is_in_sram[range_idx])?;
-            Some(RangeInSram {
-                range_idx,
-                steps,
+            let is_in = self.is_in_sram[range_idx] && !range.steps.is_none();
+            is_in.then(|| RangeInSram {
+                range_idx: range_idx.into(),
+                steps: range.steps,
                 bytes: range.bytes_in_memory(),
             })
         };
@@ -256,8 +267,8 @@ impl Memory {
                 alive_bytes: self.alive_bytes[step_idx],
                 beside_bytes: self.alive_bytes[step_idx] - own_bytes,
                 ifm_range: range(maps.ifm),
-                ofm_range: range(maps.ofm).map(|range| range.range_idx),
-                is_ifm_shared: match flow.source[step_idx] {
+                ofm_range: range(maps.ofm).map_or(OptionalIndex::NONE, |range| range.range_idx),
+                is_ifm_shared: match flow.source[step_idx].get() {
                     Some(source) => flow.n_readers[source] > 1,
                     None => n_readers[maps.ifm] > 1,
                 },
@@ -275,7 +286,7 @@ impl Memory {
 }
 
 /// By step, SRAM for its weights and for those of the next operation that are prefetched meanwhile.
-fn weight_buffer_bytes(steps: &[Option<ScheduledOperation>], buffers: &[Buffer]) -> Vec<f64> {
+fn weight_buffer_bytes(steps: &[Option<ScheduledOperation>], buffers: &Buffers) -> Vec<f64> {
     let mut fetched_for_next = 0.0;
     let mut bytes = vec![0.0; steps.len()];
     for idx in (0..steps.len()).rev().filter(|&idx| steps[idx].is_some()) {
@@ -287,13 +298,13 @@ fn weight_buffer_bytes(steps: &[Option<ScheduledOperation>], buffers: &[Buffer])
 }
 
 /// The same, plus the rolling buffers of cascades. All weights of a cascade stay in SRAM while it runs.
-fn with_cascades(bytes: &[f64], cascades: &[Cascade], buffers: &[Buffer]) -> Vec<f64> {
+fn with_cascades(bytes: &[f64], cascades: &[Cascade], buffers: &Buffers) -> Vec<f64> {
     let mut bytes = bytes.to_vec();
     for cascade in cascades {
         let steps = cascade.first..=cascade.last;
         // Includes weights that are prefetched for the operation after the cascade.
         let of_last = bytes[cascade.last] - buffers[cascade.last].bytes();
-        let weights: f64 = buffers[steps.clone()].iter().map(Buffer::bytes).sum();
+        let weights: f64 = buffers.of_steps(steps.clone()).map(Buffer::bytes).sum();
         bytes[steps].fill(cascade.rolling_bytes + weights + of_last);
     }
     bytes

@@ -10,6 +10,7 @@ use foldhash::fast::RandomState;
 use super::blocks::Block;
 use super::cycles::Elementwise;
 use super::geometry::{Hwc, IfmOfm};
+use super::index::OptionalIndex;
 use super::layer::Layer;
 use super::program::{Program, WeightSharing};
 use crate::graph::analysis::ByteHistogram;
@@ -26,12 +27,12 @@ pub struct ScheduledOperation<'a> {
     pub cycles: f64,
     /// Bytes that it reads of its first input, and bytes that it writes.
     pub bytes: IfmOfm<f64>,
-    /// Its second input.
-    pub second: Option<Read>,
+    /// Its second input, which most operations do not have.
+    pub second: Option<Box<Read>>,
     /// Inputs that chained operations read from memory; absent if there are none, as for most operations.
     pub others: Option<Box<[Option<Read>; MAX_OTHERS]>>,
     /// Its first input and its output: indices of maps of the program.
-    pub maps: IfmOfm<Option<usize>>,
+    pub maps: IfmOfm<OptionalIndex>,
     /// Bytes of its lookup table, 0 if it has none or only performs the look-up of another operation.
     pub table_bytes: f64,
     pub sharing: WeightSharing,
@@ -42,7 +43,7 @@ pub struct ScheduledOperation<'a> {
     /// Whether its input may be kept in SRAM instead of its weights: only if another operation produces it.
     pub can_move_input: bool,
     /// Index of the first scheduled operation that reads its output.
-    pub reader: Option<usize>,
+    pub reader: OptionalIndex,
     /// Present if it is part of a cascade.
     pub stripe: Option<Stripe>,
 }
@@ -87,13 +88,13 @@ impl<'a> ScheduledOperation<'a> {
             bytes,
             second: None,
             others: None,
-            maps: IfmOfm::both(None),
+            maps: IfmOfm::both(OptionalIndex::NONE),
             table_bytes: 0.0,
             sharing: WeightSharing::None,
             is_chained: false,
             pieces: 1.0,
             can_move_input: false,
-            reader: None,
+            reader: OptionalIndex::NONE,
             stripe: None,
         }
     }
@@ -102,8 +103,8 @@ impl<'a> ScheduledOperation<'a> {
 impl ScheduledOperation<'_> {
     /// Elements that are read of the first input, and elements that are written.
     pub fn accesses(&self, program: &Program) -> IfmOfm<f64> {
-        let elements = |bytes: f64, map_idx: Option<usize>| {
-            let map = map_idx.map(|map_idx| &program.maps[map_idx]);
+        let elements = |bytes: f64, map_idx: OptionalIndex| {
+            let map = map_idx.get().map(|map_idx| &program.maps[map_idx]);
             let element_bytes = map.map_or(1, |map| map.element_bytes.max(1));
             bytes * self.pieces / element_bytes as f64
         };
@@ -113,8 +114,12 @@ impl ScheduledOperation<'_> {
         }
     }
 
-    /// Shares its execution with an earlier operation that has an equal one, which is in `known`.
+    /// Shares its execution with an earlier operation that has an equal one, which is in `known`, if the program is
+    /// large.
     pub fn share(&mut self, known: &mut Known) {
+        if known.is_small {
+            return;
+        }
         match &mut self.execution {
             Execution::Weighted { divided, .. }
             | Execution::Unweighted(divided)
@@ -129,11 +134,26 @@ impl ScheduledOperation<'_> {
     }
 }
 
+/// Minimum number of operations from which equal layers and blocks are shared in memory. For smaller programs the
+/// search for equal ones costs more than it saves.
+const MIN_SHARED: usize = 1 << 10;
+
 /// Executions that later operations may share: [`ScheduledOperation::share`].
 #[derive(Default)]
 pub struct Known {
+    is_small: bool,
     divided: HashSet<Divided, RandomState>,
     elementwise: HashSet<Rc<Elementwise>, RandomState>,
+}
+
+impl Known {
+    /// None yet, in a program of `n_operations`.
+    pub fn among(n_operations: usize) -> Self {
+        Self {
+            is_small: n_operations <= MIN_SHARED,
+            ..Self::default()
+        }
+    }
 }
 
 fn share<T: Eq + Hash>(own: &mut Rc<T>, known: &mut HashSet<Rc<T>, RandomState>) {

@@ -13,16 +13,16 @@ use super::scheduled_operation::{Execution, ScheduledOperation};
 use super::scheduling::schedule;
 use super::weight_buffers::Unbuffered;
 
-/// The program with a copy of each graph input that is faster to copy and read than to read off chip, for each
-/// convolution that reads one. `None` if there is no such convolution. Linear in operations.
-pub fn with_staged_inputs(
+/// Indices of the convolutions that read an input of the graph which is faster to copy and read than to read off chip,
+/// in ascending order. Linear in operations.
+pub fn of_staged_inputs(
     accelerator: &Accelerator,
     program: &Program,
     order: &Order,
     flow: &Flow,
-) -> Option<Program> {
+) -> Vec<usize> {
     if !accelerator.has_dedicated_sram {
-        return None;
+        return Vec::new();
     }
     let mut room_bytes = accelerator.staged_input_bytes as f64;
     let n_readers = program.n_readers();
@@ -48,16 +48,42 @@ pub fn with_staged_inputs(
             staged.push(idx);
         }
     }
-    if staged.is_empty() {
-        return None;
-    }
     staged.sort_unstable();
-    let mut program = program.clone();
-    // Backwards, so that the indices of the remaining operations stay valid.
-    for &idx in staged.iter().rev() {
-        stage(&mut program, idx);
+    staged
+}
+
+/// Makes the operations `of_staged`, in ascending order, read a copy of their first input. Linear in operations.
+pub fn stage_inputs(program: &mut Program, of_staged: &[usize]) {
+    let n_operations = program.operations.len() + of_staged.len();
+    let operations = std::mem::replace(&mut program.operations, Vec::with_capacity(n_operations));
+    program.maps.reserve_exact(of_staged.len());
+    // The last operation's copy has the first index.
+    let mut copy = program.maps.len() + of_staged.len();
+    for &idx in of_staged.iter().rev() {
+        let input = program.maps[operations[idx].inputs[0]];
+        program.maps.push(staged(input));
     }
-    Some(program)
+    let mut of_staged = of_staged.iter().peekable();
+    for (idx, mut operation) in operations.into_iter().enumerate() {
+        if of_staged.next_if_eq(&&idx).is_some() {
+            copy -= 1;
+            let input = std::mem::replace(&mut operation.inputs[0], copy);
+            let copying = Operation::new(operation.node_idx, Action::Copy, input, copy);
+            program.operations.push(copying);
+        }
+        program.operations.push(operation);
+    }
+}
+
+/// The copy in SRAM of an input of the graph.
+fn staged(input: FeatureMap) -> FeatureMap {
+    FeatureMap {
+        bytes: Some((input.n_elements() * input.element_bytes) as f64),
+        is_input: false,
+        is_linear: true,
+        is_staged: true,
+        ..input
+    }
 }
 
 /// Whether copying the input and reading the copy takes less time than reading the input off chip.
@@ -101,22 +127,4 @@ fn pays(accelerator: &Accelerator, step: &ScheduledOperation) -> bool {
         let copied = operator_cycles(accelerator, &copy, &block, conditions);
         copied + staged.cycles(read_bytes) < unbuffered.input
     })
-}
-
-/// Makes an operation read a copy of its first input.
-fn stage(program: &mut Program, idx: usize) {
-    let operation = &program.operations[idx];
-    let input = operation.inputs[0];
-    let map = program.maps[input];
-    let copy = program.maps.len();
-    program.maps.push(FeatureMap {
-        bytes: Some((map.n_elements() * map.element_bytes) as f64),
-        is_input: false,
-        is_linear: true,
-        is_staged: true,
-        ..map
-    });
-    let copying = Operation::new(operation.node_idx, Action::Copy, vec![input], vec![copy]);
-    program.operations[idx].inputs[0] = copy;
-    program.operations.insert(idx, copying);
 }

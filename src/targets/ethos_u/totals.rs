@@ -98,7 +98,7 @@ impl Totals {
             hit_limit,
             differs_from_trained_rules,
         } = Plan::of(accelerator, graph, analysis);
-        for (planned, node) in operators.iter_mut().zip(&graph.nodes) {
+        for (planned, node) in operators.iter_mut().zip(graph.nodes.iter()) {
             let n_parts = n_parts(graph, node);
             if n_parts > 1.0 {
                 repeat(planned, n_parts);

@@ -20,7 +20,7 @@ pub fn structure_hash(graph: &Graph) -> String {
         digest: Sha256::new(),
     };
     hasher.tensors(graph.subgraph.inputs.iter().copied());
-    for node in &graph.nodes {
+    for node in graph.nodes.iter() {
         hasher.operator(node.operator);
     }
     hasher.tensors(graph.subgraph.outputs.iter().copied());

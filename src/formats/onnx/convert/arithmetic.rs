@@ -524,7 +524,8 @@ impl<'a> Converter<'a> {
         self.take_in_channels(value, bias, output)?;
         if !is_bias {
             let operator = self.builder.operators.get_mut(operator_idx)?;
-            operator.folded.push(folded);
+            let before = operator.folded.iter().copied();
+            operator.folded = before.chain([folded]).collect();
         }
         Some(())
     }

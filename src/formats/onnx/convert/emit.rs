@@ -352,7 +352,7 @@ impl<'a> Converter<'a> {
     /// Gives the result of an operator the name of the node that was fused into it.
     pub(super) fn rename(&mut self, value: &Value<'a>, output: &'a str) -> Option<()> {
         let tensor = self.builder.tensors.get_mut(value.tensor_idx()?)?;
-        tensor.name = output.to_owned();
+        tensor.name = output.into();
         self.alias(output, value, value.shape.clone()?, value.perm()?)
     }
 }

@@ -34,7 +34,7 @@ impl<'a> Converter<'a> {
             };
             let of_graph = tensor_idx.filter(|tensor_idx| !is_input.contains(tensor_idx));
             if let Some(tensor) = of_graph.and_then(|idx| self.builder.tensors.get_mut(idx)) {
-                tensor.name = output.name.to_owned();
+                tensor.name = output.name.into();
             }
             outputs.extend(tensor_idx);
         }

@@ -149,7 +149,7 @@ impl<'a> Converter<'a> {
         {
             *keep_dims = false;
             let tensor = self.builder.tensors.get_mut(x.tensor_idx()?)?;
-            tensor.name = output.to_owned();
+            tensor.name = output.into();
             tensor.shape = vec![narrow(*n)?, narrow(*c)?];
             return self.alias(output, x, to, identity(2));
         }

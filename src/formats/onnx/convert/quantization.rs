@@ -220,9 +220,9 @@ impl<'a> Converter<'a> {
             code: OpKind::Dequantize.into(),
             inputs: vec![Some(tensor_idx)],
             outputs: vec![floats],
-            intermediates: Vec::new(),
+            intermediates: Box::default(),
             options: BuiltinOptions::Absent,
-            folded: Vec::new(),
+            folded: Box::default(),
         });
         floats
     }

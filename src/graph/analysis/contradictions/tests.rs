@@ -288,7 +288,7 @@ fn operands_by_kind() {
 fn open(signature: &[i32]) -> Tensor {
     let stored: Vec<i32> = signature.iter().map(|size| size.abs()).collect();
     Tensor {
-        shape_signature: Some(signature.to_vec()),
+        shape_signature: Some(signature.into()),
         ..tensor(TensorType::Int8, &stored)
     }
 }

@@ -9,7 +9,7 @@ use crate::graph::Graph;
 /// Outputs of `SHAPE` and of operators whose inputs are all constant. Linear in operators and inputs.
 pub fn of(graph: &Graph) -> HashSet<usize> {
     let mut precomputed = HashSet::new();
-    for node in &graph.nodes {
+    for node in graph.nodes.iter() {
         let operator = node.operator;
         let is_constant = |t: &usize| graph.is_constant(*t) || precomputed.contains(t);
         let mut inputs = operator.inputs.iter().flatten().peekable();

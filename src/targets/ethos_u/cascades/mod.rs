@@ -14,6 +14,7 @@ pub use self::stripes::{Sram, cascades, lowest_rows};
 
 use super::flow::Flow;
 use super::geometry::{BRICK_CHANNELS, Hwc, IfmOfm, ceil_div, round_up};
+use super::index::{OptionalIndex, Steps};
 use super::layer::{Kind, Layer};
 use super::live_ranges::aligned;
 use super::order::Order;
@@ -32,8 +33,8 @@ pub struct InSram {
     pub beside_bytes: f64,
     /// The live range that holds its IFM.
     pub ifm_range: Option<RangeInSram>,
-    /// Index of the live range that holds its OFM.
-    pub ofm_range: Option<usize>,
+    /// The live range that holds its OFM.
+    pub ofm_range: OptionalIndex,
     /// Whether other operations also read its IFM.
     pub is_ifm_shared: bool,
 }
@@ -41,10 +42,21 @@ pub struct InSram {
 /// Memory that is alive over some steps.
 #[derive(Clone, Copy, Debug)]
 pub struct RangeInSram {
-    pub range_idx: usize,
-    /// First and last step.
-    pub steps: (usize, usize),
+    pub range_idx: OptionalIndex,
+    pub steps: Steps,
     pub bytes: f64,
+}
+
+/// Height, width and channels, in half the memory of [`Hwc`]: a large network has a hundred thousand stages.
+pub type StageShape = [i32; 3];
+
+/// `shape`, whose sizes are those of a feature map.
+pub fn stage_shape(shape: Hwc) -> StageShape {
+    shape.map(stage_size)
+}
+
+fn stage_size(size: i64) -> i32 {
+    i32::try_from(size).unwrap_or(i32::MAX)
 }
 
 /// An operation as a stage of a cascade.
@@ -52,15 +64,15 @@ pub struct RangeInSram {
 pub struct CascadeStage {
     /// Index of the scheduled operation.
     pub step: usize,
-    pub ifm: Hwc,
-    pub ofm: Hwc,
+    pub ifm: StageShape,
+    pub ofm: StageShape,
     /// Bytes of an element of its IFM.
-    pub element_bytes: i64,
+    pub element_bytes: i32,
     /// Rows of the IFM that one row of the OFM needs: height of the dilated kernel.
-    pub kernel_rows: i64,
-    pub stride_rows: i64,
+    pub kernel_rows: i32,
+    pub stride_rows: i32,
     /// Factor by which the IFM is enlarged while it is read.
-    pub upscale: i64,
+    pub upscale: i32,
     /// Bytes in memory.
     pub ifm_bytes: f64,
     pub ofm_bytes: f64,
@@ -73,9 +85,9 @@ pub struct CascadeStage {
     pub is_in_place: bool,
     pub in_sram: InSram,
     /// Stride of the operation after it, 1 if it is the last.
-    pub next_stride_rows: i64,
+    pub next_stride_rows: i32,
     /// Index of the scheduled operation before it.
-    pub before: Option<usize>,
+    pub before: OptionalIndex,
     /// Maximum of [`InSram::alive_bytes`] over the operations between it and the stage before it, which can be in no
     /// cascade.
     pub alive_before_bytes: f64,
@@ -84,8 +96,8 @@ pub struct CascadeStage {
 impl CascadeStage {
     /// Rows of the IFM that this number of rows of the OFM needs.
     fn input_rows(&self, rows: i64) -> i64 {
-        let seen = (rows - 1) * self.stride_rows + self.kernel_rows;
-        ceil_div(seen, self.upscale).clamp(1, self.ifm[0].max(1))
+        let seen = (rows - 1) * i64::from(self.stride_rows) + i64::from(self.kernel_rows);
+        ceil_div(seen, self.upscale.into()).clamp(1, self.ifm[0].max(1).into())
     }
 
     /// Bytes of the rolling buffer between the stage `before`, which writes `rows_before` rows at a time, and
@@ -93,8 +105,8 @@ impl CascadeStage {
     fn rolling_bytes(&self, before: &CascadeStage, rows_before: i64, rows: i64) -> f64 {
         let needed = self.input_rows(rows);
         let height = round_up(rows_before + needed, needed);
-        let depth = round_up(before.ofm[2], BRICK_CHANNELS);
-        (height * self.ifm[1] * depth * self.element_bytes) as f64
+        let depth = round_up(before.ofm[2].into(), BRICK_CHANNELS);
+        (height * i64::from(self.ifm[1]) * depth * i64::from(self.element_bytes)) as f64
     }
 
     /// Bytes of IFM and OFM without stripes, as if both were in SRAM.
@@ -116,7 +128,8 @@ pub fn stages(
     uses_trained_rules: bool,
     in_sram: impl Fn(usize, IfmOfm<usize>) -> InSram,
 ) -> Vec<CascadeStage> {
-    let mut stages: Vec<CascadeStage> = Vec::new();
+    // With its final capacity: a vector that grows holds its contents twice for a while.
+    let mut stages: Vec<CascadeStage> = Vec::with_capacity(max_stages(flow, steps));
     for (idx, step) in steps.iter().enumerate() {
         let Some(step) = step else { continue };
         let operation = &program.operations[order.operations[idx]];
@@ -125,23 +138,23 @@ pub fn stages(
             continue;
         };
         let maps = &program.maps;
-        let input = flow.unpadded[input];
+        let input = flow.unpadded[input] as usize;
         let (ifm, ofm) = (&maps[input], &maps[output]);
         // For a part of a concatenation, the whole concatenation is in memory.
-        let joined = flow.joined[order.activated(program, idx).unwrap_or(output)];
+        let joined = flow.joined[order.activated(program, idx).unwrap_or(output)].get();
         let stored = &maps[joined.filter(|_| !uses_trained_rules).unwrap_or(output)];
         let layer = step.execution.layer().map(|(layer, _)| layer);
         let is_chained = order.is_passed_on(idx) || order.chain_start[idx] < idx;
         let is_alone = |before: &CascadeStage| {
             let mut between = before.step + 1..idx;
-            flow.source[idx] == Some(before.step)
+            flow.source[idx].get() == Some(before.step)
                 && flow.n_readers[before.step] == 1
                 && flow.is_direct[idx]
-                && between.all(|k| flow.source[k] == Some(before.step))
+                && between.all(|k| flow.source[k].get() == Some(before.step))
         };
         let follows = !ifm.is_linear && stages.last().is_some_and(is_alone);
         let has_rows = has_rows(operation, step, layer.as_ref(), [ifm, ofm]);
-        let stride_rows = layer.map_or(1, |layer| layer.stride[0]);
+        let stride_rows = layer.map_or(1, |layer| stage_size(layer.stride[0]));
         let before = stages.last_mut().map(|before| {
             before.next_stride_rows = stride_rows;
             before.step
@@ -152,12 +165,12 @@ pub fn stages(
         };
         stages.push(CascadeStage {
             step: idx,
-            ifm: ifm.shape,
-            ofm: ofm.shape,
-            element_bytes: ifm.element_bytes.max(1),
-            kernel_rows: layer.map_or(1, |layer| layer.dilated_kernel(0)),
+            ifm: stage_shape(ifm.shape),
+            ofm: stage_shape(ofm.shape),
+            element_bytes: stage_size(ifm.element_bytes.max(1)),
+            kernel_rows: layer.map_or(1, |layer| stage_size(layer.dilated_kernel(0))),
             stride_rows,
-            upscale: layer.map_or(1, |layer| layer.upscale),
+            upscale: layer.map_or(1, |layer| stage_size(layer.upscale)),
             ifm_bytes: aligned(ifm.stored_bytes()),
             ofm_bytes: aligned(stored.stored_bytes()),
             ifm2_bytes: (activations.next())
@@ -173,12 +186,33 @@ pub fn stages(
                 },
             ),
             next_stride_rows: 1,
-            before,
+            before: before.into(),
             alive_before_bytes,
         });
     }
     pop_alone(&mut stages);
     stages
+}
+
+/// An upper bound of the stages: operations that follow another one, and those that they follow.
+fn max_stages(flow: &Flow, steps: &[Option<ScheduledOperation>]) -> usize {
+    let is_follower = |idx: usize| {
+        let source = flow.source[idx].get();
+        steps[idx].is_some()
+            && source.is_some_and(|source| flow.n_readers[source] == 1)
+            && flow.is_direct[idx]
+    };
+    let mut before = None;
+    let mut n_stages = 0;
+    for idx in (0..steps.len()).filter(|&idx| steps[idx].is_some()) {
+        if is_follower(idx) {
+            // The first of a cascade counts with its follower.
+            n_stages += if before == Some(true) { 1 } else { 2 };
+        }
+        before = Some(is_follower(idx));
+    }
+    // The last one stays until it is known that none follows it.
+    n_stages + 1
 }
 
 /// Removes the last stage if it follows none: it is in no cascade. Returns the bytes that are alive while it runs, or in

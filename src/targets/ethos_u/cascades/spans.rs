@@ -66,7 +66,7 @@ struct Growth<'a> {
 
 impl Growth<'_> {
     fn is_striped(&self, idx: usize) -> bool {
-        self.stages[idx].can_be_striped && self.rows[idx] < self.stages[idx].ofm[0]
+        self.stages[idx].can_be_striped && self.rows[idx] < i64::from(self.stages[idx].ofm[0])
     }
 
     /// The cascade that begins with this stage, if it saves memory.
@@ -174,8 +174,9 @@ impl OtherMemory {
         let in_sram = &stage.in_sram;
         let alive = self.ifm_range.filter(|range| {
             let is_own = in_sram.ifm_range.map(|ifm| ifm.range_idx) == Some(range.range_idx)
-                || in_sram.ofm_range == Some(range.range_idx);
-            (range.steps.0..=range.steps.1).contains(&stage.step) && !is_own
+                || in_sram.ofm_range == range.range_idx;
+            let is_alive = |(first, last)| (first..=last).contains(&stage.step);
+            range.steps.get().is_some_and(is_alive) && !is_own
         });
         let counted_bytes = alive.map_or(0.0, |range| range.bytes);
         self.max_bytes = self.max_bytes.max(in_sram.beside_bytes - counted_bytes);

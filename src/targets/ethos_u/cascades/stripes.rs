@@ -5,7 +5,8 @@ use super::spans::{Span, spans};
 use super::{CascadeStage, InSram, RangeInSram};
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::round_up;
-use crate::targets::ethos_u::scheduled_operation::{Cascade, ScheduledOperation, Stripe};
+use crate::targets::ethos_u::index::OptionalIndex;
+use crate::targets::ethos_u::scheduled_operation::{Cascade, Known, ScheduledOperation, Stripe};
 use crate::targets::ethos_u::weight_buffers::{Buffer, Slack, choose};
 
 /// Limit of operations times stripe heights that are tried for a graph, which take some tenths of a second. Sampled
@@ -29,7 +30,8 @@ impl Sram<'_> {
 
 /// Rows of each stage in the lowest stripes: the stride of the next stage.
 pub fn lowest_rows(stages: &[CascadeStage]) -> Vec<i64> {
-    let min_rows = |stage: &CascadeStage| round_up(stage.next_stride_rows, stage.upscale);
+    let min_rows =
+        |stage: &CascadeStage| round_up(stage.next_stride_rows.into(), stage.upscale.into());
     stages.iter().map(min_rows).collect()
 }
 
@@ -47,6 +49,7 @@ pub fn cascades<'a>(
     let rows = lowest_rows(stages);
     let mut cascades = Vec::new();
     let mut tries_left = MAX_TRIES;
+    let mut known = Known::among(steps.len());
     for span in spans {
         let stripes = Stripes {
             accelerator,
@@ -59,7 +62,7 @@ pub fn cascades<'a>(
             limit_bytes: sram.limit_bytes,
             free_bytes: sram.free_bytes(stages[span.first].step),
             stripe: &stripe,
-            before: (stages[span.first].before)
+            before: (stages[span.first].before.get())
                 .and_then(|before| steps[before].as_ref())
                 .map(|step| Buffer::default().slack(step, sram.limit_bytes)),
         };
@@ -80,7 +83,8 @@ pub fn cascades<'a>(
                     is_first: idx == part.first,
                     planned_weight_bytes: weight_bytes[idx],
                 };
-                if let Some(step) = stripes.step(steps, stage, stripe) {
+                if let Some(mut step) = stripes.step(steps, stage, stripe) {
+                    step.share(&mut known);
                     steps[stage.step] = Some(step);
                 }
             }
@@ -112,7 +116,7 @@ fn inside(
         false => 0.0,
     };
     let whole_range = |range: RangeInSram| RangeInSram {
-        steps: (first.step, last.step),
+        steps: Some((first.step, last.step)).into(),
         bytes: kept_bytes,
         ..range
     };
@@ -127,7 +131,7 @@ fn inside(
                 alive_bytes: maps.ifm + maps.ofm + beside_bytes,
                 beside_bytes,
                 ifm_range: ifm_range.filter(|_| is_first).map(whole_range),
-                ofm_range: None,
+                ofm_range: OptionalIndex::NONE,
                 ..stage.in_sram
             },
             alive_before_bytes: 0.0,
@@ -192,9 +196,9 @@ impl<'a, F: Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>
     ) -> Option<Striping> {
         let is_buffered = self.is_buffered(steps, min_rows);
         let last = self.stages.last()?;
-        let granule = last.upscale.max(1);
+        let granule = i64::from(last.upscale.max(1));
         let from = round_up(min_rows.last()? + 1, granule);
-        let to = (last.ofm[0] + 1) / 2;
+        let to = i64::from((last.ofm[0] + 1) / 2);
         let mut best = None;
         let mut max_spans = None;
         for height in (from..=to).step_by(usize::try_from(granule).unwrap_or(1)) {
@@ -240,10 +244,11 @@ impl<'a, F: Fn(&ScheduledOperation<'a>, Stripe) -> Option<ScheduledOperation<'a>
         let mut rows = vec![last; self.stages.len()];
         for idx in (1..rows.len()).rev() {
             // A stripe of all rows, or of more, is not a stripe.
-            let all = self.stages[idx - 1].ofm[0];
+            let all = i64::from(self.stages[idx - 1].ofm[0]);
             let stage = &self.stages[idx];
-            rows[idx] = round_up(rows[idx], stage.upscale);
-            rows[idx - 1] = (rows[idx] / stage.upscale * stage.stride_rows).min(all);
+            let upscale = i64::from(stage.upscale);
+            rows[idx] = round_up(rows[idx], upscale);
+            rows[idx - 1] = (rows[idx] / upscale * i64::from(stage.stride_rows)).min(all);
         }
         rows
     }

@@ -89,7 +89,7 @@ fn accesses(
         let Some(second) = inputs.next().filter(|_| operation.is_binary()) else {
             continue;
         };
-        accesses[second] += scheduled.second.map_or(read, |second| second.bytes);
+        accesses[second] += (scheduled.second.as_ref()).map_or(read, |second| second.bytes);
         // Both inputs of an elementwise operation must be in the same memory, and inside a cascade the other input is a
         // rolling buffer in SRAM.
         if scheduled.stripe.is_some_and(|stripe| !stripe.is_first) {
@@ -107,7 +107,7 @@ fn accesses(
 /// By map, elements of the memory accesses of operations chained to a step. Each operation has one access: its input in
 /// memory or, if there is none, its output.
 fn chained_accesses(program: &Program, order: &Order, step: usize) -> Vec<(usize, f64)> {
-    let mut within: Vec<usize> = program.operations[order.operations[step]].outputs.clone();
+    let mut within = program.operations[order.operations[step]].outputs.to_vec();
     let mut accesses = Vec::new();
     for operation in order.chained(program, step) {
         let mut from_memory = operation
@@ -144,7 +144,7 @@ fn candidates(
         }))
         .collect();
     let ranges = live_ranges.ranges().filter_map(|(id, range)| {
-        let (first, last) = range.steps?;
+        let (first, last) = range.steps.get()?;
         let is_internal = !range.is_interface && !range.is_of_cascade;
         let is_without_cpu = n_cpu_before[first] == n_cpu_before[last + 1];
         (is_internal && is_without_cpu).then(|| Candidate {

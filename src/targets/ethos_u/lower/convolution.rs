@@ -34,7 +34,7 @@ pub fn in_pieces(program: &Program, operation: &Operation) -> Option<[Operation;
     };
     let n_others = ofm[0].saturating_mul(ofm[1]) - 1;
     let first = Operation {
-        seen: Some([[reach(0), reach(1), ifm[2]], [1, 1, ofm[2]]]),
+        seen: Some(Box::new([[reach(0), reach(1), ifm[2]], [1, 1, ofm[2]]])),
         window: Some(Box::new(Window {
             stride: [1; 2],
             ..window
@@ -78,8 +78,8 @@ pub fn multiplied(lowering: &mut Lowering) -> Option<()> {
     );
     lowering.push(Operation {
         weights: Some(ByteHistogram::resized(weights, n_bytes)),
-        outputs: vec![apart],
-        seen: Some([lowering.shape(input), [height, width, depth]]),
+        outputs: apart.into(),
+        seen: Some(Box::new([lowering.shape(input), [height, width, depth]])),
         repeats: times as f64,
         ..operation
     });
@@ -121,10 +121,10 @@ pub fn in_groups(lowering: &mut Lowering) -> Option<()> {
     lowering.program.maps[joined].is_linear |= units % BRICK_CHANNELS != 0;
     for repeats in [1, n_groups - 1] {
         lowering.push(Operation {
-            seen: Some([[h, w, depth], [to_h, to_w, units]]),
+            seen: Some(Box::new([[h, w, depth], [to_h, to_w, units]])),
             weights: weights.clone(),
             repeats: repeats as f64,
-            outputs: vec![joined],
+            outputs: joined.into(),
             ..whole.clone()
         });
     }
@@ -190,7 +190,7 @@ pub fn transpose_conv(lowering: &mut Lowering) -> Option<()> {
             // Vela counts all rows and columns between the first and the last one as written.
             let written = [(to_h - from_h).max(1), (to_w - from_w).max(1), units];
             lowering.push(Operation {
-                seen: Some([[h, w, c], written]),
+                seen: Some(Box::new([[h, w, c], written])),
                 window: Some(Box::new(Window {
                     kernel: own,
                     ..Window::POINT

@@ -137,7 +137,7 @@ impl Tensors {
         if operation.alias == Alias::Fused {
             return;
         }
-        let [ifm, ofm] = operation.seen.map_or([None; 2], |seen| seen.map(Some));
+        let [ifm, ofm] = operation.seen().map_or([None; 2], |seen| seen.map(Some));
         if let Some(&first) = first {
             self.see(first, ifm.unwrap_or(self.shape[first]));
         }
@@ -177,7 +177,7 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
         let Some(&output) = operation.outputs.first().filter(|_| is_own) else {
             continue;
         };
-        let [ifm, ofm] = operation.seen.unwrap_or_else(|| {
+        let [ifm, ofm] = operation.seen().unwrap_or_else(|| {
             let first = operation.inputs.first().unwrap_or(&output);
             [maps[*first].shape, maps[output].shape]
         });
@@ -198,7 +198,7 @@ fn deepen(program: &mut Program, tensors: &Tensors) {
             1 => shape,
             n_elements => of_depth(n_elements, BRICK_CHANNELS),
         };
-        operation.seen = Some([deeper(ifm), deeper(ofm)]);
+        operation.seen = Some(Box::new([deeper(ifm), deeper(ofm)]));
     }
 }
 

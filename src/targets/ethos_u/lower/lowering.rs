@@ -11,6 +11,7 @@ use crate::graph::{Graph, Node};
 use crate::targets::ethos_u::accelerator::Accelerator;
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::map_list::MapList;
 use crate::targets::ethos_u::program::{
     Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Program, Window,
 };
@@ -47,7 +48,7 @@ impl<'a> Lowering<'a> {
     /// Starts with the tensors of the graph as maps, and without operations.
     pub fn new(accelerator: &'a Accelerator, graph: &'a Graph<'a>, analysis: &'a Analysis) -> Self {
         let mut readers = vec![Vec::new(); graph.subgraph.tensors.len()];
-        for edge in &graph.edges {
+        for edge in graph.edges.iter() {
             readers[edge.tensor_idx].push(edge.dst);
         }
         // Most nodes stay one operation. Of a large graph, some more than that are added: the lists must not double.
@@ -202,15 +203,15 @@ impl<'a> Lowering<'a> {
         self.program.maps[map].element_bytes
     }
 
-    pub fn push(&mut self, operation: Operation) {
-        self.program.operations.push(Operation {
-            seen: operation.seen.map(|seen| seen.map(within_limits)),
-            ..operation
-        });
+    pub fn push(&mut self, mut operation: Operation) {
+        if let Some(seen) = operation.seen.as_deref_mut() {
+            *seen = seen.map(within_limits);
+        }
+        self.program.operations.push(operation);
     }
 
     pub fn operation(&self, action: Action, inputs: &[usize], output: usize) -> Operation {
-        Operation::new(self.node_idx, action, inputs.to_vec(), vec![output])
+        Operation::new(self.node_idx, action, inputs, output)
     }
 
     /// A binary elementwise operation that may overwrite one of its inputs; returns its output.
@@ -226,7 +227,7 @@ impl<'a> Lowering<'a> {
     pub fn copy(&mut self, input: usize, output: usize) -> usize {
         let shape = self.shape(input);
         self.push(Operation {
-            seen: Some([shape, self.shape(output)]),
+            seen: Some(Box::new([shape, self.shape(output)])),
             ..self.operation(Action::Copy, &[input], output)
         });
         output
@@ -245,7 +246,7 @@ impl<'a> Lowering<'a> {
             ..Window::POINT
         };
         self.push(Operation {
-            seen: Some(seen),
+            seen: Some(Box::new(seen)),
             window: Some(Box::new(window)),
             ..self.operation(Action::Layer(kind), &[input], output)
         });
@@ -256,7 +257,7 @@ impl<'a> Lowering<'a> {
         let [_, units, features] = shape(&self.tensor(weights).shape);
         let histogram = self.histogram(weights);
         let operation = Operation {
-            seen: Some([[1, 1, features], [1, 1, units]]),
+            seen: Some(Box::new([[1, 1, features], [1, 1, units]])),
             weights: histogram,
             ..self.operation(Action::Layer(Kind::VectorProduct), &[input], output)
         };
@@ -271,8 +272,8 @@ impl<'a> Lowering<'a> {
     /// Adds the node as an operation of the CPU, which reads and writes the memory of feature maps.
     pub fn push_left_to_cpu(&mut self) {
         let operator = self.operator();
-        let inputs: Vec<usize> = operator.inputs.iter().flatten().copied().collect();
-        let outputs = operator.outputs.clone();
+        let inputs: MapList = operator.inputs.iter().flatten().copied().collect();
+        let outputs = MapList::from(operator.outputs.as_slice());
         for &map_idx in inputs.iter().chain(&outputs) {
             self.program.maps[map_idx].is_off_chip = true;
         }

@@ -42,7 +42,7 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     };
     if lowering.accelerator.is_u85() {
         lowering.push(Operation {
-            seen: Some([[1, rows, inner], [1, rows, columns]]),
+            seen: Some(Box::new([[1, rows, inner], [1, rows, columns]])),
             repeats: n as f64,
             ..lowering.operation(Action::Layer(Kind::MatrixProduct), &[first, second], output)
         });
@@ -53,8 +53,8 @@ pub fn batch_matmul(lowering: &mut Lowering) -> Option<()> {
     map.is_off_chip = true;
     map.bytes = map.bytes.map(|bytes| bytes * INT32_BYTES as f64);
     lowering.push(Operation {
-        outputs: vec![output, products],
-        seen: Some([[n, rows, inner], [n, rows, 1]]),
+        outputs: [output, products].as_slice().into(),
+        seen: Some(Box::new([[n, rows, inner], [n, rows, 1]])),
         ..lowering.operation(
             Action::MatMul { n_columns: columns },
             &[first, second],

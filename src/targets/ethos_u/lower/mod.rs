@@ -31,8 +31,8 @@ use crate::graph::analysis::Analysis;
 use crate::targets::ethos_u::support::{Npu, unsupported};
 
 /// Maximum number of operations that replace operators, in addition to one for each operator. An LSTM becomes the
-/// largest number, about 70; networks that are unrolled over time have some thousands. Each operation takes one or two
-/// kilobytes in later stages, so that all of them stay within the 64 MB that a file may use. The more operators a file
+/// largest number, about 70; networks that are unrolled over time have some thousands. Each operation takes about a
+/// kilobyte in later stages, so that all of them stay within the 64 MB that a file may use. The more operators a file
 /// has, the fewer operations are added, because operators that stay one operation take the same memory.
 const MAX_OPERATIONS: usize = 1 << 15;
 /// Number of operations that may be added for any number of operators.
@@ -155,14 +155,15 @@ fn push_node(lowering: &mut Lowering) {
     if operation.action == Action::Slice && !lowering.accelerator.uses_trained_rules {
         // The other inputs determine where the tensor is split; for SPLIT, they come before it.
         let maps = &lowering.program.maps;
-        operation.inputs.retain(|&input| !maps[input].is_constant);
+        let inputs = operation.inputs.iter().copied();
+        operation.inputs = inputs.filter(|&input| !maps[input].is_constant).collect();
     }
     if operation.alias == Alias::InPlace && changes_type(lowering) {
         operation.alias = Alias::Separate;
     }
     let activated = output_of_own_activation(lowering, &operation);
     if let Some((computed, _)) = activated {
-        operation.outputs = vec![computed];
+        operation.outputs = computed.into();
     }
     match convolution::in_pieces(&lowering.program, &operation) {
         Some(pieces) => pieces.into_iter().for_each(|piece| lowering.push(piece)),

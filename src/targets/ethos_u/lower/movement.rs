@@ -93,7 +93,7 @@ fn join(lowering: &mut Lowering, pieces: &[(Hwc, usize)], output: usize, is_in_b
         // It is in the memory of the output.
         lowering.program.maps[part].bytes = None;
         lowering.push(Operation {
-            seen: Some([piece; 2]),
+            seen: Some(Box::new([piece; 2])),
             ..lowering.operation(Action::Copy, &[from], part)
         });
         parts.push(part);
@@ -231,7 +231,7 @@ pub fn reshape(lowering: &mut Lowering) -> Option<()> {
     }
     let copy = lowering.map(from.shape, from.element_bytes);
     let copying = Operation {
-        seen: Some([lowering.shape(copy); 2]),
+        seen: Some(Box::new([lowering.shape(copy); 2])),
         ..lowering.operation(Action::Copy, &[source], copy)
     };
     let copies = lowering.copies.entry(input).or_default();
@@ -250,7 +250,7 @@ pub fn add_copies(program: &mut Program, mut copies: BTreeMap<usize, Copies>) {
         return;
     }
     for mut operation in std::mem::take(&mut program.operations) {
-        for input in &mut operation.inputs {
+        for input in operation.inputs.iter_mut() {
             if let Some(copies) = copies.get_mut(input) {
                 program.operations.append(&mut copies.operations);
                 program.maps[copies.last].is_off_chip |= operation.action == Action::Cpu;

@@ -6,6 +6,7 @@ use crate::graph::analysis::{self, Analysis};
 use crate::graph::{Graph, Node};
 use crate::targets::ethos_u::geometry::{BRICK_CHANNELS, Hwc};
 use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::map_list::MapList;
 use crate::targets::ethos_u::program::{
     Action, Alias, Arithmetic, FeatureMap, MAX_DIMENSION, Operation, Window,
 };
@@ -109,10 +110,10 @@ pub fn operation(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Operati
             None => (Action::Other, Alias::Separate),
         },
     };
-    let inputs = operator.inputs.iter().flatten().copied().collect();
+    let inputs: MapList = operator.inputs.iter().flatten().copied().collect();
     Operation {
         alias,
-        ..Operation::new(node_idx, action, inputs, operator.outputs.clone())
+        ..Operation::new(node_idx, action, inputs, operator.outputs.as_slice())
     }
 }
 
@@ -149,10 +150,10 @@ fn layer(graph: &Graph, analysis: &Analysis, node_idx: usize) -> Option<Operatio
     };
     let weights = analysis.costs[node_idx].weights.as_ref();
     Some(Operation {
-        seen,
-        window: Some(Box::new(window)),
+        seen: seen.map(Box::new),
+        window: (window != Window::POINT).then(|| Box::new(window)),
         weights: weights.map(|weights| weights.histogram.clone()),
-        ..Operation::new(node_idx, Action::Layer(kind), vec![input], vec![output])
+        ..Operation::new(node_idx, Action::Layer(kind), input, output)
     })
 }
 

@@ -3,9 +3,10 @@
 
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::Kind;
+use crate::targets::ethos_u::map_list::MapList;
 use crate::targets::ethos_u::program::{Action, FeatureMap, Operation, Program};
 
-/// Maximum number of copies that are added, which take about 50 MB in later stages. Networks have some hundreds; in a
+/// Maximum number of copies that are added, which take about 30 MB in later stages. Networks have some hundreds; in a
 /// file made to exceed the limit, further parts count as written in place.
 const MAX_COPIES: usize = 1 << 15;
 
@@ -95,12 +96,12 @@ impl Copies<'_> {
             // The copy reads as much as it writes.
             let shape = self.program.maps[output].shape;
             self.operations.push(Operation {
-                seen: Some([shape; 2]),
+                seen: Some(Box::new([shape; 2])),
                 ..Operation::new(
                     operation.node_idx,
                     Action::Copy,
-                    input.into_iter().collect(),
-                    vec![output],
+                    input.into_iter().collect::<MapList>(),
+                    output,
                 )
             });
         }
@@ -149,12 +150,8 @@ impl Copies<'_> {
             is_off_chip: false,
             ..map
         });
-        self.operations.push(Operation::new(
-            node_idx,
-            Action::Copy,
-            vec![input],
-            vec![output],
-        ));
+        self.operations
+            .push(Operation::new(node_idx, Action::Copy, input, output));
         Some(output)
     }
 }
@@ -162,7 +159,7 @@ impl Copies<'_> {
 /// Whether an operation can write a part of a feature map, if it reads no variable. A FULLY_CONNECTED that sees its rows as an area
 /// cannot.
 fn can_write_part(operation: &Operation) -> bool {
-    let has_rows = operation.seen.is_some_and(|[_, ofm]| ofm[0] * ofm[1] > 1);
+    let has_rows = operation.seen().is_some_and(|[_, ofm]| ofm[0] * ofm[1] > 1);
     let is_rows = operation.action == Action::Layer(Kind::VectorProduct) && has_rows;
     !is_rows
         && !matches!(
@@ -202,7 +199,7 @@ fn slices_to_copy(program: &Program, writers: &[Option<usize>]) -> Vec<bool> {
             let Some(writer) = writers[input] else {
                 continue;
             };
-            let seen = operation.seen.filter(|_| place == 0).map(|[ifm, _]| ifm);
+            let seen = operation.seen().filter(|_| place == 0).map(|[ifm, _]| ifm);
             let sees_other =
                 seen.is_some_and(|seen| reduced(seen) != reduced(program.maps[input].shape));
             let is_slice = program.operations[writer].action == Action::Slice;

@@ -127,7 +127,7 @@ impl TimeStep<'_, '_> {
         // Copies the output to its position in the sequence.
         let seen = [1, self.rows, units];
         self.push_operation(Operation {
-            seen: Some([seen; 2]),
+            seen: Some(Box::new([seen; 2])),
             ..self.lowering.operation(Action::Copy, &[result], output)
         });
         Some(())
@@ -147,7 +147,7 @@ impl TimeStep<'_, '_> {
             self.lowering.fully_connected(input, weights, *sum);
             let last = self.lowering.program.operations.last_mut()?;
             last.repeats = self.repeats;
-            if let Some([ifm, ofm]) = &mut last.seen {
+            if let Some([ifm, ofm]) = last.seen.as_deref_mut() {
                 (ifm[1], ofm[1]) = (self.rows, self.rows);
             }
         }
@@ -180,7 +180,7 @@ impl TimeStep<'_, '_> {
     fn copy(&mut self, input: usize, output: usize) {
         let seen = self.lowering.shape(output);
         self.push_operation(Operation {
-            seen: Some([seen; 2]),
+            seen: Some(Box::new([seen; 2])),
             ..self.lowering.operation(Action::Copy, &[input], output)
         });
     }
@@ -193,7 +193,7 @@ impl TimeStep<'_, '_> {
         }
         let seen = self.lowering.shape(output);
         self.push_operation(Operation {
-            seen: Some([seen; 2]),
+            seen: Some(Box::new([seen; 2])),
             ..self.lowering.operation(Action::Table, &[input], output)
         });
     }

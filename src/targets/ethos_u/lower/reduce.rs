@@ -59,7 +59,7 @@ pub fn mean(lowering: &mut Lowering) -> Option<()> {
         let read = [if is_high { rows } else { height }, width, depth];
         let sum = lowering.map(sums, INT32_BYTES);
         lowering.push(Operation {
-            seen: Some([read, sums]),
+            seen: Some(Box::new([read, sums])),
             window: Some(Box::new(Window {
                 kernel: [rows, kernel[1]],
                 ..Window::POINT
@@ -87,7 +87,7 @@ fn scale(lowering: &mut Lowering, sum: usize, output: usize) -> Option<()> {
     let number = lowering.constant([1, 1, 1], INT32_BYTES);
     let seen = lowering.shape(sum);
     lowering.push(Operation {
-        seen: Some([seen; 2]),
+        seen: Some(Box::new([seen; 2])),
         ..lowering.operation(Action::Binary(Arithmetic::Product), &[sum, number], output)
     });
     Some(())
@@ -131,7 +131,7 @@ fn pool_largest(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i6
     let [read, written] = seen;
     let subtract = |lowering: &mut Lowering, [input, output]: [usize; 2], shape: [i64; 3]| {
         lowering.push(Operation {
-            seen: Some([shape; 2]),
+            seen: Some(Box::new([shape; 2])),
             alias: Alias::InPlace,
             ..lowering.operation(Action::Binary(Arithmetic::Sum), &[input, number], output)
         });
@@ -171,7 +171,7 @@ pub fn sum(lowering: &mut Lowering) -> Option<()> {
     lowering.window(Kind::ReduceSum, [input, sum], [read, written], [1; 2]);
     let number = lowering.constant([1; 3], INT32_BYTES);
     lowering.push(Operation {
-        seen: Some([written; 2]),
+        seen: Some(Box::new([written; 2])),
         ..lowering.operation(Action::Binary(Arithmetic::Sum), &[sum, number], output)
     });
     Some(())
@@ -191,7 +191,7 @@ fn pool(lowering: &mut Lowering, [input, output]: [usize; 2], seen: [[i64; 3]; 2
     for (rows, n_of_rows) in parts(rows, most_rows) {
         for (depth, n_of_depth) in parts(depth, most_depth) {
             lowering.push(Operation {
-                seen: Some([[rows, n, depth], [rows, 1, depth]]),
+                seen: Some(Box::new([[rows, n, depth], [rows, 1, depth]])),
                 window: Some(Box::new(Window {
                     kernel: [1, n],
                     ..Window::POINT
@@ -272,7 +272,7 @@ pub fn arg_max(lowering: &mut Lowering) -> Option<()> {
     ] {
         for (rows, n_times) in parts(n_rows, MAX_DIMENSION) {
             lowering.push(Operation {
-                seen: Some([[rows, width, depth]; 2]),
+                seen: Some(Box::new([[rows, width, depth]; 2])),
                 repeats: n_times as f64,
                 ..lowering.operation(action, inputs, output)
             });

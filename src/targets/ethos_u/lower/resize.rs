@@ -98,12 +98,12 @@ fn between_pixels(lowering: &mut Lowering, [input, output]: [usize; 2]) -> Optio
         [h + 2, 1, c],
     ] {
         lowering.push(Operation {
-            seen: Some([seen; 2]),
+            seen: Some(Box::new([seen; 2])),
             ..lowering.operation(Action::Layer(Kind::Pooling), &[input], framed)
         });
     }
     lowering.push(Operation {
-        seen: Some([[h + 1, w + 1, c], [to_h - 1, to_w - 1, c]]),
+        seen: Some(Box::new([[h + 1, w + 1, c], [to_h - 1, to_w - 1, c]])),
         window: Some(Box::new(Window {
             kernel: [2; 2],
             ..Window::POINT

@@ -75,7 +75,7 @@ fn largest(lowering: &mut Lowering, input: usize) -> usize {
     if lowering.accelerator.is_u85() && columns >= MIN_TRANSPOSED_COLUMNS && c > 1 {
         let transposed = lowering.map([c, rows, columns], 1);
         lowering.push(Operation {
-            seen: Some([[h, w, c]; 2]),
+            seen: Some(Box::new([[h, w, c]; 2])),
             ..lowering.operation(
                 Action::Transpose(Transposition::new([c, rows, columns], order)),
                 &[input],

@@ -21,7 +21,7 @@ impl Lowering<'_> {
             false => (within_limits(written), n_parts(read)),
         };
         let operation = Operation {
-            seen: Some([read; 2]),
+            seen: Some(Box::new([read; 2])),
             repeats,
             ..self.operation(
                 Action::Transpose(Transposition::new(written, order)),
@@ -353,13 +353,13 @@ fn fuse(lowering: &mut Lowering, [input, output]: [usize; 2], pass: Pass) -> Opt
     let of_writer = &operations[first..];
     let place = of_writer
         .iter()
-        .position(|operation| operation.outputs == [input])?;
+        .position(|operation| operation.outputs[..] == [input])?;
     let operation = &operations[first + place];
     let can_transpose = matches!(operation.action, Action::Layer(_))
         && operation.node_idx == writer
         && operation.alias == Alias::Separate
         && operation.repeats == 1.0;
-    let [ifm, ofm] = match operation.seen {
+    let [ifm, ofm] = match operation.seen() {
         Some(seen) => seen,
         None => [input_shape(&lowering.program, operation)?, pass.read],
     };
@@ -367,8 +367,8 @@ fn fuse(lowering: &mut Lowering, [input, output]: [usize; 2], pass: Pass) -> Opt
         return None;
     }
     let operation = &mut lowering.program.operations[first + place];
-    operation.seen = Some([ifm, ofm]);
-    operation.outputs = vec![output];
+    operation.seen = Some(Box::new([ifm, ofm]));
+    operation.outputs = output.into();
     operation.fused_transpose = Some(Box::new(Transposition::new(pass.written, pass.order)));
     Some(())
 }

@@ -74,7 +74,7 @@ pub fn mat_mul<'a>(
         ofm: output.stored_bytes(),
     };
     Some(ScheduledOperation {
-        second: Some(Read::whole(program, second)),
+        second: Some(Box::new(Read::whole(program, second))),
         ..ScheduledOperation::new(execution, cycles, bytes)
     })
 }

@@ -13,6 +13,7 @@ use super::blocks::{self, Block};
 use super::cycles::{read_bytes, whole_cycles, written_bytes};
 use super::flow::Flow;
 use super::geometry::IfmOfm;
+use super::index::OptionalIndex;
 use super::layer::{Kind, Layer, UNCHANGED};
 use super::order::Order;
 use super::program::{Action, MAX_DIMENSION, Operation, Program, Transposition, Window};
@@ -92,8 +93,8 @@ impl<'a> Command<'a, '_> {
         let step = mat_mul(accelerator, program, operation, layer, n_columns)?;
         Some(ScheduledOperation {
             maps: IfmOfm {
-                ifm: operation.inputs.first().copied(),
-                ofm: operation.outputs.first().copied(),
+                ifm: operation.inputs.first().copied().into(),
+                ofm: operation.outputs.first().copied().into(),
             },
             can_move_input: self.can_move_input(),
             reader: self.reader(),
@@ -123,8 +124,8 @@ impl<'a> Command<'a, '_> {
             bytes: self.counted_bytes(&step),
             others: others(program, operation, chained),
             maps: IfmOfm {
-                ifm: operation.inputs.first().copied(),
-                ofm: last.outputs.first().copied(),
+                ifm: operation.inputs.first().copied().into(),
+                ofm: last.outputs.first().copied().into(),
             },
             table_bytes: table_bytes(program, operation),
             sharing: operation.sharing,
@@ -169,7 +170,8 @@ impl<'a> Command<'a, '_> {
                 _ => step.execution,
             },
             second: (operation.inputs.get(1))
-                .map(|&map_idx| Read::whole(program, map_idx).in_pieces(operation.repeats)),
+                .map(|&map_idx| Read::whole(program, map_idx).in_pieces(operation.repeats))
+                .map(Box::new),
             ..step
         }
     }
@@ -215,7 +217,7 @@ impl<'a> Command<'a, '_> {
             && self.order.activated(self.program, self.idx).is_none();
         Some(match is_hidden {
             true => 0.0,
-            false => output.seen_bytes(last.seen.map_or(output.shape, |[_, ofm]| ofm)),
+            false => output.seen_bytes(last.seen().map_or(output.shape, |[_, ofm]| ofm)),
         })
     }
 
@@ -225,7 +227,7 @@ impl<'a> Command<'a, '_> {
             return None;
         }
         let activated = self.order.activated(self.program, self.idx)?;
-        let whole = self.flow.joined[activated]?;
+        let whole = self.flow.joined[activated].get()?;
         Some(self.program.maps[whole].stored_bytes())
     }
 
@@ -235,12 +237,12 @@ impl<'a> Command<'a, '_> {
 
     fn can_move_input(&self) -> bool {
         match self.accelerator.uses_trained_rules {
-            true => self.flow.source[self.idx].is_some(),
+            true => self.flow.source[self.idx].get().is_some(),
             false => self.flow.is_computed[self.idx],
         }
     }
 
-    fn reader(&self) -> Option<usize> {
+    fn reader(&self) -> OptionalIndex {
         match self.accelerator.uses_trained_rules {
             true => self.flow.reader[self.idx],
             false => self.flow.reader_of_whole[self.idx],
@@ -292,7 +294,7 @@ fn others(
     chained: &[&Operation],
 ) -> Option<Box<[Option<Read>; MAX_OTHERS]>> {
     let mut others = [None; MAX_OTHERS];
-    let mut within: Vec<usize> = operation.outputs.clone();
+    let mut within = operation.outputs.to_vec();
     let mut free = others.iter_mut();
     for operation in chained {
         // If an activation is part of the chain, its output counts as that of the previous operation.
@@ -366,9 +368,11 @@ fn layer(
         _ => return None,
     };
     let (&input, &output) = (operation.inputs.first()?, operation.outputs.first()?);
-    let input = flow.unpadded[input];
+    let input = flow.unpadded[input] as usize;
     let maps = &program.maps;
-    let [ifm, ofm] = (operation.seen).unwrap_or([maps[input].shape, maps[output].shape]);
+    let [ifm, ofm] = operation
+        .seen()
+        .unwrap_or([maps[input].shape, maps[output].shape]);
     let Window {
         kernel,
         mut stride,

@@ -54,7 +54,7 @@ pub fn output_stage<'a>(
         ofm: maps.output.seen_bytes(maps.ofm),
     };
     Some(ScheduledOperation {
-        second,
+        second: second.map(Box::new),
         ..ScheduledOperation::new(Execution::Elementwise(Rc::new(own)), cycles, bytes)
     })
 }
@@ -77,7 +77,7 @@ impl<'p> Maps<'p> {
         let input = operation.inputs.first().map(|&idx| &program.maps[idx]);
         let input = input.unwrap_or(output);
         let second = (operation.inputs.get(1).copied()).filter(|_| operation.is_binary());
-        let [ifm, ofm] = operation.seen.unwrap_or([input.shape, output.shape]);
+        let [ifm, ofm] = operation.seen().unwrap_or([input.shape, output.shape]);
         Some(Self {
             input,
             output,

@@ -1,4 +1,6 @@
-use super::super::cascades::{CascadeStage, InSram, Sram, cascades as striped, lowest_rows, spans};
+use super::super::cascades::{
+    CascadeStage, InSram, Sram, cascades as striped, lowest_rows, spans, stage_shape,
+};
 use super::super::scheduled_operation::{Cascade, Stripe};
 use super::*;
 
@@ -11,10 +13,10 @@ fn sequence<'a>(
     let bytes = |[h, w, c]: Hwc| (h * w * (c + 15) / 16 * 16) as f64;
     let stage = |(step, (layer, _)): (usize, &(Layer, f64))| CascadeStage {
         step,
-        ifm: layer.ifm,
-        ofm: layer.ofm,
-        kernel_rows: layer.kernel[0],
-        stride_rows: layer.stride[0],
+        ifm: stage_shape(layer.ifm),
+        ofm: stage_shape(layer.ofm),
+        kernel_rows: layer.kernel[0] as i32,
+        stride_rows: layer.stride[0] as i32,
         upscale: 1,
         element_bytes: 1,
         ifm_bytes: bytes(layer.ifm),
@@ -24,8 +26,10 @@ fn sequence<'a>(
         follows: step > 0,
         is_in_place: false,
         in_sram: InSram::default(),
-        next_stride_rows: layers.get(step + 1).map_or(1, |(next, _)| next.stride[0]),
-        before: step.checked_sub(1),
+        next_stride_rows: layers
+            .get(step + 1)
+            .map_or(1, |(next, _)| next.stride[0] as i32),
+        before: step.checked_sub(1).into(),
         alive_before_bytes: 0.0,
     };
     let steps = layers
@@ -111,7 +115,7 @@ fn large_feature_maps_are_cascaded() {
     assert_eq!(rows.collect::<Vec<_>>(), [4; 6]);
     let room_bytes = accelerator.sram_limit_bytes as f64 - expected.rolling_bytes;
     let buffers = buffers(accelerator, &steps, &cascades, &[room_bytes; 6]);
-    let buffered: f64 = buffers.iter().map(Buffer::bytes).sum();
+    let buffered: f64 = buffers.of_steps(0..6).map(Buffer::bytes).sum();
     println!("{} bytes in SRAM", expected.rolling_bytes + buffered);
     assert_eq!(buffered, weights);
     // Tensors are aligned to 16 bytes there.

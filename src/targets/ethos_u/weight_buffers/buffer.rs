@@ -1,5 +1,7 @@
 //! A buffer for weights in SRAM, and what it leaves for the next operation.
 
+use std::ops::Index;
+
 use crate::targets::ethos_u::scheduled_operation::ScheduledOperation;
 
 /// SRAM that holds the weights of one operation while it runs. The default is no buffer.
@@ -25,7 +27,46 @@ pub struct Buffer {
     pub is_shared: bool,
 }
 
+/// The buffer of each scheduled operation, by step. One that has none takes the memory of a pointer, because it may be
+/// one of a hundred thousand.
+pub struct Buffers(Vec<Option<Box<Buffer>>>);
+
+impl Buffers {
+    /// No buffers, for as many steps.
+    pub fn none(n_steps: usize) -> Self {
+        Self(vec![None; n_steps])
+    }
+
+    pub fn set(&mut self, step: usize, buffer: Buffer) {
+        self.0[step] = (buffer != Buffer::NONE).then(|| Box::new(buffer));
+    }
+
+    pub fn of_steps(&self, steps: impl Iterator<Item = usize>) -> impl Iterator<Item = &Buffer> {
+        steps.map(|step| &self[step])
+    }
+}
+
+impl Index<usize> for Buffers {
+    type Output = Buffer;
+
+    fn index(&self, step: usize) -> &Buffer {
+        self.0[step].as_deref().unwrap_or(&Buffer::NONE)
+    }
+}
+
 impl Buffer {
+    const NONE: Self = Self {
+        parts: [0.0; 2],
+        is_prefetched: false,
+        n_slices: 0,
+        stream_bytes: 0.0,
+        scale_bytes: 0.0,
+        first_bytes: 0.0,
+        slack_cycles: 0.0,
+        last_slice_cycles: 0.0,
+        is_shared: false,
+    };
+
     pub fn bytes(&self) -> f64 {
         self.parts[0] + self.parts[1]
     }

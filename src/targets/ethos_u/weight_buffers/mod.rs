@@ -23,7 +23,7 @@ use super::scheduled_operation::{Cascade, Execution, ScheduledOperation, Stripe}
 use super::weights::{encoded_bytes, scale_bytes};
 use crate::graph::analysis::ByteHistogram;
 
-pub use self::buffer::{Buffer, Slack};
+pub use self::buffer::{Buffer, Buffers, Slack};
 pub use self::unbuffered::Unbuffered;
 
 /// Start-up cycles of an operation: transfers that stay visible for less than this, and transfers before the first
@@ -44,9 +44,9 @@ pub fn buffers(
     operations: &[Option<ScheduledOperation>],
     cascades: &[Cascade],
     room_bytes: &[f64],
-) -> Vec<Buffer> {
+) -> Buffers {
     let mut before: Option<Slack> = None;
-    let mut buffers = vec![Buffer::default(); operations.len()];
+    let mut buffers = Buffers::none(operations.len());
     let mut cascades = cascades.iter().peekable();
     // Buffers of the current cascade: they stay in SRAM until it ends.
     let mut cascade_weight_bytes = 0.0;
@@ -67,9 +67,10 @@ pub fn buffers(
             (reserved + cascade_weight_bytes).max(0.0)
         });
         let room_bytes = (room_bytes[idx] - taken_bytes).max(0.0);
-        buffers[idx] = choose(accelerator, operations, operation, room_bytes, before);
-        before = Some(buffers[idx].slack(operation, room_bytes));
-        cascade_weight_bytes += buffers[idx].bytes();
+        let buffer = choose(accelerator, operations, operation, room_bytes, before);
+        before = Some(buffer.slack(operation, room_bytes));
+        cascade_weight_bytes += buffer.bytes();
+        buffers.set(idx, buffer);
     }
     buffers
 }
@@ -265,7 +266,10 @@ impl<'a> Choice<'a> {
             return None;
         };
         let (layer, block) = **divided;
-        let reader = operation.reader.and_then(|idx| operations[idx].as_ref());
+        let reader = operation
+            .reader
+            .get()
+            .and_then(|idx| operations[idx].as_ref());
         let weights = Weights {
             accelerator,
             layer,

@@ -66,7 +66,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             builder.is_constant[input] = false;
         }
         // The results of operators on constants alone are constants, because exporters fold them to different degrees.
-        for node in &graph.nodes {
+        for node in graph.nodes.iter() {
             let reads_activation = builder.activations(node).next().is_some();
             for &output in &node.operator.outputs {
                 builder.is_constant[output] &= !reads_activation;
@@ -104,7 +104,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         for &output in &self.graph.subgraph.outputs {
             is_read_otherwise[output] = true;
         }
-        for node in &self.graph.nodes {
+        for node in self.graph.nodes.iter() {
             let pads = PADDING.contains(&node.operator.code.kind);
             for &input in node.operator.inputs.iter().flatten() {
                 let marked = if pads {
