@@ -38,8 +38,8 @@ fn document(model: &Model, described: bool) -> Value {
             entry["constant"] = true.into();
             let stats = analysis::weights::weight_stats(graph.buffer(idx), tensor);
             if let Some(stats) = stats.filter(|_| described) {
-                entry["zero_share"] = stats.zero_share.into();
-                entry["entropy_bits"] = stats.entropy_bits.into();
+                entry["zero_share"] = stats.spread().zero_share.into();
+                entry["entropy_bits"] = stats.spread().entropy_bits.into();
             }
         }
         entry
@@ -257,8 +257,8 @@ fn defaults_are_the_medians_of_real_weights() {
             if tensor.tensor_type == TensorType::Int8
                 && let Some(stats) = analysis::weights::weight_stats(graph.buffer(weights), tensor)
             {
-                shares.push(f64::from(stats.zero_share));
-                entropies.push(f64::from(stats.entropy_bits));
+                shares.push(f64::from(stats.spread().zero_share));
+                entropies.push(f64::from(stats.spread().entropy_bits));
             }
         }
     }

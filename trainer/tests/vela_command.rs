@@ -248,7 +248,8 @@ fn compare_by_name(model: &tflite::Model, cycles: &[u64], reference: &Reference)
         let name = &subgraph.tensors[operator.outputs[0]].name;
         // One operator's layers: the name, and Vela's own name of the operator.
         let own = |layer: &&HashMap<String, String>| {
-            layer["Name"] == *name && layer["Original Operator"] == vela_name(operator.code.name())
+            *layer["Name"] == **name
+                && layer["Original Operator"] == vela_name(operator.code.name())
         };
         let layers: Vec<_> = reference.layers.iter().filter(own).collect();
         if layers.is_empty() || vela_name(operator.code.name()) == "Softmax" {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::calls::{Calls, MAX_CALL_DEPTH};
 use super::constants::Constants;
-use super::histogram::WeightStats;
 use super::macs::{Uncountable, macs};
+use super::weights::WeightStats;
 use crate::formats::tflite::{Buffer, Model, Operator, Subgraph, Tensor};
 
 /// The work of one operator in one inference, including the subgraphs that it runs.

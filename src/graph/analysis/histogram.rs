@@ -2,18 +2,6 @@
 
 use std::sync::Arc;
 
-/// Statistics of a weight tensor's values, on which its compressed size depends.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WeightStats {
-    /// Standard deviation in stored units (int8 steps), or in real units for floats.
-    pub std: f32,
-    /// Share of values equal to the zero point, 0 to 1.
-    pub zero_share: f32,
-    /// Entropy of the stored bytes' histogram, 0 to 8 bits per byte.
-    pub entropy_bits: f32,
-    pub histogram: Arc<ByteHistogram>,
-}
-
 /// How often each byte is stored in a constant.
 #[derive(Clone, Debug)]
 pub struct ByteHistogram {

@@ -24,9 +24,10 @@ pub mod weights;
 pub mod window;
 
 pub use counts::{Cost, Totals};
-pub use histogram::{ByteHistogram, WeightStats};
+pub use histogram::ByteHistogram;
 pub use memory_plan::{MemoryPlan, Placement};
 pub use precision::{Precision, precision};
+pub use weights::WeightStats;
 
 use std::collections::HashMap;
 
@@ -113,11 +114,7 @@ impl Sampler<'_, '_> {
         let buffer = self.graph.buffer(tensor_idx);
         let stored = weights::Stored::of(buffer, self.graph.tensor(tensor_idx));
         if let Some(known) = self.known.get(&stored) {
-            let stats = known.clone()?;
-            return Some(WeightStats {
-                histogram: ByteHistogram::resized(&stats.histogram, buffer.n_bytes()),
-                ..stats
-            });
+            return known.as_ref().map(|stats| stats.resized(buffer.n_bytes()));
         }
         let n_samples = weights::n_samples(buffer);
         self.samples_left = self.samples_left.saturating_sub(n_samples);

@@ -1,8 +1,8 @@
 //! Statistics of the stored values of a constant, from a sample if the constant is large.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::histogram::{ByteHistogram, WeightStats};
+use super::histogram::ByteHistogram;
 use crate::formats::tflite::{Buffer, Tensor, TensorType};
 
 /// Maximum number of stored units (bytes, or values wider than a byte) that are sampled in one constant. Larger
@@ -65,62 +65,157 @@ fn zero_point(tensor: &Tensor) -> i64 {
     first.copied().unwrap_or(0)
 }
 
-/// Statistics of `buffer`, which is the buffer of `tensor`. Weights that are only described have statistics if they are
-/// of an 8-bit type.
-pub fn weight_stats(buffer: &Buffer, tensor: &Tensor) -> Option<WeightStats> {
-    let Buffer::Described { n_bytes, counts } = buffer else {
-        return stats_of_bytes(buffer.bytes(), tensor);
-    };
-    let mut sample = Sample::new(zero_point(tensor) as f64);
-    let is_signed = match tensor.tensor_type {
-        TensorType::Int8 => true,
-        TensorType::UInt8 => false,
-        _ => return None,
-    };
-    for (byte, &n) in (0..=u8::MAX).zip(counts.iter()) {
-        let value = match is_signed {
-            true => f64::from(byte as i8),
-            false => f64::from(byte),
-        };
-        sample.add_value(value, n as f64);
-    }
-    sample.stats(ByteHistogram {
-        counts: counts.clone(),
-        zero: zero_byte(tensor),
-        is_signed,
-        n_bytes: usize::try_from(*n_bytes).unwrap_or(usize::MAX),
-    })
+/// Statistics of a weight tensor's values.
+#[derive(Clone, Debug)]
+pub struct WeightStats {
+    pub histogram: Arc<ByteHistogram>,
+    source: Source,
+    spread: Arc<OnceLock<Spread>>,
 }
 
-/// Statistics of the values in `bytes`, the contents of `tensor`'s buffer; `None` where there
-/// are none, or of a type without numbers. Zero points that differ between channels are taken
-/// to be the first one's (the quantisation specification allows only 0 there).
-fn stats_of_bytes(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
-    let mut sample = Sample::new(zero_point(tensor) as f64);
-    match tensor.tensor_type {
-        TensorType::Int8 => sample.add_narrow(bytes, |byte| [f64::from(byte as i8)]),
-        TensorType::UInt8 | TensorType::Bool => sample.add_narrow(bytes, |byte| [f64::from(byte)]),
-        TensorType::Int4 => sample.add_narrow(bytes, int4_values),
-        TensorType::UInt4 => sample.add_narrow(bytes, |byte| [byte & 15, byte >> 4].map(f64::from)),
-        TensorType::Int2 => sample.add_narrow(bytes, int2_values),
-        TensorType::Int16 => sample.add_wide(bytes, |b| i16::from_le_bytes(b).into()),
-        TensorType::UInt16 => sample.add_wide(bytes, |b| u16::from_le_bytes(b).into()),
-        TensorType::Float16 => sample.add_wide(bytes, |b| float16(b).into()),
-        TensorType::BFloat16 => sample.add_wide(bytes, |b| half::bf16::from_le_bytes(b).into()),
-        TensorType::Float32 => sample.add_wide(bytes, |b| f32::from_le_bytes(b).into()),
-        TensorType::Int32 => sample.add_wide(bytes, |b| i32::from_le_bytes(b).into()),
-        TensorType::UInt32 => sample.add_wide(bytes, |b| u32::from_le_bytes(b).into()),
-        TensorType::Int64 => sample.add_wide(bytes, |b| i64::from_le_bytes(b) as f64),
-        TensorType::UInt64 => sample.add_wide(bytes, |b| u64::from_le_bytes(b) as f64),
-        TensorType::Float64 => sample.add_wide(bytes, f64::from_le_bytes),
-        _ => return None,
+/// How much values differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Standard deviation in stored units (int8 steps), or in real units for floats.
+    pub std: f32,
+    /// Share of values equal to the zero point, 0 to 1.
+    pub zero_share: f32,
+    /// Entropy of the stored bytes' histogram, 0 to 8 bits per byte.
+    pub entropy_bits: f32,
+}
+
+/// The sums of values, or the type of values for which the histogram is sufficient.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Histogram {
+        tensor_type: TensorType,
+        zero_point: f64,
+    },
+    Sums(Sums),
+}
+
+impl WeightStats {
+    /// Computed for the first caller, because only the trained network needs it.
+    pub fn spread(&self) -> &Spread {
+        self.spread.get_or_init(|| {
+            let counts = &self.histogram.counts;
+            let sums = match self.source {
+                Source::Sums(sums) => sums,
+                Source::Histogram {
+                    tensor_type,
+                    zero_point,
+                } => sums_of_bytes(counts, tensor_type, zero_point),
+            };
+            sums.spread(entropy_bits(counts))
+        })
     }
-    sample.stats(ByteHistogram {
-        counts: Arc::new(sample.histogram),
+
+    fn new(histogram: ByteHistogram, source: Source) -> Self {
+        Self {
+            histogram: Arc::new(histogram),
+            source,
+            spread: Arc::default(),
+        }
+    }
+
+    /// The same values in a constant of another size.
+    pub(super) fn resized(&self, n_bytes: u64) -> Self {
+        Self {
+            histogram: ByteHistogram::resized(&self.histogram, n_bytes),
+            ..self.clone()
+        }
+    }
+}
+
+impl PartialEq for WeightStats {
+    fn eq(&self, other: &Self) -> bool {
+        self.histogram == other.histogram && self.spread() == other.spread()
+    }
+}
+
+/// Statistics of `buffer`, which is the buffer of `tensor`; `None` without values, or of a type without numbers.
+/// Weights that are only described have statistics if they are of an 8-bit type.
+pub fn weight_stats(buffer: &Buffer, tensor: &Tensor) -> Option<WeightStats> {
+    match buffer {
+        Buffer::Stored(_) => stats_of_bytes(buffer.bytes(), tensor),
+        Buffer::Described { n_bytes, counts } => {
+            let is_known = matches!(tensor.tensor_type, TensorType::Int8 | TensorType::UInt8);
+            let n_bytes = usize::try_from(*n_bytes).unwrap_or(usize::MAX);
+            (is_known && counts.iter().any(|&n| n > 0))
+                .then(|| stats_of_counts(counts.clone(), tensor, n_bytes))
+        }
+    }
+}
+
+/// Statistics of the values in `bytes`, the contents of `tensor`'s buffer.
+fn stats_of_bytes(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
+    match tensor.tensor_type {
+        TensorType::Int8
+        | TensorType::UInt8
+        | TensorType::Bool
+        | TensorType::Int4
+        | TensorType::UInt4
+        | TensorType::Int2 => (!bytes.is_empty())
+            .then(|| stats_of_counts(Arc::new(histogram(bytes)), tensor, bytes.len())),
+        _ => stats_of_wide(bytes, tensor),
+    }
+}
+
+/// Statistics of values of which a byte has one or several, from the counts of bytes.
+fn stats_of_counts(counts: Arc<[u64; 256]>, tensor: &Tensor, n_bytes: usize) -> WeightStats {
+    let source = Source::Histogram {
+        tensor_type: tensor.tensor_type,
+        zero_point: zero_point(tensor) as f64,
+    };
+    WeightStats::new(byte_histogram(counts, tensor, n_bytes), source)
+}
+
+fn byte_histogram(counts: Arc<[u64; 256]>, tensor: &Tensor, n_bytes: usize) -> ByteHistogram {
+    ByteHistogram {
+        counts,
         zero: zero_byte(tensor),
         is_signed: tensor.tensor_type != TensorType::UInt8,
-        n_bytes: bytes.len(),
-    })
+        n_bytes,
+    }
+}
+
+/// Statistics of values that take several bytes.
+fn stats_of_wide(bytes: &[u8], tensor: &Tensor) -> Option<WeightStats> {
+    let mut sample = Sample::new(zero_point(tensor) as f64);
+    match tensor.tensor_type {
+        TensorType::Int16 => sample.add(bytes, |b| i16::from_le_bytes(b).into()),
+        TensorType::UInt16 => sample.add(bytes, |b| u16::from_le_bytes(b).into()),
+        TensorType::Float16 => sample.add(bytes, |b| float16(b).into()),
+        TensorType::BFloat16 => sample.add(bytes, |b| half::bf16::from_le_bytes(b).into()),
+        TensorType::Float32 => sample.add(bytes, |b| f32::from_le_bytes(b).into()),
+        TensorType::Int32 => sample.add(bytes, |b| i32::from_le_bytes(b).into()),
+        TensorType::UInt32 => sample.add(bytes, |b| u32::from_le_bytes(b).into()),
+        TensorType::Int64 => sample.add(bytes, |b| i64::from_le_bytes(b) as f64),
+        TensorType::UInt64 => sample.add(bytes, |b| u64::from_le_bytes(b) as f64),
+        TensorType::Float64 => sample.add(bytes, f64::from_le_bytes),
+        _ => return None,
+    }
+    let Sample { sums, histogram } = sample;
+    let histogram = byte_histogram(Arc::new(histogram), tensor, bytes.len());
+    (sums.n_values > 0.0).then(|| WeightStats::new(histogram, Source::Sums(sums)))
+}
+
+/// Sums over the values of bytes with these counts; of no values for a type of which a value takes several bytes. Zero
+/// points that differ between channels are taken to be the first one's (the quantisation specification allows only 0
+/// there).
+fn sums_of_bytes(counts: &[u64; 256], tensor_type: TensorType, zero_point: f64) -> Sums {
+    let mut sums = Sums::new(zero_point);
+    match tensor_type {
+        TensorType::Int8 => sums.add_bytes(counts, |byte| [f64::from(byte as i8)]),
+        TensorType::UInt8 | TensorType::Bool => sums.add_bytes(counts, |byte| [f64::from(byte)]),
+        TensorType::Int4 => sums.add_bytes(counts, int4_values),
+        TensorType::UInt4 => {
+            sums.add_bytes(counts, |byte| [byte & 15, byte >> 4].map(f64::from));
+        }
+        TensorType::Int2 => sums.add_bytes(counts, int2_values),
+        _ => {}
+    }
+    sums
 }
 
 /// Two's complement, low bits first.
@@ -145,17 +240,17 @@ fn float16(bytes: [u8; 2]) -> f32 {
 }
 
 /// Sums from which the statistics follow.
-struct Sample {
+#[derive(Clone, Copy, Debug)]
+struct Sums {
     zero_point: f64,
     /// Finite values.
     n_values: f64,
     sum: f64,
     sum_of_squares: f64,
     n_zeros: f64,
-    histogram: [u64; 256],
 }
 
-impl Sample {
+impl Sums {
     fn new(zero_point: f64) -> Self {
         Self {
             zero_point,
@@ -163,12 +258,11 @@ impl Sample {
             sum: 0.0,
             sum_of_squares: 0.0,
             n_zeros: 0.0,
-            histogram: [0; 256],
         }
     }
 
-    /// Counts `n` equal values. Values that are not finite are left out of the deviation.
-    fn add_value(&mut self, value: f64, n: f64) {
+    /// Adds `n` equal values. Values that are not finite are left out of the deviation.
+    fn add(&mut self, value: f64, n: f64) {
         let offset = value - self.zero_point;
         if (offset as f32).is_finite() {
             self.n_values += n;
@@ -178,40 +272,49 @@ impl Sample {
         }
     }
 
-    /// Adds types with `N` values in a byte, for which the histogram of bytes is sufficient.
-    fn add_narrow<const N: usize>(&mut self, bytes: &[u8], values: impl Fn(u8) -> [f64; N]) {
-        self.histogram = histogram(bytes);
-        for byte in 0..=u8::MAX {
-            let n_bytes = self.histogram[usize::from(byte)] as f64;
+    /// Adds bytes with `N` values each.
+    fn add_bytes<const N: usize>(&mut self, counts: &[u64; 256], values: impl Fn(u8) -> [f64; N]) {
+        for (byte, &n_bytes) in (0..=u8::MAX).zip(counts) {
             for value in values(byte) {
-                self.add_value(value, n_bytes);
+                self.add(value, n_bytes as f64);
             }
         }
     }
 
-    /// Types of which a value takes `N` bytes, little endian.
-    fn add_wide<const N: usize>(&mut self, bytes: &[u8], value: impl Fn([u8; N]) -> f64) {
+    fn spread(&self, entropy_bits: f32) -> Spread {
+        let mean = self.sum / self.n_values;
+        let variance = (self.sum_of_squares / self.n_values - mean * mean).max(0.0);
+        Spread {
+            std: variance.sqrt() as f32,
+            zero_share: (self.n_zeros / self.n_values) as f32,
+            entropy_bits,
+        }
+    }
+}
+
+/// Values that take several bytes.
+struct Sample {
+    sums: Sums,
+    histogram: [u64; 256],
+}
+
+impl Sample {
+    fn new(zero_point: f64) -> Self {
+        Self {
+            sums: Sums::new(zero_point),
+            histogram: [0; 256],
+        }
+    }
+
+    /// Adds values of `N` bytes, little endian.
+    fn add<const N: usize>(&mut self, bytes: &[u8], value: impl Fn([u8; N]) -> f64) {
         let (values, _) = bytes.as_chunks::<N>();
         let mut tables = [[0u32; 256]; N];
         for stored in values.iter().step_by(stride(values.len())) {
-            self.add_value(value(*stored), 1.0);
+            self.sums.add(value(*stored), 1.0);
             count_bytes(&mut tables, stored);
         }
         self.histogram = sum_of_tables(&tables);
-    }
-
-    fn stats(&self, histogram: ByteHistogram) -> Option<WeightStats> {
-        if self.n_values == 0.0 {
-            return None;
-        }
-        let mean = self.sum / self.n_values;
-        let variance = (self.sum_of_squares / self.n_values - mean * mean).max(0.0);
-        Some(WeightStats {
-            std: variance.sqrt() as f32,
-            zero_share: (self.n_zeros / self.n_values) as f32,
-            entropy_bits: entropy_bits(&histogram.counts),
-            histogram: Arc::new(histogram),
-        })
     }
 }
 
@@ -308,10 +411,15 @@ mod tests {
             .filter(|share| *share > 0.0)
             .map(|share| -share * share.log2())
             .sum();
+        let Spread {
+            std,
+            zero_share: found_share,
+            entropy_bits,
+        } = *stats.spread();
         let difference = [
-            (f64::from(stats.std) - variance.sqrt()).abs() / variance.sqrt().max(1.0),
-            (f64::from(stats.zero_share) - zero_share).abs(),
-            (f64::from(stats.entropy_bits) - entropy).abs(),
+            (f64::from(std) - variance.sqrt()).abs() / variance.sqrt().max(1.0),
+            (f64::from(found_share) - zero_share).abs(),
+            (f64::from(entropy_bits) - entropy).abs(),
         ];
         println!("{tensor_type:?}: differences of std, zero share and entropy {difference:?}");
         assert!(
@@ -408,19 +516,13 @@ mod tests {
             .collect();
         let sampled =
             stats_of_bytes(&bytes, &tensor(TensorType::Int8, &[bytes.len() as i32])).unwrap();
-        let mut whole = Sample::new(0.0);
+        let mut sums = Sums::new(0.0);
+        let mut counts = [0; 256];
         bytes.iter().for_each(|&byte| {
-            whole.add_value(f64::from(byte as i8), 1.0);
-            whole.histogram[usize::from(byte)] += 1;
+            sums.add(f64::from(byte as i8), 1.0);
+            counts[usize::from(byte)] += 1;
         });
-        let whole = whole
-            .stats(ByteHistogram {
-                counts: Arc::new(whole.histogram),
-                zero: 0,
-                is_signed: true,
-                n_bytes: bytes.len(),
-            })
-            .unwrap();
+        let (sampled, whole) = (sampled.spread(), sums.spread(entropy_bits(&counts)));
         println!("sampled {sampled:?}, whole {whole:?}");
         assert!((sampled.std / whole.std - 1.0).abs() < 0.01);
         assert!((sampled.zero_share - whole.zero_share).abs() < 0.005);
@@ -436,7 +538,8 @@ mod tests {
             quantized_dimension: 0,
         }));
         let stats = stats_of_bytes(&[128, 128, 130, 126], &quantised).unwrap();
-        assert_eq!((stats.zero_share, stats.std), (0.5, 2f32.sqrt()));
+        let spread = stats.spread();
+        assert_eq!((spread.zero_share, spread.std), (0.5, 2f32.sqrt()));
     }
 
     #[test]
@@ -450,16 +553,12 @@ mod tests {
             .iter()
             .flat_map(|v| v.to_le_bytes())
             .collect();
-        assert!(
-            stats(TensorType::Float64, &extremes)
-                .unwrap()
-                .std
-                .is_finite()
-        );
+        let std = |tensor_type, bytes: &[u8]| stats(tensor_type, bytes).unwrap().spread().std;
+        assert!(std(TensorType::Float64, &extremes).is_finite());
         let floats: Vec<u8> = [f32::MAX, -f32::MAX]
             .iter()
             .flat_map(|v| v.to_le_bytes())
             .collect();
-        assert!(stats(TensorType::Float32, &floats).unwrap().std.is_finite());
+        assert!(std(TensorType::Float32, &floats).is_finite());
     }
 }

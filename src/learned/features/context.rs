@@ -5,8 +5,8 @@ use std::ops::AddAssign;
 use super::compiler::{N_ACCELERATORS, PlannedOperator};
 use crate::formats::tflite::{Activation, BuiltinOptions, Operator, Subgraph, Tensor, TensorType};
 use crate::graph::Graph;
-use crate::graph::analysis::Analysis;
 use crate::graph::analysis::window::Window;
+use crate::graph::analysis::{Analysis, WeightStats};
 
 /// A shape as four dimensions: missing leading ones are 1, surplus ones are multiplied into `n`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -147,7 +147,7 @@ impl NodeContext {
         let [input, output] = shapes(graph, operator);
         let first_out = operator.outputs.first().map(|&t| graph.tensor(t));
         let (fused_relu, fused_other) = fused(&operator.options);
-        let weights = cost.weights.as_ref();
+        let spread = cost.weights.as_ref().map(WeightStats::spread);
         let plan = analysis.memory_plan.as_ref();
         Self {
             window: Window::of(graph, node_idx, input.c),
@@ -159,9 +159,9 @@ impl NodeContext {
             n_activations_in: activations().count() as f32,
             n_out: operator.outputs.len() as f32,
             live_bytes: plan.map_or(0.0, |p| p.live_bytes[node_idx] as f64),
-            weight_std: weights.map_or(0.0, |w| w.std),
-            weight_zero_share: weights.map_or(0.0, |w| w.zero_share),
-            weight_entropy_bits: weights.map_or(0.0, |w| w.entropy_bits),
+            weight_std: spread.map_or(0.0, |spread| spread.std),
+            weight_zero_share: spread.map_or(0.0, |spread| spread.zero_share),
+            weight_entropy_bits: spread.map_or(0.0, |spread| spread.entropy_bits),
             reads_graph_input: any_of(activations(), &ends.is_input),
             writes_graph_output: any_of(operator.outputs.iter().copied(), &ends.is_output),
             index: node_idx as f32,

@@ -18,7 +18,7 @@ use super::layer::{Kind, Layer, UNCHANGED};
 use super::order::Order;
 use super::program::{Action, MAX_DIMENSION, Operation, Program, Transposition, Window};
 use super::scheduled_operation::{Execution, MAX_OTHERS, Read, ScheduledOperation, Stripe};
-use super::weights::encoded_bytes;
+use super::weights::{encoded_bytes, is_same_stream};
 use crate::graph::analysis::ByteHistogram;
 
 /// Maximum side of a kernel that is planned; the learned correction accounts for larger ones.
@@ -152,16 +152,13 @@ impl<'a> Command<'a, '_> {
             },
             _ => layer,
         };
-        let mut step = of_layer(accelerator, exchanged, block, operation.weights.as_deref());
-        if let Execution::Weighted {
-            weight_bytes,
+        let histogram = operation.weights.as_deref();
+        let weights = histogram.filter(|_| layer.kind.has_weights());
+        let weights = weights.map(|histogram| Encoded {
             histogram,
-            ..
-        } = &mut step.execution
-            && exchanged != layer
-        {
-            *weight_bytes = encoded_bytes(accelerator, &layer, &block, histogram);
-        }
+            bytes: encoded_bytes(accelerator, &layer, &block, histogram),
+        });
+        let step = of_layer(accelerator, exchanged, block, weights);
         ScheduledOperation {
             execution: match operation.action {
                 Action::Transpose(_) if !accelerator.is_u85() => {
@@ -317,39 +314,36 @@ fn others(
     others[0].is_some().then(|| Box::new(others))
 }
 
+/// The weights of a layer.
+#[derive(Clone, Copy)]
+struct Encoded<'a> {
+    histogram: &'a ByteHistogram,
+    /// Bytes of the encoded stream with biases and scales.
+    bytes: f64,
+}
+
 /// A scheduled operation on the multipliers.
 fn of_layer<'a>(
     accelerator: &Accelerator,
     layer: Layer,
     block: Block,
-    histogram: Option<&'a ByteHistogram>,
+    weights: Option<Encoded<'a>>,
 ) -> ScheduledOperation<'a> {
     let bytes = IfmOfm {
         ifm: read_bytes(&layer, &block),
         ofm: written_bytes(&layer),
     };
     let cycles = whole_cycles(accelerator, &layer, &block);
-    ScheduledOperation::new(
-        execution(accelerator, layer, block, histogram),
-        cycles,
-        bytes,
-    )
-}
-
-fn execution<'a>(
-    accelerator: &Accelerator,
-    layer: Layer,
-    block: Block,
-    histogram: Option<&'a ByteHistogram>,
-) -> Execution<'a> {
-    match histogram.filter(|_| layer.kind.has_weights()) {
-        Some(histogram) => Execution::Weighted {
-            divided: Rc::new((layer, block)),
+    let divided = Rc::new((layer, block));
+    let execution = match weights {
+        Some(Encoded { histogram, bytes }) => Execution::Weighted {
+            divided,
+            weight_bytes: bytes,
             histogram,
-            weight_bytes: encoded_bytes(accelerator, &layer, &block, histogram),
         },
-        None => Execution::Unweighted(Rc::new((layer, block))),
-    }
+        None => Execution::Unweighted(divided),
+    };
+    ScheduledOperation::new(execution, cycles, bytes)
 }
 
 /// The operation on the multipliers; `None` if it does not run there, or if its shape exceeds the limits.
@@ -424,7 +418,7 @@ pub fn striped<'a>(
     step: &ScheduledOperation<'a>,
     stripe: Stripe,
 ) -> Option<ScheduledOperation<'a>> {
-    let Some((layer, _)) = step.execution.layer() else {
+    let Some((layer, whole_block)) = step.execution.layer() else {
         return Some(ScheduledOperation {
             stripe: Some(stripe),
             ..step.clone()
@@ -432,12 +426,19 @@ pub fn striped<'a>(
     };
     let block = blocks::choose(accelerator, &layer.with_rows(stripe.rows))?;
     let histogram = step.execution.histogram();
+    let weights = histogram.map(|histogram| Encoded {
+        histogram,
+        bytes: match is_same_stream(&whole_block, &block) {
+            true => step.execution.weight_bytes(),
+            false => encoded_bytes(accelerator, &layer, &block, histogram),
+        },
+    });
     let ScheduledOperation {
         execution,
         cycles,
         bytes,
         ..
-    } = of_layer(accelerator, layer, block, histogram);
+    } = of_layer(accelerator, layer, block, weights);
     Some(ScheduledOperation {
         execution,
         cycles,

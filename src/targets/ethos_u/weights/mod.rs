@@ -84,6 +84,12 @@ pub fn encoded_bytes(
     stream_bytes + scale_bytes(accelerator, layer.ofm[2], block.micro[2])
 }
 
+/// Whether the streams of a layer's weights for two blocks are the same.
+pub fn is_same_stream(one: &Block, other: &Block) -> bool {
+    let order = |block: &Block| (block.is_part_kernel, block.micro[2]);
+    order(one) == order(other)
+}
+
 /// Bytes of a stream of zeros alone: one of them is a value without palette, the others a run with one bit for each.
 fn empty_stream_bytes(n_values: f64) -> f64 {
     let groups = GROUP_BITS + round_up(n_values as i64 + 1, GROUP_BITS);

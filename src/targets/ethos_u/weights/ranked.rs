@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
-use super::codes::Tail;
+use super::codes::{Coding, Others, PALETTE_SIZE};
 use crate::graph::analysis::ByteHistogram;
 
 /// The cache of distributions is set-associative: a hash of the distribution's address selects one of `N_SETS` sets of
@@ -17,17 +17,9 @@ use crate::graph::analysis::ByteHistogram;
 const N_SETS: usize = 64;
 const N_WAYS: usize = 4;
 
-/// Bits of a distance.
+/// Bits of the distance of a stored byte, which is its symbol without palette: twice its distance from the zero point,
+/// plus 1 below it.
 const DISTANCE_BITS: u32 = 9;
-
-/// Symbol of a stored byte: twice its distance from the zero point, plus 1 below it.
-fn distance(byte: u8, histogram: &ByteHistogram) -> usize {
-    let value = match histogram.is_signed {
-        true => i32::from(byte as i8) - i32::from(histogram.zero as i8),
-        false => i32::from(byte) - i32::from(histogram.zero),
-    };
-    2 * value.unsigned_abs() as usize + usize::from(value < 0)
-}
 
 /// Order by frequency, the most frequent first; of equally frequent values, the larger first.
 pub(super) fn by_count(
@@ -37,7 +29,7 @@ pub(super) fn by_count(
     other_count.total_cmp(count).then(other.cmp(value))
 }
 
-/// The values of a distribution from the most frequent on, independent of the number of weights. All streams of a
+/// The values of a distribution, the most frequent ones first, independent of the number of weights. All streams of a
 /// constant share them, on all accelerators.
 #[derive(Clone)]
 pub(super) struct Ranked {
@@ -50,11 +42,14 @@ pub(super) struct Ranked {
     pub n_zeros: f64,
     /// Other values among them.
     pub n_others: f64,
-    /// Pairs (distance, count in the sample) of values other than 0, as [`by_count`] sorts them.
+    /// Pairs (distance, count in the sample) of values other than 0: first those that a palette may have, as
+    /// [`by_count`] sorts them, then all less frequent ones in any order.
     pub others: Vec<(usize, f64)>,
     /// Largest and least distance of [`Self::others`].
     pub distances: Option<[usize; 2]>,
-    tails: RefCell<Vec<Tail>>,
+    /// Sums of the first counts of [`Self::others`], as many as a palette may have.
+    pub n_first: [f64; PALETTE_SIZE + 1],
+    symbols: RefCell<Vec<Others>>,
 }
 
 impl Ranked {
@@ -87,20 +82,37 @@ impl Ranked {
     }
 
     fn of(histogram: &ByteHistogram) -> Self {
-        let pairs = (0..=u8::MAX).zip(histogram.counts.iter());
-        let present = pairs.filter(|&(byte, &count)| count > 0 && byte != histogram.zero);
-        // With room for all of them: nothing tells beforehand how many there are.
-        let mut values = Vec::with_capacity(histogram.counts.len());
-        values.extend(
-            present.map(|(byte, &count)| count << DISTANCE_BITS | distance(byte, histogram) as u64),
-        );
+        let zero = histogram.zero;
+        let n_above = match histogram.is_signed {
+            true => i8::MAX.abs_diff(zero as i8),
+            false => u8::MAX - zero,
+        };
+        let above = (1..=n_above).map(|steps| (zero.wrapping_add(steps), 2 * u64::from(steps)));
+        let below = (1..=u8::MAX - n_above)
+            .map(|steps| (zero.wrapping_sub(steps), 2 * u64::from(steps) + 1));
+        // A value that does not occur is overwritten by the next one: its branch could not be predicted.
+        let mut values = [0u64; 256];
+        let mut n_values = 0;
+        let mut add = |(byte, distance): (u8, u64)| {
+            let count = histogram.counts[usize::from(byte)];
+            values[n_values] = count << DISTANCE_BITS | distance;
+            n_values += usize::from(count > 0);
+        };
+        above.for_each(&mut add);
+        below.for_each(&mut add);
+        let values = &mut values[..n_values];
         // As `by_count` sorts them, in one number: such are compared in half of the time.
-        values.sort_unstable_by(|one, other| other.cmp(one));
+        let most_first = |one: &u64, other: &u64| other.cmp(one);
+        let n_first = values.len().min(PALETTE_SIZE);
+        if n_first < values.len() {
+            values.select_nth_unstable_by(n_first, most_first);
+        }
+        values[..n_first].sort_unstable_by(most_first);
         let pair = |value: u64| {
             let distance = value & ((1 << DISTANCE_BITS) - 1);
             (distance as usize, (value >> DISTANCE_BITS) as f64)
         };
-        let others = values.into_iter().map(pair).collect();
+        let others = values.iter().copied().map(pair).collect();
         let n_zeros = histogram.counts[usize::from(histogram.zero)] as f64;
         Self::new(histogram, n_zeros, others)
     }
@@ -108,6 +120,10 @@ impl Ranked {
     fn new(histogram: &ByteHistogram, n_zeros: f64, others: Vec<(usize, f64)>) -> Self {
         let n_others: f64 = others.iter().map(|&(_, count)| count).sum();
         let distances = || others.iter().map(|&(distance, _)| distance);
+        let mut n_first = [0.0; PALETTE_SIZE + 1];
+        for (idx, &(_, count)) in others.iter().take(PALETTE_SIZE).enumerate() {
+            n_first[idx + 1] = n_first[idx] + count;
+        }
         Self {
             counts: histogram.counts.clone(),
             zero: histogram.zero,
@@ -120,7 +136,8 @@ impl Ranked {
                 .zip(distances().min())
                 .map(<[usize; 2]>::from),
             others,
-            tails: RefCell::default(),
+            n_first,
+            symbols: RefCell::default(),
         }
     }
 
@@ -141,21 +158,21 @@ impl Ranked {
             && self.is_signed == histogram.is_signed
     }
 
-    /// Whether there are zeros, and how many of the other values are more frequent.
+    /// Whether there are zeros, and how many of the values that a palette may have are more frequent.
     pub fn rank_of_zeros(&self, n_zeros: f64) -> Option<usize> {
         let is_before = |other: &(usize, f64)| by_count(other, &(0, n_zeros)).is_lt();
-        (n_zeros > 0.0).then(|| self.others.partition_point(is_before))
+        let first = &self.others[..self.others.len().min(PALETTE_SIZE)];
+        (n_zeros > 0.0).then(|| first.partition_point(is_before))
     }
 
-    /// Of all but the `n_first` most frequent of the values other than 0, whose symbols are their distances and
-    /// `offset`.
-    pub fn tail(&self, n_first: usize, offset: isize) -> Tail {
-        let mut tails = self.tails.borrow_mut();
-        let known = tails.iter().find(|tail| tail.is_at(n_first, offset));
+    /// The symbols of [`Self::others`].
+    pub fn others_in(&self, coding: Coding) -> Others {
+        let mut symbols = self.symbols.borrow_mut();
+        let known = symbols.iter().find(|others| others.coding == coding);
         known.copied().unwrap_or_else(|| {
-            let tail = Tail::new(&self.others, n_first, offset);
-            tails.push(tail);
-            tail
+            let others = Others::of(&self.others, coding);
+            symbols.push(others);
+            others
         })
     }
 

@@ -1,10 +1,9 @@
 //! The symbols of a weight stream, and the bits of these.
 
 use super::brick::ZeroRuns;
-use super::codes::{Code, Coded, MAX_REMAINDER_BITS, Tail};
+use super::codes::{Code, Coded, Coding, GOLOMB_RICE, Others, PALETTE_SIZE};
 use super::ranked::Ranked;
 
-const PALETTE_SIZE: usize = 32;
 /// Bits of the header of a palette.
 pub(super) const PALETTE_BITS: f64 = 13.0;
 /// Largest symbol.
@@ -20,13 +19,9 @@ const RETURN_BITS: f64 = 150.0;
 
 /// The values of a stream as symbols: ranks in the palette of the most frequent ones, or distances from zero.
 ///
-/// Counts are whole numbers, or have few binary digits behind the point, so that sums of their multiples are exact in
-/// any order.
-pub(super) struct Symbols<'r> {
-    /// Values other than 0 in the palette.
-    in_palette: &'r [(usize, f64)],
-    /// The others outside of it.
-    tail: Tail,
+/// Counts of zeros have few binary digits behind the point, so that sums of their multiples are exact in any order.
+pub(super) struct Symbols {
+    others: Others,
     n_all: f64,
     n_zeros: f64,
     /// Symbol of the value 0.
@@ -38,9 +33,9 @@ pub(super) struct Symbols<'r> {
     fixed_bits: Option<usize>,
 }
 
-impl<'r> Symbols<'r> {
+impl Symbols {
     /// The symbols of `n_zeros` zeros and of the other values of a distribution.
-    pub fn new(ranked: &'r Ranked, n_zeros: f64) -> Self {
+    pub fn new(ranked: &Ranked, n_zeros: f64) -> Self {
         let zero_rank = ranked.rank_of_zeros(n_zeros);
         let n_values = ranked.others.len() + usize::from(zero_rank.is_some());
         let n_all = ranked.n_others + n_zeros;
@@ -54,37 +49,34 @@ impl<'r> Symbols<'r> {
             true => PALETTE_SIZE,
             false => MAX_SYMBOL.saturating_sub(largest),
         };
-        // The others among the `n_first` most frequent values.
-        let others = |n_first: usize| {
-            let has_zero = zero_rank.is_some_and(|rank| rank < n_first);
-            (&ranked.others[..n_first - usize::from(has_zero)], has_zero)
-        };
+        let has_zero = |n_first: usize| zero_rank.is_some_and(|rank| rank < n_first);
+        let n_others = |n_first: usize| n_first - usize::from(has_zero(n_first));
         let n_candidates = n_values.min(PALETTE_SIZE).min(room);
-        let (candidates, has_zero) = others(n_candidates);
-        let n_in_palette = candidates.iter().map(|&(_, count)| count).sum::<f64>()
-            + if has_zero { n_zeros } else { 0.0 };
+        let zeros_among_them = if has_zero(n_candidates) { n_zeros } else { 0.0 };
+        let n_in_palette = ranked.n_first[n_others(n_candidates)] + zeros_among_them;
         let has_palette = n_in_palette >= (n_all / 2.0).floor();
         let n_palette = if has_palette { n_candidates } else { 0 };
         let beside = n_palette.max(if has_palette { 2 } else { 0 });
-        let (in_palette, has_zero) = others(n_palette);
-        let tail = ranked.tail(in_palette.len(), beside as isize - direct_offset as isize);
-        let zero = zero_rank.map(|rank| if has_zero { rank } else { beside });
-        let palette_largest = in_palette.iter().map(|&(value, _)| value).max();
-        let palette_bits = bits_of(match (palette_largest, n_palette) {
+        let zero = zero_rank.map(|rank| if rank < n_palette { rank } else { beside });
+        let others = ranked.others_in(Coding {
+            n_in_palette: n_others(n_palette),
+            zero,
+            offset: beside as isize - direct_offset as isize,
+        });
+        let palette_bits = bits_of(match (others.largest_in_palette, n_palette) {
             (Some(palette_largest), _) => palette_largest,
             (None, 0) => largest,
             (None, _) => 0,
         })
         .max(2);
         Self {
-            in_palette,
-            tail,
             n_all,
             n_zeros,
             zero,
             largest: (n_palette.saturating_sub(1))
-                .max(tail.largest)
+                .max(others.largest)
                 .max(zero.unwrap_or(0)),
+            others,
             n_palette,
             palette_bits,
             fixed_bits: match (has_palette, is_whole) {
@@ -100,37 +92,25 @@ impl<'r> Symbols<'r> {
     }
 
     fn codes(&self) -> impl Iterator<Item = Code> {
-        let golomb_rice = (0..=MAX_REMAINDER_BITS).flat_map(|remainder_bits| {
-            [false, true].map(|is_truncated| Code::GolombRice {
-                remainder_bits,
-                is_truncated,
-            })
-        });
-        golomb_rice.chain(self.fixed_bits.map(|bits| Code::Fixed { bits }))
+        let fixed = self.fixed_bits.map(|bits| Code::Fixed { bits });
+        GOLOMB_RICE.into_iter().chain(fixed)
     }
 
     /// All symbols in a code.
     fn coded(&self, code: Code) -> Coded {
-        let Code::GolombRice {
-            remainder_bits,
-            is_truncated,
-        } = code
-        else {
-            return Coded {
-                bits: code.bits(0) as f64 * self.n_all,
+        match code {
+            Code::GolombRice {
+                remainder_bits,
+                is_truncated,
+            } => {
+                let others = self.others.coded[remainder_bits][usize::from(is_truncated)];
+                (self.zero).map_or(others, |zero| others.with(code, zero, self.n_zeros))
+            }
+            Code::Fixed { bits } => Coded {
+                bits: bits as f64 * self.n_all,
                 n_left: 0.0,
-            };
-        };
-        // A zero among them moves those behind it.
-        let zero = self.zero.unwrap_or(usize::MAX);
-        let symbol = |place: usize| place + usize::from(place >= zero);
-        let in_palette = self.in_palette.iter().enumerate();
-        let in_palette = in_palette.map(|(place, &(_, count))| (symbol(place), count));
-        let beside_tail = in_palette.chain(self.zero.map(|zero| (zero, self.n_zeros)));
-        let tail = self.tail.coded[remainder_bits][usize::from(is_truncated)];
-        beside_tail.fold(tail, |coded, (symbol, count)| {
-            coded.with(code, symbol, count)
-        })
+            },
+        }
     }
 
     /// Bits with the shortest code, minus the bits that another code saves in runs of zeros. With `leaves_rare`, the
@@ -145,23 +125,29 @@ impl<'r> Symbols<'r> {
         let Some((least, code)) = bits.min_by(|one, other| one.0.total_cmp(&other.0)) else {
             return 0.0;
         };
-        let saved = zero_runs.iter().map(|runs| self.saved_bits(code, runs));
-        least - saved.sum::<f64>()
+        least - self.saved_bits(code, zero_runs)
     }
 
     /// Bits that a separate code for runs of zeros saves, between values in `code`.
-    fn saved_bits(&self, code: Code, runs: &ZeroRuns) -> f64 {
-        let Some(zero) = self.zero.filter(|_| self.n_palette > 0) else {
-            return 0.0;
-        };
-        let is_own = |own: &Code| own.can_code(zero) && !own.can_code(self.largest);
-        let least = self.codes().filter(is_own).map(|own| own.bits(zero)).min();
-        let gain = least.map_or(0, |least| code.bits(zero).saturating_sub(least));
+    fn saved_bits(&self, code: Code, zero_runs: &[ZeroRuns]) -> f64 {
+        let gain = (self.zero)
+            .filter(|_| self.n_palette > 0 && !zero_runs.is_empty())
+            .map_or(0, |zero| self.gain(code, zero));
         let Some(before_change) = CHANGE_BITS.checked_div(gain) else {
             return 0.0;
         };
-        let each = (runs.length - 1.0 - before_change as f64) * gain as f64 - RETURN_BITS;
-        runs.count * each.max(0.0)
+        let saved = |runs: &ZeroRuns| {
+            let each = (runs.length - 1.0 - before_change as f64) * gain as f64 - RETURN_BITS;
+            runs.count * each.max(0.0)
+        };
+        zero_runs.iter().map(saved).sum()
+    }
+
+    /// Bits by which a zero is shorter in a code that cannot represent all symbols than in `code`.
+    fn gain(&self, code: Code, zero: usize) -> usize {
+        let is_own = |own: &Code| own.can_code(zero) && !own.can_code(self.largest);
+        let least = self.codes().filter(is_own).map(|own| own.bits(zero)).min();
+        least.map_or(0, |least| code.bits(zero).saturating_sub(least))
     }
 }
 
@@ -176,6 +162,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::super::codes::MAX_REMAINDER_BITS;
     use super::super::ranked::by_count;
     use super::*;
     use crate::graph::analysis::ByteHistogram;
