@@ -5,6 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::python;
+use litecast::formats::tflite::{Activation, Padding};
 use litecast::graph::analysis::analyze;
 use litecast::learned::features::PlannedOperator;
 use litecast::targets::ethos_u::accelerator::{ACCELERATORS, Accelerator};
@@ -14,7 +15,9 @@ use litecast_trainer::labels::bytes_of;
 use litecast_trainer::labels::record::{Label, Origin, Outcome};
 use litecast_trainer::labels::vela::{Vela, default_targets};
 use litecast_trainer::labels::worker::Worker;
-use litecast_trainer::writer::Precision;
+use litecast_trainer::writer::{
+    LayerDistribution, NetworkBuilder, Precision, WeightDistribution, Window, to_tflite,
+};
 
 const LIMIT: Duration = Duration::from_secs(120);
 /// Networks of keyword spotting, most of whose weights are worth a buffer, and large ones, most of which
@@ -198,6 +201,45 @@ fn what_moves_values_is_planned_as_the_compiler_moves_them() {
                 target.id
             );
         }
+    }
+}
+
+/// Convolutions whose channels are written first: side of the feature maps, input and output channels, and side of the
+/// kernel. The weights of the second stay off chip, those of the others fit the SRAM or are read as they are.
+const TRANSPOSED: [(i32, i32, i32, i32); 4] = [
+    (8, 64, 64, 1),
+    (6, 256, 512, 3),
+    (32, 16, 32, 3),
+    (40, 64, 144, 1),
+];
+
+/// A TRANSPOSE that Ethos-U85 performs in the command before it. As a command of its own it would differ by up to 99 %.
+#[test]
+fn transposed_outputs_take_what_the_compiler_counts() {
+    let Some(python) = python() else { return };
+    let target = &default_targets()[2];
+    let mut worker = Worker::start(&Vela { python }, std::slice::from_ref(target)).unwrap();
+    let product = Product::by_name(&target.id).expect("a default");
+    let accelerator = Accelerator::of(&Configuration::of(product));
+    for (side, n_inputs, n_outputs, kernel) in TRANSPOSED {
+        let weights = WeightDistribution::SameInEveryLayer(LayerDistribution::Uniform);
+        let mut builder = NetworkBuilder::new("transposed", weights, 1);
+        let input = builder.input("input", &[1, side, side, n_inputs]);
+        let window = Window::square(kernel, 1, Padding::Same);
+        let maps = builder.conv2d("conv", input, n_outputs, window, Activation::None);
+        let output = builder.transpose("transpose", maps, &[0, 3, 1, 2]);
+        let bytes = to_tflite(&builder.finish(&[output]), 1, Precision::Int8);
+        let Outcome::Ok(Label::Vela(label)) = worker.label(0, &bytes, LIMIT).outcome else {
+            panic!("expected a label");
+        };
+        let planned = planned(&accelerator, &bytes);
+        let total: f64 = planned.iter().map(|planned| planned.cycles).sum();
+        let ratio = total / label.total_cycles as f64;
+        println!(
+            "{side}x{side}x{n_inputs} to {n_outputs}: {total} of {} cycles, {ratio:.3}",
+            label.total_cycles
+        );
+        assert!((0.97..1.03).contains(&ratio));
     }
 }
 
