@@ -102,17 +102,19 @@ specialised: trainer-native ## Train one architecture for each of PerfSAGE's spa
 	done
 
 PROCESSORS := --targets cortex-a76-rpi5,cortex-a72-rpi4 --dataset trainer/runs/processors/data
-# PerfSAGE's with its loss; epochs until validation has not improved for some.
-FLAGS_processors := --min-space-share 0.01 --epochs 40 --patience 8 --split-seed 1
-FLAGS_processors_perfsage := --hidden 128 --log-loss-epochs 5 --learning-rate 0.001 --weight-decay 0
+# PerfSAGE's with its loss, after whose start validation takes some ten epochs to improve again.
+FLAGS_processors := --min-space-share 0.01 --patience 20 --split-seed 1
+FLAGS_processors_perfsage := --epochs 60 --hidden 128 --log-loss-epochs 5 --learning-rate 0.001 --weight-decay 0
+FLAGS_processors_per-operator := --epochs 40
 # Kinds of their own: convolutions, attention, recurrence, detectors.
 PROCESSOR_FAMILIES := cnn-kws,lstm,mobilenet-v2,resnet,vit-cifar100,yolo
 processors: trainer-native ## Train networks of several seeds and baselines on the labels of processors: hours
 	@mkdir -p trainer/results/processors
 	$(TRAINER) dataset build --onto trainer/data --without-tool ethos-u-vela --out trainer/runs/processors/data
 	@for network in perfsage per-operator; do for seed in 1 2 3; do \
-	    flags="$(FLAGS_processors)"; run=trainer/runs/processors/$$network-seed$$seed; \
-	    [ $$network = perfsage ] && flags="$$flags $(FLAGS_processors_perfsage)"; \
+	    flags="$(FLAGS_processors) $(FLAGS_processors_per-operator)"; \
+	    run=trainer/runs/processors/$$network-seed$$seed; \
+	    [ $$network = perfsage ] && flags="$(FLAGS_processors) $(FLAGS_processors_perfsage)"; \
 	    $(TRAINER) train --architecture $$network $$flags --seed $$seed $(PROCESSORS) --out $$run || exit 1; \
 	    $(TRAINER) evaluate --run $$run --dataset trainer/runs/processors/data --out trainer/results/processors \
 	        --name $$network-seed$$seed --tables-only || exit 1; \
@@ -120,8 +122,8 @@ processors: trainer-native ## Train networks of several seeds and baselines on t
 	$(TRAINER) baselines $(PROCESSORS) --out trainer/results/processors \
 	    --leave-one-out --families $(PROCESSOR_FAMILIES)
 	@for network in perfsage per-operator; do \
-	    flags="$(FLAGS_processors)"; \
-	    [ $$network = perfsage ] && flags="$$flags $(FLAGS_processors_perfsage)"; \
+	    flags="$(FLAGS_processors) $(FLAGS_processors_per-operator)"; \
+	    [ $$network = perfsage ] && flags="$(FLAGS_processors) $(FLAGS_processors_perfsage)"; \
 	    $(TRAINER) evaluate-families --architecture $$network $$flags $(PROCESSORS) \
 	        --families $(PROCESSOR_FAMILIES) --runs trainer/runs/processors/families-$$network \
 	        --out trainer/results/processors/families-$$network.md || exit 1; \
