@@ -4,7 +4,7 @@ use super::lowering::{Lowering, n_elements, within_limits};
 use crate::formats::tflite::{BuiltinOptions, OpKind};
 use crate::targets::ethos_u::geometry::Hwc;
 use crate::targets::ethos_u::layer::UNCHANGED;
-use crate::targets::ethos_u::program::{Action, Alias, Operation, Program, Transposition};
+use crate::targets::ethos_u::program::{Action, Alias, Operation, Transposition};
 
 impl Lowering<'_> {
     /// Adds one transposition of height, width and channels between feature maps that are seen in these shapes.
@@ -333,40 +333,28 @@ pub fn transpose(lowering: &mut Lowering) -> Option<()> {
 /// another command has to.
 fn fuse(lowering: &mut Lowering, [input, output]: [usize; 2], pass: Pass) -> Option<()> {
     let own = lowering.node_idx;
-    let map = &lowering.program.maps[input];
-    if lowering.readers(input) != [own] || map.is_output || map.shape != pass.read {
-        return None;
-    }
-    let written = lowering.program.maps[output].shape;
-    if written != pass.written {
+    let maps = &lowering.program.maps;
+    let is_as_stored = [maps[input].shape, maps[output].shape] == [pass.read, pass.written];
+    if lowering.readers(input) != [own] || maps[input].is_output || !is_as_stored {
         return None;
     }
     let edges = &lowering.graph.edges;
-    let mut read = edges[edges.partition_point(|edge| edge.dst < own)..].iter();
-    let writer = read.find(|edge| edge.tensor_idx == input)?.src;
-    let input_shape = |program: &Program, operation: &Operation| {
-        let first = *operation.inputs.first()?;
-        Some(program.maps[first].shape)
-    };
-    let operations = &lowering.program.operations;
-    let first = operations.partition_point(|operation| operation.node_idx < writer);
-    let of_writer = &operations[first..];
-    let place = of_writer
-        .iter()
-        .position(|operation| operation.outputs[..] == [input])?;
-    let operation = &operations[first + place];
+    let of_node = edges[edges.partition_point(|edge| edge.dst < own)..].iter();
+    let mut of_node = of_node.take_while(|edge| edge.dst == own);
+    let writer = of_node.find(|edge| edge.tensor_idx == input)?.src;
+    let operations = &mut lowering.program.operations;
+    let behind = operations.partition_point(|operation| operation.node_idx <= writer);
+    let operation = operations[..behind].last_mut()?;
+    let ifm = maps[*operation.inputs.first()?].shape;
+    let [ifm, ofm] = operation.seen().unwrap_or([ifm, pass.read]);
     let can_transpose = matches!(operation.action, Action::Layer(_))
-        && operation.node_idx == writer
+        && operation.outputs[..] == [input]
         && operation.alias == Alias::Separate
-        && operation.repeats == 1.0;
-    let [ifm, ofm] = match operation.seen() {
-        Some(seen) => seen,
-        None => [input_shape(&lowering.program, operation)?, pass.read],
-    };
-    if !can_transpose || ofm != pass.read {
+        && operation.repeats == 1.0
+        && ofm == pass.read;
+    if !can_transpose {
         return None;
     }
-    let operation = &mut lowering.program.operations[first + place];
     operation.seen = Some(Box::new([ifm, ofm]));
     operation.outputs = output.into();
     operation.fused_transpose = Some(Box::new(Transposition::new(pass.written, pass.order)));

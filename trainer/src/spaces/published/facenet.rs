@@ -1,9 +1,8 @@
 //! FaceNet's Inception-ResNet V1 (Szegedy et al. 2016) with 512 features, as DeepFace has it.
 
-use litecast::formats::tflite::Padding;
-
+use super::inception_v4::{line, pool, valid};
 use crate::spaces::layers::{Layers, Nonlinearity as N};
-use crate::writer::{TensorIdx, Window};
+use crate::writer::TensorIdx;
 
 /// Features of a face.
 pub fn features(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
@@ -33,18 +32,6 @@ fn stem(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
     valid(layers, x, 256, 2)
 }
 
-/// Convolutions of 3×3 pixels without padding.
-fn valid(layers: &mut Layers, x: TensorIdx, channels: i32, stride: i32) -> TensorIdx {
-    let window = Window::square(3, stride, Padding::Valid);
-    layers.conv_window(x, channels, window, N::Relu)
-}
-
-fn pool(layers: &mut Layers, x: TensorIdx) -> TensorIdx {
-    let name = layers.name("max_pool");
-    let window = Window::square(3, 2, Padding::Valid);
-    layers.builder.max_pool2d(&name, x, window)
-}
-
 fn block_35(layers: &mut Layers, x: TensorIdx) -> TensorIdx {
     let point = layers.pointwise(x, 32, N::Relu);
     let one = layers.pointwise(x, 32, N::Relu);
@@ -64,12 +51,10 @@ fn block_of_lines(
     n: N,
 ) -> TensorIdx {
     let point = layers.pointwise(x, channels, N::Relu);
-    let mut line = layers.pointwise(x, channels, N::Relu);
-    for kernel in [[1, length], [length, 1]] {
-        let window = Window::rect(kernel, [1, 1], Padding::Same);
-        line = layers.conv_window(line, channels, window, N::Relu);
-    }
-    residual(layers, x, &[point, line], n)
+    let both = layers.pointwise(x, channels, N::Relu);
+    let both = line(layers, both, channels, [1, length]);
+    let both = line(layers, both, channels, [length, 1]);
+    residual(layers, x, &[point, both], n)
 }
 
 /// Adds what the branches make of `x` to it. Their scale is folded into the weights.

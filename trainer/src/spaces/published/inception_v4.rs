@@ -112,7 +112,7 @@ fn module_c(layers: &mut Layers, x: TensorIdx) -> TensorIdx {
 }
 
 /// A 3×3 convolution without padding.
-fn valid(layers: &mut Layers, x: TensorIdx, filters: i32, stride: i32) -> TensorIdx {
+pub(super) fn valid(layers: &mut Layers, x: TensorIdx, filters: i32, stride: i32) -> TensorIdx {
     layers.conv_window(
         x,
         filters,
@@ -122,7 +122,7 @@ fn valid(layers: &mut Layers, x: TensorIdx, filters: i32, stride: i32) -> Tensor
 }
 
 /// A convolution along one side.
-fn line(layers: &mut Layers, x: TensorIdx, filters: i32, kernel: [i32; 2]) -> TensorIdx {
+pub(super) fn line(layers: &mut Layers, x: TensorIdx, filters: i32, kernel: [i32; 2]) -> TensorIdx {
     layers.conv_window(
         x,
         filters,
@@ -132,7 +132,7 @@ fn line(layers: &mut Layers, x: TensorIdx, filters: i32, kernel: [i32; 2]) -> Te
 }
 
 /// Half the height and width, without padding.
-fn pool(layers: &mut Layers, x: TensorIdx) -> TensorIdx {
+pub(super) fn pool(layers: &mut Layers, x: TensorIdx) -> TensorIdx {
     let name = layers.name("max_pool");
     layers
         .builder
