@@ -8,7 +8,7 @@ use super::operator_kind::{OperatorKind, Sampling};
 use super::window::Window;
 
 /// The number of detections in published detectors.
-const MAX_DETECTIONS: i32 = 25;
+const MAX_DETECTIONS: i32 = 100;
 
 impl NetworkBuilder {
     pub fn average_pool2d(&mut self, name: &str, input: TensorIdx, window: Window) -> TensorIdx {

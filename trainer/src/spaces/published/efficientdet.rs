@@ -1,9 +1,10 @@
 //! EfficientDet-Lite (Tan, Pang and Le 2020; the Lite variants of github google/automl): a backbone
 //! without squeeze-and-excite, weightless BiFPN cells, and heads that all levels share.
 
+use super::ssd::rows_of_anchors;
 use crate::spaces::blocks::InvertedResidual;
 use crate::spaces::layers::{Layers, Nonlinearity as N};
-use crate::writer::{Network, TensorIdx};
+use crate::writer::{Sampling, TensorIdx};
 
 /// One size of the family.
 pub struct Lite {
@@ -19,24 +20,50 @@ pub struct Lite {
     head_layers: usize,
 }
 
-/// EfficientDet-Lite1 on EfficientNet-Lite1: width 1.0, depth 1.1.
-pub const LITE_1: Lite = Lite {
-    side: 384,
-    channels: [16, 24, 40, 80, 112, 192, 320],
-    layers: [1, 3, 3, 4, 4, 5, 1],
-    pyramid_channels: 88,
-    n_cells: 4,
-    head_layers: 3,
-};
-/// EfficientDet-Lite3 on EfficientNet-Lite3: width 1.2, depth 1.4.
-pub const LITE_3: Lite = Lite {
-    side: 512,
-    channels: [24, 32, 48, 96, 136, 232, 384],
-    layers: [1, 3, 3, 5, 5, 6, 1],
-    pyramid_channels: 160,
-    n_cells: 6,
-    head_layers: 4,
-};
+/// On EfficientNet-Lite0 to -Lite4, whose widths are 1.0, 1.0, 1.1, 1.2 and 1.4 and whose depths are 1.0, 1.1, 1.2, 1.4
+/// and 1.8.
+pub const LITE: [Lite; 5] = [
+    Lite {
+        side: 320,
+        channels: [16, 24, 40, 80, 112, 192, 320],
+        layers: [1, 2, 2, 3, 3, 4, 1],
+        pyramid_channels: 64,
+        n_cells: 3,
+        head_layers: 3,
+    },
+    Lite {
+        side: 384,
+        channels: [16, 24, 40, 80, 112, 192, 320],
+        layers: [1, 3, 3, 4, 4, 5, 1],
+        pyramid_channels: 88,
+        n_cells: 4,
+        head_layers: 3,
+    },
+    Lite {
+        side: 448,
+        channels: [16, 24, 48, 88, 120, 208, 352],
+        layers: [1, 3, 3, 4, 4, 5, 1],
+        pyramid_channels: 112,
+        n_cells: 5,
+        head_layers: 3,
+    },
+    Lite {
+        side: 512,
+        channels: [24, 32, 48, 96, 136, 232, 384],
+        layers: [1, 3, 3, 5, 5, 6, 1],
+        pyramid_channels: 160,
+        n_cells: 6,
+        head_layers: 4,
+    },
+    Lite {
+        side: 640,
+        channels: [24, 32, 56, 112, 160, 272, 448],
+        layers: [1, 4, 4, 6, 6, 8, 1],
+        pyramid_channels: 224,
+        n_cells: 7,
+        head_layers: 4,
+    },
+];
 
 /// Kernel, stride of the first layer, expansion of each stage.
 const STAGES: [(i32, i32, i32); 7] = [
@@ -56,20 +83,14 @@ const ANCHORS: i32 = 9;
 const CLASSES: i32 = 90;
 const BOX: i32 = 4;
 
-/// The whole detector. `decodes`: it ends in the detection post-processing of TensorFlow Lite, a custom
-/// operator, as the published files do, and not in its inputs.
-pub fn network(size: &Lite, mut layers: Layers, decodes: bool) -> Network {
-    let image = layers.rgb(size.side);
-    let backbone = backbone(size, image, &mut layers);
-    let levels = pyramid(size, &backbone, &mut layers);
-    let boxes = head(size, &levels, BOX, &mut layers);
-    let logits = head(size, &levels, CLASSES, &mut layers);
-    let scores = layers.builder.logistic("scores", logits);
-    if !decodes {
-        return layers.finish(&[boxes, scores]);
-    }
-    let detections = layers.builder.detections("detections", boxes, scores);
-    layers.finish(&detections)
+/// Boxes and scores of all anchors, before boxes are decoded: `[1, anchors, 4]` and `[1, anchors, 90]`, the scores before
+/// LOGISTIC.
+pub fn outputs(layers: &mut Layers, image: TensorIdx, size: &Lite) -> Vec<TensorIdx> {
+    let backbone = backbone(size, image, layers);
+    let levels = pyramid(size, &backbone, layers);
+    [BOX, CLASSES]
+        .map(|values| head(size, &levels, values, layers))
+        .into()
 }
 
 fn backbone(size: &Lite, image: TensorIdx, layers: &mut Layers) -> Vec<TensorIdx> {
@@ -113,7 +134,9 @@ fn cell(channels: i32, levels: &[TensorIdx], layers: &mut Layers) -> Vec<TensorI
     for level in (0..N_LEVELS - 1).rev() {
         let finer = narrow(channels, levels[level], layers);
         let coarser = narrow(channels, down[level + 1], layers);
-        let enlarged = layers.upsample(coarser, 2, false);
+        let size = layers.size(finer);
+        let name = layers.name("resize");
+        let enlarged = (layers.builder).resize_nearest(&name, coarser, size, Sampling::Plain);
         down[level] = fuse(channels, &[finer, enlarged], layers);
     }
     let mut up = down.clone();
@@ -155,8 +178,7 @@ fn head(size: &Lite, levels: &[TensorIdx], values: i32, layers: &mut Layers) -> 
         }
         let y = layers.depthwise(x, 3, 1, N::None);
         let y = layers.pointwise(y, ANCHORS * values, N::None);
-        let [height, width] = layers.size(y);
-        rows.push(layers.reshape(y, &[1, height * width * ANCHORS, values]));
+        rows.push(rows_of_anchors(layers, y, ANCHORS, values));
     }
     layers.concat_rows(&rows)
 }

@@ -6,7 +6,18 @@ use crate::writer::TensorIdx;
 
 /// MobileNet V1 (Howard et al. 2017, Table 1), its width in percent; 1001 classes, as published files have.
 pub fn mobilenet_v1(layers: &mut Layers, image: TensorIdx, percent: i32) -> TensorIdx {
+    let [_, _, last] = mobilenet_v1_features(layers, image, percent);
+    layers.classify(last, 1001)
+}
+
+/// MobileNet V1's feature maps at an eighth, a sixteenth and a thirty-second of the image's side.
+pub fn mobilenet_v1_features(
+    layers: &mut Layers,
+    image: TensorIdx,
+    percent: i32,
+) -> [TensorIdx; 3] {
     let mut x = layers.conv(image, width(32, percent), 3, 2, N::Relu6);
+    let mut levels = Vec::new();
     for (channels, stride, n_layers) in [
         (64, 1, 1),
         (128, 2, 1),
@@ -18,11 +29,15 @@ pub fn mobilenet_v1(layers: &mut Layers, image: TensorIdx, percent: i32) -> Tens
         (1024, 2, 1),
         (1024, 1, 1),
     ] {
+        if stride == 2 {
+            levels.push(x);
+        }
         for _ in 0..n_layers {
             x = layers.separable(x, width(channels, percent), 3, stride, N::Relu6);
         }
     }
-    layers.classify(x, 1001)
+    // The first is at a quarter of the side.
+    [levels[2], levels[3], x]
 }
 
 /// MobileNet V2 (Sandler et al. 2018, Table 2) of width 1.0; 1001 classes.
@@ -31,16 +46,17 @@ pub fn mobilenet_v2(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
     layers.classify(features.last, 1001)
 }
 
-/// Feature maps that heads read.
-pub struct MobileNetV2 {
-    /// What the first block of 160 channels makes of its input before its stride, at a sixteenth of the image's side.
+/// Feature maps that the heads of detectors read.
+pub struct Features {
+    /// At a sixteenth of the image's side: in MobileNets what the first strided block makes of its input before its
+    /// stride.
     pub widened: TensorIdx,
     /// The last convolution's output, at a thirty-second.
     pub last: TensorIdx,
 }
 
 /// MobileNet V2 of width 1.0 without its classifier.
-pub fn mobilenet_v2_features(layers: &mut Layers, image: TensorIdx) -> MobileNetV2 {
+pub fn mobilenet_v2_features(layers: &mut Layers, image: TensorIdx) -> Features {
     let mut x = layers.conv(image, 32, 3, 2, N::Relu6);
     for (expansion, channels, n_layers, stride) in [
         (1, 16, 1, 1),
@@ -57,7 +73,7 @@ pub fn mobilenet_v2_features(layers: &mut Layers, image: TensorIdx) -> MobileNet
     x = stage(layers, x, [6, 160, 3, 1], 2, false);
     x = stage(layers, x, [6, 320, 3, 1], 1, false);
     let last = layers.pointwise(x, 1280, N::Relu6);
-    MobileNetV2 { widened, last }
+    Features { widened, last }
 }
 
 /// MnasNet-A1 (Tan et al. 2019, Figure 7) of width 0.75; 1001 classes.
@@ -127,6 +143,11 @@ const V3_SMALL: [V3Block; 11] = [
     (5, 288, 96, true, true, 2), (5, 576, 96, true, true, 1), (5, 576, 96, true, true, 1),
 ];
 
+/// What [`v3_features`] has in place of the last blocks: expanded channels of the strided block, those of the two
+/// further ones, their channels and those of the last convolution. All but the first are half of the classifier's.
+const V3_LARGE_TAIL: [i32; 4] = [672, 480, 80, 480];
+const V3_SMALL_TAIL: [i32; 4] = [288, 288, 48, 288];
+
 /// MobileNet V3 (Howard et al. 2019), large; 1001 classes.
 pub fn mobilenet_v3_large(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
     mobilenet_v3(layers, image, &V3_LARGE, [960, 1280])
@@ -143,23 +164,63 @@ fn mobilenet_v3(
     blocks: &[V3Block],
     head: [i32; 2],
 ) -> TensorIdx {
-    let mut x = layers.conv(image, 16, 3, 2, N::HardSwish);
-    for &(kernel, expanded, channels, excited, hard, stride) in blocks {
-        let block = InvertedResidual {
-            channels,
-            expanded,
-            kernel,
-            stride,
-            nonlinearity: if hard { N::HardSwish } else { N::Relu },
-            squeezed: excited.then(|| width(expanded / 4, 100)),
-        };
-        x = layers.inverted_residual(x, block);
-    }
+    let x = v3_blocks(layers, image, blocks);
     let x = layers.pointwise(x, head[0], N::HardSwish);
     let pooled = layers.global_pool(x);
     let x = layers.pointwise(pooled, head[1], N::HardSwish);
     let x = layers.pointwise(x, 1001, N::None);
     layers.reshape(x, &[1, 1001])
+}
+
+fn v3_blocks(layers: &mut Layers, image: TensorIdx, blocks: &[V3Block]) -> TensorIdx {
+    let mut x = layers.conv(image, 16, 3, 2, N::HardSwish);
+    for &block in blocks {
+        x = v3_block(layers, x, block);
+    }
+    x
+}
+
+fn v3_block(
+    layers: &mut Layers,
+    x: TensorIdx,
+    (kernel, expanded, channels, excited, hard, stride): V3Block,
+) -> TensorIdx {
+    let block = InvertedResidual {
+        channels,
+        expanded,
+        kernel,
+        stride,
+        nonlinearity: if hard { N::HardSwish } else { N::Relu },
+        squeezed: excited.then(|| width(expanded / 4, 100)),
+    };
+    layers.inverted_residual(x, block)
+}
+
+/// MobileNet V3 large for detectors (section 6.3 of its paper), without a classifier.
+pub fn mobilenet_v3_large_features(layers: &mut Layers, image: TensorIdx) -> Features {
+    v3_features(layers, image, &V3_LARGE[..12], V3_LARGE_TAIL)
+}
+
+/// MobileNet V3 small for detectors.
+pub fn mobilenet_v3_small_features(layers: &mut Layers, image: TensorIdx) -> Features {
+    v3_features(layers, image, &V3_SMALL[..8], V3_SMALL_TAIL)
+}
+
+fn v3_features(
+    layers: &mut Layers,
+    image: TensorIdx,
+    blocks: &[V3Block],
+    [first_expanded, expanded, channels, last]: [i32; 4],
+) -> Features {
+    let x = v3_blocks(layers, image, blocks);
+    let widened = layers.pointwise(x, first_expanded, N::HardSwish);
+    let block = |expanded, stride| (5, expanded, channels, true, true, stride);
+    let mut x = v3_block(layers, widened, block(first_expanded, 2));
+    for _ in 0..2 {
+        x = v3_block(layers, x, block(expanded, 1));
+    }
+    let last = layers.pointwise(x, last, N::HardSwish);
+    Features { widened, last }
 }
 
 /// Channels, layers, kernel, stride of the first layer, expansion, whether the widening convolution is

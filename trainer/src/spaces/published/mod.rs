@@ -6,9 +6,12 @@ mod facenet;
 mod inception_v2;
 mod inception_v4;
 mod mobile;
+mod mobiledet;
 mod plain;
-mod ssdlite;
+mod ssd;
+mod ssd_fpn;
 mod yolov4_tiny;
+mod yolox;
 
 use super::layers::Layers;
 use super::{Choices, Space};
@@ -20,18 +23,58 @@ const WEIGHTS: WeightDistribution =
 /// Of the weights of all of these networks, for [`crate::writer::to_tflite`].
 pub const WEIGHT_SEED: u64 = 1;
 
-/// EfficientDet-Lite with this name, `EfficientDet-Lite1` or `EfficientDet-Lite3`; `None` for another.
-/// `decodes`: with the detection post-processing at its end.
-pub fn detector(name: &str, decodes: bool) -> Option<Network> {
-    let size = match name {
-        "EfficientDet-Lite1" => &efficientdet::LITE_1,
-        "EfficientDet-Lite3" => &efficientdet::LITE_3,
-        _ => return None,
+/// The detector with this name, with LOGISTIC of its scores and the detection post-processing of TensorFlow Lite, a custom
+/// operator, at its end as in published files; `None` for another name.
+pub fn detector(name: &str) -> Option<Network> {
+    let (side, outputs) = detector_outputs(name)?;
+    Some(built(name, side, |layers, image| {
+        let [boxes, scores] = outputs(layers, image)[..] else {
+            unreachable!("detectors have boxes and scores");
+        };
+        let scores = layers.builder.logistic("scores", scores);
+        layers.builder.detections("detections", boxes, scores)
+    }))
+}
+
+type Outputs = Box<dyn Fn(&mut Layers, TensorIdx) -> Vec<TensorIdx>>;
+
+/// Side of the published files' images, and what computes boxes and scores.
+fn detector_outputs(name: &str) -> Option<(i32, Outputs)> {
+    use ssd::Head::{Full, Separable};
+    if let Some(size) = name.strip_prefix("EfficientDet-Lite") {
+        let size = efficientdet::LITE.get(size.parse::<usize>().ok()?)?;
+        let outputs = |layers: &mut Layers, image| efficientdet::outputs(layers, image, size);
+        return Some((size.side, Box::new(outputs)));
+    }
+    type Backbone = fn(&mut Layers, TensorIdx) -> mobile::Features;
+    let ssd = |head: ssd::Head, backbone: Backbone| -> Outputs {
+        Box::new(move |layers, image| {
+            let features = backbone(layers, image);
+            ssd::outputs(layers, features, head)
+        })
     };
-    let mut choices = Choices::new(Space::CNN_IMAGENET.key(), 0, 0);
-    let builder = NetworkBuilder::new(name, WEIGHTS, WEIGHT_SEED);
-    let layers = Layers::plain(&mut choices, builder);
-    Some(efficientdet::network(size, layers, decodes))
+    Some(match name {
+        "SSD MobileNet v2" => (300, ssd(Full, mobile::mobilenet_v2_features)),
+        "SSDLite MobileNet v2" => (300, ssd(Separable, mobile::mobilenet_v2_features)),
+        "SSDLite MobileNet v3 large" => (320, ssd(Separable, mobile::mobilenet_v3_large_features)),
+        "SSDLite MobileNet v3 small" => (320, ssd(Separable, mobile::mobilenet_v3_small_features)),
+        "SSDLite MobileDet-CPU" => (320, ssd(Separable, mobiledet::features_of_cpu)),
+        "SSD MobileNet v1 FPN" => (
+            640,
+            Box::new(|layers, image| {
+                let levels = mobile::mobilenet_v1_features(layers, image, 100);
+                ssd_fpn::outputs(layers, levels)
+            }),
+        ),
+        "SSD ResNet-50 v1 FPN" => (
+            640,
+            Box::new(|layers, image| {
+                let levels = plain::resnet_50_features(layers, image);
+                ssd_fpn::outputs(layers, levels)
+            }),
+        ),
+        _ => return None,
+    })
 }
 
 /// The int8 network with this name and a square RGB input of `side` pixels; `None` for another name. Classifiers end in
@@ -39,10 +82,14 @@ pub fn detector(name: &str, decodes: bool) -> Option<Network> {
 ///
 /// Batch norms are folded where a convolution comes before them, and are MUL and ADD elsewhere.
 pub fn network(name: &str, side: i32) -> Option<Network> {
+    if let Some((_, outputs)) = detector_outputs(name) {
+        return Some(built(name, side, outputs));
+    }
     let outputs: fn(&mut Layers, TensorIdx) -> Vec<TensorIdx> = match name {
         "FaceNet512" => |layers, image| vec![facenet::features(layers, image)],
-        "SSDLite MobileNet v2" => ssdlite::outputs,
         "YOLOv4-tiny" => yolov4_tiny::outputs,
+        "YOLOX-Nano" => |layers, image| yolox::outputs(layers, image, &yolox::NANO),
+        "YOLOX-Tiny" => |layers, image| yolox::outputs(layers, image, &yolox::TINY),
         _ => return classifier(name, side),
     };
     Some(built(name, side, outputs))

@@ -40,6 +40,13 @@ pub fn vgg16(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
 
 /// ResNet-50 (He et al. 2015, Table 1), strided in the first convolution of a block as there.
 pub fn resnet_50(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
+    let [_, _, last] = resnet_50_features(layers, image);
+    layers.classify(last, 1000)
+}
+
+/// ResNet-50's feature maps at an eighth, a sixteenth and a thirty-second of the image's side.
+pub fn resnet_50_features(layers: &mut Layers, image: TensorIdx) -> [TensorIdx; 3] {
+    let mut levels = Vec::new();
     let mut x = layers.conv(image, 64, 7, 2, N::Relu);
     x = layers.max_pool(x, 3, 2);
     for (stage, (channels, n_blocks)) in [(64, 3), (128, 4), (256, 6), (512, 3)]
@@ -50,8 +57,9 @@ pub fn resnet_50(layers: &mut Layers, image: TensorIdx) -> TensorIdx {
             let stride = if block == 0 && stage > 0 { 2 } else { 1 };
             x = bottleneck(layers, x, channels, stride);
         }
+        levels.push(x);
     }
-    layers.classify(x, 1000)
+    [levels[1], levels[2], levels[3]]
 }
 
 fn bottleneck(layers: &mut Layers, x: TensorIdx, channels: i32, stride: i32) -> TensorIdx {
