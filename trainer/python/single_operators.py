@@ -17,6 +17,7 @@ from pathlib import Path
 
 import flatbuffers
 import numpy
+from flatbuffers import flexbuffers
 from ai_edge_litert import schema_py_generated as schema
 
 SEED = 1
@@ -49,6 +50,7 @@ class File:
     """One operator with its tensors."""
 
     def __init__(self, name, options=None, version=1):
+        """`options` of a custom operator is a dictionary."""
         self.name, self.options, self.version = name, options, version
         self.tensors, self.buffers = [], [schema.BufferT()]
         self.inputs, self.operands, self.outputs = [], [], []
@@ -154,7 +156,10 @@ class File:
             for operator in subgraph.operators:
                 operator.opcodeIndex = 0
         operator = _operator(len(model.operatorCodes), self.operands, self.outputs)
-        if self.options is not None:
+        if isinstance(self.options, dict):
+            operator.customOptions = numpy.frombuffer(flexbuffers.Dumps(self.options), numpy.uint8)
+            operator.customOptionsFormat = schema.CustomOptionsFormat.FLEXBUFFERS
+        elif self.options is not None:
             kind = type(self.options).__name__[:-1]
             is_second = not hasattr(schema.BuiltinOptions, kind)
             if is_second:
@@ -179,7 +184,9 @@ def _operator(code, inputs, outputs):
 
 def _code(name, version):
     code = schema.OperatorCodeT()
-    code.builtinCode = getattr(schema.BuiltinOperator, name)
+    code.builtinCode = getattr(schema.BuiltinOperator, name, schema.BuiltinOperator.CUSTOM)
+    if code.builtinCode == schema.BuiltinOperator.CUSTOM:
+        code.customCode = name
     code.deprecatedBuiltinCode = min(127, code.builtinCode)
     code.version = version
     return code
@@ -942,6 +949,27 @@ def svdf(name, numbers, shape):
     file.tensors[state].isVariable = True
     file.operands.append(state)
     file.output((1, units), "float32")
+    return file
+
+
+@case("TFLite_Detection_PostProcess", ("float32", "uint8"),
+      [(100, 2), (500, 21), (1917, 91), (4000, 4), (8000, 90), (19206, 90)])
+def detections(name, numbers, shape):
+    anchors, classes = shape
+    file = File(name, {
+        "max_detections": 100, "max_classes_per_detection": 1, "detections_per_class": 100,
+        "use_regular_nms": False, "nms_score_threshold": 1e-8, "nms_iou_threshold": 0.5,
+        "num_classes": classes, "y_scale": 1.0, "x_scale": 1.0, "h_scale": 1.0, "w_scale": 1.0,
+    })
+    file.activation((1, anchors, 4), numbers)
+    file.activation((1, anchors, classes), numbers, 1 / 256)
+    values = file.random.uniform(0.1, 0.9, (anchors, 4))
+    if numbers == "float32":
+        file.constant(values, numbers)
+    else:
+        file.constant((values * 255).round(), numbers, [1 / 255])
+    for output in ((1, 100, 4), (1, 100), (1, 100), (1,)):
+        file.output(output, "float32")
     return file
 
 

@@ -27,12 +27,21 @@ pub struct KernelCounts {
     pub terms: Terms,
     /// Bytes of the activations that it reads and writes, and of its constants.
     pub bytes: f64,
-    /// Multiply-accumulates.
+    /// Multiply-accumulates, or pairs of boxes that a detection post-processing compares.
     pub macs: f64,
     /// Activation values that it reads and writes.
     pub values: f64,
     /// Whether the operator is compiled for an accelerator and does not run on a processor.
     pub is_compiled: bool,
+}
+
+impl KernelCounts {
+    /// Bytes that a cache of this capacity does not hold: all or none of them, because an operator's feature maps follow
+    /// each other through the cache. 0 for an operator that does not run on a processor.
+    pub fn uncached_bytes(&self, cached_bytes: f64) -> f64 {
+        let is_cached = self.is_compiled || self.bytes <= cached_bytes;
+        if is_cached { 0.0 } else { self.bytes }
+    }
 }
 
 /// Names and values of counts; counts of 0 are left out. Most operators of one kernel share the names.
@@ -152,7 +161,7 @@ fn counts_of(
         is_int8: !touches_floats(graph, node),
         terms,
         bytes: cost.input_bytes as f64 + cost.output_bytes as f64 + cost.weight_bytes as f64,
-        macs: cost.macs as f64,
+        macs: cost.macs as f64 + compared_boxes(graph, node),
         values: shapes.in_values + shapes.out_values,
         is_compiled: node
             .operator
@@ -161,6 +170,24 @@ fn counts_of(
             .as_deref()
             .is_some_and(|c| COMPILED.contains(&c)),
     }
+}
+
+/// Pairs of boxes that TensorFlow Lite's detection post-processing compares if no box is dropped for its score: each
+/// detection with all anchors of a lower score. 0 for other operators.
+fn compared_boxes(graph: &Graph, node: &Node) -> f64 {
+    let operator = node.operator;
+    if operator.code.custom.as_deref() != Some("TFLite_Detection_PostProcess") {
+        return 0.0;
+    }
+    // Both are `[1, boxes, 4]`.
+    let n_boxes = |tensor: Option<usize>| {
+        let shape = &graph.tensor(tensor?).shape;
+        Some(f64::from(*shape.get(1)?).max(0.0))
+    };
+    let n_anchors = n_boxes(operator.inputs.first().copied().flatten()).unwrap_or(0.0);
+    let n_detections = n_boxes(operator.outputs.first().copied()).unwrap_or(0.0);
+    let n_detections = n_detections.min(n_anchors);
+    n_detections * (n_anchors - n_detections / 2.0)
 }
 
 fn class(kind: OpKind) -> Class {
