@@ -31,6 +31,10 @@ pub struct Board {
     /// The only number of threads that it was measured with, if there is only one: its estimates are for that number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_threads: Option<u32>,
+    /// Capacity of the shared cache. Bytes of operators that fit into it take no time of their own; 0 if the time of all
+    /// bytes was fitted.
+    #[serde(default)]
+    pub cached_bytes: f64,
     /// For float32 operators; absent if none was measured.
     pub float32: Option<Fit>,
     /// For integer operators; absent if none was measured.
@@ -44,7 +48,8 @@ pub struct Fit {
     pub nanoseconds: Nanoseconds,
     /// For networks whose instructions are known only as a total.
     pub ns_per_instruction: f64,
-    /// Speed-up of 1, 2, 3, ... threads over one thread, averaged over the measured networks; the first is 1.
+    /// Speed-up of 1, 2, 3, ... threads over one thread of the operators that run on several, averaged over the measured
+    /// networks; the first is 1.
     pub speedups: Vec<f64>,
     /// Latencies of all measured networks, on any number of threads.
     pub measured_range: MeasuredRange,
@@ -60,7 +65,8 @@ pub struct Fit {
     pub speedup_factor: f64,
 }
 
-/// Time of one instruction of each class, and of each byte of activations and weights.
+/// Time of one instruction of each class, and of each byte of activations and weights that the board's cache does not
+/// hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Nanoseconds {
     pub matrix: f64,

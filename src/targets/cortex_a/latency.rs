@@ -30,6 +30,13 @@ pub struct InstructionCount {
     pub source: Source,
 }
 
+impl InstructionCount {
+    /// Whether the operator runs on all threads: XNNPACK's operators do, the interpreter's own run on one.
+    pub fn is_parallel(&self, class: Class) -> bool {
+        self.source == Source::Networks || class != Class::Other
+    }
+}
+
 /// Latency of one inference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Latency {
@@ -130,11 +137,12 @@ pub fn latency_of<W: Borrow<KernelCounts>>(
             by_threads,
             mean_percent,
         } = errors[usize::from(counts.is_int8)].as_ref()?;
-        let one_thread_ms =
-            fit.nanoseconds
-                .latency_ms(counts.class, counted.instructions, bytes_of(counts));
-        let is_parallel =
-            matches!(counted.source, Source::Networks) || counts.class != Class::Other;
+        let one_thread_ms = fit.nanoseconds.latency_ms(
+            counts.class,
+            counted.instructions,
+            counts.uncached_bytes(board.cached_bytes),
+        );
+        let is_parallel = counted.is_parallel(counts.class);
         let (speedup, factor) = by_threads[usize::from(is_parallel)];
         let ms = one_thread_ms / speedup;
         sum.add(ms, counted.interval_factor, factor, *mean_percent);
@@ -181,14 +189,6 @@ impl<'b> BoardError<'b> {
             mean_percent: (!is_other_precision).then_some(fit.left_out.mean_percent),
             fit,
         })
-    }
-}
-
-fn bytes_of(counts: &KernelCounts) -> f64 {
-    if counts.is_compiled {
-        0.0
-    } else {
-        counts.bytes
     }
 }
 

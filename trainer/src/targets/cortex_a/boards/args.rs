@@ -14,6 +14,9 @@ pub struct FitCpuArgs {
     /// Folder of the published measurements.
     #[arg(long, default_value = "../shared/data")]
     pub measurements: PathBuf,
+    /// Table of detectors that were measured.
+    #[arg(long, default_value = "trainer/data/processors/raspberry_pi.csv")]
+    pub detectors: PathBuf,
     /// Folders of files that were measured.
     #[arg(long, default_value = "../shared/models")]
     pub models: PathBuf,

@@ -6,7 +6,8 @@ use anyhow::Result;
 use litecast::targets::MeasuredRange;
 use litecast::targets::cortex_a::{Board, Constant, Errors, Family, Fit, Nanoseconds};
 
-use super::samples::Sample;
+use super::known::Memory;
+use super::samples::{Counts, Sample};
 use crate::least_squares;
 use crate::metrics::{conformal_quantile, factor_of_groups};
 
@@ -62,6 +63,8 @@ pub fn errors(pairs: &[(f64, f64)]) -> Errors {
 pub struct Found<'s> {
     pub fit: Fit,
     left_out: Vec<LeftOut<'s>>,
+    /// Networks that were measured under another runtime, which the fit does not use.
+    others: Vec<LeftOut<'s>>,
 }
 
 struct LeftOut<'s> {
@@ -76,13 +79,18 @@ struct LeftOut<'s> {
 /// other operators, which are the smallest part of most networks, it is ten times as large.
 const PENALTY: f64 = 0.01;
 
-/// Of one board and precision; `None` without samples.
-pub fn fit<'s>(samples: &[&'s Sample]) -> Option<Found<'s>> {
+/// Memory takes at most the rest of a network's time, whatever its rate.
+const MIN_COMPUTING_SHARE: f64 = 0.1;
+
+/// Of one board and precision; `None` without samples. `memory`: of the board, if it is known.
+pub fn fit<'s>(samples: &[&'s Sample], memory: Option<&Memory>) -> Option<Found<'s>> {
+    let (samples, others): (Vec<&Sample>, Vec<&Sample>) = samples.iter().partition(|s| s.is_fitted);
+    let samples = &samples[..];
     let measured_range = MeasuredRange::of(samples.iter().map(|sample| sample.measured_ms))?;
     let speedups = speedups(samples);
     let of_one_thread = one_thread(samples, &speedups);
     let groups = groups(&of_one_thread);
-    let estimates = left_out_estimates(&of_one_thread, &groups);
+    let estimates = left_out_estimates(&of_one_thread, &groups, memory);
     let pairs: Vec<(f64, f64)> = (of_one_thread.iter().zip(&estimates))
         .map(|((_, ms), estimate)| (*estimate, *ms))
         .collect();
@@ -104,12 +112,12 @@ pub fn fit<'s>(samples: &[&'s Sample]) -> Option<Found<'s>> {
         .collect();
     let of_count: Vec<Pair> = (of_one_thread.iter())
         .map(|(sample, ms)| Pair {
-            counted: sample.instructions(),
+            counted: sample.counts.instructions(),
             measured: *ms,
         })
         .collect();
     let fit = Fit {
-        nanoseconds: nanoseconds(&of_one_thread),
+        nanoseconds: nanoseconds(&of_one_thread, memory),
         ns_per_instruction: proportion(&of_count).value,
         speedup_factor: speedup_factor(samples, &speedups),
         speedups,
@@ -119,18 +127,37 @@ pub fn fit<'s>(samples: &[&'s Sample]) -> Option<Found<'s>> {
         interval_factor: factor_of_groups(&log_errors),
         coverage_percent: 100.0 * n_inside as f64 / pairs.len() as f64,
     };
-    Some(Found { fit, left_out })
+    let others = others.into_iter().map(|sample| {
+        let estimate_ms = estimate_ms(&fit.nanoseconds, &sample.counts);
+        let factor = fit.interval_factor.ln().hypot(sample.count_log_error).exp();
+        let speedup = speedup_of(sample, &fit.speedups);
+        LeftOut {
+            sample,
+            estimate_ms: estimate_ms / speedup,
+            ends_ms: [estimate_ms / factor, estimate_ms * factor].map(|end| end / speedup),
+        }
+    });
+    let others = others.collect();
+    Some(Found {
+        fit,
+        left_out,
+        others,
+    })
 }
 
 /// The estimate of each network with costs that were fitted to the other groups, or to all networks if there is only
 /// one group.
-fn left_out_estimates(samples: &[(&Sample, f64)], groups: &[String]) -> Vec<f64> {
+fn left_out_estimates(
+    samples: &[(&Sample, f64)],
+    groups: &[String],
+    memory: Option<&Memory>,
+) -> Vec<f64> {
     let estimate = |((sample, _), group): (&(&Sample, f64), &String)| {
         let others = samples.iter().zip(groups).filter(|(_, g)| *g != group);
         let others: Vec<(&Sample, f64)> = others.map(|(other, _)| *other).collect();
         let fitted = match others.is_empty() {
-            true => nanoseconds(samples),
-            false => nanoseconds(&others),
+            true => nanoseconds(samples, memory),
+            false => nanoseconds(&others, memory),
         };
         estimate_ms(&fitted, &sample.counts)
     };
@@ -159,10 +186,12 @@ fn left_out_intervals(
         .collect()
 }
 
-/// The speed-up on the threads of a sample.
+/// The speed-up of a whole network on the threads that it was measured on.
 fn speedup_of(sample: &Sample, speedups: &[f64]) -> f64 {
     let speedup = speedups.get(sample.n_threads as usize - 1);
-    speedup.copied().unwrap_or(1.0)
+    let of_parallel = speedup.copied().unwrap_or(1.0);
+    let serial = sample.counts.serial_share();
+    1.0 / (serial + (1.0 - serial) / of_parallel)
 }
 
 /// Each network with its latency on one thread. If it was measured on several threads only, that latency is multiplied
@@ -191,16 +220,36 @@ fn groups(samples: &[(&Sample, f64)]) -> Vec<String> {
     samples.iter().map(group).collect()
 }
 
-/// Costs per instruction of each class and per byte. All families have the same weight.
-fn nanoseconds(samples: &[(&Sample, f64)]) -> Nanoseconds {
+/// Costs per instruction and per byte. All families have the same weight.
+///
+/// Where the rate of the memory is known, it is the cost of a byte, and one cost holds for all instructions; elsewhere
+/// the costs of the three classes and of a byte are fitted.
+fn nanoseconds(samples: &[(&Sample, f64)], memory: Option<&Memory>) -> Nanoseconds {
     let mut sizes: BTreeMap<&str, f64> = BTreeMap::new();
     for (sample, _) in samples {
         *sizes.entry(&sample.family).or_default() += 1.0;
     }
+    let weight = |sample: &Sample| sizes[sample.family.as_str()].recip();
+    if let Some(memory) = memory {
+        let byte = memory.ns_per_byte();
+        let logs = samples.iter().map(|(sample, ms)| {
+            let Counts { megabytes, .. } = sample.counts;
+            let computing_ms = (ms - byte * megabytes).max(MIN_COMPUTING_SHARE * ms);
+            weight(sample) * (computing_ms / sample.counts.instructions()).ln()
+        });
+        let instruction = (logs.sum::<f64>() / sizes.len() as f64).exp();
+        return Nanoseconds {
+            matrix: instruction,
+            depthwise: instruction,
+            other: instruction,
+            byte,
+        };
+    }
     let row = |(sample, ms): &(&Sample, f64)| {
-        let [matrix, depthwise, other, bytes] = sample.counts;
-        let row = [matrix + depthwise + other, depthwise, other, bytes];
-        (row.map(|n| n / ms), sizes[sample.family.as_str()].recip())
+        let [_, depthwise, other] = sample.counts.by_class;
+        let all = sample.counts.instructions();
+        let row = [all, depthwise, other, sample.counts.megabytes];
+        (row.map(|n| n / ms), weight(sample))
     };
     let rows: Vec<_> = samples.iter().map(row).collect();
     let [all, depthwise, other, byte] =
@@ -214,13 +263,30 @@ fn nanoseconds(samples: &[(&Sample, f64)]) -> Nanoseconds {
 }
 
 /// Estimated latency on one thread.
-pub fn estimate_ms(ns: &Nanoseconds, counts: &[f64; 4]) -> f64 {
-    let [matrix, depthwise, other, bytes] = counts;
-    ns.matrix * matrix + ns.depthwise * depthwise + ns.other * other + ns.byte * bytes
+pub fn estimate_ms(ns: &Nanoseconds, counts: &Counts) -> f64 {
+    let [matrix, depthwise, other] = counts.by_class;
+    ns.matrix * matrix + ns.depthwise * depthwise + ns.other * other + ns.byte * counts.megabytes
 }
 
-/// Speed-ups on 1, 2, … threads: the geometric mean over the networks that were measured on one thread and on that
-/// number.
+/// Sets the interval of fits to a single kind of network to the widest of fits to several kinds on boards whose memory
+/// is known: networks of one kind do not show how much kinds differ.
+pub fn widen_single_kinds(boards: &mut [Board]) {
+    fn fits(board: &mut Board) -> impl Iterator<Item = &mut Fit> {
+        [&mut board.float32, &mut board.int8].into_iter().flatten()
+    }
+    let is_known = |board: &&mut Board| board.cached_bytes > 0.0;
+    let several = boards.iter_mut().filter(is_known).flat_map(fits);
+    let several = several.filter(|fit| fit.measured.len() > 1);
+    let widest = several.map(|fit| fit.interval_factor).fold(1.0, f64::max);
+    for fit in boards.iter_mut().filter(is_known).flat_map(fits) {
+        if fit.measured.len() == 1 {
+            fit.interval_factor = fit.interval_factor.max(widest);
+        }
+    }
+}
+
+/// Speed-ups on 1, 2, … threads of what runs on several: the geometric mean over the networks that were measured on one
+/// thread and on that number.
 fn speedups(samples: &[&Sample]) -> Vec<f64> {
     let most = samples.iter().map(|s| s.n_threads).max().unwrap_or(1);
     let of = |n: u32| {
@@ -252,7 +318,8 @@ fn pairs_of<'a>(samples: &'a [&Sample], n: u32) -> impl Iterator<Item = f64> + '
         let several = samples
             .iter()
             .find(|s| s.n_threads == n && s.network == one.network)?;
-        Some(one.measured_ms / several.measured_ms)
+        let serial_ms = one.counts.serial_share() * one.measured_ms;
+        Some((one.measured_ms - serial_ms) / (several.measured_ms - serial_ms))
     })
 }
 
@@ -333,6 +400,18 @@ impl Found<'_> {
                 family.n_networks, family.name, family.left_out_percent
             );
         }
+        let mut others: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
+        for other in &self.others {
+            let pair = (other.estimate_ms, other.sample.measured_ms);
+            others.entry(&other.sample.family).or_default().push(pair);
+        }
+        for (family, pairs) in others {
+            let found = errors(&pairs);
+            println!(
+                "  not fitted: {} {family}, mean error {:.1} %, bias {:+.1} %",
+                found.n, found.mean_percent, found.bias_percent
+            );
+        }
         println!(
             "  all: {} networks, mean error {:.1} %, median {:.1} %, 95th percentile {:.1} %, bias {:+.1} %; \
              interval times and over {interval_factor:.3}, holds {coverage_percent:.0} %",
@@ -350,7 +429,7 @@ impl Found<'_> {
             sample,
             estimate_ms,
             ends_ms,
-        } in &self.left_out
+        } in self.left_out.iter().chain(&self.others)
         {
             let precision = if sample.is_int8 { "int8" } else { "float32" };
             let mut row = vec![
@@ -363,7 +442,8 @@ impl Found<'_> {
             let numbers = [sample.measured_ms, *estimate_ms, ends_ms[0], ends_ms[1]];
             let numbers = numbers
                 .into_iter()
-                .chain(sample.counts)
+                .chain(sample.counts.by_class)
+                .chain([sample.counts.serial, sample.counts.megabytes])
                 .chain([sample.count_log_error]);
             row.extend(numbers.map(|number| format!("{number:.5}")));
             table.write_record(&row)?;

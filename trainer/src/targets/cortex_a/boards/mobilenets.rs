@@ -1,5 +1,5 @@
-//! Rebuilds the MobileNets that submitters to MLPerf measured on a Raspberry Pi 4. They are the only int8 networks, and
-//! the only depthwise ones, that were measured on a known board.
+//! Rebuilds the MobileNets that submitters to MLPerf measured on a Raspberry Pi 4, under another runtime than the one whose
+//! instructions are counted.
 
 use anyhow::{Context, Result, bail};
 

@@ -3,6 +3,7 @@
 
 pub mod args;
 pub mod fit;
+pub mod known;
 pub mod measured;
 pub mod measurements;
 pub mod mobilenets;
@@ -16,20 +17,12 @@ use litecast::targets::cortex_a::{Board, Constants, Energy, Fit};
 
 pub use self::args::FitCpuArgs;
 use self::fit::{errors, proportion};
+use self::known::BOARDS;
 use self::measurements::RPI5_RAIL;
-use self::samples::{IMX8MP, IMX93, MP1, RPI4, RPI5, Sample};
+use self::samples::Sample;
 
 const RPI5_TASKS: [&str; 3] = ["cifar100", "ninapro", "darcy"];
 const RPI4_TASKS: [&str; 1] = ["cifar10"];
-
-/// Target, device, cores.
-const BOARDS: [(&str, &str, u32); 5] = [
-    (RPI5, "Raspberry Pi 5 (Arm Cortex-A76)", 4),
-    (RPI4, "Raspberry Pi 4 (Arm Cortex-A72)", 4),
-    (IMX93, "NXP i.MX 93 (Arm Cortex-A55)", 2),
-    (IMX8MP, "NXP i.MX 8M Plus (Arm Cortex-A53)", 4),
-    (MP1, "ST STM32MP157 (Arm Cortex-A7)", 2),
-];
 
 /// Builds, counts, fits, prints and writes.
 pub fn run(args: &FitCpuArgs) -> Result<()> {
@@ -49,17 +42,19 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
         "matrix_minstr",
         "depthwise_minstr",
         "other_minstr",
-        "megabytes",
+        "serial_minstr",
+        "uncached_megabytes",
         "count_log_error",
     ])?;
     let mut boards = Vec::new();
-    for (target, device, n_cores) in BOARDS {
+    for board in &BOARDS {
+        let target = board.target;
         let mut fit_of = |is_int8: bool| -> Result<Option<Fit>> {
             let of = samples
                 .iter()
                 .filter(|s| s.board == target && s.is_int8 == is_int8);
             let of: Vec<&Sample> = of.collect();
-            let Some(found) = fit::fit(&of) else {
+            let Some(found) = fit::fit(&of, board.memory.as_ref()) else {
                 return Ok(None);
             };
             println!("{target}, {}", if is_int8 { "int8" } else { "float32" });
@@ -71,9 +66,10 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
         let int8 = fit_of(true)?;
         boards.push(Board {
             target: target.into(),
-            device: device.into(),
-            counted_as: samples::counted_as(target).into(),
-            n_cores,
+            device: board.device.into(),
+            counted_as: board.counted_as.into(),
+            n_cores: board.n_cores,
+            cached_bytes: board.memory.as_ref().map_or(0.0, |m| m.cached_bytes),
             only_threads: only_threads(target, &samples),
             float32,
             int8,
@@ -84,6 +80,7 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
     for board in &mut boards {
         board.energy = energy(board, &samples);
     }
+    fit::widen_single_kinds(&mut boards);
     let constants = Constants {
         command: format!(
             "litecast-trainer fit-cpu --graphs {} --seed {}",

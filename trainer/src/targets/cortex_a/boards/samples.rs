@@ -1,30 +1,26 @@
 //! Networks that others measured on boards, rebuilt or read, with their counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use litecast::formats::tflite;
 use litecast::graph::{self, analysis};
 use litecast::targets::cortex_a::{self, Class, Costs, KernelCounts, instruction_counts};
 use serde::Deserialize;
 
 use super::args::FitCpuArgs;
+use super::known::{BOARDS, IMX8MP, IMX93, KnownBoard, MP1, RPI4, RPI5};
 use super::measurements::{self, MOBILENETS_SOURCE, RPI5_SOURCE};
 use super::mobilenets::MobileNet;
 use super::networks::{self, DEPLOYMENTS};
 use crate::spaces::published::{self, WEIGHT_SEED};
 use crate::writer::{Precision, to_tflite};
 
-pub const RPI5: &str = "cortex-a76-rpi5";
-pub const RPI4: &str = "cortex-a72-rpi4";
-pub const IMX93: &str = "cortex-a55-imx93";
-pub const IMX8MP: &str = "cortex-a53-imx8mp";
-pub const MP1: &str = "cortex-a7-stm32mp157";
 /// Threads of MLPerf's MobileNets on the Raspberry Pi 4. The source does not state them; all cores are assumed.
 const MLPERF_THREADS: u32 = 4;
-const EFFICIENTDET_SOURCE: &str =
-    "NobuoTsukamoto/benchmarks: TensorFlow Lite 2.18, XNNPACK, 1 to 4 threads";
+const XNNPACK_SOURCE: &str = "NobuoTsukamoto/benchmarks: TensorFlow Lite 2.18 with XNNPACK, or 2.5 divided by the ratio \
+     of both, 1 to 4 threads; MobileNets: XNNPACK's own of 2022-02-08, 4 threads";
 const NXP_SOURCE: &str = "NXP eIQ Model Zoo: TensorFlow Lite's benchmark_model";
 const ST_SOURCE: &str = "ST's model zoo: X-LINUX-AI, two threads";
 
@@ -39,23 +35,34 @@ pub struct Sample {
     pub n_threads: u32,
     pub measured_ms: f64,
     pub energy_mj: Option<f64>,
-    /// Millions of instructions of matrix, depthwise and other operators, and megabytes.
-    pub counts: [f64; 4],
+    /// Whether the board's constants are fitted to it: not if another runtime was measured than the one whose
+    /// instructions are counted.
+    pub is_fitted: bool,
+    pub counts: Counts,
     /// Logarithm of the interval factor of the instruction count.
     pub count_log_error: f64,
 }
 
-impl Sample {
-    pub fn instructions(&self) -> f64 {
-        self.counts[..3].iter().sum()
-    }
+/// What the time of a network on one board is a function of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Millions of instructions of matrix, depthwise and other operators.
+    pub by_class: [f64; 3],
+    /// Those of them that run on one thread.
+    pub serial: f64,
+    /// Of the operators that the board's cache does not hold.
+    pub megabytes: f64,
 }
 
-/// The target whose counted kernels a board runs: with or without dot product instructions.
-pub fn counted_as(board: &str) -> &'static str {
-    match board {
-        RPI5 | IMX93 => RPI5,
-        _ => RPI4,
+impl Counts {
+    /// Millions of instructions.
+    pub fn instructions(&self) -> f64 {
+        self.by_class.iter().sum()
+    }
+
+    /// Share of the instructions that run on one thread.
+    pub fn serial_share(&self) -> f64 {
+        self.serial / self.instructions()
     }
 }
 
@@ -68,6 +75,11 @@ pub fn all(args: &FitCpuArgs) -> Result<Vec<Sample>> {
     nxp(args, &mut samples)?;
     st(args, &mut samples)?;
     Ok(samples)
+}
+
+fn board(target: &str) -> Result<&'static KnownBoard> {
+    let known = BOARDS.iter().find(|board| board.target == target);
+    known.with_context(|| format!("no board is known as {target}"))
 }
 
 /// A network's counts, before its measurements are attached.
@@ -83,13 +95,14 @@ impl Network {
         Ok(Self { operators })
     }
 
-    fn sample(&self, board: &'static str, of: Measured) -> Result<Sample> {
-        let costs = Costs::shipped().target(counted_as(board));
+    fn sample(&self, board: &'static KnownBoard, of: Measured) -> Result<Sample> {
+        let costs = Costs::shipped().target(board.counted_as);
         let instructions = instruction_counts(
             costs.context("every board's kernels were counted")?,
             &self.operators,
         );
-        let mut counts = [0.0; 4];
+        let cached_bytes = board.memory.as_ref().map_or(0.0, |m| m.cached_bytes);
+        let mut counts = Counts::default();
         let [mut all, mut widest] = [0.0; 2];
         for (operator, counted) in self.operators.iter().zip(&instructions) {
             let class = match operator.class {
@@ -97,13 +110,17 @@ impl Network {
                 Class::Depthwise => 1,
                 Class::Other => 2,
             };
-            counts[class] += 1e-6 * counted.instructions;
-            counts[3] += 1e-6 * operator.bytes;
+            let millions = 1e-6 * counted.instructions;
+            counts.by_class[class] += millions;
+            if !counted.is_parallel(operator.class) {
+                counts.serial += millions;
+            }
+            counts.megabytes += 1e-6 * operator.uncached_bytes(cached_bytes);
             all += counted.instructions;
             widest += counted.instructions * counted.interval_factor;
         }
         Ok(Sample {
-            board,
+            board: board.target,
             network: of.network,
             family: of.family.to_owned(),
             source: of.source,
@@ -111,6 +128,7 @@ impl Network {
             n_threads: of.n_threads,
             measured_ms: of.latency_ms,
             energy_mj: of.energy_mj,
+            is_fitted: of.source != MOBILENETS_SOURCE,
             counts,
             count_log_error: (widest / all).ln(),
         })
@@ -149,7 +167,7 @@ fn nas_bench_201(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
                 latency_ms: value.latency_ms,
                 energy_mj: value.energy_mj,
             };
-            samples.push(Network::of(&graph.to_tflite(deployment))?.sample(RPI5, of)?);
+            samples.push(Network::of(&graph.to_tflite(deployment))?.sample(board(RPI5)?, of)?);
         }
     }
     Ok(())
@@ -160,8 +178,8 @@ fn mobilenets(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
         let network = MobileNet::by_name(&name)?;
         let of = Measured {
             family: match name.contains("v1") {
-                true => "MobileNet V1",
-                false => "MobileNet V3",
+                true => "MobileNet V1 under TFLite with ruy",
+                false => "MobileNet V3 under TFLite with ruy",
             },
             network: name,
             source: MOBILENETS_SOURCE,
@@ -170,7 +188,7 @@ fn mobilenets(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             latency_ms,
             energy_mj: None,
         };
-        samples.push(Network::of(&network.to_tflite()?)?.sample(RPI4, of)?);
+        samples.push(Network::of(&network.to_tflite()?)?.sample(board(RPI4)?, of)?);
     }
     Ok(())
 }
@@ -178,47 +196,106 @@ fn mobilenets(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
 #[derive(Deserialize)]
 struct DetectorRow {
     board: String,
-    graph: String,
+    network: String,
+    precision: String,
     threads: u32,
     latency_ms: f64,
+    runtime: String,
+}
+
+const OLD_RUNTIME: &str = "TensorFlow Lite 2.5.0";
+const NEW_RUNTIME: &str = "TensorFlow Lite 2.18.0";
+
+/// The time under the old runtime relative to the new one: the geometric mean over the networks that were measured under
+/// both, on the same board.
+fn ratio_of_runtimes(rows: &[DetectorRow]) -> f64 {
+    let key = |row: &DetectorRow| (row.network.clone(), row.precision.clone(), row.threads);
+    let of = |runtime: &'static str| {
+        let rows = rows.iter().filter(move |row| row.runtime == runtime);
+        rows.filter(|row| row.board == "Raspberry Pi 4")
+    };
+    let new: BTreeMap<_, f64> = of(NEW_RUNTIME).map(|r| (key(r), r.latency_ms)).collect();
+    let both = of(OLD_RUNTIME).filter_map(|r| Some(r.latency_ms / new.get(&key(r))?));
+    let logs: Vec<f64> = both.map(f64::ln).collect();
+    (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp()
+}
+
+/// Networks of one kind of backbone and head, which are left out together.
+fn detector_family(network: &str) -> &'static str {
+    const FAMILIES: [(&str, &str); 5] = [
+        ("EfficientDet-Lite", "EfficientDet-Lite"),
+        ("MobileDet", "SSDLite MobileDet"),
+        ("YOLOX", "YOLOX"),
+        ("FPN", "SSD FPN"),
+        ("MobileNet", "MobileNet and SSD"),
+    ];
+    let of = |(part, _): &&(&str, &str)| network.contains(part);
+    FAMILIES
+        .iter()
+        .find(of)
+        .map_or("other", |(_, family)| family)
+}
+
+/// The network with the layers behind its outputs that were measured with it.
+fn detector(name: &str, is_int8: bool) -> Result<Network> {
+    let side = if name.starts_with("YOLOX") { 416 } else { 224 };
+    let network = published::detector(name).or_else(|| published::network(name, side));
+    let network = network.with_context(|| format!("no network is known as {name}"))?;
+    let in_precision = |precision| Network::of(&to_tflite(&network, WEIGHT_SEED, precision));
+    let in_float32 = in_precision(Precision::Float32)?;
+    if !is_int8 {
+        return Ok(in_float32);
+    }
+    let mut in_int8 = in_precision(Precision::Int8)?;
+    // The detection post-processing has no int8 kernel, so converters give it floats.
+    if let (Some(last), Some(of_floats), true) = (
+        in_int8.operators.last_mut(),
+        in_float32.operators.last(),
+        published::detector(name).is_some(),
+    ) {
+        *last = of_floats.clone();
+    }
+    Ok(in_int8)
 }
 
 fn detectors(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
-    let mut built: BTreeMap<String, Network> = BTreeMap::new();
-    for row in rows::<DetectorRow>(
-        &args
-            .measurements
-            .join("cpu/efficientdet_lite_raspberry_pi.csv"),
-    )? {
-        let board = match row.board.as_str() {
-            "RasPi5" => RPI5,
-            _ => RPI4,
+    let rows: Vec<DetectorRow> = rows(&args.detectors)?;
+    let ratio = ratio_of_runtimes(&rows);
+    println!("{OLD_RUNTIME} takes {ratio:.3} times as long as {NEW_RUNTIME}");
+    let is_new = |row: &&DetectorRow| row.runtime == NEW_RUNTIME;
+    let measured_anew: BTreeSet<String> = rows
+        .iter()
+        .filter(is_new)
+        .map(|row| row.network.clone())
+        .collect();
+    let mut built: BTreeMap<(String, String), Network> = BTreeMap::new();
+    for mut row in rows {
+        if row.runtime == OLD_RUNTIME {
+            if measured_anew.contains(&row.network) {
+                continue;
+            }
+            row.latency_ms /= ratio;
+        }
+        let target = match row.board.as_str() {
+            "Raspberry Pi 5" => RPI5,
+            "Raspberry Pi 4" => RPI4,
+            other => bail!("expected a Raspberry Pi 4 or 5, found `{other}`"),
         };
-        let is_int8 = row.graph.contains("int8");
-        if !built.contains_key(&row.graph) {
-            let name = match row.graph.contains("lite1") {
-                true => "EfficientDet-Lite1",
-                false => "EfficientDet-Lite3",
-            };
-            let network = published::detector(name, true).context("a known detector")?;
-            let precision = if is_int8 {
-                Precision::Int8
-            } else {
-                Precision::Float32
-            };
-            let network = Network::of(&to_tflite(&network, WEIGHT_SEED, precision))?;
-            built.insert(row.graph.clone(), network);
+        let is_int8 = row.precision == "int8";
+        let key = (row.network.clone(), row.precision.clone());
+        if !built.contains_key(&key) {
+            built.insert(key.clone(), detector(&row.network, is_int8)?);
         }
         let of = Measured {
-            network: row.graph.clone(),
-            family: "EfficientDet-Lite",
-            source: EFFICIENTDET_SOURCE,
+            family: detector_family(&row.network),
+            network: row.network,
+            source: XNNPACK_SOURCE,
             is_int8,
             n_threads: row.threads,
             latency_ms: row.latency_ms,
             energy_mj: None,
         };
-        samples.push(built[&row.graph].sample(board, of)?);
+        samples.push(built[&key].sample(board(target)?, of)?);
     }
     Ok(())
 }
@@ -287,7 +364,7 @@ fn nxp(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
         })?;
         let mut seen: Vec<(&str, u32)> = Vec::new();
         for row in rows.iter().filter(|row| row.network == *name) {
-            let board = match row.platform.as_str() {
+            let target = match row.platform.as_str() {
                 "i.MX 93" => IMX93,
                 "i.MX 8M Plus" | "i.MX 8MP" => IMX8MP,
                 _ => continue,
@@ -300,10 +377,10 @@ fn nxp(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
                 continue;
             };
             // The table repeats rows, and lists four threads for a processor with two cores.
-            if seen.contains(&(board, n_threads)) || (board == IMX93 && n_threads > 2) {
+            if seen.contains(&(target, n_threads)) || (target == IMX93 && n_threads > 2) {
                 continue;
             }
-            seen.push((board, n_threads));
+            seen.push((target, n_threads));
             let of = Measured {
                 network: (*name).to_owned(),
                 family,
@@ -313,7 +390,7 @@ fn nxp(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
                 latency_ms: row.latency_ms,
                 energy_mj: None,
             };
-            samples.push(network.sample(board, of)?);
+            samples.push(network.sample(board(target)?, of)?);
         }
     }
     Ok(())
@@ -362,7 +439,7 @@ fn st(args: &FitCpuArgs, samples: &mut Vec<Sample>) -> Result<()> {
             energy_mj: None,
         };
         let bytes = read(&args.models_mcu.join(&row.file))?;
-        samples.push(Network::of(&bytes)?.sample(MP1, of)?);
+        samples.push(Network::of(&bytes)?.sample(board(MP1)?, of)?);
     }
     Ok(())
 }

@@ -1,0 +1,83 @@
+//! The measured boards.
+
+/// A board with published measurements.
+pub struct KnownBoard {
+    /// Id of its target.
+    pub target: &'static str,
+    /// The hardware in words.
+    pub device: &'static str,
+    /// The target whose counted kernels the board runs: with or without dot product instructions.
+    pub counted_as: &'static str,
+    pub n_cores: u32,
+    /// Absent if no public measurement is known.
+    pub memory: Option<Memory>,
+}
+
+/// What the board's memory does, which determines the time of bytes that no cache holds.
+pub struct Memory {
+    /// Capacity of the cache that all cores share.
+    pub cached_bytes: f64,
+    /// Rate at which one core copies memory: each byte is read once and written once.
+    pub copied_bytes_per_s: f64,
+}
+
+impl Memory {
+    /// Nanoseconds for a byte that is read or written.
+    pub fn ns_per_byte(&self) -> f64 {
+        1e9 / (2.0 * self.copied_bytes_per_s)
+    }
+}
+
+pub const RPI5: &str = "cortex-a76-rpi5";
+pub const RPI4: &str = "cortex-a72-rpi4";
+pub const IMX93: &str = "cortex-a55-imx93";
+pub const IMX8MP: &str = "cortex-a53-imx8mp";
+pub const MP1: &str = "cortex-a7-stm32mp157";
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// Rates of copies: `memcpy` in the table `Results.md` of github ThomasKaiser/sbc-bench, of a Raspberry Pi 5 at 2.4 GHz
+/// with kernel 6.1, and the mean of the two rows of a Raspberry Pi 4 at 1.5 GHz.
+pub const BOARDS: [KnownBoard; 5] = [
+    KnownBoard {
+        target: RPI5,
+        device: "Raspberry Pi 5 (Arm Cortex-A76)",
+        counted_as: RPI5,
+        n_cores: 4,
+        memory: Some(Memory {
+            cached_bytes: 2.0 * MIB,
+            copied_bytes_per_s: 5.27e9,
+        }),
+    },
+    KnownBoard {
+        target: RPI4,
+        device: "Raspberry Pi 4 (Arm Cortex-A72)",
+        counted_as: RPI4,
+        n_cores: 4,
+        memory: Some(Memory {
+            cached_bytes: MIB,
+            copied_bytes_per_s: 2.505e9,
+        }),
+    },
+    KnownBoard {
+        target: IMX93,
+        device: "NXP i.MX 93 (Arm Cortex-A55)",
+        counted_as: RPI5,
+        n_cores: 2,
+        memory: None,
+    },
+    KnownBoard {
+        target: IMX8MP,
+        device: "NXP i.MX 8M Plus (Arm Cortex-A53)",
+        counted_as: RPI4,
+        n_cores: 4,
+        memory: None,
+    },
+    KnownBoard {
+        target: MP1,
+        device: "ST STM32MP157 (Arm Cortex-A7)",
+        counted_as: RPI4,
+        n_cores: 2,
+        memory: None,
+    },
+];
