@@ -16,6 +16,7 @@ pub mod curve;
 pub mod data;
 pub mod errors;
 pub mod gnn;
+pub mod json;
 pub mod settings;
 pub mod split;
 pub mod train;

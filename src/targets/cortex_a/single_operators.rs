@@ -30,7 +30,9 @@ pub struct SingleTarget {
 }
 
 /// Instructions of the operators of one kind and element type: per operator, per value and per multiply-accumulate.
+/// The file has the fields as an array, in this order, because there are hundreds of kernels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(into = "(usize, f64, f64, f64, f64)")]
 pub struct SingleKernel {
     /// Counted shapes.
     pub n_shapes: usize,
@@ -67,6 +69,19 @@ impl SingleOperators {
 
     pub fn target(&self, target: &str) -> Option<&SingleTarget> {
         self.targets.iter().find(|of| of.target == target)
+    }
+}
+
+impl From<SingleKernel> for (usize, f64, f64, f64, f64) {
+    fn from(kernel: SingleKernel) -> Self {
+        let SingleKernel {
+            n_shapes,
+            per_operator,
+            per_value,
+            per_mac,
+            interval_factor,
+        } = kernel;
+        (n_shapes, per_operator, per_value, per_mac, interval_factor)
     }
 }
 

@@ -16,6 +16,7 @@ use litecast::targets::ethos_u::errors::{
 };
 
 use super::files::load_bundle;
+use crate::json;
 use crate::labels::{self, LabelArgs};
 use crate::markdown::{Head, table};
 use crate::targets::ethos_u::cases::{
@@ -80,16 +81,9 @@ pub fn run(args: &EvaluateEstimatesArgs) -> Result<()> {
     fs::write(&args.errors, json(&errors)?).with_context(|| args.errors.display().to_string())
 }
 
-/// JSON with one line for each configuration, so that the file is small and its changes are readable.
-fn json(errors: &Errors) -> Result<String> {
-    let lines: Vec<String> = (errors.configurations.iter())
-        .map(serde_json::to_string)
-        .collect::<Result<_, _>>()?;
-    let measured_on = serde_json::to_string(&errors.measured_on)?;
-    Ok(format!(
-        "{{\"measured_on\":{measured_on},\"configurations\":[\n{}\n]}}\n",
-        lines.join(",\n")
-    ))
+/// `errors.json`, with a line for each configuration.
+pub fn json(errors: &Errors) -> Result<String> {
+    json::lines(errors, 2)
 }
 
 fn in_words(cases: &[Case]) -> String {

@@ -22,6 +22,7 @@ use litecast::{
 use rayon::prelude::*;
 
 use crate::dataset::{self, GraphLabels, structure_hash};
+use crate::json;
 use crate::labels::bytes_of;
 use crate::metrics::{conformal_quantile, summarise_pairs};
 use crate::settings::Settings;
@@ -145,8 +146,13 @@ pub fn run(args: &FitCpuOperatorsArgs) -> Result<()> {
             .map(|target| costs_of(target, &networks))
             .collect::<Result<_>>()?,
     };
-    let text = serde_json::to_string_pretty(&costs)? + "\n";
-    fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+    fs::write(&args.out, json(&costs)?)
+        .with_context(|| format!("could not write {}", args.out.display()))
+}
+
+/// `costs.json`, with a line for each kernel.
+pub fn json(costs: &Costs) -> Result<String> {
+    json::lines(costs, 4)
 }
 
 fn networks(graphs: &[GraphLabels]) -> Result<Vec<Network>> {
@@ -224,6 +230,9 @@ fn costs_of(target: &str, networks: &[Network]) -> Result<TargetCosts> {
 
 type Counted<'n> = (&'n Network, f64);
 
+/// Instructions per unit of a count that are left out. The fit approaches 0 without reaching it.
+const NEGLIGIBLE: f64 = 1e-6;
+
 /// Costs by kernel.
 fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
     let mut kernels: BTreeMap<String, KernelCosts> = BTreeMap::new();
@@ -249,7 +258,7 @@ fn kernels(training: &[Counted]) -> Result<BTreeMap<String, KernelCosts>> {
     }
     let costs = fit::least_deviations(&rows, &weights(training), columns.len())?;
     for ((kernel, term), column) in columns {
-        if costs[column] > 0.0
+        if costs[column] >= NEGLIGIBLE
             && let Some(kernel) = kernels.get_mut(kernel)
         {
             // Six digits are enough, because repeated counts differ in the fourth.

@@ -13,6 +13,7 @@ use litecast::targets::cortex_a::{
     self, Bound, Costs, KernelCounts, SingleKernel, SingleOperators, SingleTarget,
 };
 
+use crate::json;
 use crate::labels::record::{Label, Outcome};
 use crate::labels::store::Labels;
 use crate::least_squares;
@@ -74,8 +75,13 @@ pub fn run(args: &FitCpuSinglesArgs) -> Result<()> {
     for target in &singles.targets {
         print(target, &samples[&target.target]);
     }
-    let text = serde_json::to_string_pretty(&singles)? + "\n";
-    fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+    fs::write(&args.out, json(&singles)?)
+        .with_context(|| format!("could not write {}", args.out.display()))
+}
+
+/// `single_operators.json`, with a line for each kernel.
+pub fn json(singles: &SingleOperators) -> Result<String> {
+    json::lines(singles, 4)
 }
 
 /// The sample of the last operator of a file. `total` are its instructions, without those of the inference and of

@@ -27,6 +27,7 @@ use self::fit::{Factors, Fit, Model, Row};
 use self::measured::{Comparison, Folders, MeasuredEnergy, Measurement, Power, Submission};
 use self::report::Found;
 pub use self::st_memory::{EvaluateStMemoryArgs, run as evaluate_st_memory};
+use crate::json;
 
 /// Fits the constants of microcontrollers to measured boards.
 #[derive(Clone, Debug, clap::Args)]
@@ -67,11 +68,16 @@ pub fn run(args: &FitMcuArgs) -> Result<()> {
     let text = report::markdown(&found);
     println!("{}", report::rows(&found));
     println!("{text}");
-    let constants = serde_json::to_string_pretty(&found.constants)? + "\n";
+    let constants = json(&found.constants)?;
     for (path, text) in [(&args.out, constants), (&args.results, text)] {
         fs::write(path, text).with_context(|| format!("could not write {}", path.display()))?;
     }
     Ok(())
+}
+
+/// `constants.json`, with a line for each field of a runtime or target.
+pub fn json(constants: &Constants) -> Result<String> {
+    json::lines(constants, 3)
 }
 
 fn rows(measurements: Vec<Measurement>) -> Result<Vec<Row>> {

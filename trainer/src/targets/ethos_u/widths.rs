@@ -100,9 +100,20 @@ fn thresholds(deviations: &[&Deviation], signal: Signal) -> Vec<f64> {
     let mut values: Vec<f64> = deviations.iter().map(|d| d.signals.get(signal)).collect();
     values.sort_by(f64::total_cmp);
     let at = |step: usize| values[step * (values.len() - 1) / N_THRESHOLDS];
-    let mut thresholds: Vec<f64> = (1..=N_THRESHOLDS).map(at).collect();
+    let rounded = |step| rounded_down(at(step));
+    let mut thresholds: Vec<f64> = (1..=N_THRESHOLDS).map(rounded).collect();
     thresholds.dedup();
     thresholds
+}
+
+/// Four significant digits, never more than `value`, so that graphs whose signal is this value stay above the threshold.
+fn rounded_down(value: f64) -> f64 {
+    if value == 0.0 {
+        return value;
+    }
+    let digits = 3 - value.abs().log10().floor() as i32;
+    let scale = 10f64.powi(digits);
+    (value * scale).floor() / scale
 }
 
 type Parts<'d> = (Vec<&'d Deviation>, Vec<&'d Deviation>);

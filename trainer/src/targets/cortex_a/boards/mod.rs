@@ -20,6 +20,7 @@ use self::fit::{errors, proportion};
 use self::known::BOARDS;
 use self::measurements::RPI5_RAIL;
 use self::samples::Sample;
+use crate::json;
 
 const RPI5_TASKS: [&str; 3] = ["cifar100", "ninapro", "darcy"];
 const RPI4_TASKS: [&str; 1] = ["cifar10"];
@@ -93,8 +94,13 @@ pub fn run(args: &FitCpuArgs) -> Result<()> {
         "other precision: times and over {:.3}",
         constants.other_precision_factor
     );
-    let text = serde_json::to_string_pretty(&constants)? + "\n";
-    fs::write(&args.out, text).with_context(|| format!("could not write {}", args.out.display()))
+    fs::write(&args.out, json(&constants)?)
+        .with_context(|| format!("could not write {}", args.out.display()))
+}
+
+/// `constants.json`, with a line for each field of a board.
+pub fn json(constants: &Constants) -> Result<String> {
+    json::lines(constants, 3)
 }
 
 /// The smallest number of threads of a board on which no network was measured on one thread.
